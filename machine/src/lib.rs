@@ -1,0 +1,4 @@
+//! A PowerPC machine that accounts for every cycle, TLB entry, hash-table slot and cache line.
+//!
+//! `powerpc`, `mmu`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and
+//! is checked against the plain form; `observe` counts; `board` holds the devices.
