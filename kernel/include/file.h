@@ -1,0 +1,147 @@
+/* Open files, descriptor tables and the iterator that moves data to and from the caller. */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fs.h"
+
+struct poll_table;
+
+/* open(2) flags, PowerPC values (Linux uapi asm-generic/fcntl.h with asm/fcntl.h for powerpc). */
+#define O_ACCMODE 03
+#define O_RDONLY 00
+#define O_WRONLY 01
+#define O_RDWR 02
+#define O_CREAT 0100
+#define O_EXCL 0200
+#define O_NOCTTY 0400
+#define O_TRUNC 01000
+#define O_APPEND 02000
+#define O_NONBLOCK 04000
+#define O_DSYNC 010000
+#define O_ASYNC 020000
+#define O_DIRECTORY 040000
+#define O_NOFOLLOW 0100000
+#define O_LARGEFILE 0200000
+#define O_DIRECT 0400000
+#define O_NOATIME 01000000
+#define O_CLOEXEC 02000000
+#define O_PATH 010000000
+#define O_TMPFILE 020040000
+
+struct iovec {
+	void *base;
+	size_t len;
+};
+#define IOV_MAX 1024
+
+/* A place in a list of memory pieces, in user space or (kernel = true) in the kernel. */
+struct iter {
+	const struct iovec *piece;
+	size_t pieces;		/* from piece on */
+	size_t offset;		/* in *piece */
+	size_t left;		/* bytes in all */
+	bool kernel;
+	struct iovec single;
+};
+
+void iter_init(struct iter *, void *base, size_t len, bool kernel);
+/* An array of count iovecs already in the kernel; -EINVAL if the sum overflows ssize_t. */
+int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool kernel);
+/* Bytes copied (up to n and to what is left), which advances the iterator; -EFAULT only if none could be. */
+long iter_write(struct iter *, const void *from, size_t n);	/* kernel object -> iterator's memory */
+long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kernel object */
+long iter_zero(struct iter *, size_t n);
+
+/* What a file's mmap operation answers. */
+enum map_kind {
+	MAP_KIND_INODE,		/* pages of file->inode, by inode_fault */
+	MAP_KIND_ZERO,		/* anonymous memory (/dev/zero) */
+	MAP_KIND_DEVICE,	/* physical pages from device_address, cache-inhibited and guarded */
+};
+struct file_map {
+	uint64_t offset;	/* bytes, page-aligned */
+	size_t size;
+	bool shared, write;
+	enum map_kind kind;	/* out */
+	uint32_t device_address;	/* out */
+};
+
+/* Receives directory entries; returns false when full (the entry is then not consumed). */
+struct dir_sink {
+	bool (*add)(struct dir_sink *, const char *name, size_t len, uint64_t ino, unsigned type, uint64_t next);
+};
+
+struct file_ops {
+	int (*open)(struct file *);
+	long (*read)(struct file *, struct iter *, uint64_t *position);
+	long (*write)(struct file *, struct iter *, uint64_t *position);
+	unsigned (*poll)(struct file *, struct poll_table *);	/* NULL: always ready */
+	long (*ioctl)(struct file *, unsigned command, uintptr_t argument);	/* NULL: ENOTTY */
+	int (*mmap)(struct file *, struct file_map *);		/* NULL: ENODEV */
+	int (*getdents)(struct file *, struct dir_sink *);
+	int64_t (*seek)(struct file *, int64_t offset, int whence);	/* NULL: ESPIPE */
+	void (*release)(struct file *);
+};
+
+struct file {
+	uint32_t refs;
+	uint32_t flags;		/* O_... */
+	const struct file_ops *ops;
+	struct inode *inode;
+	struct dentry *dentry;	/* the name that it was opened by */
+	uint64_t position;
+	void *data;		/* of the operations' owner */
+	int32_t owner;		/* F_SETOWN: process, or minus a process group */
+	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
+};
+
+#define FILE_READS(f) (((f)->flags & O_ACCMODE) != O_WRONLY)
+#define FILE_WRITES(f) (((f)->flags & O_ACCMODE) != O_RDONLY)
+
+/* Opens an inode by a dentry; both get their own references. ERR_PTR on error. */
+struct file *file_open_dentry(struct dentry *, unsigned flags);
+/* As open(2) with a kernel path; for exec and boot. Permissions of `current`. */
+struct file *file_open(const char *path, unsigned flags, unsigned mode);
+static inline struct file *file_get(struct file *f)
+{
+	f->refs++;
+	return f;
+}
+void file_put(struct file *);
+/* Reads at an offset into kernel memory (exec's headers); bytes or a negative errno. */
+long file_read_kernel(struct file *, void *buffer, size_t size, uint64_t offset);
+/* Asks the file for a mapping: access modes are checked (EACCES), then its mmap operation. */
+int file_mmap(struct file *, struct file_map *);
+
+/* What current->files points to: shared by CLONE_FILES. */
+#define FILES_DEFAULT_LIMIT 1024
+struct files {
+	uint32_t refs;
+	uint32_t size;		/* slots */
+	uint32_t next_free;	/* no free slot below */
+	struct file **slot;
+	uint32_t *cloexec;	/* one bit a slot */
+};
+
+struct files *files_new(void);			/* NULL: no memory */
+struct files *files_dup(struct files *);	/* for fork; NULL: no memory */
+void files_put(struct files *);			/* closes all with the last reference */
+/* For exec: a private table (CLONE_FILES undone) without the close-on-exec descriptors. */
+int files_unshare(void);			/* current->files gets refs == 1; -ENOMEM */
+void close_on_exec(struct files *);
+
+/* The file of a descriptor of `current`, referenced; NULL if there is none (EBADF). */
+struct file *fd_get(int fd);
+/* A free descriptor number at or above `from`; -EMFILE, -ENOMEM. It stays free until fd_install. */
+int fd_reserve(unsigned from);
+/* The table takes over the reference. */
+void fd_install(int fd, struct file *, bool cloexec);
+/* fd_reserve and fd_install; on error the reference stays with the caller. */
+int fd_add(struct file *, bool cloexec);
+int fd_close(int fd);
+
+#endif

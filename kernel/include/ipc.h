@@ -1,0 +1,20 @@
+/* Pipes, sockets and System V objects, as far as others need to see them. */
+#ifndef IPC_H
+#define IPC_H
+
+#include <stdint.h>
+
+struct file;
+struct inode;
+struct task;
+
+extern const struct file_ops fifo_ops;
+
+void socket_init(void);
+/* The path's socket inode loses its address when it goes. */
+void unix_inode_gone(struct inode *);
+
+/* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
+void sem_exit(struct task *);
+
+#endif

@@ -1,0 +1,16 @@
+/* Registering files in /proc: the text is made at the first read of an open file. */
+#ifndef PROCFS_H
+#define PROCFS_H
+
+#include <stddef.h>
+
+struct text;
+
+/* path is relative to /proc ("mmu/hash"); directories are made as needed. show writes the whole text. store
+   (may be NULL: read-only) gets what one write(2) wrote, NUL-terminated; 0 or a negative errno. */
+void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t));
+
+/* Called once, when /proc exists: mm, arch and policy register their files here (arch_proc_init). */
+void proc_init(void);
+
+#endif

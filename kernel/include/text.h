@@ -1,0 +1,19 @@
+/* Text built line by line, for the files of /proc. Long output grows the buffer. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+	char *buffer;
+	size_t len, size;
+	bool no_memory;
+};
+
+void text_printf(struct text *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_puts(struct text *, const char *);
+void text_write(struct text *, const char *, size_t);
+void text_putc(struct text *, char);
+
+#endif
