@@ -1,0 +1,223 @@
+/*
+ * Tasks and processes. A task is what the scheduler runs (a thread); a process
+ * is what wait4, kill and the shell see (a thread group).
+ */
+#ifndef PROC_H
+#define PROC_H
+
+#include <arch/task.h>
+#include <list.h>
+#include <signal.h>
+#include <time.h>
+#include <types.h>
+#include <wait.h>
+
+struct regs;
+struct mm;
+struct files;
+struct file;
+struct fs_context;
+
+#define TASK_NAME_SIZE 16
+#define NGROUPS_MAX    32
+#define PID_MAX        32768
+
+enum task_state {
+	TASK_RUNNING,           /* runs or waits for the processor */
+	TASK_INTERRUPTIBLE,     /* sleeps; a signal ends the sleep */
+	TASK_KILLABLE,          /* sleeps; only a fatal signal ends the sleep */
+	TASK_UNINTERRUPTIBLE,
+	TASK_STOPPED,           /* by SIGSTOP and its like */
+	TASK_DEAD,              /* waits to be reaped */
+};
+
+/* Reasons for the long way back to user mode (task->work; 0 is the fast one). */
+#define WORK_RESCHED 1u
+#define WORK_SIGNAL  2u
+
+struct credentials {
+	u32 uid, euid, suid, fsuid;
+	u32 gid, egid, sgid, fsgid;
+	u32 group_count;
+	u32 groups[NGROUPS_MAX];
+};
+
+/* setrlimit's resources; RLIM_INFINITY is all ones. */
+enum {
+	RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS,
+	RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_AS, RLIMIT_LOCKS,
+	RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME,
+	RLIMIT_COUNT
+};
+#define RLIM_INFINITY 0xffffffffu
+
+struct rlimit { u32 soft, hard; };
+
+/* What getrusage adds up; times in ns. */
+struct usage {
+	u64 user_ns, system_ns;
+	u32 minor_faults, major_faults;
+	u32 voluntary_switches, involuntary_switches;
+};
+
+struct itimer {
+	struct timer timer;     /* ITIMER_REAL only */
+	u64 value, interval;    /* ns; value: what is left of VIRTUAL and PROF */
+};
+
+struct process {
+	s32 pid;                        /* of the leader: getpid() */
+	s32 pgid, sid;
+	struct task *leader;            /* kept until reaped, even when it ends first */
+	struct list_head threads;       /* tasks, by group_link */
+	u32 thread_count;               /* that have not ended */
+	struct list_head all;           /* in process_list */
+	struct process *parent;
+	struct list_head children;      /* by sibling */
+	struct list_head sibling;
+	struct waitq child_wait;        /* wait4 sleeps here */
+	s32 exit_signal;                /* to the parent, normally SIGCHLD; 0 none */
+	s32 exit_status;                /* as wait4 gives it */
+	bool exiting;                   /* exit_group or a fatal signal: every thread ends */
+	bool zombie;
+	bool execed;                    /* since fork: setpgid by the parent is EACCES */
+	bool stopped;                   /* by a stop signal */
+	bool stop_reported, continue_reported;  /* to wait4 */
+	s32 stop_signal;
+	struct sigpending pending;      /* signals to the process */
+	struct rlimit rlimit[RLIMIT_COUNT];
+	struct itimer itimer[3];
+	struct usage ended;             /* of threads that have ended */
+	struct usage children_usage;    /* of reaped children */
+	u64 ended_run_ns;
+	struct task *exec_waiter;       /* the thread that waits in execve for the others to end */
+	struct waitq vfork_wait;        /* the parent of a vfork sleeps here */
+	bool vfork_done;
+	struct file *executable;        /* for /proc/<pid>/exe; referenced */
+	u64 start_ns;                   /* since boot */
+};
+
+/* A sleep that a signal interrupted and that restart_syscall continues. */
+struct restart {
+	long (*again)(struct task *task);
+	u64 deadline;
+	void *remaining;                /* user address or NULL */
+	bool time64;
+	u32 clock;
+	u32 *futex;
+	u32 value, bitset;
+};
+
+struct task {
+	u32 work;                       /* WORK_*; read at every return to user mode */
+	u32 state;                      /* enum task_state */
+	struct arch_task arch;          /* what a context switch saves */
+	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
+	struct mm *mm;                  /* NULL: a kernel task */
+	struct process *process;
+	struct files *files;
+	struct fs_context *fs;
+	struct sighand *sighand;
+	s32 pid;                        /* gettid() */
+	s32 tgid;                       /* getpid() */
+
+	struct list_head run_link;      /* in a run queue */
+	struct list_head group_link;    /* in process->threads */
+	struct list_head hash_link;     /* by pid */
+	s32 nice;                       /* -20 .. 19 */
+	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
+	s32 slice;                      /* ticks left */
+	bool queued;
+
+	struct timer sleep_timer;
+	bool timed_out;
+
+	struct credentials cred;
+	sigset blocked, saved_blocked;
+	bool restore_blocked;
+	struct sigpending pending;      /* signals to this thread */
+	struct sigaltstack_abi altstack;
+	struct restart restart;
+
+	u32 *clear_child_tid;           /* user addresses */
+	u32 *set_child_tid;
+	void *robust_list;
+	void *sem_undo;                 /* ipc/sem.c */
+	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
+
+	u64 run_ns, run_since;          /* processor time before this turn; start of this turn */
+	u32 user_ticks, system_ticks;
+	u32 minor_faults, major_faults; /* counted by mm */
+	u32 voluntary_switches, involuntary_switches;
+	s32 exit_code;
+	char name[TASK_NAME_SIZE];      /* comm */
+};
+
+/*
+ * `current` is arch/ppc's (arch/task.h declares it after struct task is
+ * known): the running task, a register.
+ */
+
+extern struct list_head process_list;   /* of struct process, by all */
+extern u32 process_count;               /* zombies included */
+extern u32 task_count;
+
+/* NULL when there is none. */
+struct task *task_find(s32 pid);
+struct process *process_find(s32 pid);
+bool pgrp_in_session(s32 pgid, s32 sid);
+bool pgrp_orphaned(s32 pgid);
+
+/* Boot: the idle task (pid 0) is the context that calls this; then the first process. */
+void proc_init(void);
+void start_init(const char *path, char *const *argv);
+
+/* A task without address space that runs fn(argument) in the kernel. NULL: no memory. */
+struct task *kernel_task(const char *name, void (*fn)(void *), void *argument);
+
+/*
+ * The scheduler. The context switch itself is arch/ppc's
+ * switch_to(struct task *previous, struct task *next).
+ */
+void schedule(void);
+void yield(void);
+void task_wake(struct task *task);      /* makes a sleeping task runnable */
+extern u32 run_queue_length;            /* runnable tasks, without current */
+extern u64 context_switches;
+
+/* The boot context ends here. Idle work is a chain of hooks in order of registration. */
+void idle_loop(void) __attribute__((noreturn));
+
+/*
+ * A policy's idle work: does one small piece (well under a tick), returns false when
+ * there is nothing left to do. Runs with interrupts on.
+ */
+struct idle_hook {
+	struct list_head link;
+	bool (*work)(void);
+};
+void idle_hook_add(struct idle_hook *hook);
+void idle_hook_remove(struct idle_hook *hook);
+extern u64 idle_ns;
+
+/* Ends the calling thread, or the whole process, with a wait4 status. */
+void task_exit(s32 status) __attribute__((noreturn));
+void process_exit(s32 status) __attribute__((noreturn));
+
+/* Before user mode when work is not 0: schedules and delivers signals until it is 0. */
+void return_to_user(struct regs *regs);
+
+bool capable(void);                     /* current is the superuser */
+bool in_group(u32 gid);                 /* fsgid or a supplementary group of current */
+u32 rlimit(u32 resource);               /* soft limit of current's process */
+
+/* Times in ns of one task, or of a whole process with the ended threads. */
+void task_usage(const struct task *task, struct usage *usage);
+void process_usage(const struct process *process, struct usage *usage);
+u64 task_run_ns(const struct task *task);
+u64 process_run_ns(const struct process *process);
+
+/* exec: argv and envp in user memory, path in the kernel. 0 or a negative errno. */
+int exec_user(const char *path, const u32 *argv, const u32 *envp);
+
+#endif

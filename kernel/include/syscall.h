@@ -1,0 +1,48 @@
+/*
+ * System calls. syscall/syscalls.tbl is the one table; syscall/generate.py
+ * makes from it the prototypes below, the dispatch table, the list of names,
+ * the documentation and the fuzzer's specification.
+ *
+ * A call is a C function sys_<name> that takes the ABI's registers r3..r8 as
+ * its arguments and returns a result, or a negative errno. The ABI passes a
+ * 64-bit argument in an aligned register pair exactly as the C calling
+ * convention does, so the table's types are the whole story.
+ */
+#ifndef SYSCALL_H
+#define SYSCALL_H
+
+#include <syscall_prototypes.h>
+#include <types.h>
+
+struct regs;
+
+typedef long (*syscall_fn)(u32 r3, u32 r4, u32 r5, u32 r6, u32 r7, u32 r8);
+
+/* Indexed by number; unused numbers hold sys_unknown. SYSCALL_COUNT is generated. */
+extern const syscall_fn syscall_table[];
+extern const char *const syscall_names[];
+
+/*
+ * Nonzero for the calls that read or change the caller's whole register set
+ * (fork, clone, execve, sigreturn...): a lean entry saves r14..r31 for these
+ * before it calls them. Indexed by number.
+ */
+extern const u8 syscall_needs_full_regs[];
+
+/* How often an unknown number was called, and the last one: /proc/stat. */
+extern u32 syscall_unknown_count;
+extern u32 syscall_unknown_last;
+
+/* The plain entry's C dispatch: runs the call in regs and stores result and CR0.SO. */
+void syscall_dispatch(struct regs *regs);
+
+/*
+ * Results that never reach the program: the call is made again, or ends with
+ * EINTR, as the signal that interrupted it says.
+ */
+#define ERESTARTSYS           512   /* again, if the handler has SA_RESTART or there is none */
+#define ERESTARTNOINTR        513   /* always again */
+#define ERESTARTNOHAND        514   /* again only if no handler ran */
+#define ERESTART_RESTARTBLOCK 516   /* through restart_syscall, with what is left of the time */
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Clocks and kernel timers.
+ *
+ * All kernel time is unsigned 64-bit nanoseconds since boot (CLOCK_MONOTONIC),
+ * read from the timebase. Deadlines are absolute; TIME_NEVER means none.
+ */
+#ifndef TIME_H
+#define TIME_H
+
+#include <list.h>
+#include <types.h>
+
+#define NSEC_PER_SEC  1000000000ULL
+#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_USEC 1000ULL
+#define TIME_NEVER    (~0ULL)
+
+/* The scheduler's tick; also sysconf(_SC_CLK_TCK), which the ABI fixes at 100. */
+#define HZ            100
+#define NSEC_PER_TICK (NSEC_PER_SEC / HZ)
+
+/* clockid_t */
+#define CLOCK_REALTIME           0
+#define CLOCK_MONOTONIC          1
+#define CLOCK_PROCESS_CPUTIME_ID 2
+#define CLOCK_THREAD_CPUTIME_ID  3
+#define CLOCK_MONOTONIC_RAW      4
+#define CLOCK_REALTIME_COARSE    5
+#define CLOCK_MONOTONIC_COARSE   6
+#define CLOCK_BOOTTIME           7
+
+#define TIMER_ABSTIME 1
+
+/* ABI structures: the 32-bit-time forms and the time64 forms. */
+struct timespec32 { s32 sec; s32 nsec; };
+struct timespec64 { s64 sec; s64 nsec; };
+struct timeval32 { s32 sec; s32 usec; };
+struct itimerval32 { struct timeval32 interval, value; };
+struct timezone32 { s32 minuteswest; s32 dsttime; };
+
+/* Once, before the first interrupt; the frequency is the device tree's timebase-frequency. */
+void time_init(u32 timebase_hz);
+
+u64 time_now_ns(void);                 /* since boot */
+u64 time_real_ns(void);                /* since 1970-01-01 UTC */
+u32 time_real_seconds(void);           /* for file times */
+void time_set_real_ns(u64 now);
+
+/* Nanoseconds to and from the ABI's structures. The *_valid forms give -EINVAL for a bad field. */
+struct timespec32 ns_to_timespec32(u64 ns);
+struct timespec64 ns_to_timespec64(u64 ns);
+struct timeval32 ns_to_timeval32(u64 ns);
+int timespec32_to_ns(const struct timespec32 *ts, u64 *ns);
+int timespec64_to_ns(const struct timespec64 *ts, u64 *ns);
+int timeval32_to_ns(const struct timeval32 *tv, u64 *ns);
+
+/* The same straight from user memory: 0, -EFAULT or -EINVAL. */
+int timespec32_from_user(const struct timespec32 *user, u64 *ns);
+int timespec64_from_user(const struct timespec64 *user, u64 *ns);
+int timeval32_from_user(const struct timeval32 *user, u64 *ns);
+
+/* now + delta, TIME_NEVER when that overflows. */
+u64 time_deadline(u64 delta_ns);
+
+/*
+ * A one-shot timer. fire() runs in the decrementer interrupt, with the timer
+ * already inactive, and may set it again. It must not sleep.
+ */
+struct timer {
+	struct list_head link;
+	u64 expires;
+	void (*fire)(struct timer *timer);
+	bool active;
+};
+
+void timer_init(struct timer *timer, void (*fire)(struct timer *));
+void timer_set(struct timer *timer, u64 expires);
+void timer_cancel(struct timer *timer);
+
+struct regs;
+
+/* Called by the decrementer's vector with interrupts off. */
+void timer_interrupt(struct regs *regs);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * Sleeping: wait queues and mutexes.
+ *
+ * The kernel runs with external interrupts and the decrementer off, except in
+ * the idle task; so a condition checked in the kernel stays true until the
+ * task sleeps, and no lock is needed around short critical sections.
+ */
+#ifndef WAIT_H
+#define WAIT_H
+
+#include <list.h>
+#include <time.h>
+#include <types.h>
+
+struct task;
+
+struct waitq {
+	struct list_head waiters;
+};
+
+/*
+ * One task's place in one queue. wake(), when set, is called by wake_up() in
+ * place of waking the task (epoll uses it); it must not sleep.
+ */
+struct waiter {
+	struct list_head link;
+	struct task *task;
+	bool woken;
+	void (*wake)(struct waiter *waiter);
+};
+
+#define WAITQ_INIT(name) { .waiters = LIST_HEAD_INIT((name).waiters) }
+
+void waitq_init(struct waitq *wq);
+static inline bool waitq_active(const struct waitq *wq) { return !list_empty(&wq->waiters); }
+
+void waiter_init(struct waiter *waiter);              /* for current */
+void waitq_add(struct waitq *wq, struct waiter *waiter);
+void waitq_remove(struct waiter *waiter);             /* harmless when not queued */
+
+void wake_up(struct waitq *wq);                       /* everyone; from tasks and interrupts */
+void wake_up_one(struct waitq *wq);                   /* the one who has waited longest */
+
+/*
+ * Sleep until *woken, a signal, or the deadline (ns since boot, TIME_NEVER for
+ * none). Returns 0, -ERESTARTSYS or -ETIMEDOUT. The plain form ignores signals.
+ */
+long sleep_interruptible(const bool *woken, u64 deadline);
+long sleep_killable(const bool *woken, u64 deadline);
+void sleep_uninterruptible(const bool *woken);
+
+#define WAIT_LOOP_(wq, cond, sleep)                    \
+	({                                             \
+		struct waiter waiter_;                 \
+		long wait_result_ = 0;                 \
+		if (!(cond)) {                         \
+			waiter_init(&waiter_);         \
+			waitq_add((wq), &waiter_);     \
+			for (;;) {                     \
+				waiter_.woken = false; \
+				if (cond)              \
+					break;         \
+				wait_result_ = (sleep); \
+				if (wait_result_) {    \
+					if (cond)      \
+						wait_result_ = 0; \
+					break;         \
+				}                      \
+			}                              \
+			waitq_remove(&waiter_);        \
+		}                                      \
+		wait_result_;                          \
+	})
+
+/* 0 when cond holds, -ERESTARTSYS when a signal came first. */
+#define wait_event(wq, cond) \
+	WAIT_LOOP_(wq, cond, sleep_interruptible(&waiter_.woken, TIME_NEVER))
+
+/* The same with a deadline: also -ETIMEDOUT. */
+#define wait_event_until(wq, cond, deadline) \
+	WAIT_LOOP_(wq, cond, sleep_interruptible(&waiter_.woken, (deadline)))
+
+/* Only a fatal signal interrupts. */
+#define wait_event_killable(wq, cond) \
+	WAIT_LOOP_(wq, cond, sleep_killable(&waiter_.woken, TIME_NEVER))
+
+/* Nothing interrupts. */
+#define wait_event_uninterruptible(wq, cond) \
+	((void)WAIT_LOOP_(wq, cond, (sleep_uninterruptible(&waiter_.woken), 0L)))
+
+/* Mutual exclusion across sleeps; not recursive, handed over in order of arrival. */
+struct mutex {
+	struct task *owner;
+	struct waitq wq;
+};
+
+#define MUTEX_INIT(name) { .owner = NULL, .wq = WAITQ_INIT((name).wq) }
+
+void mutex_init(struct mutex *mutex);
+void mutex_lock(struct mutex *mutex);
+void mutex_unlock(struct mutex *mutex);
+
+#endif
