@@ -1,0 +1,160 @@
+/* init: runs one program and ends with its status.
+ *
+ *   /init [program [argument ...]]
+ *
+ * Without a program it runs /etc/rc, and /bin/sh where there is no /etc/rc. The kernel powers off with the status
+ * that init returns, which has room for 0 to 63: a larger status, or a death by signal, is told on the console and
+ * becomes 63. Needs no C library, so that it also runs on a kernel that does not yet run one. */
+#include "syscall.h"
+
+#define STATUS_OTHER 63
+
+static const char *const environment[] = {
+	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0,
+};
+
+static unsigned long length(const char *text)
+{
+	unsigned long n = 0;
+
+	while (text[n])
+		n++;
+	return n;
+}
+
+static void say(const char *text)
+{
+	system_call(__NR_write, 2, (long)text, (long)length(text), 0);
+}
+
+static void say_number(unsigned long value)
+{
+	char digits[12];
+	unsigned int at = sizeof(digits);
+
+	digits[--at] = 0;
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	say(digits + at);
+}
+
+/* Descriptors 0, 1 and 2 are the console, whether or not the kernel opened them. */
+static void open_console(void)
+{
+	enum { F_GETFD = 1, O_RDWR = 2 };
+
+	for (long fd = 0; fd < 3; fd++) {
+		if (system_call(__NR_fcntl, fd, F_GETFD, 0, 0) >= 0)
+			continue;
+		if (fd == 0)
+			system_call(__NR_open, (long)"/dev/console", O_RDWR, 0, 0);
+		else
+			system_call(__NR_dup2, 0, fd, 0, 0);
+	}
+}
+
+static int contains_slash(const char *path)
+{
+	for (; *path; path++)
+		if (*path == '/')
+			return 1;
+	return 0;
+}
+
+/* Runs `argv`; a name without a slash is looked for as a shell would. Returns minus the last error. */
+static long execute(const char *const *argv)
+{
+	static const char *const places[] = { "/bin/", "/sbin/", "/usr/bin/" };
+	char path[256];
+	long error;
+
+	if (contains_slash(argv[0]))
+		return system_call(__NR_execve, (long)argv[0], (long)argv, (long)environment, 0);
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		unsigned long prefix = length(places[i]), name = length(argv[0]);
+
+		if (prefix + name >= sizeof(path))
+			return -36; /* ENAMETOOLONG */
+		for (unsigned long n = 0; n < prefix; n++)
+			path[n] = places[i][n];
+		for (unsigned long n = 0; n <= name; n++)
+			path[prefix + n] = argv[0][n];
+		error = system_call(__NR_execve, (long)path, (long)argv, (long)environment, 0);
+		if (error != -2) /* ENOENT: look further */
+			return error;
+	}
+	return -2;
+}
+
+static void child(const char *const *argv)
+{
+	enum { TIOCSCTTY = 0x540e };
+	long error;
+
+	system_call(__NR_setsid, 0, 0, 0, 0);
+	system_call(__NR_ioctl, 0, TIOCSCTTY, 0, 0);
+	error = execute(argv);
+	say("init: cannot run ");
+	say(argv[0]);
+	say(": error ");
+	say_number((unsigned long)-error);
+	say("\n");
+	system_call(__NR_exit_group, error == -2 ? 127 : 126, 0, 0, 0);
+}
+
+/* Waits for `pid`, burying whatever orphans die meanwhile; returns its wait status, or minus an error. */
+static long wait_for(long pid, int *status)
+{
+	for (;;) {
+		long dead = system_call(__NR_wait4, -1, (long)status, 0, 0);
+
+		if (dead == pid || (dead < 0 && dead != -4 /* EINTR */))
+			return dead;
+	}
+}
+
+int start_main(long *stack);
+
+int start_main(long *stack)
+{
+	static const char *const rc[] = { "/etc/rc", 0 }, *const shell[] = { "/bin/sh", 0 };
+	const char *const *argv = (const char *const *)(stack + 1);
+	long argc = stack[0], pid;
+	int status = 0;
+
+	open_console();
+	if (argc > 1)
+		argv++;
+	else if (system_call(__NR_access, (long)rc[0], 1, 0, 0) == 0)
+		argv = rc;
+	else
+		argv = shell;
+
+	pid = system_call(__NR_fork, 0, 0, 0, 0);
+	if (pid == 0)
+		child(argv);
+	if (pid < 0 || wait_for(pid, &status) < 0) {
+		say("init: cannot start or wait for a process\n");
+		return STATUS_OTHER;
+	}
+	if (status & 0x7f) {
+		say("init: ");
+		say(argv[0]);
+		say(": killed by signal ");
+		say_number((unsigned long)(status & 0x7f));
+		say("\n");
+		return STATUS_OTHER;
+	}
+	status = (status >> 8) & 0xff;
+	if (status >= STATUS_OTHER) {
+		say("init: ");
+		say(argv[0]);
+		say(": exit status ");
+		say_number((unsigned long)status);
+		say("\n");
+		return STATUS_OTHER;
+	}
+	return status;
+}
