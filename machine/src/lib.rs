@@ -2,3 +2,6 @@
 //!
 //! `powerpc`, `mmu`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and
 //! is checked against the plain form; `observe` counts; `board` holds the devices.
+
+pub mod machine;
+pub mod powerpc;

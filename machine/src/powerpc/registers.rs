@@ -1,0 +1,253 @@
+//! The registers of one processor.
+
+use serde::{Deserialize, Serialize};
+
+/// Bits of the machine state register (PEM 2.3.1), by value.
+pub mod msr {
+    /// Power management.
+    pub const POW: u32 = 0x0004_0000;
+    /// 603: r0 to r3 are the four temporary registers of the TLB-miss handlers.
+    pub const TGPR: u32 = 0x0002_0000;
+    /// Exceptions run little-endian.
+    pub const ILE: u32 = 0x0001_0000;
+    /// External interrupts and decrementer enabled.
+    pub const EE: u32 = 0x8000;
+    /// Problem state (user mode).
+    pub const PR: u32 = 0x4000;
+    /// Floating point available.
+    pub const FP: u32 = 0x2000;
+    /// Machine checks enabled.
+    pub const ME: u32 = 0x1000;
+    /// Floating-point exception mode 0.
+    pub const FE0: u32 = 0x0800;
+    /// Single step.
+    pub const SE: u32 = 0x0400;
+    /// Branch trace.
+    pub const BE: u32 = 0x0200;
+    /// Floating-point exception mode 1.
+    pub const FE1: u32 = 0x0100;
+    /// Exception prefix: vectors at 0xfff0_0000.
+    pub const IP: u32 = 0x0040;
+    /// Instruction address translation.
+    pub const IR: u32 = 0x0020;
+    /// Data address translation.
+    pub const DR: u32 = 0x0010;
+    /// 604 and 750: marks a process for the performance monitor.
+    pub const PM: u32 = 0x0004;
+    /// Recoverable exception.
+    pub const RI: u32 = 0x0002;
+    /// Little-endian.
+    pub const LE: u32 = 0x0001;
+}
+
+/// Bits of the XER that instructions set (PEM 2.1.5), by value.
+pub mod xer {
+    /// Summary overflow.
+    pub const SO: u32 = 0x8000_0000;
+    /// Overflow.
+    pub const OV: u32 = 0x4000_0000;
+    /// Carry.
+    pub const CA: u32 = 0x2000_0000;
+    /// Byte count of `lswx` and `stswx`.
+    pub const COUNT: u32 = 0x7f;
+}
+
+/// Bits of a condition register field, by value.
+pub mod condition {
+    pub const LT: u8 = 8;
+    pub const GT: u8 = 4;
+    pub const EQ: u8 = 2;
+    /// Summary overflow; unordered after a floating-point compare.
+    pub const SO: u8 = 1;
+}
+
+/// The condition register as its eight fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionRegister {
+    field: [u8; 8],
+}
+
+impl ConditionRegister {
+    pub fn field(&self, n: u8) -> u8 {
+        self.field[usize::from(n & 7)]
+    }
+
+    pub fn set_field(&mut self, n: u8, value: u8) {
+        self.field[usize::from(n & 7)] = value;
+    }
+
+    /// Bit `n`, numbered from the most significant one.
+    pub fn bit(&self, n: u8) -> bool {
+        self.field(n >> 2) & (8 >> (n & 3)) != 0
+    }
+
+    pub fn set_bit(&mut self, n: u8, value: bool) {
+        let mask = 8u8 >> (n & 3);
+        let old = self.field(n >> 2);
+        self.set_field(n >> 2, if value { old | mask } else { old & !mask });
+    }
+
+    /// The register as `mfcr` reads it.
+    pub fn word(&self) -> u32 {
+        self.field
+            .iter()
+            .fold(0, |word, &field| word << 4 | u32::from(field))
+    }
+
+    pub fn set_word(&mut self, word: u32) {
+        for (n, field) in self.field.iter_mut().enumerate() {
+            *field = (word >> (28 - 4 * n) & 15) as u8;
+        }
+    }
+}
+
+/// The XER with the bits that instructions set kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixedPointException {
+    pub so: bool,
+    pub ov: bool,
+    pub ca: bool,
+    /// Everything else: the string count and the bits that only `mtxer` sets.
+    rest: u32,
+}
+
+impl FixedPointException {
+    pub fn word(&self) -> u32 {
+        let bit = |set: bool, mask: u32| if set { mask } else { 0 };
+        self.rest | bit(self.so, xer::SO) | bit(self.ov, xer::OV) | bit(self.ca, xer::CA)
+    }
+
+    pub fn set_word(&mut self, word: u32) {
+        self.so = word & xer::SO != 0;
+        self.ov = word & xer::OV != 0;
+        self.ca = word & xer::CA != 0;
+        self.rest = word & xer::COUNT;
+    }
+
+    /// Bytes that `lswx` and `stswx` move.
+    pub fn count(&self) -> u32 {
+        self.rest & xer::COUNT
+    }
+}
+
+/// A register number, below 32 by construction; or [`Register::ZERO`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Register(u8);
+
+impl Register {
+    /// Reads as zero: what "(rA|0)" means when rA is 0.
+    pub const ZERO: Register = Register(32);
+
+    pub const fn new(number: u32) -> Register {
+        Register((number & 31) as u8)
+    }
+
+    /// `new`, or `ZERO` for number 0.
+    pub const fn or_zero(number: u32) -> Register {
+        if number & 31 == 0 {
+            Register::ZERO
+        } else {
+            Register::new(number)
+        }
+    }
+
+    #[inline(always)]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        // SAFETY: every constructor yields a number of at most 32, and the field is private.
+        unsafe { std::hint::assert_unchecked(self.0 <= 32) };
+        self.0 as usize
+    }
+
+    /// The register after this one; r0 follows r31 (string instructions wrap so).
+    pub const fn following(self) -> Register {
+        Register::new(self.0 as u32 + 1)
+    }
+}
+
+/// The general-purpose registers, and a slot that reads as zero for [`Register::ZERO`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeneralRegisters([u32; 33]);
+
+impl Default for GeneralRegisters {
+    fn default() -> Self {
+        GeneralRegisters([0; 33])
+    }
+}
+
+impl GeneralRegisters {
+    #[inline(always)]
+    pub fn get(&self, register: Register) -> u32 {
+        self.0[register.index()]
+    }
+
+    /// `register` must not be [`Register::ZERO`]: decoding yields that for sources only.
+    #[inline(always)]
+    pub fn set(&mut self, register: Register, value: u32) {
+        debug_assert!(register != Register::ZERO);
+        self.0[register.index()] = value;
+    }
+
+    /// r0 to r31.
+    pub fn all(&self) -> [u32; 32] {
+        let mut all = [0; 32];
+        all.copy_from_slice(&self.0[..32]);
+        all
+    }
+
+    pub fn set_all(&mut self, values: &[u32; 32]) {
+        self.0[..32].copy_from_slice(values);
+    }
+}
+
+impl Serialize for GeneralRegisters {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.all().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for GeneralRegisters {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut registers = GeneralRegisters::default();
+        registers.set_all(&<[u32; 32]>::deserialize(deserializer)?);
+        Ok(registers)
+    }
+}
+
+/// The registers that programs and the exception mechanism see. Those of the MMU (BATs, segment
+/// registers, SDR1, the 603's reload registers) are the MMU's own; time base and decrementer are
+/// the machine's, because they follow its clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registers {
+    pub gpr: GeneralRegisters,
+    pub fpr: [u64; 32],
+    pub cr: ConditionRegister,
+    pub xer: FixedPointException,
+    pub lr: u32,
+    pub ctr: u32,
+    /// Next instruction's address, whenever no instruction is executing.
+    pub pc: u32,
+    pub fpscr: u32,
+    pub msr: u32,
+    pub srr0: u32,
+    pub srr1: u32,
+    pub dar: u32,
+    pub dsisr: u32,
+    pub sprg: [u32; 4],
+    /// External access register.
+    pub ear: u32,
+    pub hid0: u32,
+    pub hid1: u32,
+    /// Instruction address breakpoint.
+    pub iabr: u32,
+    /// Data address breakpoint (604, 750).
+    pub dabr: u32,
+    /// The four registers that MSR[TGPR] swaps for r0 to r3 (603).
+    pub temporary: [u32; 4],
+    /// Physical address of the reserved granule of `lwarx`.
+    pub reservation: Option<u32>,
+}
