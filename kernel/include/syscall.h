@@ -11,6 +11,7 @@
 #ifndef SYSCALL_H
 #define SYSCALL_H
 
+#include <errno.h>
 #include <syscall_prototypes.h>
 #include <types.h>
 
@@ -37,12 +38,8 @@ extern u32 syscall_unknown_last;
 void syscall_dispatch(struct regs *regs);
 
 /*
- * Results that never reach the program: the call is made again, or ends with
- * EINTR, as the signal that interrupted it says.
+ * The ERESTART* results of <errno.h> never reach the program: the call is made
+ * again, or ends with EINTR, as the signal that interrupted it says.
  */
-#define ERESTARTSYS           512   /* again, if the handler has SA_RESTART or there is none */
-#define ERESTARTNOINTR        513   /* always again */
-#define ERESTARTNOHAND        514   /* again only if no handler ran */
-#define ERESTART_RESTARTBLOCK 516   /* through restart_syscall, with what is left of the time */
 
 #endif

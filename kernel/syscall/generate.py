@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Generate code, documentation and the fuzzer's specification from syscalls.tbl.
+
+    generate.py syscalls.tbl --prototypes FILE --table FILE [--documentation FILE] [--fuzz FILE]
+
+The prototypes give each call a C function whose argument registers are the ABI's: PowerPC's calling
+convention puts a 64-bit argument into an aligned register pair just as the system-call ABI does, so the
+compiler does that work. The fuzz specification is JSON: for each call its number and, for each argument,
+kind, width in registers and first register.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCALARS = {
+    "int": "int",
+    "uint": "u32",
+    "s32": "s32",
+    "u32": "u32",
+    "size": "size_t",
+    "s64": "s64",
+    "u64": "u64",
+    "fd": "int",
+    "pid": "s32",
+    "id": "u32",
+    "mode": "u32",
+    "signal": "int",
+    "clock": "s32",
+    "flags": "u32",
+    "address": "u32",
+    "path": "const char *",
+}
+WIDE = {"s64", "u64"}
+POINTED = {"void", "char", "u8", "u16", "u32", "s32", "u64", "s64"}
+ATTRIBUTES = {"-", "full"}
+FIRST_REGISTER, LAST_REGISTER = 3, 8
+POINTER = re.compile(r"(in|out|inout)\((\w+)\)(?:\[(\w*)\])?$")
+
+
+class TableError(Exception):
+    """A line of the table that cannot be understood; the message names file and line."""
+
+
+@dataclass
+class Argument:
+    """One argument: its name, the table's type, and the register that it starts in."""
+
+    name: str
+    kind: str
+    register: int
+    registers: int
+    optional: bool
+    target: str | None = None
+    count: str | None = None
+
+    def c_type(self) -> str:
+        if self.target is None:
+            return SCALARS[self.kind]
+        base = self.target if self.target in POINTED else f"struct {self.target}"
+        return f"{'const ' if self.kind == 'in' else ''}{base} *"
+
+    def c_declaration(self) -> str:
+        c = self.c_type()
+        return f"{c}{self.name}" if c.endswith("*") else f"{c} {self.name}"
+
+
+@dataclass
+class Call:
+    """One system call."""
+
+    number: int
+    name: str
+    full: bool
+    section: str
+    arguments: list[Argument] = field(default_factory=list)
+
+    def prototype(self) -> str:
+        arguments = ", ".join(a.c_declaration() for a in self.arguments) or "void"
+        return f"long sys_{self.name}({arguments});"
+
+
+def parse_argument(text: str, register: int) -> Argument:
+    """Parse name:type; the register is the first that is still free. Raises ValueError."""
+    name, colon, kind = text.partition(":")
+    if not colon or not name.isidentifier():
+        raise ValueError(f"'{text}' is not name:type")
+    optional = kind.endswith("?")
+    kind = kind.removesuffix("?")
+    if kind in WIDE:
+        register += (register + 1) % 2
+        return Argument(name, kind, register, 2, optional)
+    if kind in SCALARS:
+        if optional and kind != "path":
+            raise ValueError(f"'{text}': only pointers and paths may be optional")
+        return Argument(name, kind, register, 1, optional)
+    pointer = POINTER.match(kind)
+    if pointer is None:
+        raise ValueError(f"'{text}': unknown type; allowed are {', '.join(SCALARS)}, in(T), out(T), inout(T)")
+    return Argument(name, pointer[1], register, 1, optional, pointer[2], pointer[3])
+
+
+def parse(path: Path) -> list[Call]:
+    """Read the table. Raises TableError for anything that is not understood, twice there or too long."""
+    calls: list[Call] = []
+    numbers: dict[int, str] = {}
+    section = ""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = line.partition("#")[0].strip()
+        if not line:
+            continue
+        try:
+            if line.startswith("["):
+                section = line.strip("[]")
+                continue
+            words = line.split()
+            if len(words) < 3 or not words[0].isdigit() or words[2] not in ATTRIBUTES:
+                raise ValueError(f"expected: number name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
+            call = Call(int(words[0]), words[1], words[2] == "full", section)
+            if call.number in numbers:
+                raise ValueError(f"number {call.number} is already {numbers[call.number]}")
+            numbers[call.number] = call.name
+            register = FIRST_REGISTER
+            for word in words[3:]:
+                argument = parse_argument(word, register)
+                register = argument.register + argument.registers
+                call.arguments.append(argument)
+            if register > LAST_REGISTER + 1:
+                raise ValueError(f"the arguments need more registers than r3..r{LAST_REGISTER}")
+            names = {a.name for a in call.arguments}
+            for a in call.arguments:
+                if a.count and not a.count.isdigit() and a.count not in names:
+                    raise ValueError(f"[{a.count}] is no argument of {call.name}")
+            calls.append(call)
+        except ValueError as error:
+            raise TableError(f"{path}:{number}: {error}") from None
+    return sorted(calls, key=lambda c: c.number)
+
+
+def prototypes(calls: list[Call]) -> str:
+    structs = sorted({a.target for c in calls for a in c.arguments if a.target and a.target not in POINTED})
+    lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
+    lines += ["#ifndef SYSCALL_PROTOTYPES_H", "#define SYSCALL_PROTOTYPES_H", "", "#include <types.h>", ""]
+    lines += [f"struct {s};" for s in structs]
+    lines += ["", f"#define SYSCALL_COUNT {calls[-1].number + 1}u", ""]
+    lines += [c.prototype() for c in calls]
+    lines += ["", "#endif", ""]
+    return "\n".join(lines)
+
+
+def table(calls: list[Call]) -> str:
+    by_number = {c.number: c for c in calls}
+    count = calls[-1].number + 1
+    lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
+    lines += ["/* The registers r3..r8 go through unchanged, whatever the function calls them. */"]
+    lines += ['#pragma GCC diagnostic ignored "-Wcast-function-type"', ""]
+    lines += ["long sys_unknown(void);", ""]
+    lines.append("const syscall_fn syscall_table[SYSCALL_COUNT] = {")
+    for n in range(count):
+        name = by_number[n].name if n in by_number else "unknown"
+        lines.append(f"\t(syscall_fn)sys_{name},")
+    lines += ["};", "", "const char *const syscall_names[SYSCALL_COUNT] = {"]
+    lines += [f'\t[{c.number}] = "{c.name}",' for c in calls]
+    lines += ["};", "", "const u8 syscall_needs_full_regs[SYSCALL_COUNT] = {"]
+    lines += [f"\t[{c.number}] = 1," for c in calls if c.full]
+    lines += ["};", ""]
+    return "\n".join(lines)
+
+
+def documentation(calls: list[Call]) -> str:
+    lines = ["# System calls", "", "Made from `kernel/syscall/syscalls.tbl`. Any other number gives ENOSYS.", ""]
+    for section in dict.fromkeys(c.section for c in calls):
+        lines += [f"## {section.capitalize()}", "", "| number | call | arguments |", "| --- | --- | --- |"]
+        for c in (c for c in calls if c.section == section):
+            arguments = ", ".join(
+                f"{a.name}: {a.c_type().strip()}{f'[{a.count}]' if a.count is not None else ''}"
+                f"{' or NULL' if a.optional else ''} (r{a.register}{f':r{a.register + 1}' if a.registers == 2 else ''})"
+                for a in c.arguments
+            )
+            lines.append(f"| {c.number} | `{c.name}` | {arguments} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def fuzz(calls: list[Call]) -> str:
+    return json.dumps(
+        [
+            {
+                "number": c.number,
+                "name": c.name,
+                "section": c.section,
+                "arguments": [
+                    {
+                        "name": a.name,
+                        "kind": a.kind,
+                        "register": a.register,
+                        "registers": a.registers,
+                        "optional": a.optional,
+                        "target": a.target,
+                        "count": a.count,
+                    }
+                    for a in c.arguments
+                ],
+            }
+            for c in calls
+        ],
+        indent=1,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path)
+    outputs = {"prototypes": prototypes, "table_out": table, "documentation": documentation, "fuzz": fuzz}
+    parser.add_argument("--prototypes", type=Path, metavar="FILE")
+    parser.add_argument("--table", type=Path, metavar="FILE", dest="table_out")
+    parser.add_argument("--documentation", type=Path, metavar="FILE")
+    parser.add_argument("--fuzz", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    try:
+        calls = parse(arguments.table)
+    except (TableError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    for name, make in outputs.items():
+        output: Path | None = getattr(arguments, name)
+        if output is not None:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.write_text(make(calls))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
