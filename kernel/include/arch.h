@@ -1,0 +1,166 @@
+/* What the rest of the kernel asks of the processor. */
+#ifndef ARCH_H
+#define ARCH_H
+
+#include <frame.h>
+#include <types.h>
+
+/*
+ * A program's or the interrupted kernel's registers, in the layout of Linux's
+ * struct pt_regs for 32-bit PowerPC, so that signal frames hold it as it is.
+ */
+struct regs {
+	u32 gpr[32];
+	u32 nip;                /* where it continues (SRR0) */
+	u32 msr;                /* with what (SRR1) */
+	u32 orig_gpr3;          /* system calls: r3 as it was passed */
+	u32 ctr, link, xer, ccr;
+	u32 mq;                 /* 601 only; 0 */
+	u32 trap;               /* vector, 0xc00 for a system call */
+	u32 dar, dsisr;         /* of a fault */
+	u32 result;             /* free for the system-call layer */
+};
+
+#define CCR_SO   0x10000000u    /* CR0.SO: a system call failed */
+#define MSR_POW  0x00040000u
+#define MSR_TGPR 0x00020000u    /* 603 */
+#define MSR_EE   0x00008000u
+#define MSR_PR   0x00004000u
+#define MSR_FP   0x00002000u
+#define MSR_ME   0x00001000u
+#define MSR_FE0  0x00000800u
+#define MSR_SE   0x00000400u
+#define MSR_FE1  0x00000100u
+#define MSR_IP   0x00000040u
+#define MSR_IR   0x00000020u
+#define MSR_DR   0x00000010u
+#define MSR_RI   0x00000002u
+#define MSR_USER (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
+#define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
+
+#define TRAP_SYSCALL 0xc00u
+
+static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_PR) != 0; }
+
+/*
+ * User space is [PAGE_SIZE, USER_END); the kernel starts at KERNEL_BASE.
+ * Segments 0 to 11 belong to the program, 12 to 15 to the kernel.
+ */
+#define USER_END   0xc0000000u
+#define USER_STACK_TOP 0xbfff0000u
+
+struct task;
+register struct task *current __asm__("r2");
+
+/* What the arch keeps of a task: a member `arch` of struct task. Zeroed at the task's birth. */
+struct arch_thread {
+	u32 ksp;                /* kernel stack pointer while switched out */
+	u32 stack_top;          /* the kernel stack's end: struct regs lie just below */
+	u32 work;               /* WORK_...: looked at on the way to user mode */
+	u32 root_pa;            /* physical address of the page-table tree's root */
+	struct task *task;
+	struct mm *mm;
+	u32 fpu_live;           /* the FPU holds this thread's registers */
+	u32 fault_recovery;     /* unused by others */
+	u64 fpr[32];
+	u64 fpscr;              /* low word */
+} __attribute__((aligned(32)));
+
+#define WORK_RESCHED 1u         /* call schedule() before going back to user mode */
+#define WORK_SIGNAL  2u         /* call signal_deliver(regs) */
+
+#define KERNEL_STACK_ORDER 1u   /* 8 KB */
+#define KERNEL_STACK_SIZE  (PAGE_SIZE << KERNEL_STACK_ORDER)
+
+/* A kernel stack for a new task; -ENOMEM. Not while running on it: arch_thread_free(). */
+int arch_thread_init(struct arch_thread *thread, struct task *task);
+void arch_thread_free(struct arch_thread *thread);
+/* The registers with which the task returns to user mode (at the top of its kernel stack). */
+static inline struct regs *arch_thread_regs(struct arch_thread *thread)
+{
+	return (struct regs *)(thread->stack_top - 16 - sizeof(struct regs)) ;
+}
+/*
+ * The first switch to the thread calls function(argument) on its stack; when
+ * that returns, it goes to user mode with arch_thread_regs(). task_first_run()
+ * (proc/) is called before either.
+ */
+void arch_thread_start(struct arch_thread *thread, void (*function)(void *), void *argument);
+/* Child of fork or clone: user registers as given but r3 = 0 and CR0.SO clear; FPU state copied. */
+void arch_thread_fork(struct arch_thread *child, const struct regs *parent);
+/* exec: registers for a program's first instruction; FPU state cleared. */
+void arch_regs_exec(struct arch_thread *thread, struct regs *regs, u32 entry, u32 stack_pointer);
+
+/* Saves the running thread's state, continues the other; returns (later) in the first. Interrupts are off. */
+void arch_switch(struct arch_thread *from, struct arch_thread *to);
+
+/* The thread's floating-point registers are in thread->fpr and fpscr after this, and reloaded at next use. */
+void arch_fpu_save(struct arch_thread *thread);
+/* The thread's state in the FPU is worthless (exec, exit, sigreturn wrote thread->fpr). */
+void arch_fpu_drop(struct arch_thread *thread);
+
+static inline u32 mfmsr(void)
+{
+	u32 msr;
+	__asm__ volatile("mfmsr %0" : "=r"(msr));
+	return msr;
+}
+static inline void mtmsr(u32 msr)
+{
+	__asm__ volatile("mtmsr %0; isync" : : "r"(msr) : "memory");
+}
+static inline u32 irq_save(void)
+{
+	u32 msr = mfmsr();
+	mtmsr(msr & ~MSR_EE);
+	return msr;
+}
+static inline void irq_restore(u32 msr) { mtmsr(msr); }
+static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
+static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
+
+u64 arch_timebase(void);                /* ticks of the timebase */
+u32 arch_timebase_hz(void);
+void arch_decrementer_set(u32 ticks);   /* interrupt when ticks have passed; at most 0x7fffffff */
+
+/* I/O space: a virtual address for a physical one of the board; NULL outside of it. */
+void *arch_io(u32 pa);
+
+static inline u8 io_read8(const void *address)
+{
+	u8 value = *(const volatile u8 *)address;
+	__asm__ volatile("eieio" : : : "memory");
+	return value;
+}
+static inline void io_write8(void *address, u8 value)
+{
+	*(volatile u8 *)address = value;
+	__asm__ volatile("eieio" : : : "memory");
+}
+
+/* Facts for the auxiliary vector, /proc/cpuinfo and uname. */
+struct arch_cpu {
+	const char *name;               /* "603e", "604", ... */
+	u32 pvr;
+	u32 clock_hz, timebase_hz, bus_hz;
+	u32 dcache_line, icache_line;   /* bytes */
+	u32 dcache_size, icache_size;
+};
+extern struct arch_cpu arch_cpu;
+#define ARCH_HWCAP 0x88000000u          /* PPC_FEATURE_32 | PPC_FEATURE_HAS_FPU */
+
+/* Instructions in [address, address + size) were written through the kernel's mapping. */
+void arch_icache_sync(void *address, size_t size);
+
+/* What the device tree and the command line said. */
+struct boot {
+	u32 memory_size;                /* bytes of RAM from physical 0 */
+	u32 initrd_start, initrd_end;   /* physical; equal: none */
+	const char *command_line;
+	const char *init;               /* init=, default "/init" */
+	const char *const *init_arguments;      /* after --, ends with NULL */
+	bool quiet, check;
+};
+extern struct boot boot;
+
+#endif

@@ -1,0 +1,20 @@
+/* The control device (docs/interfaces.md, section 2). All of it works without the device: then nothing happens. */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include <types.h>
+
+/* Dynamic causes (docs/interfaces.md, section 3). */
+enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CAUSE_RECLAIM = 11 };
+
+/* Physical address of the user half, one page, for /dev/pagewalk. */
+#define CONTROL_USER_PAGE 0x80001000u
+
+bool control_present(void);
+void control_cause(enum control_cause cause);
+/* The scheduler's, at each switch of address space; exec's, with the program's path. */
+void control_context(u32 pid);
+void control_command(const char *path);
+void control_dump(u32 label);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * Physical page frames: a buddy allocator over the RAM that the device tree
+ * names. Every frame has one struct frame; its reference count says how many
+ * owners (page-table entries, page caches, kernel objects) hold it.
+ */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include <list.h>
+#include <types.h>
+
+#define PAGE_SHIFT 12
+#define PAGE_SIZE  4096u
+#define PAGE_MASK  (~(PAGE_SIZE - 1))
+
+/* All RAM is mapped here, physical 0 first. */
+#define KERNEL_BASE 0xc0000000u
+
+#define FRAME_ORDER_MAX 10              /* 4 MB */
+
+/* What a frame is used for: accounting by kind in /proc/meminfo, and the checker's judgement. */
+enum frame_use {
+	FRAME_FREE,
+	FRAME_RESERVED,                 /* kernel image, device tree, hash table: never allocated */
+	FRAME_KERNEL,                   /* kmalloc, stacks, anything of the kernel's own */
+	FRAME_PAGE_TABLE,
+	FRAME_ANONYMOUS,                /* memory of programs */
+	FRAME_CACHE,                    /* a page of a file */
+	FRAME_USES
+};
+
+struct frame {
+	struct list_head link;          /* in a free list while free; else the owner's */
+	u32 refs;
+	u8 order;                       /* of the block that starts here */
+	u8 use;                         /* enum frame_use */
+	u16 mapped;                     /* user PTEs that reach it (saturates) */
+	u32 private;                    /* the owner's */
+};
+
+extern struct frame *frames;            /* index: physical frame number */
+extern u32 frame_count;                 /* frames of RAM */
+
+static inline u32 frame_number(const struct frame *frame) { return (u32)(frame - frames); }
+static inline u32 frame_pa(const struct frame *frame) { return frame_number(frame) << PAGE_SHIFT; }
+static inline void *frame_kva(const struct frame *frame) { return (void *)(KERNEL_BASE + frame_pa(frame)); }
+static inline struct frame *pa_frame(u32 pa) { return &frames[pa >> PAGE_SHIFT]; }
+static inline u32 kva_pa(const void *kva) { return (u32)kva - KERNEL_BASE; }
+static inline void *pa_kva(u32 pa) { return (void *)(pa + KERNEL_BASE); }
+static inline struct frame *kva_frame(const void *kva) { return pa_frame(kva_pa(kva)); }
+
+/*
+ * One frame (or 2^order, physically adjacent) with one reference; NULL when
+ * there is none left, after the out-of-memory killer had its chance
+ * (frame_alloc_user only: it may sleep; the others never do).
+ */
+struct frame *frame_alloc(enum frame_use use);
+struct frame *frame_alloc_order(enum frame_use use, unsigned order);
+struct frame *frame_alloc_zeroed(enum frame_use use);
+static inline struct frame *frame_get(struct frame *frame) { frame->refs++; return frame; }
+void frame_put(struct frame *frame);            /* the last reference frees the block */
+
+void frame_clear(struct frame *frame);          /* zeroes one page */
+void frame_copy(struct frame *to, const struct frame *from);
+
+struct frame_statistics {
+	u32 total;                      /* frames of RAM */
+	u32 use[FRAME_USES];            /* frames by use; they sum to total */
+	u64 allocations, frees, failures;
+};
+void frame_statistics(struct frame_statistics *out);
+static inline u32 frames_free(void)
+{
+	struct frame_statistics statistics;
+	frame_statistics(&statistics);
+	return statistics.use[FRAME_FREE];
+}
+
+/*
+ * The n-th allocation (frame or kmalloc, counted from 1 after init started)
+ * fails when the command line says failalloc=<n>. True: fail this one.
+ */
+bool failalloc_hit(void);
+extern u64 failalloc_count;             /* allocations seen: /proc/failalloc */
+
+#endif

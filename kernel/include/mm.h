@@ -1,0 +1,167 @@
+/*
+ * Address spaces: areas (struct vma), the page-table tree, faults, and the
+ * calls of the mmap family. The tree is the truth; TLB and hash table are
+ * caches of it (arch/ppc/mmu.h).
+ */
+#ifndef MM_H
+#define MM_H
+
+#include <frame.h>
+#include <list.h>
+#include <rbtree.h>
+#include <types.h>
+
+struct file;
+struct inode;
+struct regs;
+struct task;
+struct text;
+
+/* ABI: mmap's bits (Linux/PPC32). */
+#define PROT_NONE      0
+#define PROT_READ      1
+#define PROT_WRITE     2
+#define PROT_EXEC      4
+#define PROT_GROWSDOWN 0x01000000
+#define PROT_GROWSUP   0x02000000
+#define MAP_SHARED          0x01
+#define MAP_PRIVATE         0x02
+#define MAP_SHARED_VALIDATE 0x03
+#define MAP_TYPE            0x0f
+#define MAP_FIXED           0x10
+#define MAP_ANONYMOUS       0x20
+#define MAP_NORESERVE       0x40
+#define MAP_LOCKED          0x80
+#define MAP_GROWSDOWN       0x0100
+#define MAP_DENYWRITE       0x0800
+#define MAP_EXECUTABLE      0x1000
+#define MAP_POPULATE        0x8000
+#define MAP_NONBLOCK        0x10000
+#define MAP_STACK           0x20000
+#define MAP_FIXED_NOREPLACE 0x100000
+#define MREMAP_MAYMOVE   1
+#define MREMAP_FIXED     2
+#define MREMAP_DONTUNMAP 4
+#define MS_ASYNC      1
+#define MS_INVALIDATE 2
+#define MS_SYNC       4
+
+/* struct vma's flags. The first three equal PROT_*. */
+#define VM_READ      0x001u
+#define VM_WRITE     0x002u
+#define VM_EXEC      0x004u
+#define VM_PROT      0x007u
+#define VM_MAY_READ  0x010u     /* what mprotect may turn on */
+#define VM_MAY_WRITE 0x020u
+#define VM_MAY_EXEC  0x040u
+#define VM_SHARED    0x080u
+#define VM_GROWSDOWN 0x100u
+#define VM_DEVICE    0x200u     /* physical pages from device_address, no frames */
+#define VM_STACK     0x400u     /* the initial stack: /proc/<pid>/maps says [stack] */
+#define VM_HEAP      0x800u     /* brk's */
+#define VM_DONTFORK  0x1000u    /* madvise */
+#define VM_WIPEONFORK 0x2000u
+
+/* One area: [start, end), page-aligned, same rights and same object throughout. */
+struct vma {
+	struct rb_node node;            /* mm->areas, by address */
+	struct list_head mapping;       /* inode->mappings, when a file's */
+	struct mm *mm;
+	u32 start, end;
+	u32 flags;
+	struct file *file;              /* NULL: anonymous. Holds a reference */
+	struct inode *inode;            /* whose pages these are; NULL: none */
+	u32 first_page;                 /* of the file at start */
+	u32 device_address;             /* VM_DEVICE: physical address at start */
+};
+
+/* What hardware and kernel know an address space by; belongs to genarch/context.c. */
+struct mm_context {
+	u32 number;                     /* 0: none yet */
+	u32 generation;
+	u32 segment_base;               /* the VSID of segment 0; others by the policy's step */
+	u32 pid;                        /* of the process it was made for: the plain VSID */
+};
+
+struct mm {
+	u32 refs;
+	u32 *root;                      /* the page-table tree's root, one page */
+	struct mm_context context;
+	struct rb_root areas;
+	struct vma *last;               /* the area found last */
+	u32 area_count;
+	u32 brk_start, brk;             /* heap; brk_start is page-aligned */
+	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
+	u32 address_limit;              /* bytes in all; RLIMIT_AS, ~0 for none */
+	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
+	u32 total_pages;                /* in areas */
+	u32 resident_pages;             /* mapped frames */
+	u32 resident_peak;
+	u32 table_pages;                /* frames of the tree */
+	u32 minor_faults;
+	/* For /proc/<pid>: filled in by exec. */
+	u32 code_start, code_end, data_start, data_end;
+	u32 stack_start, arguments_start, arguments_end, environment_start, environment_end;
+	u32 auxv[48], auxv_count;
+	struct file *executable;        /* holds a reference */
+};
+
+struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */
+static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
+void mm_put(struct mm *mm);                     /* the last reference unmaps all */
+struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
+/* The processor uses mm from now on (NULL: the kernel alone). The scheduler's, and exec's. */
+void mm_activate(struct mm *mm);
+
+/* Areas. */
+struct vma *mm_find(struct mm *mm, u32 address);        /* the first area that ends above address */
+struct vma *mm_first(struct mm *mm);
+struct vma *mm_next(struct vma *vma);
+
+/*
+ * The system calls' work on an address space. mm_map: file may be NULL with
+ * MAP_ANONYMOUS; takes its own reference; page is the offset in pages. Address
+ * or negative errno (IS_ERR_VALUE).
+ */
+#define IS_ERR_VALUE(x) ((u32)(x) >= (u32)-4095)
+u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
+int mm_unmap(struct mm *mm, u32 address, u32 size);
+int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot);
+u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address);
+int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags);
+int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice);
+int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector);
+/* Sets the break; the new one, or the old one if it cannot be. mm_brk_init: exec's. */
+u32 mm_brk(struct mm *mm, u32 address);
+void mm_brk_init(struct mm *mm, u32 start);
+/* exec's: the initial stack area of `size` bytes below top, growing down. */
+int mm_stack_init(struct mm *mm, u32 top, u32 size);
+
+/* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
+enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
+int mm_fault(struct mm *mm, u32 address, enum mm_access access);
+/* The frame behind an address, faulted in, with a reference. */
+int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out);
+/* Key for a futex: the frame and offset of a shared page, or (mm, address): 0 or -EFAULT. */
+struct futex_key { const void *object; u32 page, offset; };
+int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key);
+
+/* Removes the mappings of pages [first, last] of a file from every address space (truncate). */
+void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
+
+/* proc/ provides: the process to kill when memory runs out (never init), or NULL. */
+struct mm *oom_kill_victim(void);
+
+/* /proc/<pid>/maps, and /proc/meminfo's lines. */
+void mm_show_maps(struct mm *mm, struct text *text);
+void mm_show_meminfo(struct text *text);
+
+/* Order of init: frames from the device tree, kmalloc, the kernel's tree, the MMU backend. */
+void mm_init(void);
+/* /proc/mmu/*, /proc/tlbmiss, /proc/policy: registered by proc_init's caller. */
+void mm_proc_init(void);
+
+/* The idle task's policies: one bounded piece of work; false: nothing to do. Interrupts are on. */
+bool mm_idle_work(void);
+
+#endif

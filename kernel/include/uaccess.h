@@ -1,0 +1,38 @@
+/* Memory of the running program. A bad pointer gives -EFAULT; missing pages are faulted in, so these may sleep. */
+#ifndef UACCESS_H
+#define UACCESS_H
+
+#include <errno.h>
+#include <types.h>
+
+int copy_from_user(void *to, const void *user, size_t n);       /* 0 or -EFAULT */
+int copy_to_user(void *user, const void *from, size_t n);       /* 0 or -EFAULT */
+int clear_user(void *user, size_t n);                           /* 0 or -EFAULT */
+/* Copies up to n bytes and says how many could be (n: all). */
+size_t copy_from_user_partial(void *to, const void *user, size_t n);
+size_t copy_to_user_partial(void *user, const void *from, size_t n);
+/*
+ * Copies a string with its NUL. Its length without NUL; -EFAULT; or
+ * -ENAMETOOLONG when no NUL is among the first n bytes.
+ */
+long strncpy_from_user(char *to, const char *user, size_t n);
+/* Length without NUL; -EFAULT; -ENAMETOOLONG when longer than max. */
+long strnlen_user(const char *user, size_t max);
+/* [user, user+n) lies in user space; it need not be mapped. */
+bool user_range_ok(const void *user, size_t n);
+
+/* One object of 1, 2, 4 or 8 bytes: 0 or -EFAULT. */
+#define get_user(value, user) copy_from_user(&(value), (user), sizeof(*(user)))
+#define put_user(value, user)                                            \
+	({ __typeof__(*(user)) put_value_ = (value);                     \
+	   copy_to_user((user), &put_value_, sizeof(put_value_)); })
+
+/* Atomic with respect to every other thread. 0 or -EFAULT; *seen is the old value. */
+int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
+
+/* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */
+struct mm;
+int mm_copy_to(struct mm *mm, u32 address, const void *from, size_t n);
+int mm_copy_from(struct mm *mm, void *to, u32 address, size_t n);
+
+#endif
