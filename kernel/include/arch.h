@@ -2,6 +2,7 @@
 #ifndef ARCH_H
 #define ARCH_H
 
+#include <arch/task.h>
 #include <frame.h>
 #include <types.h>
 
@@ -48,56 +49,6 @@ static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_
  */
 #define USER_END   0xc0000000u
 #define USER_STACK_TOP 0xbfff0000u
-
-struct task;
-register struct task *current __asm__("r2");
-
-/* What the arch keeps of a task: a member `arch` of struct task. Zeroed at the task's birth. */
-struct arch_thread {
-	u32 ksp;                /* kernel stack pointer while switched out */
-	u32 stack_top;          /* the kernel stack's end: struct regs lie just below */
-	u32 work;               /* WORK_...: looked at on the way to user mode */
-	u32 root_pa;            /* physical address of the page-table tree's root */
-	struct task *task;
-	struct mm *mm;
-	u32 fpu_live;           /* the FPU holds this thread's registers */
-	u32 fault_recovery;     /* unused by others */
-	u64 fpr[32];
-	u64 fpscr;              /* low word */
-} __attribute__((aligned(32)));
-
-#define WORK_RESCHED 1u         /* call schedule() before going back to user mode */
-#define WORK_SIGNAL  2u         /* call signal_deliver(regs) */
-
-#define KERNEL_STACK_ORDER 1u   /* 8 KB */
-#define KERNEL_STACK_SIZE  (PAGE_SIZE << KERNEL_STACK_ORDER)
-
-/* A kernel stack for a new task; -ENOMEM. Not while running on it: arch_thread_free(). */
-int arch_thread_init(struct arch_thread *thread, struct task *task);
-void arch_thread_free(struct arch_thread *thread);
-/* The registers with which the task returns to user mode (at the top of its kernel stack). */
-static inline struct regs *arch_thread_regs(struct arch_thread *thread)
-{
-	return (struct regs *)(thread->stack_top - 16 - sizeof(struct regs)) ;
-}
-/*
- * The first switch to the thread calls function(argument) on its stack; when
- * that returns, it goes to user mode with arch_thread_regs(). task_first_run()
- * (proc/) is called before either.
- */
-void arch_thread_start(struct arch_thread *thread, void (*function)(void *), void *argument);
-/* Child of fork or clone: user registers as given but r3 = 0 and CR0.SO clear; FPU state copied. */
-void arch_thread_fork(struct arch_thread *child, const struct regs *parent);
-/* exec: registers for a program's first instruction; FPU state cleared. */
-void arch_regs_exec(struct arch_thread *thread, struct regs *regs, u32 entry, u32 stack_pointer);
-
-/* Saves the running thread's state, continues the other; returns (later) in the first. Interrupts are off. */
-void arch_switch(struct arch_thread *from, struct arch_thread *to);
-
-/* The thread's floating-point registers are in thread->fpr and fpscr after this, and reloaded at next use. */
-void arch_fpu_save(struct arch_thread *thread);
-/* The thread's state in the FPU is worthless (exec, exit, sigreturn wrote thread->fpr). */
-void arch_fpu_drop(struct arch_thread *thread);
 
 static inline u32 mfmsr(void)
 {

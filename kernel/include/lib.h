@@ -2,6 +2,7 @@
 #ifndef LIB_H
 #define LIB_H
 
+#include <stdarg.h>
 #include <types.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

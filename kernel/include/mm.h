@@ -149,19 +149,13 @@ int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *
 /* Removes the mappings of pages [first, last] of a file from every address space (truncate). */
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
 
-/* proc/ provides: the process to kill when memory runs out (never init), or NULL. */
-struct mm *oom_kill_victim(void);
-
 /* /proc/<pid>/maps, and /proc/meminfo's lines. */
 void mm_show_maps(struct mm *mm, struct text *text);
 void mm_show_meminfo(struct text *text);
 
 /* Order of init: frames from the device tree, kmalloc, the kernel's tree, the MMU backend. */
 void mm_init(void);
-/* /proc/mmu/*, /proc/tlbmiss, /proc/policy: registered by proc_init's caller. */
+/* Registers the files of /proc that mm, arch/ppc and the policies show. */
 void mm_proc_init(void);
-
-/* The idle task's policies: one bounded piece of work; false: nothing to do. Interrupts are on. */
-bool mm_idle_work(void);
 
 #endif
