@@ -1,15 +1,8 @@
-<<<<<<< HEAD
-/* Sized integers by their short names, and the freestanding basics. */
-#ifndef TYPES_H
-#define TYPES_H
-
-=======
 /* Names of the machine's integers. */
 #ifndef TYPES_H
 #define TYPES_H
 
 #include <stdarg.h>
->>>>>>> 3b0108a (Kernel: headers of memory, processor, policies and the control device)
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +15,6 @@ typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
-<<<<<<< HEAD
-=======
 typedef int32_t ssize_t;
->>>>>>> 3b0108a (Kernel: headers of memory, processor, policies and the control device)
 
 #endif
