@@ -3,5 +3,8 @@
 //! `powerpc`, `mmu`, `memory` and `pipeline` say what the hardware does; `engine` makes it fast and
 //! is checked against the plain form; `observe` counts; `board` holds the devices.
 
+pub mod board;
+pub mod config;
+pub mod loader;
 pub mod machine;
 pub mod powerpc;

@@ -1,0 +1,131 @@
+//! Where the UART's bytes go to and come from.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, channel};
+
+enum Output {
+    Memory,
+    Stdout,
+    File(File),
+}
+
+enum Input {
+    Memory,
+    Live(Receiver<u8>),
+}
+
+/// The host's end of the serial line. Everything printed is also kept in memory.
+pub struct Console {
+    output: Output,
+    input: Input,
+    printed: Vec<u8>,
+    typed: VecDeque<u8>,
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Console({} bytes printed)", self.printed.len())
+    }
+}
+
+impl Default for Console {
+    fn default() -> Self {
+        Self::memory()
+    }
+}
+
+impl Console {
+    /// Output and input in memory.
+    pub fn memory() -> Self {
+        Console {
+            output: Output::Memory,
+            input: Input::Memory,
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+        }
+    }
+
+    /// Output to the host's standard output.
+    pub fn stdout() -> Self {
+        Console {
+            output: Output::Stdout,
+            ..Self::memory()
+        }
+    }
+
+    /// Output to a file.
+    pub fn file(file: File) -> Self {
+        Console {
+            output: Output::File(file),
+            ..Self::memory()
+        }
+    }
+
+    /// Adds live input from the host's standard input. A run with live input is not repeatable:
+    /// for a repeatable one give the input beforehand with [`Console::type_in`].
+    pub fn with_stdin(mut self) -> Self {
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            for byte in std::io::stdin().lock().bytes() {
+                let Ok(byte) = byte else { break };
+                if sender.send(byte).is_err() {
+                    break;
+                }
+            }
+        });
+        self.input = Input::Live(receiver);
+        self
+    }
+
+    /// Bytes that the guest will read, as fast as it takes them.
+    pub fn type_in(&mut self, bytes: &[u8]) {
+        self.typed.extend(bytes);
+    }
+
+    /// Everything the guest printed so far.
+    pub fn printed(&self) -> &[u8] {
+        &self.printed
+    }
+
+    /// Input can come at any time from outside.
+    pub fn live(&self) -> bool {
+        matches!(self.input, Input::Live(_))
+    }
+
+    pub(super) fn put(&mut self, byte: u8) {
+        self.printed.push(byte);
+        // A closed terminal or a full disk must not stop or change the simulation.
+        let _ = match &mut self.output {
+            Output::Memory => Ok(()),
+            Output::Stdout => {
+                let mut stdout = std::io::stdout().lock();
+                let end_of_line = byte == b'\n';
+                stdout
+                    .write_all(&[byte])
+                    .and_then(|()| if end_of_line { stdout.flush() } else { Ok(()) })
+            }
+            Output::File(file) => file.write_all(&[byte]),
+        };
+    }
+
+    pub(super) fn take(&mut self) -> Option<u8> {
+        if let Some(byte) = self.typed.pop_front() {
+            return Some(byte);
+        }
+        match &self.input {
+            Input::Memory => None,
+            Input::Live(receiver) => receiver.try_recv().ok(),
+        }
+    }
+
+    pub(crate) fn save(&self) -> (Vec<u8>, Vec<u8>) {
+        (self.printed.clone(), self.typed.iter().copied().collect())
+    }
+
+    pub(crate) fn restore(&mut self, printed: Vec<u8>, typed: Vec<u8>) {
+        self.printed = printed;
+        self.typed = typed.into();
+    }
+}

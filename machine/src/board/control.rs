@@ -1,0 +1,116 @@
+//! The control device: the board's only invention (docs/interfaces.md, section 2).
+
+use serde::{Deserialize, Serialize};
+
+use super::Instant;
+
+const MAGIC: u32 = 0x5057_4c4b;
+
+/// Which of the two register blocks an access reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Kernel,
+    User,
+}
+
+/// What a write asks of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Stop with this exit status.
+    PowerOff(u32),
+    /// The dynamic cause from now on (number of docs/interfaces.md, section 3).
+    Cause(u32),
+    /// Physical frame number that no translation may reach from now on.
+    FrameFreed(u32),
+    /// Physical frame number that is in use again.
+    FrameAllocated(u32),
+    /// VSID given out afresh.
+    VsidIssued(u32),
+    /// Address space that runs from now on.
+    Context(u32),
+    /// Physical address of the path of the program in the current context.
+    Command(u32),
+    /// Write a state dump with this label.
+    Dump(u32),
+    RegionBegin(u32),
+    RegionEnd(u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Control {
+    features: u32,
+    latched_cycles_high: u32,
+    latched_instructions_high: u32,
+}
+
+impl Control {
+    pub fn new() -> Self {
+        Control {
+            features: 0,
+            latched_cycles_high: 0,
+            latched_instructions_high: 0,
+        }
+    }
+
+    pub fn set_features(&mut self, features: u32) {
+        self.features = features;
+    }
+
+    pub fn read(
+        &mut self,
+        half: Half,
+        offset: u32,
+        size: u32,
+        now: Instant,
+    ) -> Result<u32, &'static str> {
+        word_access(offset, size)?;
+        let value = match (half, offset) {
+            (Half::Kernel, 0x00) | (Half::User, 0x18) => MAGIC,
+            (Half::Kernel, 0x04) => self.features,
+            (Half::User, 0x08) => {
+                self.latched_cycles_high = (now.cycles >> 32) as u32;
+                now.cycles as u32
+            }
+            (Half::User, 0x0c) => self.latched_cycles_high,
+            (Half::User, 0x10) => {
+                self.latched_instructions_high = (now.instructions >> 32) as u32;
+                now.instructions as u32
+            }
+            (Half::User, 0x14) => self.latched_instructions_high,
+            _ => return Err("the control device has no readable register there"),
+        };
+        Ok(value)
+    }
+
+    pub fn write(
+        &mut self,
+        half: Half,
+        offset: u32,
+        size: u32,
+        value: u32,
+    ) -> Result<Effect, &'static str> {
+        word_access(offset, size)?;
+        let effect = match (half, offset) {
+            (Half::Kernel, 0x08) => Effect::PowerOff(value),
+            (Half::Kernel, 0x0c) => Effect::Cause(value),
+            (Half::Kernel, 0x10) => Effect::FrameFreed(value),
+            (Half::Kernel, 0x14) => Effect::FrameAllocated(value),
+            (Half::Kernel, 0x18) => Effect::VsidIssued(value),
+            (Half::Kernel, 0x1c) => Effect::Context(value),
+            (Half::Kernel, 0x20) => Effect::Command(value),
+            (Half::Kernel, 0x24) => Effect::Dump(value),
+            (Half::User, 0x00) => Effect::RegionBegin(value),
+            (Half::User, 0x04) => Effect::RegionEnd(value),
+            _ => return Err("the control device has no writable register there"),
+        };
+        Ok(effect)
+    }
+}
+
+fn word_access(offset: u32, size: u32) -> Result<(), &'static str> {
+    if size == 4 && offset.is_multiple_of(4) {
+        Ok(())
+    } else {
+        Err("the control device takes aligned 32-bit accesses only")
+    }
+}

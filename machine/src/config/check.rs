@@ -1,0 +1,283 @@
+//! What a machine file may say: sizes and combinations that hardware could have.
+
+use std::fmt;
+
+use super::{CacheConfig, Cost, L2Config, MachineConfig, TlbConfig};
+
+/// A value that is out of range or does not fit another.
+pub(super) struct Problem {
+    /// Dotted path of the key.
+    pub path: &'static str,
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}` {}", self.path, self.message)
+    }
+}
+
+struct Checker {
+    problems: Vec<Problem>,
+}
+
+impl Checker {
+    fn fail(&mut self, path: &'static str, message: impl Into<String>) {
+        self.problems.push(Problem {
+            path,
+            message: message.into(),
+        });
+    }
+
+    fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) -> bool {
+        let good = value.is_power_of_two() && (low..=high).contains(&value);
+        if !good {
+            self.fail(
+                path,
+                format!("is {value}: allowed are powers of two from {low} to {high}"),
+            );
+        }
+        good
+    }
+
+    fn range(&mut self, path: &'static str, value: u64, low: u64, high: u64) -> bool {
+        let good = (low..=high).contains(&value);
+        if !good {
+            self.fail(path, format!("is {value}: allowed are {low} to {high}"));
+        }
+        good
+    }
+
+    fn tlb(&mut self, entries_path: &'static str, ways_path: &'static str, tlb: &TlbConfig) {
+        let entries = self.power_of_two(entries_path, tlb.entries, 1, 4096);
+        let ways = self.power_of_two(ways_path, tlb.ways, 1, 64);
+        if entries && ways && tlb.ways > tlb.entries {
+            self.fail(
+                ways_path,
+                format!(
+                    "is {}: allowed are 1 to {entries_path}, which is {}",
+                    tlb.ways, tlb.entries
+                ),
+            );
+        }
+    }
+}
+
+pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
+    let mut checker = Checker {
+        problems: Vec::new(),
+    };
+    core(&mut checker, config);
+    let tlb = &config.tlb;
+    checker.tlb(
+        "tlb.instruction.entries",
+        "tlb.instruction.ways",
+        &tlb.instruction,
+    );
+    checker.tlb("tlb.data.entries", "tlb.data.ways", &tlb.data);
+    caches(&mut checker, config);
+    bus(&mut checker, config);
+    pipeline(&mut checker, config);
+    checker.problems
+}
+
+fn core(checker: &mut Checker, config: &MachineConfig) {
+    checker.range("core.clock", config.core.clock, 1_000_000, 10_000_000_000);
+    let kind = config.core.kind;
+    match (&config.walk, kind.software_reload()) {
+        (None, false) => checker.fail(
+            "core.kind",
+            format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish", kind.name()),
+        ),
+        (Some(_), true) => checker.fail(
+            "walk",
+            format!("does not go with core.kind \"{}\", whose TLBs software reloads: remove [walk]", kind.name()),
+        ),
+        (Some(walk), false) => {
+            checker.range("walk.start", walk.start.into(), 0, 1000);
+            checker.range("walk.access", walk.access.into(), 0, 1000);
+            checker.range("walk.finish", walk.finish.into(), 0, 1000);
+        }
+        (None, true) => {}
+    }
+    if kind.software_reload() {
+        // SRR1[WAY] is one bit and names a way of either TLB.
+        for (path, tlb) in [
+            ("tlb.instruction.ways", &config.tlb.instruction),
+            ("tlb.data.ways", &config.tlb.data),
+        ] {
+            if tlb.ways > 2 {
+                checker.fail(path, format!("is {}: core.kind \"{}\" names a way by the single bit SRR1[WAY]; allowed are 1 and 2", tlb.ways, kind.name()));
+            }
+        }
+    }
+    if config.memory.size < 1 << 20
+        || config.memory.size > 1 << 30
+        || config.memory.size % 4096 != 0
+    {
+        checker.fail(
+            "memory.size",
+            format!(
+                "is {}: allowed are multiples of 4096 from 1 MiB to 1 GiB",
+                config.memory.size
+            ),
+        );
+    }
+    checker.range(
+        "board.uart-clock",
+        config.board.uart_clock.into(),
+        1,
+        100_000_000,
+    );
+}
+
+fn caches(checker: &mut Checker, config: &MachineConfig) {
+    let set = &config.cache;
+    cache(
+        checker,
+        [
+            "cache.instruction.size",
+            "cache.instruction.ways",
+            "cache.instruction.line",
+        ],
+        &set.instruction,
+    );
+    cache(
+        checker,
+        ["cache.data.size", "cache.data.ways", "cache.data.line"],
+        &set.data,
+    );
+    if set.instruction.line != set.data.line {
+        checker.fail(
+            "cache.instruction.line",
+            format!(
+                "is {}: allowed is cache.data.line, which is {}",
+                set.instruction.line, set.data.line
+            ),
+        );
+    }
+    if let Some(l2) = &set.l2 {
+        l2_cache(checker, l2, set.data.line);
+    }
+}
+
+fn cache(checker: &mut Checker, [size, ways, line]: [&'static str; 3], cache: &CacheConfig) {
+    let good = checker.power_of_two(line, cache.line, 16, 128)
+        & checker.power_of_two(ways, cache.ways, 1, 64)
+        & checker.power_of_two(size, cache.size, 512, 1 << 20);
+    if good && u64::from(cache.ways) * u64::from(cache.line) > u64::from(cache.size) {
+        checker.fail(
+            ways,
+            format!(
+                "is {}: {} ways of {}-byte lines do not fit {size}, which is {}",
+                cache.ways, cache.ways, cache.line, cache.size
+            ),
+        );
+    }
+}
+
+fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
+    let good = checker.power_of_two("cache.l2.line", l2.line, 16, 128)
+        & checker.power_of_two("cache.l2.ways", l2.ways, 1, 64)
+        & checker.power_of_two("cache.l2.size", l2.size, 1 << 12, 1 << 26);
+    if good && l2.ways.saturating_mul(l2.line) > l2.size {
+        checker.fail(
+            "cache.l2.ways",
+            format!(
+                "is {}: the ways do not fit cache.l2.size, which is {}",
+                l2.ways, l2.size
+            ),
+        );
+    }
+    if l2.line != l1_line {
+        checker.fail(
+            "cache.l2.line",
+            format!(
+                "is {}: allowed is cache.data.line, which is {l1_line}",
+                l2.line
+            ),
+        );
+    }
+    checker.range("cache.l2.first-beat", l2.first_beat.into(), 1, 1000);
+    checker.range("cache.l2.next-beat", l2.next_beat.into(), 0, 1000);
+}
+
+fn bus(checker: &mut Checker, config: &MachineConfig) {
+    let bus = &config.bus;
+    let halves = bus.core_to_bus * 2.0;
+    if !(1.0..=20.0).contains(&bus.core_to_bus) || halves.fract() != 0.0 {
+        checker.fail(
+            "bus.core-to-bus",
+            format!(
+                "is {}: allowed are multiples of 0.5 from 1 to 20",
+                bus.core_to_bus
+            ),
+        );
+    }
+    let width = checker.power_of_two("bus.width", bus.width, 4, 32);
+    if width && bus.width > config.cache.data.line {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: a beat is not wider than cache.data.line, which is {}",
+                bus.width, config.cache.data.line
+            ),
+        );
+    }
+    checker.range("bus.read-first", bus.read_first.into(), 1, 1000);
+    checker.range("bus.read-next", bus.read_next.into(), 1, 1000);
+    checker.range("bus.write-first", bus.write_first.into(), 1, 1000);
+    checker.range("bus.write-next", bus.write_next.into(), 1, 1000);
+    checker.range("bus.device", bus.device.into(), 1, 100_000);
+    checker.range("bus.address-only", bus.address_only.into(), 0, 1000);
+    checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
+}
+
+fn pipeline(checker: &mut Checker, config: &MachineConfig) {
+    let pipeline = &config.pipeline;
+    checker.range("pipeline.fetch", pipeline.fetch.into(), 1, 16);
+    checker.range("pipeline.dispatch", pipeline.dispatch.into(), 1, 16);
+    checker.range("pipeline.complete", pipeline.complete.into(), 1, 16);
+    checker.range(
+        "pipeline.completion-queue",
+        pipeline.completion_queue.into(),
+        1,
+        256,
+    );
+    for (path, cost) in config.latency.all() {
+        latency(checker, path, cost);
+    }
+    let branch = &config.branch;
+    if branch.history_entries != 0 {
+        checker.power_of_two("branch.history-entries", branch.history_entries, 2, 65536);
+    }
+    if branch.target_entries != 0 {
+        checker.power_of_two("branch.target-entries", branch.target_entries, 2, 65536);
+    }
+    checker.range("branch.taken", branch.taken.into(), 0, 100);
+    checker.range(
+        "branch.taken-target-miss",
+        branch.taken_target_miss.into(),
+        0,
+        100,
+    );
+    checker.range("branch.mispredict", branch.mispredict.into(), 0, 100);
+    let exception = &config.exception;
+    checker.range("exception.entry", exception.entry.into(), 0, 1000);
+    checker.range(
+        "exception.tlb-miss-entry",
+        exception.tlb_miss_entry.into(),
+        0,
+        1000,
+    );
+    checker.range("exception.leave", exception.leave.into(), 0, 1000);
+}
+
+fn latency(checker: &mut Checker, path: &'static str, cost: Cost) {
+    if cost.latency > 1000 || cost.interval > 1000 {
+        checker.fail(
+            path,
+            "is out of range: latency and interval are 0 to 1000 core cycles",
+        );
+    }
+}

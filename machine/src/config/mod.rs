@@ -1,0 +1,400 @@
+//! Machine files: every geometry, latency and clock of a simulated computer.
+//!
+//! A machine is one TOML file. Keys are kebab-case; dotted paths name them on the command line
+//! (`tlb.data.entries`). A [`MachineConfig`] that came out of this module has passed every check.
+
+mod check;
+mod error;
+mod parse;
+
+pub use error::ConfigError;
+pub use parse::Override;
+
+use serde::{Deserialize, Serialize};
+
+/// A whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MachineConfig {
+    /// What a listing of machines prints.
+    pub description: String,
+    pub core: CoreConfig,
+    pub tlb: TlbPair,
+    /// Hardware hash-table walk; present exactly when the core walks in hardware.
+    pub walk: Option<WalkConfig>,
+    pub cache: CacheSet,
+    pub bus: BusConfig,
+    pub memory: MemoryConfig,
+    pub board: BoardConfig,
+    pub pipeline: PipelineConfig,
+    pub latency: LatencyConfig,
+    pub branch: BranchConfig,
+    pub exception: ExceptionConfig,
+}
+
+/// Which processor: chooses the instruction set, the MMU and the pipeline description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CoreKind {
+    #[serde(rename = "603")]
+    Ppc603,
+    #[serde(rename = "603e")]
+    Ppc603e,
+    #[serde(rename = "604")]
+    Ppc604,
+    #[serde(rename = "604e")]
+    Ppc604e,
+    #[serde(rename = "750")]
+    Ppc750,
+}
+
+impl CoreKind {
+    /// The 603 family reloads its TLBs in software; the others walk the hash table in hardware.
+    pub fn software_reload(self) -> bool {
+        matches!(self, CoreKind::Ppc603 | CoreKind::Ppc603e)
+    }
+
+    /// The name used in machine files and in the device tree.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreKind::Ppc603 => "603",
+            CoreKind::Ppc603e => "603e",
+            CoreKind::Ppc604 => "604",
+            CoreKind::Ppc604e => "604e",
+            CoreKind::Ppc750 => "750",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CoreConfig {
+    pub kind: CoreKind,
+    /// Core clock in Hz.
+    pub clock: u64,
+    /// Processor version register.
+    pub pvr: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TlbPair {
+    pub instruction: TlbConfig,
+    pub data: TlbConfig,
+}
+
+/// One TLB: set-associative, LRU within a set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TlbConfig {
+    pub entries: u32,
+    pub ways: u32,
+}
+
+impl TlbConfig {
+    pub fn sets(&self) -> u32 {
+        self.entries / self.ways
+    }
+}
+
+/// Costs of the hardware hash-table search, in core cycles. PTE reads that miss the data cache pay
+/// the fill on top.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WalkConfig {
+    /// From the TLB miss to the first PTE read.
+    pub start: u32,
+    /// Each PTE read and compared, when it hits the data cache.
+    pub access: u32,
+    /// From the matching PTE to the access that missed.
+    pub finish: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CacheSet {
+    pub instruction: CacheConfig,
+    pub data: CacheConfig,
+    pub l2: Option<L2Config>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// True least-recently-used order.
+    Lru,
+    /// Binary-tree pseudo-LRU.
+    PseudoLru,
+}
+
+/// A level-one cache. Sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CacheConfig {
+    pub size: u32,
+    pub ways: u32,
+    pub line: u32,
+    pub replacement: Replacement,
+    /// True: the access that missed goes on at its first beat; false: when the whole line is in.
+    pub critical_word_first: bool,
+}
+
+impl CacheConfig {
+    pub fn sets(&self) -> u32 {
+        self.size / (self.ways * self.line)
+    }
+}
+
+/// A unified second-level cache; write-back, latencies in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct L2Config {
+    pub size: u32,
+    pub ways: u32,
+    pub line: u32,
+    pub replacement: Replacement,
+    /// Cycles from a level-one miss to the first beat of a line that hits.
+    pub first_beat: u32,
+    /// Cycles for each further beat of a line that hits.
+    pub next_beat: u32,
+}
+
+/// The processor bus. Times in bus clocks, a beat moves `width` bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BusConfig {
+    /// Core clocks in one bus clock: a multiple of a half.
+    pub core_to_bus: f64,
+    /// Bytes in a beat.
+    pub width: u32,
+    /// Read: from the address to the first beat; also a single-beat read.
+    pub read_first: u32,
+    /// Read: each further beat of a burst.
+    pub read_next: u32,
+    /// Write: from the address to the first beat; also a single-beat write.
+    pub write_first: u32,
+    /// Write: each further beat of a burst.
+    pub write_next: u32,
+    /// An access to a device of the board.
+    pub device: u32,
+    /// An address-only broadcast: tlbie, tlbsync, sync where the core puts them on the bus.
+    pub address_only: u32,
+    /// Bus clocks in one tick of time base and decrementer.
+    pub timebase_divider: u32,
+}
+
+impl BusConfig {
+    /// Core clocks in two bus clocks: the ratio as an integer.
+    pub fn core_per_two_bus(&self) -> u64 {
+        (self.core_to_bus * 2.0).round() as u64
+    }
+
+    /// Core cycles that `bus_clocks` take, rounded up to a whole core cycle.
+    pub fn core_cycles(&self, bus_clocks: u64) -> u64 {
+        (bus_clocks * self.core_per_two_bus()).div_ceil(2)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MemoryConfig {
+    /// Bytes of RAM at physical address 0.
+    pub size: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoardKind {
+    Prep,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoardConfig {
+    pub kind: BoardKind,
+    /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
+    pub uart_clock: u32,
+    /// The control device is fitted.
+    pub control: bool,
+}
+
+/// Widths and depths of the pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PipelineConfig {
+    /// Instructions fetched in a cycle.
+    pub fetch: u32,
+    /// Instructions dispatched in a cycle, folded branches not counted.
+    pub dispatch: u32,
+    /// Instructions completed in a cycle.
+    pub complete: u32,
+    /// Instructions in flight between dispatch and completion.
+    pub completion_queue: u32,
+    /// Branches are folded out of the dispatch stream.
+    pub fold_branches: bool,
+}
+
+/// Latency and initiation interval of an instruction class, in core cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cost {
+    /// From issue until a dependent instruction can issue.
+    pub latency: u32,
+    /// From issue until the unit takes the next one.
+    pub interval: u32,
+}
+
+/// Instruction costs by class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LatencyConfig {
+    /// Add, logical, shift, rotate, count leading zeros.
+    pub simple: Cost,
+    /// From a compare to the branch that reads its result.
+    pub compare: Cost,
+    pub multiply_immediate: Cost,
+    pub multiply: Cost,
+    pub multiply_high_unsigned: Cost,
+    pub divide: Cost,
+    pub load: Cost,
+    pub load_float: Cost,
+    pub store: Cost,
+    /// Load multiple and string: before the first word.
+    pub load_multiple: Cost,
+    /// Store multiple and string: before the first word.
+    pub store_multiple: Cost,
+    /// Each word of a multiple or string.
+    pub multiple_word: Cost,
+    /// lwarx
+    pub load_reserve: Cost,
+    /// stwcx.
+    pub store_conditional: Cost,
+    pub move_from_spr: Cost,
+    pub move_to_spr: Cost,
+    /// mtlr and mtctr
+    pub move_to_branch_register: Cost,
+    pub move_from_msr: Cost,
+    pub move_to_msr: Cost,
+    pub move_from_segment: Cost,
+    pub move_to_segment: Cost,
+    pub move_from_cr: Cost,
+    pub move_to_cr: Cost,
+    pub cr_logical: Cost,
+    pub move_from_timebase: Cost,
+    /// tw and twi that do not trap.
+    pub trap: Cost,
+    pub isync: Cost,
+    pub sync: Cost,
+    pub eieio: Cost,
+    pub tlbie: Cost,
+    pub tlbsync: Cost,
+    /// tlbld and tlbli
+    pub tlb_load: Cost,
+    /// dcbt and dcbtst
+    pub dcbt: Cost,
+    pub dcbz: Cost,
+    /// dcbst and dcbf
+    pub dcbf: Cost,
+    pub dcbi: Cost,
+    pub icbi: Cost,
+    /// fmr, fneg, fabs, fnabs, fsel
+    pub float_move: Cost,
+    /// fadd, fsub, frsp, fctiw in either precision.
+    pub float_add: Cost,
+    pub float_multiply_single: Cost,
+    pub float_multiply_double: Cost,
+    pub float_divide_single: Cost,
+    pub float_divide_double: Cost,
+    pub float_compare: Cost,
+    /// fres and frsqrte
+    pub float_estimate: Cost,
+    /// mffs, mtfsf, mtfsfi, mtfsb0, mtfsb1, mcrfs
+    pub float_status: Cost,
+}
+
+/// Branch prediction; penalties in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BranchConfig {
+    /// Two-bit counters; 0 makes prediction static (y bit and displacement sign).
+    pub history_entries: u32,
+    /// Branch target cache; 0 where the core has none.
+    pub target_entries: u32,
+    /// A taken branch whose target the target cache supplies, or any taken one without that cache.
+    pub taken: u32,
+    /// A taken branch that misses the target cache.
+    pub taken_target_miss: u32,
+    /// A wrong prediction.
+    pub mispredict: u32,
+}
+
+/// Exceptions, in core cycles; the handler's own instructions and fetch misses come on top.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ExceptionConfig {
+    /// From recognition to the first instruction of the handler.
+    pub entry: u32,
+    /// 603 TLB-miss vectors: same, with the shadow registers switched in.
+    pub tlb_miss_entry: u32,
+    /// rfi: to the first instruction of the interrupted code.
+    pub leave: u32,
+}
+
+impl LatencyConfig {
+    /// Every class with the dotted path of its key.
+    pub fn all(&self) -> [(&'static str, Cost); 46] {
+        [
+            ("latency.simple", self.simple),
+            ("latency.compare", self.compare),
+            ("latency.multiply-immediate", self.multiply_immediate),
+            ("latency.multiply", self.multiply),
+            (
+                "latency.multiply-high-unsigned",
+                self.multiply_high_unsigned,
+            ),
+            ("latency.divide", self.divide),
+            ("latency.load", self.load),
+            ("latency.load-float", self.load_float),
+            ("latency.store", self.store),
+            ("latency.load-multiple", self.load_multiple),
+            ("latency.store-multiple", self.store_multiple),
+            ("latency.multiple-word", self.multiple_word),
+            ("latency.load-reserve", self.load_reserve),
+            ("latency.store-conditional", self.store_conditional),
+            ("latency.move-from-spr", self.move_from_spr),
+            ("latency.move-to-spr", self.move_to_spr),
+            (
+                "latency.move-to-branch-register",
+                self.move_to_branch_register,
+            ),
+            ("latency.move-from-msr", self.move_from_msr),
+            ("latency.move-to-msr", self.move_to_msr),
+            ("latency.move-from-segment", self.move_from_segment),
+            ("latency.move-to-segment", self.move_to_segment),
+            ("latency.move-from-cr", self.move_from_cr),
+            ("latency.move-to-cr", self.move_to_cr),
+            ("latency.cr-logical", self.cr_logical),
+            ("latency.move-from-timebase", self.move_from_timebase),
+            ("latency.trap", self.trap),
+            ("latency.isync", self.isync),
+            ("latency.sync", self.sync),
+            ("latency.eieio", self.eieio),
+            ("latency.tlbie", self.tlbie),
+            ("latency.tlbsync", self.tlbsync),
+            ("latency.tlb-load", self.tlb_load),
+            ("latency.dcbt", self.dcbt),
+            ("latency.dcbz", self.dcbz),
+            ("latency.dcbf", self.dcbf),
+            ("latency.dcbi", self.dcbi),
+            ("latency.icbi", self.icbi),
+            ("latency.float-move", self.float_move),
+            ("latency.float-add", self.float_add),
+            ("latency.float-multiply-single", self.float_multiply_single),
+            ("latency.float-multiply-double", self.float_multiply_double),
+            ("latency.float-divide-single", self.float_divide_single),
+            ("latency.float-divide-double", self.float_divide_double),
+            ("latency.float-compare", self.float_compare),
+            ("latency.float-estimate", self.float_estimate),
+            ("latency.float-status", self.float_status),
+        ]
+    }
+}

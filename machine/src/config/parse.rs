@@ -1,0 +1,206 @@
+//! From TOML text and `--set` overrides to a checked [`MachineConfig`].
+
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, MachineConfig, check};
+
+/// One `--set key=value`: a dotted path and a TOML value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    path: String,
+    value: toml::Value,
+    text: String,
+}
+
+impl Override {
+    /// Parses `tlb.data.entries=32`. The value is TOML; a bare word is taken as a string.
+    ///
+    /// # Errors
+    /// When there is no `=` or no key before it.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let fail = |message: &str| ConfigError::InOverride {
+            setting: text.to_owned(),
+            message: message.to_owned(),
+        };
+        let (path, value) = text
+            .split_once('=')
+            .ok_or_else(|| fail("write it as key=value, for example tlb.data.entries=32"))?;
+        let path = path.trim();
+        if path.is_empty() || path.split('.').any(str::is_empty) {
+            return Err(fail(
+                "the key before '=' is a dotted path such as tlb.data.entries",
+            ));
+        }
+        let value = value.trim();
+        let value = toml::from_str::<toml::Table>(&format!("v = {value}"))
+            .ok()
+            .and_then(|mut table| table.remove("v"))
+            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+        Ok(Override {
+            path: path.to_owned(),
+            value,
+            text: text.to_owned(),
+        })
+    }
+
+    fn apply(&self, table: &mut toml::Table) -> Result<(), ConfigError> {
+        let (parents, key) = match self.path.rsplit_once('.') {
+            Some((parents, key)) => (parents.split('.').collect(), key),
+            None => (Vec::new(), self.path.as_str()),
+        };
+        let mut at = table;
+        for parent in parents {
+            let next = at
+                .entry(parent)
+                .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            at = next.as_table_mut().ok_or_else(|| ConfigError::InOverride {
+                setting: self.text.clone(),
+                message: format!("`{parent}` holds a value, not a table of keys"),
+            })?;
+        }
+        at.insert(key.to_owned(), self.value.clone());
+        Ok(())
+    }
+}
+
+impl MachineConfig {
+    /// Reads a machine file and applies `overrides` in order.
+    ///
+    /// # Errors
+    /// Names file, line, key and what is allowed, or the override at fault.
+    pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            file: file.clone(),
+            message: error.to_string(),
+        })?;
+        Self::from_toml(&text, &file, overrides)
+    }
+
+    /// As [`MachineConfig::from_file`], from text; `file` is the name used in messages.
+    ///
+    /// # Errors
+    /// As [`MachineConfig::from_file`].
+    pub fn from_toml(text: &str, file: &str, overrides: &[Override]) -> Result<Self, ConfigError> {
+        let config: MachineConfig =
+            toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
+        if let Some(problem) = check::problems(&config).into_iter().next() {
+            let line = line_of_path(text, problem.path).unwrap_or(1);
+            return Err(ConfigError::InFile {
+                file: file.to_owned(),
+                line,
+                message: problem.to_string(),
+            });
+        }
+        if overrides.is_empty() {
+            return Ok(config);
+        }
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
+        for setting in overrides {
+            setting.apply(&mut table)?;
+            // Each setting must leave keys and types right; sizes may be right only together.
+            table
+                .clone()
+                .try_into::<MachineConfig>()
+                .map_err(|error| ConfigError::InOverride {
+                    setting: setting.text.clone(),
+                    message: with_suggestion(error.message()),
+                })?;
+        }
+        let config: MachineConfig =
+            table
+                .try_into()
+                .map_err(|error: toml::de::Error| ConfigError::InOverride {
+                    setting: String::new(),
+                    message: error.message().to_owned(),
+                })?;
+        if let Some(problem) = check::problems(&config).into_iter().next() {
+            let setting = overrides
+                .iter()
+                .rev()
+                .find(|setting| problem.path.starts_with(parent(&setting.path)))
+                .unwrap_or(&overrides[overrides.len() - 1]);
+            return Err(ConfigError::InOverride {
+                setting: setting.text.clone(),
+                message: problem.to_string(),
+            });
+        }
+        Ok(config)
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(parent, _)| parent)
+}
+
+fn in_file(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
+    let line = error.span().map_or(1, |span| line_at(text, span.start));
+    let message = with_suggestion(error.message());
+    ConfigError::InFile {
+        file: file.to_owned(),
+        line,
+        message,
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())]
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
+        + 1
+}
+
+/// Line of the key that a dotted path names, or of its nearest parent.
+fn line_of_path(text: &str, path: &str) -> Option<usize> {
+    let root = DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    let mut line = None;
+    for part in path.split('.') {
+        let Some((key, value)) = table.get_key_value(part) else {
+            break;
+        };
+        line = Some(line_at(text, key.span().start));
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    line
+}
+
+/// Adds the nearest allowed name to serde's "unknown field `x`, expected one of `a`, `b`".
+fn with_suggestion(message: &str) -> String {
+    let message = message.trim_end();
+    if !message.starts_with("unknown ") {
+        return message.to_owned();
+    }
+    let mut names = message.split('`').skip(1).step_by(2);
+    let Some(given) = names.next() else {
+        return message.to_owned();
+    };
+    match names.min_by_key(|name| edit_distance(given, name)) {
+        Some(nearest) if edit_distance(given, nearest) <= given.len().max(nearest.len()) / 2 => {
+            format!("{message} (nearest: `{nearest}`)")
+        }
+        _ => message.to_owned(),
+    }
+}
+
+/// Levenshtein distance in bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,205 @@
+//! Static ELF executables for 32-bit big-endian PowerPC.
+
+use object::elf;
+use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
+use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind};
+
+use super::{LoadError, Symbol, SymbolTable};
+
+/// Bytes for a range of memory; the part behind `data` is zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub physical: u32,
+    pub virtual_address: u32,
+    pub data: Vec<u8>,
+    /// Bytes in memory, at least `data.len()`.
+    pub size: u32,
+}
+
+/// Code whose events are charged to a cause, by effective address (docs/interfaces.md, section 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseRange {
+    pub start: u32,
+    /// First address behind the range.
+    pub end: u32,
+    /// The cause's name, as in the section `.text.cause.<name>`.
+    pub name: String,
+}
+
+/// An executable, not yet placed in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElfImage {
+    /// The name used in messages.
+    pub file: String,
+    pub entry: u32,
+    pub segments: Vec<Segment>,
+    pub symbols: SymbolTable,
+    pub causes: Vec<CauseRange>,
+}
+
+impl ElfImage {
+    /// Takes an ELF file apart; `file` is the name used in messages.
+    ///
+    /// # Errors
+    /// When the bytes are not a whole static PowerPC executable, or a cause's symbols do not pair.
+    pub fn parse(bytes: &[u8], file: &str) -> Result<Self, LoadError> {
+        let bad = |message: String| LoadError::NotExecutable {
+            file: file.to_owned(),
+            message,
+        };
+        check_identity(bytes).map_err(bad)?;
+        let image = ElfFile32::<BigEndian>::parse(bytes).map_err(|error| bad(error.to_string()))?;
+        let header = image.elf_header();
+        let machine = header.e_machine(BigEndian);
+        if machine != elf::EM_PPC {
+            return Err(bad(format!(
+                "is for ELF machine {machine}, not PowerPC (20)"
+            )));
+        }
+        let kind = header.e_type(BigEndian);
+        if kind != elf::ET_EXEC {
+            return Err(bad(format!("is of ELF type {kind}, not an executable (2)")));
+        }
+        let mut segments = Vec::new();
+        for program_header in image.elf_program_headers() {
+            if program_header.p_type(BigEndian) == elf::PT_INTERP {
+                return Err(bad("is dynamically linked".to_owned()));
+            }
+            let size = program_header.p_memsz(BigEndian);
+            if program_header.p_type(BigEndian) != elf::PT_LOAD || size == 0 {
+                continue;
+            }
+            let data = program_header
+                .data(BigEndian, bytes)
+                .map_err(|()| bad("a segment reaches past the end of the file".to_owned()))?;
+            let physical = program_header.p_paddr(BigEndian);
+            if data.len() > size as usize || physical.checked_add(size - 1).is_none() {
+                return Err(bad("a segment has an impossible size".to_owned()));
+            }
+            segments.push(Segment {
+                physical,
+                virtual_address: program_header.p_vaddr(BigEndian),
+                data: data.to_vec(),
+                size,
+            });
+        }
+        if segments.is_empty() {
+            return Err(bad("has nothing to load".to_owned()));
+        }
+        let all: Vec<Symbol> = named_symbols(&image);
+        let causes = cause_ranges(&all, file)?;
+        let symbols = SymbolTable::new(
+            all.into_iter()
+                .filter(|symbol| !symbol.name.starts_with("__cause_"))
+                .collect(),
+        );
+        Ok(ElfImage {
+            file: file.to_owned(),
+            entry: header.e_entry(BigEndian),
+            segments,
+            symbols,
+            causes,
+        })
+    }
+
+    /// Checks that every segment lies in RAM of `ram` bytes.
+    ///
+    /// # Errors
+    /// Names the segment that does not fit.
+    pub fn check_fits(&self, ram: u32) -> Result<(), LoadError> {
+        for segment in &self.segments {
+            let end = u64::from(segment.physical) + u64::from(segment.size);
+            if end > u64::from(ram) {
+                return Err(LoadError::DoesNotFit {
+                    file: self.file.clone(),
+                    message: format!(
+                        "segment {:#010x}..{end:#010x} does not fit RAM, 0..{ram:#010x} (memory.size)",
+                        segment.physical
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// First physical address behind the image.
+    pub fn end(&self) -> u32 {
+        self.segments
+            .iter()
+            .map(|segment| segment.physical + segment.size)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+fn check_identity(bytes: &[u8]) -> Result<(), String> {
+    match bytes {
+        [0x7f, b'E', b'L', b'F', class, data, ..] => match (*class, *data) {
+            (elf::ELFCLASS32, elf::ELFDATA2MSB) => Ok(()),
+            (elf::ELFCLASS64, _) => Err("is a 64-bit ELF file".to_owned()),
+            (_, elf::ELFDATA2LSB) => Err("is a little-endian ELF file".to_owned()),
+            _ => Err("has a damaged ELF header".to_owned()),
+        },
+        _ => Err("is not an ELF file".to_owned()),
+    }
+}
+
+fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
+    image
+        .symbols()
+        .filter(|symbol| {
+            symbol.is_definition()
+                || symbol.kind() == SymbolKind::Label
+                || symbol.kind() == SymbolKind::Unknown
+        })
+        .filter(|symbol| {
+            !matches!(
+                symbol.kind(),
+                SymbolKind::Section | SymbolKind::File | SymbolKind::Data | SymbolKind::Tls
+            )
+        })
+        .filter_map(|symbol| {
+            let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+            Some(Symbol {
+                address: u32::try_from(symbol.address()).ok()?,
+                size: u32::try_from(symbol.size()).ok()?,
+                name: name.to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn cause_ranges(symbols: &[Symbol], file: &str) -> Result<Vec<CauseRange>, LoadError> {
+    let bad = |name: &str, message: &str| LoadError::BadCause {
+        file: file.to_owned(),
+        name: name.to_owned(),
+        message: message.to_owned(),
+    };
+    let mut ranges = Vec::new();
+    for symbol in symbols {
+        let Some(name) = symbol
+            .name
+            .strip_prefix("__cause_")
+            .and_then(|rest| rest.strip_suffix("_start"))
+        else {
+            continue;
+        };
+        let end = symbols
+            .iter()
+            .find(|other| other.name == format!("__cause_{name}_end"))
+            .ok_or_else(|| bad(name, "has a start symbol but no end symbol"))?
+            .address;
+        if end < symbol.address {
+            return Err(bad(name, "ends before it starts"));
+        }
+        if end > symbol.address {
+            ranges.push(CauseRange {
+                start: symbol.address,
+                end,
+                name: name.to_owned(),
+            });
+        }
+    }
+    ranges.sort_by_key(|range| range.start);
+    Ok(ranges)
+}

@@ -1,0 +1,20 @@
+//! Why an image cannot be loaded.
+
+use thiserror::Error;
+
+/// An image or a file that the machine cannot take. The message names the file and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoadError {
+    #[error("{file}: {message}")]
+    Unreadable { file: String, message: String },
+    #[error("{file}: {message}; allowed is a static ELF executable for 32-bit big-endian PowerPC")]
+    NotExecutable { file: String, message: String },
+    #[error("{file}: {message}")]
+    DoesNotFit { file: String, message: String },
+    #[error("{file}: section cause `{name}`: {message}")]
+    BadCause {
+        file: String,
+        name: String,
+        message: String,
+    },
+}

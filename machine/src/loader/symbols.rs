@@ -1,0 +1,65 @@
+//! Names of functions by address.
+
+use serde::{Deserialize, Serialize};
+
+/// A function or label of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Symbol {
+    pub address: u32,
+    /// 0 when the image does not say: it reaches to the next symbol.
+    pub size: u32,
+    pub name: String,
+}
+
+/// Symbols in address order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolTable {
+    symbols: Vec<Symbol>,
+}
+
+impl SymbolTable {
+    /// Of several symbols at an address the one with a size is kept, then the first by name.
+    pub fn new(mut symbols: Vec<Symbol>) -> Self {
+        symbols.sort_by(|a, b| {
+            (a.address, a.size == 0, &a.name).cmp(&(b.address, b.size == 0, &b.name))
+        });
+        symbols.dedup_by_key(|symbol| symbol.address);
+        SymbolTable { symbols }
+    }
+
+    /// Index and symbol that `address` lies in.
+    pub fn find(&self, address: u32) -> Option<(usize, &Symbol)> {
+        let after = self
+            .symbols
+            .partition_point(|symbol| symbol.address <= address);
+        let index = after.checked_sub(1)?;
+        let symbol = &self.symbols[index];
+        let inside = symbol.size == 0 || address - symbol.address < symbol.size;
+        inside.then_some((index, symbol))
+    }
+
+    /// `name+0x1c`, or the bare address in hexadecimal.
+    pub fn describe(&self, address: u32) -> String {
+        match self.find(address) {
+            Some((_, symbol)) if symbol.address == address => symbol.name.clone(),
+            Some((_, symbol)) => format!("{}+{:#x}", symbol.name, address - symbol.address),
+            None => format!("{address:#010x}"),
+        }
+    }
+
+    pub fn by_name(&self, name: &str) -> Option<&Symbol> {
+        self.symbols.iter().find(|symbol| symbol.name == name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
+        self.symbols.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+}
