@@ -1,0 +1,95 @@
+/* page-fault: touches the pages of a mapped file that is in memory, in a fixed shuffled order, and maps it afresh; the
+ * row is the time of one fault, less that of mapping and unmapping, as LmBench's lat_pagefault. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../common/bench.h"
+
+#define PAGE 4096ul
+
+struct mapping {
+	int file;
+	unsigned long size, pages;
+	unsigned int *order;
+	volatile const char *where;
+};
+
+static void map_again(struct mapping *mapping)
+{
+	void *where;
+
+	if (mapping->where)
+		bench_check(munmap((void *)mapping->where, mapping->size), "munmap");
+	where = mmap(NULL, mapping->size, PROT_READ, MAP_SHARED, mapping->file, 0);
+	if (where == MAP_FAILED)
+		bench_die("mmap");
+	mapping->where = where;
+}
+
+static void map_only(void *context, unsigned long count)
+{
+	while (count--)
+		map_again(context);
+}
+
+static void fault_all(void *context, unsigned long count)
+{
+	struct mapping *mapping = context;
+	unsigned int sum = 0;
+
+	while (count--) {
+		for (unsigned long i = 0; i < mapping->pages; i++)
+			sum += (unsigned int)mapping->where[mapping->order[i] * PAGE];
+		map_again(mapping);
+	}
+	bench_use(sum);
+}
+
+/* A fixed permutation: Fisher-Yates with a small linear congruential generator. */
+static unsigned int *shuffled(unsigned long count)
+{
+	unsigned int *order = malloc(count * sizeof(*order)), state = 1;
+
+	if (!order)
+		bench_die("malloc");
+	for (unsigned long i = 0; i < count; i++)
+		order[i] = (unsigned int)i;
+	for (unsigned long i = count - 1; i > 0; i--) {
+		unsigned long other;
+		unsigned int swapped;
+
+		state = state * 1664525u + 1013904223u;
+		other = (state >> 8) % (i + 1);
+		swapped = order[i];
+		order[i] = order[other];
+		order[other] = swapped;
+	}
+	return order;
+}
+
+int main(int argc, char **argv)
+{
+	struct mapping mapping = { .size = 1 << 20 };
+	const struct bench_option options[] = {
+		BENCH_NUMBER("size", &mapping.size, PAGE, 1 << 30, "bytes mapped"),
+		BENCH_END,
+	};
+	unsigned int overhead;
+	const char *path;
+	unsigned long long faults;
+
+	bench_start("page-fault", argc, argv, options, 4, 1);
+	mapping.pages = mapping.size / PAGE;
+	mapping.order = shuffled(mapping.pages);
+	path = bench_file("page-fault", mapping.size);
+	mapping.file = (int)bench_check(open(path, O_RDONLY), path);
+	map_again(&mapping);
+	faults = (unsigned long long)mapping.pages * bench_iterations;
+	overhead = bench_measure(map_only, &mapping);
+	bench_row("page-fault-mapping", overhead, faults, 0, BENCH_US, 0);
+	bench_row("page-fault", bench_measure(fault_all, &mapping), faults, 0, BENCH_US, overhead);
+	unlink(path);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* tlb-stress: several processes, each with a working set of `pages` pages spread over its address space, take turns;
+ * in its turn a process touches every page of its set `passes` times. Together the sets are far larger than TLB and
+ * hash table, so that the row is the price of translation: time of one touch. Every touch is checked: a page holds
+ * its owner's mark and nothing else. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../common/bench.h"
+
+#define PAGE 4096ul
+#define PROCESSES_MOST 64
+#define AREAS 4
+
+static unsigned long processes = 8, pages = 256, passes = 2;
+static int pipes[PROCESSES_MOST][2];
+
+/* Areas well apart, so that more than one segment is in use. */
+static const uintptr_t bases[AREAS] = { 0x20000000, 0x34567000, 0x48000000, 0x5a000000 };
+
+static volatile uint32_t *page_at(unsigned long index)
+{
+	/* Strides of a prime number of pages: one page of a group of 13 is in use. */
+	return (volatile uint32_t *)(bases[index % AREAS] + index / AREAS * 13 * PAGE + index * 64 % PAGE);
+}
+
+static void make_set(uint32_t mark)
+{
+	unsigned long bytes = (pages / AREAS + 1) * 13 * PAGE;
+
+	for (unsigned int i = 0; i < AREAS; i++)
+		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			bench_die("mmap");
+	for (unsigned long i = 0; i < pages; i++)
+		*page_at(i) = mark + (uint32_t)i;
+}
+
+/* Touches the whole set; returns the number of pages that did not hold what they must. */
+static uint32_t touch_set(uint32_t mark)
+{
+	uint32_t wrong = 0;
+
+	for (unsigned long pass = 0; pass < passes; pass++)
+		for (unsigned long i = 0; i < pages; i++)
+			wrong += *page_at(i) != mark + (uint32_t)i;
+	return wrong;
+}
+
+static void helper(unsigned long self)
+{
+	uint32_t mark = (uint32_t)self << 20, wrong;
+
+	make_set(mark);
+	for (;;) {
+		bench_read_all(pipes[self - 1][0], &wrong, sizeof(wrong));
+		wrong += touch_set(mark);
+		bench_write_all(pipes[self][1], &wrong, sizeof(wrong));
+	}
+}
+
+static void rounds(void *context, unsigned long count)
+{
+	while (count--) {
+		uint32_t wrong = touch_set(0);
+
+		bench_write_all(pipes[0][1], &wrong, sizeof(wrong));
+		bench_read_all(pipes[processes - 1][0], &wrong, sizeof(wrong));
+		*(uint32_t *)context += wrong;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct bench_option options[] = {
+		BENCH_NUMBER("processes", &processes, 2, PROCESSES_MOST, "processes that take turns"),
+		BENCH_NUMBER("pages", &pages, 1, 1 << 16, "pages in the working set of each"),
+		BENCH_NUMBER("passes", &passes, 1, 1 << 16, "passes over the set in one turn"),
+		BENCH_END,
+	};
+	pid_t helpers[PROCESSES_MOST];
+	uint32_t wrong = 0;
+	unsigned int region;
+
+	bench_start("tlb-stress", argc, argv, options, 4, 1);
+	for (unsigned long i = 0; i < processes; i++)
+		bench_check(pipe(pipes[i]), "pipe");
+	for (unsigned long i = 1; i < processes; i++) {
+		helpers[i] = (pid_t)bench_check(fork(), "fork");
+		if (helpers[i] == 0)
+			helper(i);
+	}
+	make_set(0);
+	region = bench_measure(rounds, &wrong);
+	for (unsigned long i = 1; i < processes; i++)
+		bench_kill(helpers[i]);
+	bench_row("tlb-stress", region, (unsigned long long)bench_iterations * processes * pages * passes, 0, BENCH_US,
+		  0);
+	if (wrong) {
+		fprintf(stderr, "tlb-stress: %u pages did not hold their owner's mark\n", wrong);
+		return 1;
+	}
+	return 0;
+}
