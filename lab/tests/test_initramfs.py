@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list, unpack
 
 
@@ -63,7 +64,9 @@ def test_host_files_bring_only_their_executable_bit(tmp_path: Path) -> None:
 
 def test_list_file(tmp_path: Path) -> None:
     (tmp_path / "init").write_bytes(b"\x7fELF")
-    text = "# a comment\ndir /dev 0755 0 0\nnod /dev/null 0666 0 0 c 1 3\nfile /init init 0755 0 0\nslink /a init 0777\n"
+    text = (
+        "# a comment\ndir /dev 0755 0 0\nnod /dev/null 0666 0 0 c 1 3\nfile /init init 0755 0 0\nslink /a init 0777\n"
+    )
     paths = [entry.path for entry in unpack(read_list(text, "list", tmp_path).pack())]
     assert paths == ["a", "dev", "dev/null", "init"]
 

@@ -1,0 +1,1 @@
+"""pagewalk: a full-system laboratory for address translation."""

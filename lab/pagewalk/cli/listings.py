@@ -1,0 +1,168 @@
+"""`pagewalk machines | policies | experiments | claims`: what there is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pagewalk import claims, experiments, machines, policies
+from pagewalk.claims import Claim
+from pagewalk.cli.output import Json, out, print_json, table
+
+claims_app = typer.Typer(help="The published figures: list them, or explain one.", no_args_is_help=True)
+
+
+def show_machines(as_json: Json = False) -> None:
+    """List the simulated machines.
+
+    Example: `pagewalk machines`
+    """
+    listed = machines.all_machines()
+    if as_json:
+        print_json(listed)
+        return
+    out.print(
+        table(
+            "Machines",
+            ["name", "core", ">clock, MHz", "what it is"],
+            ([m.name, m.core, f"{m.clock / 1e6:g}", m.description] for m in listed),
+        )
+    )
+
+
+def show_policies(as_json: Json = False) -> None:
+    """List the kernel's policies, their choices and what each does.
+
+    Example: `pagewalk policies`
+    """
+    listed = list(policies.all_policies().values())
+    if as_json:
+        print_json(listed)
+        return
+    out.print(
+        table(
+            "Policies",
+            ["name", "choices", "document", "what it decides"],
+            ([p.name, "\n".join(p.choices), f"{p.document} {p.section}", p.summary] for p in listed),
+        )
+    )
+
+
+def show_experiments(as_json: Json = False) -> None:
+    """List the experiments: each reproduces a published table or section.
+
+    Example: `pagewalk experiments`
+    """
+    listed = [experiment for name in experiments.names() for experiment in experiments.find(name)]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": e.name,
+                    "title": e.title,
+                    "document": e.document,
+                    "section": e.section,
+                    "machines": e.machines,
+                    "claims": e.claims,
+                }
+                for e in listed
+            ]
+        )
+        return
+    out.print(
+        table(
+            "Experiments",
+            ["name", "section", "title", ">claims", "machines"],
+            ([e.name, e.section, e.title, str(len(e.claims)), ", ".join(e.machines)] for e in listed),
+        )
+    )
+
+
+def _figures(numbers: tuple[float, ...]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+@claims_app.command("list")
+def list_claims(
+    document: Annotated[str | None, typer.Argument(help="Only this document's, as in osdi99.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the published figures.
+
+    Example: `pagewalk claims list osdi99`
+    """
+    listed = claims.of_document(document) if document else list(claims.all_claims().values())
+    if as_json:
+        print_json(listed)
+        return
+    out.print(
+        table(
+            "Claims",
+            ["id", "section", "what", ">without", ">with", ">ratio", "kind"],
+            (
+                [
+                    c.id,
+                    c.section,
+                    c.metric or c.unit,
+                    _figures(c.baseline),
+                    _figures(c.value),
+                    "" if c.ratio is None else f"{c.ratio:g}",
+                    c.kind,
+                ]
+                for c in listed
+            ),
+        )
+    )
+
+
+def _held_by(claim: Claim) -> list[str]:
+    found = [experiment for name in experiments.names() for experiment in experiments.find(name)]
+    return [experiment.name for experiment in found if claim.id in experiment.claims]
+
+
+@claims_app.command("explain")
+def explain_claim(
+    claim_id: Annotated[str, typer.Argument(help="A claim's id, as in osdi99.table2.604-185.")],
+    as_json: Json = False,
+) -> None:
+    """Say what a published figure means, where it stands, and which experiment is held against it.
+
+    Example: `pagewalk claims explain osdi99.table2.604-185`
+    """
+    claim = claims.claim(claim_id)
+    held = _held_by(claim)
+    if as_json:
+        print_json({"claim": claim, "experiments": held})
+        return
+    kinds = {
+        "measured": "the authors' own measurement; an experiment reproduces it",
+        "constant": "a cost of the hardware that the document states; the machine is calibrated by it",
+        "open": "a question that the document leaves open; an experiment answers it",
+    }
+    lines = [
+        ("claim", claim.id),
+        ("document", claim.document.citation),
+        ("section", claim.section),
+        ("machine", claim.machine),
+        ("workload", claim.workload),
+        ("measured", claim.metric),
+        ("policy", claim.policy),
+        ("against", claim.against),
+        ("unit" if not claim.is_row else "columns", claim.unit),
+        ("without it", _figures(claim.baseline)),
+        ("with it", _figures(claim.value)),
+        ("ratio", "" if claim.ratio is None else f"{claim.ratio:g}"),
+        ("kind", f"{claim.kind}: {kinds[claim.kind]}"),
+        ("note", claim.note),
+        ("experiments", ", ".join(held) or "none"),
+    ]
+    out.print(table("", ["", ""], ([name, text] for name, text in lines if text)))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the listing commands."""
+    app.command("machines")(show_machines)
+    app.command("policies")(show_policies)
+    app.command("experiments")(show_experiments)
+    app.add_typer(claims_app, name="claims")

@@ -1,0 +1,88 @@
+"""What a person did wrong, or what the host could not do: each with its exit status.
+
+The statuses 124 to 126 are those of the plain machine runner (docs/interfaces.md, section 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """Exit statuses of the ``pagewalk`` command; ``exec`` also returns the program's own."""
+
+    OK = 0
+    USAGE = 2
+    STORE = 123
+    LIMIT = 124
+    FATAL = 125
+    BAD_INPUT = 126
+    INTERRUPTED = 130
+
+
+class PagewalkError(Exception):
+    """An error with a message for the person at the keyboard; never shown with a traceback."""
+
+    status: ExitStatus = ExitStatus.BAD_INPUT
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class BadInput(PagewalkError):
+    """A name, file or value that cannot be used as it is."""
+
+
+class NotBuilt(PagewalkError):
+    """A part that a run needs has not been built."""
+
+
+class RunFailed(PagewalkError):
+    """The machine stopped otherwise than by the guest's own power-off with status 0."""
+
+    status = ExitStatus.FATAL
+
+
+class RunLimit(PagewalkError):
+    """The run reached its limit of cycles or instructions."""
+
+    status = ExitStatus.LIMIT
+
+
+class StoreError(PagewalkError):
+    """The results file cannot be read or written."""
+
+    status = ExitStatus.STORE
+
+
+class Interrupted(PagewalkError):
+    """The person pressed Ctrl-C; finished runs are kept."""
+
+    status = ExitStatus.INTERRUPTED
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name closest to `name`, or None when nothing is close."""
+    matches = get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, listing: str | None = None) -> BadInput:
+    """The error for a name that does not exist: suggests the nearest, and says how to list all."""
+    names = sorted(known)
+    close = nearest(name, names)
+    if close is not None:
+        hint = f"did you mean {close!r}?"
+    elif not names:
+        hint = f"there is no {kind} at all"
+    elif len(names) <= 12:
+        hint = "known: " + ", ".join(names)
+    else:
+        hint = None
+    if listing is not None and close is None and len(names) > 12:
+        hint = f"`{listing}` lists them"
+    return BadInput(f"unknown {kind} {name!r}", hint=hint)

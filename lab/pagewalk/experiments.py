@@ -1,0 +1,302 @@
+"""Experiments: which runs reproduce which published figures, and how a figure is computed.
+
+One TOML file per published table or section in `experiments/`; docs/experiments.md explains the keys.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pagewalk import claims, policies
+from pagewalk.claims import Claim
+from pagewalk.errors import BadInput, PagewalkError, nearest, unknown
+from pagewalk.figures import Figure
+from pagewalk.paths import home
+from pagewalk.published_range import Range, ratio_range
+
+Better = Literal["lower", "higher", "neither"]
+Bound = Literal["equal", "at least", "at most"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Setting(_Model):
+    """One side of a comparison: policies by name, and the words a table heads its column with."""
+
+    label: str
+    policies: dict[str, str] = {}
+
+
+class _MachineEntry(_Model):
+    """A machine to run on, with the claims that its columns are held against."""
+
+    name: str
+    claim: str | None = None
+    baseline_claim: str | None = None
+    baseline_machine: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+class _RowEntry(_Model):
+    name: str
+    program: str
+    arguments: list[str] = []
+    region: int = 1
+    figure: str
+    unit: str
+    better: Better
+    bound: Bound = "equal"
+    claim: str | None = None
+    item: int | None = None
+    machines: list[str] | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+class _ElsewhereEntry(_Model):
+    label: str
+    claim: str
+    why: str
+
+
+class _File(_Model):
+    title: str
+    document: str
+    section: str
+    about: str
+    settings: dict[str, Setting]
+    machine: Annotated[list[_MachineEntry], Field(min_length=1)]
+    row: Annotated[list[_RowEntry], Field(min_length=1)]
+    elsewhere: list[_ElsewhereEntry] = []
+
+
+_MODELS: dict[str, type[_Model]] = {
+    "settings": Setting,
+    "machine": _MachineEntry,
+    "row": _RowEntry,
+    "elsewhere": _ElsewhereEntry,
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the document prints for one cell: ranges, since figures are rounded or printed as ranges."""
+
+    claims: tuple[Claim, ...]
+    before: Range | None
+    after: Range | None
+    ratio: Range | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the document leaves the question open."""
+        return any(claim.kind == "open" for claim in self.claims)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is uncertain about the figures, once each."""
+        return tuple(dict.fromkeys(claim.note for claim in self.claims if claim.note))
+
+
+@dataclass(frozen=True)
+class Side:
+    """A machine under a setting: what has to be run."""
+
+    machine: str
+    setting: Setting
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of an experiment's table on one machine."""
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+    region: int
+    figure: Figure
+    unit: str
+    better: Better
+    bound: Bound
+    before: Side | None
+    after: Side
+    published: Published
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """What has to be run: before, if the row compares, and after."""
+        return (self.after,) if self.before is None else (self.before, self.after)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A published figure of a system that cannot be run here, set beside ours."""
+
+    label: str
+    claim: Claim
+    why: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published table or section as something to run."""
+
+    name: str
+    title: str
+    document: str
+    section: str
+    about: str
+    rows: tuple[Row, ...]
+    elsewhere: tuple[Elsewhere, ...]
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The ids of every claim that the experiment is held against, once each."""
+        ids = [claim.id for row in self.rows for claim in row.published.claims]
+        ids += [entry.claim.id for entry in self.elsewhere]
+        return tuple(dict.fromkeys(ids))
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The machines that it runs on, once each."""
+        return tuple(dict.fromkeys(side.machine for row in self.rows for side in row.sides))
+
+
+def _problems(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        place = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            key = str(problem["loc"][-1])
+            close = nearest(key, (_MODELS[str(problem["loc"][0])] if len(problem["loc"]) > 1 else _File).model_fields)
+            lines.append(f"{place}: unknown key" + (f", did you mean {close!r}?" if close else ""))
+        else:
+            lines.append(f"{place}: {problem['msg'].lower()}")
+    return "; ".join(lines)
+
+
+class _Builder:
+    """Turns a checked file into rows, looking up every name that it mentions."""
+
+    def __init__(self, name: str, file: _File) -> None:
+        self.name = name
+        self.file = file
+        self.machines = {entry.name: entry for entry in file.machine}
+
+    def setting(self, name: str) -> Setting:
+        if name not in self.file.settings:
+            raise unknown("setting", name, self.file.settings)
+        setting = self.file.settings[name]
+        return Setting(label=setting.label, policies=policies.checked(setting.policies))
+
+    def published(self, row: _RowEntry, machine: _MachineEntry) -> Published:
+        claim_id = row.claim or machine.claim
+        if claim_id is None:
+            raise BadInput(f"row {row.name!r} on {machine.name} names no claim")
+        claim = claims.claim(claim_id)
+        item = row.item if claim.is_row else None
+        if claim.is_row and item is None:
+            raise BadInput(f"row {row.name!r}: {claim.id} has columns {claim.columns}: give item")
+        item = row.item
+        after = Range.of(claim.value, item)
+        before = Range.of(claim.baseline, item)
+        held = [claim]
+        if row.claim is None and machine.baseline_claim is not None:
+            baseline = claims.claim(machine.baseline_claim)
+            before = Range.of(baseline.value, item)
+            held.insert(0, baseline)
+        ratio = ratio_range(before, after, row.better)
+        if ratio is None and claim.ratio is not None:
+            ratio = Range.exactly(claim.ratio)
+        return Published(claims=tuple(held), before=before, after=after, ratio=ratio)
+
+    def side(self, row: _RowEntry, machine: _MachineEntry, which: Literal["before", "after"]) -> Side | None:
+        named = getattr(row, which) or getattr(machine, which)
+        if named == "nothing" or (named is None and which not in self.file.settings):
+            return None
+        name = machine.baseline_machine if which == "before" and machine.baseline_machine else machine.name
+        return Side(name, self.setting(named or which))
+
+    def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:
+        after = self.side(row, machine, "after")
+        if after is None:
+            raise BadInput(f"row {row.name!r}: no setting named after")
+        return Row(
+            name=row.name,
+            program=row.program,
+            arguments=tuple(row.arguments),
+            region=row.region,
+            figure=Figure.parse(row.figure),
+            unit=row.unit,
+            better=row.better,
+            bound=row.bound,
+            before=self.side(row, machine, "before"),
+            after=after,
+            published=self.published(row, machine),
+        )
+
+    def rows(self) -> list[Row]:
+        rows = []
+        for machine in self.file.machine:
+            for row in self.file.row:
+                for name in row.machines or []:
+                    if name not in self.machines:
+                        raise unknown("machine of this experiment", name, self.machines)
+                if row.machines is None or machine.name in row.machines:
+                    rows.append(self.row(row, machine))
+        return rows
+
+    def build(self) -> Experiment:
+        return Experiment(
+            name=self.name,
+            title=self.file.title,
+            document=self.file.document,
+            section=self.file.section,
+            about=self.file.about,
+            rows=tuple(self.rows()),
+            elsewhere=tuple(
+                Elsewhere(entry.label, claims.claim(entry.claim), entry.why) for entry in self.file.elsewhere
+            ),
+        )
+
+
+def load(path: Path) -> Experiment:
+    """The experiment in that file; BadInput names the file, the key and what is allowed."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _Builder(path.stem, _File.model_validate(raw)).build()
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_problems(error)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}") from None
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except PagewalkError as error:
+        raise BadInput(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def names() -> list[str]:
+    """The names of all experiments of the checkout."""
+    return sorted(path.stem for path in home().experiments.glob("*.toml"))
+
+
+def find(name: str) -> list[Experiment]:
+    """The experiment of that name or at that path, or all experiments of a document (`osdi99`)."""
+    if name.endswith(".toml"):
+        return [load(Path(name))]
+    known = names()
+    if name in known:
+        return [load(home().experiments / f"{name}.toml")]
+    group = [entry for entry in known if entry.split("-", 1)[0] == name]
+    if not group:
+        documents = {entry.split("-", 1)[0] for entry in known}
+        raise unknown("experiment", name, {*known, *documents}, listing="pagewalk experiments")
+    return [load(home().experiments / f"{entry}.toml") for entry in group]

@@ -1,0 +1,147 @@
+"""How a figure of a table is computed from what a run measured.
+
+A figure is an arithmetic expression (`+ - * /`, parentheses, numbers) over
+
+- `us`, `ms`, `mb_s`: time for each iteration, and bandwidth, from the region's cycles and the clock;
+- `iterations`, `bytes`: what the benchmark itself reported;
+- `count("tlb.*.miss.*")`: the sum of the region's counters that match, in all;
+- `each("cycles.flush")`: the same, for each iteration;
+- `run("hash.miss")`: the sum over the whole run instead of the region;
+- `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`).
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from pagewalk.errors import BadInput, unknown
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
+_FUNCTIONS = ("count", "each", "run", "value")
+
+
+def total(counters: Mapping[str, int], pattern: str) -> int:
+    """The sum of the counters whose name matches the pattern (`*` matches across dots)."""
+    if "*" not in pattern:
+        return counters.get(pattern, 0)
+    return sum(number for name, number in counters.items() if fnmatchcase(name, pattern))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one region of one run gives to compute from: cycles are core cycles, `clock` is in Hz."""
+
+    clock: int
+    iterations: int
+    bytes: int
+    counters: Mapping[str, int]
+    run_counters: Mapping[str, int]
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The region's duration on the simulated machine."""
+        return self.counters.get("cycles", 0) / self.clock
+
+    def _name(self, name: str) -> float:
+        match name:
+            case "us":
+                return self.seconds * 1e6 / self.iterations
+            case "ms":
+                return self.seconds * 1e3 / self.iterations
+            case "mb_s":
+                return self.bytes / 1e6 / self.seconds
+            case "iterations":
+                return float(self.iterations)
+            case _:
+                return float(self.bytes)
+
+    def _call(self, function: str, argument: str) -> float:
+        match function:
+            case "count":
+                return float(total(self.counters, argument))
+            case "each":
+                return total(self.counters, argument) / self.iterations
+            case "run":
+                return float(total(self.run_counters, argument))
+            case _:
+                if argument not in self.values:
+                    raise unknown("value printed by the guest", argument, self.values)
+                return self.values[argument]
+
+    def compute(self, figure: Figure) -> float | None:
+        """The figure, or None where it divides by nothing that happened."""
+        try:
+            return self._evaluate(figure.tree)
+        except ZeroDivisionError:
+            return None
+
+    def _evaluate(self, node: ast.expr) -> float:
+        match node:
+            case ast.Constant(value=number):
+                return float(number)  # type: ignore[arg-type]
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=argument)]):
+                return self._call(function, str(argument))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _OPERATORS[type(op)](self._evaluate(left), self._evaluate(right))
+            case ast.UnaryOp(operand=operand):
+                return -self._evaluate(operand)
+        raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A parsed and checked expression."""
+
+    text: str
+    tree: ast.expr
+
+    @classmethod
+    def parse(cls, text: str) -> Figure:
+        """The expression; BadInput says what in it is not allowed."""
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except SyntaxError as error:
+            raise BadInput(f"figure {text!r} is not an expression: {error.msg}") from None
+        _check(text, tree)
+        return cls(text, tree)
+
+
+def _check(text: str, node: ast.expr) -> None:
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.Name(id=name):
+            if name not in _NAMES:
+                raise unknown(f"name in figure {text!r}:", name, _NAMES)
+            return
+        case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str())], keywords=[]):
+            if function not in _FUNCTIONS:
+                raise unknown(f"function in figure {text!r}:", function, _FUNCTIONS)
+            return
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            _check(text, left)
+            _check(text, right)
+            return
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check(text, operand)
+            return
+    raise BadInput(
+        f"figure {text!r}: {ast.unparse(node)!r} is not allowed",
+        hint=f"write + - * / over numbers, {', '.join(_NAMES)}, "
+        + ", ".join(f'{function}("...")' for function in _FUNCTIONS),
+    )

@@ -1,0 +1,61 @@
+"""The simulated computers: one TOML file each in `machines/`, every key with its source."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagewalk.errors import BadInput, unknown
+from pagewalk.paths import home
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine file: its name, where it lies, and what a listing prints. `clock` is in Hz."""
+
+    name: str
+    path: Path
+    description: str
+    core: str
+    clock: int
+
+
+def names() -> list[str]:
+    """The names of all machines of the checkout."""
+    return sorted(path.stem for path in home().machines.glob("*.toml"))
+
+
+def load(path: Path) -> Machine:
+    """The machine in that file; the machine itself checks every key when it is built."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}") from None
+    core = raw.get("core")
+    if not isinstance(core, dict) or not isinstance(core.get("clock"), int):
+        raise BadInput(f"{path}: a machine has a [core] table with kind and clock (Hz)")
+    return Machine(
+        name=path.stem,
+        path=path,
+        description=str(raw.get("description", "")),
+        core=str(core.get("kind", "")),
+        clock=core["clock"],
+    )
+
+
+def find(name: str) -> Machine:
+    """The machine of that name, or in the file at that path; the nearest name is suggested."""
+    if name.endswith(".toml"):
+        return load(Path(name))
+    known = names()
+    if name not in known:
+        raise unknown("machine", name, known, listing="pagewalk machines")
+    return load(home().machines / f"{name}.toml")
+
+
+def all_machines() -> list[Machine]:
+    """Every machine of the checkout, by name."""
+    return [find(name) for name in names()]

@@ -1,0 +1,70 @@
+"""Published figures as ranges: a document rounds what it prints, or prints a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+def _rounding(number: float) -> float:
+    """Half a unit of the last digit that a figure was printed with."""
+    if number == int(number):
+        return 0.5 if abs(number) < 1000 else 0.0005 * abs(number)
+    digits = len(repr(number).partition(".")[2])
+    return float(0.5 * 10.0**-digits)
+
+
+@dataclass(frozen=True)
+class Range:
+    """From `low` to `high`; `shown` is what a table prints, in the document's own digits."""
+
+    low: float
+    high: float
+    shown: str
+
+    @classmethod
+    def exactly(cls, number: float) -> Range:
+        """A figure printed as one number."""
+        return cls(number, number, f"{number:g}")
+
+    @classmethod
+    def of(cls, figures: tuple[float, ...], item: int | None) -> Range | None:
+        """A claim's figure: column `item`, or all its numbers as a range; None where it has none.
+
+        A single number stands for every column.
+        """
+        if not figures:
+            return None
+        if item is not None:
+            return cls.exactly(figures[item] if len(figures) > 1 else figures[0])
+        low, high = min(figures), max(figures)
+        return cls(low, high, f"{low:g}" if low == high else f"{low:g}-{high:g}")
+
+    @property
+    def middle(self) -> float:
+        """The middle of the range."""
+        return (self.low + self.high) / 2
+
+    def rounded_out(self) -> Range:
+        """The range of true figures that print as these."""
+        return Range(max(self.low - _rounding(self.low), 0.0), self.high + _rounding(self.high), self.shown)
+
+
+def ratio_range(
+    before: Range | None, after: Range | None, better: Literal["lower", "higher", "neither"]
+) -> Range | None:
+    """The improvement that the two figures stand for, rounding included; above 1 is better.
+
+    before / after where lower is better or neither is, after / before where higher is. None where a
+    figure is missing or the ratio has no bound.
+    """
+    if before is None or after is None:
+        return None
+    worse, good = (before, after) if better != "higher" else (after, before)
+    if good.low <= 0 or worse.low <= 0:
+        return None
+    printed = worse.middle / good.middle
+    worse, good = worse.rounded_out(), good.rounded_out()
+    if good.low <= 0:
+        return None
+    return Range(worse.low / good.high, worse.high / good.low, f"{printed:.3g}")

@@ -1,0 +1,45 @@
+import pytest
+
+from pagewalk import claims
+from pagewalk.errors import BadInput
+
+
+def test_every_published_figure_is_there() -> None:
+    counts: dict[str, int] = {}
+    for claim in claims.all_claims().values():
+        counts[claim.document.id] = counts.get(claim.document.id, 0) + 1
+    assert counts == {"lkml05": 8, "ols03": 12, "osdi99": 44, "sosp93": 11, "undeadly07": 4}
+
+
+def test_a_row_has_one_figure_for_each_column() -> None:
+    row = claims.claim("osdi99.table2.604-185")
+    assert row.columns[0] == "mmap latency us"
+    assert dict(zip(row.columns, row.baseline, strict=True))["mmap latency us"] == 2733
+    assert row.document.year == 1999
+
+
+def test_a_range_is_no_row() -> None:
+    assert not claims.claim("osdi99.zombie.live-entries").is_row
+
+
+def test_an_unknown_claim_suggests_the_nearest() -> None:
+    with pytest.raises(BadInput) as error:
+        claims.claim("osdi99.tabel2.604-185")
+    assert error.value.hint == "did you mean 'osdi99.table2.604-185'?"
+
+
+HEAD = '[document]\nid="d"\ntitle="t"\nauthors="a"\nvenue="v"\nyear=1\n[[claim]]\nid="d.x"\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('kind="guess"', "kind 'guess' is none of"),
+        ('kind="measured"\nvalues=3', "unknown field of claim d.x 'values'"),
+        ('kind="measured"\nvalue="3"', "value holds '3', not a number"),
+        ('kind="measured"\nunit="a us, b us"\nvalue=[1,2]\nbaseline=[1]', "differ in length"),
+    ],
+)
+def test_a_wrong_claim_is_refused(line: str, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        claims.parse(HEAD + line)

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+
+from pagewalk import experiments
+from pagewalk.errors import BadInput
+from pagewalk.published_range import Range, ratio_range
+
+GOOD = """
+title = "t"
+document = "osdi99"
+section = "7"
+about = "a"
+[settings.before]
+label = "off"
+policies = { "tlb.cutoff" = "off" }
+[settings.after]
+label = "on"
+policies = { "tlb.cutoff" = "20" }
+[[machine]]
+name = "ppc604-185"
+claim = "osdi99.table2.604-185"
+[[row]]
+name = "mmap latency"
+program = "mmap-latency"
+figure = "us"
+unit = "us"
+better = "lower"
+item = 0
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "osdi99-mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_every_experiment_of_the_checkout_loads() -> None:
+    loaded = [entry for name in experiments.names() for entry in experiments.find(name)]
+    assert "osdi99-table2" in {entry.name for entry in loaded}
+    assert all(entry.rows for entry in loaded)
+
+
+def test_a_row_is_built_for_each_machine(tmp_path: Path) -> None:
+    experiment = experiments.load(write(tmp_path, GOOD))
+    (row,) = experiment.rows
+    assert row.before is not None
+    assert (row.before.setting.policies, row.after.setting.policies) == (
+        {"tlb.cutoff": "off"},
+        {"tlb.cutoff": "20"},
+    )
+    assert row.published.before == Range.exactly(2733)
+    assert row.published.ratio is not None
+    assert row.published.ratio.shown == "82.8"
+    assert experiment.claims == ("osdi99.table2.604-185",)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "complaint"),
+    [
+        ("figure =", "figures =", "row.0.figures: unknown key, did you mean 'figure'?"),
+        ("tlb.cutoff", "tlb.cutof", "unknown policy 'tlb.cutof'"),
+        ('"20"', '"many"', "policy tlb.cutoff has no choice 'many'"),
+        ("table2.604-185", "table2.604-186", "unknown claim"),
+        ("item = 0", "", "give item"),
+        ('figure = "us"', 'figure = "us **2"', "is not allowed"),
+        ('figure = "us"', 'figure = "usec"', "unknown name in figure"),
+        ('"lower"', '"smaller"', "row.0.better"),
+        ("[[row]]", "[[row", "osdi99-mine.toml"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, good: str, bad: str, complaint: str) -> None:
+    with pytest.raises(BadInput) as error:
+        experiments.load(write(tmp_path, GOOD.replace(good, bad)))
+    assert complaint in error.value.message
+    assert "osdi99-mine.toml" in error.value.message
+
+
+def test_an_unknown_experiment_suggests_the_nearest() -> None:
+    with pytest.raises(BadInput) as error:
+        experiments.find("osdi99-tabel2")
+    assert error.value.hint == "did you mean 'osdi99-table2'?"
+
+
+def test_a_document_names_all_its_experiments() -> None:
+    assert {entry.name for entry in experiments.find("osdi99")} == {
+        name for name in experiments.names() if name.startswith("osdi99-")
+    }
+
+
+def test_the_ratio_of_rounded_figures_is_a_range() -> None:
+    ratio = ratio_range(Range.exactly(6), Range.exactly(6), "lower")
+    assert ratio is not None
+    assert (ratio.low, ratio.high) == (5.5 / 6.5, 6.5 / 5.5)
+    bandwidth = ratio_range(Range.exactly(71), Range.exactly(76), "higher")
+    assert bandwidth is not None
+    assert bandwidth.shown == "1.07"

@@ -1,0 +1,50 @@
+import pytest
+
+from pagewalk.errors import BadInput
+from pagewalk.figures import Figure, Measured
+
+MEASURED = Measured(
+    clock=100_000_000,
+    iterations=10,
+    bytes=5_000_000,
+    counters={
+        "cycles": 1_000_000,
+        "cycles.flush": 250_000,
+        "tlb.data.miss.user": 30,
+        "tlb.data.miss.kernel": 12,
+    },
+    run_counters={"hash.miss": 7},
+    values={"evict-ratio": 0.25},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("us", 1000.0),
+        ("ms", 1.0),
+        ("mb_s", 500.0),
+        ('count("tlb.data.miss.*")', 42.0),
+        ('each("cycles.flush")', 25_000.0),
+        ('run("hash.miss") * 2 - 4', 10.0),
+        ('count("cycles.flush") / count("cycles")', 0.25),
+        ('-value("evict-ratio")', -0.25),
+    ],
+)
+def test_a_figure_is_computed(text: str, expected: float) -> None:
+    assert MEASURED.compute(Figure.parse(text)) == pytest.approx(expected)
+
+
+def test_a_division_by_nothing_is_no_figure() -> None:
+    assert MEASURED.compute(Figure.parse('us / count("hash.miss")')) is None
+
+
+@pytest.mark.parametrize("text", ["us +", "open('x')", "us.real", "count(3)", "True", "us if us else 1"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        Figure.parse(text)
+
+
+def test_a_value_that_was_not_printed_is_refused() -> None:
+    with pytest.raises(BadInput, match="evict"):
+        MEASURED.compute(Figure.parse('value("evict-rate")'))
