@@ -1,0 +1,95 @@
+# pagewalk: everything a person does with a checkout.
+#
+#   make run     installs what is missing, builds, and reproduces Table 2 of osdi99
+#   make test    runs every test
+#   make         builds: machine, kernel, programs, lab
+#   make bench   how fast the machine simulates
+#   make soak    long random tests
+#   make clean   removes what was built (results and .venv stay)
+#
+# Each step leaves a stamp in build/stamps and is done again only when what it depends on has changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+STAMPS := build/stamps
+PYTHON := .venv/bin/python
+PAGEWALK := .venv/bin/pagewalk
+
+rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.lock -name target -prune -o -type f -print)
+
+heading = @printf '\n== %s\n' "$(1)"
+
+.PHONY: all run test bench soak clean kernel user lint test-rust test-kernel test-user test-lab
+
+all: $(STAMPS)/lab kernel user
+
+run: all
+	$(call heading,Table 2 of osdi99: the trick off and on, published and measured)
+	$(PAGEWALK) run osdi99-table2
+
+# Building --------------------------------------------------------------------
+$(STAMPS)/bootstrap-run: bootstrap lab/requirements.txt
+	$(call heading,What building and running need)
+	./bootstrap run
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.txt
+	$(call heading,What the tests need)
+	./bootstrap test
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/machine: $(STAMPS)/bootstrap-run $(rust_sources)
+	$(call heading,The machine (Rust$(comma) release))
+	cargo build --release -p pagewalk-machine
+	@touch $@
+
+$(STAMPS)/lab: $(STAMPS)/machine $(rust_sources) lab/pyproject.toml
+	$(call heading,The lab (Python package and its binding))
+	cd lab && VIRTUAL_ENV="$$PWD/../.venv" ../.venv/bin/maturin develop --release --quiet
+	@touch $@
+
+kernel: $(STAMPS)/bootstrap-run
+	$(call heading,The kernel)
+	$(MAKE) -C kernel
+
+user: $(STAMPS)/bootstrap-run
+	$(call heading,The user programs)
+	$(MAKE) -C user
+
+# Testing ---------------------------------------------------------------------
+test: lint test-rust test-kernel test-user test-lab
+
+lint: $(STAMPS)/bootstrap-test $(STAMPS)/lab
+	$(call heading,Formatting$(comma) lints and types)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
+
+test-rust: $(STAMPS)/bootstrap-test
+	$(call heading,The machine's tests)
+	cargo test --release -p pagewalk-machine
+
+test-kernel: kernel $(STAMPS)/bootstrap-test
+	$(call heading,The kernel's tests)
+	$(MAKE) -C kernel test
+
+test-user: user $(STAMPS)/bootstrap-test
+	$(call heading,The user programs)
+	$(MAKE) -C user test
+
+test-lab: $(STAMPS)/lab $(STAMPS)/bootstrap-test kernel user
+	$(call heading,The lab's tests)
+	cd lab && ../.venv/bin/python -m pytest
+
+# Measuring and cleaning ------------------------------------------------------
+bench: $(STAMPS)/machine
+	$(call heading,How fast the machine simulates)
+	cargo bench -p pagewalk-machine
+
+clean:
+	rm -rf build target
+
+comma := ,
