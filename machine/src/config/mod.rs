@@ -333,7 +333,8 @@ pub struct BranchConfig {
 pub struct ExceptionConfig {
     /// From recognition to the first instruction of the handler.
     pub entry: u32,
-    /// 603 TLB-miss vectors: same, with the shadow registers switched in.
+    /// The same after a failed translation: the TLB-miss vectors of the 603, and on the others the
+    /// storage exceptions that a hash search without a match raises.
     pub tlb_miss_entry: u32,
     /// rfi: to the first instruction of the interrupted code.
     pub leave: u32,

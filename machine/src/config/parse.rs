@@ -45,6 +45,12 @@ impl Override {
         })
     }
 
+    fn given(&self) -> &str {
+        self.text
+            .split_once('=')
+            .map_or("", |(_, value)| value.trim())
+    }
+
     fn apply(&self, table: &mut toml::Table) -> Result<(), ConfigError> {
         let (parents, key) = match self.path.rsplit_once('.') {
             Some((parents, key)) => (parents.split('.').collect(), key),
@@ -60,7 +66,14 @@ impl Override {
                 message: format!("`{parent}` holds a value, not a table of keys"),
             })?;
         }
-        at.insert(key.to_owned(), self.value.clone());
+        // A name that looks like a number (core.kind=604) stays a name where the file has one.
+        let value = match (at.get(key), &self.value) {
+            (Some(toml::Value::String(_)), toml::Value::Integer(_)) => {
+                toml::Value::String(self.given().to_owned())
+            }
+            (_, value) => value.clone(),
+        };
+        at.insert(key.to_owned(), value);
         Ok(())
     }
 }

@@ -1,0 +1,258 @@
+//! Machine files: those that ship are right, and wrong ones are refused with file, line, key and
+//! what is allowed.
+
+use std::path::{Path, PathBuf};
+
+use pagewalk_machine::config::{ConfigError, CoreKind, MachineConfig, Override};
+
+fn machines() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines")
+}
+
+fn text_of(name: &str) -> String {
+    std::fs::read_to_string(machines().join(format!("{name}.toml"))).unwrap()
+}
+
+/// The message for `name` after replacing `from` by `to`, which must occur.
+fn refusal(name: &str, from: &str, to: &str) -> String {
+    let text = text_of(name);
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(text, changed, "{from} is in the file");
+    MachineConfig::from_toml(&changed, "m.toml", &[])
+        .unwrap_err()
+        .to_string()
+}
+
+fn line_of(name: &str, needle: &str) -> usize {
+    text_of(name)
+        .lines()
+        .position(|line| line.contains(needle))
+        .unwrap()
+        + 1
+}
+
+fn with_settings(name: &str, settings: &[&str]) -> Result<MachineConfig, ConfigError> {
+    let settings: Vec<Override> = settings
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    MachineConfig::from_file(&machines().join(format!("{name}.toml")), &settings)
+}
+
+#[test]
+fn every_shipped_machine_is_accepted() {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(machines()).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            MachineConfig::from_file(&path, &[]).unwrap();
+            names.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "ppc603-133",
+            "ppc603-180",
+            "ppc604-133",
+            "ppc604-185",
+            "ppc604-200",
+            "ppc750-400"
+        ]
+    );
+}
+
+#[test]
+fn every_key_names_its_source() {
+    for entry in std::fs::read_dir(machines()).unwrap() {
+        let path = entry.unwrap().path();
+        for (number, line) in std::fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let key = line.contains(" = ") && !line.starts_with(['#', 'd']);
+            assert!(
+                !key || line.contains("  # "),
+                "{}:{}: {line}",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn the_papers_machines_have_its_memory_and_clocks() {
+    for (name, clock, software) in [
+        ("ppc603-133", 133_333_333, true),
+        ("ppc603-180", 180_000_000, true),
+        ("ppc604-133", 133_333_333, false),
+        ("ppc604-185", 185_000_000, false),
+        ("ppc604-200", 200_000_000, false),
+    ] {
+        let config = with_settings(name, &[]).unwrap();
+        assert_eq!(config.memory.size, 32 << 20, "{name}");
+        assert_eq!(config.core.clock, clock, "{name}");
+        assert_eq!(config.core.kind.software_reload(), software, "{name}");
+        assert_eq!(
+            config.tlb.data.sets(),
+            if software { 32 } else { 64 },
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_key_names_line_choices_and_the_nearest() {
+    let message = refusal("ppc604-185", "\nentries = 128", "\nentires = 128");
+    let line = line_of("ppc604-185", "entries = 128");
+    assert_eq!(
+        message,
+        format!(
+            "m.toml:{line}: unknown field `entires`, expected `entries` or `ways` (nearest: `entries`)"
+        )
+    );
+}
+
+#[test]
+fn a_missing_key_and_a_wrong_type_name_the_line() {
+    let message = refusal("ppc604-185", "\nentries = 128", "\n# entries = 128");
+    assert_eq!(
+        message,
+        format!(
+            "m.toml:{}: missing field `entries`",
+            line_of("ppc604-185", "[tlb.instruction]")
+        )
+    );
+    let message = refusal("ppc604-185", "clock = 185000000", "clock = \"fast\"");
+    let line = line_of("ppc604-185", "clock = 185000000");
+    assert_eq!(
+        message,
+        format!("m.toml:{line}: invalid type: string \"fast\", expected u64")
+    );
+    let message = refusal("ppc604-185", "kind = \"604e\"", "kind = \"605\"");
+    assert!(
+        message
+            .contains("unknown variant `605`, expected one of `603`, `603e`, `604`, `604e`, `750`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn sizes_that_hardware_cannot_have_are_refused() {
+    let message = refusal("ppc604-185", "\nentries = 128", "\nentries = 100");
+    let line = line_of("ppc604-185", "entries = 128");
+    assert_eq!(
+        message,
+        format!(
+            "m.toml:{line}: `tlb.instruction.entries` is 100: allowed are powers of two from 1 to 4096"
+        )
+    );
+    let message = refusal("ppc604-185", "core-to-bus = 3.0", "core-to-bus = 2.7");
+    assert!(
+        message.ends_with("`bus.core-to-bus` is 2.7: allowed are multiples of 0.5 from 1 to 20"),
+        "{message}"
+    );
+    let message = refusal("ppc604-185", "size = 0x0200_0000", "size = 5000");
+    assert!(
+        message
+            .ends_with("`memory.size` is 5000: allowed are multiples of 4096 from 1 MiB to 1 GiB"),
+        "{message}"
+    );
+}
+
+#[test]
+fn impossible_combinations_are_refused() {
+    let message = refusal("ppc603-133", "\nways = 2 ", "\nways = 4 ");
+    let line = line_of("ppc603-133", "ways = 2");
+    assert_eq!(
+        message,
+        format!(
+            "m.toml:{line}: `tlb.instruction.ways` is 4: core.kind \"603e\" names a way by the single bit SRR1[WAY]; allowed are 1 and 2"
+        )
+    );
+    let text = text_of("ppc604-185")
+        .replace("ways = 4 ", "ways = 32 ")
+        .replacen("size = 32768", "size = 512", 1);
+    let message = MachineConfig::from_toml(&text, "m.toml", &[])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.ends_with("`cache.instruction.ways` is 32: 32 ways of 32-byte lines do not fit cache.instruction.size, which is 512"),
+        "{message}"
+    );
+    let message = refusal("ppc750-400", "line = 32", "line = 64");
+    assert!(
+        message
+            .ends_with("`cache.instruction.line` is 64: allowed is cache.data.line, which is 32"),
+        "{message}"
+    );
+    let message = refusal("ppc604-185", "[walk]", "[cache.walk]");
+    assert!(message.contains("unknown field `walk`"), "{message}");
+}
+
+#[test]
+fn a_setting_changes_what_it_names() {
+    let config = with_settings(
+        "ppc604-185",
+        &[
+            "tlb.data.entries=32",
+            "core.kind=604",
+            "bus.core-to-bus=1.5",
+            "cache.data.replacement=pseudo-lru",
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.tlb.data.entries, 32);
+    assert_eq!(config.tlb.instruction.entries, 128);
+    assert_eq!(config.core.kind, CoreKind::Ppc604);
+    assert_eq!(config.bus.core_cycles(3), 5);
+}
+
+#[test]
+fn a_wrong_setting_is_named() {
+    for (settings, expected) in [
+        (
+            &["tlb.data.entires=32"][..],
+            "--set tlb.data.entires=32: unknown field `entires`, expected `entries` or `ways` (nearest: `entries`)",
+        ),
+        (
+            &["tlb.data.entries=48"],
+            "--set tlb.data.entries=48: `tlb.data.entries` is 48: allowed are powers of two from 1 to 4096",
+        ),
+        (
+            &["memory.size=0x400000", "tlb.data.entries=1"],
+            "--set tlb.data.entries=1: `tlb.data.ways` is 2: allowed are 1 to tlb.data.entries, which is 1",
+        ),
+        (
+            &["core.clock.rate=3"],
+            "--set core.clock.rate=3: `clock` holds a value, not a table of keys",
+        ),
+        (
+            &["core.kind=603"],
+            "--set core.kind=603: `walk` does not go with core.kind \"603\", whose TLBs software reloads: remove [walk]",
+        ),
+    ] {
+        assert_eq!(
+            with_settings("ppc604-185", settings)
+                .unwrap_err()
+                .to_string(),
+            expected
+        );
+    }
+    assert_eq!(
+        with_settings("ppc603-133", &["core.kind=604"])
+            .unwrap_err()
+            .to_string(),
+        "--set core.kind=604: `core.kind` is \"604\", which walks the hash table in hardware: add [walk] with start, access, finish"
+    );
+    assert!(Override::parse("tlb.data.entries").is_err());
+    assert!(Override::parse("tlb..entries=3").is_err());
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = MachineConfig::from_file(Path::new("no/such.toml"), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("no/such.toml: "), "{error}");
+}
