@@ -1,0 +1,364 @@
+//! One set-associative cache: tags, states, replacement.
+//!
+//! Each set is stored most recently used first, so that a hit on element 0 changes nothing: neither
+//! for LRU nor for the PLRU tree, whose bits already point away from the way touched last. A faster
+//! lookup may therefore compare with element 0 alone and skip everything else.
+
+use serde::{Deserialize, Serialize};
+
+/// How a set chooses its victim. Invalid lines are always filled first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// Least recently used (603, 604).
+    Lru,
+    /// Tree of bits, one a pair (750: 8 ways, 7 bits).
+    Plru,
+}
+
+/// Size and shape of a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheGeometry {
+    /// Bytes in all; a power of two times the ways.
+    pub size: u32,
+    /// Lines a set.
+    pub ways: u32,
+    /// Bytes a line: a power of two, at least 16.
+    pub line: u32,
+    /// Victim choice.
+    pub replacement: Replacement,
+}
+
+impl CacheGeometry {
+    /// Number of sets.
+    #[must_use]
+    pub fn sets(&self) -> u32 {
+        self.size / (self.ways * self.line)
+    }
+
+    /// What is wrong with this shape, if anything.
+    ///
+    /// # Errors
+    /// A sentence that says what is allowed.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.line.is_power_of_two() || !(16..=4096).contains(&self.line) {
+            return Err(format!(
+                "line is {}: a power of two from 16 to 4096 is allowed",
+                self.line
+            ));
+        }
+        if self.ways == 0 || self.ways > 64 {
+            return Err(format!("ways is {}: 1 to 64 are allowed", self.ways));
+        }
+        if self.replacement == Replacement::Plru && !self.ways.is_power_of_two() {
+            return Err(format!(
+                "ways is {}: PLRU needs a power of two",
+                self.ways
+            ));
+        }
+        let way_bytes = self.line * self.ways;
+        if !self.size.is_multiple_of(way_bytes) || !self.sets().is_power_of_two() {
+            return Err(format!(
+                "size is {}: {way_bytes} (ways x line) times a power of two is allowed",
+                self.size
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The line holds valid data.
+pub const VALID: u32 = 1;
+/// The line is newer than memory.
+pub const DIRTY: u32 = 2;
+/// Never set in a tag word: comparing with it matches nothing.
+const NEVER: u32 = 4;
+
+/// A line that a fill put out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// Its physical address.
+    pub pa: u32,
+    /// It was newer than memory.
+    pub dirty: bool,
+}
+
+/// A cache's tags and states.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cache {
+    geometry: CacheGeometry,
+    /// Set after set, most recently used first: line address | [`DIRTY`] | [`VALID`].
+    tags: Box<[u32]>,
+    /// Physical way of each element of `tags`.
+    ways: Box<[u8]>,
+    /// PLRU tree bits of each set.
+    trees: Box<[u64]>,
+    line_shift: u32,
+    set_mask: u32,
+    enabled: bool,
+    locked: bool,
+    probe: u32,
+}
+
+impl Cache {
+    /// An empty, disabled cache.
+    ///
+    /// # Errors
+    /// What is wrong with the geometry; see [`CacheGeometry::check`].
+    pub fn new(geometry: CacheGeometry) -> Result<Self, String> {
+        geometry.check()?;
+        let sets = geometry.sets() as usize;
+        let ways = geometry.ways as usize;
+        let mut cache = Self {
+            geometry,
+            tags: vec![0; sets * ways].into_boxed_slice(),
+            ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
+            trees: vec![0; sets].into_boxed_slice(),
+            line_shift: geometry.line.trailing_zeros(),
+            set_mask: geometry.sets() - 1,
+            enabled: false,
+            locked: false,
+            probe: 0,
+        };
+        cache.set_enabled(false);
+        Ok(cache)
+    }
+
+    /// Size and shape.
+    #[must_use]
+    pub fn geometry(&self) -> CacheGeometry {
+        self.geometry
+    }
+
+    /// Address of the line that holds `pa`.
+    #[inline]
+    #[must_use]
+    pub fn line_address(&self, pa: u32) -> u32 {
+        pa & !(self.geometry.line - 1)
+    }
+
+    /// HID0\[ICE\] or HID0\[DCE\].
+    #[inline]
+    #[must_use]
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// HID0\[ILOCK\] or HID0\[DLOCK\].
+    #[inline]
+    #[must_use]
+    pub fn locked(&self) -> bool {
+        self.locked
+    }
+
+    /// Enables or disables. The lines stay, unseen while disabled (603 UM 3.2.3.2).
+    pub fn set_enabled(&mut self, enabled: bool) {
+        self.enabled = enabled;
+        self.probe = VALID | DIRTY | if enabled { 0 } else { NEVER };
+    }
+
+    /// Locks or unlocks: a locked cache serves hits and fills nothing.
+    pub fn set_locked(&mut self, locked: bool) {
+        self.locked = locked;
+    }
+
+    #[inline]
+    fn first(&self, pa: u32) -> usize {
+        ((pa >> self.line_shift) & self.set_mask) as usize * self.geometry.ways as usize
+    }
+
+    /// The tag word of the most recently used line of `pa`'s set.
+    #[inline]
+    #[must_use]
+    pub fn mru(&self, pa: u32) -> u32 {
+        self.tags[self.first(pa)]
+    }
+
+    /// All tag words (set after set, MRU first), for engines that index them directly:
+    /// `tags[((pa >> line_shift) & set_mask) * ways]`.
+    #[inline]
+    #[must_use]
+    pub fn tags(&self) -> &[u32] {
+        &self.tags
+    }
+
+    /// What an engine ORs to a line address to compare with a tag word: [`VALID`] | [`DIRTY`], or a
+    /// value that no tag word has while the cache is disabled.
+    #[inline]
+    #[must_use]
+    pub fn probe(&self) -> u32 {
+        self.probe
+    }
+
+    /// True if the cache is enabled and `pa`'s line is its set's most recently used one: a load or
+    /// fetch that hits it changes nothing here.
+    #[inline]
+    #[must_use]
+    pub fn hits_mru(&self, pa: u32) -> bool {
+        self.mru(pa) | DIRTY == self.line_address(pa) | self.probe
+    }
+
+    /// True if in addition the line is modified already: a write-back store changes nothing here.
+    #[inline]
+    #[must_use]
+    pub fn hits_mru_dirty(&self, pa: u32) -> bool {
+        self.mru(pa) == self.line_address(pa) | self.probe
+    }
+
+    /// Index in `tags` of the line that holds `pa`, if the cache holds it; recency is not touched.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, pa: u32) -> Option<usize> {
+        let first = self.first(pa);
+        let wanted = self.line_address(pa) | VALID;
+        let set = &self.tags[first..first + self.geometry.ways as usize];
+        set.iter()
+            .position(|&tag| tag & !DIRTY == wanted)
+            .map(|element| first + element)
+    }
+
+    /// True if the cache holds `pa`'s line modified.
+    #[inline]
+    #[must_use]
+    pub fn is_dirty(&self, pa: u32) -> bool {
+        self.find(pa).is_some_and(|index| self.tags[index] & DIRTY != 0)
+    }
+
+    /// Makes element `index` its set's most recently used one, which is then found at the index returned.
+    fn touch(&mut self, index: usize) -> usize {
+        let ways = self.geometry.ways as usize;
+        let first = index - index % ways;
+        if index != first {
+            self.tags[first..=index].rotate_right(1);
+            self.ways[first..=index].rotate_right(1);
+        }
+        if self.geometry.replacement == Replacement::Plru {
+            let way = usize::from(self.ways[first]);
+            self.point_away(first / ways, way);
+        }
+        first
+    }
+
+    /// Sets the PLRU tree's bits on the path to `way` so that they point to the other side.
+    fn point_away(&mut self, set: usize, way: usize) {
+        let tree = &mut self.trees[set];
+        let mut node = 1;
+        let mut half = self.geometry.ways as usize / 2;
+        while half > 0 {
+            let right = way & half != 0;
+            if right {
+                *tree &= !(1 << node);
+            } else {
+                *tree |= 1 << node;
+            }
+            node = node * 2 + usize::from(right);
+            half /= 2;
+        }
+    }
+
+    /// The way that the PLRU tree's bits point to.
+    fn pointed_at(&self, set: usize) -> usize {
+        let tree = self.trees[set];
+        let mut node = 1;
+        let mut way = 0;
+        let mut half = self.geometry.ways as usize / 2;
+        while half > 0 {
+            let right = tree >> node & 1 != 0;
+            if right {
+                way |= half;
+            }
+            node = node * 2 + usize::from(right);
+            half /= 2;
+        }
+        way
+    }
+
+    /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
+    #[inline]
+    pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
+        let Some(index) = self.find(pa) else {
+            return false;
+        };
+        let first = self.touch(index);
+        if dirty {
+            self.tags[first] |= DIRTY;
+        }
+        true
+    }
+
+    /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid
+    /// line that had to go, if one had.
+    pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
+        let ways = self.geometry.ways as usize;
+        let first = self.first(pa);
+        let set = first / ways;
+        let invalid = (first..first + ways)
+            .filter(|&index| self.tags[index] & VALID == 0)
+            .min_by_key(|&index| self.ways[index]);
+        let index = invalid.unwrap_or_else(|| match self.geometry.replacement {
+            Replacement::Lru => first + ways - 1,
+            Replacement::Plru => {
+                let way = self.pointed_at(set) as u8;
+                (first..first + ways)
+                    .find(|&index| self.ways[index] == way)
+                    .unwrap_or(first + ways - 1)
+            }
+        });
+        let old = self.tags[index];
+        self.tags[index] = self.line_address(pa) | VALID | if dirty { DIRTY } else { 0 };
+        self.touch(index);
+        (old & VALID != 0).then_some(Evicted {
+            pa: self.line_address(old),
+            dirty: old & DIRTY != 0,
+        })
+    }
+
+    /// Marks `pa`'s line clean. Returns true if it was held modified.
+    pub fn clean(&mut self, pa: u32) -> bool {
+        let Some(index) = self.find(pa) else {
+            return false;
+        };
+        let was = self.tags[index] & DIRTY != 0;
+        self.tags[index] &= !DIRTY;
+        was
+    }
+
+    /// Invalidates `pa`'s line. Returns true if it was held modified.
+    pub fn invalidate(&mut self, pa: u32) -> bool {
+        let Some(index) = self.find(pa) else {
+            return false;
+        };
+        let was = self.tags[index] & DIRTY != 0;
+        self.tags[index] = 0;
+        was
+    }
+
+    /// Invalidates every line of `pa`'s set (the 603's `icbi`).
+    pub fn invalidate_set(&mut self, pa: u32) {
+        let first = self.first(pa);
+        self.tags[first..first + self.geometry.ways as usize].fill(0);
+    }
+
+    /// Flash invalidate (HID0\[ICFI\], HID0\[DCFI\]): every line goes, modified or not.
+    pub fn invalidate_all(&mut self) {
+        self.tags.fill(0);
+        self.trees.fill(0);
+        let ways = self.geometry.ways as usize;
+        for (n, way) in self.ways.iter_mut().enumerate() {
+            *way = (n % ways) as u8;
+        }
+    }
+
+    /// Every valid line: set, physical way, address, modified.
+    pub fn lines(&self) -> impl Iterator<Item = (u32, u8, u32, bool)> + '_ {
+        let ways = self.geometry.ways as usize;
+        self.tags
+            .iter()
+            .zip(&self.ways)
+            .enumerate()
+            .filter(|(_, (tag, _))| *tag & VALID != 0)
+            .map(move |(n, (&tag, &way))| {
+                ((n / ways) as u32, way, self.line_address(tag), tag & DIRTY != 0)
+            })
+    }
+}

@@ -1,0 +1,505 @@
+//! The caches, the bus and RAM put together: what each kind of access does and costs.
+//!
+//! Rules of timing: transfers hold the bus in the order of their requests; a write-back follows the
+//! fill that caused it and holds up only later transfers; a store that misses, or goes past the cache,
+//! is posted and holds the core only while all entries of the store queue wait.
+
+use super::bus::{Bus, BusTiming, Delivery};
+use super::cache::{Cache, CacheGeometry};
+use super::l2::{L2, L2Timing};
+use super::ram::Ram;
+use super::wimg;
+use crate::observe::{Account, Array, Cause, Event};
+use serde::{Deserialize, Serialize};
+
+/// What the core waits for when a line is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forward {
+    /// The critical double word, which comes first (604, 750, 603ev).
+    Critical,
+    /// The whole line (603, 603e).
+    Whole,
+}
+
+/// What the core's memory unit does, beside the shapes of the caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryTiming {
+    /// A fetch that misses waits for this.
+    pub instruction_forward: Forward,
+    /// A load that misses waits for this.
+    pub data_forward: Forward,
+    /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
+    pub store_queue: u32,
+    /// `icbi` invalidates every way of the set without comparing (603, UM 3.7.8).
+    pub icbi_whole_set: bool,
+}
+
+/// Longest store queue that a machine file may ask for.
+pub const STORE_QUEUE_MAX: u32 = 16;
+
+/// `dcbz` on memory that the D-cache may not hold: the core takes an alignment exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("dcbz on memory that the data cache may not hold")]
+pub struct CacheInhibited;
+
+/// HID0 bits of the caches (603, 604, 750).
+pub mod hid0 {
+    /// Instruction cache enable.
+    pub const ICE: u32 = 0x8000;
+    /// Data cache enable.
+    pub const DCE: u32 = 0x4000;
+    /// Instruction cache lock.
+    pub const ILOCK: u32 = 0x2000;
+    /// Data cache lock.
+    pub const DLOCK: u32 = 0x1000;
+    /// Instruction cache flash invalidate.
+    pub const ICFI: u32 = 0x0800;
+    /// Data cache flash invalidate.
+    pub const DCFI: u32 = 0x0400;
+}
+
+/// L2CR bits (750).
+pub mod l2cr {
+    /// L2 enable.
+    pub const L2E: u32 = 0x8000_0000;
+    /// L2 global invalidate.
+    pub const L2I: u32 = 0x0020_0000;
+}
+
+/// Cycles at which posted stores are done, oldest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct StoreQueue {
+    done: [u64; STORE_QUEUE_MAX as usize],
+    used: usize,
+}
+
+impl StoreQueue {
+    /// Posts a store that is done at cycle `done` into a queue of `entries`; returns how long the core waits.
+    fn post(&mut self, now: u64, done: u64, entries: usize) -> u64 {
+        if entries == 0 {
+            return done.saturating_sub(now);
+        }
+        let finished = self.done[..self.used].partition_point(|&at| at <= now);
+        self.drop_first(finished);
+        let mut wait = 0;
+        if self.used >= entries {
+            wait = self.done[0] - now;
+            self.drop_first(1);
+        }
+        self.done[self.used] = done;
+        self.used += 1;
+        wait
+    }
+
+    fn drop_first(&mut self, count: usize) {
+        self.done.copy_within(count..self.used, 0);
+        self.used -= count;
+    }
+}
+
+/// RAM, the caches, and the bus.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Memory {
+    /// Contents.
+    pub ram: Ram,
+    /// L1 instruction cache.
+    pub instruction: Cache,
+    /// L1 data cache.
+    pub data: Cache,
+    /// L2, where the machine has one.
+    pub l2: Option<L2>,
+    /// The 60x bus.
+    pub bus: Bus,
+    timing: MemoryTiming,
+    stores: StoreQueue,
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Instruction,
+    Data,
+}
+
+impl Memory {
+    /// Memory with empty, disabled L1 caches, as after a hard reset.
+    ///
+    /// # Errors
+    /// What is wrong with a cache's shape or with the timing.
+    pub fn new(
+        ram: Ram,
+        instruction: CacheGeometry,
+        data: CacheGeometry,
+        l2: Option<(CacheGeometry, L2Timing)>,
+        bus: BusTiming,
+        timing: MemoryTiming,
+    ) -> Result<Self, String> {
+        if timing.store_queue > STORE_QUEUE_MAX {
+            return Err(format!(
+                "store_queue is {}: 0 to {STORE_QUEUE_MAX} are allowed",
+                timing.store_queue
+            ));
+        }
+        if bus.ratio_x2 < 2 {
+            return Err("the core's clock is slower than the bus's".to_string());
+        }
+        if instruction.line != data.line || l2.is_some_and(|(shape, _)| shape.line != data.line) {
+            return Err("all caches must have the same line size".to_string());
+        }
+        Ok(Self {
+            ram,
+            instruction: Cache::new(instruction)?,
+            data: Cache::new(data)?,
+            l2: l2.map(|(shape, timing)| L2::new(shape, timing)).transpose()?,
+            bus: Bus::new(bus),
+            timing,
+            stores: StoreQueue::default(),
+        })
+    }
+
+    /// The memory unit's timing.
+    #[must_use]
+    pub fn timing(&self) -> &MemoryTiming {
+        &self.timing
+    }
+
+    /// Takes a write of HID0: enables, locks, flash invalidation.
+    pub fn write_hid0(&mut self, value: u32) {
+        self.instruction.set_enabled(value & hid0::ICE != 0);
+        self.data.set_enabled(value & hid0::DCE != 0);
+        self.instruction.set_locked(value & hid0::ILOCK != 0);
+        self.data.set_locked(value & hid0::DLOCK != 0);
+        if value & hid0::ICFI != 0 {
+            self.instruction.invalidate_all();
+        }
+        if value & hid0::DCFI != 0 {
+            self.data.invalidate_all();
+        }
+    }
+
+    /// Takes a write of L2CR: enable, global invalidation.
+    pub fn write_l2cr(&mut self, value: u32) {
+        if let Some(l2) = &mut self.l2 {
+            l2.cache.set_enabled(value & l2cr::L2E != 0);
+            if value & l2cr::L2I != 0 {
+                l2.cache.invalidate_all();
+            }
+        }
+    }
+
+    /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
+    /// stall. The caller counts the access.
+    pub fn fetch(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        let cause = account.cause;
+        let stall = if wimg & wimg::I != 0 || !self.instruction.enabled() {
+            account.add(Event::InstructionCacheInhibited, 1);
+            self.bus.read_single(now, account) - now
+        } else if self.instruction.access(pa, false) {
+            return 0;
+        } else {
+            account.add(Event::InstructionCacheMiss, 1);
+            account.pollution.line_missed(
+                &mut account.counters,
+                Array::InstructionCache,
+                pa,
+                cause,
+            );
+            if self.data.is_dirty(pa) {
+                account.add(Event::InstructionCacheStale, 1);
+            }
+            if self.instruction.locked() {
+                self.bus.read_single(now, account) - now
+            } else {
+                let delivery = self.fill(Side::Instruction, pa, false, now, cause, account);
+                wait(self.timing.instruction_forward, delivery, now)
+            }
+        };
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
+    /// the access and reads the data.
+    pub fn load(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        let stall = self.load_as(pa, wimg, now, account.cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// [`Memory::load`] charged to `cause` (the walker's).
+    pub fn load_as(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if wimg & wimg::I != 0 || !self.data.enabled() {
+            account.add_as(Event::DataCacheInhibited, cause, 1);
+            let now_free = self.purge_alias(pa, wimg, now, cause, account);
+            return self.bus.read_single(now_free, account) - now;
+        }
+        if self.data.access(pa, false) {
+            return 0;
+        }
+        self.data_miss(pa, cause, account);
+        if self.data.locked() {
+            return self.bus.read_single(now, account) - now;
+        }
+        let delivery = self.fill(Side::Data, pa, false, now, cause, account);
+        wait(self.timing.data_forward, delivery, now)
+    }
+
+    /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
+    /// the access and writes the data.
+    pub fn store(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        let stall = self.store_as(pa, wimg, now, account.cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// [`Memory::store`] charged to `cause` (the walker's).
+    pub fn store_as(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if wimg & wimg::I != 0 || !self.data.enabled() {
+            account.add_as(Event::DataCacheInhibited, cause, 1);
+            self.purge_alias(pa, wimg, now, cause, account);
+            return self.post_single(now, account);
+        }
+        if wimg & wimg::W != 0 {
+            if self.data.access(pa, false) {
+                self.push(pa, now, cause, account);
+            } else {
+                self.data_miss(pa, cause, account);
+            }
+            return self.post_single(now, account);
+        }
+        if self.data.access(pa, true) {
+            return 0;
+        }
+        self.data_miss(pa, cause, account);
+        if self.data.locked() {
+            return self.post_single(now, account);
+        }
+        let delivery = self.fill(Side::Data, pa, true, now, cause, account);
+        let done = now + wait(self.timing.data_forward, delivery, now);
+        self.stores
+            .post(now, done, self.timing.store_queue as usize)
+    }
+
+    /// `dcbz`: the line at `pa` becomes zero and modified without a read; returns the stall. The
+    /// caller counts the access.
+    ///
+    /// # Errors
+    /// [`CacheInhibited`] where the line may not be allocated (W or I set, cache off or locked):
+    /// alignment exception.
+    pub fn dcbz(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> Result<u64, CacheInhibited> {
+        if wimg & (wimg::W | wimg::I) != 0 || !self.data.enabled() || self.data.locked() {
+            return Err(CacheInhibited);
+        }
+        let line = self.data.geometry().line;
+        self.ram.zero(self.data.line_address(pa), line as usize);
+        if !self.data.access(pa, true) {
+            account.add(Event::DataCacheEstablish, 1);
+            self.install(Side::Data, pa, true, now, account.cause, account);
+        }
+        Ok(0)
+    }
+
+    /// `dcbst`: a modified line is written to memory and stays. The write is posted.
+    pub fn dcbst(&mut self, pa: u32, now: u64, account: &mut Account) {
+        let cause = account.cause;
+        self.flush_line(pa, now, false, cause, account);
+    }
+
+    /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted.
+    pub fn dcbf(&mut self, pa: u32, now: u64, account: &mut Account) {
+        let cause = account.cause;
+        self.flush_line(pa, now, true, cause, account);
+    }
+
+    /// `dcbi`: the line leaves the caches unwritten.
+    pub fn dcbi(&mut self, pa: u32) {
+        self.data.invalidate(pa);
+        if let Some(l2) = &mut self.l2 {
+            l2.cache.invalidate(pa);
+        }
+    }
+
+    /// `icbi`: the line (603: its whole set) leaves the I-cache.
+    pub fn icbi(&mut self, pa: u32) {
+        if self.timing.icbi_whole_set {
+            self.instruction.invalidate_set(pa);
+        } else {
+            self.instruction.invalidate(pa);
+        }
+    }
+
+    /// `dcbt`, `dcbtst`: brings the line in without holding the core; nothing where W, I or G is set
+    /// or the cache is off or locked (603 UM 3.7.2). The caller counts the access.
+    pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) {
+        let no_op = wimg & (wimg::W | wimg::I | wimg::G) != 0
+            || !self.data.enabled()
+            || self.data.locked();
+        if no_op || self.data.access(pa, false) {
+            return;
+        }
+        let cause = account.cause;
+        self.data_miss(pa, cause, account);
+        self.fill(Side::Data, pa, false, now, cause, account);
+    }
+
+    /// Cycles until all posted stores and transfers are done (`sync`).
+    #[must_use]
+    pub fn drain(&self, now: u64) -> u64 {
+        self.bus.free_at().saturating_sub(now)
+    }
+
+    fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
+        account.add_as(Event::DataCacheMiss, cause, 1);
+        account
+            .pollution
+            .line_missed(&mut account.counters, Array::DataCache, pa, cause);
+    }
+
+    /// Reads a line into an L1.
+    fn fill(
+        &mut self,
+        side: Side,
+        pa: u32,
+        dirty: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
+        let line = self.data.geometry().line;
+        let delivery = match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => {
+                l2.read_line(pa, now, &mut self.bus, cause, account)
+            }
+            _ => self.bus.read_line(now, line, account),
+        };
+        self.install(side, pa, dirty, delivery.complete, cause, account);
+        delivery
+    }
+
+    /// Enters a line into an L1 and writes the victim back from cycle `now` on.
+    fn install(
+        &mut self,
+        side: Side,
+        pa: u32,
+        dirty: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        let (cache, array) = match side {
+            Side::Instruction => (&mut self.instruction, Array::InstructionCache),
+            Side::Data => (&mut self.data, Array::DataCache),
+        };
+        if let Some(out) = cache.fill(pa, dirty) {
+            account.pollution.line_evicted(array, out.pa, cause);
+            if out.dirty {
+                self.write_back(out.pa, now, cause, account);
+            }
+        }
+    }
+
+    /// Writes a modified L1 line to the next level.
+    fn write_back(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+        account.add_as(Event::DataCacheWriteback, cause, 1);
+        let line = self.data.geometry().line;
+        match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => {
+                l2.write_line(pa, now, &mut self.bus, cause, account);
+            }
+            _ => {
+                self.bus.write_line(now, line, account);
+            }
+        }
+    }
+
+    /// Pushes a modified L1 line to the next level and keeps it clean.
+    fn push(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+        if self.data.clean(pa) {
+            self.write_back(pa, now, cause, account);
+        }
+    }
+
+    /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
+    /// Returns the cycle from which the bus may be asked.
+    fn purge_alias(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if wimg & wimg::I != 0 && self.data.enabled() && self.data.find(pa).is_some() {
+            self.flush_line(pa, now, true, cause, account);
+        }
+        now
+    }
+
+    /// Writes a line to memory if L1 or L2 hold it modified.
+    fn flush_line(
+        &mut self,
+        pa: u32,
+        now: u64,
+        invalidate: bool,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        let line = self.data.geometry().line;
+        let in_l1 = if invalidate {
+            self.data.invalidate(pa)
+        } else {
+            self.data.clean(pa)
+        };
+        let in_l2 = self.l2.as_mut().is_some_and(|l2| {
+            if invalidate {
+                l2.cache.invalidate(pa)
+            } else {
+                l2.cache.clean(pa)
+            }
+        });
+        if in_l1 {
+            account.add_as(Event::DataCacheWriteback, cause, 1);
+        } else if in_l2 {
+            account.add_as(Event::L2Writeback, cause, 1);
+        }
+        if in_l1 || in_l2 {
+            self.bus.write_line(now, line, account);
+        }
+    }
+
+    /// Posts a single-beat write; returns how long the core waits.
+    fn post_single(&mut self, now: u64, account: &mut Account) -> u64 {
+        let done = self.bus.write_single(now, account);
+        self.stores
+            .post(now, done, self.timing.store_queue as usize)
+    }
+}
+
+/// How long the core waits for a line.
+fn wait(forward: Forward, delivery: Delivery, now: u64) -> u64 {
+    let until = match forward {
+        Forward::Critical => delivery.critical,
+        Forward::Whole => delivery.complete,
+    };
+    until - now
+}

@@ -1,0 +1,122 @@
+//! A second-level cache for instructions and data, with lines of the same size as the L1s'.
+//!
+//! It allocates on every L1 fill and on every L1 write-back, holds modified lines itself, and does not
+//! force its content on the L1s (a line may leave the L2 and stay in an L1), as the 750's does.
+
+use super::bus::{Bus, Delivery};
+use super::cache::{Cache, CacheGeometry};
+use crate::observe::{Account, Array, Cause, Event};
+use serde::{Deserialize, Serialize};
+
+/// Where the L2 is, and what it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2Timing {
+    /// On its own back-side bus (750).
+    Backside {
+        /// Core cycles from the L1 miss to the critical double word.
+        hit: u32,
+        /// Core cycles from the L1 miss to the bus request when the L2 misses too.
+        miss: u32,
+        /// Core cycles between further beats.
+        beat: u32,
+    },
+    /// On the 60x bus beside the memory controller (boards of the 603 and 604).
+    Lookaside {
+        /// Bus clocks from the start of the burst to the first beat on a hit.
+        first: u32,
+        /// Bus clocks between further beats on a hit.
+        next: u32,
+    },
+}
+
+/// The L2: tags, states and timing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct L2 {
+    /// Tags and states.
+    pub cache: Cache,
+    timing: L2Timing,
+}
+
+impl L2 {
+    /// An empty L2.
+    ///
+    /// # Errors
+    /// What is wrong with the geometry; see [`CacheGeometry::check`].
+    pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
+        let mut cache = Cache::new(geometry)?;
+        cache.set_enabled(true);
+        Ok(Self { cache, timing })
+    }
+
+    /// Reads a line for an L1 that missed at `now`.
+    pub fn read_line(
+        &mut self,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
+        let line = self.cache.geometry().line;
+        account.add_as(Event::L2Access, cause, 1);
+        if self.cache.access(pa, false) {
+            return match self.timing {
+                L2Timing::Backside { hit, beat, .. } => {
+                    let critical = now + u64::from(hit);
+                    let beats = line / bus.timing().beat;
+                    Delivery {
+                        critical,
+                        complete: critical + u64::from(beats.saturating_sub(1) * beat),
+                    }
+                }
+                L2Timing::Lookaside { first, next } => {
+                    bus.read_burst(now, line, first, next, account)
+                }
+            };
+        }
+        account.add_as(Event::L2Miss, cause, 1);
+        account
+            .pollution
+            .line_missed(&mut account.counters, Array::L2, pa, cause);
+        let request = match self.timing {
+            L2Timing::Backside { miss, .. } => now + u64::from(miss),
+            L2Timing::Lookaside { .. } => now,
+        };
+        let delivery = bus.read_line(request, line, account);
+        self.allocate(pa, false, delivery.complete, bus, cause, account);
+        delivery
+    }
+
+    /// Takes a modified line that an L1 put out at `now`.
+    pub fn write_line(
+        &mut self,
+        pa: u32,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        if !self.cache.access(pa, true) {
+            self.allocate(pa, true, now, bus, cause, account);
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        pa: u32,
+        dirty: bool,
+        now: u64,
+        bus: &mut Bus,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        if let Some(out) = self.cache.fill(pa, dirty) {
+            account.pollution.line_evicted(Array::L2, out.pa, cause);
+            if out.dirty {
+                account.add_as(Event::L2Writeback, cause, 1);
+                bus.write_line(now, self.cache.geometry().line, account);
+            }
+        }
+    }
+}

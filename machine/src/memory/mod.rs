@@ -1,0 +1,38 @@
+//! Physical memory: RAM, the caches in front of it, and what an access costs.
+//!
+//! The caches keep tags and states; RAM always holds the newest data. What a program computes therefore
+//! does not depend on a cache, except where the architecture makes it so on purpose (`dcbz`), and a
+//! line that hardware would read stale is counted instead ([`crate::observe::Event::InstructionCacheStale`]).
+//!
+//! Costs are stall cycles: core cycles that an access takes beyond its issue slot on an L1 hit.
+
+mod build;
+pub mod bus;
+pub mod cache;
+pub mod hierarchy;
+pub mod l2;
+pub mod ram;
+
+pub use bus::{Bus, BusTiming};
+pub use cache::{Cache, CacheGeometry, Replacement};
+pub use hierarchy::{CacheInhibited, Forward, Memory, MemoryTiming};
+pub use l2::{L2, L2Timing};
+pub use ram::Ram;
+
+/// Storage control bits as in a PTE's low word, shifted to the bottom: W 8, I 4, M 2, G 1.
+pub mod wimg {
+    /// Write-through.
+    pub const W: u8 = 8;
+    /// Caching-inhibited.
+    pub const I: u8 = 4;
+    /// Memory coherence required.
+    pub const M: u8 = 2;
+    /// Guarded.
+    pub const G: u8 = 1;
+    /// Fetches with MSR\[IR\] = 0 (603 UM 3.5).
+    pub const REAL_FETCH: u8 = G;
+    /// Data accesses with MSR\[DR\] = 0 (603 UM 3.5).
+    pub const REAL_DATA: u8 = M | G;
+    /// Table walks of the 604 and 750: cacheable, coherent.
+    pub const WALK: u8 = M;
+}

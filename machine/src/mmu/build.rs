@@ -1,0 +1,44 @@
+//! The MMU that a machine file describes.
+
+use super::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use crate::config::{CoreKind, MachineConfig, TlbConfig};
+
+fn geometry(tlb: &TlbConfig) -> TlbGeometry {
+    TlbGeometry {
+        entries: tlb.entries,
+        ways: tlb.ways,
+    }
+}
+
+impl Mmu {
+    /// The MMU of a machine, as after a hard reset.
+    ///
+    /// # Errors
+    /// What the machine file asks for and cannot be had.
+    pub fn from_config(machine: &MachineConfig) -> Result<Self, String> {
+        let kind = machine.core.kind;
+        let reload = match &machine.walk {
+            Some(walk) => Reload::Hash(WalkTiming {
+                start: walk.start,
+                access: walk.access,
+                finish: walk.finish,
+                cached: true,
+            }),
+            // Only the 603e and later report the key (603e UM appendix C.2).
+            None => Reload::Software {
+                key: kind != CoreKind::Ppc603,
+            },
+        };
+        let direct_store = match kind {
+            CoreKind::Ppc604 | CoreKind::Ppc604e => DirectStore::Error,
+            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 => DirectStore::Unsupported,
+        };
+        Self::new(MmuGeometry {
+            instruction: geometry(&machine.tlb.instruction),
+            data: geometry(&machine.tlb.data),
+            bats: 4,
+            reload,
+            direct_store,
+        })
+    }
+}

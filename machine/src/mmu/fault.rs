@@ -1,0 +1,112 @@
+//! What a failed translation reports: vector and register bits.
+
+use super::{Access, DirectStore, SoftwareMiss};
+
+/// Bits of SRR1 (ISI) and DSISR (DSI).
+pub mod bits {
+    /// No PTE was found (SRR1\[1\], DSISR\[1\]).
+    pub const NO_PTE: u32 = 0x4000_0000;
+    /// Fetch from a no-execute segment, guarded memory, or a direct-store segment (SRR1\[3\]).
+    pub const NO_EXECUTE: u32 = 0x1000_0000;
+    /// Protection (SRR1\[4\], DSISR\[4\]).
+    pub const PROTECTION: u32 = 0x0800_0000;
+    /// The access was a store (DSISR\[6\]).
+    pub const STORE: u32 = 0x0200_0000;
+    /// Direct-store error (DSISR\[0\]).
+    pub const DIRECT_STORE_ERROR: u32 = 0x8000_0000;
+    /// Access that the direct-store segment doesn't allow (DSISR\[5\]).
+    pub const DIRECT_STORE_UNSUPPORTED: u32 = 0x0400_0000;
+}
+
+/// The exception that an access takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Instruction storage interrupt, 0x400, with these bits in SRR1's upper half.
+    Isi {
+        /// SRR1\[1-4\].
+        srr1: u32,
+    },
+    /// Data storage interrupt, 0x300; DAR is the access's EA.
+    Dsi {
+        /// DSISR.
+        dsisr: u32,
+    },
+    /// The 603's TLB miss or change exception; the miss registers are set.
+    Software(SoftwareMiss),
+    /// The walker's access met no memory: machine check, 0x200.
+    MachineCheck {
+        /// Physical address of the PTE.
+        pa: u32,
+    },
+}
+
+/// A failed translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The exception.
+    pub kind: FaultKind,
+    /// Core cycles that a table walk took before it failed.
+    pub cycles: u64,
+}
+
+impl Fault {
+    fn storage(access: Access, bits: u32, cycles: u64) -> Self {
+        let kind = match access {
+            Access::Fetch => FaultKind::Isi { srr1: bits },
+            Access::Load => FaultKind::Dsi { dsisr: bits },
+            Access::Store => FaultKind::Dsi {
+                dsisr: bits | bits::STORE,
+            },
+        };
+        Self { kind, cycles }
+    }
+
+    /// No PTE.
+    #[must_use]
+    pub fn page(access: Access, cycles: u64) -> Self {
+        Self::storage(access, bits::NO_PTE, cycles)
+    }
+
+    /// Not permitted by PP and key, or by a BAT's PP.
+    #[must_use]
+    pub fn protection(access: Access, cycles: u64) -> Self {
+        Self::storage(access, bits::PROTECTION, cycles)
+    }
+
+    /// Fetch from where nothing may be executed.
+    #[must_use]
+    pub fn no_execute(cycles: u64) -> Self {
+        Self::storage(Access::Fetch, bits::NO_EXECUTE, cycles)
+    }
+
+    /// Access to a segment with T = 1.
+    #[must_use]
+    pub fn direct_store(access: Access, what: DirectStore) -> Self {
+        if access.is_fetch() {
+            return Self::no_execute(0);
+        }
+        let bits = match what {
+            DirectStore::Error => bits::DIRECT_STORE_ERROR,
+            DirectStore::Unsupported => bits::DIRECT_STORE_UNSUPPORTED,
+        };
+        Self::storage(access, bits, 0)
+    }
+
+    /// The walker met no memory at `pa`.
+    #[must_use]
+    pub fn machine_check(pa: u32, cycles: u64) -> Self {
+        Self {
+            kind: FaultKind::MachineCheck { pa },
+            cycles,
+        }
+    }
+
+    /// A 603's software reload.
+    #[must_use]
+    pub fn software(miss: SoftwareMiss) -> Self {
+        Self {
+            kind: FaultKind::Software(miss),
+            cycles: 0,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the machine tells about itself: counters, their attribution to causes, and what is built on them.
+
+pub mod counters;
+pub mod pollution;
+
+pub use counters::{Cause, Counters, Event, Plain};
+pub use pollution::{Array, Pollution};
+
+use serde::{Deserialize, Serialize};
+
+/// The account that every event is written to, with the cause and the mode of the instruction that runs.
+///
+/// Rule of the house: the core (or the engine, in batches) counts *accesses* with [`Account::add`];
+/// the MMU, the caches and the bus count everything that follows from an access (misses, walks,
+/// write-backs, bus tenures). So a shortcut that is taken instead of a full lookup changes no count.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// All counts.
+    pub counters: Counters,
+    /// Cause of what happens now.
+    pub cause: Cause,
+    /// MSR\[PR\]: the instruction that runs is a user's.
+    pub user: bool,
+    /// Who evicted what others miss later.
+    pub pollution: Pollution,
+}
+
+impl Account {
+    /// An account for a machine with `ram_bytes` of RAM and caches of `line_bytes` a line.
+    #[must_use]
+    pub fn new(ram_bytes: usize, line_bytes: usize) -> Self {
+        Self {
+            pollution: Pollution::new(ram_bytes, line_bytes),
+            ..Self::default()
+        }
+    }
+
+    /// The current position in the mode × cause split of an event; see [`Counters::split`].
+    #[inline]
+    #[must_use]
+    pub fn slot(&self) -> usize {
+        counters::slot(self.user, self.cause)
+    }
+
+    /// Counts `n` events of the current mode and cause.
+    #[inline]
+    pub fn add(&mut self, event: Event, n: u64) {
+        let slot = self.slot();
+        self.counters.split[event as usize][slot] += n;
+    }
+
+    /// Counts one event of the current mode, charged to `cause`.
+    #[inline]
+    pub fn add_as(&mut self, event: Event, cause: Cause, n: u64) {
+        let slot = counters::slot(self.user, cause);
+        self.counters.split[event as usize][slot] += n;
+    }
+
+    /// Counts `n` events that have no split.
+    #[inline]
+    pub fn add_plain(&mut self, plain: Plain, n: u64) {
+        self.counters.plain[plain as usize] += n;
+    }
+}

@@ -1,0 +1,134 @@
+//! The pollution matrix: which cause evicted what another one misses later.
+//!
+//! For lines of RAM a byte for each physical line and cache remembers who evicted it last; for TLB
+//! entries a direct-mapped table does (bounded: a collision forgets the older eviction). An eviction
+//! is forgotten when its line or entry comes back.
+
+use super::counters::{CAUSES, Cause, Counters};
+use serde::{Deserialize, Serialize};
+
+/// The arrays that have a pollution matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(usize)]
+pub enum Array {
+    /// Instruction TLB.
+    InstructionTlb,
+    /// Data TLB.
+    DataTlb,
+    /// L1 instruction cache.
+    InstructionCache,
+    /// L1 data cache.
+    DataCache,
+    /// L2 cache.
+    L2,
+}
+
+/// How many arrays have a matrix.
+pub const ARRAYS: usize = 5;
+
+impl Array {
+    /// All arrays.
+    pub const ALL: [Self; ARRAYS] = [
+        Self::InstructionTlb,
+        Self::DataTlb,
+        Self::InstructionCache,
+        Self::DataCache,
+        Self::L2,
+    ];
+
+    /// Its name in `pollution.<array>.<evictor>.<victim>`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InstructionTlb => "tlb.instruction",
+            Self::DataTlb => "tlb.data",
+            Self::InstructionCache => "cache.instruction",
+            Self::DataCache => "cache.data",
+            Self::L2 => "cache.l2",
+        }
+    }
+}
+
+/// Entries of the table that remembers evicted translations, for each TLB.
+const REMEMBERED: usize = 4096;
+
+/// No evictor is known.
+const NOBODY: u8 = 0;
+
+/// Who evicted what, last.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Pollution {
+    line_shift: u32,
+    /// By cache (I, D, L2), then physical line: evictor + 1, or [`NOBODY`].
+    lines: [Box<[u8]>; 3],
+    /// By TLB (I, D), then hash: tag and evictor + 1.
+    entries: [Box<[(u64, u8)]>; 2],
+}
+
+impl Pollution {
+    /// Remembers evictions of lines of `line_bytes` (a power of two) in `ram_bytes` of RAM.
+    #[must_use]
+    pub fn new(ram_bytes: usize, line_bytes: usize) -> Self {
+        let lines = || vec![NOBODY; ram_bytes / line_bytes.max(1)].into_boxed_slice();
+        let entries = || vec![(0, NOBODY); REMEMBERED].into_boxed_slice();
+        Self {
+            line_shift: line_bytes.trailing_zeros(),
+            lines: [lines(), lines(), lines()],
+            entries: [entries(), entries()],
+        }
+    }
+
+    fn line(&mut self, array: Array, pa: u32) -> Option<&mut u8> {
+        let cache = array as usize - Array::InstructionCache as usize;
+        self.lines[cache].get_mut((pa >> self.line_shift) as usize)
+    }
+
+    /// `evictor` evicts the line at `pa`.
+    #[inline]
+    pub fn line_evicted(&mut self, array: Array, pa: u32, evictor: Cause) {
+        if let Some(last) = self.line(array, pa) {
+            *last = evictor as u8 + 1;
+        }
+    }
+
+    /// `victim` misses on the line at `pa`.
+    #[inline]
+    pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
+        if let Some(last) = self.line(array, pa) {
+            let evictor = std::mem::replace(last, NOBODY);
+            charge(counters, array, evictor, victim);
+        }
+    }
+
+    fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
+        // VSIDs are scattered by multiplication in the kernel, pages are dense: xor keeps both apart.
+        let hash = (tag ^ (tag >> 16)) as usize % REMEMBERED;
+        self.entries[array as usize].get_mut(hash)
+    }
+
+    /// `evictor` evicts the translation with `tag`.
+    #[inline]
+    pub fn entry_evicted(&mut self, array: Array, tag: u64, evictor: Cause) {
+        if let Some(slot) = self.entry(array, tag) {
+            *slot = (tag, evictor as u8 + 1);
+        }
+    }
+
+    /// `victim` misses on the translation with `tag`.
+    #[inline]
+    pub fn entry_missed(&mut self, counters: &mut Counters, array: Array, tag: u64, victim: Cause) {
+        if let Some(slot) = self.entry(array, tag)
+            && slot.0 == tag
+        {
+            let evictor = std::mem::replace(&mut slot.1, NOBODY);
+            charge(counters, array, evictor, victim);
+        }
+    }
+}
+
+fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
+    if evictor != NOBODY {
+        let evictor = usize::from(evictor - 1) % CAUSES;
+        counters.pollution[array as usize][evictor][victim as usize] += 1;
+    }
+}
