@@ -7,4 +7,7 @@ pub mod board;
 pub mod config;
 pub mod loader;
 pub mod machine;
+pub mod memory;
+pub mod mmu;
+pub mod observe;
 pub mod powerpc;

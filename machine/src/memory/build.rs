@@ -1,8 +1,6 @@
 //! Memory as a machine file describes it.
 
-use super::{
-    BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
-};
+use super::{BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement};
 use crate::config::{self, CacheConfig, CoreKind, MachineConfig};
 
 impl From<config::Replacement> for Replacement {

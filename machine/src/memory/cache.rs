@@ -51,10 +51,7 @@ impl CacheGeometry {
             return Err(format!("ways is {}: 1 to 64 are allowed", self.ways));
         }
         if self.replacement == Replacement::Plru && !self.ways.is_power_of_two() {
-            return Err(format!(
-                "ways is {}: PLRU needs a power of two",
-                self.ways
-            ));
+            return Err(format!("ways is {}: PLRU needs a power of two", self.ways));
         }
         let way_bytes = self.line * self.ways;
         if !self.size.is_multiple_of(way_bytes) || !self.sets().is_power_of_two() {
@@ -221,7 +218,8 @@ impl Cache {
     #[inline]
     #[must_use]
     pub fn is_dirty(&self, pa: u32) -> bool {
-        self.find(pa).is_some_and(|index| self.tags[index] & DIRTY != 0)
+        self.find(pa)
+            .is_some_and(|index| self.tags[index] & DIRTY != 0)
     }
 
     /// Makes element `index` its set's most recently used one, which is then found at the index returned.
@@ -358,7 +356,12 @@ impl Cache {
             .enumerate()
             .filter(|(_, (tag, _))| *tag & VALID != 0)
             .map(move |(n, (&tag, &way))| {
-                ((n / ways) as u32, way, self.line_address(tag), tag & DIRTY != 0)
+                (
+                    (n / ways) as u32,
+                    way,
+                    self.line_address(tag),
+                    tag & DIRTY != 0,
+                )
             })
     }
 }

@@ -150,7 +150,9 @@ impl Memory {
             ram,
             instruction: Cache::new(instruction)?,
             data: Cache::new(data)?,
-            l2: l2.map(|(shape, timing)| L2::new(shape, timing)).transpose()?,
+            l2: l2
+                .map(|(shape, timing)| L2::new(shape, timing))
+                .transpose()?,
             bus: Bus::new(bus),
             timing,
             stores: StoreQueue::default(),
@@ -351,9 +353,8 @@ impl Memory {
     /// `dcbt`, `dcbtst`: brings the line in without holding the core; nothing where W, I or G is set
     /// or the cache is off or locked (603 UM 3.7.2). The caller counts the access.
     pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) {
-        let no_op = wimg & (wimg::W | wimg::I | wimg::G) != 0
-            || !self.data.enabled()
-            || self.data.locked();
+        let no_op =
+            wimg & (wimg::W | wimg::I | wimg::G) != 0 || !self.data.enabled() || self.data.locked();
         if no_op || self.data.access(pa, false) {
             return;
         }
@@ -387,9 +388,7 @@ impl Memory {
     ) -> Delivery {
         let line = self.data.geometry().line;
         let delivery = match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => {
-                l2.read_line(pa, now, &mut self.bus, cause, account)
-            }
+            Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
             _ => self.bus.read_line(now, line, account),
         };
         self.install(side, pa, dirty, delivery.complete, cause, account);

@@ -145,11 +145,17 @@ impl Walk {
     }
 
     /// Writes a byte of the PTE that was found, as hardware does for R and C.
-    fn store(&mut self, offset: u32, byte: u32, memory: &mut Memory, now: u64, account: &mut Account) {
+    fn store(
+        &mut self,
+        offset: u32,
+        byte: u32,
+        memory: &mut Memory,
+        now: u64,
+        account: &mut Account,
+    ) {
         let pa = self.pa + offset;
         account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.cycles +=
-            memory.store_as(pa, self.wimg(), now + self.cycles, Cause::Walk, account);
+        self.cycles += memory.store_as(pa, self.wimg(), now + self.cycles, Cause::Walk, account);
         memory.ram.write_u8(pa, byte as u8);
     }
 }

@@ -21,17 +21,8 @@ pub use tlb::{Tlb, TlbEntry, TlbGeometry};
 
 use crate::memory::{Memory, wimg};
 use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
-
-/// MSR bits that translation depends on.
-pub mod msr {
-    /// Problem (user) state.
-    pub const PR: u32 = 0x4000;
-    /// Instruction address translation.
-    pub const IR: u32 = 0x20;
-    /// Data address translation.
-    pub const DR: u32 = 0x10;
-}
 
 /// What an access is, for protection and reporting.
 ///
@@ -205,7 +196,11 @@ impl Mmu {
             });
         }
         let user = msr & msr::PR != 0;
-        let bats = if access.is_fetch() { &self.ibat } else { &self.dbat };
+        let bats = if access.is_fetch() {
+            &self.ibat
+        } else {
+            &self.dbat
+        };
         if let Some(hit) = bats.lookup(ea, user) {
             return if hit.permits(access) {
                 Ok(Translation {
@@ -240,7 +235,11 @@ impl Mmu {
         }
         let key = segment::key(segment, user);
         let tag = tlb::tag(segment, ea);
-        let tlb = if access.is_fetch() { &mut self.itlb } else { &mut self.dtlb };
+        let tlb = if access.is_fetch() {
+            &mut self.itlb
+        } else {
+            &mut self.dtlb
+        };
         let (entry, cycles) = match tlb.access(tag) {
             Some(entry) => (entry, 0),
             None => {
@@ -388,17 +387,14 @@ impl Mmu {
             return None;
         }
         let entry = self.dtlb.access(tlb::tag(segment, ea))?;
-        tlb::permits(
-            entry.pp(),
-            segment::key(segment, user),
-            access.is_store(),
+        tlb::permits(entry.pp(), segment::key(segment, user), access.is_store()).then_some(
+            Translation {
+                pa: entry.rpn() | (ea & 0xfff),
+                wimg: entry.wimg(),
+                source: Source::Tlb,
+                cycles: 0,
+            },
         )
-        .then_some(Translation {
-            pa: entry.rpn() | (ea & 0xfff),
-            wimg: entry.wimg(),
-            source: Source::Tlb,
-            cycles: 0,
-        })
     }
 
     /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection

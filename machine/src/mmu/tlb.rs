@@ -260,7 +260,10 @@ impl Tlb {
 
     fn set(&self, tag: u64) -> (usize, &[TlbEntry]) {
         let first = self.first(tag as u32);
-        (first, &self.entries[first..first + self.geometry.ways as usize])
+        (
+            first,
+            &self.entries[first..first + self.geometry.ways as usize],
+        )
     }
 
     /// The entry with this tag; recency is not touched.

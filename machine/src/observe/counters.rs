@@ -265,7 +265,9 @@ impl Counters {
     #[must_use]
     pub fn in_mode(&self, event: Event, user: bool) -> u64 {
         let first = slot(user, Cause::User);
-        self.split[event as usize][first..first + CAUSES].iter().sum()
+        self.split[event as usize][first..first + CAUSES]
+            .iter()
+            .sum()
     }
 
     /// The sum of an event over both modes for one cause.
