@@ -82,7 +82,7 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
 }
 
 fn core(checker: &mut Checker, config: &MachineConfig) {
-    checker.range("core.clock", config.core.clock, 1_000_000, 10_000_000_000);
+    checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
     let kind = config.core.kind;
     match (&config.walk, kind.software_reload()) {
         (None, false) => checker.fail(
@@ -244,6 +244,7 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
         1,
         256,
     );
+    checker.range("pipeline.store-queue", pipeline.store_queue.into(), 0, 16);
     for (path, cost) in config.latency.all() {
         latency(checker, path, cost);
     }

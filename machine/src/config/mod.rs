@@ -231,6 +231,8 @@ pub struct PipelineConfig {
     pub completion_queue: u32,
     /// Branches are folded out of the dispatch stream.
     pub fold_branches: bool,
+    /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
+    pub store_queue: u32,
 }
 
 /// Latency and initiation interval of an instruction class, in core cycles.

@@ -17,4 +17,6 @@ pub enum LoadError {
         name: String,
         message: String,
     },
+    #[error("device tree: {message}")]
+    BadTree { message: String },
 }

@@ -1,10 +1,16 @@
 //! What is in memory when the machine starts: kernel or ROM image, initramfs, device tree, and the
 //! tables that name what is where (symbols, causes).
 
+mod boot;
+mod cpio;
 mod elf;
 mod error;
 mod symbols;
+mod tree;
 
+pub use boot::{Boot, Chunk, read_file};
+pub use cpio::{CpioFile, files as cpio_files};
 pub use elf::{CauseRange, ElfImage, Segment};
 pub use error::LoadError;
 pub use symbols::{Symbol, SymbolTable};
+pub use tree::{Target, device_tree};

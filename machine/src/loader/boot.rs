@@ -1,0 +1,153 @@
+//! Where everything goes before the first instruction.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::{CauseRange, ElfImage, LoadError, SymbolTable, Target, device_tree};
+use crate::board::ROM_SIZE;
+use crate::config::MachineConfig;
+
+const PAGE: u32 = 4096;
+
+/// Bytes for physical memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    pub physical: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// Everything that is in memory and registers at the first instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Boot {
+    /// What to put into RAM, which is zero otherwise.
+    pub chunks: Vec<Chunk>,
+    /// Image for the ROM at 0xfff00000; the machine then starts at its reset vector, 0xfff00100,
+    /// with MSR[IP] set.
+    pub rom: Option<Vec<u8>>,
+    /// First instruction.
+    pub entry: u32,
+    /// r3: physical address of the device tree, 0 with a ROM.
+    pub device_tree: u32,
+    pub initramfs: Option<Range<u32>>,
+    pub symbols: SymbolTable,
+    pub causes: Vec<CauseRange>,
+}
+
+impl Boot {
+    /// A kernel, placed at its physical addresses; the device tree at the top of RAM and the
+    /// initramfs below it, both at page boundaries.
+    ///
+    /// # Errors
+    /// When RAM is too small for the three, or `arguments` holds a NUL byte.
+    pub fn kernel(
+        config: &MachineConfig,
+        target: Target,
+        image: &ElfImage,
+        initramfs: Option<&[u8]>,
+        arguments: &str,
+    ) -> Result<Self, LoadError> {
+        let ram = config.memory.size;
+        image.check_fits(ram)?;
+        let tree_size = device_tree(config, target, arguments, Some(0..0))?.len();
+        let mut top = ram;
+        let tree_at = take(&mut top, tree_size, image, "the device tree", ram)?;
+        let range = match initramfs {
+            Some(bytes) => {
+                let start = take(&mut top, bytes.len(), image, "the initramfs", ram)?;
+                Some(start..start + bytes.len() as u32)
+            }
+            None => None,
+        };
+        let tree = device_tree(config, target, arguments, range.clone())?;
+        let mut boot = Self::program(config, image)?;
+        boot.chunks.push(Chunk {
+            physical: tree_at,
+            bytes: tree,
+        });
+        if let (Some(range), Some(bytes)) = (&range, initramfs) {
+            boot.chunks.push(Chunk {
+                physical: range.start,
+                bytes: bytes.to_vec(),
+            });
+        }
+        boot.device_tree = tree_at;
+        boot.initramfs = range;
+        Ok(boot)
+    }
+
+    /// A bare-metal program alone: no device tree, no initramfs.
+    ///
+    /// # Errors
+    /// When it does not fit RAM.
+    pub fn program(config: &MachineConfig, image: &ElfImage) -> Result<Self, LoadError> {
+        image.check_fits(config.memory.size)?;
+        let chunks = image
+            .segments
+            .iter()
+            .map(|segment| Chunk {
+                physical: segment.physical,
+                bytes: segment.data.clone(),
+            })
+            .collect();
+        Ok(Boot {
+            chunks,
+            entry: image.entry,
+            symbols: image.symbols.clone(),
+            causes: image.causes.clone(),
+            ..Boot::default()
+        })
+    }
+
+    /// A raw ROM image; `file` is the name used in messages.
+    ///
+    /// # Errors
+    /// When it is empty, or longer than the ROM.
+    pub fn rom(image: &[u8], file: &str) -> Result<Self, LoadError> {
+        if image.is_empty() || image.len() > ROM_SIZE {
+            return Err(LoadError::DoesNotFit {
+                file: file.to_owned(),
+                message: format!("has {} bytes; a ROM image has 1 to {ROM_SIZE}", image.len()),
+            });
+        }
+        Ok(Boot {
+            rom: Some(image.to_vec()),
+            entry: 0xfff0_0100,
+            ..Boot::default()
+        })
+    }
+}
+
+/// Takes whole pages off the top of free RAM.
+fn take(
+    top: &mut u32,
+    size: usize,
+    image: &ElfImage,
+    what: &str,
+    ram: u32,
+) -> Result<u32, LoadError> {
+    let start = u32::try_from(size)
+        .ok()
+        .and_then(|size| top.checked_sub(size))
+        .map(|start| start & !(PAGE - 1))
+        .filter(|&start| start >= image.end());
+    let start = start.ok_or_else(|| LoadError::DoesNotFit {
+        file: image.file.clone(),
+        message: format!(
+            "{what} of {size} bytes does not fit RAM of {ram:#x} bytes (memory.size) beside the kernel, which ends at {:#x}",
+            image.end()
+        ),
+    })?;
+    *top = start;
+    Ok(start)
+}
+
+/// Reads a file, naming it in the error.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, LoadError> {
+    std::fs::read(path).map_err(|error| LoadError::Unreadable {
+        file: path.display().to_string(),
+        message: error.to_string(),
+    })
+}

@@ -1,0 +1,148 @@
+//! The flattened device tree (docs/interfaces.md, section 4; format: Devicetree Specification 0.4,
+//! chapter 5).
+
+use std::ops::Range;
+
+use vm_fdt::{Error, FdtWriter};
+
+use super::LoadError;
+use crate::config::MachineConfig;
+
+/// Which computer the tree describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This machine.
+    Pagewalk,
+    /// QEMU's `-M 40p`, so that the same kernel can be judged there: no control device, and QEMU's
+    /// time base of 100 MHz (hw/ppc/prep.c, `ibm_40p_init`).
+    Qemu40p,
+}
+
+/// Time base of QEMU's 40p, in Hz. It stands for every clock there: QEMU models no other.
+const QEMU_TIMEBASE: u32 = 100_000_000;
+
+/// Builds the tree for a kernel with this command line and initramfs (physical addresses).
+///
+/// # Errors
+/// When `arguments` holds a NUL byte.
+pub fn device_tree(
+    config: &MachineConfig,
+    target: Target,
+    arguments: &str,
+    initramfs: Option<Range<u32>>,
+) -> Result<Vec<u8>, LoadError> {
+    build(config, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
+        message: match error {
+            Error::InvalidString => "the command line holds a NUL byte".to_owned(),
+            other => other.to_string(),
+        },
+    })
+}
+
+fn build(
+    config: &MachineConfig,
+    target: Target,
+    arguments: &str,
+    initramfs: Option<Range<u32>>,
+) -> Result<Vec<u8>, Error> {
+    let mut fdt = FdtWriter::new()?;
+    let root = fdt.begin_node("")?;
+    fdt.property_string("model", "pagewalk,prep")?;
+    fdt.property_string("compatible", "prep")?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 1)?;
+    processor(&mut fdt, config, target)?;
+    let memory = fdt.begin_node("memory@0")?;
+    fdt.property_string("device_type", "memory")?;
+    fdt.property_array_u32("reg", &[0, config.memory.size])?;
+    fdt.end_node(memory)?;
+    isa(&mut fdt, config, target)?;
+    let chosen = fdt.begin_node("chosen")?;
+    fdt.property_string("bootargs", arguments)?;
+    fdt.property_string("linux,stdout-path", "/isa/serial@3f8")?;
+    if let Some(range) = initramfs {
+        fdt.property_u32("linux,initrd-start", range.start)?;
+        fdt.property_u32("linux,initrd-end", range.end)?;
+    }
+    fdt.end_node(chosen)?;
+    fdt.end_node(root)?;
+    fdt.finish()
+}
+
+fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<(), Error> {
+    let (clock, timebase, bus) = match target {
+        Target::Pagewalk => clocks(config),
+        Target::Qemu40p => (QEMU_TIMEBASE, QEMU_TIMEBASE, QEMU_TIMEBASE),
+    };
+    let cpus = fdt.begin_node("cpus")?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 0)?;
+    let cpu = fdt.begin_node("cpu@0")?;
+    fdt.property_string("device_type", "cpu")?;
+    fdt.property_string(
+        "compatible",
+        &format!("PowerPC,{}", config.core.kind.name()),
+    )?;
+    fdt.property_u32("reg", 0)?;
+    fdt.property_u32("cpu-version", config.core.pvr)?;
+    fdt.property_u32("clock-frequency", clock)?;
+    fdt.property_u32("timebase-frequency", timebase)?;
+    fdt.property_u32("bus-frequency", bus)?;
+    fdt.property_u32("d-cache-size", config.cache.data.size)?;
+    fdt.property_u32("i-cache-size", config.cache.instruction.size)?;
+    fdt.property_u32("d-cache-line-size", config.cache.data.line)?;
+    fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
+    fdt.property_u32("tlb-size", config.tlb.data.entries)?;
+    fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
+    fdt.end_node(cpu)?;
+    fdt.end_node(cpus)
+}
+
+/// Core, time base and bus clock in Hz, rounded to the nearest.
+fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
+    let bus_clock = |divider: u64| {
+        let per = config.bus.core_per_two_bus() * divider;
+        (2 * config.core.clock + per / 2) / per
+    };
+    // The check of machine files keeps core.clock, and so the others, below 4 GHz.
+    let cell = |hertz: u64| u32::try_from(hertz).unwrap_or(u32::MAX);
+    (
+        cell(config.core.clock),
+        cell(bus_clock(config.bus.timebase_divider.into())),
+        cell(bus_clock(1)),
+    )
+}
+
+fn isa(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<(), Error> {
+    let isa = fdt.begin_node("isa")?;
+    fdt.property_string("device_type", "isa")?;
+    fdt.property_string("compatible", "prep,isa")?;
+    // ISA style: address space (1: I/O ports), port, and the ports' place in physical memory.
+    fdt.property_u32("#address-cells", 2)?;
+    fdt.property_u32("#size-cells", 1)?;
+    fdt.property_array_u32("ranges", &[1, 0, 0x8000_0000, 0x0001_0000])?;
+    let controller = fdt.begin_node("interrupt-controller@20")?;
+    fdt.property_string("device_type", "interrupt-controller")?;
+    fdt.property_string("compatible", "chrp,iic")?;
+    fdt.property_array_u32("reg", &[1, 0x20, 2, 1, 0xa0, 2])?;
+    fdt.property_null("interrupt-controller")?;
+    fdt.property_u32("#interrupt-cells", 2)?;
+    fdt.property_phandle(1)?;
+    fdt.end_node(controller)?;
+    let serial = fdt.begin_node("serial@3f8")?;
+    fdt.property_string("device_type", "serial")?;
+    fdt.property_string("compatible", "ns16550")?;
+    fdt.property_array_u32("reg", &[1, 0x3f8, 8])?;
+    fdt.property_u32("clock-frequency", config.board.uart_clock)?;
+    fdt.property_u32("interrupt-parent", 1)?;
+    // ISA IRQ 4, sense 3: rising edge.
+    fdt.property_array_u32("interrupts", &[4, 3])?;
+    fdt.end_node(serial)?;
+    if target == Target::Pagewalk && config.board.control {
+        let control = fdt.begin_node("pagewalk@f00")?;
+        fdt.property_string("compatible", "pagewalk,control")?;
+        fdt.property_array_u32("reg", &[1, 0xf00, 0x100, 1, 0x1000, 0x1000])?;
+        fdt.end_node(control)?;
+    }
+    fdt.end_node(isa)
+}

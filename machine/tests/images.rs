@@ -1,0 +1,274 @@
+//! Images: what is taken, what is refused, and what the kernel finds in memory.
+
+use std::path::Path;
+use std::process::Command;
+
+use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::loader::{Boot, ElfImage, LoadError, Target, cpio_files, device_tree};
+
+const LINKER_SCRIPT: &str = "ENTRY(_start) SECTIONS {
+  . = 0x4000; .text : { *(.text)
+    __cause_copy_start = .; *(.text.cause.copy) __cause_copy_end = .;
+    __cause_clear_start = .; *(.text.cause.clear) __cause_clear_end = .; }
+  .bss : { *(.bss) } }";
+
+const SOURCE: &str = "
+  .globl _start
+  .type _start, @function
+_start: nop
+  nop
+  .size _start, . - _start
+  .section .text.cause.copy, \"ax\"
+  .type copy_page, @function
+copy_page: blr
+  .size copy_page, . - copy_page
+  .bss
+  .space 0x100
+";
+
+fn config(settings: &[&str]) -> MachineConfig {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/ppc604-185.toml");
+    let settings: Vec<_> = settings
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    MachineConfig::from_file(&path, &settings).unwrap()
+}
+
+fn run(directory: &Path, program: &str, arguments: &[&str]) {
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .status();
+    assert!(
+        status
+            .unwrap_or_else(|error| panic!("{program}: {error}"))
+            .success(),
+        "{program}"
+    );
+}
+
+fn image() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("a.s"), SOURCE).unwrap();
+    std::fs::write(path.join("a.ld"), LINKER_SCRIPT).unwrap();
+    run(path, "powerpc-linux-gnu-as", &["-o", "a.o", "a.s"]);
+    run(
+        path,
+        "powerpc-linux-gnu-ld",
+        &[
+            "-z",
+            "max-page-size=4096",
+            "-T",
+            "a.ld",
+            "-o",
+            "a.elf",
+            "a.o",
+        ],
+    );
+    std::fs::read(path.join("a.elf")).unwrap()
+}
+
+#[test]
+fn an_executable_yields_segments_symbols_and_causes() {
+    let image = ElfImage::parse(&image(), "a.elf").unwrap();
+    assert_eq!(image.entry, 0x4000);
+    assert_eq!(image.segments.len(), 1);
+    let segment = &image.segments[0];
+    assert_eq!((segment.physical, segment.data.len()), (0x4000, 12));
+    assert!(segment.size >= 0x10c);
+    assert_eq!(segment.data[..4], [0x60, 0, 0, 0]);
+    assert_eq!(image.symbols.describe(0x4000), "_start");
+    assert_eq!(image.symbols.describe(0x4004), "_start+0x4");
+    assert_eq!(image.symbols.describe(0x4008), "copy_page");
+    assert_eq!(image.symbols.describe(0x3ffc), "0x00003ffc");
+    let causes: Vec<_> = image
+        .causes
+        .iter()
+        .map(|range| (range.start, range.end, &range.name[..]))
+        .collect();
+    assert_eq!(
+        causes,
+        [(0x4008, 0x400c, "copy")],
+        "empty ranges are left out"
+    );
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    ElfImage::parse(bytes, "a.elf").unwrap_err().to_string()
+}
+
+#[test]
+fn other_files_are_refused() {
+    const ALLOWED: &str = "; allowed is a static ELF executable for 32-bit big-endian PowerPC";
+    let good = image();
+    assert_eq!(
+        refusal(b"#!/bin/sh\n"),
+        format!("a.elf: is not an ELF file{ALLOWED}")
+    );
+    assert_eq!(refusal(b""), format!("a.elf: is not an ELF file{ALLOWED}"));
+    for (offset, value, message) in [
+        (4, 2, "is a 64-bit ELF file"),
+        (5, 1, "is a little-endian ELF file"),
+        (5, 9, "has a damaged ELF header"),
+        (19, 40, "is for ELF machine 40, not PowerPC (20)"),
+        (17, 1, "is of ELF type 1, not an executable (2)"),
+    ] {
+        let mut bytes = good.clone();
+        bytes[offset] = value;
+        assert_eq!(refusal(&bytes), format!("a.elf: {message}{ALLOWED}"));
+    }
+    for length in [7, 40, 60, 100] {
+        assert!(matches!(
+            ElfImage::parse(&good[..length], "a.elf"),
+            Err(LoadError::NotExecutable { .. })
+        ));
+    }
+}
+
+#[test]
+fn damaged_headers_never_panic() {
+    let good = image();
+    for offset in 0..good.len().min(0x100) {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut bytes = good.clone();
+            bytes[offset] = value;
+            if let Ok(image) = ElfImage::parse(&bytes, "a.elf") {
+                let _ = Boot::program(&config(&[]), &image);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_image_past_the_end_of_ram_is_refused() {
+    let mut image = ElfImage::parse(&image(), "a.elf").unwrap();
+    image.segments[0].physical = 0x01ff_fff0;
+    let message = Boot::program(&config(&[]), &image).unwrap_err().to_string();
+    assert!(
+        message.starts_with("a.elf: segment 0x01fffff0..0x0200"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("does not fit RAM, 0..0x02000000 (memory.size)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn tree_and_initramfs_lie_at_the_top_of_ram() {
+    let image = ElfImage::parse(&image(), "a.elf").unwrap();
+    let initramfs = vec![7; 10_000];
+    let boot = Boot::kernel(
+        &config(&[]),
+        Target::Pagewalk,
+        &image,
+        Some(&initramfs),
+        "quiet",
+    )
+    .unwrap();
+    assert_eq!(boot.device_tree % 4096, 0);
+    assert_eq!(boot.device_tree, 0x01ff_f000);
+    assert_eq!(boot.initramfs, Some(0x01ff_c000..0x01ff_c000 + 10_000));
+    assert_eq!(boot.chunks.len(), 3);
+    let too_big = vec![0; 32 << 20];
+    let message = Boot::kernel(&config(&[]), Target::Pagewalk, &image, Some(&too_big), "")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("the initramfs of 33554432 bytes does not fit RAM of 0x2000000 bytes"),
+        "{message}"
+    );
+}
+
+fn source_of(tree: &[u8]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.dtb");
+    std::fs::write(&path, tree).unwrap();
+    let output = Command::new("dtc")
+        .args(["-I", "dtb", "-O", "dts"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_tree_tells_what_the_machine_is() {
+    let tree = device_tree(
+        &config(&[]),
+        Target::Pagewalk,
+        "init=/bin/x tlb.flush=lazy",
+        Some(0x1000..0x2345),
+    )
+    .unwrap();
+    let source = source_of(&tree);
+    for line in [
+        "clock-frequency = <0xb06e040>;",
+        "timebase-frequency = <0xeb3d5b>;",
+        "bus-frequency = <0x3acf56b>;",
+        "d-cache-size = <0x8000>;",
+        "i-cache-line-size = <0x20>;",
+        "tlb-size = <0x80>;",
+        "tlb-sets = <0x40>;",
+        "reg = <0x00 0x2000000>;",
+        "bootargs = \"init=/bin/x tlb.flush=lazy\";",
+        "linux,initrd-start = <0x1000>;",
+        "linux,initrd-end = <0x2345>;",
+        "linux,stdout-path = \"/isa/serial@3f8\";",
+        "compatible = \"ns16550\";",
+        "compatible = \"chrp,iic\";",
+        "compatible = \"pagewalk,control\";",
+    ] {
+        assert!(source.contains(line), "{line} in\n{source}");
+    }
+}
+
+#[test]
+fn the_tree_for_qemu_has_its_time_base_and_no_control_device() {
+    let tree = device_tree(&config(&[]), Target::Qemu40p, "", None).unwrap();
+    let source = source_of(&tree);
+    assert!(
+        source.contains("timebase-frequency = <0x5f5e100>;"),
+        "{source}"
+    );
+    assert!(!source.contains("pagewalk,control"), "{source}");
+    assert!(!source.contains("initrd"), "{source}");
+    assert!(device_tree(&config(&[]), Target::Pagewalk, "a\0b", None).is_err());
+}
+
+#[test]
+fn rom_images_fit_or_are_refused() {
+    assert_eq!(Boot::rom(&[1, 2, 3], "r.bin").unwrap().entry, 0xfff0_0100);
+    for size in [0, (1 << 20) + 1] {
+        let message = Boot::rom(&vec![0; size], "r.bin").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            format!("r.bin: has {size} bytes; a ROM image has 1 to 1048576")
+        );
+    }
+}
+
+#[test]
+fn an_archives_files_are_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("bin")).unwrap();
+    std::fs::write(directory.path().join("bin/a"), b"12345").unwrap();
+    run(
+        directory.path(),
+        "sh",
+        &[
+            "-c",
+            "find . | sort | cpio --quiet -o -H newc > ../$$.cpio && mv ../$$.cpio all",
+        ],
+    );
+    let archive = std::fs::read(directory.path().join("all")).unwrap();
+    let files = cpio_files(&archive);
+    let found: Vec<_> = files.iter().map(|file| (file.path, file.data)).collect();
+    assert!(found.contains(&("bin/a", b"12345")), "{found:?}");
+    for length in 0..archive.len() {
+        let _ = cpio_files(&archive[..length]);
+    }
+}
