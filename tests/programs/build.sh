@@ -1,0 +1,16 @@
+#!/bin/sh
+# Builds the programs that the tests run: build.sh [program ...], all of them by default. Does nothing for what is up
+# to date.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- musl busybox lua tcc sqlite
+for program; do
+	case $program in
+	build | common) program=none ;;
+	esac
+	if [ ! -f "$here/$program.sh" ]; then
+		echo "build.sh: no program '$program'; allowed: musl busybox lua tcc sqlite" >&2
+		exit 2
+	fi
+	"$here/$program.sh"
+done

@@ -1,0 +1,100 @@
+# What the build scripts of programs share; sourced, with `set -eu` in force.
+#
+# Everything lies below build/programs/: apt/ (a private package list), sources/ (downloads), src/ (trees), and
+# the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl.
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+programs=${PAGEWALK_PROGRAMS:-$root/build/programs}
+cross=${CROSS:-powerpc-linux-gnu-}
+machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
+link_flags="-static -Wl,-z,max-page-size=4096 -Wl,--build-id=none"
+jobs=${JOBS:-$(nproc)}
+
+fail() {
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+need() {
+	for tool; do
+		command -v "$tool" >/dev/null 2>&1 || fail "needs the program '$tool' (Debian package: ${tool_package:-$tool})"
+	done
+}
+
+# compiler <libc>: the compiler driver that links with this C library.
+compiler() {
+	case $1 in
+	glibc) echo "${cross}gcc" ;;
+	musl)
+		[ -x "$programs/musl-sysroot/bin/musl-gcc" ] || fail "build musl first: tests/programs/musl.sh"
+		echo "$programs/musl-sysroot/bin/musl-gcc"
+		;;
+	*) fail "C library '$1'; allowed: glibc, musl" ;;
+	esac
+}
+
+# stamp <name> <word>...: what a result is built from, beside the words: the script, this file, the compiler.
+stamp() {
+	name=$1
+	shift
+	{
+		cat "$0" "$here/common.sh" "$here/sources.txt"
+		"${cross}gcc" -dumpfullversion
+		echo "$@"
+	} | sha256sum | cut -d' ' -f1 >"$programs/$name.wanted"
+	cmp -s "$programs/$name.wanted" "$programs/$name.stamp"
+}
+
+stamped() {
+	mv "$programs/$1.wanted" "$programs/$1.stamp"
+}
+
+# The private package list: the system's own Debian mirror, with source packages, without touching /etc/apt.
+# PAGEWALK_DEBIAN_MIRROR names another mirror.
+private_apt() {
+	apt=$programs/apt
+	keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	mirror=${PAGEWALK_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+		'Origin: Debian' 'Component: main' 2>/dev/null | grep -v security | sort -u | head -n 1)}
+	[ -n "$mirror" ] || fail "no Debian mirror in the system's package sources; set PAGEWALK_DEBIAN_MIRROR to one's URL"
+	[ -r "$keyring" ] || fail "needs $keyring (Debian package: debian-archive-keyring)"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	echo "deb-src [signed-by=$keyring] $mirror bookworm main" >"$apt/sources.list"
+	set -- -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
+		-o "Dir::Cache=$apt/cache" -o APT::Sandbox::User= -o Acquire::Retries=3 -qq
+	apt_options=$*
+	[ -n "$(ls "$apt/lists" | grep Sources || true)" ] || apt-get $apt_options update ||
+		fail "cannot read the list of source packages from $mirror"
+}
+
+# fetch <source package>: downloads its upstream archive once, checks it, and unpacks it afresh into
+# build/programs/src/<package>; prints that directory.
+fetch() {
+	package=$1
+	line=$(grep "^$package " "$here/sources.txt") || fail "$package is not in sources.txt"
+	file=$(echo "$line" | cut -d' ' -f2)
+	sum=$(echo "$line" | cut -d' ' -f3)
+	mkdir -p "$programs/sources"
+	if ! echo "$sum  $programs/sources/$file" | sha256sum --check --status 2>/dev/null; then
+		need apt-get
+		private_apt
+		(cd "$programs/sources" && apt-get $apt_options --download-only source "$package" >&2) ||
+			fail "cannot download the source package $package"
+		[ -f "$programs/sources/$file" ] ||
+			fail "the source package $package no longer holds $file (a newer release?); see sources.txt"
+		echo "$sum  $programs/sources/$file" | sha256sum --check --status ||
+			fail "$file is not the file that sources.txt names (SHA-256 differs)"
+	fi
+	rm -rf "${programs:?}/src/$package"
+	mkdir -p "$programs/src/$package"
+	# An archive has one directory at its top, or else its files lie there bare.
+	tar -xf "$programs/sources/$file" -C "$programs/src/$package" >&2
+	set -- "$programs/src/$package"/*
+	if [ $# -eq 1 ] && [ -d "$1" ]; then
+		mv "$1" "$programs/src/$package.top"
+		rm -r "$programs/src/$package"
+		mv "$programs/src/$package.top" "$programs/src/$package"
+	fi
+	echo "$programs/src/$package"
+}

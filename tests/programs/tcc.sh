@@ -1,0 +1,24 @@
+#!/bin/sh
+# Builds TinyCC for PPC32 as a cross compiler to i386, static: build/programs/bin/{glibc,musl}/i386-tcc. Its source is
+# left in build/programs/src/tcc: what the compile workload compiles.
+set -eu
+. "$(dirname "$0")/common.sh"
+
+tool_package=bzip2 need bzip2
+need gcc "${cross}gcc" make
+mkdir -p "$programs/bin/glibc" "$programs/bin/musl"
+stamp tcc && exit 0
+
+tree=$(fetch tcc)
+cd "$tree"
+# config.h only: what the compiler was built for is given by the defines below.
+./configure --cc=gcc >configure.log 2>&1 || fail "tcc: configure failed, see $tree/configure.log"
+for libc in glibc musl; do
+	# One translation unit (libtcc.c includes the rest); TinyCC's headers are looked for below /lib/tcc.
+	$(compiler $libc) -O2 $machine_flags $link_flags -w -fno-strict-aliasing -DTCC_TARGET_I386 -DONE_SOURCE=1 \
+		-DCONFIG_TCC_STATIC=1 -DCONFIG_TCCDIR='"/lib/tcc"' -DCONFIG_TCC_CROSSPREFIX='"i386-"' -DCONFIG_TCC_SYSINCLUDEPATHS='"{B}/include"' \
+		-DCONFIG_TCC_SEMLOCK=0 -I. -o i386-tcc tcc.c -lm >"build-$libc.log" 2>&1 ||
+		fail "tcc ($libc): the build failed, see $tree/build-$libc.log"
+	"${cross}strip" -o "$programs/bin/$libc/i386-tcc" i386-tcc
+done
+stamped tcc
