@@ -1,0 +1,54 @@
+/* compile: a compile job as a shell script runs it (compile.sh): TinyCC over every C file of a directory, several jobs
+ * at a time. The row is the whole job. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../common/bench.h"
+
+struct job {
+	const char *script, *source, *output;
+	char jobs[16];
+};
+
+static void work(void *context, unsigned long count)
+{
+	struct job *job = context;
+
+	while (count--) {
+		char *argv[] = {
+			(char *)"sh", (char *)job->script, job->jobs, (char *)job->source, (char *)job->output, NULL,
+		};
+		pid_t child = (pid_t)bench_check(fork(), "fork");
+		int status;
+
+		if (child == 0) {
+			execv("/bin/sh", argv);
+			_exit(127);
+		}
+		bench_check(waitpid(child, &status, 0), "waitpid");
+		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+			errno = ECHILD;
+			bench_die(job->script);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct job job = { .script = "/bench/compile.sh", .source = "/usr/src/lua", .output = "/tmp/objects" };
+	unsigned long jobs = 3;
+	const struct bench_option options[] = {
+		BENCH_NUMBER("jobs", &jobs, 1, 64, "files compiled at a time"),
+		BENCH_WORD("script", &job.script, NULL, "path of the shell script"),
+		BENCH_WORD("source", &job.source, NULL, "directory of the C files"),
+		BENCH_WORD("output", &job.output, NULL, "directory for the objects"),
+		BENCH_END,
+	};
+
+	bench_start("compile", argc, argv, options, 1, 0);
+	snprintf(job.jobs, sizeof(job.jobs), "%lu", jobs);
+	bench_row("compile", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);
+	return 0;
+}

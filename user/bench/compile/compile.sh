@@ -1,0 +1,34 @@
+#!/bin/sh
+# compile.sh <jobs> <source directory> <output directory>: compiles every C file of a directory with TinyCC, `jobs` at a
+# time, links the objects and prints checksums: processes, files and computation mixed, as a kernel compile is.
+set -e
+jobs=$1
+source=$2
+output=$3
+mkdir -p "$output"
+
+# One worker takes every jobs-th file.
+worker() {
+	number=0
+	for file in "$source"/*.c; do
+		if [ $((number % jobs)) -eq "$1" ]; then
+			name=$(basename "$file" .c)
+			i386-tcc -I/lib/tcc/include -I/usr/include -c -o "$output/$name.o" "$file" || echo "cannot compile $file"
+		fi
+		number=$((number + 1))
+	done
+}
+
+job=0
+while [ "$job" -lt "$jobs" ]; do
+	worker "$job" &
+	job=$((job + 1))
+done
+wait
+
+# Two main programs in one directory: the library is everything else.
+objects=$(ls "$output"/*.o | grep -v -e /lua.o -e /luac.o)
+i386-tcc -nostdlib -shared -o "$output/library.so" $objects
+cksum "$output"/*.o "$output/library.so" | while read -r sum size path; do
+	echo "$sum $size $(basename "$path")"
+done
