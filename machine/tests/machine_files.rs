@@ -245,7 +245,7 @@ fn a_wrong_setting_is_named() {
         with_settings("ppc603-133", &["core.kind=604"])
             .unwrap_err()
             .to_string(),
-        "--set core.kind=604: `core.kind` is \"604\", which walks the hash table in hardware: add [walk] with start, access, finish"
+        "--set core.kind=604: `core.kind` is \"604\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached"
     );
     assert!(Override::parse("tlb.data.entries").is_err());
     assert!(Override::parse("tlb..entries=3").is_err());

@@ -87,7 +87,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     match (&config.walk, kind.software_reload()) {
         (None, false) => checker.fail(
             "core.kind",
-            format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish", kind.name()),
+            format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached", kind.name()),
         ),
         (Some(_), true) => checker.fail(
             "walk",
@@ -133,6 +133,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
 
 fn caches(checker: &mut Checker, config: &MachineConfig) {
     let set = &config.cache;
+    checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
     cache(
         checker,
         [
@@ -200,6 +201,7 @@ fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
     }
     checker.range("cache.l2.first-beat", l2.first_beat.into(), 1, 1000);
     checker.range("cache.l2.next-beat", l2.next_beat.into(), 0, 1000);
+    checker.range("cache.l2.miss", l2.miss.into(), 0, 1000);
 }
 
 fn bus(checker: &mut Checker, config: &MachineConfig) {
@@ -224,6 +226,7 @@ fn bus(checker: &mut Checker, config: &MachineConfig) {
             ),
         );
     }
+    checker.range("bus.request", bus.request.into(), 0, 1000);
     checker.range("bus.read-first", bus.read_first.into(), 1, 1000);
     checker.range("bus.read-next", bus.read_next.into(), 1, 1000);
     checker.range("bus.write-first", bus.write_first.into(), 1, 1000);

@@ -107,11 +107,18 @@ pub struct WalkConfig {
     pub access: u32,
     /// From the matching PTE to the access that missed.
     pub finish: u32,
+    /// A PTE read that misses the data cache waits for the whole line, not for its first beat.
+    pub whole_line: bool,
+    /// PTE reads go through the data cache. No core has this as a switch: `false` asks what a walker
+    /// with its own path to the bus would do.
+    pub cached: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CacheSet {
+    /// Stores that wait for the bus without holding the core; 0: the core waits for each.
+    pub store_queue: u32,
     pub instruction: CacheConfig,
     pub data: CacheConfig,
     pub l2: Option<L2Config>,
@@ -156,6 +163,8 @@ pub struct L2Config {
     pub first_beat: u32,
     /// Cycles for each further beat of a line that hits.
     pub next_beat: u32,
+    /// Cycles from a level-one miss to the bus request when this cache misses too.
+    pub miss: u32,
 }
 
 /// The processor bus. Times in bus clocks, a beat moves `width` bytes.
@@ -166,6 +175,8 @@ pub struct BusConfig {
     pub core_to_bus: f64,
     /// Bytes in a beat.
     pub width: u32,
+    /// From a miss to the start of the address tenure.
+    pub request: u32,
     /// Read: from the address to the first beat; also a single-beat read.
     pub read_first: u32,
     /// Read: each further beat of a burst.

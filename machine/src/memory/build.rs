@@ -1,7 +1,7 @@
 //! Memory as a machine file describes it.
 
 use super::{BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement};
-use crate::config::{self, CacheConfig, CoreKind, MachineConfig};
+use crate::config::{self, CacheConfig, MachineConfig};
 
 impl From<config::Replacement> for Replacement {
     fn from(replacement: config::Replacement) -> Self {
@@ -29,15 +29,6 @@ fn forward(cache: &CacheConfig) -> Forward {
     }
 }
 
-/// Stores that wait for the bus without holding the core: the 604 has a 6-entry store queue
-/// (604 UM p.44); the others finish a store into one buffer.
-fn store_queue(kind: CoreKind) -> u32 {
-    match kind {
-        CoreKind::Ppc604 | CoreKind::Ppc604e => 6,
-        CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 => 1,
-    }
-}
-
 impl Memory {
     /// The memory of a machine: zeroed RAM, empty and disabled caches.
     ///
@@ -55,7 +46,7 @@ impl Memory {
                 },
                 L2Timing::Backside {
                     hit: l2.first_beat,
-                    miss: l2.first_beat.saturating_sub(1),
+                    miss: l2.miss,
                     beat: l2.next_beat,
                 },
             )
@@ -67,7 +58,7 @@ impl Memory {
             l2,
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
-                request: 0,
+                request: bus.request,
                 read_first: bus.read_first,
                 read_next: bus.read_next,
                 write_first: bus.write_first,
@@ -79,7 +70,7 @@ impl Memory {
             MemoryTiming {
                 instruction_forward: forward(&machine.cache.instruction),
                 data_forward: forward(&machine.cache.data),
-                store_queue: store_queue(machine.core.kind),
+                store_queue: machine.cache.store_queue,
                 icbi_whole_set: machine.core.kind.software_reload(),
             },
         )

@@ -223,24 +223,44 @@ impl Memory {
     /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
     /// the access and reads the data.
     pub fn load(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        let stall = self.load_as(pa, wimg, now, account.cause, account);
+        let (cause, forward) = (account.cause, self.timing.data_forward);
+        let stall = self.load_as(pa, wimg, forward, now, cause, account);
         account.add(Event::MemoryStall, stall);
         stall
     }
 
-    /// [`Memory::load`] charged to `cause` (the walker's).
-    pub fn load_as(
+    /// A walker's read of a PTE, which waits for `forward`; returns the stall.
+    pub fn walk_read(
         &mut self,
         pa: u32,
         wimg: u8,
+        forward: Forward,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
+        self.load_as(pa, wimg, forward, now, Cause::Walk, account)
+    }
+
+    /// A walker's write of a PTE's byte; returns the stall.
+    pub fn walk_write(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
+        self.store_as(pa, wimg, now, Cause::Walk, account)
+    }
+
+    fn load_as(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        forward: Forward,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
         if wimg & wimg::I != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
-            let now_free = self.purge_alias(pa, wimg, now, cause, account);
-            return self.bus.read_single(now_free, account) - now;
+            self.purge_alias(pa, wimg, now, cause, account);
+            return self.bus.read_single(now, account) - now;
         }
         if self.data.access(pa, false) {
             return 0;
@@ -250,7 +270,7 @@ impl Memory {
             return self.bus.read_single(now, account) - now;
         }
         let delivery = self.fill(Side::Data, pa, false, now, cause, account);
-        wait(self.timing.data_forward, delivery, now)
+        wait(forward, delivery, now)
     }
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
@@ -261,8 +281,7 @@ impl Memory {
         stall
     }
 
-    /// [`Memory::store`] charged to `cause` (the walker's).
-    pub fn store_as(
+    fn store_as(
         &mut self,
         pa: u32,
         wimg: u8,
@@ -439,19 +458,10 @@ impl Memory {
     }
 
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
-    /// Returns the cycle from which the bus may be asked.
-    fn purge_alias(
-        &mut self,
-        pa: u32,
-        wimg: u8,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
+    fn purge_alias(&mut self, pa: u32, wimg: u8, now: u64, cause: Cause, account: &mut Account) {
         if wimg & wimg::I != 0 && self.data.enabled() && self.data.find(pa).is_some() {
             self.flush_line(pa, now, true, cause, account);
         }
-        now
     }
 
     /// Writes a line to memory if L1 or L2 hold it modified.

@@ -2,6 +2,7 @@
 
 use super::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
 use crate::config::{CoreKind, MachineConfig, TlbConfig};
+use crate::memory::Forward;
 
 fn geometry(tlb: &TlbConfig) -> TlbGeometry {
     TlbGeometry {
@@ -22,7 +23,12 @@ impl Mmu {
                 start: walk.start,
                 access: walk.access,
                 finish: walk.finish,
-                cached: true,
+                forward: if walk.whole_line {
+                    Forward::Whole
+                } else {
+                    Forward::Critical
+                },
+                cached: walk.cached,
             }),
             // Only the 603e and later report the key (603e UM appendix C.2).
             None => Reload::Software {

@@ -7,8 +7,8 @@
 //! walk's misses are single-beat reads that fill nothing. [`WalkTiming::cached`] is for researchers:
 //! set to false it models a walker with its own path to the bus.
 
-use crate::memory::{Memory, Ram, wimg};
-use crate::observe::{Account, Cause, Event, Plain};
+use crate::memory::{Forward, Memory, Ram, wimg};
+use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
 /// V bit of a PTE's word 0.
@@ -34,6 +34,8 @@ pub struct WalkTiming {
     pub access: u32,
     /// Core cycles from the matching PTE, or the last one, to the TLB write and the access's retry.
     pub finish: u32,
+    /// What a PTE read that misses the L1 waits for.
+    pub forward: Forward,
     /// PTE accesses go through the D-cache.
     pub cached: bool,
 }
@@ -108,8 +110,8 @@ pub(super) fn walk(
                 break 'search;
             };
             account.add_plain(Plain::HashAccess, 1);
-            account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-            let stall = memory.load_as(pa, walk.wimg(), now + walk.cycles, Cause::Walk, account);
+            let stall =
+                memory.walk_read(pa, walk.wimg(), timing.forward, now + walk.cycles, account);
             walk.cycles += stall + u64::from(timing.access);
             if (pte >> 32) as u32 == wanted {
                 walk.found = Some(Found {
@@ -154,8 +156,7 @@ impl Walk {
         account: &mut Account,
     ) {
         let pa = self.pa + offset;
-        account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.cycles += memory.store_as(pa, self.wimg(), now + self.cycles, Cause::Walk, account);
+        self.cycles += memory.walk_write(pa, self.wimg(), now + self.cycles, account);
         memory.ram.write_u8(pa, byte as u8);
     }
 }

@@ -246,7 +246,7 @@ impl Mmu {
                 self.count_miss(access, tag, account);
                 match self.geometry.reload {
                     Reload::Software { .. } => {
-                        return Err(self.software_miss(ea, access, segment, key));
+                        return Err(self.software_miss(ea, access, key));
                     }
                     Reload::Hash(timing) => {
                         let walk = hash::walk(self.sdr1, segment, ea, timing, memory, now, account);
@@ -262,7 +262,7 @@ impl Mmu {
             return Err(Fault::protection(access, cycles));
         }
         let cycles = if access.is_store() && !entry.changed() {
-            cycles + self.change(ea, segment, key, tag, entry, memory, now + cycles, account)?
+            cycles + self.change(ea, key, entry, memory, now + cycles, account)?
         } else {
             cycles
         };
@@ -305,23 +305,21 @@ impl Mmu {
 
     /// A permitted store to a resident entry with C = 0: hardware finds the PTE again and sets its C
     /// bit (750 UM 5.4.1.2), the 603 traps. Returns the cycles it took.
-    #[allow(clippy::too_many_arguments)]
     fn change(
         &mut self,
         ea: u32,
-        segment: u32,
         key: bool,
-        tag: u64,
         entry: TlbEntry,
         memory: &mut Memory,
         now: u64,
         account: &mut Account,
     ) -> Result<u64, Fault> {
+        let segment = self.segments.get(ea);
         let timing = match self.geometry.reload {
             Reload::Software { .. } => {
                 account.add_plain(Plain::TlbChangeTrap, 1);
                 self.miss_cause = account.cause;
-                return Err(self.software_unchanged(ea, segment, key, entry.way()));
+                return Err(self.software_unchanged(ea, key, entry.way()));
             }
             Reload::Hash(timing) => timing,
         };
@@ -337,7 +335,7 @@ impl Mmu {
                 Fault::page(Access::Store, walk.cycles)
             });
         }
-        self.dtlb.set_changed(tag);
+        self.dtlb.set_changed(entry.tag());
         Ok(walk.cycles)
     }
 

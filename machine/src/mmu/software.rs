@@ -47,41 +47,23 @@ pub struct SoftwareMiss {
 
 impl Mmu {
     /// A 603's TLB miss: sets the registers and says which exception to take.
-    pub(super) fn software_miss(
-        &mut self,
-        ea: u32,
-        access: Access,
-        segment: u32,
-        key: bool,
-    ) -> Fault {
+    pub(super) fn software_miss(&mut self, ea: u32, access: Access, key: bool) -> Fault {
         let way = if access.is_fetch() {
             self.itlb.victim_way(ea)
         } else {
             self.dtlb.victim_way(ea)
         };
-        self.software_exception(ea, access, segment, key, way)
+        self.software_exception(ea, access, key, way)
     }
 
     /// A 603's store to the resident entry in `way` whose C bit is 0: 0x1200 that names this way, so
     /// that the reload replaces it.
-    pub(super) fn software_unchanged(
-        &mut self,
-        ea: u32,
-        segment: u32,
-        key: bool,
-        way: u8,
-    ) -> Fault {
-        self.software_exception(ea, Access::Store, segment, key, way)
+    pub(super) fn software_unchanged(&mut self, ea: u32, key: bool, way: u8) -> Fault {
+        self.software_exception(ea, Access::Store, key, way)
     }
 
-    fn software_exception(
-        &mut self,
-        ea: u32,
-        access: Access,
-        segment: u32,
-        key: bool,
-        way: u8,
-    ) -> Fault {
+    fn software_exception(&mut self, ea: u32, access: Access, key: bool, way: u8) -> Fault {
+        let segment = self.segments.get(ea);
         let compare = hash::word0(segment, ea, false);
         let (primary, secondary) = hash::groups(self.sdr1, segment, ea);
         self.miss.hash1 = primary;
