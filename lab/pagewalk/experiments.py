@@ -49,7 +49,8 @@ class _RowEntry(_Model):
     name: str
     program: str
     arguments: list[str] = []
-    region: int = 1
+    files: list[str] = []
+    row: str | None = None
     figure: str
     unit: str
     better: Better
@@ -121,7 +122,8 @@ class Row:
     name: str
     program: str
     arguments: tuple[str, ...]
-    region: int
+    files: tuple[str, ...]
+    row: str
     figure: Figure
     unit: str
     better: Better
@@ -233,7 +235,8 @@ class _Builder:
             name=row.name,
             program=row.program,
             arguments=tuple(row.arguments),
-            region=row.region,
+            files=tuple(row.files),
+            row=row.row or row.program,
             figure=Figure.parse(row.figure),
             unit=row.unit,
             better=row.better,

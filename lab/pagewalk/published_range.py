@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,8 +43,8 @@ class Range:
 
     @property
     def middle(self) -> float:
-        """The middle of the range."""
-        return (self.low + self.high) / 2
+        """The geometric middle of the range: figures are compared by their quotients."""
+        return math.sqrt(self.low * self.high)
 
     def rounded_out(self) -> Range:
         """The range of true figures that print as these."""

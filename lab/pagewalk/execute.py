@@ -1,0 +1,253 @@
+"""Runs jobs and experiments: what is in the store is not simulated again, and every run is kept at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from pagewalk import explain, machines, programs, rows
+from pagewalk.errors import BadInput, Interrupted, PagewalkError, RunFailed, RunLimit
+from pagewalk.experiments import Experiment, Row, Side
+from pagewalk.figures import Measured
+from pagewalk.paths import home
+from pagewalk.runner import Job, Progress, ResolvedMachine, Runner, RunResult
+from pagewalk.store import Store, StoredRun
+from pagewalk.verdict import Kind, judge
+
+_CONSOLE_TAIL = 12
+
+
+class Events(Protocol):
+    """Told how the work goes on; called from the thread that started it."""
+
+    def planned(self, jobs: int, known: int) -> None:
+        """That many runs are needed, of which `known` are in the store."""
+
+    def progress(self, label: str, progress: Progress) -> None:
+        """A run has come this far."""
+
+    def finished(self, label: str) -> None:
+        """A run is done and kept."""
+
+
+class Quiet:
+    """Events that nobody listens to."""
+
+    def planned(self, jobs: int, known: int) -> None:
+        """Nothing."""
+
+    def progress(self, label: str, progress: Progress) -> None:
+        """Nothing."""
+
+    def finished(self, label: str) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of an experiment's table, measured: `before` and `after` are in the row's unit."""
+
+    row: Row
+    before: float | None
+    after: float | None
+    ratio: float | None
+    verdict: Kind
+    reason: str
+    before_run: str | None
+    after_run: str
+
+    def record(self) -> dict[str, Any]:
+        """The cell as the store's table `cells` keeps it."""
+        published = self.row.published
+        return {
+            "row_name": self.row.name,
+            "machine": self.row.after.machine,
+            "unit": self.row.unit,
+            "claims": [claim.id for claim in published.claims],
+            "before_run": self.before_run,
+            "after_run": self.after_run,
+            "before": self.before,
+            "after": self.after,
+            "ratio": self.ratio,
+            "published_before": published.before.shown if published.before else None,
+            "published_after": published.after.shown if published.after else None,
+            "published_ratio": published.ratio.shown if published.ratio else None,
+            "verdict": self.verdict,
+            "reason": self.reason,
+        }
+
+
+def succeeded(run: StoredRun, what: str) -> RunResult:
+    """The run's result if the guest ended with status 0; else the error that says what it did."""
+    stop = run.result.stop
+    if stop.kind == "power-off" and stop.status == 0:
+        return run.result
+    tail = run.result.console.decode("utf-8", "replace").splitlines()[-_CONSOLE_TAIL:]
+    hint = "the console's end:\n    " + "\n    ".join(tail) if tail else None
+    if stop.kind == "limit":
+        raise RunLimit(f"{what}: the run reached its limit; {stop.reason}", hint=hint)
+    if stop.kind == "fatal":
+        raise RunFailed(f"{what}: the machine stopped: {stop.reason}", hint=hint)
+    raise RunFailed(f"{what}: the guest ended with status {stop.status}", hint=hint)
+
+
+def command_line(policies: Mapping[str, str], command: Sequence[str]) -> str:
+    """The kernel command line that sets the policies and has init run the command."""
+    for word in command:
+        if not word or any(character.isspace() or character == '"' for character in word):
+            raise BadInput(
+                f"argument {word!r}: the kernel's command line holds words without spaces and quotes",
+                hint="put such arguments into a script or a file of the guest",
+            )
+    return " ".join([*(f"{name}={value}" for name, value in policies.items()), "--", *command])
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job with the words that progress and errors name it by."""
+
+    label: str
+    job: Job
+
+
+class Lab:
+    """A runner and a store, put to work."""
+
+    def __init__(self, runner: Runner, store: Store, *, workers: int | None = None) -> None:
+        self.runner = runner
+        self.store = store
+        self.workers = workers or os.cpu_count() or 1
+        self._images: dict[tuple[str, ...], bytes] = {}
+
+    @cached_property
+    def kernel(self) -> bytes:
+        """The kernel that the build has made."""
+        where = home()
+        return where.built(where.build / "kernel" / "kernel.elf", "the kernel").read_bytes()
+
+    def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
+        """The machine of that name or file, with overrides of its keys."""
+        found = machines.find(name)
+        return self.runner.resolve(found.name, found.path.read_text(encoding="utf-8"), overrides or {})
+
+    def bench_image(self, program: str, files: Sequence[str]) -> bytes:
+        """The initial RAM file system for a benchmark program and other programs that it starts."""
+        wanted = (program, *files)
+        if wanted not in self._images:
+            found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
+            links = {"/bin/sh": "busybox"} if "busybox" in files else {}
+            self._images[wanted] = programs.image(found, links)
+        return self._images[wanted]
+
+    def work(self, row: Row, side: Side, overrides: Mapping[str, str] | None = None) -> Work:
+        """The run that measures one side of a row."""
+        job = Job(
+            machine=self.machine(side.machine, overrides),
+            kernel=self.kernel,
+            initrd=self.bench_image(row.program, row.files),
+            command_line=command_line(side.setting.policies, [f"/bin/{row.program}", *row.arguments]),
+        )
+        return Work(f"{row.name}, {side.machine}, {side.setting.label}", job)
+
+    def run(self, work: Iterable[Work], events: Events) -> dict[str, StoredRun]:
+        """Every job's run by its key: from the store, or simulated now and kept as soon as it is done.
+
+        A run that fails does not keep the others from running; the error comes at the end. Interrupted by
+        Ctrl-C, runs in progress are dropped and finished ones kept.
+        """
+        wanted = {entry.job.key(self.runner.version): entry for entry in work}
+        known = {key: run for key in wanted if (run := self.store.get(key)) is not None}
+        missing = {key: entry for key, entry in wanted.items() if key not in known}
+        events.planned(len(wanted), len(known))
+        if missing:
+            known |= self._simulate(missing, events)
+        return known
+
+    def _simulate(self, missing: Mapping[str, Work], events: Events) -> dict[str, StoredRun]:
+        stop = threading.Event()
+        latest: dict[str, Progress] = {}
+        errors: list[PagewalkError] = []
+        done: dict[str, StoredRun] = {}
+
+        def simulate(key: str, entry: Work) -> RunResult:
+            def watch(progress: Progress) -> bool:
+                latest[key] = progress
+                return not stop.is_set()
+
+            return self.runner.run(entry.job, watch)
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            futures = {pool.submit(simulate, key, entry): key for key, entry in missing.items()}
+            try:
+                pending: set[Future[RunResult]] = set(futures)
+                while pending:
+                    ready, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+                    for key, progress in list(latest.items()):
+                        events.progress(missing[key].label, progress)
+                    for future in ready:
+                        key = futures[future]
+                        latest.pop(key, None)
+                        try:
+                            result = future.result()
+                        except PagewalkError as error:
+                            errors.append(error)
+                            continue
+                        self.store.add(key, self.runner.version, missing[key].job, result)
+                        found = self.store.get(key)
+                        assert found is not None, "the run was committed"
+                        done[key] = found
+                        events.finished(missing[key].label)
+            except BaseException as error:
+                stop.set()
+                for future in futures:
+                    future.cancel()
+                if isinstance(error, KeyboardInterrupt):
+                    raise Interrupted(
+                        f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
+                        hint="the same command goes on from there",
+                    ) from None
+                raise
+        if errors:
+            raise errors[0]
+        return done
+
+    def measured(self, row: Row, run: StoredRun, what: str) -> Measured:
+        """What the row is computed from; the error says what the guest did instead."""
+        result = succeeded(run, what)
+        by_name = {entry.name: entry for entry in rows.parse_rows(result.console)}
+        if row.row not in by_name:
+            raise RunFailed(f"{what}: {row.program} printed no row {row.row!r}, only {', '.join(by_name) or 'none'}")
+        return rows.measured(by_name[row.row], run.clock, result)
+
+    def experiment(self, experiment: Experiment, events: Events) -> list[Cell]:
+        """The experiment's table: every run that it needs, and a verdict for every row."""
+        sides = [(row, [self.work(row, side) for side in row.sides]) for row in experiment.rows]
+        runs = self.run((entry for _, works in sides for entry in works), events)
+        cells = [self._cell(row, works, runs) for row, works in sides]
+        self.store.add_cells(experiment.name, [cell.record() for cell in cells])
+        return cells
+
+    def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
+        keys = [entry.job.key(self.runner.version) for entry in works]
+        try:
+            sides = [self.measured(row, runs[key], entry.label) for key, entry in zip(keys, works, strict=True)]
+        except (RunFailed, RunLimit) as error:
+            return Cell(row, None, None, None, "no figure", error.message, keys[0] if len(keys) > 1 else None, keys[-1])
+        figures = [side.compute(row.figure) for side in sides]
+        before = figures[0] if len(figures) > 1 else None
+        judgement = judge(row, before, figures[-1])
+        return Cell(
+            row=row,
+            before=before,
+            after=figures[-1],
+            ratio=judgement.ratio,
+            verdict=judgement.kind,
+            reason=explain.reason(row, judgement.kind, sides[0] if len(sides) > 1 else None, sides[-1]),
+            before_run=keys[0] if len(keys) > 1 else None,
+            after_run=keys[-1],
+        )

@@ -1,0 +1,71 @@
+"""Why a row came out as it did, in words made from counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pagewalk import policies
+from pagewalk.experiments import Row
+from pagewalk.figures import Measured
+from pagewalk.verdict import Kind
+
+_MOVERS = 3
+_LEAST_SHARE = 0.01
+
+
+def cycles_by_cause(measured: Measured) -> dict[str, float]:
+    """Cycles of one iteration by cause."""
+    prefix = "cycles."
+    return {
+        name.removeprefix(prefix): count / measured.iterations
+        for name, count in measured.counters.items()
+        if name.startswith(prefix) and "." not in name.removeprefix(prefix)
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2g}"
+
+
+def movers(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
+    """The causes whose cycles changed most, as words; changes below one per cent of the whole are left out."""
+    whole = max(sum(before.values()), sum(after.values()))
+    changes = {cause: after.get(cause, 0) - before.get(cause, 0) for cause in {**before, **after}}
+    ordered = sorted(changes, key=lambda cause: (-abs(changes[cause]), cause))
+    return [
+        f"{cause} {_number(before.get(cause, 0))} -> {_number(after.get(cause, 0))}"
+        for cause in ordered[:_MOVERS]
+        if whole and abs(changes[cause]) >= _LEAST_SHARE * whole
+    ]
+
+
+def changed_policies(row: Row) -> list[str]:
+    """The policies that differ between the row's two sides."""
+    if row.before is None:
+        return []
+    before, after = row.before.setting.policies, row.after.setting.policies
+    return [name for name in {**before, **after} if before.get(name) != after.get(name)]
+
+
+def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
+    whole = sum(cycles.values())
+    return sum(cycles.get(cause, 0) for cause in causes) / whole if whole else 0.0
+
+
+def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> str:
+    """What moved, and, where the figure was not reproduced, how much the policy could have moved at all."""
+    ours = cycles_by_cause(after)
+    if before is None:
+        largest = sorted(ours, key=lambda cause: -ours[cause])[:_MOVERS]
+        return "cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest)
+    theirs = cycles_by_cause(before)
+    moved = movers(theirs, ours)
+    words = [f"cycles each: {', '.join(moved)}" if moved else "no cause's cycles change by a hundredth of the row"]
+    if kind in ("not reproduced", "direction reproduced"):
+        causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).causes})
+        if causes:
+            words.append(
+                f"{' and '.join(causes)}, on which the policy acts, is {_share(theirs, causes):.1%} of the row's "
+                f"cycles before and {_share(ours, causes):.1%} after"
+            )
+    return "; ".join(words)

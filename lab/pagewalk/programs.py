@@ -1,0 +1,95 @@
+"""Programs for the guest: checked before anything boots, and packed into an initial RAM file system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagewalk.errors import BadInput, unknown
+from pagewalk.initramfs import Initramfs, InitramfsError
+from pagewalk.paths import Home, home
+
+# ELF: System V ABI, chapter 4; machine numbers and PT_ types from its tables.
+_ELF_MAGIC = b"\x7fELF"
+_CLASS_32 = 1
+_DATA_BIG = 2
+_TYPE_EXECUTABLE = 2
+_MACHINE_PPC = 20
+_SEGMENT_INTERPRETER = 3
+_MACHINES = {3: "i386", 8: "MIPS", 20: "PowerPC", 21: "64-bit PowerPC", 40: "Arm", 62: "x86-64", 183: "AArch64"}
+
+COMPILE_HINT = "compile it with: powerpc-linux-gnu-gcc -static -O2 -o prog prog.c"
+
+
+def check_executable(path: Path, data: bytes) -> None:
+    """Refuses what the kernel could not run, with the reason: only static PPC32 executables pass."""
+    if data[:2] == b"#!":
+        raise BadInput(f"{path} is a script, and no interpreter for it is in the guest", hint=COMPILE_HINT)
+    if data[:4] != _ELF_MAGIC or len(data) < 52:
+        raise BadInput(f"{path} is not an ELF executable", hint=COMPILE_HINT)
+    big = data[5] == _DATA_BIG
+    order = "big" if big else "little"
+    machine = int.from_bytes(data[18:20], order)  # type: ignore[arg-type]
+    name = _MACHINES.get(machine, f"machine number {machine}")
+    if not big:
+        raise BadInput(f"{path} is little-endian ({name}); the machine is big-endian PowerPC", hint=COMPILE_HINT)
+    if data[4] != _CLASS_32 or machine != _MACHINE_PPC:
+        bits = 32 if data[4] == _CLASS_32 else 64
+        raise BadInput(f"{path} is for {name}, {bits} bits; the machine is 32-bit PowerPC", hint=COMPILE_HINT)
+    if int.from_bytes(data[16:18], "big") != _TYPE_EXECUTABLE:
+        raise BadInput(f"{path} is not an executable at fixed addresses (object, library or PIE)", hint=COMPILE_HINT)
+    table, size, count = (
+        int.from_bytes(data[28:32], "big"),
+        int.from_bytes(data[42:44], "big"),
+        int.from_bytes(data[44:46], "big"),
+    )
+    for number in range(count):
+        if int.from_bytes(data[table + number * size :][:4], "big") == _SEGMENT_INTERPRETER:
+            raise BadInput(f"{path} is dynamically linked; the guest has no shared libraries", hint=COMPILE_HINT)
+
+
+@dataclass(frozen=True)
+class GuestFile:
+    """A host file and where it lies in the guest."""
+
+    source: Path
+    path: str
+
+
+def bench_program(name: str, where: Home | None = None) -> GuestFile:
+    """A benchmark program that the build has made; an unknown one is refused with the nearest suggested."""
+    folder = (where or home()).build / "user" / "bench"
+    (where or home()).built(folder, "the benchmark programs")
+    source = folder / name
+    if not source.is_file():
+        raise unknown("benchmark program", name, [entry.name for entry in folder.iterdir()])
+    return GuestFile(source, f"/bin/{name}")
+
+
+def user_program(name: str, where: Home | None = None) -> GuestFile:
+    """A program of `build/user` or `build/programs/bin`, under its own name in `/bin`."""
+    root = (where or home()).build
+    for folder in (root / "user", root / "programs" / "bin"):
+        if (folder / name).is_file():
+            return GuestFile(folder / name, f"/bin/{name}")
+    raise BadInput(f"no program {name!r} in {root / 'user'} or {root / 'programs' / 'bin'}", hint="run `make` first")
+
+
+def image(files: Sequence[GuestFile], links: Mapping[str, str] | None = None) -> bytes:
+    """An initial RAM file system with init, the usual folders, these files, and symbolic links."""
+    where = home()
+    archive = Initramfs()
+    try:
+        for folder in ("/bin", "/dev", "/etc", "/proc", "/root"):
+            archive.directory(folder)
+        archive.directory("/tmp", 0o1777)
+        archive.node("/dev/console", "c", 5, 1)
+        archive.copy("/init", where.built(where.build / "user" / "init", "init"))
+        for file in files:
+            archive.copy(file.path, file.source)
+        for path, target in (links or {}).items():
+            archive.symlink(path, target)
+        return archive.pack()
+    except InitramfsError as error:
+        raise BadInput(str(error)) from None

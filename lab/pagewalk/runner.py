@@ -1,0 +1,109 @@
+"""What a run is, what it gives, and what a thing that can run one has to offer.
+
+`native.NativeRunner` runs on this computer; `sweep` hands the same jobs to a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+StopKind = Literal["power-off", "limit", "fatal"]
+
+# A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
+DEFAULT_INSTRUCTIONS = 20_000_000_000
+
+
+@dataclass(frozen=True)
+class ResolvedMachine:
+    """A machine with all its keys: `config` is the whole file with the overrides in place.
+
+    `clock` is the core clock in Hz.
+    """
+
+    name: str
+    config: str
+    clock: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that determines a run. `limit` is in instructions."""
+
+    machine: ResolvedMachine
+    kernel: bytes = field(repr=False)
+    initrd: bytes = field(repr=False)
+    command_line: str
+    limit: int = DEFAULT_INSTRUCTIONS
+
+    @cached_property
+    def kernel_hash(self) -> str:
+        """SHA-256 of the kernel image."""
+        return hashlib.sha256(self.kernel).hexdigest()
+
+    @cached_property
+    def initrd_hash(self) -> str:
+        """SHA-256 of the initial RAM file system, and so of every program in it."""
+        return hashlib.sha256(self.initrd).hexdigest()
+
+    def key(self, version: str) -> str:
+        """The name of the run's result: equal for equal runs of the same simulator `version`."""
+        parts = [
+            version,
+            self.machine.config,
+            self.kernel_hash,
+            self.initrd_hash,
+            self.command_line,
+            self.limit,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a run ended: `status` is the guest's with `power-off`; `reason` says where and why else."""
+
+    kind: StopKind
+    status: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave. `host_seconds` is the time that it took here, of no meaning to the guest."""
+
+    stop: Stop
+    console: bytes
+    counters: Mapping[str, int]
+    regions: Mapping[int, Mapping[str, int]]
+    host_seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    instructions: int
+    cycles: int
+
+
+Watch = Callable[[Progress], bool]
+"""Told from time to time how far a run is; False asks it to end."""
+
+
+class Runner(Protocol):
+    """Something that can run jobs."""
+
+    @property
+    def version(self) -> str:
+        """The simulator's version; results of different versions are never mixed."""
+
+    def resolve(self, name: str, text: str, overrides: Mapping[str, str]) -> ResolvedMachine:
+        """The machine with the overrides in place; BadInput names file, line, key and what is allowed."""
+
+    def run(self, job: Job, watch: Watch) -> RunResult:
+        """Runs the job to its end; Interrupted when `watch` said to end it."""

@@ -1,0 +1,95 @@
+"""Whether a published figure was reproduced: the ratio first, else the direction, else not.
+
+A published figure is rounded, so a ratio of two of them is a range (`published_range`); a measured
+ratio within that range, widened by the tolerance, reproduces it. Ratios are compared by their
+logarithms, so that 2 against 1 is as far off as 1 against 0.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pagewalk.experiments import Better, Bound, Row
+from pagewalk.published_range import Range
+
+Kind = Literal[
+    "ratio reproduced", "figure reproduced", "direction reproduced", "not reproduced", "answered", "no figure"
+]
+
+RATIO_TOLERANCE = 0.25
+"""Share of the published effect (of the ratio's logarithm) by which ours may differ."""
+LEAST_TOLERANCE = math.log(1.05)
+"""What any two measurements of the same thing may differ by."""
+MOST_TOLERANCE = math.log(1.5)
+"""No effect is so large that a ratio half as big again would still be the same."""
+FIGURE_TOLERANCE = math.log(1.10)
+"""How far a hardware cost that a document states may be off."""
+NO_CHANGE = 1.01
+"""Changes below one per cent are no direction."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict, and our ratio (above 1 is better), where there is one."""
+
+    kind: Kind
+    ratio: float | None
+
+
+def improvement(before: float, after: float, better: Better) -> float | None:
+    """Our ratio: before / after, or after / before where higher is better; None without a quotient."""
+    worse, good = (after, before) if better == "higher" else (before, after)
+    return worse / good if good > 0 and worse > 0 else None
+
+
+def _within(ours: float, published: Range, tolerance: float) -> bool:
+    if ours <= 0:
+        return False
+    low = math.log(published.low) - tolerance if published.low > 0 else -math.inf
+    return low <= math.log(ours) <= math.log(published.high) + tolerance
+
+
+def _ratio_tolerance(published: Range) -> float:
+    effect = abs(math.log(published.middle))
+    return max(LEAST_TOLERANCE, min(RATIO_TOLERANCE * effect, MOST_TOLERANCE))
+
+
+def _direction(ratio: float) -> int:
+    return 0 if 1 / NO_CHANGE < ratio < NO_CHANGE else 1 if ratio > 1 else -1
+
+
+def judge_ratio(ratio: float, published: Range) -> Kind:
+    """The verdict on a ratio."""
+    if _within(ratio, published, _ratio_tolerance(published)):
+        return "ratio reproduced"
+    return "direction reproduced" if _direction(ratio) == _direction(published.middle) else "not reproduced"
+
+
+def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
+    """The verdict on a figure that stands alone: equal to the published one, or on its side of a bound."""
+    tolerance = FIGURE_TOLERANCE
+    widened = {
+        "equal": published.rounded_out(),
+        "at least": Range(published.low, math.inf, published.shown),
+        "at most": Range(0.0, published.high, published.shown),
+    }[bound]
+    return "figure reproduced" if _within(figure, widened, tolerance) else "not reproduced"
+
+
+def judge(row: Row, before: float | None, after: float | None) -> Judgement:
+    """The verdict on one row of a table."""
+    if after is None or (before is None and row.before is not None):
+        return Judgement("no figure", None)
+    ratio = None if before is None else improvement(before, after, row.better)
+    published = row.published
+    if published.is_open:
+        return Judgement("answered", ratio)
+    if ratio is not None and published.ratio is not None:
+        return Judgement(judge_ratio(ratio, published.ratio), ratio)
+    if ratio is not None and published.after is None:
+        return Judgement("direction reproduced" if _direction(ratio) == 1 else "not reproduced", ratio)
+    if published.after is None:
+        return Judgement("no figure", ratio)
+    return Judgement(judge_figure(after, published.after, row.bound), ratio)
