@@ -132,8 +132,7 @@ class Lab:
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""
-        found = machines.find(name)
-        return self.runner.resolve(found.name, found.path.read_text(encoding="utf-8"), overrides or {})
+        return self.runner.resolve(machines.find(name), overrides or {})
 
     def bench_image(self, program: str, files: Sequence[str]) -> bytes:
         """The initial RAM file system for a benchmark program and other programs that it starts."""
@@ -181,36 +180,43 @@ class Lab:
 
             return self.runner.run(entry.job, watch)
 
+        def keep(future: Future[RunResult]) -> None:
+            key = futures[future]
+            latest.pop(key, None)
+            try:
+                result = future.result()
+            except PagewalkError as error:
+                errors.append(error)
+                return
+            self.store.add(key, self.runner.version, missing[key].job, result)
+            found = self.store.get(key)
+            assert found is not None, "the run was committed"
+            done[key] = found
+            events.finished(missing[key].label)
+
         with ThreadPoolExecutor(self.workers) as pool:
             futures = {pool.submit(simulate, key, entry): key for key, entry in missing.items()}
+            pending: set[Future[RunResult]] = set(futures)
             try:
-                pending: set[Future[RunResult]] = set(futures)
                 while pending:
                     ready, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
                     for key, progress in list(latest.items()):
                         events.progress(missing[key].label, progress)
                     for future in ready:
-                        key = futures[future]
-                        latest.pop(key, None)
-                        try:
-                            result = future.result()
-                        except PagewalkError as error:
-                            errors.append(error)
-                            continue
-                        self.store.add(key, self.runner.version, missing[key].job, result)
-                        found = self.store.get(key)
-                        assert found is not None, "the run was committed"
-                        done[key] = found
-                        events.finished(missing[key].label)
-            except BaseException as error:
+                        keep(future)
+            except KeyboardInterrupt:
                 stop.set()
-                for future in futures:
-                    future.cancel()
-                if isinstance(error, KeyboardInterrupt):
-                    raise Interrupted(
-                        f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
-                        hint="the same command goes on from there",
-                    ) from None
+                pool.shutdown(cancel_futures=True)
+                for future, key in futures.items():
+                    if key not in done and not future.cancelled() and future.exception() is None:
+                        keep(future)
+                raise Interrupted(
+                    f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
+                    hint="the same command goes on from there",
+                ) from None
+            except BaseException:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
                 raise
         if errors:
             raise errors[0]

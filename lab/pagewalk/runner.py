@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
+from pagewalk.machines import Machine
+
 StopKind = Literal["power-off", "limit", "fatal"]
 
 # A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
@@ -102,7 +104,7 @@ class Runner(Protocol):
     def version(self) -> str:
         """The simulator's version; results of different versions are never mixed."""
 
-    def resolve(self, name: str, text: str, overrides: Mapping[str, str]) -> ResolvedMachine:
+    def resolve(self, machine: Machine, overrides: Mapping[str, str]) -> ResolvedMachine:
         """The machine with the overrides in place; BadInput names file, line, key and what is allowed."""
 
     def run(self, job: Job, watch: Watch) -> RunResult:

@@ -1,14 +1,21 @@
 //! The machine as a Python module: `pagewalk._machine`.
 
+mod config;
+
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _machine {
     use super::*;
 
-    /// The version of the machine that a result was simulated with.
+    #[pymodule_export]
+    use super::config::{ConfigurationError, resolve};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("VERSION", env!("CARGO_PKG_VERSION"))
+        module.add(
+            "VERSION",
+            concat!(env!("CARGO_PKG_VERSION"), "+", env!("PAGEWALK_SOURCES")),
+        )
     }
 }

@@ -1,0 +1,27 @@
+//! Machine files.
+
+use pagewalk_machine::config::{MachineConfig, Override};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    pagewalk._machine,
+    ConfigurationError,
+    PyValueError,
+    "A machine that cannot be built; the message names file, line, key and what is allowed."
+);
+
+/// Checks a machine file with overrides (`key=value`) and gives it with all keys spelt out, and the core clock in Hz.
+#[pyfunction]
+pub fn resolve(text: &str, file: &str, overrides: Vec<String>) -> PyResult<(String, u64)> {
+    let fail = |error: &dyn std::fmt::Display| ConfigurationError::new_err(error.to_string());
+    let overrides: Vec<Override> = overrides
+        .iter()
+        .map(|setting| Override::parse(setting))
+        .collect::<Result<_, _>>()
+        .map_err(|error| fail(&error))?;
+    let config = MachineConfig::from_toml(text, file, &overrides).map_err(|error| fail(&error))?;
+    let whole = toml::to_string(&config).map_err(|error| fail(&error))?;
+    Ok((whole, config.core.clock))
+}

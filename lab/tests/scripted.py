@@ -1,0 +1,47 @@
+"""A runner whose guests follow a script: for tests of what stands above the machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pagewalk import _machine
+from pagewalk.errors import Interrupted
+from pagewalk.machines import Machine
+from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Stop, Watch
+
+Script = Callable[[Job], RunResult]
+
+
+def benchmark(name: str, cycles: Mapping[str, int], iterations: int = 1, moved: int = 0) -> RunResult:
+    """The result of a benchmark that printed one row and took these cycles by cause in its region."""
+    line = f"@row name={name} region=1 iterations={iterations} bytes={moved} unit=us\n"
+    counters = {"cycles": sum(cycles.values()), **{f"cycles.{cause}": n for cause, n in cycles.items()}}
+    return RunResult(Stop("power-off", 0, ""), line.encode(), counters, {1: counters}, 0.0)
+
+
+@dataclass
+class ScriptedRunner:
+    """Runs jobs by a script, and counts them."""
+
+    script: Script
+    version: str = "scripted"
+    ran: list[Job] = field(default_factory=list)
+    before_run: Callable[[Job], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def resolve(self, machine: Machine, overrides: Mapping[str, str]) -> ResolvedMachine:
+        settings = [f"{key}={value}" for key, value in overrides.items()]
+        config, clock = _machine.resolve(machine.path.read_text(), machine.path.name, settings)
+        return ResolvedMachine(machine.name, config, clock)
+
+    def run(self, job: Job, watch: Watch) -> RunResult:
+        self.before_run(job)
+        if not watch(Progress(1, 1)):
+            raise Interrupted("ended")
+        with self._lock:
+            self.ran.append(job)
+        return self.script(job)

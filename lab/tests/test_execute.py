@@ -1,0 +1,175 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scripted import Script, ScriptedRunner, benchmark
+
+from pagewalk import experiments
+from pagewalk.errors import BadInput, Interrupted, RunFailed
+from pagewalk.execute import Lab, Quiet, Work, command_line
+from pagewalk.experiments import Experiment
+from pagewalk.runner import Job, RunResult, Stop
+from pagewalk.store import Store
+
+TABLE = """
+title = "t"
+document = "osdi99"
+section = "7"
+about = "a"
+[settings.before]
+label = "off"
+policies = { "tlb.cutoff" = "off" }
+[settings.after]
+label = "on"
+policies = { "tlb.cutoff" = "20" }
+[[machine]]
+name = "ppc604-185"
+claim = "osdi99.table2.604-185"
+[[row]]
+name = "mmap latency"
+program = "mmap-latency"
+figure = "us"
+unit = "us"
+better = "lower"
+item = 0
+[[row]]
+name = "pipe latency"
+program = "pipe-latency"
+figure = "us"
+unit = "us"
+better = "lower"
+item = 2
+"""
+
+
+def program(job: Job) -> str:
+    return job.command_line.partition(" -- /bin/")[2]
+
+
+def script(job: Job) -> RunResult:
+    if program(job) == "pipe-latency":
+        return benchmark("pipe-latency", {"kernel": 4000})
+    flush = 500_000 if "tlb.cutoff=off" in job.command_line else 2000
+    return benchmark("mmap-latency", {"flush": flush, "kernel": 4000})
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    path = tmp_path / "table.toml"
+    path.write_text(TABLE)
+    return experiments.load(path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "results.duckdb") as opened:
+        yield opened
+
+
+class BenchLab(Lab):
+    """A lab that needs nothing built: kernel and programs are a few bytes."""
+
+    kernel = b"kernel"
+
+    def bench_image(self, program: str, files: object) -> bytes:
+        return program.encode()
+
+
+def make(script: Script, store: Store) -> tuple[BenchLab, ScriptedRunner]:
+    runner = ScriptedRunner(script)
+    return BenchLab(runner, store, workers=2), runner
+
+
+def test_a_table_is_measured_and_judged(experiment: Experiment, store: Store) -> None:
+    lab, _ = make(script, store)
+    mmap, pipe = lab.experiment(experiment, Quiet())
+    assert mmap.before == pytest.approx(504_000 / 185)
+    assert mmap.after == pytest.approx(6000 / 185)
+    assert mmap.verdict == "ratio reproduced"
+    assert mmap.reason.startswith("cycles each: flush 500,000 -> 2,000")
+    assert pipe.ratio == 1.0
+    assert pipe.verdict == "ratio reproduced", "21 against 22, both rounded, may be no change at all"
+
+
+def test_nothing_is_simulated_twice(experiment: Experiment, store: Store) -> None:
+    lab, runner = make(script, store)
+    first = lab.experiment(experiment, Quiet())
+    assert len(runner.ran) == 4
+    again, repeated = make(script, store)
+    assert again.experiment(experiment, Quiet()) == first
+    assert repeated.ran == []
+
+
+def test_another_version_of_the_simulator_runs_again(experiment: Experiment, store: Store) -> None:
+    lab, _ = make(script, store)
+    lab.experiment(experiment, Quiet())
+    newer, runner = make(script, store)
+    runner.version = "newer"
+    newer.experiment(experiment, Quiet())
+    assert len(runner.ran) == 4
+
+
+def test_a_failed_run_costs_only_its_own_row(experiment: Experiment, store: Store) -> None:
+    def failing(job: Job) -> RunResult:
+        result = script(job)
+        if program(job) == "pipe-latency":
+            return replace(result, stop=Stop("fatal", 0, "jump to nowhere at 0x00000000"))
+        return result
+
+    lab, _ = make(failing, store)
+    mmap, pipe = lab.experiment(experiment, Quiet())
+    assert mmap.verdict == "ratio reproduced"
+    assert pipe.verdict == "no figure"
+    assert "jump to nowhere" in pipe.reason
+
+
+def test_an_interrupted_experiment_keeps_what_was_finished(experiment: Experiment, store: Store) -> None:
+    lab, runner = make(script, store)
+    lab.workers = 1
+
+    def third(job: Job) -> None:
+        if len(runner.ran) == 2:
+            raise KeyboardInterrupt
+
+    runner.before_run = third
+    with pytest.raises(Interrupted, match="2 of 4 runs finished and kept"):
+        lab.experiment(experiment, Quiet())
+    again, repeated = make(script, store)
+    again.experiment(experiment, Quiet())
+    assert len(repeated.ran) == 2
+
+
+def test_an_error_of_one_run_is_raised_when_the_others_are_kept(store: Store) -> None:
+    def breaking(job: Job) -> RunResult:
+        if "bad" in job.command_line:
+            raise RunFailed("bad")
+        return benchmark("row", {"kernel": 1})
+
+    lab, _ = make(breaking, store)
+    machine = lab.machine("ppc604-185")
+    jobs = [Job(machine, b"", b"", name) for name in ("bad", "good", "better")]
+    with pytest.raises(RunFailed):
+        lab.run([Work(job.command_line, job) for job in jobs], Quiet())
+    assert len(store.query("SELECT key FROM runs")) == 2
+
+
+def test_a_row_that_was_not_printed_is_no_figure(experiment: Experiment, store: Store) -> None:
+    lab, _ = make(lambda _: benchmark("other", {"kernel": 1}), store)
+    cells = lab.experiment(experiment, Quiet())
+    assert {cell.verdict for cell in cells} == {"no figure"}
+    assert "printed no row 'mmap-latency', only other" in cells[0].reason
+
+
+def test_overrides_make_another_run(store: Store) -> None:
+    lab, _ = make(script, store)
+    usual = Job(lab.machine("ppc604-185"), b"", b"", "")
+    smaller = Job(lab.machine("ppc604-185", {"tlb.data.entries": "32"}), b"", b"", "")
+    assert usual.key("v") != smaller.key("v")
+    assert usual.key("v") == Job(lab.machine("ppc604-185", {"tlb.data.entries": "128"}), b"", b"", "").key("v")
+
+
+def test_the_command_line_takes_words_only() -> None:
+    assert command_line({"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
+    with pytest.raises(BadInput, match="without spaces"):
+        command_line({}, ["/bin/x", "two words"])

@@ -1,0 +1,86 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from scripted import benchmark
+
+from pagewalk import store as results
+from pagewalk.errors import StoreError
+from pagewalk.runner import Job, ResolvedMachine
+from pagewalk.store import Store
+
+JOB = Job(ResolvedMachine("ppc604-185", "config", 185_000_000), b"kernel", b"initrd", "tlb.cutoff=20 -- /bin/x")
+
+
+def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    result = benchmark("row", {"flush": 7, "kernel": 2**63})
+    with Store(tmp_path / "r.duckdb") as store:
+        store.add("key", "v", JOB, result)
+        store.add("key", "v", JOB, benchmark("row", {"flush": 8}))
+    with Store(tmp_path / "r.duckdb") as store:
+        run = store.get("key")
+        assert run is not None
+        assert run.result == result
+        assert run.clock == 185_000_000
+        assert store.get("other") is None
+        assert store.find("ke") == run
+
+
+def test_plain_sql_works(tmp_path: Path) -> None:
+    with Store(tmp_path / "r.duckdb") as store:
+        store.add("key", "v", JOB, benchmark("row", {"flush": 7}))
+        names, rows = store.query_columns("SELECT name, value FROM counters WHERE region = 1 ORDER BY name")
+    assert names == ["name", "value"]
+    assert rows == [("cycles", 7), ("cycles.flush", 7)]
+
+
+def test_a_corrupt_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreError, match="cannot be used as a results file") as error:
+        Store(path)
+    assert error.value.hint is not None
+    assert "move it away" in error.value.hint
+    assert path.read_bytes() == b"not a database" * 100
+
+
+def test_another_database_is_refused(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "r.duckdb")) as connection:
+        connection.execute("CREATE TABLE mine (x INTEGER)")
+    with pytest.raises(StoreError, match="not one of results"):
+        Store(tmp_path / "r.duckdb")
+
+
+def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.duckdb"
+    code = "import sys, duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"open\n"
+        monkeypatch.setattr(results, "_LOCK_SECONDS", 0.0)
+        with pytest.raises(StoreError, match="in use by another program"):
+            Store(path)
+        holder.communicate()
+
+
+def test_a_full_disk_is_said_to_be_before_anything_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path / "r.duckdb") as store:
+        store.add("first", "v", JOB, benchmark("row", {"flush": 7}))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        with pytest.raises(StoreError, match="is full; results finished before this are kept"):
+            store.add("second", "v", JOB, benchmark("row", {"flush": 8}))
+        monkeypatch.undo()
+        assert [row[0] for row in store.query("SELECT key FROM runs")] == ["first"]
+
+
+def test_an_unwritable_place_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        Store(tmp_path / "file" / "r.duckdb")

@@ -1,0 +1,52 @@
+import pytest
+
+from pagewalk.published_range import Range, ratio_range
+from pagewalk.verdict import improvement, judge_figure, judge_ratio
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "verdict"),
+    [
+        (80.0, 79.0, "ratio reproduced"),
+        (40.0, 79.0, "direction reproduced"),
+        (0.9, 79.0, "not reproduced"),
+        (1.0, 79.0, "not reproduced"),
+        (1.04, 1.0, "ratio reproduced"),
+        (1.2, 1.0, "not reproduced"),
+        (1.12, 1.18, "direction reproduced"),
+        (1.15, 1.18, "ratio reproduced"),
+        (0.55, 0.5, "ratio reproduced"),
+        (0.7, 0.5, "direction reproduced"),
+        (1.5, 0.5, "not reproduced"),
+    ],
+)
+def test_a_ratio_is_judged(ours: float, published: float, verdict: str) -> None:
+    assert judge_ratio(ours, Range.exactly(published)) == verdict
+
+
+def test_rounded_figures_leave_room() -> None:
+    published = ratio_range(Range.exactly(6), Range.exactly(6), "lower")
+    assert published is not None
+    assert judge_ratio(1.15, published) == "ratio reproduced"
+    assert judge_ratio(1.5, published) == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("figure", "bound", "verdict"),
+    [
+        (32.0, "equal", "figure reproduced"),
+        (40.0, "equal", "not reproduced"),
+        (40.0, "at least", "figure reproduced"),
+        (20.0, "at least", "not reproduced"),
+        (20.0, "at most", "figure reproduced"),
+        (40.0, "at most", "not reproduced"),
+    ],
+)
+def test_a_figure_is_judged(figure: float, bound: str, verdict: str) -> None:
+    assert judge_figure(figure, Range.exactly(32), bound) == verdict  # type: ignore[arg-type]
+
+
+def test_improvement_is_above_one_when_it_is_better() -> None:
+    assert improvement(20, 10, "lower") == 2
+    assert improvement(10, 20, "higher") == 2
+    assert improvement(10, 0, "lower") is None
