@@ -119,13 +119,4 @@ impl Console {
             Input::Live(receiver) => receiver.try_recv().ok(),
         }
     }
-
-    pub(crate) fn save(&self) -> (Vec<u8>, Vec<u8>) {
-        (self.printed.clone(), self.typed.iter().copied().collect())
-    }
-
-    pub(crate) fn restore(&mut self, printed: Vec<u8>, typed: Vec<u8>) {
-        self.printed = printed;
-        self.typed = typed.into();
-    }
 }

@@ -38,6 +38,34 @@ impl SymbolTable {
         inside.then_some((index, symbol))
     }
 
+    /// The symbol that `address` lies in, and the first and last address around it for which the
+    /// answer is the same.
+    pub fn range(&self, address: u32) -> (Option<usize>, u32, u32) {
+        let after = self
+            .symbols
+            .partition_point(|symbol| symbol.address <= address);
+        let next = self
+            .symbols
+            .get(after)
+            .map_or(u32::MAX, |symbol| symbol.address - 1);
+        let Some(index) = after.checked_sub(1) else {
+            return (None, 0, next);
+        };
+        let symbol = &self.symbols[index];
+        let end = symbol.address.saturating_add(symbol.size);
+        if symbol.size == 0 {
+            (Some(index), symbol.address, next)
+        } else if address < end {
+            (Some(index), symbol.address, next.min(end - 1))
+        } else {
+            (None, end, next)
+        }
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Symbol> {
+        self.symbols.get(index)
+    }
+
     /// `name+0x1c`, or the bare address in hexadecimal.
     pub fn describe(&self, address: u32) -> String {
         match self.find(address) {

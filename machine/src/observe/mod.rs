@@ -1,9 +1,17 @@
 //! What the machine tells about itself: counters, their attribution to causes, and what is built on them.
 
 pub mod counters;
+pub mod dump;
+pub mod observers;
 pub mod pollution;
+pub mod profile;
+pub mod regions;
+pub mod sanitizers;
+pub mod symbolize;
+pub mod trace;
 
 pub use counters::{Cause, Counters, Event, Plain};
+pub use observers::{Observers, Scene};
 pub use pollution::{Array, Pollution};
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,397 @@
+//! The state of the translation hardware and the caches at an instant, as data, text and JSON.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::memory::{Cache, Memory};
+use crate::mmu::{Bats, Mmu, Tlb, hash, segment};
+use crate::powerpc::Registers;
+
+/// Everything a dump shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateDump {
+    /// The value that the guest wrote to DUMP, or the caller's.
+    pub label: u32,
+    /// Core cycles since reset.
+    pub cycle: u64,
+    pub pc: u32,
+    pub msr: u32,
+    pub segments: Vec<SegmentRow>,
+    pub instruction_bats: Vec<BatRow>,
+    pub data_bats: Vec<BatRow>,
+    pub instruction_tlb: Vec<TlbRow>,
+    pub data_tlb: Vec<TlbRow>,
+    /// Absent where SDR1 names no table that lies in RAM.
+    pub hash_table: Option<HashTable>,
+    pub instruction_cache: Vec<LineRow>,
+    pub data_cache: Vec<LineRow>,
+    pub l2_cache: Vec<LineRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SegmentRow {
+    pub number: u32,
+    pub direct_store: bool,
+    pub supervisor_key: bool,
+    pub user_key: bool,
+    pub no_execute: bool,
+    pub vsid: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BatRow {
+    pub number: u32,
+    pub effective: u32,
+    pub physical: u32,
+    /// Bytes of the block.
+    pub size: u64,
+    pub supervisor: bool,
+    pub user: bool,
+    pub wimg: u8,
+    pub pp: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TlbRow {
+    pub set: u32,
+    pub way: u8,
+    pub vsid: u32,
+    /// EA bits 4 to 19.
+    pub page_index: u32,
+    pub physical: u32,
+    pub changed: bool,
+    pub wimg: u8,
+    pub pp: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HashTable {
+    pub physical: u32,
+    /// PTEGs of eight PTEs.
+    pub groups: u32,
+    /// Valid PTEs.
+    pub used: u32,
+    /// Valid PTEs of each PTEG.
+    pub occupancy: Vec<u8>,
+    /// PTEGs with 0, 1, ... 8 valid PTEs.
+    pub histogram: [u32; 9],
+    pub entries: Vec<PteRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PteRow {
+    pub group: u32,
+    pub slot: u32,
+    pub vsid: u32,
+    /// H: found by the secondary hash.
+    pub secondary: bool,
+    /// EA bits 4 to 19, recovered from API and the group where the table's size allows it.
+    pub page_index: u32,
+    pub physical: u32,
+    pub referenced: bool,
+    pub changed: bool,
+    pub wimg: u8,
+    pub pp: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LineRow {
+    pub set: u32,
+    pub way: u8,
+    pub physical: u32,
+    pub modified: bool,
+}
+
+impl StateDump {
+    /// Reads the state; nothing changes, nothing is counted.
+    #[must_use]
+    pub fn take(label: u32, cycle: u64, registers: &Registers, mmu: &Mmu, memory: &Memory) -> Self {
+        StateDump {
+            label,
+            cycle,
+            pc: registers.pc,
+            msr: registers.msr,
+            segments: segments(mmu),
+            instruction_bats: bats(&mmu.ibat),
+            data_bats: bats(&mmu.dbat),
+            instruction_tlb: tlb(&mmu.itlb),
+            data_tlb: tlb(&mmu.dtlb),
+            hash_table: HashTable::read(mmu.sdr1, memory),
+            instruction_cache: lines(&memory.instruction),
+            data_cache: lines(&memory.data),
+            l2_cache: memory
+                .l2
+                .as_ref()
+                .map_or_else(Vec::new, |l2| lines(&l2.cache)),
+        }
+    }
+
+    /// The dump as one JSON object.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!(self)
+    }
+}
+
+fn segments(mmu: &Mmu) -> Vec<SegmentRow> {
+    (0..)
+        .zip(mmu.segments.all())
+        .map(|(number, &value)| SegmentRow {
+            number,
+            direct_store: value & segment::T != 0,
+            supervisor_key: value & segment::KS != 0,
+            user_key: value & segment::KP != 0,
+            no_execute: value & segment::N != 0,
+            vsid: value & segment::VSID,
+        })
+        .collect()
+}
+
+/// Valid BATs (PEM 7.4.3: BEPI, BL, Vs, Vp; BRPN, WIMG, PP).
+fn bats(bats: &Bats) -> Vec<BatRow> {
+    (0..bats.count())
+        .map(|n| (n as u32, bats.upper(n), bats.lower(n)))
+        .filter(|(_, upper, _)| upper & 3 != 0)
+        .map(|(number, upper, lower)| BatRow {
+            number,
+            effective: upper & 0xfffe_0000,
+            physical: lower & 0xfffe_0000,
+            size: (u64::from(upper >> 2 & 0x7ff) + 1) << 17,
+            supervisor: upper & 2 != 0,
+            user: upper & 1 != 0,
+            wimg: (lower >> 3 & 15) as u8,
+            pp: (lower & 3) as u8,
+        })
+        .collect()
+}
+
+fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
+    tlb.valid_entries()
+        .map(|(set, entry)| TlbRow {
+            set,
+            way: entry.way(),
+            vsid: entry.vsid(),
+            page_index: entry.page(),
+            physical: entry.rpn(),
+            changed: entry.changed(),
+            wimg: entry.wimg(),
+            pp: entry.pp(),
+        })
+        .collect()
+}
+
+fn lines(cache: &Cache) -> Vec<LineRow> {
+    cache
+        .lines()
+        .map(|(set, way, physical, modified)| LineRow {
+            set,
+            way,
+            physical,
+            modified,
+        })
+        .collect()
+}
+
+impl HashTable {
+    /// The table that SDR1 names, if it lies in RAM. On a 603 software may keep anything in SDR1:
+    /// a mask that is not a row of ones, or a base that does not fit it, names no table.
+    #[must_use]
+    pub fn read(sdr1: u32, memory: &Memory) -> Option<Self> {
+        let mask = sdr1 & 0x1ff;
+        let physical = sdr1 & 0xffff_0000;
+        let groups = (mask + 1) << 10;
+        let bytes = groups * hash::PTEG_BYTES;
+        if mask & (mask + 1) != 0
+            || physical & (bytes - 1) != 0
+            || !memory.ram.contains(physical, bytes as usize)
+        {
+            return None;
+        }
+        let mut table = HashTable {
+            physical,
+            groups,
+            used: 0,
+            occupancy: Vec::with_capacity(groups as usize),
+            histogram: [0; 9],
+            entries: Vec::new(),
+        };
+        for group in 0..groups {
+            let before = table.entries.len();
+            let slots = (0..hash::PTEG_SLOTS)
+                .filter_map(|slot| PteRow::read(physical, groups, group, slot, memory));
+            table.entries.extend(slots);
+            let used = table.entries.len() - before;
+            table.occupancy.push(used as u8);
+            table.histogram[used] += 1;
+        }
+        table.used = table.entries.len() as u32;
+        Some(table)
+    }
+}
+
+impl PteRow {
+    fn read(base: u32, groups: u32, group: u32, slot: u32, memory: &Memory) -> Option<Self> {
+        let at = base + group * hash::PTEG_BYTES + slot * 8;
+        let word0 = memory.ram.read_u32(at)?;
+        let word1 = memory.ram.read_u32(at + 4)?;
+        if word0 & hash::V == 0 {
+            return None;
+        }
+        let vsid = word0 >> 7 & segment::VSID;
+        let secondary = word0 & hash::H != 0;
+        // The hash is VSID XOR page index; the group gives its lower ten bits at least, API the
+        // page index's upper six.
+        let hashed = if secondary { !group } else { group };
+        let page_index = (word0 & 0x3f) << 10 | (hashed ^ vsid) & (groups - 1) & 0x3ff;
+        Some(PteRow {
+            group,
+            slot,
+            vsid,
+            secondary,
+            page_index,
+            physical: word1 & 0xffff_f000,
+            referenced: word1 & hash::R != 0,
+            changed: word1 & hash::C != 0,
+            wimg: (word1 >> 3 & 15) as u8,
+            pp: (word1 & 3) as u8,
+        })
+    }
+}
+
+fn wimg_text(wimg: u8) -> String {
+    (0..)
+        .zip("WIMG".chars())
+        .map(|(n, letter)| if wimg & 8 >> n != 0 { letter } else { '-' })
+        .collect()
+}
+
+impl fmt::Display for StateDump {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "state {} at cycle {}: pc {:#010x} msr {:#010x}",
+            self.label, self.cycle, self.pc, self.msr
+        )?;
+        writeln!(out, "segment registers")?;
+        for row in &self.segments {
+            let flag = |set, letter| if set { letter } else { '-' };
+            writeln!(
+                out,
+                "  {:2} vsid {:06x} {}{}{}{}",
+                row.number,
+                row.vsid,
+                flag(row.direct_store, 'T'),
+                flag(row.supervisor_key, 's'),
+                flag(row.user_key, 'p'),
+                flag(row.no_execute, 'N')
+            )?;
+        }
+        bats_text(out, "instruction", &self.instruction_bats)?;
+        bats_text(out, "data", &self.data_bats)?;
+        tlb_text(out, "instruction", &self.instruction_tlb)?;
+        tlb_text(out, "data", &self.data_tlb)?;
+        if let Some(table) = &self.hash_table {
+            hash_text(out, table)?;
+        }
+        for (name, rows) in [
+            ("instruction", &self.instruction_cache),
+            ("data", &self.data_cache),
+            ("l2", &self.l2_cache),
+        ] {
+            lines_text(out, name, rows)?;
+        }
+        Ok(())
+    }
+}
+
+fn bats_text(out: &mut fmt::Formatter<'_>, name: &str, rows: &[BatRow]) -> fmt::Result {
+    writeln!(out, "{name} BATs")?;
+    for row in rows {
+        writeln!(
+            out,
+            "  {} {:08x} -> {:08x} {:6} KB {}{} {} pp {}",
+            row.number,
+            row.effective,
+            row.physical,
+            row.size >> 10,
+            if row.supervisor { 's' } else { '-' },
+            if row.user { 'p' } else { '-' },
+            wimg_text(row.wimg),
+            row.pp
+        )?;
+    }
+    Ok(())
+}
+
+fn tlb_text(out: &mut fmt::Formatter<'_>, name: &str, rows: &[TlbRow]) -> fmt::Result {
+    writeln!(out, "{name} TLB, {} valid", rows.len())?;
+    for row in rows {
+        writeln!(
+            out,
+            "  set {:3} way {} vsid {:06x} page {:04x} -> {:08x} {} {} pp {}",
+            row.set,
+            row.way,
+            row.vsid,
+            row.page_index,
+            row.physical,
+            if row.changed { 'C' } else { '-' },
+            wimg_text(row.wimg),
+            row.pp
+        )?;
+    }
+    Ok(())
+}
+
+fn hash_text(out: &mut fmt::Formatter<'_>, table: &HashTable) -> fmt::Result {
+    writeln!(
+        out,
+        "hash table at {:08x}: {} PTEGs, {} of {} PTEs valid",
+        table.physical,
+        table.groups,
+        table.used,
+        table.groups * hash::PTEG_SLOTS
+    )?;
+    write!(out, "  PTEGs by valid PTEs:")?;
+    for (used, count) in table.histogram.iter().enumerate() {
+        write!(out, " {used}:{count}")?;
+    }
+    writeln!(out)?;
+    for row in &table.entries {
+        writeln!(
+            out,
+            "  {:5}.{} {} vsid {:06x} page {:04x} -> {:08x} {}{} {} pp {}",
+            row.group,
+            row.slot,
+            if row.secondary { 'H' } else { '-' },
+            row.vsid,
+            row.page_index,
+            row.physical,
+            if row.referenced { 'R' } else { '-' },
+            if row.changed { 'C' } else { '-' },
+            wimg_text(row.wimg),
+            row.pp
+        )?;
+    }
+    Ok(())
+}
+
+fn lines_text(out: &mut fmt::Formatter<'_>, name: &str, rows: &[LineRow]) -> fmt::Result {
+    let modified = rows.iter().filter(|row| row.modified).count();
+    writeln!(
+        out,
+        "{name} cache, {} lines valid, {modified} modified",
+        rows.len()
+    )?;
+    for row in rows {
+        writeln!(
+            out,
+            "  set {:4} way {} {:08x}{}",
+            row.set,
+            row.way,
+            row.physical,
+            if row.modified { " M" } else { "" }
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! What watches a run, in one place: the processor and the engine call these hooks and know nothing
+//! of profiles, traces or sanitizers.
+
+use super::dump::StateDump;
+use super::profile::Profile;
+use super::regions::Regions;
+use super::sanitizers::Sanitizers;
+use super::symbolize::Symbolizer;
+use super::trace::Trace;
+use super::{Account, Cause};
+use crate::board::Effect;
+use crate::memory::Memory;
+use crate::mmu::{Mmu, Translation};
+use crate::powerpc::{Registers, Vector};
+
+/// Longest program path that COMMAND is read to.
+const PATH_LIMIT: u32 = 4096;
+
+/// All observers of one machine. Those that are `None` cost nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Observers {
+    pub symbols: Symbolizer,
+    pub regions: Regions,
+    pub profile: Option<Profile>,
+    pub trace: Option<Trace>,
+    pub sanitizers: Option<Sanitizers>,
+    /// Dumps that the guest asked for.
+    pub dumps: Vec<StateDump>,
+}
+
+/// The processor's state as an effect of the control device sees it.
+pub struct Scene<'a> {
+    pub cycle: u64,
+    pub registers: &'a Registers,
+    pub mmu: &'a Mmu,
+    pub memory: &'a Memory,
+    pub account: &'a Account,
+}
+
+impl Observers {
+    /// The engine must call [`Observers::ran`] for everything that runs.
+    #[must_use]
+    pub fn watch_time(&self) -> bool {
+        self.profile.is_some() || self.trace.is_some()
+    }
+
+    /// The engine must take no shortcut around translation and caches, and call
+    /// [`Observers::translated`], [`Observers::stored`] and [`Observers::fetched`].
+    #[must_use]
+    pub fn watch_accesses(&self) -> bool {
+        self.sanitizers.is_some()
+    }
+
+    /// The control device's FEATURES register.
+    #[must_use]
+    pub fn features(&self) -> u32 {
+        let sanitizers = self
+            .sanitizers
+            .as_ref()
+            .map_or(0, |sanitizers| sanitizers.set.features());
+        sanitizers | u32::from(self.watch_time()) << 2
+    }
+
+    /// Instructions of one function, mode and cause, the first at `pc`, ran from cycle `from` to
+    /// `until`. `account` holds the counts as they are at `until`.
+    pub fn ran(
+        &mut self,
+        (pc, user, cause): (u32, bool, Cause),
+        from: u64,
+        until: u64,
+        instructions: u64,
+        account: &Account,
+    ) {
+        if let Some(profile) = &mut self.profile {
+            profile.charge(&self.symbols, pc, user, cause, until - from, instructions);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.ran(
+                &self.symbols,
+                (pc, user, cause),
+                from,
+                until,
+                &account.counters,
+            );
+        }
+    }
+
+    /// An exception was taken at `cycle`; `pc` is what SRR0 got.
+    pub fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.exception(vector, pc, cycle);
+        }
+    }
+
+    /// An access was translated. Returns a sanitizer's report, which ends the run.
+    #[must_use]
+    pub fn translated(
+        &self,
+        ea: u32,
+        fetch: bool,
+        translation: &Translation,
+        mmu: &Mmu,
+    ) -> Option<String> {
+        self.sanitizers
+            .as_ref()?
+            .translated(ea, fetch, translation, mmu)
+    }
+
+    /// A store, or `dcbz`, wrote at `pa`. `icbi`, or whatever else empties the I-cache, needs no
+    /// call.
+    pub fn stored(&mut self, pa: u32, memory: &Memory) {
+        if let Some(sanitizers) = &mut self.sanitizers {
+            sanitizers.stored(pa, memory);
+        }
+    }
+
+    /// Instructions are about to be fetched at `pa`; to be called before the I-cache looks. Returns
+    /// a sanitizer's report, which ends the run.
+    #[must_use]
+    pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
+        self.sanitizers.as_mut()?.fetched(pa, memory)
+    }
+
+    /// Carries out what a write to the control device asks of the observers; POWER_OFF and CAUSE
+    /// are the machine's own. Returns a sanitizer's report, which ends the run.
+    #[must_use]
+    pub fn effect(&mut self, effect: Effect, scene: &Scene<'_>) -> Option<String> {
+        match effect {
+            Effect::PowerOff(_) => {}
+            Effect::Cause(number) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.cause(number, scene.cycle);
+                }
+            }
+            Effect::FrameFreed(frame) => {
+                if let Some(sanitizers) = &mut self.sanitizers {
+                    sanitizers.frame_freed(frame);
+                }
+            }
+            Effect::FrameAllocated(frame) => {
+                if let Some(sanitizers) = &mut self.sanitizers {
+                    sanitizers.frame_allocated(frame);
+                }
+            }
+            Effect::VsidIssued(vsid) => {
+                return self
+                    .sanitizers
+                    .as_ref()?
+                    .vsid_issued(vsid, scene.mmu, scene.memory);
+            }
+            Effect::Context(context) => self.set_context(context, scene.cycle),
+            Effect::Command(address) => self.set_command(address, scene.memory),
+            Effect::Dump(label) => self.dumps.push(StateDump::take(
+                label,
+                scene.cycle,
+                scene.registers,
+                scene.mmu,
+                scene.memory,
+            )),
+            Effect::RegionBegin(number) => {
+                self.regions.begin(number, &scene.account.counters);
+                self.trace_region(number, true, scene.cycle);
+            }
+            Effect::RegionEnd(number) => {
+                self.regions.end(number, &scene.account.counters);
+                self.trace_region(number, false, scene.cycle);
+            }
+        }
+        None
+    }
+
+    fn trace_region(&mut self, number: u32, begins: bool, cycle: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.region(number, begins, cycle);
+        }
+    }
+
+    fn set_context(&mut self, context: u32, cycle: u64) {
+        if let Some(profile) = &mut self.profile {
+            profile.close();
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.context(context, cycle);
+        }
+        self.symbols.set_context(context);
+    }
+
+    fn set_command(&mut self, address: u32, memory: &Memory) {
+        if let Some(profile) = &mut self.profile {
+            profile.close();
+        }
+        let bytes: Vec<u8> = (0..PATH_LIMIT)
+            .map_while(|n| memory.ram.read_u8(address.checked_add(n)?))
+            .take_while(|&byte| byte != 0)
+            .collect();
+        self.symbols.set_command(&String::from_utf8_lossy(&bytes));
+    }
+}

@@ -1,0 +1,240 @@
+//! Exact profile: every cycle and instruction charged to program, mode, cause and function.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::Cause;
+use super::symbolize::{Function, Symbolizer};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    program: u32,
+    user: bool,
+    cause: Cause,
+    function: Function,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    cycles: u64,
+    instructions: u64,
+}
+
+/// What was charged, and a shortcut for runs inside one function.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    sums: HashMap<Key, Sums>,
+    open: Option<Open>,
+}
+
+/// The function that ran last, with what it has to get.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    key: Key,
+    low: u32,
+    high: u32,
+    sums: Sums,
+}
+
+/// A line of the profile's table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProfileRow {
+    /// Path of the program whose address space ran; `kernel` before the first one.
+    pub program: String,
+    /// `user` or `kernel`, by MSR\[PR\].
+    pub mode: &'static str,
+    pub cause: &'static str,
+    pub function: String,
+    pub cycles: u64,
+    pub instructions: u64,
+}
+
+impl Profile {
+    /// Charges what ran at `pc`.
+    pub fn charge(
+        &mut self,
+        symbols: &Symbolizer,
+        pc: u32,
+        user: bool,
+        cause: Cause,
+        cycles: u64,
+        instructions: u64,
+    ) {
+        if let Some(open) = &mut self.open
+            && (open.low..=open.high).contains(&pc)
+            && open.key.user == user
+            && open.key.cause == cause
+        {
+            open.sums.cycles += cycles;
+            open.sums.instructions += instructions;
+            return;
+        }
+        self.close();
+        let located = symbols.locate(pc, user);
+        self.open = Some(Open {
+            key: Key {
+                program: symbols.program(),
+                user,
+                cause,
+                function: located.function,
+            },
+            low: located.low,
+            high: located.high,
+            sums: Sums {
+                cycles,
+                instructions,
+            },
+        });
+    }
+
+    /// Books what the shortcut holds. To be called before the address space or its program changes.
+    pub fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            let sums = self.sums.entry(open.key).or_default();
+            sums.cycles += open.sums.cycles;
+            sums.instructions += open.sums.instructions;
+        }
+    }
+
+    /// Everything charged, the most cycles first.
+    #[must_use]
+    pub fn rows(&self, symbols: &Symbolizer) -> Vec<ProfileRow> {
+        let mut whole = self.clone();
+        whole.close();
+        let mut rows: Vec<ProfileRow> = whole
+            .sums
+            .iter()
+            .map(|(key, sums)| ProfileRow {
+                program: symbols.program_name(key.program).to_owned(),
+                mode: if key.user { "user" } else { "kernel" },
+                cause: key.cause.name(),
+                function: symbols.function_name(key.function).to_owned(),
+                cycles: sums.cycles,
+                instructions: sums.instructions,
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            (b.cycles, &a.program, a.mode, a.cause, &a.function).cmp(&(
+                a.cycles,
+                &b.program,
+                b.mode,
+                b.cause,
+                &b.function,
+            ))
+        });
+        rows
+    }
+
+    /// Folded stacks, one line `program;mode;[cause;]function cycles` each: what flame-graph tools
+    /// read. The cause stands where it says more than the mode does.
+    #[must_use]
+    pub fn folded(&self, symbols: &Symbolizer) -> String {
+        let mut lines: Vec<String> = self
+            .rows(symbols)
+            .into_iter()
+            .map(|row| {
+                let cause = if row.cause == row.mode {
+                    String::new()
+                } else {
+                    format!("{};", row.cause)
+                };
+                format!(
+                    "{};{};{cause}{} {}",
+                    row.program, row.mode, row.function, row.cycles
+                )
+            })
+            .collect();
+        lines.sort();
+        lines.into_iter().fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{line}");
+            text
+        })
+    }
+
+    /// The profile as a table of `limit` lines, with each function's share of all cycles.
+    #[must_use]
+    pub fn table(&self, symbols: &Symbolizer, limit: usize) -> String {
+        let rows = self.rows(symbols);
+        let all: u64 = rows.iter().map(|row| row.cycles).sum();
+        let mut text = String::from(
+            "   share          cycles    instructions  mode    cause    program: function\n",
+        );
+        for row in rows.iter().take(limit) {
+            let share = 100.0 * row.cycles as f64 / all.max(1) as f64;
+            let _ = writeln!(
+                text,
+                "{share:7.2}% {:15} {:15}  {:6}  {:7}  {}: {}",
+                row.cycles, row.instructions, row.mode, row.cause, row.program, row.function
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::{Symbol, SymbolTable};
+
+    fn table(names: &[(&str, u32, u32)]) -> SymbolTable {
+        let symbol = |&(name, address, size): &(&str, u32, u32)| Symbol {
+            address,
+            size,
+            name: name.to_owned(),
+        };
+        SymbolTable::new(names.iter().map(symbol).collect())
+    }
+
+    fn symbols() -> Symbolizer {
+        let mut symbols =
+            Symbolizer::new(table(&[("start", 0x100, 0x40), ("copy_page", 0x200, 0x10)]));
+        symbols.add_program(
+            "bin/ls",
+            table(&[("main", 0x1000, 0x100), ("out", 0x1100, 0)]),
+        );
+        symbols
+    }
+
+    #[test]
+    fn cycles_go_to_function_program_and_cause() {
+        let mut symbols = symbols();
+        let mut profile = Profile::default();
+        profile.charge(&symbols, 0x104, false, Cause::Kernel, 5, 2);
+        profile.charge(&symbols, 0x13c, false, Cause::Kernel, 5, 2);
+        profile.charge(&symbols, 0x140, false, Cause::Kernel, 1, 1);
+        profile.close();
+        symbols.set_context(4);
+        symbols.set_command("/bin/ls");
+        profile.charge(&symbols, 0x1004, true, Cause::User, 100, 80);
+        profile.charge(&symbols, 0x208, false, Cause::Copy, 40, 30);
+        profile.charge(&symbols, 0x1104, true, Cause::User, 7, 7);
+        profile.close();
+        symbols.set_context(5);
+        profile.charge(&symbols, 0x1004, true, Cause::User, 3, 3);
+        assert_eq!(
+            profile.folded(&symbols),
+            "/bin/ls;kernel;copy;copy_page 40\n\
+             /bin/ls;user;main 100\n\
+             /bin/ls;user;out 7\n\
+             kernel;kernel;? 1\n\
+             kernel;kernel;start 10\n\
+             kernel;user;? 3\n"
+        );
+        let rows = profile.rows(&symbols);
+        assert_eq!(
+            (
+                rows[0].function.as_str(),
+                rows[0].cycles,
+                rows[0].instructions
+            ),
+            ("main", 100, 80)
+        );
+        assert!(
+            profile.table(&symbols, 1).contains("  62.11%"),
+            "{}",
+            profile.table(&symbols, 1)
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! Event trace of a window of cycles, in the JSON trace format that Perfetto and chrome://tracing
+//! read ("Trace Event Format"). Times are simulated microseconds.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use super::symbolize::{Function, Symbolizer};
+use super::{Cause, Counters, Event};
+use crate::powerpc::Vector;
+
+/// Events kept at most; a longer window ends there, and says so.
+const LIMIT: usize = 2_000_000;
+
+/// Cycles from the first to the one behind the last, written `a..b`, `a..` or `..b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window(pub Range<u64>);
+
+impl Default for Window {
+    fn default() -> Self {
+        Window(0..u64::MAX)
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no window: write it as cycles a..b, a.. or ..b");
+        let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+        let number = |text: &str, otherwise| match text {
+            "" => Ok(otherwise),
+            digits => digits.parse().map_err(|_| wrong()),
+        };
+        let window = number(start, 0)?..number(end, u64::MAX)?;
+        if window.is_empty() {
+            return Err(format!("`{text}` is an empty window"));
+        }
+        Ok(Window(window))
+    }
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// A function ran until the cycle given.
+    Run {
+        function: Function,
+        user: bool,
+        cause: Cause,
+        program: u32,
+        until: u64,
+    },
+    Exception {
+        vector: Vector,
+        pc: u32,
+    },
+    Misses {
+        event: Event,
+        count: u64,
+        pc: u32,
+    },
+    Context {
+        context: u32,
+    },
+    RegionBegin {
+        number: u32,
+    },
+    RegionEnd {
+        number: u32,
+    },
+    Cause {
+        number: u32,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    cycle: u64,
+    what: What,
+}
+
+/// A trace being recorded.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    window: Range<u64>,
+    entries: Vec<Entry>,
+    truncated: bool,
+    /// First and last address of the function that ran last.
+    current: Option<Range<u32>>,
+    misses: [u64; MISSES.len()],
+}
+
+/// Events that show as marks where their count rises.
+const MISSES: [Event; 5] = [
+    Event::InstructionTlbMiss,
+    Event::DataTlbMiss,
+    Event::InstructionCacheMiss,
+    Event::DataCacheMiss,
+    Event::L2Miss,
+];
+
+impl Trace {
+    #[must_use]
+    pub fn new(window: Window) -> Self {
+        Trace {
+            window: window.0,
+            entries: Vec::new(),
+            truncated: false,
+            current: None,
+            misses: [0; MISSES.len()],
+        }
+    }
+
+    fn push(&mut self, cycle: u64, what: What) {
+        if !self.window.contains(&cycle) {
+            return;
+        }
+        if self.entries.len() < LIMIT {
+            self.entries.push(Entry { cycle, what });
+        } else {
+            self.truncated = true;
+        }
+    }
+
+    /// Code at `pc` ran from cycle `from` to `until`; `counters` as they are afterwards.
+    pub(super) fn ran(
+        &mut self,
+        symbols: &Symbolizer,
+        (pc, user, cause): (u32, bool, Cause),
+        from: u64,
+        until: u64,
+        counters: &Counters,
+    ) {
+        if until <= self.window.start || from >= self.window.end {
+            return;
+        }
+        for (n, event) in MISSES.into_iter().enumerate() {
+            let count = counters.total(event);
+            let before = std::mem::replace(&mut self.misses[n], count);
+            if count > before && before > 0 {
+                self.push(
+                    from,
+                    What::Misses {
+                        event,
+                        count: count - before,
+                        pc,
+                    },
+                );
+            }
+        }
+        let known = self
+            .current
+            .as_ref()
+            .is_some_and(|range| range.contains(&pc));
+        if known
+            && let Some(Entry {
+                what:
+                    What::Run {
+                        user: last_user,
+                        cause: last_cause,
+                        until: last_until,
+                        ..
+                    },
+                ..
+            }) = self
+                .entries
+                .iter_mut()
+                .rev()
+                .find(|entry| matches!(entry.what, What::Run { .. }))
+            && (*last_user, *last_cause) == (user, cause)
+            && *last_until == from
+        {
+            *last_until = until;
+            return;
+        }
+        let located = symbols.locate(pc, user);
+        self.current = Some(located.low..located.high.saturating_add(1));
+        let program = symbols.program();
+        let function = located.function;
+        self.push(
+            from.max(self.window.start),
+            What::Run {
+                function,
+                user,
+                cause,
+                program,
+                until,
+            },
+        );
+    }
+
+    pub(super) fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
+        self.current = None;
+        self.push(cycle, What::Exception { vector, pc });
+    }
+
+    pub(super) fn context(&mut self, context: u32, cycle: u64) {
+        self.current = None;
+        self.push(cycle, What::Context { context });
+    }
+
+    pub(super) fn region(&mut self, number: u32, begins: bool, cycle: u64) {
+        let what = if begins {
+            What::RegionBegin { number }
+        } else {
+            What::RegionEnd { number }
+        };
+        self.push(cycle, what);
+    }
+
+    pub(super) fn cause(&mut self, number: u32, cycle: u64) {
+        self.push(cycle, What::Cause { number });
+    }
+
+    /// The trace as JSON; `clock` is the core's, in Hz.
+    #[must_use]
+    pub fn to_json(&self, symbols: &Symbolizer, clock: u64) -> Value {
+        let microseconds = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
+        let mut events = vec![
+            json!({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "pagewalk"}}),
+        ];
+        for (track, name) in [
+            (RUNNING, "running"),
+            (EXCEPTIONS, "exceptions"),
+            (MISS_MARKS, "misses"),
+            (MARKS, "marks"),
+        ] {
+            events.push(json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}}));
+        }
+        for entry in &self.entries {
+            let mut event = entry.what.to_json(entry.cycle, symbols, &microseconds);
+            event["pid"] = json!(1);
+            event["ts"] = json!(microseconds(entry.cycle));
+            event["args"]["cycle"] = json!(entry.cycle);
+            events.push(event);
+        }
+        json!({
+            "traceEvents": events,
+            "displayTimeUnit": "ns",
+            "otherData": {"clock_hz": clock, "truncated": self.truncated},
+        })
+    }
+}
+
+const RUNNING: u32 = 1;
+const EXCEPTIONS: u32 = 2;
+const MISS_MARKS: u32 = 3;
+const MARKS: u32 = 4;
+
+impl What {
+    fn to_json(
+        &self,
+        cycle: u64,
+        symbols: &Symbolizer,
+        microseconds: &dyn Fn(u64) -> f64,
+    ) -> Value {
+        match *self {
+            What::Run {
+                function,
+                user,
+                cause,
+                program,
+                until,
+            } => json!({
+                "ph": "X", "tid": RUNNING,
+                "name": symbols.function_name(function),
+                "cat": if user { "user" } else { "kernel" },
+                "dur": microseconds(until.saturating_sub(cycle)),
+                "args": {"cause": cause.name(), "program": symbols.program_name(program)},
+            }),
+            What::Exception { vector, pc } => json!({
+                "ph": "i", "s": "t", "tid": EXCEPTIONS,
+                "name": vector.name(),
+                "args": {"pc": format!("{pc:#010x}")},
+            }),
+            What::Misses { event, count, pc } => json!({
+                "ph": "i", "s": "t", "tid": MISS_MARKS,
+                "name": event.name(),
+                "args": {"count": count, "pc": format!("{pc:#010x}")},
+            }),
+            What::Context { context } => json!({
+                "ph": "i", "s": "p", "tid": MARKS,
+                "name": format!("context {context}"),
+                "args": {},
+            }),
+            What::RegionBegin { number } => region(number, "b"),
+            What::RegionEnd { number } => region(number, "e"),
+            What::Cause { number } => json!({
+                "ph": "i", "s": "t", "tid": MARKS,
+                "name": format!("cause {}", Cause::from_number(number).map_or("none", Cause::name)),
+                "args": {},
+            }),
+        }
+    }
+}
+
+fn region(number: u32, phase: &str) -> Value {
+    json!({
+        "ph": phase, "tid": MARKS, "cat": "region", "id": number,
+        "name": format!("region {number}"),
+        "args": {},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::{Symbol, SymbolTable};
+
+    #[test]
+    fn windows_are_read_or_refused() {
+        assert_eq!("3..7".parse(), Ok(Window(3..7)));
+        assert_eq!("3..".parse(), Ok(Window(3..u64::MAX)));
+        assert_eq!("..7".parse(), Ok(Window(0..7)));
+        for text in ["7", "7..3", "a..b", "..0"] {
+            assert!(text.parse::<Window>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_one_function_are_one_slice_and_the_window_bounds_all() {
+        let symbol = |name: &str, address| Symbol {
+            address,
+            size: 0x10,
+            name: name.to_owned(),
+        };
+        let symbols = Symbolizer::new(SymbolTable::new(vec![
+            symbol("a", 0x100),
+            symbol("b", 0x110),
+        ]));
+        let mut trace = Trace::new(Window(10..100));
+        let counters = Counters::default();
+        let mut ran = |pc, from, until| {
+            trace.ran(&symbols, (pc, false, Cause::Kernel), from, until, &counters);
+        };
+        ran(0x100, 0, 9);
+        ran(0x100, 9, 12);
+        ran(0x104, 12, 20);
+        ran(0x110, 20, 30);
+        ran(0x100, 99, 105);
+        ran(0x100, 105, 110);
+        trace.exception(Vector::SystemCall, 0x118, 30);
+        trace.exception(Vector::SystemCall, 0x118, 100);
+        let json = trace.to_json(&symbols, 1_000_000);
+        let events: Vec<_> = json["traceEvents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|event| event["ph"] != "M")
+            .map(|event| {
+                (
+                    event["name"].as_str().unwrap(),
+                    event["ts"].as_f64().unwrap(),
+                    event["dur"].as_f64(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            events,
+            [
+                ("a", 10.0, Some(10.0)),
+                ("b", 20.0, Some(10.0)),
+                ("a", 99.0, Some(6.0)),
+                ("system-call", 30.0, None),
+            ]
+        );
+    }
+}
