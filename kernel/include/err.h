@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "errno.h"
+#include <errno.h>
 
 static inline void *ERR_PTR(long error)
 {

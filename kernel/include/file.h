@@ -2,11 +2,9 @@
 #ifndef FILE_H
 #define FILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <types.h>
 
-#include "fs.h"
+#include <fs.h>
 
 struct poll_table;
 
@@ -31,6 +29,12 @@ struct poll_table;
 #define O_CLOEXEC 02000000
 #define O_PATH 010000000
 #define O_TMPFILE 020040000
+
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#define SEEK_END 2
+#define SEEK_DATA 3
+#define SEEK_HOLE 4
 
 struct iovec {
 	void *base;
@@ -63,39 +67,39 @@ enum map_kind {
 	MAP_KIND_DEVICE,	/* physical pages from device_address, cache-inhibited and guarded */
 };
 struct file_map {
-	uint64_t offset;	/* bytes, page-aligned */
+	u64 offset;	/* bytes, page-aligned */
 	size_t size;
 	bool shared, write;
 	enum map_kind kind;	/* out */
-	uint32_t device_address;	/* out */
+	u32 device_address;	/* out */
 };
 
 /* Receives directory entries; returns false when full (the entry is then not consumed). */
 struct dir_sink {
-	bool (*add)(struct dir_sink *, const char *name, size_t len, uint64_t ino, unsigned type, uint64_t next);
+	bool (*add)(struct dir_sink *, const char *name, size_t len, u64 ino, unsigned type, u64 next);
 };
 
 struct file_ops {
 	int (*open)(struct file *);
-	long (*read)(struct file *, struct iter *, uint64_t *position);
-	long (*write)(struct file *, struct iter *, uint64_t *position);
+	long (*read)(struct file *, struct iter *, u64 *position);
+	long (*write)(struct file *, struct iter *, u64 *position);
 	unsigned (*poll)(struct file *, struct poll_table *);	/* NULL: always ready */
 	long (*ioctl)(struct file *, unsigned command, uintptr_t argument);	/* NULL: ENOTTY */
 	int (*mmap)(struct file *, struct file_map *);		/* NULL: ENODEV */
 	int (*getdents)(struct file *, struct dir_sink *);
-	int64_t (*seek)(struct file *, int64_t offset, int whence);	/* NULL: ESPIPE */
+	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
 };
 
 struct file {
-	uint32_t refs;
-	uint32_t flags;		/* O_... */
+	u32 refs;
+	u32 flags;		/* O_... */
 	const struct file_ops *ops;
 	struct inode *inode;
 	struct dentry *dentry;	/* the name that it was opened by */
-	uint64_t position;
+	u64 position;
 	void *data;		/* of the operations' owner */
-	int32_t owner;		/* F_SETOWN: process, or minus a process group */
+	s32 owner;		/* F_SETOWN: process, or minus a process group */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
 };
 
@@ -113,18 +117,18 @@ static inline struct file *file_get(struct file *f)
 }
 void file_put(struct file *);
 /* Reads at an offset into kernel memory (exec's headers); bytes or a negative errno. */
-long file_read_kernel(struct file *, void *buffer, size_t size, uint64_t offset);
+long file_read_kernel(struct file *, void *buffer, size_t size, u64 offset);
 /* Asks the file for a mapping: access modes are checked (EACCES), then its mmap operation. */
 int file_mmap(struct file *, struct file_map *);
 
 /* What current->files points to: shared by CLONE_FILES. */
 #define FILES_DEFAULT_LIMIT 1024
 struct files {
-	uint32_t refs;
-	uint32_t size;		/* slots */
-	uint32_t next_free;	/* no free slot below */
+	u32 refs;
+	u32 size;		/* slots */
+	u32 next_free;	/* no free slot below */
 	struct file **slot;
-	uint32_t *cloexec;	/* one bit a slot */
+	u32 *cloexec;	/* one bit a slot */
 };
 
 struct files *files_new(void);			/* NULL: no memory */

@@ -2,11 +2,9 @@
 #ifndef FS_H
 #define FS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <types.h>
 
-#include "list.h"
+#include <list.h>
 
 struct dentry;
 struct file;
@@ -44,13 +42,13 @@ struct text;
 #define MAY_WRITE 2
 #define MAY_READ 4
 
-#define MKDEV(major, minor) (((uint32_t)(major) << 20) | (uint32_t)(minor))
-#define MAJOR(dev) ((uint32_t)(dev) >> 20)
-#define MINOR(dev) ((uint32_t)(dev) & 0xfffffu)
+#define MKDEV(major, minor) (((u32)(major) << 20) | (u32)(minor))
+#define MAJOR(dev) ((u32)(dev) >> 20)
+#define MINOR(dev) ((u32)(dev) & 0xfffffu)
 
 struct file_time {
-	int64_t sec;
-	uint32_t nsec;
+	s64 sec;
+	u32 nsec;
 };
 
 /* One mounted file system. */
@@ -58,14 +56,14 @@ struct filesystem {
 	struct list_head link;
 	const char *type;	/* as in /proc/mounts: "tmpfs", "proc", ... */
 	char *source;
-	uint32_t dev;
-	uint32_t magic;		/* f_type of statfs(2) */
-	uint64_t next_ino;
+	u32 dev;
+	u32 magic;		/* f_type of statfs(2) */
+	u64 next_ino;
 	struct dentry *root;
 	struct dentry *covers;	/* the directory it is mounted on; NULL: the root */
 	bool read_only;
-	uint32_t pages;		/* frames that its inodes hold */
-	uint32_t inodes;
+	u32 pages;		/* frames that its inodes hold */
+	u32 inodes;
 };
 
 struct inode_ops {
@@ -73,57 +71,62 @@ struct inode_ops {
 	   dentry with one reference or a negative errno as ERR_PTR. */
 	struct dentry *(*lookup)(struct dentry *dir, const char *name, size_t len);
 	/* A new inode for a name in dir, one reference; NULL operation: names cannot be made here. */
-	struct inode *(*make)(struct inode *dir, uint32_t mode, uint32_t rdev);
+	struct inode *(*make)(struct inode *dir, u32 mode, u32 rdev);
 	/* Symbolic links: the text, not NUL-terminated; returns its length. */
 	long (*readlink)(struct inode *, char *buffer, size_t size);
 	/* Links that lead to an object rather than to a name (/proc/self/fd/n): a referenced dentry. */
 	struct dentry *(*follow)(struct inode *);
-	int (*truncate)(struct inode *, uint64_t size);
+	int (*truncate)(struct inode *, u64 size);
 	/* The last reference and the last link are gone. */
 	void (*free)(struct inode *);
 };
 
+/* A radix tree from page number to frame (fs/page.c). */
+struct page_tree {
+	void *root;		/* height 0: the frame of page 0; else a node */
+	u32 height;
+};
+
 struct inode {
-	uint32_t refs;
-	uint32_t nlink;
-	uint32_t mode;
-	uint32_t uid, gid;
-	uint32_t rdev;
-	uint64_t ino;
-	uint64_t size;		/* bytes */
+	u32 refs;
+	u32 nlink;
+	u32 mode;
+	u32 uid, gid;
+	u32 rdev;
+	u64 ino;
+	u64 size;		/* bytes */
 	struct file_time atime, mtime, ctime;
 	struct filesystem *fs;
 	const struct inode_ops *ops;
 	const struct file_ops *fops;	/* of a file opened from this inode */
-	struct frame_tree *pages;	/* page cache; NULL while empty */
-	uint32_t page_count;
-	uint32_t denied_writes;	/* >0:: being executed, writing is ETXTBSY */
-	uint32_t writers;	/* open files that may write */
+	struct page_tree pages;	/* page cache */
+	u32 denied_writes;	/* >0: being executed, writing is ETXTBSY */
+	u32 writers;	/* open files that may write */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	void *data;		/* of the file system, pipe, socket or device */
 };
 
 struct dentry {
-	uint32_t refs;
+	u32 refs;
 	bool linked;		/* reachable by name in its parent */
-	uint16_t len;
-	uint32_t hash;
+	u16 len;
+	u32 hash;
 	char *name;
 	struct inode *inode;
 	struct dentry *parent;	/* referenced; the root of a file system: itself */
 	struct dentry *hash_next;
 	struct list_head children;
 	struct list_head sibling;
-	uint64_t cookie;	/* position in getdents */
-	uint64_t next_cookie;	/* directories: the next child's cookie */
+	u64 cookie;	/* position in getdents */
+	u64 next_cookie;	/* directories: the next child's cookie */
 	struct filesystem *mounted;	/* the file system mounted here */
 };
 
 /* What current->fs points to: shared by CLONE_FS. */
 struct fs_context {
-	uint32_t refs;
-	uint32_t umask;
+	u32 refs;
+	u32 umask;
 	struct dentry *cwd;
 	struct dentry *root;
 };
@@ -132,8 +135,10 @@ struct fs_context *fs_context_new(void);	/* "/" of the root file system, umask 0
 struct fs_context *fs_context_dup(const struct fs_context *);	/* NULL: no memory */
 void fs_context_put(struct fs_context *);
 
-/* Mounts the root ramfs, /dev and /proc devices' registries. Called once, after kmalloc works. */
+/* Makes the root file system. Called once, after kmalloc works. */
 void fs_init(void);
+/* Makes /dev and /proc and mounts them in the root; after initramfs_unpack. */
+void fs_mount_standard(void);
 /* Unpacks a cpio "newc" archive into the root. 0, or a negative errno after a message on the console that
    names the offset and the reason. */
 int initramfs_unpack(const void *archive, size_t size);
@@ -144,8 +149,6 @@ int initramfs_unpack(const void *archive, size_t size);
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */
 #define WALK_DIRECTORY 2u	/* the last component must be a directory */
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out);
-/* The parent directory and the last component (points into path). */
-int path_parent(int dirfd, const char *path, struct dentry **dir, const char **last, size_t *len, bool *slash);
 /* Absolute path of a dentry seen from the caller's root; the start within the buffer. " (deleted)" is added
    to a name that is no longer linked. ERR_PTR(-ENAMETOOLONG). */
 char *dentry_path(struct dentry *, char *buffer, size_t size);
@@ -169,7 +172,7 @@ static inline struct inode *inode_get(struct inode *i)
 	return i;
 }
 void inode_put(struct inode *);
-struct inode *inode_new(struct filesystem *, uint32_t mode, uint32_t rdev);
+struct inode *inode_new(struct filesystem *, u32 mode, u32 rdev);
 int inode_permission(const struct inode *, unsigned may);
 void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
 
@@ -181,16 +184,16 @@ void inode_allow_write(struct inode *);
    Beyond the end of the file: -EFAULT is not returned here; see inode_page. */
 #define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
 #define PAGE_FILL 1u		/* a hole gets a zeroed frame */
-int inode_page(struct inode *, uint32_t page, unsigned how, struct frame **out);
+int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
 /* For mm: as inode_page with PAGE_FILL, but -ENXIO (SIGBUS) for a page that starts at or after the end. */
-int inode_fault(struct inode *, uint32_t page, struct frame **out);
+int inode_fault(struct inode *, u32 page, struct frame **out);
 /* An unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
-struct inode *inode_anonymous(uint64_t size);
+struct inode *inode_anonymous(u64 size);
 
 /* Reads from a regular file into kernel memory; bytes read, short at the end of the file. */
-long inode_read(struct inode *, void *buffer, size_t size, uint64_t offset);
+long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
 /* mm provides: removes the mappings of pages [first, last] of the file from every address space. */
-void mm_unmap_inode(struct inode *, uint32_t first, uint32_t last);
+void mm_unmap_inode(struct inode *, u32 first, u32 last);
 
 #endif

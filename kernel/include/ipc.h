@@ -2,7 +2,7 @@
 #ifndef IPC_H
 #define IPC_H
 
-#include <stdint.h>
+#include <types.h>
 
 struct file;
 struct inode;

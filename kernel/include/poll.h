@@ -2,9 +2,9 @@
 #ifndef POLL_H
 #define POLL_H
 
-#include <stdint.h>
+#include <types.h>
 
-#include "wait.h"
+#include <wait.h>
 
 #define POLLIN 0x001u
 #define POLLPRI 0x002u

@@ -10,7 +10,4 @@ struct text;
    (may be NULL: read-only) gets what one write(2) wrote, NUL-terminated; 0 or a negative errno. */
 void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t));
 
-/* Called once, when /proc exists: mm, arch and policy register their files here (arch_proc_init). */
-void proc_init(void);
-
 #endif

@@ -2,9 +2,7 @@
 #ifndef TTY_H
 #define TTY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <types.h>
 
 /* The UART (dev/uart.c). Output before the terminal exists, and for the kernel's own messages. */
 void uart_init(uintptr_t registers);	/* virtual address of the 16550's first register; polled output */
@@ -25,7 +23,7 @@ void irq_dispatch(void);
 void tty_init(void);
 void tty_receive(char);
 /* For setsid, exit of a session leader and /proc: */
-void tty_session_gone(int32_t session);
-int32_t tty_foreground(void);		/* process group, 0 if none */
+void tty_session_gone(s32 session);
+s32 tty_foreground(void);		/* process group, 0 if none */
 
 #endif

@@ -1,0 +1,214 @@
+/* The life of an inode, and its pages. */
+#include "internal.h"
+
+#include <err.h>
+#include <frame.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+
+/* Inodes of no file system: pipes, sockets and the like share one number sequence. */
+static u64 next_nameless = 1;
+
+struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
+{
+	struct inode *i = kzalloc(sizeof *i);
+
+	if (!i)
+		return NULL;
+	i->refs = 1;
+	i->nlink = 1;
+	i->mode = mode;
+	i->rdev = rdev;
+	i->fs = fs;
+	i->ino = fs ? fs->next_ino++ : next_nameless++;
+	if (current) {
+		i->uid = current->cred.fsuid;
+		i->gid = current->cred.fsgid;
+	}
+	i->atime = i->mtime = i->ctime = file_time_now();
+	list_init(&i->mappings);
+	list_init(&i->locks);
+	if (fs)
+		fs->inodes++;
+	return i;
+}
+
+/* Pages of the inode from `first` on go; mappings of them have been removed before. */
+static void drop_pages(struct inode *i, u32 first)
+{
+	u32 dropped = page_drop_from(&i->pages, first);
+
+	i->page_count -= dropped;
+	if (i->fs)
+		i->fs->pages -= dropped;
+}
+
+void inode_put(struct inode *i)
+{
+	if (!i || --i->refs)
+		return;
+	if (i->ops && i->ops->free)
+		i->ops->free(i);
+	drop_pages(i, 0);
+	if (i->fs)
+		i->fs->inodes--;
+	kfree(i);
+}
+
+int inode_add_page(struct inode *i, u32 page, struct frame *frame)
+{
+	int error = page_insert(&i->pages, page, frame);
+
+	if (error)
+		return error;
+	i->page_count++;
+	if (i->fs)
+		i->fs->pages++;
+	return 0;
+}
+
+int inode_page(struct inode *i, u32 page, unsigned how, struct frame **out)
+{
+	struct frame *frame = page_find(&i->pages, page);
+
+	if (!frame && how == PAGE_FILL) {
+		int error;
+
+		frame = frame_alloc_zeroed(FRAME_CACHE);
+		if (!frame)
+			return -ENOMEM;
+		error = inode_add_page(i, page, frame);
+		if (error) {
+			frame_put(frame);
+			return error;
+		}
+	}
+	*out = frame ? frame_get(frame) : NULL;
+	return 0;
+}
+
+int inode_fault(struct inode *i, u32 page, struct frame **out)
+{
+	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
+		return -ENXIO;
+	return inode_page(i, page, PAGE_FILL, out);
+}
+
+struct inode *inode_anonymous(u64 size)
+{
+	struct inode *i = inode_new(NULL, S_IFREG | 0600, 0);
+
+	if (i) {
+		i->size = size;
+		i->nlink = 0;
+		i->fops = &ramfs_file_ops;
+		i->ops = root_filesystem->root->inode->ops;
+	}
+	return i;
+}
+
+int inode_resize(struct inode *i, u64 size)
+{
+	if (size < i->size) {
+		u32 first = (u32)((size + PAGE_SIZE - 1) >> PAGE_SHIFT);
+		u32 tail = (u32)size & (PAGE_SIZE - 1);
+
+		i->size = size;
+		mm_unmap_inode(i, first, ~0u);
+		drop_pages(i, first);
+		if (tail) {
+			struct frame *frame = page_find(&i->pages, (u32)(size >> PAGE_SHIFT));
+
+			if (frame)
+				memset((char *)frame_kva(frame) + tail, 0, PAGE_SIZE - tail);
+		}
+	} else if (size > i->size) {
+		if (size > FILE_SIZE_MAX)
+			return -EFBIG;
+		i->size = size;
+	}
+	return 0;
+}
+
+/* Zeroes a range without changing the size: whole pages become holes. */
+void inode_punch(struct inode *i, u64 from, u64 to)
+{
+	while (from < to) {
+		u32 page = (u32)(from >> PAGE_SHIFT), offset = (u32)from & (PAGE_SIZE - 1);
+		u32 n = (u32)MIN((u64)(PAGE_SIZE - offset), to - from);
+		struct frame *frame = page_find(&i->pages, page);
+
+		if (frame)
+			memset((char *)frame_kva(frame) + offset, 0, n);
+		from += n;
+	}
+}
+
+long inode_read(struct inode *i, void *buffer, size_t size, u64 offset)
+{
+	size_t done = 0;
+
+	if (offset >= i->size)
+		return 0;
+	size = (size_t)MIN((u64)size, i->size - offset);
+	while (done < size) {
+		u32 at = (u32)offset & (PAGE_SIZE - 1);
+		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
+		struct frame *frame = page_find(&i->pages, (u32)(offset >> PAGE_SHIFT));
+
+		if (frame)
+			memcpy((char *)buffer + done, (char *)frame_kva(frame) + at, n);
+		else
+			memset((char *)buffer + done, 0, n);
+		done += n;
+		offset += n;
+	}
+	return (long)done;
+}
+
+long inode_write_kernel(struct inode *i, const void *buffer, size_t size, u64 offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		u32 at = (u32)offset & (PAGE_SIZE - 1);
+		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
+		struct frame *frame;
+		int error = inode_page(i, (u32)(offset >> PAGE_SHIFT), PAGE_FILL, &frame);
+
+		if (error)
+			return error;
+		memcpy((char *)frame_kva(frame) + at, (const char *)buffer + done, n);
+		frame_put(frame);
+		done += n;
+		offset += n;
+		if (offset > i->size)
+			i->size = offset;
+	}
+	return (long)done;
+}
+
+int inode_deny_write(struct inode *i)
+{
+	if (i->writers)
+		return -ETXTBSY;
+	i->denied_writes++;
+	return 0;
+}
+
+void inode_allow_write(struct inode *i)
+{
+	i->denied_writes--;
+}
+
+s64 inode_next(const struct inode *i, u64 offset, bool data)
+{
+	if (offset >= i->size)
+		return -ENXIO;
+	while (offset < i->size && (page_find(&i->pages, (u32)(offset >> PAGE_SHIFT)) != NULL) != data)
+		offset = (offset & ~(u64)(PAGE_SIZE - 1)) + PAGE_SIZE;
+	if (offset < i->size)
+		return (s64)offset;
+	return data ? -ENXIO : (s64)i->size;
+}

@@ -1,0 +1,95 @@
+/* Moving bytes between kernel objects and the memory that a call names. */
+#include <file.h>
+
+#include <err.h>
+#include <lib.h>
+#include <uaccess.h>
+
+void iter_init(struct iter *it, void *base, size_t len, bool kernel)
+{
+	it->single.base = base;
+	it->single.len = len;
+	it->piece = &it->single;
+	it->pieces = 1;
+	it->offset = 0;
+	it->left = len;
+	it->kernel = kernel;
+}
+
+int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, bool kernel)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (vector[i].len > (size_t)0x7fffffff - sum)
+			return -EINVAL;
+		sum += vector[i].len;
+	}
+	it->piece = vector;
+	it->pieces = count;
+	it->offset = 0;
+	it->left = sum;
+	it->kernel = kernel;
+	return 0;
+}
+
+enum way { OUT, IN, ZERO };
+
+static size_t move(const struct iter *it, void *place, void *object, size_t n, enum way way)
+{
+	if (it->kernel) {
+		if (way == OUT)
+			memcpy(place, object, n);
+		else if (way == IN)
+			memcpy(object, place, n);
+		else
+			memset(place, 0, n);
+		return n;
+	}
+	if (way == OUT)
+		return copy_to_user_partial(place, object, n);
+	if (way == IN)
+		return copy_from_user_partial(object, place, n);
+	return clear_user(place, n) ? 0 : n;
+}
+
+static long transfer(struct iter *it, void *object, size_t n, enum way way)
+{
+	size_t done = 0;
+
+	n = MIN(n, it->left);
+	while (done < n) {
+		size_t room = it->piece->len - it->offset;
+		size_t part = MIN(room, n - done), moved;
+
+		if (room == 0) {
+			it->piece++;
+			it->pieces--;
+			it->offset = 0;
+			continue;
+		}
+		moved = move(it, (char *)it->piece->base + it->offset, (char *)object + (way == ZERO ? 0 : done), part,
+			     way);
+		it->offset += moved;
+		it->left -= moved;
+		done += moved;
+		if (moved < part)
+			return done ? (long)done : -EFAULT;
+	}
+	return (long)done;
+}
+
+long iter_write(struct iter *it, const void *from, size_t n)
+{
+	return transfer(it, (void *)(uintptr_t)from, n, OUT);
+}
+
+long iter_read(struct iter *it, void *to, size_t n)
+{
+	return transfer(it, to, n, IN);
+}
+
+long iter_zero(struct iter *it, size_t n)
+{
+	return transfer(it, NULL, n, ZERO);
+}

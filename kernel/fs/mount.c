@@ -1,0 +1,330 @@
+/* File systems and where they are mounted. */
+#include "internal.h"
+
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <procfs.h>
+#include <text.h>
+#include <uaccess.h>
+
+#define MS_RDONLY 1u
+#define MS_REMOUNT 32u
+
+struct list_head filesystems = LIST_HEAD_INIT(filesystems);
+struct filesystem *root_filesystem;
+
+struct filesystem *filesystem_new(const char *type, const char *source, u32 magic)
+{
+	static u32 next_dev = MKDEV(0, 1);
+	struct filesystem *fs = kzalloc(sizeof *fs);
+
+	if (!fs)
+		return NULL;
+	fs->source = kmalloc(strlen(source) + 1);
+	if (!fs->source) {
+		kfree(fs);
+		return NULL;
+	}
+	strlcpy(fs->source, source, strlen(source) + 1);
+	fs->type = type;
+	fs->magic = magic;
+	fs->dev = next_dev++;
+	fs->next_ino = 1;
+	list_init(&fs->link);
+	return fs;
+}
+
+void filesystem_free(struct filesystem *fs)
+{
+	kfree(fs->source);
+	kfree(fs);
+}
+
+/* On success the mount holds a reference to the directory. */
+int filesystem_mount(struct filesystem *fs, struct dentry *on)
+{
+	if (!S_ISDIR(on->inode->mode))
+		return -ENOTDIR;
+	if (on->inode->fs && on->inode->fs->root == on && !on->linked)
+		return -EBUSY;
+	fs->covers = dentry_get(on);
+	on->mounted = fs;
+	list_add_tail(&fs->link, &filesystems);
+	return 0;
+}
+
+/* Everything in a RAM file system goes with it: names first, then inodes by their counts. */
+static void remove_tree(struct dentry *dir)
+{
+	struct dentry *d, *next;
+
+	list_for_each_entry_safe(d, next, &dir->children, sibling) {
+		if (S_ISDIR(d->inode->mode))
+			remove_tree(d);
+		d->inode->nlink = 0;
+		dentry_unlink(d);
+	}
+}
+
+static bool tree_in_use(const struct dentry *dir, u32 own)
+{
+	const struct dentry *d;
+	u32 children = 0;
+
+	list_for_each_entry(d, &dir->children, sibling) {
+		children++;
+		if (d->mounted || tree_in_use(d, 1))
+			return true;
+	}
+	return dir->refs != own + children;
+}
+
+static int unmount(struct filesystem *fs)
+{
+	struct dentry *on = fs->covers;
+
+	if (!on)
+		return -EINVAL;
+	/* The caller's lookup holds one reference besides the mount's own. */
+	if (tree_in_use(fs->root, 2))
+		return -EBUSY;
+	on->mounted = NULL;
+	dentry_put(on);
+	list_del(&fs->link);
+	fs->covers = NULL;
+	remove_tree(fs->root);
+	return 0;
+}
+
+static const struct {
+	const char *type;
+	struct filesystem *(*make)(const char *source);
+	bool nodev;
+} types[] = {
+	{ "tmpfs", tmpfs_new, true },
+	{ "ramfs", tmpfs_new, true },
+	{ "rootfs", tmpfs_new, true },
+	{ "proc", procfs_new, true },
+	{ "devtmpfs", devfs_new, true },
+};
+
+static struct filesystem *make_filesystem(const char *type, const char *source)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(types[i].type, type)) {
+			struct filesystem *fs = types[i].make(source);
+
+			if (!fs)
+				return ERR_PTR(-ENOMEM);
+			fs->type = types[i].type;
+			return fs;
+		}
+	return ERR_PTR(-ENODEV);
+}
+
+struct filesystem *tmpfs_new(const char *source)
+{
+	return ramfs_new("tmpfs", source);
+}
+
+static int mount_at(const char *type, const char *source, const char *target, bool read_only)
+{
+	struct filesystem *fs;
+	struct dentry *on;
+	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW | WALK_DIRECTORY, &on);
+
+	if (error)
+		return error;
+	fs = make_filesystem(type, source);
+	if (IS_ERR(fs)) {
+		dentry_put(on);
+		return (int)PTR_ERR(fs);
+	}
+	error = filesystem_mount(fs, on);
+	dentry_put(on);
+	if (error) {
+		dentry_put(fs->root);
+		filesystem_free(fs);
+		return error;
+	}
+	fs->read_only = read_only;
+	return 0;
+}
+
+static char *string_from_user(const char *user, const char *otherwise)
+{
+	char *copy;
+
+	if (user)
+		return path_from_user(user);
+	copy = kmalloc(strlen(otherwise) + 1);
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	strlcpy(copy, otherwise, strlen(otherwise) + 1);
+	return copy;
+}
+
+static long remount(const char *target, bool read_only)
+{
+	struct dentry *d;
+	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW, &d);
+
+	if (error)
+		return error;
+	if (!d->inode->fs || d->inode->fs->root != d)
+		error = -EINVAL;
+	else
+		d->inode->fs->read_only = read_only;
+	dentry_put(d);
+	return error;
+}
+
+long sys_mount(const char *source, const char *target, const char *type, u32 flags, u32 data)
+{
+	char *from, *on, *kind;
+	long result;
+
+	(void)data;
+	if (!capable())
+		return -EPERM;
+	from = string_from_user(source, "none");
+	if (IS_ERR(from))
+		return PTR_ERR(from);
+	on = path_from_user(target);
+	if (IS_ERR(on)) {
+		kfree(from);
+		return PTR_ERR(on);
+	}
+	kind = string_from_user(flags & MS_REMOUNT ? NULL : type, "");
+	if (IS_ERR(kind))
+		result = PTR_ERR(kind);
+	else if (flags & MS_REMOUNT)
+		result = remount(on, flags & MS_RDONLY);
+	else
+		result = mount_at(kind, from, on, flags & MS_RDONLY);
+	if (!IS_ERR(kind))
+		kfree(kind);
+	kfree(on);
+	kfree(from);
+	return result;
+}
+
+long sys_umount2(const char *target, u32 flags)
+{
+	char *path;
+	struct dentry *d;
+	struct filesystem *fs;
+	int error;
+
+	if (!capable())
+		return -EPERM;
+	if (flags & ~0xfu)
+		return -EINVAL;
+	path = path_from_user(target);
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW, &d);
+	kfree(path);
+	if (error)
+		return error;
+	fs = d->inode->fs;
+	error = fs && fs->root == d ? unmount(fs) : -EINVAL;
+	dentry_put(d);
+	if (!error) {
+		dentry_put(fs->root);
+		filesystem_free(fs);
+	}
+	return error;
+}
+
+long sys_umount(const char *target)
+{
+	return sys_umount2(target, 0);
+}
+
+void mounts_show(struct text *t)
+{
+	struct filesystem *fs;
+	char *buffer = kmalloc(PATH_MAX), *path;
+
+	if (!buffer)
+		return;
+	list_for_each_entry(fs, &filesystems, link) {
+		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
+		if (path && IS_ERR(path))
+			continue;
+		text_printf(t, "%s %s %s %s,relatime 0 0\n", fs->source, path ? path : "/", fs->type,
+			    fs->read_only ? "ro" : "rw");
+	}
+	kfree(buffer);
+}
+
+void filesystems_show(struct text *t)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		text_printf(t, "%s\t%s\n", types[i].nodev ? "nodev" : "", types[i].type);
+}
+
+void fs_init(void)
+{
+	root_filesystem = ramfs_new("rootfs", "rootfs");
+	if (!root_filesystem)
+		fatal(EXIT_MEMORY, "no memory for the root file system");
+	list_add_tail(&root_filesystem->link, &filesystems);
+}
+
+static void mount_standard(const char *type, const char *name)
+{
+	struct dentry *root = root_filesystem->root, *on = dentry_find(root, name, strlen(name));
+	struct filesystem *fs = make_filesystem(type, type);
+	int error = 0;
+
+	if (!on)
+		error = make_directory(root, name, strlen(name), 0755, NULL);
+	on = dentry_find(root, name, strlen(name));
+	if (error || IS_ERR(fs) || !on || filesystem_mount(fs, on))
+		fatal(EXIT_NO_INIT, "/%s: cannot be mounted: not a directory, or no memory", name);
+}
+
+void fs_mount_standard(void)
+{
+	mount_standard("devtmpfs", "dev");
+	mount_standard("proc", "proc");
+}
+
+struct fs_context *fs_context_new(void)
+{
+	struct fs_context *c = kzalloc(sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->refs = 1;
+	c->umask = 022;
+	c->cwd = dentry_get(root_filesystem->root);
+	c->root = dentry_get(root_filesystem->root);
+	return c;
+}
+
+struct fs_context *fs_context_dup(const struct fs_context *from)
+{
+	struct fs_context *c = kmalloc(sizeof *c);
+
+	if (!c)
+		return NULL;
+	*c = *from;
+	c->refs = 1;
+	dentry_get(c->cwd);
+	dentry_get(c->root);
+	return c;
+}
+
+void fs_context_put(struct fs_context *c)
+{
+	if (!c || --c->refs)
+		return;
+	dentry_put(c->cwd);
+	dentry_put(c->root);
+	kfree(c);
+}

@@ -1,0 +1,122 @@
+/* The page cache: which frame holds which page of a file. */
+#include <fs.h>
+
+#include <err.h>
+#include <frame.h>
+#include <kmalloc.h>
+#include <lib.h>
+
+#define SLOT_BITS 6
+#define SLOTS (1u << SLOT_BITS)
+
+struct page_node {
+	u32 used;
+	void *slot[SLOTS];
+};
+
+static bool covers(const struct page_tree *tree, u32 page)
+{
+	u32 bits = tree->height * SLOT_BITS;
+
+	return bits >= 32 || page >> bits == 0;
+}
+
+struct frame *page_find(const struct page_tree *tree, u32 page)
+{
+	void *at = tree->root;
+
+	if (!covers(tree, page))
+		return NULL;
+	for (u32 level = tree->height; level && at; level--)
+		at = ((struct page_node *)at)->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+	return at;
+}
+
+static int grow(struct page_tree *tree, u32 page)
+{
+	while (!covers(tree, page)) {
+		if (tree->root) {
+			struct page_node *node = kzalloc(sizeof *node);
+
+			if (!node)
+				return -ENOMEM;
+			node->slot[0] = tree->root;
+			node->used = 1;
+			tree->root = node;
+		}
+		tree->height++;
+	}
+	return 0;
+}
+
+/* The tree takes over the reference to the frame; the page must be absent. */
+int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
+{
+	void **slot = &tree->root;
+	u32 *used = NULL;
+	int error = grow(tree, page);
+
+	if (error)
+		return error;
+	for (u32 level = tree->height; level; level--) {
+		struct page_node *node = *slot;
+
+		if (!node) {
+			node = kzalloc(sizeof *node);
+			if (!node)
+				return -ENOMEM;
+			*slot = node;
+			if (used)
+				++*used;
+		}
+		used = &node->used;
+		slot = &node->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+	}
+	*slot = frame;
+	if (used)
+		++*used;
+	return 0;
+}
+
+/* Drops the pages from `first` on below one slot; what is left of the slot. */
+static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
+{
+	struct page_node *node = at;
+
+	if (!at)
+		return NULL;
+	if (level == 0) {
+		if (base < first)
+			return at;
+		frame_put(at);
+		++*dropped;
+		return NULL;
+	}
+	u32 shift = (level - 1) * SLOT_BITS;
+
+	for (u32 i = 0; i < SLOTS && node->used; i++) {
+		u32 start = base + (i << shift);
+		u32 last = start + ((u32)1 << shift) - 1;
+
+		if (!node->slot[i] || last < first)
+			continue;
+		node->slot[i] = prune(node->slot[i], level - 1, start, first, dropped);
+		if (!node->slot[i])
+			node->used--;
+	}
+	if (node->used)
+		return node;
+	kfree(node);
+	return NULL;
+}
+
+/* Drops the pages from `first` on; the number dropped. */
+u32 page_drop_from(struct page_tree *tree, u32 first)
+{
+	u32 dropped = 0;
+
+	tree->root = prune(tree->root, tree->height, 0, first, &dropped);
+	if (!tree->root)
+		tree->height = 0;
+	return dropped;
+}

@@ -1,0 +1,327 @@
+/* The RAM file system: its directories are the name tree, its files the page cache. */
+#include "internal.h"
+
+#include <err.h>
+#include <file.h>
+#include <frame.h>
+#include <ipc.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <signal.h>
+
+#define TMPFS_MAGIC 0x01021994u
+
+/* A write leaves one frame in this many free: the programs' share. */
+#define RESERVE_FRACTION 16
+
+static const struct inode_ops ramfs_ops;
+
+static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
+{
+	struct inode *i = inode_new(dir->fs, mode, rdev);
+
+	if (!i)
+		return NULL;
+	i->ops = &ramfs_ops;
+	if (S_ISREG(mode))
+		i->fops = &ramfs_file_ops;
+	else if (S_ISDIR(mode))
+		i->fops = &ramfs_dir_ops;
+	else if (S_ISFIFO(mode))
+		i->fops = &fifo_ops;
+	else if (S_ISCHR(mode) || S_ISBLK(mode))
+		i->fops = device_ops(mode, rdev);
+	return i;
+}
+
+/* The inode has no text yet. */
+int ramfs_set_link_text(struct inode *i, const char *text, size_t len)
+{
+	char *copy = kmalloc(len + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	i->data = copy;
+	i->size = len;
+	return 0;
+}
+
+static long ramfs_readlink(struct inode *i, char *buffer, size_t size)
+{
+	size_t n = MIN(size, (size_t)i->size);
+
+	memcpy(buffer, i->data, n);
+	return (long)n;
+}
+
+static void ramfs_free(struct inode *i)
+{
+	if (S_ISLNK(i->mode))
+		kfree(i->data);
+	else if (S_ISFIFO(i->mode))
+		fifo_inode_gone(i);
+}
+
+static const struct inode_ops ramfs_ops = {
+	.make = ramfs_make,
+	.readlink = ramfs_readlink,
+	.truncate = inode_resize,
+	.free = ramfs_free,
+};
+
+static long ramfs_read(struct file *f, struct iter *it, u64 *position)
+{
+	struct inode *i = f->inode;
+	u64 at = *position;
+	size_t left, done = 0;
+
+	if (at >= i->size)
+		return 0;
+	left = (size_t)MIN((u64)it->left, i->size - at);
+	while (left) {
+		u32 offset = (u32)at & (PAGE_SIZE - 1);
+		size_t n = MIN(left, (size_t)(PAGE_SIZE - offset));
+		struct frame *frame = page_find(&i->pages, (u32)(at >> PAGE_SHIFT));
+		long got;
+
+		if (frame) {
+			/* The copy may sleep in a page fault; a truncate must not take the frame from under it. */
+			frame_get(frame);
+			got = iter_write(it, (char *)frame_kva(frame) + offset, n);
+			frame_put(frame);
+		} else {
+			got = iter_zero(it, n);
+		}
+		if (got < 0) {
+			if (!done)
+				return got;
+			break;
+		}
+		done += (size_t)got;
+		at += (size_t)got;
+		left -= (size_t)got;
+		if ((size_t)got < n)
+			break;
+	}
+	*position = at;
+	inode_touch(i, false);
+	return (long)done;
+}
+
+static bool memory_is_short(void)
+{
+	return frames_free() < frame_count / RESERVE_FRACTION;
+}
+
+/* A frame for a page that will be overwritten from offset on; zeroed where it is not. */
+static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int *error)
+{
+	struct frame *frame = page_find(&i->pages, page);
+
+	*error = 0;
+	if (frame)
+		return frame_get(frame);
+	if (memory_is_short()) {
+		*error = -ENOSPC;
+		return NULL;
+	}
+	frame = whole ? frame_alloc(FRAME_CACHE) : frame_alloc_zeroed(FRAME_CACHE);
+	if (!frame)
+		*error = -ENOSPC;
+	return frame;
+}
+
+static long ramfs_write(struct file *f, struct iter *it, u64 *position)
+{
+	struct inode *i = f->inode;
+	u64 at = f->flags & O_APPEND ? i->size : *position;
+	u32 limit = rlimit(RLIMIT_FSIZE);
+	size_t left = it->left, done = 0;
+	long error = 0;
+
+	if (!left)
+		return 0;
+	if (limit != RLIM_INFINITY) {
+		if (at >= limit) {
+			signal_process(current->process, SIGXFSZ, NULL);
+			return -EFBIG;
+		}
+		left = (size_t)MIN((u64)left, limit - at);
+	}
+	if (at >= FILE_SIZE_MAX)
+		return -EFBIG;
+	left = (size_t)MIN((u64)left, FILE_SIZE_MAX - at);
+	inode_drop_privileges(i);
+	while (left) {
+		u32 page = (u32)(at >> PAGE_SHIFT);
+		u32 offset = (u32)at & (PAGE_SIZE - 1);
+		size_t n = MIN(left, (size_t)(PAGE_SIZE - offset));
+		bool fresh = !page_find(&i->pages, page), whole = fresh && n == PAGE_SIZE;
+		int failed;
+		struct frame *frame = frame_for_write(i, page, whole, &failed);
+		long got;
+
+		if (!frame) {
+			error = failed;
+			break;
+		}
+		got = iter_read(it, (char *)frame_kva(frame) + offset, n);
+		if (got > 0 && fresh && !page_find(&i->pages, page)) {
+			if (whole && (size_t)got < n)
+				memset((char *)frame_kva(frame) + got, 0, n - (size_t)got);
+			failed = inode_add_page(i, page, frame_get(frame));
+			if (failed) {
+				frame_put(frame);
+				got = failed;
+			}
+		}
+		frame_put(frame);
+		if (got < 0) {
+			error = got;
+			break;
+		}
+		done += (size_t)got;
+		at += (size_t)got;
+		left -= (size_t)got;
+		if (at > i->size)
+			i->size = at;
+		if ((size_t)got < n)
+			break;
+	}
+	if (!done)
+		return error;
+	*position = at;
+	inode_touch(i, true);
+	return (long)done;
+}
+
+static s64 ramfs_seek(struct file *f, s64 offset, int whence)
+{
+	s64 size = (s64)f->inode->size;
+
+	switch (whence) {
+	case SEEK_SET:
+		break;
+	case SEEK_CUR:
+		offset += (s64)f->position;
+		break;
+	case SEEK_END:
+		offset += size;
+		break;
+	case SEEK_DATA:
+	case SEEK_HOLE:
+		if (offset < 0)
+			return -ENXIO;
+		offset = inode_next(f->inode, (u64)offset, whence == SEEK_DATA);
+		if (offset < 0)
+			return offset;
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (offset < 0)
+		return -EINVAL;
+	f->position = (u64)offset;
+	return offset;
+}
+
+static int ramfs_mmap(struct file *f, struct file_map *map)
+{
+	(void)f;
+	map->kind = MAP_KIND_INODE;
+	return 0;
+}
+
+const struct file_ops ramfs_file_ops = {
+	.read = ramfs_read,
+	.write = ramfs_write,
+	.mmap = ramfs_mmap,
+	.seek = ramfs_seek,
+};
+
+/*
+ * The position in a directory is the cookie of the next entry wanted: 0 ".",
+ * 1 "..", then the children in the order in which they were made, so that
+ * removing entries while reading skips none.
+ */
+static int ramfs_getdents(struct file *f, struct dir_sink *sink)
+{
+	struct dentry *dir = f->dentry, *d, *above;
+	bool room;
+
+	if (f->position == 0) {
+		if (!sink->add(sink, ".", 1, dir->inode->ino, S_IFDIR >> 12, 1))
+			return 0;
+		f->position = 1;
+	}
+	if (f->position == 1) {
+		above = dentry_parent(dir);
+		room = sink->add(sink, "..", 2, above->inode->ino, S_IFDIR >> 12, 2);
+		dentry_put(above);
+		if (!room)
+			return 0;
+		f->position = 2;
+	}
+	list_for_each_entry(d, &dir->children, sibling) {
+		const struct inode *i = d->mounted ? d->mounted->root->inode : d->inode;
+
+		if (d->cookie < f->position)
+			continue;
+		if (!sink->add(sink, d->name, d->len, i->ino, (i->mode & S_IFMT) >> 12, d->cookie + 1))
+			return 0;
+		f->position = d->cookie + 1;
+	}
+	inode_touch(dir->inode, false);
+	return 0;
+}
+
+static s64 ramfs_dir_seek(struct file *f, s64 offset, int whence)
+{
+	if (whence == SEEK_CUR)
+		offset += (s64)f->position;
+	else if (whence != SEEK_SET)
+		return -EINVAL;
+	if (offset < 0)
+		return -EINVAL;
+	f->position = (u64)offset;
+	return offset;
+}
+
+static long ramfs_dir_read(struct file *f, struct iter *it, u64 *position)
+{
+	(void)f;
+	(void)it;
+	(void)position;
+	return -EISDIR;
+}
+
+const struct file_ops ramfs_dir_ops = {
+	.read = ramfs_dir_read,
+	.getdents = ramfs_getdents,
+	.seek = ramfs_dir_seek,
+};
+
+struct filesystem *ramfs_new(const char *type, const char *source)
+{
+	struct filesystem *fs = filesystem_new(type, source, TMPFS_MAGIC);
+	struct inode *i;
+
+	if (!fs)
+		return NULL;
+	i = inode_new(fs, S_IFDIR | 0755, 0);
+	if (i) {
+		i->ops = &ramfs_ops;
+		i->fops = &ramfs_dir_ops;
+		i->nlink = 2;
+		fs->root = dentry_new(NULL, "", 0, i);
+		inode_put(i);
+	}
+	if (!fs->root) {
+		filesystem_free(fs);
+		return NULL;
+	}
+	return fs;
+}

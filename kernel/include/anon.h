@@ -1,0 +1,13 @@
+/* Inodes and files that have no place in a directory: pipes, sockets, epoll. */
+#ifndef ANON_H
+#define ANON_H
+
+#include <file.h>
+
+/* A file on a new inode of the given mode, whose name reads "<kind>:[<ino>]". ERR_PTR on error. */
+struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct file_ops *ops, void *data);
+/* As above, on an inode that exists (its reference stays with the caller). */
+struct file *file_on_inode(struct inode *, const char *kind, u32 flags, const struct file_ops *ops, void *data);
+struct inode *inode_nameless(u32 mode);
+
+#endif
