@@ -40,7 +40,6 @@ struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at
 int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out);
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
 int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out);
-bool may_delete(const struct dentry *victim);
 
 /* fs/inode.c */
 #define FILE_SIZE_MAX 0xffffffff000ull	/* page numbers have 32 bits */
@@ -75,7 +74,13 @@ struct file_time file_time_now(void);
 
 /* fs/lock.c */
 void locks_release_file(struct file *);
-void locks_release_owner(struct inode *, const void *owner);
+
+/* fs/create.c: device numbers in the ABI's form, to and from the kernel's. */
+u32 device_from_user(u32 device);
+u32 device_to_user(u32 device);
+
+/* fs/open.c */
+long fd_dup_from(int fd, u32 from, bool cloexec);
 
 /* dev/: files of device inodes */
 const struct file_ops *device_ops(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */

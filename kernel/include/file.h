@@ -122,7 +122,7 @@ long file_read_kernel(struct file *, void *buffer, size_t size, u64 offset);
 int file_mmap(struct file *, struct file_map *);
 
 /* What current->files points to: shared by CLONE_FILES. */
-#define FILES_DEFAULT_LIMIT 1024
+#define FILES_MAX (1u << 16)	/* descriptors, whatever RLIMIT_NOFILE says */
 struct files {
 	u32 refs;
 	u32 size;		/* slots */
@@ -147,5 +147,15 @@ void fd_install(int fd, struct file *, bool cloexec);
 /* fd_reserve and fd_install; on error the reference stays with the caller. */
 int fd_add(struct file *, bool cloexec);
 int fd_close(int fd);
+/* Puts the file where another may be open (dup2); the table takes over the reference on success. */
+int fd_replace(int fd, struct file *, bool cloexec);
+/* The descriptor must be open. */
+int fd_cloexec(int fd);
+void fd_set_cloexec(int fd, bool on);
+
+/* The owner's record locks on an inode go when it closes any descriptor of it (fs/lock.c). */
+void locks_release_owner(struct inode *, const void *owner);
+/* The file leaves every epoll that watches it (ipc/epoll.c). */
+void epoll_forget(struct file *);
 
 #endif

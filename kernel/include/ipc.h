@@ -9,6 +9,7 @@ struct inode;
 struct task;
 
 extern const struct file_ops fifo_ops;
+void fifo_inode_gone(struct inode *);
 
 void socket_init(void);
 /* The path's socket inode loses its address when it goes. */

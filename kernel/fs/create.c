@@ -1,0 +1,553 @@
+/* Making, removing and renaming names. */
+#include "internal.h"
+
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+
+#define AT_SYMLINK_FOLLOW 0x400u
+#define AT_REMOVEDIR 0x200u
+#define AT_EMPTY_PATH 0x1000u
+#define RENAME_NOREPLACE 1u
+#define RENAME_EXCHANGE 2u
+#define LINK_MAX 32000u
+
+static bool is_dot(const char *name, size_t len)
+{
+	return len == 1 && name[0] == '.';
+}
+
+static bool is_dot_dot(const char *name, size_t len)
+{
+	return len == 2 && name[0] == '.' && name[1] == '.';
+}
+
+/* May names in this directory be made, removed, changed? */
+static int may_write_directory(const struct dentry *dir)
+{
+	int error;
+
+	if (dir->inode->fs && dir->inode->fs->read_only)
+		return -EROFS;
+	error = inode_permission(dir->inode, MAY_WRITE | MAY_EXEC);
+	if (error)
+		return error;
+	return dir->inode->ops->make ? 0 : -EPERM;
+}
+
+/* In a directory with the sticky bit only the owner of the file or the directory removes a name. */
+static int may_remove(const struct dentry *dir, const struct dentry *victim)
+{
+	int error = may_write_directory(dir);
+
+	if (error)
+		return error;
+	if (dir->inode->mode & S_ISVTX && current->cred.fsuid != victim->inode->uid &&
+	    current->cred.fsuid != dir->inode->uid && !capable())
+		return -EPERM;
+	return 0;
+}
+
+/* A new name for a new inode. The name must be absent. */
+int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out)
+{
+	struct inode *i;
+	int error = may_write_directory(dir);
+
+	if (error)
+		return error;
+	if (!dir->linked && dir->parent != dir)
+		return -ENOENT;		/* the directory has been removed */
+	i = dir->inode->ops->make(dir->inode, mode, rdev);
+	if (!i)
+		return -ENOSPC;
+	if (dir->inode->mode & S_ISGID) {
+		i->gid = dir->inode->gid;
+		if (S_ISDIR(mode))
+			i->mode |= S_ISGID;
+	}
+	error = dentry_link(dir, name, len, i, out);
+	inode_put(i);
+	if (!error)
+		inode_touch(dir->inode, true);
+	return error;
+}
+
+int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out)
+{
+	struct dentry *d;
+	int error;
+
+	if (dir->inode->nlink >= LINK_MAX)
+		return -EMLINK;
+	error = inode_make(dir, name, len, S_IFDIR | mode, 0, &d);
+	if (error)
+		return error;
+	d->inode->nlink = 2;
+	dir->inode->nlink++;
+	if (out)
+		*out = d;
+	else
+		dentry_put(d);
+	return 0;
+}
+
+int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out)
+{
+	struct dentry *d;
+	int error = inode_make(dir, name, len, S_IFLNK | 0777, 0, &d);
+
+	if (error)
+		return error;
+	error = ramfs_set_link_text(d->inode, text, strlen(text));
+	if (error) {
+		d->inode->nlink = 0;
+		dentry_unlink(d);
+	}
+	if (!error && out)
+		*out = d;
+	else
+		dentry_put(d);
+	return error;
+}
+
+/* A walk to a name that is to be made: EEXIST if there is one. */
+static int walk_to_new(struct walk *w, int dirfd, const char *path)
+{
+	struct dentry *d;
+	int error = walk_parent(w, dirfd, path);
+
+	if (error)
+		return error;
+	if (w->len == 0)
+		return -EEXIST;
+	d = walk_last(w);
+	if (!IS_ERR(d)) {
+		dentry_put(d);
+		return -EEXIST;
+	}
+	return PTR_ERR(d) == -ENOENT ? 0 : (int)PTR_ERR(d);
+}
+
+long sys_mkdirat(int dirfd, const char *user_path, u32 mode)
+{
+	char *path = path_from_user(user_path);
+	struct walk w;
+	int error;
+
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	error = walk_to_new(&w, dirfd, path);
+	if (!error)
+		error = make_directory(w.dir, w.last, w.len, mode & 01777 & ~current->fs->umask, NULL);
+	walk_done(&w);
+	kfree(path);
+	return error;
+}
+
+long sys_mkdir(const char *path, u32 mode)
+{
+	return sys_mkdirat(AT_FDCWD, path, mode);
+}
+
+/* The ABI's 32-bit device numbers: minor bits 0-7 and 20-31, major bits 8-19. */
+u32 device_from_user(u32 device)
+{
+	return MKDEV(device >> 8 & 0xfff, (device & 0xff) | (device >> 12 & 0xfff00));
+}
+
+u32 device_to_user(u32 device)
+{
+	return (MINOR(device) & 0xff) | MAJOR(device) << 8 | (MINOR(device) & ~0xffu) << 12;
+}
+
+long sys_mknodat(int dirfd, const char *user_path, u32 mode, u32 device)
+{
+	char *path;
+	struct walk w;
+	int error;
+
+	if ((mode & S_IFMT) == 0)
+		mode |= S_IFREG;
+	if (S_ISDIR(mode))
+		return -EPERM;
+	if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) && !S_ISCHR(mode) && !S_ISBLK(mode))
+		return -EINVAL;
+	if ((S_ISCHR(mode) || S_ISBLK(mode)) && !capable())
+		return -EPERM;
+	path = path_from_user(user_path);
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	error = walk_to_new(&w, dirfd, path);
+	if (!error && w.slash)
+		error = -ENOENT;
+	if (!error)
+		error = inode_make(w.dir, w.last, w.len, (mode & S_IFMT) | (mode & 07777 & ~current->fs->umask),
+				   S_ISCHR(mode) || S_ISBLK(mode) ? device_from_user(device) : 0, NULL);
+	walk_done(&w);
+	kfree(path);
+	return error;
+}
+
+long sys_mknod(const char *path, u32 mode, u32 device)
+{
+	return sys_mknodat(AT_FDCWD, path, mode, device);
+}
+
+long sys_symlinkat(const char *user_text, int dirfd, const char *user_path)
+{
+	char *text = path_from_user(user_text), *path;
+	struct walk w;
+	int error;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	path = path_from_user(user_path);
+	if (IS_ERR(path)) {
+		kfree(text);
+		return PTR_ERR(path);
+	}
+	if (!*text) {
+		error = -ENOENT;
+	} else {
+		error = walk_to_new(&w, dirfd, path);
+		if (!error && w.slash)
+			error = -ENOENT;
+		if (!error)
+			error = make_link_text(w.dir, w.last, w.len, text, NULL);
+		walk_done(&w);
+	}
+	kfree(path);
+	kfree(text);
+	return error;
+}
+
+long sys_symlink(const char *text, const char *path)
+{
+	return sys_symlinkat(text, AT_FDCWD, path);
+}
+
+/* A descriptor's own name, for AT_EMPTY_PATH. */
+static int dentry_of_fd(int fd, struct dentry **out)
+{
+	struct file *f = fd_get(fd);
+
+	if (!f)
+		return -EBADF;
+	*out = dentry_get(f->dentry);
+	file_put(f);
+	return 0;
+}
+
+static int link_inode(struct dentry *from, struct walk *w)
+{
+	struct inode *i = from->inode;
+	int error;
+
+	if (S_ISDIR(i->mode))
+		return -EPERM;
+	if (i->fs != w->dir->inode->fs)
+		return -EXDEV;
+	if (w->slash)
+		return -ENOENT;
+	error = may_write_directory(w->dir);
+	if (error)
+		return error;
+	if (i->nlink >= LINK_MAX)
+		return -EMLINK;
+	if (!w->dir->linked && w->dir->parent != w->dir)
+		return -ENOENT;
+	error = dentry_link(w->dir, w->last, w->len, i, NULL);
+	if (error)
+		return error;
+	i->nlink++;
+	i->ctime = file_time_now();
+	inode_touch(w->dir->inode, true);
+	return 0;
+}
+
+long sys_linkat(int old_dirfd, const char *user_old, int new_dirfd, const char *user_new, u32 flags)
+{
+	char *old, *path;
+	struct dentry *from = NULL;
+	struct walk w;
+	int error;
+
+	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	old = path_from_user(user_old);
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	path = path_from_user(user_new);
+	if (IS_ERR(path)) {
+		kfree(old);
+		return PTR_ERR(path);
+	}
+	if (!*old && flags & AT_EMPTY_PATH)
+		error = dentry_of_fd(old_dirfd, &from);
+	else
+		error = path_lookup(old_dirfd, old, flags & AT_SYMLINK_FOLLOW ? WALK_FOLLOW : 0, &from);
+	if (!error) {
+		error = walk_to_new(&w, new_dirfd, path);
+		if (!error)
+			error = link_inode(from, &w);
+		walk_done(&w);
+		dentry_put(from);
+	}
+	kfree(path);
+	kfree(old);
+	return error;
+}
+
+long sys_link(const char *old, const char *path)
+{
+	return sys_linkat(AT_FDCWD, old, AT_FDCWD, path, 0);
+}
+
+/* Takes the name away and counts the link down. */
+static void drop_name(struct dentry *dir, struct dentry *victim)
+{
+	struct inode *i = victim->inode;
+
+	if (S_ISDIR(i->mode)) {
+		i->nlink = 0;
+		dir->inode->nlink--;
+	} else {
+		i->nlink--;
+		if (S_ISSOCK(i->mode) && i->nlink == 0)
+			unix_inode_gone(i);
+	}
+	i->ctime = file_time_now();
+	inode_touch(dir->inode, true);
+	dentry_unlink(victim);
+}
+
+static int remove_last(struct walk *w, bool directory)
+{
+	struct dentry *victim;
+	int error;
+
+	if (w->len == 0)
+		return directory ? -EBUSY : -EISDIR;
+	if (is_dot(w->last, w->len))
+		return directory ? -EINVAL : -EISDIR;
+	if (is_dot_dot(w->last, w->len))
+		return directory ? -ENOTEMPTY : -EISDIR;
+	victim = walk_last(w);
+	if (IS_ERR(victim))
+		return (int)PTR_ERR(victim);
+	error = 0;
+	if (!victim->linked)
+		error = victim->parent == victim ? -EBUSY : -EPERM;	/* a mount point; a name of /proc */
+	else if (victim->parent != w->dir)
+		error = -EBUSY;
+	else
+		error = may_remove(w->dir, victim);
+	if (!error) {
+		if (directory && !S_ISDIR(victim->inode->mode))
+			error = -ENOTDIR;
+		else if (directory && !list_empty(&victim->children))
+			error = -ENOTEMPTY;
+		else if (!directory && S_ISDIR(victim->inode->mode))
+			error = -EISDIR;
+		else if (!directory && w->slash)
+			error = -ENOTDIR;
+	}
+	if (!error)
+		drop_name(w->dir, victim);
+	dentry_put(victim);
+	return error;
+}
+
+static long remove_at(int dirfd, const char *user_path, bool directory)
+{
+	char *path = path_from_user(user_path);
+	struct walk w;
+	int error;
+
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	error = walk_parent(&w, dirfd, path);
+	if (!error)
+		error = remove_last(&w, directory);
+	walk_done(&w);
+	kfree(path);
+	return error;
+}
+
+long sys_unlinkat(int dirfd, const char *path, u32 flags)
+{
+	if (flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	return remove_at(dirfd, path, flags & AT_REMOVEDIR);
+}
+
+long sys_unlink(const char *path)
+{
+	return remove_at(AT_FDCWD, path, false);
+}
+
+long sys_rmdir(const char *path)
+{
+	return remove_at(AT_FDCWD, path, true);
+}
+
+/* What a rename replaces must be of the same kind, and empty. */
+static int may_replace(const struct dentry *from, const struct dentry *target)
+{
+	bool is_dir = S_ISDIR(from->inode->mode), onto_dir = S_ISDIR(target->inode->mode);
+
+	if (target->parent == target || !target->linked)
+		return -EBUSY;
+	if (is_dir && !onto_dir)
+		return -ENOTDIR;
+	if (!is_dir && onto_dir)
+		return -EISDIR;
+	if (onto_dir && !list_empty(&target->children))
+		return -ENOTEMPTY;
+	return 0;
+}
+
+static void directory_moved(const struct dentry *d, struct dentry *from, struct dentry *to)
+{
+	if (!S_ISDIR(d->inode->mode) || from == to)
+		return;
+	from->inode->nlink--;
+	to->inode->nlink++;
+}
+
+/* Both names stay, with each other's inode: the dentries swap places. */
+static int exchange(struct dentry *a, struct walk *wa, struct dentry *b, struct walk *wb)
+{
+	int error;
+
+	if (dentry_within(wb->dir, a) || dentry_within(wa->dir, b))
+		return -EINVAL;
+	error = dentry_move(a, wb->dir, wb->last, wb->len);
+	if (error)
+		return error;
+	error = dentry_move(b, wa->dir, wa->last, wa->len);
+	if (error) {
+		/* Going back allocates as much as was just freed. */
+		if (dentry_move(a, wa->dir, wa->last, wa->len))
+			panic("rename: a name cannot be restored");
+		return error;
+	}
+	directory_moved(a, wa->dir, wb->dir);
+	directory_moved(b, wb->dir, wa->dir);
+	return 0;
+}
+
+static int rename_found(struct dentry *from, struct walk *wf, struct dentry *target, struct walk *wt, u32 flags)
+{
+	struct dentry *old_dir = wf->dir, *new_dir = wt->dir;
+	int error = may_remove(old_dir, from);
+
+	if (!error)
+		error = target ? may_remove(new_dir, target) : may_write_directory(new_dir);
+	if (error)
+		return error;
+	if (from->parent != old_dir || !from->linked)
+		return -EBUSY;
+	if (from->inode->fs != new_dir->inode->fs)
+		return -EXDEV;
+	if (!S_ISDIR(from->inode->mode) && (wf->slash || wt->slash))
+		return -ENOTDIR;
+	if (S_ISDIR(from->inode->mode) && dentry_within(new_dir, from))
+		return -EINVAL;
+	if (!new_dir->linked && new_dir->parent != new_dir)
+		return -ENOENT;
+	if (flags & RENAME_EXCHANGE)
+		return target ? exchange(from, wf, target, wt) : -ENOENT;
+	if (target) {
+		if (target->inode == from->inode)
+			return 0;
+		if (dentry_within(old_dir, target))
+			return -ENOTEMPTY;
+		error = may_replace(from, target);
+		if (error)
+			return error;
+	}
+	error = dentry_move(from, new_dir, wt->last, wt->len);
+	if (error)
+		return error;
+	if (target)
+		drop_name(new_dir, target);
+	directory_moved(from, old_dir, new_dir);
+	return 0;
+}
+
+static bool plain_name(const struct walk *w)
+{
+	return w->len && !is_dot(w->last, w->len) && !is_dot_dot(w->last, w->len);
+}
+
+static int rename_walked(struct walk *wf, struct walk *wt, u32 flags)
+{
+	struct dentry *from, *target;
+	int error;
+
+	if (!plain_name(wf) || !plain_name(wt))
+		return -EBUSY;
+	from = walk_last(wf);
+	if (IS_ERR(from))
+		return (int)PTR_ERR(from);
+	target = walk_last(wt);
+	if (IS_ERR(target) && PTR_ERR(target) != -ENOENT) {
+		dentry_put(from);
+		return (int)PTR_ERR(target);
+	}
+	if (IS_ERR(target))
+		target = NULL;
+	error = target && flags & RENAME_NOREPLACE ? -EEXIST : rename_found(from, wf, target, wt, flags);
+	if (!error) {
+		from->inode->ctime = file_time_now();
+		inode_touch(wf->dir->inode, true);
+		inode_touch(wt->dir->inode, true);
+	}
+	dentry_put(target);
+	dentry_put(from);
+	return error;
+}
+
+long sys_renameat2(int old_dirfd, const char *user_old, int new_dirfd, const char *user_new, u32 flags)
+{
+	char *old, *path;
+	struct walk wf, wt;
+	int error;
+
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE) || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	old = path_from_user(user_old);
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	path = path_from_user(user_new);
+	if (IS_ERR(path)) {
+		kfree(old);
+		return PTR_ERR(path);
+	}
+	error = walk_parent(&wf, old_dirfd, old);
+	if (!error) {
+		error = walk_parent(&wt, new_dirfd, path);
+		if (!error)
+			error = rename_walked(&wf, &wt, flags);
+		walk_done(&wt);
+	}
+	walk_done(&wf);
+	kfree(path);
+	kfree(old);
+	return error;
+}
+
+long sys_renameat(int old_dirfd, const char *old, int new_dirfd, const char *path)
+{
+	return sys_renameat2(old_dirfd, old, new_dirfd, path, 0);
+}
+
+long sys_rename(const char *old, const char *path)
+{
+	return sys_renameat2(AT_FDCWD, old, AT_FDCWD, path, 0);
+}

@@ -1,0 +1,236 @@
+/* Reading directories and links, and the place where a process is. */
+#include "internal.h"
+
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+struct dirent64 {
+	u64 ino;
+	s64 next;
+	u16 size;
+	u8 type;
+	char name[];
+} __attribute__((packed));
+
+struct dirent32 {
+	u32 ino, next;
+	u16 size;
+	char name[];
+} __attribute__((packed));
+
+/* Fills user memory with entries. */
+struct user_sink {
+	struct dir_sink sink;
+	char *at;
+	size_t left;
+	int error;
+	bool wide;		/* getdents64 */
+	bool any;
+};
+
+static bool add_entry(struct dir_sink *sink, const char *name, size_t len, u64 ino, unsigned type, u64 next)
+{
+	struct user_sink *u = container_of(sink, struct user_sink, sink);
+	size_t head = u->wide ? offsetof(struct dirent64, name) : offsetof(struct dirent32, name);
+	size_t align = u->wide ? 8 : 4;
+	size_t size = ALIGN_UP(head + len + (u->wide ? 1u : 2u), align);
+	char entry[ALIGN_UP(sizeof(struct dirent64) + NAME_MAX + 2, 8u)];
+
+	if (len > NAME_MAX)
+		return true;
+	if (size > u->left) {
+		if (!u->any)
+			u->error = -EINVAL;
+		return false;
+	}
+	memset(entry, 0, size);
+	if (u->wide) {
+		struct dirent64 *d = (struct dirent64 *)entry;
+
+		d->ino = ino;
+		d->next = (s64)next;
+		d->size = (u16)size;
+		d->type = (u8)type;
+	} else {
+		struct dirent32 *d = (struct dirent32 *)entry;
+
+		d->ino = (u32)ino;
+		d->next = (u32)next;
+		d->size = (u16)size;
+		entry[size - 1] = (char)type;
+	}
+	memcpy(entry + head, name, len);
+	if (copy_to_user(u->at, entry, size)) {
+		u->error = -EFAULT;
+		return false;
+	}
+	u->at += size;
+	u->left -= size;
+	u->any = true;
+	return true;
+}
+
+static long getdents(int fd, void *buffer, size_t size, bool wide)
+{
+	struct user_sink u = { .sink.add = add_entry, .at = buffer, .left = size, .wide = wide };
+	struct file *f = fd_get(fd);
+	long result;
+
+	if (!f)
+		return -EBADF;
+	if (f->flags & O_PATH)
+		result = -EBADF;
+	else if (!f->ops->getdents)
+		result = -ENOTDIR;
+	else if (f->dentry->parent != f->dentry && !f->dentry->linked && f->inode->nlink == 0)
+		result = -ENOENT;
+	else
+		result = f->ops->getdents(f, &u.sink);
+	file_put(f);
+	if (result < 0)
+		return result;
+	if (!u.any && u.error)
+		return u.error;
+	return (long)(size - u.left);
+}
+
+long sys_getdents64(int fd, void *buffer, size_t size)
+{
+	return getdents(fd, buffer, size, true);
+}
+
+long sys_getdents(int fd, void *buffer, size_t size)
+{
+	return getdents(fd, buffer, size, false);
+}
+
+static int change(struct dentry **place, const char *user_path)
+{
+	char *path = path_from_user(user_path);
+	struct dentry *d;
+	int error;
+
+	if (IS_ERR(path))
+		return (int)PTR_ERR(path);
+	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW | WALK_DIRECTORY, &d);
+	kfree(path);
+	if (error)
+		return error;
+	error = inode_permission(d->inode, MAY_EXEC);
+	if (error) {
+		dentry_put(d);
+		return error;
+	}
+	dentry_put(*place);
+	*place = d;
+	return 0;
+}
+
+long sys_chdir(const char *path)
+{
+	return change(&current->fs->cwd, path);
+}
+
+long sys_chroot(const char *path)
+{
+	return capable() ? change(&current->fs->root, path) : -EPERM;
+}
+
+long sys_fchdir(int fd)
+{
+	struct file *f = fd_get(fd);
+	int error;
+
+	if (!f)
+		return -EBADF;
+	error = S_ISDIR(f->inode->mode) ? inode_permission(f->inode, MAY_EXEC) : -ENOTDIR;
+	if (!error) {
+		dentry_put(current->fs->cwd);
+		current->fs->cwd = dentry_get(f->dentry);
+	}
+	file_put(f);
+	return error;
+}
+
+/* Returns the length with the NUL, as the ABI's getcwd does. */
+long sys_getcwd(char *user, size_t size)
+{
+	struct dentry *cwd = current->fs->cwd;
+	char *buffer, *path;
+	size_t len;
+	long result;
+
+	if (!cwd->linked && cwd->parent != cwd && cwd->inode->nlink == 0)
+		return -ENOENT;
+	buffer = kmalloc(PATH_MAX);
+	if (!buffer)
+		return -ENOMEM;
+	path = dentry_path(cwd, buffer, PATH_MAX);
+	if (IS_ERR(path)) {
+		result = PTR_ERR(path);
+	} else {
+		len = strlen(path) + 1;
+		result = len > size ? -ERANGE : copy_to_user(user, path, len) ? -EFAULT : (long)len;
+	}
+	kfree(buffer);
+	return result;
+}
+
+static long read_link(struct inode *i, char *user, int size)
+{
+	char *buffer;
+	long len;
+
+	if (!i->ops || !i->ops->readlink)
+		return -EINVAL;
+	buffer = kmalloc(PATH_MAX);
+	if (!buffer)
+		return -ENOMEM;
+	len = i->ops->readlink(i, buffer, PATH_MAX);
+	if (len > size)
+		len = size;
+	if (len > 0 && copy_to_user(user, buffer, (size_t)len))
+		len = -EFAULT;
+	kfree(buffer);
+	return len;
+}
+
+long sys_readlinkat(int dirfd, const char *user_path, char *buffer, int size)
+{
+	struct dentry *d;
+	char *path;
+	long result;
+
+	if (size <= 0)
+		return -EINVAL;
+	path = path_from_user(user_path);
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	if (!*path && dirfd != AT_FDCWD) {
+		struct file *f = fd_get(dirfd);
+
+		kfree(path);
+		if (!f)
+			return -EBADF;
+		result = S_ISLNK(f->inode->mode) ? read_link(f->inode, buffer, size) : -ENOENT;
+		file_put(f);
+		return result;
+	}
+	result = path_lookup(dirfd, path, 0, &d);
+	kfree(path);
+	if (result)
+		return result;
+	result = S_ISLNK(d->inode->mode) ? read_link(d->inode, buffer, size) : -EINVAL;
+	dentry_put(d);
+	return result;
+}
+
+long sys_readlink(const char *path, char *buffer, int size)
+{
+	return sys_readlinkat(AT_FDCWD, path, buffer, size);
+}

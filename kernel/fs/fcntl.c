@@ -1,0 +1,374 @@
+/* fcntl, ioctl, flock, and the calls that ask for data to reach a disk. */
+#include "internal.h"
+
+#include <anon.h>
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <lock.h>
+#include <pipe.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#define F_DUPFD 0
+#define F_GETFD 1
+#define F_SETFD 2
+#define F_GETFL 3
+#define F_SETFL 4
+#define F_GETLK 5	/* powerpc keeps the first numbers for the old form ... */
+#define F_SETLK 6
+#define F_SETLKW 7
+#define F_SETOWN 8
+#define F_GETOWN 9
+#define F_SETSIG 10
+#define F_GETSIG 11
+#define F_GETLK64 12	/* ... and these for the one with 64-bit offsets */
+#define F_SETLK64 13
+#define F_SETLKW64 14
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#define F_DUPFD_CLOEXEC 1030
+#define F_SETPIPE_SZ 1031
+#define F_GETPIPE_SZ 1032
+#define FD_CLOEXEC 1u
+
+#define FIOCLEX 0x20006601u
+#define FIONCLEX 0x20006602u
+#define FIOASYNC 0x8004667du
+#define FIONBIO 0x8004667eu
+#define FIONREAD 0x4004667fu
+
+#define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
+
+struct flock32 {
+	s16 type, whence;
+	s32 start, length, pid;
+};
+
+struct flock64 {
+	s16 type, whence;
+	s64 start, length;
+	s32 pid;
+};
+
+static int lock_from_user(struct record_lock *r, u32 user, bool wide)
+{
+	if (wide) {
+		struct flock64 l;
+
+		if (copy_from_user(&l, (void *)user, sizeof l))
+			return -EFAULT;
+		*r = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
+	} else {
+		struct flock32 l;
+
+		if (copy_from_user(&l, (void *)user, sizeof l))
+			return -EFAULT;
+		*r = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
+	}
+	return 0;
+}
+
+static int lock_to_user(const struct record_lock *r, u32 user, bool wide)
+{
+	if (wide) {
+		struct flock64 l;
+
+		/* The padding holds what the program had there. */
+		if (copy_from_user(&l, (void *)user, sizeof l))
+			return -EFAULT;
+		l.type = r->type;
+		l.whence = r->whence;
+		l.start = r->start;
+		l.length = r->length;
+		l.pid = r->pid;
+		return copy_to_user((void *)user, &l, sizeof l);
+	}
+	struct flock32 l = { r->type, r->whence, (s32)r->start, (s32)r->length, r->pid };
+
+	if (r->start > 0x7fffffff || r->length > 0x7fffffff)
+		return -EOVERFLOW;
+	return copy_to_user((void *)user, &l, sizeof l);
+}
+
+static long lock_command(struct file *f, int command, u32 argument)
+{
+	bool wide = command >= F_GETLK64, ofd = command >= F_OFD_GETLK;
+	struct record_lock r;
+	long result = lock_from_user(&r, argument, wide);
+
+	if (result)
+		return result;
+	switch (command) {
+	case F_GETLK:
+	case F_GETLK64:
+	case F_OFD_GETLK:
+		result = lock_get(f, &r, ofd);
+		return result ? result : lock_to_user(&r, argument, wide);
+	case F_SETLK:
+	case F_SETLK64:
+	case F_OFD_SETLK:
+		return lock_set(f, &r, ofd, false);
+	default:
+		return lock_set(f, &r, ofd, true);
+	}
+}
+
+static long set_flags(struct file *f, u32 flags)
+{
+	if (flags & O_NOATIME && !(f->flags & O_NOATIME) && !may_change(f->inode))
+		return -EPERM;
+	f->flags = (f->flags & ~(u32)SETTABLE) | (flags & SETTABLE);
+	return 0;
+}
+
+/* F_GETFL tells of O_LARGEFILE only what open was given, and O_PATH files have little else. */
+static long control(int fd, struct file *f, int command, u32 argument)
+{
+	switch (command) {
+	case F_DUPFD:
+		return fd_dup_from(fd, argument, false);
+	case F_DUPFD_CLOEXEC:
+		return fd_dup_from(fd, argument, true);
+	case F_GETFD:
+		return fd_cloexec(fd);
+	case F_SETFD:
+		fd_set_cloexec(fd, argument & FD_CLOEXEC);
+		return 0;
+	case F_GETFL:
+		return (long)f->flags;
+	}
+	if (f->flags & O_PATH)
+		return -EBADF;
+	switch (command) {
+	case F_SETFL:
+		return set_flags(f, argument);
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_GETLK64:
+	case F_SETLK64:
+	case F_SETLKW64:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return lock_command(f, command, argument);
+	case F_SETOWN:
+		f->owner = (s32)argument;
+		return 0;
+	case F_GETOWN:
+		return f->owner;
+	case F_SETPIPE_SZ:
+		return pipe_set_size(f, argument);
+	case F_GETPIPE_SZ:
+		return pipe_size(f);
+	}
+	return -EINVAL;
+}
+
+long sys_fcntl64(int fd, int command, u32 argument)
+{
+	struct file *f = fd_get(fd);
+	long result;
+
+	if (!f)
+		return -EBADF;
+	result = control(fd, f, command, argument);
+	file_put(f);
+	return result;
+}
+
+long sys_fcntl(int fd, int command, u32 argument)
+{
+	if (command >= F_GETLK64 && command <= F_SETLKW64)
+		return -EINVAL;
+	return sys_fcntl64(fd, command, argument);
+}
+
+static long bytes_to_read(struct file *f, u32 argument)
+{
+	u64 left = f->inode->size > f->position ? f->inode->size - f->position : 0;
+
+	return put_user((s32)left, (s32 *)argument);
+}
+
+static long set_flag(struct file *f, u32 flag, u32 argument)
+{
+	s32 on;
+
+	if (get_user(on, (s32 *)argument))
+		return -EFAULT;
+	f->flags = on ? f->flags | flag : f->flags & ~flag;
+	return 0;
+}
+
+static long generic_ioctl(int fd, struct file *f, u32 command, u32 argument)
+{
+	if (f->flags & O_PATH)
+		return -EBADF;
+	switch (command) {
+	case FIOCLEX:
+	case FIONCLEX:
+		fd_set_cloexec(fd, command == FIOCLEX);
+		return 0;
+	case FIONBIO:
+		return set_flag(f, O_NONBLOCK, argument);
+	case FIOASYNC:
+		return set_flag(f, O_ASYNC, argument);
+	case FIONREAD:
+		if (S_ISREG(f->inode->mode))
+			return bytes_to_read(f, argument);
+		break;
+	}
+	return f->ops->ioctl ? f->ops->ioctl(f, command, argument) : -ENOTTY;
+}
+
+long sys_ioctl(int fd, u32 command, u32 argument)
+{
+	struct file *f = fd_get(fd);
+	long result;
+
+	if (!f)
+		return -EBADF;
+	result = generic_ioctl(fd, f, command, argument);
+	file_put(f);
+	return result;
+}
+
+long sys_flock(int fd, int operation)
+{
+	struct file *f = fd_get(fd);
+	long result;
+
+	if (!f)
+		return -EBADF;
+	result = f->flags & O_PATH ? -EBADF : lock_flock(f, operation);
+	file_put(f);
+	return result;
+}
+
+/* There is no disk: what was written has arrived. */
+static long check_syncable(int fd, bool any)
+{
+	struct file *f = fd_get(fd);
+	long result = 0;
+
+	if (!f)
+		return -EBADF;
+	if (f->flags & O_PATH)
+		result = -EBADF;
+	else if (!any && !S_ISREG(f->inode->mode) && !S_ISDIR(f->inode->mode) && !S_ISBLK(f->inode->mode))
+		result = -EINVAL;
+	file_put(f);
+	return result;
+}
+
+long sys_fsync(int fd)
+{
+	return check_syncable(fd, false);
+}
+
+long sys_fdatasync(int fd)
+{
+	return check_syncable(fd, false);
+}
+
+long sys_sync(void)
+{
+	return 0;
+}
+
+long sys_syncfs(int fd)
+{
+	return check_syncable(fd, true);
+}
+
+long sys_sync_file_range2(int fd, u32 flags, s64 offset, s64 length)
+{
+	if (flags & ~7u || offset < 0 || length < 0)
+		return -EINVAL;
+	return check_syncable(fd, false);
+}
+
+static long advise(int fd, int advice)
+{
+	struct file *f = fd_get(fd);
+	long result = 0;
+
+	if (!f)
+		return -EBADF;
+	if (f->flags & O_PATH)
+		result = -EBADF;
+	else if (S_ISFIFO(f->inode->mode))
+		result = -ESPIPE;
+	else if (advice < 0 || advice > 5)
+		result = -EINVAL;
+	file_put(f);
+	return result;
+}
+
+long sys_fadvise64(int fd, s64 offset, size_t length, int advice)
+{
+	(void)offset;
+	(void)length;
+	return advise(fd, advice);
+}
+
+long sys_fadvise64_64(int fd, int advice, s64 offset, s64 length)
+{
+	(void)offset;
+	return length < 0 ? -EINVAL : advise(fd, advice);
+}
+
+long sys_readahead(int fd, s64 offset, size_t count)
+{
+	struct file *f = fd_get(fd);
+	long result = 0;
+
+	(void)offset;
+	(void)count;
+	if (!f)
+		return -EBADF;
+	if (!FILE_READS(f) || f->flags & O_PATH)
+		result = -EBADF;
+	else if (!S_ISREG(f->inode->mode))
+		result = -EINVAL;
+	file_put(f);
+	return result;
+}
+
+#define MFD_CLOEXEC 1u
+#define MFD_ALLOW_SEALING 2u
+
+long sys_memfd_create(const char *user_name, u32 flags)
+{
+	char *name;
+	struct inode *i;
+	struct file *f;
+	int fd;
+
+	if (flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING))
+		return -EINVAL;
+	name = path_from_user(user_name);
+	if (IS_ERR(name))
+		return PTR_ERR(name);
+	if (strlen(name) > 249) {
+		kfree(name);
+		return -EINVAL;
+	}
+	kfree(name);
+	i = inode_anonymous(0);
+	if (!i)
+		return -ENOMEM;
+	f = file_on_inode(i, "/memfd", O_RDWR | O_LARGEFILE, &ramfs_file_ops, NULL);
+	inode_put(i);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	fd = fd_add(f, flags & MFD_CLOEXEC);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}

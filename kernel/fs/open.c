@@ -1,0 +1,271 @@
+/* open, close and descriptor copies. */
+#include "internal.h"
+
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <tty.h>
+#include <uaccess.h>
+
+char *path_from_user(const char *user)
+{
+	char *path = kmalloc(PATH_MAX);
+	long len;
+
+	if (!path)
+		return ERR_PTR(-ENOMEM);
+	len = strncpy_from_user(path, user, PATH_MAX);
+	if (len < 0) {
+		kfree(path);
+		return ERR_PTR(len);
+	}
+	return path;
+}
+
+/* May this inode be opened so by the caller? */
+static int check_open(const struct inode *i, unsigned flags)
+{
+	static const u8 wanted[4] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
+	unsigned may = wanted[flags & O_ACCMODE];
+
+	if (flags & O_PATH)
+		return flags & O_DIRECTORY && !S_ISDIR(i->mode) ? -ENOTDIR : 0;
+	if (S_ISLNK(i->mode))
+		return -ELOOP;
+	if (S_ISDIR(i->mode) && (may & MAY_WRITE || flags & O_CREAT))
+		return -EISDIR;
+	if (flags & O_DIRECTORY && !S_ISDIR(i->mode))
+		return -ENOTDIR;
+	if (flags & O_TRUNC)
+		may |= MAY_WRITE;
+	if (may & MAY_WRITE && i->fs && i->fs->read_only && S_ISREG(i->mode))
+		return -EROFS;
+	if (flags & O_NOATIME && !may_change(i))
+		return -EPERM;
+	return inode_permission(i, may);
+}
+
+/* Finds or creates the last component. *created: permissions need no check. */
+static struct dentry *find_or_create(struct walk *w, unsigned flags, unsigned mode, bool *created)
+{
+	for (;;) {
+		struct dentry *d = walk_last(w);
+		int error;
+
+		if (IS_ERR(d)) {
+			if (PTR_ERR(d) != -ENOENT || !(flags & O_CREAT))
+				return d;
+			if (w->slash)
+				return ERR_PTR(-EISDIR);
+			error = inode_make(w->dir, w->last, w->len, S_IFREG | (mode & 07777 & ~current->fs->umask), 0, &d);
+			*created = !error;
+			return error ? ERR_PTR(error) : d;
+		}
+		if (flags & O_CREAT && flags & O_EXCL) {
+			dentry_put(d);
+			return ERR_PTR(-EEXIST);
+		}
+		if (!S_ISLNK(d->inode->mode) || (flags & O_NOFOLLOW && !w->slash)) {
+			if (w->slash && !S_ISDIR(d->inode->mode)) {
+				dentry_put(d);
+				return ERR_PTR(-ENOTDIR);
+			}
+			return d;
+		}
+		if (d->inode->ops->follow) {
+			struct dentry *target = d->inode->ops->follow(d->inode);
+
+			dentry_put(d);
+			return target;
+		}
+		error = walk_follow(w, d);
+		dentry_put(d);
+		if (error)
+			return ERR_PTR(error);
+	}
+}
+
+static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, unsigned mode)
+{
+	struct dentry *dir, *d = NULL;
+	struct inode *i = NULL;
+	struct file *f;
+	int error;
+
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return ERR_PTR(-EINVAL);
+	error = path_lookup(dirfd, path, WALK_FOLLOW | WALK_DIRECTORY, &dir);
+	if (error)
+		return ERR_PTR(error);
+	error = inode_permission(dir->inode, MAY_WRITE | MAY_EXEC);
+	if (!error && !dir->inode->ops->make)
+		error = -EOPNOTSUPP;
+	if (!error)
+		i = dir->inode->ops->make(dir->inode, S_IFREG | (mode & 07777 & ~current->fs->umask), 0);
+	if (i) {
+		i->nlink = 0;
+		d = dentry_new(dir, "#unnamed", 8, i);
+		inode_put(i);
+	}
+	dentry_put(dir);
+	if (!d)
+		return ERR_PTR(error ? error : -ENOMEM);
+	f = file_open_dentry(d, flags & ~(unsigned)O_TMPFILE);
+	dentry_put(d);
+	return f;
+}
+
+static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigned mode)
+{
+	struct walk w;
+	struct dentry *d;
+	struct file *f;
+	bool created = false;
+	int error;
+
+	if (flags & O_PATH)
+		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	else if ((flags & O_TMPFILE) == O_TMPFILE)
+		return open_unnamed(dirfd, path, flags, mode);
+	else if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
+		return ERR_PTR(-EINVAL);
+	error = walk_parent(&w, dirfd, path);
+	d = error ? ERR_PTR(error) : find_or_create(&w, flags, mode, &created);
+	walk_done(&w);
+	if (IS_ERR(d))
+		return (struct file *)d;
+	if (!created)
+		error = check_open(d->inode, flags);
+	f = error ? ERR_PTR(error) : file_open_dentry(d, flags);
+	if (!IS_ERR(f) && flags & O_TRUNC && !created && S_ISREG(d->inode->mode) && !(flags & O_PATH)) {
+		error = d->inode->ops->truncate ? d->inode->ops->truncate(d->inode, 0) : 0;
+		if (error) {
+			file_put(f);
+			f = ERR_PTR(error);
+		} else {
+			inode_touch(d->inode, true);
+		}
+	}
+	dentry_put(d);
+	return f;
+}
+
+struct file *file_open(const char *path, unsigned flags, unsigned mode)
+{
+	return open_at(AT_FDCWD, path, flags, mode);
+}
+
+long sys_openat(int dirfd, const char *user_path, u32 flags, u32 mode)
+{
+	char *path = path_from_user(user_path);
+	struct file *f;
+	int fd;
+
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	f = open_at(dirfd, path, flags, mode);
+	kfree(path);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	fd = fd_add(f, flags & O_CLOEXEC);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}
+
+long sys_open(const char *path, u32 flags, u32 mode)
+{
+	return sys_openat(AT_FDCWD, path, flags, mode);
+}
+
+long sys_creat(const char *path, u32 mode)
+{
+	return sys_openat(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+long sys_close(int fd)
+{
+	return fd_close(fd);
+}
+
+#define CLOSE_RANGE_UNSHARE 2u
+#define CLOSE_RANGE_CLOEXEC 4u
+
+long sys_close_range(u32 first, u32 last, u32 flags)
+{
+	if (flags & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC) || first > last)
+		return -EINVAL;
+	if (flags & CLOSE_RANGE_UNSHARE && files_unshare())
+		return -ENOMEM;
+	last = MIN(last, current->files->size - 1);
+	for (u32 fd = first; fd <= last && fd < current->files->size; fd++) {
+		if (!current->files->slot[fd])
+			continue;
+		if (flags & CLOSE_RANGE_CLOEXEC)
+			fd_set_cloexec((int)fd, true);
+		else
+			fd_close((int)fd);
+	}
+	return 0;
+}
+
+long fd_dup_from(int fd, u32 from, bool cloexec)
+{
+	struct file *f = fd_get(fd);
+	int to;
+
+	if (!f)
+		return -EBADF;
+	if (from >= rlimit(RLIMIT_NOFILE)) {
+		file_put(f);
+		return -EINVAL;
+	}
+	to = fd_reserve(from);
+	if (to < 0) {
+		file_put(f);
+		return to;
+	}
+	fd_install(to, f, cloexec);
+	return to;
+}
+
+long sys_dup(int fd)
+{
+	return fd_dup_from(fd, 0, false);
+}
+
+static long dup_to(int fd, int to, bool cloexec)
+{
+	struct file *f = fd_get(fd);
+	int result;
+
+	if (!f)
+		return -EBADF;
+	result = fd_replace(to, f, cloexec);
+	if (result < 0)
+		file_put(f);
+	return result;
+}
+
+long sys_dup2(int fd, int to)
+{
+	if (fd == to) {
+		struct file *f = fd_get(fd);
+
+		if (!f)
+			return -EBADF;
+		file_put(f);
+		return fd;
+	}
+	return dup_to(fd, to, false);
+}
+
+long sys_dup3(int fd, int to, u32 flags)
+{
+	if (flags & ~(u32)O_CLOEXEC || fd == to)
+		return -EINVAL;
+	return dup_to(fd, to, flags & O_CLOEXEC);
+}
