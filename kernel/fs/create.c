@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <file.h>
+#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>

@@ -100,6 +100,7 @@ struct inode {
 	const struct inode_ops *ops;
 	const struct file_ops *fops;	/* of a file opened from this inode */
 	struct page_tree pages;	/* page cache */
+	u32 page_count;
 	u32 denied_writes;	/* >0: being executed, writing is ETXTBSY */
 	u32 writers;	/* open files that may write */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
