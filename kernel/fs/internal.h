@@ -58,6 +58,7 @@ int ramfs_set_link_text(struct inode *, const char *text, size_t len);
 /* fs/mount.c */
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);
 void filesystem_free(struct filesystem *);
+void filesystem_drop(struct filesystem *);	/* with everything in it; nothing of it is in use */
 struct filesystem *tmpfs_new(const char *source);
 struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
 struct filesystem *devfs_new(const char *source);	/* dev/devfs.c */

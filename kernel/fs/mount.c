@@ -68,6 +68,13 @@ static void remove_tree(struct dentry *dir)
 	}
 }
 
+void filesystem_drop(struct filesystem *fs)
+{
+	remove_tree(fs->root);
+	dentry_put(fs->root);
+	filesystem_free(fs);
+}
+
 static bool tree_in_use(const struct dentry *dir, u32 own)
 {
 	const struct dentry *d;
@@ -94,7 +101,6 @@ static int unmount(struct filesystem *fs)
 	dentry_put(on);
 	list_del(&fs->link);
 	fs->covers = NULL;
-	remove_tree(fs->root);
 	return 0;
 }
 
@@ -145,8 +151,7 @@ static int mount_at(const char *type, const char *source, const char *target, bo
 	error = filesystem_mount(fs, on);
 	dentry_put(on);
 	if (error) {
-		dentry_put(fs->root);
-		filesystem_free(fs);
+		filesystem_drop(fs);
 		return error;
 	}
 	fs->read_only = read_only;
@@ -232,10 +237,8 @@ long sys_umount2(const char *target, u32 flags)
 	fs = d->inode->fs;
 	error = fs && fs->root == d ? unmount(fs) : -EINVAL;
 	dentry_put(d);
-	if (!error) {
-		dentry_put(fs->root);
-		filesystem_free(fs);
-	}
+	if (!error)
+		filesystem_drop(fs);
 	return error;
 }
 

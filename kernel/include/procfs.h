@@ -10,4 +10,10 @@ struct text;
    (may be NULL: read-only) gets what one write(2) wrote, NUL-terminated; 0 or a negative errno. */
 void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t));
 
+/* A symbolic link in /proc. */
+void proc_link(const char *path, const char *target);
+
+/* Registers the files about the whole system (stat/proc_system.c); after kmalloc works. */
+void procfs_init(void);
+
 #endif

@@ -1,0 +1,72 @@
+/* /dev: a RAM file system that starts with the devices that there are. Numbers: Linux, admin-guide/devices. */
+#include "devices.h"
+
+#include "../fs/internal.h"
+#include "tty_internal.h"
+
+#include <control.h>
+#include <err.h>
+#include <lib.h>
+
+static const struct device {
+	const char *name;
+	u32 mode, dev;
+	const struct file_ops *ops;
+} devices[] = {
+	{ "null", 0666, MKDEV(1, 3), &null_ops },
+	{ "zero", 0666, MKDEV(1, 5), &zero_ops },
+	{ "full", 0666, MKDEV(1, 7), &full_ops },
+	{ "random", 0666, MKDEV(1, 8), &random_ops },
+	{ "urandom", 0666, MKDEV(1, 9), &random_ops },
+	{ "ttyS0", 0620, MKDEV(4, 64), &tty_ops },
+	{ "tty", 0666, MKDEV(5, 0), &controlling_ops },
+	{ "console", 0600, MKDEV(5, 1), &console_ops },
+	{ "pagewalk", 0666, MKDEV(10, 240), &pagewalk_ops },
+};
+
+static const struct {
+	const char *name, *text;
+} links[] = {
+	{ "fd", "/proc/self/fd" },
+	{ "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" },
+	{ "stderr", "/proc/self/fd/2" },
+};
+
+const struct file_ops *device_ops(u32 mode, u32 rdev)
+{
+	for (size_t i = 0; S_ISCHR(mode) && i < ARRAY_SIZE(devices); i++)
+		if (devices[i].dev == rdev)
+			return devices[i].ops;
+	return NULL;
+}
+
+static int populate(struct dentry *root)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < ARRAY_SIZE(devices); i++) {
+		const struct device *d = &devices[i];
+
+		if (d->ops == &pagewalk_ops && !control_present())
+			continue;
+		error = inode_make(root, d->name, strlen(d->name), S_IFCHR | d->mode, d->dev, NULL);
+	}
+	for (size_t i = 0; !error && i < ARRAY_SIZE(links); i++)
+		error = make_link_text(root, links[i].name, strlen(links[i].name), links[i].text, NULL);
+	if (!error)
+		error = make_directory(root, "shm", 3, 01777, NULL);
+	return error;
+}
+
+struct filesystem *devfs_new(const char *source)
+{
+	struct filesystem *fs = ramfs_new("devtmpfs", source);
+
+	if (fs && populate(fs->root)) {
+		/* Names made so far hold the rest of the memory; the caller reports that there is none. */
+		filesystem_drop(fs);
+		return NULL;
+	}
+	return fs;
+}

@@ -1,0 +1,9 @@
+/* The device files' operations. */
+#ifndef DEVICES_H
+#define DEVICES_H
+
+#include <file.h>
+
+extern const struct file_ops null_ops, zero_ops, full_ops, random_ops, pagewalk_ops;
+
+#endif

@@ -1,0 +1,99 @@
+/* The pair of 8259 interrupt controllers (Intel 8259A data sheet), and where external interrupts go. */
+#include <tty.h>
+
+#include <arch.h>
+
+#define MASTER 0x20u	/* ISA ports: command; the next one is data */
+#define SLAVE 0xa0u
+#define CASCADE 2u	/* the slave's input on the master */
+#define UART_IRQ 4u
+
+#define ICW1_INIT_ICW4 0x11
+#define ICW4_8086 0x01
+#define OCW2_EOI 0x20
+#define OCW3_READ_ISR 0x0b
+
+static u8 *io;
+static u8 *acknowledge_byte;
+static u16 masked = 0xffff & ~(1u << CASCADE);
+
+static void write_masks(void)
+{
+	io_write8(io + MASTER + 1, (u8)masked);
+	io_write8(io + SLAVE + 1, (u8)(masked >> 8));
+}
+
+void i8259_init(uintptr_t ports, uintptr_t acknowledge)
+{
+	io = (u8 *)ports;
+	acknowledge_byte = (u8 *)acknowledge;
+	io_write8(io + MASTER, ICW1_INIT_ICW4);
+	io_write8(io + MASTER + 1, 0);			/* ICW2: vectors 0-7 */
+	io_write8(io + MASTER + 1, 1u << CASCADE);	/* ICW3 */
+	io_write8(io + MASTER + 1, ICW4_8086);
+	io_write8(io + SLAVE, ICW1_INIT_ICW4);
+	io_write8(io + SLAVE + 1, 8);			/* vectors 8-15 */
+	io_write8(io + SLAVE + 1, CASCADE);
+	io_write8(io + SLAVE + 1, ICW4_8086);
+	write_masks();
+}
+
+void i8259_mask(unsigned irq, bool mask)
+{
+	if (mask)
+		masked |= (u16)(1u << irq);
+	else
+		masked &= (u16)~(1u << irq);
+	write_masks();
+}
+
+static u8 read_register(u32 controller, u8 which)
+{
+	io_write8(io + controller, which);
+	return io_read8(io + controller);
+}
+
+/* An input that went away before the acknowledge shows as 7 or 15 without its in-service bit. */
+static bool spurious(unsigned irq)
+{
+	if (irq == 7)
+		return !(read_register(MASTER, OCW3_READ_ISR) & 0x80);
+	if (irq == 15 && !(read_register(SLAVE, OCW3_READ_ISR) & 0x80)) {
+		io_write8(io + MASTER, OCW2_EOI);
+		return true;
+	}
+	return false;
+}
+
+int i8259_acknowledge(void)
+{
+	unsigned irq = io_read8(acknowledge_byte) & 15u;
+
+	return spurious(irq) ? -1 : (int)irq;
+}
+
+void i8259_end(unsigned irq)
+{
+	if (irq >= 8)
+		io_write8(io + SLAVE, OCW2_EOI);
+	io_write8(io + MASTER, OCW2_EOI);
+}
+
+void irq_dispatch(void)
+{
+	int irq = i8259_acknowledge();
+
+	if (irq < 0)
+		return;
+	if (irq == (int)UART_IRQ)
+		uart_interrupt();
+	else
+		i8259_mask((unsigned)irq, true);	/* nobody's: it would come for ever */
+	i8259_end((unsigned)irq);
+}
+
+void console_start_input(void)
+{
+	uart_enable_receive();
+	i8259_mask(UART_IRQ, false);
+}

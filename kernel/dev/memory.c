@@ -1,0 +1,92 @@
+/* The devices that are nothing but an idea: null, zero, full, random. */
+#include "devices.h"
+
+#include <err.h>
+#include <lib.h>
+#include <proc.h>
+#include <signal.h>
+
+static long null_read(struct file *f, struct iter *it, u64 *position)
+{
+	(void)f;
+	(void)it;
+	(void)position;
+	return 0;
+}
+
+static long null_write(struct file *f, struct iter *it, u64 *position)
+{
+	(void)f;
+	(void)position;
+	return (long)it->left;
+}
+
+/* Signals are taken between pieces, so that a huge read can be killed. */
+#define PIECE 65536u
+
+static long zero_read(struct file *f, struct iter *it, u64 *position)
+{
+	long done = 0;
+
+	(void)f;
+	(void)position;
+	while (it->left) {
+		long n = iter_zero(it, PIECE);
+
+		if (n < 0)
+			return done ? done : n;
+		done += n;
+		if (it->left && signal_pending())
+			break;
+	}
+	return done;
+}
+
+static long full_write(struct file *f, struct iter *it, u64 *position)
+{
+	(void)f;
+	(void)it;
+	(void)position;
+	return -ENOSPC;
+}
+
+static long random_read(struct file *f, struct iter *it, u64 *position)
+{
+	u8 bytes[64];
+	long done = 0;
+
+	(void)f;
+	(void)position;
+	while (it->left) {
+		long n;
+
+		random_bytes(bytes, sizeof bytes);
+		n = iter_write(it, bytes, sizeof bytes);
+		if (n < 0)
+			return done ? done : n;
+		done += n;
+		if (signal_pending())
+			break;
+	}
+	return done;
+}
+
+static s64 no_seek(struct file *f, s64 offset, int whence)
+{
+	(void)f;
+	(void)offset;
+	(void)whence;
+	return 0;
+}
+
+static int zero_mmap(struct file *f, struct file_map *map)
+{
+	(void)f;
+	map->kind = MAP_KIND_ZERO;
+	return 0;
+}
+
+const struct file_ops null_ops = { .read = null_read, .write = null_write, .seek = no_seek };
+const struct file_ops zero_ops = { .read = zero_read, .write = null_write, .seek = no_seek, .mmap = zero_mmap };
+const struct file_ops full_ops = { .read = zero_read, .write = full_write, .seek = no_seek };
+const struct file_ops random_ops = { .read = random_read, .write = null_write, .seek = no_seek };

@@ -1,0 +1,523 @@
+/*
+ * The terminal behind the UART: line editing and signals on input, newline
+ * translation on output, and which session and process group it belongs to
+ * (POSIX.1, chapter 11).
+ *
+ * Input is one ring. In canonical mode the part from `committed` on is the line
+ * being edited; readers see only what is before it.
+ */
+#include "tty_internal.h"
+
+#include <arch.h>
+#include <err.h>
+#include <lib.h>
+#include <poll.h>
+#include <proc.h>
+#include <signal.h>
+#include <uaccess.h>
+
+struct tty console_tty = {
+	.settings = {
+		.iflag = ICRNL | IXON,
+		.oflag = OPOST | ONLCR,
+		.cflag = B38400 | CS8 | CREAD | HUPCL,
+		.lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+		.cc = {
+			[VINTR] = 3, [VQUIT] = 28, [VERASE] = 127, [VKILL] = 21, [VEOF] = 4, [VMIN] = 1,
+			[VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VWERASE] = 23, [VREPRINT] = 18, [VLNEXT] = 22,
+		},
+		.ispeed = B38400,
+		.ospeed = B38400,
+	},
+	.readable = WAITQ_INIT(console_tty.readable),
+	.writable = WAITQ_INIT(console_tty.writable),
+};
+
+static bool local(const struct tty *t, u32 flag)
+{
+	return (t->settings.lflag & flag) != 0;
+}
+
+/* A control character that is switched off is 0. */
+static bool is(const struct tty *t, u8 c, unsigned which)
+{
+	return c && c == t->settings.cc[which];
+}
+
+/* Output of one character with the settings' translations. */
+static void put(struct tty *t, u8 c)
+{
+	u32 flags = t->settings.oflag;
+
+	if (!(flags & OPOST)) {
+		uart_putc((char)c);
+		return;
+	}
+	switch (c) {
+	case '\n':
+		if (flags & ONLRET)
+			t->column = 0;
+		if (flags & ONLCR) {
+			uart_putc('\r');
+			t->column = 0;
+		}
+		break;
+	case '\r':
+		if (flags & ONOCR && t->column == 0)
+			return;
+		if (flags & OCRNL)
+			c = '\n';
+		t->column = 0;
+		break;
+	case '\t':
+		if ((flags & TABDLY) == XTABS) {
+			do {
+				uart_putc(' ');
+			} while (++t->column % 8);
+			return;
+		}
+		t->column = (t->column | 7) + 1;
+		break;
+	case '\b':
+		if (t->column)
+			t->column--;
+		break;
+	default:
+		if (c >= ' ' && c != 127 && (c & 0xc0) != 0x80)
+			t->column++;
+	}
+	uart_putc((char)c);
+}
+
+static bool shown_as_caret(const struct tty *t, u8 c)
+{
+	return local(t, ECHOCTL) && (c < ' ' || c == 127) && c != '\n' && c != '\t';
+}
+
+static void echo(struct tty *t, u8 c)
+{
+	if (!local(t, ECHO) && !(c == '\n' && local(t, ECHONL) && local(t, ICANON)))
+		return;
+	if (shown_as_caret(t, c)) {
+		put(t, '^');
+		put(t, c ^ 0x40);
+	} else {
+		put(t, c);
+	}
+}
+
+static void push(struct tty *t, u16 entry)
+{
+	if (t->head - t->tail < RING) {
+		t->ring[t->head % RING] = entry;
+		t->head++;
+	}
+}
+
+static void commit(struct tty *t)
+{
+	t->committed = t->head;
+	wake_up(&t->readable);
+}
+
+/* Takes the last character of the line off the screen. */
+static void rub_out(struct tty *t, u8 c)
+{
+	unsigned width = shown_as_caret(t, c) ? 2 : 1;
+
+	if (!local(t, ECHO))
+		return;
+	if (!local(t, ECHOE)) {
+		echo(t, t->settings.cc[VERASE]);
+		return;
+	}
+	while (width--) {
+		put(t, '\b');
+		put(t, ' ');
+		put(t, '\b');
+	}
+}
+
+static bool continuation(const struct tty *t, u8 c)
+{
+	return t->settings.iflag & IUTF8 && (c & 0xc0) == 0x80;
+}
+
+static bool erase_one(struct tty *t)
+{
+	u8 c;
+
+	if (t->head == t->committed)
+		return false;
+	do {
+		c = (u8)t->ring[--t->head % RING];
+	} while (continuation(t, c) && t->head != t->committed);
+	rub_out(t, c);
+	return true;
+}
+
+static void erase_word(struct tty *t)
+{
+	bool in_word = false;
+
+	while (t->head != t->committed) {
+		u8 c = (u8)t->ring[(t->head - 1) % RING];
+		bool blank = c == ' ' || c == '\t';
+
+		if (blank && in_word)
+			break;
+		in_word |= !blank;
+		erase_one(t);
+	}
+}
+
+static void erase_line(struct tty *t)
+{
+	if (local(t, ECHOKE) && local(t, ECHOE)) {
+		while (erase_one(t))
+			;
+		return;
+	}
+	t->head = t->committed;
+	echo(t, t->settings.cc[VKILL]);
+	if (local(t, ECHOK))
+		put(t, '\n');
+}
+
+static void reprint(struct tty *t)
+{
+	echo(t, t->settings.cc[VREPRINT]);
+	put(t, '\n');
+	for (u32 at = t->committed; at != t->head; at++)
+		echo(t, (u8)t->ring[at % RING]);
+}
+
+void tty_flush_input(struct tty *t)
+{
+	t->head = t->tail = t->committed = 0;
+}
+
+/* True: the character was a signal's. */
+static bool signal_character(struct tty *t, u8 c)
+{
+	int sig;
+
+	if (is(t, c, VINTR))
+		sig = SIGINT;
+	else if (is(t, c, VQUIT))
+		sig = SIGQUIT;
+	else if (is(t, c, VSUSP))
+		sig = SIGTSTP;
+	else
+		return false;
+	if (!local(t, NOFLSH))
+		tty_flush_input(t);
+	echo(t, c);
+	if (t->foreground)
+		signal_pgrp(t->foreground, sig, NULL);
+	return true;
+}
+
+static bool edit_character(struct tty *t, u8 c)
+{
+	if (is(t, c, VERASE))
+		erase_one(t);
+	else if (is(t, c, VKILL))
+		erase_line(t);
+	else if (local(t, IEXTEN) && is(t, c, VWERASE))
+		erase_word(t);
+	else if (local(t, IEXTEN) && is(t, c, VREPRINT))
+		reprint(t);
+	else
+		return false;
+	return true;
+}
+
+static void line_character(struct tty *t, u8 c)
+{
+	if (edit_character(t, c))
+		return;
+	if (is(t, c, VEOF)) {
+		push(t, c | ENTRY_EOF);
+		commit(t);
+		return;
+	}
+	/* The last place in the ring is kept for what ends the line. */
+	if (c == '\n' || is(t, c, VEOL) || (local(t, IEXTEN) && is(t, c, VEOL2))) {
+		echo(t, c);
+		push(t, c | ENTRY_END);
+		commit(t);
+	} else if (t->head - t->tail < RING - 1) {
+		echo(t, c);
+		push(t, c);
+	}
+}
+
+static void set_stopped(struct tty *t, bool stopped)
+{
+	t->stopped = stopped;
+	if (!stopped)
+		wake_up(&t->writable);
+}
+
+static bool flow_character(struct tty *t, u8 c)
+{
+	if (is(t, c, VSTOP)) {
+		set_stopped(t, true);
+		return true;
+	}
+	if (is(t, c, VSTART)) {
+		set_stopped(t, false);
+		return true;
+	}
+	if (t->stopped && t->settings.iflag & IXANY)
+		set_stopped(t, false);
+	return false;
+}
+
+void tty_receive(char received)
+{
+	struct tty *t = &console_tty;
+	u32 flags = t->settings.iflag;
+	u8 c = (u8)received;
+
+	if (flags & ISTRIP)
+		c &= 0x7f;
+	if (t->literal_next) {
+		t->literal_next = false;
+		echo(t, c);
+		push(t, c);
+		if (!local(t, ICANON))
+			commit(t);
+		return;
+	}
+	if (flags & IXON && flow_character(t, c))
+		return;
+	if (local(t, ISIG) && signal_character(t, c))
+		return;
+	if (c == '\r') {
+		if (flags & IGNCR)
+			return;
+		if (flags & ICRNL)
+			c = '\n';
+	} else if (c == '\n' && flags & INLCR) {
+		c = '\r';
+	}
+	if (local(t, IEXTEN) && local(t, ICANON) && is(t, c, VLNEXT)) {
+		t->literal_next = true;
+		if (local(t, ECHO)) {
+			put(t, '^');
+			put(t, '\b');
+		}
+		return;
+	}
+	if (local(t, ICANON)) {
+		line_character(t, c);
+		return;
+	}
+	echo(t, c);
+	push(t, c);
+	commit(t);
+}
+
+/* Whether current belongs to the terminal's session: job control applies only then. */
+bool tty_is_controlling(const struct tty *t)
+{
+	return t->session && current->process->sid == t->session;
+}
+
+/* For a background process that reads (SIGTTIN) or changes the terminal (SIGTTOU): 0 to go ahead. */
+static long check_background(struct tty *t, int sig)
+{
+	if (!tty_is_controlling(t) || current->process->pgid == t->foreground || !t->foreground)
+		return 0;
+	if (signal_ignored_or_blocked(sig))
+		return sig == SIGTTIN ? -EIO : 0;
+	if (pgrp_orphaned(current->process->pgid))
+		return -EIO;
+	signal_pgrp(current->process->pgid, sig, NULL);
+	return -ERESTARTSYS;
+}
+
+long tty_check_change(struct tty *t)
+{
+	return check_background(t, SIGTTOU);
+}
+
+static u32 available(const struct tty *t)
+{
+	return t->committed - t->tail;
+}
+
+/* One line, or what of it fits. */
+static long read_line(struct tty *t, struct iter *it)
+{
+	long done = 0;
+
+	while (available(t) && it->left) {
+		u16 entry = t->ring[t->tail % RING];
+		char c = (char)entry;
+
+		if (!(entry & ENTRY_EOF)) {
+			long n = iter_write(it, &c, 1);
+
+			if (n <= 0)
+				return done ? done : n;
+			done++;
+		}
+		t->tail++;
+		if (entry & (ENTRY_EOF | ENTRY_END))
+			break;
+	}
+	return done;
+}
+
+static long read_raw(struct tty *t, struct iter *it)
+{
+	long done = 0;
+
+	while (available(t) && it->left) {
+		char c = (char)t->ring[t->tail % RING];
+		long n = iter_write(it, &c, 1);
+
+		if (n <= 0)
+			return done ? done : n;
+		t->tail++;
+		done++;
+	}
+	return done;
+}
+
+/* Waits as VMIN and VTIME say (POSIX.1, 11.1.7, cases A to D); 0 to read what is there. */
+static long wait_raw(struct tty *t, size_t wanted)
+{
+	u32 least = t->settings.cc[VMIN];
+	u64 tenths = t->settings.cc[VTIME] * (NSEC_PER_SEC / 10);
+	u32 had;
+	long result;
+
+	least = (u32)MIN((size_t)least, wanted);
+	if (least == 0) {
+		if (!tenths)
+			return 0;
+		result = wait_event_until(&t->readable, available(t), time_deadline(tenths));
+		return result == -ETIMEDOUT ? 0 : result;
+	}
+	result = wait_event(&t->readable, available(t));
+	while (!result && available(t) < least) {
+		had = available(t);
+		if (tenths)
+			result = wait_event_until(&t->readable, available(t) != had, time_deadline(tenths));
+		else
+			result = wait_event(&t->readable, available(t) != had);
+		if (result == -ETIMEDOUT)
+			return 0;
+	}
+	return available(t) ? 0 : result;
+}
+
+long tty_read(struct file *f, struct iter *it, u64 *position)
+{
+	struct tty *t = &console_tty;
+	long result;
+
+	(void)position;
+	if (!it->left)
+		return 0;
+	for (;;) {
+		result = check_background(t, SIGTTIN);
+		if (result)
+			return result;
+		if (!available(t)) {
+			if (f->flags & O_NONBLOCK)
+				return !local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
+			result = local(t, ICANON) ? wait_event(&t->readable, available(t)) : wait_raw(t, it->left);
+			if (result)
+				return result;
+			if (local(t, ICANON) && !available(t))
+				continue;
+		}
+		return local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
+	}
+}
+
+long tty_write(struct file *f, struct iter *it, u64 *position)
+{
+	struct tty *t = &console_tty;
+	long done = 0, result;
+	char chunk[128];
+
+	(void)position;
+	if (local(t, TOSTOP)) {
+		result = tty_check_change(t);
+		if (result)
+			return result;
+	}
+	while (it->left) {
+		long n;
+
+		if (t->stopped) {
+			result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&t->writable, !t->stopped);
+			if (result)
+				return done ? done : result;
+		}
+		n = iter_read(it, chunk, sizeof chunk);
+		if (n <= 0)
+			return done ? done : n;
+		for (long i = 0; i < n; i++)
+			put(t, (u8)chunk[i]);
+		done += n;
+	}
+	return done;
+}
+
+unsigned tty_poll(struct file *f, struct poll_table *table)
+{
+	struct tty *t = &console_tty;
+	unsigned ready = 0;
+
+	(void)f;
+	poll_wait(table, &t->readable);
+	poll_wait(table, &t->writable);
+	if (available(t))
+		ready |= POLLIN | POLLRDNORM;
+	if (!t->stopped)
+		ready |= POLLOUT | POLLWRNORM;
+	return ready;
+}
+
+/* Leaving canonical mode makes the unfinished line readable. */
+void tty_settings_changed(struct tty *t, const struct termios *old)
+{
+	if (old->lflag & ICANON && !local(t, ICANON)) {
+		for (u32 at = t->tail; at != t->head; at++)
+			t->ring[at % RING] &= 0xff;
+		commit(t);
+	}
+	if (!(t->settings.iflag & IXON))
+		set_stopped(t, false);
+}
+
+void tty_session_gone(s32 session)
+{
+	struct tty *t = &console_tty;
+
+	if (!session || t->session != session)
+		return;
+	if (t->foreground) {
+		signal_pgrp(t->foreground, SIGHUP, NULL);
+		signal_pgrp(t->foreground, SIGCONT, NULL);
+	}
+	t->session = 0;
+	t->foreground = 0;
+}
+
+s32 tty_foreground(void)
+{
+	return console_tty.foreground;
+}
+
+s32 tty_session(void)
+{
+	return console_tty.session;
+}

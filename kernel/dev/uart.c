@@ -1,0 +1,57 @@
+/* The 16550 UART (National Semiconductor PC16550D data sheet): polled output, interrupt-driven input. */
+#include <tty.h>
+
+#include <arch.h>
+
+enum {
+	RBR = 0,	/* receive buffer (read), transmit holding (write) */
+	IER = 1,	/* interrupt enable */
+	FCR = 2,	/* FIFO control (write) */
+	LCR = 3,	/* line control */
+	MCR = 4,	/* modem control */
+	LSR = 5,	/* line status */
+};
+
+#define IER_RECEIVE 0x01
+#define FCR_ENABLE_AND_CLEAR 0x07
+#define LCR_8N1 0x03
+#define MCR_DTR_RTS_OUT2 0x0b	/* OUT2 gates the interrupt on ISA boards */
+#define LSR_DATA_READY 0x01
+#define LSR_THR_EMPTY 0x20
+
+static u8 *registers;
+
+void uart_init(uintptr_t address)
+{
+	registers = (u8 *)address;
+	io_write8(registers + LCR, LCR_8N1);
+	io_write8(registers + IER, 0);
+	io_write8(registers + FCR, FCR_ENABLE_AND_CLEAR);
+	io_write8(registers + MCR, MCR_DTR_RTS_OUT2);
+}
+
+void uart_putc(char c)
+{
+	if (!registers)
+		return;
+	while (!(io_read8(registers + LSR) & LSR_THR_EMPTY))
+		;
+	io_write8(registers + RBR, (u8)c);
+}
+
+void uart_write(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		uart_putc(text[i]);
+}
+
+void uart_enable_receive(void)
+{
+	io_write8(registers + IER, IER_RECEIVE);
+}
+
+void uart_interrupt(void)
+{
+	while (io_read8(registers + LSR) & LSR_DATA_READY)
+		tty_receive((char)io_read8(registers + RBR));
+}

@@ -1,0 +1,328 @@
+/* Pipes and FIFOs. */
+#include "ring.h"
+
+#include <anon.h>
+#include <err.h>
+#include <ipc.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <pipe.h>
+#include <poll.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <uaccess.h>
+#include <wait.h>
+
+#define PIPE_SIZE 65536u
+#define PIPE_BUF 4096u	/* a write of at most this many bytes is never split */
+#define FIONREAD 0x4004667fu
+
+struct pipe {
+	struct ring ring;
+	u32 readers, writers;		/* open files */
+	u32 reader_opens, writer_opens;	/* that ever were: a FIFO's open waits for one to change */
+	struct waitq readable, writable;
+	struct waitq opened;
+};
+
+static struct pipe *pipe_new(void)
+{
+	struct pipe *p = kzalloc(sizeof *p);
+
+	if (!p)
+		return NULL;
+	ring_init(&p->ring, PIPE_SIZE);
+	waitq_init(&p->readable);
+	waitq_init(&p->writable);
+	waitq_init(&p->opened);
+	return p;
+}
+
+static void pipe_free(struct pipe *p)
+{
+	if (!p)
+		return;
+	ring_free(&p->ring);
+	kfree(p);
+}
+
+static long pipe_read(struct file *f, struct iter *it, u64 *position)
+{
+	struct pipe *p = f->data;
+	long done;
+
+	(void)position;
+	if (!it->left)
+		return 0;
+	while (!ring_used(&p->ring)) {
+		if (!p->writers)
+			return 0;
+		if (f->flags & O_NONBLOCK)
+			return -EAGAIN;
+		done = wait_event(&p->readable, ring_used(&p->ring) || !p->writers);
+		if (done)
+			return done;
+	}
+	done = ring_read(&p->ring, it, it->left);
+	wake_up(&p->writable);
+	return done;
+}
+
+static long broken(void)
+{
+	signal_task(current, SIGPIPE, NULL);
+	return -EPIPE;
+}
+
+static long pipe_write(struct file *f, struct iter *it, u64 *position)
+{
+	struct pipe *p = f->data;
+	u32 least = it->left <= PIPE_BUF ? (u32)it->left : 1;
+	long done = 0, n;
+
+	(void)position;
+	if (!it->left)
+		return 0;
+	for (;;) {
+		if (!p->readers)
+			return done ? done : broken();
+		if (ring_room(&p->ring) >= least) {
+			n = ring_write(&p->ring, it, it->left);
+			if (n < 0)
+				return done ? done : n;
+			wake_up(&p->readable);
+			done += n;
+			if (!it->left || n == 0)
+				return done;
+			least = 1;
+		}
+		if (ring_room(&p->ring) >= least)
+			return done;	/* a fault stopped the copy */
+		if (f->flags & O_NONBLOCK)
+			return done ? done : -EAGAIN;
+		n = wait_event(&p->writable, ring_room(&p->ring) >= least || !p->readers);
+		if (n)
+			return done ? done : n;
+	}
+}
+
+static unsigned pipe_poll(struct file *f, struct poll_table *table)
+{
+	struct pipe *p = f->data;
+	unsigned ready = 0;
+
+	if (FILE_READS(f)) {
+		poll_wait(table, &p->readable);
+		if (ring_used(&p->ring))
+			ready |= POLLIN | POLLRDNORM;
+		/* A FIFO's reader that has never had a writer since it opened has lost none. */
+		if (!p->writers && (u32)f->position != p->writer_opens)
+			ready |= POLLHUP;
+	}
+	if (FILE_WRITES(f)) {
+		poll_wait(table, &p->writable);
+		if (ring_room(&p->ring) >= PIPE_BUF)
+			ready |= POLLOUT | POLLWRNORM;
+		if (!p->readers)
+			ready |= POLLERR;
+	}
+	return ready;
+}
+
+static long pipe_ioctl(struct file *f, unsigned command, uintptr_t argument)
+{
+	struct pipe *p = f->data;
+
+	if (command != FIONREAD)
+		return -ENOTTY;
+	return put_user((s32)ring_used(&p->ring), (s32 *)argument);
+}
+
+static void count_open(struct file *f, struct pipe *p)
+{
+	if (FILE_READS(f)) {
+		p->readers++;
+		p->reader_opens++;
+	}
+	if (FILE_WRITES(f)) {
+		p->writers++;
+		p->writer_opens++;
+	}
+}
+
+static void count_close(struct file *f, struct pipe *p)
+{
+	if (FILE_READS(f) && --p->readers == 0)
+		wake_up(&p->writable);
+	if (FILE_WRITES(f) && --p->writers == 0)
+		wake_up(&p->readable);
+}
+
+static void pipe_release(struct file *f)
+{
+	struct pipe *p = f->data;
+
+	count_close(f, p);
+	if (!p->readers && !p->writers) {
+		f->inode->data = NULL;
+		pipe_free(p);
+	}
+}
+
+static const struct file_ops pipe_ops = {
+	.read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl, .release = pipe_release,
+};
+
+static int wait_for_other_side(struct file *f, struct pipe *p)
+{
+	u32 *count = FILE_READS(f) ? &p->writer_opens : &p->reader_opens;
+	u32 *there = FILE_READS(f) ? &p->writers : &p->readers;
+	u32 before = *count;
+
+	return *there ? 0 : (int)wait_event(&p->opened, *count != before);
+}
+
+static int fifo_open(struct file *f)
+{
+	struct pipe *p = f->inode->data;
+	int result = 0;
+
+	if (!p) {
+		p = pipe_new();
+		if (!p)
+			return -ENOMEM;
+		f->inode->data = p;
+	}
+	f->data = p;
+	if (!FILE_READS(f) && f->flags & O_NONBLOCK && !p->readers) {
+		result = -ENXIO;
+	} else {
+		f->position = p->writer_opens;
+		count_open(f, p);
+		wake_up(&p->opened);
+		if (!(f->flags & O_NONBLOCK) && !(FILE_READS(f) && FILE_WRITES(f)))
+			result = wait_for_other_side(f, p);
+		if (!result && !(f->flags & O_NONBLOCK))
+			f->position = ~0ull;
+		if (result)
+			count_close(f, p);
+	}
+	if (result && !p->readers && !p->writers) {
+		f->inode->data = NULL;
+		pipe_free(p);
+	}
+	return result;
+}
+
+const struct file_ops fifo_ops = {
+	.open = fifo_open, .read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl,
+	.release = pipe_release,
+};
+
+void fifo_inode_gone(struct inode *i)
+{
+	pipe_free(i->data);
+}
+
+/* One end of a new pipe. */
+static struct file *pipe_end(struct inode *i, struct pipe *p, u32 flags)
+{
+	struct file *f = file_on_inode(i, "pipe", flags, &pipe_ops, p);
+
+	if (!IS_ERR(f)) {
+		f->position = ~0ull;
+		count_open(f, p);
+	}
+	return f;
+}
+
+static int pipe_files(u32 flags, struct file *end[2])
+{
+	struct inode *i = inode_nameless(S_IFIFO | 0600);
+	struct pipe *p = i ? pipe_new() : NULL;
+	int error = 0;
+
+	if (!p) {
+		inode_put(i);
+		return -ENOMEM;
+	}
+	i->fops = &fifo_ops;	/* /proc/self/fd/n opens it anew */
+	i->data = p;
+	end[0] = pipe_end(i, p, O_RDONLY | flags);
+	if (IS_ERR(end[0])) {
+		pipe_free(p);
+		error = -ENFILE;
+	} else {
+		end[1] = pipe_end(i, p, O_WRONLY | flags);
+		if (IS_ERR(end[1])) {
+			file_put(end[0]);
+			error = -ENFILE;
+		}
+	}
+	inode_put(i);
+	return error;
+}
+
+long sys_pipe2(s32 *user, u32 flags)
+{
+	struct file *end[2];
+	s32 fd[2];
+	int error;
+
+	if (flags & ~(u32)(O_CLOEXEC | O_NONBLOCK | O_DIRECT))
+		return -EINVAL;
+	if (flags & O_DIRECT)
+		return -EINVAL;		/* packet mode is not offered */
+	error = pipe_files(flags & O_NONBLOCK, end);
+	if (error)
+		return error;
+	fd[0] = fd_add(end[0], flags & O_CLOEXEC);
+	if (fd[0] < 0) {
+		file_put(end[0]);
+		file_put(end[1]);
+		return fd[0];
+	}
+	fd[1] = fd_add(end[1], flags & O_CLOEXEC);
+	if (fd[1] < 0) {
+		fd_close(fd[0]);
+		file_put(end[1]);
+		return fd[1];
+	}
+	if (copy_to_user(user, fd, sizeof fd)) {
+		fd_close(fd[0]);
+		fd_close(fd[1]);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+long sys_pipe(s32 *user)
+{
+	return sys_pipe2(user, 0);
+}
+
+static struct pipe *pipe_of(const struct file *f)
+{
+	return f->ops == &pipe_ops || f->ops == &fifo_ops ? f->data : NULL;
+}
+
+long pipe_size(struct file *f)
+{
+	const struct pipe *p = pipe_of(f);
+
+	return p ? (long)p->ring.size : -EBADF;
+}
+
+long pipe_set_size(struct file *f, u32 bytes)
+{
+	struct pipe *p = pipe_of(f);
+	long result;
+
+	if (!p)
+		return -EBADF;
+	result = ring_resize(&p->ring, bytes);
+	if (result > 0)
+		wake_up(&p->writable);
+	return result;
+}

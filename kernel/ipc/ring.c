@@ -1,0 +1,127 @@
+/* A queue of bytes in page frames. */
+#include "ring.h"
+
+#include <err.h>
+#include <frame.h>
+#include <lib.h>
+
+void ring_init(struct ring *r, u32 size)
+{
+	memset(r, 0, sizeof *r);
+	r->size = size;
+}
+
+static void drop_pages(struct ring *r, u32 from)
+{
+	for (u32 i = from; i < RING_PAGES_MAX; i++)
+		if (r->page[i]) {
+			frame_put(r->page[i]);
+			r->page[i] = NULL;
+		}
+}
+
+void ring_free(struct ring *r)
+{
+	drop_pages(r, 0);
+	r->head = r->tail = 0;
+}
+
+/* The contiguous place at a count of bytes: its address, and how much of n lies there. */
+static char *place(struct ring *r, u32 count, size_t n, size_t *part)
+{
+	u32 at = count & (r->size - 1), offset = at & (PAGE_SIZE - 1);
+	struct frame **page = &r->page[at >> PAGE_SHIFT];
+
+	*part = MIN(n, (size_t)(PAGE_SIZE - offset));
+	if (!*page) {
+		*page = frame_alloc(FRAME_KERNEL);
+		if (!*page)
+			return NULL;
+	}
+	return (char *)frame_kva(*page) + offset;
+}
+
+long ring_write(struct ring *r, struct iter *it, size_t n)
+{
+	size_t done = 0;
+
+	n = MIN(n, (size_t)ring_room(r));
+	while (done < n) {
+		size_t part;
+		char *to = place(r, r->head, n - done, &part);
+		long moved = to ? iter_read(it, to, part) : -ENOMEM;
+
+		if (moved < 0)
+			return done ? (long)done : moved;
+		r->head += (u32)moved;
+		done += (size_t)moved;
+		if ((size_t)moved < part)
+			break;
+	}
+	return (long)done;
+}
+
+long ring_peek(struct ring *r, struct iter *it, size_t skip, size_t n)
+{
+	u32 from = r->tail + (u32)skip;
+	size_t done = 0;
+
+	n = MIN(n, (size_t)(r->head - from));
+	while (done < n) {
+		size_t part;
+		const char *data = place(r, from, n - done, &part);
+		long moved = data ? iter_write(it, data, part) : -ENOMEM;
+
+		if (moved < 0)
+			return done ? (long)done : moved;
+		from += (u32)moved;
+		done += (size_t)moved;
+		if ((size_t)moved < part)
+			break;
+	}
+	return (long)done;
+}
+
+long ring_read(struct ring *r, struct iter *it, size_t n)
+{
+	long done = ring_peek(r, it, 0, n);
+
+	if (done > 0) {
+		r->tail += (u32)done;
+		if (r->tail == r->head)
+			r->head = r->tail = 0;	/* short messages then keep to the first page */
+	}
+	return done;
+}
+
+long ring_resize(struct ring *r, u32 wanted)
+{
+	struct frame *moved[RING_PAGES_MAX] = { NULL };
+	u32 size = PAGE_SIZE, used = ring_used(r), first, last;
+
+	if (wanted > RING_PAGES_MAX * PAGE_SIZE)
+		return -EPERM;
+	while (size < wanted)
+		size *= 2;
+	if (used > size)
+		return -EBUSY;
+	/* Pages move whole: the data keeps its offset within a page. */
+	first = r->tail >> PAGE_SHIFT;
+	last = (r->head + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (used && last - first > size / PAGE_SIZE)
+		return -EBUSY;
+	for (u32 page = first; used && page < last; page++) {
+		struct frame **from = &r->page[page & (r->size / PAGE_SIZE - 1)];
+
+		moved[page - first] = *from;
+		*from = NULL;
+	}
+	drop_pages(r, 0);
+	memcpy(r->page, moved, sizeof moved);
+	r->tail -= first << PAGE_SHIFT;
+	r->head -= first << PAGE_SHIFT;
+	if (!used)
+		r->head = r->tail = 0;
+	r->size = size;
+	return (long)size;
+}

@@ -1,0 +1,28 @@
+/* A queue of bytes in page frames: what pipes and stream sockets hold. */
+#ifndef RING_H
+#define RING_H
+
+#include <file.h>
+
+#define RING_PAGES_MAX 16u
+
+struct ring {
+	u32 size;	/* bytes; a power of two, at least a page */
+	u32 head, tail;	/* bytes written and read so far; both start again when the ring runs empty */
+	struct frame *page[RING_PAGES_MAX];	/* allocated at first use */
+};
+
+static inline u32 ring_used(const struct ring *r) { return r->head - r->tail; }
+static inline u32 ring_room(const struct ring *r) { return r->size - (r->head - r->tail); }
+
+void ring_init(struct ring *, u32 size);
+void ring_free(struct ring *);
+/* Bytes moved: as many as fit or are there; a negative errno if none could be. */
+long ring_write(struct ring *, struct iter *, size_t n);
+long ring_read(struct ring *, struct iter *, size_t n);
+/* Reads without taking, `skip` bytes in. */
+long ring_peek(struct ring *, struct iter *, size_t skip, size_t n);
+/* Sizes other than a power of two are rounded up; -EBUSY if what is queued would not fit, -EPERM if too large. */
+long ring_resize(struct ring *, u32 size);
+
+#endif

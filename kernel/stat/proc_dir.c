@@ -1,0 +1,311 @@
+/* The directories of /proc: looking up their names and listing them. */
+#include "proc_internal.h"
+
+#include "../fs/internal.h"
+
+#include <err.h>
+#include <lib.h>
+#include <proc.h>
+
+/* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^12 each. */
+#define PID_INO(pid) (((u64)(pid) + 256) << 12)
+#define INO_TASKS 0x800u
+#define INO_FDS 0x801u
+#define INO_FD 0x900u
+
+/* A decimal number without leading zeros, or -1. */
+static s32 number(const char *name, size_t len)
+{
+	s32 value = 0;
+
+	if (len == 0 || len > 9 || (len > 1 && name[0] == '0'))
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return -1;
+		value = value * 10 + (name[i] - '0');
+	}
+	return value;
+}
+
+static bool named(const char *name, size_t len, const char *word)
+{
+	return strlen(word) == len && !memcmp(name, word, len);
+}
+
+static struct dentry *lookup_root(struct dentry *dir, const char *name, size_t len)
+{
+	struct proc_item item = { .kind = PROC_SELF };
+
+	if (named(name, len, "self"))
+		return proc_dentry(dir, name, len, &item, S_IFLNK | 0777, 1u << 18);
+	if (named(name, len, "thread-self")) {
+		item.thread = true;
+		return proc_dentry(dir, name, len, &item, S_IFLNK | 0777, (1u << 18) + 1);
+	}
+	item.pid = number(name, len);
+	if (item.pid <= 0)
+		return proc_lookup_node(dir, &proc_root_node, name, len);
+	/* A thread's number works, too, though it is not listed. */
+	item.thread = !process_find(item.pid);
+	if (item.thread && !task_find(item.pid))
+		return ERR_PTR(-ENOENT);
+	item.kind = PROC_TASK;
+	return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(item.pid));
+}
+
+static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
+{
+	struct proc_item item = *of;
+
+	if (named(name, len, "fd")) {
+		item.kind = PROC_FDS;
+		return proc_dentry(dir, name, len, &item, S_IFDIR | 0500, PID_INO(of->pid) + INO_FDS);
+	}
+	if (named(name, len, "task") && !of->thread) {
+		item.kind = PROC_TASKS;
+		return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(of->pid) + INO_TASKS);
+	}
+	item.kind = PROC_ENTRY;
+	for (unsigned i = 0; i < proc_entry_count; i++)
+		if (named(name, len, proc_entries[i].name)) {
+			item.entry = &proc_entries[i];
+			return proc_dentry(dir, name, len, &item, item.entry->mode, PID_INO(of->pid) + 1 + i);
+		}
+	return ERR_PTR(-ENOENT);
+}
+
+static struct dentry *lookup_thread(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
+{
+	struct proc_item item = { .kind = PROC_TASK, .thread = true, .pid = number(name, len) };
+	const struct task *t = item.pid > 0 ? task_find(item.pid) : NULL;
+
+	if (!t || t->tgid != of->pid)
+		return ERR_PTR(-ENOENT);
+	return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(item.pid));
+}
+
+static const struct files *files_of(const struct proc_item *item)
+{
+	struct process *p;
+	const struct task *t;
+
+	if (item->thread) {
+		t = task_find(item->pid);
+	} else {
+		p = process_find(item->pid);
+		t = p ? p->leader : NULL;
+	}
+	return t ? t->files : NULL;
+}
+
+static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
+{
+	const struct files *files = files_of(of);
+	struct proc_item item = *of;
+	const struct file *f;
+	u32 mode = S_IFLNK;
+
+	item.kind = PROC_FD;
+	item.fd = number(name, len);
+	if (!files || item.fd < 0 || (u32)item.fd >= files->size || !files->slot[item.fd])
+		return ERR_PTR(-ENOENT);
+	f = files->slot[item.fd];
+	if (FILE_READS(f))
+		mode |= 0500;
+	if (FILE_WRITES(f))
+		mode |= 0300;
+	return proc_dentry(dir, name, len, &item, mode, PID_INO(of->pid) + INO_FD + (u32)item.fd);
+}
+
+struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len)
+{
+	const struct proc_item *item = dir->inode->data;
+
+	switch (item->kind) {
+	case PROC_NODE:
+		if (item->node == &proc_root_node)
+			return lookup_root(dir, name, len);
+		return proc_lookup_node(dir, item->node, name, len);
+	case PROC_TASK:
+		return lookup_task(dir, item, name, len);
+	case PROC_TASKS:
+		return lookup_thread(dir, item, name, len);
+	case PROC_FDS:
+		return lookup_fd(dir, item, name, len);
+	default:
+		return ERR_PTR(-ENOTDIR);
+	}
+}
+
+#define DT_DIR (S_IFDIR >> 12)
+#define DT_REG (S_IFREG >> 12)
+#define DT_LNK (S_IFLNK >> 12)
+
+/* Positions: 0 and 1 the dots, then FIRST + what the directory counts by (index, process id, descriptor). */
+#define FIRST 2u
+#define FIRST_PID 0x10000u	/* in the root, after the registered names */
+
+struct listing {
+	struct file *file;
+	struct dir_sink *sink;
+	bool full;
+};
+
+/* Gives one entry; false when there is no more room. */
+static bool give(struct listing *l, const char *name, u64 ino, unsigned type, u64 next)
+{
+	if (!l->sink->add(l->sink, name, strlen(name), ino, type, next)) {
+		l->full = true;
+		return false;
+	}
+	l->file->position = next;
+	return true;
+}
+
+static void list_nodes(struct listing *l, const struct proc_node *dir)
+{
+	const struct proc_node *n;
+	u64 at = FIRST;
+	char name[NAME_MAX + 1];
+
+	list_for_each_entry(n, &dir->children, link) {
+		if (at++ < l->file->position)
+			continue;
+		memcpy(name, n->name, n->len);	/* "mmu/hash" names two nodes: the text goes on after this one's */
+		name[n->len] = 0;
+		if (!give(l, name, n->ino, n->directory ? DT_DIR : n->target ? DT_LNK : DT_REG, at))
+			return;
+	}
+}
+
+static void list_root(struct listing *l)
+{
+	struct file *f = l->file;
+
+	if (f->position < FIRST_PID) {
+		list_nodes(l, &proc_root_node);
+		if (l->full || (f->position < FIRST_PID - 2 && !give(l, "self", 1u << 18, DT_LNK, FIRST_PID - 2)))
+			return;
+		if (f->position < FIRST_PID && !give(l, "thread-self", (1u << 18) + 1, DT_LNK, FIRST_PID))
+			return;
+	}
+	for (;;) {
+		s32 from = (s32)(f->position - FIRST_PID), found = 0;
+		const struct process *p;
+		char name[12];
+
+		list_for_each_entry(p, &process_list, all)
+			if (p->pid > 0 && p->pid >= from && (!found || p->pid < found))
+				found = p->pid;
+		if (!found)
+			return;
+		snprintf(name, sizeof name, "%d", found);
+		if (!give(l, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
+			return;
+	}
+}
+
+static void list_task(struct listing *l, const struct proc_item *item)
+{
+	struct file *f = l->file;
+
+	while (f->position - FIRST < proc_entry_count) {
+		u32 i = (u32)(f->position - FIRST);
+		unsigned type = (proc_entries[i].mode & S_IFMT) >> 12;
+
+		if (!give(l, proc_entries[i].name, PID_INO(item->pid) + 1 + i, type, f->position + 1))
+			return;
+	}
+	if (f->position == FIRST + proc_entry_count &&
+	    !give(l, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, f->position + 1))
+		return;
+	if (f->position == FIRST + proc_entry_count + 1 && !item->thread)
+		give(l, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, f->position + 1);
+}
+
+static void list_threads(struct listing *l, const struct proc_item *item)
+{
+	for (;;) {
+		struct process *p = process_find(item->pid);
+		s32 from = (s32)(l->file->position - FIRST), found = 0;
+		const struct task *t;
+		char name[12];
+
+		if (!p)
+			return;
+		list_for_each_entry(t, &p->threads, group_link)
+			if (t->pid >= from && (!found || t->pid < found))
+				found = t->pid;
+		if (!found)
+			return;
+		snprintf(name, sizeof name, "%d", found);
+		if (!give(l, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
+			return;
+	}
+}
+
+static void list_fds(struct listing *l, const struct proc_item *item)
+{
+	const struct files *files = files_of(item);
+	char name[12];
+
+	for (u32 fd = (u32)l->file->position - FIRST; files && fd < files->size; fd++) {
+		if (!files->slot[fd])
+			continue;
+		snprintf(name, sizeof name, "%u", fd);
+		if (!give(l, name, PID_INO(item->pid) + INO_FD + fd, DT_LNK, FIRST + (u64)fd + 1))
+			return;
+	}
+}
+
+static int proc_getdents(struct file *f, struct dir_sink *sink)
+{
+	const struct proc_item *item = f->inode->data;
+	struct listing l = { .file = f, .sink = sink };
+
+	if (f->position == 0 && !give(&l, ".", f->inode->ino, DT_DIR, 1))
+		return 0;
+	if (f->position == 1 && !give(&l, "..", f->dentry->parent->inode->ino, DT_DIR, FIRST))
+		return 0;
+	switch (item->kind) {
+	case PROC_NODE:
+		if (item->node == &proc_root_node)
+			list_root(&l);
+		else
+			list_nodes(&l, item->node);
+		break;
+	case PROC_TASK:
+		list_task(&l, item);
+		break;
+	case PROC_TASKS:
+		list_threads(&l, item);
+		break;
+	case PROC_FDS:
+		list_fds(&l, item);
+		break;
+	default:
+		return -ENOTDIR;
+	}
+	return 0;
+}
+
+static s64 proc_dir_seek(struct file *f, s64 offset, int whence)
+{
+	if (whence == SEEK_CUR)
+		offset += (s64)f->position;
+	if (whence == SEEK_END || offset < 0)
+		return -EINVAL;
+	f->position = (u64)offset;
+	return offset;
+}
+
+static long proc_dir_read(struct file *f, struct iter *it, u64 *position)
+{
+	(void)f;
+	(void)it;
+	(void)position;
+	return -EISDIR;
+}
+
+const struct file_ops proc_dir_ops = { .read = proc_dir_read, .getdents = proc_getdents, .seek = proc_dir_seek };

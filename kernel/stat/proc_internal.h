@@ -1,0 +1,54 @@
+/* What the files of /proc share. */
+#ifndef PROC_INTERNAL_H
+#define PROC_INTERNAL_H
+
+#include <fs.h>
+#include <file.h>
+#include <text.h>
+
+struct process;
+struct task;
+
+/* A registered directory or file. */
+struct proc_node {
+	struct list_head link;		/* parent's children */
+	struct list_head children;
+	const char *name;
+	size_t len;
+	u32 ino;
+	bool directory;
+	void (*show)(struct text *);
+	int (*store)(const char *, size_t);
+	const char *target;		/* a symbolic link's text */
+};
+extern struct proc_node proc_root_node;
+
+/* A file of a process. */
+struct proc_entry {
+	const char *name;
+	u32 mode;
+	void (*show)(struct text *, struct task *);
+	int (*link)(struct task *, struct dentry **out);	/* exe, cwd, root: what it leads to, referenced */
+	int (*store)(struct task *, const char *, size_t);
+};
+extern const struct proc_entry proc_entries[];
+extern const unsigned proc_entry_count;
+
+/* What an inode of /proc stands for. */
+enum proc_kind { PROC_NODE, PROC_SELF, PROC_TASK, PROC_ENTRY, PROC_TASKS, PROC_FDS, PROC_FD };
+struct proc_item {
+	enum proc_kind kind;
+	const struct proc_node *node;
+	const struct proc_entry *entry;
+	s32 pid;
+	bool thread;		/* below task/: this thread, not the whole process */
+	int fd;
+};
+
+struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
+struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
+			   u64 ino);
+struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len);
+extern const struct file_ops proc_dir_ops, proc_text_ops;
+
+#endif
