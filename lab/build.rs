@@ -26,10 +26,18 @@ fn main() -> io::Result<()> {
     let mut hasher = DefaultHasher::new();
     for file in &files {
         println!("cargo:rerun-if-changed={}", file.display());
-        hasher.write(file.strip_prefix(&root).unwrap_or(file).as_os_str().as_encoded_bytes());
+        hasher.write(
+            file.strip_prefix(&root)
+                .unwrap_or(file)
+                .as_os_str()
+                .as_encoded_bytes(),
+        );
         hasher.write(&fs::read(file)?);
     }
-    println!("cargo:rerun-if-changed={}", root.join("machine/src").display());
+    println!(
+        "cargo:rerun-if-changed={}",
+        root.join("machine/src").display()
+    );
     println!("cargo:rustc-env=PAGEWALK_SOURCES={:016x}", hasher.finish());
     Ok(())
 }

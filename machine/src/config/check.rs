@@ -113,7 +113,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     }
     if config.memory.size < 1 << 20
         || config.memory.size > 1 << 30
-        || config.memory.size % 4096 != 0
+        || !config.memory.size.is_multiple_of(4096)
     {
         checker.fail(
             "memory.size",

@@ -16,7 +16,7 @@ pub struct Segment {
     pub size: u32,
 }
 
-/// Code whose events are charged to a cause, by effective address (docs/interfaces.md, section 3).
+/// Code whose events are charged to a cause, by physical address (docs/interfaces.md, section 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CauseRange {
     pub start: u32,
@@ -86,13 +86,32 @@ impl ElfImage {
         if segments.is_empty() {
             return Err(bad("has nothing to load".to_owned()));
         }
-        let all: Vec<Symbol> = named_symbols(&image);
-        let causes = cause_ranges(&all, file)?;
-        let symbols = SymbolTable::new(
-            all.into_iter()
-                .filter(|symbol| !symbol.name.starts_with("__cause_"))
-                .collect(),
-        );
+        let named = named_symbols(&image);
+        let physical = |address: u32| {
+            segments.iter().find_map(|segment: &Segment| {
+                // The end of a range may be the end of its segment.
+                let offset = address.checked_sub(segment.virtual_address)?;
+                (offset <= segment.size).then(|| segment.physical.wrapping_add(offset))
+            })
+        };
+        let causes = cause_ranges(&named, physical, file)?;
+        // Code runs at its physical addresses while translation is off: it has its names there too.
+        let mut functions = Vec::with_capacity(named.len());
+        for symbol in named {
+            if symbol.name.starts_with("__cause_") {
+                continue;
+            }
+            if let Some(address) = physical(symbol.address)
+                && address != symbol.address
+            {
+                functions.push(Symbol {
+                    address,
+                    ..symbol.clone()
+                });
+            }
+            functions.push(symbol);
+        }
+        let symbols = SymbolTable::new(functions);
         Ok(ElfImage {
             file: file.to_owned(),
             entry: header.e_entry(BigEndian),
@@ -169,7 +188,11 @@ fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
         .collect()
 }
 
-fn cause_ranges(symbols: &[Symbol], file: &str) -> Result<Vec<CauseRange>, LoadError> {
+fn cause_ranges(
+    symbols: &[Symbol],
+    physical: impl Fn(u32) -> Option<u32>,
+    file: &str,
+) -> Result<Vec<CauseRange>, LoadError> {
     let bad = |name: &str, message: &str| LoadError::BadCause {
         file: file.to_owned(),
         name: name.to_owned(),
@@ -193,9 +216,10 @@ fn cause_ranges(symbols: &[Symbol], file: &str) -> Result<Vec<CauseRange>, LoadE
             return Err(bad(name, "ends before it starts"));
         }
         if end > symbol.address {
+            let start = physical(symbol.address).ok_or_else(|| bad(name, "lies in no segment"))?;
             ranges.push(CauseRange {
-                start: symbol.address,
-                end,
+                start,
+                end: start + (end - symbol.address),
                 name: name.to_owned(),
             });
         }

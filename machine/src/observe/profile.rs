@@ -1,6 +1,6 @@
 //! Exact profile: every cycle and instruction charged to program, mode, cause and function.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -44,8 +44,8 @@ pub struct ProfileRow {
     /// Path of the program whose address space ran; `kernel` before the first one.
     pub program: String,
     /// `user` or `kernel`, by MSR\[PR\].
-    pub mode: &'static str,
-    pub cause: &'static str,
+    pub mode: String,
+    pub cause: String,
     pub function: String,
     pub cycles: u64,
     pub instructions: u64,
@@ -103,24 +103,35 @@ impl Profile {
     pub fn rows(&self, symbols: &Symbolizer) -> Vec<ProfileRow> {
         let mut whole = self.clone();
         whole.close();
-        let mut rows: Vec<ProfileRow> = whole
-            .sums
-            .iter()
-            .map(|(key, sums)| ProfileRow {
-                program: symbols.program_name(key.program).to_owned(),
-                mode: if key.user { "user" } else { "kernel" },
-                cause: key.cause.name(),
-                function: symbols.function_name(key.function).to_owned(),
+        // A function may have several symbols, one for each place it runs at.
+        let mut named: BTreeMap<(&str, &str, &str, &str), Sums> = BTreeMap::new();
+        for (key, sums) in &whole.sums {
+            let mode = if key.user { "user" } else { "kernel" };
+            let name = symbols.function_name(key.function);
+            let program = symbols.program_name(key.program);
+            let row = named
+                .entry((program, mode, key.cause.name(), name))
+                .or_default();
+            row.cycles += sums.cycles;
+            row.instructions += sums.instructions;
+        }
+        let mut rows: Vec<ProfileRow> = named
+            .into_iter()
+            .map(|((program, mode, cause, function), sums)| ProfileRow {
+                program: program.to_owned(),
+                mode: mode.to_owned(),
+                cause: cause.to_owned(),
+                function: function.to_owned(),
                 cycles: sums.cycles,
                 instructions: sums.instructions,
             })
             .collect();
         rows.sort_by(|a, b| {
-            (b.cycles, &a.program, a.mode, a.cause, &a.function).cmp(&(
+            (b.cycles, &a.program, &a.mode, &a.cause, &a.function).cmp(&(
                 a.cycles,
                 &b.program,
-                b.mode,
-                b.cause,
+                &b.mode,
+                &b.cause,
                 &b.function,
             ))
         });
