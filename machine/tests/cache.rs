@@ -1,0 +1,487 @@
+//! Caches against plain models, known strides with exact miss counts, and cache instructions.
+
+mod common;
+
+use common::{account, bus, l1, memory, plain_memory, unit};
+use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, wimg};
+use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
+use proptest::prelude::*;
+
+const CACHED: u8 = wimg::M;
+const THROUGH: u8 = wimg::W | wimg::M;
+const INHIBITED: u8 = wimg::I;
+
+/// One line of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Line {
+    address: u32,
+    dirty: bool,
+}
+
+/// A set of the model: ways with their lines, and who is next.
+#[derive(Clone)]
+struct Set {
+    ways: Vec<Option<Line>>,
+    last_use: Vec<u64>,
+    /// Which half was used last, for each node of the tree, by (first way, number of ways) of the node.
+    halves: std::collections::BTreeMap<(usize, usize), usize>,
+}
+
+struct Model {
+    sets: Vec<Set>,
+    geometry: CacheGeometry,
+    time: u64,
+}
+
+impl Model {
+    fn new(geometry: CacheGeometry) -> Self {
+        let ways = geometry.ways as usize;
+        let set = Set {
+            ways: vec![None; ways],
+            last_use: vec![0; ways],
+            halves: Default::default(),
+        };
+        Self {
+            sets: vec![set; (geometry.size / geometry.line / geometry.ways) as usize],
+            geometry,
+            time: 0,
+        }
+    }
+
+    fn set(&mut self, address: u32) -> &mut Set {
+        let count = self.sets.len();
+        &mut self.sets[(address / self.geometry.line) as usize % count]
+    }
+
+    fn access(&mut self, address: u32, dirty: bool) -> bool {
+        self.time += 1;
+        let (time, line) = (self.time, address / self.geometry.line * self.geometry.line);
+        let set = self.set(address);
+        let Some(way) =
+            (0..set.ways.len()).find(|&w| set.ways[w].is_some_and(|l| l.address == line))
+        else {
+            return false;
+        };
+        if let Some(line) = &mut set.ways[way] {
+            line.dirty |= dirty;
+        }
+        set.touch(way, time);
+        true
+    }
+
+    fn fill(&mut self, address: u32, dirty: bool) -> Option<Line> {
+        let (time, line) = (self.time, address / self.geometry.line * self.geometry.line);
+        let replacement = self.geometry.replacement;
+        let set = self.set(address);
+        let free = set.ways.iter().position(Option::is_none);
+        let way = free.unwrap_or_else(|| match replacement {
+            Replacement::Lru => (0..set.ways.len())
+                .min_by_key(|&w| set.last_use[w])
+                .expect("ways"),
+            Replacement::Plru => set.plru(0, set.ways.len()),
+        });
+        let old = set.ways[way].replace(Line {
+            address: line,
+            dirty,
+        });
+        set.touch(way, time);
+        old
+    }
+
+    fn invalidate(&mut self, address: u32) {
+        let line = address / self.geometry.line * self.geometry.line;
+        for way in &mut self.set(address).ways {
+            if way.is_some_and(|l| l.address == line) {
+                *way = None;
+            }
+        }
+    }
+}
+
+impl Set {
+    fn touch(&mut self, way: usize, time: u64) {
+        self.last_use[way] = time;
+        let (mut first, mut count) = (0, self.ways.len());
+        while count > 1 {
+            let half = usize::from(way >= first + count / 2);
+            self.halves.insert((first, count), half);
+            first += half * count / 2;
+            count /= 2;
+        }
+    }
+
+    /// The pseudo-LRU way among `count` ways from `first`: always into the half not used last.
+    fn plru(&self, first: usize, count: usize) -> usize {
+        if count == 1 {
+            return first;
+        }
+        let half = 1 - self.halves.get(&(first, count)).copied().unwrap_or(1);
+        self.plru(first + half * count / 2, count / 2)
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Access(u32, bool),
+    Invalidate(u32),
+    Clean(u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let address = (0u32..128).prop_map(|n| n * 16);
+    prop_oneof![
+        12 => (address.clone(), any::<bool>()).prop_map(|(a, d)| Step::Access(a, d)),
+        1 => address.clone().prop_map(Step::Invalidate),
+        1 => address.prop_map(Step::Clean),
+    ]
+}
+
+fn shape() -> impl Strategy<Value = CacheGeometry> {
+    (
+        0u32..4,
+        0u32..4,
+        prop_oneof![Just(16u32), Just(32)],
+        any::<bool>(),
+    )
+        .prop_map(|(sets, ways, line, plru)| CacheGeometry {
+            size: (1 << sets) * (1 << ways) * line,
+            ways: 1 << ways,
+            line,
+            replacement: if plru {
+                Replacement::Plru
+            } else {
+                Replacement::Lru
+            },
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_cache_holds_what_the_plain_model_holds(
+        geometry in shape(),
+        steps in prop::collection::vec(step(), 1..400),
+    ) {
+        let mut cache = Cache::new(geometry).expect("valid");
+        let mut model = Model::new(geometry);
+        for step in steps {
+            match step {
+                Step::Access(address, dirty) => {
+                    let hit = cache.access(address, dirty);
+                    prop_assert_eq!(hit, model.access(address, dirty));
+                    if !hit {
+                        let mine = cache.fill(address, dirty).map(|out| (out.pa, out.dirty));
+                        let theirs = model.fill(address, dirty).map(|out| (out.address, out.dirty));
+                        prop_assert_eq!(mine, theirs);
+                    }
+                }
+                Step::Invalidate(address) => {
+                    cache.invalidate(address);
+                    model.invalidate(address);
+                }
+                Step::Clean(address) => {
+                    cache.clean(address);
+                    let line = address / geometry.line * geometry.line;
+                    for held in model.set(address).ways.iter_mut().flatten() {
+                        held.dirty &= held.address != line;
+                    }
+                }
+            }
+            let mut mine: Vec<_> = cache.lines().map(|(set, way, pa, dirty)| (set, way, pa, dirty)).collect();
+            let mut theirs: Vec<_> = model.sets.iter().enumerate().flat_map(|(set, s)| {
+                s.ways.iter().enumerate().filter_map(move |(way, line)| {
+                    line.map(|l| (set as u32, way as u8, l.address, l.dirty))
+                })
+            }).collect();
+            mine.sort_unstable();
+            theirs.sort_unstable();
+            if geometry.replacement == Replacement::Plru {
+                prop_assert_eq!(mine, theirs);
+            } else {
+                let strip = |v: Vec<(u32, u8, u32, bool)>| {
+                    let mut v: Vec<_> = v.into_iter().map(|(s, _, a, d)| (s, a, d)).collect();
+                    v.sort_unstable();
+                    v
+                };
+                prop_assert_eq!(strip(mine), strip(theirs));
+            }
+        }
+    }
+
+    /// Touching element 0 of a set again changes nothing at all: what fast paths rest on.
+    #[test]
+    fn touching_the_most_recent_line_changes_nothing(
+        geometry in shape(),
+        addresses in prop::collection::vec((0u32..4096, any::<bool>()), 1..100),
+    ) {
+        let mut cache = Cache::new(geometry).expect("valid");
+        cache.set_enabled(true);
+        let state = |cache: &Cache| serde_json::to_string(cache).expect("serializes");
+        for (address, dirty) in addresses {
+            if !cache.access(address, dirty) {
+                cache.fill(address, dirty);
+            }
+            prop_assert!(cache.hits_mru(address));
+            let before = state(&cache);
+            prop_assert!(cache.access(address, false));
+            prop_assert_eq!(state(&cache), before.clone());
+            if cache.hits_mru_dirty(address) {
+                prop_assert!(cache.access(address, true));
+                prop_assert_eq!(state(&cache), before);
+            }
+        }
+    }
+}
+
+fn loads(memory: &mut Memory, account: &mut Account, addresses: impl Iterator<Item = u32>) -> u64 {
+    let before = account.counters.total(Event::DataCacheMiss);
+    for pa in addresses {
+        memory.load(pa, CACHED, 0, account);
+    }
+    account.counters.total(Event::DataCacheMiss) - before
+}
+
+#[test]
+fn strides_miss_exactly_as_the_shape_says() {
+    // 16 KB, 4 ways, 128 sets of 32-byte lines: a stride of 4 KB stays in one set.
+    for (count, stride, again) in [
+        (512, 32, 0),  // all of it fits exactly
+        (516, 32, 20), // four sets hold 5 lines: LRU misses on each
+        (4, 4096, 0),  // one set, full
+        (5, 4096, 5),  // one set, one too many
+        (128, 128, 0), // every fourth set, 4 lines each
+        (160, 128, 160),
+    ] {
+        let (mut memory, mut account) = (plain_memory(), account());
+        let walk = || (0..count).map(move |n| n * stride);
+        assert_eq!(loads(&mut memory, &mut account, walk()), u64::from(count));
+        for _ in 0..2 {
+            assert_eq!(
+                loads(&mut memory, &mut account, walk()),
+                again,
+                "{count} x {stride}"
+            );
+        }
+    }
+}
+
+#[test]
+fn evicted_modified_lines_are_written_and_clean_ones_are_not() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.store(0, CACHED, 0, &mut account);
+    for n in 1..4 {
+        memory.load(n * 4096, CACHED, 0, &mut account);
+    }
+    let writes = |account: &Account| account.counters.plain(Plain::BusWrite);
+    assert_eq!(writes(&account), 0);
+    memory.load(4 * 4096, CACHED, 0, &mut account);
+    assert_eq!(writes(&account), 1);
+    memory.load(5 * 4096, CACHED, 0, &mut account);
+    assert_eq!(writes(&account), 1);
+    assert_eq!(account.counters.total(Event::DataCacheWriteback), 1);
+}
+
+#[test]
+fn write_through_stores_go_to_the_bus_and_do_not_allocate() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.store(0x100, THROUGH, 0, &mut account);
+    assert!(memory.data.find(0x100).is_none());
+    assert_eq!(account.counters.plain(Plain::BusWrite), 1);
+    memory.load(0x100, THROUGH, 0, &mut account);
+    memory.store(0x100, THROUGH, 0, &mut account);
+    assert!(!memory.data.is_dirty(0x100));
+    assert_eq!(account.counters.plain(Plain::BusWrite), 2);
+    // A modified line met by a write-through store is pushed first.
+    memory.store(0x200, CACHED, 0, &mut account);
+    memory.store(0x200, THROUGH, 0, &mut account);
+    assert!(memory.data.find(0x200).is_some() && !memory.data.is_dirty(0x200));
+    assert_eq!(account.counters.plain(Plain::BusWrite), 4);
+}
+
+#[test]
+fn inhibited_accesses_go_past_the_cache_and_purge_an_alias() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.load(0x100, INHIBITED, 0, &mut account);
+    assert_eq!(memory.data.lines().count(), 0);
+    memory.store(0x100, CACHED, 0, &mut account);
+    memory.load(0x104, INHIBITED, 0, &mut account);
+    assert!(memory.data.find(0x100).is_none());
+    assert_eq!(account.counters.total(Event::DataCacheWriteback), 1);
+    assert_eq!(account.counters.total(Event::DataCacheInhibited), 2);
+    assert_eq!(account.counters.total(Event::DataCacheMiss), 1);
+}
+
+#[test]
+fn a_locked_cache_serves_hits_and_fills_nothing() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.load(0x100, CACHED, 0, &mut account);
+    memory.write_hid0(common::CACHES_ON | 0x1000);
+    assert_eq!(memory.load(0x100, CACHED, 0, &mut account), 0);
+    memory.load(0x2000, CACHED, 0, &mut account);
+    memory.store(0x3000, CACHED, 0, &mut account);
+    assert_eq!(memory.data.lines().count(), 1);
+    assert!(memory.dcbz(0x4000, CACHED, 0, &mut account).is_err());
+    memory.write_hid0(common::CACHES_ON);
+    memory.load(0x2000, CACHED, 0, &mut account);
+    assert_eq!(memory.data.lines().count(), 2);
+}
+
+#[test]
+fn a_disabled_cache_keeps_its_lines_unseen_and_flash_invalidation_empties_it() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.load(0x100, CACHED, 0, &mut account);
+    memory.fetch(0x100, 0, 0, &mut account);
+    assert!(memory.data.hits_mru(0x100) && memory.instruction.hits_mru(0x100));
+    memory.write_hid0(0);
+    assert!(!memory.data.hits_mru(0x100) && !memory.instruction.hits_mru(0x100));
+    assert!(memory.load(0x100, CACHED, 0, &mut account) > 0);
+    assert!(memory.fetch(0x100, 0, 0, &mut account) > 0);
+    memory.write_hid0(common::CACHES_ON);
+    assert_eq!(memory.load(0x100, CACHED, 0, &mut account), 0);
+    memory.write_hid0(common::CACHES_ON | 0x0c00);
+    assert_eq!(
+        memory.data.lines().count() + memory.instruction.lines().count(),
+        0
+    );
+}
+
+#[test]
+fn cache_instructions_do_what_the_manual_says() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    let writes = |account: &Account| account.counters.plain(Plain::BusWrite);
+    memory.ram.write_u32(0x11c, 0xdead_beef);
+    assert_eq!(memory.dcbz(0x104, CACHED, 0, &mut account), Ok(0));
+    assert_eq!(memory.ram.read_u32(0x11c), Some(0));
+    assert!(memory.data.is_dirty(0x100));
+    assert_eq!(
+        account.counters.plain(Plain::BusRead),
+        0,
+        "dcbz reads nothing"
+    );
+    memory.dcbst(0x100, 0, &mut account);
+    assert!(memory.data.find(0x100).is_some() && !memory.data.is_dirty(0x100));
+    assert_eq!(writes(&account), 1);
+    memory.dcbst(0x100, 0, &mut account);
+    assert_eq!(writes(&account), 1, "a clean line is not written");
+    memory.store(0x100, CACHED, 0, &mut account);
+    memory.dcbf(0x100, 0, &mut account);
+    assert!(memory.data.find(0x100).is_none());
+    assert_eq!(writes(&account), 2);
+    memory.store(0x100, CACHED, 0, &mut account);
+    memory.dcbi(0x100);
+    assert!(memory.data.find(0x100).is_none());
+    assert_eq!(writes(&account), 2, "dcbi writes nothing");
+    for wimg in [THROUGH, INHIBITED] {
+        assert!(memory.dcbz(0x100, wimg, 0, &mut account).is_err());
+        memory.dcbt(0x100, wimg, 0, &mut account);
+        assert!(memory.data.find(0x100).is_none());
+    }
+    memory.dcbt(0x100, CACHED, 0, &mut account);
+    assert!(memory.data.find(0x100).is_some());
+}
+
+#[test]
+fn icbi_takes_the_line_or_on_the_603_the_whole_set() {
+    for (whole, left) in [(false, 3), (true, 0)] {
+        let mut timing = unit();
+        timing.icbi_whole_set = whole;
+        let (mut memory, mut account) = (memory(None, bus(), timing), account());
+        for n in 0..4 {
+            memory.fetch(n * 4096, 0, 0, &mut account);
+        }
+        memory.icbi(4096);
+        assert_eq!(memory.instruction.lines().count(), left);
+    }
+}
+
+#[test]
+fn a_fetch_of_a_line_that_the_data_cache_holds_modified_is_counted() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    memory.store(0x100, CACHED, 0, &mut account);
+    memory.fetch(0x100, 0, 0, &mut account);
+    assert_eq!(account.counters.total(Event::InstructionCacheStale), 1);
+    memory.store(0x200, CACHED, 0, &mut account);
+    memory.dcbst(0x200, 0, &mut account);
+    memory.icbi(0x200);
+    memory.fetch(0x200, 0, 0, &mut account);
+    assert_eq!(account.counters.total(Event::InstructionCacheStale), 1);
+}
+
+#[test]
+fn an_l2_serves_what_the_l1_lost_and_takes_its_modified_lines() {
+    let shape = CacheGeometry {
+        size: 65536,
+        ways: 2,
+        ..l1()
+    };
+    let timing = L2Timing::Backside {
+        hit: 6,
+        miss: 5,
+        beat: 1,
+    };
+    let (mut memory, mut account) = (memory(Some((shape, timing)), bus(), unit()), account());
+    memory.store(0, CACHED, 0, &mut account);
+    for n in 1..5 {
+        memory.load(n * 4096, CACHED, 1000 * u64::from(n), &mut account);
+    }
+    assert_eq!(
+        account.counters.plain(Plain::BusWrite),
+        0,
+        "the L2 took the modified line"
+    );
+    assert_eq!(memory.load(0, CACHED, 10_000, &mut account), 6);
+    assert_eq!(account.counters.total(Event::L2Access), 6);
+    assert_eq!(account.counters.total(Event::L2Miss), 5);
+    memory.dcbf(0, 20_000, &mut account);
+    assert_eq!(account.counters.plain(Plain::BusWrite), 1);
+}
+
+#[test]
+fn the_pollution_matrix_names_who_evicted_what_another_missed() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    account.cause = Cause::Fault;
+    memory.load(0, CACHED, 0, &mut account);
+    account.cause = Cause::Idle;
+    for n in 1..5 {
+        memory.load(n * 4096, CACHED, 0, &mut account);
+    }
+    account.cause = Cause::Fault;
+    memory.load(0, CACHED, 0, &mut account);
+    let matrix = &account.counters.pollution[Array::DataCache as usize];
+    assert_eq!(matrix[Cause::Idle as usize][Cause::Fault as usize], 1);
+    assert_eq!(matrix.iter().flatten().sum::<u64>(), 1);
+    assert_eq!(
+        account.counters.get("pollution.cache.data.idle.fault"),
+        Some(1)
+    );
+}
+
+#[test]
+fn shapes_that_hardware_cannot_have_are_refused() {
+    let good = l1();
+    for bad in [
+        CacheGeometry { line: 24, ..good },
+        CacheGeometry { line: 8, ..good },
+        CacheGeometry { ways: 0, ..good },
+        CacheGeometry {
+            size: 12_288,
+            ..good
+        },
+        CacheGeometry { size: 0, ..good },
+        CacheGeometry {
+            ways: 3,
+            size: 12_288,
+            replacement: Replacement::Plru,
+            ..good
+        },
+    ] {
+        assert!(Cache::new(bad).is_err(), "{bad:?}");
+    }
+    assert!(
+        Cache::new(CacheGeometry {
+            ways: 3,
+            size: 12_288,
+            ..good
+        })
+        .is_ok()
+    );
+}

@@ -1,0 +1,139 @@
+//! Small machines' parts for the tests of MMU and memory.
+
+#![allow(dead_code)] // Each test program uses some of these.
+
+use pagewalk_machine::memory::{
+    BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
+};
+use pagewalk_machine::mmu::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use pagewalk_machine::observe::{Account, Cause};
+use pagewalk_machine::powerpc::msr;
+
+/// RAM of the tests' machines: 4 MB.
+pub const RAM: usize = 4 << 20;
+
+/// Where the tests keep their hash table: 64 KB at 2 MB.
+pub const TABLE: u32 = 0x20_0000;
+
+/// HID0 with both caches on.
+pub const CACHES_ON: u32 = 0xc000;
+
+/// Translation on, supervisor.
+pub const SUPERVISOR: u32 = msr::IR | msr::DR;
+
+/// Translation on, user.
+pub const USER: u32 = SUPERVISOR | msr::PR;
+
+/// A 16 KB, 4-way, 32-byte-line LRU cache.
+pub fn l1() -> CacheGeometry {
+    CacheGeometry {
+        size: 16384,
+        ways: 4,
+        line: 32,
+        replacement: Replacement::Lru,
+    }
+}
+
+/// A 2:1 bus with the pattern 6-3-3-3.
+pub fn bus() -> BusTiming {
+    BusTiming {
+        ratio_x2: 4,
+        request: 1,
+        read_first: 6,
+        read_next: 3,
+        write_first: 3,
+        write_next: 1,
+        single_read: 6,
+        single_write: 3,
+        beat: 8,
+    }
+}
+
+/// A memory unit that forwards the critical double word and has no store queue.
+pub fn unit() -> MemoryTiming {
+    MemoryTiming {
+        instruction_forward: Forward::Critical,
+        data_forward: Forward::Critical,
+        store_queue: 0,
+        icbi_whole_set: false,
+    }
+}
+
+/// Memory with both caches on.
+pub fn memory(l2: Option<(CacheGeometry, L2Timing)>, bus: BusTiming, unit: MemoryTiming) -> Memory {
+    let mut memory = Memory::new(Ram::new(RAM), l1(), l1(), l2, bus, unit).expect("valid shapes");
+    memory.write_hid0(CACHES_ON);
+    memory
+}
+
+/// Memory as most tests want it.
+pub fn plain_memory() -> Memory {
+    memory(None, bus(), unit())
+}
+
+/// An account in kernel mode.
+pub fn account() -> Account {
+    let mut account = Account::new(RAM, 32);
+    account.cause = Cause::Kernel;
+    account
+}
+
+/// A walker's timing as on the 750.
+pub fn walker() -> WalkTiming {
+    WalkTiming {
+        start: 2,
+        access: 3,
+        finish: 2,
+        forward: Forward::Whole,
+        cached: true,
+    }
+}
+
+/// An MMU of `entries` + `entries` TLB entries.
+pub fn mmu(entries: u32, ways: u32, reload: Reload) -> Mmu {
+    let tlb = TlbGeometry { entries, ways };
+    let mut mmu = Mmu::new(MmuGeometry {
+        instruction: tlb,
+        data: tlb,
+        bats: 4,
+        reload,
+        direct_store: DirectStore::Unsupported,
+    })
+    .expect("valid shapes");
+    mmu.sdr1 = TABLE;
+    mmu
+}
+
+/// A 604's or 750's MMU.
+pub fn hash_mmu() -> Mmu {
+    mmu(128, 2, Reload::Hash(walker()))
+}
+
+/// A 603e's MMU.
+pub fn soft_mmu() -> Mmu {
+    mmu(64, 2, Reload::Software { key: true })
+}
+
+/// Writes a PTE for `ea` in the segment of `vsid` into `slot` of its primary or secondary PTEG of the
+/// 64 KB table, worked out here from the architecture's text and not by the machine's code. Returns
+/// the PTE's physical address.
+pub fn put_pte(
+    memory: &mut Memory,
+    vsid: u32,
+    ea: u32,
+    word1: u32,
+    secondary: bool,
+    slot: u32,
+) -> u32 {
+    let page_index = (ea >> 12) & 0xffff;
+    let mut hash = (vsid & 0x7ffff) ^ page_index;
+    if secondary {
+        hash ^= 0x7ffff;
+    }
+    let pa = TABLE + (hash % 1024) * 64 + slot * 8;
+    let api = page_index >> 10;
+    let word0 = 0x8000_0000 | vsid << 7 | u32::from(secondary) << 6 | api;
+    assert!(memory.ram.write_u32(pa, word0));
+    assert!(memory.ram.write_u32(pa + 4, word1));
+    pa
+}

@@ -1,0 +1,87 @@
+//! The list of counters: names, splits, differences.
+
+use pagewalk_machine::observe::{Account, Cause, Counters, Event, Plain};
+use std::collections::BTreeSet;
+
+#[test]
+fn names_are_unique_and_of_the_documented_form() {
+    let named = Counters::default().named();
+    let names: BTreeSet<_> = named.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), named.len());
+    for name in [
+        "cycles",
+        "cycles.cause.idle",
+        "instructions.user",
+        "tlb.instruction.miss.user",
+        "tlb.data.miss.kernel",
+        "tlb.data.miss.cause.reload",
+        "hash.hit.secondary",
+        "cache.data.writeback.cause.clear",
+        "cache.l2.miss",
+        "cache.instruction.stale",
+        "bus.cycles",
+        "walk.cycles",
+        "exception.dtlb-store-miss",
+        "pollution.tlb.data.kernel.user",
+        "branch.mispredict",
+    ] {
+        assert!(names.contains(name), "{name}");
+    }
+    for name in names {
+        assert!(
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-'),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn splits_add_up_to_the_total() {
+    let mut account = Account::new(1 << 20, 32);
+    for (user, cause, n) in [
+        (true, Cause::User, 5),
+        (false, Cause::Kernel, 7),
+        (false, Cause::Copy, 11),
+        (true, Cause::Copy, 13),
+    ] {
+        account.user = user;
+        account.cause = cause;
+        account.add(Event::DataCacheAccess, n);
+    }
+    account.add_as(Event::DataCacheAccess, Cause::Walk, 17);
+    let get = |name: &str| account.counters.get(name).expect(name);
+    assert_eq!(get("cache.data.access"), 53);
+    assert_eq!(get("cache.data.access.user"), 35);
+    assert_eq!(get("cache.data.access.kernel"), 18);
+    assert_eq!(get("cache.data.access.cause.copy"), 24);
+    assert_eq!(get("cache.data.access.cause.walk"), 17);
+    assert_eq!(get("cache.data.access.cause.idle"), 0);
+}
+
+#[test]
+fn a_difference_is_what_happened_between() {
+    let mut account = Account::new(1 << 20, 32);
+    account.add(Event::Cycles, 100);
+    account.add_plain(Plain::BusRead, 3);
+    let before = account.counters.clone();
+    account.add(Event::Cycles, 23);
+    account.counters.exception(0x900);
+    let difference = &account.counters - &before;
+    assert_eq!(difference.total(Event::Cycles), 23);
+    assert_eq!(difference.plain(Plain::BusRead), 0);
+    assert_eq!(difference.get("exception.decrementer"), Some(1));
+    let mut sum = difference.clone();
+    sum.accumulate(&difference);
+    assert_eq!(sum.total(Event::Cycles), 46);
+    assert_eq!(Counters::default().get("no.such.counter"), None);
+}
+
+#[test]
+fn causes_have_the_numbers_of_the_control_device() {
+    for (number, cause) in Cause::ALL.into_iter().enumerate() {
+        assert_eq!(cause as usize, number);
+        assert_eq!(Cause::from_number(number as u32), Some(cause));
+    }
+    assert_eq!(Cause::from_number(12), None);
+}
