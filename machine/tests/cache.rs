@@ -186,7 +186,7 @@ proptest! {
                     }
                 }
             }
-            let mut mine: Vec<_> = cache.lines().map(|(set, way, pa, dirty)| (set, way, pa, dirty)).collect();
+            let mut mine: Vec<_> = cache.lines().collect();
             let mut theirs: Vec<_> = model.sets.iter().enumerate().flat_map(|(set, s)| {
                 s.ways.iter().enumerate().filter_map(move |(way, line)| {
                     line.map(|l| (set as u32, way as u8, l.address, l.dirty))
