@@ -53,7 +53,7 @@ $(STAMPS)/lab: $(STAMPS)/machine $(rust_sources) lab/pyproject.toml
 
 kernel: $(STAMPS)/bootstrap-run
 	$(call heading,The kernel)
-	$(MAKE) -C kernel
+	$(MAKE) -C kernel BUILD=$(CURDIR)/build/kernel
 
 user: $(STAMPS)/bootstrap-run
 	$(call heading,The user programs)
@@ -74,7 +74,7 @@ test-rust: $(STAMPS)/bootstrap-test
 
 test-kernel: kernel $(STAMPS)/bootstrap-test
 	$(call heading,The kernel's tests)
-	$(MAKE) -C kernel test
+	$(MAKE) -C kernel BUILD=$(CURDIR)/build/kernel test
 
 test-user: user $(STAMPS)/bootstrap-test
 	$(call heading,The user programs)

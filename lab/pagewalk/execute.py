@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from pagewalk import explain, machines, programs, rows
+from pagewalk import explain, machines, policies, programs, rows
 from pagewalk.errors import BadInput, Interrupted, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -96,15 +96,16 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
     raise RunFailed(f"{what}: the guest ended with status {stop.status}", hint=hint)
 
 
-def command_line(policies: Mapping[str, str], command: Sequence[str]) -> str:
-    """The kernel command line that sets the policies and has init run the command."""
+def command_line(settings: Mapping[str, str], command: Sequence[str]) -> str:
+    """The kernel command line that sets the policies and has init run the command; both are checked."""
     for word in command:
         if not word or any(character.isspace() or character == '"' for character in word):
             raise BadInput(
                 f"argument {word!r}: the kernel's command line holds words without spaces and quotes",
                 hint="put such arguments into a script or a file of the guest",
             )
-    return " ".join([*(f"{name}={value}" for name, value in policies.items()), "--", *command])
+    words = [f"{name}={value}" for name, value in policies.checked(settings).items()]
+    return " ".join([*words, "--", *command])
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,7 @@ class Lab:
     @cached_property
     def kernel(self) -> bytes:
         """The kernel that the build has made."""
-        where = home()
-        return where.built(where.build / "kernel" / "kernel.elf", "the kernel").read_bytes()
+        return home().built(home().kernel, "the kernel").read_bytes()
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pagewalk import claims, policies
+from pagewalk import claims
 from pagewalk.claims import Claim
 from pagewalk.errors import BadInput, PagewalkError, nearest, unknown
 from pagewalk.figures import Figure
@@ -196,8 +196,7 @@ class _Builder:
     def setting(self, name: str) -> Setting:
         if name not in self.file.settings:
             raise unknown("setting", name, self.file.settings)
-        setting = self.file.settings[name]
-        return Setting(label=setting.label, policies=policies.checked(setting.policies))
+        return self.file.settings[name]
 
     def published(self, row: _RowEntry, machine: _MachineEntry) -> Published:
         claim_id = row.claim or machine.claim

@@ -15,11 +15,11 @@ _LEAST_SHARE = 0.01
 
 def cycles_by_cause(measured: Measured) -> dict[str, float]:
     """Cycles of one iteration by cause."""
-    prefix = "cycles."
+    prefix = "cycles.cause."
     return {
         name.removeprefix(prefix): count / measured.iterations
         for name, count in measured.counters.items()
-        if name.startswith(prefix) and "." not in name.removeprefix(prefix)
+        if name.startswith(prefix)
     }
 
 
@@ -62,7 +62,7 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> st
     moved = movers(theirs, ours)
     words = [f"cycles each: {', '.join(moved)}" if moved else "no cause's cycles change by a hundredth of the row"]
     if kind in ("not reproduced", "direction reproduced"):
-        causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).causes})
+        causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).about.causes})
         if causes:
             words.append(
                 f"{' and '.join(causes)}, on which the policy acts, is {_share(theirs, causes):.1%} of the row's "

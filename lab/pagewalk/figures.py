@@ -5,7 +5,7 @@ A figure is an arithmetic expression (`+ - * /`, parentheses, numbers) over
 - `us`, `ms`, `mb_s`: time for each iteration, and bandwidth, from the region's cycles and the clock;
 - `iterations`, `bytes`: what the benchmark itself reported;
 - `count("tlb.*.miss.*")`: the sum of the region's counters that match, in all;
-- `each("cycles.flush")`: the same, for each iteration;
+- `each("cycles.cause.flush")`: the same, for each iteration;
 - `run("hash.miss")`: the sum over the whole run instead of the region;
 - `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`).
 """

@@ -32,6 +32,11 @@ class Home:
         return self.root / "build"
 
     @property
+    def kernel(self) -> Path:
+        """The kernel image."""
+        return self.build / "kernel" / "vmlinux"
+
+    @property
     def results(self) -> Path:
         """The results file; `PAGEWALK_RESULTS` names another."""
         named = os.environ.get("PAGEWALK_RESULTS")

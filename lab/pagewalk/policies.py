@@ -1,8 +1,4 @@
-"""The kernel's policies as the lab knows them: names, choices, and what each should move.
-
-The kernel is the authority on what it accepts; `policies.toml` adds the words a person needs, and
-lets a misspelt policy be refused before anything boots.
-"""
+"""The kernel's policies: names and choices from the kernel image, and what each should move from `policies.toml`."""
 
 from __future__ import annotations
 
@@ -13,49 +9,64 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from pydantic import BaseModel, ConfigDict
+
+from pagewalk import kernel_image
 from pagewalk.errors import BadInput, unknown
+from pagewalk.paths import home
+
+
+class Description(BaseModel):
+    """What a person needs to know about a policy.
+
+    `causes` are the causes of cycles that it acts on, `rows` the benchmark rows that it should move.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    document: str = ""
+    section: str = ""
+    summary: str = ""
+    causes: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Policy:
-    """One kernel policy.
+    """One kernel policy; the first choice is the default.
 
-    A choice is a word, or a pattern: `<pages>` and `scatter:<multiplier>` stand for a positive
-    whole number in the place of the angle brackets.
+    A choice is a word, or ends in `<n>` (`<n>`, `scatter:<n>`), which stands for a whole number.
     """
 
     name: str
     choices: tuple[str, ...]
-    document: str
-    section: str
-    summary: str
-    causes: tuple[str, ...]
-    rows: tuple[str, ...]
+    when: str
+    counter: str
+    about: Description
 
     def check(self, value: str) -> str:
         """`value` if it is one of the choices; else BadInput with the choices."""
         for choice in self.choices:
-            pattern = re.sub(r"<[a-z\\-]+>", "[1-9][0-9]*", re.escape(choice))
-            if re.fullmatch(pattern, value):
+            if re.fullmatch(re.escape(choice).replace("<n>", "[0-9]+"), value):
                 return value
         raise BadInput(f"policy {self.name} has no choice {value!r}", hint="choices: " + ", ".join(self.choices))
 
 
 @cache
-def all_policies() -> Mapping[str, Policy]:
-    """Every policy by its name, in the documents' order."""
+def descriptions() -> Mapping[str, Description]:
+    """What is said about each policy, by its name."""
     text = resources.files("pagewalk").joinpath("policies.toml").read_text(encoding="utf-8")
+    return {name: Description.model_validate(entry) for name, entry in tomllib.loads(text).items()}
+
+
+@cache
+def all_policies() -> Mapping[str, Policy]:
+    """Every policy of the kernel that the build has made, by its name."""
+    image = home().built(home().kernel, "the kernel").read_bytes()
+    about = descriptions()
     return {
-        entry["name"]: Policy(
-            name=entry["name"],
-            choices=tuple(entry["choices"]),
-            document=entry["document"],
-            section=entry["section"],
-            summary=entry["summary"],
-            causes=tuple(entry["causes"]),
-            rows=tuple(entry["rows"]),
-        )
-        for entry in tomllib.loads(text)["policy"]
+        found.name: Policy(found.name, found.choices, found.when, found.counter, about.get(found.name, Description()))
+        for found in kernel_image.policies(image)
     }
 
 

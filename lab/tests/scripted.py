@@ -17,7 +17,7 @@ Script = Callable[[Job], RunResult]
 def benchmark(name: str, cycles: Mapping[str, int], iterations: int = 1, moved: int = 0) -> RunResult:
     """The result of a benchmark that printed one row and took these cycles by cause in its region."""
     line = f"@row name={name} region=1 iterations={iterations} bytes={moved} unit=us\n"
-    counters = {"cycles": sum(cycles.values()), **{f"cycles.{cause}": n for cause, n in cycles.items()}}
+    counters = {"cycles": sum(cycles.values()), **{f"cycles.cause.{cause}": n for cause, n in cycles.items()}}
     return RunResult(Stop("power-off", 0, ""), line.encode(), counters, {1: counters}, 0.0)
 
 

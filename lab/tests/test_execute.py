@@ -12,6 +12,8 @@ from pagewalk.experiments import Experiment
 from pagewalk.runner import Job, RunResult, Stop
 from pagewalk.store import Store
 
+pytestmark = pytest.mark.usefixtures("small_policies")
+
 TABLE = """
 title = "t"
 document = "osdi99"
@@ -173,3 +175,5 @@ def test_the_command_line_takes_words_only() -> None:
     assert command_line({"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
     with pytest.raises(BadInput, match="without spaces"):
         command_line({}, ["/bin/x", "two words"])
+    with pytest.raises(BadInput, match="unknown policy 'tlb.cutof'"):
+        command_line({"tlb.cutof": "20"}, ["/bin/x"])

@@ -60,8 +60,7 @@ def test_a_row_is_built_for_each_machine(tmp_path: Path) -> None:
     ("good", "bad", "complaint"),
     [
         ("figure =", "figures =", "row.0.figures: unknown key, did you mean 'figure'?"),
-        ("tlb.cutoff", "tlb.cutof", "unknown policy 'tlb.cutof'"),
-        ('"20"', '"many"', "policy tlb.cutoff has no choice 'many'"),
+        ("label =", "lable =", "settings.before.lable: unknown key, did you mean 'label'?"),
         ("table2.604-185", "table2.604-186", "unknown claim"),
         ("item = 0", "", "give item"),
         ('figure = "us"', 'figure = "us **2"', "is not allowed"),

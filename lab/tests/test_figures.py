@@ -9,7 +9,7 @@ MEASURED = Measured(
     bytes=5_000_000,
     counters={
         "cycles": 1_000_000,
-        "cycles.flush": 250_000,
+        "cycles.cause.flush": 250_000,
         "tlb.data.miss.user": 30,
         "tlb.data.miss.kernel": 12,
     },
@@ -25,9 +25,9 @@ MEASURED = Measured(
         ("ms", 1.0),
         ("mb_s", 500.0),
         ('count("tlb.data.miss.*")', 42.0),
-        ('each("cycles.flush")', 25_000.0),
+        ('each("cycles.cause.flush")', 25_000.0),
         ('run("hash.miss") * 2 - 4', 10.0),
-        ('count("cycles.flush") / count("cycles")', 0.25),
+        ('count("cycles.cause.flush") / count("cycles")', 0.25),
         ('-value("evict-ratio")', -0.25),
     ],
 )

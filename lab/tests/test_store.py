@@ -34,7 +34,7 @@ def test_plain_sql_works(tmp_path: Path) -> None:
         store.add("key", "v", JOB, benchmark("row", {"flush": 7}))
         names, rows = store.query_columns("SELECT name, value FROM counters WHERE region = 1 ORDER BY name")
     assert names == ["name", "value"]
-    assert rows == [("cycles", 7), ("cycles.flush", 7)]
+    assert rows == [("cycles", 7), ("cycles.cause.flush", 7)]
 
 
 def test_a_corrupt_file_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def show_policies(as_json: Json = False) -> None:
         table(
             "Policies",
             ["name", "choices", "document", "what it decides"],
-            ([p.name, "\n".join(p.choices), f"{p.document} {p.section}", p.summary] for p in listed),
+            ([p.name, "\n".join(p.choices), f"{p.about.document} {p.about.section}", p.about.summary] for p in listed),
         )
     )
 

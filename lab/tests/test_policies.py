@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+from pagewalk import kernel_image, policies
+from pagewalk.errors import BadInput
+
+
+def test_a_kernel_image_names_its_policies(small_kernel: bytes) -> None:
+    found = {policy.name: policy for policy in kernel_image.policies(small_kernel)}
+    assert list(found) == ["tlb.cutoff", "tlb.flush", "vsid"]
+    assert found["vsid"].choices == ("pid", "scatter:<n>")
+    assert (found["vsid"].when, found["vsid"].counter) == ("boot", "issued")
+    assert found["tlb.flush"].counter == ""
+
+
+def test_another_file_is_no_kernel_image() -> None:
+    with pytest.raises(BadInput, match="not an ELF file"):
+        kernel_image.policies(b"text")
+    with pytest.raises(BadInput, match=r"has no section \.policies"):
+        kernel_image.policies(Path("/bin/true").read_bytes())
+
+
+@pytest.mark.usefixtures("small_policies")
+@pytest.mark.parametrize("word", ["tlb.cutoff=off", "tlb.cutoff=20", "vsid=scatter:897", "vsid=pid"])
+def test_a_choice_is_accepted(word: str) -> None:
+    name, value = word.split("=")
+    assert policies.parse_words([word]) == {name: value}
+
+
+@pytest.mark.usefixtures("small_policies")
+@pytest.mark.parametrize(
+    ("word", "complaint", "hint"),
+    [
+        ("tlb.cutof=20", "unknown policy 'tlb.cutof'", "did you mean 'tlb.cutoff'?"),
+        ("tlb.cutoff=many", "policy tlb.cutoff has no choice 'many'", "choices: off, <n>"),
+        ("vsid=scatter:", "policy vsid has no choice 'scatter:'", "choices: pid, scatter:<n>"),
+        ("lazy", "'lazy' is not a policy setting", "write name=value, as in tlb.cutoff=20"),
+    ],
+)
+def test_a_wrong_word_is_refused(word: str, complaint: str, hint: str) -> None:
+    with pytest.raises(BadInput) as error:
+        policies.parse_words([word])
+    assert (error.value.message, error.value.hint) == (complaint, hint)
