@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from pagewalk import explain, machines, policies, programs, rows
@@ -15,11 +13,14 @@ from pagewalk.errors import BadInput, Interrupted, PagewalkError, RunFailed, Run
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
 from pagewalk.paths import home
+from pagewalk.place import Cluster, Local, Place
 from pagewalk.runner import Job, Progress, ResolvedMachine, Runner, RunResult
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import Kind, judge
 
 _CONSOLE_TAIL = 12
+_TICK = 0.1
+"""Seconds between two looks at how far runs have come."""
 
 
 class Events(Protocol):
@@ -119,11 +120,16 @@ class Work:
 class Lab:
     """A runner and a store, put to work."""
 
-    def __init__(self, runner: Runner, store: Store, *, workers: int | None = None) -> None:
+    def __init__(self, runner: Runner, store: Store, *, workers: int | None = None, cluster: str | None = None) -> None:
         self.runner = runner
         self.store = store
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers
+        self.cluster = cluster
         self._images: dict[tuple[str, ...], bytes] = {}
+
+    def make_place(self) -> Place:
+        """Where runs are simulated: the cluster, if an address was given, else this computer."""
+        return Cluster(self.runner, self.cluster) if self.cluster else Local(self.runner, self.workers)
 
     @cached_property
     def kernel(self) -> bytes:
@@ -168,17 +174,9 @@ class Lab:
         return known
 
     def _simulate(self, missing: Mapping[str, Work], events: Events) -> dict[str, StoredRun]:
-        stop = threading.Event()
         latest: dict[str, Progress] = {}
         errors: list[PagewalkError] = []
         done: dict[str, StoredRun] = {}
-
-        def simulate(key: str, entry: Work) -> RunResult:
-            def watch(progress: Progress) -> bool:
-                latest[key] = progress
-                return not stop.is_set()
-
-            return self.runner.run(entry.job, watch)
 
         def keep(future: Future[RunResult]) -> None:
             key = futures[future]
@@ -194,41 +192,38 @@ class Lab:
             done[key] = found
             events.finished(missing[key].label)
 
-        with ThreadPoolExecutor(self.workers) as pool:
-            futures = {pool.submit(simulate, key, entry): key for key, entry in missing.items()}
+        place = self.make_place()
+        try:
+            futures = {place.submit(entry.job, partial(latest.__setitem__, key)): key for key, entry in missing.items()}
             pending: set[Future[RunResult]] = set(futures)
-            try:
-                while pending:
-                    ready, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-                    for key, progress in list(latest.items()):
-                        events.progress(missing[key].label, progress)
-                    for future in ready:
-                        keep(future)
-            except KeyboardInterrupt:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-                for future, key in futures.items():
-                    if key not in done and not future.cancelled() and future.exception() is None:
-                        keep(future)
-                raise Interrupted(
-                    f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
-                    hint="the same command goes on from there",
-                ) from None
-            except BaseException:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-                raise
+            while pending:
+                ready, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+                for key, progress in list(latest.items()):
+                    events.progress(missing[key].label, progress)
+                for future in ready:
+                    keep(future)
+        except KeyboardInterrupt:
+            place.stop()
+            for future, key in futures.items():
+                if key not in done and future.done() and not future.cancelled() and future.exception() is None:
+                    keep(future)
+            raise Interrupted(
+                f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
+                hint="the same command goes on from there",
+            ) from None
+        finally:
+            place.stop()
         if errors:
             raise errors[0]
         return done
 
-    def measured(self, row: Row, run: StoredRun, what: str) -> Measured:
-        """What the row is computed from; the error says what the guest did instead."""
+    def measured(self, row: str, run: StoredRun, what: str) -> Measured:
+        """What the row of that name is computed from; the error says what the guest did instead."""
         result = succeeded(run, what)
         by_name = {entry.name: entry for entry in rows.parse_rows(result.console)}
-        if row.row not in by_name:
-            raise RunFailed(f"{what}: {row.program} printed no row {row.row!r}, only {', '.join(by_name) or 'none'}")
-        return rows.measured(by_name[row.row], run.clock, result)
+        if row not in by_name:
+            raise RunFailed(f"{what}: no row {row!r} was printed, only {', '.join(by_name) or 'none'}")
+        return rows.measured(by_name[row], run.clock, result)
 
     def experiment(self, experiment: Experiment, events: Events) -> list[Cell]:
         """The experiment's table: every run that it needs, and a verdict for every row."""
@@ -241,7 +236,7 @@ class Lab:
     def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
         keys = [entry.job.key(self.runner.version) for entry in works]
         try:
-            sides = [self.measured(row, runs[key], entry.label) for key, entry in zip(keys, works, strict=True)]
+            sides = [self.measured(row.row, runs[key], entry.label) for key, entry in zip(keys, works, strict=True)]
         except (RunFailed, RunLimit) as error:
             return Cell(row, None, None, None, "no figure", error.message, keys[0] if len(keys) > 1 else None, keys[-1])
         figures = [side.compute(row.figure) for side in sides]

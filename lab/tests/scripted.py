@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pagewalk import _machine
-from pagewalk.errors import Interrupted
+from pagewalk.errors import BadInput, Interrupted
+from pagewalk.execute import Lab
 from pagewalk.machines import Machine
 from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Stop, Watch
 
@@ -21,27 +21,41 @@ def benchmark(name: str, cycles: Mapping[str, int], iterations: int = 1, moved: 
     return RunResult(Stop("power-off", 0, ""), line.encode(), counters, {1: counters}, 0.0)
 
 
+def nothing(job: Job) -> None:
+    """What a scripted runner does before a run, unless told otherwise."""
+    del job
+
+
 @dataclass
 class ScriptedRunner:
-    """Runs jobs by a script, and counts them."""
+    """Runs jobs by a script, and keeps them."""
 
     script: Script
     version: str = "scripted"
     ran: list[Job] = field(default_factory=list)
-    before_run: Callable[[Job], None] = lambda _: None
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+    before_run: Callable[[Job], None] = nothing
 
     def resolve(self, machine: Machine, overrides: Mapping[str, str]) -> ResolvedMachine:
         settings = [f"{key}={value}" for key, value in overrides.items()]
-        config, clock = _machine.resolve(machine.path.read_text(), machine.path.name, settings)
+        try:
+            config, clock = _machine.resolve(machine.path.read_text(), machine.path.name, settings)
+        except _machine.ConfigurationError as error:
+            raise BadInput(str(error)) from None
         return ResolvedMachine(machine.name, config, clock)
 
     def run(self, job: Job, watch: Watch) -> RunResult:
         self.before_run(job)
         if not watch(Progress(1, 1)):
             raise Interrupted("ended")
-        with self._lock:
-            self.ran.append(job)
+        self.ran.append(job)
         return self.script(job)
+
+
+class BenchLab(Lab):
+    """A lab that needs nothing built: kernel and programs are a few bytes."""
+
+    kernel = b"kernel"
+
+    def bench_image(self, program: str, files: Sequence[str]) -> bytes:
+        del files
+        return program.encode()

@@ -24,7 +24,7 @@ def test_every_command_has_help_with_an_example() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["machines"], ["policies"], ["experiments"], ["claims", "list"], ["claims", "list", "osdi99"]],
+    [["machines"], ["experiments"], ["claims", "list"], ["claims", "list", "osdi99"]],
 )
 def test_listings_print_json(arguments: Sequence[str]) -> None:
     done = pagewalk(*arguments, "--json")

@@ -3,11 +3,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import Script, ScriptedRunner, benchmark
+from scripted import BenchLab, Script, ScriptedRunner, benchmark
 
 from pagewalk import experiments
 from pagewalk.errors import BadInput, Interrupted, RunFailed
-from pagewalk.execute import Lab, Quiet, Work, command_line
+from pagewalk.execute import Quiet, Work, command_line
 from pagewalk.experiments import Experiment
 from pagewalk.runner import Job, RunResult, Stop
 from pagewalk.store import Store
@@ -67,15 +67,6 @@ def experiment(tmp_path: Path) -> Experiment:
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store(tmp_path / "results.duckdb") as opened:
         yield opened
-
-
-class BenchLab(Lab):
-    """A lab that needs nothing built: kernel and programs are a few bytes."""
-
-    kernel = b"kernel"
-
-    def bench_image(self, program: str, files: object) -> bytes:
-        return program.encode()
 
 
 def make(script: Script, store: Store) -> tuple[BenchLab, ScriptedRunner]:
@@ -160,7 +151,7 @@ def test_a_row_that_was_not_printed_is_no_figure(experiment: Experiment, store: 
     lab, _ = make(lambda _: benchmark("other", {"kernel": 1}), store)
     cells = lab.experiment(experiment, Quiet())
     assert {cell.verdict for cell in cells} == {"no figure"}
-    assert "printed no row 'mmap-latency', only other" in cells[0].reason
+    assert "no row 'mmap-latency' was printed, only other" in cells[0].reason
 
 
 def test_overrides_make_another_run(store: Store) -> None:
@@ -175,5 +166,5 @@ def test_the_command_line_takes_words_only() -> None:
     assert command_line({"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
     with pytest.raises(BadInput, match="without spaces"):
         command_line({}, ["/bin/x", "two words"])
-    with pytest.raises(BadInput, match="unknown policy 'tlb.cutof'"):
+    with pytest.raises(BadInput, match=r"unknown policy 'tlb\.cutof'"):
         command_line({"tlb.cutof": "20"}, ["/bin/x"])
