@@ -25,5 +25,6 @@ void tty_receive(char);
 /* For setsid, exit of a session leader and /proc: */
 void tty_session_gone(s32 session);
 s32 tty_foreground(void);		/* process group, 0 if none */
+s32 tty_session(void);			/* the session that it controls, 0 if none */
 
 #endif

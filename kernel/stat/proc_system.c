@@ -1,0 +1,175 @@
+/* The files of /proc about the whole system. Formats: proc(5). */
+#include "proc_internal.h"
+
+#include "../fs/internal.h"
+#include "tick.h"
+
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <procfs.h>
+#include <syscall.h>
+#include <text.h>
+#include <time.h>
+#include <uname.h>
+
+#define NSEC_PER_CENTISECOND 10000000ull
+
+static u64 centiseconds(u64 ns)
+{
+	return ns / NSEC_PER_CENTISECOND;
+}
+
+static void uptime_show(struct text *t)
+{
+	u64 up = centiseconds(time_now_ns()), idle = centiseconds(idle_time_ns());
+
+	text_printf(t, "%llu.%02u %llu.%02u\n", up / 100, (u32)(up % 100), idle / 100, (u32)(idle % 100));
+}
+
+static u32 count_running(void)
+{
+	const struct process *p;
+	const struct task *task;
+	u32 n = 0;
+
+	list_for_each_entry(p, &process_list, all)
+		list_for_each_entry(task, &p->threads, group_link)
+			n += task->state == TASK_RUNNING && task->pid;
+	return n;
+}
+
+static void stat_show(struct text *t)
+{
+	u64 idle = centiseconds(idle_time_ns());
+
+	text_printf(t, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
+	text_printf(t, "cpu0 %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
+	text_printf(t, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
+		    context_switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
+	text_printf(t, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
+}
+
+/*
+ * Load averages in 11-bit fixed point, as proc(5) describes them: exponentially
+ * decaying means of the number of runnable tasks over 1, 5 and 15 minutes,
+ * sampled every 5 seconds from the first time that somebody asks.
+ */
+#define LOAD_SHIFT 11
+#define LOAD_ONE (1u << LOAD_SHIFT)
+#define LOAD_INTERVAL (5 * NSEC_PER_SEC)
+
+static u32 load[3];
+static const u32 decay[3] = { 1884, 2014, 2037 };	/* 2048 / e^(5 s / 1, 5, 15 min) */
+static struct timer load_timer;
+
+static void load_sample(struct timer *timer)
+{
+	u32 running = count_running() << LOAD_SHIFT;
+
+	for (unsigned i = 0; i < 3; i++)
+		load[i] = (load[i] * decay[i] + running * (LOAD_ONE - decay[i])) >> LOAD_SHIFT;
+	timer_set(timer, time_now_ns() + LOAD_INTERVAL);
+}
+
+static s32 youngest_process(void)
+{
+	const struct process *p;
+	u64 start = 0;
+	s32 pid = 0;
+
+	list_for_each_entry(p, &process_list, all)
+		if (p->start_ns >= start) {
+			start = p->start_ns;
+			pid = p->pid;
+		}
+	return pid;
+}
+
+static void loadavg_show(struct text *t)
+{
+	if (!load_timer.fire) {
+		timer_init(&load_timer, load_sample);
+		timer_set(&load_timer, time_now_ns() + LOAD_INTERVAL);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		text_printf(t, "%u.%02u ", load[i] >> LOAD_SHIFT, (load[i] & (LOAD_ONE - 1)) * 100 >> LOAD_SHIFT);
+	text_printf(t, "%u/%u %d\n", count_running(), task_count, youngest_process());
+}
+
+static void version_show(struct text *t)
+{
+	text_printf(t, "%s version %s (pagewalk) %s\n", kernel_name.sysname, kernel_name.release, kernel_name.version);
+}
+
+static void cmdline_show(struct text *t)
+{
+	text_printf(t, "%s\n", boot.command_line);
+}
+
+static void cpuinfo_show(struct text *t)
+{
+	text_printf(t, "processor\t: 0\ncpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n\n",
+		    arch_cpu.name, arch_cpu.clock_hz / 1000000, arch_cpu.clock_hz % 1000000, arch_cpu.pvr >> 8 & 0xff,
+		    arch_cpu.pvr & 0xff, arch_cpu.pvr >> 16, arch_cpu.pvr & 0xffff);
+	text_printf(t, "timebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
+}
+
+static void devices_show(struct text *t)
+{
+	text_puts(t, "Character devices:\n  1 mem\n  4 ttyS\n  5 /dev/tty\n  5 /dev/console\n 10 misc\n\nBlock devices:\n");
+}
+
+static void ostype_show(struct text *t)
+{
+	text_printf(t, "%s\n", kernel_name.sysname);
+}
+
+static void osrelease_show(struct text *t)
+{
+	text_printf(t, "%s\n", kernel_name.release);
+}
+
+static void os_version_show(struct text *t)
+{
+	text_printf(t, "%s\n", kernel_name.version);
+}
+
+static void hostname_show(struct text *t)
+{
+	text_printf(t, "%s\n", kernel_name.nodename);
+}
+
+static void pid_max_show(struct text *t)
+{
+	text_printf(t, "%u\n", PID_MAX);
+}
+
+static void syscalls_show(struct text *t)
+{
+	text_printf(t, "unknown %u last %u\n", syscall_unknown_count, syscall_unknown_last);
+}
+
+void procfs_init(void)
+{
+	proc_file("cmdline", cmdline_show, NULL);
+	proc_file("cpuinfo", cpuinfo_show, NULL);
+	proc_file("devices", devices_show, NULL);
+	proc_file("filesystems", filesystems_show, NULL);
+	proc_file("loadavg", loadavg_show, NULL);
+	proc_file("meminfo", mm_show_meminfo, NULL);
+	proc_link("mounts", "self/mounts");
+	proc_file("profile", profile_show, profile_store);
+	proc_file("stat", stat_show, NULL);
+	proc_file("syscalls", syscalls_show, NULL);
+	proc_file("uptime", uptime_show, NULL);
+	proc_file("version", version_show, NULL);
+	proc_file("sys/kernel/ostype", ostype_show, NULL);
+	proc_file("sys/kernel/osrelease", osrelease_show, NULL);
+	proc_file("sys/kernel/version", os_version_show, NULL);
+	proc_file("sys/kernel/hostname", hostname_show, NULL);
+	proc_file("sys/kernel/pid_max", pid_max_show, NULL);
+}

@@ -1,0 +1,92 @@
+/*
+ * Sampling at each tick: processor time for /proc/stat, and the kernel's own
+ * profile. /proc/profile counts how often a tick interrupted each 16 bytes of
+ * kernel code; writing 1 starts it, 0 stops it, "clear" forgets the counts.
+ */
+#include "proc_internal.h"
+
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <stat_tick.h>
+
+#include "tick.h"
+
+#define BYTES_SHIFT 4u
+
+extern const char kernel_start[], text_end[];
+
+u64 ticks_user, ticks_system;
+
+static u32 *counts;	/* by 16 bytes of kernel code; NULL until first switched on */
+static u32 profile_user, profile_idle, profile_other;
+static bool profiling;
+
+static u32 slots(void)
+{
+	return (u32)(text_end - kernel_start) >> BYTES_SHIFT;
+}
+
+static void sample(const struct regs *regs, bool idle)
+{
+	u32 slot = (regs->nip - (u32)kernel_start) >> BYTES_SHIFT;
+
+	if (regs_user(regs))
+		profile_user++;
+	else if (idle)
+		profile_idle++;
+	else if (slot < slots())
+		counts[slot]++;
+	else
+		profile_other++;
+}
+
+void stat_tick(const struct regs *regs)
+{
+	bool idle = current->pid == 0;
+
+	if (regs_user(regs))
+		ticks_user++;
+	else if (!idle)
+		ticks_system++;
+	if (profiling)
+		sample(regs, idle);
+}
+
+void profile_show(struct text *t)
+{
+	text_printf(t, "profiling %s\nuser %u\nidle %u\nother %u\n", profiling ? "on" : "off", profile_user, profile_idle,
+		    profile_other);
+	for (u32 i = 0; counts && i < slots(); i++)
+		if (counts[i])
+			text_printf(t, "%08x %u\n", (u32)kernel_start + (i << BYTES_SHIFT), counts[i]);
+}
+
+static bool word_is(const char *words, size_t size, const char *word)
+{
+	while (size && (words[size - 1] == '\n' || words[size - 1] == ' '))
+		size--;
+	return strlen(word) == size && !memcmp(words, word, size);
+}
+
+int profile_store(const char *words, size_t size)
+{
+	if (word_is(words, size, "0")) {
+		profiling = false;
+	} else if (word_is(words, size, "1")) {
+		if (!counts)
+			counts = kzalloc(slots() * sizeof *counts);
+		if (!counts)
+			return -ENOMEM;
+		profiling = true;
+	} else if (word_is(words, size, "clear")) {
+		if (counts)
+			memset(counts, 0, slots() * sizeof *counts);
+		profile_user = profile_idle = profile_other = 0;
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}

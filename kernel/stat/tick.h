@@ -1,0 +1,14 @@
+/* What stat/tick.c counts, for the files that show it. */
+#ifndef TICK_H
+#define TICK_H
+
+#include <types.h>
+
+struct text;
+
+extern u64 ticks_user, ticks_system;	/* 1/100 s, since boot */
+
+void profile_show(struct text *);
+int profile_store(const char *, size_t);
+
+#endif
