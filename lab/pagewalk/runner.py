@@ -34,13 +34,18 @@ class ResolvedMachine:
 
 @dataclass(frozen=True)
 class Job:
-    """Everything that determines a run. `limit` is in instructions."""
+    """Everything that determines a run.
+
+    `limit` is in instructions. `sample` is the distance in cycles between two looks at TLBs and hash
+    table, 0 for none; looking changes nothing that the guest could notice.
+    """
 
     machine: ResolvedMachine
     kernel: bytes = field(repr=False)
     initrd: bytes = field(repr=False)
     command_line: str
     limit: int = DEFAULT_INSTRUCTIONS
+    sample: int = 0
 
     @cached_property
     def kernel_hash(self) -> str:
@@ -61,6 +66,7 @@ class Job:
             self.initrd_hash,
             self.command_line,
             self.limit,
+            self.sample,
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -75,14 +81,28 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """One look at TLBs and hash table: counts by name (`snapshot.counts` says which)."""
+
+    cycle: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class RunResult:
-    """What a run gave. `host_seconds` is the time that it took here, of no meaning to the guest."""
+    """What a run gave.
+
+    `dumps` are state dumps as JSON: those that the guest asked for, and the sample with the fullest hash
+    table. `host_seconds` is the time that the run took here, of no meaning to the guest.
+    """
 
     stop: Stop
     console: bytes
     counters: Mapping[str, int]
     regions: Mapping[int, Mapping[str, int]]
     host_seconds: float
+    samples: tuple[Sample, ...] = ()
+    dumps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

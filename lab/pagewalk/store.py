@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from pagewalk.errors import StoreError
-from pagewalk.runner import Job, RunResult, Stop
+from pagewalk.runner import Job, RunResult, Sample, Stop
 
 SCHEMA = 1
 _LOCK_SECONDS = 20.0
@@ -33,6 +33,15 @@ CREATE TABLE runs (
 CREATE TABLE counters (
     run VARCHAR NOT NULL, region INTEGER NOT NULL, name VARCHAR NOT NULL, value UBIGINT NOT NULL,
     PRIMARY KEY (run, region, name));
+CREATE TABLE samples (
+    run VARCHAR NOT NULL, cycle UBIGINT NOT NULL, name VARCHAR NOT NULL, value UBIGINT NOT NULL,
+    PRIMARY KEY (run, cycle, name));
+CREATE TABLE dumps (
+    run VARCHAR NOT NULL, number INTEGER NOT NULL, state VARCHAR NOT NULL, PRIMARY KEY (run, number));
+CREATE TABLE points (
+    sweep VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, settings VARCHAR NOT NULL,
+    unit VARCHAR NOT NULL, value DOUBLE, run VARCHAR NOT NULL, reason VARCHAR NOT NULL,
+    PRIMARY KEY (sweep, made, number));
 CREATE TABLE cells (
     experiment VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, row_name VARCHAR NOT NULL,
     machine VARCHAR NOT NULL, unit VARCHAR NOT NULL, claims VARCHAR[] NOT NULL,
@@ -41,6 +50,11 @@ CREATE TABLE cells (
     verdict VARCHAR NOT NULL, reason VARCHAR NOT NULL,
     PRIMARY KEY (experiment, made, number));
 """
+
+
+def _columns(rows: Sequence[tuple[int, str, int]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
+
 
 WHOLE_RUN = 0
 """The number under which `counters` keeps the whole run beside its regions."""
@@ -161,16 +175,27 @@ class Store:
                     result.console, result.host_seconds,
                 ],
             )  # fmt: skip
-            names, regions, values = [], [], []
-            for region, counters in {WHOLE_RUN: result.counters, **result.regions}.items():
-                for name, value in counters.items():
-                    names.append(name)
-                    regions.append(region)
-                    values.append(value)
-            self._connection.execute(
-                "INSERT INTO counters SELECT ?, unnest(?::INTEGER[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
-                [key, regions, names, values],
-            )
+            self._add_counts(key, result)
+            for number, state in enumerate(result.dumps):
+                self._connection.execute("INSERT INTO dumps VALUES (?, ?, ?)", [key, number, state])
+
+    def _add_counts(self, key: str, result: RunResult) -> None:
+        """Counters that are 0 are left out."""
+        counted = [
+            (region, name, value)
+            for region, counters in {WHOLE_RUN: result.counters, **result.regions}.items()
+            for name, value in counters.items()
+            if value
+        ]
+        self._connection.execute(
+            "INSERT INTO counters SELECT ?, unnest(?::INTEGER[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
+            [key, *_columns(counted)],
+        )
+        sampled = [(sample.cycle, name, value) for sample in result.samples for name, value in sample.counts.items()]
+        self._connection.execute(
+            "INSERT INTO samples SELECT ?, unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
+            [key, *_columns(sampled)],
+        )
 
     def get(self, key: str) -> StoredRun | None:
         """The run of that key, or None if it was never finished."""
@@ -185,9 +210,16 @@ class Store:
             counted = self._connection.execute(
                 "SELECT region, name, value FROM counters WHERE run = ?", [key]
             ).fetchall()
+            sampled = self._connection.execute(
+                "SELECT cycle, name, value FROM samples WHERE run = ? ORDER BY cycle, name", [key]
+            ).fetchall()
+            dumps = self._connection.execute("SELECT state FROM dumps WHERE run = ? ORDER BY number", [key]).fetchall()
         regions: dict[int, dict[str, int]] = {}
         for region, name, value in counted:
             regions.setdefault(region, {})[name] = value
+        samples: dict[int, dict[str, int]] = {}
+        for cycle, name, value in sampled:
+            samples.setdefault(cycle, {})[name] = value
         machine, clock, command_line, stop, status, reason, console, seconds = found
         return StoredRun(
             key=key,
@@ -200,6 +232,8 @@ class Store:
                 counters=regions.pop(WHOLE_RUN, {}),
                 regions=regions,
                 host_seconds=seconds,
+                samples=tuple(Sample(cycle, counts) for cycle, counts in samples.items()),
+                dumps=tuple(state for (state,) in dumps),
             ),
         )
 
@@ -224,6 +258,16 @@ class Store:
                 self._connection.execute(
                     f"INSERT INTO cells (experiment, made, number, {names}) VALUES (?, ?, ?, {marks})",
                     [experiment, made, number, *cell.values()],
+                )
+
+    def add_points(self, sweep: str, unit: str, points: Sequence[tuple[str, float | None, str, str]]) -> None:
+        """Commits the points of a sweep: settings as JSON, value, run and reason of each."""
+        with self._transaction():
+            made = self._connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
+            for number, (settings, value, run, reason) in enumerate(points):
+                self._connection.execute(
+                    "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [sweep, made, number, settings, unit, value, run, reason],
                 )
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -18,6 +18,8 @@ Kind = Literal[
     "ratio reproduced", "figure reproduced", "direction reproduced", "not reproduced", "answered", "no figure"
 ]
 
+CONFIRMED: tuple[Kind, ...] = ("ratio reproduced", "figure reproduced")
+
 RATIO_TOLERANCE = 0.25
 """Share of the published effect (of the ratio's logarithm) by which ours may differ."""
 LEAST_TOLERANCE = math.log(1.05)

@@ -1,6 +1,7 @@
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,14 +10,18 @@ from scripted import benchmark
 
 from pagewalk import store as results
 from pagewalk.errors import StoreError
-from pagewalk.runner import Job, ResolvedMachine
+from pagewalk.runner import Job, ResolvedMachine, Sample
 from pagewalk.store import Store
 
 JOB = Job(ResolvedMachine("ppc604-185", "config", 185_000_000), b"kernel", b"initrd", "tlb.cutoff=20 -- /bin/x")
 
 
 def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
-    result = benchmark("row", {"flush": 7, "kernel": 2**63})
+    result = replace(
+        benchmark("row", {"flush": 7, "kernel": 2**63}),
+        samples=(Sample(10, {"hash.used": 5}), Sample(20, {"hash.used": 0})),
+        dumps=('{"label": 1}', "{}"),
+    )
     with Store(tmp_path / "r.duckdb") as store:
         store.add("key", "v", JOB, result)
         store.add("key", "v", JOB, benchmark("row", {"flush": 8}))

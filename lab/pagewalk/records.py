@@ -1,0 +1,78 @@
+"""The results file read back: the latest table of each experiment, and what its runs measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pagewalk import rows
+from pagewalk.errors import PagewalkError
+from pagewalk.figures import Measured
+from pagewalk.store import Store, StoredRun
+
+_COLUMNS = (
+    "experiment", "made", "number", "row_name", "machine", "unit", "claims", "before_run", "after_run",
+    "before", "after", "ratio", "published_before", "published_after", "published_ratio", "verdict", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CellRecord:
+    """One row of an experiment's table as it was kept: published figures as they are printed."""
+
+    experiment: str
+    made: datetime
+    number: int
+    row_name: str
+    machine: str
+    unit: str
+    claims: tuple[str, ...]
+    before_run: str | None
+    after_run: str
+    before: float | None
+    after: float | None
+    ratio: float | None
+    published_before: str | None
+    published_after: str | None
+    published_ratio: str | None
+    verdict: str
+    reason: str
+
+
+def _record(row: tuple[object, ...]) -> CellRecord:
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    claims = fields.pop("claims")
+    assert isinstance(claims, list), "claims is an array column"
+    return CellRecord(claims=tuple(claims), **fields)  # type: ignore[arg-type]
+
+
+def tables(store: Store, experiment: str) -> list[datetime]:
+    """When the experiment's tables were made, the latest first."""
+    found = store.query("SELECT DISTINCT made FROM cells WHERE experiment = ? ORDER BY made DESC", [experiment])
+    return [made for (made,) in found]
+
+
+def experiments(store: Store) -> list[str]:
+    """The experiments that have a table, by name."""
+    return [name for (name,) in store.query("SELECT DISTINCT experiment FROM cells ORDER BY experiment")]
+
+
+def cells(store: Store, experiment: str, made: datetime | None = None) -> list[CellRecord]:
+    """The rows of the experiment's latest table, or of the one made then."""
+    found = store.query(
+        f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE experiment = $1 "
+        "AND made = coalesce($2, (SELECT max(made) FROM cells WHERE experiment = $1)) ORDER BY number",
+        [experiment, made],
+    )
+    return [_record(row) for row in found]
+
+
+def measured(run: StoredRun, row: str) -> Measured | None:
+    """What a kept run measured for the printed row of that name; None where it did not print it."""
+    try:
+        for printed in rows.parse_rows(run.result.console):
+            if printed.name == row:
+                return rows.measured(printed, run.clock, run.result)
+    except PagewalkError:
+        return None
+    return None

@@ -1,0 +1,162 @@
+"""The report's plots, each as an SVG of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+# A palette that keeps apart for colour-blind readers (Okabe and Ito, 2008), and grey shades.
+_CAUSES = {
+    "user": "#56b4e9", "kernel": "#0072b2", "walk": "#e69f00", "reload": "#d55e00", "flush": "#cc79a7",
+    "entry": "#009e73", "switch": "#f0e442", "copy": "#999999", "clear": "#666666", "fault": "#8c564b",
+    "idle": "#dddddd", "reclaim": "#b2df8a",
+}  # fmt: skip
+
+
+def svg(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> str:
+    """The chart as SVG text without anything that a page would have to load."""
+    configured = chart.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
+    return str(vl_convert.vegalite_to_svg(configured.to_dict()))
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One stacked bar: a row of a table on one side, with its parts by name."""
+
+    row: str
+    side: str
+    parts: Mapping[str, float]
+
+
+_MISSES = {
+    "instruction, user": "#56b4e9",
+    "instruction, kernel": "#0072b2",
+    "data, user": "#e69f00",
+    "data, kernel": "#d55e00",
+}
+
+
+def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
+    """Stacked bars as shares of the larger side of their row, with the sum of each bar behind it."""
+    sums = [sum(bar.parts.values()) for bar in bars]
+    most: dict[str, float] = {}
+    for bar, whole in zip(bars, sums, strict=True):
+        most[bar.row] = max(most.get(bar.row, 0.0), whole)
+    shown = [(bar, whole) for bar, whole in zip(bars, sums, strict=True) if most[bar.row] > 0]
+    present = [name for name in colours if any(bar.parts.get(name) for bar, _ in shown)]
+    labels = [f"{bar.row}: {bar.side}" for bar, _ in shown]
+    pieces = pl.DataFrame(
+        [
+            {"bar": label, part: name, "share": bar.parts[name] / most[bar.row], "order": number}
+            for label, (bar, _) in zip(labels, shown, strict=True)
+            for number, name in enumerate(present)
+            if bar.parts.get(name)
+        ]
+    )
+    ends = pl.DataFrame(
+        [
+            {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.4g}"}
+            for label, (bar, whole) in zip(labels, shown, strict=True)
+        ]
+    )
+    y = alt.Y("bar:N", title=None, sort=labels, axis=alt.Axis(labelLimit=340))
+    stacked = (
+        alt.Chart(pieces, width=480, height=alt.Step(15))
+        .mark_bar()
+        .encode(
+            x=alt.X("share:Q", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+            y=y,
+            color=alt.Color(
+                f"{part}:N", sort=present, scale=alt.Scale(domain=present, range=[colours[name] for name in present])
+            ),
+            order="order:Q",
+        )
+    )
+    text = alt.Chart(ends).mark_text(align="left", dx=3, fontSize=10).encode(x="share:Q", y=y, text="sum:N")
+    return svg(stacked + text)
+
+
+def cycles_by_cause(bars: Sequence[Bar]) -> str:
+    """Cycles of one iteration by cause."""
+    return _stacked(bars, _CAUSES, "cause")
+
+
+def misses(bars: Sequence[Bar]) -> str:
+    """TLB misses of one iteration: instruction or data, user or kernel."""
+    return _stacked(bars, _MISSES, "miss")
+
+
+def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
+    """Who evicted (rows) what whom later missed (columns)."""
+    data = pl.DataFrame(
+        [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
+    )
+    present = [cause for cause in _CAUSES if any(cause in pair for pair in counts)]
+    base = alt.Chart(data, title=title, width=alt.Step(52), height=alt.Step(24)).encode(
+        x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=0, orient="top")),
+        y=alt.Y("evictor:N", sort=present, title="evicted by"),
+    )
+    most = max(counts.values())
+    squares = base.mark_rect().encode(
+        color=alt.Color("misses:Q", scale=alt.Scale(scheme="oranges", type="sqrt"), legend=None)
+    )
+    text = base.mark_text(fontSize=9).encode(
+        text=alt.Text("misses:Q", format=".2~s"),
+        color=alt.condition(alt.datum.misses > most / 2, alt.value("white"), alt.value("black")),
+    )
+    return svg(squares + text)
+
+
+def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, marked: Sequence[float] = ()) -> str:
+    """A figure over one numeric axis; `marked` axis values are ruled."""
+    data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
+    line = (
+        alt.Chart(data, width=560, height=260)
+        .mark_line(point=True, color="#0072b2")
+        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=False)))
+    )
+    if not marked:
+        return svg(line)
+    rules = alt.Chart(pl.DataFrame({"x": list(marked)})).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
+    return svg(line + rules)
+
+
+_HEAT_COLUMNS = 64
+
+
+def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> str:
+    """Valid PTEs of each PTEG as a heat map, one map a side; groups run along the lines."""
+    charts: list[alt.Chart] = []
+    for label, groups in sides:
+        data = pl.DataFrame(
+            [{"column": n % _HEAT_COLUMNS, "line": n // _HEAT_COLUMNS, "used": used} for n, used in enumerate(groups)]
+        )
+        share = sum(groups) / (8 * len(groups)) if groups else 0.0
+        charts.append(
+            alt.Chart(data, title=f"{label}: {share:.0%} of the slots in use", width=330, height=alt.Step(5.2))
+            .mark_rect()
+            .encode(
+                x=alt.X("column:O", axis=None),
+                y=alt.Y("line:O", axis=None),
+                color=alt.Color(
+                    "used:Q", title="PTEs of 8", scale=alt.Scale(domain=[0, 8], scheme="viridis"), legend=alt.Legend()
+                ),
+            )
+        )
+    return svg(alt.hconcat(*charts))
+
+
+def samples(lines: Sequence[tuple[str, Sequence[tuple[float, float]]]], axis: str, unit: str) -> str:
+    """Figures over simulated time, one line a label."""
+    rows: list[dict[str, Any]] = [{"x": x, "y": y, "label": label} for label, points in lines for x, y in points]
+    chart = (
+        alt.Chart(pl.DataFrame(rows), width=560, height=220)
+        .mark_line()
+        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit), color=alt.Color("label:N", title=None))
+    )
+    return svg(chart)

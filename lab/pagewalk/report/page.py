@@ -1,0 +1,238 @@
+"""The page: what the results file holds, gathered and set."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+
+from pagewalk import claims, experiments, explain, records
+from pagewalk.errors import BadInput
+from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.figures import Measured, total
+from pagewalk.records import CellRecord
+from pagewalk.report import charts
+from pagewalk.report.charts import Bar
+from pagewalk.store import Store, StoredRun
+from pagewalk.verdict import CONFIRMED
+
+_MISSES = {
+    "instruction, user": "tlb.instruction.miss.user",
+    "instruction, kernel": "tlb.instruction.miss.kernel",
+    "data, user": "tlb.data.miss.user",
+    "data, kernel": "tlb.data.miss.kernel",
+}
+_POLLUTED = ("cache.data", "cache.instruction")
+_LEAST_POLLUTION = 0.002
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot with its words."""
+
+    caption: str
+    svg: Markup
+
+
+@dataclass
+class Section:
+    """One experiment on the page."""
+
+    name: str
+    title: str
+    section: str
+    about: str
+    cells: Sequence[CellRecord]
+    elsewhere: Sequence[Elsewhere]
+    pictures: list[Picture] = field(default_factory=list)
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines of the table, once each."""
+        return list(dict.fromkeys(cell.machine for cell in self.cells))
+
+
+def _picture(caption: str, svg: str) -> Picture:
+    return Picture(caption, Markup(svg))
+
+
+class _Gatherer:
+    """Reads one experiment's runs and draws what they show."""
+
+    def __init__(self, store: Store, experiment: Experiment, cells: Sequence[CellRecord]) -> None:
+        self.store = store
+        self.experiment = experiment
+        self.cells = cells
+        self._runs: dict[str, StoredRun | None] = {}
+
+    def run(self, key: str | None) -> StoredRun | None:
+        if key is None:
+            return None
+        if key not in self._runs:
+            self._runs[key] = self.store.get(key)
+        return self._runs[key]
+
+    @cached_property
+    def sides(self) -> list[tuple[str, str, Measured]]:
+        """Row with machine, the side's label, and what was measured, for each side of each row."""
+        printed = {(row.name, row.after.machine): row for row in self.experiment.rows}
+        found = []
+        for cell in self.cells:
+            row = printed.get((cell.row_name, cell.machine))
+            if row is None:
+                continue
+            name = f"{cell.row_name}, {cell.machine}"
+            for side, key in ((row.before, cell.before_run), (row.after, cell.after_run)):
+                run = self.run(key)
+                seen = records.measured(run, row.row) if run else None
+                if side is not None and seen is not None:
+                    found.append((name, side.setting.label, seen))
+        return found
+
+    def cycles(self) -> Picture | None:
+        bars = [Bar(row, side, explain.cycles_by_cause(seen)) for row, side, seen in self.sides]
+        bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
+        return (
+            _picture(
+                "Cycles of an iteration by cause; the larger side of a row is 100 %, the number its cycles",
+                charts.cycles_by_cause(bars),
+            )
+            if bars
+            else None
+        )
+
+    def misses(self) -> Picture | None:
+        bars = [
+            Bar(row, side, {name: total(seen.counters, key) / seen.iterations for name, key in _MISSES.items()})
+            for row, side, seen in self.sides
+        ]
+        bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
+        return (
+            _picture(
+                "TLB misses of an iteration; the larger side of a row is 100 %, the number its misses",
+                charts.misses(bars),
+            )
+            if bars
+            else None
+        )
+
+    def pollution(self, array: str) -> Picture | None:
+        summed: Counter[tuple[str, str]] = Counter()
+        prefix = f"pollution.{array}."
+        for key in {cell.after_run for cell in self.cells}:
+            run = self.run(key)
+            for name, count in run.result.counters.items() if run else ():
+                if name.startswith(prefix):
+                    evictor, victim = name.removeprefix(prefix).split(".")
+                    summed[evictor, victim] += count
+        least = _LEAST_POLLUTION * sum(summed.values())
+        kept = {pair: count for pair, count in summed.items() if count > least}
+        if not kept:
+            return None
+        caption = f"Pollution of {array}: who evicted what was missed later, all rows together"
+        return _picture(caption, charts.pollution(kept, "misses"))
+
+    def occupancy(self) -> Picture | None:
+        """Hash-table occupancy at its fullest, before and after, of the first row that was sampled."""
+        for cell in self.cells:
+            maps = []
+            for label, key in (("before", cell.before_run), ("after", cell.after_run)):
+                run = self.run(key)
+                tables = [json.loads(state)["hash_table"] for state in run.result.dumps] if run else []
+                filled = [table for table in tables if table is not None]
+                if filled:
+                    fullest = max(filled, key=lambda table: int(table["used"]))
+                    maps.append((label, fullest["occupancy"]))
+            if maps:
+                caption = f"The hash table at its fullest: PTEs in each PTEG ({cell.row_name}, {cell.machine})"
+                return _picture(caption, charts.occupancy(maps))
+        return None
+
+    def pictures(self) -> list[Picture]:
+        drawn = [self.occupancy(), self.cycles(), self.misses(), *(self.pollution(array) for array in _POLLUTED)]
+        return [picture for picture in drawn if picture is not None]
+
+
+def _sections(store: Store) -> list[Section]:
+    made = records.experiments(store)
+    found = []
+    for name in made:
+        try:
+            (experiment,) = experiments.find(name)
+        except BadInput:
+            continue  # made from a file outside the checkout, which is not here to describe it
+        cells = records.cells(store, name)
+        gathered = _Gatherer(store, experiment, cells)
+        found.append(
+            Section(
+                name=name,
+                title=experiment.title,
+                section=f"{experiment.document}, section {experiment.section}",
+                about=experiment.about.strip(),
+                cells=cells,
+                elsewhere=experiment.elsewhere,
+                pictures=gathered.pictures(),
+            )
+        )
+    return found
+
+
+def _sweeps(store: Store) -> list[Picture]:
+    """A curve for each sweep over one axis of numbers, the latest of each name."""
+    rows = store.query(
+        "SELECT sweep, settings, unit, value FROM points p WHERE value IS NOT NULL "
+        "AND made = (SELECT max(made) FROM points q WHERE q.sweep = p.sweep) ORDER BY sweep, number"
+    )
+    sweeps: dict[str, list[tuple[Mapping[str, str], str, float]]] = {}
+    for sweep, settings, unit, value in rows:
+        sweeps.setdefault(sweep, []).append((json.loads(settings), unit, value))
+    pictures = []
+    for name, points in sweeps.items():
+        axes = {axis for settings, _, _ in points for axis in settings}
+        varying = [axis for axis in axes if len({settings.get(axis) for settings, _, _ in points}) > 1]
+        if len(varying) != 1:
+            continue
+        numeric = [
+            (float(settings[varying[0]]), value)
+            for settings, _, value in points
+            if settings[varying[0]].replace(".", "", 1).isdigit()
+        ]
+        if len(numeric) > 1:
+            pictures.append(_picture(name, charts.curve(numeric, varying[0], points[0][1])))
+    return pictures
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def build(store: Store) -> str:
+    """The page; BadInput when there is no result yet."""
+    sections = _sections(store)
+    sweeps = _sweeps(store)
+    if not sections and not sweeps:
+        raise BadInput("there is no result to report yet", hint="make some: pagewalk run osdi99-table2")
+    environment = Environment(
+        loader=PackageLoader("pagewalk.report", "."),
+        autoescape=select_autoescape(),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    verdicts = Counter(cell.verdict for section in sections for cell in section.cells)
+    held = {claim for section in sections for cell in section.cells for claim in cell.claims}
+    return environment.get_template("template.html").render(
+        sections=sections,
+        sweeps=sweeps,
+        verdicts=verdicts.most_common(),
+        confirmed=CONFIRMED,
+        claims={claim: claims.claim(claim) for claim in held},
+        documents={claims.claim(claim).document.citation for claim in held},
+    )

@@ -1,0 +1,36 @@
+"""What a state dump of the machine shows, as counts: who holds TLB and hash table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# The kernel's addresses are the last four segments (kernel/include/arch.h).
+_KERNEL_SEGMENTS = range(12, 16)
+
+
+def kernel_vsids(state: Mapping[str, Any]) -> set[int]:
+    """The VSIDs of the kernel's segments."""
+    return {row["vsid"] for row in state["segments"] if row["number"] in _KERNEL_SEGMENTS}
+
+
+def user_vsids(state: Mapping[str, Any]) -> set[int]:
+    """The VSIDs of the address space that runs."""
+    return {row["vsid"] for row in state["segments"] if row["number"] not in _KERNEL_SEGMENTS}
+
+
+def counts(state: Mapping[str, Any]) -> dict[str, int]:
+    """Valid entries of TLBs and hash table, and how many of them are the kernel's.
+
+    `hash.groups` is the number of PTEGs, `hash.full` that of PTEGs with eight valid PTEs.
+    """
+    kernel = kernel_vsids(state)
+    tlb = [*state["instruction_tlb"], *state["data_tlb"]]
+    found = {"tlb.used": len(tlb), "tlb.kernel": sum(row["vsid"] in kernel for row in tlb)}
+    table = state["hash_table"]
+    if table is not None:
+        found["hash.groups"] = table["groups"]
+        found["hash.used"] = table["used"]
+        found["hash.full"] = table["histogram"][8]
+        found["hash.kernel"] = sum(row["vsid"] in kernel for row in table["entries"])
+    return found

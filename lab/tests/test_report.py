@@ -1,0 +1,114 @@
+"""The report as a browser shows it."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from scripted import BenchLab, ScriptedRunner, benchmark
+
+from pagewalk import experiments, report
+from pagewalk.errors import BadInput
+from pagewalk.execute import Quiet
+from pagewalk.runner import Job, RunResult
+from pagewalk.store import Store
+
+pytestmark = pytest.mark.usefixtures("small_policies")
+
+GROUPS = 1024
+
+
+def dump(used: int) -> str:
+    occupancy = [used // GROUPS + (n < used % GROUPS) for n in range(GROUPS)]
+    return json.dumps({"label": 0, "hash_table": {"used": used, "occupancy": occupancy}})
+
+
+def script(job: Job) -> RunResult:
+    name = job.command_line.partition(" -- /bin/")[2].split()[0]
+    row = "context-switch-2p-0k" if name == "context-switch" else name
+    flush = 500_000 if "tlb.cutoff=off" in job.command_line else 2000
+    result = benchmark(row, {"flush": flush, "kernel": 4000, "walk": 700}, moved=1000)
+    more: Mapping[str, int] = {
+        "tlb.data.miss.user": 40,
+        "tlb.data.miss.kernel": 7,
+        "pollution.cache.data.idle.user": 900,
+        "pollution.cache.data.user.idle": 12,
+    }
+    counters = {**result.counters, **more}
+    dumps = (dump(3000 if flush > 2000 else 5000),)
+    return replace(result, counters=counters, regions={1: counters}, dumps=dumps)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    with Store(tmp_path / "r.duckdb") as store:
+        BenchLab(ScriptedRunner(script), store).experiment(experiments.find("osdi99-table2")[0], Quiet())
+        store.add_points(
+            "mmap-latency over tlb.cutoff",
+            "us",
+            [(json.dumps({"tlb.cutoff": str(n)}), 10.0 + n, "run", "") for n in range(1, 40, 3)],
+        )
+        path = tmp_path / "report.html"
+        path.write_text(report.build(store), encoding="utf-8")
+    return path
+
+
+class Elements(HTMLParser):
+    """Counts elements and keeps every attribute that names something to load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count: dict[str, int] = {}
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "data")]
+
+
+def browser(*arguments: str) -> str:
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout
+
+
+def test_the_page_stands_alone(page: Path) -> None:
+    elements = Elements()
+    text = page.read_text(encoding="utf-8")
+    elements.feed(text)
+    assert elements.count.get("script", 0) == 0
+    assert all(load.startswith("#") for load in elements.loads), elements.loads
+    assert not re.search(r"url\((?!#)|@import", text)
+
+
+def test_a_browser_shows_tables_and_plots(page: Path) -> None:
+    elements = Elements()
+    elements.feed(browser("--dump-dom", page.as_uri()))
+    assert elements.count["table"] == 2, "one for each machine"
+    assert elements.count["svg"] >= 5, "occupancy, cycles, misses, pollution and the sweep"
+
+
+def test_a_screenshot_has_content(page: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "report.png"
+    browser("--window-size=1080,1400", f"--screenshot={picture}", page.as_uri())
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert picture.stat().st_size > 30_000, "an empty page compresses to less"
+
+
+def test_the_browser_is_there() -> None:
+    assert shutil.which("chromium"), "./bootstrap test installs it"
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path / "r.duckdb") as store, pytest.raises(BadInput, match="no result to report"):
+        report.build(store)
