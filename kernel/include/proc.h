@@ -58,6 +58,7 @@ struct usage {
 	u64 user_ns, system_ns;
 	u32 minor_faults, major_faults;
 	u32 voluntary_switches, involuntary_switches;
+	u32 peak_pages;                 /* most resident at once; added up as a maximum */
 };
 
 struct itimer {
@@ -81,19 +82,22 @@ struct process {
 	bool exiting;                   /* exit_group or a fatal signal: every thread ends */
 	bool zombie;
 	bool execed;                    /* since fork: setpgid by the parent is EACCES */
-	bool stopped;                   /* by a stop signal */
-	bool stop_reported, continue_reported;  /* to wait4 */
+	bool stopping;                  /* a stop signal was taken: every thread stops */
+	bool stopped;                   /* and all have */
+	bool stop_unreported, continue_unreported;      /* wait4 has not seen it yet */
 	s32 stop_signal;
 	struct sigpending pending;      /* signals to the process */
 	struct rlimit rlimit[RLIMIT_COUNT];
 	struct itimer itimer[3];
+	struct list_head posix_timers;
 	struct usage ended;             /* of threads that have ended */
 	struct usage children_usage;    /* of reaped children */
-	u64 ended_run_ns;
-	struct task *exec_waiter;       /* the thread that waits in execve for the others to end */
-	struct waitq vfork_wait;        /* the parent of a vfork sleeps here */
-	bool vfork_done;
-	struct file *executable;        /* for /proc/<pid>/exe; referenced */
+	u64 ended_run_ticks;            /* timebase ticks of threads that have ended */
+	bool cpu_limits;                /* the tick has a timer or a limit of processor time to look at */
+	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
+	bool auto_reap;                 /* the parent ignores its children: nobody waits */
+	struct waitq exec_wait;         /* the thread in execve waits here for the others to end */
+	struct task *execing;
 	u64 start_ns;                   /* since boot */
 };
 
@@ -102,10 +106,10 @@ struct restart {
 	long (*again)(struct task *task);
 	u64 deadline;
 	void *remaining;                /* user address or NULL */
-	bool time64;
-	u32 clock;
-	u32 *futex;
+	bool time64;                    /* form of *remaining */
+	u32 *futex;                     /* FUTEX_WAIT's arguments */
 	u32 value, bitset;
+	bool is_private;
 };
 
 struct task {
@@ -113,7 +117,7 @@ struct task {
 	u32 state;                      /* enum task_state */
 	struct arch_task arch;          /* what a context switch saves */
 	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
-	struct mm *mm;                  /* NULL: a kernel task */
+	struct mm *mm;                  /* NULL: the idle task, or one that has ended */
 	struct process *process;
 	struct files *files;
 	struct fs_context *fs;
@@ -129,11 +133,14 @@ struct task {
 	s32 slice;                      /* ticks left */
 	bool queued;
 
+	struct vfork *vfork;            /* a parent waits for this task to leave its address space */
+
 	struct timer sleep_timer;
 	bool timed_out;
 
 	struct credentials cred;
 	sigset blocked, saved_blocked;
+	sigset wanted;                  /* blocked, but rt_sigtimedwait sleeps for them */
 	bool restore_blocked;
 	struct sigpending pending;      /* signals to this thread */
 	struct sigaltstack_abi altstack;
@@ -145,11 +152,11 @@ struct task {
 	void *sem_undo;                 /* ipc/sem.c */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
-	u64 run_ns, run_since;          /* processor time before this turn; start of this turn */
+	u64 run_ticks, run_since;       /* timebase ticks before this turn; timebase at its start */
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	u32 voluntary_switches, involuntary_switches;
-	s32 exit_code;
+	bool killed;                    /* ends at its next look at its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };
 
@@ -159,6 +166,7 @@ struct task {
  */
 
 extern struct list_head process_list;   /* of struct process, by all */
+extern struct process *init_process;     /* adopts orphans; its end is the machine's */
 extern u32 process_count;               /* zombies included */
 extern u32 task_count;
 
@@ -170,10 +178,7 @@ bool pgrp_orphaned(s32 pgid);
 
 /* Boot: the idle task (pid 0) is the context that calls this; then the first process. */
 void proc_init(void);
-void start_init(const char *path, char *const *argv);
-
-/* A task without address space that runs fn(argument) in the kernel. NULL: no memory. */
-struct task *kernel_task(const char *name, void (*fn)(void *), void *argument);
+void start_init(const char *path, const char *const *argv);
 
 /*
  * The scheduler. The context switch itself is arch/ppc's
@@ -198,7 +203,7 @@ struct idle_hook {
 };
 void idle_hook_add(struct idle_hook *hook);
 void idle_hook_remove(struct idle_hook *hook);
-extern u64 idle_ns;
+u64 idle_time_ns(void);
 
 /* Ends the calling thread, or the whole process, with a wait4 status. */
 void task_exit(s32 status) __attribute__((noreturn));
@@ -216,8 +221,5 @@ void task_usage(const struct task *task, struct usage *usage);
 void process_usage(const struct process *process, struct usage *usage);
 u64 task_run_ns(const struct task *task);
 u64 process_run_ns(const struct process *process);
-
-/* exec: argv and envp in user memory, path in the kernel. 0 or a negative errno. */
-int exec_user(const char *path, const u32 *argv, const u32 *envp);
 
 #endif

@@ -42,6 +42,7 @@ struct timezone32 { s32 minuteswest; s32 dsttime; };
 void time_init(u32 timebase_hz);
 
 u64 time_now_ns(void);                 /* since boot */
+u64 time_ticks_to_ns(u64 ticks);       /* of the timebase */
 u64 time_real_ns(void);                /* since 1970-01-01 UTC */
 u32 time_real_seconds(void);           /* for file times */
 void time_set_real_ns(u64 now);

@@ -1,0 +1,284 @@
+/* User and group numbers. */
+#include <errno.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define KEEP 0xffffffffu        /* -1: leave this one as it is */
+
+bool capable(void)
+{
+	return current->cred.euid == 0;
+}
+
+static bool in_set(u32 gid)
+{
+	for (u32 i = 0; i < current->cred.group_count; i++) {
+		if (current->cred.groups[i] == gid)
+			return true;
+	}
+	return false;
+}
+
+bool in_group(u32 gid)
+{
+	return current->cred.fsgid == gid || in_set(gid);
+}
+
+long sys_getuid(void)
+{
+	return (long)current->cred.uid;
+}
+
+long sys_geteuid(void)
+{
+	return (long)current->cred.euid;
+}
+
+long sys_getgid(void)
+{
+	return (long)current->cred.gid;
+}
+
+long sys_getegid(void)
+{
+	return (long)current->cred.egid;
+}
+
+static bool is_my_uid(u32 uid)
+{
+	const struct credentials *cred = &current->cred;
+
+	return uid == KEEP || uid == cred->uid || uid == cred->euid || uid == cred->suid;
+}
+
+static bool is_my_gid(u32 gid)
+{
+	const struct credentials *cred = &current->cred;
+
+	return gid == KEEP || gid == cred->gid || gid == cred->egid || gid == cred->sgid;
+}
+
+static u32 or_keep(u32 new, u32 old)
+{
+	return new == KEEP ? old : new;
+}
+
+long sys_setresuid(u32 uid, u32 euid, u32 suid)
+{
+	struct credentials *cred = &current->cred;
+
+	if (!capable() && !(is_my_uid(uid) && is_my_uid(euid) && is_my_uid(suid)))
+		return -EPERM;
+	cred->uid = or_keep(uid, cred->uid);
+	cred->euid = cred->fsuid = or_keep(euid, cred->euid);
+	cred->suid = or_keep(suid, cred->suid);
+	return 0;
+}
+
+long sys_setresgid(u32 gid, u32 egid, u32 sgid)
+{
+	struct credentials *cred = &current->cred;
+
+	if (!capable() && !(is_my_gid(gid) && is_my_gid(egid) && is_my_gid(sgid)))
+		return -EPERM;
+	cred->gid = or_keep(gid, cred->gid);
+	cred->egid = cred->fsgid = or_keep(egid, cred->egid);
+	cred->sgid = or_keep(sgid, cred->sgid);
+	return 0;
+}
+
+/* The saved ID follows when the real one is set, or the effective one to something else than the real one. */
+long sys_setreuid(u32 uid, u32 euid)
+{
+	struct credentials *cred = &current->cred;
+	u32 old = cred->uid;
+
+	if (!capable() && ((uid != KEEP && uid != cred->uid && uid != cred->euid) || !is_my_uid(euid)))
+		return -EPERM;
+	cred->uid = or_keep(uid, cred->uid);
+	cred->euid = cred->fsuid = or_keep(euid, cred->euid);
+	if (uid != KEEP || (euid != KEEP && euid != old))
+		cred->suid = cred->euid;
+	return 0;
+}
+
+long sys_setregid(u32 gid, u32 egid)
+{
+	struct credentials *cred = &current->cred;
+	u32 old = cred->gid;
+
+	if (!capable() && ((gid != KEEP && gid != cred->gid && gid != cred->egid) || !is_my_gid(egid)))
+		return -EPERM;
+	cred->gid = or_keep(gid, cred->gid);
+	cred->egid = cred->fsgid = or_keep(egid, cred->egid);
+	if (gid != KEEP || (egid != KEEP && egid != old))
+		cred->sgid = cred->egid;
+	return 0;
+}
+
+long sys_setuid(u32 uid)
+{
+	struct credentials *cred = &current->cred;
+
+	if (uid == KEEP)
+		return -EINVAL;
+	if (capable())
+		cred->uid = cred->suid = uid;
+	else if (uid != cred->uid && uid != cred->suid)
+		return -EPERM;
+	cred->euid = cred->fsuid = uid;
+	return 0;
+}
+
+long sys_setgid(u32 gid)
+{
+	struct credentials *cred = &current->cred;
+
+	if (gid == KEEP)
+		return -EINVAL;
+	if (capable())
+		cred->gid = cred->sgid = gid;
+	else if (gid != cred->gid && gid != cred->sgid)
+		return -EPERM;
+	cred->egid = cred->fsgid = gid;
+	return 0;
+}
+
+/* setfsuid and setfsgid report the old value and never fail. */
+long sys_setfsuid(u32 uid)
+{
+	u32 old = current->cred.fsuid;
+
+	if (uid != KEEP && (capable() || is_my_uid(uid) || uid == old))
+		current->cred.fsuid = uid;
+	return (long)old;
+}
+
+long sys_setfsgid(u32 gid)
+{
+	u32 old = current->cred.fsgid;
+
+	if (gid != KEEP && (capable() || is_my_gid(gid) || gid == old))
+		current->cred.fsgid = gid;
+	return (long)old;
+}
+
+static long put_three(u32 a, u32 b, u32 c, u32 *user_a, u32 *user_b, u32 *user_c)
+{
+	return put_user(a, user_a) || put_user(b, user_b) || put_user(c, user_c) ? -EFAULT : 0;
+}
+
+long sys_getresuid(u32 *uid, u32 *euid, u32 *suid)
+{
+	const struct credentials *cred = &current->cred;
+
+	return put_three(cred->uid, cred->euid, cred->suid, uid, euid, suid);
+}
+
+long sys_getresgid(u32 *gid, u32 *egid, u32 *sgid)
+{
+	const struct credentials *cred = &current->cred;
+
+	return put_three(cred->gid, cred->egid, cred->sgid, gid, egid, sgid);
+}
+
+long sys_getgroups(int count, u32 *groups)
+{
+	const struct credentials *cred = &current->cred;
+
+	if (count < 0)
+		return -EINVAL;
+	if (!count)
+		return (long)cred->group_count;
+	if ((u32)count < cred->group_count)
+		return -EINVAL;
+	if (copy_to_user(groups, cred->groups, cred->group_count * sizeof(u32)))
+		return -EFAULT;
+	return (long)cred->group_count;
+}
+
+long sys_setgroups(int count, const u32 *groups)
+{
+	u32 list[NGROUPS_MAX];
+
+	if (!capable())
+		return -EPERM;
+	if (count < 0 || count > NGROUPS_MAX)
+		return -EINVAL;
+	if (copy_from_user(list, groups, (u32)count * sizeof(u32)))
+		return -EFAULT;
+	for (int i = 0; i < count; i++)
+		current->cred.groups[i] = list[i];
+	current->cred.group_count = (u32)count;
+	return 0;
+}
+
+/* Capabilities are all or nothing here: the superuser has all, others none, and neither can change that. */
+#define CAPABILITY_VERSION_1 0x19980330u
+#define CAPABILITY_VERSION_2 0x20071026u
+#define CAPABILITY_VERSION_3 0x20080522u
+#define CAPABILITY_LAST      40
+
+struct cap_header { u32 version; s32 pid; };
+struct cap_data { u32 effective, permitted, inheritable; };
+
+static int capability_words(struct cap_header *user, struct cap_header *header)
+{
+	if (copy_from_user(header, user, sizeof(*header)))
+		return -EFAULT;
+	if (header->version == CAPABILITY_VERSION_1)
+		return 1;
+	if (header->version == CAPABILITY_VERSION_2 || header->version == CAPABILITY_VERSION_3)
+		return 2;
+	return put_user(CAPABILITY_VERSION_3, &user->version) ? -EFAULT : -EINVAL;
+}
+
+static u32 capability_mask(const struct credentials *cred, int word)
+{
+	if (cred->euid)
+		return 0;
+	return word ? (1u << (CAPABILITY_LAST - 31)) - 1 : ~0u;
+}
+
+long sys_capget(struct cap_header *user, struct cap_data *data)
+{
+	struct cap_data result[2] = { 0 };
+	struct cap_header header;
+	struct task *task;
+	int words = capability_words(user, &header);
+
+	if (words < 0)
+		return words == -EINVAL && !data ? 0 : words;
+	if (header.pid < 0)
+		return -EINVAL;
+	task = header.pid ? task_find(header.pid) : current;
+	if (!task)
+		return -ESRCH;
+	for (int i = 0; i < words; i++)
+		result[i].effective = result[i].permitted = capability_mask(&task->cred, i);
+	return data ? copy_to_user(data, result, (u32)words * sizeof(result[0])) : 0;
+}
+
+long sys_capset(struct cap_header *user, const struct cap_data *data)
+{
+	struct cap_data wanted[2];
+	struct cap_header header;
+	int words = capability_words(user, &header);
+
+	if (words < 0)
+		return words;
+	if (copy_from_user(wanted, data, (u32)words * sizeof(wanted[0])))
+		return -EFAULT;
+	if (header.pid && header.pid != current->pid)
+		return -EPERM;
+	for (int i = 0; i < words; i++) {
+		u32 mine = capability_mask(&current->cred, i);
+
+		if ((wanted[i].effective | wanted[i].permitted) & ~mine)
+			return -EPERM;
+	}
+	return 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * ELF programs: static ones, position-independent ones, and those that name an interpreter. Every header
+ * field is a claim of a file that may lie; whatever does not add up is ENOEXEC with the reason.
+ */
+#include <arch.h>
+#include <err.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define ELF_MAGIC     0x7f454c46u
+#define ELFCLASS32    1
+#define ELFDATA2MSB   2
+#define ET_EXEC       2
+#define ET_DYN        3
+#define EM_PPC        20
+#define PT_LOAD       1
+#define PT_INTERP     3
+#define PF_X          1u
+#define PF_W          2u
+#define PF_R          4u
+#define HEADERS_MAX   32u       /* program headers; static programs have about ten */
+
+/* Where programs without an address of their own go (ET_DYN), and their interpreters. */
+#define PIE_BASE         0x10000000u
+#define INTERPRETER_BASE 0x48000000u
+
+struct elf_header {
+	u32 magic;
+	u8 class, data, version, abi;
+	u8 padding[8];
+	u16 type, machine;
+	u32 file_version, entry, program_headers, section_headers, flags;
+	u16 header_size, program_header_size, program_header_count;
+	u16 section_header_size, section_header_count, section_names;
+};
+
+struct program_header {
+	u32 type, offset, address, physical, file_size, memory_size, flags, align;
+};
+
+struct program {
+	struct elf_header header;
+	struct program_header segment[HEADERS_MAX];
+	u32 count;
+	u32 low, high;          /* addresses that its segments span */
+	u32 base;               /* added to every address */
+};
+
+static int lie(const char **reason, const char *what)
+{
+	*reason = what;
+	return -ENOEXEC;
+}
+
+static int read_headers(struct file *file, struct program *program, const char **reason)
+{
+	struct elf_header *header = &program->header;
+	u32 size;
+
+	if (file_read_kernel(file, header, sizeof(*header), 0) != (long)sizeof(*header))
+		return lie(reason, "shorter than an ELF header");
+	if (header->magic != ELF_MAGIC)
+		return lie(reason, "no ELF magic");
+	if (header->class != ELFCLASS32 || header->data != ELFDATA2MSB)
+		return lie(reason, "not a 32-bit big-endian ELF");
+	if (header->machine != EM_PPC)
+		return lie(reason, "not for PowerPC");
+	if (header->type != ET_EXEC && header->type != ET_DYN)
+		return lie(reason, "not an executable (ELF type)");
+	if (header->program_header_size != sizeof(struct program_header))
+		return lie(reason, "wrong size of a program header");
+	if (!header->program_header_count || header->program_header_count > HEADERS_MAX)
+		return lie(reason, "no program headers, or more than 32");
+	program->count = header->program_header_count;
+	size = program->count * sizeof(struct program_header);
+	if (file_read_kernel(file, program->segment, size, header->program_headers) != (long)size)
+		return lie(reason, "program headers beyond the end of the file");
+	return 0;
+}
+
+/* Ends that wrap around, overlap, or leave user space never reach the mapping code. */
+static int check_segments(struct program *program, u64 file_size, const char **reason)
+{
+	u32 end = 0;
+
+	program->low = USER_END;
+	for (u32 i = 0; i < program->count; i++) {
+		const struct program_header *p = &program->segment[i];
+
+		if (p->type != PT_LOAD || !p->memory_size)
+			continue;
+		if (p->file_size > p->memory_size)
+			return lie(reason, "segment with more bytes in the file than in memory");
+		if ((p->address ^ p->offset) & (PAGE_SIZE - 1))
+			return lie(reason, "segment whose address and file offset differ within a page");
+		if (p->memory_size > USER_STACK_TOP || p->address > USER_STACK_TOP - p->memory_size)
+			return lie(reason, "segment outside of user space");
+		if ((u64)p->offset + p->file_size > file_size)
+			return lie(reason, "segment beyond the end of the file");
+		if (program->low == USER_END)
+			program->low = ALIGN_DOWN(p->address, PAGE_SIZE);
+		else if (ALIGN_DOWN(p->address, PAGE_SIZE) < ALIGN_UP(end, PAGE_SIZE))
+			return lie(reason, "segments that overlap or are out of order");
+		end = p->address + p->memory_size;
+	}
+	program->high = ALIGN_UP(end, PAGE_SIZE);
+	if (!end)
+		return lie(reason, "no segment to load");
+	if (program->header.type == ET_EXEC && program->low < TRAMPOLINE_ADDRESS + PAGE_SIZE)
+		return lie(reason, "segment in the lowest megabyte");
+	return 0;
+}
+
+static u32 protection(u32 flags)
+{
+	return ((flags & PF_R) ? PROT_READ : 0) | ((flags & PF_W) ? PROT_WRITE : 0) | ((flags & PF_X) ? PROT_EXEC : 0);
+}
+
+/* The file's part, the zeros that share its last page, and the zero pages after it. */
+static int map_segment(struct mm *mm, struct file *file, const struct program *program,
+		       const struct program_header *p)
+{
+	static const u8 zeros[256];
+	u32 start = ALIGN_DOWN(p->address, PAGE_SIZE) + program->base;
+	u32 file_end = p->address + p->file_size + program->base;
+	u32 end = ALIGN_UP(p->address + p->memory_size, PAGE_SIZE) + program->base;
+	u32 file_pages_end = p->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
+	u32 prot = protection(p->flags), result;
+
+	if (p->file_size) {
+		result = mm_map(mm, start, file_pages_end - start, prot, MAP_PRIVATE | MAP_FIXED, file,
+				p->offset >> PAGE_SHIFT);
+		if (IS_ERR_VALUE(result))
+			return (int)result;
+	}
+	if (end > file_pages_end) {
+		result = mm_map(mm, file_pages_end, end - file_pages_end, prot,
+				MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, NULL, 0);
+		if (IS_ERR_VALUE(result))
+			return (int)result;
+	}
+	if (p->memory_size == p->file_size || !p->file_size || !(p->flags & PF_W))
+		return 0;
+	for (u32 at = file_end; at < file_pages_end; at += MIN(sizeof(zeros), file_pages_end - at)) {
+		int error = mm_copy_to(mm, at, zeros, MIN(sizeof(zeros), file_pages_end - at));
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void note_layout(struct mm *mm, const struct program *program)
+{
+	for (u32 i = 0; i < program->count; i++) {
+		const struct program_header *p = &program->segment[i];
+		u32 start = p->address + program->base;
+
+		if (p->type != PT_LOAD)
+			continue;
+		if (p->flags & PF_X) {
+			mm->code_start = start;
+			mm->code_end = start + p->file_size;
+		}
+		if (p->flags & PF_W) {
+			mm->data_start = start;
+			mm->data_end = start + p->file_size;
+		}
+	}
+}
+
+/* AT_PHDR: where the program headers are in memory, 0 if no segment holds them. */
+static u32 headers_in_memory(const struct program *program)
+{
+	u32 offset = program->header.program_headers;
+
+	for (u32 i = 0; i < program->count; i++) {
+		const struct program_header *p = &program->segment[i];
+
+		if (p->type == PT_LOAD && offset >= p->offset && offset - p->offset < p->file_size)
+			return p->address + (offset - p->offset) + program->base;
+	}
+	return 0;
+}
+
+static int map_program(struct mm *mm, struct file *file, struct program *program, u32 dynamic_base,
+		       const char **reason)
+{
+	int error;
+
+	if (program->header.type == ET_DYN)
+		program->base = dynamic_base - program->low;
+	if (program->header.type == ET_DYN && program->high - program->low > USER_STACK_TOP - dynamic_base)
+		return lie(reason, "too large");
+	for (u32 i = 0; i < program->count; i++) {
+		const struct program_header *p = &program->segment[i];
+
+		if (p->type != PT_LOAD || !p->memory_size)
+			continue;
+		error = map_segment(mm, file, program, p);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int load_program(struct mm *mm, struct file *file, struct program *program, u32 dynamic_base,
+			const char **reason)
+{
+	int error = read_headers(file, program, reason);
+
+	if (!error)
+		error = check_segments(program, file->inode->size, reason);
+	if (!error)
+		error = map_program(mm, file, program, dynamic_base, reason);
+	return error;
+}
+
+/* The path that PT_INTERP names; false if there is none. */
+static int interpreter_path(struct file *file, const struct program *program, char *path, u32 size,
+			    const char **reason)
+{
+	path[0] = 0;
+	for (u32 i = 0; i < program->count; i++) {
+		const struct program_header *p = &program->segment[i];
+
+		if (p->type != PT_INTERP)
+			continue;
+		if (p->file_size < 2 || p->file_size > size)
+			return lie(reason, "name of the interpreter too long");
+		if (file_read_kernel(file, path, p->file_size, p->offset) != (long)p->file_size ||
+		    path[p->file_size - 1])
+			return lie(reason, "name of the interpreter beyond the file, or without an end");
+		return 0;
+	}
+	return 0;
+}
+
+static int load_interpreter(struct mm *mm, const char *path, struct elf_image *image, const char **reason)
+{
+	struct file *file = file_open(path, O_RDONLY, 0);
+	struct program program = { 0 };
+	int error;
+
+	if (IS_ERR(file)) {
+		*reason = "its interpreter cannot be opened";
+		return (int)PTR_ERR(file);
+	}
+	error = S_ISREG(file->inode->mode) ? inode_permission(file->inode, MAY_EXEC) : -EACCES;
+	if (!error)
+		error = load_program(mm, file, &program, INTERPRETER_BASE, reason);
+	file_put(file);
+	if (error == -ENOEXEC)
+		return -ELIBBAD;
+	image->interpreter_base = program.base;
+	image->start = program.header.entry + program.base;
+	return error;
+}
+
+int elf_load(struct mm *mm, struct file *file, struct elf_image *image, const char **reason)
+{
+	struct program program = { 0 };
+	char interpreter[256];
+	int error = load_program(mm, file, &program, PIE_BASE, reason);
+
+	if (!error)
+		error = interpreter_path(file, &program, interpreter, sizeof(interpreter), reason);
+	if (error)
+		return error;
+	image->entry = image->start = program.header.entry + program.base;
+	if (image->entry < program.low + program.base || image->entry >= program.high + program.base ||
+	    (image->entry & 3))
+		return lie(reason, "entry point outside of its segments");
+	image->headers = headers_in_memory(&program);
+	image->header_count = program.count;
+	image->interpreter_base = 0;
+	note_layout(mm, &program);
+	mm_brk_init(mm, program.high + program.base);
+	return interpreter[0] ? load_interpreter(mm, interpreter, image, reason) : 0;
+}

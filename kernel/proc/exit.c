@@ -1,0 +1,201 @@
+/* The end of threads and processes. */
+#include <arch.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <ipc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <tty.h>
+
+#include "internal.h"
+#include "usage.h"
+
+/* wait4's status: exit code in bits 8-15, or the signal in bits 0-6 and 0x80 for a core dump (never made). */
+#define STATUS_SIGNAL(status) ((status) & 0x7f)
+#define STATUS_CODE(status)   (((status) >> 8) & 0xff)
+
+/* Every other thread of current's process ends at its next look at its signals. */
+void process_kill_threads(struct process *process)
+{
+	struct task *task;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		if (task != current)
+			task->killed = true;
+	}
+	signal_wake_all(process);
+}
+
+static void leave_address_space(struct task *task)
+{
+	struct mm *mm = task->mm;
+
+	if (!mm)
+		return;
+	futex_task_exit(task);
+	vfork_done(task);
+	task->mm = NULL;
+	sched_activate(NULL);
+	mm_put(mm);
+}
+
+static void add_usage(struct process *process, const struct task *task)
+{
+	struct usage usage;
+
+	task_usage(task, &usage);
+	usage_add(&process->ended, &usage);
+	process->ended_run_ticks += task->run_ticks + (arch_timebase() - task->run_since);
+}
+
+/* Whether pgid is stopped somewhere and will have nobody left to continue it. */
+static bool has_stopped(s32 pgid)
+{
+	struct process *process;
+
+	list_for_each_entry(process, &process_list, all) {
+		if (process->pgid == pgid && process->stopped)
+			return true;
+	}
+	return false;
+}
+
+static bool connects(const struct process *process)
+{
+	const struct process *parent = process->parent;
+
+	return parent->pgid != process->pgid && parent->sid == process->sid;
+}
+
+/* POSIX: a group is orphaned when no member has a parent in another group of the same session. */
+static bool orphaned_without(s32 pgid, const struct process *without)
+{
+	struct process *process;
+
+	list_for_each_entry(process, &process_list, all) {
+		if (process->pgid == pgid && process != without && !process->zombie && connects(process))
+			return false;
+	}
+	return true;
+}
+
+bool pgrp_orphaned(s32 pgid)
+{
+	return orphaned_without(pgid, NULL);
+}
+
+static void signal_if_newly_orphaned(s32 pgid, const struct process *ending)
+{
+	if (orphaned_without(pgid, ending) && has_stopped(pgid)) {
+		signal_pgrp(pgid, SIGHUP, NULL);
+		signal_pgrp(pgid, SIGCONT, NULL);
+	}
+}
+
+/* Children of an ending process go to init, which reaps those that have ended already. */
+static void give_away_children(struct process *process)
+{
+	struct process *child, *next;
+
+	list_for_each_entry_safe(child, next, &process->children, sibling) {
+		struct task *task;
+		bool connected = connects(child);
+
+		list_del(&child->sibling);
+		child->parent = init_process;
+		list_add_tail(&child->sibling, &init_process->children);
+		if (child->exit_signal)
+			child->exit_signal = SIGCHLD;
+		list_for_each_entry(task, &child->threads, group_link) {
+			if (task->death_signal)
+				signal_task(task, (int)task->death_signal, NULL);
+		}
+		if (child->zombie)
+			notify_parent(child, CLD_EXITED, child->exit_status);
+		else if (connected)
+			signal_if_newly_orphaned(child->pgid, NULL);
+	}
+}
+
+static void end_of_init(s32 status)
+{
+	if (STATUS_SIGNAL(status))
+		fatal(EXIT_PANIC, "init was killed by signal %d", STATUS_SIGNAL(status));
+	power_off(STATUS_CODE(status) & 63);
+}
+
+/* The last thread is gone: what is left is a status for the parent. */
+static void become_zombie(struct process *process)
+{
+	if (process == init_process)
+		end_of_init(process->exit_status);
+	itimer_cancel_all(process);
+	posix_timers_drop(process);
+	sigpending_flush(&process->pending);
+	if (process->sid == process->pid)
+		tty_session_gone(process->sid);
+	give_away_children(process);
+	if (connects(process))
+		signal_if_newly_orphaned(process->pgid, process);
+	process->zombie = true;
+	notify_parent(process, CLD_EXITED, process->exit_status);
+}
+
+void task_exit(s32 status)
+{
+	struct task *task = current;
+	struct process *process = task->process;
+
+	ASSERT(task != &idle_task);
+	timer_cancel(&task->sleep_timer);
+	leave_address_space(task);
+	sem_exit(task);
+	files_put(task->files);
+	task->files = NULL;
+	fs_context_put(task->fs);
+	task->fs = NULL;
+	sigpending_flush(&task->pending);
+	arch_fpu_drop(task);
+
+	add_usage(process, task);
+	list_del(&task->group_link);
+	task_count--;
+	if (!process->exiting && task == process->leader)
+		process->exit_status = status;
+	if (--process->thread_count == 0)
+		become_zombie(process);
+	else
+		wake_up(&process->exec_wait);
+	sighand_put(task->sighand);
+	task->sighand = NULL;
+
+	task->state = TASK_DEAD;
+	task->work = 0;
+	schedule();
+	panic("a task that had ended ran again");
+}
+
+void process_exit(s32 status)
+{
+	struct process *process = current->process;
+
+	if (!process->exiting) {
+		process->exiting = true;
+		process->exit_status = status;
+		process_kill_threads(process);
+	}
+	task_exit(status);
+}
+
+long sys_exit(int status)
+{
+	task_exit((status & 0xff) << 8);
+}
+
+long sys_exit_group(int status)
+{
+	process_exit((status & 0xff) << 8);
+}

@@ -1,0 +1,293 @@
+/* fork, vfork, clone and clone3. */
+#include <arch.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define CSIGNAL              0x000000ffu
+#define CLONE_VM             0x00000100u
+#define CLONE_FS             0x00000200u
+#define CLONE_FILES          0x00000400u
+#define CLONE_SIGHAND        0x00000800u
+#define CLONE_PIDFD          0x00001000u
+#define CLONE_PTRACE         0x00002000u
+#define CLONE_VFORK          0x00004000u
+#define CLONE_PARENT         0x00008000u
+#define CLONE_THREAD         0x00010000u
+#define CLONE_SYSVSEM        0x00040000u
+#define CLONE_SETTLS         0x00080000u
+#define CLONE_PARENT_SETTID  0x00100000u
+#define CLONE_CHILD_CLEARTID 0x00200000u
+#define CLONE_DETACHED       0x00400000u
+#define CLONE_UNTRACED       0x00800000u
+#define CLONE_CHILD_SETTID   0x01000000u
+#define CLONE_IO             0x80000000u
+
+/* Name spaces and the rest are not offered. */
+#define CLONE_KNOWN                                                                             \
+	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | \
+	 CLONE_PARENT | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |        \
+	 CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
+
+/* clone3's argument block; VER0 of the ABI is the first 64 bytes. */
+struct clone_args {
+	u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	u64 set_tid, set_tid_size, cgroup;
+};
+#define CLONE_ARGS_SIZE_VER0 64u
+
+static int check_flags(const struct clone_request *request)
+{
+	u32 flags = request->flags;
+
+	if (flags & ~CLONE_KNOWN)
+		return -EINVAL;
+	if ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM))
+		return -EINVAL;
+	if ((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND))
+		return -EINVAL;
+	if ((flags & CLONE_PARENT) && current->process == init_process)
+		return -EINVAL;
+	if (request->exit_signal > NSIG)
+		return -EINVAL;
+	return 0;
+}
+
+/* The parts of a task that clone shares or copies. On error what was taken is given back by release_parts(). */
+static int take_parts(struct task *child, u32 flags)
+{
+	child->files = (flags & CLONE_FILES) ? current->files : NULL;
+	if (child->files)
+		child->files->refs++;
+	else if (!(child->files = files_dup(current->files)))
+		return -ENOMEM;
+
+	child->fs = (flags & CLONE_FS) ? current->fs : NULL;
+	if (child->fs)
+		child->fs->refs++;
+	else if (!(child->fs = fs_context_dup(current->fs)))
+		return -ENOMEM;
+
+	child->sighand = (flags & CLONE_SIGHAND) ? current->sighand : NULL;
+	if (child->sighand)
+		child->sighand->refs++;
+	else if (!(child->sighand = sighand_new(current->sighand)))
+		return -ENOMEM;
+
+	child->mm = (flags & CLONE_VM) ? mm_get(current->mm) : mm_fork(current->mm);
+	return child->mm ? 0 : -ENOMEM;
+}
+
+static void release_parts(struct task *child)
+{
+	if (child->files)
+		files_put(child->files);
+	if (child->fs)
+		fs_context_put(child->fs);
+	if (child->sighand)
+		sighand_put(child->sighand);
+	if (child->mm)
+		mm_put(child->mm);
+}
+
+static void inherit(struct task *child, const struct clone_request *request)
+{
+	const struct task *parent = current;
+
+	memcpy(child->name, parent->name, sizeof(child->name));
+	child->cred = parent->cred;
+	child->nice = parent->nice;
+	child->policy = parent->policy;
+	child->rt_priority = parent->rt_priority;
+	child->blocked = parent->blocked;
+	if (!(request->flags & CLONE_VM) || (request->flags & CLONE_VFORK))
+		child->altstack = parent->altstack;
+	if (request->flags & CLONE_CHILD_SETTID)
+		child->set_child_tid = (u32 *)request->child_tid;
+	if (request->flags & CLONE_CHILD_CLEARTID)
+		child->clear_child_tid = (u32 *)request->child_tid;
+}
+
+static struct process *new_process(const struct clone_request *request)
+{
+	struct process *parent = current->process, *process = process_new();
+
+	if (!process)
+		return NULL;
+	process->pgid = parent->pgid;
+	process->sid = parent->sid;
+	process->parent = parent;
+	process->exit_signal = (s32)request->exit_signal;
+	if (request->flags & CLONE_PARENT) {
+		process->parent = parent->parent;
+		process->exit_signal = parent->exit_signal;
+	}
+	memcpy(process->rlimit, parent->rlimit, sizeof(process->rlimit));
+	if (parent->rlimit[RLIMIT_CPU].soft != RLIM_INFINITY)
+		process->cpu_limits = true;
+	return process;
+}
+
+static u32 processes_of_user(u32 uid)
+{
+	struct process *process;
+	u32 count = 0;
+
+	list_for_each_entry(process, &process_list, all)
+		count += process->leader->cred.uid == uid;
+	return count;
+}
+
+/* The child's first steps, on its own kernel stack; then it goes to user mode. */
+static void child_start(void *argument)
+{
+	struct task *child = argument;
+
+	schedule_tail();
+	if (child->set_child_tid)
+		(void)put_user((u32)child->pid, child->set_child_tid);
+}
+
+/* Until the child has left the address space that it borrows; only a fatal signal ends this early. */
+static void wait_for_vfork(struct task *child)
+{
+	struct vfork vfork = { .wq = WAITQ_INIT(vfork.wq) };
+
+	child->vfork = &vfork;
+	if (wait_event_killable(&vfork.wq, vfork.done))
+		child->vfork = NULL;
+}
+
+void vfork_done(struct task *child)
+{
+	if (child->vfork) {
+		child->vfork->done = true;
+		wake_up(&child->vfork->wq);
+		child->vfork = NULL;
+	}
+}
+
+static long clone(const struct clone_request *request)
+{
+	struct process *process = current->process;
+	bool thread = request->flags & CLONE_THREAD;
+	struct task *child = NULL;
+	struct regs *regs;
+	s32 pid;
+	long error = check_flags(request);
+
+	if (error)
+		return error;
+	/* A signal that the fork raced with is seen by both sides: take it first. */
+	if (signal_pending())
+		return -ERESTARTNOINTR;
+	if (current->cred.uid && processes_of_user(current->cred.uid) >= rlimit(RLIMIT_NPROC))
+		return -EAGAIN;
+	if (!thread) {
+		process = new_process(request);
+		if (!process)
+			return -ENOMEM;
+	}
+	pid = thread ? pid_allocate() : process->pid;
+	error = pid < 0 ? pid : -ENOMEM;
+	if (pid >= 0 && (child = task_new(process)))
+		error = take_parts(child, request->flags);
+	if (!error && (request->flags & CLONE_PARENT_SETTID) && put_user(pid, request->parent_tid))
+		error = -EFAULT;
+	if (error) {
+		if (child) {
+			release_parts(child);
+			task_free(child);
+		}
+		if (!thread)
+			process_release(process);
+		return error;
+	}
+
+	inherit(child, request);
+	arch_task_fork(child, task_regs(current));
+	regs = task_regs(child);
+	if (request->stack)
+		regs->gpr[1] = request->stack;
+	if (request->flags & CLONE_SETTLS)
+		regs->gpr[2] = request->tls;
+	arch_task_start(child, child_start, child);
+	if (!thread) {
+		process->leader = child;
+		list_add_tail(&process->all, &process_list);
+		list_add_tail(&process->sibling, &process->parent->children);
+		process_count++;
+	}
+	task_publish(child, pid);
+	sched_start(child);
+
+	if (request->flags & CLONE_VFORK)
+		wait_for_vfork(child);
+	return pid;
+}
+
+long sys_fork(void)
+{
+	return clone(&(struct clone_request){ .exit_signal = SIGCHLD });
+}
+
+long sys_vfork(void)
+{
+	return clone(&(struct clone_request){ .flags = CLONE_VFORK | CLONE_VM, .exit_signal = SIGCHLD });
+}
+
+long sys_clone(u32 flags, u32 stack, s32 *parent_tid, u32 tls, s32 *child_tid)
+{
+	return clone(&(struct clone_request){
+		.flags = flags & ~CSIGNAL,
+		.exit_signal = flags & CSIGNAL,
+		.stack = stack,
+		.tls = tls,
+		.parent_tid = parent_tid,
+		.child_tid = child_tid,
+	});
+}
+
+long sys_clone3(const struct clone_args *user, size_t size)
+{
+	struct clone_args args = { 0 };
+
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	if (size < CLONE_ARGS_SIZE_VER0)
+		return -EINVAL;
+	if (copy_from_user(&args, user, MIN(size, sizeof(args))))
+		return -EFAULT;
+	for (size_t at = sizeof(args); at < size; at++) {
+		u8 byte;
+
+		if (get_user(byte, (const u8 *)user + at))
+			return -EFAULT;
+		if (byte)
+			return -E2BIG;
+	}
+	if (args.flags & (CSIGNAL | CLONE_DETACHED))
+		return -EINVAL;
+	if ((args.flags >> 32) || args.set_tid || args.set_tid_size || args.exit_signal > NSIG)
+		return -EINVAL;
+	if ((args.flags & (CLONE_THREAD | CLONE_PARENT)) && args.exit_signal)
+		return -EINVAL;
+	if (!args.stack != !args.stack_size)
+		return -EINVAL;
+	return clone(&(struct clone_request){
+		.flags = (u32)args.flags,
+		.exit_signal = (u32)args.exit_signal,
+		.stack = (u32)(args.stack + args.stack_size),
+		.tls = (u32)args.tls,
+		.parent_tid = (s32 *)(u32)args.parent_tid,
+		.child_tid = (s32 *)(u32)args.child_tid,
+	});
+}

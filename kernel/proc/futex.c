@@ -1,0 +1,398 @@
+/* futex: sleeping on a word of user memory; the robust list; set_tid_address's promise. */
+#include <errno.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define FUTEX_WAIT         0
+#define FUTEX_WAKE         1
+#define FUTEX_REQUEUE      3
+#define FUTEX_CMP_REQUEUE  4
+#define FUTEX_WAKE_OP      5
+#define FUTEX_WAIT_BITSET  9
+#define FUTEX_WAKE_BITSET  10
+#define FUTEX_PRIVATE_FLAG   128
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_ANY_BIT      0xffffffffu
+
+#define FUTEX_WAITERS    0x80000000u
+#define FUTEX_OWNER_DIED 0x40000000u
+#define FUTEX_TID_MASK   0x3fffffffu
+
+#define ROBUST_LIST_LIMIT 2048  /* a list that is longer is a loop */
+
+#define BUCKETS 64u             /* a power of two */
+
+/* A sleeper, on its own stack, in the bucket of its key. */
+struct sleeper {
+	struct list_head link;
+	struct futex_key key;
+	struct task *task;
+	u32 bitset;
+	bool woken;
+};
+
+/* The user's robust list: a circular list through the mutexes that the thread holds. */
+struct robust_head {
+	u32 first;
+	s32 futex_offset;       /* of the futex word from a list entry */
+	u32 pending;            /* being taken or released just now */
+};
+
+static struct list_head buckets[BUCKETS];
+
+static struct list_head *bucket(const struct futex_key *key)
+{
+	u32 hash = (u32)key->object ^ (key->page * 0x9e3779b1u) ^ (key->offset << 3);
+	struct list_head *head = &buckets[(hash ^ hash >> 16) >> 2 & (BUCKETS - 1)];
+
+	if (!head->next)
+		list_init(head);
+	return head;
+}
+
+static bool same(const struct futex_key *a, const struct futex_key *b)
+{
+	return a->object == b->object && a->page == b->page && a->offset == b->offset;
+}
+
+static void wake_sleeper(struct sleeper *sleeper)
+{
+	list_del(&sleeper->link);
+	sleeper->woken = true;
+	task_wake(sleeper->task);
+}
+
+static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
+{
+	struct sleeper *sleeper, *next;
+	struct futex_key key;
+	long woken = 0;
+	int error;
+
+	if (!bitset)
+		return -EINVAL;
+	error = mm_futex_key(current->mm, (u32)word, is_private, &key);
+	if (error)
+		return error;
+	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+		if ((u32)woken >= count)
+			break;
+		if (same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
+			wake_sleeper(sleeper);
+			woken++;
+		}
+	}
+	return woken;
+}
+
+static long wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadline)
+{
+	struct sleeper sleeper = { .task = current, .bitset = bitset };
+	long result = 0;
+	u32 value;
+	int error;
+
+	if (!bitset)
+		return -EINVAL;
+	error = mm_futex_key(current->mm, (u32)word, is_private, &sleeper.key);
+	if (error)
+		return error;
+	/* Fault the page in first: from the second reading on, nothing else runs. */
+	if (get_user(value, word) || get_user(value, word))
+		return -EFAULT;
+	if (value != expected)
+		return -EAGAIN;
+	list_add_tail(&sleeper.link, bucket(&sleeper.key));
+	while (!sleeper.woken && !result)
+		result = sleep_interruptible(&sleeper.woken, deadline);
+	list_del(&sleeper.link);
+	return sleeper.woken ? 0 : result;
+}
+
+static long wait_again(struct task *task)
+{
+	struct restart *restart = &task->restart;
+	long result = wait(restart->futex, restart->is_private, restart->value, restart->bitset, restart->deadline);
+
+	return result == -ERESTARTSYS ? -ERESTART_RESTARTBLOCK : result;
+}
+
+/* With a relative timeout the call continues to the same deadline after a signal. */
+static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadline)
+{
+	long result = wait(word, is_private, expected, bitset, deadline);
+
+	if (result != -ERESTARTSYS || deadline == TIME_NEVER)
+		return result;
+	current->restart = (struct restart){
+		.again = wait_again,
+		.deadline = deadline,
+		.futex = word,
+		.value = expected,
+		.bitset = bitset,
+		.is_private = is_private,
+	};
+	return -ERESTART_RESTARTBLOCK;
+}
+
+/* Wakes some of word's sleepers and lets others sleep on word2; with `expected`, only if the word still is. */
+static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 move_count, const u32 *expected)
+{
+	struct futex_key key, key2;
+	struct sleeper *sleeper, *next;
+	long done = 0;
+	u32 value;
+	int error = mm_futex_key(current->mm, (u32)word, is_private, &key);
+
+	if (!error)
+		error = mm_futex_key(current->mm, (u32)word2, is_private, &key2);
+	if (error)
+		return error;
+	if (expected) {
+		if (get_user(value, word))
+			return -EFAULT;
+		if (value != *expected)
+			return -EAGAIN;
+	}
+	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+		if (!same(&sleeper->key, &key))
+			continue;
+		if (wake_count) {
+			wake_count--;
+			wake_sleeper(sleeper);
+		} else if (move_count) {
+			move_count--;
+			list_del(&sleeper->link);
+			sleeper->key = key2;
+			list_add_tail(&sleeper->link, bucket(&key2));
+		} else {
+			break;
+		}
+		done++;
+	}
+	return done;
+}
+
+/* FUTEX_WAKE_OP's operation on word2: op, comparison and two 12-bit operands in one number. */
+static int modify(u32 *word, u32 encoded, bool *wake_second)
+{
+	u32 op = encoded >> 28 & 7, compare = encoded >> 24 & 15;
+	s32 operand = (s32)(encoded << 8) >> 20, compared = (s32)(encoded << 20) >> 20;
+	u32 old, new, seen;
+
+	if (encoded >> 31)
+		operand = 1 << (operand & 31);
+	if (op > 4 || compare > 5)
+		return -ENOSYS;
+	do {
+		if (get_user(old, word))
+			return -EFAULT;
+		switch (op) {
+		case 0:
+			new = (u32)operand;
+			break;
+		case 1:
+			new = old + (u32)operand;
+			break;
+		case 2:
+			new = old | (u32)operand;
+			break;
+		case 3:
+			new = old & ~(u32)operand;
+			break;
+		default:
+			new = old ^ (u32)operand;
+		}
+		if (user_cmpxchg(word, old, new, &seen))
+			return -EFAULT;
+	} while (seen != old);
+	switch (compare) {
+	case 0:
+		*wake_second = (s32)old == compared;
+		break;
+	case 1:
+		*wake_second = (s32)old != compared;
+		break;
+	case 2:
+		*wake_second = (s32)old < compared;
+		break;
+	case 3:
+		*wake_second = (s32)old <= compared;
+		break;
+	case 4:
+		*wake_second = (s32)old > compared;
+		break;
+	default:
+		*wake_second = (s32)old >= compared;
+	}
+	return 0;
+}
+
+static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count2, u32 encoded)
+{
+	bool wake_second = false;
+	long woken, more;
+	int error = modify(word2, encoded, &wake_second);
+
+	if (error)
+		return error;
+	woken = wake(word, is_private, count, FUTEX_ANY_BIT);
+	if (woken < 0 || !wake_second)
+		return woken;
+	more = wake(word2, is_private, count2, FUTEX_ANY_BIT);
+	return more < 0 ? more : woken + more;
+}
+
+/* The deadline of a wait: relative for FUTEX_WAIT, absolute on one of two clocks for FUTEX_WAIT_BITSET. */
+static int deadline_of(int command, int op, u32 timeout, bool time64, u64 *deadline)
+{
+	u64 time;
+	int error;
+
+	*deadline = TIME_NEVER;
+	if (!timeout)
+		return 0;
+	error = time64 ? timespec64_from_user((const struct timespec64 *)timeout, &time) :
+			 timespec32_from_user((const struct timespec32 *)timeout, &time);
+	if (error)
+		return error;
+	if (command == FUTEX_WAIT) {
+		*deadline = time_deadline(time);
+	} else {
+		u64 boot_date = (op & FUTEX_CLOCK_REALTIME) ? time_real_ns() - time_now_ns() : 0;
+
+		*deadline = time > boot_date ? time - boot_date : 0;
+	}
+	return 0;
+}
+
+static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3, bool time64)
+{
+	int command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+	bool is_private = op & FUTEX_PRIVATE_FLAG;
+	u64 deadline;
+	int error;
+
+	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
+		return -ENOSYS;
+	if ((u32)word & 3)
+		return -EINVAL;
+	switch (command) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		error = deadline_of(command, op, timeout, time64, &deadline);
+		if (error)
+			return error;
+		return wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, deadline);
+	case FUTEX_WAKE:
+		return wake(word, is_private, value, FUTEX_ANY_BIT);
+	case FUTEX_WAKE_BITSET:
+		return wake(word, is_private, value, value3);
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+		if ((s32)value < 0 || (s32)timeout < 0 || (word2 & 3))
+			return -EINVAL;
+		return requeue(word, (u32 *)word2, is_private, value, timeout,
+			       command == FUTEX_CMP_REQUEUE ? &value3 : NULL);
+	case FUTEX_WAKE_OP:
+		if (word2 & 3)
+			return -EINVAL;
+		return wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
+	default:
+		return -ENOSYS;
+	}
+}
+
+long sys_futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3)
+{
+	return futex(word, op, value, timeout, word2, value3, false);
+}
+
+long sys_futex_time64(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3)
+{
+	return futex(word, op, value, timeout, word2, value3, true);
+}
+
+/* A mutex whose owner ends: its word says so, and one of those who wait may try. */
+static void owner_died(u32 address)
+{
+	u32 *word = (u32 *)address;
+	u32 value, seen;
+
+	if (address & 3)
+		return;
+	do {
+		if (get_user(value, word) || (value & FUTEX_TID_MASK) != (u32)current->pid)
+			return;
+		if (user_cmpxchg(word, value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED, &seen))
+			return;
+	} while (seen != value);
+	if (value & FUTEX_WAITERS)
+		wake(word, false, 1, FUTEX_ANY_BIT);
+}
+
+static void walk_robust_list(void)
+{
+	const struct robust_head *user = current->robust_list;
+	struct robust_head head;
+	u32 entry;
+
+	if (!user || copy_from_user(&head, user, sizeof(head)))
+		return;
+	entry = head.first;
+	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1u) != (u32)user; i++) {
+		u32 next;
+
+		/* Read the link before the mutex is free: another thread may reuse it at once. */
+		if (get_user(next, (const u32 *)(entry & ~1u)))
+			return;
+		if (entry != head.pending)
+			owner_died((entry & ~1u) + (u32)head.futex_offset);
+		entry = next;
+	}
+	if (head.pending)
+		owner_died((head.pending & ~1u) + (u32)head.futex_offset);
+}
+
+void futex_task_exit(struct task *task)
+{
+	walk_robust_list();
+	task->robust_list = NULL;
+	if (task->clear_child_tid && task->mm->refs > 1) {
+		if (put_user(0u, task->clear_child_tid) == 0)
+			wake(task->clear_child_tid, false, 1, FUTEX_ANY_BIT);
+	}
+	task->clear_child_tid = NULL;
+}
+
+long sys_set_robust_list(u32 head, size_t size)
+{
+	if (size != sizeof(struct robust_head))
+		return -EINVAL;
+	current->robust_list = (void *)head;
+	return 0;
+}
+
+long sys_get_robust_list(s32 pid, u32 *head, u32 *size)
+{
+	struct task *task = pid ? task_find(pid) : current;
+
+	if (!task)
+		return -ESRCH;
+	if (signal_check_permission(task->process, 0))
+		return -EPERM;
+	if (put_user((u32)sizeof(struct robust_head), size))
+		return -EFAULT;
+	return put_user((u32)task->robust_list, head);
+}
+
+long sys_set_tid_address(s32 *tid)
+{
+	current->clear_child_tid = (u32 *)tid;
+	return current->pid;
+}

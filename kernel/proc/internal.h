@@ -1,0 +1,112 @@
+/* What the files of proc/ share and nobody else needs. */
+#ifndef PROC_INTERNAL_H
+#define PROC_INTERNAL_H
+
+#include <proc.h>
+
+/* task.c: birth and end of the structures. */
+struct task *task_new(struct process *process);         /* kernel stack included; NULL: no memory */
+struct process *process_new(void);                      /* with a fresh pid; NULL: no memory or no pid */
+void task_publish(struct task *task, s32 pid);          /* findable by pid, in its process */
+void task_free(struct task *task);
+void task_release_stack(struct task *task);
+void task_rename(struct task *task, s32 pid);
+void process_release(struct process *process);          /* a zombie is reaped */
+s32 pid_allocate(void);                                 /* -EAGAIN: none free */
+
+/* wait.c */
+void sleep_timed_out(struct timer *timer);
+
+/* sched.c */
+extern struct task idle_task;
+void sched_start(struct task *task);                    /* a new task is runnable */
+void task_continue(struct task *task);                  /* a stopped one */
+void schedule_tail(void);                               /* first thing that a new task does */
+void sched_tick(struct regs *regs);
+void sched_activate(struct mm *mm);                     /* current's address space from now on */
+void sched_requeue(struct task *task);                  /* its priority changed */
+
+#define SCHED_NORMAL 0u
+#define SCHED_FIFO   1u
+#define SCHED_RR     2u
+#define SCHED_BATCH  3u
+#define SCHED_IDLE   5u
+s32 sched_slice(const struct task *task);               /* ticks of a full turn */
+
+/* signal.c */
+/* One signal with its story; a signal without memory for one is still delivered. */
+struct sigqueued {
+	struct list_head link;
+	struct siginfo info;
+	bool fixed;                     /* part of a timer: not freed */
+};
+void signal_task_queued(struct task *task, struct sigqueued *queued);
+void signal_process_queued(struct process *process, struct sigqueued *queued);
+enum default_action { ACT_TERMINATE, ACT_CORE, ACT_IGNORE, ACT_STOP, ACT_CONTINUE };
+enum default_action signal_default(int sig);
+void signal_recalculate(struct task *task);             /* WORK_SIGNAL as the pending set and mask say */
+void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
+int signal_dequeue(sigset wanted, struct siginfo *info); /* a signal in wanted that waits for current, or 0 */
+void sigpending_init(struct sigpending *pending);
+void sigpending_drop(struct sigpending *pending, int sig);
+void sigpending_flush(struct sigpending *pending);
+sigset signal_all_pending(const struct task *task);
+struct sighand *sighand_new(const struct sighand *from);        /* NULL from: all default */
+void sighand_put(struct sighand *sighand);
+void signal_exec(void);                                 /* handlers back to default */
+void signal_wake_all(struct process *process);          /* every thread looks at its signals */
+int signal_check_permission(const struct process *target, int sig);
+
+/* signal_frame.c: 0, or -EFAULT when the stack is not writable. */
+int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
+		      sigset mask);
+#define TRAMPOLINE_ADDRESS 0x00100000u
+#define TRAMPOLINE_SIGRETURN    TRAMPOLINE_ADDRESS
+#define TRAMPOLINE_RT_SIGRETURN (TRAMPOLINE_ADDRESS + 32)
+void trampoline_init(void);
+int trampoline_map(struct mm *mm);
+
+/* exit.c */
+void process_kill_threads(struct process *process);     /* all but current */
+/* wait.c of processes: SIGCHLD and wake-up for the parent; status is si_status. */
+void notify_parent(struct process *process, int code, s32 status);
+
+/* futex.c */
+void futex_task_exit(struct task *task);                /* robust list, then clear_child_tid */
+
+/* itimer.c */
+void itimer_init(struct process *process);
+void itimer_cancel_all(struct process *process);
+void itimer_tick(struct process *process, bool user);
+
+/* posix_timer.c */
+void posix_timers_drop(struct process *process);
+
+/* exec.c */
+int exec_kernel(const char *path, const char *const *argv, const char *const *envp, const char **reason);
+
+/* elf.c: maps the file's program into mm. */
+struct elf_image {
+	u32 entry;              /* of the program itself */
+	u32 start;              /* where execution begins: the interpreter's entry if it has one */
+	u32 headers, header_count;      /* AT_PHDR, AT_PHNUM */
+	u32 interpreter_base;   /* AT_BASE */
+};
+int elf_load(struct mm *mm, struct file *file, struct elf_image *image, const char **reason);
+
+/* fork.c */
+struct vfork {
+	bool done;
+	struct waitq wq;
+};
+void vfork_done(struct task *child);
+
+struct clone_request {
+	u32 flags;
+	u32 exit_signal;
+	u32 stack;              /* 0: the parent's */
+	u32 tls;
+	s32 *parent_tid, *child_tid;
+};
+
+#endif

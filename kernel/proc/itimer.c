@@ -1,0 +1,158 @@
+/* alarm, setitimer, and the limits of processor time. */
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define ITIMER_REAL    0
+#define ITIMER_VIRTUAL 1        /* user time */
+#define ITIMER_PROF    2        /* user and kernel time */
+
+static struct process *owner(struct timer *timer)
+{
+	return container_of(timer, struct process, itimer[ITIMER_REAL].timer);
+}
+
+static void real_expired(struct timer *timer)
+{
+	struct process *process = owner(timer);
+	struct itimer *itimer = &process->itimer[ITIMER_REAL];
+
+	if (itimer->interval) {
+		u64 next = timer->expires + itimer->interval, now = time_now_ns();
+
+		timer_set(timer, next > now ? next : now + itimer->interval);
+	}
+	signal_process(process, SIGALRM, NULL);
+}
+
+void itimer_init(struct process *process)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(process->itimer); i++)
+		timer_init(&process->itimer[i].timer, real_expired);
+}
+
+void itimer_cancel_all(struct process *process)
+{
+	timer_cancel(&process->itimer[ITIMER_REAL].timer);
+	process->cpu_limits = false;
+}
+
+static void count_down(struct process *process, struct itimer *itimer, int sig)
+{
+	if (!itimer->value)
+		return;
+	if (itimer->value > NSEC_PER_TICK) {
+		itimer->value -= NSEC_PER_TICK;
+		return;
+	}
+	itimer->value = itimer->interval;
+	signal_process(process, sig, NULL);
+}
+
+/* At the soft limit SIGXCPU, once a second; at the hard one SIGKILL. */
+static void check_cpu_limit(struct process *process)
+{
+	const struct rlimit *limit = &process->rlimit[RLIMIT_CPU];
+	u64 ns = process_run_ns(process);
+	u32 seconds;
+
+	if (limit->soft == RLIM_INFINITY)
+		return;
+	seconds = (u32)(ns / NSEC_PER_SEC);
+	if (seconds >= limit->hard)
+		signal_kill(process);
+	else if (seconds >= limit->soft && ns % NSEC_PER_SEC < NSEC_PER_TICK)
+		signal_process(process, SIGXCPU, NULL);
+}
+
+void itimer_tick(struct process *process, bool user)
+{
+	if (user)
+		count_down(process, &process->itimer[ITIMER_VIRTUAL], SIGVTALRM);
+	count_down(process, &process->itimer[ITIMER_PROF], SIGPROF);
+	check_cpu_limit(process);
+}
+
+static void read_timer(int which, u64 *value, u64 *interval)
+{
+	const struct itimer *itimer = &current->process->itimer[which];
+	u64 now = time_now_ns();
+
+	*interval = itimer->interval;
+	*value = itimer->value;
+	if (which == ITIMER_REAL) {
+		*value = 0;
+		if (itimer->timer.active)
+			*value = itimer->timer.expires > now ? itimer->timer.expires - now : NSEC_PER_USEC;
+	}
+}
+
+static void set_timer(int which, u64 value, u64 interval)
+{
+	struct process *process = current->process;
+	struct itimer *itimer = &process->itimer[which];
+
+	itimer->interval = interval;
+	if (which == ITIMER_REAL) {
+		timer_cancel(&itimer->timer);
+		if (value)
+			timer_set(&itimer->timer, time_deadline(value));
+		return;
+	}
+	itimer->value = value;
+	if (value)
+		process->cpu_limits = true;
+}
+
+static int to_user(struct itimerval32 *user, u64 value, u64 interval)
+{
+	struct itimerval32 result = { ns_to_timeval32(interval), ns_to_timeval32(value) };
+
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+long sys_getitimer(int which, struct itimerval32 *user)
+{
+	u64 value, interval;
+
+	if (which < ITIMER_REAL || which > ITIMER_PROF)
+		return -EINVAL;
+	read_timer(which, &value, &interval);
+	return to_user(user, value, interval);
+}
+
+long sys_setitimer(int which, const struct itimerval32 *new, struct itimerval32 *old)
+{
+	u64 value = 0, interval = 0, old_value, old_interval;
+	struct itimerval32 request;
+
+	if (new) {
+		if (copy_from_user(&request, new, sizeof(request)))
+			return -EFAULT;
+		if (timeval32_to_ns(&request.value, &value) || timeval32_to_ns(&request.interval, &interval))
+			return -EINVAL;
+	}
+	if (which < ITIMER_REAL || which > ITIMER_PROF)
+		return -EINVAL;
+	read_timer(which, &old_value, &old_interval);
+	set_timer(which, value, interval);
+	return old ? to_user(old, old_value, old_interval) : 0;
+}
+
+/* Seconds that were left of the old alarm, rounded, at least one. */
+long sys_alarm(u32 seconds)
+{
+	u64 left, interval;
+
+	read_timer(ITIMER_REAL, &left, &interval);
+	set_timer(ITIMER_REAL, seconds * NSEC_PER_SEC, 0);
+	if (!left)
+		return 0;
+	left = (left + NSEC_PER_SEC / 2) / NSEC_PER_SEC;
+	return left ? (long)left : 1;
+}

@@ -1,0 +1,124 @@
+/* Resource limits. */
+#include <errno.h>
+#include <file.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define NOFILE_MAX 4096u        /* the largest descriptor table, whoever asks */
+
+struct rlimit64 { u64 soft, hard; };
+
+u32 rlimit(u32 resource)
+{
+	return current->process->rlimit[resource].soft;
+}
+
+/* Some limits are known to other parts, too. */
+static void apply(struct process *process, u32 resource)
+{
+	const struct rlimit *limit = &process->rlimit[resource];
+	struct mm *mm = process->leader->mm;
+
+	if (resource == RLIMIT_CPU && limit->soft != RLIM_INFINITY)
+		process->cpu_limits = true;
+	if (!mm)
+		return;
+	if (resource == RLIMIT_STACK)
+		mm->stack_limit = limit->soft;
+	if (resource == RLIMIT_AS)
+		mm->address_limit = limit->soft;
+	if (resource == RLIMIT_DATA)
+		mm->data_limit = limit->soft;
+}
+
+static long set_limit(struct process *process, u32 resource, struct rlimit new)
+{
+	struct rlimit *limit = &process->rlimit[resource];
+
+	if (new.soft > new.hard)
+		return -EINVAL;
+	if (new.hard > limit->hard && !capable())
+		return -EPERM;
+	if (resource == RLIMIT_NOFILE && new.hard > NOFILE_MAX)
+		return -EPERM;
+	*limit = new;
+	apply(process, resource);
+	return 0;
+}
+
+long sys_ugetrlimit(int resource, struct rlimit *user)
+{
+	if ((u32)resource >= RLIMIT_COUNT)
+		return -EINVAL;
+	return copy_to_user(user, &current->process->rlimit[resource], sizeof(*user));
+}
+
+/* The old call knew no value above 2^31 - 1. */
+long sys_getrlimit(int resource, struct rlimit *user)
+{
+	struct rlimit limit;
+
+	if ((u32)resource >= RLIMIT_COUNT)
+		return -EINVAL;
+	limit = current->process->rlimit[resource];
+	limit.soft = MIN(limit.soft, 0x7fffffffu);
+	limit.hard = MIN(limit.hard, 0x7fffffffu);
+	return copy_to_user(user, &limit, sizeof(limit));
+}
+
+long sys_setrlimit(int resource, const struct rlimit *user)
+{
+	struct rlimit new;
+
+	if ((u32)resource >= RLIMIT_COUNT)
+		return -EINVAL;
+	if (copy_from_user(&new, user, sizeof(new)))
+		return -EFAULT;
+	return set_limit(current->process, (u32)resource, new);
+}
+
+static u32 narrow(u64 limit)
+{
+	return limit >= RLIM_INFINITY ? RLIM_INFINITY : (u32)limit;
+}
+
+static u64 widen(u32 limit)
+{
+	return limit == RLIM_INFINITY ? ~0ULL : limit;
+}
+
+long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rlimit64 *old)
+{
+	struct task *task = pid ? task_find(pid) : current;
+	struct rlimit64 wide;
+	struct rlimit was;
+	long error;
+
+	if ((u32)resource >= RLIMIT_COUNT)
+		return -EINVAL;
+	if (!task)
+		return -ESRCH;
+	if (task->process != current->process && !capable() &&
+	    (current->cred.uid != task->cred.uid || current->cred.uid != task->cred.euid))
+		return -EPERM;
+	was = task->process->rlimit[resource];
+	if (new) {
+		if (copy_from_user(&wide, new, sizeof(wide)))
+			return -EFAULT;
+		if (wide.soft > wide.hard)
+			return -EINVAL;
+		error = set_limit(task->process, (u32)resource,
+				  (struct rlimit){ narrow(wide.soft), narrow(wide.hard) });
+		if (error)
+			return error;
+	}
+	if (!old)
+		return 0;
+	wide = (struct rlimit64){ widen(was.soft), widen(was.hard) };
+	return copy_to_user(old, &wide, sizeof(wide));
+}

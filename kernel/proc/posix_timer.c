@@ -1,0 +1,268 @@
+/* timer_create and its family. */
+#include <errno.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define SIGEV_SIGNAL    0
+#define SIGEV_NONE      1
+#define SIGEV_THREAD_ID 4
+#define TIMERS_MAX      64      /* of one process */
+#define OVERRUN_MAX     0x7fffffff
+
+struct sigevent {
+	u32 value;
+	s32 signo;
+	s32 notify;
+	s32 tid;
+	u32 reserved[12];
+};
+
+struct itimerspec32 { struct timespec32 interval, value; };
+struct itimerspec64 { struct timespec64 interval, value; };
+
+struct posix_timer {
+	struct list_head link;          /* in process->posix_timers */
+	struct process *process;
+	struct timer timer;
+	struct sigqueued signal;        /* reused: one signal of a timer waits at a time */
+	s32 id;
+	s32 clock;
+	s32 notify;
+	s32 tid;                        /* of the thread to signal, 0: the process */
+	u64 interval;
+	s32 missed;                     /* expiries since the signal was queued */
+};
+
+static struct posix_timer *find(s32 id)
+{
+	struct posix_timer *timer;
+
+	list_for_each_entry(timer, &current->process->posix_timers, link) {
+		if (timer->id == id)
+			return timer;
+	}
+	return NULL;
+}
+
+static void expired(struct timer *kernel_timer)
+{
+	struct posix_timer *timer = container_of(kernel_timer, struct posix_timer, timer);
+	struct task *task = timer->tid ? task_find(timer->tid) : NULL;
+	u64 now = time_now_ns();
+
+	if (timer->interval) {
+		u64 skipped = (now - kernel_timer->expires) / timer->interval;
+
+		timer->missed = MIN((u64)OVERRUN_MAX, timer->missed + skipped);
+		timer_set(kernel_timer, kernel_timer->expires + (skipped + 1) * timer->interval);
+	}
+	if (timer->notify == SIGEV_NONE)
+		return;
+	if (!list_empty(&timer->signal.link)) {
+		if (timer->missed < OVERRUN_MAX)
+			timer->missed++;
+		return;
+	}
+	timer->signal.info.timer.overrun = timer->missed;
+	timer->missed = 0;
+	if (task)
+		signal_task_queued(task, &timer->signal);
+	else
+		signal_process_queued(timer->process, &timer->signal);
+}
+
+static int event_from_user(struct posix_timer *timer, const struct sigevent *user)
+{
+	struct sigevent event = { .value = (u32)timer->id, .signo = SIGALRM, .notify = SIGEV_SIGNAL };
+
+	if (user && copy_from_user(&event, user, sizeof(event)))
+		return -EFAULT;
+	timer->notify = event.notify & ~SIGEV_THREAD_ID;
+	if (timer->notify != SIGEV_SIGNAL && timer->notify != SIGEV_NONE)
+		return -EINVAL;
+	if (timer->notify == SIGEV_SIGNAL && (event.signo < 1 || event.signo > NSIG))
+		return -EINVAL;
+	if (event.notify & SIGEV_THREAD_ID) {
+		struct task *task = task_find(event.tid);
+
+		if (!task || task->process != current->process)
+			return -EINVAL;
+		timer->tid = event.tid;
+	}
+	timer->signal.info = (struct siginfo){
+		.signo = event.signo,
+		.code = SI_TIMER,
+		.timer = { .id = timer->id, .value = event.value },
+	};
+	return 0;
+}
+
+static s32 free_id(void)
+{
+	for (s32 id = 0; id < TIMERS_MAX; id++) {
+		if (!find(id))
+			return id;
+	}
+	return -EAGAIN;
+}
+
+long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
+{
+	struct posix_timer *timer;
+	long error;
+
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
+		return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID ? -EOPNOTSUPP : -EINVAL;
+	timer = kzalloc(sizeof(*timer));
+	if (!timer)
+		return -EAGAIN;
+	timer->process = current->process;
+	timer->clock = clock;
+	timer->id = free_id();
+	timer->signal.fixed = true;
+	list_init(&timer->signal.link);
+	timer_init(&timer->timer, expired);
+	error = timer->id < 0 ? timer->id : event_from_user(timer, event);
+	if (!error && put_user(timer->id, user_id))
+		error = -EFAULT;
+	if (error) {
+		kfree(timer);
+		return error;
+	}
+	list_add_tail(&timer->link, &current->process->posix_timers);
+	return 0;
+}
+
+static void destroy(struct posix_timer *timer)
+{
+	timer_cancel(&timer->timer);
+	list_del(&timer->signal.link);
+	list_del(&timer->link);
+	kfree(timer);
+}
+
+long sys_timer_delete(int id)
+{
+	struct posix_timer *timer = find(id);
+
+	if (!timer)
+		return -EINVAL;
+	destroy(timer);
+	return 0;
+}
+
+void posix_timers_drop(struct process *process)
+{
+	struct posix_timer *timer, *next;
+
+	list_for_each_entry_safe(timer, next, &process->posix_timers, link)
+		destroy(timer);
+}
+
+static void read_timer(const struct posix_timer *timer, u64 *value, u64 *interval)
+{
+	u64 now = time_now_ns();
+
+	*interval = timer->interval;
+	*value = 0;
+	if (timer->timer.active)
+		*value = timer->timer.expires > now ? timer->timer.expires - now : 1;
+}
+
+static void set_timer(struct posix_timer *timer, u32 flags, u64 value, u64 interval)
+{
+	timer_cancel(&timer->timer);
+	timer->interval = interval;
+	timer->missed = 0;
+	if (!value)
+		return;
+	if (!(flags & TIMER_ABSTIME)) {
+		timer_set(&timer->timer, time_deadline(value));
+		return;
+	}
+	if (timer->clock == CLOCK_REALTIME) {
+		u64 boot_date = time_real_ns() - time_now_ns();
+
+		value = value > boot_date ? value - boot_date : 1;
+	}
+	timer_set(&timer->timer, value);
+}
+
+static int put32(struct itimerspec32 *user, u64 value, u64 interval)
+{
+	struct itimerspec32 result = { ns_to_timespec32(interval), ns_to_timespec32(value) };
+
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+static int put64(struct itimerspec64 *user, u64 value, u64 interval)
+{
+	struct itimerspec64 result = { ns_to_timespec64(interval), ns_to_timespec64(value) };
+
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+long sys_timer_gettime(int id, struct itimerspec32 *user)
+{
+	struct posix_timer *timer = find(id);
+	u64 value, interval;
+
+	if (!timer)
+		return -EINVAL;
+	read_timer(timer, &value, &interval);
+	return put32(user, value, interval);
+}
+
+long sys_timer_gettime64(int id, struct itimerspec64 *user)
+{
+	struct posix_timer *timer = find(id);
+	u64 value, interval;
+
+	if (!timer)
+		return -EINVAL;
+	read_timer(timer, &value, &interval);
+	return put64(user, value, interval);
+}
+
+long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *new, struct itimerspec32 *old)
+{
+	u64 value, interval, old_value, old_interval;
+	struct posix_timer *timer = find(id);
+	struct itimerspec32 request;
+
+	if (copy_from_user(&request, new, sizeof(request)))
+		return -EFAULT;
+	if (!timer || timespec32_to_ns(&request.value, &value) || timespec32_to_ns(&request.interval, &interval))
+		return -EINVAL;
+	read_timer(timer, &old_value, &old_interval);
+	set_timer(timer, flags, value, interval);
+	return old ? put32(old, old_value, old_interval) : 0;
+}
+
+long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *new, struct itimerspec64 *old)
+{
+	u64 value, interval, old_value, old_interval;
+	struct posix_timer *timer = find(id);
+	struct itimerspec64 request;
+
+	if (copy_from_user(&request, new, sizeof(request)))
+		return -EFAULT;
+	if (!timer || timespec64_to_ns(&request.value, &value) || timespec64_to_ns(&request.interval, &interval))
+		return -EINVAL;
+	read_timer(timer, &old_value, &old_interval);
+	set_timer(timer, flags, value, interval);
+	return old ? put64(old, old_value, old_interval) : 0;
+}
+
+long sys_timer_getoverrun(int id)
+{
+	struct posix_timer *timer = find(id);
+
+	return timer ? timer->signal.info.timer.overrun : -EINVAL;
+}

@@ -1,0 +1,284 @@
+/* nice, scheduling policies, affinity. */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define PRIO_PROCESS 0
+#define PRIO_PGRP    1
+#define PRIO_USER    2
+#define RT_PRIORITY_MAX 99
+#define RESET_ON_FORK   0x40000000u
+
+static bool may_change(const struct task *task)
+{
+	return capable() || current->cred.euid == task->cred.uid || current->cred.euid == task->cred.euid;
+}
+
+static long set_nice(struct task *task, s32 nice)
+{
+	nice = MAX(-20, MIN(19, nice));
+	if (!may_change(task))
+		return -EPERM;
+	if (nice < task->nice && !capable())
+		return -EACCES;
+	task->nice = nice;
+	sched_requeue(task);
+	return 0;
+}
+
+long sys_nice(int increment)
+{
+	long error = set_nice(current, current->nice + MAX(-40, MIN(40, increment)));
+
+	return error == -EACCES ? -EPERM : error;
+}
+
+/* Calls visit for each task that (which, who) names; false: a bad `which`. */
+static bool for_each_named(int which, s32 who, void (*visit)(struct task *, void *), void *argument)
+{
+	struct process *process;
+	struct task *task;
+
+	switch (which) {
+	case PRIO_PROCESS:
+		task = who ? task_find(who) : current;
+		if (task)
+			visit(task, argument);
+		return true;
+	case PRIO_PGRP:
+		list_for_each_entry(process, &process_list, all) {
+			if (process->pgid == (who ? who : current->process->pgid))
+				visit(process->leader, argument);
+		}
+		return true;
+	case PRIO_USER:
+		list_for_each_entry(process, &process_list, all) {
+			if (process->leader->cred.uid == (who ? (u32)who : current->cred.uid))
+				visit(process->leader, argument);
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+struct nice_change {
+	s32 nice;
+	long result;
+};
+
+static void change_one(struct task *task, void *argument)
+{
+	struct nice_change *change = argument;
+	long error = set_nice(task, change->nice);
+
+	if (change->result == -ESRCH || error)
+		change->result = error;
+}
+
+long sys_setpriority(int which, s32 who, int nice)
+{
+	struct nice_change change = { .nice = nice, .result = -ESRCH };
+
+	return for_each_named(which, who, change_one, &change) ? change.result : -EINVAL;
+}
+
+/* The ABI gives 20 - nice, so that no result looks like an errno: 1 (nicest) .. 40. */
+static void read_one(struct task *task, void *argument)
+{
+	long *best = argument;
+
+	*best = MAX(*best, 20L - task->nice);
+}
+
+long sys_getpriority(int which, s32 who)
+{
+	long best = -ESRCH;
+
+	return for_each_named(which, who, read_one, &best) ? best : -EINVAL;
+}
+
+static struct task *named(s32 pid, long *error)
+{
+	struct task *task = pid ? task_find(pid) : current;
+
+	*error = pid < 0 ? -EINVAL : task ? 0 : -ESRCH;
+	return task;
+}
+
+static bool is_real_time(u32 policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static long set_policy(s32 pid, u32 policy, const s32 *param)
+{
+	struct task *task;
+	s32 priority;
+	long error;
+
+	if (!param || pid < 0)
+		return -EINVAL;
+	if (get_user(priority, param))
+		return -EFAULT;
+	task = named(pid, &error);
+	if (error)
+		return error;
+	if (policy == ~0u)
+		policy = task->policy;
+	policy &= ~RESET_ON_FORK;
+	if (!is_real_time(policy) && policy != SCHED_NORMAL && policy != SCHED_BATCH && policy != SCHED_IDLE)
+		return -EINVAL;
+	if (is_real_time(policy) ? priority < 1 || priority > RT_PRIORITY_MAX : priority != 0)
+		return -EINVAL;
+	if (!may_change(task) || (is_real_time(policy) && !capable()))
+		return -EPERM;
+	task->policy = policy;
+	task->rt_priority = (u32)priority;
+	sched_requeue(task);
+	return 0;
+}
+
+long sys_sched_setscheduler(s32 pid, int policy, const s32 *param)
+{
+	return policy < 0 ? -EINVAL : set_policy(pid, (u32)policy, param);
+}
+
+long sys_sched_setparam(s32 pid, const s32 *param)
+{
+	return set_policy(pid, ~0u, param);
+}
+
+long sys_sched_getscheduler(s32 pid)
+{
+	long error;
+	struct task *task = named(pid, &error);
+
+	return error ? error : (long)task->policy;
+}
+
+long sys_sched_getparam(s32 pid, s32 *param)
+{
+	long error;
+	struct task *task = named(pid, &error);
+
+	if (!param)
+		return -EINVAL;
+	return error ? error : put_user((s32)task->rt_priority, param);
+}
+
+long sys_sched_yield(void)
+{
+	yield();
+	return 0;
+}
+
+long sys_sched_get_priority_max(int policy)
+{
+	if (policy < 0)
+		return -EINVAL;
+	if (is_real_time((u32)policy))
+		return RT_PRIORITY_MAX;
+	return policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE ? 0 : -EINVAL;
+}
+
+long sys_sched_get_priority_min(int policy)
+{
+	if (policy < 0)
+		return -EINVAL;
+	if (is_real_time((u32)policy))
+		return 1;
+	return policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE ? 0 : -EINVAL;
+}
+
+static long interval(s32 pid, u64 *ns)
+{
+	long error;
+	struct task *task = named(pid, &error);
+
+	if (!error)
+		*ns = task->policy == SCHED_FIFO ? 0 : (u64)sched_slice(task) * NSEC_PER_TICK;
+	return error;
+}
+
+long sys_sched_rr_get_interval(s32 pid, struct timespec32 *user)
+{
+	struct timespec32 result;
+	u64 ns = 0;
+	long error = interval(pid, &ns);
+
+	if (error)
+		return error;
+	result = ns_to_timespec32(ns);
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+long sys_sched_rr_get_interval_time64(s32 pid, struct timespec64 *user)
+{
+	struct timespec64 result;
+	u64 ns = 0;
+	long error = interval(pid, &ns);
+
+	if (error)
+		return error;
+	result = ns_to_timespec64(ns);
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+/* There is one processor, number 0. */
+long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
+{
+	struct task *task;
+	u32 word;
+	long error;
+
+	if (size < sizeof(word))
+		return -EINVAL;
+	if (get_user(word, mask))
+		return -EFAULT;
+	task = named(pid, &error);
+	if (error)
+		return error;
+	if (!may_change(task))
+		return -EPERM;
+	return (word & 1) ? 0 : -EINVAL;
+}
+
+long sys_sched_getaffinity(s32 pid, size_t size, u32 *mask)
+{
+	long error;
+
+	if (size < sizeof(u32) || size % sizeof(u32))
+		return -EINVAL;
+	(void)named(pid, &error);
+	if (error)
+		return error;
+	return put_user(1u, mask) ? -EFAULT : (long)sizeof(u32);
+}
+
+long sys_getcpu(u32 *cpu, u32 *node, u32 cache)
+{
+	(void)cache;
+	if ((cpu && put_user(0u, cpu)) || (node && put_user(0u, node)))
+		return -EFAULT;
+	return 0;
+}
+
+/* Expedited barriers between threads need nothing on one processor, where a switch is one. */
+#define MEMBARRIER_QUERY  0
+#define MEMBARRIER_GLOBAL 1
+
+long sys_membarrier(int command, u32 flags, int cpu)
+{
+	(void)cpu;
+	if (flags)
+		return -EINVAL;
+	if (command == MEMBARRIER_QUERY)
+		return MEMBARRIER_GLOBAL;
+	return command == MEMBARRIER_GLOBAL ? 0 : -EINVAL;
+}

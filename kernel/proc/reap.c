@@ -1,0 +1,224 @@
+/* Parents and the end of their children: SIGCHLD, wait4, waitid. */
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+#include "usage.h"
+
+#define WNOHANG    1u
+#define WUNTRACED  2u
+#define WSTOPPED   2u
+#define WEXITED    4u
+#define WCONTINUED 8u
+#define WNOWAIT    0x01000000u
+#define WNOTHREAD  0x20000000u
+#define WALL       0x40000000u
+#define WCLONE     0x80000000u
+
+#define P_ALL  0
+#define P_PID  1
+#define P_PGID 2
+
+#define STATUS_STOPPED(sig) (((sig) << 8) | 0x7f)
+#define STATUS_CONTINUED    0xffff
+
+/* What a wait asks for, and what it found. */
+struct wait_request {
+	int which;              /* P_* */
+	s32 id;
+	u32 options;
+	s32 pid;                /* found: 0 nothing yet */
+	u32 uid;
+	s32 status;             /* in wait4's form */
+	int code;               /* CLD_* */
+	struct usage usage;
+};
+
+static int exit_code(s32 status)
+{
+	return (status & 0x7f) ? CLD_KILLED : CLD_EXITED;
+}
+
+/* si_status: the exit code or the signal. */
+static s32 plain_status(int code, s32 status)
+{
+	if (code == CLD_EXITED)
+		return (status >> 8) & 0xff;
+	if (code == CLD_STOPPED)
+		return (status >> 8) & 0xff;
+	return code == CLD_CONTINUED ? SIGCONT : status & 0x7f;
+}
+
+/* SIGCHLD, and a wake-up for who waits. A parent that ignores SIGCHLD never sees the zombie. */
+void notify_parent(struct process *process, int code, s32 status)
+{
+	struct process *parent = process->parent;
+	const struct action *action = NULL;
+	bool ended = code == CLD_EXITED;
+	struct siginfo info = { .signo = process->exit_signal };
+	struct usage usage;
+
+	if (parent->leader && parent->thread_count)
+		action = &list_first_entry(&parent->threads, struct task, group_link)
+				  ->sighand->action[SIGCHLD - 1];
+	if (ended)
+		code = exit_code(status);
+	else
+		info.signo = SIGCHLD;
+	process_usage(process, &usage);
+	info.code = code;
+	info.child.pid = process->pid;
+	info.child.uid = process->leader->cred.uid;
+	info.child.status = plain_status(code, status);
+	info.child.utime = (s32)(usage.user_ns / NSEC_PER_TICK);
+	info.child.stime = (s32)(usage.system_ns / NSEC_PER_TICK);
+
+	if (action && ended && process->exit_signal == SIGCHLD &&
+	    (action->handler == SIG_IGN || (action->flags & SA_NOCLDWAIT)))
+		process->auto_reap = true;
+	if (action && info.signo && !(action->handler == SIG_IGN && info.signo == SIGCHLD) &&
+	    (ended || !(action->flags & SA_NOCLDSTOP)))
+		signal_process(parent, info.signo, &info);
+	wake_up(&parent->child_wait);
+	/* A zombie that init inherits from a parent that did not wait. */
+	if (process->auto_reap && process->zombie && process->leader->state == TASK_DEAD &&
+	    !process->leader->kernel_stack)
+		process_release(process);
+}
+
+static bool matches(const struct process *child, const struct wait_request *request)
+{
+	bool clone_child = child->exit_signal != SIGCHLD;
+
+	if (request->which == P_PID && child->pid != request->id)
+		return false;
+	if (request->which == P_PGID && child->pgid != request->id)
+		return false;
+	return (request->options & WALL) || clone_child == !!(request->options & WCLONE);
+}
+
+/* The child of one kind of news; takes the news unless WNOWAIT. */
+static bool collect(struct process *child, struct wait_request *request)
+{
+	bool take = !(request->options & WNOWAIT);
+
+	if (child->zombie && !child->auto_reap && (request->options & WEXITED)) {
+		request->status = child->exit_status;
+		request->code = exit_code(child->exit_status);
+	} else if (child->stopped && child->stop_unreported && (request->options & WSTOPPED)) {
+		request->status = STATUS_STOPPED(child->stop_signal);
+		request->code = CLD_STOPPED;
+		child->stop_unreported = !take;
+	} else if (child->continue_unreported && (request->options & WCONTINUED)) {
+		request->status = STATUS_CONTINUED;
+		request->code = CLD_CONTINUED;
+		child->continue_unreported = !take;
+	} else {
+		return false;
+	}
+	request->pid = child->pid;
+	request->uid = child->leader->cred.uid;
+	process_usage(child, &request->usage);
+	usage_add(&request->usage, &child->children_usage);
+	if (child->zombie && take && (request->options & WEXITED)) {
+		usage_add(&current->process->children_usage, &request->usage);
+		process_release(child);
+	}
+	return true;
+}
+
+/* True when the wait is over: something found, or *error set. */
+static bool look(struct wait_request *request, long *error)
+{
+	struct process *child, *next;
+
+	*error = -ECHILD;
+	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
+		if (!matches(child, request))
+			continue;
+		if (collect(child, request)) {
+			*error = 0;
+			return true;
+		}
+		if (!(child->zombie && child->auto_reap))
+			*error = 0;
+	}
+	return *error != 0 || (request->options & WNOHANG);
+}
+
+static long do_wait(struct wait_request *request)
+{
+	long error = 0, interrupted;
+
+	interrupted = wait_event(&current->process->child_wait, look(request, &error));
+	return interrupted ? interrupted : error;
+}
+
+long sys_wait4(s32 pid, s32 *status, u32 options, struct rusage32 *usage)
+{
+	struct wait_request request = { .which = P_ALL, .options = options | WEXITED };
+	long error;
+
+	if (options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
+		return -EINVAL;
+	if (pid == INT32_MIN)
+		return -ESRCH;
+	if (pid < -1 || pid == 0) {
+		request.which = P_PGID;
+		request.id = pid ? -pid : current->process->pgid;
+	} else if (pid > 0) {
+		request.which = P_PID;
+		request.id = pid;
+	}
+	error = do_wait(&request);
+	if (error || !request.pid)
+		return error;
+	if (status && put_user(request.status, status))
+		return -EFAULT;
+	if (usage && usage_to_user(usage, &request.usage))
+		return -EFAULT;
+	return request.pid;
+}
+
+long sys_waitpid(s32 pid, s32 *status, u32 options)
+{
+	return sys_wait4(pid, status, options, NULL);
+}
+
+long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struct rusage32 *usage)
+{
+	struct wait_request request = { .which = which, .id = id, .options = options };
+	struct siginfo info = { 0 };
+	long error;
+
+	if (options & ~(WNOHANG | WSTOPPED | WEXITED | WCONTINUED | WNOWAIT | WNOTHREAD | WALL | WCLONE))
+		return -EINVAL;
+	if (!(options & (WSTOPPED | WEXITED | WCONTINUED)))
+		return -EINVAL;
+	if (which != P_ALL && which != P_PID && which != P_PGID)
+		return -EINVAL;
+	if (which == P_PID && id <= 0)
+		return -EINVAL;
+	if (which == P_PGID && id < 0)
+		return -EINVAL;
+	if (which == P_PGID && id == 0)
+		request.id = current->process->pgid;
+	error = do_wait(&request);
+	if (error)
+		return error;
+	if (request.pid) {
+		info.signo = SIGCHLD;
+		info.code = request.code;
+		info.child.pid = request.pid;
+		info.child.uid = request.uid;
+		info.child.status = plain_status(request.code, request.status);
+	}
+	if (user_info && copy_to_user(user_info, &info, sizeof(info)))
+		return -EFAULT;
+	if (request.pid && usage && usage_to_user(usage, &request.usage))
+		return -EFAULT;
+	return 0;
+}

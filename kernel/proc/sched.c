@@ -1,0 +1,284 @@
+/*
+ * The scheduler: round robin with turns whose length depends on nice, below
+ * the real-time priorities. Tasks that have used up their turn wait in
+ * `expired` until `active` is empty, so that nobody starves.
+ *
+ * It runs with interrupts off, as the whole kernel but the idle task does.
+ */
+#include <arch.h>
+#include <control.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+
+#include "internal.h"
+
+struct task idle_task;
+
+static struct list_head real_time = LIST_HEAD_INIT(real_time);  /* by falling rt_priority */
+static struct list_head turns[2] = { LIST_HEAD_INIT(turns[0]), LIST_HEAD_INIT(turns[1]) };
+static struct list_head *active = &turns[0], *expired = &turns[1];
+
+static struct mm *active_mm;            /* what the MMU holds now; kernel tasks leave it */
+static struct task *ended;              /* has run for the last time; its stack can go */
+static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
+
+u32 run_queue_length;
+u64 context_switches;
+
+static bool is_real_time(const struct task *task)
+{
+	return task->policy == SCHED_FIFO || task->policy == SCHED_RR;
+}
+
+/* 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
+s32 sched_slice(const struct task *task)
+{
+	return is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
+}
+
+CAUSE(switch) static void enqueue(struct task *task, bool first)
+{
+	struct list_head *queue = active;
+
+	task->queued = true;
+	run_queue_length++;
+	if (is_real_time(task)) {
+		struct task *other;
+
+		if (task->slice <= 0)
+			task->slice = sched_slice(task);
+		list_for_each_entry(other, &real_time, run_link) {
+			if (other->rt_priority < task->rt_priority ||
+			    (first && other->rt_priority == task->rt_priority))
+				break;
+		}
+		list_add_tail(&task->run_link, &other->run_link);
+		return;
+	}
+	if (task->slice <= 0) {
+		task->slice = sched_slice(task);
+		queue = expired;
+	}
+	if (first)
+		list_add(&task->run_link, queue);
+	else
+		list_add_tail(&task->run_link, queue);
+}
+
+CAUSE(switch) static void dequeue(struct task *task)
+{
+	list_del(&task->run_link);
+	task->queued = false;
+	run_queue_length--;
+}
+
+CAUSE(switch) static struct task *pick(void)
+{
+	struct task *task;
+
+	if (!list_empty(&real_time)) {
+		task = list_first_entry(&real_time, struct task, run_link);
+	} else {
+		if (list_empty(active)) {
+			struct list_head *other = active;
+
+			active = expired;
+			expired = other;
+			if (list_empty(active))
+				return &idle_task;
+		}
+		task = list_first_entry(active, struct task, run_link);
+	}
+	dequeue(task);
+	return task;
+}
+
+/* Whether task, just woken, should run before current's turn is over. */
+static bool preempts(const struct task *task)
+{
+	if (current == &idle_task)
+		return true;
+	if (is_real_time(task))
+		return !is_real_time(current) || task->rt_priority > current->rt_priority;
+	if (is_real_time(current))
+		return false;
+	/* Of equals, the one who has used less of its turn. */
+	return task->nice < current->nice || (task->nice == current->nice && task->slice > current->slice);
+}
+
+CAUSE(switch) static void make_runnable(struct task *task)
+{
+	bool first = preempts(task);
+
+	task->state = TASK_RUNNING;
+	if (first)
+		current->work |= WORK_RESCHED;
+	enqueue(task, first && !is_real_time(task));
+}
+
+CAUSE(switch) void task_wake(struct task *task)
+{
+	if (task->state != TASK_INTERRUPTIBLE && task->state != TASK_KILLABLE &&
+	    task->state != TASK_UNINTERRUPTIBLE)
+		return;
+	make_runnable(task);
+}
+
+void task_continue(struct task *task)
+{
+	if (task->state == TASK_STOPPED)
+		make_runnable(task);
+}
+
+void sched_start(struct task *task)
+{
+	task->slice = sched_slice(task);
+	make_runnable(task);
+}
+
+void sched_requeue(struct task *task)
+{
+	task->slice = sched_slice(task);
+	if (task->queued) {
+		dequeue(task);
+		enqueue(task, false);
+	}
+	current->work |= WORK_RESCHED;
+}
+
+void sched_activate(struct mm *mm)
+{
+	active_mm = mm;
+	mm_activate(mm);
+}
+
+/* What is left to do for the task that ran before: it may have ended. */
+CAUSE(switch) void schedule_tail(void)
+{
+	if (ended) {
+		struct task *task = ended;
+
+		ended = NULL;
+		task_release_stack(task);
+	}
+}
+
+CAUSE(switch) void schedule(void)
+{
+	struct task *previous = current, *next;
+	u64 now;
+
+	previous->work &= ~WORK_RESCHED;
+	/* A preempted FIFO task stays the first of its priority. */
+	if (previous->state == TASK_RUNNING && previous != &idle_task)
+		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
+	next = pick();
+	if (next == previous)
+		return;
+	if (previous->state == TASK_RUNNING)
+		previous->involuntary_switches++;
+	else
+		previous->voluntary_switches++;
+	if (previous->state == TASK_DEAD)
+		ended = previous;
+	now = arch_timebase();
+	previous->run_ticks += now - previous->run_since;
+	next->run_since = now;
+	context_switches++;
+	if (next->mm && next->mm != active_mm) {
+		active_mm = next->mm;
+		mm_activate(next->mm);
+		control_context((u32)next->tgid);
+	}
+	switch_to(previous, next);
+	schedule_tail();
+}
+
+void yield(void)
+{
+	current->slice = 0;     /* behind everyone who waits */
+	schedule();
+}
+
+/* Each 1/HZ s of the clock, from the decrementer. */
+void sched_tick(struct regs *regs)
+{
+	struct task *task = current;
+	bool user = regs_user(regs);
+
+	if (task == &idle_task)
+		return;
+	if (user)
+		task->user_ticks++;
+	else
+		task->system_ticks++;
+	if (task->process->cpu_limits)
+		itimer_tick(task->process, user);
+	if (task->policy != SCHED_FIFO && --task->slice <= 0)
+		task->work |= WORK_RESCHED;
+}
+
+u64 task_run_ns(const struct task *task)
+{
+	u64 ticks = task->run_ticks;
+
+	if (task == current)
+		ticks += arch_timebase() - task->run_since;
+	return time_ticks_to_ns(ticks);
+}
+
+u64 process_run_ns(const struct process *process)
+{
+	u64 ns = time_ticks_to_ns(process->ended_run_ticks);
+	struct task *task;
+
+	list_for_each_entry(task, &process->threads, group_link)
+		ns += task_run_ns(task);
+	return ns;
+}
+
+void idle_hook_add(struct idle_hook *hook)
+{
+	list_add_tail(&hook->link, &idle_hooks);
+}
+
+void idle_hook_remove(struct idle_hook *hook)
+{
+	list_del(&hook->link);
+}
+
+u64 idle_time_ns(void)
+{
+	return task_run_ns(&idle_task);
+}
+
+/* One round of the hooks; true if any of them did something. */
+static bool idle_work(void)
+{
+	struct idle_hook *hook, *next;
+	bool worked = false;
+
+	list_for_each_entry_safe(hook, next, &idle_hooks, link) {
+		irq_enable();
+		worked |= hook->work();
+		irq_disable();
+		if (run_queue_length)
+			return true;
+	}
+	return worked;
+}
+
+void idle_loop(void)
+{
+	irq_disable();
+	for (;;) {
+		schedule();
+		control_cause(CONTROL_CAUSE_IDLE);
+		while (!run_queue_length) {
+			if (!idle_work())
+				arch_idle();
+		}
+		control_cause(CONTROL_CAUSE_NONE);
+	}
+}

@@ -1,0 +1,394 @@
+/* Signals: sending, choosing the thread, and what happens before user mode. */
+#include <arch.h>
+#include <errno.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+
+#include "internal.h"
+
+#define STOP_SIGNALS (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
+#define UNBLOCKABLE  (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
+/* Taken before others: they say what the program was doing just now. */
+#define SYNCHRONOUS                                                                              \
+	(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
+	 SIGBIT(SIGSYS))
+
+void sigpending_init(struct sigpending *pending)
+{
+	pending->set = 0;
+	list_init(&pending->queue);
+}
+
+static void release(struct sigqueued *queued)
+{
+	list_del(&queued->link);
+	if (!queued->fixed)
+		kfree(queued);
+}
+
+static void remove_queued(struct sigpending *pending, sigset set)
+{
+	struct sigqueued *queued, *next;
+
+	pending->set &= ~set;
+	list_for_each_entry_safe(queued, next, &pending->queue, link) {
+		if (SIGBIT(queued->info.signo) & set)
+			release(queued);
+	}
+}
+
+void sigpending_drop(struct sigpending *pending, int sig)
+{
+	remove_queued(pending, SIGBIT(sig));
+}
+
+void sigpending_flush(struct sigpending *pending)
+{
+	remove_queued(pending, ~0ULL);
+}
+
+enum default_action signal_default(int sig)
+{
+	switch (sig) {
+	case SIGCHLD:
+	case SIGURG:
+	case SIGWINCH:
+		return ACT_IGNORE;
+	case SIGCONT:
+		return ACT_CONTINUE;
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return ACT_STOP;
+	case SIGQUIT:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGXCPU:
+	case SIGXFSZ:
+	case SIGSYS:
+		return ACT_CORE;
+	default:
+		return ACT_TERMINATE;
+	}
+}
+
+sigset signal_all_pending(const struct task *task)
+{
+	return task->pending.set | task->process->pending.set;
+}
+
+void signal_recalculate(struct task *task)
+{
+	struct process *process = task->process;
+
+	if ((signal_all_pending(task) & (~task->blocked | task->wanted)) || task->killed || process->stopping)
+		task->work |= WORK_SIGNAL;
+	else
+		task->work &= ~WORK_SIGNAL;
+}
+
+bool signal_pending(void)
+{
+	return current->work & WORK_SIGNAL;
+}
+
+bool signal_fatal_pending(void)
+{
+	return current->killed || (signal_all_pending(current) & SIGBIT(SIGKILL));
+}
+
+void signal_set_blocked(sigset blocked)
+{
+	current->blocked = blocked & ~UNBLOCKABLE;
+	signal_recalculate(current);
+}
+
+bool signal_ignored_or_blocked(int sig)
+{
+	return (current->blocked & SIGBIT(sig)) || current->sighand->action[sig - 1].handler == SIG_IGN;
+}
+
+struct sighand *sighand_new(const struct sighand *from)
+{
+	struct sighand *sighand = kzalloc(sizeof(*sighand));
+
+	if (!sighand)
+		return NULL;
+	if (from)
+		*sighand = *from;
+	sighand->refs = 1;
+	return sighand;
+}
+
+void sighand_put(struct sighand *sighand)
+{
+	if (--sighand->refs == 0)
+		kfree(sighand);
+}
+
+/* exec: handlers are gone with the program that had them; what was ignored stays ignored. */
+void signal_exec(void)
+{
+	for (int i = 0; i < NSIG; i++) {
+		struct action *action = &current->sighand->action[i];
+		u32 handler = action->handler == SIG_IGN ? SIG_IGN : SIG_DFL;
+
+		*action = (struct action){ .handler = handler };
+	}
+	current->altstack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
+}
+
+static bool is_ignored(const struct task *task, int sig)
+{
+	u32 handler = task->sighand->action[sig - 1].handler;
+
+	return handler == SIG_IGN || (handler == SIG_DFL && signal_default(sig) == ACT_IGNORE);
+}
+
+/* The first process can't be killed by what it has not asked for. */
+static bool protects_init(const struct task *task, int sig)
+{
+	enum default_action action = signal_default(sig);
+
+	return task->process == init_process && task->sighand->action[sig - 1].handler == SIG_DFL &&
+	       action != ACT_IGNORE && action != ACT_CONTINUE;
+}
+
+static void notice(struct task *task)
+{
+	signal_recalculate(task);
+	if (!(task->work & WORK_SIGNAL))
+		return;
+	if (task->state == TASK_INTERRUPTIBLE ||
+	    (task->state == TASK_KILLABLE &&
+	     (task->killed || (signal_all_pending(task) & SIGBIT(SIGKILL)))))
+		task_wake(task);
+}
+
+void signal_wake_all(struct process *process)
+{
+	struct task *task;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		if (task->state == TASK_STOPPED && (task->killed || !process->stopping))
+			task_continue(task);
+		notice(task);
+	}
+}
+
+/* The thread that takes a signal to the process: the leader if it may, else any that does not block it. */
+static struct task *choose(struct process *process, int sig)
+{
+	struct task *task, *first = NULL;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		if ((~task->blocked | task->wanted) & SIGBIT(sig))
+			return task;
+		if (!first)
+			first = task;
+	}
+	return first;
+}
+
+/* SIGCONT and the stop signals cancel each other, whatever the program thinks of them. */
+static void cancel_opposites(struct process *process, int sig)
+{
+	sigset opposites = sig == SIGCONT ? STOP_SIGNALS : (STOP_SIGNALS & SIGBIT(sig)) ? SIGBIT(SIGCONT) : 0;
+	struct task *task;
+
+	if (opposites) {
+		remove_queued(&process->pending, opposites);
+		list_for_each_entry(task, &process->threads, group_link)
+			remove_queued(&task->pending, opposites);
+	}
+	if ((sig == SIGCONT || sig == SIGKILL) && process->stopping) {
+		bool was_stopped = process->stopped;
+
+		process->stopping = process->stopped = process->stop_unreported = false;
+		process->continue_unreported = was_stopped;
+		signal_wake_all(process);
+		if (was_stopped && sig == SIGCONT)
+			notify_parent(process, CLD_CONTINUED, 0);
+	}
+}
+
+/* A signal that came once more before it was taken is one signal; real-time signals queue. */
+static void add_pending(struct sigpending *pending, int sig, struct sigqueued *queued)
+{
+	if (sig < SIGRTMIN && (pending->set & SIGBIT(sig))) {
+		if (queued)
+			release(queued);
+		return;
+	}
+	pending->set |= SIGBIT(sig);
+	if (queued)
+		list_add_tail(&queued->link, &pending->queue);
+}
+
+static struct sigqueued *with_story(int sig, const struct siginfo *info)
+{
+	struct sigqueued *queued = info ? kmalloc(sizeof(*queued)) : NULL;
+
+	if (!queued)
+		return NULL;
+	list_init(&queued->link);
+	queued->info = *info;
+	queued->info.signo = sig;
+	queued->fixed = false;
+	return queued;
+}
+
+/* Whether the signal has an effect; one that is blocked may still get a handler. */
+static bool matters(const struct task *task, int sig)
+{
+	return !protects_init(task, sig) && ((task->blocked & SIGBIT(sig)) || !is_ignored(task, sig));
+}
+
+static bool can_take(const struct task *task)
+{
+	return task->state != TASK_DEAD && task->sighand;
+}
+
+void signal_task(struct task *task, int sig, const struct siginfo *info)
+{
+	if (!can_take(task))
+		return;
+	cancel_opposites(task->process, sig);
+	if (!matters(task, sig))
+		return;
+	add_pending(&task->pending, sig, with_story(sig, info));
+	notice(task);
+}
+
+void signal_task_queued(struct task *task, struct sigqueued *queued)
+{
+	if (!can_take(task) || !matters(task, queued->info.signo))
+		return;
+	add_pending(&task->pending, queued->info.signo, queued);
+	notice(task);
+}
+
+/* The thread that is to see a new signal to the process; NULL when nobody is. */
+static struct task *receiver(struct process *process, int sig)
+{
+	struct task *task;
+
+	if (!process->thread_count || process == idle_task.process)
+		return NULL;
+	cancel_opposites(process, sig);
+	task = choose(process, sig);
+	return matters(task, sig) ? task : NULL;
+}
+
+void signal_process(struct process *process, int sig, const struct siginfo *info)
+{
+	struct task *task = receiver(process, sig);
+
+	if (!task)
+		return;
+	add_pending(&process->pending, sig, with_story(sig, info));
+	notice(task);
+	if (sig == SIGKILL)
+		signal_wake_all(process);
+}
+
+void signal_process_queued(struct process *process, struct sigqueued *queued)
+{
+	struct task *task = receiver(process, queued->info.signo);
+
+	if (!task)
+		return;
+	add_pending(&process->pending, queued->info.signo, queued);
+	notice(task);
+}
+
+int signal_pgrp(s32 pgid, int sig, const struct siginfo *info)
+{
+	struct process *process;
+	int result = -ESRCH;
+
+	list_for_each_entry(process, &process_list, all) {
+		if (process->pgid == pgid && !process->zombie) {
+			signal_process(process, sig, info);
+			result = 0;
+		}
+	}
+	return result;
+}
+
+void signal_kill(struct process *process)
+{
+	signal_process(process, SIGKILL, NULL);
+}
+
+/* The program cannot go on from a fault: a handler that cannot run is no handler. */
+void signal_fault(int sig, int code, u32 addr)
+{
+	struct action *action = &current->sighand->action[sig - 1];
+	struct siginfo info = { .signo = sig, .code = code, .fault.addr = addr };
+
+	if ((current->blocked & SIGBIT(sig)) || action->handler == SIG_IGN) {
+		action->handler = SIG_DFL;
+		current->blocked &= ~SIGBIT(sig);
+	}
+	if (action->handler == SIG_DFL && current->process == init_process)
+		console_printf("init: signal %d at address 0x%08x\n", sig, addr);
+	add_pending(&current->pending, sig, with_story(sig, &info));
+	signal_recalculate(current);
+}
+
+/* Without a queued story, the signal is the kernel's. */
+static void take(struct sigpending *pending, int sig, struct siginfo *info)
+{
+	struct sigqueued *queued, *found = NULL;
+	bool more = false;
+
+	list_for_each_entry(queued, &pending->queue, link) {
+		if (queued->info.signo != sig)
+			continue;
+		if (found) {
+			more = true;
+			break;
+		}
+		found = queued;
+	}
+	if (!more)
+		pending->set &= ~SIGBIT(sig);
+	*info = (struct siginfo){ .signo = sig, .code = SI_KERNEL };
+	if (found) {
+		*info = found->info;
+		release(found);
+	}
+}
+
+static int lowest(sigset set)
+{
+	if (set & SYNCHRONOUS)
+		set &= SYNCHRONOUS;
+	return __builtin_ctzll(set) + 1;
+}
+
+int signal_dequeue(sigset wanted, struct siginfo *info)
+{
+	struct sigpending *sources[] = { &current->pending, &current->process->pending };
+
+	for (u32 i = 0; i < ARRAY_SIZE(sources); i++) {
+		sigset set = sources[i]->set & wanted;
+
+		if (set) {
+			int sig = lowest(set);
+
+			take(sources[i], sig, info);
+			signal_recalculate(current);
+			return sig;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,160 @@
+/* The way back to user mode when there is something to do: signals, stops, restarted calls. */
+#include <arch.h>
+#include <errno.h>
+#include <proc.h>
+#include <syscall.h>
+
+#include "internal.h"
+
+/* The errno with which the interrupted call wants to be made again, or 0. */
+static u32 restart_reason(const struct regs *regs)
+{
+	if (regs->trap != TRAP_SYSCALL || !(regs->ccr & CCR_SO))
+		return 0;
+	switch (regs->gpr[3]) {
+	case ERESTARTSYS:
+	case ERESTARTNOINTR:
+	case ERESTARTNOHAND:
+	case ERESTART_RESTARTBLOCK:
+		return regs->gpr[3];
+	default:
+		return 0;
+	}
+}
+
+static void make_again(struct regs *regs)
+{
+	regs->gpr[3] = regs->orig_gpr3;
+	regs->ccr &= ~CCR_SO;
+	regs->nip -= 4;         /* the sc instruction */
+}
+
+/* No handler runs: the call goes on as if nothing had happened. */
+static void restart_without_handler(struct regs *regs)
+{
+	u32 reason = restart_reason(regs);
+
+	if (!reason)
+		return;
+	make_again(regs);
+	if (reason == ERESTART_RESTARTBLOCK)
+		regs->gpr[0] = 0;       /* restart_syscall */
+}
+
+static void restart_with_handler(struct regs *regs, const struct action *action)
+{
+	u32 reason = restart_reason(regs);
+
+	if (!reason)
+		return;
+	if (reason == ERESTARTNOINTR || (reason == ERESTARTSYS && (action->flags & SA_RESTART)))
+		make_again(regs);
+	else
+		regs->gpr[3] = EINTR;
+}
+
+/* This thread stops until SIGCONT or SIGKILL; with the last one, the process has stopped. */
+static void stop_here(void)
+{
+	struct process *process = current->process;
+	struct task *task;
+	bool all = true;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		if (task != current && task->state != TASK_STOPPED)
+			all = false;
+	}
+	current->state = TASK_STOPPED;
+	if (all && !process->stopped) {
+		process->stopped = true;
+		process->stop_unreported = true;
+		process->continue_unreported = false;
+		notify_parent(process, CLD_STOPPED, process->stop_signal << 8);
+	}
+	schedule();
+}
+
+static void act_by_default(int sig)
+{
+	struct process *process = current->process;
+
+	switch (signal_default(sig)) {
+	case ACT_IGNORE:
+	case ACT_CONTINUE:
+		return;
+	case ACT_STOP:
+		if (sig != SIGSTOP && pgrp_orphaned(process->pgid))
+			return;         /* nobody could continue it */
+		process->stopping = true;
+		process->stop_signal = sig;
+		signal_wake_all(process);
+		return;
+	case ACT_TERMINATE:
+	case ACT_CORE:
+		process_exit(sig);
+	}
+}
+
+static void run_handler(struct regs *regs, int sig, struct action *entry, const struct siginfo *info)
+{
+	struct action action = *entry;
+	sigset saved = current->restore_blocked ? current->saved_blocked : current->blocked;
+
+	restart_with_handler(regs, &action);
+	current->restore_blocked = false;
+	if (action.flags & SA_RESETHAND)
+		entry->handler = SIG_DFL;
+	if (signal_frame_push(regs, sig, &action, info, saved)) {
+		/* No stack to run on: as fatal as it gets. */
+		if (sig == SIGSEGV)
+			entry->handler = SIG_DFL;
+		signal_fault(SIGSEGV, SI_KERNEL, regs->gpr[1]);
+		return;
+	}
+	signal_set_blocked(current->blocked | action.mask | ((action.flags & SA_NODEFER) ? 0 : SIGBIT(sig)));
+}
+
+void signal_deliver(struct regs *regs)
+{
+	struct siginfo info;
+	int sig;
+
+	for (;;) {
+		struct action *action;
+
+		if (current->killed)
+			task_exit(current->process->exit_status);
+		if (current->process->stopping) {
+			stop_here();
+			continue;
+		}
+		sig = signal_dequeue(~current->blocked, &info);
+		if (!sig)
+			break;
+		action = &current->sighand->action[sig - 1];
+		if (action->handler == SIG_IGN)
+			continue;
+		if (action->handler == SIG_DFL) {
+			act_by_default(sig);
+			continue;
+		}
+		run_handler(regs, sig, action, &info);
+		return;         /* more signals: return_to_user() comes again */
+	}
+	signal_recalculate(current);
+	restart_without_handler(regs);
+	if (current->restore_blocked) {
+		current->restore_blocked = false;
+		signal_set_blocked(current->saved_blocked);
+	}
+}
+
+void return_to_user(struct regs *regs)
+{
+	while (current->work) {
+		if (current->work & WORK_RESCHED)
+			schedule();
+		if (current->work & WORK_SIGNAL)
+			signal_deliver(regs);
+	}
+}

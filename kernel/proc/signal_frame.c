@@ -1,0 +1,289 @@
+/*
+ * Signal frames of Linux/PPC32, which libc's unwinders and ucontext users know: the layouts are those of
+ * <asm/sigcontext.h>, <asm/ucontext.h> and of the frames that gcc's unwinder looks for on powerpc-linux.
+ */
+#include <arch.h>
+#include <err.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define SIGNAL_HEADER 64u       /* below every signal frame: room for a caller's stack frame */
+#define ABI_GAP       224u      /* above it: 18 GPRs and 19 FPRs that a leaf function may use */
+
+/* The registers. The vector part has its place but is never filled: these cores have none. */
+struct machine_context {
+	u32 gregs[48];          /* struct regs, and padding */
+	u64 fpr[32];
+	u64 fpscr;
+	u32 trampoline[2];
+	u32 vector[33 * 4];
+};
+
+struct user_context {
+	u32 flags;
+	u32 link;
+	struct sigaltstack_abi stack;
+	u32 pad[7];
+	u32 regs;               /* user address of the machine context */
+	u32 mask[2];            /* low signals first */
+	u32 mask_room[30];
+	u32 pad2[3];
+	struct machine_context machine;
+};
+
+struct signal_context {         /* the old frame's */
+	u32 unused[3];
+	u32 mask_high;
+	u32 sig;
+	u32 handler;
+	u32 mask_low;
+	u32 regs;               /* user address of the machine context */
+};
+
+struct frame_old {
+	struct signal_context context;
+	struct machine_context machine;
+	u8 gap[ABI_GAP];
+};
+
+struct frame_rt {
+	struct siginfo info;
+	struct user_context context;
+	u8 gap[ABI_GAP];
+};
+
+_Static_assert(sizeof(struct regs) == 44 * 4, "struct regs is the ABI's pt_regs");
+_Static_assert(sizeof(struct siginfo) == 128, "ABI size of siginfo");
+_Static_assert(offsetof(struct user_context, machine) == 192, "ABI offset of uc_mcontext");
+_Static_assert(sizeof(struct machine_context) == 992, "ABI size of mcontext");
+
+#define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* all that a program may change */
+
+static int save_machine(struct machine_context *user, const struct regs *regs)
+{
+	arch_fpu_save(current);
+	if (copy_to_user(user->gregs, regs, sizeof(*regs)))
+		return -EFAULT;
+	if (copy_to_user(user->fpr, current->arch.fpr, sizeof(user->fpr)))
+		return -EFAULT;
+	return copy_to_user(&user->fpscr, &current->arch.fpscr, sizeof(user->fpscr));
+}
+
+static int restore_machine(struct regs *regs, const struct machine_context *user)
+{
+	struct regs saved;
+
+	if (copy_from_user(&saved, user->gregs, sizeof(saved)))
+		return -EFAULT;
+	arch_fpu_drop(current);
+	if (copy_from_user(current->arch.fpr, user->fpr, sizeof(user->fpr)) ||
+	    copy_from_user(&current->arch.fpscr, &user->fpscr, sizeof(user->fpscr)))
+		return -EFAULT;
+	saved.msr = (regs->msr & ~MSR_FROM_USER) | (saved.msr & MSR_FROM_USER);
+	saved.trap = 0;         /* this is no call that could be made again */
+	saved.result = 0;
+	*regs = saved;
+	return 0;
+}
+
+static bool on_altstack(u32 sp)
+{
+	const struct sigaltstack_abi *stack = &current->altstack;
+
+	return stack->size && sp > stack->sp && sp - stack->sp <= stack->size;
+}
+
+static u32 altstack_state(u32 sp)
+{
+	if (!current->altstack.size)
+		return SS_DISABLE;
+	return on_altstack(sp) ? SS_ONSTACK : 0;
+}
+
+static u32 frame_address(const struct regs *regs, const struct action *action, u32 size)
+{
+	u32 sp = regs->gpr[1];
+
+	if ((action->flags & SA_ONSTACK) && current->altstack.size && !on_altstack(sp))
+		sp = current->altstack.sp + current->altstack.size;
+	return (sp - size) & ~15u;
+}
+
+static int push_rt(struct regs *regs, struct frame_rt *frame, const struct siginfo *info, sigset mask)
+{
+	struct user_context *context = &frame->context;
+	struct sigaltstack_abi stack = current->altstack;
+
+	stack.flags = (s32)(altstack_state(regs->gpr[1]) | ((u32)stack.flags & SS_AUTODISARM));
+	if (copy_to_user(&frame->info, info, sizeof(*info)) ||
+	    clear_user(context, offsetof(struct user_context, machine)) ||
+	    copy_to_user(&context->stack, &stack, sizeof(stack)) ||
+	    put_user((u32)&context->machine, &context->regs) || sigset_to_user(context->mask, mask))
+		return -EFAULT;
+	if ((u32)current->altstack.flags & SS_AUTODISARM)
+		current->altstack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
+	return save_machine(&context->machine, regs);
+}
+
+static int push_old(struct regs *regs, struct frame_old *frame, int sig, const struct action *action, sigset mask)
+{
+	struct signal_context context = {
+		.mask_high = (u32)(mask >> 32),
+		.mask_low = (u32)mask,
+		.sig = (u32)sig,
+		.handler = action->handler,
+		.regs = (u32)&frame->machine,
+	};
+
+	if (copy_to_user(&frame->context, &context, sizeof(context)))
+		return -EFAULT;
+	return save_machine(&frame->machine, regs);
+}
+
+int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
+		      sigset mask)
+{
+	bool rt = action->flags & SA_SIGINFO;
+	u32 header = rt ? SIGNAL_HEADER + 16 : SIGNAL_HEADER;
+	u32 size = rt ? sizeof(struct frame_rt) : sizeof(struct frame_old);
+	u32 sp = frame_address(regs, action, header + ALIGN_UP(size, 16u));
+	u32 frame = sp + header;
+	int error;
+
+	if (!user_range_ok((void *)sp, header + size))
+		return -EFAULT;
+	error = rt ? push_rt(regs, (struct frame_rt *)frame, info, mask) :
+		     push_old(regs, (struct frame_old *)frame, sig, action, mask);
+	if (error || put_user(regs->gpr[1], (u32 *)sp))
+		return -EFAULT;
+
+	arch_fpu_save(current);
+	arch_fpu_drop(current);
+	current->arch.fpscr = 0;        /* a handler starts without floating-point exceptions */
+	regs->gpr[1] = sp;
+	regs->gpr[3] = (u32)sig;
+	regs->gpr[4] = frame;           /* siginfo, or the old sigcontext */
+	if (rt) {
+		regs->gpr[5] = (u32) & ((struct frame_rt *)frame)->context;
+		regs->gpr[6] = frame;
+	}
+	regs->link = rt ? TRAMPOLINE_RT_SIGRETURN : TRAMPOLINE_SIGRETURN;
+	regs->nip = action->handler;
+	regs->msr &= ~MSR_FROM_USER;
+	regs->trap = 0;
+	return 0;
+}
+
+/* The frame is no frame: the program has lost its way. */
+static long bad_frame(u32 address)
+{
+	task_regs(current)->trap = 0;
+	signal_fault(SIGSEGV, SEGV_MAPERR, address);
+	return 0;
+}
+
+long sys_sigreturn(void)
+{
+	struct regs *regs = task_regs(current);
+	u32 address = regs->gpr[1] + SIGNAL_HEADER;
+	struct signal_context context;
+
+	if (copy_from_user(&context, (void *)address, sizeof(context)) ||
+	    restore_machine(regs, (const struct machine_context *)context.regs))
+		return bad_frame(address);
+	signal_set_blocked(((sigset)context.mask_high << 32) | context.mask_low);
+	return 0;
+}
+
+long sys_rt_sigreturn(void)
+{
+	struct regs *regs = task_regs(current);
+	u32 address = regs->gpr[1] + SIGNAL_HEADER + 16;
+	const struct user_context *context = &((const struct frame_rt *)address)->context;
+	struct sigaltstack_abi stack;
+	sigset mask;
+	u32 machine;
+
+	if (sigset_from_user(&mask, context->mask) || get_user(machine, &context->regs) ||
+	    copy_from_user(&stack, &context->stack, sizeof(stack)) ||
+	    restore_machine(regs, (const struct machine_context *)machine))
+		return bad_frame(address);
+	signal_set_blocked(mask);
+	if (!on_altstack(regs->gpr[1])) {
+		stack.flags &= ~SS_ONSTACK;
+		if ((u32)stack.flags & SS_DISABLE)
+			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
+		current->altstack = stack;
+	}
+	return 0;
+}
+
+long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *old)
+{
+	u32 sp = task_regs(current)->gpr[1];
+	struct sigaltstack_abi stack, was = current->altstack;
+
+	was.flags = (s32)(altstack_state(sp) | ((u32)was.flags & SS_AUTODISARM));
+	if (new) {
+		if (copy_from_user(&stack, new, sizeof(stack)))
+			return -EFAULT;
+		if (on_altstack(sp))
+			return -EPERM;
+		if (((u32)stack.flags & ~SS_AUTODISARM) & ~(u32)(SS_DISABLE | SS_ONSTACK))
+			return -EINVAL;
+		if (stack.flags & SS_DISABLE)
+			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };
+		else if (stack.size < MINSIGSTKSZ)
+			return -ENOMEM;
+		stack.flags &= ~SS_ONSTACK;
+		current->altstack = stack;
+	}
+	if (old && copy_to_user(old, &was, sizeof(was)))
+		return -EFAULT;
+	return 0;
+}
+
+/*
+ * Handlers return to two instruction pairs in a page that every program has at TRAMPOLINE_ADDRESS (where
+ * Linux has its vDSO), so that no stack needs to be executable.
+ */
+static struct file *trampoline_file;
+
+void trampoline_init(void)
+{
+	static const u32 code[] = {
+		[0] = 0x38000077, 0x44000002,           /* li r0, 119 (sigreturn); sc */
+		[8] = 0x380000ac, 0x44000002,           /* li r0, 172 (rt_sigreturn); sc */
+	};
+	struct inode *inode = inode_anonymous(PAGE_SIZE);
+	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;
+	struct frame *frame;
+
+	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, PAGE_FILL, &frame))
+		fatal(EXIT_MEMORY, "no memory for the signal trampoline");
+	memcpy(frame_kva(frame), code, sizeof(code));
+	arch_icache_sync(frame_kva(frame), sizeof(code));
+	frame_put(frame);
+	trampoline_file = file_open_dentry(dentry, O_RDONLY);
+	if (IS_ERR(trampoline_file))
+		fatal(EXIT_MEMORY, "no memory for the signal trampoline");
+	dentry_put(dentry);
+	inode_put(inode);
+}
+
+int trampoline_map(struct mm *mm)
+{
+	u32 address = mm_map(mm, TRAMPOLINE_ADDRESS, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+			     trampoline_file, 0);
+
+	return IS_ERR_VALUE(address) ? (int)address : 0;
+}

@@ -1,0 +1,109 @@
+/* nanosleep and clock_nanosleep, and their continuation after a signal without handler. */
+#include <errno.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+static int put_time(void *user, bool time64, u64 ns)
+{
+	if (time64) {
+		struct timespec64 ts = ns_to_timespec64(ns);
+
+		return copy_to_user(user, &ts, sizeof(ts));
+	}
+	struct timespec32 ts = ns_to_timespec32(ns);
+
+	return copy_to_user(user, &ts, sizeof(ts));
+}
+
+/* On an interruption the caller's `left` gets what is left, and restart_syscall sleeps on to the same deadline. */
+static long sleep_again(struct task *task)
+{
+	struct restart *restart = &task->restart;
+	bool never = false;
+	u64 now;
+
+	while (!signal_pending()) {
+		if (sleep_interruptible(&never, restart->deadline) == -ETIMEDOUT)
+			return 0;
+	}
+	now = time_now_ns();
+	if (now >= restart->deadline)
+		return 0;
+	if (restart->remaining && put_time(restart->remaining, restart->time64, restart->deadline - now))
+		return -EFAULT;
+	return -ERESTART_RESTARTBLOCK;
+}
+
+static long sleep_relative(u64 delta, void *left, bool time64)
+{
+	current->restart = (struct restart){
+		.again = sleep_again,
+		.deadline = time_deadline(delta),
+		.remaining = left,
+		.time64 = time64,
+	};
+	return sleep_again(current);
+}
+
+/* An absolute time needs no restart block: made again, the call is the same. */
+static long sleep_absolute(s32 clock, u64 when)
+{
+	bool never = false;
+
+	if (clock == CLOCK_REALTIME) {
+		u64 boot_date = time_real_ns() - time_now_ns();
+
+		when = when > boot_date ? when - boot_date : 0;
+	}
+	while (!signal_pending()) {
+		if (sleep_interruptible(&never, when) == -ETIMEDOUT)
+			return 0;
+	}
+	return when <= time_now_ns() ? 0 : -ERESTARTNOHAND;
+}
+
+static long clock_sleep(s32 clock, u32 flags, u64 time, void *left, bool time64)
+{
+	if (clock == CLOCK_THREAD_CPUTIME_ID)
+		return -EINVAL;
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
+		return clock == CLOCK_PROCESS_CPUTIME_ID || clock < 0 || clock > CLOCK_BOOTTIME ? -EINVAL :
+											  -EOPNOTSUPP;
+	return (flags & TIMER_ABSTIME) ? sleep_absolute(clock, time) : sleep_relative(time, left, time64);
+}
+
+long sys_nanosleep(const struct timespec32 *request, struct timespec32 *left)
+{
+	u64 delta;
+	int error = timespec32_from_user(request, &delta);
+
+	return error ? error : sleep_relative(delta, left, false);
+}
+
+long sys_clock_nanosleep(s32 clock, u32 flags, const struct timespec32 *request, struct timespec32 *left)
+{
+	u64 time;
+	int error = timespec32_from_user(request, &time);
+
+	return error ? error : clock_sleep(clock, flags, time, left, false);
+}
+
+long sys_clock_nanosleep_time64(s32 clock, u32 flags, const struct timespec64 *request, struct timespec64 *left)
+{
+	u64 time;
+	int error = timespec64_from_user(request, &time);
+
+	return error ? error : clock_sleep(clock, flags, time, left, true);
+}
+
+/* Only what signal_deliver() arranged: by hand there is nothing to continue. */
+long sys_restart_syscall(void)
+{
+	long (*again)(struct task *) = current->restart.again;
+
+	return again ? again(current) : -EINTR;
+}

@@ -1,0 +1,217 @@
+/* What the system says about itself: uname, sysinfo, host name, prctl, reboot, getrandom. */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+#define UTS_FIELD     65u
+#define UTS_OLD_FIELD 9u
+
+/* The release is that of the ABI whose calls are offered: C libraries refuse to run on an older one. */
+struct utsname { char field[6][UTS_FIELD]; };           /* sysname node release version machine domain */
+struct oldutsname { char field[5][UTS_FIELD]; };
+struct oldoldutsname { char field[5][UTS_OLD_FIELD]; };
+
+enum { UTS_NODE = 1, UTS_DOMAIN = 5 };
+
+static struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", "ppc", "(none)" } };
+
+/* ABI: struct sysinfo of a 32-bit program, 64 bytes. */
+struct sysinfo {
+	s32 uptime;
+	u32 load[3];
+	u32 total_ram, free_ram, shared_ram, buffer_ram, total_swap, free_swap;
+	u16 processes, pad;
+	u32 total_high, free_high, unit;
+	u8 reserved[8];
+};
+
+long sys_uname(struct utsname *user)
+{
+	return copy_to_user(user, &uts, sizeof(uts));
+}
+
+long sys_olduname(struct oldutsname *user)
+{
+	return copy_to_user(user, &uts, sizeof(*user));
+}
+
+long sys_oldolduname(struct oldoldutsname *user)
+{
+	struct oldoldutsname result;
+
+	for (u32 i = 0; i < ARRAY_SIZE(result.field); i++)
+		strlcpy(result.field[i], uts.field[i], UTS_OLD_FIELD);
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+static long set_name(int field, const char *name, int size)
+{
+	char text[UTS_FIELD] = { 0 };
+
+	if (!capable())
+		return -EPERM;
+	if (size < 0 || (u32)size >= UTS_FIELD)
+		return -EINVAL;
+	if (copy_from_user(text, name, (size_t)size))
+		return -EFAULT;
+	memcpy(uts.field[field], text, UTS_FIELD);
+	return 0;
+}
+
+long sys_sethostname(const char *name, int size)
+{
+	return set_name(UTS_NODE, name, size);
+}
+
+long sys_setdomainname(const char *name, int size)
+{
+	return set_name(UTS_DOMAIN, name, size);
+}
+
+long sys_sysinfo(struct sysinfo *user)
+{
+	struct frame_statistics frames;
+	struct sysinfo info = { 0 };
+
+	frame_statistics(&frames);
+	info.uptime = (s32)(time_now_ns() / NSEC_PER_SEC);
+	info.total_ram = (frames.total - frames.use[FRAME_RESERVED]) * PAGE_SIZE;
+	info.free_ram = frames.use[FRAME_FREE] * PAGE_SIZE;
+	info.processes = (u16)task_count;
+	info.unit = 1;
+	return copy_to_user(user, &info, sizeof(info));
+}
+
+#define PERSONALITY_QUERY 0xffffffffu
+
+/* Only the plain one is offered. */
+long sys_personality(u32 persona)
+{
+	return persona == 0 || persona == PERSONALITY_QUERY ? 0 : -EINVAL;
+}
+
+#define PR_SET_PDEATHSIG   1
+#define PR_GET_PDEATHSIG   2
+#define PR_GET_DUMPABLE    3
+#define PR_SET_DUMPABLE    4
+#define PR_SET_NAME        15
+#define PR_GET_NAME        16
+#define PR_GET_ENDIAN      19
+#define PR_SET_TIMERSLACK  29
+#define PR_GET_TIMERSLACK  30
+#define PR_SET_NO_NEW_PRIVS 38
+#define PR_GET_NO_NEW_PRIVS 39
+
+static long name_from_user(u32 address)
+{
+	char name[TASK_NAME_SIZE];
+	long length = strncpy_from_user(name, (const char *)address, sizeof(name));
+
+	if (length == -EFAULT)
+		return -EFAULT;
+	name[sizeof(name) - 1] = 0;
+	memset(current->name, 0, sizeof(current->name));
+	strlcpy(current->name, name, sizeof(current->name));
+	return 0;
+}
+
+long sys_prctl(int option, u32 arg2, u32 arg3, u32 arg4, u32 arg5)
+{
+	switch (option) {
+	case PR_SET_PDEATHSIG:
+		if (arg2 > NSIG)
+			return -EINVAL;
+		current->death_signal = arg2;
+		return 0;
+	case PR_GET_PDEATHSIG:
+		return put_user(current->death_signal, (u32 *)arg2);
+	case PR_GET_DUMPABLE:
+		return 1;
+	case PR_SET_DUMPABLE:
+		return arg2 <= 1 ? 0 : -EINVAL;
+	case PR_SET_NAME:
+		return name_from_user(arg2);
+	case PR_GET_NAME:
+		return copy_to_user((void *)arg2, current->name, sizeof(current->name));
+	case PR_GET_ENDIAN:
+		return put_user(0u, (u32 *)arg2);       /* big */
+	case PR_GET_TIMERSLACK:
+		return 1;                               /* ns: timers are exact */
+	case PR_SET_TIMERSLACK:
+		return 0;
+	case PR_SET_NO_NEW_PRIVS:
+		if (arg2 != 1 || arg3 || arg4 || arg5)
+			return -EINVAL;
+		current->process->no_new_privileges = true;
+		return 0;
+	case PR_GET_NO_NEW_PRIVS:
+		return current->process->no_new_privileges;
+	default:
+		return -EINVAL;
+	}
+}
+
+#define REBOOT_MAGIC1   ((int)0xfee1dead)
+#define REBOOT_RESTART  0x01234567u
+#define REBOOT_HALT     0xcdef0123u
+#define REBOOT_POWER_OFF 0x4321fedcu
+#define REBOOT_CAD_ON   0x89abcdefu
+#define REBOOT_CAD_OFF  0u
+
+static bool is_magic2(int magic)
+{
+	return magic == 672274793 || magic == 85072278 || magic == 369367448 || magic == 537993216;
+}
+
+/* A restart, too, ends the run: what starts a machine is outside of it. */
+long sys_reboot(int magic1, int magic2, u32 command, u32 argument)
+{
+	(void)argument;
+	if (!capable())
+		return -EPERM;
+	if (magic1 != REBOOT_MAGIC1 || !is_magic2(magic2))
+		return -EINVAL;
+	switch (command) {
+	case REBOOT_RESTART:
+	case REBOOT_HALT:
+	case REBOOT_POWER_OFF:
+		power_off(0);
+	case REBOOT_CAD_ON:
+	case REBOOT_CAD_OFF:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+#define GRND_NONBLOCK 1u
+#define GRND_RANDOM   2u
+#define GRND_INSECURE 4u
+
+long sys_getrandom(void *buffer, size_t size, u32 flags)
+{
+	u8 bytes[64];
+	size_t done = 0;
+
+	if ((flags & ~(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE)) ||
+	    (flags & (GRND_RANDOM | GRND_INSECURE)) == (GRND_RANDOM | GRND_INSECURE))
+		return -EINVAL;
+	size = MIN(size, 0x7fffffffu);
+	while (done < size) {
+		size_t n = MIN(size - done, sizeof(bytes));
+
+		random_bytes(bytes, n);
+		if (copy_to_user((u8 *)buffer + done, bytes, n))
+			return done ? (long)done : -EFAULT;
+		done += n;
+		if (done < size && signal_pending())
+			break;
+	}
+	return (long)done;
+}

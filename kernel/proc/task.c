@@ -1,0 +1,280 @@
+/* Tasks and processes as objects: birth, finding them, end. */
+#include <arch.h>
+#include <err.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+
+#include "internal.h"
+
+#define PID_HASH 256u           /* a power of two */
+#define PID_LOW  300            /* after the first round, low pids are left alone */
+
+struct list_head process_list = LIST_HEAD_INIT(process_list);
+u32 process_count, task_count;
+struct process *init_process;
+
+/* What the idle task belongs to, and the parent of the first process: no signals, no user memory. */
+static struct process idle_process;
+
+static struct list_head pid_hash[PID_HASH];
+static s32 last_pid;
+static bool pids_wrapped;
+
+static struct list_head *pid_bucket(s32 pid)
+{
+	return &pid_hash[(u32)pid % PID_HASH];
+}
+
+struct task *task_find(s32 pid)
+{
+	struct task *task;
+
+	list_for_each_entry(task, pid_bucket(pid), hash_link) {
+		if (task->pid == pid)
+			return task;
+	}
+	return NULL;
+}
+
+struct process *process_find(s32 pid)
+{
+	struct task *task = task_find(pid);
+
+	return task && task->pid == task->tgid ? task->process : NULL;
+}
+
+/* A pid stays taken while a process group or a session bears its number. */
+static bool pid_taken(s32 pid)
+{
+	struct process *process;
+
+	if (task_find(pid))
+		return true;
+	if (!pids_wrapped)
+		return false;
+	list_for_each_entry(process, &process_list, all) {
+		if (process->pid == pid || process->pgid == pid || process->sid == pid)
+			return true;
+	}
+	return false;
+}
+
+s32 pid_allocate(void)
+{
+	for (u32 tries = 0; tries < PID_MAX; tries++) {
+		if (++last_pid >= PID_MAX) {
+			last_pid = PID_LOW;
+			pids_wrapped = true;
+		}
+		if (!pid_taken(last_pid))
+			return last_pid;
+	}
+	return -EAGAIN;
+}
+
+struct task *task_new(struct process *process)
+{
+	struct task *task = kzalloc(sizeof(*task));
+
+	if (!task)
+		return NULL;
+	task->kernel_stack = kmalloc(KERNEL_STACK_SIZE);
+	if (!task->kernel_stack) {
+		kfree(task);
+		return NULL;
+	}
+	task->process = process;
+	task->state = TASK_UNINTERRUPTIBLE;     /* until sched_start() */
+	timer_init(&task->sleep_timer, sleep_timed_out);
+	list_init(&task->run_link);
+	list_init(&task->group_link);
+	list_init(&task->hash_link);
+	sigpending_init(&task->pending);
+	task->altstack.flags = SS_DISABLE;
+	return task;
+}
+
+void task_publish(struct task *task, s32 pid)
+{
+	struct process *process = task->process;
+
+	task->pid = pid;
+	task->tgid = process->pid;
+	list_add_tail(&task->hash_link, pid_bucket(pid));
+	list_add_tail(&task->group_link, &process->threads);
+	process->thread_count++;
+	task_count++;
+}
+
+/* execve by another thread than the leader: it takes over the leader's number. */
+void task_rename(struct task *task, s32 pid)
+{
+	list_del(&task->hash_link);
+	task->pid = pid;
+	list_add_tail(&task->hash_link, pid_bucket(pid));
+}
+
+void task_free(struct task *task)
+{
+	list_del(&task->hash_link);
+	sigpending_flush(&task->pending);
+	if (task->kernel_stack)
+		task_release_stack(task);
+	kfree(task);
+}
+
+/*
+ * The task runs no more. A thread goes altogether; of a leader the rest stays
+ * until the process is reaped, unless nobody will.
+ */
+void task_release_stack(struct task *task)
+{
+	struct process *process = task->process;
+
+	arch_task_free(task);
+	kfree(task->kernel_stack);
+	task->kernel_stack = NULL;
+	if (task->state != TASK_DEAD)
+		return;         /* never ran: the caller goes on */
+	if (process->leader != task)
+		task_free(task);
+	if (process->zombie && process->auto_reap && !process->thread_count)
+		process_release(process);
+}
+
+struct process *process_new(void)
+{
+	struct process *process = kzalloc(sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid_allocate();
+	if (process->pid < 0) {
+		kfree(process);
+		return NULL;
+	}
+	list_init(&process->threads);
+	list_init(&process->all);
+	list_init(&process->children);
+	list_init(&process->sibling);
+	list_init(&process->posix_timers);
+	waitq_init(&process->child_wait);
+	waitq_init(&process->exec_wait);
+	sigpending_init(&process->pending);
+	itimer_init(process);
+	process->start_ns = time_now_ns();
+	return process;
+}
+
+/* The last of a process: it is a zombie, or was never published. */
+void process_release(struct process *process)
+{
+	list_del(&process->all);
+	list_del(&process->sibling);
+	sigpending_flush(&process->pending);
+	if (process->zombie)
+		process_count--;
+	if (process->leader)
+		task_free(process->leader);
+	kfree(process);
+}
+
+static const struct rlimit initial_limits[RLIMIT_COUNT] = {
+	[RLIMIT_CPU] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_FSIZE] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_DATA] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_STACK] = { 8u << 20, RLIM_INFINITY },
+	[RLIMIT_CORE] = { 0, RLIM_INFINITY },
+	[RLIMIT_RSS] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_NPROC] = { 1024, 1024 },
+	[RLIMIT_NOFILE] = { FILES_DEFAULT_LIMIT, 4096 },
+	[RLIMIT_MEMLOCK] = { 8u << 20, 8u << 20 },
+	[RLIMIT_AS] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_LOCKS] = { RLIM_INFINITY, RLIM_INFINITY },
+	[RLIMIT_SIGPENDING] = { 1024, 1024 },
+	[RLIMIT_MSGQUEUE] = { 819200, 819200 },
+	[RLIMIT_NICE] = { 0, 0 },
+	[RLIMIT_RTPRIO] = { 0, 0 },
+	[RLIMIT_RTTIME] = { RLIM_INFINITY, RLIM_INFINITY },
+};
+
+void proc_init(void)
+{
+	for (u32 i = 0; i < PID_HASH; i++)
+		list_init(&pid_hash[i]);
+	idle_task.state = TASK_RUNNING;
+	idle_task.run_since = arch_timebase();
+	sigpending_init(&idle_task.pending);
+	strlcpy(idle_task.name, "idle", sizeof(idle_task.name));
+	waitq_init(&idle_process.child_wait);
+	list_init(&idle_process.children);
+	sigpending_init(&idle_process.pending);
+	idle_task.process = &idle_process;
+	trampoline_init();
+}
+
+struct init_arguments {
+	const char *path;
+	const char *const *argv;
+};
+
+static void open_console(void)
+{
+	struct file *console = file_open("/dev/console", O_RDWR, 0);
+
+	if (IS_ERR(console))
+		fatal(EXIT_NO_INIT, "/dev/console cannot be opened (error %ld)", -PTR_ERR(console));
+	for (int fd = 0; fd < 3; fd++) {
+		if (fd_add(file_get(console), false) != fd)
+			fatal(EXIT_MEMORY, "no memory for the first process's files");
+	}
+	file_put(console);
+}
+
+/* What the first process does before its program's first instruction. */
+static void run_init(void *argument)
+{
+	static const char *const environment[] = {
+		"HOME=/", "PATH=/sbin:/usr/sbin:/bin:/usr/bin", "TERM=linux", NULL
+	};
+	const struct init_arguments *init = argument;
+	const char *reason = NULL;
+	int error;
+
+	schedule_tail();
+	open_console();
+	error = exec_kernel(init->path, init->argv, environment, &reason);
+	if (error)
+		fatal(EXIT_NO_INIT, "%s cannot be run: %s (error %d)", init->path,
+		      reason ? reason : "not usable as a program", -error);
+}
+
+void start_init(const char *path, const char *const *argv)
+{
+	static struct init_arguments init;
+	struct process *process = process_new();
+	struct task *task = process ? task_new(process) : NULL;
+
+	if (!task)
+		fatal(EXIT_MEMORY, "no memory for the first process");
+	init = (struct init_arguments){ path, argv };
+	memcpy(process->rlimit, initial_limits, sizeof(initial_limits));
+	process->parent = &idle_process;
+	process->leader = task;
+	task->files = files_new();
+	task->fs = fs_context_new();
+	task->sighand = sighand_new(NULL);
+	if (!task->files || !task->fs || !task->sighand)
+		fatal(EXIT_MEMORY, "no memory for the first process");
+	list_add_tail(&process->all, &process_list);
+	process_count++;
+	task_publish(task, process->pid);
+	init_process = process;
+	arch_task_start(task, run_init, &init);
+	sched_start(task);
+}

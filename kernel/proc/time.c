@@ -1,0 +1,212 @@
+/* The clock, from the timebase, and kernel timers, from the decrementer. */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+/*
+ * The machine has no clock chip that keeps the date, and a run must not depend
+ * on the host's: the date at boot is always 2000-01-01 00:00 UTC.
+ */
+#define BOOT_DATE_SECONDS 946684800ULL
+
+/* The longest wait that is programmed at once; keeps products in 64 bits. */
+#define DECREMENTER_MAX_NS NSEC_PER_SEC
+
+static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
+static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
+static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
+static u64 next_tick;           /* ns since boot */
+static u64 programmed;          /* when the decrementer will interrupt */
+
+static struct list_head timers = LIST_HEAD_INIT(timers);        /* by expiry, first the next */
+
+/* A 64-bit count of timebase ticks in ns; exact to one part in 2^32. */
+u64 time_ticks_to_ns(u64 ticks)
+{
+	u32 low = (u32)ticks, high = (u32)(ticks >> 32);
+	u32 fraction = (u32)ns_per_tick, whole = (u32)(ns_per_tick >> 32);
+
+	return (((u64)low * fraction) >> 32) + (u64)low * whole + (u64)high * ns_per_tick;
+}
+
+u64 time_now_ns(void)
+{
+	return time_ticks_to_ns(arch_timebase());
+}
+
+u64 time_real_ns(void)
+{
+	return boot_date_ns + time_now_ns();
+}
+
+u32 time_real_seconds(void)
+{
+	return (u32)(time_real_ns() / NSEC_PER_SEC);
+}
+
+void time_set_real_ns(u64 now)
+{
+	boot_date_ns = now - time_now_ns();
+}
+
+struct timespec32 ns_to_timespec32(u64 ns)
+{
+	return (struct timespec32){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC) };
+}
+
+struct timespec64 ns_to_timespec64(u64 ns)
+{
+	return (struct timespec64){ (s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC) };
+}
+
+struct timeval32 ns_to_timeval32(u64 ns)
+{
+	return (struct timeval32){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC / NSEC_PER_USEC) };
+}
+
+/* Seconds that do not fit into 64 bits of ns (584 years) are as good as for ever. */
+static int parts_to_ns(s64 sec, s64 fraction, u32 ns_per_part, u64 *ns)
+{
+	if (sec < 0 || fraction < 0 || fraction >= (s64)(NSEC_PER_SEC / ns_per_part))
+		return -EINVAL;
+	if (sec >= (s64)(TIME_NEVER / NSEC_PER_SEC) - 1)
+		*ns = TIME_NEVER - 1;
+	else
+		*ns = (u64)sec * NSEC_PER_SEC + (u64)fraction * ns_per_part;
+	return 0;
+}
+
+int timespec32_to_ns(const struct timespec32 *ts, u64 *ns)
+{
+	return parts_to_ns(ts->sec, ts->nsec, 1, ns);
+}
+
+/* The upper half of nsec is padding for a 32-bit program. */
+int timespec64_to_ns(const struct timespec64 *ts, u64 *ns)
+{
+	return parts_to_ns(ts->sec, (s32)ts->nsec, 1, ns);
+}
+
+int timeval32_to_ns(const struct timeval32 *tv, u64 *ns)
+{
+	return parts_to_ns(tv->sec, tv->usec, NSEC_PER_USEC, ns);
+}
+
+int timespec32_from_user(const struct timespec32 *user, u64 *ns)
+{
+	struct timespec32 ts;
+
+	if (copy_from_user(&ts, user, sizeof(ts)))
+		return -EFAULT;
+	return timespec32_to_ns(&ts, ns);
+}
+
+int timespec64_from_user(const struct timespec64 *user, u64 *ns)
+{
+	struct timespec64 ts;
+
+	if (copy_from_user(&ts, user, sizeof(ts)))
+		return -EFAULT;
+	return timespec64_to_ns(&ts, ns);
+}
+
+int timeval32_from_user(const struct timeval32 *user, u64 *ns)
+{
+	struct timeval32 tv;
+
+	if (copy_from_user(&tv, user, sizeof(tv)))
+		return -EFAULT;
+	return timeval32_to_ns(&tv, ns);
+}
+
+u64 time_deadline(u64 delta_ns)
+{
+	u64 now = time_now_ns();
+
+	return delta_ns >= TIME_NEVER - now ? TIME_NEVER : now + delta_ns;
+}
+
+static void program(u64 now, u64 when)
+{
+	u64 delta = when > now ? when - now : 0;
+
+	if (delta > DECREMENTER_MAX_NS)
+		delta = DECREMENTER_MAX_NS;
+	programmed = now + delta;
+	arch_decrementer_set((u32)((delta * ticks_per_ns) >> 32) + 1);
+}
+
+void timer_init(struct timer *timer, void (*fire)(struct timer *))
+{
+	list_init(&timer->link);
+	timer->fire = fire;
+	timer->active = false;
+	timer->expires = TIME_NEVER;
+}
+
+void timer_set(struct timer *timer, u64 expires)
+{
+	struct timer *later;
+
+	timer_cancel(timer);
+	timer->expires = expires;
+	if (expires == TIME_NEVER)
+		return;
+	timer->active = true;
+	list_for_each_entry(later, &timers, link) {
+		if (later->expires > expires)
+			break;
+	}
+	list_add_tail(&timer->link, &later->link);
+	if (expires < programmed)
+		program(time_now_ns(), expires);
+}
+
+void timer_cancel(struct timer *timer)
+{
+	list_del(&timer->link);
+	timer->active = false;
+}
+
+static void fire_expired(u64 now)
+{
+	while (!list_empty(&timers)) {
+		struct timer *timer = list_first_entry(&timers, struct timer, link);
+
+		if (timer->expires > now)
+			return;
+		timer_cancel(timer);
+		timer->fire(timer);
+	}
+}
+
+void timer_interrupt(struct regs *regs)
+{
+	u64 now = time_now_ns(), next;
+
+	programmed = 0;                 /* timers that fire() sets are programmed below */
+	fire_expired(now);
+	if (now >= next_tick) {
+		next_tick += NSEC_PER_TICK;
+		if (next_tick <= now)   /* ticks were lost while interrupts were off */
+			next_tick = now + NSEC_PER_TICK;
+		sched_tick(regs);
+	}
+	next = next_tick;
+	if (!list_empty(&timers) && list_first_entry(&timers, struct timer, link)->expires < next)
+		next = list_first_entry(&timers, struct timer, link)->expires;
+	program(time_now_ns(), next);
+}
+
+void time_init(u32 timebase_hz)
+{
+	ns_per_tick = (NSEC_PER_SEC << 32) / timebase_hz;
+	ticks_per_ns = (u32)(((u64)timebase_hz << 32) / NSEC_PER_SEC);
+	next_tick = time_now_ns() + NSEC_PER_TICK;
+	program(time_now_ns(), next_tick);
+}

@@ -1,0 +1,103 @@
+/* Processor time and other usage: getrusage, times. */
+#include <errno.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+#include "usage.h"
+
+#define RUSAGE_SELF     0
+#define RUSAGE_CHILDREN (-1)
+#define RUSAGE_THREAD   1
+
+struct tms { s32 user, system, children_user, children_system; };
+
+/* The exact running time, split as the ticks saw user and kernel. */
+void task_usage(const struct task *task, struct usage *usage)
+{
+	u64 run = task_run_ns(task);
+	u64 ticks = (u64)task->user_ticks + task->system_ticks;
+
+	usage->user_ns = ticks ? run / ticks * task->user_ticks : run;
+	usage->system_ns = run - usage->user_ns;
+	usage->minor_faults = task->minor_faults;
+	usage->major_faults = task->major_faults;
+	usage->voluntary_switches = task->voluntary_switches;
+	usage->involuntary_switches = task->involuntary_switches;
+	usage->peak_pages = task->mm ? task->mm->resident_peak : 0;
+}
+
+/* Peaks of memory are not added: the largest counts. */
+void usage_add(struct usage *sum, const struct usage *more)
+{
+	sum->user_ns += more->user_ns;
+	sum->system_ns += more->system_ns;
+	sum->minor_faults += more->minor_faults;
+	sum->major_faults += more->major_faults;
+	sum->voluntary_switches += more->voluntary_switches;
+	sum->involuntary_switches += more->involuntary_switches;
+	sum->peak_pages = MAX(sum->peak_pages, more->peak_pages);
+}
+
+void process_usage(const struct process *process, struct usage *usage)
+{
+	struct task *task;
+
+	*usage = process->ended;
+	list_for_each_entry(task, &process->threads, group_link) {
+		struct usage one;
+
+		task_usage(task, &one);
+		usage_add(usage, &one);
+	}
+}
+
+int usage_to_user(struct rusage32 *user, const struct usage *usage)
+{
+	struct rusage32 result = {
+		.user = ns_to_timeval32(usage->user_ns),
+		.system = ns_to_timeval32(usage->system_ns),
+		.max_resident_kb = (s32)(usage->peak_pages * (PAGE_SIZE / 1024)),
+		.minor_faults = (s32)usage->minor_faults,
+		.major_faults = (s32)usage->major_faults,
+		.voluntary_switches = (s32)usage->voluntary_switches,
+		.involuntary_switches = (s32)usage->involuntary_switches,
+	};
+
+	return copy_to_user(user, &result, sizeof(result));
+}
+
+long sys_getrusage(int who, struct rusage32 *user)
+{
+	struct usage usage;
+
+	if (who == RUSAGE_SELF)
+		process_usage(current->process, &usage);
+	else if (who == RUSAGE_CHILDREN)
+		usage = current->process->children_usage;
+	else if (who == RUSAGE_THREAD)
+		task_usage(current, &usage);
+	else
+		return -EINVAL;
+	return usage_to_user(user, &usage);
+}
+
+/* All in ticks of 1/HZ s; the result is the time since boot. */
+long sys_times(struct tms *user)
+{
+	const struct usage *children = &current->process->children_usage;
+	struct usage usage;
+	struct tms result;
+
+	process_usage(current->process, &usage);
+	result.user = (s32)(usage.user_ns / NSEC_PER_TICK);
+	result.system = (s32)(usage.system_ns / NSEC_PER_TICK);
+	result.children_user = (s32)(children->user_ns / NSEC_PER_TICK);
+	result.children_system = (s32)(children->system_ns / NSEC_PER_TICK);
+	if (user && copy_to_user(user, &result, sizeof(result)))
+		return -EFAULT;
+	return (long)(u32)(time_now_ns() / NSEC_PER_TICK);
+}

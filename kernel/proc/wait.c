@@ -1,0 +1,130 @@
+/* Wait queues, sleeping and mutexes. */
+#include <errno.h>
+#include <proc.h>
+#include <wait.h>
+
+#include "internal.h"
+
+void waitq_init(struct waitq *wq)
+{
+	list_init(&wq->waiters);
+}
+
+void waiter_init(struct waiter *waiter)
+{
+	list_init(&waiter->link);
+	waiter->task = current;
+	waiter->woken = false;
+	waiter->wake = NULL;
+}
+
+void waitq_add(struct waitq *wq, struct waiter *waiter)
+{
+	list_add_tail(&waiter->link, &wq->waiters);
+}
+
+void waitq_remove(struct waiter *waiter)
+{
+	list_del(&waiter->link);
+}
+
+static void wake_waiter(struct waiter *waiter)
+{
+	if (waiter->wake) {
+		waiter->wake(waiter);
+		return;
+	}
+	waiter->woken = true;
+	task_wake(waiter->task);
+}
+
+void wake_up(struct waitq *wq)
+{
+	struct waiter *waiter, *next;
+
+	list_for_each_entry_safe(waiter, next, &wq->waiters, link)
+		wake_waiter(waiter);
+}
+
+/* Skips those who were woken before and have not run yet, so that no wake-up is lost on them. */
+void wake_up_one(struct waitq *wq)
+{
+	struct waiter *waiter;
+
+	list_for_each_entry(waiter, &wq->waiters, link) {
+		if (waiter->wake || !waiter->woken) {
+			wake_waiter(waiter);
+			return;
+		}
+	}
+}
+
+void sleep_timed_out(struct timer *timer)
+{
+	struct task *task = container_of(timer, struct task, sleep_timer);
+
+	task->timed_out = true;
+	task_wake(task);
+}
+
+static bool interrupted(enum task_state state)
+{
+	return (state == TASK_INTERRUPTIBLE && signal_pending()) ||
+	       (state == TASK_KILLABLE && signal_fatal_pending());
+}
+
+static long sleep_as(enum task_state state, const bool *woken, u64 deadline)
+{
+	if (*woken)
+		return 0;
+	if (interrupted(state))
+		return -ERESTARTSYS;
+	if (deadline != TIME_NEVER) {
+		if (deadline <= time_now_ns())
+			return -ETIMEDOUT;
+		current->timed_out = false;
+		timer_set(&current->sleep_timer, deadline);
+	}
+	current->state = state;
+	schedule();
+	if (deadline != TIME_NEVER)
+		timer_cancel(&current->sleep_timer);
+	if (*woken)
+		return 0;
+	if (deadline != TIME_NEVER && current->timed_out)
+		return -ETIMEDOUT;
+	return interrupted(state) ? -ERESTARTSYS : 0;
+}
+
+long sleep_interruptible(const bool *woken, u64 deadline)
+{
+	return sleep_as(TASK_INTERRUPTIBLE, woken, deadline);
+}
+
+long sleep_killable(const bool *woken, u64 deadline)
+{
+	return sleep_as(TASK_KILLABLE, woken, deadline);
+}
+
+void sleep_uninterruptible(const bool *woken)
+{
+	sleep_as(TASK_UNINTERRUPTIBLE, woken, TIME_NEVER);
+}
+
+void mutex_init(struct mutex *mutex)
+{
+	mutex->owner = NULL;
+	waitq_init(&mutex->wq);
+}
+
+void mutex_lock(struct mutex *mutex)
+{
+	wait_event_uninterruptible(&mutex->wq, !mutex->owner);
+	mutex->owner = current;
+}
+
+void mutex_unlock(struct mutex *mutex)
+{
+	mutex->owner = NULL;
+	wake_up_one(&mutex->wq);
+}

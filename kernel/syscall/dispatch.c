@@ -1,0 +1,42 @@
+/* From the exception to the call and back. */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+
+u32 syscall_unknown_count, syscall_unknown_last;
+
+/* In the place of every number that the table does not name. */
+long sys_unknown(void)
+{
+	syscall_unknown_count++;
+	syscall_unknown_last = task_regs(current)->gpr[0];
+	return -ENOSYS;
+}
+
+/*
+ * A call that gives the program a whole new set of registers (sigreturn, execve) clears regs->trap: then
+ * there is no result to store.
+ */
+CAUSE(entry) void syscall_dispatch(struct regs *regs)
+{
+	u32 number = regs->gpr[0];
+	u32 result;
+
+	regs->orig_gpr3 = regs->gpr[3];
+	if (number < SYSCALL_COUNT)
+		result = (u32)syscall_table[number](regs->gpr[3], regs->gpr[4], regs->gpr[5], regs->gpr[6],
+						    regs->gpr[7], regs->gpr[8]);
+	else
+		result = (u32)sys_unknown();
+	if (regs->trap != TRAP_SYSCALL)
+		return;
+	if (result >= (u32)-4095) {
+		regs->gpr[3] = -result;
+		regs->ccr |= CCR_SO;
+	} else {
+		regs->gpr[3] = result;
+		regs->ccr &= ~CCR_SO;
+	}
+}
