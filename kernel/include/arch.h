@@ -70,6 +70,9 @@ static inline void irq_restore(u32 msr) { mtmsr(msr); }
 static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
 static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
 
+/* Called with interrupts off: waits with interrupts on until one came, or for a moment. */
+void arch_idle(void);
+
 u64 arch_timebase(void);                /* ticks of the timebase */
 u32 arch_timebase_hz(void);
 void arch_decrementer_set(u32 ticks);   /* interrupt when ticks have passed; at most 0x7fffffff */

@@ -176,9 +176,9 @@ struct process *process_find(s32 pid);
 bool pgrp_in_session(s32 pgid, s32 sid);
 bool pgrp_orphaned(s32 pgid);
 
-/* Boot: the idle task (pid 0) is the context that calls this; then the first process. */
+/* Boot: the idle task (pid 0) is the context that calls this; then the first process, once files work. */
 void proc_init(void);
-void start_init(const char *path, const char *const *argv);
+void start_init(const char *path, const char *const *arguments);
 
 /*
  * The scheduler. The context switch itself is arch/ppc's

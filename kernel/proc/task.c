@@ -192,7 +192,7 @@ static const struct rlimit initial_limits[RLIMIT_COUNT] = {
 	[RLIMIT_CORE] = { 0, RLIM_INFINITY },
 	[RLIMIT_RSS] = { RLIM_INFINITY, RLIM_INFINITY },
 	[RLIMIT_NPROC] = { 1024, 1024 },
-	[RLIMIT_NOFILE] = { FILES_DEFAULT_LIMIT, 4096 },
+	[RLIMIT_NOFILE] = { 1024, 4096 },
 	[RLIMIT_MEMLOCK] = { 8u << 20, 8u << 20 },
 	[RLIMIT_AS] = { RLIM_INFINITY, RLIM_INFINITY },
 	[RLIMIT_LOCKS] = { RLIM_INFINITY, RLIM_INFINITY },
@@ -215,12 +215,13 @@ void proc_init(void)
 	list_init(&idle_process.children);
 	sigpending_init(&idle_process.pending);
 	idle_task.process = &idle_process;
-	trampoline_init();
 }
+
+#define INIT_ARGUMENTS_MAX 32
 
 struct init_arguments {
 	const char *path;
-	const char *const *argv;
+	const char *argv[INIT_ARGUMENTS_MAX + 2];
 };
 
 static void open_console(void)
@@ -254,7 +255,7 @@ static void run_init(void *argument)
 		      reason ? reason : "not usable as a program", -error);
 }
 
-void start_init(const char *path, const char *const *argv)
+void start_init(const char *path, const char *const *arguments)
 {
 	static struct init_arguments init;
 	struct process *process = process_new();
@@ -262,7 +263,13 @@ void start_init(const char *path, const char *const *argv)
 
 	if (!task)
 		fatal(EXIT_MEMORY, "no memory for the first process");
-	init = (struct init_arguments){ path, argv };
+	init.path = init.argv[0] = path;
+	for (u32 i = 0; arguments && arguments[i]; i++) {
+		if (i == INIT_ARGUMENTS_MAX)
+			fatal(EXIT_COMMAND_LINE, "more than %d arguments for %s", INIT_ARGUMENTS_MAX, path);
+		init.argv[i + 1] = arguments[i];
+	}
+	trampoline_init();
 	memcpy(process->rlimit, initial_limits, sizeof(initial_limits));
 	process->parent = &idle_process;
 	process->leader = task;

@@ -7,7 +7,6 @@
 
 u32 syscall_unknown_count, syscall_unknown_last;
 
-/* In the place of every number that the table does not name. */
 long sys_unknown(void)
 {
 	syscall_unknown_count++;

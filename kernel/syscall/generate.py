@@ -149,6 +149,7 @@ def prototypes(calls: list[Call]) -> str:
     lines += [f"struct {s};" for s in structs]
     lines += ["", f"#define SYSCALL_COUNT {calls[-1].number + 1}u", ""]
     lines += [c.prototype() for c in calls]
+    lines += ["/* In the place of every number that the table does not name. */", "long sys_unknown(void);"]
     lines += ["", "#endif", ""]
     return "\n".join(lines)
 
@@ -159,7 +160,6 @@ def table(calls: list[Call]) -> str:
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
     lines += ["/* The registers r3..r8 go through unchanged, whatever the function calls them. */"]
     lines += ['#pragma GCC diagnostic ignored "-Wcast-function-type"', ""]
-    lines += ["long sys_unknown(void);", ""]
     lines.append("const syscall_fn syscall_table[SYSCALL_COUNT] = {")
     for n in range(count):
         name = by_number[n].name if n in by_number else "unknown"
