@@ -12,6 +12,8 @@
 #define ICW4_8086 0x01
 #define OCW2_EOI 0x20
 #define OCW3_READ_ISR 0x0b
+#define OCW3_POLL 0x0c
+#define POLL_PENDING 0x80
 
 static u8 *io;
 static u8 *acknowledge_byte;
@@ -65,10 +67,29 @@ static bool spurious(unsigned irq)
 	return false;
 }
 
+/* The poll command acknowledges as the bus cycle does: for boards without the acknowledge byte. */
+static int acknowledge_by_poll(void)
+{
+	u8 answer = read_register(MASTER, OCW3_POLL);
+
+	if (!(answer & POLL_PENDING))
+		return -1;
+	if ((answer & 7u) != CASCADE)
+		return answer & 7;
+	answer = read_register(SLAVE, OCW3_POLL);
+	if (answer & POLL_PENDING)
+		return 8 + (answer & 7);
+	io_write8(io + MASTER, OCW2_EOI);
+	return -1;
+}
+
 int i8259_acknowledge(void)
 {
-	unsigned irq = io_read8(acknowledge_byte) & 15u;
+	unsigned irq;
 
+	if (!acknowledge_byte)
+		return acknowledge_by_poll();
+	irq = io_read8(acknowledge_byte) & 15u;
 	return spurious(irq) ? -1 : (int)irq;
 }
 
@@ -90,10 +111,4 @@ void irq_dispatch(void)
 	else
 		i8259_mask((unsigned)irq, true);	/* nobody's: it would come for ever */
 	i8259_end((unsigned)irq);
-}
-
-void console_start_input(void)
-{
-	uart_enable_receive();
-	i8259_mask(UART_IRQ, false);
 }

@@ -29,9 +29,13 @@ struct tty console_tty = {
 		.ispeed = B38400,
 		.ospeed = B38400,
 	},
-	.readable = WAITQ_INIT(console_tty.readable),
-	.writable = WAITQ_INIT(console_tty.writable),
 };
+
+void tty_init(void)
+{
+	waitq_init(&console_tty.readable);
+	waitq_init(&console_tty.writable);
+}
 
 static bool local(const struct tty *t, u32 flag)
 {

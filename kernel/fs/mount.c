@@ -276,6 +276,7 @@ void fs_init(void)
 	if (!root_filesystem)
 		fatal(EXIT_MEMORY, "no memory for the root file system");
 	list_add_tail(&root_filesystem->link, &filesystems);
+	procfs_init();
 }
 
 static void mount_standard(const char *type, const char *name)

@@ -11,7 +11,6 @@ struct task;
 extern const struct file_ops fifo_ops;
 void fifo_inode_gone(struct inode *);
 
-void socket_init(void);
 /* The path's socket inode loses its address when it goes. */
 void unix_inode_gone(struct inode *);
 

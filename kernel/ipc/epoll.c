@@ -1,0 +1,366 @@
+/*
+ * epoll: a set of files, and a list of those that may be ready. A file's wait
+ * queue puts it on the list; epoll_wait asks each file on the list again, and
+ * keeps those that are still ready there unless they are edge-triggered.
+ */
+#include <anon.h>
+#include <arch.h>
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <poll.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+#include <wait.h>
+
+#define EPOLLEXCLUSIVE (1u << 28)
+#define EPOLLWAKEUP (1u << 29)
+#define EPOLLONESHOT (1u << 30)
+#define EPOLLET (1u << 31)
+#define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
+
+enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
+
+#define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
+
+struct epoll_event {
+	u32 events;
+	u64 data;
+};
+_Static_assert(sizeof(struct epoll_event) == 16, "struct epoll_event");
+
+struct epoll {
+	struct list_head items;
+	struct list_head ready;
+	struct waitq wq;
+	struct file *file;	/* its own; not referenced */
+};
+
+struct item;
+
+struct hook {
+	struct waiter waiter;
+	struct item *item;
+};
+
+struct item {
+	struct list_head link;		/* epoll->items */
+	struct list_head ready_link;	/* epoll->ready; empty: not there */
+	struct list_head watch_link;	/* file->watches */
+	struct epoll *epoll;
+	struct file *file;		/* not referenced: leaves with it (epoll_forget) */
+	int fd;
+	struct epoll_event event;
+	struct poll_table table;
+	struct hook hook[QUEUES_MAX];
+	u32 hooks;
+};
+
+static void make_ready(struct item *i)
+{
+	if (list_empty(&i->ready_link))
+		list_add_tail(&i->ready_link, &i->epoll->ready);
+	wake_up(&i->epoll->wq);
+}
+
+static void wake(struct waiter *waiter)
+{
+	make_ready(container_of(waiter, struct hook, waiter)->item);
+}
+
+static void add_queue(struct poll_table *table, struct waitq *queue)
+{
+	struct item *i = container_of(table, struct item, table);
+	struct hook *h;
+
+	if (i->hooks == QUEUES_MAX)
+		return;
+	h = &i->hook[i->hooks++];
+	waiter_init(&h->waiter);
+	h->waiter.wake = wake;
+	h->item = i;
+	waitq_add(queue, &h->waiter);
+}
+
+static unsigned ask(struct item *i, struct poll_table *table)
+{
+	return file_poll(i->file, table) & (i->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
+}
+
+static void remove_item(struct item *i)
+{
+	for (u32 h = 0; h < i->hooks; h++)
+		waitq_remove(&i->hook[h].waiter);
+	list_del(&i->ready_link);
+	list_del(&i->watch_link);
+	list_del(&i->link);
+	kfree(i);
+}
+
+void epoll_forget(struct file *f)
+{
+	struct item *i, *next;
+
+	list_for_each_entry_safe(i, next, &f->watches, watch_link)
+		remove_item(i);
+}
+
+static struct item *find_item(const struct epoll *ep, const struct file *f, int fd)
+{
+	struct item *i;
+
+	list_for_each_entry(i, &ep->items, link)
+		if (i->file == f && i->fd == fd)
+			return i;
+	return NULL;
+}
+
+static bool any_ready(struct epoll *ep)
+{
+	struct item *i, *next;
+
+	list_for_each_entry_safe(i, next, &ep->ready, ready_link) {
+		if (ask(i, NULL))
+			return true;
+		list_del(&i->ready_link);
+	}
+	return false;
+}
+
+static unsigned epoll_poll(struct file *f, struct poll_table *table)
+{
+	struct epoll *ep = f->data;
+
+	poll_wait(table, &ep->wq);
+	return any_ready(ep) ? POLLIN | POLLRDNORM : 0;
+}
+
+static void epoll_release(struct file *f)
+{
+	struct epoll *ep = f->data;
+	struct item *i, *next;
+
+	list_for_each_entry_safe(i, next, &ep->items, link)
+		remove_item(i);
+	kfree(ep);
+}
+
+static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release };
+
+long sys_epoll_create1(u32 flags)
+{
+	struct epoll *ep;
+	struct file *f;
+	int fd;
+
+	if (flags & ~(u32)O_CLOEXEC)
+		return -EINVAL;
+	ep = kzalloc(sizeof *ep);
+	if (!ep)
+		return -ENOMEM;
+	list_init(&ep->items);
+	list_init(&ep->ready);
+	waitq_init(&ep->wq);
+	f = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, ep);
+	if (IS_ERR(f)) {
+		kfree(ep);
+		return PTR_ERR(f);
+	}
+	ep->file = f;
+	fd = fd_add(f, flags & O_CLOEXEC);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}
+
+long sys_epoll_create(int size)
+{
+	return size <= 0 ? -EINVAL : sys_epoll_create1(0);
+}
+
+/* An epoll in an epoll may not lead to a third, which also rules out circles. */
+static int check_nesting(const struct epoll *ep, const struct file *f)
+{
+	const struct epoll *inner = f->data;
+	const struct item *i;
+
+	if (f->ops != &epoll_ops)
+		return 0;
+	if (!list_empty(&ep->file->watches))
+		return -ELOOP;
+	list_for_each_entry(i, &inner->items, link)
+		if (i->file->ops == &epoll_ops)
+			return -ELOOP;
+	return 0;
+}
+
+static long add_item(struct epoll *ep, struct file *f, int fd, const struct epoll_event *event)
+{
+	struct item *i;
+	int error = check_nesting(ep, f);
+
+	if (error)
+		return error;
+	i = kzalloc(sizeof *i);
+	if (!i)
+		return -ENOMEM;
+	list_init(&i->ready_link);
+	i->epoll = ep;
+	i->file = f;
+	i->fd = fd;
+	i->event = *event;
+	i->table.add = add_queue;
+	list_add_tail(&i->link, &ep->items);
+	list_add_tail(&i->watch_link, &f->watches);
+	if (ask(i, &i->table))
+		make_ready(i);
+	return 0;
+}
+
+static long control(struct epoll *ep, struct file *f, int fd, int operation, const struct epoll_event *event)
+{
+	struct item *i = find_item(ep, f, fd);
+
+	switch (operation) {
+	case EPOLL_CTL_ADD:
+		return i ? -EEXIST : add_item(ep, f, fd, event);
+	case EPOLL_CTL_DEL:
+		if (!i)
+			return -ENOENT;
+		remove_item(i);
+		return 0;
+	case EPOLL_CTL_MOD:
+		if (!i)
+			return -ENOENT;
+		if ((i->event.events | event->events) & EPOLLEXCLUSIVE)
+			return -EINVAL;
+		i->event = *event;
+		if (ask(i, NULL))
+			make_ready(i);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *user)
+{
+	struct epoll_event event = { 0, 0 };
+	struct file *ep, *f;
+	long result;
+
+	if (operation != EPOLL_CTL_DEL && copy_from_user(&event, user, sizeof event))
+		return -EFAULT;
+	ep = fd_get(epfd);
+	f = fd_get(fd);
+	if (!ep || !f)
+		result = -EBADF;
+	else if (!f->ops->poll)
+		result = -EPERM;
+	else if (ep == f || ep->ops != &epoll_ops)
+		result = -EINVAL;
+	else
+		result = control(ep->data, f, fd, operation, &event);
+	file_put(f);
+	file_put(ep);
+	return result;
+}
+
+/* Gives the ready files to the caller, at most `count`; how many. */
+static long deliver(struct epoll *ep, struct epoll_event *user, int count)
+{
+	struct list_head again = LIST_HEAD_INIT(again);
+	long given = 0;
+
+	while (given < count && !list_empty(&ep->ready)) {
+		struct item *i = list_first_entry(&ep->ready, struct item, ready_link);
+		struct epoll_event out = { .events = ask(i, NULL), .data = i->event.data };
+
+		list_del(&i->ready_link);
+		if (!out.events)
+			continue;
+		if (copy_to_user(&user[given], &out, sizeof out)) {
+			list_add(&i->ready_link, &ep->ready);
+			if (!given)
+				given = -EFAULT;
+			break;
+		}
+		given++;
+		if (i->event.events & EPOLLONESHOT)
+			i->event.events &= PRIVATE_BITS;
+		else if (!(i->event.events & EPOLLET))
+			list_add_tail(&i->ready_link, &again);
+	}
+	/* Those that stay ready go behind the ones that have not had their turn. */
+	while (!list_empty(&again)) {
+		struct list_head *first = again.next;
+
+		list_del(first);
+		list_add_tail(first, &ep->ready);
+	}
+	return given;
+}
+
+static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 deadline)
+{
+	struct file *f;
+	long result = 0;
+
+	if (count <= 0 || count > 0x7fffffff / (int)sizeof(struct epoll_event))
+		return -EINVAL;
+	if (!user_range_ok(user, (size_t)count * sizeof *user))
+		return -EFAULT;
+	f = fd_get(epfd);
+	if (!f)
+		return -EBADF;
+	if (f->ops != &epoll_ops) {
+		file_put(f);
+		return -EINVAL;
+	}
+	while (!result) {
+		struct epoll *ep = f->data;
+
+		result = deliver(ep, user, count);
+		if (result || deadline == 0)
+			break;
+		result = wait_event_until(&ep->wq, !list_empty(&ep->ready), deadline);
+		if (result == -ETIMEDOUT) {
+			result = 0;
+			break;
+		}
+		if (result == -ERESTARTSYS)
+			result = -EINTR;
+	}
+	file_put(f);
+	return result;
+}
+
+static u64 deadline_ms(int timeout_ms)
+{
+	if (timeout_ms < 0)
+		return TIME_NEVER;
+	return timeout_ms ? time_deadline((u64)timeout_ms * NSEC_PER_MSEC) : 0;
+}
+
+long sys_epoll_wait(int epfd, struct epoll_event *events, int count, int timeout_ms)
+{
+	return epoll_wait_until(epfd, events, count, deadline_ms(timeout_ms));
+}
+
+long sys_epoll_pwait(int epfd, struct epoll_event *events, int count, int timeout_ms, const u32 *mask, size_t size)
+{
+	long result;
+
+	if (mask) {
+		result = signal_mask_swap(mask, size);
+		if (result)
+			return result;
+	}
+	result = epoll_wait_until(epfd, events, count, deadline_ms(timeout_ms));
+	if (mask)
+		signal_mask_restore(result);
+	return result;
+}

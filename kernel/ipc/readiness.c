@@ -1,0 +1,148 @@
+/* Waiting for several files at once. */
+#include "readiness.h"
+
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <signal.h>
+#include <wait.h>
+
+#define FIRST_PLACES 8u
+#define CHUNK_PLACES 64u
+
+struct sleeper;
+
+/* One queue in which the sleeper waits. */
+struct place {
+	struct waiter waiter;
+	struct sleeper *sleeper;
+};
+
+struct chunk {
+	struct chunk *next;
+	u32 used;
+	struct place place[CHUNK_PLACES];
+};
+
+/* The queues that one caller waits in: the first few need no allocation. */
+struct sleeper {
+	struct poll_table table;
+	struct task *task;
+	bool woken, no_memory;
+	u32 used;
+	struct place first[FIRST_PLACES];
+	struct chunk *chunks;
+};
+
+static void wake(struct waiter *waiter)
+{
+	struct sleeper *s = container_of(waiter, struct place, waiter)->sleeper;
+
+	s->woken = true;
+	task_wake(s->task);
+}
+
+static struct place *new_place(struct sleeper *s)
+{
+	struct chunk *c = s->chunks;
+
+	if (s->used < FIRST_PLACES)
+		return &s->first[s->used++];
+	if (!c || c->used == CHUNK_PLACES) {
+		c = kmalloc(sizeof *c);
+		if (!c)
+			return NULL;
+		c->used = 0;
+		c->next = s->chunks;
+		s->chunks = c;
+	}
+	return &c->place[c->used++];
+}
+
+static void add(struct poll_table *table, struct waitq *queue)
+{
+	struct sleeper *s = container_of(table, struct sleeper, table);
+	struct place *p = new_place(s);
+
+	if (!p) {
+		s->no_memory = true;
+		return;
+	}
+	p->sleeper = s;
+	waiter_init(&p->waiter);
+	p->waiter.wake = wake;
+	waitq_add(queue, &p->waiter);
+}
+
+static void leave(struct sleeper *s)
+{
+	for (u32 i = 0; i < s->used; i++)
+		waitq_remove(&s->first[i].waiter);
+	while (s->chunks) {
+		struct chunk *c = s->chunks;
+
+		for (u32 i = 0; i < c->used; i++)
+			waitq_remove(&c->place[i].waiter);
+		s->chunks = c->next;
+		kfree(c);
+	}
+}
+
+/* Asks every file; registers in their queues as long as none is ready. */
+static long scan(struct poll_entry *e, u32 count, struct poll_table *table)
+{
+	long ready = 0;
+
+	for (u32 i = 0; i < count; i++, e++) {
+		if (e->file) {
+			u32 wanted = e->events | POLLERR | POLLHUP;
+
+			e->ready = (u16)(file_poll(e->file, table) & wanted);
+		}
+		if (e->ready) {
+			ready++;
+			table = NULL;
+		}
+	}
+	return ready;
+}
+
+long poll_entries(struct poll_entry *e, u32 count, u64 deadline)
+{
+	struct sleeper s;
+	long ready, result = 0;
+
+	if (deadline == 0)
+		return scan(e, count, NULL);
+	s.table.add = add;
+	s.task = current;
+	s.no_memory = false;
+	s.used = 0;
+	s.chunks = NULL;
+	s.woken = false;
+	ready = scan(e, count, &s.table);
+	while (!ready && !result && !s.no_memory) {
+		result = sleep_interruptible(&s.woken, deadline);
+		s.woken = false;
+		ready = scan(e, count, NULL);
+	}
+	leave(&s);
+	if (ready)
+		return ready;
+	if (s.no_memory)
+		return -ENOMEM;
+	return result == -ETIMEDOUT ? 0 : -ERESTARTNOHAND;
+}
+
+void poll_entries_put(struct poll_entry *e, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		file_put(e[i].file);
+}
+
+u64 poll_deadline(u64 timeout_ns)
+{
+	return timeout_ns ? time_deadline(timeout_ns) : 0;
+}

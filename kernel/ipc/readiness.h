@@ -1,0 +1,25 @@
+/* Waiting for several files at once: the common part of poll and select. */
+#ifndef READINESS_H
+#define READINESS_H
+
+#include <file.h>
+#include <poll.h>
+
+struct poll_entry {
+	struct file *file;	/* referenced; NULL: not asked about */
+	u16 events;		/* asked for */
+	u16 ready;		/* found; POLLNVAL may be preset */
+};
+
+/*
+ * Waits until an entry is ready, the deadline (ns since boot) has passed, or a
+ * signal came. How many entries are ready, or -ERESTARTNOHAND, -ENOMEM. A
+ * deadline of 0 only looks.
+ */
+long poll_entries(struct poll_entry *, u32 count, u64 deadline);
+void poll_entries_put(struct poll_entry *, u32 count);
+
+/* A relative timeout as a deadline: 0 stays 0 (do not wait). */
+u64 poll_deadline(u64 timeout_ns);
+
+#endif

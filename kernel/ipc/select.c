@@ -1,0 +1,225 @@
+/* select and pselect6: three sets of bits, each descriptor one entry. */
+#include "readiness.h"
+
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "timeout.h"
+
+#define IN_SET (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
+#define OUT_SET (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
+#define EXCEPT_SET POLLPRI
+
+enum { READ, WRITE, EXCEPT, SETS };
+static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };
+
+struct sets {
+	u32 words;		/* in each */
+	u32 *in[SETS];		/* NULL: not given */
+	u32 *storage;
+};
+
+static int load_sets(struct sets *s, u32 count, u32 *const user[SETS])
+{
+	s->words = (count + 31) / 32;
+	for (int k = 0; k < SETS; k++)
+		s->in[k] = NULL;
+	s->storage = NULL;
+	if (!s->words)
+		return 0;
+	s->storage = kmalloc(SETS * s->words * sizeof(u32));
+	if (!s->storage)
+		return -ENOMEM;
+	for (int k = 0; k < SETS; k++) {
+		if (!user[k])
+			continue;
+		s->in[k] = s->storage + (u32)k * s->words;
+		if (copy_from_user(s->in[k], user[k], s->words * sizeof(u32)))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static bool has(const struct sets *s, int k, u32 fd)
+{
+	return s->in[k] && s->in[k][fd / 32] >> (fd % 32) & 1;
+}
+
+static u16 wanted(const struct sets *s, u32 fd)
+{
+	u16 events = 0;
+
+	for (int k = 0; k < SETS; k++)
+		if (has(s, k, fd))
+			events |= set_events[k];
+	return events;
+}
+
+/* Fills the entries; -EBADF for a descriptor that is not open. */
+static long collect(const struct sets *s, u32 count, struct poll_entry *e, u32 *filled)
+{
+	for (u32 fd = 0; fd < count; fd++) {
+		u16 events;
+
+		if (fd % 32 == 0 && !((s->in[READ] ? s->in[READ][fd / 32] : 0) | (s->in[WRITE] ? s->in[WRITE][fd / 32] : 0) |
+				      (s->in[EXCEPT] ? s->in[EXCEPT][fd / 32] : 0))) {
+			fd += 31;
+			continue;
+		}
+		events = wanted(s, fd);
+		if (!events)
+			continue;
+		e[*filled].file = fd_get((int)fd);
+		if (!e[*filled].file)
+			return -EBADF;
+		e[*filled].events = events;
+		e[*filled].ready = 0;
+		++*filled;
+	}
+	return 0;
+}
+
+/* Turns the sets into what is ready; the number of bits in them. */
+static long spread(struct sets *s, u32 count, const struct poll_entry *e)
+{
+	long bits = 0;
+
+	for (u32 fd = 0; fd < count; fd++) {
+		u16 ready;
+
+		if (!wanted(s, fd))
+			continue;
+		ready = (e++)->ready;
+		for (int k = 0; k < SETS; k++) {
+			if (!has(s, k, fd))
+				continue;
+			if (ready & set_events[k])
+				bits++;
+			else
+				s->in[k][fd / 32] &= ~(1u << (fd % 32));
+		}
+	}
+	return bits;
+}
+
+static u32 count_bits(const struct sets *s)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < s->words; i++) {
+		u32 any = 0;
+
+		for (int k = 0; k < SETS; k++)
+			any |= s->in[k] ? s->in[k][i] : 0;
+		n += (u32)__builtin_popcount(any);
+	}
+	return n;
+}
+
+/* Bits at and above count do not matter. */
+static void trim(struct sets *s, u32 count)
+{
+	if (count % 32 == 0)
+		return;
+	for (int k = 0; k < SETS; k++)
+		if (s->in[k])
+			s->in[k][s->words - 1] &= (1u << (count % 32)) - 1;
+}
+
+static long do_select(int n, u32 *const user[SETS], u64 deadline)
+{
+	struct poll_entry *e = NULL;
+	struct sets s;
+	u32 filled = 0, count = (u32)n;
+	long result;
+
+	if (n < 0)
+		return -EINVAL;
+	count = MIN(count, current->files->size);
+	result = load_sets(&s, count, user);
+	if (!result) {
+		u32 bits;
+
+		trim(&s, count);
+		bits = count_bits(&s);
+		e = bits ? kmalloc(bits * sizeof *e) : NULL;
+		if (bits && !e)
+			result = -ENOMEM;
+	}
+	if (!result)
+		result = collect(&s, count, e, &filled);
+	if (!result)
+		result = poll_entries(e, filled, deadline);
+	if (result >= 0) {
+		result = spread(&s, count, e);
+		for (int k = 0; k < SETS && s.words; k++)
+			if (user[k] && copy_to_user(user[k], s.in[k], s.words * sizeof(u32)))
+				result = -EFAULT;
+	}
+	poll_entries_put(e, filled);
+	kfree(e);
+	kfree(s.storage);
+	return result;
+}
+
+long sys__newselect(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *timeout)
+{
+	u32 *const user[SETS] = { read, write, except };
+	struct timeout t;
+	long result = timeout_load(&t, timeout, TIMEVAL32);
+
+	if (result)
+		return result;
+	result = do_select(n, user, t.deadline);
+	timeout_store(&t);
+	return result;
+}
+
+long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *timeout)
+{
+	return sys__newselect(n, read, write, except, timeout);
+}
+
+/* The sixth argument points to the mask's address and size. */
+static long pselect(int n, u32 *const user[SETS], struct timeout *t, const u32 *mask)
+{
+	u32 pair[2] = { 0, 0 };
+	long result;
+
+	if (mask && copy_from_user(pair, mask, sizeof pair))
+		return -EFAULT;
+	if (pair[0]) {
+		result = signal_mask_swap((const u32 *)pair[0], pair[1]);
+		if (result)
+			return result;
+	}
+	result = do_select(n, user, t->deadline);
+	if (pair[0])
+		signal_mask_restore(result);
+	timeout_store(t);
+	return result;
+}
+
+long sys_pselect6(int n, u32 *read, u32 *write, u32 *except, struct timespec32 *timeout, const u32 *mask)
+{
+	u32 *const user[SETS] = { read, write, except };
+	struct timeout t;
+	long result = timeout_load(&t, timeout, TIMESPEC32);
+
+	return result ? result : pselect(n, user, &t, mask);
+}
+
+long sys_pselect6_time64(int n, u32 *read, u32 *write, u32 *except, struct timespec64 *timeout, const u32 *mask)
+{
+	u32 *const user[SETS] = { read, write, except };
+	struct timeout t;
+	long result = timeout_load(&t, timeout, TIMESPEC64);
+
+	return result ? result : pselect(n, user, &t, mask);
+}

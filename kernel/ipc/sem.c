@@ -1,0 +1,503 @@
+/* System V semaphores. */
+#include <arch.h>
+#include <err.h>
+#include <ipc.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <list.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+#include <wait.h>
+
+#include "sysv.h"
+#include "sysv_calls.h"
+
+#define SETS_MAX 128u
+#define PER_SET_MAX 32000u
+#define OPERATIONS_MAX 500u
+#define VALUE_MAX 32767
+#define SEM_UNDO 0x1000
+#define IPC_NOWAIT_FLAG 04000
+
+enum { GETPID = 11, GETVAL, GETALL, GETNCNT, GETZCNT, SETVAL, SETALL, SEM_STAT, SEM_INFO, SEM_STAT_ANY };
+
+struct sembuf {
+	u16 number;
+	s16 change;
+	s16 flags;
+};
+
+struct sem {
+	s32 value;
+	s32 last_pid;
+	u32 waiting_more, waiting_zero;
+};
+
+struct set {
+	struct sysv_perm perm;
+	u32 count;
+	s64 changed, operated;
+	struct waitq wq;
+	struct list_head undos;		/* struct undo */
+	u32 busy;			/* callers that sleep in it */
+	bool removed;
+	struct sem sem[];
+};
+
+/* What a process gives back when it ends: one set's adjustments. */
+struct undo {
+	struct list_head of_set, of_task;
+	struct set *set;
+	s16 adjust[];
+};
+
+struct undo_list {
+	struct list_head undos;
+};
+
+/* semid64_ds of a 32-bit program. */
+struct semid_ds {
+	struct sysv_perm_abi perm;
+	u32 otime_high, otime, ctime_high, ctime;
+	u32 count, unused[2];
+};
+
+static struct sysv_table sets = { .max = SETS_MAX };
+
+static struct set *find_set(int id)
+{
+	return sysv_find(&sets, id);
+}
+
+static void drop_undos(struct set *s)
+{
+	struct undo *u, *next;
+
+	list_for_each_entry_safe(u, next, &s->undos, of_set) {
+		list_del(&u->of_set);
+		list_del(&u->of_task);
+		kfree(u);
+	}
+}
+
+static void remove_set(struct set *s)
+{
+	sysv_remove(&sets, &s->perm);
+	drop_undos(s);
+	s->removed = true;
+	wake_up(&s->wq);
+	if (!s->busy)
+		kfree(s);
+}
+
+long sys_semget(s32 key, int count, u32 flags)
+{
+	struct sysv_perm *found;
+	struct set *s;
+	long id;
+
+	if (count < 0 || (u32)count > PER_SET_MAX)
+		return -EINVAL;
+	id = sysv_get(&sets, key, flags, &found);
+	if (id != -ENOENT) {
+		if (id >= 0 && (u32)count > container_of(found, struct set, perm)->count)
+			return -EINVAL;
+		return id;
+	}
+	if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
+		return -ENOENT;
+	if (count == 0)
+		return -EINVAL;
+	s = kzalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
+	if (!s)
+		return -ENOMEM;
+	s->count = (u32)count;
+	s->changed = (s64)time_real_seconds();
+	waitq_init(&s->wq);
+	list_init(&s->undos);
+	id = sysv_add(&sets, &s->perm, key, flags);
+	if (id < 0)
+		kfree(s);
+	return id;
+}
+
+/*
+ * Applies all operations, or none: 0; or the index of the one that cannot be,
+ * plus one; or a negative errno. *undone: an operation has SEM_UNDO.
+ */
+static long try_operations(struct set *s, const struct sembuf *op, u32 count)
+{
+	long stopped = 0;
+	u32 i;
+
+	for (i = 0; i < count && !stopped; i++) {
+		struct sem *m = &s->sem[op[i].number];
+		s32 value = m->value + op[i].change;
+
+		if (op[i].change == 0 && m->value)
+			stopped = (long)i + 1;
+		else if (value < 0)
+			stopped = (long)i + 1;
+		else if (value > VALUE_MAX)
+			stopped = -ERANGE;
+		else
+			m->value = value;
+	}
+	if (!stopped)
+		return 0;
+	for (i--; i--;)		/* the operation that stopped changed nothing */
+		s->sem[op[i].number].value -= op[i].change;
+	return stopped;
+}
+
+static struct undo *find_undo(struct undo_list *list, const struct set *s)
+{
+	struct undo *u;
+
+	list_for_each_entry(u, &list->undos, of_task)
+		if (u->set == s)
+			return u;
+	return NULL;
+}
+
+static struct undo *get_undo(struct set *s)
+{
+	struct undo_list *list = current->sem_undo;
+	struct undo *u;
+
+	if (!list) {
+		list = kmalloc(sizeof *list);
+		if (!list)
+			return NULL;
+		list_init(&list->undos);
+		current->sem_undo = list;
+	}
+	u = find_undo(list, s);
+	if (u)
+		return u;
+	u = kzalloc(sizeof *u + s->count * sizeof u->adjust[0]);
+	if (u) {
+		u->set = s;
+		list_add(&u->of_set, &s->undos);
+		list_add(&u->of_task, &list->undos);
+	}
+	return u;
+}
+
+static void applied(struct set *s, const struct sembuf *op, u32 count, struct undo *undo)
+{
+	for (u32 i = 0; i < count; i++) {
+		s->sem[op[i].number].last_pid = current->tgid;
+		if (op[i].flags & SEM_UNDO)
+			undo->adjust[op[i].number] = (s16)(undo->adjust[op[i].number] - op[i].change);
+	}
+	s->operated = (s64)time_real_seconds();
+	wake_up(&s->wq);
+}
+
+/* Sleeps until the set changes; counts the caller as a waiter on the semaphore that stopped it. */
+static long wait_for_change(struct set *s, const struct sembuf *op, const struct sembuf *all, u32 count, u64 deadline)
+{
+	struct sem *m = &s->sem[op->number];
+	u32 *waiting = op->change ? &m->waiting_more : &m->waiting_zero;
+	struct waiter w;
+	long result, tried = 0;
+
+	++*waiting;
+	s->busy++;
+	waiter_init(&w);
+	waitq_add(&s->wq, &w);
+	do {
+		w.woken = false;
+		result = sleep_interruptible(&w.woken, deadline);
+		if (s->removed || result)
+			break;
+		tried = try_operations(s, all, count);
+	} while (tried == op - all + 1);
+	waitq_remove(&w);
+	s->busy--;
+	--*waiting;
+	if (s->removed) {
+		if (!s->busy)
+			kfree(s);
+		return -EIDRM;
+	}
+	if (result)
+		return result == -ETIMEDOUT ? -EAGAIN : -EINTR;
+	return tried;
+}
+
+static long operate(struct set *s, const struct sembuf *op, u32 count, u64 deadline)
+{
+	struct undo *undo = NULL;
+	bool change = false;
+	long stopped;
+
+	for (u32 i = 0; i < count; i++) {
+		if (op[i].number >= s->count)
+			return -EFBIG;
+		change |= op[i].change != 0;
+		if (op[i].flags & SEM_UNDO && !undo) {
+			undo = get_undo(s);
+			if (!undo)
+				return -ENOMEM;
+		}
+	}
+	if (!sysv_may(&s->perm, change ? SYSV_WRITE : SYSV_READ))
+		return -EACCES;
+	stopped = try_operations(s, op, count);
+	while (stopped > 0) {
+		if (op[stopped - 1].flags & IPC_NOWAIT_FLAG)
+			return -EAGAIN;
+		stopped = wait_for_change(s, &op[stopped - 1], op, count, deadline);
+	}
+	if (stopped == 0)
+		applied(s, op, count, undo);
+	return stopped;
+}
+
+long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
+{
+	struct sembuf few[8], *op = few;
+	struct set *s;
+	long result;
+
+	if (count == 0)
+		return -EINVAL;
+	if (count > OPERATIONS_MAX)
+		return -E2BIG;
+	if (count > ARRAY_SIZE(few)) {
+		op = kmalloc(count * sizeof *op);
+		if (!op)
+			return -ENOMEM;
+	}
+	if (copy_from_user(op, user, count * sizeof *op)) {
+		result = -EFAULT;
+	} else {
+		s = find_set(id);
+		result = s ? operate(s, op, count, deadline) : -EINVAL;
+	}
+	if (op != few)
+		kfree(op);
+	return result;
+}
+
+long sys_semtimedop_time64(int id, const struct sembuf *operations, u32 count, const struct timespec64 *timeout)
+{
+	u64 deadline = TIME_NEVER, ns;
+
+	if (timeout) {
+		int error = timespec64_from_user(timeout, &ns);
+
+		if (error)
+			return error;
+		deadline = time_deadline(ns);
+	}
+	return sem_operations(id, operations, count, deadline);
+}
+
+void sem_exit(struct task *task)
+{
+	struct undo_list *list = task->sem_undo;
+	struct undo *u, *next;
+
+	if (!list)
+		return;
+	list_for_each_entry_safe(u, next, &list->undos, of_task) {
+		struct set *s = u->set;
+
+		for (u32 i = 0; i < s->count; i++) {
+			s32 value = s->sem[i].value + u->adjust[i];
+
+			if (u->adjust[i]) {
+				s->sem[i].value = MIN(MAX(value, 0), VALUE_MAX);
+				s->sem[i].last_pid = task->tgid;
+			}
+		}
+		wake_up(&s->wq);
+		list_del(&u->of_set);
+		list_del(&u->of_task);
+		kfree(u);
+	}
+	kfree(list);
+	task->sem_undo = NULL;
+}
+
+static void forget_undos(struct set *s, u32 number)
+{
+	struct undo *u;
+
+	list_for_each_entry(u, &s->undos, of_set)
+		u->adjust[number] = 0;
+}
+
+static long set_all(struct set *s, const u16 *user)
+{
+	u16 *values = kmalloc(s->count * sizeof *values);
+	long result = 0;
+
+	if (!values)
+		return -ENOMEM;
+	if (copy_from_user(values, user, s->count * sizeof *values))
+		result = -EFAULT;
+	for (u32 i = 0; !result && i < s->count; i++)
+		if (values[i] > VALUE_MAX)
+			result = -ERANGE;
+	for (u32 i = 0; !result && i < s->count; i++) {
+		s->sem[i].value = values[i];
+		s->sem[i].last_pid = current->tgid;
+		forget_undos(s, i);
+	}
+	kfree(values);
+	return result;
+}
+
+static long get_all(const struct set *s, u16 *user)
+{
+	for (u32 i = 0; i < s->count; i++) {
+		u16 value = (u16)s->sem[i].value;
+
+		if (put_user(value, &user[i]))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static long give_status(const struct set *s, u32 user)
+{
+	struct semid_ds ds;
+
+	memset(&ds, 0, sizeof ds);
+	sysv_perm_to_abi(&s->perm, &ds.perm);
+	ds.otime = (u32)s->operated;
+	ds.ctime = (u32)s->changed;
+	ds.count = s->count;
+	return copy_to_user((void *)user, &ds, sizeof ds);
+}
+
+static long set_status(struct set *s, u32 user)
+{
+	struct semid_ds ds;
+
+	if (copy_from_user(&ds, (void *)user, sizeof ds))
+		return -EFAULT;
+	sysv_perm_set(&s->perm, &ds.perm);
+	s->changed = (s64)time_real_seconds();
+	return 0;
+}
+
+static long whole_set(struct set *s, int command, u32 argument)
+{
+	long result;
+
+	switch (command) {
+	case IPC_STAT:
+		return sysv_may(&s->perm, SYSV_READ) ? give_status(s, argument) : -EACCES;
+	case GETALL:
+		return sysv_may(&s->perm, SYSV_READ) ? get_all(s, (u16 *)argument) : -EACCES;
+	case SETALL:
+		if (!sysv_may(&s->perm, SYSV_WRITE))
+			return -EACCES;
+		result = set_all(s, (const u16 *)argument);
+		if (!result) {
+			s->changed = (s64)time_real_seconds();
+			wake_up(&s->wq);
+		}
+		return result;
+	case IPC_SET:
+		return sysv_owns(&s->perm) ? set_status(s, argument) : -EPERM;
+	case IPC_RMID:
+		if (!sysv_owns(&s->perm))
+			return -EPERM;
+		remove_set(s);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static long one_semaphore(struct set *s, int number, int command, u32 argument)
+{
+	struct sem *m;
+
+	if (number < 0 || (u32)number >= s->count)
+		return -EINVAL;
+	m = &s->sem[number];
+	if (!sysv_may(&s->perm, command == SETVAL ? SYSV_WRITE : SYSV_READ))
+		return -EACCES;
+	switch (command) {
+	case GETVAL:
+		return m->value;
+	case GETPID:
+		return m->last_pid;
+	case GETNCNT:
+		return (long)m->waiting_more;
+	case GETZCNT:
+		return (long)m->waiting_zero;
+	}
+	if ((s32)argument < 0 || (s32)argument > VALUE_MAX)
+		return -ERANGE;
+	m->value = (s32)argument;
+	m->last_pid = current->tgid;
+	forget_undos(s, (u32)number);
+	s->changed = (s64)time_real_seconds();
+	wake_up(&s->wq);
+	return 0;
+}
+
+struct seminfo {
+	s32 map, sets, semaphores, undos, per_set, operations, undo_entries, undo_size, value_max, adjust_max;
+};
+
+static long give_info(u32 user, bool used)
+{
+	struct seminfo info = {
+		.sets = SETS_MAX, .semaphores = (s32)(SETS_MAX * PER_SET_MAX), .undos = (s32)(SETS_MAX * PER_SET_MAX),
+		.per_set = PER_SET_MAX, .operations = OPERATIONS_MAX, .undo_entries = OPERATIONS_MAX, .undo_size = 20,
+		.value_max = VALUE_MAX, .adjust_max = VALUE_MAX,
+	};
+
+	info.map = info.semaphores;
+	if (used) {
+		info.undo_size = (s32)sets.used;
+		info.adjust_max = 0;
+		for (u32 i = 0; i < sets.max; i++)
+			if (sets.slot[i])
+				info.adjust_max += (s32)container_of(sets.slot[i], struct set, perm)->count;
+	}
+	if (copy_to_user((void *)user, &info, sizeof info))
+		return -EFAULT;
+	return sysv_highest(&sets);
+}
+
+long sys_semctl(int id, int number, int command, u32 argument)
+{
+	struct set *s;
+	long result;
+
+	command &= ~IPC_64;
+	if (command == IPC_INFO || command == SEM_INFO)
+		return give_info(argument, command == SEM_INFO);
+	if (command == SEM_STAT || command == SEM_STAT_ANY) {
+		s = sysv_at(&sets, id);
+		if (!s)
+			return -EINVAL;
+		if (command == SEM_STAT && !sysv_may(&s->perm, SYSV_READ))
+			return -EACCES;
+		result = give_status(s, argument);
+		return result ? result : (long)s->perm.id;
+	}
+	s = find_set(id);
+	if (!s)
+		return -EINVAL;
+	switch (command) {
+	case GETVAL:
+	case GETPID:
+	case GETNCNT:
+	case GETZCNT:
+	case SETVAL:
+		return one_semaphore(s, number, command, argument);
+	}
+	return whole_set(s, command, argument);
+}

@@ -1,0 +1,53 @@
+/* What System V objects share: keys, identifiers, permissions (svipc(7)). */
+#ifndef SYSV_H
+#define SYSV_H
+
+#include <types.h>
+
+#define IPC_PRIVATE 0
+#define IPC_CREAT 01000u
+#define IPC_EXCL 02000u
+#define IPC_RMID 0
+#define IPC_SET 1
+#define IPC_STAT 2
+#define IPC_INFO 3
+#define IPC_64 0x100	/* the form of the status structures; the only one offered */
+
+#define SYSV_READ 4u
+#define SYSV_WRITE 2u
+#define SYSV_SLOTS_MAX 128u
+
+/* The first member of every object. */
+struct sysv_perm {
+	s32 id, key;
+	u32 uid, gid, creator_uid, creator_gid, mode;
+	u32 sequence;
+};
+
+/* struct ipc64_perm of powerpc. */
+struct sysv_perm_abi {
+	s32 key;
+	u32 uid, gid, cuid, cgid, mode, seq, pad;
+	u64 unused[2];
+};
+
+/* Identifiers are slot + SYSV_SLOTS_MAX * how often the slot was used. */
+struct sysv_table {
+	u32 max, used;
+	u32 sequence;
+	struct sysv_perm *slot[SYSV_SLOTS_MAX];
+};
+
+void *sysv_find(const struct sysv_table *, int id);	/* NULL: none */
+void *sysv_at(const struct sysv_table *, int slot);	/* NULL: none */
+/* The identifier for a key, checked against the flags; -ENOENT, -EEXIST, -EACCES. */
+long sysv_get(const struct sysv_table *, s32 key, u32 flags, struct sysv_perm **found);
+long sysv_add(struct sysv_table *, struct sysv_perm *, s32 key, u32 flags);	/* identifier, or -ENOSPC */
+void sysv_remove(struct sysv_table *, struct sysv_perm *);
+bool sysv_may(const struct sysv_perm *, u32 access);
+bool sysv_owns(const struct sysv_perm *);
+long sysv_highest(const struct sysv_table *);	/* highest slot in use, 0 if none */
+void sysv_perm_to_abi(const struct sysv_perm *, struct sysv_perm_abi *);
+void sysv_perm_set(struct sysv_perm *, const struct sysv_perm_abi *);
+
+#endif
