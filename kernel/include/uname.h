@@ -2,10 +2,10 @@
 #ifndef UNAME_H
 #define UNAME_H
 
-struct utsname {
-	char sysname[65], nodename[65], release[65], version[65], machine[65], domainname[65];
-};
+#define UTS_FIELD 65u
+enum { UTS_SYSNAME, UTS_NODENAME, UTS_RELEASE, UTS_VERSION, UTS_MACHINE, UTS_DOMAINNAME, UTS_FIELDS };
+struct utsname { char field[UTS_FIELDS][UTS_FIELD]; };
 
-extern struct utsname kernel_name;
+extern struct utsname uts;
 
 #endif

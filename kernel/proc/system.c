@@ -6,20 +6,19 @@
 #include <proc.h>
 #include <syscall.h>
 #include <uaccess.h>
+#include <uname.h>
 
 #include "internal.h"
 
-#define UTS_FIELD     65u
 #define UTS_OLD_FIELD 9u
 
 /* The release is that of the ABI whose calls are offered: C libraries refuse to run on an older one. */
-struct utsname { char field[6][UTS_FIELD]; };           /* sysname node release version machine domain */
 struct oldutsname { char field[5][UTS_FIELD]; };
 struct oldoldutsname { char field[5][UTS_OLD_FIELD]; };
 
 enum { UTS_NODE = 1, UTS_DOMAIN = 5 };
 
-static struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", "ppc", "(none)" } };
+struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", "ppc", "(none)" } };
 
 /* ABI: struct sysinfo of a 32-bit program, 64 bytes. */
 struct sysinfo {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <lib.h>
 #include <proc.h>
+#include <stat_tick.h>
 #include <time.h>
 #include <uaccess.h>
 
@@ -195,6 +196,7 @@ void timer_interrupt(struct regs *regs)
 		next_tick += NSEC_PER_TICK;
 		if (next_tick <= now)   /* ticks were lost while interrupts were off */
 			next_tick = now + NSEC_PER_TICK;
+		stat_tick(regs);
 		sched_tick(regs);
 	}
 	next = next_tick;

@@ -102,7 +102,8 @@ static void loadavg_show(struct text *t)
 
 static void version_show(struct text *t)
 {
-	text_printf(t, "%s version %s (pagewalk) %s\n", kernel_name.sysname, kernel_name.release, kernel_name.version);
+	text_printf(t, "%s version %s (pagewalk) %s\n", uts.field[UTS_SYSNAME], uts.field[UTS_RELEASE],
+		    uts.field[UTS_VERSION]);
 }
 
 static void cmdline_show(struct text *t)
@@ -125,22 +126,22 @@ static void devices_show(struct text *t)
 
 static void ostype_show(struct text *t)
 {
-	text_printf(t, "%s\n", kernel_name.sysname);
+	text_printf(t, "%s\n", uts.field[UTS_SYSNAME]);
 }
 
 static void osrelease_show(struct text *t)
 {
-	text_printf(t, "%s\n", kernel_name.release);
+	text_printf(t, "%s\n", uts.field[UTS_RELEASE]);
 }
 
 static void os_version_show(struct text *t)
 {
-	text_printf(t, "%s\n", kernel_name.version);
+	text_printf(t, "%s\n", uts.field[UTS_VERSION]);
 }
 
 static void hostname_show(struct text *t)
 {
-	text_printf(t, "%s\n", kernel_name.nodename);
+	text_printf(t, "%s\n", uts.field[UTS_NODENAME]);
 }
 
 static void pid_max_show(struct text *t)
