@@ -212,6 +212,12 @@ impl Board {
     }
 }
 
+/// Does the address belong to the control device, whose accesses cost nothing?
+#[must_use]
+pub fn is_control(physical: u32) -> bool {
+    control_half(physical).is_some()
+}
+
 fn control_half(physical: u32) -> Option<(Half, u32)> {
     match physical {
         CONTROL_KERNEL..=0x8000_0fff => Some((Half::Kernel, physical - CONTROL_KERNEL)),
