@@ -177,6 +177,7 @@ bool pgrp_in_session(s32 pgid, s32 sid);
 bool pgrp_orphaned(s32 pgid);
 
 /* Boot: the idle task (pid 0) is the context that calls this; then the first process, once files work. */
+extern struct task idle_task;
 void proc_init(void);
 void start_init(const char *path, const char *const *arguments);
 

@@ -18,11 +18,10 @@ s32 pid_allocate(void);                                 /* -EAGAIN: none free */
 void sleep_timed_out(struct timer *timer);
 
 /* sched.c */
-extern struct task idle_task;
 void sched_start(struct task *task);                    /* a new task is runnable */
 void task_continue(struct task *task);                  /* a stopped one */
 void schedule_tail(void);                               /* first thing that a new task does */
-void sched_tick(struct regs *regs);
+void sched_tick(struct regs *regs, u64 late_ns);
 void sched_activate(struct mm *mm);                     /* current's address space from now on */
 void sched_requeue(struct task *task);                  /* its priority changed */
 

@@ -10,8 +10,12 @@
 #include <lib.h>
 #include <mm.h>
 #include <proc.h>
+#include <uaccess.h>
 
 #include "internal.h"
+
+#define INSTRUCTION_SC 0x44000002u
+#define LATE_NS        5000u    /* more than the way from the decrementer's vector to sched_tick() */
 
 struct task idle_task;
 
@@ -201,14 +205,28 @@ void yield(void)
 	schedule();
 }
 
-/* Each 1/HZ s of the clock, from the decrementer. */
-void sched_tick(struct regs *regs)
+/*
+ * A tick that fell due while the kernel ran is taken at the program's first instruction after it: late, or right
+ * behind a system call.
+ */
+static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
+{
+	u32 before = 0;
+
+	if (late_ns > LATE_NS)
+		return true;
+	return get_user(before, (const u32 *)(regs->nip - 4)) == 0 && before == INSTRUCTION_SC;
+}
+
+/* Each 1/HZ s of the clock, from the decrementer, late_ns after it was due. */
+void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;
-	bool user = regs_user(regs);
+	bool user;
 
 	if (task == &idle_task)
 		return;
+	user = !fell_in_kernel(regs, late_ns);
 	if (user)
 		task->user_ticks++;
 	else

@@ -193,11 +193,13 @@ void timer_interrupt(struct regs *regs)
 	programmed = 0;                 /* timers that fire() sets are programmed below */
 	fire_expired(now);
 	if (now >= next_tick) {
+		u64 late = now - next_tick;
+
 		next_tick += NSEC_PER_TICK;
 		if (next_tick <= now)   /* ticks were lost while interrupts were off */
 			next_tick = now + NSEC_PER_TICK;
 		stat_tick(regs);
-		sched_tick(regs);
+		sched_tick(regs, late);
 	}
 	next = next_tick;
 	if (!list_empty(&timers) && list_first_entry(&timers, struct timer, link)->expires < next)
