@@ -1,0 +1,217 @@
+/* Copy-on-write: after fork each side has its own memory, however either writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PAGE 4096
+#define PAGES 64
+
+static char data_page[PAGE] = "data";
+static char bss_page[PAGE * 2];
+
+static unsigned char *anonymous(int flags)
+{
+	unsigned char *where = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(where != MAP_FAILED);
+	return where;
+}
+
+static void fill(unsigned char *where, int value)
+{
+	for (int i = 0; i < PAGES; i++)
+		memset(where + i * PAGE, value + i, PAGE);
+}
+
+static int holds(const unsigned char *where, int value)
+{
+	for (int i = 0; i < PAGES * PAGE; i++)
+		if (where[i] != (unsigned char)(value + i / PAGE))
+			return 0;
+	return 1;
+}
+
+static int child_writes(void *where)
+{
+	CHECK(holds(where, 1));
+	fill(where, 2);
+	CHECK(holds(where, 2));
+	return 0;
+}
+
+static void child_write_stays_with_child(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+
+	fill(where, 1);
+	CHECK_EQUAL(test_in_child(child_writes, where), 0);
+	CHECK(holds(where, 1));
+}
+
+static void parent_write_stays_with_parent(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+	int ends[2];
+	char byte = 0;
+	pid_t child;
+
+	fill(where, 1);
+	MUST(pipe(ends));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		if (read(ends[0], &byte, 1) != 1)
+			_exit(2);
+		_exit(holds(where, 1) ? 0 : 3);
+	}
+	fill(where, 5);
+	CHECK_EQUAL(write(ends[1], &byte, 1), 1);
+	CHECK_EQUAL(test_wait(child), 0);
+	CHECK(holds(where, 5));
+}
+
+static void shared_memory_is_shared(void)
+{
+	unsigned char *where = anonymous(MAP_SHARED);
+
+	fill(where, 1);
+	CHECK_EQUAL(test_in_child(child_writes, where), 0);
+	CHECK(holds(where, 2));
+}
+
+static int grandchildren(void *where)
+{
+	fill(where, 10);
+	CHECK_EQUAL(test_in_child(child_writes, where) == 99 ? 0 : 1, 0);
+	CHECK(holds(where, 10));
+	return 0;
+}
+
+/* The innermost child finds 10 where it wants 1, says so and fails: silence it. */
+static int quiet_grandchildren(void *where)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	dup2(null, 1);
+	return grandchildren(where);
+}
+
+static void three_generations(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+
+	fill(where, 1);
+	CHECK_EQUAL(test_in_child(quiet_grandchildren, where), 0);
+	CHECK(holds(where, 1));
+}
+
+static int write_sections(void *argument)
+{
+	(void)argument;
+	strcpy(data_page, "changed");
+	memset(bss_page, 7, sizeof(bss_page));
+	return 0;
+}
+
+static void data_and_bss(void)
+{
+	memset(bss_page, 3, sizeof(bss_page));
+	CHECK_EQUAL(test_in_child(write_sections, NULL), 0);
+	CHECK(strcmp(data_page, "data") == 0);
+	CHECK_EQUAL(bss_page[0], 3);
+	CHECK_EQUAL(bss_page[sizeof(bss_page) - 1], 3);
+}
+
+/* The kernel's own writes to user memory (read into a shared page) must copy as well. */
+static int kernel_writes(void *where)
+{
+	int zero = (int)MUST(open("/dev/zero", O_RDONLY));
+
+	CHECK_EQUAL(read(zero, where, PAGES * PAGE), PAGES * PAGE);
+	return 0;
+}
+
+static void kernel_write_stays_with_child(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+
+	fill(where, 1);
+	CHECK_EQUAL(test_in_child(kernel_writes, where), 0);
+	CHECK(holds(where, 1));
+}
+
+/* A page never written reads as zero, and stays zero for the other side when one side writes it. */
+static int write_untouched(void *where)
+{
+	fill(where, 1);
+	return 0;
+}
+
+static void untouched_pages_are_zero(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+
+	CHECK_EQUAL(where[5 * PAGE], 0);
+	CHECK_EQUAL(test_in_child(write_untouched, where), 0);
+	for (int i = 0; i < PAGES * PAGE; i++)
+		CHECK_EQUAL(where[i], 0);
+}
+
+static void many_children_at_once(void)
+{
+	enum { CHILDREN = 16 };
+	unsigned char *where = anonymous(MAP_PRIVATE);
+	pid_t children[CHILDREN];
+
+	fill(where, 1);
+	for (int i = 0; i < CHILDREN; i++) {
+		children[i] = (pid_t)MUST(fork());
+		if (children[i] == 0) {
+			for (int round = 0; round < 4; round++) {
+				fill(where, i + round);
+				if (!holds(where, i + round))
+					_exit(1);
+			}
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EQUAL(test_wait(children[i]), 0);
+	CHECK(holds(where, 1));
+}
+
+static void file_mapping_private(void)
+{
+	const char *path = test_path("file");
+	static char page[PAGE];
+	char buffer[PAGE + 1];
+	char *where;
+	int fd;
+
+	memset(page, 'a', PAGE);
+	test_write_file(path, page, PAGE);
+	fd = (int)MUST(open(path, O_RDWR));
+	where = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	CHECK(where != MAP_FAILED);
+	CHECK_EQUAL(where[0], 'a');
+	where[0] = 'b';
+	CHECK_EQUAL(test_read_file(path, buffer, sizeof(buffer)), PAGE);
+	CHECK_EQUAL(buffer[0], 'a');
+	/* A page of the private mapping that was written no longer follows the file. */
+	CHECK_EQUAL(pwrite(fd, "zz", 2, 0), 2);
+	CHECK_EQUAL(where[0], 'b');
+	CHECK_EQUAL(where[1], 'a');
+}
+
+static const struct test_case cases[] = {
+	CASE(child_write_stays_with_child), CASE(parent_write_stays_with_parent), CASE(shared_memory_is_shared),
+	CASE(three_generations), CASE(data_and_bss), CASE(kernel_write_stays_with_child),
+	CASE(untouched_pages_are_zero), CASE(many_children_at_once), CASE(file_mapping_private),
+};
+
+TEST_MAIN("cow", cases)

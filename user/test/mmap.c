@@ -1,0 +1,297 @@
+/* mmap, munmap, mprotect, mremap, msync, madvise. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PAGE 4096ul
+
+static sigjmp_buf back;
+static volatile int got_signal, got_code;
+static void *volatile got_address;
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	got_signal = number;
+	got_code = info->si_code;
+	got_address = info->si_addr;
+	siglongjmp(back, 1);
+}
+
+static void catch_faults(void)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_fault;
+	action.sa_flags = SA_SIGINFO;
+	MUST(sigaction(SIGSEGV, &action, NULL));
+	MUST(sigaction(SIGBUS, &action, NULL));
+}
+
+/* The signal that a read (or write) of the byte gives, 0 when none. */
+static int faults(volatile void *where, int write)
+{
+	got_signal = 0;
+	if (sigsetjmp(back, 1) == 0) {
+		if (write)
+			*(volatile char *)where = 1;
+		else
+			(void)*(volatile char *)where;
+	}
+	return got_signal;
+}
+
+static char *map(size_t size, int protection)
+{
+	char *where = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(where != MAP_FAILED);
+	CHECK_EQUAL((uintptr_t)where % PAGE, 0);
+	return where;
+}
+
+static void anonymous_is_zero(void)
+{
+	char *where = map(100 * PAGE, PROT_READ | PROT_WRITE);
+
+	for (size_t i = 0; i < 100 * PAGE; i++)
+		CHECK_EQUAL(where[i], 0);
+	memset(where, 1, 100 * PAGE);
+	MUST(munmap(where, 100 * PAGE));
+	where = map(100 * PAGE, PROT_READ | PROT_WRITE);
+	for (size_t i = 0; i < 100 * PAGE; i += 64)
+		CHECK_EQUAL(where[i], 0);
+}
+
+static void unmapped_faults(void)
+{
+	char *where = map(3 * PAGE, PROT_READ | PROT_WRITE);
+
+	catch_faults();
+	memset(where, 1, 3 * PAGE);
+	MUST(munmap(where + PAGE, PAGE));
+	CHECK_EQUAL(faults(where, 0), 0);
+	CHECK_EQUAL(faults(where + PAGE, 0), SIGSEGV);
+	CHECK_EQUAL(got_code, SEGV_MAPERR);
+	CHECK(got_address == where + PAGE);
+	CHECK_EQUAL(faults(where + 2 * PAGE - 1, 1), SIGSEGV);
+	CHECK(got_address == where + 2 * PAGE - 1);
+	CHECK_EQUAL(faults(where + 2 * PAGE, 1), 0);
+	/* Unmapping what is not mapped is no error. */
+	MUST(munmap(where + PAGE, PAGE));
+}
+
+static void null_faults(void)
+{
+	catch_faults();
+	CHECK_EQUAL(faults((void *)16, 0), SIGSEGV);
+	CHECK_EQUAL(faults((void *)16, 1), SIGSEGV);
+	CHECK(got_address == (void *)16);
+}
+
+static void protection(void)
+{
+	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE);
+
+	catch_faults();
+	memset(where, 'x', 4 * PAGE);
+	MUST(mprotect(where + PAGE, PAGE, PROT_READ));
+	CHECK_EQUAL(faults(where + PAGE, 0), 0);
+	CHECK_EQUAL(faults(where + PAGE, 1), SIGSEGV);
+	CHECK_EQUAL(faults(where, 1), 0);
+	CHECK_EQUAL(faults(where + 2 * PAGE, 1), 0);
+	MUST(mprotect(where + PAGE, PAGE, PROT_NONE));
+	CHECK_EQUAL(faults(where + PAGE, 0), SIGSEGV);
+	MUST(mprotect(where, 4 * PAGE, PROT_READ | PROT_WRITE));
+	CHECK_EQUAL(where[PAGE + 5], 'x');
+	CHECK_EQUAL(faults(where + PAGE, 1), 0);
+	CHECK_ERROR(mprotect(where + 1, PAGE, PROT_READ), EINVAL);
+}
+
+static void fixed_replaces(void)
+{
+	char *where = map(3 * PAGE, PROT_READ | PROT_WRITE);
+
+	memset(where, 'o', 3 * PAGE);
+	CHECK(mmap(where + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	      where + PAGE);
+	CHECK_EQUAL(where[PAGE - 1], 'o');
+	CHECK_EQUAL(where[PAGE], 0);
+	CHECK_EQUAL(where[2 * PAGE - 1], 0);
+	CHECK_EQUAL(where[2 * PAGE], 'o');
+}
+
+static void arguments(void)
+{
+	int fd = (int)MUST(open(test_path("readonly"), O_RDONLY | O_CREAT, 0600));
+
+	CHECK(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED && errno == EBADF);
+	CHECK(mmap((void *)0x20000001, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	      MAP_FAILED && errno == EINVAL);
+	CHECK(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EACCES);
+	CHECK_ERROR(munmap((void *)0x1001, PAGE), EINVAL);
+	CHECK_ERROR(munmap((void *)0x20000000, 0), EINVAL);
+}
+
+static void hint_is_taken(void)
+{
+	void *hint = (void *)0x3a000000;
+
+	CHECK(mmap(hint, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == hint);
+	CHECK(mmap(hint, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != hint);
+}
+
+static void shared_file(void)
+{
+	const char *path = test_path("file");
+	char buffer[3 * PAGE + 1];
+	char *first, *second;
+	int fd = (int)MUST(open(path, O_RDWR | O_CREAT, 0600));
+
+	MUST(ftruncate(fd, 3 * PAGE));
+	first = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	second = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, PAGE);
+	CHECK(first != MAP_FAILED && second != MAP_FAILED);
+	MUST(close(fd));
+	first[PAGE] = 'm';
+	CHECK_EQUAL(second[0], 'm');
+	CHECK_EQUAL(test_read_file(path, buffer, sizeof(buffer)), 3 * PAGE);
+	CHECK_EQUAL(buffer[PAGE], 'm');
+	CHECK_EQUAL(buffer[0], 0);
+	fd = (int)MUST(open(path, O_RDWR));
+	CHECK_EQUAL(pwrite(fd, "w", 1, PAGE + 1), 1);
+	CHECK_EQUAL(second[1], 'w');
+	MUST(msync(first, 3 * PAGE, MS_SYNC));
+	CHECK_ERROR(msync(first + 1, PAGE, MS_SYNC), EINVAL);
+	MUST(munmap(first, 3 * PAGE));
+	/* Unlinked and closed, the mapping still holds the file. */
+	MUST(unlink(path));
+	MUST(close(fd));
+	CHECK_EQUAL(second[1], 'w');
+}
+
+static void beyond_the_end(void)
+{
+	const char *path = test_path("file");
+	char *where;
+	int fd;
+
+	catch_faults();
+	test_write_file(path, "short", 5);
+	fd = (int)MUST(open(path, O_RDWR));
+	where = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(where != MAP_FAILED);
+	CHECK(memcmp(where, "short\0\0", 7) == 0);
+	CHECK_EQUAL(where[PAGE - 1], 0);
+	CHECK_EQUAL(faults(where + PAGE, 0), SIGBUS);
+	MUST(ftruncate(fd, 2 * PAGE));
+	CHECK_EQUAL(faults(where + PAGE, 1), 0);
+	MUST(ftruncate(fd, 5));
+	CHECK_EQUAL(faults(where + PAGE, 0), SIGBUS);
+	CHECK_EQUAL(faults(where, 0), 0);
+}
+
+static void remap_grows_and_moves(void)
+{
+	char *where = map(8 * PAGE, PROT_READ | PROT_WRITE), *moved;
+
+	catch_faults();
+	for (unsigned int i = 0; i < 8; i++)
+		where[i * PAGE] = (char)('0' + i);
+	/* Shrinks in place. */
+	CHECK(mremap(where, 8 * PAGE, 4 * PAGE, 0) == where);
+	CHECK_EQUAL(faults(where + 4 * PAGE, 0), SIGSEGV);
+	/* Something in the way: it may only move. */
+	CHECK(mmap(where + 4 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	      where + 4 * PAGE);
+	CHECK(mremap(where, 4 * PAGE, 16 * PAGE, 0) == MAP_FAILED && errno == ENOMEM);
+	moved = mremap(where, 4 * PAGE, 16 * PAGE, MREMAP_MAYMOVE);
+	CHECK(moved != MAP_FAILED && moved != where);
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK_EQUAL(moved[i * PAGE], '0' + (int)i);
+	CHECK_EQUAL(moved[15 * PAGE], 0);
+	CHECK_EQUAL(faults(where, 0), SIGSEGV);
+}
+
+static void holes_and_neighbours(void)
+{
+	char *where = map(64 * PAGE, PROT_READ | PROT_WRITE);
+
+	catch_faults();
+	memset(where, 1, 64 * PAGE);
+	for (unsigned int i = 0; i < 64; i += 2)
+		MUST(munmap(where + i * PAGE, PAGE));
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK_EQUAL(faults(where + i * PAGE, 1), i % 2 ? 0 : SIGSEGV);
+	MUST(munmap(where, 64 * PAGE));
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK_EQUAL(faults(where + i * PAGE, 0), SIGSEGV);
+}
+
+static void dont_need(void)
+{
+	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE);
+
+	memset(where, 9, 4 * PAGE);
+	MUST(madvise(where + PAGE, 2 * PAGE, MADV_DONTNEED));
+	CHECK_EQUAL(where[0], 9);
+	CHECK_EQUAL(where[PAGE], 0);
+	CHECK_EQUAL(where[2 * PAGE], 0);
+	CHECK_EQUAL(where[3 * PAGE], 9);
+	CHECK_ERROR(madvise(where + 1, PAGE, MADV_DONTNEED), EINVAL);
+}
+
+static void map_and_unmap_often(void)
+{
+	for (unsigned int i = 0; i < 500; i++) {
+		size_t size = (1 + i % 37) * PAGE;
+		char *where = map(size, PROT_READ | PROT_WRITE);
+
+		CHECK_EQUAL(where[size - 1], 0);
+		where[size - 1] = 1;
+		where[0] = 1;
+		MUST(munmap(where, size));
+	}
+}
+
+static void more_than_there_is(void)
+{
+	CHECK(mmap(NULL, 0xf0000000ul, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+	      errno == ENOMEM);
+}
+
+static void code_can_be_written_and_run(void)
+{
+	/* li r3, 42; blr */
+	static const uint32_t code[] = { 0x3860002a, 0x4e800020 };
+	char *where = map(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	int (*function)(void) = (int (*)(void))(uintptr_t)where;
+
+	memcpy(where, code, sizeof(code));
+	__builtin___clear_cache(where, where + sizeof(code));
+	CHECK_EQUAL(function(), 42);
+	((uint32_t *)where)[0] = 0x38600007; /* li r3, 7 */
+	__builtin___clear_cache(where, where + sizeof(code));
+	CHECK_EQUAL(function(), 7);
+}
+
+static const struct test_case cases[] = {
+	CASE(anonymous_is_zero), CASE(unmapped_faults), CASE(null_faults), CASE(protection), CASE(fixed_replaces),
+	CASE(arguments), CASE(hint_is_taken), CASE(shared_file), CASE(beyond_the_end), CASE(remap_grows_and_moves),
+	CASE(holes_and_neighbours), CASE(dont_need), CASE(map_and_unmap_often), CASE(more_than_there_is),
+	CASE(code_can_be_written_and_run),
+};
+
+TEST_MAIN("mmap", cases)

@@ -1,0 +1,103 @@
+/* What Linux promises and qemu-ppc does not keep: run on the kernel only, and must pass there. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PAGE 4096ul
+
+static sigjmp_buf back;
+static volatile int got_code;
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	got_code = info->si_code;
+	siglongjmp(back, 1);
+}
+
+static char *map(size_t size, int protection)
+{
+	char *where = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(where != MAP_FAILED);
+	return where;
+}
+
+static void fault_codes(void)
+{
+	struct sigaction action;
+	volatile char *where = map(PAGE, PROT_READ);
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_fault;
+	action.sa_flags = SA_SIGINFO;
+	MUST(sigaction(SIGSEGV, &action, NULL));
+	if (sigsetjmp(back, 1) == 0)
+		*where = 1;
+	CHECK_EQUAL(got_code, SEGV_ACCERR);
+	MUST(munmap((void *)where, PAGE));
+	if (sigsetjmp(back, 1) == 0)
+		*where = 1;
+	CHECK_EQUAL(got_code, SEGV_MAPERR);
+}
+
+static void unmapped_ranges(void)
+{
+	char *where = map(2 * PAGE, PROT_READ | PROT_WRITE);
+
+	MUST(munmap(where, 2 * PAGE));
+	CHECK_ERROR(msync(where, PAGE, MS_SYNC), ENOMEM);
+	CHECK(mremap(where, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
+	CHECK_ERROR(mprotect(where, PAGE, PROT_READ), ENOMEM);
+	CHECK_ERROR(madvise(where, PAGE, MADV_DONTNEED), ENOMEM);
+}
+
+static int touch_beyond_brk(void *argument)
+{
+	char *end = sbrk(0);
+
+	(void)argument;
+	sbrk(4 * PAGE);
+	memset(end, 1, 4 * PAGE);
+	MUST(brk(end));
+	*(volatile char *)(end + 3 * PAGE) = 1;
+	return 0;
+}
+
+static void beyond_brk_faults(void)
+{
+	CHECK_EQUAL(test_in_child(touch_beyond_brk, NULL), 1000 + SIGSEGV);
+}
+
+static int parent_of_vfork(void *argument)
+{
+	volatile int shared = 1;
+	pid_t child = vfork();
+
+	(void)argument;
+	if (child == 0) {
+		shared = 2;
+		_exit(0);
+	}
+	CHECK_EQUAL(test_wait(child), 0);
+	CHECK_EQUAL(shared, 2);
+	return 0;
+}
+
+static void vfork_shares_memory(void)
+{
+	CHECK_EQUAL(test_in_child(parent_of_vfork, NULL), 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(fault_codes), CASE(unmapped_ranges), CASE(beyond_brk_faults), CASE(vfork_shares_memory),
+};
+
+TEST_MAIN("strict", cases)
