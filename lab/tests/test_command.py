@@ -6,6 +6,9 @@ import sys
 from collections.abc import Sequence
 
 import pytest
+from typer.testing import CliRunner
+
+from pagewalk.cli.app import app
 
 COMMAND = [sys.executable, "-c", "from pagewalk.cli import main; main()"]
 
@@ -14,12 +17,23 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_every_command_has_help_with_an_example() -> None:
-    listing = pagewalk("--help").stdout
-    for name in ("machines", "policies", "experiments"):
-        assert name in listing
-        text = " ".join(pagewalk(name, "--help").stdout.split())
-        assert f"pagewalk {name}" in text
+COMMANDS = (
+    *("run", "exec", "boot", "profile", "trace", "dump", "gdb", "compare", "report", "results", "sweep"),
+    *("machines", "policies", "experiments", "claims"),
+)
+
+
+def test_the_list_of_commands_is_whole() -> None:
+    listing = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(f" {name} " in listing for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    subcommand = ["list"] if name == "claims" else []
+    done = CliRunner().invoke(app, [name, *subcommand, "--help"])
+    assert done.exit_code == 0
+    assert " ".join(["pagewalk", name, *subcommand]) in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pagewalk.cli import listings
+from pagewalk.cli import guest, listings, results, run
 from pagewalk.cli.output import complain, err
 from pagewalk.errors import ExitStatus, PagewalkError
 
@@ -24,7 +24,8 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk claims explain osdi99.table2.604-185` says what a figure means and where it stands
 """,
 )
-listings.register(app)
+for part in (run, guest, results, listings):
+    part.register(app)
 
 
 def main() -> None:

@@ -52,6 +52,15 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     return made
 
 
+def number(value: float | None) -> str:
+    """A figure in three or four digits."""
+    if value is None:
+        return "-"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
 def complain(error: PagewalkError, *, as_json: bool) -> None:
     """The error on standard error, with its hint; as JSON on standard output when asked for."""
     if as_json:

@@ -20,7 +20,9 @@ _CAUSES = {
 
 def svg(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> str:
     """The chart as SVG text without anything that a page would have to load."""
-    configured = chart.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
+    # A browser's letters may be wider than the ones that the chart was laid out with: leave room.
+    padded = chart.properties(padding={"left": 60, "right": 60, "top": 5, "bottom": 5})
+    configured = padded.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
     return str(vl_convert.vegalite_to_svg(configured.to_dict()))
 
 
@@ -60,7 +62,7 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
     )
     ends = pl.DataFrame(
         [
-            {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.4g}"}
+            {"bar": label, "share": whole / most[bar.row], "sum": f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"}
             for label, (bar, whole) in zip(labels, shown, strict=True)
         ]
     )
@@ -72,7 +74,10 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
             x=alt.X("share:Q", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
             y=y,
             color=alt.Color(
-                f"{part}:N", sort=present, scale=alt.Scale(domain=present, range=[colours[name] for name in present])
+                f"{part}:N",
+                sort=present,
+                scale=alt.Scale(domain=present, range=[colours[name] for name in present]),
+                legend=alt.Legend(orient="top", title=None),
             ),
             order="order:Q",
         )

@@ -1,0 +1,385 @@
+"""`pagewalk exec | boot | profile | trace | dump | gdb`: one run, watched."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pagewalk import _machine, guest, native, snapshot, summary
+from pagewalk.cli import options
+from pagewalk.cli.laboratory import laboratory
+from pagewalk.cli.output import Json, err, out, print_json, table
+from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
+from pagewalk.guest import Program
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, Stop
+
+Command = Annotated[
+    list[str],
+    typer.Argument(help="The program, a static PowerPC executable, and its arguments.", metavar="PROG [ARG]..."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+
+
+@dataclass
+class Watched:
+    """A machine that has run to its end, and how it ended."""
+
+    machine: _machine.Machine
+    job: Job
+    stop: Stop
+
+    @property
+    def status(self) -> int:
+        """The exit status that the command ends with."""
+        if self.stop.kind == "power-off":
+            return guest.exit_status(self.stop.status, self.machine.printed())
+        return int(ExitStatus.LIMIT if self.stop.kind == "limit" else ExitStatus.FATAL)
+
+    def check(self) -> None:
+        """Raises unless the guest powered off by itself."""
+        if self.stop.kind == "limit":
+            raise RunLimit(self.stop.reason)
+        if self.stop.kind == "fatal":
+            raise RunFailed(self.stop.reason)
+
+
+def _write_console(machine: _machine.Machine, shown: int) -> int:
+    fresh = machine.printed(shown)
+    sys.stdout.buffer.write(fresh)
+    sys.stdout.buffer.flush()
+    return shown + len(fresh)
+
+
+def watch(
+    job: Job,
+    *,
+    quiet: bool = False,
+    prepare: Callable[[_machine.Machine], None] | None = None,
+    typed: Path | None = None,
+) -> Watched:
+    """Runs a job to its end; what the guest prints appears as it does, unless `quiet`.
+
+    `typed` is a file with what is typed on the guest's console, `-` for standard input.
+    """
+    machine = native.load(job)
+    if prepare is not None:
+        prepare(machine)
+    if typed is not None:
+        machine.type_in(sys.stdin.buffer.read() if str(typed) == "-" else _bytes(typed))
+    shown = 0
+
+    def look(_: Progress) -> bool:
+        nonlocal shown
+        if not quiet:
+            shown = _write_console(machine, shown)
+        return True
+
+    try:
+        stop = native.go(machine, job.limit, look)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
+    if not quiet:
+        _write_console(machine, shown)
+    return Watched(machine, job, stop)
+
+
+def _program(command: list[str], files: list[str] | None) -> Program:
+    return Program(Path(command[0]), tuple(command[1:]), tuple(guest.guest_file(text) for text in files or []))
+
+
+def _job(
+    machine: str,
+    command: list[str],
+    files: list[str] | None,
+    sets: list[str] | None,
+    chosen: list[str] | None,
+    limit: int,
+) -> Job:
+    with laboratory() as lab:
+        return guest.job(
+            lab,
+            machine,
+            _program(command, files),
+            overrides=options.overrides(sets),
+            settings=options.settings(chosen),
+            limit=limit,
+        )
+
+
+def print_summary(watched: Watched) -> None:
+    """What the run cost, on standard error, so that a pipe gets the program's output alone."""
+    counters = watched.machine.counters()
+    err.print(
+        table(
+            watched.job.machine.name,
+            ["", ">count", ""],
+            (
+                [line.name, f"{line.count:,}", line.share]
+                for line in summary.overview(counters, watched.job.machine.clock)
+            ),
+        )
+    )
+    causes = summary.by_cause(counters)
+    err.print(
+        table(
+            "by cause",
+            ["cause", ">cycles", ">share", ">TLB misses", ">I-cache misses", ">D-cache misses"],
+            (
+                [row[0], f"{row[1]:,}", share, *(f"{count:,}" for count in row[2:])]
+                for row, share in zip(causes, summary.shares(causes), strict=True)
+            ),
+        )
+    )
+
+
+def execute(
+    command: Command,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    typed: options.Typed = None,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Run a static Linux/PPC32 program on our kernel, and say what it cost.
+
+    The exit status is the program's own; 128 and the signal's number where a signal killed it.
+
+    Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
+    `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`
+    """
+    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, typed=typed)
+    if as_json:
+        print_json(
+            {
+                "output": watched.machine.printed(),
+                "stop": watched.stop,
+                "status": watched.status,
+                "clock": watched.job.machine.clock,
+                "counters": watched.machine.counters(),
+            }
+        )
+    else:
+        print_summary(watched)
+        watched.check()
+    raise typer.Exit(watched.status)
+
+
+def boot(
+    kernel: Annotated[Path, typer.Argument(help="A kernel image: a static big-endian PowerPC ELF file.")],
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    sets: options.Sets = None,
+    initrd: Annotated[Path | None, typer.Option(help="An initial RAM file system.")] = None,
+    append: Annotated[str, typer.Option(help="The kernel's command line.")] = "",
+    typed: options.Typed = None,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Boot any kernel image on a machine, with its console on standard output.
+
+    Example: `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
+    """
+    with laboratory() as lab:
+        job = Job(
+            machine=lab.machine(machine, options.overrides(sets)),
+            kernel=_bytes(kernel),
+            initrd=_bytes(initrd) if initrd else b"",
+            command_line=append,
+            limit=limit,
+        )
+    watched = watch(job, quiet=as_json, typed=typed)
+    if as_json:
+        print_json(
+            {
+                "output": watched.machine.printed(),
+                "stop": watched.stop,
+                "status": watched.status,
+                "counters": watched.machine.counters(),
+            }
+        )
+    else:
+        watched.check()
+    raise typer.Exit(watched.status)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+
+
+def profile(
+    command: Command,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
+    folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
+    flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Say in which functions of kernel and program the cycles go: exact, not sampled.
+
+    Examples: `pagewalk profile -- ./hello`, `pagewalk profile --flame hello.svg -- ./hello`
+    """
+    watched = watch(
+        _job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=_machine.Machine.record_profile
+    )
+    rows = watched.machine.profile()
+    if folded:
+        _write(folded, watched.machine.profile_folded())
+    if flame:
+        from pagewalk.report import flame as graph  # noqa: PLC0415 - only here, and the plots are slow to import
+
+        _write(flame, graph.draw(watched.machine.profile_folded()))
+    if as_json:
+        names = ("program", "mode", "cause", "function", "cycles", "instructions")
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+    else:
+        whole = sum(row[4] for row in rows) or 1
+        out.print(
+            table(
+                "Cycles by function",
+                ["function", "program", "mode", "cause", ">cycles", ">share", ">instructions"],
+                (
+                    [function, program, mode, cause, f"{cycles:,}", f"{cycles / whole:.1%}", f"{instructions:,}"]
+                    for program, mode, cause, function, cycles, instructions in rows[:top]
+                ),
+            )
+        )
+    watched.check()
+
+
+def trace(
+    command: Command,
+    output: Output,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    window: Annotated[str, typer.Option(help="Cycles to record: a..b, a.. or ..b.")] = "..",
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Record a window of a run for the Perfetto viewer: functions, exceptions, misses, switches.
+
+    Example: `pagewalk trace --window 2000000..2500000 -o hello.json -- ./hello`
+    """
+
+    def prepare(loaded: _machine.Machine) -> None:
+        try:
+            loaded.record_trace(window)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+
+    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=prepare)
+    text = watched.machine.trace()
+    _write(output, text)
+    events = len(json.loads(text).get("traceEvents", []))
+    if as_json:
+        print_json({"output": output, "events": events, "stop": watched.stop})
+    else:
+        err.print(f"{events:,} events in {output}: open it in ui.perfetto.dev", highlight=False)
+    watched.check()
+
+
+def dump(
+    command: Command,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    at: Annotated[int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")] = 2**64
+    - 1,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Show TLBs, hash table, BATs, segments and caches at an instant.
+
+    Example: `pagewalk dump --at 5000000 --json -- ./hello`
+    """
+    loaded = native.load(_job(machine, command, file, sets, policy, limit))
+    loaded.run(at, limit)
+    state = json.loads(loaded.dump(0))
+    if as_json:
+        print_json(state)
+        return
+    counts = snapshot.counts(state)
+    out.print(table(f"At cycle {state['cycle']:,}", ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
+    for name in ("instruction_tlb", "data_tlb"):
+        rows = state[name]
+        if rows:
+            out.print(
+                table(
+                    name.replace("_", " "),
+                    ["set", "way", "VSID", "page", "physical", "C", "WIMG", "PP"],
+                    (
+                        [
+                            str(row["set"]),
+                            str(row["way"]),
+                            f"{row['vsid']:06x}",
+                            f"{row['page_index']:04x}",
+                            f"{row['physical']:08x}",
+                            "C" if row["changed"] else "",
+                            f"{row['wimg']:04b}",
+                            str(row["pp"]),
+                        ]
+                        for row in rows
+                    ),
+                )
+            )
+
+
+def gdb(
+    command: Command,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port that GDB connects to.")] = 1234,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Debug kernel or program with GDB: waits for it on a port of this computer.
+
+    Example: `pagewalk gdb -- ./hello`, and beside it
+    `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`
+    """
+    loaded = native.load(_job(machine, command, file, sets, policy, limit))
+    err.print(f"waiting for GDB: gdb-multiarch build/kernel/vmlinux -ex 'target remote :{port}'", highlight=False)
+    try:
+        kind, status, words = loaded.serve_gdb(port, limit)
+    except OSError as error:
+        raise BadInput(f"port {port}: {error}") from None
+    if as_json:
+        print_json({"stop": kind, "status": status, "reason": words, "output": loaded.printed()})
+    else:
+        sys.stdout.buffer.write(loaded.printed())
+        err.print(words, highlight=False)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("exec")(execute)
+    app.command("boot")(boot)
+    app.command("profile")(profile)
+    app.command("trace")(trace)
+    app.command("dump")(dump)
+    app.command("gdb")(gdb)

@@ -1,0 +1,78 @@
+"""Options that several commands share, with completion of names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pagewalk import experiments, machines, policies
+from pagewalk.errors import BadInput, PagewalkError
+
+
+def complete_machine(start: str) -> list[str]:
+    """Machine names for the shell."""
+    return [name for name in machines.names() if name.startswith(start)]
+
+
+def complete_experiment(start: str) -> list[str]:
+    """Experiment names for the shell."""
+    return [name for name in experiments.names() if name.startswith(start)]
+
+
+def complete_policy(start: str) -> list[str]:
+    """Policies for the shell: names, then the choices of the one that is written."""
+    try:
+        known = policies.all_policies()
+    except PagewalkError:
+        return []
+    name, equals, _ = start.partition("=")
+    if equals and name in known:
+        return [f"{name}={choice}" for choice in known[name].choices if f"{name}={choice}".startswith(start)]
+    return [f"{name}=" for name in known if name.startswith(start)]
+
+
+DEFAULT_MACHINE = "ppc604-185"
+
+Machine = Annotated[
+    str,
+    typer.Option("--machine", "-m", help="A machine's name or .toml file.", autocompletion=complete_machine),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A machine key, as in tlb.data.entries=32; may be given again."),
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy", "-p", help="A kernel policy, as in tlb.cutoff=20; may be given again.",
+        autocompletion=complete_policy,
+    ),
+]  # fmt: skip
+Files = Annotated[
+    list[str] | None,
+    typer.Option("--file", help="A further file for the guest, HOST or HOST:GUEST; may be given again."),
+]
+Typed = Annotated[
+    Path | None,
+    typer.Option("--input", help="A file that is typed on the guest's console; - is standard input."),
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Most instructions to simulate.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one a core.")]
+
+
+def overrides(words: list[str] | None) -> dict[str, str]:
+    """Machine keys from `key=value` words; the machine checks them."""
+    found = {}
+    for word in words or []:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise BadInput(f"{word!r} sets no machine key", hint="write key=value, as in tlb.data.entries=32")
+        found[key] = value
+    return found
+
+
+def settings(words: list[str] | None) -> dict[str, str]:
+    """Policies from `name=value` words, checked."""
+    return policies.parse_words(words or [])

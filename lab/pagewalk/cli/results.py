@@ -1,0 +1,232 @@
+"""`pagewalk compare | report | sweep | results`: what the results file holds, and more of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pagewalk import experiments, records, sweep
+from pagewalk.cli import options
+from pagewalk.cli.laboratory import events, laboratory
+from pagewalk.cli.output import Json, err, number, out, print_json, table
+from pagewalk.errors import BadInput, ExitStatus
+from pagewalk.figures import Figure
+from pagewalk.paths import home
+from pagewalk.records import CellRecord
+from pagewalk.store import Store
+from pagewalk.sweep import Sweep
+
+
+@contextmanager
+def _store() -> Iterator[Store]:
+    with Store(home().results) as opened:
+        yield opened
+
+
+def _table(store: Store, text: str) -> list[CellRecord]:
+    """A kept table from `experiment` (the latest) or `experiment~n` (the n-th before it)."""
+    name, _, back = text.partition("~")
+    experiments.find(name)
+    kept = records.tables(store, name)
+    number_back = int(back) if back.isdigit() else 0 if not back else -1
+    if number_back < 0 or number_back >= len(kept):
+        raise BadInput(
+            f"{text}: {len(kept)} tables of {name} are kept",
+            hint=f"make one: pagewalk run {name}; count back by {name}~1",
+        )
+    return records.cells(store, name, kept[number_back])
+
+
+def _compare_tables(first: list[CellRecord], second: list[CellRecord]) -> list[dict[str, Any]]:
+    by_row = {(cell.row_name, cell.machine): cell for cell in first}
+    compared = []
+    for cell in second:
+        other = by_row.get((cell.row_name, cell.machine))
+        compared.append(
+            {
+                "row": cell.row_name,
+                "machine": cell.machine,
+                "unit": cell.unit,
+                "first": None if other is None else other.after,
+                "second": cell.after,
+                "first_ratio": None if other is None else other.ratio,
+                "second_ratio": cell.ratio,
+                "change": cell.after / other.after - 1 if other and other.after and cell.after is not None else None,
+            }
+        )
+    return compared
+
+
+def _compare_runs(store: Store, first: str, second: str) -> list[dict[str, Any]]:
+    runs = [store.find(key).result for key in (first, second)]
+    names = sorted({name for run in runs for name in run.counters})
+    compared = []
+    for name in names:
+        one, other = (run.counters.get(name, 0) for run in runs)
+        if one != other:
+            compared.append(
+                {"counter": name, "first": one, "second": other, "change": other / one - 1 if one else None}
+            )
+    return compared
+
+
+def _percent(change: float | None) -> str:
+    return "" if change is None else f"{change:+.1%}"
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="An experiment (osdi99-table2, or osdi99-table2~1), or a run's key.")],
+    second: Annotated[str, typer.Argument(help="The same for the other result.")],
+    as_json: Json = False,
+) -> None:
+    """Set two results side by side: tables row by row, or runs counter by counter.
+
+    Examples: `pagewalk compare osdi99-table2~1 osdi99-table2`, `pagewalk compare 3fa9 81cc`
+    """
+    with _store() as store:
+        if first.partition("~")[0] in experiments.names():
+            compared = _compare_tables(_table(store, first), _table(store, second))
+            columns = ["row", "machine", "unit", ">first", ">second", ">first ratio", ">second ratio", ">change"]
+            shown = [
+                [
+                    entry["row"],
+                    entry["machine"],
+                    entry["unit"],
+                    *(number(entry[key]) for key in ("first", "second", "first_ratio", "second_ratio")),
+                    _percent(entry["change"]),
+                ]
+                for entry in compared
+            ]
+        else:
+            compared = _compare_runs(store, first, second)
+            columns = ["counter", ">first", ">second", ">change"]
+            shown = [
+                [entry["counter"], f"{entry['first']:,}", f"{entry['second']:,}", _percent(entry["change"])]
+                for entry in compared
+            ]
+    if as_json:
+        print_json(compared)
+    else:
+        out.print(table(f"{first} and {second}", columns, shown))
+
+
+def make_report(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    as_json: Json = False,
+) -> None:
+    """Write one self-contained HTML page of all results: tables, published figures, plots.
+
+    Example: `pagewalk report -o report.html`
+    """
+    from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
+
+    with _store() as store:
+        page = report.build(store)
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{output}: {error.strerror}") from None
+    if as_json:
+        print_json({"output": output, "bytes": len(page.encode())})
+    else:
+        out.print(f"wrote {output}", highlight=False)
+
+
+def results(
+    sql: Annotated[str | None, typer.Argument(help="A query; without one, the kept runs are listed.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List kept runs, or ask the results file anything in SQL.
+
+    Tables: runs, counters, samples, dumps, cells, points (docs/results.md).
+
+    Examples: `pagewalk results`,
+    `pagewalk results "SELECT name, sum(value) FROM counters WHERE name LIKE 'tlb.%' GROUP BY name"`
+    """
+    listing = (
+        "SELECT substr(key, 1, 12) AS run, machine, command_line, stop, status, "
+        "(SELECT value FROM counters WHERE run = key AND region = 0 AND name = 'cycles') AS cycles "
+        "FROM runs ORDER BY made"
+    )
+    with _store() as store:
+        columns, found = store.query_columns(sql or listing)
+    if as_json:
+        print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
+    else:
+        out.print(table("", columns, ([str(value) for value in row] for row in found)))
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def do_sweep(
+    program: Annotated[str, typer.Argument(help="A benchmark program (user/bench), as in mmap-latency.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="Its parameters, as in size=1m.")] = None,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="A machine key over values: tlb.data.entries=32,64,128.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "-p", help="A policy over values: tlb.cutoff=off,5..40..5.")
+    ] = None,
+    row: Annotated[str | None, typer.Option(help="The printed row; the program's name by default.")] = None,
+    figure: Annotated[str, typer.Option(help='What to compute: us, mb_s, each("tlb.*.miss") ...')] = "us",
+    file: Annotated[
+        list[str] | None, typer.Option("--with", help="A built program that the benchmark starts, as in hello.")
+    ] = None,
+    jobs: options.Jobs = None,
+    cluster: Annotated[str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure one benchmark over every combination of machine keys and policies.
+
+    Values are lists (32,64,128), ranges (10..40), or ranges with a step (10..40..5, 1..64..*2). Points that
+    are in the results already are not simulated again.
+
+    Examples: `pagewalk sweep mmap-latency -p tlb.cutoff=off,1,5..60..5`,
+    `pagewalk sweep context-switch processes=8 size=16k --row context-switch-8p-16k --set tlb.data.entries=32..256..*2`
+    """
+    plan = Sweep(
+        machine=machine,
+        program=program,
+        arguments=tuple(arguments or []),
+        row=row or program,
+        figure=Figure.parse(figure),
+        sets=sweep.axes(sets or []),
+        policies=sweep.axes(policy or []),
+        files=tuple(file or []),
+    )
+    with laboratory(jobs, cluster) as lab:
+        with events(as_json=as_json) as listener:
+            points = sweep.measure(lab, plan, listener)
+        name = f"{' '.join([plan.row, *plan.arguments])} on {machine}: {figure} over {', '.join(points[0].settings)}"
+        lab.store.add_points(name, figure, [(json.dumps(dict(p.settings)), p.value, p.run, p.reason) for p in points])
+    if as_json:
+        print_json(points)
+    else:
+        names = list(points[0].settings)
+        out.print(
+            table(
+                name,
+                [*names, f">{figure}"],
+                ([*p.settings.values(), p.reason if p.value is None else number(p.value)] for p in points),
+            )
+        )
+    if any(point.value is None for point in points):
+        err.print("some points gave no figure")
+        raise typer.Exit(int(ExitStatus.FATAL))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("compare")(compare)
+    app.command("report")(make_report)
+    app.command("results")(results)
+    app.command("sweep")(do_sweep)

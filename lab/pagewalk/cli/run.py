@@ -1,0 +1,107 @@
+"""`pagewalk run`: an experiment, published and measured side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from pagewalk import experiments
+from pagewalk.cli import options
+from pagewalk.cli.laboratory import events, laboratory
+from pagewalk.cli.output import Json, number, out, print_json
+from pagewalk.errors import ExitStatus
+from pagewalk.execute import Cell
+from pagewalk.experiments import Experiment
+
+_COLOURS = {
+    "ratio reproduced": "green",
+    "figure reproduced": "green",
+    "answered": "cyan",
+    "direction reproduced": "yellow",
+}
+
+
+def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str) -> Table:
+    """The table of one machine: published before and after, ours, both ratios, and the verdict."""
+    chosen = [cell for cell in cells if cell.row.after.machine == machine]
+    labels = [f"{c.row.before.setting.label} → {c.row.after.setting.label}" for c in chosen if c.row.before]
+    heading = Counter(labels).most_common(1)[0][0] if labels else chosen[0].row.after.setting.label
+    made = Table(title=f"{experiment.title}\n{machine}: {heading}", title_justify="left", header_style="bold")
+    made.add_column("row")
+    made.add_column("unit")
+    for column in ("published", "ratio", "ours", "ratio"):
+        made.add_column(column, justify="right")
+    made.add_column("verdict")
+    for cell in chosen:
+        published = cell.row.published
+        theirs = " → ".join(figure.shown for figure in (published.before, published.after) if figure)
+        ours = " → ".join(
+            number(figure) for figure in ((cell.before, cell.after) if cell.row.before else (cell.after,))
+        )
+        made.add_row(
+            cell.row.name,
+            cell.row.unit,
+            theirs,
+            published.ratio.shown if published.ratio else "",
+            ours,
+            "" if cell.ratio is None else f"{cell.ratio:.3g}",
+            f"[{_COLOURS.get(cell.verdict, 'red')}]{cell.verdict}[/]",
+        )
+    return made
+
+
+def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """The tables, what moved in each row, other systems' published figures, and the count of verdicts."""
+    for machine in dict.fromkeys(cell.row.after.machine for cell in cells):
+        out.print(experiment_table(experiment, cells, machine))
+    for cell in cells:
+        out.print(f"  [bold]{cell.row.name}[/], {cell.row.after.machine}: {cell.reason}", highlight=False)
+    for entry in experiment.elsewhere:
+        figures = ", ".join(f"{figure:g}" for figure in entry.claim.value)
+        out.print(f"  [bold]{entry.label}[/] (published only, {entry.why}): {figures} ({entry.claim.unit})")
+    counts = Counter(cell.verdict for cell in cells)
+    out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
+
+
+def run(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            help="Experiments, a document's name for all of its, or a .toml file.",
+            autocompletion=options.complete_experiment,
+        ),
+    ],
+    jobs: options.Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Reproduce a published table: theirs and ours side by side, with a verdict for every row.
+
+    What was run before is taken from the results and not simulated again.
+
+    Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99`, `pagewalk run mine.toml -j 1`
+    """
+    found = [experiment for name in names for experiment in experiments.find(name)]
+    failed = False
+    records = []
+    with laboratory(jobs) as lab:
+        for experiment in found:
+            with events(as_json=as_json) as listener:
+                cells = lab.experiment(experiment, listener)
+            failed = failed or any(cell.verdict == "no figure" for cell in cells)
+            if as_json:
+                records.append({"experiment": experiment.name, "cells": [cell.record() for cell in cells]})
+            else:
+                print_experiment(experiment, cells)
+    if as_json:
+        print_json(records)
+    if failed:
+        raise typer.Exit(int(ExitStatus.FATAL))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("run")(run)

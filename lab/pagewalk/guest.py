@@ -1,0 +1,80 @@
+"""Programs in the guest as a person runs them: what they printed, and how they ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagewalk.errors import BadInput
+from pagewalk.execute import Lab, command_line
+from pagewalk.programs import GuestFile, check_executable, image
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
+
+# init can hand 0 to 62 to the kernel and says on the console what did not fit (user/init/init.c).
+_STATUS_OTHER = 63
+_EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
+_KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
+_SIGNALLED = 128
+
+
+@dataclass(frozen=True)
+class Program:
+    """A host program with its arguments, and further files to lie beside it."""
+
+    path: Path
+    arguments: tuple[str, ...]
+    files: tuple[GuestFile, ...] = ()
+
+
+def guest_file(text: str) -> GuestFile:
+    """A further file from `HOST` or `HOST:GUEST`; without a guest path it lies in the root under its own name."""
+    host, _, guest = text.partition(":")
+    source = Path(host)
+    if not source.is_file():
+        raise BadInput(f"{host} is no file", hint="write host-path or host-path:guest-path")
+    return GuestFile(source, guest or f"/{source.name}")
+
+
+def read_program(path: Path) -> bytes:
+    """The bytes of a program that the guest can run; BadInput says why it cannot."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    check_executable(path, data)
+    return data
+
+
+def job(
+    lab: Lab,
+    machine: str,
+    program: Program,
+    *,
+    overrides: Mapping[str, str],
+    settings: Mapping[str, str],
+    limit: int = DEFAULT_INSTRUCTIONS,
+) -> Job:
+    """The run of one program by init on the kernel that the build has made."""
+    read_program(program.path)
+    inside = f"/bin/{program.path.name}"
+    words: Sequence[str] = [inside, *program.arguments]
+    return Job(
+        machine=lab.machine(machine, overrides),
+        kernel=lab.kernel,
+        initrd=image([GuestFile(program.path, inside), *program.files]),
+        command_line=f"quiet {command_line(settings, words)}",
+        limit=limit,
+    )
+
+
+def exit_status(status: int, console: bytes) -> int:
+    """The program's own exit status, 128 and the signal's number where one killed it."""
+    if status != _STATUS_OTHER:
+        return status
+    if killed := _KILLED.findall(console):
+        return _SIGNALLED + int(killed[-1])
+    if exited := _EXITED.findall(console):
+        return int(exited[-1])
+    return status

@@ -1,0 +1,91 @@
+"""The machine on this computer, through its binding."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from pagewalk import _machine, snapshot
+from pagewalk.errors import BadInput, Interrupted
+from pagewalk.machines import Machine
+from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
+
+_SLICE = 10_000_000
+"""Instructions between two looks at the person's wishes: about a tenth of a second."""
+_NO_LIMIT = 2**64 - 1
+
+
+def load(job: Job) -> _machine.Machine:
+    """A machine with the job's kernel loaded, before its first instruction; BadInput says what cannot be."""
+    try:
+        machine = _machine.Machine(job.machine.config)
+        machine.boot(job.kernel, "kernel", job.initrd or None, job.command_line)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return machine
+
+
+def go(
+    machine: _machine.Machine, limit: int, watch: Watch, sample: Callable[[], None] = lambda: None, every: int = 0
+) -> Stop:
+    """Runs a loaded machine to its end or `limit` instructions, with a sample every so many cycles, 0 for none."""
+    next_sample = every or _NO_LIMIT
+    while True:
+        until = min(machine.instructions + _SLICE, limit)
+        kind, status, words = machine.run(next_sample, until)
+        if kind != "limit":
+            return Stop(cast("StopKind", kind), status, "" if kind == "power-off" else words)
+        if machine.cycles >= next_sample:
+            sample()
+            next_sample = machine.cycles + every
+        if machine.instructions >= limit:
+            return Stop("limit", 0, words)
+        if not watch(Progress(machine.instructions, machine.cycles)):
+            raise Interrupted("the run was ended")
+
+
+class NativeRunner:
+    """Runs jobs on this computer; any number of threads may do so at once."""
+
+    @property
+    def version(self) -> str:
+        """The version of the package and a hash of the machine's sources."""
+        return _machine.VERSION
+
+    def resolve(self, machine: Machine, overrides: Mapping[str, str]) -> ResolvedMachine:
+        """See Runner."""
+        text = machine.path.read_text(encoding="utf-8")
+        settings = [f"{key}={value}" for key, value in overrides.items()]
+        try:
+            config, clock = _machine.resolve(text, str(machine.path), settings)
+        except _machine.ConfigurationError as error:
+            raise BadInput(str(error)) from None
+        return ResolvedMachine(machine.name, config, clock)
+
+    def run(self, job: Job, watch: Watch) -> RunResult:
+        """See Runner."""
+        started = time.monotonic()
+        machine = load(job)
+        samples: list[Sample] = []
+        fullest: list[tuple[int, str]] = []
+
+        def sample() -> None:
+            state = machine.dump(0)
+            counts = snapshot.counts(json.loads(state))
+            samples.append(Sample(machine.cycles, counts))
+            used = counts.get("hash.used", 0)
+            if not fullest or used > fullest[0][0]:
+                fullest[:] = [(used, state)]
+
+        stop = go(machine, job.limit, watch, sample, job.sample)
+        return RunResult(
+            stop=stop,
+            console=machine.printed(),
+            counters=machine.counters(),
+            regions=machine.regions(),
+            host_seconds=time.monotonic() - started,
+            samples=tuple(samples),
+            dumps=(*machine.dumps(), *(state for _, state in fullest)),
+        )
