@@ -2,6 +2,7 @@
 #ifndef ARCH_H
 #define ARCH_H
 
+#include <arch/reg.h>
 #include <arch/task.h>
 #include <frame.h>
 #include <types.h>
@@ -21,23 +22,6 @@ struct regs {
 	u32 dar, dsisr;         /* of a fault */
 	u32 result;             /* free for the system-call layer */
 };
-
-#define CCR_SO   0x10000000u    /* CR0.SO: a system call failed */
-#define MSR_POW  0x00040000u
-#define MSR_TGPR 0x00020000u    /* 603 */
-#define MSR_EE   0x00008000u
-#define MSR_PR   0x00004000u
-#define MSR_FP   0x00002000u
-#define MSR_ME   0x00001000u
-#define MSR_FE0  0x00000800u
-#define MSR_SE   0x00000400u
-#define MSR_FE1  0x00000100u
-#define MSR_IP   0x00000040u
-#define MSR_IR   0x00000020u
-#define MSR_DR   0x00000010u
-#define MSR_RI   0x00000002u
-#define MSR_USER (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
-#define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
 
 #define TRAP_SYSCALL 0xc00u
 
@@ -112,8 +96,9 @@ struct boot {
 	u32 initrd_start, initrd_end;   /* physical; equal: none */
 	const char *command_line;
 	const char *init;               /* init=, default "/init" */
-	const char *const *init_arguments;      /* after --, ends with NULL */
+	const char *const *init_arguments;      /* the words after --, ends with NULL */
 	bool quiet, check;
+	u32 failalloc;                  /* the allocation that fails; 0: none */
 };
 extern struct boot boot;
 

@@ -16,5 +16,15 @@ void control_cause(enum control_cause cause);
 void control_context(u32 pid);
 void control_command(const char *path);
 void control_dump(u32 label);
+/* The sanitizers' events; who makes them binds them only where control_features asks. */
+extern u32 control_features;
+#define CONTROL_FEATURE_TRANSLATION 1u
+#define CONTROL_FEATURE_VSID        2u
+#define CONTROL_FEATURE_PROFILE     4u
+void control_frame_freed(u32 frame);
+void control_frame_allocated(u32 frame);
+void control_vsid_issued(u32 vsid);
+/* Once, when I/O is mapped; in_tree: the device tree names the device. */
+void control_init(bool in_tree);
 
 #endif

@@ -32,10 +32,10 @@ enum frame_use {
 struct frame {
 	struct list_head link;          /* in a free list while free; else the owner's */
 	u32 refs;
+	u32 mapped;                     /* user PTEs that reach it; each has a reference */
 	u8 order;                       /* of the block that starts here */
 	u8 use;                         /* enum frame_use */
-	u16 mapped;                     /* user PTEs that reach it (saturates) */
-	u32 private;                    /* the owner's */
+	u16 private;                    /* the owner's */
 };
 
 extern struct frame *frames;            /* index: physical frame number */
@@ -82,5 +82,15 @@ static inline u32 frames_free(void)
  */
 bool failalloc_hit(void);
 extern u64 failalloc_count;             /* allocations seen: /proc/failalloc */
+void failalloc_set(u32 n);              /* starts counting anew; 0: none fails */
+
+/* Boot: ranges of physical memory that are not the allocator's, in rising order. */
+struct frame_range {
+	u32 start, end;
+};
+#define FRAMES_LEAST 256u               /* free frames without which the kernel does not start */
+void frames_init(const struct frame_range *reserved, unsigned ranges);
+/* A reserved range that is no longer needed (the initramfs, once unpacked): whole pages within it. */
+void frames_release(u32 start, u32 end);
 
 #endif

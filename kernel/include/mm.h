@@ -75,15 +75,15 @@ struct vma {
 	u32 device_address;             /* VM_DEVICE: physical address at start */
 };
 
-/* What hardware and kernel know an address space by; belongs to genarch/context.c. */
+/* What hardware knows an address space by; context.h has the operations. */
 struct mm_context {
-	u32 number;                     /* 0: none yet */
-	u32 generation;
-	u32 segment_base;               /* the VSID of segment 0; others by the policy's step */
-	u32 pid;                        /* of the process it was made for: the plain VSID */
+	u32 number;
+	u32 generation;                 /* 0: none yet */
+	u32 segment_base;               /* the VSID of segment 0 */
 };
 
 struct mm {
+	struct list_head all;           /* every address space */
 	u32 refs;
 	u32 *root;                      /* the page-table tree's root, one page */
 	struct mm_context context;
@@ -153,7 +153,7 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
 void mm_show_maps(struct mm *mm, struct text *text);
 void mm_show_meminfo(struct text *text);
 
-/* Order of init: frames from the device tree, kmalloc, the kernel's tree, the MMU backend. */
+/* Once frames can be allocated. */
 void mm_init(void);
 /* Registers the files of /proc that mm, arch/ppc and the policies show. */
 void mm_proc_init(void);

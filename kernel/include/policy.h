@@ -33,7 +33,8 @@ struct policy {
 	const char *name;
 	const char *const *choices;     /* ends with NULL */
 	enum policy_when when;
-	int (*apply)(const struct policy_setting *to);  /* 0; -EINVAL: not this value; -ENODEV: not on this processor */
+	/* 0; -EINVAL: the value is out of range; -ENODEV: this choice has no meaning on this processor. */
+	int (*apply)(const struct policy_setting *to);
 	const char *counter_name;       /* what shows that it acted */
 	const u64 *counter;
 	struct policy_setting *now;
@@ -50,10 +51,15 @@ struct policy {
 		.counter = (counter_), .now = &policy_##ident##_now,                    \
 	}
 
-/* "name=value" of a policy: 0; -ENOENT: no such policy; -EINVAL: not a choice; -ENODEV; -EBUSY: at boot only. */
-int policy_set(const char *name, const char *value, bool booting);
-/* Binds every policy's present choice; at boot, after the command line was read. */
+/*
+ * Boot: notes the choice, which policy_apply_all() then binds. 0; -ENOENT: no such policy; -EINVAL: not one of its
+ * choices; -ENODEV: it has no meaning on this processor.
+ */
+int policy_choose(const char *name, const char *value);
+/* Binds every policy's choice; off with status 64 when one cannot be. */
 void policy_apply_all(void);
+/* Later changes, as /proc/policy makes them: also -EBUSY, at boot only. */
+int policy_set(const char *name, const char *value);
 /* "choice choice ..." of a policy into buffer; false: no such policy. */
 bool policy_choices(const char *name, char *buffer, size_t size);
 

@@ -30,6 +30,9 @@ bool user_range_ok(const void *user, size_t n);
 /* Atomic with respect to every other thread. 0 or -EFAULT; *seen is the old value. */
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
 
+/* Instructions were written there (a signal trampoline): 0 or -EFAULT. */
+int user_icache_sync(const void *user, size_t n);
+
 /* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */
 struct mm;
 int mm_copy_to(struct mm *mm, u32 address, const void *from, size_t n);

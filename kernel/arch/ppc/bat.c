@@ -1,0 +1,107 @@
+/* Block address translation and segment registers (603e manual, 5.3 and 5.4). */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <lib.h>
+
+void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
+
+#define BAT_VS 2u               /* valid in supervisor mode */
+#define BAT_BLOCK_MAX 0x10000000u
+#define BAT_RW 2u
+
+#define IO_VIRTUAL  0xf0000000u
+#define IO_PHYSICAL 0x80000000u
+#define IO_SIZE     0x01000000u
+#define INTACK_VIRTUAL  0xfffff000u
+#define INTACK_PHYSICAL 0xbffff000u
+#define INTACK_BLOCK    0x00020000u     /* the smallest block that holds it */
+
+#define SET_BAT(n, upper, lower)                                                          \
+	__asm__ volatile("mtspr %0, %2; isync; mtspr %1, %3; mtspr %0, %4; isync" : :     \
+			 "i"(n), "i"((n) + 1), "r"(0), "r"(lower), "r"(upper) : "memory")
+
+static u32 bat_upper(u32 virtual, u32 size)
+{
+	return virtual | (size / 0x20000 - 1) << 2 | BAT_VS;
+}
+
+/* The smallest block that covers what is left of RAM from `start`. */
+static u32 block_size(u32 start, u32 bytes)
+{
+	u32 size = 0x20000;
+
+	while (size < BAT_BLOCK_MAX && start + size < bytes)
+		size *= 2;
+	return size;
+}
+
+void bat_map_ram(u32 bytes)
+{
+	u32 upper0 = 0, upper1 = 0;
+	u32 msr = irq_save();
+
+	if (bytes)
+		upper0 = bat_upper(KERNEL_BASE, block_size(0, bytes));
+	if (bytes > BAT_BLOCK_MAX)
+		upper1 = bat_upper(KERNEL_BASE + BAT_BLOCK_MAX, block_size(BAT_BLOCK_MAX, bytes));
+	SET_BAT(SPR_IBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW);
+	SET_BAT(SPR_DBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW);
+	bat_set_code(upper0, BAT_RW);
+	irq_restore(msr);
+}
+
+void bat_map_io(bool on)
+{
+	u32 io = on ? bat_upper(IO_VIRTUAL, IO_SIZE) : 0;
+	u32 intack = on ? bat_upper(ALIGN_DOWN(INTACK_VIRTUAL, INTACK_BLOCK), INTACK_BLOCK) : 0;
+
+	SET_BAT(SPR_DBAT0U + 4, io, IO_PHYSICAL | PTE_UNCACHED | PTE_GUARDED | BAT_RW);
+	SET_BAT(SPR_DBAT0U + 6, intack,
+		ALIGN_DOWN(INTACK_PHYSICAL, INTACK_BLOCK) | PTE_UNCACHED | PTE_GUARDED | BAT_RW);
+}
+
+void *arch_io(u32 pa)
+{
+	if (pa >= IO_PHYSICAL && pa - IO_PHYSICAL < IO_SIZE)
+		return (void *)(pa - IO_PHYSICAL + IO_VIRTUAL);
+	if (pa >= INTACK_PHYSICAL && pa - INTACK_PHYSICAL < PAGE_SIZE)
+		return (void *)(pa - INTACK_PHYSICAL + INTACK_VIRTUAL);
+	return NULL;
+}
+
+bool io_virtual(u32 address, u32 *pa)
+{
+	if (address >= INTACK_VIRTUAL)
+		*pa = address - INTACK_VIRTUAL + INTACK_PHYSICAL;
+	else if (address >= IO_VIRTUAL && address - IO_VIRTUAL < IO_SIZE)
+		*pa = address - IO_VIRTUAL + IO_PHYSICAL;
+	else
+		return false;
+	return true;
+}
+
+CAUSE(switch) void segments_load(u32 segment_base, u32 step)
+{
+	u32 sr = SR_KEY_USER | segment_base;
+
+	for (u32 ea = 0; ea < USER_END; ea += 0x10000000, sr = SR_KEY_USER | ((sr + step) & 0xffffff))
+		__asm__ volatile("mtsrin %0, %1" : : "r"(sr), "r"(ea));
+	__asm__ volatile("isync" : : : "memory");
+}
+
+void segments_load_kernel(u32 segment_base, u32 step)
+{
+	for (u32 segment = 12; segment < 16; segment++)
+		__asm__ volatile("mtsrin %0, %1" : :
+				 "r"(SR_KEY_USER | ((segment_base + segment * step) & 0xffffff)), "r"(segment << 28));
+	__asm__ volatile("isync" : : : "memory");
+}
+
+void tlb_invalidate_all(void)
+{
+	/* Every set of the largest TLB of these processors: 64 (604 manual, 5.4.3.2). */
+	for (u32 ea = 0; ea < 64 * PAGE_SIZE; ea += PAGE_SIZE)
+		__asm__ volatile("tlbie %0" : : "r"(ea));
+	__asm__ volatile("sync" : : : "memory");
+}

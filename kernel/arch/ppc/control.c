@@ -1,0 +1,80 @@
+/* The control device, and the end of a run. */
+#include <arch.h>
+#include <control.h>
+#include <lib.h>
+
+#include "control_device.h"
+#include "internal.h"
+
+#define CONTROL_PA 0x80000f00u
+
+static u32 *device;             /* NULL: there is none */
+u32 control_features;
+
+static void write(u32 offset, u32 value)
+{
+	if (device) {
+		*(volatile u32 *)((u8 *)device + offset) = value;
+		__asm__ volatile("eieio" : : : "memory");
+	}
+}
+
+void control_init(bool in_tree)
+{
+	if (!in_tree)
+		return;
+	device = arch_io(CONTROL_PA);
+	control_features = *(volatile u32 *)((u8 *)device + CONTROL_FEATURES);
+}
+
+bool control_present(void)
+{
+	return device != NULL;
+}
+
+void control_cause(enum control_cause cause)
+{
+	write(CONTROL_CAUSE, cause);
+}
+
+void control_context(u32 pid)
+{
+	if (control_features & CONTROL_FEATURE_PROFILE)
+		write(CONTROL_CONTEXT, pid);
+}
+
+void control_command(const char *path)
+{
+	if (control_features & CONTROL_FEATURE_PROFILE)
+		write(CONTROL_COMMAND, kva_pa(path));
+}
+
+void control_dump(u32 label)
+{
+	write(CONTROL_DUMP, label);
+}
+
+void control_frame_freed(u32 frame)
+{
+	write(CONTROL_FRAME_FREED, frame);
+}
+
+void control_frame_allocated(u32 frame)
+{
+	write(CONTROL_FRAME_ALLOCATED, frame);
+}
+
+void control_vsid_issued(u32 vsid)
+{
+	write(CONTROL_VSID_ISSUED, vsid);
+}
+
+void power_off(int status)
+{
+	irq_disable();
+	if (device)
+		write(CONTROL_POWER_OFF, (u32)status);
+	console_printf("pagewalk: power off, status %d\n", status);
+	for (;;)
+		;
+}

@@ -1,0 +1,18 @@
+/* The control device's kernel half (docs/interfaces.md, section 2). */
+#ifndef CONTROL_DEVICE_H
+#define CONTROL_DEVICE_H
+
+#include <types.h>
+
+#define CONTROL_MAGIC           0x00
+#define CONTROL_FEATURES        0x04
+#define CONTROL_POWER_OFF       0x08
+#define CONTROL_CAUSE           0x0c
+#define CONTROL_FRAME_FREED     0x10
+#define CONTROL_FRAME_ALLOCATED 0x14
+#define CONTROL_VSID_ISSUED     0x18
+#define CONTROL_CONTEXT         0x1c
+#define CONTROL_COMMAND         0x20
+#define CONTROL_DUMP            0x24
+
+#endif

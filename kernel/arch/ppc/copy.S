@@ -1,0 +1,204 @@
+/* Block copies. User copies may fault: the ranges at the end say where they continue then. */
+#include <arch/asm.h>
+
+	.section .text.cause.copy, "ax"
+
+/*
+ * u32 user_copy(void *to (r3), const void *from (r4), u32 n (r5)): the number of bytes that could not be copied.
+ * Both directions. When a fault stops the long loop, the bytes up to the fault are still copied one by one.
+ */
+FUNCTION(user_copy)
+	srwi.	r0, r5, 4
+	beq	copy_bytes
+	mtctr	r0
+copy_long:
+	lwz	r6, 0(r4)
+	lwz	r7, 4(r4)
+	lwz	r8, 8(r4)
+	lwz	r9, 12(r4)
+	stw	r6, 0(r3)
+	stw	r7, 4(r3)
+	stw	r8, 8(r3)
+	stw	r9, 12(r3)
+	addi	r4, r4, 16
+	addi	r3, r3, 16
+	addi	r5, r5, -16
+	bdnz	copy_long
+copy_bytes:
+	cmpwi	r5, 0
+	beq	copy_end
+	mtctr	r5
+copy_byte:
+	lbz	r6, 0(r4)
+	stb	r6, 0(r3)
+	addi	r4, r4, 1
+	addi	r3, r3, 1
+	addi	r5, r5, -1
+	bdnz	copy_byte
+copy_end:
+	mr	r3, r5
+	blr
+END(user_copy)
+
+/* u32 user_clear(void *user (r3), u32 n (r4)): the number of bytes that could not be cleared. */
+FUNCTION(user_clear)
+	cmpwi	r4, 0
+	li	r6, 0
+	beq	clear_end
+	srwi.	r0, r4, 4
+	beq	clear_bytes
+	mtctr	r0
+clear_long:
+	stw	r6, 0(r3)
+	stw	r6, 4(r3)
+	stw	r6, 8(r3)
+	stw	r6, 12(r3)
+	addi	r3, r3, 16
+	addi	r4, r4, -16
+	bdnz	clear_long
+clear_bytes:
+	cmpwi	r4, 0
+	beq	clear_end
+	mtctr	r4
+clear_byte:
+	stb	r6, 0(r3)
+	addi	r3, r3, 1
+	addi	r4, r4, -1
+	bdnz	clear_byte
+clear_end:
+	mr	r3, r4
+	blr
+END(user_clear)
+
+/*
+ * long user_string(char *to (r3), const char *from (r4), u32 n (r5)): copies up to n bytes to the NUL; its
+ * distance, n when there is none, -1 after a fault.
+ */
+FUNCTION(user_string)
+	mr	r7, r4
+	cmpwi	r5, 0
+	beq	string_end
+	mtctr	r5
+string_byte:
+	lbz	r6, 0(r4)
+	stb	r6, 0(r3)
+	cmpwi	r6, 0
+	beq	string_end
+	addi	r4, r4, 1
+	addi	r3, r3, 1
+	bdnz	string_byte
+string_end:
+	subf	r3, r7, r4
+	blr
+string_fault:
+	li	r3, -1
+	blr
+END(user_string)
+
+/* long user_string_length(const char *user (r3), u32 max (r4)): as above, without a copy. */
+FUNCTION(user_string_length)
+	mr	r7, r3
+	cmpwi	r4, 0
+	beq	length_end
+	mtctr	r4
+length_byte:
+	lbz	r6, 0(r3)
+	cmpwi	r6, 0
+	beq	length_end
+	addi	r3, r3, 1
+	bdnz	length_byte
+length_end:
+	subf	r3, r7, r3
+	blr
+END(user_string_length)
+
+/* int user_exchange(u32 *user (r3), u32 expected (r4), u32 wanted (r5), u32 *seen (r6)): 0, or -1 after a fault. */
+FUNCTION(user_exchange)
+1:	lwarx	r7, 0, r3
+	cmplw	r7, r4
+	bne	2f
+	stwcx.	r5, 0, r3
+	bne-	1b
+2:	stw	r7, 0(r6)
+	li	r3, 0
+	blr
+exchange_end:
+END(user_exchange)
+
+/* void *memcpy(void *to (r3), const void *from (r4), size_t n (r5)) */
+FUNCTION(memcpy)
+	srwi.	r0, r5, 4
+	mr	r10, r3
+	beq	2f
+	mtctr	r0
+1:	lwz	r6, 0(r4)
+	lwz	r7, 4(r4)
+	lwz	r8, 8(r4)
+	lwz	r9, 12(r4)
+	stw	r6, 0(r10)
+	stw	r7, 4(r10)
+	stw	r8, 8(r10)
+	stw	r9, 12(r10)
+	addi	r4, r4, 16
+	addi	r10, r10, 16
+	bdnz	1b
+2:	andi.	r5, r5, 15
+	beqlr
+	mtctr	r5
+3:	lbz	r6, 0(r4)
+	addi	r4, r4, 1
+	stb	r6, 0(r10)
+	addi	r10, r10, 1
+	bdnz	3b
+	blr
+END(memcpy)
+
+/* void *memmove(void *to (r3), const void *from (r4), size_t n (r5)) */
+FUNCTION(memmove)
+	cmplw	r3, r4
+	ble	memcpy
+	cmpwi	r5, 0
+	beqlr
+	mtctr	r5
+	add	r4, r4, r5
+	add	r10, r3, r5
+1:	lbzu	r6, -1(r4)
+	stbu	r6, -1(r10)
+	bdnz	1b
+	blr
+END(memmove)
+
+	.section .text.cause.clear, "ax"
+
+/* void *memset(void *to (r3), int byte (r4), size_t n (r5)) */
+FUNCTION(memset)
+	rlwimi	r4, r4, 8, 16, 23
+	rlwimi	r4, r4, 16, 0, 15
+	mr	r10, r3
+	srwi.	r0, r5, 4
+	beq	2f
+	mtctr	r0
+1:	stw	r4, 0(r10)
+	stw	r4, 4(r10)
+	stw	r4, 8(r10)
+	stw	r4, 12(r10)
+	addi	r10, r10, 16
+	bdnz	1b
+2:	andi.	r5, r5, 15
+	beqlr
+	mtctr	r5
+3:	stb	r4, 0(r10)
+	addi	r10, r10, 1
+	bdnz	3b
+	blr
+END(memset)
+
+	/* start, end, continuation: a fault on a user address in [start, end) goes to the continuation. */
+	.section .recoveries, "a"
+	.long	copy_long, copy_bytes, copy_bytes
+	.long	copy_byte, copy_end, copy_end
+	.long	clear_long, clear_bytes, clear_bytes
+	.long	clear_byte, clear_end, clear_end
+	.long	string_byte, string_end, string_fault
+	.long	length_byte, length_end, string_fault
+	.long	user_exchange, exchange_end, string_fault

@@ -1,0 +1,69 @@
+/* Which processor this is, its clocks and caches. */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <lib.h>
+
+struct arch_cpu arch_cpu;
+
+/* Processor versions (PVR's upper half; each processor's user's manual, chapter 2). */
+static const struct {
+	u16 version;
+	const char *name;
+	bool software_reload;
+} processors[] = {
+	{ 0x0003, "603", true },
+	{ 0x0006, "603e", true },
+	{ 0x0007, "603ev", true },
+	{ 0x0004, "604", false },
+	{ 0x0009, "604e", false },
+	{ 0x000a, "604ev", false },
+	{ 0x0008, "750", false },
+};
+
+bool cpu_identify(void)
+{
+	u32 pvr;
+
+	__asm__ volatile("mfspr %0, %1" : "=r"(pvr) : "i"(SPR_PVR));
+	arch_cpu.pvr = pvr;
+	for (size_t i = 0; i < ARRAY_SIZE(processors); i++) {
+		if (processors[i].version == pvr >> 16) {
+			arch_cpu.name = processors[i].name;
+			return processors[i].software_reload;
+		}
+	}
+	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750", pvr);
+}
+
+u64 arch_timebase(void)
+{
+	u32 high, low, again;
+
+	do {
+		__asm__ volatile("mftbu %0; mftb %1; mftbu %2" : "=r"(high), "=r"(low), "=r"(again));
+	} while (high != again);
+	return (u64)high << 32 | low;
+}
+
+u32 arch_timebase_hz(void)
+{
+	return arch_cpu.timebase_hz;
+}
+
+void arch_decrementer_set(u32 ticks)
+{
+	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DEC), "r"(MIN(ticks, 0x7fffffffu)));
+}
+
+void arch_icache_sync(void *address, size_t size)
+{
+	u32 line = arch_cpu.icache_line ? arch_cpu.icache_line : 32;
+	u32 start = ALIGN_DOWN((u32)address, line), end = (u32)address + size;
+
+	for (u32 a = start; a < end; a += line)
+		__asm__ volatile("dcbst 0, %0" : : "r"(a) : "memory");
+	__asm__ volatile("sync" : : : "memory");
+	for (u32 a = start; a < end; a += line)
+		__asm__ volatile("icbi 0, %0" : : "r"(a) : "memory");
+	__asm__ volatile("sync; isync" : : : "memory");
+}

@@ -1,0 +1,96 @@
+/*
+ * Exception entry and exit, the plain form: everything is saved, and C decides what to do.
+ *
+ * A vector's image runs with translation off, saves what it needs to reach the kernel stack by its physical
+ * address, and comes here. Nothing is translated between the exception and the `rfi` that turns translation
+ * on, and nothing but this page of code between the reading of SRR0 and the last `rfi`: so a kernel that is
+ * itself mapped by page-table entries can miss anywhere else and is entered again.
+ */
+#include <arch/asm.h>
+
+	.section .text.cause.entry, "ax"
+
+/*
+ * In: r11 = frame (physical), r10 = trap, LR = the vector's word that holds the handler's address. r0 to r12, CR,
+ * LR, SRR0 and SRR1 are saved; r1 is the frame's virtual address.
+ */
+FUNCTION(enter_full)
+	stw	r10, FRAME_TRAP(r11)
+	stmw	r13, GPR(13)(r11)
+	mfctr	r10
+	stw	r10, FRAME_CTR(r11)
+	mfxer	r10
+	stw	r10, FRAME_XER(r11)
+	li	r0, 0
+	stw	r0, FRAME_MQ(r11)
+	stw	r0, FRAME_RESULT(r11)
+	mfspr	r12, SPR_SPRG3
+	lwz	r2, ARCH_TASK(r12)
+	mflr	r12
+	lwz	r12, 0(r12)
+	li	r10, MSR_KERNEL
+	mtsrr0	r12
+	mtsrr1	r10
+	load_address r10, return_full
+	mtlr	r10
+	addi	r3, r1, FRAME_REGS
+	rfi
+END(enter_full)
+
+	/* The exit must lie in one page: 512 bytes hold it. */
+	.balign	512
+FUNCTION(return_full)
+	lwz	r3, FRAME_MSR(r1)
+	andi.	r3, r3, MSR_PR
+	beq	1f
+	lwz	r3, TASK_WORK(r2)
+	cmpwi	r3, 0
+	beq	1f
+	addi	r3, r1, FRAME_REGS
+	bl	return_to_user
+1:	li	r0, MSR_ME | MSR_IR
+	mtmsr	r0
+	isync
+	to_phys	r1, r1
+	lmw	r13, GPR(13)(r1)
+/* In: r1 = frame, physical; translation of data off; r13 to r31 restored. */
+.globl return_short
+return_short:
+	addi	r12, r1, FRAME_MQ
+	li	r11, 0
+	stwcx.	r11, 0, r12             /* a reservation must not outlive the exception */
+	lwz	r0, FRAME_CTR(r1)
+	lwz	r3, FRAME_XER(r1)
+	lwz	r4, FRAME_LINK(r1)
+	lwz	r5, FRAME_CCR(r1)
+	mtctr	r0
+	mtxer	r3
+	mtlr	r4
+	mtcrf	0xff, r5
+	lwz	r11, FRAME_NIP(r1)
+	lwz	r12, FRAME_MSR(r1)
+	lwz	r0, GPR(0)(r1)
+	lwz	r2, GPR(2)(r1)
+	lwz	r3, GPR(3)(r1)
+	lwz	r4, GPR(4)(r1)
+	lwz	r5, GPR(5)(r1)
+	lwz	r6, GPR(6)(r1)
+	lwz	r7, GPR(7)(r1)
+	lwz	r8, GPR(8)(r1)
+	lwz	r9, GPR(9)(r1)
+	lwz	r10, GPR(10)(r1)
+	mtsrr0	r11
+	mtsrr1	r12
+	lwz	r11, GPR(11)(r1)
+	lwz	r12, GPR(12)(r1)
+	lwz	r1, GPR(1)(r1)
+	rfi
+END(return_full)
+
+/* A new task's first instructions: r14 = function, r15 = its argument; then user mode. */
+FUNCTION(task_first_entry)
+	mr	r3, r15
+	mtctr	r14
+	bctrl
+	b	return_full
+END(task_first_entry)

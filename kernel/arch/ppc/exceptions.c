@@ -1,0 +1,187 @@
+/* What C does about each exception, after the vectors' images saved the registers. */
+#include <arch.h>
+#include <arch/image.h>
+#include <arch/mmu.h>
+#include <lib.h>
+#include <mm.h>
+#include <panic.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <time.h>
+#include <tty.h>
+
+#include "internal.h"
+
+/* Where a fault on a user address in [start, end) continues (copy.S). */
+struct recovery {
+	u32 start, end, target;
+};
+extern const struct recovery recoveries_start[], recoveries_end[];
+
+DECLARE_IMAGE(image_reset);
+DECLARE_IMAGE(image_machine_check);
+DECLARE_IMAGE(image_external);
+DECLARE_IMAGE(image_alignment);
+DECLARE_IMAGE(image_program);
+DECLARE_IMAGE(image_fpu);
+DECLARE_IMAGE(image_decrementer);
+DECLARE_IMAGE(image_syscall_full);
+DECLARE_IMAGE(image_trace);
+DECLARE_IMAGE(image_breakpoint);
+DECLARE_IMAGE(image_management);
+
+void exceptions_init(void)
+{
+	static const struct { u32 vector; const struct image *image; } table[] = {
+		{ 0x100, &image_reset },
+		{ 0x200, &image_machine_check },
+		{ 0x500, &image_external },
+		{ 0x600, &image_alignment },
+		{ 0x700, &image_program },
+		{ 0x800, &image_fpu },
+		{ 0x900, &image_decrementer },
+		{ 0xc00, &image_syscall_full },
+		{ 0xd00, &image_trace },
+		{ 0x1300, &image_breakpoint },
+		{ 0x1400, &image_management },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		image_install(table[i].vector, table[i].image);
+}
+
+static bool recover(struct regs *regs)
+{
+	for (const struct recovery *r = recoveries_start; r < recoveries_end; r++) {
+		if (regs->nip >= r->start && regs->nip < r->end) {
+			regs->nip = r->target;
+			return true;
+		}
+	}
+	return false;
+}
+
+CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
+{
+	int error = -EFAULT;
+
+	if (address < USER_END && current->mm)
+		error = mm_fault(current->mm, address, access);
+	if (!error) {
+		current->minor_faults++;
+		return;
+	}
+	if (!regs_user(regs)) {
+		if (address < USER_END && recover(regs))
+			return;
+		panic_regs(regs, "kernel %s of 0x%08x", access == MM_EXECUTE ? "execution" :
+			   access == MM_WRITE ? "write" : "read", address);
+	}
+	if (error == -ENXIO)
+		signal_fault(SIGBUS, BUS_ADRERR, address);
+	else if (error == -ENOMEM)
+		signal_kill(current->process);
+	else
+		signal_fault(SIGSEGV, error == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, address);
+}
+
+CAUSE(fault) void exception_dsi(struct regs *regs)
+{
+	u32 access = regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ;
+
+	if (regs->dsisr & DSISR_NO_PTE && mmu->reload(regs->dar, access))
+		return;
+	exception_fault(regs, regs->dar, access);
+}
+
+/* The vector's image put SRR1, with the reason, into dsisr. */
+CAUSE(fault) void exception_isi(struct regs *regs)
+{
+	if (regs->dsisr & DSISR_NO_PTE && mmu->reload(regs->nip, MM_EXECUTE))
+		return;
+	exception_fault(regs, regs->nip, MM_EXECUTE);
+}
+
+void exception_unexpected(struct regs *regs)
+{
+	panic_regs(regs, "unexpected exception 0x%x", regs->trap);
+}
+
+void exception_machine_check(struct regs *regs)
+{
+	if (!regs_user(regs))
+		panic_regs(regs, "machine check");
+	signal_fault(SIGBUS, BUS_ADRERR, regs->nip);
+}
+
+void exception_external(struct regs *regs)
+{
+	(void)regs;
+	irq_dispatch();
+}
+
+void exception_decrementer(struct regs *regs)
+{
+	timer_interrupt(regs);
+}
+
+void exception_syscall(struct regs *regs)
+{
+	syscall_dispatch(regs);
+}
+
+void exception_alignment(struct regs *regs)
+{
+	if (!regs_user(regs))
+		panic_regs(regs, "kernel access to 0x%08x is not aligned", regs->dar);
+	if (!emulate_alignment(regs))
+		signal_fault(SIGBUS, BUS_ADRALN, regs->dar);
+}
+
+/* Why a floating-point operation trapped: FPSCR's exception bits under its enable bits. */
+static int fpe_code(u32 fpscr)
+{
+	if (fpscr & 0x80 && fpscr & 0x20000000)
+		return FPE_FLTINV;
+	if (fpscr & 0x40 && fpscr & 0x10000000)
+		return FPE_FLTOVF;
+	if (fpscr & 0x20 && fpscr & 0x08000000)
+		return FPE_FLTUND;
+	if (fpscr & 0x10 && fpscr & 0x04000000)
+		return FPE_FLTDIV;
+	return FPE_FLTRES;
+}
+
+void exception_program(struct regs *regs)
+{
+	u32 reason = regs->msr & 0xffff0000;
+
+	regs->msr &= 0xffff;
+	if (!regs_user(regs))
+		panic_regs(regs, "kernel program exception, SRR1 0x%08x", reason);
+	if (reason & SRR1_FP_EXCEPTION) {
+		arch_fpu_save(current);
+		signal_fault(SIGFPE, fpe_code((u32)current->arch.fpscr), regs->nip);
+	} else if (reason & SRR1_TRAP) {
+		signal_fault(SIGTRAP, TRAP_BRKPT, regs->nip);
+	} else if (!emulate_program(regs)) {
+		signal_fault(SIGILL, reason & SRR1_PRIVILEGED ? ILL_PRVOPC : ILL_ILLOPC, regs->nip);
+	}
+}
+
+void exception_fpu_unavailable(struct regs *regs)
+{
+	if (!regs_user(regs))
+		panic_regs(regs, "the kernel used the floating-point unit");
+	fpu_give(current);
+	regs->msr |= MSR_FP | MSR_FE0 | MSR_FE1;
+}
+
+void exception_trace(struct regs *regs)
+{
+	if (!regs_user(regs))
+		panic_regs(regs, "trace exception in the kernel");
+	regs->msr &= ~(u32)MSR_SE;
+	signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
+}

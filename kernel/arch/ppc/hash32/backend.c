@@ -1,0 +1,59 @@
+/* The 604 and 750: hardware searches the hash table, software fills it. */
+#include <arch/hash.h>
+#include <arch/image.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <arch/reload.h>
+#include <context.h>
+#include <frame.h>
+#include <lib.h>
+#include <mm.h>
+#include <pagetable.h>
+
+/*
+ * Hardware found no entry, with translation on and the registers saved: the plain form. Kernel addresses do not
+ * come here (reload.S says why).
+ */
+CAUSE(reload) static bool reload(u32 address, u32 access)
+{
+	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
+	u32 pte;
+
+	if (!context_active || address >= KERNEL_BASE)
+		return false;
+	pte = pagetable_read(context_active->root, address);
+	if ((pte & need) != need)
+		return false;
+	reloads_c++;
+	hash_insert(context_vsid(context_active, address), address, pte);
+	return true;
+}
+
+static void page_installed(struct mm *mm, u32 address, u32 pte)
+{
+	(void)mm;
+	(void)address;
+	(void)pte;
+}
+
+CAUSE(flush) static void page_flush(u32 vsid, u32 address)
+{
+	hash_remove(vsid, address);
+	tlb_invalidate_page(address);
+}
+
+static void flush_all(void)
+{
+	hash_clear();
+	tlb_invalidate_all();
+}
+
+const struct mmu_backend hash32_backend = {
+	.name = "hash32",
+	.init = hash_init,
+	.reload = reload,
+	.page_installed = page_installed,
+	.page_flush = page_flush,
+	.flush_all = flush_all,
+	.check = hash_check,
+};

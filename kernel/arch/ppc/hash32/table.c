@@ -1,0 +1,163 @@
+/* The hash table in C (604 manual, 5.5): search, insertion, removal. */
+#include <arch/hash.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <arch.h>
+#include <context.h>
+#include <frame.h>
+#include <lib.h>
+#include <pagetable.h>
+
+struct hpte *hash_table;
+u32 hash_groups;
+u64 hash_searches_flush, hash_found_flush;
+u32 hash_evictions, hash_next_slot;
+
+/*
+ * 128 KB for 32 MB, as the 1999 system had (16384 entries, two a frame); the architecture's least is 64 KB.
+ */
+static u32 table_size(void)
+{
+	u32 size = 0x10000;
+
+	while (size < 0x2000000 && size < boot.memory_size / 256)
+		size *= 2;
+	return size;
+}
+
+void hash_init(void)
+{
+	u32 size = table_size();
+	unsigned order = 0;
+	struct frame *frame;
+
+	if (hash_table)
+		return;
+	while (PAGE_SIZE << order < size)
+		order++;
+	frame = frame_alloc_order(FRAME_RESERVED, order);
+	if (!frame)
+		fatal(EXIT_MEMORY, "no room for a hash table of %u KB", size / 1024);
+	hash_table = frame_kva(frame);
+	hash_groups = size / (HPTES_PER_GROUP * sizeof(struct hpte));
+	memset(hash_table, 0, size);
+	/* HTABORG, and HTABMASK: the hash bits beyond the ten of a 64 KB table. */
+	__asm__ volatile("sync; mtspr %0, %1; isync" : : "i"(SPR_SDR1),
+			 "r"(frame_pa(frame) | (size / 0x10000 - 1)) : "memory");
+}
+
+void hash_clear(void)
+{
+	if (hash_table)
+		memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
+}
+
+static u32 hash_of(u32 vsid, u32 address)
+{
+	return (vsid & 0x7ffff) ^ (address >> 12 & 0xffff);
+}
+
+static struct hpte *group(u32 hash)
+{
+	return &hash_table[(hash & (hash_groups - 1)) * HPTES_PER_GROUP];
+}
+
+static u32 first_word(u32 vsid, u32 address)
+{
+	return HPTE_VALID | vsid << 7 | (address >> 22 & HPTE_API);
+}
+
+struct hpte *hash_find(u32 vsid, u32 address)
+{
+	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
+	struct hpte *entry = group(hash);
+
+	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
+		if (entry->word0 == word)
+			return entry;
+	entry = group(~hash);
+	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
+		if (entry->word0 == (word | HPTE_SECONDARY))
+			return entry;
+	return NULL;
+}
+
+static struct hpte *empty_slot(struct hpte *entry)
+{
+	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
+		if (!(entry->word0 & HPTE_VALID))
+			return entry;
+	return NULL;
+}
+
+CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
+{
+	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
+	struct hpte *entry = empty_slot(group(hash));
+
+	if (!entry) {
+		entry = empty_slot(group(~hash));
+		if (entry) {
+			word |= HPTE_SECONDARY;
+		} else {
+			entry = group(hash) + hash_next_slot;
+			hash_next_slot = (hash_next_slot + 1) % HPTES_PER_GROUP;
+			hash_evictions++;
+			entry->word0 = 0;
+			__asm__ volatile("sync" : : : "memory");
+		}
+	}
+	entry->word1 = pte & PTE_HARDWARE;
+	__asm__ volatile("eieio" : : : "memory");
+	entry->word0 = word;
+	__asm__ volatile("sync" : : : "memory");
+}
+
+CAUSE(flush) void hash_remove(u32 vsid, u32 address)
+{
+	struct hpte *entry = hash_find(vsid, address);
+
+	hash_searches_flush++;
+	if (entry) {
+		hash_found_flush++;
+		entry->word0 = 0;
+		__asm__ volatile("sync" : : : "memory");
+	}
+}
+
+u32 hash_address(const struct hpte *entry)
+{
+	u32 index = (u32)(entry - hash_table) / HPTES_PER_GROUP;
+	u32 vsid = (entry->word0 & HPTE_VSID) >> 7;
+
+	if (entry->word0 & HPTE_SECONDARY)
+		index = ~index;
+	/* The low ten bits of the page index come back from the group's number, the high six are the API. */
+	return (entry->word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
+}
+
+u32 hash_check(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte))
+{
+	u32 seen = 0;
+
+	for (u32 i = 0; hash_table && i < hash_groups * HPTES_PER_GROUP; i++) {
+		const struct hpte *entry = &hash_table[i];
+		u32 vsid = (entry->word0 & HPTE_VSID) >> 7, address = hash_address(entry), segment;
+		const u32 *root;
+
+		if (!(entry->word0 & HPTE_VALID))
+			continue;
+		seen++;
+		root = context_find(vsid, &segment);
+		if (!root)
+			continue;       /* a zombie: its VSID is in no segment register, and never will be again */
+		u32 pte = pagetable_read(root, segment << 28 | address);
+
+		if (!(pte & PTE_VALID))
+			bad("the hash table maps a page that the tree does not", vsid, segment << 28 | address,
+			    entry->word1);
+		else if ((pte ^ entry->word1) & (PTE_HARDWARE & ~PTE_VALID))
+			bad("hash table and tree differ", vsid, segment << 28 | address, entry->word1);
+	}
+	return seen;
+}

@@ -1,0 +1,84 @@
+/*
+ * From the boot protocol (docs/interfaces.md, section 4) to C: real mode, r3 = device tree. Translation caches
+ * are emptied, two BATs map RAM and I/O so that C can run before any table exists, and caches are turned on.
+ */
+#include <arch/asm.h>
+
+	.section .vectors, "ax"
+	b	start
+	.org	0x3000                  /* policies and boot copy their images to the vectors */
+
+	.section .text.start, "ax"
+FUNCTION(start)
+	mr	r31, r3
+	li	r0, 0
+	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
+	mtspr	\bat, r0
+	.endr
+	isync
+
+	/* Every congruence class; 64 reach all of a 604's, twice all of a 603's. */
+	li	r4, 64
+	mtctr	r4
+	li	r5, 0
+1:	tlbie	r5
+	addi	r5, r5, 0x1000
+	bdnz	1b
+	sync
+
+	/* Uninitialised data, by physical address. */
+	load_address r4, PHYS(bss_start)
+	load_address r5, PHYS(bss_end)
+2:	cmplw	r4, r5
+	bge	3f
+	stw	r0, 0(r4)
+	addi	r4, r4, 4
+	b	2b
+
+	/* 256 MB of RAM at 3 GB, 16 MB of I/O at 0xf0000000, for the kernel only. */
+3:	lis	r4, 0xc000
+	ori	r5, r4, 0x1ffe          /* BL = 256 MB, Vs */
+	li	r6, 2                   /* PP: read and write */
+	mtspr	SPR_IBAT0U + 1, r6
+	mtspr	SPR_IBAT0U, r5
+	mtspr	SPR_DBAT0U + 1, r6
+	mtspr	SPR_DBAT0U, r5
+	lis	r5, 0xf000
+	ori	r5, r5, 0x01fe
+	lis	r6, 0x8000
+	ori	r6, r6, 0x2a            /* I, G, read and write */
+	mtspr	SPR_DBAT0U + 5, r6
+	mtspr	SPR_DBAT0U + 4, r5
+	isync
+
+	/* A 603 wants the flash-invalidate bits cleared again by software. */
+	mfspr	r4, SPR_HID0
+	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
+	ori	r4, r4, HID0_ICE | HID0_DCE
+	sync
+	isync
+	mtspr	SPR_HID0, r5
+	sync
+	isync
+	mtspr	SPR_HID0, r4
+	sync
+	isync
+
+	/* The boot context is the idle task to be; its stack ends where an exception frame would. */
+	load_address r2, idle_task
+	load_address r1, boot_stack + KERNEL_STACK_SIZE
+	to_phys	r4, r2
+	addi	r4, r4, TASK_ARCH
+	mtspr	SPR_SPRG3, r4
+	to_phys	r5, r1
+	stw	r1, ARCH_STACK_TOP(r4)
+	stw	r2, ARCH_TASK(r4)
+	stw	r0, -FRAME_SIZE(r5)
+	addi	r1, r1, -FRAME_SIZE
+	mr	r3, r31
+	load_address r5, start_c
+	li	r4, MSR_KERNEL
+	mtsrr0	r5
+	mtsrr1	r4
+	rfi
+END(start)

@@ -1,0 +1,52 @@
+/* What the files of arch/ppc share. */
+#ifndef ARCH_PPC_INTERNAL_H
+#define ARCH_PPC_INTERNAL_H
+
+#include <arch.h>
+#include <proc.h>
+#include <types.h>
+
+/* copy.S */
+u32 user_copy(void *to, const void *from, u32 n);
+u32 user_clear(void *user, u32 n);
+long user_string(char *to, const char *from, u32 n);
+long user_string_length(const char *user, u32 max);
+int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen);
+
+/* switch.S */
+void switch_context(struct task *previous, struct task *next);
+void fpu_store(u64 *registers);
+void fpu_load(const u64 *registers);
+extern const char task_first_entry[];
+
+/* setup.c */
+void start_c(const void *fdt);
+extern bool board_is_qemu;      /* QEMU's 40p: a 603's rfi restores too much of SRR1 there */
+
+/* io.c */
+void io_init(void);
+
+/* exceptions.c, called from the vectors' images */
+void exceptions_init(void);
+void exception_unexpected(struct regs *regs);
+void exception_machine_check(struct regs *regs);
+void exception_dsi(struct regs *regs);
+void exception_isi(struct regs *regs);
+void exception_external(struct regs *regs);
+void exception_alignment(struct regs *regs);
+void exception_program(struct regs *regs);
+void exception_fpu_unavailable(struct regs *regs);
+void exception_decrementer(struct regs *regs);
+void exception_syscall(struct regs *regs);
+void exception_trace(struct regs *regs);
+/* A page fault that no reload could serve: the tree lacks the page or the right. */
+void exception_fault(struct regs *regs, u32 address, u32 access);
+
+/* emulate.c: what user programs may do that the processor leaves to software; false: a signal. */
+bool emulate_program(struct regs *regs);
+bool emulate_alignment(struct regs *regs);
+
+/* fpu.c */
+void fpu_give(struct task *task);
+
+#endif

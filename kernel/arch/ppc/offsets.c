@@ -1,0 +1,34 @@
+/* Offsets for assembly: compiled to assembly, from which the build takes the lines that begin with "->". */
+#include <arch.h>
+#include <proc.h>
+
+#define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
+#define VALUE(name, value) __asm__ volatile("\n->" #name " %0" : : "i"(value))
+
+void offsets(void);
+void offsets(void)
+{
+	/* A stack frame of an exception: 16 bytes of ABI header, then struct regs. */
+	VALUE(FRAME_SIZE, 16 + sizeof(struct regs));
+	VALUE(FRAME_REGS, 16);
+	VALUE(FRAME_GPR, 16 + offsetof(struct regs, gpr));
+	VALUE(FRAME_NIP, 16 + offsetof(struct regs, nip));
+	VALUE(FRAME_MSR, 16 + offsetof(struct regs, msr));
+	VALUE(FRAME_ORIG_GPR3, 16 + offsetof(struct regs, orig_gpr3));
+	VALUE(FRAME_CTR, 16 + offsetof(struct regs, ctr));
+	VALUE(FRAME_LINK, 16 + offsetof(struct regs, link));
+	VALUE(FRAME_XER, 16 + offsetof(struct regs, xer));
+	VALUE(FRAME_CCR, 16 + offsetof(struct regs, ccr));
+	VALUE(FRAME_MQ, 16 + offsetof(struct regs, mq));
+	VALUE(FRAME_TRAP, 16 + offsetof(struct regs, trap));
+	VALUE(FRAME_DAR, 16 + offsetof(struct regs, dar));
+	VALUE(FRAME_DSISR, 16 + offsetof(struct regs, dsisr));
+	VALUE(FRAME_RESULT, 16 + offsetof(struct regs, result));
+	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
+	OFFSET(TASK_WORK, struct task, work);
+	OFFSET(TASK_ARCH, struct task, arch);
+	OFFSET(ARCH_KSP, struct arch_task, ksp);
+	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);
+	OFFSET(ARCH_TASK, struct arch_task, task);
+	OFFSET(ARCH_SCRATCH, struct arch_task, scratch);
+}

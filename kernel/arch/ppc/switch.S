@@ -1,0 +1,53 @@
+/* The context switch, and the floating-point registers. */
+#include <arch/asm.h>
+
+#define SWITCH_FRAME 96                 /* header, CR, r13 to r31 */
+
+	.section .text.cause.switch, "ax"
+
+/* void switch_context(struct task *previous (r3), struct task *next (r4)) */
+FUNCTION(switch_context)
+	mflr	r0
+	stwu	r1, -SWITCH_FRAME(r1)
+	stw	r0, SWITCH_FRAME + 4(r1)
+	mfcr	r0
+	stw	r0, 8(r1)
+	stmw	r13, 12(r1)
+	stw	r1, TASK_ARCH + ARCH_KSP(r3)
+	to_phys	r5, r4
+	addi	r5, r5, TASK_ARCH
+	mtspr	SPR_SPRG3, r5
+	mr	r2, r4
+	lwz	r1, TASK_ARCH + ARCH_KSP(r4)
+	lmw	r13, 12(r1)
+	lwz	r0, 8(r1)
+	mtcrf	0xff, r0
+	lwz	r0, SWITCH_FRAME + 4(r1)
+	mtlr	r0
+	addi	r1, r1, SWITCH_FRAME
+	blr
+END(switch_context)
+
+	.machine push
+	.machine "ppc"
+/* void fpu_store(u64 fpr[33] (r3)): r0 to r31, then FPSCR. MSR[FP] is on. */
+FUNCTION(fpu_store)
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	stfd	\n, 8 * \n(r3)
+	.endr
+	mffs	0
+	stfd	0, 256(r3)
+	lfd	0, 0(r3)
+	blr
+END(fpu_store)
+
+/* void fpu_load(const u64 fpr[33] (r3)) */
+FUNCTION(fpu_load)
+	lfd	0, 256(r3)
+	mtfsf	0xff, 0
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	lfd	\n, 8 * \n(r3)
+	.endr
+	blr
+END(fpu_load)
+	.machine pop

@@ -1,0 +1,112 @@
+/* Tasks: how they start, switch, and share the floating-point unit. */
+#include <arch.h>
+#include <lib.h>
+#include <proc.h>
+
+#include "internal.h"
+
+/* What switch_context (switch.S) leaves on the stack of a task that does not run. */
+struct switch_frame {
+	u32 back_chain, link, ccr;
+	u32 gpr[19];            /* r13 to r31 */
+	u32 pad[2];
+};
+
+/* Whose registers the FPU holds; NULL: nobody's. */
+static struct task *fpu_owner;
+
+struct regs *task_regs(struct task *task)
+{
+	return (struct regs *)(task->arch.stack_top - sizeof(struct regs));
+}
+
+static void stack_init(struct task *task)
+{
+	task->arch.task = task;
+	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE;
+}
+
+void arch_task_start(struct task *task, void (*function)(void *), void *argument)
+{
+	stack_init(task);
+
+	u32 frame = (u32)task_regs(task) - 16;
+	struct switch_frame *s = (struct switch_frame *)(frame - sizeof(*s));
+
+	memset(s, 0, sizeof(*s));
+	s->back_chain = frame;
+	*(u32 *)frame = 0;
+	s->gpr[14 - 13] = (u32)function;
+	s->gpr[15 - 13] = (u32)argument;
+	*(u32 *)(frame + 4) = (u32)task_first_entry;
+	task->arch.ksp = (u32)s;
+}
+
+void arch_task_fork(struct task *child, const struct regs *parent)
+{
+	struct regs *regs;
+
+	stack_init(child);
+	regs = task_regs(child);
+	*regs = *parent;
+	regs->gpr[3] = 0;
+	regs->ccr &= ~(u32)CCR_SO;
+	regs->msr &= ~(u32)(MSR_FP | MSR_FE0 | MSR_FE1);
+	arch_fpu_save(current);
+	memcpy(child->arch.fpr, current->arch.fpr, sizeof(child->arch.fpr));
+	child->arch.fpscr = current->arch.fpscr;
+}
+
+void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer)
+{
+	arch_fpu_drop(current);
+	memset(current->arch.fpr, 0, sizeof(current->arch.fpr));
+	current->arch.fpscr = 0;
+	memset(regs, 0, sizeof(*regs));
+	regs->nip = entry;
+	regs->msr = MSR_USER;
+	regs->gpr[1] = stack_pointer;
+}
+
+void arch_task_free(struct task *task)
+{
+	if (fpu_owner == task)
+		fpu_owner = NULL;
+}
+
+CAUSE(switch) void switch_to(struct task *previous, struct task *next)
+{
+	/* The owner's registers stay in the FPU; it only has to ask for them again. */
+	if (fpu_owner == previous)
+		task_regs(previous)->msr &= ~(u32)MSR_FP;
+	switch_context(previous, next);
+}
+
+/* Runs with MSR[FP] on, which the caller's exit takes off again: the kernel has no use for it. */
+CAUSE(switch) void fpu_give(struct task *task)
+{
+	if (fpu_owner != task) {
+		mtmsr(mfmsr() | MSR_FP);
+		if (fpu_owner)
+			fpu_store(fpu_owner->arch.fpr);
+		fpu_load(task->arch.fpr);
+		mtmsr(mfmsr() & ~(u32)MSR_FP);
+		fpu_owner = task;
+	}
+}
+
+void arch_fpu_save(struct task *task)
+{
+	if (fpu_owner != task)
+		return;
+	mtmsr(mfmsr() | MSR_FP);
+	fpu_store(task->arch.fpr);
+	mtmsr(mfmsr() & ~(u32)MSR_FP);
+}
+
+void arch_fpu_drop(struct task *task)
+{
+	if (fpu_owner == task)
+		fpu_owner = NULL;
+	task_regs(task)->msr &= ~(u32)MSR_FP;
+}

@@ -1,0 +1,112 @@
+#include <arch.h>
+#include <arch/mmu.h>
+#include <context.h>
+#include <control.h>
+#include <frame.h>
+#include <lib.h>
+#include <pagetable.h>
+
+struct vsid_form vsid_form = { .multiplier = 1, .step = 1 };
+struct mm *context_active;
+u64 contexts_renewed, context_generations;
+
+static u32 generation = 1, next_number = CONTEXT_KERNEL + 1;
+static struct list_head spaces = LIST_HEAD_INIT(spaces);
+
+void context_register(struct mm *mm)
+{
+	list_add_tail(&mm->all, &spaces);
+}
+
+void context_unregister(struct mm *mm)
+{
+	list_del(&mm->all);
+}
+
+void context_for_each(void (*function)(struct mm *mm))
+{
+	struct mm *mm;
+
+	list_for_each_entry(mm, &spaces, all)
+		function(mm);
+}
+
+bool context_live(const struct mm *mm)
+{
+	return mm->context.generation == generation;
+}
+
+static void set_root(const u32 *root)
+{
+	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(root)) : "memory");
+}
+
+/* The processor's registers for context_active. */
+CAUSE(switch) static void load(void)
+{
+	struct mm *mm = context_active;
+
+	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
+	set_root(mm ? mm->root : kernel_root);
+}
+
+static void take_number(struct mm *mm)
+{
+	if (next_number == CONTEXT_NUMBERS) {
+		generation++;
+		context_generations++;
+		next_number = CONTEXT_KERNEL + 1;
+		mmu->flush_all();
+	}
+	mm->context.number = next_number++;
+	mm->context.generation = generation;
+	mm->context.segment_base = context_segment_base(mm->context.number);
+	if (control_features & CONTROL_FEATURE_VSID)
+		for (u32 segment = 0; segment < USER_END >> 28; segment++)
+			control_vsid_issued(context_vsid(mm, segment << 28));
+}
+
+CAUSE(flush) void context_renew(struct mm *mm)
+{
+	contexts_renewed++;
+	take_number(mm);
+	if (mm == context_active)
+		load();
+}
+
+void context_restart(void)
+{
+	generation++;
+	context_generations++;
+	next_number = CONTEXT_KERNEL + 1;
+	mmu->flush_all();
+	segments_load_kernel(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
+	if (context_active)
+		take_number(context_active);
+	load();
+}
+
+CAUSE(switch) void mm_activate(struct mm *mm)
+{
+	if (mm && !context_live(mm))
+		take_number(mm);
+	context_active = mm;
+	load();
+}
+
+const u32 *context_find(u32 vsid, u32 *segment)
+{
+	struct mm *mm;
+
+	for (*segment = USER_END >> 28; *segment < 16; (*segment)++)
+		if (vsid == ((context_segment_base(CONTEXT_KERNEL) + *segment * vsid_form.step) & 0xffffff))
+			return kernel_root;
+	list_for_each_entry(mm, &spaces, all) {
+		if (!context_live(mm))
+			continue;
+		for (*segment = 0; *segment < USER_END >> 28; (*segment)++)
+			if (context_vsid(mm, *segment << 28) == vsid)
+				return mm->root;
+	}
+	return NULL;
+}

@@ -1,0 +1,116 @@
+#include <arch.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <frame.h>
+#include <lib.h>
+#include <mm.h>
+#include <pagetable.h>
+
+#define KERNEL_FIRST (KERNEL_BASE >> ROOT_SHIFT)
+
+u32 *kernel_root;
+
+static u32 *table_of(u32 root_entry)
+{
+	return pa_kva(root_entry & PTE_RPN);
+}
+
+static u32 index_of(u32 address)
+{
+	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
+}
+
+static void map_kernel(u32 virtual, u32 pte)
+{
+	u32 *slot = &kernel_root[virtual >> ROOT_SHIFT];
+
+	if (!*slot) {
+		struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+
+		if (!frame)
+			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
+		*slot = frame_pa(frame);
+	}
+	table_of(*slot)[index_of(virtual)] = pte;
+}
+
+void pagetable_init(void)
+{
+	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+	u32 pa;
+
+	if (!frame)
+		fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
+	kernel_root = frame_kva(frame);
+	for (pa = 0; pa < boot.memory_size; pa += PAGE_SIZE)
+		map_kernel(KERNEL_BASE + pa, pa | PTE_VALID | PTE_CHANGED | PP_KERNEL);
+	for (u32 address = KERNEL_BASE + boot.memory_size; address; address += PAGE_SIZE)
+		if (io_virtual(address, &pa))
+			map_kernel(address,
+				   pa | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED | PP_KERNEL);
+}
+
+u32 *pagetable_root_new(void)
+{
+	struct frame *frame = frame_alloc(FRAME_PAGE_TABLE);
+	u32 *root;
+
+	if (!frame)
+		return NULL;
+	root = frame_kva(frame);
+	memset(root, 0, KERNEL_FIRST * sizeof(*root));
+	memcpy(root + KERNEL_FIRST, kernel_root + KERNEL_FIRST, (PTE_PER_TABLE - KERNEL_FIRST) * sizeof(*root));
+	return root;
+}
+
+void pagetable_root_free(u32 *root)
+{
+	frame_put(kva_frame(root));
+}
+
+u32 *pagetable_find(const u32 *root, u32 address)
+{
+	u32 entry = root[address >> ROOT_SHIFT];
+
+	return entry ? &table_of(entry)[index_of(address)] : NULL;
+}
+
+u32 pagetable_read(const u32 *root, u32 address)
+{
+	u32 *entry = pagetable_find(root, address);
+
+	return entry ? *entry : 0;
+}
+
+u32 *pagetable_make(struct mm *mm, u32 address)
+{
+	u32 *slot = &mm->root[address >> ROOT_SHIFT];
+
+	if (!*slot) {
+		struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+
+		if (!frame)
+			return NULL;
+		mm->table_pages++;
+		*slot = frame_pa(frame);
+	}
+	return &table_of(*slot)[index_of(address)];
+}
+
+void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling)
+{
+	/* A table goes when all that it covers lies between the areas around. */
+	u32 first = start & ~0x3fffffu, last = (end - 1) & ~0x3fffffu;
+
+	for (u32 base = first;; base += 0x400000) {
+		u32 *slot = &mm->root[base >> ROOT_SHIFT];
+
+		if (*slot && base >= floor && base + 0x3fffff < ceiling) {
+			frame_put(pa_frame(*slot & PTE_RPN));
+			*slot = 0;
+			mm->table_pages--;
+		}
+		if (base == last)
+			break;
+	}
+}

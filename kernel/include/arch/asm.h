@@ -1,0 +1,90 @@
+/* Macros for assembly files. Registers are named rN (-mregnames). */
+#ifndef ARCH_ASM_H
+#define ARCH_ASM_H
+
+#include <arch/pte.h>
+#include <arch/reg.h>
+#include <asm_offsets.h>
+
+/* The physical address of a symbol, for code that runs with translation off. */
+#define PHYS(symbol) ((symbol) - KERNEL_BASE_ASM)
+
+#define FUNCTION(name) .globl name; .type name, @function; name:
+#define END(name) .size name, . - name
+
+#define GPR(n) (FRAME_GPR + 4 * (n))
+
+/* Not into r0, which addi reads as zero. */
+.macro load_address reg, value
+	lis	\reg, (\value)@ha
+	addi	\reg, \reg, (\value)@l
+.endm
+
+.macro load_word reg, value
+	lis	\reg, (\value) >> 16
+	ori	\reg, \reg, (\value) & 0xffff
+.endm
+
+/* KERNEL_BASE is 3 GB: adding 1 GB modulo 4 GB takes it off, and taking off 1 GB adds it. */
+.macro to_phys to, from
+	addis	\to, \from, 0x4000
+.endm
+.macro to_virt to, from
+	addis	\to, \from, -0x4000
+.endm
+
+/* A code image (include/arch/image.h). */
+#define IMAGE(name) .section .images, "ax"; .balign 32; .globl name##_start; name##_start:
+#define END_IMAGE(name) .globl name##_end; name##_end:; \
+	.if (name##_end - name##_start) > 256; .error "image does not fit its vector"; .endif
+
+/*
+ * The full entry's first half: finds the kernel stack and saves what the handler must not lose. Leaves
+ * r11 = frame (physical), r1 = frame (virtual), r9 = SRR1, and r0, r2 to r8, r10, r12 free but saved.
+ */
+.macro save_volatile
+	mtspr	SPR_SPRG0, r10
+	mtspr	SPR_SPRG1, r11
+	mfcr	r10
+	mfspr	r11, SPR_SRR1
+	andi.	r11, r11, MSR_PR
+	to_phys	r11, r1
+	beq	1f
+	mfspr	r11, SPR_SPRG3
+	lwz	r11, ARCH_STACK_TOP(r11)
+	to_phys	r11, r11
+1:	addi	r11, r11, -FRAME_SIZE
+	stw	r10, FRAME_CCR(r11)
+	stw	r9, GPR(9)(r11)
+	stw	r12, GPR(12)(r11)
+	mfspr	r10, SPR_SPRG0
+	mfspr	r12, SPR_SPRG1
+	stw	r10, GPR(10)(r11)
+	stw	r12, GPR(11)(r11)
+	mflr	r10
+	stw	r10, FRAME_LINK(r11)
+	stw	r1, GPR(1)(r11)
+	stw	r1, 0(r11)
+	mfspr	r12, SPR_SRR0
+	mfspr	r9, SPR_SRR1
+	stw	r12, FRAME_NIP(r11)
+	stw	r9, FRAME_MSR(r11)
+	stw	r0, GPR(0)(r11)
+	stw	r2, GPR(2)(r11)
+	stw	r3, GPR(3)(r11)
+	stw	r4, GPR(4)(r11)
+	stw	r5, GPR(5)(r11)
+	stw	r6, GPR(6)(r11)
+	stw	r7, GPR(7)(r11)
+	stw	r8, GPR(8)(r11)
+	to_virt	r1, r11
+.endm
+
+/* The second half: to a C handler, by way of enter_full. */
+.macro enter_c trap, handler
+	li	r10, \trap
+	bla	PHYS(enter_full)
+	.long	\handler
+.endm
+
+#endif

@@ -1,0 +1,31 @@
+/* The hash table, used by the 604 and 750's hardware, and by software on a 603 that emulates them. */
+#ifndef HASH32_HASH_H
+#define HASH32_HASH_H
+
+#include <types.h>
+
+struct hpte {
+	u32 word0, word1;
+};
+
+extern struct hpte *hash_table;         /* NULL: there is none */
+extern u32 hash_groups;                 /* PTEGs, a power of two */
+
+/* Counters; the evictions are counted by assembly too. */
+extern u64 hash_searches_flush, hash_found_flush;
+extern u32 hash_evictions, hash_next_slot;
+
+/* Allocates the table for this much RAM, empty, and points SDR1 at it. */
+void hash_init(void);
+void hash_clear(void);
+/* The entry that translates address in VSID; NULL: none. */
+struct hpte *hash_find(u32 vsid, u32 address);
+/* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */
+void hash_insert(u32 vsid, u32 address, u32 pte);
+void hash_remove(u32 vsid, u32 address);
+u32 hash_check(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte));
+
+/* An entry's address, from its word 0 and the group that it is in. */
+u32 hash_address(const struct hpte *entry);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * The narrow interface between the page-table tree and what caches it: a
+ * processor's TLB and hash table. Backends are told what changed, and never
+ * walk areas; only reload() reads the tree.
+ */
+#ifndef ARCH_MMU_H
+#define ARCH_MMU_H
+
+#include <types.h>
+
+struct mm;
+struct regs;
+struct text;
+
+struct mmu_backend {
+	const char *name;
+	/* Once, when frames can be allocated: the hash table, if the processor or a policy wants one. */
+	void (*init)(void);
+	/* The C form of a reload: true when the access now succeeds; false: a page fault. */
+	bool (*reload)(u32 address, u32 access);
+	/* The tree has a new entry for a page that had none (a chance to preload it). */
+	void (*page_installed)(struct mm *mm, u32 address, u32 pte);
+	/* Entries of one page, of a VSID: removed from hash table and TLB. */
+	void (*page_flush)(u32 vsid, u32 address);
+	/* Everything: hash table emptied, TLB invalidated. */
+	void (*flush_all)(void);
+	/* The invariant checker: calls bad() for each cached entry that the tree contradicts; returns entries seen. */
+	u32 (*check)(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte));
+};
+
+extern const struct mmu_backend *mmu;           /* the processor's, bound at boot */
+extern const struct mmu_backend hash32_backend, soft6xx_backend;
+
+/* TLB: every class; one class (both ways of the set that the address indexes). */
+void tlb_invalidate_all(void);
+static inline void tlb_invalidate_page(u32 address)
+{
+	__asm__ volatile("tlbie %0; sync" : : "r"(address) : "memory");
+}
+
+/* True: a 603, whose TLB software reloads. Off with status 67 on an unknown processor. */
+bool cpu_identify(void);
+
+/* Block address translation registers of RAM and I/O (arch/ppc/bat.c); 0 bytes: none. */
+void bat_map_ram(u32 bytes);
+void bat_map_io(bool on);
+
+/* The physical address behind a virtual one of I/O space (arch_io in arch.h is the reverse). */
+bool io_virtual(u32 address, u32 *pa);
+
+/* Segment registers 0 to 11, of the address space whose segment 0 has this VSID; 12 to 15, the kernel's. */
+void segments_load(u32 segment_base, u32 step);
+void segments_load_kernel(u32 segment_base, u32 step);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Registers and their bits, for C and assembly. Special purpose register
+ * numbers: MPC603e and PowerPC 604 user's manuals, chapter 2.
+ */
+#ifndef ARCH_REG_H
+#define ARCH_REG_H
+
+#define SPR_DSISR  18
+#define SPR_DAR    19
+#define SPR_DEC    22
+#define SPR_SDR1   25
+#define SPR_SRR0   26
+#define SPR_SRR1   27
+#define SPR_SPRG0  272
+#define SPR_SPRG1  273
+#define SPR_SPRG2  274
+#define SPR_SPRG3  275
+#define SPR_PVR    287
+#define SPR_IBAT0U 528          /* IBATnU = 528 + 2n, IBATnL = 529 + 2n */
+#define SPR_DBAT0U 536          /* DBATnU = 536 + 2n, DBATnL = 537 + 2n */
+#define SPR_DMISS  976          /* 603: software table search */
+#define SPR_DCMP   977
+#define SPR_HASH1  978
+#define SPR_HASH2  979
+#define SPR_IMISS  980
+#define SPR_ICMP   981
+#define SPR_RPA    982
+#define SPR_HID0   1008
+
+#define MSR_POW  0x00040000
+#define MSR_TGPR 0x00020000     /* 603: r0 to r3 are the shadow registers */
+#define MSR_EE   0x00008000
+#define MSR_PR   0x00004000
+#define MSR_FP   0x00002000
+#define MSR_ME   0x00001000
+#define MSR_FE0  0x00000800
+#define MSR_SE   0x00000400
+#define MSR_FE1  0x00000100
+#define MSR_IP   0x00000040
+#define MSR_IR   0x00000020
+#define MSR_DR   0x00000010
+#define MSR_RI   0x00000002
+#define MSR_USER   (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
+#define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
+
+#define HID0_ICE  0x00008000
+#define HID0_DCE  0x00004000
+#define HID0_ICFI 0x00000800
+#define HID0_DCFI 0x00000400
+#define HID0_BHTE 0x00000004    /* 604, 750: branch history */
+
+/* DSISR after a DSI; the first two also in SRR1 after an ISI. */
+#define DSISR_NO_PTE     0x40000000
+#define DSISR_PROTECTION 0x08000000
+#define DSISR_STORE      0x02000000
+#define ISI_GUARDED      0x10000000     /* no-execute segment or guarded memory */
+
+/* SRR1 after a 603's table-search exception (MPC603e manual, table 5-9). */
+#define SRR1_MISS_INSTRUCTION 0x00040000
+#define SRR1_MISS_WAY         0x00020000
+#define SRR1_MISS_STORE       0x00010000
+
+/* SRR1 after a program exception. */
+#define SRR1_FP_EXCEPTION 0x00100000
+#define SRR1_ILLEGAL      0x00080000
+#define SRR1_PRIVILEGED   0x00040000
+#define SRR1_TRAP         0x00020000
+
+#define CCR_SO 0x10000000       /* CR0.SO: a system call failed */
+
+#define KERNEL_BASE_ASM 0xc0000000      /* virtual address of physical 0; KERNEL_BASE in C */
+
+#endif

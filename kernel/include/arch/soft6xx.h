@@ -1,0 +1,15 @@
+/* The 603's reload, as policies bind it. */
+#ifndef ARCH_SOFT6XX_H
+#define ARCH_SOFT6XX_H
+
+#include <types.h>
+
+/* Where a reload finds a page, and what a flush has to remove besides the TLB's entry. */
+struct soft_lookup {
+	u32 (*find)(u32 vsid, u32 address);
+	void (*flush)(u32 vsid, u32 address);
+};
+
+extern const struct soft_lookup *soft_lookup, soft_lookup_emulate, soft_lookup_bypass;
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Contexts: the numbers that hardware knows address spaces by. A number is
+ * never given out twice while an entry that carries it may live: when the
+ * numbers run out, everything cached is flushed and a new generation begins.
+ */
+#ifndef CONTEXT_H
+#define CONTEXT_H
+
+#include <mm.h>
+#include <types.h>
+
+#define CONTEXT_NUMBERS (1u << 20)      /* 24-bit VSIDs, 16 segments */
+#define CONTEXT_KERNEL  0u
+
+/* How a context's number becomes VSIDs: policy `vsid` binds these. */
+struct vsid_form {
+	u32 multiplier;                 /* VSID of segment s: (16 * number * multiplier + s * step) mod 2^24 */
+	u32 step;
+};
+extern struct vsid_form vsid_form;
+
+static inline u32 context_segment_base(u32 number) { return (16 * number * vsid_form.multiplier) & 0xffffff; }
+static inline u32 context_vsid(const struct mm *mm, u32 address)
+{
+	return (mm->context.segment_base + (address >> 28) * vsid_form.step) & 0xffffff;
+}
+
+/* A fresh number for mm; its old VSIDs, if it had some, are zombies from now on. */
+void context_renew(struct mm *mm);
+/* mm has a number of this generation: entries of it may be cached. */
+bool context_live(const struct mm *mm);
+/* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */
+void context_restart(void);
+/* The root of the tree that translates a VSID now, and the segment; NULL: nobody's. For the checker and /proc. */
+const u32 *context_find(u32 vsid, u32 *segment);
+
+/* Who is in the segment registers: mm, or NULL for the kernel alone. */
+extern struct mm *context_active;
+/* Every address space, for the checker. */
+void context_register(struct mm *mm);
+void context_unregister(struct mm *mm);
+void context_for_each(void (*function)(struct mm *mm));
+
+extern u64 contexts_renewed, context_generations;
+
+#endif

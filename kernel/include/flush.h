@@ -1,0 +1,27 @@
+/*
+ * Making cached translations go: what mm/ calls after it changed the tree. The
+ * policies tlb.flush and tlb.cutoff decide how.
+ */
+#ifndef FLUSH_H
+#define FLUSH_H
+
+#include <types.h>
+
+struct mm;
+
+struct flush_operations {
+	void (*page)(struct mm *mm, u32 address);
+	void (*range)(struct mm *mm, u32 start, u32 end);       /* page-aligned, end not included */
+	void (*whole)(struct mm *mm);
+	void (*last)(struct mm *mm);                            /* mm ends: its areas are still there */
+};
+
+extern const struct flush_operations *flush;    /* bound by tlb.flush */
+extern u32 flush_cutoff;                        /* pages: a longer range renews the context. ~0: never */
+extern u64 flush_pages;                         /* pages flushed one by one */
+extern u64 flush_cutoffs;                       /* ranges that the cutoff turned into a new context */
+
+/* Page by page: the plain range flush, which the operations share. */
+void flush_range_searching(struct mm *mm, u32 start, u32 end);
+
+#endif

@@ -1,0 +1,29 @@
+/* The page-table tree (arch/pte.h has the format). Only these functions write it. */
+#ifndef PAGETABLE_H
+#define PAGETABLE_H
+
+#include <arch/pte.h>
+#include <types.h>
+
+struct mm;
+
+extern u32 *kernel_root;                /* the kernel's tree: entries 768 to 1023, shared by every root */
+
+/* The kernel's tree: RAM and I/O. */
+void pagetable_init(void);
+/* A root with the kernel's part; NULL: no memory. */
+u32 *pagetable_root_new(void);
+void pagetable_root_free(u32 *root);
+
+/* The entry for an address; 0: none. */
+u32 pagetable_read(const u32 *root, u32 address);
+/* Where the entry is; NULL: there is no table. */
+u32 *pagetable_find(const u32 *root, u32 address);
+/* The same, making the table; NULL: no memory. */
+u32 *pagetable_make(struct mm *mm, u32 address);
+/* The end of what one table covers: where a walk over an absent table goes on. */
+static inline u32 pagetable_next(u32 address) { return (address | 0x3fffff) + 1; }
+/* Frees the tables of [start, end) that hold no entry of any area: the caller says what lies around. */
+void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling);
+
+#endif

@@ -1,0 +1,126 @@
+/* madvise, msync, mincore. */
+#include <arch.h>
+#include <check.h>
+#include <errno.h>
+#include <fs.h>
+#include <lib.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+enum {
+	MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED,
+	MADV_FREE = 8, MADV_DONTFORK = 10, MADV_DOFORK = 11, MADV_DONTDUMP = 16, MADV_DODUMP = 17,
+	MADV_WIPEONFORK = 18, MADV_KEEPONFORK = 19, MADV_COLD = 20, MADV_PAGEOUT = 21,
+};
+
+static int set_flags(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
+{
+	struct vma *vma;
+
+	if (areas_cut(mm, start, end))
+		return -ENOMEM;
+	for (vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
+		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
+			return -EINVAL;
+		vma->flags = (vma->flags & ~clear) | set;
+		vma = vma_merge(vma);
+	}
+	return 0;
+}
+
+int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
+{
+	u32 end;
+	int error = 0;
+
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (address % PAGE_SIZE)
+		return -EINVAL;
+	if (!size)
+		return 0;
+	if (!range_ok(address, size))
+		return -EINVAL;
+	end = address + size;
+	switch (advice) {
+	case MADV_NORMAL:
+	case MADV_RANDOM:
+	case MADV_SEQUENTIAL:
+	case MADV_WILLNEED:
+	case MADV_DONTDUMP:
+	case MADV_DODUMP:
+	case MADV_COLD:
+	case MADV_PAGEOUT:
+		break;
+	case MADV_DONTNEED:
+	case MADV_FREE:
+		for (struct vma *vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
+			if (vma->flags & VM_DEVICE || (advice == MADV_FREE && vma->inode))
+				return -EINVAL;
+			zap_range(vma, MAX(vma->start, address), MIN(vma->end, end));
+		}
+		check_translations("madvise");
+		break;
+	case MADV_DONTFORK:
+		error = set_flags(mm, address, end, VM_DONTFORK, 0);
+		break;
+	case MADV_DOFORK:
+		error = set_flags(mm, address, end, 0, VM_DONTFORK);
+		break;
+	case MADV_WIPEONFORK:
+		error = set_flags(mm, address, end, VM_WIPEONFORK, 0);
+		break;
+	case MADV_KEEPONFORK:
+		error = set_flags(mm, address, end, 0, VM_WIPEONFORK);
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* Done for what is mapped; the holes are reported. */
+	return error ? error : areas_cover(mm, address, end) ? 0 : -ENOMEM;
+}
+
+/* Files live in the page cache that the mappings show: there is nothing to write. */
+int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
+{
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (flags & ~(u32)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || (flags & MS_ASYNC && flags & MS_SYNC) ||
+	    address % PAGE_SIZE)
+		return -EINVAL;
+	if (!size)
+		return 0;
+	return range_ok(address, size) && areas_cover(mm, address, address + size) ? 0 : -ENOMEM;
+}
+
+static u8 resident(struct mm *mm, u32 address)
+{
+	struct vma *vma = mm_find(mm, address);
+	struct frame *frame = NULL;
+
+	if (pagetable_read(mm->root, address))
+		return 1;
+	if (!vma->inode || inode_page(vma->inode, vma->first_page + ((address - vma->start) >> PAGE_SHIFT), PAGE_FIND,
+				      &frame) || !frame)
+		return 0;
+	frame_put(frame);
+	return 1;
+}
+
+int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector)
+{
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (address % PAGE_SIZE)
+		return -EINVAL;
+	if (!size)
+		return 0;
+	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
+		return -ENOMEM;
+	for (u32 end = address + size; address < end; address += PAGE_SIZE) {
+		u8 in = resident(mm, address);
+
+		if (put_user(in, user_vector))
+			return -EFAULT;
+		user_vector++;
+	}
+	return 0;
+}

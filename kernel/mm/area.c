@@ -1,0 +1,218 @@
+/* Areas: creation, order by address, splitting and joining. */
+#include <arch.h>
+#include <errno.h>
+#include <file.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+
+#include "internal.h"
+
+static struct vma *entry(struct rb_node *node)
+{
+	return node ? rb_entry(node, struct vma, node) : NULL;
+}
+
+struct vma *vma_new(struct mm *mm, u32 start, u32 end, u32 flags)
+{
+	struct vma *vma;
+
+	if (mm->area_count >= AREAS_MAX)
+		return NULL;
+	vma = kzalloc(sizeof(*vma));
+	if (!vma)
+		return NULL;
+	list_init(&vma->mapping);
+	vma->mm = mm;
+	vma->start = start;
+	vma->end = end;
+	vma->flags = flags;
+	return vma;
+}
+
+struct vma *vma_copy(const struct vma *vma)
+{
+	struct vma *copy = vma_new(vma->mm, vma->start, vma->end, vma->flags);
+
+	if (!copy)
+		return NULL;
+	copy->file = vma->file ? file_get(vma->file) : NULL;
+	copy->inode = vma->inode ? inode_get(vma->inode) : NULL;
+	copy->first_page = vma->first_page;
+	copy->device_address = vma->device_address;
+	return copy;
+}
+
+void vma_free(struct vma *vma)
+{
+	if (vma->inode)
+		inode_put(vma->inode);
+	if (vma->file)
+		file_put(vma->file);
+	kfree(vma);
+}
+
+void vma_link(struct vma *vma)
+{
+	struct mm *mm = vma->mm;
+	struct rb_node **link = &mm->areas.node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		link = vma->start < entry(parent)->start ? &parent->left : &parent->right;
+	}
+	rb_insert(&mm->areas, &vma->node, parent, link);
+	mm->area_count++;
+	mm->total_pages += (vma->end - vma->start) >> PAGE_SHIFT;
+	if (vma->inode)
+		list_add_tail(&vma->mapping, &vma->inode->mappings);
+}
+
+void vma_unlink(struct vma *vma)
+{
+	struct mm *mm = vma->mm;
+
+	rb_erase(&mm->areas, &vma->node);
+	list_del(&vma->mapping);
+	mm->area_count--;
+	mm->total_pages -= (vma->end - vma->start) >> PAGE_SHIFT;
+	mm->last = NULL;
+}
+
+CAUSE(fault) struct vma *mm_find(struct mm *mm, u32 address)
+{
+	struct rb_node *node = mm->areas.node;
+	struct vma *found = mm->last;
+
+	if (found && found->start <= address && address < found->end)
+		return found;
+	found = NULL;
+	while (node) {
+		struct vma *vma = entry(node);
+
+		if (address < vma->end) {
+			found = vma;
+			if (vma->start <= address)
+				break;
+			node = node->left;
+		} else {
+			node = node->right;
+		}
+	}
+	if (found)
+		mm->last = found;
+	return found;
+}
+
+struct vma *mm_first(struct mm *mm)
+{
+	return entry(rb_first(&mm->areas));
+}
+
+struct vma *mm_next(struct vma *vma)
+{
+	return entry(rb_next(&vma->node));
+}
+
+static struct vma *previous(struct vma *vma)
+{
+	return entry(rb_prev(&vma->node));
+}
+
+int vma_split(struct vma *vma, u32 address)
+{
+	struct vma *upper = vma_copy(vma);
+	u32 pages = (address - vma->start) >> PAGE_SHIFT;
+
+	if (!upper)
+		return -ENOMEM;
+	upper->start = address;
+	upper->first_page += pages;
+	upper->device_address += pages << PAGE_SHIFT;
+	vma->mm->total_pages -= (vma->end - address) >> PAGE_SHIFT;
+	vma->end = address;
+	/* The lower part of a growing area goes on growing; the upper one has something below it. */
+	upper->flags &= ~VM_GROWSDOWN;
+	vma_link(upper);
+	return 0;
+}
+
+/* b begins where a ends, and is the same in all else. */
+static bool one(const struct vma *a, const struct vma *b)
+{
+	u32 pages = (a->end - a->start) >> PAGE_SHIFT;
+
+	return a->end == b->start && a->flags == b->flags && a->file == b->file && a->inode == b->inode &&
+	       !(a->flags & (VM_DEVICE | VM_GROWSDOWN | VM_STACK)) &&
+	       (!a->inode || a->first_page + pages == b->first_page);
+}
+
+static void join(struct vma *a, struct vma *b)
+{
+	u32 end = b->end;
+
+	vma_unlink(b);
+	vma_free(b);
+	a->mm->total_pages += (end - a->end) >> PAGE_SHIFT;
+	a->end = end;
+}
+
+struct vma *vma_merge(struct vma *vma)
+{
+	struct vma *next = mm_next(vma), *before = previous(vma);
+
+	if (next && one(vma, next))
+		join(vma, next);
+	if (before && one(before, vma)) {
+		join(before, vma);
+		vma = before;
+	}
+	return vma;
+}
+
+int areas_cut(struct mm *mm, u32 start, u32 end)
+{
+	struct vma *vma = mm_find(mm, start);
+
+	if (vma && vma->start < start && vma_split(vma, start))
+		return -ENOMEM;
+	vma = mm_find(mm, end - 1);
+	if (vma && vma->start < end && vma->end > end && vma_split(vma, end))
+		return -ENOMEM;
+	return 0;
+}
+
+bool areas_cover(struct mm *mm, u32 start, u32 end)
+{
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = mm_next(vma)) {
+		start = vma->end;
+		if (start >= end)
+			return true;
+	}
+	return false;
+}
+
+bool range_free(struct mm *mm, u32 start, u32 end)
+{
+	struct vma *vma = mm_find(mm, start);
+	u32 below = vma && vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
+
+	return !vma || vma->start - MIN(below, vma->start) >= end;
+}
+
+u32 area_place(struct mm *mm, u32 hint, u32 size)
+{
+	u32 top = MMAP_TOP;
+	struct vma *vma;
+
+	hint = ALIGN_DOWN(hint, PAGE_SIZE);
+	if (hint >= PAGE_SIZE && hint < USER_END && USER_END - hint >= size && range_free(mm, hint, hint + size))
+		return hint;
+	for (vma = mm_find(mm, top - 1), vma = vma ? vma : entry(rb_last(&mm->areas)); vma; vma = previous(vma)) {
+		if (vma->end < top && top - vma->end >= size)
+			return top - size;
+		if (vma->start < top)
+			top = vma->flags & VM_GROWSDOWN ? vma->start - MIN(STACK_GAP, vma->start) : vma->start;
+	}
+	return top >= size && top - size >= PAGE_SIZE ? top - size : 0;
+}

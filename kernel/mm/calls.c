@@ -1,0 +1,127 @@
+/* The system calls of the mmap family. */
+#include <arch.h>
+#include <errno.h>
+#include <file.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+
+#include "internal.h"
+
+static long map(u32 address, u32 length, int protection, u32 flags, int fd, u32 page)
+{
+	struct file *file = NULL;
+	long result;
+
+	if (!(flags & MAP_ANONYMOUS)) {
+		file = fd_get(fd);
+		if (!file)
+			return -EBADF;
+	}
+	result = (long)mm_map(current->mm, address, length, (u32)protection, flags, file, page);
+	if (file)
+		file_put(file);
+	return result;
+}
+
+long sys_mmap(u32 address, size_t length, int protection, u32 flags, int fd, u32 offset)
+{
+	return offset % PAGE_SIZE ? -EINVAL : map(address, length, protection, flags, fd, offset >> PAGE_SHIFT);
+}
+
+/* The offset is in units of 4096 bytes. */
+long sys_mmap2(u32 address, size_t length, int protection, u32 flags, int fd, u32 page)
+{
+	return map(address, length, protection, flags, fd, page);
+}
+
+long sys_munmap(u32 address, size_t length)
+{
+	return length > USER_END ? -EINVAL : mm_unmap(current->mm, address, length);
+}
+
+long sys_mremap(u32 address, size_t old_length, size_t new_length, u32 flags, u32 new_address)
+{
+	if (old_length > USER_END || new_length > USER_END)
+		return -EINVAL;
+	return (long)mm_remap(current->mm, address, old_length, new_length, flags, new_address);
+}
+
+long sys_mprotect(u32 address, size_t length, int protection)
+{
+	return length > USER_END ? -ENOMEM : mm_protect(current->mm, address, length, (u32)protection);
+}
+
+long sys_msync(u32 address, size_t length, u32 flags)
+{
+	return length > USER_END ? -ENOMEM : mm_sync(current->mm, address, length, flags);
+}
+
+long sys_madvise(u32 address, size_t length, int advice)
+{
+	return length > USER_END ? -EINVAL : mm_advise(current->mm, address, length, (u32)advice);
+}
+
+long sys_mincore(u32 address, size_t length, u8 *pages)
+{
+	return length > USER_END ? -ENOMEM : mm_incore(current->mm, address, length, pages);
+}
+
+long sys_brk(u32 end)
+{
+	return (long)mm_brk(current->mm, end);
+}
+
+/* Nothing is ever paged out: locking makes pages present, and that is all. */
+#define MLOCK_ONFAULT 1u
+
+static long lock(u32 address, u32 length, bool present)
+{
+	u32 end = ALIGN_UP(address % PAGE_SIZE + length, PAGE_SIZE);
+
+	address = ALIGN_DOWN(address, PAGE_SIZE);
+	if (!length)
+		return 0;
+	if (length > USER_END || !range_ok(address, end) || !areas_cover(current->mm, address, address + end))
+		return -ENOMEM;
+	end += address;
+	for (; present && address < end; address += PAGE_SIZE) {
+		struct vma *vma = mm_find(current->mm, address);
+		int error = mm_fault(current->mm, address,
+				     vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ);
+
+		if (error)
+			return error == -ENXIO || error == -EACCES ? -ENOMEM : error;
+	}
+	return 0;
+}
+
+long sys_mlock(u32 address, size_t length)
+{
+	return lock(address, length, true);
+}
+
+long sys_mlock2(u32 address, size_t length, u32 flags)
+{
+	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock(address, length, !(flags & MLOCK_ONFAULT));
+}
+
+long sys_munlock(u32 address, size_t length)
+{
+	return lock(address, length, false);
+}
+
+#define MCL_CURRENT 0x2000u     /* Linux uapi asm/mman.h, powerpc */
+#define MCL_FUTURE  0x4000u
+#define MCL_ONFAULT 0x8000u
+
+long sys_mlockall(u32 flags)
+{
+	return !flags || flags == MCL_ONFAULT || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ? -EINVAL : 0;
+}
+
+long sys_munlockall(void)
+{
+	return 0;
+}

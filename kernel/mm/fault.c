@@ -1,0 +1,221 @@
+/* Page faults: demand paging, copy on write, growing stacks. */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <check.h>
+#include <errno.h>
+#include <file.h>
+#include <flush.h>
+#include <fs.h>
+#include <lib.h>
+
+#include "internal.h"
+
+struct frame *zero_frame;       /* what untouched anonymous memory reads as */
+
+u32 vma_pte(const struct vma *vma, u32 pa, bool writable)
+{
+	u32 pte = pa | (vma->flags & VM_DEVICE ? PTE_UNCACHED | PTE_GUARDED : 0);
+
+	if (!(vma->flags & VM_PROT))
+		return pte | PP_KERNEL;
+	pte |= PTE_VALID;
+	return writable && vma->flags & VM_WRITE ? pte | PTE_CHANGED | PP_USER_RW : pte | PP_USER_RO;
+}
+
+CAUSE(fault) void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
+{
+	u32 before = *entry;
+
+	*entry = pte;
+	if (before)
+		flush->page(mm, address);
+	else
+		mmu->page_installed(mm, address, pte);
+}
+
+/* Gives the entry a frame, whose reference passes to it. */
+CAUSE(fault) static void map_frame(struct vma *vma, u32 *entry, u32 address, struct frame *frame, bool writable)
+{
+	struct mm *mm = vma->mm;
+
+	/* Instruction fetch does not see what the data cache holds. */
+	if (vma->flags & VM_EXEC)
+		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+	frame->mapped++;
+	if (++mm->resident_pages > mm->resident_peak)
+		mm->resident_peak = mm->resident_pages;
+	pte_install(mm, entry, address, vma_pte(vma, frame_pa(frame), writable));
+}
+
+/* A page of the area's file: shared as it is, or a private copy when it is written. */
+CAUSE(fault) static int fault_file(struct vma *vma, u32 *entry, u32 address, bool write)
+{
+	u32 page = vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+	struct frame *cached, *copy;
+	int error = inode_fault(vma->inode, page, &cached);
+
+	if (error)
+		return error;
+	if (vma->flags & VM_SHARED || !write) {
+		map_frame(vma, entry, address, cached, vma->flags & VM_SHARED);
+		return 0;
+	}
+	copy = frame_alloc(FRAME_ANONYMOUS);
+	if (!copy) {
+		frame_put(cached);
+		return -ENOMEM;
+	}
+	frame_copy(copy, cached);
+	frame_put(cached);
+	map_frame(vma, entry, address, copy, true);
+	return 0;
+}
+
+CAUSE(fault) static int fault_anonymous(struct vma *vma, u32 *entry, u32 address, bool write)
+{
+	struct frame *frame;
+
+	if (!write) {
+		map_frame(vma, entry, address, frame_get(zero_frame), false);
+		return 0;
+	}
+	frame = frame_alloc(FRAME_ANONYMOUS);
+	if (!frame)
+		return -ENOMEM;
+	frame_clear(frame);
+	map_frame(vma, entry, address, frame, true);
+	return 0;
+}
+
+/* A write to a page that is there without the right: the last owner takes it, others get a copy. */
+CAUSE(fault) static int fault_write(struct vma *vma, u32 *entry, u32 address)
+{
+	struct frame *old = pa_frame(*entry & PTE_RPN), *copy;
+
+	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
+		pte_install(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
+		return 0;
+	}
+	copy = frame_alloc(FRAME_ANONYMOUS);
+	if (!copy)
+		return -ENOMEM;
+	if (old == zero_frame)
+		frame_clear(copy);
+	else
+		frame_copy(copy, old);
+	if (vma->flags & VM_EXEC)
+		arch_icache_sync(frame_kva(copy), PAGE_SIZE);
+	copy->mapped = 1;
+	pte_install(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
+	old->mapped--;
+	frame_put(old);
+	return 0;
+}
+
+/* The area for an address, a stack grown down to it if that is allowed; NULL: none. */
+CAUSE(fault) static struct vma *area_for(struct mm *mm, u32 address)
+{
+	struct vma *vma = mm_find(mm, address);
+	struct rb_node *before;
+	u32 start = ALIGN_DOWN(address, PAGE_SIZE), pages;
+
+	if (!vma || vma->start <= address || !(vma->flags & VM_GROWSDOWN))
+		return vma && vma->start <= address ? vma : NULL;
+	before = rb_prev(&vma->node);
+	pages = (vma->start - start) >> PAGE_SHIFT;
+	if (vma->end - start > mm->stack_limit || start < STACK_GAP ||
+	    (before && rb_entry(before, struct vma, node)->end > start - STACK_GAP) ||
+	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
+		return NULL;
+	vma->start = start;
+	mm->total_pages += pages;
+	return vma;
+}
+
+static bool allowed(const struct vma *vma, enum mm_access access)
+{
+	if (access == MM_WRITE)
+		return vma->flags & VM_WRITE;
+	/* These processors' pages have no right to execute of their own. */
+	return (vma->flags & VM_PROT) != 0;
+}
+
+CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access access)
+{
+	struct vma *vma = area_for(mm, address);
+	u32 *entry;
+
+	if (!vma)
+		return -EFAULT;
+	if (!allowed(vma, access))
+		return -EACCES;
+	entry = pagetable_make(mm, address);
+	if (!entry)
+		return -ENOMEM;
+	if (*entry)
+		return access == MM_WRITE && (*entry & PTE_PP) != PP_USER_RW ? fault_write(vma, entry, address) : 0;
+	if (vma->flags & VM_DEVICE) {
+		pte_install(mm, entry, address, vma_pte(vma, vma->device_address + (address - vma->start), true));
+		return 0;
+	}
+	return vma->inode ? fault_file(vma, entry, address, access == MM_WRITE) :
+			    fault_anonymous(vma, entry, address, access == MM_WRITE);
+}
+
+/* Killing may sleep, and areas may have changed after it: the whole fault begins again. */
+CAUSE(fault) int mm_fault(struct mm *mm, u32 address, enum mm_access access)
+{
+	int error;
+
+	address = ALIGN_DOWN(address, PAGE_SIZE);
+	if (address < PAGE_SIZE || address >= USER_END)
+		return -EFAULT;
+	mm->minor_faults++;
+	do
+		error = fault_once(mm, address, access);
+	while (error == -ENOMEM && oom_kill());
+	check_translations("fault");
+	return error;
+}
+
+void mm_init(void)
+{
+	zero_frame = frame_alloc_zeroed(FRAME_KERNEL);
+	ASSERT(zero_frame);
+}
+
+int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out)
+{
+	for (;;) {
+		u32 pte = pagetable_read(mm->root, address);
+		int error;
+
+		if (address < USER_END && pte & PTE_VALID &&
+		    (access != MM_WRITE || (pte & PTE_PP) == PP_USER_RW)) {
+			if (!pte_frame(pte))
+				return -EFAULT;
+			*out = frame_get(pa_frame(pte & PTE_RPN));
+			return 0;
+		}
+		error = mm_fault(mm, address, access);
+		if (error)
+			return error;
+	}
+}
+
+int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key)
+{
+	struct vma *vma = mm_find(mm, address);
+
+	if (!vma || vma->start > address)
+		return -EFAULT;
+	key->offset = address % PAGE_SIZE;
+	if (!is_private && vma->flags & VM_SHARED && vma->inode) {
+		key->object = vma->inode;
+		key->page = vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+	} else {
+		key->object = mm;
+		key->page = address >> PAGE_SHIFT;
+	}
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* Page frames: a buddy allocator. */
+#include <arch.h>
+#include <control.h>
+#include <frame.h>
+#include <lib.h>
+
+struct frame *frames;
+u32 frame_count;
+u64 failalloc_count;
+
+static struct list_head free_blocks[FRAME_ORDER_MAX + 1];
+static struct frame_statistics statistics;
+static u64 failalloc_at;
+
+/* The sanitizers' hooks: nothing unless the control device listens. */
+static void no_hook(u32 frame)
+{
+	(void)frame;
+}
+static void (*freed_hook)(u32 frame) = no_hook;
+static void (*allocated_hook)(u32 frame) = no_hook;
+
+void failalloc_set(u32 n)
+{
+	failalloc_count = 0;
+	failalloc_at = n;
+}
+
+bool failalloc_hit(void)
+{
+	return ++failalloc_count == failalloc_at;
+}
+
+static void count(struct frame *frame, enum frame_use use)
+{
+	u32 size = 1u << frame->order;
+
+	statistics.use[frame->use] -= size;
+	statistics.use[use] += size;
+	frame->use = (u8)use;
+}
+
+/* Puts a block into its list, joined with its buddy as long as that is free and as large. */
+static void release(struct frame *frame)
+{
+	u32 number = frame_number(frame);
+
+	while (frame->order < FRAME_ORDER_MAX) {
+		u32 other = number ^ 1u << frame->order;
+		struct frame *buddy = &frames[other];
+
+		if (other >= frame_count || buddy->use != FRAME_FREE || buddy->order != frame->order ||
+		    list_empty(&buddy->link))
+			break;
+		list_del(&buddy->link);
+		number &= ~(1u << frame->order);
+		frame->use = buddy->use = FRAME_FREE;
+		frames[number].order = (u8)(frame->order + 1);
+		frame = &frames[number];
+	}
+	list_add(&frame->link, &free_blocks[frame->order]);
+}
+
+static struct frame *take(unsigned order)
+{
+	unsigned from = order;
+	struct frame *frame;
+
+	while (from <= FRAME_ORDER_MAX && list_empty(&free_blocks[from]))
+		from++;
+	if (from > FRAME_ORDER_MAX)
+		return NULL;
+	frame = list_first_entry(&free_blocks[from], struct frame, link);
+	list_del(&frame->link);
+	while (from > order) {
+		struct frame *half = frame + (1u << --from);
+
+		half->order = (u8)from;
+		half->use = FRAME_FREE;
+		list_add(&half->link, &free_blocks[from]);
+	}
+	frame->order = (u8)order;
+	return frame;
+}
+
+struct frame *frame_alloc_order(enum frame_use use, unsigned order)
+{
+	struct frame *frame = NULL;
+
+	if (!failalloc_hit() && order <= FRAME_ORDER_MAX)
+		frame = take(order);
+	if (!frame) {
+		statistics.failures++;
+		return NULL;
+	}
+	statistics.allocations++;
+	count(frame, use);
+	frame->refs = 1;
+	frame->mapped = 0;
+	frame->private = 0;
+	for (u32 i = 0; i < 1u << order; i++)
+		allocated_hook(frame_number(frame) + i);
+	return frame;
+}
+
+struct frame *frame_alloc(enum frame_use use)
+{
+	return frame_alloc_order(use, 0);
+}
+
+struct frame *frame_alloc_zeroed(enum frame_use use)
+{
+	struct frame *frame = frame_alloc(use);
+
+	if (frame)
+		frame_clear(frame);
+	return frame;
+}
+
+void frame_put(struct frame *frame)
+{
+	ASSERT(frame->refs > 0 && frame->use > FRAME_RESERVED);
+	if (--frame->refs)
+		return;
+	ASSERT(frame->mapped == 0);
+	statistics.frees++;
+	for (u32 i = 0; i < 1u << frame->order; i++)
+		freed_hook(frame_number(frame) + i);
+	count(frame, FRAME_FREE);
+	release(frame);
+}
+
+CAUSE(clear) void frame_clear(struct frame *frame)
+{
+	u32 line = arch_cpu.dcache_line;
+
+	for (u32 a = (u32)frame_kva(frame), end = a + PAGE_SIZE; a < end; a += line)
+		__asm__ volatile("dcbz 0, %0" : : "r"(a) : "memory");
+}
+
+CAUSE(copy) void frame_copy(struct frame *to, const struct frame *from)
+{
+	memcpy(frame_kva(to), frame_kva(from), PAGE_SIZE);
+}
+
+void frame_statistics(struct frame_statistics *out)
+{
+	*out = statistics;
+}
+
+/* Gives [start, end), physical, to the allocator. */
+static void add_range(u32 start, u32 end)
+{
+	for (u32 pa = ALIGN_UP(start, PAGE_SIZE); pa + PAGE_SIZE <= end; pa += PAGE_SIZE) {
+		struct frame *frame = pa_frame(pa);
+
+		count(frame, FRAME_FREE);
+		release(frame);
+	}
+}
+
+/*
+ * RAM is [0, memory_size). Reserved: the kernel's image (from 0), and the ranges given (in rising order, not
+ * overlapping). The frames' array goes behind the first range that has room for it.
+ */
+void frames_init(const struct frame_range *reserved, unsigned ranges)
+{
+	extern char kernel_end[];
+	u32 image_end = ALIGN_UP(kva_pa(kernel_end), PAGE_SIZE);
+	u32 size, start;
+
+	frame_count = boot.memory_size >> PAGE_SHIFT;
+	size = ALIGN_UP(frame_count * (u32)sizeof(struct frame), PAGE_SIZE);
+	start = image_end;
+	for (unsigned i = 0; i < ranges; i++)
+		if (start + size > reserved[i].start && start < reserved[i].end)
+			start = ALIGN_UP(reserved[i].end, PAGE_SIZE);
+	if (start + size > boot.memory_size || boot.memory_size - start - size < FRAMES_LEAST * PAGE_SIZE)
+		fatal(EXIT_MEMORY, "%u KB of memory are too few", boot.memory_size / 1024);
+
+	frames = pa_kva(start);
+	memset(frames, 0, size);
+	for (unsigned i = 0; i <= FRAME_ORDER_MAX; i++)
+		list_init(&free_blocks[i]);
+	for (u32 i = 0; i < frame_count; i++) {
+		list_init(&frames[i].link);
+		frames[i].use = FRAME_RESERVED;
+	}
+	statistics.total = statistics.use[FRAME_RESERVED] = frame_count;
+
+	u32 from = image_end;
+	struct frame_range own = { start, start + size };
+
+	for (unsigned i = 0; i <= ranges; i++) {
+		/* The array may lie before, between or after the reserved ranges. */
+		struct frame_range next = i < ranges ? reserved[i] : (struct frame_range){ boot.memory_size, boot.memory_size };
+
+		if (own.start >= from && own.end <= next.start) {
+			add_range(from, own.start);
+			from = own.end;
+		}
+		if (next.start > from)
+			add_range(from, next.start);
+		from = MAX(from, next.end);
+	}
+	if (control_features & CONTROL_FEATURE_TRANSLATION) {
+		freed_hook = control_frame_freed;
+		allocated_hook = control_frame_allocated;
+	}
+}
+
+void frames_release(u32 start, u32 end)
+{
+	add_range(start, end);
+}

@@ -1,0 +1,54 @@
+/* What the files of mm/ share. */
+#ifndef MM_INTERNAL_H
+#define MM_INTERNAL_H
+
+#include <mm.h>
+#include <pagetable.h>
+
+#define AREAS_MAX 65536u        /* of one address space */
+#define STACK_GAP (256u * PAGE_SIZE)    /* between a growing stack and what lies below it */
+#define MMAP_TOP  (USER_STACK_TOP - 0x08000000u)        /* areas are placed downwards from here */
+
+/* area.c */
+struct vma *vma_new(struct mm *mm, u32 start, u32 end, u32 flags);
+struct vma *vma_copy(const struct vma *vma);    /* not in any tree; references taken. NULL: no memory */
+void vma_link(struct vma *vma);                 /* into its mm and its inode's mappings */
+void vma_unlink(struct vma *vma);
+void vma_free(struct vma *vma);                 /* unlinked; drops references */
+int vma_split(struct vma *vma, u32 address);    /* vma keeps the part below; 0 or -ENOMEM */
+/* Joins vma with its neighbours where they are one; the area that holds it then. */
+struct vma *vma_merge(struct vma *vma);
+/* Splits so that areas begin at start and end at end; 0 or -ENOMEM. */
+int areas_cut(struct mm *mm, u32 start, u32 end);
+/* All of [start, end) lies in areas. */
+bool areas_cover(struct mm *mm, u32 start, u32 end);
+bool range_free(struct mm *mm, u32 start, u32 end);
+/* An address for size bytes, near the hint if that is free; 0: none. */
+u32 area_place(struct mm *mm, u32 hint, u32 size);
+
+/* zap.c */
+/* Removes the pages of [start, end) of one area: translations flushed, frames released. */
+void zap_range(struct vma *vma, u32 start, u32 end);
+/* Without flushing: for an address space that ends. */
+void zap_unflushed(struct vma *vma, u32 start, u32 end);
+/* Frees tables between start and end that no area needs any more. */
+void tables_trim(struct mm *mm, u32 start, u32 end);
+
+/* fault.c */
+extern struct frame *zero_frame;
+/* The entry with which an area maps a frame; writable: now, not only by right. */
+u32 vma_pte(const struct vma *vma, u32 pa, bool writable);
+void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte);
+/* An entry stands for a frame of RAM (and holds a reference to it). */
+static inline bool pte_frame(u32 pte)
+{
+	return pte && (pte & PTE_RPN) >> PAGE_SHIFT < frame_count;
+}
+
+/* oom.c: kills a process so that memory comes back. True: try again. */
+bool oom_kill(void);
+
+/* map.c */
+bool range_ok(u32 address, u32 size);   /* page-aligned start, end within user space, size not 0 */
+
+#endif

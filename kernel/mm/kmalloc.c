@@ -1,0 +1,160 @@
+/*
+ * Kernel objects: slabs of one page for sizes up to 2 KB, blocks of frames above. A page's struct frame says
+ * what the page holds, so that kfree needs no header in the object.
+ */
+#include <frame.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <list.h>
+
+#define LARGE 0xffu             /* frame->private of a block that is one object */
+
+static const u16 sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, 2048 };
+
+/* A slab's state lies in its frame: link in the class's list, private as below. */
+struct object {
+	struct object *next;
+};
+
+struct class {
+	struct list_head partial;       /* slabs with a free object, by frame->link */
+};
+
+/* At the start of each slab. */
+struct slab {
+	struct object *free;
+	u16 used;
+	u8 class;
+	u8 pad[25];
+};
+
+static struct class classes[ARRAY_SIZE(sizes)];
+static size_t bytes_used;
+static u32 objects;
+
+static unsigned class_for(size_t size)
+{
+	unsigned i = 0;
+
+	while (i < ARRAY_SIZE(sizes) && sizes[i] < size)
+		i++;
+	return i;
+}
+
+static struct slab *slab_new(unsigned class)
+{
+	struct frame *frame = frame_alloc(FRAME_KERNEL);
+	struct slab *slab;
+	u32 size = sizes[class], last;
+
+	if (!frame)
+		return NULL;
+	slab = frame_kva(frame);
+	slab->free = NULL;
+	slab->used = 0;
+	slab->class = (u8)class;
+	/* Objects from the page's end, so that the largest alignment holds and the header has the rest. */
+	last = (PAGE_SIZE - (u32)sizeof(*slab)) / size;
+	for (u32 i = 1; i <= last; i++) {
+		struct object *object = (struct object *)((u8 *)slab + PAGE_SIZE - i * size);
+
+		object->next = slab->free;
+		slab->free = object;
+	}
+	frame->private = 0;
+	list_add(&frame->link, &classes[class].partial);
+	return slab;
+}
+
+static void *large(size_t size)
+{
+	unsigned order = 0;
+	struct frame *frame;
+
+	while (PAGE_SIZE << order < size)
+		if (++order > FRAME_ORDER_MAX)
+			return NULL;
+	frame = frame_alloc_order(FRAME_KERNEL, order);
+	if (!frame)
+		return NULL;
+	frame->private = LARGE;
+	bytes_used += PAGE_SIZE << order;
+	objects++;
+	return frame_kva(frame);
+}
+
+void *kmalloc(size_t size)
+{
+	unsigned class = class_for(size);
+	struct object *object;
+	struct slab *slab;
+
+	if (!size || failalloc_hit())
+		return NULL;
+	if (class == ARRAY_SIZE(sizes))
+		return large(size);
+	if (!classes[class].partial.next)
+		list_init(&classes[class].partial);
+	if (list_empty(&classes[class].partial)) {
+		slab = slab_new(class);
+		if (!slab)
+			return NULL;
+	} else {
+		slab = frame_kva(list_first_entry(&classes[class].partial, struct frame, link));
+	}
+	object = slab->free;
+	slab->free = object->next;
+	slab->used++;
+	if (!slab->free)
+		list_del(&kva_frame(slab)->link);
+	bytes_used += sizes[class];
+	objects++;
+	return object;
+}
+
+void *kzalloc(size_t size)
+{
+	void *object = kmalloc(size);
+
+	if (object)
+		memset(object, 0, size);
+	return object;
+}
+
+void kfree(const void *p)
+{
+	struct object *object = (struct object *)p;
+	struct frame *frame;
+	struct slab *slab;
+
+	if (!p)
+		return;
+	frame = kva_frame(p);
+	ASSERT(frame->use == FRAME_KERNEL && frame->refs == 1);
+	objects--;
+	if (frame->private == LARGE) {
+		bytes_used -= PAGE_SIZE << frame->order;
+		frame_put(frame);
+		return;
+	}
+	slab = (struct slab *)((u32)p & PAGE_MASK);
+	bytes_used -= sizes[slab->class];
+	if (!slab->free)
+		list_add(&frame->link, &classes[slab->class].partial);
+	object->next = slab->free;
+	slab->free = object;
+	if (--slab->used == 0) {
+		list_del(&frame->link);
+		frame_put(frame);
+	}
+}
+
+size_t kmalloc_bytes(void)
+{
+	return bytes_used;
+}
+
+u32 kmalloc_objects(void)
+{
+	return objects;
+}

@@ -1,0 +1,271 @@
+/* mmap, munmap, mprotect, brk, and the initial stack. */
+#include <arch.h>
+#include <check.h>
+#include <errno.h>
+#include <file.h>
+#include <flush.h>
+#include <fs.h>
+#include <lib.h>
+
+#include "internal.h"
+
+bool range_ok(u32 address, u32 size)
+{
+	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
+}
+
+/* Rights of an area, from mmap's arguments. */
+static u32 area_flags(u32 prot, u32 flags)
+{
+	u32 vm = prot & VM_PROT;
+
+	vm |= VM_MAY_READ | VM_MAY_WRITE | VM_MAY_EXEC;
+	if (flags & MAP_SHARED)
+		vm |= VM_SHARED;
+	if (flags & MAP_GROWSDOWN)
+		vm |= VM_GROWSDOWN;
+	return vm;
+}
+
+/* What the area shows: the file's answer, or shared anonymous memory; 0 or a negative errno. */
+static int attach(struct vma *vma, struct file *file, u32 page)
+{
+	u32 size = vma->end - vma->start;
+	struct file_map map;
+	int error;
+
+	if (!file) {
+		if (vma->flags & VM_SHARED) {
+			vma->inode = inode_anonymous(size);
+			if (!vma->inode)
+				return -ENOMEM;
+		}
+		return 0;
+	}
+	map = (struct file_map){
+		.offset = (u64)page << PAGE_SHIFT,
+		.size = size,
+		.shared = vma->flags & VM_SHARED,
+		.write = vma->flags & VM_WRITE,
+	};
+	error = file_mmap(file, &map);
+	if (error)
+		return error;
+	if (vma->flags & VM_SHARED && !FILE_WRITES(file))
+		vma->flags &= ~VM_MAY_WRITE;
+	switch (map.kind) {
+	case MAP_KIND_INODE:
+		vma->file = file_get(file);
+		vma->inode = inode_get(file->inode);
+		vma->first_page = page;
+		return 0;
+	case MAP_KIND_DEVICE:
+		vma->file = file_get(file);
+		vma->flags |= VM_DEVICE;
+		vma->device_address = map.device_address;
+		return 0;
+	case MAP_KIND_ZERO:
+		return attach(vma, NULL, 0);
+	}
+	return -ENODEV;
+}
+
+static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct file *file, u32 page)
+{
+	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
+	int error;
+
+	if (!vma)
+		return (u32)-ENOMEM;
+	error = attach(vma, file, page);
+	if (error) {
+		vma_free(vma);
+		return (u32)error;
+	}
+	vma_link(vma);
+	vma_merge(vma);
+	return address;
+}
+
+static void populate(struct mm *mm, u32 start, u32 end)
+{
+	struct vma *vma = mm_find(mm, start);
+	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
+
+	for (; start < end; start += PAGE_SIZE)
+		if (mm_fault(mm, start, access))
+			break;
+}
+
+u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
+{
+	u32 type = flags & MAP_TYPE, result;
+
+	if (!size)
+		return (u32)-EINVAL;
+	if (size > USER_END)
+		return (u32)-ENOMEM;
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (type == MAP_SHARED_VALIDATE)
+		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
+	else if (type != MAP_SHARED && type != MAP_PRIVATE)
+		return (u32)-EINVAL;
+	if (file && page + (size >> PAGE_SHIFT) < page)
+		return (u32)-EOVERFLOW;
+	if (mm->total_pages + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+		return (u32)-ENOMEM;
+	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+		if (address % PAGE_SIZE)
+			return (u32)-EINVAL;
+		if (address > USER_END || size > USER_END - address)
+			return (u32)-ENOMEM;
+		if (address < PAGE_SIZE)
+			return (u32)-EPERM;
+		if (flags & MAP_FIXED_NOREPLACE) {
+			struct vma *vma = mm_find(mm, address);
+
+			if (vma && vma->start < address + size)
+				return (u32)-EEXIST;
+		} else {
+			int error = mm_unmap(mm, address, size);
+
+			if (error)
+				return (u32)error;
+		}
+	} else {
+		address = area_place(mm, address, size);
+		if (!address)
+			return (u32)-ENOMEM;
+	}
+	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
+	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
+		populate(mm, result, result + size);
+	check_translations("mmap");
+	return result;
+}
+
+int mm_unmap(struct mm *mm, u32 address, u32 size)
+{
+	u32 end;
+	struct vma *vma;
+
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (!range_ok(address, size))
+		return -EINVAL;
+	end = address + size;
+	vma = mm_find(mm, address);
+	if (!vma || vma->start >= end)
+		return 0;
+	if (areas_cut(mm, address, end))
+		return -ENOMEM;
+	while ((vma = mm_find(mm, address)) && vma->start < end) {
+		zap_range(vma, vma->start, vma->end);
+		vma_unlink(vma);
+		vma_free(vma);
+	}
+	tables_trim(mm, address, end);
+	check_translations("munmap");
+	return 0;
+}
+
+/* Entries take the area's new rights; what must be copied before it is written stays read-only. */
+static void change_entries(struct vma *vma)
+{
+	u32 address = vma->start;
+
+	while (address < vma->end) {
+		u32 *entry = pagetable_find(vma->mm->root, address);
+
+		if (!entry) {
+			address = pagetable_next(address);
+			continue;
+		}
+		if (*entry) {
+			bool own = !pte_frame(*entry) || vma->flags & VM_SHARED || (*entry & PTE_PP) == PP_USER_RW;
+
+			*entry = vma_pte(vma, *entry & PTE_RPN, own);
+			if (vma->flags & VM_EXEC && pte_frame(*entry))
+				arch_icache_sync(pa_kva(*entry & PTE_RPN), PAGE_SIZE);
+		}
+		address += PAGE_SIZE;
+	}
+}
+
+int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
+{
+	u32 end, rights = prot & VM_PROT;
+	struct vma *vma;
+
+	if (address % PAGE_SIZE || prot & ~(u32)(VM_PROT | PROT_GROWSDOWN | PROT_GROWSUP))
+		return -EINVAL;
+	if (!size)
+		return 0;
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (!range_ok(address, size))
+		return -ENOMEM;
+	end = address + size;
+	vma = mm_find(mm, address);
+	if (prot & PROT_GROWSDOWN && vma && vma->flags & VM_GROWSDOWN && vma->start <= address)
+		address = vma->start;
+	if (!areas_cover(mm, address, end))
+		return -ENOMEM;
+	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma))
+		if (rights & ~(vma->flags >> 4 & VM_PROT))
+			return -EACCES;
+	if (areas_cut(mm, address, end))
+		return -ENOMEM;
+	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
+		if ((vma->flags & VM_PROT) == rights)
+			continue;
+		vma->flags = (vma->flags & ~VM_PROT) | rights;
+		change_entries(vma);
+		flush->range(mm, vma->start, vma->end);
+		vma = vma_merge(vma);
+	}
+	check_translations("mprotect");
+	return 0;
+}
+
+void mm_brk_init(struct mm *mm, u32 start)
+{
+	mm->brk_start = mm->brk = ALIGN_UP(start, PAGE_SIZE);
+}
+
+u32 mm_brk(struct mm *mm, u32 address)
+{
+	u32 old = ALIGN_UP(mm->brk, PAGE_SIZE), new;
+	struct vma *vma;
+
+	if (address < mm->brk_start || address >= USER_STACK_TOP || address - mm->brk_start > mm->data_limit)
+		return mm->brk;
+	new = ALIGN_UP(address, PAGE_SIZE);
+	if (new < old) {
+		if (mm_unmap(mm, new, old - new))
+			return mm->brk;
+	} else if (new > old) {
+		/* A page stays free above the heap, so that an overrun faults. */
+		if (!range_free(mm, old, new + PAGE_SIZE) ||
+		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+			return mm->brk;
+		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE) | VM_HEAP);
+		if (!vma)
+			return mm->brk;
+		vma_link(vma);
+		vma_merge(vma);
+	}
+	mm->brk = address;
+	check_translations("brk");
+	return address;
+}
+
+int mm_stack_init(struct mm *mm, u32 top, u32 size)
+{
+	struct vma *vma = vma_new(mm, top - size, top,
+				  area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN) | VM_STACK);
+
+	if (!vma)
+		return -ENOMEM;
+	vma_link(vma);
+	mm->stack_start = top;
+	return 0;
+}

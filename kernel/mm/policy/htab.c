@@ -1,0 +1,24 @@
+/*
+ * htab: on a 603, where a reload looks.
+ *
+ * emulate: in a hash table, as the 604's hardware does, filled from the tree. bypass: straight in the tree.
+ */
+#include <arch/mmu.h>
+#include <arch/reload.h>
+#include <arch/soft6xx.h>
+#include <errno.h>
+#include <policy.h>
+
+static u64 bypassed;
+
+static int apply(const struct policy_setting *to)
+{
+	if (to->choice && mmu != &soft6xx_backend)
+		return -ENODEV;
+	bypassed = to->choice;
+	soft_lookup = to->choice ? &soft_lookup_bypass : &soft_lookup_emulate;
+	reload_rebind();
+	return 0;
+}
+
+POLICY(htab, "htab", CHOICES("emulate", "bypass"), POLICY_QUIESCED, apply, "bypassing", &bypassed);

@@ -1,0 +1,16 @@
+/*
+ * reload: who brings a missing translation in.
+ *
+ * c: the exception saves everything, turns translation on and calls C. asm: handlers with translation off, in the
+ * 603's swapped registers (604: in a few saved ones).
+ */
+#include <arch/reload.h>
+#include <policy.h>
+
+static int apply(const struct policy_setting *to)
+{
+	reload_bind(to->choice == 1);
+	return 0;
+}
+
+POLICY(reload, "reload", CHOICES("c", "asm"), POLICY_QUIESCED, apply, "c_reloads", &reloads_c);

@@ -1,0 +1,11 @@
+/* tlb.cutoff: the length in pages beyond which a range flush gives the address space a new context instead. */
+#include <flush.h>
+#include <policy.h>
+
+static int apply(const struct policy_setting *to)
+{
+	flush_cutoff = to->choice ? to->value : ~0u;
+	return 0;
+}
+
+POLICY(tlb_cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), POLICY_ANY, apply, "ranges_cut", &flush_cutoffs);

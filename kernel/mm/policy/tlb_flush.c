@@ -1,0 +1,52 @@
+/*
+ * tlb.flush: how an address space's cached translations go.
+ *
+ * search: every page of every range is looked up in the hash table and removed, also when a process forks, execs
+ * or ends. lazy: what concerns the whole address space gives it a new context instead; the old entries become
+ * zombies, whose VSIDs match nothing.
+ */
+#include <arch/mmu.h>
+#include <context.h>
+#include <flush.h>
+#include <frame.h>
+#include <lib.h>
+#include <mm.h>
+#include <policy.h>
+
+CAUSE(flush) static void page(struct mm *mm, u32 address)
+{
+	if (!context_live(mm))
+		return;
+	mmu->page_flush(context_vsid(mm, address), address);
+	flush_pages++;
+}
+
+CAUSE(flush) static void whole_searching(struct mm *mm)
+{
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma))
+		flush_range_searching(mm, vma->start, vma->end);
+}
+
+CAUSE(flush) static void whole_lazy(struct mm *mm)
+{
+	if (context_live(mm))
+		context_renew(mm);
+}
+
+/* Nobody will use the context again. */
+static void last_lazy(struct mm *mm)
+{
+	(void)mm;
+}
+
+static const struct flush_operations searching = { page, flush_range_searching, whole_searching, whole_searching };
+static const struct flush_operations lazy = { page, flush_range_searching, whole_lazy, last_lazy };
+
+static int apply(const struct policy_setting *to)
+{
+	flush = to->choice ? &lazy : &searching;
+	return 0;
+}
+
+POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, apply, "contexts_renewed",
+       &contexts_renewed);

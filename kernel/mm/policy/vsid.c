@@ -1,0 +1,26 @@
+/*
+ * vsid: how a context's number becomes VSIDs.
+ *
+ * pid: 16 * number + segment, as the number of the process gives it: neighbouring processes and the same addresses
+ * in them fall into few groups of the hash table. scatter:<multiplier>: the number times an odd constant, segments
+ * 0x111 apart (so that their low four bits still tell them apart and no two contexts share a VSID).
+ */
+#include <context.h>
+#include <errno.h>
+#include <policy.h>
+
+#define SCATTER_STEP 0x111
+
+static u64 scattered;
+
+static int apply(const struct policy_setting *to)
+{
+	if (to->choice && to->value % 2 == 0)
+		return -EINVAL;
+	vsid_form.multiplier = to->choice ? to->value : 1;
+	vsid_form.step = to->choice ? SCATTER_STEP : 1;
+	scattered = to->choice;
+	return 0;
+}
+
+POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), POLICY_QUIESCED, apply, "scattering", &scattered);

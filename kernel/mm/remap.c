@@ -1,0 +1,117 @@
+/* mremap. */
+#include <arch.h>
+#include <check.h>
+#include <errno.h>
+#include <flush.h>
+#include <lib.h>
+
+#include "internal.h"
+
+/* Moves the entries of [from, from + size) to the same places of `to`; -ENOMEM leaves some behind. */
+static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
+{
+	flush->range(mm, from, from + size);
+	for (u32 offset = 0; offset < size; offset += PAGE_SIZE) {
+		u32 *old = pagetable_find(mm->root, from + offset), *new;
+
+		if (!old || !*old)
+			continue;
+		new = pagetable_make(mm, to + offset);
+		if (!new)
+			return -ENOMEM;
+		*new = *old;
+		*old = 0;
+	}
+	return 0;
+}
+
+/* The area at `from` gets a twin at `to` with its pages; new_size may be larger. */
+static u32 move(struct vma *vma, u32 from, u32 size, u32 to, u32 new_size, bool keep)
+{
+	struct mm *mm = vma->mm;
+	struct vma *twin = vma_copy(vma);
+
+	if (!twin)
+		return (u32)-ENOMEM;
+	twin->first_page += (from - vma->start) >> PAGE_SHIFT;
+	twin->device_address += from - vma->start;
+	twin->start = to;
+	twin->end = to + new_size;
+	twin->flags &= ~VM_STACK;
+	vma_link(twin);
+	if (move_entries(mm, from, to, MIN(size, new_size))) {
+		/* What has moved goes back: those tables exist. */
+		move_entries(mm, to, from, MIN(size, new_size));
+		vma_unlink(twin);
+		vma_free(twin);
+		tables_trim(mm, to, to + new_size);
+		return (u32)-ENOMEM;
+	}
+	if (!keep)
+		mm_unmap(mm, from, size);
+	vma_merge(mm_find(mm, to));
+	return to;
+}
+
+u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address)
+{
+	struct vma *vma;
+	u32 result;
+
+	old_size = ALIGN_UP(old_size, PAGE_SIZE);
+	new_size = ALIGN_UP(new_size, PAGE_SIZE);
+	if (flags & ~(u32)(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) || old % PAGE_SIZE || !new_size ||
+	    (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
+	    (flags & MREMAP_DONTUNMAP && old_size != new_size))
+		return (u32)-EINVAL;
+	if (old >= USER_END || old_size > USER_END - old)
+		return (u32)-EINVAL;
+	vma = mm_find(mm, old);
+	if (!vma || vma->start > old)
+		return (u32)-EFAULT;
+	if (!old_size) {
+		/* A second mapping of shared pages. */
+		if (!(vma->flags & VM_SHARED) || !(flags & MREMAP_MAYMOVE))
+			return (u32)-EINVAL;
+	} else if (vma->end < old + old_size) {
+		return (u32)-EFAULT;
+	}
+	if (flags & MREMAP_DONTUNMAP && (vma->inode || vma->flags & VM_DEVICE))
+		return (u32)-EINVAL;
+
+	if (flags & MREMAP_FIXED) {
+		if (!range_ok(new_address, new_size) || (new_address < old + old_size && old < new_address + new_size))
+			return (u32)-EINVAL;
+		if (mm_unmap(mm, new_address, new_size))
+			return (u32)-ENOMEM;
+		vma = mm_find(mm, old);
+	} else if (new_size <= old_size && !(flags & MREMAP_DONTUNMAP)) {
+		if (new_size < old_size && mm_unmap(mm, old + new_size, old_size - new_size))
+			return (u32)-ENOMEM;
+		return old;
+	}
+	if (new_size > old_size &&
+	    mm->total_pages + ((new_size - old_size) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+		return (u32)-ENOMEM;
+	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
+		/* In place, when the area ends here and nothing follows. */
+		if (old_size && vma->end == old + old_size && new_size <= USER_END - old &&
+		    range_free(mm, vma->end, old + new_size)) {
+			mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
+			vma->end = old + new_size;
+			vma_merge(vma);
+			check_translations("mremap");
+			return old;
+		}
+		if (!(flags & MREMAP_MAYMOVE))
+			return (u32)-ENOMEM;
+	}
+	if (!(flags & MREMAP_FIXED)) {
+		new_address = area_place(mm, flags & MREMAP_DONTUNMAP ? new_address : 0, new_size);
+		if (!new_address)
+			return (u32)-ENOMEM;
+	}
+	result = move(vma, old, old_size, new_address, new_size, !old_size || flags & MREMAP_DONTUNMAP);
+	check_translations("mremap");
+	return result;
+}

@@ -1,0 +1,72 @@
+/* What /proc shows of memory. */
+#include <arch.h>
+#include <err.h>
+#include <file.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <text.h>
+
+#include "internal.h"
+
+static void show_name(struct mm *mm, const struct vma *vma, struct text *text)
+{
+	const char *name = NULL;
+	char *buffer = NULL;
+
+	if (vma->file) {
+		buffer = kmalloc(PATH_MAX);
+		if (buffer) {
+			name = dentry_path(vma->file->dentry, buffer, PATH_MAX);
+			if (IS_ERR(name))
+				name = NULL;
+		}
+	} else if (vma->flags & VM_STACK) {
+		name = "[stack]";
+	} else if (vma->flags & VM_HEAP && vma->start < mm->brk) {
+		name = "[heap]";
+	}
+	/* The name begins at column 49, as in Linux's proc(5). */
+	if (name)
+		text_printf(text, "%*s%s", 25, "", name);
+	kfree(buffer);
+}
+
+void mm_show_maps(struct mm *mm, struct text *text)
+{
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		const struct inode *inode = vma->file ? vma->file->inode : NULL;
+
+		text_printf(text, "%08x-%08x %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
+			    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
+			    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
+			    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode->fs->dev) : 0,
+			    inode ? MINOR(inode->fs->dev) : 0, inode ? inode->ino : 0);
+		show_name(mm, vma, text);
+		text_puts(text, "\n");
+	}
+}
+
+static void line(struct text *text, const char *name, u32 pages)
+{
+	text_printf(text, "%s:%*s%8u kB\n", name, (int)(15 - strlen(name)), "", pages * (PAGE_SIZE / 1024));
+}
+
+void mm_show_meminfo(struct text *text)
+{
+	struct frame_statistics s;
+
+	frame_statistics(&s);
+	line(text, "MemTotal", s.total - s.use[FRAME_RESERVED]);
+	line(text, "MemFree", s.use[FRAME_FREE]);
+	line(text, "MemAvailable", s.use[FRAME_FREE]);
+	line(text, "Buffers", 0);
+	line(text, "Cached", s.use[FRAME_CACHE]);
+	line(text, "SwapCached", 0);
+	line(text, "AnonPages", s.use[FRAME_ANONYMOUS]);
+	line(text, "Shmem", s.use[FRAME_CACHE]);
+	line(text, "Slab", s.use[FRAME_KERNEL]);
+	line(text, "PageTables", s.use[FRAME_PAGE_TABLE]);
+	line(text, "SwapTotal", 0);
+	line(text, "SwapFree", 0);
+}

@@ -1,0 +1,139 @@
+/* Address spaces: birth, fork, end. */
+#include <context.h>
+#include <check.h>
+#include <errno.h>
+#include <file.h>
+#include <flush.h>
+#include <fs.h>
+#include <kmalloc.h>
+#include <lib.h>
+
+#include "internal.h"
+
+struct mm *mm_create(void)
+{
+	struct mm *mm = kzalloc(sizeof(*mm));
+
+	if (!mm)
+		return NULL;
+	mm->root = pagetable_root_new();
+	if (!mm->root) {
+		kfree(mm);
+		return NULL;
+	}
+	mm->refs = 1;
+	mm->table_pages = 1;
+	mm->stack_limit = 8u << 20;
+	mm->address_limit = mm->data_limit = ~0u;
+	context_register(mm);
+	return mm;
+}
+
+void mm_put(struct mm *mm)
+{
+	struct vma *vma;
+
+	ASSERT(mm->refs > 0);
+	if (--mm->refs)
+		return;
+	flush->last(mm);
+	while ((vma = mm_first(mm))) {
+		zap_unflushed(vma, vma->start, vma->end);
+		vma_unlink(vma);
+		vma_free(vma);
+	}
+	tables_trim(mm, PAGE_SIZE, USER_END);
+	ASSERT(mm->resident_pages == 0 && mm->table_pages == 1);
+	if (context_active == mm)
+		mm_activate(NULL);
+	check_translations("mm_put");
+	context_unregister(mm);
+	pagetable_root_free(mm->root);
+	if (mm->executable)
+		file_put(mm->executable);
+	kfree(mm);
+}
+
+/* The child's entries of one area: frames are shared; private writable ones become read-only in both. */
+static int copy_pages(struct mm *child, struct vma *vma)
+{
+	bool protect = !(vma->flags & VM_SHARED);
+
+	for (u32 address = vma->start; address != vma->end; address += PAGE_SIZE) {
+		u32 *from = pagetable_find(vma->mm->root, address), *to;
+
+		if (!from) {
+			address = pagetable_next(address) - PAGE_SIZE;
+			if (address >= vma->end - PAGE_SIZE)
+				break;
+			continue;
+		}
+		if (!*from)
+			continue;
+		to = pagetable_make(child, address);
+		if (!to)
+			return -ENOMEM;
+		if (pte_frame(*from)) {
+			struct frame *frame = pa_frame(*from & PTE_RPN);
+
+			if (protect && (*from & PTE_PP) == PP_USER_RW)
+				*from = (*from & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO;
+			frame_get(frame);
+			frame->mapped++;
+			child->resident_pages++;
+		}
+		*to = *from;
+	}
+	return 0;
+}
+
+struct mm *mm_fork(struct mm *parent)
+{
+	struct mm *child = mm_create();
+	int error = 0;
+
+	if (!child)
+		return NULL;
+	child->brk_start = parent->brk_start;
+	child->brk = parent->brk;
+	child->stack_limit = parent->stack_limit;
+	child->address_limit = parent->address_limit;
+	child->data_limit = parent->data_limit;
+	child->code_start = parent->code_start;
+	child->code_end = parent->code_end;
+	child->data_start = parent->data_start;
+	child->data_end = parent->data_end;
+	child->stack_start = parent->stack_start;
+	child->arguments_start = parent->arguments_start;
+	child->arguments_end = parent->arguments_end;
+	child->environment_start = parent->environment_start;
+	child->environment_end = parent->environment_end;
+	memcpy(child->auxv, parent->auxv, sizeof(child->auxv));
+	child->auxv_count = parent->auxv_count;
+	child->executable = parent->executable ? file_get(parent->executable) : NULL;
+
+	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
+		struct vma *copy;
+
+		if (vma->flags & VM_DONTFORK)
+			continue;
+		copy = vma_copy(vma);
+		if (!copy) {
+			error = -ENOMEM;
+			break;
+		}
+		copy->mm = child;
+		vma_link(copy);
+		if (!(vma->flags & VM_WIPEONFORK))
+			error = copy_pages(child, vma);
+	}
+	/* The parent lost its right to write in place: no cached entry may still have it. */
+	flush->whole(parent);
+	check_translations("fork");
+	child->resident_peak = child->resident_pages;
+	if (error) {
+		mm_put(child);
+		return NULL;
+	}
+	return child;
+}
