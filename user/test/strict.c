@@ -1,10 +1,12 @@
 /* What Linux promises and qemu-ppc does not keep: run on the kernel only, and must pass there. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fenv.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -96,8 +98,44 @@ static void vfork_shares_memory(void)
 	CHECK_EQUAL(test_in_child(parent_of_vfork, NULL), 0);
 }
 
+static void on_fpe(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	_exit(info->si_code == FPE_FLTDIV ? 44 : 45);
+}
+
+static int divide_by_zero(void *argument)
+{
+	volatile double zero = 0.0, one = 1.0;
+	struct sigaction action;
+
+	(void)argument;
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_fpe;
+	action.sa_flags = SA_SIGINFO;
+	MUST(sigaction(SIGFPE, &action, NULL));
+	feenableexcept(FE_DIVBYZERO);
+	one = one / zero;
+	return one > 0;
+}
+
+static void floating_point_exceptions(void)
+{
+	CHECK_EQUAL(test_in_child(divide_by_zero, NULL), 44);
+}
+
+static void sleep_faults(void)
+{
+	char *where = map(4096, PROT_READ | PROT_WRITE);
+
+	MUST(munmap(where, 4096));
+	CHECK_ERROR(syscall(SYS_nanosleep, where, NULL), EFAULT);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(beyond_brk_faults), CASE(vfork_shares_memory),
+	CASE(floating_point_exceptions), CASE(sleep_faults),
 };
 
 TEST_MAIN("strict", cases)

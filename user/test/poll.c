@@ -1,0 +1,191 @@
+/* poll, select, epoll. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+static void poll_pipe(void)
+{
+	struct pollfd asked[2];
+	int ends[2];
+	char byte;
+
+	MUST(pipe(ends));
+	asked[0] = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	asked[1] = (struct pollfd){ .fd = ends[1], .events = POLLOUT };
+	CHECK_EQUAL(poll(asked, 2, 0), 1);
+	CHECK_EQUAL(asked[0].revents, 0);
+	CHECK_EQUAL(asked[1].revents, POLLOUT);
+	CHECK_EQUAL(write(ends[1], "x", 1), 1);
+	CHECK_EQUAL(poll(asked, 2, -1), 2);
+	CHECK_EQUAL(asked[0].revents, POLLIN);
+	CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+	MUST(close(ends[1]));
+	CHECK_EQUAL(poll(asked, 1, -1), 1);
+	CHECK_EQUAL(asked[0].revents & POLLHUP, POLLHUP);
+	asked[0].fd = 99;
+	CHECK_EQUAL(poll(asked, 1, -1), 1);
+	CHECK_EQUAL(asked[0].revents, POLLNVAL);
+	asked[0].fd = -1;
+	CHECK_EQUAL(poll(asked, 1, 0), 0);
+	CHECK_EQUAL(poll(NULL, 0, 10), 0);
+}
+
+static void poll_writer_without_reader(void)
+{
+	struct pollfd asked;
+	int ends[2];
+
+	MUST(pipe(ends));
+	MUST(close(ends[0]));
+	asked = (struct pollfd){ .fd = ends[1], .events = POLLOUT };
+	CHECK_EQUAL(poll(&asked, 1, -1), 1);
+	CHECK(asked.revents & POLLERR);
+}
+
+static int write_later(void *argument)
+{
+	usleep(20000);
+	return write(*(int *)argument, "x", 1) == 1 ? 0 : 1;
+}
+
+static void poll_waits(void)
+{
+	struct pollfd asked;
+	int ends[2];
+	pid_t child;
+
+	MUST(pipe(ends));
+	child = test_child(write_later, &ends[1]);
+	asked = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	CHECK_EQUAL(poll(&asked, 1, -1), 1);
+	CHECK_EQUAL(asked.revents, POLLIN);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
+static void handler(int number)
+{
+	(void)number;
+}
+
+static void poll_is_interrupted(void)
+{
+	struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	action.sa_flags = SA_RESTART; /* poll is never restarted */
+	MUST(sigaction(SIGALRM, &action, NULL));
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK_ERROR(poll(NULL, 0, -1), EINTR);
+}
+
+static void select_sets(void)
+{
+	struct timeval none = { 0, 0 };
+	fd_set readable, writable;
+	int ends[2];
+
+	MUST(pipe(ends));
+	FD_ZERO(&readable);
+	FD_ZERO(&writable);
+	FD_SET(ends[0], &readable);
+	FD_SET(ends[1], &writable);
+	CHECK_EQUAL(select(ends[1] + 1, &readable, &writable, NULL, &none), 1);
+	CHECK(!FD_ISSET(ends[0], &readable) && FD_ISSET(ends[1], &writable));
+	CHECK_EQUAL(write(ends[1], "x", 1), 1);
+	FD_SET(ends[0], &readable);
+	CHECK_EQUAL(select(ends[0] + 1, &readable, NULL, NULL, NULL), 1);
+	CHECK(FD_ISSET(ends[0], &readable));
+	FD_ZERO(&readable);
+	FD_SET(99, &readable);
+	CHECK_ERROR(select(100, &readable, NULL, NULL, &none), EBADF);
+	CHECK_ERROR(select(-1, NULL, NULL, NULL, &none), EINVAL);
+	none.tv_usec = 10000;
+	CHECK_EQUAL(select(0, NULL, NULL, NULL, &none), 0);
+}
+
+static void pselect_mask(void)
+{
+	struct timespec limit = { 5, 0 };
+	struct sigaction action;
+	sigset_t blocked, none;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	MUST(sigaction(SIGUSR1, &action, NULL));
+	sigemptyset(&none);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &blocked, NULL));
+	MUST(raise(SIGUSR1));
+	CHECK_ERROR(pselect(0, NULL, NULL, NULL, &limit, &none), EINTR);
+	CHECK_EQUAL(sigpending(&none), 0);
+	CHECK(!sigismember(&none, SIGUSR1));
+}
+
+static void epoll_level_and_edge(void)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .u32 = 7 } }, got[4];
+	int set = (int)MUST(epoll_create1(EPOLL_CLOEXEC)), ends[2];
+	char byte;
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+	CHECK_ERROR(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event), EEXIST);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
+	CHECK_EQUAL(write(ends[1], "ab", 2), 2);
+	CHECK_EQUAL(epoll_wait(set, got, 4, -1), 1);
+	CHECK_EQUAL(got[0].events, EPOLLIN);
+	CHECK_EQUAL(got[0].data.u32, 7);
+	/* Level: told again while there is something to read. */
+	CHECK_EQUAL(epoll_wait(set, got, 4, -1), 1);
+	event.events = EPOLLIN | EPOLLET;
+	MUST(epoll_ctl(set, EPOLL_CTL_MOD, ends[0], &event));
+	CHECK_EQUAL(epoll_wait(set, got, 4, -1), 1);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
+	CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
+	CHECK_EQUAL(write(ends[1], "c", 1), 1);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 1);
+	event.events = EPOLLIN | EPOLLONESHOT;
+	MUST(epoll_ctl(set, EPOLL_CTL_MOD, ends[0], &event));
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 1);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
+	MUST(epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL));
+	CHECK_ERROR(epoll_ctl(set, EPOLL_CTL_DEL, ends[0], NULL), ENOENT);
+	CHECK_ERROR(epoll_ctl(set, EPOLL_CTL_ADD, 99, &event), EBADF);
+	CHECK_ERROR(epoll_ctl(set, EPOLL_CTL_ADD, set, &event), EINVAL);
+	CHECK_ERROR(epoll_wait(ends[0], got, 4, 0), EINVAL);
+}
+
+static void epoll_forgets_closed_files(void)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .u32 = 1 } }, got[4];
+	int set = (int)MUST(epoll_create1(0)), ends[2];
+
+	MUST(pipe(ends));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+	CHECK_EQUAL(write(ends[1], "x", 1), 1);
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 1);
+	MUST(close(ends[0]));
+	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
+	CASE(select_sets), CASE(pselect_mask), CASE(epoll_level_and_edge), CASE(epoll_forgets_closed_files),
+};
+
+TEST_MAIN("poll", cases)

@@ -1,0 +1,347 @@
+/* Threads: creation, thread-local storage, mutexes and condition variables (futex), exit of a group. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define THREADS 8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static long shared;
+static __thread int own = 5;
+
+static pthread_t start(void *(*function)(void *), void *argument)
+{
+	pthread_t thread;
+
+	CHECK_EQUAL(pthread_create(&thread, NULL, function, argument), 0);
+	return thread;
+}
+
+static void *join(pthread_t thread)
+{
+	void *result;
+
+	CHECK_EQUAL(pthread_join(thread, &result), 0);
+	return result;
+}
+
+static void *square(void *argument)
+{
+	long n = (long)argument;
+
+	return (void *)(n * n);
+}
+
+static void create_and_join(void)
+{
+	for (long round = 0; round < 20; round++) {
+		pthread_t threads[THREADS];
+
+		for (long i = 0; i < THREADS; i++)
+			threads[i] = start(square, (void *)(round + i));
+		for (long i = 0; i < THREADS; i++)
+			CHECK_EQUAL((long)join(threads[i]), (round + i) * (round + i));
+	}
+}
+
+static void *count_up(void *argument)
+{
+	for (long i = 0; i < (long)argument; i++) {
+		pthread_mutex_lock(&lock);
+		shared++;
+		if (i % 64 == 0)
+			sched_yield();
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void mutex(void)
+{
+	pthread_t threads[THREADS];
+
+	for (long i = 0; i < THREADS; i++)
+		threads[i] = start(count_up, (void *)1000);
+	for (long i = 0; i < THREADS; i++)
+		join(threads[i]);
+	CHECK_EQUAL(shared, THREADS * 1000);
+}
+
+static void *use_own(void *argument)
+{
+	CHECK_EQUAL(own, 5);
+	own = (int)(long)argument;
+	for (int i = 0; i < 50; i++) {
+		sched_yield();
+		CHECK_EQUAL(own, (int)(long)argument);
+	}
+	return NULL;
+}
+
+static void thread_local_storage(void)
+{
+	pthread_t threads[THREADS];
+
+	own = 99;
+	for (long i = 0; i < THREADS; i++)
+		threads[i] = start(use_own, (void *)i);
+	for (long i = 0; i < THREADS; i++)
+		join(threads[i]);
+	CHECK_EQUAL(own, 99);
+}
+
+static void *take_turns(void *argument)
+{
+	long me = (long)argument;
+
+	for (int round = 0; round < 50; round++) {
+		pthread_mutex_lock(&lock);
+		while (shared % THREADS != me)
+			pthread_cond_wait(&changed, &lock);
+		shared++;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void condition_variable(void)
+{
+	pthread_t threads[THREADS];
+
+	for (long i = 0; i < THREADS; i++)
+		threads[i] = start(take_turns, (void *)i);
+	for (long i = 0; i < THREADS; i++)
+		join(threads[i]);
+	CHECK_EQUAL(shared, THREADS * 50);
+}
+
+static void timed_waits(void)
+{
+	struct timespec limit;
+
+	MUST(clock_gettime(CLOCK_REALTIME, &limit));
+	limit.tv_nsec += 10000000;
+	if (limit.tv_nsec >= 1000000000) {
+		limit.tv_nsec -= 1000000000;
+		limit.tv_sec++;
+	}
+	pthread_mutex_lock(&lock);
+	CHECK_EQUAL(pthread_cond_timedwait(&changed, &lock, &limit), ETIMEDOUT);
+	pthread_mutex_unlock(&lock);
+}
+
+static void futex_words(void)
+{
+	int word = 1;
+	struct timespec limit = { 0, 1000000 };
+
+	CHECK_ERROR(syscall(SYS_futex, &word, FUTEX_WAIT, 2, NULL, NULL, 0), EAGAIN);
+	CHECK_ERROR(syscall(SYS_futex, &word, FUTEX_WAIT, 1, &limit, NULL, 0), ETIMEDOUT);
+	CHECK_EQUAL(syscall(SYS_futex, &word, FUTEX_WAKE, 10, NULL, NULL, 0), 0);
+	CHECK_ERROR(syscall(SYS_futex, (char *)&word + 1, FUTEX_WAIT, 1, NULL, NULL, 0), EINVAL);
+	CHECK_ERROR(syscall(SYS_futex, &word, 127, 1, NULL, NULL, 0), ENOSYS);
+}
+
+static void shared_futex(void)
+{
+	sem_t *semaphores = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	CHECK(semaphores != MAP_FAILED);
+	MUST(sem_init(&semaphores[0], 1, 0));
+	MUST(sem_init(&semaphores[1], 1, 0));
+	child = (pid_t)MUST(fork());
+	for (int i = 0; i < 100; i++) {
+		if (child == 0) {
+			sem_wait(&semaphores[0]);
+			sem_post(&semaphores[1]);
+		} else {
+			sem_post(&semaphores[0]);
+			sem_wait(&semaphores[1]);
+		}
+	}
+	if (child == 0)
+		_exit(0);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
+static void *sleep_for_ever(void *argument)
+{
+	(void)argument;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static int exit_with_threads(void *argument)
+{
+	for (int i = 0; i < THREADS; i++)
+		start(sleep_for_ever, argument);
+	exit(23);
+}
+
+static void exit_ends_all_threads(void)
+{
+	CHECK_EQUAL(test_in_child(exit_with_threads, NULL), 23);
+}
+
+static void *die(void *argument)
+{
+	(void)argument;
+	*(volatile int *)mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1;
+	return NULL;
+}
+
+static int die_with_threads(void *argument)
+{
+	for (int i = 0; i < THREADS; i++)
+		start(i == 5 ? die : sleep_for_ever, argument);
+	sleep_for_ever(NULL);
+	return 1;
+}
+
+static void fatal_signal_ends_all_threads(void)
+{
+	CHECK_EQUAL(test_in_child(die_with_threads, NULL), 1000 + SIGSEGV);
+}
+
+static void *outlive(void *argument)
+{
+	(void)argument;
+	usleep(20000);
+	exit(17);
+}
+
+static int main_thread_leaves(void *argument)
+{
+	start(outlive, argument);
+	pthread_exit(NULL);
+}
+
+static void main_thread_may_leave(void)
+{
+	CHECK_EQUAL(test_in_child(main_thread_leaves, NULL), 17);
+}
+
+static void *identity(void *argument)
+{
+	pid_t *ids = argument;
+
+	ids[0] = getpid();
+	ids[1] = (pid_t)syscall(SYS_gettid);
+	return NULL;
+}
+
+static void identities(void)
+{
+	pid_t ids[2];
+
+	join(start(identity, ids));
+	CHECK_EQUAL(ids[0], getpid());
+	CHECK(ids[1] != getpid());
+	CHECK_EQUAL(syscall(SYS_gettid), getpid());
+	CHECK_ERROR(syscall(SYS_tgkill, getpid(), ids[1], 0), ESRCH);
+}
+
+static volatile sig_atomic_t caught_by;
+
+static void note_thread(int number)
+{
+	(void)number;
+	caught_by = (sig_atomic_t)syscall(SYS_gettid);
+}
+
+static void *wait_for_signal(void *argument)
+{
+	*(volatile pid_t *)argument = (pid_t)syscall(SYS_gettid);
+	while (!caught_by)
+		sched_yield();
+	return NULL;
+}
+
+static void signal_one_thread(void)
+{
+	volatile pid_t id = 0;
+	pthread_t thread;
+
+	CHECK(signal(SIGUSR1, note_thread) != SIG_ERR);
+	thread = start(wait_for_signal, (void *)&id);
+	while (!id)
+		sched_yield();
+	CHECK_EQUAL(pthread_kill(thread, SIGUSR1), 0);
+	join(thread);
+	CHECK_EQUAL(caught_by, id);
+}
+
+static int fork_in_thread_child(void *argument)
+{
+	(void)argument;
+	return syscall(SYS_gettid) == getpid() ? 31 : 1;
+}
+
+static void *fork_in_thread(void *argument)
+{
+	(void)argument;
+	return (void *)(long)test_in_child(fork_in_thread_child, NULL);
+}
+
+static void forks_from_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = start(fork_in_thread, NULL);
+	for (int i = 0; i < THREADS; i++)
+		CHECK_EQUAL((long)join(threads[i]), 31);
+}
+
+static void *map_and_unmap(void *argument)
+{
+	for (int i = 0; i < 100; i++) {
+		char *where = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		CHECK(where != MAP_FAILED);
+		for (int at = 0; at < 65536; at += 4096) {
+			CHECK_EQUAL(where[at], 0);
+			where[at] = (char)(long)argument;
+		}
+		if (i % 8 == 0)
+			sched_yield();
+		MUST(munmap(where, 65536));
+	}
+	return NULL;
+}
+
+static void one_address_space(void)
+{
+	pthread_t threads[THREADS];
+
+	for (long i = 0; i < THREADS; i++)
+		threads[i] = start(map_and_unmap, (void *)(i + 1));
+	for (int i = 0; i < THREADS; i++)
+		join(threads[i]);
+}
+
+static const struct test_case cases[] = {
+	CASE(create_and_join), CASE(mutex), CASE(thread_local_storage), CASE(condition_variable), CASE(timed_waits),
+	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
+	CASE(main_thread_may_leave), CASE(identities), CASE(signal_one_thread), CASE(forks_from_threads),
+	CASE(one_address_space),
+};
+
+TEST_MAIN("thread", cases)

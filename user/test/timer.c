@@ -1,0 +1,188 @@
+/* Clocks, sleeping and timers. Nothing here asks how long a thing took, only that time passes and comes in order. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+static long long nanoseconds(clockid_t clock)
+{
+	struct timespec t;
+
+	MUST(clock_gettime(clock, &t));
+	CHECK(t.tv_nsec >= 0 && t.tv_nsec < 1000000000);
+	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void clocks_go_forward(void)
+{
+	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_BOOTTIME };
+
+	for (unsigned int c = 0; c < sizeof(clocks) / sizeof(clocks[0]); c++) {
+		long long before = nanoseconds(clocks[c]), now = before;
+
+		for (int i = 0; i < 1000; i++) {
+			long long then = nanoseconds(clocks[c]);
+
+			CHECK(then >= now);
+			now = then;
+		}
+		CHECK(now > before);
+	}
+	struct timespec t;
+
+	CHECK_ERROR(clock_gettime(99, &t), EINVAL);
+	MUST(clock_getres(CLOCK_MONOTONIC, &t));
+	CHECK(t.tv_sec == 0 && t.tv_nsec > 0);
+}
+
+static void sleeping(void)
+{
+	struct timespec nap = { 0, 5000000 };
+	long long before = nanoseconds(CLOCK_MONOTONIC);
+
+	MUST(nanosleep(&nap, NULL));
+	CHECK(nanoseconds(CLOCK_MONOTONIC) - before >= 5000000);
+	before = nanoseconds(CLOCK_MONOTONIC);
+	MUST(usleep(3000));
+	CHECK(nanoseconds(CLOCK_MONOTONIC) - before >= 3000000);
+	nap.tv_nsec = 1000000000;
+	CHECK_ERROR(nanosleep(&nap, NULL), EINVAL);
+	nap.tv_nsec = 0;
+	nap.tv_sec = -1;
+	CHECK_ERROR(nanosleep(&nap, NULL), EINVAL);
+}
+
+static void absolute_sleep(void)
+{
+	struct timespec until;
+	long long wanted;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &until));
+	until.tv_nsec += 4000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	wanted = (long long)until.tv_sec * 1000000000 + until.tv_nsec;
+	CHECK_EQUAL(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), 0);
+	CHECK(nanoseconds(CLOCK_MONOTONIC) >= wanted);
+	/* In the past: at once. */
+	CHECK_EQUAL(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), 0);
+}
+
+static volatile sig_atomic_t ticks;
+
+static void tick(int number)
+{
+	(void)number;
+	ticks++;
+}
+
+static void interval_timer(void)
+{
+	struct itimerval every = { { 0, 3000 }, { 0, 3000 } }, now;
+
+	CHECK(signal(SIGALRM, tick) != SIG_ERR);
+	MUST(setitimer(ITIMER_REAL, &every, NULL));
+	while (ticks < 5)
+		pause();
+	MUST(getitimer(ITIMER_REAL, &now));
+	CHECK_EQUAL(now.it_interval.tv_usec, 3000);
+	memset(&every, 0, sizeof(every));
+	MUST(setitimer(ITIMER_REAL, &every, &now));
+	MUST(getitimer(ITIMER_REAL, &now));
+	CHECK_EQUAL(now.it_value.tv_sec + now.it_value.tv_usec, 0);
+	CHECK_ERROR(setitimer(17, &every, NULL), EINVAL);
+}
+
+static void alarms(void)
+{
+	CHECK(signal(SIGALRM, tick) != SIG_ERR);
+	alarm(100);
+	CHECK(alarm(50) <= 100);
+	CHECK(alarm(0) >= 49);
+	CHECK_EQUAL(alarm(0), 0);
+	alarm(1);
+	pause();
+	CHECK_EQUAL(ticks, 1);
+}
+
+static void interrupted_sleep_tells_the_rest(void)
+{
+	struct itimerval soon = { { 0, 0 }, { 0, 5000 } };
+	struct timespec nap = { 10, 0 }, rest = { 0, 0 };
+
+	CHECK(signal(SIGALRM, tick) != SIG_ERR);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK_ERROR(nanosleep(&nap, &rest), EINTR);
+	CHECK(rest.tv_sec >= 8 && rest.tv_sec < 10);
+}
+
+static void virtual_timer(void)
+{
+	struct itimerval soon = { { 0, 0 }, { 0, 5000 } };
+
+	CHECK(signal(SIGVTALRM, tick) != SIG_ERR);
+	MUST(setitimer(ITIMER_VIRTUAL, &soon, NULL));
+	while (!ticks)
+		;
+	CHECK_EQUAL(ticks, 1);
+}
+
+static void posix_timer(void)
+{
+	struct sigevent event;
+	struct itimerspec soon = { { 0, 2000000 }, { 0, 2000000 } };
+	timer_t timer;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_SIGNAL;
+	event.sigev_signo = SIGUSR1;
+	CHECK(signal(SIGUSR1, tick) != SIG_ERR);
+	MUST(timer_create(CLOCK_MONOTONIC, &event, &timer));
+	MUST(timer_settime(timer, 0, &soon, NULL));
+	while (ticks < 3)
+		pause();
+	MUST(timer_delete(timer));
+	CHECK_ERROR(timer_gettime(timer, &soon), EINVAL);
+}
+
+static void time_of_day(void)
+{
+	struct timeval a, b;
+	time_t now = time(NULL);
+
+	MUST(gettimeofday(&a, NULL));
+	MUST(gettimeofday(&b, NULL));
+	CHECK(a.tv_sec >= now);
+	CHECK(b.tv_sec > a.tv_sec || (b.tv_sec == a.tv_sec && b.tv_usec >= a.tv_usec));
+}
+
+static void process_times(void)
+{
+	struct tms before, after;
+	volatile unsigned int sink = 0;
+
+	CHECK(times(&before) != (clock_t)-1);
+	do {
+		for (unsigned int i = 0; i < 100000; i++)
+			sink += i;
+		CHECK(times(&after) != (clock_t)-1);
+	} while (after.tms_utime == before.tms_utime);
+	CHECK(after.tms_utime > before.tms_utime);
+}
+
+static const struct test_case cases[] = {
+	CASE(clocks_go_forward), CASE(sleeping), CASE(absolute_sleep), CASE(interval_timer), CASE(alarms),
+	CASE(interrupted_sleep_tells_the_rest), CASE(virtual_timer), CASE(posix_timer), CASE(time_of_day),
+	CASE(process_times),
+};
+
+TEST_MAIN("timer", cases)
