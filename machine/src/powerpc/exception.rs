@@ -1,5 +1,7 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
+use super::registers::{Registers, msr};
+
 /// Exception vectors: offsets from the prefix (PEM 6.2; 603: MPC603e UM 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
@@ -139,4 +141,143 @@ pub mod program {
     pub const ILLEGAL: u32 = 0x0008_0000;
     pub const PRIVILEGED: u32 = 0x0004_0000;
     pub const TRAP: u32 = 0x0002_0000;
+}
+
+/// MSR bits that an exception saves in SRR1 (PEM 6.3: all but SRR1[1-4] and [10-15], which tell the
+/// cause).
+const SAVED: u32 = 0x87c0_ffff;
+
+/// MSR bits that an exception leaves as they are; the others are cleared (PEM table 6-5).
+const KEPT: u32 = msr::ILE | msr::ME | msr::IP;
+
+/// MSR bits that `rfi` takes from SRR1 (PEM `rfi`; PM on the cores that have it).
+const RETURNED: u32 = 0x87c0_ff73 | msr::PM;
+
+/// Err unless the processor is in supervisor state.
+#[inline(always)]
+pub fn privileged(r: &Registers) -> Result<(), Exception> {
+    if r.msr & msr::PR == 0 {
+        Ok(())
+    } else {
+        Err(Exception::Program {
+            srr1: program::PRIVILEGED,
+        })
+    }
+}
+
+/// Err unless floating point is available.
+#[inline(always)]
+pub fn float_available(r: &Registers) -> Result<(), Exception> {
+    if r.msr & msr::FP != 0 {
+        Ok(())
+    } else {
+        Err(Exception::FloatUnavailable)
+    }
+}
+
+impl Exception {
+    pub fn vector(self) -> Vector {
+        match self {
+            Exception::MachineCheck { .. } => Vector::MachineCheck,
+            Exception::DataStorage { .. } => Vector::DataStorage,
+            Exception::InstructionStorage { .. } => Vector::InstructionStorage,
+            Exception::External => Vector::External,
+            Exception::Alignment { .. } => Vector::Alignment,
+            Exception::Program { .. } => Vector::Program,
+            Exception::FloatUnavailable => Vector::FloatUnavailable,
+            Exception::Decrementer => Vector::Decrementer,
+            Exception::SystemCall => Vector::SystemCall,
+            Exception::Trace => Vector::Trace,
+            Exception::PerformanceMonitor => Vector::PerformanceMonitor,
+            Exception::InstructionTlbMiss { .. } => Vector::InstructionTlbMiss,
+            Exception::DataLoadTlbMiss { .. } => Vector::DataLoadTlbMiss,
+            Exception::DataStoreTlbMiss { .. } => Vector::DataStoreTlbMiss,
+            Exception::InstructionBreakpoint => Vector::InstructionBreakpoint,
+        }
+    }
+
+    /// 603: the handler runs with the temporary registers in place of r0 to r3.
+    fn uses_temporary_registers(self) -> bool {
+        matches!(
+            self,
+            Exception::InstructionTlbMiss { .. }
+                | Exception::DataLoadTlbMiss { .. }
+                | Exception::DataStoreTlbMiss { .. }
+        )
+    }
+
+    /// The bits that SRR1 gets besides the saved MSR.
+    fn cause_bits(self, r: &Registers) -> u32 {
+        match self {
+            Exception::InstructionStorage { srr1 } | Exception::Program { srr1 } => srr1,
+            // SRR1[0-3] is a copy of CR0 (603e UM table 4-11).
+            Exception::InstructionTlbMiss { srr1 }
+            | Exception::DataLoadTlbMiss { srr1 }
+            | Exception::DataStoreTlbMiss { srr1 } => srr1 | u32::from(r.cr.field(0)) << 28,
+            _ => 0,
+        }
+    }
+}
+
+/// DSISR of an alignment exception, from the instruction word (PEM table 6-10): the opcode, the
+/// addressing mode, rD and rA.
+fn alignment_dsisr(word: u32) -> u32 {
+    let registers = word >> 16 & 0x3ff;
+    let opcode = if word >> 26 == 31 {
+        // Bits 29-30, 25, and 21-24 of an indexed form.
+        (word >> 1 & 3) << 15 | (word >> 6 & 1) << 14 | (word >> 7 & 15) << 10
+    } else {
+        // Bits 5 and 1-4 of a displaced form.
+        (word >> 26 & 1) << 14 | (word >> 27 & 15) << 10
+    };
+    opcode | registers
+}
+
+/// Changes the MSR, and with MSR[TGPR] the meaning of r0 to r3.
+pub fn set_msr(r: &mut Registers, value: u32) {
+    if (r.msr ^ value) & msr::TGPR != 0 {
+        let mut all = r.gpr.all();
+        all[..4].swap_with_slice(&mut r.temporary);
+        r.gpr.set_all(&all);
+    }
+    r.msr = value;
+}
+
+/// Takes `exception` with `r.pc` at the instruction that raised it, or for the exceptions that follow
+/// an instruction (system call, trace) and those between two (external, decrementer) at the next one.
+/// `word` is the instruction that raised it.
+pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
+    r.srr0 = r.pc;
+    r.srr1 = r.msr & SAVED | exception.cause_bits(r);
+    match exception {
+        Exception::DataStorage { address, dsisr } => {
+            r.dar = address;
+            r.dsisr = dsisr;
+        }
+        Exception::Alignment { address } => {
+            r.dar = address;
+            r.dsisr = alignment_dsisr(word);
+        }
+        _ => {}
+    }
+    let mut next = r.msr & KEPT;
+    if r.msr & msr::ILE != 0 {
+        next |= msr::LE;
+    }
+    if exception.uses_temporary_registers() {
+        next |= msr::TGPR;
+    }
+    if exception.vector() == Vector::MachineCheck {
+        next &= !msr::ME;
+    }
+    set_msr(r, next);
+    let prefix = if next & msr::IP != 0 { 0xfff0_0000 } else { 0 };
+    r.pc = prefix | exception.vector() as u32;
+}
+
+/// `rfi`: back to where SRR0 and SRR1 say.
+pub fn leave(r: &mut Registers) {
+    let next = r.srr1 & RETURNED | r.msr & !RETURNED & !(msr::TGPR | msr::POW);
+    set_msr(r, next);
+    r.pc = r.srr0 & !3;
 }

@@ -3,8 +3,17 @@
 //! Plainly, as the manual says it (PowerPC Microprocessor Family: The Programming Environments,
 //! "PEM" below). How it is made fast is `engine`'s subject; what it costs is `pipeline`'s.
 
+pub mod branch;
+pub mod condition;
+pub mod core;
 pub mod exception;
+pub mod float;
+pub mod instruction;
+pub mod integer;
+pub mod load_store;
 pub mod registers;
+pub mod rotate;
 
 pub use exception::{Exception, Vector};
+pub use instruction::{Instruction, Opcode, Operands, decode};
 pub use registers::{Registers, msr};

@@ -1,0 +1,62 @@
+//! Branches (PEM 4.2.4.1): whether taken, and where to. Prediction is the pipeline's.
+
+use super::instruction::Operands;
+use super::registers::Registers;
+
+/// BO bits (PEM table 4-17), by value.
+mod bo {
+    /// Don't test the condition.
+    pub const ANY_CONDITION: u8 = 16;
+    /// Branch if the condition is true.
+    pub const IF_TRUE: u8 = 8;
+    /// Don't decrement CTR.
+    pub const KEEP_COUNT: u8 = 4;
+    /// Branch if CTR became zero.
+    pub const IF_ZERO: u8 = 2;
+}
+
+/// Decrements CTR where BO says so, then tells whether BO and BI are satisfied.
+#[inline(always)]
+pub fn taken(r: &mut Registers, i: &Operands) -> bool {
+    let options = i.t.number();
+    let count = if options & bo::KEEP_COUNT == 0 {
+        r.ctr = r.ctr.wrapping_sub(1);
+        (r.ctr == 0) == (options & bo::IF_ZERO != 0)
+    } else {
+        true
+    };
+    let condition =
+        options & bo::ANY_CONDITION != 0 || r.cr.bit(i.a.number()) == (options & bo::IF_TRUE != 0);
+    count && condition
+}
+
+/// The branch depends on nothing: it is always taken.
+#[inline(always)]
+pub fn always(i: &Operands) -> bool {
+    let both = bo::ANY_CONDITION | bo::KEEP_COUNT;
+    i.t.number() & both == both
+}
+
+/// BO[4], the y bit: reverses the static prediction (PEM 4.2.4.2).
+#[inline(always)]
+pub fn y_bit(i: &Operands) -> bool {
+    i.t.number() & 1 != 0
+}
+
+/// Target of `b` and `bc` at `cia`.
+#[inline(always)]
+pub fn target(i: &Operands, cia: u32) -> u32 {
+    if i.absolute() {
+        i.imm
+    } else {
+        cia.wrapping_add(i.imm)
+    }
+}
+
+/// Sets LR to the instruction after `cia` where LK says so.
+#[inline(always)]
+pub fn link(r: &mut Registers, i: &Operands, cia: u32) {
+    if i.link() {
+        r.lr = cia.wrapping_add(4);
+    }
+}
