@@ -32,9 +32,8 @@ pub fn mcrf(r: &mut Registers, i: &Operands) {
 #[inline(always)]
 pub fn mcrxr(r: &mut Registers, i: &Operands) {
     let bit = |set: bool, value: u8| if set { value } else { 0 };
-    let field = bit(r.xer.so, condition::LT)
-        | bit(r.xer.ov, condition::GT)
-        | bit(r.xer.ca, condition::EQ);
+    let field =
+        bit(r.xer.so, condition::LT) | bit(r.xer.ov, condition::GT) | bit(r.xer.ca, condition::EQ);
     r.cr.set_field(i.crf_d(), field);
     (r.xer.so, r.xer.ov, r.xer.ca) = (false, false, false);
 }

@@ -205,7 +205,13 @@ pub fn stmw<C: Core>(c: &mut C, i: &Operands) -> Outcome {
 
 /// Loads `count` bytes into successive registers from rT on, left-justified. An address register
 /// among the targets keeps its value (an invalid form), as for `lmw`.
-fn load_string<C: Core>(c: &mut C, i: &Operands, mut ea: u32, mut count: u32, also: Option<u8>) -> Outcome {
+fn load_string<C: Core>(
+    c: &mut C,
+    i: &Operands,
+    mut ea: u32,
+    mut count: u32,
+    also: Option<u8>,
+) -> Outcome {
     let mut register = i.t;
     while count > 0 {
         let value = if count >= 4 {

@@ -13,6 +13,9 @@ pub mod integer;
 pub mod load_store;
 pub mod registers;
 pub mod rotate;
+pub mod spr;
+pub mod system;
+pub mod timers;
 
 pub use exception::{Exception, Vector};
 pub use instruction::{Instruction, Opcode, Operands, decode};

@@ -246,6 +246,14 @@ pub struct Registers {
     pub iabr: u32,
     /// Data address breakpoint (604, 750).
     pub dabr: u32,
+    /// L2 control (750).
+    pub l2cr: u32,
+    /// Instruction cache throttling (750).
+    pub ictc: u32,
+    /// THRM1 to THRM3 (750).
+    pub thermal: [u32; 3],
+    /// Processor identification (604).
+    pub pir: u32,
     /// The four registers that MSR[TGPR] swaps for r0 to r3 (603).
     pub temporary: [u32; 4],
     /// Physical address of the reserved granule of `lwarx`.

@@ -40,7 +40,20 @@ mod tests {
 
     #[test]
     fn every_kind_of_single_is_the_double_of_the_same_value() {
-        for single in [0u32, 1, 2, 3, 0x007f_ffff, 0x0040_0000, 0x0080_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000, 0x8000_0001, 0xff80_0000] {
+        for single in [
+            0u32,
+            1,
+            2,
+            3,
+            0x007f_ffff,
+            0x0040_0000,
+            0x0080_0000,
+            0x3f80_0000,
+            0x7f7f_ffff,
+            0x7f80_0000,
+            0x8000_0001,
+            0xff80_0000,
+        ] {
             let double = f64::from(f32::from_bits(single)).to_bits();
             assert_eq!(double_from_single(single), double, "{single:#x}");
             assert_eq!(single_from_double(double), single, "{single:#x}");

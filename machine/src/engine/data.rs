@@ -1,0 +1,355 @@
+//! Loads and stores: the data side of the fast path, and the slow way behind it.
+
+use super::{NO_PAGE, Shortcut};
+use crate::machine::Machine;
+use crate::memory::cache::{DIRTY, VALID};
+use crate::memory::{CacheInhibited, wimg};
+use crate::mmu::{Access, Source, Translation};
+use crate::powerpc::core::{CacheOperation, Core, Datum};
+use crate::powerpc::{Exception, Registers, msr};
+
+impl Machine {
+    /// The host address of the `T` at `ea`, if all that an access to it would change is RAM.
+    #[inline(always)]
+    fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
+        let hot = &self.hot;
+        // SAFETY: the mask is the table's length less one. `refresh` points both at this machine's.
+        let shortcut = unsafe { &*hot.shortcuts.add((ea >> 12 & hot.shortcut_mask) as usize) };
+        let page = if store { shortcut.store } else { shortcut.load };
+        // One comparison for page and alignment: an unaligned address has low bits that no page has.
+        if ea & (0xffff_f000 | (T::BYTES - 1)) != page {
+            return None;
+        }
+        let physical = ea.wrapping_add(shortcut.delta);
+        let probe = &hot.data_tags;
+        let line = physical & !probe.offset_mask;
+        // SAFETY: the probe is of this machine's D-cache.
+        let tag = unsafe { probe.most_recent(physical) };
+        let hit = if store {
+            tag == line | VALID | DIRTY
+        } else {
+            tag | DIRTY == line | VALID | DIRTY
+        };
+        // SAFETY: shortcuts are made of pages that lie in RAM altogether.
+        hit.then(|| unsafe { hot.ram.add(physical as usize) })
+    }
+
+    /// Translates a data access and gives its page a shortcut where that is exact.
+    pub(crate) fn translate_data(
+        &mut self,
+        ea: u32,
+        access: Access,
+    ) -> Result<Translation, Exception> {
+        let translation = self
+            .mmu
+            .translate(
+                ea,
+                access,
+                self.registers.msr,
+                &mut self.memory,
+                self.hot.cycles,
+                &mut self.account,
+            )
+            .map_err(|fault| self.fault(fault, ea))?;
+        self.hot.cycles += translation.cycles;
+        self.make_shortcut(ea, access, &translation);
+        Ok(translation)
+    }
+
+    fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation) {
+        let page = ea & !0xfff;
+        let index = (ea >> 12 & self.hot.shortcut_mask) as usize;
+        let delta = translation.pa.wrapping_sub(ea);
+        let class = if translation.source == Source::Tlb {
+            let classes = self.mmu.dtlb.geometry().sets();
+            self.displace(ea >> 12 & (classes - 1), page);
+            (ea >> 12 & (classes - 1)) + 1
+        } else {
+            0
+        };
+        let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled();
+        let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
+        if !cached || !in_ram || self.oracle || self.watched(page) {
+            return;
+        }
+        let back = translation.wimg & wimg::W == 0;
+        let shortcut = &mut self.shortcuts[self.mode][index];
+        let same = shortcut.load == page && shortcut.delta == delta;
+        let store = if access.is_store() && back {
+            page
+        } else if same {
+            shortcut.store
+        } else {
+            NO_PAGE
+        };
+        *shortcut = Shortcut {
+            load: page,
+            store,
+            delta,
+            class,
+        };
+        self.shortcuts_empty = false;
+    }
+
+    /// The TLB entry of `page` is now its class's most recently used one: the shortcuts of others go.
+    fn displace(&mut self, class: u32, page: u32) {
+        let classes = self.mmu.dtlb.geometry().sets() as usize;
+        for mode in &mut self.shortcuts {
+            for shortcut in mode.iter_mut().skip(class as usize).step_by(classes) {
+                if shortcut.class == class + 1 && shortcut.load != page {
+                    *shortcut = Shortcut::NONE;
+                }
+            }
+        }
+    }
+
+    /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
+    pub(crate) fn drop_shortcuts(&mut self) {
+        if !self.shortcuts_empty {
+            for mode in &mut self.shortcuts {
+                mode.fill(Shortcut::NONE);
+            }
+            self.shortcuts_empty = true;
+        }
+        self.drop_fetch_shortcuts();
+    }
+
+    /// Drops those of fetches.
+    pub(crate) fn drop_fetch_shortcuts(&mut self) {
+        self.fetch_pages.fill(Shortcut::NONE);
+        self.fetch_blocks.fill(Shortcut::NONE);
+        self.hot.page = NO_PAGE;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_slowly(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
+        let mut value = 0;
+        for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
+            self.another_access(n);
+            let piece = self.load_piece(ea, bytes)?;
+            value = if bytes == 8 { piece } else { value << (8 * bytes) | piece };
+        }
+        Ok(value)
+    }
+
+    /// A load within one double word.
+    fn load_piece(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
+        let translation = self.translate_data(ea, Access::Load)?;
+        self.watch(ea, bytes, false);
+        let physical = translation.pa;
+        if !self.memory.ram.contains(physical, bytes as usize) {
+            return self.read_device(physical, bytes);
+        }
+        self.hot.cycles += self.memory.load(
+            physical,
+            translation.wimg,
+            self.hot.cycles,
+            &mut self.account,
+        );
+        let ram = &self.memory.ram.bytes()[physical as usize..(physical + bytes) as usize];
+        Ok(ram.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slowly(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
+        let mut left = bytes;
+        for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
+            self.another_access(n);
+            left -= bytes;
+            self.store_piece(ea, bytes, value >> (8 * left))?;
+        }
+        Ok(())
+    }
+
+    /// A store within one double word.
+    fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
+        let translation = self.translate_data(ea, Access::Store)?;
+        self.watch(ea, bytes, true);
+        let physical = translation.pa;
+        if !self.memory.ram.contains(physical, bytes as usize) {
+            return self.write_device(physical, bytes, value);
+        }
+        self.hot.cycles += self.memory.store(
+            physical,
+            translation.wimg,
+            self.hot.cycles,
+            &mut self.account,
+        );
+        let big_endian = value.to_be_bytes();
+        self.memory.ram.bytes_mut()[physical as usize..(physical + bytes) as usize]
+            .copy_from_slice(&big_endian[8 - bytes as usize..]);
+        Ok(())
+    }
+
+    /// An operand that crosses a double word takes a second access, a cycle later.
+    fn another_access(&mut self, number: usize) {
+        self.hot.accesses += number as u64;
+        self.hot.cycles += number as u64;
+    }
+
+    /// What a device answers is not cached and not translated further. The control device is the
+    /// simulator's own and costs nothing.
+    fn read_device(&mut self, physical: u32, bytes: u32) -> Result<u64, Exception> {
+        let now = self.instant();
+        let value = self.board.read(physical, bytes, now);
+        self.charge_device(physical);
+        self.look_at_interrupts();
+        value.map_err(|_| Exception::MachineCheck { physical })
+    }
+
+    fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
+        let effect = self.board.write(physical, bytes, value);
+        self.charge_device(physical);
+        self.look_at_interrupts();
+        match effect {
+            Ok(effect) => {
+                if let Some(effect) = effect {
+                    self.carry_out(effect);
+                }
+                Ok(())
+            }
+            Err(_) => Err(Exception::MachineCheck { physical }),
+        }
+    }
+}
+
+/// The parts of an operand that lie in one double word each: two at most.
+fn pieces(ea: u32, bytes: u32) -> impl Iterator<Item = (u32, u32)> {
+    let first = bytes.min(8 - (ea & 7));
+    [(ea, first), (ea.wrapping_add(first), bytes - first)]
+        .into_iter()
+        .filter(|&(_, bytes)| bytes != 0)
+}
+
+impl Core for Machine {
+    #[inline(always)]
+    fn registers(&mut self) -> &mut Registers {
+        &mut self.registers
+    }
+
+    #[inline(always)]
+    fn load<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        match self.direct::<T>(ea, false) {
+            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+            Some(host) => Ok(unsafe { T::read(host) }),
+            None => self.load_slowly(ea, T::BYTES).map(T::from_raw),
+        }
+    }
+
+    #[inline(always)]
+    fn store<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
+        match self.direct::<T>(ea, true) {
+            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+            Some(host) => {
+                unsafe { value.write(host) };
+                Ok(())
+            }
+            None => self.store_slowly(ea, T::BYTES, value.raw()),
+        }
+    }
+
+    fn load_element<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        let value = self.load(ea)?;
+        self.hot.accesses += 1;
+        self.hot.cycles += self.schedule.multiple_word();
+        Ok(value)
+    }
+
+    fn store_element<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
+        self.store(ea, value)?;
+        self.hot.accesses += 1;
+        self.hot.cycles += self.schedule.multiple_word();
+        Ok(())
+    }
+
+    fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception> {
+        let value = self.load_slowly(ea, 4)? as u32;
+        let translation = self.translate_data(ea, Access::Load)?;
+        self.registers.reservation = Some(self.memory.data.line_address(translation.pa));
+        Ok(value)
+    }
+
+    fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception> {
+        // The address is translated, and may fault, whether or not the reservation stands.
+        let translation = self.translate_data(ea, Access::Store)?;
+        let granule = self.memory.data.line_address(translation.pa);
+        let reserved = self.registers.reservation == Some(granule);
+        if reserved {
+            self.store_slowly(ea, 4, u64::from(value))?;
+        }
+        self.registers.reservation = None;
+        Ok(reserved)
+    }
+
+    fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception> {
+        let access = match operation {
+            CacheOperation::Touch | CacheOperation::TouchForStore => {
+                self.touch(ea);
+                return Ok(());
+            }
+            CacheOperation::Zero | CacheOperation::Invalidate => Access::Store,
+            CacheOperation::Flush
+            | CacheOperation::Store
+            | CacheOperation::InstructionInvalidate => Access::Load,
+        };
+        self.hot.accesses += 1;
+        // The 603's icbi is not translated: it invalidates by index (603e UM 3.7.8).
+        if operation == CacheOperation::InstructionInvalidate
+            && self.config.core.kind.software_reload()
+        {
+            self.memory.icbi(ea);
+            return Ok(());
+        }
+        let translation = self.translate_data(ea, access)?;
+        let (physical, now) = (translation.pa, self.hot.cycles);
+        if !self.memory.ram.contains(physical, 1) {
+            return Ok(());
+        }
+        match operation {
+            CacheOperation::Flush => self.memory.dcbf(physical, now, &mut self.account),
+            CacheOperation::Store => self.memory.dcbst(physical, now, &mut self.account),
+            CacheOperation::Invalidate => self.memory.dcbi(physical),
+            CacheOperation::InstructionInvalidate => self.memory.icbi(physical),
+            CacheOperation::Zero => {
+                let line = self.memory.data.geometry().line;
+                self.watch(ea & !(line - 1), line, true);
+                match self
+                    .memory
+                    .dcbz(physical, translation.wimg, now, &mut self.account)
+                {
+                    Ok(stall) => self.hot.cycles += stall,
+                    Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
+                }
+            }
+            CacheOperation::Touch | CacheOperation::TouchForStore => {}
+        }
+        Ok(())
+    }
+}
+
+impl Machine {
+    /// dcbt and dcbtst, a hint that never faults.
+    fn touch(&mut self, ea: u32) {
+        self.hot.accesses += 1;
+        let access = Access::Load;
+        let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
+            return;
+        };
+        self.make_shortcut(ea, access, &translation);
+        if self.memory.ram.contains(translation.pa, 1) {
+            self.memory.dcbt(
+                translation.pa,
+                translation.wimg,
+                self.hot.cycles,
+                &mut self.account,
+            );
+        }
+    }
+
+    /// True if data translation is on.
+    pub(crate) fn data_translated(&self) -> bool {
+        self.registers.msr & msr::DR != 0
+    }
+}

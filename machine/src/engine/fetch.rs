@@ -1,0 +1,300 @@
+//! Entering lines: the instruction side of the fast path, and the slow way behind it.
+
+use super::line::{Line, NO_CAUSE, Op};
+use super::{Exit, NO_PAGE, Shortcut};
+use crate::machine::Machine;
+use crate::memory::cache::VALID;
+use crate::mmu::{Access, Source};
+use crate::memory::wimg;
+use crate::powerpc::{Exception, msr};
+
+/// A fetch that has been translated.
+#[derive(Clone, Copy)]
+struct Fetch {
+    physical: u32,
+    wimg: u8,
+}
+
+impl Machine {
+    /// Goes on at `ea`: the op there with its block accounted for, or null.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, ea: u32) -> *const Op {
+        let hot = &self.hot;
+        if ea & !0xfff == hot.page && hot.cycles < hot.deadline {
+            let physical = ea.wrapping_add(hot.page_delta);
+            let probe = &hot.instruction_tags;
+            let line_address = physical & !probe.offset_mask;
+            // SAFETY: the probe is of this machine's I-cache; `refresh` saw to that. A page is only
+            // remembered while it lies in RAM, so the index has an entry for it, and a line that the
+            // I-cache holds has a decoded form.
+            unsafe {
+                if probe.most_recent(physical) == line_address | VALID {
+                    let number = *hot.line_index.add((physical >> probe.line_shift) as usize) - 1;
+                    let line = hot.line_base.add(number as usize * hot.line_stride);
+                    let header = &*line.cast::<Line>();
+                    if u32::from(header.cause) == hot.code_cause {
+                        let index = (physical & probe.offset_mask) >> 2;
+                        let op = line.add(size_of::<Line>()).cast::<Op>().add(index as usize);
+                        self.hot.line = ea & !probe.offset_mask;
+                        return self.begin(op);
+                    }
+                }
+            }
+        }
+        self.enter_slowly(ea)
+    }
+
+    /// Accounts for the block that begins at `op`.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine.
+    #[inline(always)]
+    pub(super) unsafe fn begin(&mut self, op: *const Op) -> *const Op {
+        // SAFETY: the caller's.
+        let block = unsafe { &*op };
+        self.hot.cycles += u64::from(block.cycles);
+        self.hot.instructions += u64::from(block.instructions);
+        self.hot.accesses += u64::from(block.accesses);
+        op
+    }
+
+    /// Takes back what was accounted for `op` and the rest of its block.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine.
+    pub(super) unsafe fn take_back(&mut self, op: *const Op) {
+        // SAFETY: the caller's.
+        let rest = unsafe { &*op };
+        self.hot.cycles -= u64::from(rest.cycles);
+        self.hot.instructions -= u64::from(rest.instructions);
+        self.hot.accesses -= u64::from(rest.accesses);
+    }
+
+    /// Effective address of `op`, which is running.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine.
+    #[inline(always)]
+    pub(super) unsafe fn address(&self, op: *const Op) -> u32 {
+        // SAFETY: the caller's.
+        let index = unsafe { (*op).index };
+        self.hot.line.wrapping_add(u32::from(index) * 4)
+    }
+
+    /// `enter` where a check failed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter_slowly(&mut self, ea: u32) -> *const Op {
+        self.registers.pc = ea;
+        loop {
+            if self.hot.cycles >= self.hot.deadline {
+                return self.leave(Exit::Deadline);
+            }
+            if self.single_steps() {
+                return self.leave(Exit::Single);
+            }
+            let ea = self.registers.pc;
+            let fetch = match self.translate_fetch(ea) {
+                Ok(fetch) => fetch,
+                Err(exception) => {
+                    if self.take(exception, 0) {
+                        continue;
+                    }
+                    return self.leave(Exit::Stopped);
+                }
+            };
+            if !self.fill_line(ea, fetch) {
+                return self.leave(Exit::Single);
+            }
+            let line = ea & !self.hot.instruction_tags.offset_mask;
+            let op = self.lines.at(fetch.physical);
+            self.hot.line = line;
+            // SAFETY: `at` gives an op of this machine's lines.
+            return unsafe { self.begin(op) };
+        }
+    }
+
+    fn leave(&mut self, exit: Exit) -> *const Op {
+        self.hot.exit = exit;
+        std::ptr::null()
+    }
+
+    /// Translates a fetch, and remembers its page where nothing more is to be checked for it.
+    fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
+        if ea & !0xfff == self.hot.page {
+            return Ok(Fetch {
+                physical: ea.wrapping_add(self.hot.page_delta),
+                wimg: 0,
+            });
+        }
+        let page = ea & !0xfff;
+        let class = (ea >> 12) as usize & (self.fetch_pages.len() - 1);
+        let block = (ea >> 12) as usize & (self.fetch_blocks.len() - 1);
+        for fast in [self.fetch_pages[class], self.fetch_blocks[block]] {
+            if fast.load == page {
+                self.hot.page = page;
+                self.hot.page_delta = fast.delta;
+                return Ok(Fetch {
+                    physical: ea.wrapping_add(fast.delta),
+                    wimg: 0,
+                });
+            }
+        }
+        let translation = self
+            .mmu
+            .translate(
+                ea,
+                Access::Fetch,
+                self.registers.msr,
+                &mut self.memory,
+                self.hot.cycles,
+                &mut self.account,
+            )
+            .map_err(|fault| self.fault(fault, ea))?;
+        self.hot.cycles += translation.cycles;
+        let physical = translation.pa;
+        self.hot.page = NO_PAGE;
+        let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
+        let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
+        let mut fast = Shortcut::NONE;
+        if cached && in_ram && !self.oracle {
+            self.hot.page = page;
+            self.hot.page_delta = physical.wrapping_sub(ea);
+            fast.load = page;
+            fast.delta = self.hot.page_delta;
+        }
+        // What the TLB translates now is its class's most recently used page: no other one is.
+        if translation.source == Source::Tlb {
+            self.fetch_pages[class] = fast;
+        } else {
+            self.fetch_blocks[block] = fast;
+        }
+        Ok(Fetch {
+            physical,
+            wimg: translation.wimg,
+        })
+    }
+
+    /// Brings the line into the I-cache. False if it cannot be there: then instructions are fetched
+    /// one by one.
+    fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
+        let physical = fetch.physical;
+        let cached = fetch.wimg & wimg::I == 0 && self.memory.instruction.enabled();
+        let line = self.memory.instruction.line_address(physical);
+        let bytes = self.memory.instruction.geometry().line;
+        if !cached || !self.memory.ram.contains(line, bytes as usize) {
+            return false;
+        }
+        let resident = self.memory.instruction.find(physical).is_some();
+        if !resident && self.memory.instruction.locked() {
+            return false;
+        }
+        let cause = self.causes.of(line);
+        self.charge_code(cause, ea);
+        self.hot.cycles +=
+            self.memory
+                .fetch(physical, fetch.wimg, self.hot.cycles, &mut self.account);
+        if !resident {
+            let start = line as usize;
+            let content = &self.memory.ram.bytes()[start..start + bytes as usize];
+            let cache = &self.memory.instruction;
+            self.lines
+                .fill(line, content, cause, &self.schedule, |other| {
+                    other != line && cache.find(other).is_some()
+                });
+        }
+        true
+    }
+
+    /// Runs the one instruction at the program counter: it is not in the I-cache, or something must
+    /// be looked at before or after it.
+    pub(crate) fn run_single(&mut self) {
+        let ea = self.registers.pc;
+        let fetch = match self.translate_fetch(ea) {
+            Ok(fetch) => fetch,
+            Err(exception) => {
+                if !self.take(exception, 0) {
+                    self.hot.exit = Exit::Stopped;
+                }
+                return;
+            }
+        };
+        let physical = fetch.physical;
+        let word = if self.fill_line(ea, fetch) {
+            self.lines.word(self.lines.at(physical))
+        } else {
+            match self.fetch_uncached(ea, fetch) {
+                Ok(word) => word,
+                Err(exception) => {
+                    if !self.take(exception, 0) {
+                        self.hot.exit = Exit::Stopped;
+                    }
+                    return;
+                }
+            }
+        };
+        let cause = self.causes.of(physical);
+        let op = self.lines.single(word, cause, &self.schedule);
+        self.hot.line = ea;
+        let traced = self.registers.msr & (msr::SE | msr::BE);
+        let deadline = std::mem::replace(&mut self.hot.deadline, 0);
+        // SAFETY: `single` gives an op of this machine's lines, followed by one that ends the line.
+        let next = unsafe {
+            self.begin(op);
+            ((*op).run)(self, op)
+        };
+        debug_assert!(next.is_null());
+        // An event that came up meanwhile has set the deadline itself.
+        if self.hot.deadline == 0 {
+            self.hot.deadline = deadline;
+        }
+        self.after_single(ea, word, traced);
+    }
+
+    /// A fetch past the I-cache: one bus read for each double word.
+    fn fetch_uncached(&mut self, ea: u32, fetch: Fetch) -> Result<u32, Exception> {
+        let physical = fetch.physical & !3;
+        let sequential = self.uncached_next == ea && ea & 7 != 0;
+        self.uncached_next = ea.wrapping_add(4);
+        self.charge_code(self.causes.of(physical), ea);
+        if !sequential {
+                self.hot.cycles += self.memory.fetch(
+                physical,
+                fetch.wimg | wimg::I,
+                self.hot.cycles,
+                &mut self.account,
+            );
+        }
+        if let Some(word) = self.memory.ram.read_u32(physical) {
+            return Ok(word);
+        }
+        let now = self.instant();
+        self.board
+            .read(physical, 4, now)
+            .map(|word| word as u32)
+            .map_err(|_| Exception::MachineCheck { physical })
+    }
+}
+
+/// Code whose cause is its own, by physical address.
+#[derive(Clone, Debug, Default)]
+pub struct CodeCauses {
+    /// Start, end and number of the cause; in order.
+    ranges: Vec<(u32, u32, u8)>,
+}
+
+impl CodeCauses {
+    pub fn new(mut ranges: Vec<(u32, u32, u8)>) -> Self {
+        ranges.sort_unstable();
+        CodeCauses { ranges }
+    }
+
+    /// The cause of the code at `physical`, or [`NO_CAUSE`].
+    pub fn of(&self, physical: u32) -> u8 {
+        let after = self.ranges.partition_point(|&(start, ..)| start <= physical);
+        match self.ranges[..after].last() {
+            Some(&(_, end, cause)) if physical < end => cause,
+            _ => NO_CAUSE,
+        }
+    }
+}

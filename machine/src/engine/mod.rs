@@ -1,0 +1,150 @@
+//! How the machine runs fast.
+//!
+//! Instructions are decoded once into [`line::Op`]s, kept by physical cache line ([`line`]). A run of
+//! ops calls one another in a chain that ends with the line or the block; counts and issue cycles
+//! are added once a block, when it is entered. What is checked, and when:
+//!
+//! - once a block: the deadline, which stands for every event to come;
+//! - once a line entered: that the page is the one fetched from last, and that the line is the most
+//!   recently used one of its I-cache set;
+//! - each load and store: that the page has a shortcut, and that the line is the most recently used
+//!   one of its D-cache set.
+//!
+//! Touching what is most recently used already changes no state, so these shortcuts are exact. All
+//! else goes the slow way, through `mmu` and `memory`. With the oracle on no shortcut is ever made.
+
+pub mod data;
+pub mod dispatch;
+pub mod fetch;
+pub mod line;
+
+use crate::machine::Machine;
+use line::Op;
+
+/// Runs one op and those that follow it in its line. Returns the next op to run, whose block is
+/// already accounted for, or null to leave the inner loop with the program counter set.
+///
+/// # Safety
+/// `op` must point into the decoded lines of this machine.
+pub type Handler = unsafe fn(&mut Machine, *const Op) -> *const Op;
+
+/// A page whose accesses of one kind need no look at BATs or TLB. It is good for as long as the TLB
+/// entry behind it, if there is one, is its set's most recently used one.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Shortcut {
+    /// Effective page that loads may use; [`NO_PAGE`]: none.
+    pub load: u32,
+    /// Effective page that stores may use.
+    pub store: u32,
+    /// Physical minus effective address.
+    pub delta: u32,
+    /// Congruence class plus one of the TLB entry behind it; 0: a BAT or real mode.
+    pub class: u32,
+}
+
+/// No effective page: its low bits are not zero.
+pub const NO_PAGE: u32 = 0xfff;
+
+impl Shortcut {
+    pub const NONE: Shortcut = Shortcut {
+        load: NO_PAGE,
+        store: NO_PAGE,
+        delta: 0,
+        class: 0,
+    };
+}
+
+/// Why the inner loop was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The deadline has come.
+    Deadline,
+    /// The next instruction must be run on its own: it is not in the I-cache, or is traced.
+    Single,
+    /// The machine has stopped; the reason is in [`Machine::stop`].
+    Stopped,
+}
+
+/// What the fast path reads and writes, together.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Hot {
+    /// Core cycles since reset.
+    pub cycles: u64,
+    /// The inner loop is left at the first block entered at or after this cycle.
+    pub deadline: u64,
+    /// Instructions begun since reset, less those that took an exception.
+    pub instructions: u64,
+    /// Data accesses since reset.
+    pub accesses: u64,
+    /// Effective page that was fetched from last, or [`NO_PAGE`].
+    pub page: u32,
+    /// Physical minus effective address of that page.
+    pub page_delta: u32,
+    /// Effective address of the line that runs.
+    pub line: u32,
+    /// Cause of the code that runs, as in a line's header.
+    pub code_cause: u32,
+    /// Tags of the I-cache, and where a line's set is among them.
+    pub instruction_tags: CacheProbe,
+    /// Tags of the D-cache.
+    pub data_tags: CacheProbe,
+    /// Decoded lines.
+    pub line_index: *const u32,
+    pub line_base: *const u8,
+    pub line_stride: usize,
+    /// RAM.
+    pub ram: *mut u8,
+    /// Shortcuts of the current mode.
+    pub shortcuts: *mut Shortcut,
+    /// Number of shortcuts of a mode, less one.
+    pub shortcut_mask: u32,
+    /// Why the inner loop was left.
+    pub exit: Exit,
+}
+
+/// A cache's tags as the fast path sees them.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CacheProbe {
+    pub tags: *const u32,
+    pub line_shift: u32,
+    pub set_mask: u32,
+    pub ways: u32,
+    /// Bits of an address within a line.
+    pub offset_mask: u32,
+}
+
+impl CacheProbe {
+    /// A probe that must be pointed at a cache before use.
+    pub const NONE: CacheProbe = CacheProbe {
+        tags: std::ptr::null(),
+        line_shift: 0,
+        set_mask: 0,
+        ways: 0,
+        offset_mask: 0,
+    };
+
+    pub fn of(cache: &crate::memory::Cache) -> CacheProbe {
+        let geometry = cache.geometry();
+        CacheProbe {
+            tags: cache.tags().as_ptr(),
+            line_shift: geometry.line.trailing_zeros(),
+            set_mask: geometry.sets() - 1,
+            ways: geometry.ways,
+            offset_mask: geometry.line - 1,
+        }
+    }
+
+    /// The tag word of the most recently used line of `physical`'s set.
+    ///
+    /// # Safety
+    /// The cache that the probe was made of must still be where it was.
+    #[inline(always)]
+    pub unsafe fn most_recent(&self, physical: u32) -> u32 {
+        let set = physical >> self.line_shift & self.set_mask;
+        // SAFETY: there are (set_mask + 1) * ways tags.
+        unsafe { *self.tags.add((set * self.ways) as usize) }
+    }
+}

@@ -1,0 +1,7 @@
+//! What instructions cost: the cores' dispatch, units, completion and branch prediction.
+
+pub mod predictor;
+pub mod schedule;
+
+pub use predictor::Predictor;
+pub use schedule::Schedule;

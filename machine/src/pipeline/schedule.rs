@@ -1,0 +1,279 @@
+//! Issue cycles of a straight run of instructions: in-order dispatch to units with latencies and
+//! initiation intervals, in-order completion of a limited width.
+//!
+//! A block is timed by itself, with all its operands ready at its start. Its cost is the cycle in
+//! which the next block can dispatch: after its own last dispatch, and not before its oldest
+//! unfinished instruction has come so near to completion that the completion queue can hide the rest.
+
+use crate::config::{Cost, LatencyConfig, MachineConfig};
+use crate::powerpc::instruction::{Class, Instruction, uses};
+
+/// Execution units. A unit takes an instruction of its kind every initiation interval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// Adds, logic, shifts, compares; `count` of them.
+    Integer,
+    /// Multiplies and divides, where they have a unit of their own.
+    Complex,
+    LoadStore,
+    Float,
+    System,
+    Branch,
+}
+
+const UNITS: usize = 6;
+
+/// The timing description of a core.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    dispatch: u32,
+    complete: u32,
+    queue: u32,
+    fold_branches: bool,
+    integer_units: usize,
+    /// Multiplies and divides go to a unit of their own (604: MCIU) instead of an integer unit.
+    complex_unit: bool,
+    latency: LatencyConfig,
+}
+
+/// Ready cycle of everything an instruction can depend on.
+#[derive(Default)]
+struct Scoreboard {
+    gpr: [u32; 33],
+    fpr: [u32; 32],
+    /// The condition register, as one.
+    cr: u32,
+    carry: u32,
+    lr: u32,
+    ctr: u32,
+}
+
+impl Schedule {
+    pub fn new(config: &MachineConfig) -> Self {
+        use crate::config::CoreKind::{Ppc603, Ppc603e, Ppc604, Ppc604e, Ppc750};
+        // 603: one IU; the 603e's SRU adds and compares too. 604: two SCIU and an MCIU. 750: IU1
+        // (everything) and IU2 (no multiply, no divide). 604 UM p.35, gcc's descriptions.
+        let (integer_units, complex_unit) = match config.core.kind {
+            Ppc603 => (1, false),
+            Ppc603e | Ppc750 => (2, false),
+            Ppc604 | Ppc604e => (2, true),
+        };
+        Schedule {
+            dispatch: config.pipeline.dispatch,
+            complete: config.pipeline.complete,
+            queue: config.pipeline.completion_queue,
+            fold_branches: config.pipeline.fold_branches,
+            integer_units,
+            complex_unit,
+            latency: config.latency.clone(),
+        }
+    }
+
+    /// Cycles of each word that a multiple or string instruction moves.
+    pub fn multiple_word(&self) -> u64 {
+        u64::from(self.latency.multiple_word.interval)
+    }
+
+    fn cost(&self, class: Class) -> Cost {
+        let l = &self.latency;
+        match class {
+            Class::Simple => l.simple,
+            Class::Compare => l.compare,
+            Class::MultiplyImmediate => l.multiply_immediate,
+            Class::Multiply => l.multiply,
+            Class::MultiplyHighUnsigned => l.multiply_high_unsigned,
+            Class::Divide => l.divide,
+            Class::Load => l.load,
+            Class::LoadFloat => l.load_float,
+            Class::Store => l.store,
+            Class::LoadMultiple => l.load_multiple,
+            Class::StoreMultiple => l.store_multiple,
+            Class::LoadReserve => l.load_reserve,
+            Class::StoreConditional => l.store_conditional,
+            Class::ConditionLogical => l.cr_logical,
+            Class::MoveFromCr => l.move_from_cr,
+            Class::MoveToCr => l.move_to_cr,
+            Class::MoveFromSpr => l.move_from_spr,
+            Class::MoveToSpr => l.move_to_spr,
+            Class::MoveFromMsr => l.move_from_msr,
+            Class::MoveToMsr => l.move_to_msr,
+            Class::MoveFromSegment => l.move_from_segment,
+            Class::MoveToSegment => l.move_to_segment,
+            Class::MoveFromTimeBase => l.move_from_timebase,
+            Class::Trap => l.trap,
+            Class::InstructionSync => l.isync,
+            Class::Sync => l.sync,
+            Class::Eieio => l.eieio,
+            Class::TlbInvalidate => l.tlbie,
+            Class::TlbSync => l.tlbsync,
+            Class::TlbLoad => l.tlb_load,
+            Class::CacheTouch => l.dcbt,
+            Class::CacheZero => l.dcbz,
+            Class::CacheFlush => l.dcbf,
+            Class::CacheInvalidate => l.dcbi,
+            Class::InstructionInvalidate => l.icbi,
+            Class::FloatMove => l.float_move,
+            Class::FloatAdd => l.float_add,
+            Class::FloatMultiplySingle => l.float_multiply_single,
+            Class::FloatMultiplyDouble => l.float_multiply_double,
+            Class::FloatDivideSingle => l.float_divide_single,
+            Class::FloatDivideDouble => l.float_divide_double,
+            Class::FloatCompare => l.float_compare,
+            Class::FloatEstimate => l.float_estimate,
+            Class::FloatStatus => l.float_status,
+            Class::Branch | Class::SystemCall | Class::ReturnFromInterrupt | Class::Illegal => Cost {
+                latency: 1,
+                interval: 1,
+            },
+        }
+    }
+
+    fn unit(&self, class: Class) -> Unit {
+        match class {
+            Class::Simple | Class::Compare | Class::Trap => Unit::Integer,
+            Class::MultiplyImmediate
+            | Class::Multiply
+            | Class::MultiplyHighUnsigned
+            | Class::Divide => {
+                if self.complex_unit {
+                    Unit::Complex
+                } else {
+                    Unit::Integer
+                }
+            }
+            Class::Load
+            | Class::LoadFloat
+            | Class::Store
+            | Class::LoadMultiple
+            | Class::StoreMultiple
+            | Class::LoadReserve
+            | Class::StoreConditional
+            | Class::Sync
+            | Class::Eieio
+            | Class::TlbInvalidate
+            | Class::TlbSync
+            | Class::TlbLoad
+            | Class::CacheTouch
+            | Class::CacheZero
+            | Class::CacheFlush
+            | Class::CacheInvalidate
+            | Class::InstructionInvalidate => Unit::LoadStore,
+            Class::FloatMove
+            | Class::FloatAdd
+            | Class::FloatMultiplySingle
+            | Class::FloatMultiplyDouble
+            | Class::FloatDivideSingle
+            | Class::FloatDivideDouble
+            | Class::FloatCompare
+            | Class::FloatEstimate
+            | Class::FloatStatus => Unit::Float,
+            Class::Branch => Unit::Branch,
+            // The 604 moves special registers in its multiple-cycle unit; it stands for the 603's SRU.
+            _ => Unit::System,
+        }
+    }
+
+    /// Issue cycles of `block`, at least 1 unless it is a folded branch alone.
+    pub fn block(&self, block: &[Instruction]) -> u16 {
+        let mut board = Scoreboard::default();
+        let mut free = [[0u32; 2]; UNITS];
+        let mut cycle = 0;
+        let mut slots = 0;
+        let mut last_dispatch = None;
+        let mut completed = 0;
+        let mut completed_in_cycle = 0;
+        for instruction in block {
+            let class = instruction.opcode.class();
+            if class == Class::Branch && self.fold_branches {
+                continue;
+            }
+            let cost = self.cost(class);
+            if slots == self.dispatch {
+                cycle += 1;
+                slots = 0;
+            }
+            let unit = self.unit(class);
+            let copies = if unit == Unit::Integer { self.integer_units } else { 1 };
+            let complex = matches!(
+                class,
+                Class::MultiplyImmediate | Class::Multiply | Class::MultiplyHighUnsigned | Class::Divide
+            );
+            let lanes = &mut free[unit as usize][..if complex { 1 } else { copies }];
+            let lane = lanes.iter_mut().min().expect("a unit has a lane");
+            // An instruction waits in its unit's reservation station for its operands, and in the
+            // dispatch stage for the unit.
+            if *lane > cycle {
+                cycle = *lane;
+                slots = 0;
+            }
+            let start = cycle.max(board.ready(instruction));
+            *lane = start + cost.interval.max(1);
+            let done = start + cost.latency.max(1);
+            board.write(instruction, done);
+            last_dispatch = Some(cycle);
+            slots += 1;
+            // In-order completion, `complete` a cycle.
+            if done > completed {
+                completed = done;
+                completed_in_cycle = 1;
+            } else if completed_in_cycle == self.complete {
+                completed += 1;
+                completed_in_cycle = 1;
+            } else {
+                completed_in_cycle += 1;
+            }
+        }
+        let Some(last) = last_dispatch else { return 0 };
+        let hidden = 1 + self.queue / self.dispatch.max(1);
+        (last + 1).max(completed.saturating_sub(hidden)) as u16
+    }
+}
+
+impl Scoreboard {
+    fn ready(&self, instruction: &Instruction) -> u32 {
+        let (o, used) = (&instruction.operands, instruction.opcode.uses());
+        let mut ready = 0;
+        let mut need = |flag: u32, at: u32| {
+            if used & flag != 0 {
+                ready = ready.max(at);
+            }
+        };
+        need(uses::R_T, self.gpr[o.t.index()]);
+        need(uses::R_A | uses::R_A0, self.gpr[o.a.index()]);
+        need(uses::R_B, self.gpr[o.b.index()]);
+        need(uses::R_FT, self.fpr[o.t.index() & 31]);
+        need(uses::R_FA, self.fpr[o.a.index() & 31]);
+        need(uses::R_FB, self.fpr[o.b.index() & 31]);
+        need(uses::R_FC, self.fpr[o.c.index() & 31]);
+        need(uses::R_CR, self.cr);
+        need(uses::R_CA, self.carry);
+        need(uses::R_LR, self.lr);
+        need(uses::R_CTR, self.ctr);
+        ready
+    }
+
+    fn write(&mut self, instruction: &Instruction, done: u32) {
+        let (o, used) = (&instruction.operands, instruction.opcode.uses());
+        if used & uses::W_T != 0 {
+            self.gpr[o.t.index()] = done;
+        }
+        if used & uses::W_A != 0 {
+            self.gpr[o.a.index()] = done;
+        }
+        if used & uses::W_FT != 0 {
+            self.fpr[o.t.index() & 31] = done;
+        }
+        if used & (uses::W_CF | uses::W_CR) != 0 || instruction.record {
+            self.cr = done;
+        }
+        if used & uses::W_CA != 0 {
+            self.carry = done;
+        }
+        if used & uses::W_LR != 0 {
+            self.lr = done;
+        }
+        if used & uses::W_CTR != 0 {
+            self.ctr = done;
+        }
+    }
+}

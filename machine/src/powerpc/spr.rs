@@ -1,0 +1,243 @@
+//! Special-purpose registers: which ones a core has, and what reading and writing them does.
+
+use super::exception::{Exception, privileged, program};
+use super::registers::Registers;
+use crate::config::CoreKind;
+use crate::machine::Machine;
+
+/// SPR numbers (PEM 2.3; 603e UM, 604 UM, 750 UM chapter 2).
+pub mod number {
+    pub const DSISR: u32 = 18;
+    pub const DAR: u32 = 19;
+    pub const DEC: u32 = 22;
+    pub const SDR1: u32 = 25;
+    pub const SRR0: u32 = 26;
+    pub const SRR1: u32 = 27;
+    pub const TBL_READ: u32 = 268;
+    pub const TBU_READ: u32 = 269;
+    pub const SPRG0: u32 = 272;
+    pub const SPRG3: u32 = 275;
+    pub const EAR: u32 = 282;
+    pub const TBL_WRITE: u32 = 284;
+    pub const TBU_WRITE: u32 = 285;
+    pub const PVR: u32 = 287;
+    pub const IBAT0U: u32 = 528;
+    pub const IBAT3L: u32 = 535;
+    pub const DBAT0U: u32 = 536;
+    pub const DBAT3L: u32 = 543;
+    /// User-readable copies of the 750's performance-monitor registers.
+    pub const UMMCR0: u32 = 936;
+    pub const UPMC4: u32 = 942;
+    pub const MMCR0: u32 = 952;
+    pub const PMC1: u32 = 953;
+    pub const PMC2: u32 = 954;
+    pub const SIA: u32 = 955;
+    pub const MMCR1: u32 = 956;
+    pub const PMC3: u32 = 957;
+    pub const PMC4: u32 = 958;
+    pub const SDA: u32 = 959;
+    pub const DMISS: u32 = 976;
+    pub const DCMP: u32 = 977;
+    pub const HASH1: u32 = 978;
+    pub const HASH2: u32 = 979;
+    pub const IMISS: u32 = 980;
+    pub const ICMP: u32 = 981;
+    pub const RPA: u32 = 982;
+    pub const HID0: u32 = 1008;
+    pub const HID1: u32 = 1009;
+    pub const IABR: u32 = 1010;
+    pub const DABR: u32 = 1013;
+    pub const L2CR: u32 = 1017;
+    pub const ICTC: u32 = 1019;
+    pub const THRM1: u32 = 1020;
+    pub const THRM3: u32 = 1022;
+    pub const PIR: u32 = 1023;
+}
+
+use number as n;
+
+fn is_604(kind: CoreKind) -> bool {
+    matches!(kind, CoreKind::Ppc604 | CoreKind::Ppc604e)
+}
+
+/// Does the core have four counters (604e, 750) rather than the 604's two?
+fn four_counters(kind: CoreKind) -> bool {
+    matches!(kind, CoreKind::Ppc604e | CoreKind::Ppc750)
+}
+
+/// Does a core of this kind have SPR `number` (for reading or for writing)?
+pub fn exists(kind: CoreKind, number: u32) -> bool {
+    match number {
+        n::DSISR
+        | n::DAR
+        | n::DEC
+        | n::SDR1
+        | n::SRR0
+        | n::SRR1
+        | n::SPRG0..=n::SPRG3
+        | n::EAR
+        | n::TBL_WRITE
+        | n::TBU_WRITE
+        | n::PVR
+        | n::IBAT0U..=n::DBAT3L
+        | n::HID0
+        | n::IABR => true,
+        n::HID1 => kind != CoreKind::Ppc603 && kind != CoreKind::Ppc604,
+        n::DMISS..=n::RPA => kind.software_reload(),
+        n::DABR => !kind.software_reload(),
+        n::MMCR0 | n::PMC1 | n::PMC2 | n::SIA => !kind.software_reload(),
+        n::SDA => is_604(kind),
+        n::MMCR1 | n::PMC3 | n::PMC4 => four_counters(kind),
+        n::PIR => is_604(kind),
+        n::UMMCR0..=n::UPMC4 | n::L2CR | n::ICTC | n::THRM1..=n::THRM3 => kind == CoreKind::Ppc750,
+        _ => false,
+    }
+}
+
+/// Every number of 512 and more in the half that the encoding puts first is a supervisor's: bit 0 of
+/// the SPR number as the instruction holds it (PEM `mtspr`).
+fn supervisors(number: u32) -> bool {
+    number & 0x10 != 0
+}
+
+/// Checks that the core has the register and that the program may use it.
+fn check(machine: &Machine, number: u32) -> Result<(), Exception> {
+    if supervisors(number) {
+        privileged(&machine.registers)?;
+    }
+    if exists(machine.config.core.kind, number) {
+        Ok(())
+    } else {
+        Err(Exception::Program {
+            srr1: program::ILLEGAL,
+        })
+    }
+}
+
+/// The BAT array, pair and half that an SPR number names.
+fn bat(number: u32) -> (bool, usize, bool) {
+    let from_first = number - n::IBAT0U;
+    let data = from_first >= 8;
+    ((data), (from_first % 8 / 2) as usize, from_first % 2 != 0)
+}
+
+fn plain(r: &mut Registers, number: u32) -> Option<&mut u32> {
+    Some(match number {
+        n::DSISR => &mut r.dsisr,
+        n::DAR => &mut r.dar,
+        n::SRR0 => &mut r.srr0,
+        n::SRR1 => &mut r.srr1,
+        n::SPRG0..=n::SPRG3 => &mut r.sprg[(number - n::SPRG0) as usize],
+        n::EAR => &mut r.ear,
+        n::HID0 => &mut r.hid0,
+        n::HID1 => &mut r.hid1,
+        n::IABR => &mut r.iabr,
+        n::DABR => &mut r.dabr,
+        n::L2CR => &mut r.l2cr,
+        n::ICTC => &mut r.ictc,
+        n::THRM1..=n::THRM3 => &mut r.thermal[(number - n::THRM1) as usize],
+        n::PIR => &mut r.pir,
+        _ => return None,
+    })
+}
+
+/// Reads SPR `number`.
+///
+/// # Errors
+/// The program exception where the core has no such register, or not for this program.
+pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
+    check(m, number)?;
+    let miss = &m.mmu.miss;
+    Ok(match number {
+        n::DEC => m.timers.decrementer(m.cycles()),
+        n::SDR1 => m.mmu.sdr1,
+        n::PVR => m.config.core.pvr,
+        n::IBAT0U..=n::DBAT3L => {
+            let (data, pair, lower) = bat(number);
+            let bats = if data { &m.mmu.dbat } else { &m.mmu.ibat };
+            if lower {
+                bats.lower(pair)
+            } else {
+                bats.upper(pair)
+            }
+        }
+        n::DMISS => miss.dmiss,
+        n::DCMP => miss.dcmp,
+        n::HASH1 => miss.hash1,
+        n::HASH2 => miss.hash2,
+        n::IMISS => miss.imiss,
+        n::ICMP => miss.icmp,
+        n::RPA => miss.rpa,
+        n::UMMCR0..=n::UPMC4 => m.read_performance_monitor(number + 16),
+        n::MMCR0..=n::SDA => m.read_performance_monitor(number),
+        _ => plain(&mut m.registers, number).map_or(0, |register| *register),
+    })
+}
+
+/// Writes SPR `number`.
+///
+/// # Errors
+/// The program exception where the core has no such register, or not for this program.
+pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> {
+    check(m, number)?;
+    let cycles = m.cycles();
+    match number {
+        n::DEC => {
+            m.timers.set_decrementer(value, cycles);
+            m.look_at_interrupts();
+        }
+        n::SDR1 => m.mmu.sdr1 = value,
+        n::TBL_WRITE => m.timers.set_time_base_lower(value, cycles),
+        n::TBU_WRITE => m.timers.set_time_base_upper(value, cycles),
+        n::IBAT0U..=n::DBAT3L => {
+            let (data, pair, lower) = bat(number);
+            let bats = if data {
+                &mut m.mmu.dbat
+            } else {
+                &mut m.mmu.ibat
+            };
+            if lower {
+                bats.set_lower(pair, value);
+            } else {
+                bats.set_upper(pair, value);
+            }
+            m.drop_shortcuts();
+        }
+        n::RPA => m.mmu.miss.rpa = value,
+        n::HID0 => write_hid0(m, value),
+        n::L2CR => {
+            m.registers.l2cr = value;
+            m.memory.write_l2cr(value);
+        }
+        n::DABR => {
+            m.registers.dabr = value;
+            m.drop_shortcuts();
+        }
+        n::UMMCR0..=n::UPMC4 => {
+            return Err(Exception::Program {
+                srr1: program::ILLEGAL,
+            });
+        }
+        n::MMCR0..=n::SDA => m.write_performance_monitor(number, value),
+        // The PVR and the miss registers but RPA are read-only.
+        _ => {
+            if let Some(register) = plain(&mut m.registers, number) {
+                *register = value;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The flash-invalidate bits clear themselves on the 604 and 750; on the 603 software clears them
+/// (604 UM 2.1.2.3, 603e UM 2.1.2.1).
+fn write_hid0(m: &mut Machine, value: u32) {
+    use crate::memory::hierarchy::hid0::{DCFI, ICFI};
+    m.memory.write_hid0(value);
+    m.registers.hid0 = if m.config.core.kind.software_reload() {
+        value
+    } else {
+        value & !(ICFI | DCFI)
+    };
+    m.drop_shortcuts();
+}

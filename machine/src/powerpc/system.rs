@@ -1,0 +1,226 @@
+//! Traps, system call, and what only the supervisor may do (PEM 4.4).
+
+use super::exception::{self, Exception, privileged, program};
+use super::load_store::indexed;
+use super::registers::msr;
+use super::{Operands, load_store, spr};
+use crate::machine::Machine;
+
+/// Where the processor goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// At the next instruction, fetched with what has changed in force.
+    Next,
+    /// At the program counter.
+    Jump,
+    /// Not at all.
+    Stop,
+}
+
+type Outcome = Result<Flow, Exception>;
+
+/// TO bits (PEM table F-3): less, greater, equal, logically less, logically greater.
+fn trap(to: u8, left: u32, right: u32) -> Result<(), Exception> {
+    let (signed_left, signed_right) = (left.cast_signed(), right.cast_signed());
+    let trapped = to & 16 != 0 && signed_left < signed_right
+        || to & 8 != 0 && signed_left > signed_right
+        || to & 4 != 0 && left == right
+        || to & 2 != 0 && left < right
+        || to & 1 != 0 && left > right;
+    if trapped {
+        Err(Exception::Program {
+            srr1: program::TRAP,
+        })
+    } else {
+        Ok(())
+    }
+}
+
+#[inline(always)]
+pub fn twi(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    trap(i.t.number(), m.registers.gpr.get(i.a), i.imm)
+}
+
+#[inline(always)]
+pub fn tw(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    let (left, right) = (m.registers.gpr.get(i.a), m.registers.gpr.get(i.b));
+    trap(i.t.number(), left, right)
+}
+
+pub fn illegal(_: &mut Machine, _: &Operands) -> Outcome {
+    Err(Exception::Program {
+        srr1: program::ILLEGAL,
+    })
+}
+
+pub fn sc(_: &mut Machine, _: &Operands) -> Outcome {
+    Err(Exception::SystemCall)
+}
+
+pub fn rfi(m: &mut Machine, _: &Operands) -> Outcome {
+    privileged(&m.registers)?;
+    m.settle();
+    exception::leave(&mut m.registers);
+    Ok(m.mode_changed(Flow::Jump))
+}
+
+pub fn mfmsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    privileged(&m.registers)?;
+    let value = m.registers.msr;
+    m.registers.gpr.set(i.t, value);
+    Ok(())
+}
+
+/// The cores have no POW behaviour to model here beyond waiting: MSR[POW] is dropped, and execution
+/// goes on at once.
+pub fn mtmsr(m: &mut Machine, i: &Operands) -> Outcome {
+    privileged(&m.registers)?;
+    let value = m.registers.gpr.get(i.t);
+    m.settle();
+    exception::set_msr(&mut m.registers, value & !msr::POW);
+    Ok(m.mode_changed(Flow::Next))
+}
+
+pub fn mfspr(m: &mut Machine, i: &Operands) -> Outcome {
+    let value = spr::read(m, i.spr())?;
+    m.registers.gpr.set(i.t, value);
+    Ok(Flow::Next)
+}
+
+pub fn mtspr(m: &mut Machine, i: &Operands) -> Outcome {
+    let value = m.registers.gpr.get(i.t);
+    spr::write(m, i.spr(), value)?;
+    Ok(Flow::Next)
+}
+
+pub fn mftb(m: &mut Machine, i: &Operands) -> Outcome {
+    let time = m.timers.time_base(m.cycles());
+    let value = match i.spr() {
+        spr::number::TBL_READ => time as u32,
+        spr::number::TBU_READ => (time >> 32) as u32,
+        _ => return illegal(m, i),
+    };
+    m.registers.gpr.set(i.t, value);
+    Ok(Flow::Next)
+}
+
+/// SR is bits 12-15.
+fn segment_field(i: &Operands) -> u32 {
+    i.imm >> 16 & 15
+}
+
+pub fn mfsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    privileged(&m.registers)?;
+    let value = m.mmu.segments.read(segment_field(i));
+    m.registers.gpr.set(i.t, value);
+    Ok(())
+}
+
+pub fn mfsrin(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    privileged(&m.registers)?;
+    let value = m.mmu.segments.read(m.registers.gpr.get(i.b) >> 28);
+    m.registers.gpr.set(i.t, value);
+    Ok(())
+}
+
+fn write_segment(m: &mut Machine, number: u32, value: u32) -> Outcome {
+    privileged(&m.registers)?;
+    m.mmu.segments.write(number, value);
+    m.drop_shortcuts();
+    Ok(Flow::Next)
+}
+
+pub fn mtsr(m: &mut Machine, i: &Operands) -> Outcome {
+    let value = m.registers.gpr.get(i.t);
+    write_segment(m, segment_field(i), value)
+}
+
+pub fn mtsrin(m: &mut Machine, i: &Operands) -> Outcome {
+    let value = m.registers.gpr.get(i.t);
+    let number = m.registers.gpr.get(i.b) >> 28;
+    write_segment(m, number, value)
+}
+
+pub fn isync(_: &mut Machine, _: &Operands) -> Outcome {
+    Ok(Flow::Next)
+}
+
+/// Waits for all transfers on the bus.
+pub fn sync(m: &mut Machine, _: &Operands) -> Outcome {
+    let wait = m.memory.drain(m.cycles());
+    m.add_cycles(wait);
+    Ok(Flow::Next)
+}
+
+pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
+    load_store::icbi(m, i)?;
+    m.predictor.forget_targets();
+    Ok(Flow::Next)
+}
+
+pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
+    privileged(&m.registers)?;
+    let ea = m.registers.gpr.get(i.b);
+    m.mmu.tlbie(ea, &mut m.account);
+    m.drop_shortcuts();
+    Ok(Flow::Next)
+}
+
+pub fn tlbsync(m: &mut Machine, _: &Operands) -> Outcome {
+    privileged(&m.registers)?;
+    Ok(Flow::Next)
+}
+
+/// tlbld and tlbli are the 603's alone.
+fn software_reload(m: &Machine) -> Result<(), Exception> {
+    if m.config.core.kind.software_reload() {
+        privileged(&m.registers)
+    } else {
+        Err(Exception::Program {
+            srr1: program::ILLEGAL,
+        })
+    }
+}
+
+pub fn tlbld(m: &mut Machine, i: &Operands) -> Outcome {
+    software_reload(m)?;
+    let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
+    m.mmu.tlbld(ea, srr1, &mut m.account);
+    m.drop_data_class(ea);
+    Ok(Flow::Next)
+}
+
+pub fn tlbli(m: &mut Machine, i: &Operands) -> Outcome {
+    software_reload(m)?;
+    let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
+    m.mmu.tlbli(ea, srr1, &mut m.account);
+    m.drop_fetch_shortcuts();
+    Ok(Flow::Next)
+}
+
+/// External control needs EAR[E]; no device here answers to it.
+fn external_control(m: &mut Machine, i: &Operands, store: u32) -> Result<u32, Exception> {
+    let ea = indexed(m, i);
+    if m.registers.ear & 0x8000_0000 == 0 {
+        return Err(Exception::DataStorage {
+            address: ea,
+            dsisr: 0x0010_0000 | store,
+        });
+    }
+    if ea & 3 != 0 {
+        return Err(Exception::Alignment { address: ea });
+    }
+    Ok(ea)
+}
+
+pub fn eciwx(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    let ea = external_control(m, i, 0)?;
+    let physical = m.translate_data(ea, crate::mmu::Access::Load)?.pa;
+    Err(Exception::MachineCheck { physical })
+}
+
+pub fn ecowx(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    let ea = external_control(m, i, crate::mmu::fault::bits::STORE)?;
+    let physical = m.translate_data(ea, crate::mmu::Access::Store)?.pa;
+    Err(Exception::MachineCheck { physical })
+}

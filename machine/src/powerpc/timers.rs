@@ -1,0 +1,137 @@
+//! Time base and decrementer: both count ticks of the bus clock divided by four (PEM 2.2, 2.3.13).
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::BusConfig;
+
+/// The two timers of a core, as functions of its cycle count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timers {
+    /// Core cycles in two ticks; twice, because a bus clock may be one and a half core clocks.
+    cycles_per_two_ticks: u64,
+    /// Time base minus ticks since reset.
+    base: u64,
+    /// Decrementer plus ticks since reset, modulo 2^32.
+    decrementer: u32,
+    /// Tick at which the decrementer next passes from zero to minus one.
+    expires: u64,
+    /// A decrementer exception waits to be taken.
+    pending: bool,
+}
+
+impl Timers {
+    pub fn new(bus: &BusConfig) -> Self {
+        Timers {
+            cycles_per_two_ticks: bus.core_per_two_bus() * u64::from(bus.timebase_divider),
+            base: 0,
+            decrementer: u32::MAX,
+            expires: 1 << 32,
+            pending: false,
+        }
+    }
+
+    fn ticks(&self, cycles: u64) -> u64 {
+        cycles * 2 / self.cycles_per_two_ticks
+    }
+
+    /// The 64-bit time base at `cycles`.
+    pub fn time_base(&self, cycles: u64) -> u64 {
+        self.ticks(cycles).wrapping_add(self.base)
+    }
+
+    pub fn set_time_base_lower(&mut self, value: u32, cycles: u64) {
+        let old = self.time_base(cycles);
+        self.set_time_base(old & !0xffff_ffff | u64::from(value), cycles);
+    }
+
+    pub fn set_time_base_upper(&mut self, value: u32, cycles: u64) {
+        let old = self.time_base(cycles);
+        self.set_time_base(u64::from(value) << 32 | old & 0xffff_ffff, cycles);
+    }
+
+    fn set_time_base(&mut self, value: u64, cycles: u64) {
+        self.base = value.wrapping_sub(self.ticks(cycles));
+    }
+
+    pub fn decrementer(&self, cycles: u64) -> u32 {
+        self.decrementer.wrapping_sub(self.ticks(cycles) as u32)
+    }
+
+    /// A write that turns bit 0 from 0 to 1 raises the exception at once, as counting would.
+    pub fn set_decrementer(&mut self, value: u32, cycles: u64) {
+        let old = self.decrementer(cycles);
+        self.pending |= !old & value & 0x8000_0000 != 0;
+        let now = self.ticks(cycles);
+        self.decrementer = value.wrapping_add(now as u32);
+        self.expires = now + u64::from(value) + 1;
+    }
+
+    /// First core cycle at which the decrementer has expired again.
+    pub fn next_expiry(&self) -> u64 {
+        (self.expires * self.cycles_per_two_ticks).div_ceil(2)
+    }
+
+    /// Notes an expiry that has come by `cycles`.
+    pub fn advance(&mut self, cycles: u64) {
+        let now = self.ticks(cycles);
+        while now >= self.expires {
+            self.pending = true;
+            self.expires += 1 << 32;
+        }
+    }
+
+    pub fn pending(&self) -> bool {
+        self.pending
+    }
+
+    /// The exception is being taken.
+    pub fn acknowledge(&mut self) {
+        self.pending = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timers() -> Timers {
+        Timers {
+            cycles_per_two_ticks: 16,
+            base: 0,
+            decrementer: u32::MAX,
+            expires: 1 << 32,
+            pending: false,
+        }
+    }
+
+    #[test]
+    fn a_tick_is_eight_cycles_at_two_to_one() {
+        let mut t = timers();
+        assert_eq!(t.time_base(7), 0);
+        assert_eq!(t.time_base(8), 1);
+        t.set_time_base_upper(5, 8);
+        assert_eq!(t.time_base(16), 5 << 32 | 2);
+    }
+
+    #[test]
+    fn the_decrementer_expires_one_tick_after_zero() {
+        let mut t = timers();
+        t.set_decrementer(10, 80);
+        assert_eq!(t.decrementer(80), 10);
+        assert_eq!(t.decrementer(160), 0);
+        assert_eq!(t.next_expiry(), 168);
+        t.advance(167);
+        assert!(!t.pending());
+        t.advance(168);
+        assert!(t.pending());
+        assert_eq!(t.decrementer(168), u32::MAX);
+    }
+
+    #[test]
+    fn writing_a_negative_value_expires_at_once() {
+        let mut t = timers();
+        t.set_decrementer(5, 0);
+        t.set_decrementer(0x8000_0000, 0);
+        assert!(t.pending());
+    }
+}
