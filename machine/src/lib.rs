@@ -5,9 +5,11 @@
 
 pub mod board;
 pub mod config;
+pub(crate) mod engine;
 pub mod loader;
 pub mod machine;
 pub mod memory;
 pub mod mmu;
 pub mod observe;
+pub mod pipeline;
 pub mod powerpc;

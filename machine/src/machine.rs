@@ -1,31 +1,297 @@
-//! The whole computer, and why it stopped.
+//! The whole computer: its parts, how they run together, and why they stopped.
 
-use crate::powerpc::Vector;
+mod accounting;
+mod events;
+mod stop;
 
-/// Why a run ended. The machine can be run on after `Limit`, `Breakpoint` and `Watchpoint`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The guest powered off with this status.
-    PowerOff { status: u32 },
-    /// The cycle or instruction limit given to the run was reached.
-    Limit,
-    /// The next instruction is at a breakpoint.
-    Breakpoint { address: u32 },
-    /// A watched address was accessed; the access is done and the instruction complete.
-    Watchpoint { address: u32, write: bool },
-    /// Nothing sensible can follow.
-    Fatal(Fatal),
+pub use events::Watchpoint;
+pub use stop::{Fatal, Limits, Stop};
+
+use crate::board::{Board, Console, Instant};
+use crate::config::MachineConfig;
+use crate::engine::fetch::CodeCauses;
+use crate::engine::line::Lines;
+use crate::engine::{CacheProbe, Exit, Hot, NO_PAGE, Shortcut};
+use crate::loader::Boot;
+use crate::memory::Memory;
+use crate::mmu::Mmu;
+use crate::observe::{Account, Cause, Observers};
+use crate::pipeline::{Predictor, Schedule};
+use crate::powerpc::performance::PerformanceMonitor;
+use crate::powerpc::timers::Timers;
+use crate::powerpc::{Registers, Vector, msr};
+use accounting::Settled;
+
+/// A simulated computer.
+pub struct Machine {
+    pub registers: Registers,
+    pub(crate) hot: Hot,
+    pub mmu: Mmu,
+    pub memory: Memory,
+    pub board: Board,
+    /// Counts as they were when [`Machine::settle`] was last called.
+    pub account: Account,
+    pub timers: Timers,
+    pub performance: PerformanceMonitor,
+    pub predictor: Predictor,
+    pub observers: Observers,
+    pub(crate) config: MachineConfig,
+    pub(crate) schedule: Schedule,
+    pub(crate) lines: Lines,
+    pub(crate) causes: CodeCauses,
+    /// Shortcuts of data accesses by mode: supervisor, user, each with and without translation.
+    pub(crate) shortcuts: [Box<[Shortcut]>; 4],
+    /// The one of them in use.
+    pub(crate) mode: usize,
+    pub(crate) shortcuts_empty: bool,
+    /// Shortcuts of fetches, by congruence class of the instruction TLB.
+    pub(crate) fetch_pages: Box<[Shortcut]>,
+    /// Shortcuts of fetches that no TLB entry stands behind.
+    pub(crate) fetch_blocks: Box<[Shortcut]>,
+    /// No shortcuts are made.
+    pub(crate) oracle: bool,
+    /// Address behind the last instruction that was fetched past the I-cache.
+    pub(crate) uncached_next: u32,
+    /// Cause that the control device names, unless it is 0.
+    dynamic_cause: Option<Cause>,
+    /// Cause of the code that runs, as in a line's header.
+    code_cause: u8,
+    settled: Settled,
+    stop: Option<Stop>,
+    limits: Limits,
+    breakpoints: Vec<u32>,
+    watchpoints: Vec<Watchpoint>,
+    /// The vector last taken, and the instruction count then.
+    last_exception: Option<(Vector, u64)>,
+    /// The breakpoint that the machine stopped at and may now pass.
+    passing: Option<u32>,
 }
 
-/// A state of the guest from which it cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fatal {
-    /// An exception's vector holds no instruction that could handle it.
-    NoHandler { vector: Vector, pc: u32 },
-    /// A machine check came while MSR[ME] was clear: a real processor stops (checkstop).
-    Checkstop { pc: u32, physical: u32 },
-    /// MSR[LE]: the machine runs big-endian only.
-    LittleEndian { pc: u32 },
-    /// A sanitizer's report.
-    Sanitizer { pc: u32, report: String },
+// SAFETY: the raw pointers of `hot` point into this machine's own heap blocks, and are set anew
+// whenever it begins to run.
+unsafe impl Send for Machine {}
+
+/// Smallest number of shortcuts of a mode.
+const SHORTCUTS: usize = 256;
+
+impl Machine {
+    /// A machine after reset, with what `boot` asks for in memory and registers.
+    ///
+    /// # Errors
+    /// What the machine file asks for and cannot be had, or the boot image does not fit.
+    pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
+        let mmu = Mmu::from_config(&config)?;
+        let memory = Memory::from_config(&config)?;
+        let line = config.cache.instruction.line as usize;
+        let ram = memory.ram.size();
+        let data_classes = mmu.dtlb.geometry().sets() as usize;
+        let fetch_classes = mmu.itlb.geometry().sets() as usize;
+        let none = |length: usize| vec![Shortcut::NONE; length].into_boxed_slice();
+        let table = || none(SHORTCUTS.max(data_classes));
+        let mut machine = Machine {
+            registers: Registers::default(),
+            hot: Hot {
+                cycles: 0,
+                deadline: 0,
+                instructions: 0,
+                accesses: 0,
+                page: NO_PAGE,
+                page_delta: 0,
+                line: 0,
+                code_cause: u32::MAX,
+                instruction_tags: CacheProbe::NONE,
+                data_tags: CacheProbe::NONE,
+                line_index: std::ptr::null(),
+                line_base: std::ptr::null(),
+                line_stride: 0,
+                ram: std::ptr::null_mut(),
+                shortcuts: std::ptr::null_mut(),
+                shortcut_mask: (SHORTCUTS.max(data_classes) - 1) as u32,
+                exit: Exit::Deadline,
+            },
+            board: Board::new(&config, console),
+            account: Account::new(ram, line),
+            timers: Timers::new(&config.bus),
+            performance: PerformanceMonitor::default(),
+            predictor: Predictor::new(&config.branch),
+            observers: Observers::default(),
+            schedule: Schedule::new(&config),
+            lines: Lines::new(ram, line),
+            causes: CodeCauses::new(
+                boot.causes
+                    .iter()
+                    .filter_map(|range| {
+                        let cause = Cause::ALL.iter().find(|c| c.name() == range.name)?;
+                        Some((range.start, range.end, *cause as u8))
+                    })
+                    .collect(),
+            ),
+            shortcuts: [table(), table(), table(), table()],
+            mode: 0,
+            shortcuts_empty: true,
+            fetch_pages: none(fetch_classes),
+            fetch_blocks: none(64),
+            oracle: false,
+            uncached_next: 1,
+            dynamic_cause: None,
+            code_cause: crate::engine::line::NO_CAUSE,
+            settled: Settled::default(),
+            stop: None,
+            limits: Limits::NONE,
+            breakpoints: Vec::new(),
+            watchpoints: Vec::new(),
+            last_exception: None,
+            passing: None,
+            mmu,
+            memory,
+            config,
+        };
+        machine.place(boot)?;
+        machine.state_changed();
+        Ok(machine)
+    }
+
+    fn place(&mut self, boot: &Boot) -> Result<(), String> {
+        for chunk in &boot.chunks {
+            let start = chunk.physical as usize;
+            self.memory
+                .ram
+                .bytes_mut()
+                .get_mut(start..start + chunk.bytes.len())
+                .ok_or_else(|| format!("{:#x} is not in RAM", chunk.physical))?
+                .copy_from_slice(&chunk.bytes);
+        }
+        self.registers.pc = boot.entry;
+        self.registers
+            .gpr
+            .set(crate::powerpc::registers::Register::new(3), boot.device_tree);
+        if let Some(rom) = &boot.rom {
+            self.board.fit_rom(rom);
+            self.registers.msr = msr::IP;
+        }
+        Ok(())
+    }
+
+    /// What the machine is made of.
+    #[must_use]
+    pub fn config(&self) -> &MachineConfig {
+        &self.config
+    }
+
+    /// Always-probe mode: with `on`, every access goes through MMU and caches in full. Cycles and
+    /// counters are the same; it is there to prove that.
+    pub fn set_oracle(&mut self, on: bool) {
+        self.oracle = on;
+        self.drop_shortcuts();
+    }
+
+    /// Runs until something stops the machine, or a limit is reached.
+    pub fn run(&mut self, limits: Limits) -> Stop {
+        self.limits = limits;
+        self.stop = None;
+        self.refresh();
+        self.board.set_features(self.observers.features());
+        loop {
+            if let Some(stop) = self.events() {
+                self.settle();
+                return stop;
+            }
+            let mut op = self.enter_slowly(self.registers.pc);
+            while !op.is_null() {
+                // SAFETY: ops come from `enter_slowly` and from ops, and lie in this machine's lines.
+                op = unsafe { ((*op).run)(self, op) };
+            }
+            match self.hot.exit {
+                Exit::Deadline | Exit::Stopped => {}
+                Exit::Single => self.run_single(),
+            }
+        }
+    }
+
+    /// Points the fast path at where things are now.
+    fn refresh(&mut self) {
+        self.hot.instruction_tags = CacheProbe::of(&self.memory.instruction);
+        self.hot.data_tags = CacheProbe::of(&self.memory.data);
+        let (index, base, stride) = self.lines.parts();
+        self.hot.line_index = index;
+        self.hot.line_base = base;
+        self.hot.line_stride = stride;
+        self.hot.ram = self.memory.ram.bytes_mut().as_mut_ptr();
+        self.select_shortcuts();
+        self.hot.deadline = 0;
+    }
+
+    /// Follows MSR[PR] and MSR[DR].
+    pub(crate) fn select_shortcuts(&mut self) {
+        let state = self.registers.msr;
+        self.mode = usize::from(state & msr::PR != 0) + 2 * usize::from(state & msr::DR == 0);
+        self.hot.shortcuts = self.shortcuts[self.mode].as_mut_ptr();
+    }
+
+    /// To be called after a change from outside to registers, translations or memory.
+    pub fn state_changed(&mut self) {
+        self.drop_shortcuts();
+        self.select_shortcuts();
+        self.choose_cause();
+        self.hot.deadline = 0;
+    }
+
+    /// Core cycles since reset.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.hot.cycles
+    }
+
+    pub(crate) fn add_cycles(&mut self, cycles: u64) {
+        self.hot.cycles += cycles;
+    }
+
+    /// Cycles and completed instructions since reset.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        Instant {
+            cycles: self.hot.cycles,
+            instructions: self.hot.instructions,
+        }
+    }
+
+    /// The time base.
+    #[must_use]
+    pub fn time_base(&self) -> u64 {
+        self.timers.time_base(self.hot.cycles)
+    }
+
+    /// The decrementer.
+    #[must_use]
+    pub fn decrementer(&self) -> u32 {
+        self.timers.decrementer(self.hot.cycles)
+    }
+
+    /// The byte at an effective address, as the current translation sees it. Nothing changes.
+    #[must_use]
+    pub fn peek(&self, ea: u32) -> Option<u8> {
+        let physical = self.peek_translation(ea)?;
+        self.memory
+            .ram
+            .read_u8(physical)
+            .or_else(|| self.board.peek(physical))
+    }
+
+    /// Writes the byte at an effective address; false where there is no RAM. Code in the line is
+    /// decoded anew, as a debugger's breakpoint wants it.
+    pub fn poke(&mut self, ea: u32, value: u8) -> bool {
+        let Some(physical) = self.peek_translation(ea) else {
+            return false;
+        };
+        self.memory.instruction.invalidate(physical);
+        self.memory.ram.write_u8(physical, value)
+    }
+
+    fn peek_translation(&self, ea: u32) -> Option<u32> {
+        use crate::mmu::Access::{Fetch, Load};
+        let state = self.registers.msr;
+        self.mmu
+            .peek(ea, Load, state, &self.memory)
+            .or_else(|| self.mmu.peek(ea, Fetch, state, &self.memory))
+    }
 }

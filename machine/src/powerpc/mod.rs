@@ -11,6 +11,7 @@ pub mod float;
 pub mod instruction;
 pub mod integer;
 pub mod load_store;
+pub mod performance;
 pub mod registers;
 pub mod rotate;
 pub mod spr;

@@ -1,0 +1,128 @@
+//! Who is charged for what happens: the cause in force, and the counts that blocks add up.
+
+use crate::engine::line::NO_CAUSE;
+use crate::machine::Machine;
+use crate::observe::{Cause, Event, Plain};
+use crate::powerpc::msr;
+
+/// What has been entered in the account already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settled {
+    cycles: u64,
+    instructions: u64,
+    accesses: u64,
+    branches: u64,
+    mispredicted: u64,
+    /// As `cycles` and `instructions`, for the observers.
+    watched_cycles: u64,
+    watched_instructions: u64,
+    /// Where the code began that they have not been told of.
+    watched_pc: u32,
+}
+
+/// Value that no line's cause has, so that every line entered goes the slow way.
+const EVERY_LINE: u32 = u32::MAX;
+
+impl Machine {
+    /// Enters in the account what has run since this was last done.
+    pub fn settle(&mut self) {
+        let state = self.registers.msr;
+        let hot = &self.hot;
+        let cycles = hot.cycles - self.settled.cycles;
+        let instructions = hot.instructions.wrapping_sub(self.settled.instructions);
+        let accesses = hot.accesses.wrapping_sub(self.settled.accesses);
+        self.account.add(Event::Cycles, cycles);
+        self.account.add(Event::Instructions, instructions);
+        self.account.add(Event::InstructionCacheAccess, instructions);
+        self.account.add(Event::DataCacheAccess, accesses);
+        if state & msr::IR != 0 {
+            self.account.add(Event::InstructionTlbAccess, instructions);
+        }
+        if state & msr::DR != 0 {
+            self.account.add(Event::DataTlbAccess, accesses);
+        }
+        let (branches, mispredicted) = (self.predictor.branches, self.predictor.mispredicted);
+        self.account
+            .add_plain(Plain::Branch, branches - self.settled.branches);
+        self.account.add_plain(
+            Plain::BranchMispredict,
+            mispredicted - self.settled.mispredicted,
+        );
+        self.settled = Settled {
+            cycles: hot.cycles,
+            instructions: hot.instructions,
+            accesses: hot.accesses,
+            branches,
+            mispredicted,
+            ..self.settled
+        };
+    }
+
+    /// Chooses the cause of what follows (docs/interfaces.md, section 3).
+    pub(crate) fn choose_cause(&mut self) {
+        let user = self.registers.msr & msr::PR != 0;
+        let own = if user || self.code_cause == NO_CAUSE {
+            None
+        } else {
+            Cause::from_number(self.code_cause.into())
+        };
+        let by_mode = if user { Cause::User } else { Cause::Kernel };
+        self.account.user = user;
+        self.account.cause = self.dynamic_cause.or(own).unwrap_or(by_mode);
+    }
+
+    /// The code at `ea`, whose own cause this is, runs from now on.
+    pub(crate) fn charge_code(&mut self, cause: u8, ea: u32) {
+        let watched = self.observers.watch_time();
+        if watched {
+            self.tell_observers(ea);
+        }
+        if cause != self.code_cause {
+            self.settle();
+            self.code_cause = cause;
+            self.choose_cause();
+        }
+        self.hot.code_cause = if watched {
+            EVERY_LINE
+        } else {
+            u32::from(cause)
+        };
+    }
+
+    /// Charges what has run since the last call to where it began; `next` begins now.
+    fn tell_observers(&mut self, next: u32) {
+        let s = self.settled;
+        let (until, instructions) = (self.hot.cycles, self.hot.instructions);
+        if until > s.watched_cycles {
+            self.settle();
+            self.observers.ran(
+                (s.watched_pc, self.account.user, self.account.cause),
+                s.watched_cycles,
+                until,
+                instructions.wrapping_sub(s.watched_instructions),
+                &self.account,
+            );
+        }
+        self.settled.watched_cycles = until;
+        self.settled.watched_instructions = instructions;
+        self.settled.watched_pc = next;
+    }
+
+    /// Sets the cause that the control device names.
+    pub(super) fn set_dynamic_cause(&mut self, number: u32) {
+        self.settle();
+        self.dynamic_cause = match number {
+            0 => None,
+            other => Cause::from_number(other),
+        };
+        self.choose_cause();
+    }
+
+    /// Ends what the observers have been told so far, before the mode or the cause changes.
+    pub(super) fn close_watch(&mut self) {
+        if self.observers.watch_time() {
+            self.tell_observers(self.registers.pc);
+            self.hot.code_cause = EVERY_LINE;
+        }
+    }
+}

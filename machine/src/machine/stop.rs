@@ -1,0 +1,68 @@
+//! Why a run ended.
+
+use std::fmt;
+
+use crate::powerpc::Vector;
+
+/// How far a run may go, in totals since reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub cycles: u64,
+    pub instructions: u64,
+}
+
+impl Limits {
+    pub const NONE: Limits = Limits {
+        cycles: u64::MAX,
+        instructions: u64::MAX,
+    };
+}
+
+/// Why a run ended. The machine can be run on after `Limit`, `Breakpoint` and `Watchpoint`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The guest powered off with this status.
+    PowerOff { status: u32 },
+    /// The cycle or instruction limit given to the run was reached.
+    Limit,
+    /// The next instruction is at a breakpoint.
+    Breakpoint { address: u32 },
+    /// A watched address was accessed; the access is done and the instruction complete.
+    Watchpoint { address: u32, write: bool },
+    /// Nothing sensible can follow.
+    Fatal(Fatal),
+}
+
+/// A state of the guest from which it cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fatal {
+    /// An exception's vector holds no instruction that could handle it.
+    NoHandler { vector: Vector, pc: u32 },
+    /// A machine check came while MSR[ME] was clear: a real processor stops (checkstop).
+    Checkstop { pc: u32, physical: u32 },
+    /// MSR[LE]: the machine runs big-endian only.
+    LittleEndian { pc: u32 },
+    /// A sanitizer's report.
+    Sanitizer { pc: u32, report: String },
+}
+
+impl fmt::Display for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fatal::NoHandler { vector, pc } => write!(
+                f,
+                "no handler for the {} exception (vector {:#06x}), raised at {pc:#010x}",
+                vector.name(),
+                *vector as u32
+            ),
+            Fatal::Checkstop { pc, physical } => write!(
+                f,
+                "checkstop at {pc:#010x}: nothing answers at physical address {physical:#010x}, and machine checks are disabled"
+            ),
+            Fatal::LittleEndian { pc } => {
+                write!(f, "little-endian mode was entered at {pc:#010x}; the machine has none")
+            }
+            Fatal::Sanitizer { pc, report } => write!(f, "{report}, at {pc:#010x}"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Rounding to single precision and conversion to an integer.
+
+use super::round::{
+    Exact, Mode, Precision, QUIET, Remainder, Rounded, SIGN, deliver, is_infinite, is_nan,
+    is_signalling, mode, round, special, split,
+};
+use super::status::{fpscr, raise};
+use crate::powerpc::instruction::Operands;
+use crate::powerpc::registers::Registers;
+
+pub fn frsp(r: &mut Registers, i: &Operands) {
+    let b = r.fpr[i.b.index() & 31];
+    let result = if is_nan(b) {
+        let status = if is_signalling(b) { fpscr::VXSNAN } else { 0 };
+        special((b | QUIET) & !0x1fff_ffff, status)
+    } else if is_infinite(b) {
+        special(b, 0)
+    } else {
+        round(r, Exact::from_bits(b), Precision::Single)
+    };
+    deliver(r, i.t.index(), result);
+}
+
+/// The integer nearest to `b` under `mode`, and the exceptions of the conversion.
+fn integer(b: u64, mode: Mode) -> (u32, u32) {
+    let negative = b & SIGN != 0;
+    let extreme = if negative { 0x8000_0000 } else { 0x7fff_ffff };
+    if is_nan(b) {
+        let signalling = if is_signalling(b) { fpscr::VXSNAN } else { 0 };
+        return (0x8000_0000, fpscr::VXCVI | signalling);
+    }
+    let exact = Exact::from_bits(b);
+    if is_infinite(b) || exact.exponent > 32 {
+        return (extreme, fpscr::VXCVI);
+    }
+    if exact.is_zero() {
+        return (0, 0);
+    }
+    // The integer part has exponent + 1 bits; a smaller number is all remainder.
+    let (kept, remainder) = if exact.exponent >= 0 {
+        split(exact, exact.exponent as u32 + 1)
+    } else if exact.exponent == -1 {
+        let half = exact.significand << 1 == 0;
+        (0, if half { Remainder::Half } else { Remainder::AboveHalf })
+    } else {
+        (0, Remainder::BelowHalf)
+    };
+    let up = mode.increments(negative, kept & 1 != 0, remainder);
+    let magnitude = kept + u64::from(up);
+    if magnitude > u64::from(0x7fff_ffffu32) + u64::from(negative) {
+        return (extreme, fpscr::VXCVI);
+    }
+    let value = magnitude as u32;
+    let mut status = 0;
+    if remainder != Remainder::None {
+        status |= fpscr::XX | fpscr::FI;
+    }
+    if up {
+        status |= fpscr::FR;
+    }
+    (if negative { value.wrapping_neg() } else { value }, status)
+}
+
+/// FPRF is left undefined by the architecture, and as it was here. The upper word of the target is
+/// undefined too.
+fn to_integer(r: &mut Registers, i: &Operands, mode: Mode) {
+    let (value, status) = integer(r.fpr[i.b.index() & 31], mode);
+    if status & fpscr::VX_ALL != 0 {
+        r.fpscr &= !(fpscr::FR | fpscr::FI);
+        raise(r, status);
+        if r.fpscr & fpscr::VE == 0 {
+            r.fpr[i.t.index() & 31] = u64::from(value);
+        }
+        return;
+    }
+    let class = r.fpscr & fpscr::FPRF;
+    let result = Rounded { bits: u64::from(value), status, class };
+    deliver(r, i.t.index(), result);
+}
+
+pub fn fctiw(r: &mut Registers, i: &Operands) {
+    let mode = mode(r);
+    to_integer(r, i, mode);
+}
+
+pub fn fctiwz(r: &mut Registers, i: &Operands) {
+    to_integer(r, i, Mode::Zero);
+}
