@@ -2,9 +2,11 @@
 
 mod accounting;
 mod events;
+mod state;
 mod stop;
 
 pub use events::Watchpoint;
+pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 
 use crate::board::{Board, Console, Instant};
@@ -113,7 +115,7 @@ impl Machine {
             account: Account::new(ram, line),
             timers: Timers::new(&config.bus),
             performance: PerformanceMonitor::default(),
-            predictor: Predictor::new(&config.branch),
+            predictor: Predictor::new(&config.branch, config.core.kind),
             observers: Observers::default(),
             schedule: Schedule::new(&config),
             lines: Lines::new(ram, line),
@@ -162,9 +164,10 @@ impl Machine {
                 .copy_from_slice(&chunk.bytes);
         }
         self.registers.pc = boot.entry;
-        self.registers
-            .gpr
-            .set(crate::powerpc::registers::Register::new(3), boot.device_tree);
+        self.registers.gpr.set(
+            crate::powerpc::registers::Register::new(3),
+            boot.device_tree,
+        );
         if let Some(rom) = &boot.rom {
             self.board.fit_rom(rom);
             self.registers.msr = msr::IP;

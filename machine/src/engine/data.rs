@@ -6,7 +6,7 @@ use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{CacheInhibited, wimg};
 use crate::mmu::{Access, Source, Translation};
 use crate::powerpc::core::{CacheOperation, Core, Datum};
-use crate::powerpc::{Exception, Registers, msr};
+use crate::powerpc::{Exception, Registers};
 
 impl Machine {
     /// The host address of the `T` at `ea`, if all that an access to it would change is RAM.
@@ -103,6 +103,12 @@ impl Machine {
         }
     }
 
+    /// The congruence class of `ea` in the data TLB has changed.
+    pub(crate) fn drop_data_class(&mut self, ea: u32) {
+        let classes = self.mmu.dtlb.geometry().sets();
+        self.displace(ea >> 12 & (classes - 1), NO_PAGE);
+    }
+
     /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
     pub(crate) fn drop_shortcuts(&mut self) {
         if !self.shortcuts_empty {
@@ -128,7 +134,11 @@ impl Machine {
         for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
             self.another_access(n);
             let piece = self.load_piece(ea, bytes)?;
-            value = if bytes == 8 { piece } else { value << (8 * bytes) | piece };
+            value = if bytes == 8 {
+                piece
+            } else {
+                value << (8 * bytes) | piece
+            };
         }
         Ok(value)
     }
@@ -148,7 +158,9 @@ impl Machine {
             &mut self.account,
         );
         let ram = &self.memory.ram.bytes()[physical as usize..(physical + bytes) as usize];
-        Ok(ram.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        Ok(ram
+            .iter()
+            .fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
     #[cold]
@@ -346,10 +358,5 @@ impl Machine {
                 &mut self.account,
             );
         }
-    }
-
-    /// True if data translation is on.
-    pub(crate) fn data_translated(&self) -> bool {
-        self.registers.msr & msr::DR != 0
     }
 }

@@ -58,7 +58,11 @@ macro_rules! overflow_record {
 macro_rules! record {
     ($i:expr, $f:path) => {{
         use $f as f;
-        if $i.record { plain!(f::<true>) } else { plain!(f::<false>) }
+        if $i.record {
+            plain!(f::<true>)
+        } else {
+            plain!(f::<false>)
+        }
     }};
 }
 
@@ -93,9 +97,17 @@ macro_rules! float {
     ($i:expr, $f:path) => {{
         use $f as f;
         if $i.record {
-            checked!(|m: &mut Machine, i: &Operands| float::instruction::<true>(&mut m.registers, i, f))
+            checked!(|m: &mut Machine, i: &Operands| float::instruction::<true>(
+                &mut m.registers,
+                i,
+                f
+            ))
         } else {
-            checked!(|m: &mut Machine, i: &Operands| float::instruction::<false>(&mut m.registers, i, f))
+            checked!(|m: &mut Machine, i: &Operands| float::instruction::<false>(
+                &mut m.registers,
+                i,
+                f
+            ))
         }
     }};
 }
@@ -219,7 +231,11 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *con
         let i = &(*op).operands;
         let address = m.address(op);
         let taken = branch::taken(&mut m.registers, i);
-        let target = if COUNT { m.registers.ctr } else { m.registers.lr } & !3;
+        let target = if COUNT {
+            m.registers.ctr
+        } else {
+            m.registers.lr
+        } & !3;
         branch::link(&mut m.registers, i, address);
         m.hot.cycles += if branch::always(i) {
             m.predictor.unconditional(address)
@@ -227,7 +243,11 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *con
             m.predictor
                 .conditional(address, taken, branch::y_bit(i), false)
         };
-        if taken { m.enter(target) } else { near(m, op, 4) }
+        if taken {
+            m.enter(target)
+        } else {
+            near(m, op, 4)
+        }
     }
 }
 
@@ -248,9 +268,7 @@ pub fn handler(
     let i = instruction;
     let operands = i.operands;
     let target = index as i64 * 4 + i64::from(operands.imm.cast_signed());
-    let stays = near_allowed
-        && !operands.absolute()
-        && (0..words as i64 * 4).contains(&target);
+    let stays = near_allowed && !operands.absolute() && (0..words as i64 * 4).contains(&target);
     let run = match i.opcode {
         Opcode::Addi | Opcode::Addis => plain!(integer::addi),
         Opcode::Addic => plain!(integer::addic::<false>),

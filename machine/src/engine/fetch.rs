@@ -4,8 +4,8 @@ use super::line::{Line, NO_CAUSE, Op};
 use super::{Exit, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::VALID;
-use crate::mmu::{Access, Source};
 use crate::memory::wimg;
+use crate::mmu::{Access, Source};
 use crate::powerpc::{Exception, msr};
 
 /// A fetch that has been translated.
@@ -49,7 +49,7 @@ impl Machine {
     /// # Safety
     /// `op` must point into the decoded lines of this machine.
     #[inline(always)]
-    pub(super) unsafe fn begin(&mut self, op: *const Op) -> *const Op {
+    pub(crate) unsafe fn begin(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
         let block = unsafe { &*op };
         self.hot.cycles += u64::from(block.cycles);
@@ -62,7 +62,7 @@ impl Machine {
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this machine.
-    pub(super) unsafe fn take_back(&mut self, op: *const Op) {
+    pub(crate) unsafe fn take_back(&mut self, op: *const Op) {
         // SAFETY: the caller's.
         let rest = unsafe { &*op };
         self.hot.cycles -= u64::from(rest.cycles);
@@ -75,7 +75,7 @@ impl Machine {
     /// # Safety
     /// `op` must point into the decoded lines of this machine.
     #[inline(always)]
-    pub(super) unsafe fn address(&self, op: *const Op) -> u32 {
+    pub(crate) unsafe fn address(&self, op: *const Op) -> u32 {
         // SAFETY: the caller's.
         let index = unsafe { (*op).index };
         self.hot.line.wrapping_add(u32::from(index) * 4)
@@ -258,7 +258,7 @@ impl Machine {
         self.uncached_next = ea.wrapping_add(4);
         self.charge_code(self.causes.of(physical), ea);
         if !sequential {
-                self.hot.cycles += self.memory.fetch(
+            self.hot.cycles += self.memory.fetch(
                 physical,
                 fetch.wimg | wimg::I,
                 self.hot.cycles,
@@ -291,7 +291,9 @@ impl CodeCauses {
 
     /// The cause of the code at `physical`, or [`NO_CAUSE`].
     pub fn of(&self, physical: u32) -> u8 {
-        let after = self.ranges.partition_point(|&(start, ..)| start <= physical);
+        let after = self
+            .ranges
+            .partition_point(|&(start, ..)| start <= physical);
         match self.ranges[..after].last() {
             Some(&(_, end, cause)) if physical < end => cause,
             _ => NO_CAUSE,

@@ -6,8 +6,8 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-use super::dispatch;
 use super::Handler;
+use super::dispatch;
 use crate::pipeline::Schedule;
 use crate::powerpc::Operands;
 use crate::powerpc::instruction::{Instruction, decode, uses};
@@ -114,15 +114,6 @@ impl Lines {
         Layout::from_size_align(shape.stride * (CAPACITY + 1), 64).expect("the size is constant")
     }
 
-    /// Forgets everything decoded.
-    pub fn clear(&mut self) {
-        self.index.fill(0);
-        self.next = 0;
-        for number in 0..CAPACITY {
-            self.header(number).physical = 0;
-        }
-    }
-
     fn header(&mut self, number: usize) -> &mut Line {
         // SAFETY: `number` <= CAPACITY, and zeroed memory is a valid `Line`.
         unsafe { &mut *self.base.add(number * self.shape.stride).cast::<Line>() }
@@ -224,7 +215,10 @@ impl Lines {
         // SAFETY: every op that runs lies in a line of this store, whose raw words follow its ops.
         unsafe {
             let index = usize::from((*op).index);
-            let raw = op.sub(index).cast::<u8>().add(self.shape.raw - HEADER + index * 4);
+            let raw = op
+                .sub(index)
+                .cast::<u8>()
+                .add(self.shape.raw - HEADER + index * 4);
             u32::from_be_bytes(raw.cast::<[u8; 4]>().read())
         }
     }
@@ -234,15 +228,6 @@ impl Lines {
         let number = self.index[(physical >> self.line_shift) as usize] as usize - 1;
         let index = (physical as usize >> 2) & (self.shape.words - 1);
         self.op(number, index)
-    }
-
-    /// Cause of the line that `op` is in.
-    pub fn cause(&self, op: *const Op) -> u8 {
-        // SAFETY: the ops of a line follow its header.
-        unsafe {
-            let first = op.sub(usize::from((*op).index));
-            (*first.cast::<u8>().sub(HEADER).cast::<Line>()).cause
-        }
     }
 
     /// The words that the I-cache's line at `physical` was filled with.

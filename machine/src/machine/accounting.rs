@@ -1,13 +1,15 @@
 //! Who is charged for what happens: the cause in force, and the counts that blocks add up.
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::line::NO_CAUSE;
 use crate::machine::Machine;
 use crate::observe::{Cause, Event, Plain};
 use crate::powerpc::msr;
 
 /// What has been entered in the account already.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Settled {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
     cycles: u64,
     instructions: u64,
     accesses: u64,
@@ -33,7 +35,8 @@ impl Machine {
         let accesses = hot.accesses.wrapping_sub(self.settled.accesses);
         self.account.add(Event::Cycles, cycles);
         self.account.add(Event::Instructions, instructions);
-        self.account.add(Event::InstructionCacheAccess, instructions);
+        self.account
+            .add(Event::InstructionCacheAccess, instructions);
         self.account.add(Event::DataCacheAccess, accesses);
         if state & msr::IR != 0 {
             self.account.add(Event::InstructionTlbAccess, instructions);

@@ -20,7 +20,10 @@ pub struct Watchpoint {
 
 impl Watchpoint {
     fn covers(&self, ea: u32, bytes: u32) -> bool {
-        let (start, end) = (u64::from(self.address), u64::from(self.address) + u64::from(self.length));
+        let (start, end) = (
+            u64::from(self.address),
+            u64::from(self.address) + u64::from(self.length),
+        );
         u64::from(ea) < end && u64::from(ea) + u64::from(bytes) > start
     }
 }
@@ -268,9 +271,10 @@ impl Machine {
 
     /// Notes an access that somebody watches.
     pub(crate) fn watch(&mut self, ea: u32, bytes: u32, write: bool) {
-        let hit = self.watchpoints.iter().any(|w| {
-            (if write { w.writes } else { w.reads }) && w.covers(ea, bytes)
-        });
+        let hit = self
+            .watchpoints
+            .iter()
+            .any(|w| (if write { w.writes } else { w.reads }) && w.covers(ea, bytes));
         if hit {
             self.halt(Stop::Watchpoint { address: ea, write });
         }

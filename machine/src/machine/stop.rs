@@ -60,7 +60,10 @@ impl fmt::Display for Fatal {
                 "checkstop at {pc:#010x}: nothing answers at physical address {physical:#010x}, and machine checks are disabled"
             ),
             Fatal::LittleEndian { pc } => {
-                write!(f, "little-endian mode was entered at {pc:#010x}; the machine has none")
+                write!(
+                    f,
+                    "little-endian mode was entered at {pc:#010x}; the machine has none"
+                )
             }
             Fatal::Sanitizer { pc, report } => write!(f, "{report}, at {pc:#010x}"),
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::BranchConfig;
+use crate::config::{BranchConfig, CoreKind};
 
 /// Entries of a target cache at most.
 const TARGETS: usize = 64;
@@ -18,6 +18,8 @@ pub struct Predictor {
     taken: u16,
     taken_target_miss: u16,
     mispredict: u16,
+    /// The target cache is emptied by exceptions, `rfi`, `icbi` and flash invalidation.
+    volatile_targets: bool,
     /// Branches completed.
     pub branches: u64,
     /// Branches predicted wrongly.
@@ -25,7 +27,7 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    pub fn new(config: &BranchConfig) -> Self {
+    pub fn new(config: &BranchConfig, kind: CoreKind) -> Self {
         Predictor {
             // Weakly not taken, as after a reset (604 UM 6.4.4).
             history: vec![1; config.history_entries as usize],
@@ -34,6 +36,7 @@ impl Predictor {
             taken: config.taken as u16,
             taken_target_miss: config.taken_target_miss as u16,
             mispredict: config.mispredict as u16,
+            volatile_targets: kind == CoreKind::Ppc750,
             branches: 0,
             mispredicted: 0,
         }
@@ -99,10 +102,12 @@ impl Predictor {
         self.next_target = (self.next_target + 1) % self.targets.len();
     }
 
-    /// `icbi`, a flash invalidation, `rfi` and exceptions empty the 750's target cache
-    /// (MPC7400 UM 6-29); the 604's BTAC is not coherent with the I-cache either.
-    pub fn forget_targets(&mut self) {
-        self.targets.fill(1);
-        self.next_target = 0;
+    /// An exception, `rfi`, `icbi`, or a flash invalidation of the I-cache: the 750's target cache
+    /// holds instructions and is emptied (MPC7400 UM 6-29); the 604's holds addresses and stays.
+    pub fn context_changed(&mut self) {
+        if self.volatile_targets {
+            self.targets.fill(1);
+            self.next_target = 0;
+        }
     }
 }

@@ -37,7 +37,6 @@ pub struct Schedule {
 }
 
 /// Ready cycle of everything an instruction can depend on.
-#[derive(Default)]
 struct Scoreboard {
     gpr: [u32; 33],
     fpr: [u32; 32],
@@ -121,10 +120,12 @@ impl Schedule {
             Class::FloatCompare => l.float_compare,
             Class::FloatEstimate => l.float_estimate,
             Class::FloatStatus => l.float_status,
-            Class::Branch | Class::SystemCall | Class::ReturnFromInterrupt | Class::Illegal => Cost {
-                latency: 1,
-                interval: 1,
-            },
+            Class::Branch | Class::SystemCall | Class::ReturnFromInterrupt | Class::Illegal => {
+                Cost {
+                    latency: 1,
+                    interval: 1,
+                }
+            }
         }
     }
 
@@ -175,7 +176,7 @@ impl Schedule {
 
     /// Issue cycles of `block`, at least 1 unless it is a folded branch alone.
     pub fn block(&self, block: &[Instruction]) -> u16 {
-        let mut board = Scoreboard::default();
+        let mut board = Scoreboard::EMPTY;
         let mut free = [[0u32; 2]; UNITS];
         let mut cycle = 0;
         let mut slots = 0;
@@ -193,10 +194,17 @@ impl Schedule {
                 slots = 0;
             }
             let unit = self.unit(class);
-            let copies = if unit == Unit::Integer { self.integer_units } else { 1 };
+            let copies = if unit == Unit::Integer {
+                self.integer_units
+            } else {
+                1
+            };
             let complex = matches!(
                 class,
-                Class::MultiplyImmediate | Class::Multiply | Class::MultiplyHighUnsigned | Class::Divide
+                Class::MultiplyImmediate
+                    | Class::Multiply
+                    | Class::MultiplyHighUnsigned
+                    | Class::Divide
             );
             let lanes = &mut free[unit as usize][..if complex { 1 } else { copies }];
             let lane = lanes.iter_mut().min().expect("a unit has a lane");
@@ -230,6 +238,15 @@ impl Schedule {
 }
 
 impl Scoreboard {
+    const EMPTY: Scoreboard = Scoreboard {
+        gpr: [0; 33],
+        fpr: [0; 32],
+        cr: 0,
+        carry: 0,
+        lr: 0,
+        ctr: 0,
+    };
+
     fn ready(&self, instruction: &Instruction) -> u32 {
         let (o, used) = (&instruction.operands, instruction.opcode.uses());
         let mut ready = 0;

@@ -118,7 +118,7 @@ fn check(machine: &Machine, number: u32) -> Result<(), Exception> {
 fn bat(number: u32) -> (bool, usize, bool) {
     let from_first = number - n::IBAT0U;
     let data = from_first >= 8;
-    ((data), (from_first % 8 / 2) as usize, from_first % 2 != 0)
+    (data, (from_first % 8 / 2) as usize, from_first & 1 != 0)
 }
 
 fn plain(r: &mut Registers, number: u32) -> Option<&mut u32> {

@@ -61,6 +61,9 @@ pub fn rfi(m: &mut Machine, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
     m.settle();
     exception::leave(&mut m.registers);
+    let cycles = u64::from(m.config.exception.leave);
+    m.add_cycles(cycles);
+    m.predictor.context_changed();
     Ok(m.mode_changed(Flow::Jump))
 }
 
@@ -154,7 +157,7 @@ pub fn sync(m: &mut Machine, _: &Operands) -> Outcome {
 
 pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
     load_store::icbi(m, i)?;
-    m.predictor.forget_targets();
+    m.predictor.context_changed();
     Ok(Flow::Next)
 }
 

@@ -73,9 +73,13 @@ pub(super) fn quotient(r: &Registers, a: u64, b: u64, precision: Precision) -> R
 }
 
 /// (a x c) + b, or minus b, rounded once.
-fn fused(r: &Registers, (a, c, b): (u64, u64, u64), subtract: bool, precision: Precision) -> Rounded {
-    let times_zero =
-        is_infinite(a) && is_zero(c) || is_zero(a) && is_infinite(c);
+fn fused(
+    r: &Registers,
+    (a, c, b): (u64, u64, u64),
+    subtract: bool,
+    precision: Precision,
+) -> Rounded {
+    let times_zero = is_infinite(a) && is_zero(c) || is_zero(a) && is_infinite(c);
     if let Some((bits, status)) = propagated(&[a, b, c]) {
         let invalid = if times_zero { fpscr::VXIMZ } else { 0 };
         return nan(bits, status | invalid, precision);
@@ -110,7 +114,11 @@ fn negated(result: Rounded) -> Rounded {
         (0x14 | 0x18, false) => 0x14 << 12,
         _ => super::round::class(bits),
     };
-    Rounded { bits, class, ..result }
+    Rounded {
+        bits,
+        class,
+        ..result
+    }
 }
 
 macro_rules! two_operands {

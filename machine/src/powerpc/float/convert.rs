@@ -41,7 +41,14 @@ fn integer(b: u64, mode: Mode) -> (u32, u32) {
         split(exact, exact.exponent as u32 + 1)
     } else if exact.exponent == -1 {
         let half = exact.significand << 1 == 0;
-        (0, if half { Remainder::Half } else { Remainder::AboveHalf })
+        (
+            0,
+            if half {
+                Remainder::Half
+            } else {
+                Remainder::AboveHalf
+            },
+        )
     } else {
         (0, Remainder::BelowHalf)
     };
@@ -58,7 +65,14 @@ fn integer(b: u64, mode: Mode) -> (u32, u32) {
     if up {
         status |= fpscr::FR;
     }
-    (if negative { value.wrapping_neg() } else { value }, status)
+    (
+        if negative {
+            value.wrapping_neg()
+        } else {
+            value
+        },
+        status,
+    )
 }
 
 /// FPRF is left undefined by the architecture, and as it was here. The upper word of the target is
@@ -74,7 +88,11 @@ fn to_integer(r: &mut Registers, i: &Operands, mode: Mode) {
         return;
     }
     let class = r.fpscr & fpscr::FPRF;
-    let result = Rounded { bits: u64::from(value), status, class };
+    let result = Rounded {
+        bits: u64::from(value),
+        status,
+        class,
+    };
     deliver(r, i.t.index(), result);
 }
 

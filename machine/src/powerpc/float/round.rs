@@ -113,10 +113,7 @@ impl Exact {
         } else if by == 0 {
             (self.significand, false)
         } else {
-            (
-                self.significand >> by,
-                self.significand << (128 - by) != 0,
-            )
+            (self.significand >> by, self.significand << (128 - by) != 0)
         };
         Exact {
             significand,
@@ -271,11 +268,35 @@ pub struct Rounded {
 pub fn class(bits: u64) -> u32 {
     let negative = bits & SIGN != 0;
     let code = match (bits >> 52 & 0x7ff, bits & FRACTION) {
-        (0x7ff, 0) => if negative { 0x09 } else { 0x05 },
+        (0x7ff, 0) => {
+            if negative {
+                0x09
+            } else {
+                0x05
+            }
+        }
         (0x7ff, _) => 0x11,
-        (0, 0) => if negative { 0x12 } else { 0x02 },
-        (0, _) => if negative { 0x18 } else { 0x14 },
-        _ => if negative { 0x08 } else { 0x04 },
+        (0, 0) => {
+            if negative {
+                0x12
+            } else {
+                0x02
+            }
+        }
+        (0, _) => {
+            if negative {
+                0x18
+            } else {
+                0x14
+            }
+        }
+        _ => {
+            if negative {
+                0x08
+            } else {
+                0x04
+            }
+        }
     };
     code << 12
 }
@@ -301,7 +322,11 @@ pub fn round(r: &Registers, exact: Exact, precision: Precision) -> Rounded {
     let smallest = 1 - precision.largest();
     if exact.is_zero() && !exact.sticky {
         let zero = pack(exact.negative, 0, 0);
-        return Rounded { bits: zero, status: 0, class: class(zero) };
+        return Rounded {
+            bits: zero,
+            status: 0,
+            class: class(zero),
+        };
     }
     let mut status = 0;
     let mut exact = exact;
@@ -335,7 +360,11 @@ pub fn round(r: &Registers, exact: Exact, precision: Precision) -> Rounded {
         exponent -= precision.adjustment();
     }
     // A carry out of the significand leaves a power of two.
-    let significand = if rounded >> bits != 0 { rounded >> 1 } else { rounded };
+    let significand = if rounded >> bits != 0 {
+        rounded >> 1
+    } else {
+        rounded
+    };
     let packed = pack(exact.negative, exponent, significand << (53 - bits));
     let denormal = tiny && !underflow_enabled && significand >> (bits - 1) == 0 && significand != 0;
     Rounded {
@@ -387,13 +416,21 @@ pub fn deliver(r: &mut Registers, target: usize, result: Rounded) {
 
 /// A result that needs no rounding: a NaN, an infinity.
 pub fn special(bits: u64, status: u32) -> Rounded {
-    Rounded { bits, status, class: class(bits) }
+    Rounded {
+        bits,
+        status,
+        class: class(bits),
+    }
 }
 
 /// The first NaN among the operands, quieted, in the order of priority frA, frB, frC (PEM 3.3.5);
 /// raises VXSNAN where any is signalling.
 pub fn propagated(operands: &[u64]) -> Option<(u64, u32)> {
     let nan = operands.iter().find(|&&v| is_nan(v))?;
-    let status = if operands.iter().any(|&v| is_signalling(v)) { fpscr::VXSNAN } else { 0 };
+    let status = if operands.iter().any(|&v| is_signalling(v)) {
+        fpscr::VXSNAN
+    } else {
+        0
+    };
     Some((nan | QUIET, status))
 }

@@ -33,8 +33,7 @@ pub mod fpscr {
     pub const RN: u32 = 0x03;
 
     /// Every invalid-operation bit.
-    pub const VX_ALL: u32 =
-        VXSNAN | VXISI | VXIDI | VXZDZ | VXIMZ | VXVC | VXSOFT | VXSQRT | VXCVI;
+    pub const VX_ALL: u32 = VXSNAN | VXISI | VXIDI | VXZDZ | VXIMZ | VXVC | VXSOFT | VXSQRT | VXCVI;
     /// Every exception bit but the summaries.
     pub const EXCEPTIONS: u32 = OX | UX | ZX | XX | VX_ALL;
     /// The reserved bit reads as zero.
