@@ -224,12 +224,15 @@ struct init_arguments {
 	const char *argv[INIT_ARGUMENTS_MAX + 2];
 };
 
+/* Descriptors 0 to 2, when the initramfs has the device. */
 static void open_console(void)
 {
 	struct file *console = file_open("/dev/console", O_RDWR, 0);
 
-	if (IS_ERR(console))
-		fatal(EXIT_NO_INIT, "/dev/console cannot be opened (error %ld)", -PTR_ERR(console));
+	if (IS_ERR(console)) {
+		printk("pagewalk: no /dev/console in the initramfs: the first process starts without files\n");
+		return;
+	}
 	for (int fd = 0; fd < 3; fd++) {
 		if (fd_add(file_get(console), false) != fd)
 			fatal(EXIT_MEMORY, "no memory for the first process's files");
