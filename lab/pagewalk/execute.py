@@ -125,7 +125,7 @@ class Lab:
         self.store = store
         self.workers = workers
         self.cluster = cluster
-        self._images: dict[tuple[str, ...], bytes] = {}
+        self._images: dict[tuple[str | None, ...], bytes] = {}
 
     def make_place(self) -> Place:
         """Where runs are simulated: the cluster, if an address was given, else this computer."""
@@ -140,13 +140,12 @@ class Lab:
         """The machine of that name or file, with overrides of its keys."""
         return self.runner.resolve(machines.find(name), overrides or {})
 
-    def bench_image(self, program: str, files: Sequence[str]) -> bytes:
-        """The initial RAM file system for a benchmark program and other programs that it starts."""
-        wanted = (program, *files)
+    def bench_image(self, program: str, files: Sequence[str] = (), listed: str | None = None) -> bytes:
+        """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
+        wanted = (program, *files, listed)
         if wanted not in self._images:
             found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
-            links = {"/bin/sh": "busybox"} if "busybox" in files else {}
-            self._images[wanted] = programs.image(found, links)
+            self._images[wanted] = programs.image(found, listed)
         return self._images[wanted]
 
     def work(self, row: Row, side: Side, overrides: Mapping[str, str] | None = None) -> Work:
@@ -154,8 +153,9 @@ class Lab:
         job = Job(
             machine=self.machine(side.machine, overrides),
             kernel=self.kernel,
-            initrd=self.bench_image(row.program, row.files),
+            initrd=self.bench_image(row.program, row.files, row.image),
             command_line=command_line(side.setting.policies, [f"/bin/{row.program}", *row.arguments]),
+            sample=row.sample,
         )
         return Work(f"{row.name}, {side.machine}, {side.setting.label}", job)
 

@@ -50,6 +50,8 @@ class _RowEntry(_Model):
     program: str
     arguments: list[str] = []
     files: list[str] = []
+    image: str | None = None
+    sample: int = 0
     row: str | None = None
     figure: str
     unit: str
@@ -123,6 +125,8 @@ class Row:
     program: str
     arguments: tuple[str, ...]
     files: tuple[str, ...]
+    image: str | None
+    sample: int
     row: str
     figure: Figure
     unit: str
@@ -235,6 +239,8 @@ class _Builder:
             program=row.program,
             arguments=tuple(row.arguments),
             files=tuple(row.files),
+            image=row.image,
+            sample=row.sample,
             row=row.row or row.program,
             figure=Figure.parse(row.figure),
             unit=row.unit,

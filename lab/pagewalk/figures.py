@@ -7,18 +7,22 @@ A figure is an arithmetic expression (`+ - * /`, parentheses, numbers) over
 - `count("tlb.*.miss.*")`: the sum of the region's counters that match, in all;
 - `each("cycles.cause.flush")`: the same, for each iteration;
 - `run("hash.miss")`: the sum over the whole run instead of the region;
-- `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`).
+- `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`);
+- `mean("tlb.kernel")`, `most("tlb.kernel")`: over the run's samples (`pagewalk.snapshot` names the counts);
+- `evictions("walk")`, `victims("walk")`: data-cache misses on lines that this cause evicted from others, and on
+  lines of this cause that others evicted.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from pagewalk.errors import BadInput, unknown
+from pagewalk.runner import Sample
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -27,7 +31,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
-_FUNCTIONS = ("count", "each", "run", "value")
+_FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
 def total(counters: Mapping[str, int], pattern: str) -> int:
@@ -47,6 +51,7 @@ class Measured:
     counters: Mapping[str, int]
     run_counters: Mapping[str, int]
     values: Mapping[str, float] = field(default_factory=dict)
+    samples: Sequence[Sample] = ()
 
     @property
     def seconds(self) -> float:
@@ -74,10 +79,30 @@ class Measured:
                 return total(self.counters, argument) / self.iterations
             case "run":
                 return float(total(self.run_counters, argument))
+            case "evictions" | "victims":
+                return float(self._polluted(argument, by=function == "evictions"))
+            case "mean" | "most":
+                return self._sampled(argument, function)
             case _:
                 if argument not in self.values:
                     raise unknown("value printed by the guest", argument, self.values)
                 return self.values[argument]
+
+    def _polluted(self, cause: str, *, by: bool) -> int:
+        prefix = "pollution.cache.data."
+        found = 0
+        for name, count in self.counters.items():
+            if name.startswith(prefix):
+                evictor, victim = name.removeprefix(prefix).split(".")
+                if evictor != victim and cause == (evictor if by else victim):
+                    found += count
+        return found
+
+    def _sampled(self, name: str, function: str) -> float:
+        counts = [sample.counts[name] for sample in self.samples if name in sample.counts]
+        if not counts:
+            raise unknown("count of the run's samples", name, {key for s in self.samples for key in s.counts})
+        return float(max(counts)) if function == "most" else sum(counts) / len(counts)
 
     def compute(self, figure: Figure) -> float | None:
         """The figure, or None where it divides by nothing that happened."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pagewalk.errors import BadInput, unknown
-from pagewalk.initramfs import Initramfs, InitramfsError
+from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
 
 # ELF: System V ABI, chapter 4; machine numbers and PT_ types from its tables.
@@ -57,30 +57,34 @@ class GuestFile:
     path: str
 
 
-def bench_program(name: str, where: Home | None = None) -> GuestFile:
+def bench_program(name: str) -> GuestFile:
     """A benchmark program that the build has made; an unknown one is refused with the nearest suggested."""
-    folder = (where or home()).build / "user" / "bench"
-    (where or home()).built(folder, "the benchmark programs")
-    source = folder / name
+    folder = home().build / "user" / "bench"
+    source = home().built(folder, "the benchmark programs") / name
     if not source.is_file():
         raise unknown("benchmark program", name, [entry.name for entry in folder.iterdir()])
     return GuestFile(source, f"/bin/{name}")
 
 
-def user_program(name: str, where: Home | None = None) -> GuestFile:
-    """A program of `build/user` or `build/programs/bin`, under its own name in `/bin`."""
-    root = (where or home()).build
-    for folder in (root / "user", root / "programs" / "bin"):
-        if (folder / name).is_file():
-            return GuestFile(folder / name, f"/bin/{name}")
-    raise BadInput(f"no program {name!r} in {root / 'user'} or {root / 'programs' / 'bin'}", hint="run `make` first")
+def user_program(name: str) -> GuestFile:
+    """A program of `build/user`, under its own name in `/bin`."""
+    folder = home().build / "user"
+    source = home().built(folder, "the user programs") / name
+    if not source.is_file():
+        raise unknown("user program", name, [entry.name for entry in folder.iterdir() if entry.is_file()])
+    return GuestFile(source, f"/bin/{name}")
 
 
-def image(files: Sequence[GuestFile], links: Mapping[str, str] | None = None) -> bytes:
-    """An initial RAM file system with init, the usual folders, these files, and symbolic links."""
+def image(files: Sequence[GuestFile], listed: str | None = None) -> bytes:
+    """An initial RAM file system with init, the usual folders, these files, and what a list names.
+
+    `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines).
+    """
     where = home()
     archive = Initramfs()
     try:
+        if listed is not None:
+            archive = _read_list(where, listed)
         for folder in ("/bin", "/dev", "/etc", "/proc", "/root"):
             archive.directory(folder)
         archive.directory("/tmp", 0o1777)
@@ -88,8 +92,15 @@ def image(files: Sequence[GuestFile], links: Mapping[str, str] | None = None) ->
         archive.copy("/init", where.built(where.build / "user" / "init", "init"))
         for file in files:
             archive.copy(file.path, file.source)
-        for path, target in (links or {}).items():
-            archive.symlink(path, target)
         return archive.pack()
     except InitramfsError as error:
         raise BadInput(str(error)) from None
+
+
+def _read_list(where: Home, name: str) -> Initramfs:
+    folder = where.root / "user"
+    path = folder / f"initramfs-{name}.list"
+    if not path.is_file():
+        known = [entry.stem.removeprefix("initramfs-") for entry in folder.glob("initramfs-*.list")]
+        raise unknown("list of guest files", name, known)
+    return read_list(path.read_text(encoding="utf-8"), str(path), folder)

@@ -9,6 +9,8 @@ from typing import Literal
 
 def _rounding(number: float) -> float:
     """Half a unit of the last digit that a figure was printed with."""
+    if number == 0:
+        return 0.005
     if number == int(number):
         return 0.5 if abs(number) < 1000 else 0.0005 * abs(number)
     digits = len(repr(number).partition(".")[2])

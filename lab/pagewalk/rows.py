@@ -83,4 +83,5 @@ def measured(row: BenchRow, clock: int, result: RunResult) -> Measured:
         counters=counters,
         run_counters=result.counters,
         values=parse_values(result.console),
+        samples=result.samples,
     )

@@ -67,6 +67,7 @@ class Sweep:
     sets: Mapping[str, Sequence[str]]
     policies: Mapping[str, Sequence[str]]
     files: tuple[str, ...] = ()
+    image: str | None = None
 
     def points(self) -> list[dict[str, str]]:
         """Every combination: the setting of each axis by its name."""
@@ -97,7 +98,7 @@ def work(lab: Lab, sweep: Sweep, settings: Mapping[str, str]) -> Work:
     job = Job(
         machine=lab.machine(sweep.machine, overrides),
         kernel=lab.kernel,
-        initrd=lab.bench_image(sweep.program, sweep.files),
+        initrd=lab.bench_image(sweep.program, sweep.files, sweep.image),
         command_line=command_line(chosen, [f"/bin/{sweep.program}", *sweep.arguments]),
     )
     return Work(" ".join(f"{name}={value}" for name, value in settings.items()) or sweep.row, job)

@@ -48,7 +48,7 @@ def improvement(before: float, after: float, better: Better) -> float | None:
 
 def _within(ours: float, published: Range, tolerance: float) -> bool:
     if ours <= 0:
-        return False
+        return published.low <= 0
     low = math.log(published.low) - tolerance if published.low > 0 else -math.inf
     return low <= math.log(ours) <= math.log(published.high) + tolerance
 

@@ -2,6 +2,7 @@ import pytest
 
 from pagewalk.errors import BadInput
 from pagewalk.figures import Figure, Measured
+from pagewalk.runner import Sample
 
 MEASURED = Measured(
     clock=100_000_000,
@@ -12,9 +13,13 @@ MEASURED = Measured(
         "cycles.cause.flush": 250_000,
         "tlb.data.miss.user": 30,
         "tlb.data.miss.kernel": 12,
+        "pollution.cache.data.walk.user": 5,
+        "pollution.cache.data.user.walk": 3,
+        "pollution.cache.data.walk.walk": 100,
     },
     run_counters={"hash.miss": 7},
     values={"evict-ratio": 0.25},
+    samples=(Sample(1, {"tlb.kernel": 4}), Sample(2, {"tlb.kernel": 10})),
 )
 
 
@@ -29,6 +34,10 @@ MEASURED = Measured(
         ('run("hash.miss") * 2 - 4', 10.0),
         ('count("cycles.cause.flush") / count("cycles")', 0.25),
         ('-value("evict-ratio")', -0.25),
+        ('mean("tlb.kernel")', 7.0),
+        ('most("tlb.kernel")', 10.0),
+        ('evictions("walk")', 5.0),
+        ('victims("walk")', 3.0),
     ],
 )
 def test_a_figure_is_computed(text: str, expected: float) -> None:

@@ -46,6 +46,12 @@ def test_a_figure_is_judged(figure: float, bound: str, verdict: str) -> None:
     assert judge_figure(figure, Range.exactly(32), bound) == verdict  # type: ignore[arg-type]
 
 
+def test_nothing_at_all_can_be_the_published_figure() -> None:
+    assert judge_figure(0.0, Range.exactly(0.0), "equal") == "figure reproduced"
+    assert judge_figure(0.1, Range.exactly(0.0), "equal") == "not reproduced"
+    assert judge_figure(0.0, Range.exactly(4), "at most") == "figure reproduced"
+
+
 def test_improvement_is_above_one_when_it_is_better() -> None:
     assert improvement(20, 10, "lower") == 2
     assert improvement(10, 20, "higher") == 2
