@@ -35,7 +35,8 @@ class Description(BaseModel):
 class Policy:
     """One kernel policy; the first choice is the default.
 
-    A choice is a word, or ends in `<n>` (`<n>`, `scatter:<n>`), which stands for a whole number.
+    A choice is a word, or ends in a name in angle brackets (`<pages>`, `scatter:<multiplier>`), which
+    stands for a whole number.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Policy:
     def check(self, value: str) -> str:
         """`value` if it is one of the choices; else BadInput with the choices."""
         for choice in self.choices:
-            if re.fullmatch(re.escape(choice).replace("<n>", "[0-9]+"), value):
+            if re.fullmatch(re.sub(r"<[a-z]+>", "[0-9]+", re.escape(choice)), value):
                 return value
         raise BadInput(f"policy {self.name} has no choice {value!r}", hint="choices: " + ", ".join(self.choices))
 

@@ -15,9 +15,9 @@ struct policy { const char *name; const char *const *choices; int when; void *ap
 #define POLICY(ident, name, choices, when, counter) \\
     static const struct policy policy_##ident \\
         __attribute__((used, section(".policies"), aligned(4))) = { name, choices, when, 0, counter, 0, 0 }
-POLICY(cutoff, "tlb.cutoff", CHOICES("off", "<n>"), 1, "flushed");
+POLICY(cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), 1, "flushed");
 POLICY(flush, "tlb.flush", CHOICES("search", "lazy"), 1, 0);
-POLICY(vsid, "vsid", CHOICES("pid", "scatter:<n>"), 2, "issued");
+POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued");
 void _start(void) { }
 """
 

@@ -9,7 +9,7 @@ from pagewalk.errors import BadInput
 def test_a_kernel_image_names_its_policies(small_kernel: bytes) -> None:
     found = {policy.name: policy for policy in kernel_image.policies(small_kernel)}
     assert list(found) == ["tlb.cutoff", "tlb.flush", "vsid"]
-    assert found["vsid"].choices == ("pid", "scatter:<n>")
+    assert found["vsid"].choices == ("pid", "scatter:<multiplier>")
     assert (found["vsid"].when, found["vsid"].counter) == ("boot", "issued")
     assert found["tlb.flush"].counter == ""
 
@@ -33,8 +33,8 @@ def test_a_choice_is_accepted(word: str) -> None:
     ("word", "complaint", "hint"),
     [
         ("tlb.cutof=20", "unknown policy 'tlb.cutof'", "did you mean 'tlb.cutoff'?"),
-        ("tlb.cutoff=many", "policy tlb.cutoff has no choice 'many'", "choices: off, <n>"),
-        ("vsid=scatter:", "policy vsid has no choice 'scatter:'", "choices: pid, scatter:<n>"),
+        ("tlb.cutoff=many", "policy tlb.cutoff has no choice 'many'", "choices: off, <pages>"),
+        ("vsid=scatter:", "policy vsid has no choice 'scatter:'", "choices: pid, scatter:<multiplier>"),
         ("lazy", "'lazy' is not a policy setting", "write name=value, as in tlb.cutoff=20"),
     ],
 )
