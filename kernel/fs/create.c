@@ -3,7 +3,6 @@
 
 #include <err.h>
 #include <file.h>
-#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
@@ -318,8 +317,6 @@ static void drop_name(struct dentry *dir, struct dentry *victim)
 		dir->inode->nlink--;
 	} else {
 		i->nlink--;
-		if (S_ISSOCK(i->mode) && i->nlink == 0)
-			unix_inode_gone(i);
 	}
 	i->ctime = file_time_now();
 	inode_touch(dir->inode, true);

@@ -1,0 +1,109 @@
+/* Queues of datagrams. */
+#include "datagram.h"
+
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <signal.h>
+
+#define COUNT_MAX 128u	/* datagrams that wait at a receiver */
+
+struct datagram {
+	struct list_head link;
+	struct address from;
+	struct rights *rights;
+	u32 size;
+	u8 data[];
+};
+
+void datagram_init(struct datagram_queue *q)
+{
+	list_init(&q->datagrams);
+	waitq_init(&q->readable);
+	waitq_init(&q->writable);
+}
+
+static void drop(struct datagram_queue *q, struct datagram *d)
+{
+	list_del(&d->link);
+	q->count--;
+	q->bytes -= d->size;
+	if (d->rights)
+		rights_free(d->rights);
+	kfree(d);
+}
+
+void datagram_free(struct datagram_queue *q)
+{
+	while (!list_empty(&q->datagrams))
+		drop(q, list_first_entry(&q->datagrams, struct datagram, link));
+}
+
+bool datagram_room(const struct datagram_queue *q)
+{
+	return q->count < COUNT_MAX && q->bytes < SOCKET_BUFFER;
+}
+
+long datagram_put(struct datagram_queue *q, struct message *m, const struct address *from)
+{
+	size_t size = m->data->left;
+	struct datagram *d;
+
+	if (size > DATAGRAM_MAX)
+		return -EMSGSIZE;
+	d = kmalloc(sizeof *d + size);
+	if (!d)
+		return -ENOBUFS;
+	if (iter_read(m->data, d->data, size) != (long)size) {
+		kfree(d);
+		return -EFAULT;
+	}
+	d->from.len = 0;
+	if (from)
+		d->from = *from;
+	d->size = (u32)size;
+	d->rights = m->rights;
+	m->rights = NULL;
+	list_add_tail(&d->link, &q->datagrams);
+	q->count++;
+	q->bytes += d->size;
+	wake_up(&q->readable);
+	return (long)size;
+}
+
+long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m)
+{
+	struct datagram *d;
+	long n = SOCKET_WAIT(&q->readable, q->count || s->error || s->shut & SHUT_RD, m->nonblock, s->receive_timeout);
+
+	if (n)
+		return n;
+	n = socket_error(s);
+	if (n)
+		return n;
+	if (!q->count)
+		return 0;
+	d = list_first_entry(&q->datagrams, struct datagram, link);
+	n = iter_write(m->data, d->data, d->size);
+	if (n < 0)
+		return n;
+	if ((u32)n < d->size) {
+		m->out_flags |= MSG_TRUNC;
+		if (m->flags & MSG_TRUNC)
+			n = (long)d->size;
+	}
+	if (m->address)
+		*m->address = d->from;
+	if (m->flags & MSG_PEEK)
+		return n;
+	m->rights = d->rights;
+	d->rights = NULL;
+	drop(q, d);
+	wake_up(&q->writable);
+	return n;
+}
+
+u32 datagram_next_size(const struct datagram_queue *q)
+{
+	return q->count ? list_first_entry(&q->datagrams, struct datagram, link)->size : 0;
+}

@@ -1,0 +1,441 @@
+/*
+ * Internet sockets within this machine: TCP and UDP between local addresses.
+ * There is no network device and there are no packets; a connection is a pair
+ * of byte streams, a UDP datagram goes straight to the receiver's queue.
+ */
+#include "datagram.h"
+#include "stream.h"
+
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define INADDR_ANY 0u
+#define LOOPBACK 0x7f000001u
+#define BROADCAST 0xffffffffu
+#define PORT_PRIVILEGED 1024u	/* lower ones are the superuser's */
+#define PORT_FIRST 32768u	/* of those that the kernel gives out */
+#define PORT_LAST 60999u
+
+struct sockaddr_in {
+	u16 family;
+	u16 port;	/* network order, which is this machine's */
+	u32 address;
+	u8 zero[8];
+};
+
+struct endpoint {
+	u32 address;
+	u16 port;	/* 0: none */
+};
+
+struct inet_socket {
+	struct list_head link;		/* bound */
+	struct socket *socket;
+	struct endpoint name, peer;
+	struct connection *connection;	/* TCP */
+	unsigned end;
+	struct datagram_queue queue;	/* UDP */
+};
+
+/* Bound sockets. Accepted connections are not among them: they share their listener's port. */
+static struct list_head bound = LIST_HEAD_INIT(bound);
+
+static const struct socket_ops tcp_ops, udp_ops;
+
+static struct inet_socket *inet_of(const struct socket *s)
+{
+	return s->data;
+}
+
+static struct socket *new_inet(bool tcp)
+{
+	struct inet_socket *i = kzalloc(sizeof *i);
+	struct socket *s = NULL;
+
+	if (i)
+		s = socket_new(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, tcp ? IPPROTO_TCP : IPPROTO_UDP,
+			       tcp ? &tcp_ops : &udp_ops);
+	if (!s) {
+		kfree(i);
+		return NULL;
+	}
+	i->socket = s;
+	list_init(&i->link);
+	datagram_init(&i->queue);
+	s->data = i;
+	return s;
+}
+
+long inet_create(int type, int protocol, struct socket **out)
+{
+	if (type != SOCK_STREAM && type != SOCK_DGRAM)
+		return type == 3 ? -EPERM : -ESOCKTNOSUPPORT;	/* raw sockets would need a network */
+	if (protocol && protocol != (type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP))
+		return -EPROTONOSUPPORT;
+	*out = new_inet(type == SOCK_STREAM);
+	return *out ? 0 : -ENOMEM;
+}
+
+static int parse(const struct address *a, struct endpoint *e)
+{
+	struct sockaddr_in in;
+
+	if (a->len < sizeof in)
+		return -EINVAL;
+	memcpy(&in, a->bytes, sizeof in);
+	if (in.family != AF_INET)
+		return -EAFNOSUPPORT;
+	e->address = in.address;
+	e->port = in.port;
+	return 0;
+}
+
+static void format(const struct endpoint *e, struct address *a)
+{
+	struct sockaddr_in in = { .family = AF_INET, .port = e->port, .address = e->address };
+
+	memcpy(a->bytes, &in, sizeof in);
+	a->len = sizeof in;
+}
+
+static bool is_local(u32 address)
+{
+	return address == INADDR_ANY || address >> 24 == LOOPBACK >> 24;
+}
+
+static bool clash(const struct inet_socket *a, const struct inet_socket *b)
+{
+	if (a->socket->type != b->socket->type || a->name.port != b->name.port)
+		return false;
+	if (a->name.address != INADDR_ANY && b->name.address != INADDR_ANY && a->name.address != b->name.address)
+		return false;
+	return !(socket_option(a->socket, SO_REUSEADDR) && socket_option(b->socket, SO_REUSEADDR) &&
+		 !a->socket->listening && !b->socket->listening);
+}
+
+static bool taken(const struct inet_socket *wanted)
+{
+	const struct inet_socket *i;
+
+	list_for_each_entry(i, &bound, link)
+		if (i != wanted && clash(i, wanted))
+			return true;
+	return false;
+}
+
+/* Takes the port, or any free one for 0. */
+static int take_port(struct inet_socket *i, u32 address, u16 port)
+{
+	static u32 next = PORT_FIRST;
+
+	i->name.address = address;
+	i->name.port = port;
+	for (u32 tries = 0; !port && tries <= PORT_LAST - PORT_FIRST; tries++) {
+		i->name.port = (u16)next;
+		next = next == PORT_LAST ? PORT_FIRST : next + 1;
+		if (!taken(i))
+			break;
+	}
+	if (taken(i)) {
+		i->name = (struct endpoint){ 0, 0 };
+		return -EADDRINUSE;
+	}
+	list_add(&i->link, &bound);
+	return 0;
+}
+
+static int bind_any(struct inet_socket *i)
+{
+	return i->name.port ? 0 : take_port(i, INADDR_ANY, 0);
+}
+
+static long inet_bind(struct socket *s, const struct address *a)
+{
+	struct inet_socket *i = inet_of(s);
+	struct endpoint e;
+	int error = parse(a, &e);
+
+	if (error)
+		return error;
+	if (i->name.port)
+		return -EINVAL;
+	if (!is_local(e.address))
+		return -EADDRNOTAVAIL;
+	if (e.port && e.port < PORT_PRIVILEGED && !capable())
+		return -EACCES;
+	return take_port(i, e.address, e.port);
+}
+
+static long inet_name(struct socket *s, struct address *a, bool peer)
+{
+	const struct inet_socket *i = inet_of(s);
+
+	if (peer && !i->peer.port)
+		return -ENOTCONN;
+	format(peer ? &i->peer : &i->name, a);
+	return 0;
+}
+
+/* The most exactly bound receiver for an address and port. */
+static struct inet_socket *find_receiver(u16 type, const struct endpoint *to, bool listening)
+{
+	struct inet_socket *i, *any = NULL;
+
+	list_for_each_entry(i, &bound, link) {
+		if (i->socket->type != type || i->name.port != to->port || (listening && !i->socket->listening))
+			continue;
+		if (i->name.address == to->address)
+			return i;
+		if (i->name.address == INADDR_ANY)
+			any = i;
+	}
+	return any;
+}
+
+/* Where a connect or a send goes: "any" means this machine. */
+static int destination(const struct address *a, struct endpoint *to)
+{
+	int error = parse(a, to);
+
+	if (error)
+		return error;
+	if (to->address == BROADCAST)
+		return -EACCES;
+	if (!is_local(to->address))
+		return -ENETUNREACH;
+	if (to->address == INADDR_ANY)
+		to->address = LOOPBACK;
+	return 0;
+}
+
+static long tcp_listen(struct socket *s, u32 backlog)
+{
+	struct inet_socket *i = inet_of(s);
+	int error;
+
+	if (i->connection)
+		return -EINVAL;
+	error = bind_any(i);
+	if (error)
+		return error;
+	s->listening = true;
+	if (taken(i)) {
+		s->listening = false;
+		return -EADDRINUSE;
+	}
+	return socket_listen(s, backlog);
+}
+
+static long tcp_connect(struct socket *s, const struct address *a, bool nonblock)
+{
+	struct inet_socket *i = inet_of(s), *server, *other;
+	struct socket *embryo;
+	struct endpoint to;
+	long error = destination(a, &to);
+
+	if (error)
+		return error;
+	if (s->listening || i->connection)
+		return -EISCONN;
+	error = bind_any(i);
+	if (error)
+		return error;
+	embryo = new_inet(true);
+	if (!embryo)
+		return -ENOMEM;
+	other = inet_of(embryo);
+	other->connection = connection_new();
+	if (!other->connection) {
+		socket_release(embryo);
+		return -ENOMEM;
+	}
+	other->end = 1;
+	/* After a sleep the listener may be another, or gone. */
+	do {
+		server = find_receiver(SOCK_STREAM, &to, true);
+		error = server ? socket_enqueue_wait(server->socket, s, nonblock) : -ECONNREFUSED;
+	} while (error == 1);
+	if (error) {
+		other->connection->refs--;
+		socket_release(embryo);
+		return error;
+	}
+	if (i->name.address == INADDR_ANY)
+		i->name.address = LOOPBACK;
+	other->name = to;
+	other->peer = i->name;
+	i->connection = other->connection;
+	i->end = 0;
+	i->peer = to;
+	socket_enqueue(server->socket, embryo);
+	return 0;
+}
+
+static long tcp_send(struct socket *s, struct message *m)
+{
+	struct inet_socket *i = inet_of(s);
+
+	if (!i->connection)
+		return socket_broken_pipe(m->flags);
+	return stream_send(s, i->connection, i->end, m);
+}
+
+static long tcp_receive(struct socket *s, struct message *m)
+{
+	struct inet_socket *i = inet_of(s);
+
+	return i->connection ? stream_receive(s, i->connection, i->end, m) : -ENOTCONN;
+}
+
+static unsigned tcp_poll(struct socket *s, struct poll_table *table)
+{
+	struct inet_socket *i = inet_of(s);
+
+	if (i->connection)
+		return stream_poll(i->connection, i->end, table);
+	poll_wait(table, &s->accepting);
+	if (s->listening)
+		return s->pending_count ? POLLIN | POLLRDNORM : 0;
+	return POLLOUT | POLLWRNORM | POLLHUP;
+}
+
+static long tcp_shutdown(struct socket *s, unsigned how)
+{
+	struct inet_socket *i = inet_of(s);
+
+	if (!i->connection)
+		return -ENOTCONN;
+	stream_shutdown(i->connection, i->end, how);
+	return 0;
+}
+
+static u32 tcp_bytes(struct socket *s)
+{
+	const struct inet_socket *i = inet_of(s);
+
+	return i->connection ? ring_used(&i->connection->side[i->end].ring) : 0;
+}
+
+static void inet_release(struct socket *s)
+{
+	struct inet_socket *i = inet_of(s);
+
+	list_del(&i->link);
+	if (i->connection)
+		connection_leave(i->connection, i->end);
+	socket_detach(&i->queue.readable);
+	socket_detach(&i->queue.writable);
+	datagram_free(&i->queue);
+	kfree(i);
+}
+
+static const struct socket_ops tcp_ops = {
+	.bind = inet_bind, .connect = tcp_connect, .listen = tcp_listen, .accept = socket_accept, .name = inet_name,
+	.send = tcp_send, .receive = tcp_receive, .poll = tcp_poll, .shutdown = tcp_shutdown,
+	.readable_bytes = tcp_bytes, .release = inet_release,
+};
+
+static long udp_connect(struct socket *s, const struct address *a, bool nonblock)
+{
+	struct inet_socket *i = inet_of(s);
+	struct endpoint to;
+	int error;
+
+	(void)nonblock;
+	if (a->len >= sizeof a->family && a->family == AF_UNSPEC) {
+		i->peer = (struct endpoint){ 0, 0 };
+		return 0;
+	}
+	error = destination(a, &to);
+	if (!error)
+		error = bind_any(i);
+	if (error)
+		return error;
+	if (i->name.address == INADDR_ANY)
+		i->name.address = LOOPBACK;
+	i->peer = to;
+	return 0;
+}
+
+/* A receiver whose queue is full loses the datagram, as UDP may. */
+static long udp_send(struct socket *s, struct message *m)
+{
+	struct inet_socket *i = inet_of(s), *to;
+	struct endpoint where = i->peer, from;
+	struct address sender;
+	long error = socket_error(s);
+
+	if (error)
+		return error;
+	if (s->shut & SHUT_WR)
+		return socket_broken_pipe(m->flags);
+	if (m->address && m->address->len) {
+		error = destination(m->address, &where);
+		if (error)
+			return error;
+	}
+	if (!where.port)
+		return m->address && m->address->len ? -EINVAL : -EDESTADDRREQ;
+	if (m->data->left > DATAGRAM_MAX)
+		return -EMSGSIZE;
+	error = bind_any(i);
+	if (error)
+		return error;
+	from = i->name;
+	if (from.address == INADDR_ANY)
+		from.address = LOOPBACK;
+	to = find_receiver(SOCK_DGRAM, &where, false);
+	if (!to || (to->peer.port && (to->peer.port != from.port || to->peer.address != from.address))) {
+		if (i->peer.port)
+			s->error = ECONNREFUSED;	/* as the ICMP answer would, at the next call */
+		return (long)m->data->left;
+	}
+	if (!datagram_room(&to->queue))
+		return (long)m->data->left;
+	format(&from, &sender);
+	return datagram_put(&to->queue, m, &sender);
+}
+
+static long udp_receive(struct socket *s, struct message *m)
+{
+	return datagram_take(s, &inet_of(s)->queue, m);
+}
+
+static unsigned udp_poll(struct socket *s, struct poll_table *table)
+{
+	struct inet_socket *i = inet_of(s);
+	unsigned ready = POLLOUT | POLLWRNORM;
+
+	poll_wait(table, &i->queue.readable);
+	if (i->queue.count || s->shut & SHUT_RD)
+		ready |= POLLIN | POLLRDNORM;
+	if (s->error)
+		ready |= POLLERR;
+	return ready;
+}
+
+static long udp_shutdown(struct socket *s, unsigned how)
+{
+	struct inet_socket *i = inet_of(s);
+
+	if (!i->peer.port)
+		return -ENOTCONN;
+	s->shut |= how;
+	wake_up(&i->queue.readable);
+	return 0;
+}
+
+static u32 udp_bytes(struct socket *s)
+{
+	return datagram_next_size(&inet_of(s)->queue);
+}
+
+static const struct socket_ops udp_ops = {
+	.bind = inet_bind, .connect = udp_connect, .name = inet_name, .send = udp_send, .receive = udp_receive,
+	.poll = udp_poll, .shutdown = udp_shutdown, .readable_bytes = udp_bytes, .release = inet_release,
+};

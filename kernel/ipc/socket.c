@@ -1,0 +1,432 @@
+/* Sockets as files: creation, connection, and the calls that name addresses. */
+#include "socket.h"
+
+#include <anon.h>
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "socket_calls.h"
+
+#define SOCK_NONBLOCK 04000u
+#define SOCK_CLOEXEC 02000000u
+#define BACKLOG_MAX 4096u
+#define FIONREAD 0x4004667fu
+#define SIOCATMARK 0x8905u
+
+static long socket_read(struct file *f, struct iter *it, u64 *position)
+{
+	struct socket *s = f->data;
+	struct message m = { .data = it, .nonblock = f->flags & O_NONBLOCK };
+	long n;
+
+	(void)position;
+	if (!it->left && s->type == SOCK_STREAM)
+		return 0;
+	n = s->ops->receive(s, &m);
+	if (m.rights)
+		rights_free(m.rights);
+	return n;
+}
+
+static long socket_write(struct file *f, struct iter *it, u64 *position)
+{
+	struct socket *s = f->data;
+	struct message m = { .data = it, .nonblock = f->flags & O_NONBLOCK };
+
+	(void)position;
+	return s->ops->send(s, &m);
+}
+
+static unsigned socket_poll(struct file *f, struct poll_table *table)
+{
+	struct socket *s = f->data;
+
+	return s->ops->poll(s, table);
+}
+
+static long socket_ioctl(struct file *f, unsigned command, uintptr_t argument)
+{
+	struct socket *s = f->data;
+
+	switch (command) {
+	case FIONREAD:
+		return put_user((s32)s->ops->readable_bytes(s), (s32 *)argument);
+	case SIOCATMARK:
+		return put_user(0, (s32 *)argument);
+	}
+	return -ENOTTY;
+}
+
+static void socket_file_release(struct file *f)
+{
+	socket_release(f->data);
+}
+
+static const struct file_ops socket_ops = {
+	.read = socket_read, .write = socket_write, .poll = socket_poll, .ioctl = socket_ioctl,
+	.release = socket_file_release,
+};
+
+struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *ops)
+{
+	struct socket *s = kzalloc(sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->family = family;
+	s->type = type;
+	s->protocol = protocol;
+	s->ops = ops;
+	s->buffer[0] = s->buffer[1] = SOCKET_BUFFER;
+	s->peer = (struct ucred){ .pid = 0, .uid = ~0u, .gid = ~0u };
+	list_init(&s->pending);
+	list_init(&s->pending_link);
+	waitq_init(&s->accepting);
+	waitq_init(&s->room);
+	return s;
+}
+
+void socket_detach(struct waitq *q)
+{
+	wake_up(q);
+	while (!list_empty(&q->waiters))
+		list_del(q->waiters.next);
+}
+
+void socket_release(struct socket *s)
+{
+	socket_drop_pending(s);
+	s->ops->release(s);
+	socket_detach(&s->accepting);
+	socket_detach(&s->room);
+	kfree(s);
+}
+
+int socket_fd(struct socket *s, u32 flags)
+{
+	struct file *f = file_anonymous("socket", S_IFSOCK | 0777, O_RDWR | (flags & SOCK_NONBLOCK), &socket_ops, s);
+	int fd;
+
+	if (IS_ERR(f)) {
+		socket_release(s);
+		return (int)PTR_ERR(f);
+	}
+	fd = fd_add(f, flags & SOCK_CLOEXEC);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}
+
+long socket_error(struct socket *s)
+{
+	long error = s->error;
+
+	s->error = 0;
+	return -error;
+}
+
+struct ucred current_ucred(void)
+{
+	return (struct ucred){ .pid = current->tgid, .uid = current->cred.euid, .gid = current->cred.egid };
+}
+
+long socket_broken_pipe(u32 flags)
+{
+	if (!(flags & MSG_NOSIGNAL))
+		signal_task(current, SIGPIPE, NULL);
+	return -EPIPE;
+}
+
+long socket_listen(struct socket *s, u32 backlog)
+{
+	s->backlog = MIN(backlog, BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
+	s->listening = true;
+	wake_up(&s->room);
+	return 0;
+}
+
+long socket_enqueue_wait(struct socket *listener, struct socket *from, bool nonblock)
+{
+	struct waiter w;
+	long result;
+
+	if (listener->pending_count < listener->backlog)
+		return 0;
+	if (nonblock)
+		return -EAGAIN;
+	waiter_init(&w);
+	w.woken = false;
+	waitq_add(&listener->room, &w);
+	result = sleep_interruptible(&w.woken, from->send_timeout ? time_deadline(from->send_timeout) : TIME_NEVER);
+	waitq_remove(&w);
+	if (result == -ETIMEDOUT)
+		return -EAGAIN;
+	return result ? result : 1;
+}
+
+void socket_enqueue(struct socket *listener, struct socket *embryo)
+{
+	list_add_tail(&embryo->pending_link, &listener->pending);
+	listener->pending_count++;
+	wake_up(&listener->accepting);
+}
+
+static struct socket *take_pending(struct socket *listener)
+{
+	struct socket *s = list_first_entry(&listener->pending, struct socket, pending_link);
+
+	list_del(&s->pending_link);
+	listener->pending_count--;
+	return s;
+}
+
+void socket_drop_pending(struct socket *listener)
+{
+	while (listener->pending_count)
+		socket_release(take_pending(listener));
+}
+
+long socket_accept(struct socket *s, bool nonblock, struct socket **out)
+{
+	long result;
+
+	if (!s->listening)
+		return -EINVAL;
+	result = SOCKET_WAIT(&s->accepting, s->pending_count, nonblock, s->receive_timeout);
+	if (result)
+		return result;
+	*out = take_pending(s);
+	wake_up(&s->room);
+	return 0;
+}
+
+struct file *socket_from_fd(int fd, struct socket **out)
+{
+	struct file *f = fd_get(fd);
+
+	if (!f)
+		return ERR_PTR(-EBADF);
+	if (f->ops != &socket_ops) {
+		file_put(f);
+		return ERR_PTR(-ENOTSOCK);
+	}
+	*out = f->data;
+	return f;
+}
+
+int address_from_user(struct address *a, const void *user, u32 len)
+{
+	if ((s32)len < 0 || len > ADDRESS_MAX)
+		return -EINVAL;
+	memset(a, 0, sizeof *a);
+	a->len = len;
+	return copy_from_user(a->bytes, user, len);
+}
+
+/* Copies what fits, and stores the whole length. */
+int address_to_user(const struct address *a, void *user, u32 *user_len)
+{
+	u32 room;
+
+	if (get_user(room, user_len))
+		return -EFAULT;
+	if ((s32)room < 0)
+		return -EINVAL;
+	if (copy_to_user(user, a->bytes, MIN(room, a->len)))
+		return -EFAULT;
+	return put_user(a->len, user_len);
+}
+
+static long create(int family, int type, int protocol, struct socket **out)
+{
+	switch (family) {
+	case AF_UNIX:
+		return unix_create(type, protocol, out);
+	case AF_INET:
+		return inet_create(type, protocol, out);
+	}
+	return -EAFNOSUPPORT;
+}
+
+long sys_socket(int family, int type, int protocol)
+{
+	u32 flags = (u32)type & ~(u32)SOCK_TYPE_MASK;
+	struct socket *s;
+	long result;
+
+	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return -EINVAL;
+	result = create(family, type & SOCK_TYPE_MASK, protocol, &s);
+	return result ? result : socket_fd(s, flags);
+}
+
+long sys_socketpair(int family, int type, int protocol, s32 *user)
+{
+	u32 flags = (u32)type & ~(u32)SOCK_TYPE_MASK;
+	struct socket *pair[2];
+	s32 fd[2];
+	long result;
+
+	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return -EINVAL;
+	if (family == AF_INET)
+		return -EOPNOTSUPP;
+	if (family != AF_UNIX)
+		return -EAFNOSUPPORT;
+	if (protocol && protocol != AF_UNIX)
+		return -EPROTONOSUPPORT;
+	result = unix_pair(type & SOCK_TYPE_MASK, pair);
+	if (result)
+		return result;
+	fd[0] = socket_fd(pair[0], flags);
+	if (fd[0] < 0) {
+		socket_release(pair[1]);
+		return fd[0];
+	}
+	fd[1] = socket_fd(pair[1], flags);
+	if (fd[1] < 0) {
+		fd_close(fd[0]);
+		return fd[1];
+	}
+	if (copy_to_user(user, fd, sizeof fd)) {
+		fd_close(fd[0]);
+		fd_close(fd[1]);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+long sys_bind(int fd, const struct sockaddr *user, u32 len)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	struct address a;
+	long result;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = address_from_user(&a, user, len);
+	if (!result)
+		result = s->ops->bind(s, &a);
+	file_put(f);
+	return result;
+}
+
+long sys_connect(int fd, const struct sockaddr *user, u32 len)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	struct address a;
+	long result;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = address_from_user(&a, user, len);
+	if (!result)
+		result = s->ops->connect(s, &a, f->flags & O_NONBLOCK);
+	file_put(f);
+	return result;
+}
+
+long sys_listen(int fd, int backlog)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	long result;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = s->ops->listen ? s->ops->listen(s, (u32)backlog) : -EOPNOTSUPP;
+	file_put(f);
+	return result;
+}
+
+static long accept_on(struct socket *s, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
+{
+	struct socket *new;
+	struct address a;
+	long result;
+
+	if (!s->ops->accept)
+		return -EOPNOTSUPP;
+	result = s->ops->accept(s, nonblock, &new);
+	if (result)
+		return result;
+	if (user) {
+		result = new->ops->name(new, &a, true);
+		if (!result)
+			result = address_to_user(&a, user, len);
+		if (result) {
+			socket_release(new);
+			return result;
+		}
+	}
+	return socket_fd(new, flags);
+}
+
+long sys_accept4(int fd, struct sockaddr *user, u32 *len, u32 flags)
+{
+	struct socket *s;
+	struct file *f;
+	long result;
+
+	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return -EINVAL;
+	f = socket_from_fd(fd, &s);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = accept_on(s, f->flags & O_NONBLOCK, user, len, flags);
+	file_put(f);
+	return result;
+}
+
+long sys_accept(int fd, struct sockaddr *user, u32 *len)
+{
+	return sys_accept4(fd, user, len, 0);
+}
+
+static long give_name(int fd, struct sockaddr *user, u32 *len, bool peer)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	struct address a;
+	long result;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = s->ops->name(s, &a, peer);
+	if (!result)
+		result = address_to_user(&a, user, len);
+	file_put(f);
+	return result;
+}
+
+long sys_getsockname(int fd, struct sockaddr *user, u32 *len)
+{
+	return give_name(fd, user, len, false);
+}
+
+long sys_getpeername(int fd, struct sockaddr *user, u32 *len)
+{
+	return give_name(fd, user, len, true);
+}
+
+long sys_shutdown(int fd, int how)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	long result = -EINVAL;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	if (how >= 0 && how <= 2)
+		result = s->ops->shutdown(s, (unsigned)how + 1);
+	file_put(f);
+	return result;
+}

@@ -1,0 +1,152 @@
+/* Sockets: what the calls, the address families and the transports share. */
+#ifndef SOCKET_H
+#define SOCKET_H
+
+#include <file.h>
+#include <poll.h>
+#include <time.h>
+#include <wait.h>
+
+#define AF_UNSPEC 0
+#define AF_UNIX 1
+#define AF_INET 2
+
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+#define SOCK_SEQPACKET 5
+#define SOCK_TYPE_MASK 15
+
+#define MSG_OOB 0x1u
+#define MSG_PEEK 0x2u
+#define MSG_CTRUNC 0x8u
+#define MSG_TRUNC 0x20u
+#define MSG_DONTWAIT 0x40u
+#define MSG_WAITALL 0x100u
+#define MSG_NOSIGNAL 0x4000u
+#define MSG_CMSG_CLOEXEC 0x40000000u
+
+#define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */
+#define SHUT_WR 2u
+
+#define ADDRESS_MAX 128u
+#define SOCKET_BUFFER 65536u	/* bytes that wait at a receiver */
+
+struct address {
+	u32 len;	/* bytes used; 0: none */
+	union {
+		u16 family;
+		u8 bytes[ADDRESS_MAX];
+	};
+};
+
+/* Files that travel with data (SCM_RIGHTS). */
+#define RIGHTS_MAX 253u
+struct rights {
+	struct list_head link;
+	u64 at;		/* the byte of a stream that they come with */
+	u32 count;
+	struct file *file[];
+};
+void rights_free(struct rights *);
+
+/* One transfer. */
+struct message {
+	struct iter *data;
+	u32 flags;		/* MSG_... of the call */
+	bool nonblock;
+	struct address *address;	/* send: where to (len 0: the peer); receive: where from. NULL: not wanted */
+	struct rights *rights;	/* send: taken over on success; receive: the caller's to free */
+	u32 out_flags;		/* MSG_TRUNC */
+};
+
+struct ucred {
+	s32 pid;
+	u32 uid, gid;
+};
+
+struct socket;
+
+struct socket_ops {
+	long (*bind)(struct socket *, const struct address *);
+	long (*connect)(struct socket *, const struct address *, bool nonblock);
+	long (*listen)(struct socket *, u32 backlog);
+	/* The next connection as a new socket. */
+	long (*accept)(struct socket *, bool nonblock, struct socket **);
+	long (*name)(struct socket *, struct address *, bool peer);
+	long (*send)(struct socket *, struct message *);
+	long (*receive)(struct socket *, struct message *);
+	unsigned (*poll)(struct socket *, struct poll_table *);
+	long (*shutdown)(struct socket *, unsigned how);
+	u32 (*readable_bytes)(struct socket *);
+	void (*release)(struct socket *);
+};
+
+struct socket {
+	const struct socket_ops *ops;
+	u16 family, type, protocol;
+	u32 shut;		/* SHUT_... of this side */
+	s32 error;		/* positive errno to report once (SO_ERROR) */
+	u64 receive_timeout, send_timeout;	/* ns; 0: none */
+	struct ucred peer;	/* SO_PEERCRED */
+	u32 buffer[2];		/* SO_SNDBUF and SO_RCVBUF as set, for getsockopt */
+	u32 options;		/* bit n: the socket-level option n that is a plain switch */
+	u32 linger[2];
+	bool nodelay;		/* TCP_NODELAY, for getsockopt: nothing is ever delayed */
+	bool listening;
+	u32 backlog;
+	struct list_head pending;	/* connections to accept, by pending_link */
+	u32 pending_count;
+	struct list_head pending_link;
+	struct waitq accepting;		/* accept waits here, and poll */
+	struct waitq room;		/* connect waits here for a place in the queue */
+	void *data;		/* of the transport */
+};
+
+#define SOL_SOCKET 1
+#define SO_REUSEADDR 2
+
+static inline bool socket_option(const struct socket *s, unsigned option)
+{
+	return s->options >> option & 1;
+}
+
+struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
+void socket_release(struct socket *);
+int socket_fd(struct socket *, u32 flags);	/* takes the socket over; on error releases it */
+long socket_error(struct socket *);		/* the pending error as a negative errno, cleared; 0 none */
+struct ucred current_ucred(void);
+long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */
+
+/* Wakes everyone in a queue that is about to go, and lets go of them. */
+void socket_detach(struct waitq *);
+
+/* accept's queue, the same for every stream. */
+long socket_listen(struct socket *, u32 backlog);
+long socket_accept(struct socket *, bool nonblock, struct socket **);
+/* A place in the listener's queue: 0; 1 after a sleep (find the listener again); -EAGAIN, -ERESTARTSYS. */
+long socket_enqueue_wait(struct socket *listener, struct socket *from, bool nonblock);
+void socket_enqueue(struct socket *listener, struct socket *embryo);
+void socket_drop_pending(struct socket *listener);
+
+/* Waits for cond as the socket's timeout and the call's flags say; 0, -EAGAIN or -ERESTARTSYS. */
+#define SOCKET_WAIT(queue, cond, nonblock, timeout)                                                       \
+	({                                                                                                \
+		long socket_wait_ = 0;                                                                    \
+		if (!(cond)) {                                                                            \
+			if (nonblock)                                                                     \
+				socket_wait_ = -EAGAIN;                                                   \
+			else                                                                              \
+				socket_wait_ = wait_event_until(                                          \
+					(queue), (cond), (timeout) ? time_deadline(timeout) : TIME_NEVER); \
+			if (socket_wait_ == -ETIMEDOUT)                                                   \
+				socket_wait_ = -EAGAIN;                                                   \
+		}                                                                                         \
+		socket_wait_;                                                                             \
+	})
+
+/* ipc/unix.c, ipc/inet.c */
+long unix_create(int type, int protocol, struct socket **);
+long unix_pair(int type, struct socket *pair[2]);
+long inet_create(int type, int protocol, struct socket **);
+
+#endif

@@ -1,0 +1,210 @@
+/* A connection of two byte streams. */
+#include "stream.h"
+
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <signal.h>
+
+#define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
+
+static void init_side(struct side *s)
+{
+	ring_init(&s->ring, SOCKET_BUFFER);
+	list_init(&s->rights);
+	waitq_init(&s->readable);
+	waitq_init(&s->writable);
+}
+
+struct connection *connection_new(void)
+{
+	struct connection *c = kzalloc(sizeof *c);
+
+	if (c) {
+		c->refs = 2;
+		init_side(&c->side[0]);
+		init_side(&c->side[1]);
+	}
+	return c;
+}
+
+static void drop_rights(struct side *s)
+{
+	while (!list_empty(&s->rights)) {
+		struct rights *r = list_first_entry(&s->rights, struct rights, link);
+
+		list_del(&r->link);
+		rights_free(r);
+	}
+}
+
+static void wake_end(struct connection *c, unsigned end)
+{
+	wake_up(&c->side[end].readable);
+	wake_up(&c->side[!end].writable);
+}
+
+/* Data that the leaving end had not read is lost: the other end is told (ECONNRESET). */
+void connection_leave(struct connection *c, unsigned end)
+{
+	struct side *mine = &c->side[end], *other = &c->side[!end];
+
+	if (ring_used(&mine->ring))
+		other->error = ECONNRESET;
+	mine->deaf = true;
+	other->ended = true;
+	drop_rights(mine);
+	ring_free(&mine->ring);
+	wake_end(c, !end);
+	if (--c->refs)
+		return;
+	drop_rights(other);
+	ring_free(&other->ring);
+	kfree(c);
+}
+
+static long take_error(struct side *s)
+{
+	long error = s->error;
+
+	s->error = 0;
+	return -error;
+}
+
+static bool sendable(const struct side *to)
+{
+	return ring_room(&to->ring) || to->ended || to->deaf;
+}
+
+long stream_send(struct socket *s, struct connection *c, unsigned end, struct message *m)
+{
+	struct side *to = &c->side[!end];
+	long done = 0, n;
+
+	if (m->rights && m->data->left == 0)
+		return -EINVAL;
+	for (;;) {
+		if (to->ended || to->deaf) {
+			if (done)
+				return done;
+			n = take_error(&c->side[end]);
+			return n ? n : socket_broken_pipe(m->flags);
+		}
+		if (ring_room(&to->ring) && m->data->left) {
+			n = ring_write(&to->ring, m->data, m->data->left);
+			if (n < 0)
+				return done ? done : n;
+			if (m->rights) {
+				m->rights->at = to->put;
+				list_add_tail(&m->rights->link, &to->rights);
+				m->rights = NULL;
+			}
+			to->put += (u64)n;
+			done += n;
+			wake_up(&to->readable);
+			if (ring_room(&to->ring))
+				return done;	/* all is sent, or a fault stopped the copy */
+		}
+		if (!m->data->left)
+			return done;
+		n = SOCKET_WAIT(&to->writable, sendable(to), m->nonblock, s->send_timeout);
+		if (n)
+			return done ? done : n;
+	}
+}
+
+/* How much may be read at once: not beyond the next byte that rights come with. */
+static size_t run_length(const struct side *from, size_t wanted)
+{
+	const struct rights *r;
+
+	list_for_each_entry(r, &from->rights, link)
+		if (r->at > from->taken)
+			return (size_t)MIN((u64)wanted, r->at - from->taken);
+	return wanted;
+}
+
+static struct rights *rights_here(struct side *from, bool take)
+{
+	struct rights *r;
+
+	if (!take || list_empty(&from->rights))
+		return NULL;
+	r = list_first_entry(&from->rights, struct rights, link);
+	if (r->at > from->taken)
+		return NULL;
+	list_del(&r->link);
+	return r;
+}
+
+static bool receivable(const struct side *from)
+{
+	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
+}
+
+long stream_receive(struct socket *s, struct connection *c, unsigned end, struct message *m)
+{
+	struct side *from = &c->side[end];
+	bool peek = m->flags & MSG_PEEK;
+	long done = 0, n;
+
+	if (m->address)
+		m->address->len = 0;
+	while (m->data->left) {
+		n = SOCKET_WAIT(&from->readable, receivable(from), m->nonblock || (done && !(m->flags & MSG_WAITALL)),
+				s->receive_timeout);
+		if (n)
+			return done ? done : n;
+		if (!ring_used(&from->ring)) {
+			n = done ? 0 : take_error(from);
+			return done ? done : n;
+		}
+		if (!m->rights)
+			m->rights = rights_here(from, !peek && !done);
+		if (peek) {
+			n = ring_peek(&from->ring, m->data, 0, run_length(from, m->data->left));
+			return n;
+		}
+		n = ring_read(&from->ring, m->data, run_length(from, m->data->left));
+		if (n < 0)
+			return done ? done : n;
+		from->taken += (u64)n;
+		done += n;
+		wake_up(&from->writable);
+		if (!list_empty(&from->rights) || m->rights)
+			return done;
+		if (!(m->flags & MSG_WAITALL))
+			return done;
+	}
+	return done;
+}
+
+unsigned stream_poll(struct connection *c, unsigned end, struct poll_table *table)
+{
+	struct side *mine = &c->side[end], *other = &c->side[!end];
+	unsigned ready = 0;
+
+	poll_wait(table, &mine->readable);
+	poll_wait(table, &other->writable);
+	if (ring_used(&mine->ring) || mine->ended || mine->deaf)
+		ready |= POLLIN | POLLRDNORM;
+	if (mine->ended)
+		ready |= POLLRDHUP;
+	if (mine->ended && (other->ended || other->deaf))
+		ready |= POLLHUP;
+	if (mine->error)
+		ready |= POLLERR;
+	if (ring_room(&other->ring) >= ROOM_TO_POLL || other->deaf || other->ended)
+		ready |= POLLOUT | POLLWRNORM;
+	return ready;
+}
+
+void stream_shutdown(struct connection *c, unsigned end, unsigned how)
+{
+	if (how & SHUT_RD)
+		c->side[end].deaf = true;
+	if (how & SHUT_WR)
+		c->side[!end].ended = true;
+	wake_end(c, 0);
+	wake_end(c, 1);
+}
