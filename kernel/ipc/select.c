@@ -16,6 +16,8 @@
 #define OUT_SET (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
 #define EXCEPT_SET POLLPRI
 
+#define FD_SETSIZE 1024u
+
 enum { READ, WRITE, EXCEPT, SETS };
 static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };
 
@@ -141,7 +143,8 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 
 	if (n < 0)
 		return -EINVAL;
-	count = MIN(count, current->files->size);
+	/* Descriptors that the table has no place for are not open: at least all that an fd_set holds are looked at. */
+	count = MIN(count, MAX(current->files->size, FD_SETSIZE));
 	result = load_sets(&s, count, user);
 	if (!result) {
 		u32 bits;

@@ -90,6 +90,7 @@ static void unpack_initramfs(void)
 	if (initramfs_unpack(pa_kva(boot.initrd_start), boot.initrd_end - boot.initrd_start))
 		power_off(EXIT_NO_INIT);
 	frames_release(boot.initrd_start, boot.initrd_end);
+	fs_mount_standard();
 }
 
 void start_c(const void *fdt_physical)
