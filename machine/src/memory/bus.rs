@@ -39,18 +39,22 @@ pub struct Delivery {
     pub complete: u64,
 }
 
-/// The bus and the cycle from which it is free.
+/// The bus and when it is free.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bus {
     timing: BusTiming,
-    free_at: u64,
+    /// The edge from which the bus is free, in half core cycles: a multiple of the ratio.
+    free_edge: u64,
 }
 
 impl Bus {
     /// A bus that is free from cycle 0.
     #[must_use]
     pub fn new(timing: BusTiming) -> Self {
-        Self { timing, free_at: 0 }
+        Self {
+            timing,
+            free_edge: 0,
+        }
     }
 
     /// Its timing.
@@ -60,29 +64,40 @@ impl Bus {
     }
 
     /// The core cycle from which the bus is free.
+    #[inline]
     #[must_use]
     pub fn free_at(&self) -> u64 {
-        self.free_at
+        self.free_edge / 2
     }
 
-    /// First edge at or after `cycle`.
-    fn edge_at(&self, cycle: u64) -> u64 {
-        // The smallest k with floor(k × r / 2) >= cycle is ceil(2 × cycle / r).
-        (2 * cycle).div_ceil(u64::from(self.timing.ratio_x2))
-    }
-
-    fn cycle_of(&self, edge: u64) -> u64 {
-        edge * u64::from(self.timing.ratio_x2) / 2
-    }
-
-    /// Holds the bus for `clocks` from `now` on, or from when it is free; returns the first edge.
+    /// Holds the bus for `clocks` from the first edge at or after `now` at which it is free; returns
+    /// that edge in half core cycles.
+    #[inline]
     fn occupy(&mut self, now: u64, clocks: u32, account: &mut Account) -> u64 {
-        let from = now.max(self.free_at);
-        account.add_plain(Plain::BusWait, from - now);
-        let edge = self.edge_at(from);
-        self.free_at = self.cycle_of(edge + u64::from(clocks));
-        account.add_plain(Plain::BusCycles, self.free_at - self.cycle_of(edge));
+        let ratio = self.timing.ratio_x2;
+        // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
+        // k × ratio >= 2 × now.
+        let edge = match (2 * now).checked_sub(self.free_edge) {
+            None => {
+                account.add_plain(Plain::BusWait, self.free_at() - now);
+                self.free_edge
+            }
+            Some(idle) => {
+                let edges = match u32::try_from(idle) {
+                    Ok(idle) => u64::from(idle.div_ceil(ratio)),
+                    Err(_) => idle.div_ceil(u64::from(ratio)),
+                };
+                self.free_edge + edges * u64::from(ratio)
+            }
+        };
+        self.free_edge = self.after(edge, clocks);
+        account.add_plain(Plain::BusCycles, self.free_at() - edge / 2);
         edge
+    }
+
+    /// The edge `clocks` after `edge`.
+    fn after(&self, edge: u64, clocks: u32) -> u64 {
+        edge + u64::from(clocks * self.timing.ratio_x2)
     }
 
     /// Reads a line of `bytes` whose request is made at `now`.
@@ -105,8 +120,8 @@ impl Bus {
         let edge = self.occupy(now, to_first + further, account);
         account.add_plain(Plain::BusRead, 1);
         Delivery {
-            critical: self.cycle_of(edge + u64::from(to_first)),
-            complete: self.free_at,
+            critical: self.after(edge, to_first) / 2,
+            complete: self.free_at(),
         }
     }
 
@@ -116,7 +131,7 @@ impl Bus {
         let further = (bytes / t.beat).saturating_sub(1) * t.write_next;
         self.occupy(now, t.request + t.write_first + further, account);
         account.add_plain(Plain::BusWrite, 1);
-        self.free_at
+        self.free_at()
     }
 
     /// Reads a beat or less; returns the cycle at which the data is there.
@@ -124,7 +139,7 @@ impl Bus {
         let clocks = self.timing.request + self.timing.single_read;
         self.occupy(now, clocks, account);
         account.add_plain(Plain::BusRead, 1);
-        self.free_at
+        self.free_at()
     }
 
     /// Writes a beat or less; returns the cycle at which it is done.
@@ -132,6 +147,6 @@ impl Bus {
         let clocks = self.timing.request + self.timing.single_write;
         self.occupy(now, clocks, account);
         account.add_plain(Plain::BusWrite, 1);
-        self.free_at
+        self.free_at()
     }
 }

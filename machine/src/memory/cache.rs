@@ -86,10 +86,13 @@ pub struct Cache {
     geometry: CacheGeometry,
     /// Set after set, most recently used first: line address | [`DIRTY`] | [`VALID`].
     tags: Box<[u32]>,
-    /// Physical way of each element of `tags`.
+    /// PLRU: physical way of each element of `tags`. For LRU it would make no difference and stays
+    /// the element's number.
     ways: Box<[u8]>,
     /// PLRU tree bits of each set.
     trees: Box<[u64]>,
+    /// PLRU: for each way the tree bits on its path, and those of them that point away from it.
+    paths: Box<[(u64, u64)]>,
     line_shift: u32,
     set_mask: u32,
     enabled: bool,
@@ -111,6 +114,7 @@ impl Cache {
             tags: vec![0; sets * ways].into_boxed_slice(),
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
             trees: vec![0; sets].into_boxed_slice(),
+            paths: (0..ways).map(|way| path(way, ways)).collect(),
             line_shift: geometry.line.trailing_zeros(),
             set_mask: geometry.sets() - 1,
             enabled: false,
@@ -222,41 +226,23 @@ impl Cache {
             .is_some_and(|index| self.tags[index] & DIRTY != 0)
     }
 
-    /// Makes element `index` its set's most recently used one, which is then found at the index returned.
-    fn touch(&mut self, index: usize) -> usize {
-        let ways = self.geometry.ways as usize;
-        let first = index - index % ways;
-        if index != first {
-            self.tags[first..=index].rotate_right(1);
-            self.ways[first..=index].rotate_right(1);
-        }
+    /// Makes `element` of the set at `first` its most recently used one.
+    #[inline]
+    fn touch(&mut self, first: usize, element: usize) {
+        to_front(&mut self.tags[first..=first + element]);
         if self.geometry.replacement == Replacement::Plru {
-            let way = usize::from(self.ways[first]);
-            self.point_away(first / ways, way);
-        }
-        first
-    }
-
-    /// Sets the PLRU tree's bits on the path to `way` so that they point to the other side.
-    fn point_away(&mut self, set: usize, way: usize) {
-        let tree = &mut self.trees[set];
-        let mut node = 1;
-        let mut half = self.geometry.ways as usize / 2;
-        while half > 0 {
-            let right = way & half != 0;
-            if right {
-                *tree &= !(1 << node);
-            } else {
-                *tree |= 1 << node;
-            }
-            node = node * 2 + usize::from(right);
-            half /= 2;
+            let ways = &mut self.ways[first..=first + element];
+            to_front(ways);
+            let (bits, away) = self.paths[usize::from(ways[0])];
+            let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
+            *tree = *tree & !bits | away;
         }
     }
 
-    /// The way that the PLRU tree's bits point to.
-    fn pointed_at(&self, set: usize) -> usize {
-        let tree = self.trees[set];
+    /// The element of the set at `first` whose way the PLRU tree's bits point to.
+    fn pointed_at(&self, first: usize) -> usize {
+        let ways = self.geometry.ways as usize;
+        let tree = self.trees[first >> ways.trailing_zeros()];
         let mut node = 1;
         let mut way = 0;
         let mut half = self.geometry.ways as usize / 2;
@@ -268,18 +254,24 @@ impl Cache {
             node = node * 2 + usize::from(right);
             half /= 2;
         }
-        way
+        self.ways[first..first + ways]
+            .iter()
+            .position(|&held| usize::from(held) == way)
+            .unwrap_or(ways - 1)
     }
 
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
     pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
-        let Some(index) = self.find(pa) else {
+        let first = self.first(pa);
+        let wanted = self.line_address(pa) | VALID;
+        let set = &mut self.tags[first..first + self.geometry.ways as usize];
+        let Some(element) = set.iter().position(|&tag| tag & !DIRTY == wanted) else {
             return false;
         };
-        let first = self.touch(index);
-        if dirty {
-            self.tags[first] |= DIRTY;
+        set[element] |= if dirty { DIRTY } else { 0 };
+        if element != 0 {
+            self.touch(first, element);
         }
         true
     }
@@ -289,22 +281,21 @@ impl Cache {
     pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
         let ways = self.geometry.ways as usize;
         let first = self.first(pa);
-        let set = first / ways;
-        let invalid = (first..first + ways)
-            .filter(|&index| self.tags[index] & VALID == 0)
-            .min_by_key(|&index| self.ways[index]);
-        let index = invalid.unwrap_or_else(|| match self.geometry.replacement {
-            Replacement::Lru => first + ways - 1,
-            Replacement::Plru => {
-                let way = self.pointed_at(set) as u8;
-                (first..first + ways)
-                    .find(|&index| self.ways[index] == way)
-                    .unwrap_or(first + ways - 1)
+        let set = &self.tags[first..first + ways];
+        let element = if set.iter().all(|tag| tag & VALID != 0) {
+            match self.geometry.replacement {
+                Replacement::Lru => ways - 1,
+                Replacement::Plru => self.pointed_at(first),
             }
-        });
-        let old = self.tags[index];
-        self.tags[index] = self.line_address(pa) | VALID | if dirty { DIRTY } else { 0 };
-        self.touch(index);
+        } else {
+            (0..ways)
+                .filter(|&element| set[element] & VALID == 0)
+                .min_by_key(|&element| self.ways[first + element])
+                .unwrap_or(ways - 1)
+        };
+        let old = self.tags[first + element];
+        self.tags[first + element] = self.line_address(pa) | VALID | if dirty { DIRTY } else { 0 };
+        self.touch(first, element);
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
             dirty: old & DIRTY != 0,
@@ -347,7 +338,7 @@ impl Cache {
         }
     }
 
-    /// Every valid line: set, physical way, address, modified.
+    /// Every valid line: set, way (LRU: recency, 0 the most recent), address, modified.
     pub fn lines(&self) -> impl Iterator<Item = (u32, u8, u32, bool)> + '_ {
         let ways = self.geometry.ways as usize;
         self.tags
@@ -363,5 +354,31 @@ impl Cache {
                     tag & DIRTY != 0,
                 )
             })
+    }
+}
+
+/// The PLRU tree bits on the path to `way`, and those of them that point to the other side there.
+fn path(way: usize, ways: usize) -> (u64, u64) {
+    let (mut bits, mut away) = (0, 0);
+    let (mut node, mut half) = (1, ways / 2);
+    while half > 0 {
+        let right = way & half != 0;
+        bits |= 1 << node;
+        away |= u64::from(!right) << node;
+        node = node * 2 + usize::from(right);
+        half /= 2;
+    }
+    (bits, away)
+}
+
+/// Moves the last item to the front, the others one back. Sets are short: a loop beats a block move.
+#[inline]
+pub(crate) fn to_front<T: Copy>(items: &mut [T]) {
+    let Some(&last) = items.last() else {
+        return;
+    };
+    let mut carried = last;
+    for item in items {
+        std::mem::swap(item, &mut carried);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A walk reads PTE by PTE: primary PTEG 0 to 7, secondary PTEG 0 to 7, one access each, until one
 //! matches. The accesses go through the D-cache as cacheable, coherent, write-back memory whatever the
-//! page that holds the table says (WIM = 0b001; 604 UM 5.4, 750 UM 5.4.6): hardware has no register
+//! page that holds the table says (WIM = 0b001; recalled of the 604's and 750's manuals): there is no register
 //! that makes them go around it. What software can do is to lock the D-cache (HID0\[DLOCK\]): then a
 //! walk's misses are single-beat reads that fill nothing. [`WalkTiming::cached`] is for researchers:
 //! set to false it models a walker with its own path to the bus.

@@ -5,6 +5,7 @@
 //! are tagged by VSID: a changed segment register leaves them in place.
 
 use super::segment;
+use crate::memory::cache::to_front;
 use crate::memory::wimg;
 use serde::{Deserialize, Serialize};
 
@@ -284,8 +285,8 @@ impl Tlb {
 
     fn promote(&mut self, first: usize, element: usize) {
         if element != 0 {
-            self.entries[first..=first + element].rotate_right(1);
-            self.generation += 1;
+            let entry = self.entries[first + element];
+            self.put_first(first, element, entry);
         }
     }
 
@@ -318,10 +319,16 @@ impl Tlb {
         entry: TlbEntry,
     ) -> Option<TlbEntry> {
         let old = self.entries[first + element];
-        self.entries[first + element] = TlbEntry { way, ..entry };
-        self.entries[first..=first + element].rotate_right(1);
-        self.generation += 1;
+        self.put_first(first, element, TlbEntry { way, ..entry });
         (old.valid() && old.tag != entry.tag).then_some(old)
+    }
+
+    /// Puts `entry` first into the set at `first`; `element` gives up its place.
+    #[inline]
+    fn put_first(&mut self, first: usize, element: usize, entry: TlbEntry) {
+        self.entries.copy_within(first..first + element, first + 1);
+        self.entries[first] = entry;
+        self.generation += 1;
     }
 
     /// Physical way of the least recently used entry of `ea`'s set.
