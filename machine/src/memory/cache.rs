@@ -226,8 +226,18 @@ impl Cache {
             .is_some_and(|index| self.tags[index] & DIRTY != 0)
     }
 
+    /// The ways of the cache, as a constant if `WAYS` is not 0: sets of known length make loops unroll.
+    #[inline(always)]
+    fn ways<const WAYS: usize>(&self) -> usize {
+        if WAYS == 0 {
+            self.geometry.ways as usize
+        } else {
+            WAYS
+        }
+    }
+
     /// Makes `element` of the set at `first` its most recently used one.
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, first: usize, element: usize) {
         to_front(&mut self.tags[first..=first + element]);
         if self.geometry.replacement == Replacement::Plru {
@@ -240,20 +250,15 @@ impl Cache {
     }
 
     /// The element of the set at `first` whose way the PLRU tree's bits point to.
-    fn pointed_at(&self, first: usize) -> usize {
-        let ways = self.geometry.ways as usize;
+    #[inline(always)]
+    fn pointed_at<const WAYS: usize>(&self, first: usize) -> usize {
+        let ways = self.ways::<WAYS>();
         let tree = self.trees[first >> ways.trailing_zeros()];
         let mut node = 1;
-        let mut way = 0;
-        let mut half = self.geometry.ways as usize / 2;
-        while half > 0 {
-            let right = tree >> node & 1 != 0;
-            if right {
-                way |= half;
-            }
-            node = node * 2 + usize::from(right);
-            half /= 2;
+        while node < ways {
+            node = node * 2 + (tree >> node & 1) as usize;
         }
+        let way = node - ways;
         self.ways[first..first + ways]
             .iter()
             .position(|&held| usize::from(held) == way)
@@ -263,9 +268,20 @@ impl Cache {
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
     pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
+        match self.geometry.ways {
+            2 => self.access_in::<2>(pa, dirty),
+            4 => self.access_in::<4>(pa, dirty),
+            8 => self.access_in::<8>(pa, dirty),
+            _ => self.access_in::<0>(pa, dirty),
+        }
+    }
+
+    #[inline(always)]
+    fn access_in<const WAYS: usize>(&mut self, pa: u32, dirty: bool) -> bool {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
-        let set = &mut self.tags[first..first + self.geometry.ways as usize];
+        let ways = self.ways::<WAYS>();
+        let set = &mut self.tags[first..first + ways];
         let Some(element) = set.iter().position(|&tag| tag & !DIRTY == wanted) else {
             return false;
         };
@@ -279,27 +295,48 @@ impl Cache {
     /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid
     /// line that had to go, if one had.
     pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
-        let ways = self.geometry.ways as usize;
+        match self.geometry.ways {
+            2 => self.fill_in::<2>(pa, dirty),
+            4 => self.fill_in::<4>(pa, dirty),
+            8 => self.fill_in::<8>(pa, dirty),
+            _ => self.fill_in::<0>(pa, dirty),
+        }
+    }
+
+    #[inline(always)]
+    fn fill_in<const WAYS: usize>(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
+        let ways = self.ways::<WAYS>();
         let first = self.first(pa);
-        let set = &self.tags[first..first + ways];
-        let element = if set.iter().all(|tag| tag & VALID != 0) {
-            match self.geometry.replacement {
-                Replacement::Lru => ways - 1,
-                Replacement::Plru => self.pointed_at(first),
-            }
+        let set = &mut self.tags[first..first + ways];
+        let full = set.iter().fold(VALID, |all, &tag| all & tag) != 0;
+        let line = pa & !(self.geometry.line - 1) | VALID | if dirty { DIRTY } else { 0 };
+        let old;
+        if full && self.geometry.replacement == Replacement::Lru {
+            old = std::mem::replace(&mut set[ways - 1], line);
+            to_front(set);
         } else {
-            (0..ways)
-                .filter(|&element| set[element] & VALID == 0)
-                .min_by_key(|&element| self.ways[first + element])
-                .unwrap_or(ways - 1)
-        };
-        let old = self.tags[first + element];
-        self.tags[first + element] = self.line_address(pa) | VALID | if dirty { DIRTY } else { 0 };
-        self.touch(first, element);
+            let element = if full {
+                self.pointed_at::<WAYS>(first)
+            } else {
+                self.free_element(first)
+            };
+            old = std::mem::replace(&mut self.tags[first + element], line);
+            self.touch(first, element);
+        }
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
             dirty: old & DIRTY != 0,
         })
+    }
+
+    /// The invalid element with the lowest way of the set at `first`, which has one.
+    #[cold]
+    fn free_element(&self, first: usize) -> usize {
+        let ways = self.geometry.ways as usize;
+        (0..ways)
+            .filter(|&element| self.tags[first + element] & VALID == 0)
+            .min_by_key(|&element| self.ways[first + element])
+            .unwrap_or(ways - 1)
     }
 
     /// Marks `pa`'s line clean. Returns true if it was held modified.
@@ -372,7 +409,7 @@ fn path(way: usize, ways: usize) -> (u64, u64) {
 }
 
 /// Moves the last item to the front, the others one back. Sets are short: a loop beats a block move.
-#[inline]
+#[inline(always)]
 pub(crate) fn to_front<T: Copy>(items: &mut [T]) {
     let Some(&last) = items.last() else {
         return;
