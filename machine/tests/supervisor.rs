@@ -45,7 +45,8 @@ fn known(cpu: &str, section: &str, ours: &str, qemu: &str) -> Option<&'static st
     match section {
         "== exceptions" if ours.replace(" msr 00001040", " msr 00001000") == qemu => Some(PREFIX),
         "== bats"
-            if !hash && ours.contains("08000000")
+            if !hash
+                && ours.contains("08000000")
                 && ours.replace(" 08000000", " 40000000") == qemu =>
         {
             Some(BAT_PROTECTION)
@@ -53,10 +54,14 @@ fn known(cpu: &str, section: &str, ours: &str, qemu: &str) -> Option<&'static st
         "== bats" if !hash && ours.replace(" 0a000000", " 42000000") == qemu => {
             Some(BAT_PROTECTION)
         }
-        "== pages" if hash && qemu == "fetch: done" && ours.starts_with("fetch: isi srr1 08000000") => {
+        "== pages"
+            if hash && qemu == "fetch: done" && ours.starts_with("fetch: isi srr1 08000000") =>
+        {
             Some(EXECUTE)
         }
-        "== pages" if hash && qemu == "fetch: done" && ours.starts_with("fetch: isi srr1 10000000") => {
+        "== pages"
+            if hash && qemu == "fetch: done" && ours.starts_with("fetch: isi srr1 10000000") =>
+        {
             Some(GUARDED)
         }
         "== pages" if !hash && ours == "icbi: done" && qemu.starts_with("icbi: dsi") => Some(ICBI),
@@ -73,19 +78,45 @@ fn build(folder: &Path) -> PathBuf {
     let (elf, rom) = (folder.join("supervisor.elf"), folder.join("supervisor.bin"));
     let mut gcc = Command::new("powerpc-linux-gnu-gcc");
     gcc.args([
-        "-mcpu=603", "-msoft-float", "-msdata=none", "-ffreestanding", "-fno-pic", "-no-pie",
-        "-fno-stack-protector", "-fno-jump-tables", "-nostdlib", "-O1", "-std=gnu11", "-Wall", "-Wextra",
-        "-Werror", "-Wl,--build-id=none", "-Wl,--no-warnings", "-Wl,-z,noexecstack",
+        "-mcpu=603",
+        "-msoft-float",
+        "-msdata=none",
+        "-ffreestanding",
+        "-fno-pic",
+        "-no-pie",
+        "-fno-stack-protector",
+        "-fno-jump-tables",
+        "-nostdlib",
+        "-O1",
+        "-std=gnu11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wl,--build-id=none",
+        "-Wl,--no-warnings",
+        "-Wl,-z,noexecstack",
     ])
     .arg(format!("-Wl,-T,{}", source.join("guest.ld").display()))
     .arg("-o")
     .arg(&elf);
     for name in [
-        "start.S", "reload.S", "main.c", "console.c", "mmu.c", "exceptions.c", "bats.c", "pages.c", "hash.c",
+        "start.S",
+        "reload.S",
+        "main.c",
+        "console.c",
+        "mmu.c",
+        "exceptions.c",
+        "bats.c",
+        "pages.c",
+        "hash.c",
     ] {
         gcc.arg(source.join(name));
     }
-    assert!(gcc.status().expect("powerpc-linux-gnu-gcc is installed").success());
+    assert!(
+        gcc.status()
+            .expect("powerpc-linux-gnu-gcc is installed")
+            .success()
+    );
     let objcopy = Command::new("powerpc-linux-gnu-objcopy")
         .args(["-O", "binary", "-R", ".bss"])
         .arg(&elf)
@@ -107,7 +138,7 @@ fn on_this_machine(machine: &str, rom: &[u8], oracle: bool) -> (String, Counters
         cycles: 2_000_000_000,
         ..Limits::NONE
     });
-    let text = String::from_utf8_lossy(machine.board.console.printed()).into_owned();
+    let text = String::from_utf8_lossy(machine.board.console().printed()).into_owned();
     assert_eq!(stop, Stop::PowerOff { status: 0 }, "{text}");
     (text, machine.account.counters.clone(), machine.cycles())
 }
@@ -115,8 +146,20 @@ fn on_this_machine(machine: &str, rom: &[u8], oracle: bool) -> (String, Counters
 /// What the program prints on QEMU's 40p. QEMU goes on after the end; it is stopped then.
 fn on_qemu(cpu: &str, rom: &Path) -> String {
     let mut qemu = Command::new("qemu-system-ppc")
-        .args(["-M", "40p", "-cpu", cpu, "-m", "32", "-vga", "none", "-nographic"])
-        .args(["-monitor", "none", "-serial", "stdio", "-net", "none", "-bios"])
+        .args([
+            "-M",
+            "40p",
+            "-cpu",
+            cpu,
+            "-m",
+            "32",
+            "-vga",
+            "none",
+            "-nographic",
+        ])
+        .args([
+            "-monitor", "none", "-serial", "stdio", "-net", "none", "-bios",
+        ])
         .arg(rom)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -326,8 +326,9 @@ impl Tlb {
     /// Puts `entry` first into the set at `first`; `element` gives up its place.
     #[inline]
     fn put_first(&mut self, first: usize, element: usize, entry: TlbEntry) {
-        self.entries.copy_within(first..first + element, first + 1);
-        self.entries[first] = entry;
+        let set = &mut self.entries[first..=first + element];
+        set[element] = entry;
+        to_front(set);
         self.generation += 1;
     }
 
