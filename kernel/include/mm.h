@@ -103,7 +103,7 @@ struct mm {
 	u32 code_start, code_end, data_start, data_end;
 	u32 stack_start, arguments_start, arguments_end, environment_start, environment_end;
 	u32 auxv[48], auxv_count;
-	struct file *executable;        /* holds a reference */
+	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
 
 struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */

@@ -49,8 +49,10 @@ void mm_put(struct mm *mm)
 	check_translations("mm_put");
 	context_unregister(mm);
 	pagetable_root_free(mm->root);
-	if (mm->executable)
+	if (mm->executable) {
+		inode_allow_write(mm->executable->inode);
 		file_put(mm->executable);
+	}
 	kfree(mm);
 }
 
@@ -110,7 +112,9 @@ struct mm *mm_fork(struct mm *parent)
 	child->environment_end = parent->environment_end;
 	memcpy(child->auxv, parent->auxv, sizeof(child->auxv));
 	child->auxv_count = parent->auxv_count;
-	child->executable = parent->executable ? file_get(parent->executable) : NULL;
+	/* While the parent denies writing, nobody has the file open to write: this cannot fail. */
+	if (parent->executable && inode_deny_write(parent->executable->inode) == 0)
+		child->executable = file_get(parent->executable);
 
 	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
 		struct vma *copy;

@@ -30,11 +30,11 @@ static void make_addresses(void)
 	char *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(two != MAP_FAILED);
-	MUST(munmap(two + PAGE, PAGE));
-	unmapped = two + PAGE;
-	edge = two + PAGE - 8;
 	read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(read_only != MAP_FAILED);
+	MUST(munmap(two + PAGE, PAGE)); /* last: a later mapping may fill the hole */
+	unmapped = two + PAGE;
+	edge = two + PAGE - 8;
 }
 
 /* Raw calls: the C library must not touch the pointer itself. */

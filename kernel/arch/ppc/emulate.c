@@ -32,6 +32,17 @@ bool emulate_program(struct regs *regs)
 		regs->nip += 4;
 		return true;
 	}
+	/*
+	 * mffsl and its like are mffs with a field that older processors ignore (Power ISA 3.0, 4.6.10); QEMU's
+	 * models of them do not.
+	 */
+	if (OPCODE(i) == 63 && XO(i) == 583 && RA(i)) {
+		arch_fpu_save(current);
+		current->arch.fpr[RT(i)] = current->arch.fpscr;
+		arch_fpu_drop(current);
+		regs->nip += 4;
+		return true;
+	}
 	return false;
 }
 

@@ -83,7 +83,7 @@ static void start_frames(const void *fdt)
 	frames_init(ranges, n);
 }
 
-static void unpack_initramfs(void)
+static void make_root(void)
 {
 	if (!boot.initrd_end)
 		fatal(EXIT_NO_INIT, "there is no initramfs");
@@ -132,7 +132,7 @@ void start_c(const void *fdt_physical)
 	fs_init();
 	tty_init();
 	mm_proc_init();
-	unpack_initramfs();
+	make_root();
 	i8259_mask(UART_IRQ, false);
 	uart_enable_receive();
 	failalloc_set(boot.failalloc);
