@@ -17,7 +17,6 @@
 #define AT_STATX_SYNC_TYPE 0x6000u
 #define STATX_RESERVED 0x80000000u
 #define STATX_BASIC_STATS 0x7ffu
-#define NAMELESS_DEV 0x0eu	/* st_dev of pipes, sockets and other files without a file system */
 #define ST_RDONLY 1u
 #define ST_VALID 0x20u
 
@@ -64,11 +63,6 @@ static u64 blocks(const struct inode *i)
 	return (u64)i->page_count * (PAGE_SIZE / 512);
 }
 
-static u32 dev_of(const struct inode *i)
-{
-	return i->fs ? i->fs->dev : MKDEV(0, NAMELESS_DEV);
-}
-
 static long give_stat32(const struct inode *i, struct stat32 *user)
 {
 	struct stat32 s;
@@ -76,7 +70,7 @@ static long give_stat32(const struct inode *i, struct stat32 *user)
 	if (i->size > 0x7fffffff)
 		return -EOVERFLOW;
 	memset(&s, 0, sizeof s);
-	s.dev = device_to_user(dev_of(i));
+	s.dev = device_to_user(inode_dev(i));
 	s.ino = (u32)i->ino;
 	s.mode = i->mode;
 	s.nlink = (u16)i->nlink;
@@ -100,7 +94,7 @@ static long give_stat64(const struct inode *i, struct stat64 *user)
 	struct stat64 s;
 
 	memset(&s, 0, sizeof s);
-	s.dev = device_to_user(dev_of(i));
+	s.dev = device_to_user(inode_dev(i));
 	s.ino = i->ino;
 	s.mode = i->mode;
 	s.nlink = i->nlink;
@@ -143,8 +137,8 @@ static long give_statx(const struct inode *i, struct statx *user)
 	s.mtime = statx_time(i->mtime);
 	s.rdev_major = MAJOR(i->rdev);
 	s.rdev_minor = MINOR(i->rdev);
-	s.dev_major = MAJOR(dev_of(i));
-	s.dev_minor = MINOR(dev_of(i));
+	s.dev_major = MAJOR(inode_dev(i));
+	s.dev_minor = MINOR(inode_dev(i));
 	return copy_to_user(user, &s, sizeof s);
 }
 

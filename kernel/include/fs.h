@@ -108,6 +108,12 @@ struct inode {
 	void *data;		/* of the file system, pipe, socket or device */
 };
 
+#define NAMELESS_DEV MKDEV(0, 0xe)	/* of pipes, sockets and other files without a file system */
+static inline u32 inode_dev(const struct inode *i)
+{
+	return i->fs ? i->fs->dev : NAMELESS_DEV;
+}
+
 struct dentry {
 	u32 refs;
 	bool linked;		/* reachable by name in its parent */

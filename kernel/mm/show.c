@@ -40,8 +40,8 @@ void mm_show_maps(struct mm *mm, struct text *text)
 		text_printf(text, "%08x-%08x %c%c%c%c %08x %02x:%02x %llu ", vma->start, vma->end,
 			    vma->flags & VM_READ ? 'r' : '-', vma->flags & VM_WRITE ? 'w' : '-',
 			    vma->flags & VM_EXEC ? 'x' : '-', vma->flags & VM_SHARED ? 's' : 'p',
-			    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode->fs->dev) : 0,
-			    inode ? MINOR(inode->fs->dev) : 0, inode ? inode->ino : 0);
+			    inode ? vma->first_page << PAGE_SHIFT : 0, inode ? MAJOR(inode_dev(inode)) : 0,
+			    inode ? MINOR(inode_dev(inode)) : 0, inode ? inode->ino : 0);
 		show_name(mm, vma, text);
 		text_puts(text, "\n");
 	}
