@@ -53,9 +53,26 @@ void test_exceptions(void)
 	set_bat(1, 1, 0, 0);
 }
 
+#define ISA(port) (*(volatile uint8_t *)(0x80000000u + (port)))
+
+/* Sets the pair of 8259s up and masks all inputs: the board's timer may have raised one. */
+static void mask_interrupts(void)
+{
+	static const uint16_t base[2] = { 0x20, 0xa0 };
+	for (int n = 0; n < 2; n++) {
+		ISA(base[n]) = 0x11;
+		ISA(base[n] + 1) = (uint8_t)(8 * n);
+		ISA(base[n] + 1) = n ? 2 : 4;
+		ISA(base[n] + 1) = 1;
+		ISA(base[n] + 1) = 0xff;
+	}
+	__asm__ volatile("eieio");
+}
+
 void test_interrupts(void)
 {
 	print("== interrupts\n");
+	mask_interrupts();
 	/* The decrementer's exception comes when bit 0 goes from 0 to 1, and waits for MSR[EE]. */
 	mtspr(DEC, 20);
 	probe(op_spin, 0, KERNEL | MSR_EE, 0);
