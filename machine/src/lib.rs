@@ -5,6 +5,7 @@
 
 pub mod board;
 pub mod config;
+pub mod debug;
 pub(crate) mod engine;
 pub mod loader;
 pub mod machine;
@@ -13,3 +14,5 @@ pub mod mmu;
 pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
+pub mod session;
+pub mod snapshot;

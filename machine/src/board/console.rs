@@ -119,4 +119,17 @@ impl Console {
             Input::Live(receiver) => receiver.try_recv().ok(),
         }
     }
+
+    /// Input that the guest has not taken yet.
+    pub(super) fn typed(&self) -> Vec<u8> {
+        self.typed.iter().copied().collect()
+    }
+
+    /// Goes on where another console was: `printed` is not printed again; input given to this one
+    /// comes after `typed`.
+    pub(super) fn resume(&mut self, printed: Vec<u8>, typed: Vec<u8>) {
+        self.printed = printed;
+        let given = std::mem::replace(&mut self.typed, typed.into());
+        self.typed.extend(given);
+    }
 }

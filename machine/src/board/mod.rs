@@ -12,6 +12,8 @@ mod uart;
 pub use console::Console;
 pub use control::{Effect, Half};
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::MachineConfig;
 
 /// The instant of an access: what the control device's clock registers read.
@@ -55,6 +57,17 @@ pub struct Board {
     control: Option<control::Control>,
     rom: Option<Vec<u8>>,
     console: Console,
+}
+
+/// All devices, for a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BoardState {
+    uart: uart::Uart,
+    pics: pic::PicPair,
+    control: Option<control::Control>,
+    rom: Option<Vec<u8>>,
+    printed: Vec<u8>,
+    typed: Vec<u8>,
 }
 
 impl Board {
@@ -194,6 +207,25 @@ impl Board {
 
     pub fn console_mut(&mut self) -> &mut Console {
         &mut self.console
+    }
+
+    pub(crate) fn state(&self) -> BoardState {
+        BoardState {
+            uart: self.uart.clone(),
+            pics: self.pics.clone(),
+            control: self.control.clone(),
+            rom: self.rom.clone(),
+            printed: self.console.printed().to_vec(),
+            typed: self.console.typed(),
+        }
+    }
+
+    pub(crate) fn set_state(&mut self, state: BoardState) {
+        self.uart = state.uart;
+        self.pics = state.pics;
+        self.control = state.control;
+        self.rom = state.rom;
+        self.console.resume(state.printed, state.typed);
     }
 
     fn update_interrupts(&mut self) {

@@ -4,6 +4,8 @@ use object::elf;
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
 use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind};
 
+use serde::{Deserialize, Serialize};
+
 use super::{LoadError, Symbol, SymbolTable};
 
 /// Bytes for a range of memory; the part behind `data` is zero.
@@ -17,7 +19,7 @@ pub struct Segment {
 }
 
 /// Code whose events are charged to a cause, by physical address (docs/interfaces.md, section 3).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseRange {
     pub start: u32,
     /// First address behind the range.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use crate::loader::{ElfImage, SymbolTable, cpio_files};
 
 /// A function of the kernel or of a program. The kernel is table 0.
@@ -24,7 +26,7 @@ pub struct Located {
 }
 
 /// Symbols of the kernel and of programs, and which program each address space runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Symbolizer {
     tables: Vec<SymbolTable>,
     /// Table of a program, by the last part of its path.

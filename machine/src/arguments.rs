@@ -1,0 +1,126 @@
+//! The command line of `pagewalk-machine`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use pagewalk_machine::config::Override;
+use pagewalk_machine::loader::Target;
+use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::observe::trace::Window;
+
+#[derive(Parser)]
+#[command(
+    version,
+    about = "A PowerPC machine that accounts for every cycle, TLB entry, hash-table slot and cache line"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Runs a kernel, a bare-metal program or a ROM until it powers off.
+    Run(Box<Run>),
+}
+
+#[derive(Args)]
+pub struct Run {
+    /// Machine file.
+    #[arg(long, value_name = "FILE")]
+    pub machine: PathBuf,
+    /// Changes a key of the machine file, for example tlb.data.entries=32.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = |text: &str| Override::parse(text))]
+    pub set: Vec<Override>,
+    /// ELF kernel or bare-metal program.
+    #[arg(long, value_name = "ELF", conflicts_with_all = ["rom", "restore"])]
+    pub kernel: Option<PathBuf>,
+    /// Raw image for the ROM at 0xfff00000.
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["restore", "initrd", "append"])]
+    pub rom: Option<PathBuf>,
+    /// initramfs: an uncompressed cpio archive.
+    #[arg(long, value_name = "CPIO", requires = "kernel")]
+    pub initrd: Option<PathBuf>,
+    /// Kernel command line.
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        requires = "kernel",
+        allow_hyphen_values = true
+    )]
+    pub append: String,
+    /// Stops at this cycle.
+    #[arg(long, value_name = "N")]
+    pub max_cycles: Option<u64>,
+    /// Stops after this many instructions.
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    /// Writes counters, regions and the reason of the stop as JSON.
+    #[arg(long, value_name = "JSON")]
+    pub counters: Option<PathBuf>,
+    /// Profiles, and writes folded stacks.
+    #[arg(long, value_name = "FOLDED")]
+    pub profile: Option<PathBuf>,
+    /// Profiles, and prints the functions with the most cycles on standard error.
+    #[arg(long, value_name = "LINES", num_args = 0..=1, default_missing_value = "40")]
+    pub profile_table: Option<usize>,
+    /// Symbols of a program: its path in the guest and its ELF file.
+    #[arg(long, value_name = "PATH=ELF", value_parser = path_and_file)]
+    pub symbols: Vec<(String, PathBuf)>,
+    /// Records events, and writes them for Perfetto.
+    #[arg(long, value_name = "JSON")]
+    pub trace: Option<PathBuf>,
+    /// Cycles that the trace covers: a..b, a.. or ..b.
+    #[arg(long, value_name = "A..B", default_value = "0..", requires = "trace")]
+    pub trace_window: Window,
+    /// Writes the state at the end, and the dumps that the guest asked for: JSON if the name ends in
+    /// .json, else text.
+    #[arg(long, value_name = "FILE")]
+    pub dump: Option<PathBuf>,
+    /// Writes the guest's console there instead of to standard output.
+    #[arg(long, value_name = "FILE")]
+    pub console: Option<PathBuf>,
+    /// Console input from a file; `-` is standard input, which makes runs differ.
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Waits for gdb on this port of the local host; 0 picks a free one.
+    #[arg(long, value_name = "PORT")]
+    pub gdb: Option<u16>,
+    /// Writes a snapshot at the cycle of --at, then goes on.
+    #[arg(long, value_name = "FILE", requires = "at")]
+    pub save_snapshot: Option<PathBuf>,
+    /// First instant at or after this cycle.
+    #[arg(long, value_name = "CYCLE", requires = "save_snapshot")]
+    pub at: Option<u64>,
+    /// Goes on from a snapshot of the same machine.
+    #[arg(long, value_name = "FILE")]
+    pub restore: Option<PathBuf>,
+    /// Sanitizers: translation, fetch, vsid, or all.
+    #[arg(long, value_name = "LIST")]
+    pub sanitize: Option<SanitizerSet>,
+    /// Takes no shortcuts: every access looks up TLB and caches.
+    #[arg(long)]
+    pub oracle: bool,
+    /// Writes the device tree, prints where tree and initramfs go, and runs nothing.
+    #[arg(long, value_name = "DTB", requires = "kernel")]
+    pub dump_dtb: Option<PathBuf>,
+    /// Computer that the tree of --dump-dtb describes.
+    #[arg(long = "for", value_name = "COMPUTER", default_value = "pagewalk", value_parser = tree_for)]
+    pub target: Target,
+}
+
+fn tree_for(text: &str) -> Result<Target, String> {
+    match text {
+        "pagewalk" => Ok(Target::Pagewalk),
+        "qemu-40p" => Ok(Target::Qemu40p),
+        _ => Err("allowed are pagewalk and qemu-40p".to_owned()),
+    }
+}
+
+fn path_and_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (path, file) = text
+        .split_once('=')
+        .ok_or("write it as path=elf, for example /bin/sh=build/sh.elf")?;
+    Ok((path.to_owned(), file.into()))
+}

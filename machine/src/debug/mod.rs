@@ -1,0 +1,7 @@
+//! The GDB remote stub.
+
+mod arch;
+mod registers;
+mod target;
+
+pub use target::{DebugError, serve};

@@ -1,0 +1,227 @@
+//! `pagewalk-machine`: runs a kernel, a bare-metal program or a ROM on a simulated machine.
+//!
+//! Exit status: the guest's, or 124 when a limit was reached, 125 when the guest cannot go on, 126
+//! when something given on the command line cannot be used.
+
+mod arguments;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::debug;
+use pagewalk_machine::loader::{Boot, ElfImage, read_file};
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::session::Session;
+
+use arguments::{Arguments, Command, Run};
+
+const LIMIT: u8 = 124;
+const FATAL: u8 = 125;
+const BAD_INPUT: u8 = 126;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::from(BAD_INPUT)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    let Command::Run(run) = arguments.command;
+    match execute(&run) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("pagewalk-machine: {error}");
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn execute(run: &Run) -> Result<u8, Failure> {
+    let config = MachineConfig::from_file(&run.machine, &run.set)?;
+    if let Some(path) = &run.dump_dtb {
+        return write_tree(run, &config, path);
+    }
+    let mut session = load(run, config)?;
+    if run.profile.is_some() || run.profile_table.is_some() {
+        session.record_profile();
+    }
+    if run.trace.is_some() {
+        session.record_trace(run.trace_window.clone());
+    }
+    if let Some(set) = run.sanitize {
+        session.sanitize(set);
+    }
+    session.set_oracle(run.oracle);
+    let limits = Limits {
+        cycles: run.max_cycles.unwrap_or(u64::MAX),
+        instructions: run.max_instructions.unwrap_or(u64::MAX),
+    };
+    let stop = go(run, &mut session, limits)?;
+    write_results(run, &session, &stop)?;
+    Ok(match stop {
+        Stop::PowerOff { status } => status as u8,
+        Stop::Fatal(_) => {
+            eprintln!("pagewalk-machine: {}", session.explain(&stop));
+            FATAL
+        }
+        _ => {
+            eprintln!("pagewalk-machine: {}", session.explain(&stop));
+            LIMIT
+        }
+    })
+}
+
+fn console(run: &Run) -> Result<Console, Failure> {
+    let mut console = match &run.console {
+        Some(path) => Console::file(
+            File::create(path).map_err(|error| format!("{}: {error}", path.display()))?,
+        ),
+        None => Console::stdout(),
+    };
+    match &run.input {
+        Some(path) if path == Path::new("-") => console = console.with_stdin(),
+        Some(path) => console.type_in(&read_file(path)?),
+        None => {}
+    }
+    Ok(console)
+}
+
+fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
+    let console = console(run)?;
+    let mut session = if let Some(path) = &run.restore {
+        let name = path.display().to_string();
+        let session = Session::restore(&read_file(path)?, &name, console)?;
+        if *session.machine().config() != config {
+            return Err(format!(
+                "{name}: was saved on a machine with other keys than --machine and --set give"
+            )
+            .into());
+        }
+        session
+    } else if let Some(path) = &run.rom {
+        Session::with_rom(
+            config,
+            &read_file(path)?,
+            &path.display().to_string(),
+            console,
+        )?
+    } else if let Some(path) = &run.kernel {
+        let kernel = read_file(path)?;
+        let name = path.display().to_string();
+        let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+        Session::with_kernel(
+            config,
+            &kernel,
+            &name,
+            initramfs.as_deref(),
+            &run.append,
+            console,
+        )?
+    } else {
+        return Err("nothing to run: give --kernel, --rom or --restore".into());
+    };
+    for (guest_path, elf) in &run.symbols {
+        session.add_symbols(guest_path, &read_file(elf)?)?;
+    }
+    Ok(session)
+}
+
+fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure> {
+    if let Some(path) = &run.save_snapshot {
+        let at = run.at.unwrap_or(0);
+        let stop = session.run(Limits {
+            cycles: at.min(limits.cycles),
+            ..limits
+        });
+        if stop != Stop::Limit || session.machine().instant().cycles < at {
+            return Ok(stop);
+        }
+        std::fs::write(path, session.save()?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    match run.gdb {
+        None => Ok(session.run(limits)),
+        Some(port) => {
+            let announce = |port| eprintln!("pagewalk-machine: waiting for gdb on port {port}");
+            Ok(
+                match debug::serve(session.machine_mut(), port, limits, announce)? {
+                    Some(stop) => stop,
+                    None => session.run(limits),
+                },
+            )
+        }
+    }
+}
+
+fn write_results(run: &Run, session: &Session, stop: &Stop) -> Result<(), Failure> {
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    if let Some(path) = &run.counters {
+        write(path, format!("{:#}\n", session.report(stop)))?;
+    }
+    if let Some(path) = &run.profile {
+        write(path, session.profile_folded())?;
+    }
+    if let Some(lines) = run.profile_table {
+        eprint!("{}", session.profile_table(lines));
+    }
+    if let Some(path) = &run.trace {
+        write(path, session.trace().to_string())?;
+    }
+    if let Some(path) = &run.dump {
+        let mut dumps = session.dumps().to_vec();
+        dumps.push(session.dump(0));
+        let json = path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        let text = if json {
+            let dumps: Vec<_> = dumps.iter().map(|dump| dump.to_json()).collect();
+            format!("{}\n", serde_json::Value::Array(dumps))
+        } else {
+            dumps.iter().map(ToString::to_string).collect()
+        };
+        write(path, text)?;
+    }
+    Ok(())
+}
+
+/// Writes the device tree and prints where everything goes, for another machine to do the same.
+fn write_tree(run: &Run, config: &MachineConfig, path: &Path) -> Result<u8, Failure> {
+    let kernel = run
+        .kernel
+        .as_ref()
+        .ok_or("--dump-dtb places things beside a kernel: give --kernel")?;
+    let image = ElfImage::parse(&read_file(kernel)?, &kernel.display().to_string())?;
+    let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
+    let boot = Boot::kernel(
+        config,
+        run.target,
+        &image,
+        initramfs.as_deref(),
+        &run.append,
+    )?;
+    let tree = boot
+        .chunks
+        .iter()
+        .find(|chunk| chunk.physical == boot.device_tree);
+    let bytes = tree.map(|chunk| chunk.bytes.as_slice()).unwrap_or_default();
+    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("entry {:#010x}", boot.entry);
+    println!("tree {:#010x}", boot.device_tree);
+    if let Some(range) = boot.initramfs {
+        println!("initramfs {:#010x}", range.start);
+    }
+    Ok(0)
+}

@@ -1,0 +1,395 @@
+//! One run of one machine, from its machine file to its counters: what the command line and the
+//! Python package use.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use pagewalk_machine::board::Console;
+//! use pagewalk_machine::config::{MachineConfig, Override};
+//! use pagewalk_machine::machine::Limits;
+//! use pagewalk_machine::session::Session;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let smaller = Override::parse("tlb.data.entries=32")?;
+//! let config = MachineConfig::from_file(Path::new("machines/ppc604-185.toml"), &[smaller])?;
+//! let kernel = std::fs::read("vmlinux")?;
+//! let mut session =
+//!     Session::with_kernel(config, &kernel, "vmlinux", None, "quiet", Console::memory())?;
+//! session.record_profile();
+//! let stop = session.run(Limits::NONE);
+//! println!("{}", session.explain(&stop));
+//! for (name, value) in session.counters() {
+//!     println!("{name} {value}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use serde_json::{Value, json};
+
+use crate::board::Console;
+use crate::config::{ConfigError, MachineConfig};
+use crate::loader::{Boot, CauseRange, ElfImage, LoadError, Target};
+use crate::machine::{Fatal, Limits, Machine, Stop};
+use crate::observe::dump::StateDump;
+use crate::observe::profile::{Profile, ProfileRow};
+use crate::observe::regions::Region;
+use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
+use crate::observe::symbolize::Symbolizer;
+use crate::observe::trace::{Trace, Window};
+use crate::powerpc::msr;
+use crate::snapshot::{self, SnapshotError};
+
+/// Why a session could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// A shape that the machine file's checks let through and the hardware models do not.
+    #[error("machine: {0}")]
+    Machine(String),
+}
+
+/// A machine, what is loaded into it, and what watches it.
+pub struct Session {
+    machine: Machine,
+    /// Of the boot image; a snapshot takes them along.
+    causes: Vec<CauseRange>,
+}
+
+impl Session {
+    /// A machine with what `boot` places in memory; [`Session::run`] begins at its entry.
+    ///
+    /// # Errors
+    /// When the hardware models refuse a shape.
+    pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Self, SessionError> {
+        let mut machine = Machine::new(config, boot, console).map_err(SessionError::Machine)?;
+        machine.observers.symbols = Symbolizer::new(boot.symbols.clone());
+        Ok(Session {
+            machine,
+            causes: boot.causes.clone(),
+        })
+    }
+
+    /// A machine with a kernel, or a bare-metal program, its initramfs and its command line. `name`
+    /// stands for the kernel in messages. Symbols of the programs in the initramfs become known.
+    ///
+    /// # Errors
+    /// When the image is not a static big-endian PowerPC executable, or RAM is too small.
+    pub fn with_kernel(
+        config: MachineConfig,
+        kernel: &[u8],
+        name: &str,
+        initramfs: Option<&[u8]>,
+        arguments: &str,
+        console: Console,
+    ) -> Result<Self, SessionError> {
+        let image = ElfImage::parse(kernel, name)?;
+        let boot = Boot::kernel(&config, Target::Pagewalk, &image, initramfs, arguments)?;
+        let mut session = Self::new(config, &boot, console)?;
+        if let Some(archive) = initramfs {
+            session.machine.observers.symbols.add_archive(archive);
+        }
+        Ok(session)
+    }
+
+    /// A machine with a raw ROM image; it begins at the reset vector, 0xfff00100.
+    ///
+    /// # Errors
+    /// When the image is empty or larger than the ROM.
+    pub fn with_rom(
+        config: MachineConfig,
+        image: &[u8],
+        name: &str,
+        console: Console,
+    ) -> Result<Self, SessionError> {
+        Self::new(config, &Boot::rom(image, name)?, console)
+    }
+
+    /// A machine that goes on where [`Session::save`] was called. `name` stands for the snapshot in
+    /// messages.
+    ///
+    /// # Errors
+    /// When the bytes are no snapshot, or a damaged one.
+    pub fn restore(bytes: &[u8], name: &str, console: Console) -> Result<Self, SessionError> {
+        let (machine, causes) = snapshot::restore(bytes, name, console)?;
+        Ok(Session { machine, causes })
+    }
+
+    /// The machine's state now, to be restored later: then cycles and counters go on the same.
+    ///
+    /// # Errors
+    /// When it cannot be written down, which no state of a machine is known to cause.
+    pub fn save(&mut self) -> Result<Vec<u8>, SessionError> {
+        Ok(snapshot::save(&mut self.machine, &self.causes)?)
+    }
+
+    /// Makes the functions of a program known to profile, trace and messages, wherever a program
+    /// with this file name runs.
+    ///
+    /// # Errors
+    /// When `elf` is not a static big-endian PowerPC executable.
+    pub fn add_symbols(&mut self, path: &str, elf: &[u8]) -> Result<(), SessionError> {
+        let image = ElfImage::parse(elf, path)?;
+        self.machine
+            .observers
+            .symbols
+            .add_program(path, image.symbols);
+        Ok(())
+    }
+
+    /// From now on every cycle is charged to its function.
+    pub fn record_profile(&mut self) {
+        self.machine.observers.profile = Some(Profile::default());
+        self.machine.state_changed();
+    }
+
+    /// Records the events of a window of cycles.
+    pub fn record_trace(&mut self, window: Window) {
+        self.machine.observers.trace = Some(Trace::new(window));
+        self.machine.state_changed();
+    }
+
+    /// Switches sanitizers on. Their first report ends the run.
+    pub fn sanitize(&mut self, set: SanitizerSet) {
+        self.machine.observers.sanitizers = set.any().then(|| Sanitizers::new(set));
+        self.machine.state_changed();
+    }
+
+    /// With the oracle every access looks up TLB and caches: slow, and the judge of the fast paths.
+    pub fn set_oracle(&mut self, on: bool) {
+        self.machine.set_oracle(on);
+    }
+
+    /// Runs until the guest stops or a limit is reached; cycles and instructions count from reset.
+    pub fn run(&mut self, limits: Limits) -> Stop {
+        self.machine.run(limits)
+    }
+
+    /// The machine itself, for what this facade does not offer.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// As [`Session::machine`], to change it.
+    pub fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    /// Everything the guest printed on the serial line.
+    #[must_use]
+    pub fn printed(&self) -> &[u8] {
+        self.machine.board.console().printed()
+    }
+
+    /// Input for the serial line; the guest reads it as fast as it can.
+    pub fn type_in(&mut self, bytes: &[u8]) {
+        self.machine.board.console_mut().type_in(bytes);
+        self.machine.board.poll();
+        self.machine.state_changed();
+    }
+
+    /// Every counter with its name (docs/interfaces.md, section 7).
+    #[must_use]
+    pub fn counters(&self) -> Vec<(String, u64)> {
+        self.machine.account.counters.named()
+    }
+
+    /// Regions of interest that were left at least once, by number.
+    pub fn regions(&self) -> impl Iterator<Item = (u32, &Region)> {
+        self.machine.observers.regions.iter()
+    }
+
+    /// The profile, the most cycles first; empty without [`Session::record_profile`].
+    #[must_use]
+    pub fn profile(&self) -> Vec<ProfileRow> {
+        let observers = &self.machine.observers;
+        observers
+            .profile
+            .as_ref()
+            .map_or_else(Vec::new, |profile| profile.rows(&observers.symbols))
+    }
+
+    /// The profile as folded stacks.
+    #[must_use]
+    pub fn profile_folded(&self) -> String {
+        let observers = &self.machine.observers;
+        observers
+            .profile
+            .as_ref()
+            .map_or_else(String::new, |profile| profile.folded(&observers.symbols))
+    }
+
+    /// The profile's first `lines` functions as a table.
+    #[must_use]
+    pub fn profile_table(&self, lines: usize) -> String {
+        let observers = &self.machine.observers;
+        observers
+            .profile
+            .as_ref()
+            .map_or_else(String::new, |profile| {
+                profile.table(&observers.symbols, lines)
+            })
+    }
+
+    /// The event trace for Perfetto; `null` without [`Session::record_trace`].
+    #[must_use]
+    pub fn trace(&self) -> Value {
+        let observers = &self.machine.observers;
+        let clock = self.machine.config().core.clock;
+        observers.trace.as_ref().map_or(Value::Null, |trace| {
+            trace.to_json(&observers.symbols, clock)
+        })
+    }
+
+    /// The state of translation and caches now.
+    #[must_use]
+    pub fn dump(&self, label: u32) -> StateDump {
+        let machine = &self.machine;
+        let cycle = machine.instant().cycles;
+        StateDump::take(
+            label,
+            cycle,
+            &machine.registers,
+            &machine.mmu,
+            &machine.memory,
+        )
+    }
+
+    /// Dumps that the guest asked for through the control device.
+    #[must_use]
+    pub fn dumps(&self) -> &[StateDump] {
+        &self.machine.observers.dumps
+    }
+
+    /// Counters, regions and the reason of the stop as one JSON object.
+    #[must_use]
+    pub fn report(&self, stop: &Stop) -> Value {
+        let object = |counters: Vec<(String, u64)>| {
+            Value::Object(
+                counters
+                    .into_iter()
+                    .map(|(name, value)| (name, json!(value)))
+                    .collect(),
+            )
+        };
+        let regions: Vec<Value> = self
+            .regions()
+            .map(|(number, region)| {
+                json!({
+                    "number": number,
+                    "passes": region.passes,
+                    "counters": object(region.counters.named()),
+                })
+            })
+            .collect();
+        let (kind, status) = stop_kind(stop);
+        json!({
+            "clock_hz": self.machine.config().core.clock,
+            "stop": {"kind": kind, "status": status, "message": self.explain(stop)},
+            "counters": object(self.counters()),
+            "regions": regions,
+        })
+    }
+
+    /// Why the machine stopped, for a person. A fatal stop comes with PC, symbol and registers.
+    #[must_use]
+    pub fn explain(&self, stop: &Stop) -> String {
+        let now = self.machine.instant();
+        match stop {
+            Stop::PowerOff { status } => format!("power-off {status}"),
+            Stop::Limit => format!(
+                "limit: reached after {} cycles and {} instructions at {}",
+                now.cycles,
+                now.instructions,
+                self.place(self.machine.registers.pc)
+            ),
+            Stop::Breakpoint { address } => format!("breakpoint at {}", self.place(*address)),
+            Stop::Watchpoint { address, write } => format!(
+                "watchpoint: {} of {address:#010x} before {}",
+                if *write { "write" } else { "read" },
+                self.place(self.machine.registers.pc)
+            ),
+            Stop::Fatal(fatal) => {
+                format!("fatal: {}\n{}", self.explain_fatal(fatal), self.registers())
+            }
+        }
+    }
+
+    fn explain_fatal(&self, fatal: &Fatal) -> String {
+        match fatal {
+            Fatal::NoHandler { vector, pc } => format!(
+                "exception {} (vector {:#06x}) at {} has no handler: its vector holds no instruction",
+                vector.name(),
+                *vector as u32,
+                self.place(*pc)
+            ),
+            Fatal::Checkstop { pc, physical } => format!(
+                "checkstop at {}: physical address {physical:#010x} answers to no device, and MSR[ME] is clear",
+                self.place(*pc)
+            ),
+            Fatal::LittleEndian { pc } => {
+                format!(
+                    "little-endian mode was entered at {}; this machine runs big-endian only",
+                    self.place(*pc)
+                )
+            }
+            Fatal::Sanitizer { pc, report } => {
+                format!("sanitizer at {}: {report}", self.place(*pc))
+            }
+        }
+    }
+
+    fn place(&self, pc: u32) -> String {
+        let user = self.machine.registers.msr & msr::PR != 0;
+        let symbol = self.machine.observers.symbols.describe(pc, user);
+        format!("{pc:#010x} <{symbol}>")
+    }
+
+    /// The registers as text.
+    #[must_use]
+    pub fn registers(&self) -> String {
+        let registers = &self.machine.registers;
+        let mut text = format!(
+            "pc {:08x} msr {:08x} cr {:08x} xer {:08x} lr {:08x} ctr {:08x}\n\
+             srr0 {:08x} srr1 {:08x} dar {:08x} dsisr {:08x} lr in <{}>\n",
+            registers.pc,
+            registers.msr,
+            registers.cr.word(),
+            registers.xer.word(),
+            registers.lr,
+            registers.ctr,
+            registers.srr0,
+            registers.srr1,
+            registers.dar,
+            registers.dsisr,
+            self.machine
+                .observers
+                .symbols
+                .describe(registers.lr, registers.msr & msr::PR != 0),
+        );
+        for (row, values) in registers.gpr.all().chunks(8).enumerate() {
+            text += &format!("r{:<3}", 8 * row);
+            for value in values {
+                text += &format!(" {value:08x}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Kind of a stop as a word, and the status that goes with it.
+fn stop_kind(stop: &Stop) -> (&'static str, Option<u32>) {
+    match stop {
+        Stop::PowerOff { status } => ("power-off", Some(*status)),
+        Stop::Limit => ("limit", None),
+        Stop::Breakpoint { .. } => ("breakpoint", None),
+        Stop::Watchpoint { .. } => ("watchpoint", None),
+        Stop::Fatal(_) => ("fatal", None),
+    }
+}

@@ -1,0 +1,134 @@
+//! Snapshots: the whole computer at an instant, in a file. From there on a restored machine counts
+//! exactly what the saved one counted.
+
+use std::io::Read as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::{BoardState, Console};
+use crate::config::MachineConfig;
+use crate::loader::{Boot, CauseRange};
+use crate::machine::{CoreState, Machine};
+use crate::memory::Memory;
+use crate::mmu::Mmu;
+use crate::observe::Account;
+use crate::observe::regions::Regions;
+use crate::observe::sanitizers::Sanitizers;
+use crate::observe::symbolize::Symbolizer;
+use crate::powerpc::Registers;
+
+const MAGIC: &[u8; 8] = b"PWSNAP\0\x01";
+
+/// Fast rather than small: most of a snapshot is RAM that is zero.
+const COMPRESSION: i32 = 3;
+
+/// A snapshot file that cannot be used, or a state that cannot be saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    #[error("{file}: is not a snapshot of this version of the machine")]
+    NotASnapshot { file: String },
+    #[error("{file}: the snapshot is damaged: {message}")]
+    Damaged { file: String, message: String },
+    #[error("snapshot: {message}")]
+    Unsaved { message: String },
+}
+
+/// What the observers know that a run depends on. A profile or a trace begins anew.
+#[derive(Serialize, Deserialize)]
+struct ObserverState {
+    symbols: Symbolizer,
+    regions: Regions,
+    sanitizers: Option<Sanitizers>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Snapshot {
+    config: MachineConfig,
+    causes: Vec<CauseRange>,
+    registers: Registers,
+    mmu: Mmu,
+    memory: Memory,
+    account: Account,
+    core: CoreState,
+    board: BoardState,
+    observers: ObserverState,
+}
+
+/// The machine's state as bytes for a file.
+///
+/// # Errors
+/// When it cannot be written down, which no state of a machine is known to cause.
+pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, SnapshotError> {
+    let unsaved = |message: String| SnapshotError::Unsaved { message };
+    // This settles the account: it goes first.
+    let core = machine.core_state();
+    let snapshot = Snapshot {
+        config: machine.config().clone(),
+        causes: causes.to_vec(),
+        registers: machine.registers.clone(),
+        mmu: machine.mmu.clone(),
+        memory: machine.memory.clone(),
+        account: machine.account.clone(),
+        core,
+        board: machine.board.state(),
+        observers: ObserverState {
+            symbols: machine.observers.symbols.clone(),
+            regions: machine.observers.regions.clone(),
+            sanitizers: machine.observers.sanitizers.clone(),
+        },
+    };
+    let plain = postcard::to_stdvec(&snapshot).map_err(|error| unsaved(error.to_string()))?;
+    let packed = zstd::encode_all(plain.as_slice(), COMPRESSION)
+        .map_err(|error| unsaved(error.to_string()))?;
+    Ok([MAGIC.as_slice(), &packed].concat())
+}
+
+/// A machine in the state that [`save`] wrote, and the causes of its code; `file` is the name used in messages. What the guest
+/// had printed is in `console`'s memory again, and is not printed again.
+///
+/// # Errors
+/// When the bytes are no snapshot, or a damaged one.
+pub fn restore(
+    bytes: &[u8],
+    file: &str,
+    console: Console,
+) -> Result<(Machine, Vec<CauseRange>), SnapshotError> {
+    let damaged = |message: String| SnapshotError::Damaged {
+        file: file.to_owned(),
+        message,
+    };
+    let packed = bytes
+        .strip_prefix(MAGIC)
+        .ok_or_else(|| SnapshotError::NotASnapshot {
+            file: file.to_owned(),
+        })?;
+    let mut plain = Vec::new();
+    zstd::Decoder::new(packed)
+        .and_then(|mut decoder| decoder.read_to_end(&mut plain))
+        .map_err(|error| damaged(error.to_string()))?;
+    let snapshot: Snapshot =
+        postcard::from_bytes(&plain).map_err(|error| damaged(error.to_string()))?;
+    let boot = Boot {
+        causes: snapshot.causes,
+        ..Boot::default()
+    };
+    let mut machine = Machine::new(snapshot.config, &boot, console).map_err(damaged)?;
+    let same_shape = snapshot.memory.ram.size() == machine.memory.ram.size()
+        && snapshot.memory.instruction.geometry() == machine.memory.instruction.geometry()
+        && snapshot.memory.data.geometry() == machine.memory.data.geometry()
+        && snapshot.mmu.geometry() == machine.mmu.geometry();
+    if !same_shape {
+        return Err(damaged("its memory or MMU is not its machine's".to_owned()));
+    }
+    machine.registers = snapshot.registers;
+    machine.mmu = snapshot.mmu;
+    machine.memory = snapshot.memory;
+    machine.account = snapshot.account;
+    machine.set_core_state(snapshot.core);
+    machine.board.set_state(snapshot.board);
+    machine.observers.symbols = snapshot.observers.symbols;
+    machine.observers.regions = snapshot.observers.regions;
+    machine.observers.sanitizers = snapshot.observers.sanitizers;
+    machine.state_changed();
+    Ok((machine, boot.causes))
+}
