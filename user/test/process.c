@@ -145,11 +145,10 @@ static void waitid_forms(void)
 static int orphan_maker(void *argument)
 {
 	int *ends = argument;
+	pid_t parent = getpid();
 
 	if (fork() == 0) {
 		/* Waits until its parent is gone, then tells who its parent is now. */
-		pid_t parent = getppid();
-
 		while (getppid() == parent)
 			usleep(1000);
 		parent = getppid();
