@@ -15,7 +15,7 @@
 #include "internal.h"
 
 #define INSTRUCTION_SC 0x44000002u
-#define LATE_NS        5000u    /* more than the way from the decrementer's vector to sched_tick() */
+#define LATE_NS        1000000u /* only the kernel keeps interrupts off that long (a fault that copies a lot) */
 
 struct task idle_task;
 
