@@ -35,6 +35,6 @@ for libc in glibc musl; do
 	yes '' 2>/dev/null | make oldconfig >>build.log 2>&1 || fail "busybox: oldconfig failed, see $out/build.log"
 	make -j"$jobs" CROSS_COMPILE="$cross" CC="$(compiler $libc)" \
 		SKIP_STRIP=y busybox >>build.log 2>&1 || fail "busybox ($libc): the build failed, see $out/build.log"
-	"${cross}strip" -o "$programs/bin/$libc/busybox" busybox_unstripped
+	publish $libc busybox_unstripped busybox
 done
 stamped busybox

@@ -1,7 +1,7 @@
 # What the build scripts of programs share; sourced, with `set -eu` in force.
 #
 # Everything lies below build/programs/: apt/ (a private package list), sources/ (downloads), src/ (trees), and
-# the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl.
+# the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl, and bin/<name>, musl's.
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -97,4 +97,10 @@ fetch() {
 		mv "$programs/src/$package.top" "$programs/src/$package"
 	fi
 	echo "$programs/src/$package"
+}
+
+# publish <libc> <executable> <name>: puts a stripped copy of an executable where the tests and the lab look for it.
+publish() {
+	"${cross}strip" -o "$programs/bin/$1/$3" "$2"
+	ln -sf "musl/$3" "$programs/bin/$3"
 }

@@ -13,6 +13,6 @@ for libc in glibc musl; do
 	make -C "$tree/src" -j"$jobs" lua CC="$(compiler $libc) -std=gnu99" AR="${cross}ar rcu" RANLIB="${cross}ranlib" \
 		SYSCFLAGS="-DLUA_USE_POSIX $machine_flags" SYSLDFLAGS="$link_flags" >"$tree/build-$libc.log" 2>&1 ||
 		fail "lua ($libc): the build failed, see $tree/build-$libc.log"
-	"${cross}strip" -o "$programs/bin/$libc/lua" "$tree/src/lua"
+	publish $libc "$tree/src/lua" lua
 done
 stamped lua

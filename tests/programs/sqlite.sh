@@ -19,6 +19,6 @@ for libc in glibc musl; do
 	$(compiler $libc) -O1 $machine_flags $link_flags -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION \
 		-DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_MATH_FUNCTIONS -I. -o sqlite3-$libc shell.c sqlite3.c -lm \
 		>"build-$libc.log" 2>&1 || fail "sqlite ($libc): the build failed, see $PWD/build-$libc.log"
-	"${cross}strip" -o "$programs/bin/$libc/sqlite3" sqlite3-$libc
+	publish $libc sqlite3-$libc sqlite3
 done
 stamped sqlite

@@ -23,6 +23,6 @@ for libc in glibc musl; do
 		-DCONFIG_TCC_STATIC=1 -DCONFIG_TCCDIR='"/lib/tcc"' -DCONFIG_TCC_CROSSPREFIX='"i386-"' -DCONFIG_TCC_SYSINCLUDEPATHS='"{B}/include"' \
 		-DCONFIG_TCC_SEMLOCK=0 -I. -o i386-tcc tcc.c -lm >"build-$libc.log" 2>&1 ||
 		fail "tcc ($libc): the build failed, see $tree/build-$libc.log"
-	"${cross}strip" -o "$programs/bin/$libc/i386-tcc" i386-tcc
+	publish $libc i386-tcc i386-tcc
 done
 stamped tcc

@@ -45,7 +45,7 @@ static int role_echo(int argc, char **argv)
 {
 	if (argc != 6 || strcmp(argv[3], "one") || strcmp(argv[4], "") || strcmp(argv[5], "with blanks"))
 		return 1;
-	if (!environ[0] || strcmp(environ[0], "A=1") || !environ[1] || strcmp(environ[1], "B=two") || environ[2])
+	if (!getenv("A") || strcmp(getenv("A"), "1") || !getenv("B") || strcmp(getenv("B"), "two") || environ[2])
 		return 2;
 	return 0;
 }
