@@ -34,7 +34,7 @@ static int check_open(const struct inode *i, unsigned flags)
 	if (flags & O_PATH)
 		return flags & O_DIRECTORY && !S_ISDIR(i->mode) ? -ENOTDIR : 0;
 	if (S_ISLNK(i->mode))
-		return -ELOOP;
+		return flags & O_DIRECTORY ? -ENOTDIR : -ELOOP;
 	if (S_ISDIR(i->mode) && (may & MAY_WRITE || flags & O_CREAT))
 		return -EISDIR;
 	if (flags & O_DIRECTORY && !S_ISDIR(i->mode))
