@@ -27,6 +27,8 @@ static inline u32 context_vsid(const struct mm *mm, u32 address)
 
 /* A fresh number for mm; its old VSIDs, if it had some, are zombies from now on. */
 void context_renew(struct mm *mm);
+/* Takes mm's number away. */
+static inline void context_forget(struct mm *mm) { mm->context.generation = 0; }
 /* mm has a number of this generation: entries of it may be cached. */
 bool context_live(const struct mm *mm);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */

@@ -35,7 +35,7 @@ static void bind_soft6xx(void)
 
 void reload_rebind(void)
 {
-	if (mmu == &soft6xx_backend)
+	if (mmu->software_reload)
 		bind_soft6xx();
 	else
 		bind_hash32();

@@ -83,6 +83,17 @@ static void start_frames(const void *fdt)
 	frames_init(ranges, n);
 }
 
+static void bind_backend(bool software_reload)
+{
+	static struct mmu_backend qemu;
+
+	mmu = software_reload ? &soft6xx_backend : &hash32_backend;
+	if (software_reload && board_is_qemu) {
+		qemu = soft6xx_qemu_backend();
+		mmu = &qemu;
+	}
+}
+
 static void make_root(void)
 {
 	if (!boot.initrd_end)
@@ -117,7 +128,7 @@ void start_c(const void *fdt_physical)
 	bat_map_ram(boot.memory_size);
 	bat_map_io(true);
 	start_frames(fdt);
-	mmu = software_reload ? &soft6xx_backend : &hash32_backend;
+	bind_backend(software_reload);
 	mmu->init();
 	pagetable_init();
 	mm_init();

@@ -14,6 +14,7 @@ struct text;
 
 struct mmu_backend {
 	const char *name;
+	bool software_reload;
 	/* Once, when frames can be allocated: the hash table, if the processor or a policy wants one. */
 	void (*init)(void);
 	/* The C form of a reload: true when the access now succeeds; false: a page fault. */
@@ -30,6 +31,7 @@ struct mmu_backend {
 
 extern const struct mmu_backend *mmu;           /* the processor's, bound at boot */
 extern const struct mmu_backend hash32_backend, soft6xx_backend;
+struct mmu_backend soft6xx_qemu_backend(void);  /* the 603 as QEMU has it */
 
 /* TLB: every class; one class (both ways of the set that the address indexes). */
 void tlb_invalidate_all(void);

@@ -13,7 +13,7 @@ static u64 bypassed;
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && mmu != &soft6xx_backend)
+	if (to->choice && !mmu->software_reload)
 		return -ENODEV;
 	bypassed = to->choice;
 	soft_lookup = to->choice ? &soft_lookup_bypass : &soft_lookup_emulate;

@@ -33,10 +33,10 @@ CAUSE(flush) static void whole_lazy(struct mm *mm)
 		context_renew(mm);
 }
 
-/* Nobody will use the context again. */
+/* Nobody will use the context again: what carries its VSIDs is a zombie. */
 static void last_lazy(struct mm *mm)
 {
-	(void)mm;
+	context_forget(mm);
 }
 
 static const struct flush_operations searching = { page, flush_range_searching, whole_searching, whole_searching };

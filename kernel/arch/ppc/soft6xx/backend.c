@@ -114,6 +114,7 @@ static void flush_all(void)
 
 const struct mmu_backend soft6xx_backend = {
 	.name = "soft6xx",
+	.software_reload = true,
 	.init = hash_init,
 	.reload = reload,
 	.page_installed = page_installed,

@@ -1,0 +1,43 @@
+/*
+ * The 603 of QEMU 7.2: an entry that its TLB has evicted goes on translating from QEMU's own cache, and tlbie,
+ * which finds only entries that are in the TLB, does not remove it. A segment register that changes empties that
+ * cache. (QEMU target/ppc: ppc6xx_tlb_invalidate_virt2, helper_store_sr.) Hardware needs none of this.
+ */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <arch/soft6xx.h>
+#include <lib.h>
+
+#define SR_KEY_SUPERVISOR 0x40000000u   /* Ks */
+#define SEGMENT 0xb0000000u             /* any that the kernel does not run in */
+
+static void empty_cache(void)
+{
+	u32 sr;
+
+	__asm__ volatile("mfsrin %0, %1" : "=r"(sr) : "r"(SEGMENT));
+	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr ^ SR_KEY_SUPERVISOR), "r"(SEGMENT));
+	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr), "r"(SEGMENT) : "memory");
+}
+
+static void page_flush(u32 vsid, u32 address)
+{
+	soft6xx_backend.page_flush(vsid, address);
+	empty_cache();
+}
+
+static void flush_all(void)
+{
+	soft6xx_backend.flush_all();
+	empty_cache();
+}
+
+struct mmu_backend soft6xx_qemu_backend(void)
+{
+	struct mmu_backend backend = soft6xx_backend;
+
+	backend.page_flush = page_flush;
+	backend.flush_all = flush_all;
+	return backend;
+}
