@@ -379,13 +379,13 @@ static long udp_send(struct socket *s, struct message *m)
 		if (error)
 			return error;
 	}
+	error = bind_any(i);	/* before the rest is looked at, as Linux does */
+	if (error)
+		return error;
 	if (!where.port)
 		return m->address && m->address->len ? -EINVAL : -EDESTADDRREQ;
 	if (m->data->left > DATAGRAM_MAX)
 		return -EMSGSIZE;
-	error = bind_any(i);
-	if (error)
-		return error;
 	from = i->name;
 	if (from.address == INADDR_ANY)
 		from.address = LOOPBACK;
