@@ -68,7 +68,9 @@ def measured(row: BenchRow, clock: int, result: RunResult) -> Measured:
 
     `clock` is the machine's in Hz.
     """
-    counters: Mapping[str, int] = result.regions.get(row.region, {})
+    if row.region not in result.regions:
+        raise RunFailed(f"row {row.name}: its region {row.region} was not measured: the guest has no /dev/pagewalk")
+    counters: Mapping[str, int] = result.regions[row.region]
     if row.minus:
         overhead = result.regions.get(row.minus, {})
         iterations = {entry.region: entry.iterations for entry in parse_rows(result.console)}

@@ -1,6 +1,7 @@
 //! The machine as a Python module: `pagewalk._machine`.
 
 mod config;
+mod machine;
 
 use pyo3::prelude::*;
 
@@ -10,6 +11,8 @@ mod _machine {
 
     #[pymodule_export]
     use super::config::{ConfigurationError, resolve};
+    #[pymodule_export]
+    use super::machine::Machine;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,178 @@
+//! A machine with what is loaded into it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::debug;
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::observe::trace::Window;
+use pagewalk_machine::session::Session;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::config::ConfigurationError;
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A simulated computer. Its methods may be called from any thread, one at a time; `run` does not
+/// hold the interpreter's lock, so that machines run beside one another.
+#[pyclass(frozen, module = "pagewalk._machine")]
+pub struct Machine {
+    session: Mutex<Session>,
+}
+
+impl Machine {
+    fn session(&self) -> MutexGuard<'_, Session> {
+        // A panic inside a run has been reported as an exception already.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound<'py, PyDict>> {
+    let dictionary = PyDict::new(py);
+    for (name, value) in counters {
+        dictionary.set_item(name, value)?;
+    }
+    Ok(dictionary)
+}
+
+/// Kind, status, and the whole story of a stop.
+fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
+    let (kind, status) = match stop {
+        Stop::PowerOff { status } => ("power-off", *status),
+        Stop::Fatal(_) => ("fatal", 0),
+        Stop::Limit | Stop::Breakpoint { .. } | Stop::Watchpoint { .. } => ("limit", 0),
+    };
+    (kind, status, session.explain(stop))
+}
+
+#[pymethods]
+impl Machine {
+    /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
+    /// RAM file system loaded; ValueError says what cannot be.
+    #[new]
+    fn new(config: &str, kernel: &[u8], name: &str, initrd: Option<&[u8]>, command_line: &str) -> PyResult<Self> {
+        let config = MachineConfig::from_toml(config, "machine", &[])
+            .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
+        let session = Session::with_kernel(config, kernel, name, initrd, command_line, Console::memory())
+            .map_err(refused)?;
+        Ok(Machine { session: Mutex::new(session) })
+    }
+
+    /// Charges every cycle from now on to its function.
+    fn record_profile(&self) {
+        self.session().record_profile();
+    }
+
+    /// Records the events of a window of cycles, written `a..b`, `a..` or `..b`.
+    fn record_trace(&self, window: &str) -> PyResult<()> {
+        let window: Window = window.parse().map_err(|error: String| refused(error))?;
+        self.session().record_trace(window);
+        Ok(())
+    }
+
+    /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
+    fn sanitize(&self, set: &str) -> PyResult<()> {
+        let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
+        self.session().sanitize(set);
+        Ok(())
+    }
+
+    /// Runs until the guest stops, or until that many cycles or instructions since reset.
+    ///
+    /// Gives the kind of stop (`power-off`, `limit`, `fatal`), the guest's status, and the stop in words.
+    fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
+        py.detach(|| {
+            let mut session = self.session();
+            let stop = session.run(Limits { cycles, instructions });
+            told(&session, &stop)
+        })
+    }
+
+    /// Waits for GDB on a TCP port of this computer and runs under its control; as `run` when GDB detaches.
+    fn serve_gdb(&self, py: Python<'_>, port: u16, instructions: u64) -> PyResult<(&'static str, u32, String)> {
+        py.detach(|| {
+            let mut session = self.session();
+            let limits = Limits { cycles: u64::MAX, instructions };
+            let ended = debug::serve(session.machine_mut(), port, limits, |_| ())
+                .map_err(|error| PyOSError::new_err(error.to_string()))?;
+            let stop = match ended {
+                Some(stop) => stop,
+                None => session.run(limits),
+            };
+            Ok(told(&session, &stop))
+        })
+    }
+
+    /// Input for the serial line.
+    fn type_in(&self, bytes: &[u8]) {
+        self.session().type_in(bytes);
+    }
+
+    /// What the guest printed on the serial line, from that byte on.
+    #[pyo3(signature = (start = 0))]
+    fn printed<'py>(&self, py: Python<'py>, start: usize) -> Bound<'py, PyBytes> {
+        let session = self.session();
+        PyBytes::new(py, session.printed().get(start..).unwrap_or_default())
+    }
+
+    /// Core cycles since reset.
+    #[getter]
+    fn cycles(&self) -> u64 {
+        self.session().machine().instant().cycles
+    }
+
+    /// Completed instructions since reset.
+    #[getter]
+    fn instructions(&self) -> u64 {
+        self.session().machine().instant().instructions
+    }
+
+    /// Every counter by its name.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counted(py, self.session().counters())
+    }
+
+    /// The counters of every region of interest that was left, by its number.
+    fn regions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let regions = PyDict::new(py);
+        for (number, region) in self.session().regions() {
+            regions.set_item(number, counted(py, region.counters.named())?)?;
+        }
+        Ok(regions)
+    }
+
+    /// The state of translation and caches now, as JSON.
+    fn dump(&self, label: u32) -> String {
+        self.session().dump(label).to_json().to_string()
+    }
+
+    /// The dumps that the guest asked for, each as JSON.
+    fn dumps(&self) -> Vec<String> {
+        self.session().dumps().iter().map(|dump| dump.to_json().to_string()).collect()
+    }
+
+    /// The profile: program, mode, cause, function, cycles, instructions; the most cycles first.
+    fn profile(&self) -> Vec<(String, String, String, String, u64, u64)> {
+        self.session()
+            .profile()
+            .into_iter()
+            .map(|row| (row.program, row.mode, row.cause, row.function, row.cycles, row.instructions))
+            .collect()
+    }
+
+    /// The profile as folded stacks, the input of flame-graph programs.
+    fn profile_folded(&self) -> String {
+        self.session().profile_folded()
+    }
+
+    /// The recorded window in the JSON form that Perfetto reads.
+    fn trace(&self) -> String {
+        self.session().trace().to_string()
+    }
+}
