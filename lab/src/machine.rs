@@ -56,12 +56,27 @@ impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
     /// RAM file system loaded; ValueError says what cannot be.
     #[new]
-    fn new(config: &str, kernel: &[u8], name: &str, initrd: Option<&[u8]>, command_line: &str) -> PyResult<Self> {
+    fn new(
+        config: &str,
+        kernel: &[u8],
+        name: &str,
+        initrd: Option<&[u8]>,
+        command_line: &str,
+    ) -> PyResult<Self> {
         let config = MachineConfig::from_toml(config, "machine", &[])
             .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
-        let session = Session::with_kernel(config, kernel, name, initrd, command_line, Console::memory())
-            .map_err(refused)?;
-        Ok(Machine { session: Mutex::new(session) })
+        let session = Session::with_kernel(
+            config,
+            kernel,
+            name,
+            initrd,
+            command_line,
+            Console::memory(),
+        )
+        .map_err(refused)?;
+        Ok(Machine {
+            session: Mutex::new(session),
+        })
     }
 
     /// Charges every cycle from now on to its function.
@@ -89,16 +104,27 @@ impl Machine {
     fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
         py.detach(|| {
             let mut session = self.session();
-            let stop = session.run(Limits { cycles, instructions });
+            let stop = session.run(Limits {
+                cycles,
+                instructions,
+            });
             told(&session, &stop)
         })
     }
 
     /// Waits for GDB on a TCP port of this computer and runs under its control; as `run` when GDB detaches.
-    fn serve_gdb(&self, py: Python<'_>, port: u16, instructions: u64) -> PyResult<(&'static str, u32, String)> {
+    fn serve_gdb(
+        &self,
+        py: Python<'_>,
+        port: u16,
+        instructions: u64,
+    ) -> PyResult<(&'static str, u32, String)> {
         py.detach(|| {
             let mut session = self.session();
-            let limits = Limits { cycles: u64::MAX, instructions };
+            let limits = Limits {
+                cycles: u64::MAX,
+                instructions,
+            };
             let ended = debug::serve(session.machine_mut(), port, limits, |_| ())
                 .map_err(|error| PyOSError::new_err(error.to_string()))?;
             let stop = match ended {
@@ -154,7 +180,11 @@ impl Machine {
 
     /// The dumps that the guest asked for, each as JSON.
     fn dumps(&self) -> Vec<String> {
-        self.session().dumps().iter().map(|dump| dump.to_json().to_string()).collect()
+        self.session()
+            .dumps()
+            .iter()
+            .map(|dump| dump.to_json().to_string())
+            .collect()
     }
 
     /// The profile: program, mode, cause, function, cycles, instructions; the most cycles first.
@@ -162,7 +192,16 @@ impl Machine {
         self.session()
             .profile()
             .into_iter()
-            .map(|row| (row.program, row.mode, row.cause, row.function, row.cycles, row.instructions))
+            .map(|row| {
+                (
+                    row.program,
+                    row.mode,
+                    row.cause,
+                    row.function,
+                    row.cycles,
+                    row.instructions,
+                )
+            })
             .collect()
     }
 

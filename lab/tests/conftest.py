@@ -18,6 +18,8 @@ struct policy { const char *name; const char *const *choices; int when; void *ap
 POLICY(cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), 1, "flushed");
 POLICY(flush, "tlb.flush", CHOICES("search", "lazy"), 1, 0);
 POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued");
+POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0);
+POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0);
 void _start(void) { }
 """
 
