@@ -81,15 +81,6 @@ bool io_virtual(u32 address, u32 *pa)
 	return true;
 }
 
-CAUSE(switch) void segments_load(u32 segment_base, u32 step)
-{
-	u32 sr = SR_KEY_USER | segment_base;
-
-	for (u32 ea = 0; ea < USER_END; ea += 0x10000000, sr = SR_KEY_USER | ((sr + step) & 0xffffff))
-		__asm__ volatile("mtsrin %0, %1" : : "r"(sr), "r"(ea));
-	__asm__ volatile("isync" : : : "memory");
-}
-
 void segments_load_kernel(u32 segment_base, u32 step)
 {
 	for (u32 segment = 12; segment < 16; segment++)

@@ -1,7 +1,8 @@
 /*
  * The 603 of QEMU 7.2: an entry that its TLB has evicted goes on translating from QEMU's own cache, and tlbie,
  * which finds only entries that are in the TLB, does not remove it. A segment register that changes empties that
- * cache. (QEMU target/ppc: ppc6xx_tlb_invalidate_virt2, helper_store_sr.) Hardware needs none of this.
+ * cache, but only at the next exception or rfi, not at an isync. (QEMU target/ppc: ppc6xx_tlb_invalidate_virt2,
+ * helper_store_sr, gen_check_tlb_flush.) Hardware needs none of this.
  */
 #include <arch.h>
 #include <arch/mmu.h>
@@ -33,10 +34,20 @@ static void flush_all(void)
 	empty_cache();
 }
 
+/* A branch from one instruction to another (603e manual, 4.2.4: b). */
+static u32 branch(const u32 *from, const void *to)
+{
+	return 0x48000000u | (((u32)to - (u32)from) & 0x03fffffcu);
+}
+
 struct mmu_backend soft6xx_qemu_backend(void)
 {
+	extern u32 segments_load_end[];
+	extern const char segments_load_rfi[];
 	struct mmu_backend backend = soft6xx_backend;
 
+	segments_load_end[0] = branch(segments_load_end, segments_load_rfi);
+	arch_icache_sync(segments_load_end, 4);
 	backend.page_flush = page_flush;
 	backend.flush_all = flush_all;
 	return backend;

@@ -1,0 +1,31 @@
+/* Segment registers of a program: what a switch of address spaces costs the MMU. */
+#include <arch/asm.h>
+
+	.section .text.cause.switch, "ax"
+
+/*
+ * void segments_load(u32 segment_base (r3), u32 step (r4)): registers 0 to 11, for the address space whose
+ * segment 0 has this VSID; 12 to 15 are the kernel's and stay. VSIDs are taken modulo 2^24.
+ */
+FUNCTION(segments_load)
+	.irp	segment, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+	clrlwi	r5, r3, 8
+	oris	r5, r5, SR_KEY_USER >> 16
+	mtsr	\segment, r5
+	add	r3, r3, r4
+	.endr
+	isync
+.globl segments_load_end                /* QEMU's 603 needs more than an isync: soft6xx/qemu.c patches this */
+segments_load_end:
+	blr
+END(segments_load)
+
+	.text
+/* In place of the blr: an rfi to the caller. */
+FUNCTION(segments_load_rfi)
+	mfmsr	r5
+	mflr	r6
+	mtsrr0	r6
+	mtsrr1	r5
+	rfi
+END(segments_load_rfi)
