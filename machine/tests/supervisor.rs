@@ -109,6 +109,7 @@ fn build(folder: &Path) -> PathBuf {
         "bats.c",
         "pages.c",
         "hash.c",
+        "random.c",
     ] {
         gcc.arg(source.join(name));
     }

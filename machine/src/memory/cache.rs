@@ -1,8 +1,8 @@
 //! One set-associative cache: tags, states, replacement.
 //!
-//! Each set is stored most recently used first, so that a hit on element 0 changes nothing: neither
-//! for LRU nor for the PLRU tree, whose bits already point away from the way touched last. A faster
-//! lookup may therefore compare with element 0 alone and skip everything else.
+//! The most recently used line of each set is element 0 (LRU: and so on in order), so that a hit on it
+//! changes nothing: neither for LRU nor for the PLRU tree, whose bits already point away from the way
+//! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
 use serde::{Deserialize, Serialize};
 
@@ -236,16 +236,19 @@ impl Cache {
         }
     }
 
-    /// Makes `element` of the set at `first` its most recently used one.
+    /// Makes `element` of the set at `first` its most recently used one. LRU keeps all of the order;
+    /// to PLRU only the first place means something, so the two lines change places.
     #[inline(always)]
     fn touch(&mut self, first: usize, element: usize) {
-        to_front(&mut self.tags[first..=first + element]);
-        if self.geometry.replacement == Replacement::Plru {
-            let ways = &mut self.ways[first..=first + element];
-            to_front(ways);
-            let (bits, away) = self.paths[usize::from(ways[0])];
-            let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
-            *tree = *tree & !bits | away;
+        match self.geometry.replacement {
+            Replacement::Lru => to_front(&mut self.tags[first..=first + element]),
+            Replacement::Plru => {
+                self.tags.swap(first, first + element);
+                self.ways.swap(first, first + element);
+                let (bits, away) = self.paths[usize::from(self.ways[first])];
+                let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
+                *tree = *tree & !bits | away;
+            }
         }
     }
 
@@ -258,10 +261,17 @@ impl Cache {
         while node < ways {
             node = node * 2 + (tree >> node & 1) as usize;
         }
-        let way = node - ways;
-        self.ways[first..first + ways]
-            .iter()
-            .position(|&held| usize::from(held) == way)
+        let way = (node - ways) as u8;
+        let held = &self.ways[first..first + ways];
+        if let Ok(bytes) = <[u8; 8]>::try_from(held) {
+            // The lowest byte that is zero after the exclusive or, without a loop.
+            const ONES: u64 = 0x0101_0101_0101_0101;
+            let differs = u64::from_le_bytes(bytes) ^ ONES * u64::from(way);
+            let zero = differs.wrapping_sub(ONES) & !differs & ONES << 7;
+            return (zero.trailing_zeros() / 8) as usize % 8;
+        }
+        held.iter()
+            .position(|&held| held == way)
             .unwrap_or(ways - 1)
     }
 

@@ -79,3 +79,4 @@ void test_interrupts(void);
 void test_bats(void);
 void test_pages(void);
 void test_hash(void);
+void test_random(void);

@@ -13,6 +13,7 @@ void main(void)
 	test_bats();
 	test_pages();
 	test_hash();
+	test_random();
 	print("== end\n");
 	/* The control device, where there is one, stops the machine. */
 	*(volatile uint32_t *)0x80000f08 = 0;
