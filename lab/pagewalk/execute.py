@@ -117,6 +117,12 @@ class Work:
     job: Job
 
 
+def _no_figure(row: Row, reason: str, keys: Sequence[str] = ()) -> Cell:
+    """The cell of a row that gave no figure, with the runs that were made."""
+    before = keys[0] if len(keys) > 1 else None
+    return Cell(row, None, None, None, "no figure", reason, before, keys[-1] if keys else "")
+
+
 class Lab:
     """A runner and a store, put to work."""
 
@@ -226,12 +232,25 @@ class Lab:
         return rows.measured(by_name[row], run.clock, result)
 
     def experiment(self, experiment: Experiment, events: Events) -> list[Cell]:
-        """The experiment's table: every run that it needs, and a verdict for every row."""
-        sides = [(row, [self.work(row, side) for side in row.sides]) for row in experiment.rows]
-        runs = self.run((entry for _, works in sides for entry in works), events)
-        cells = [self._cell(row, works, runs) for row, works in sides]
+        """The experiment's table: every run that it needs, and a verdict for every row.
+
+        A row that cannot be run, or whose guest fails, costs no other row: its cell says why.
+        """
+        planned = [self._plan(row) for row in experiment.rows]
+        runs = self.run((entry for works in planned if isinstance(works, list) for entry in works), events)
+        cells = [
+            self._cell(row, works, runs) if isinstance(works, list) else _no_figure(row, works.message)
+            for row, works in zip(experiment.rows, planned, strict=True)
+        ]
         self.store.add_cells(experiment.name, [cell.record() for cell in cells])
         return cells
+
+    def _plan(self, row: Row) -> list[Work] | BadInput:
+        """The runs of a row, or why it cannot be run: a policy or a program that is not there."""
+        try:
+            return [self.work(row, side) for side in row.sides]
+        except BadInput as error:
+            return error
 
     def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
         keys = [entry.job.key(self.runner.version) for entry in works]

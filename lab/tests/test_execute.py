@@ -154,6 +154,16 @@ def test_a_row_that_was_not_printed_is_no_figure(experiment: Experiment, store: 
     assert "no row 'mmap-latency' was printed, only other" in cells[0].reason
 
 
+def test_a_row_that_cannot_be_run_costs_only_itself(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "table.toml"
+    wrong = TABLE.replace("item = 2\n", 'item = 2\nafter = "other"\n')
+    path.write_text(wrong + '[settings.other]\nlabel = "other"\npolicies = { "tlb.cutof" = "20" }\n')
+    lab, _ = make(script, store)
+    mmap, pipe = lab.experiment(experiments.load(path), Quiet())
+    assert mmap.verdict == "ratio reproduced"
+    assert (pipe.verdict, pipe.reason) == ("no figure", "unknown policy 'tlb.cutof'")
+
+
 def test_overrides_make_another_run(store: Store) -> None:
     lab, _ = make(script, store)
     usual = Job(lab.machine("ppc604-185"), b"", b"", "")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pagewalk import claims, experiments, machines, policies
+from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli.output import Json, out, print_json, table
+from pagewalk.errors import BadInput
+from pagewalk.paths import home
+from pagewalk.store import Store
 
 claims_app = typer.Typer(help="The published figures: list them, or explain one.", no_args_is_help=True)
 
@@ -158,6 +163,29 @@ def explain_claim(
         ("experiments", ", ".join(held) or "none"),
     ]
     out.print(table("", ["", ""], ([name, text] for name, text in lines if text)))
+
+
+@claims_app.command("page")
+def claims_page(
+    document: Annotated[str, typer.Argument(help="The document, as in osdi99.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a document's page in Markdown: every claim, and what was measured against it.
+
+    Example: `pagewalk claims page osdi99 -o docs/osdi99.md`
+    """
+    with Store(home().results) as store:
+        page = claims_markdown.build(store, document)
+    if output is not None:
+        try:
+            output.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"{output}: {error.strerror}") from None
+    if as_json:
+        print_json({"document": document, "page": page})
+    elif output is None:
+        print(page, end="")
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,219 @@
+"""The laboratory as a Python object: machines, runs and counters as data frames, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from pagewalk import claims, experiments, guest, machines, native, policies, summary, sweep
+from pagewalk.errors import RunFailed
+from pagewalk.execute import Events, Lab, Quiet, Work, command_line
+from pagewalk.figures import Figure, Measured
+from pagewalk.guest import Program
+from pagewalk.paths import home
+from pagewalk.runner import Job
+from pagewalk.store import Store, StoredRun
+from pagewalk.sweep import Sweep
+
+DEFAULT_MACHINE = "ppc604-185"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run: how it ended, what was printed, and every counter."""
+
+    run: StoredRun
+
+    @property
+    def key(self) -> str:
+        """The run's key in the results file."""
+        return self.run.key
+
+    @property
+    def output(self) -> str:
+        """What the guest printed on its console."""
+        return self.run.result.console.decode("utf-8", "replace")
+
+    @property
+    def status(self) -> int:
+        """The program's exit status; RunFailed when the machine stopped otherwise."""
+        stop = self.run.result.stop
+        if stop.kind != "power-off":
+            raise RunFailed(stop.reason)
+        return guest.exit_status(stop.status, self.run.result.console)
+
+    @property
+    def seconds(self) -> float:
+        """Simulated time."""
+        return self.run.result.counters.get("cycles", 0) / self.run.clock
+
+    @property
+    def counters(self) -> pl.DataFrame:
+        """Every counter that is not 0: `name`, `value`."""
+        return _counters(self.run.result.counters)
+
+    def region(self, number: int) -> pl.DataFrame:
+        """The counters of a region of interest: `name`, `value`."""
+        return _counters(self.run.result.regions[number])
+
+    @property
+    def causes(self) -> pl.DataFrame:
+        """Cycles and misses by cause: `cause`, `cycles`, `tlb_misses`, `icache_misses`, `dcache_misses`."""
+        columns = ("cause", "cycles", "tlb_misses", "icache_misses", "dcache_misses")
+        rows = summary.by_cause(self.run.result.counters)
+        return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows])
+
+
+@dataclass(frozen=True)
+class Benchmark(Result):
+    """A run of a benchmark program, and what its row measured."""
+
+    measured: Measured
+
+    def figure(self, text: str) -> float | None:
+        """A figure of the row, as experiments write it (`us`, `mb_s`, `each("tlb.*.miss")`; docs/experiments.md)."""
+        return self.measured.compute(Figure.parse(text))
+
+
+def _counters(counters: Mapping[str, int]) -> pl.DataFrame:
+    schema = {"name": pl.String, "value": pl.UInt64}
+    return pl.DataFrame({"name": list(counters), "value": list(counters.values())}, schema=schema)
+
+
+class Laboratory:
+    """Machines, kernel, programs and the results file; use as a context manager.
+
+    `results` is the results file (the checkout's by default), `jobs` the number of runs at a time (the
+    computer's cores by default), `cluster` the address of a Dask scheduler.
+    """
+
+    def __init__(self, results: Path | None = None, *, jobs: int | None = None, cluster: str | None = None) -> None:
+        self._store = Store(results or home().results)
+        self._lab = Lab(native.NativeRunner(), self._store, workers=jobs, cluster=cluster)
+        self.events: Events = Quiet()
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the results file."""
+        self._store.close()
+
+    def machines(self) -> pl.DataFrame:
+        """The machines: `name`, `core`, `clock` in Hz, `description`."""
+        return pl.DataFrame(
+            [
+                {"name": m.name, "core": m.core, "clock": m.clock, "description": m.description}
+                for m in machines.all_machines()
+            ]
+        )
+
+    def policies(self) -> pl.DataFrame:
+        """The kernel's policies: `name`, `choices`, `summary`."""
+        return pl.DataFrame(
+            [
+                {"name": p.name, "choices": list(p.choices), "summary": p.about.summary}
+                for p in policies.all_policies().values()
+            ]
+        )
+
+    def claims(self, document: str | None = None) -> pl.DataFrame:
+        """The published figures, of one document or of all."""
+        listed = claims.of_document(document) if document else list(claims.all_claims().values())
+        columns = ("id", "section", "machine", "metric", "unit", "kind")
+        return pl.DataFrame(
+            [
+                {name: getattr(claim, name) for name in columns}
+                | {"baseline": list(claim.baseline), "value": list(claim.value), "ratio": claim.ratio}
+                for claim in listed
+            ],
+            infer_schema_length=None,
+        )
+
+    def run(self, name: str) -> pl.DataFrame:
+        """An experiment's table (all tables of a document, one below the other), measured now or before."""
+        cells = []
+        for experiment in experiments.find(name):
+            for cell in self._lab.experiment(experiment, self.events):
+                cells.append({"experiment": experiment.name, **cell.record()})
+        return pl.DataFrame(cells, infer_schema_length=None)
+
+    def execute(
+        self,
+        program: str | Path,
+        *arguments: str,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, str] | None = None,
+        sets: Mapping[str, str] | None = None,
+        files: Sequence[str] = (),
+    ) -> Result:
+        """Runs a static PowerPC program on the kernel; a run that is in the results is not simulated again.
+
+        `sets` are machine keys (`{"tlb.data.entries": "32"}`), `files` further files (`HOST:GUEST`).
+        """
+        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        job = guest.job(self._lab, machine, what, overrides=sets or {}, settings=policies or {})
+        return Result(self._run(str(program), job))
+
+    def bench(
+        self,
+        program: str,
+        *arguments: str,
+        row: str | None = None,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, str] | None = None,
+        sets: Mapping[str, str] | None = None,
+        files: Sequence[str] = (),
+    ) -> Benchmark:
+        """Runs a benchmark program of `user/bench`; `row` is the printed row, by default the program's name."""
+        job = Job(
+            machine=self._lab.machine(machine, sets),
+            kernel=self._lab.kernel,
+            initrd=self._lab.bench_image(program, files),
+            command_line=command_line(policies or {}, [f"/bin/{program}", *arguments]),
+        )
+        run = self._run(program, job)
+        return Benchmark(run, self._lab.measured(row or program, run, program))
+
+    def sweep(
+        self,
+        program: str,
+        *arguments: str,
+        figure: str = "us",
+        row: str | None = None,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, str] | None = None,
+        sets: Mapping[str, str] | None = None,
+    ) -> pl.DataFrame:
+        """A benchmark over every combination of axes (`{"tlb.cutoff": "off,5..40..5"}`).
+
+        One column an axis, and `value`.
+        """
+        plan = Sweep(
+            machine=machine,
+            program=program,
+            arguments=arguments,
+            row=row or program,
+            figure=Figure.parse(figure),
+            sets={name: sweep.values(text) for name, text in (sets or {}).items()},
+            policies={name: sweep.values(text) for name, text in (policies or {}).items()},
+        )
+        points = sweep.measure(self._lab, plan, self.events)
+        return pl.DataFrame([{**point.settings, "value": point.value} for point in points], infer_schema_length=None)
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """The answer of the results file to a query (docs/results.md describes the tables)."""
+        columns, rows = self._store.query_columns(query)
+        return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+
+    def _run(self, label: str, job: Job) -> StoredRun:
+        return self._lab.run([Work(label, job)], self.events)[job.key(self._lab.runner.version)]
+
+
+__all__ = ["Benchmark", "Laboratory", "Result"]

@@ -1,0 +1,115 @@
+"""A document's page: every one of its claims with what was measured, made from the results file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pagewalk import claims, experiments, records
+from pagewalk.claims import Claim
+from pagewalk.experiments import Elsewhere, Experiment
+from pagewalk.records import CellRecord
+from pagewalk.store import Store
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _what(claim: Claim) -> str:
+    return claim.metric or claim.unit
+
+
+def _figures(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+def _published(claim: Claim) -> str:
+    parts = []
+    if claim.baseline:
+        parts.append(f"{_figures(claim.baseline)} → {_figures(claim.value)}")
+    elif claim.value:
+        parts.append(_figures(claim.value))
+    if claim.ratio is not None:
+        parts.append(f"ratio {claim.ratio:g}")
+    return "; ".join(parts)
+
+
+def _row(cell: CellRecord) -> str:
+    published = " → ".join(text for text in (cell.published_before, cell.published_after) if text)
+    ours = " → ".join(_number(value) for value in (cell.before, cell.after) if value is not None)
+    fields = [
+        cell.row_name,
+        cell.machine,
+        cell.unit,
+        published,
+        cell.published_ratio or "",
+        ours,
+        _number(cell.ratio),
+        cell.verdict,
+        cell.reason,
+    ]
+    return "| " + " | ".join(_cell(field) for field in fields) + " |"
+
+
+_HEAD = (
+    "| row | machine | unit | published | ratio | ours | ratio | verdict | what the counters say |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
+    lines = [f"## {experiment.title}", "", f"Section {experiment.section}. {experiment.about.strip()}", ""]
+    lines += [f"`pagewalk run {experiment.name}`", "", _HEAD, *(_row(cell) for cell in cells), ""]
+    lines += [
+        f"{entry.label}, published only because {entry.why}: {_figures(entry.claim.value)} ({entry.claim.unit})."
+        for entry in experiment.elsewhere
+    ]
+    return [*lines, ""] if experiment.elsewhere else lines
+
+
+def _state(claim: Claim, cells: Sequence[tuple[str, CellRecord]], elsewhere: Mapping[str, Elsewhere]) -> str:
+    held = [cell for _, cell in cells if claim.id in cell.claims]
+    if held:
+        counts = Counter(cell.verdict for cell in held)
+        return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
+    if claim.id in elsewhere:
+        return f"published only: {elsewhere[claim.id].why}"
+    planned = [experiment.name for experiment in found if claim.id in experiment.claims]
+    return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment is held against it"
+
+
+def build(store: Store, document: str) -> str:
+    """The page of a document, as Markdown."""
+    listed = claims.of_document(document)
+    found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
+    tables = {entry.name: records.cells(store, entry.name) for entry in found}
+    cells = [cell for table in tables.values() for cell in table]
+    elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
+    lines = [
+        f"# {listed[0].document.title}",
+        "",
+        f"{listed[0].document.citation}",
+        "",
+        f"Made from results by `pagewalk claims page {document}`; docs/experiments.md says how figures are judged.",
+        "",
+        f"## All {len(listed)} claims",
+        "",
+        "| claim | section | what | published | result |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for claim in listed:
+        what = _what(claim) + (f" ({claim.note})" if claim.note else "")
+        fields = [f"`{claim.id}`", claim.section, what, _published(claim), _state(claim, cells, elsewhere, found)]
+        lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
+    lines.append("")
+    for entry in found:
+        if tables[entry.name]:
+            lines += _section(entry, tables[entry.name])
+    return "\n".join(lines).rstrip() + "\n"
