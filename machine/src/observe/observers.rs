@@ -51,14 +51,15 @@ impl Observers {
         self.sanitizers.is_some()
     }
 
-    /// The control device's FEATURES register.
+    /// The control device's FEATURES register. CONTEXT and COMMAND are always listened to: whether
+    /// a profile is recorded must not change what the guest does.
     #[must_use]
     pub fn features(&self) -> u32 {
         let sanitizers = self
             .sanitizers
             .as_ref()
             .map_or(0, |sanitizers| sanitizers.set.features());
-        sanitizers | u32::from(self.watch_time()) << 2
+        sanitizers | 4
     }
 
     /// Instructions of one function, mode and cause, the first at `pc`, ran from cycle `from` to
