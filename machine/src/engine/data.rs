@@ -53,6 +53,7 @@ impl Machine {
             .map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         self.make_shortcut(ea, access, &translation);
+        self.sanitize_translation(ea, false, &translation);
         Ok(translation)
     }
 
@@ -189,6 +190,7 @@ impl Machine {
             self.hot.cycles,
             &mut self.account,
         );
+        self.observers.stored(physical, &self.memory);
         let big_endian = value.to_be_bytes();
         self.memory.ram.bytes_mut()[physical as usize..(physical + bytes) as usize]
             .copy_from_slice(&big_endian[8 - bytes as usize..]);
@@ -331,7 +333,10 @@ impl Core for Machine {
                     .memory
                     .dcbz(physical, translation.wimg, now, &mut self.account)
                 {
-                    Ok(stall) => self.hot.cycles += stall,
+                    Ok(stall) => {
+                        self.hot.cycles += stall;
+                        self.observers.stored(physical, &self.memory);
+                    }
                     Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
                 }
             }

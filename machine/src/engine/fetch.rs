@@ -157,7 +157,8 @@ impl Machine {
         let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
         let mut fast = Shortcut::NONE;
-        if cached && in_ram && !self.oracle {
+        self.sanitize_translation(ea, true, &translation);
+        if cached && in_ram && !self.oracle && !self.observers.watch_accesses() {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
             fast.load = page;
@@ -191,6 +192,7 @@ impl Machine {
         }
         let cause = self.causes.of(line);
         self.charge_code(cause, ea);
+        self.sanitize_fetch(ea, physical);
         self.hot.cycles +=
             self.memory
                 .fetch(physical, fetch.wimg, self.hot.cycles, &mut self.account);
@@ -257,6 +259,7 @@ impl Machine {
         let sequential = self.uncached_next == ea && ea & 7 != 0;
         self.uncached_next = ea.wrapping_add(4);
         self.charge_code(self.causes.of(physical), ea);
+        self.sanitize_fetch(ea, physical);
         if !sequential {
             self.hot.cycles += self.memory.fetch(
                 physical,

@@ -4,7 +4,7 @@ use super::{Fatal, Machine, Stop};
 use crate::board::Effect;
 use crate::engine::Exit;
 use crate::engine::line::Op;
-use crate::mmu::{Fault, FaultKind};
+use crate::mmu::{Fault, FaultKind, Translation};
 use crate::observe::observers::Scene;
 use crate::powerpc::system::Flow;
 use crate::powerpc::{Exception, Vector, exception, msr};
@@ -243,7 +243,7 @@ impl Machine {
             account: &self.account,
         };
         if let Some(report) = self.observers.effect(effect, &scene) {
-            self.report(report);
+            self.report(self.hot.line, report);
         }
     }
 
@@ -253,10 +253,25 @@ impl Machine {
         self.hot.deadline = 0;
     }
 
-    /// A sanitizer has found something.
-    pub(crate) fn report(&mut self, report: String) {
-        let pc = self.hot.line;
+    /// A sanitizer has found something about the code at `pc`, or in the line there.
+    fn report(&mut self, pc: u32, report: String) {
         self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
+    }
+
+    /// `ea` has been translated.
+    #[inline]
+    pub(crate) fn sanitize_translation(&mut self, ea: u32, fetch: bool, translation: &Translation) {
+        if let Some(report) = self.observers.translated(ea, fetch, translation, &self.mmu) {
+            self.report(if fetch { ea } else { self.hot.line }, report);
+        }
+    }
+
+    /// The instruction at `ea` is about to be fetched.
+    #[inline]
+    pub(crate) fn sanitize_fetch(&mut self, ea: u32, physical: u32) {
+        if let Some(report) = self.observers.fetched(physical, &self.memory) {
+            self.report(ea, report);
+        }
     }
 
     /// What an access to the board costs: a bus transfer, but nothing for the control device.
