@@ -74,8 +74,10 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
     return [*lines, ""] if experiment.elsewhere else lines
 
 
-def _state(claim: Claim, cells: Sequence[tuple[str, CellRecord]], elsewhere: Mapping[str, Elsewhere]) -> str:
-    held = [cell for _, cell in cells if claim.id in cell.claims]
+def _state(
+    claim: Claim, cells: Sequence[CellRecord], elsewhere: Mapping[str, Elsewhere], found: Sequence[Experiment]
+) -> str:
+    held = [cell for cell in cells if claim.id in cell.claims]
     if held:
         counts = Counter(cell.verdict for cell in held)
         return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
