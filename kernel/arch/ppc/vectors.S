@@ -16,48 +16,48 @@
 	enter_c	\trap, \handler
 .endm
 
-IMAGE(image_reset)
+image image_reset
 	plain_vector 0x100, exception_unexpected
-END_IMAGE(image_reset)
+end_image image_reset
 
-IMAGE(image_machine_check)
+image image_machine_check
 	plain_vector 0x200, exception_machine_check
-END_IMAGE(image_machine_check)
+end_image image_machine_check
 
-IMAGE(image_external)
+image image_external
 	plain_vector 0x500, exception_external
-END_IMAGE(image_external)
+end_image image_external
 
-IMAGE(image_alignment)
+image image_alignment
 	fault_vector 0x600, exception_alignment
-END_IMAGE(image_alignment)
+end_image image_alignment
 
-IMAGE(image_program)
+image image_program
 	plain_vector 0x700, exception_program
-END_IMAGE(image_program)
+end_image image_program
 
-IMAGE(image_fpu)
+image image_fpu
 	plain_vector 0x800, exception_fpu_unavailable
-END_IMAGE(image_fpu)
+end_image image_fpu
 
-IMAGE(image_decrementer)
+image image_decrementer
 	plain_vector 0x900, exception_decrementer
-END_IMAGE(image_decrementer)
+end_image image_decrementer
 
-IMAGE(image_syscall_full)
+image image_syscall_full
 	save_volatile
 	stw	r3, FRAME_ORIG_GPR3(r11)
 	enter_c	0xc00, exception_syscall
-END_IMAGE(image_syscall_full)
+end_image image_syscall_full
 
-IMAGE(image_trace)
+image image_trace
 	plain_vector 0xd00, exception_trace
-END_IMAGE(image_trace)
+end_image image_trace
 
-IMAGE(image_breakpoint)
+image image_breakpoint
 	plain_vector 0x1300, exception_trace
-END_IMAGE(image_breakpoint)
+end_image image_breakpoint
 
-IMAGE(image_management)
+image image_management
 	plain_vector 0x1400, exception_unexpected
-END_IMAGE(image_management)
+end_image image_management

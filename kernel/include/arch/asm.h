@@ -34,9 +34,20 @@
 .endm
 
 /* A code image (include/arch/image.h). */
-#define IMAGE(name) .section .images, "ax"; .balign 32; .globl name##_start; name##_start:
-#define END_IMAGE(name) .globl name##_end; name##_end:; \
-	.if (name##_end - name##_start) > 256; .error "image does not fit its vector"; .endif
+.macro image name
+	.section .images, "ax"
+	.balign	32
+	.globl	\name\()_start
+\name\()_start:
+.endm
+
+.macro end_image name
+	.globl	\name\()_end
+\name\()_end:
+	.if	(\name\()_end - \name\()_start) > 256
+	.error	"image does not fit its vector"
+	.endif
+.endm
 
 /*
  * The full entry's first half: finds the kernel stack and saves what the handler must not lose. Leaves

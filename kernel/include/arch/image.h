@@ -17,7 +17,7 @@ void image_install(u32 vector, const struct image *image);
 /* The image that is at a vector now; NULL: none. */
 const struct image *image_at(u32 vector);
 
-/* Declares the image that assembly made by IMAGE(name) ... END_IMAGE(name). */
+/* Declares the image that assembly made by `image name` ... `end_image name`. */
 #define DECLARE_IMAGE(ident)                                                   \
 	extern const u32 ident##_start[], ident##_end[];                       \
 	static const struct image ident = { #ident, ident##_start, ident##_end }

@@ -21,7 +21,7 @@ struct arch_task {
 	u32 stack_top;          /* virtual end of the kernel stack */
 	struct task *task;
 	u32 root_pa;            /* of the page-table tree that was last active */
-	u32 scratch[4];         /* entry code, before it has a stack */
+	u32 scratch[12];        /* of handlers that use no stack */
 	u32 fpu_live;           /* the FPU holds this task's registers */
 	u32 fpu_used;           /* since exec */
 	u64 fpr[32];

@@ -7,75 +7,7 @@
  */
 #include <arch/asm.h>
 
-/*
- * Puts the tree's entry for an address into the hash table. Translation is off. In: r3 = address, r4 = bits that
- * the entry must have. Out: CR0.EQ: done; else the tree lacks the page or the right. Uses r0, r3 to r9.
- */
-.macro hash_insert_real fail
-	mfspr	r5, SPR_SPRG2
-	rlwimi	r5, r3, 12, 20, 29      /* root entry */
-	lwz	r5, 0(r5)
-	cmpwi	r5, 0
-	beq	\fail
-	rlwimi	r5, r3, 22, 20, 29      /* page entry */
-	lwz	r6, 0(r5)
-	andc.	r0, r4, r6
-	bne	\fail
-	mfsrin	r7, r3
-	rlwinm	r8, r3, 20, 16, 31      /* page index */
-	rlwinm	r9, r7, 0, 13, 31       /* VSID, low 19 bits */
-	xor	r8, r8, r9              /* hash */
-	slwi	r8, r8, 6
-	rlwinm	r7, r7, 7, 1, 24        /* word 0: VSID, */
-	rlwimi	r7, r3, 10, 26, 31      /* API, */
-	oris	r7, r7, 0x8000          /* V */
-	mfspr	r9, SPR_SDR1
-	rlwinm	r4, r9, 16, 7, 15       /* HTABMASK */
-	ori	r4, r4, 0xffc0
-	and	r8, r8, r4
-	rlwimi	r8, r9, 0, 0, 6         /* HTABORG over the masked hash */
-	andc	r9, r9, r4
-	rlwinm	r9, r9, 0, 0, 15
-	or	r5, r8, r9              /* primary group */
-	rlwinm	r6, r6, 0, 23, 19       /* without software's bits */
-	rlwinm	r6, r6, 0, 30, 28
-	/* An empty slot of the primary group */
-	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
-	lwz	r0, \slot(r5)
-	cmpwi	r0, 0
-	addi	r3, r5, \slot
-	bge	8f
-	.endr
-	/* or of the secondary one, */
-	xor	r8, r5, r4
-	ori	r7, r7, HPTE_SECONDARY
-	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
-	lwz	r0, \slot(r8)
-	cmpwi	r0, 0
-	addi	r3, r8, \slot
-	bge	8f
-	.endr
-	/* else the next one in turn of the primary. */
-	xori	r7, r7, HPTE_SECONDARY
-	lis	r9, PHYS(hash_next_slot)@ha
-	lwz	r0, PHYS(hash_next_slot)@l(r9)
-	rlwinm	r8, r0, 3, 26, 28
-	add	r3, r5, r8
-	addi	r0, r0, 1
-	clrlwi	r0, r0, 29
-	stw	r0, PHYS(hash_next_slot)@l(r9)
-	lis	r9, PHYS(hash_evictions)@ha
-	lwz	r8, PHYS(hash_evictions)@l(r9)
-	addi	r8, r8, 1
-	stw	r8, PHYS(hash_evictions)@l(r9)
-	li	r0, 0
-	stw	r0, 0(r3)
-	sync
-8:	stw	r6, 4(r3)
-	eieio
-	stw	r7, 0(r3)
-	sync
-.endm
+#include "insert.h"
 
 	.section .text.cause.reload, "ax"
 
@@ -100,7 +32,7 @@ FUNCTION(hash_reload_kernel)
 	.long	exception_isi
 END(hash_reload_kernel)
 
-IMAGE(image_dsi_c)
+image image_dsi_c
 	save_volatile
 	mfspr	r3, SPR_DAR
 	mfspr	r12, SPR_DSISR
@@ -114,9 +46,9 @@ IMAGE(image_dsi_c)
 	blt	2f
 	ba	PHYS(hash_reload_kernel)
 2:	enter_c	0x300, exception_dsi
-END_IMAGE(image_dsi_c)
+end_image image_dsi_c
 
-IMAGE(image_isi_c)
+image image_isi_c
 	save_volatile
 	mr	r3, r12                 /* SRR0 */
 	stw	r9, FRAME_DSISR(r11)
@@ -130,4 +62,108 @@ IMAGE(image_isi_c)
 	blt	2f
 	ba	PHYS(hash_reload_kernel)
 2:	enter_c	0x400, exception_isi
-END_IMAGE(image_isi_c)
+end_image image_isi_c
+
+/*
+ * The assembly form: the table is filled with translation off, in nine registers that are saved in the task's
+ * scratch words. In: r10 = CR; r10 and r11 are in SPRG0 and SPRG1. SRR0 and SRR1 stay as they are.
+ */
+.macro save_scratch
+	mfspr	r11, SPR_SPRG3
+	stw	r0, ARCH_SCRATCH(r11)
+	stw	r3, ARCH_SCRATCH + 4(r11)
+	stw	r4, ARCH_SCRATCH + 8(r11)
+	stw	r5, ARCH_SCRATCH + 12(r11)
+	stw	r6, ARCH_SCRATCH + 16(r11)
+	stw	r7, ARCH_SCRATCH + 20(r11)
+	stw	r8, ARCH_SCRATCH + 24(r11)
+	stw	r9, ARCH_SCRATCH + 28(r11)
+.endm
+
+.macro restore_scratch
+	lwz	r0, ARCH_SCRATCH(r11)
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	lwz	r4, ARCH_SCRATCH + 8(r11)
+	lwz	r5, ARCH_SCRATCH + 12(r11)
+	lwz	r6, ARCH_SCRATCH + 16(r11)
+	lwz	r7, ARCH_SCRATCH + 20(r11)
+	lwz	r8, ARCH_SCRATCH + 24(r11)
+	lwz	r9, ARCH_SCRATCH + 28(r11)
+	mtcrf	0xff, r10
+	mfspr	r10, SPR_SPRG0
+	mfspr	r11, SPR_SPRG1
+.endm
+
+	.section .text.cause.reload, "ax"
+/* r11 = DSISR. */
+FUNCTION(hash_reload_data)
+	andis.	r11, r11, DSISR_STORE >> 16
+	save_scratch
+	li	r4, PTE_VALID
+	beq	1f
+	li	r4, PTE_VALID | PTE_CHANGED
+1:	mfspr	r3, SPR_DAR
+	hash_insert_real 9f
+	restore_scratch
+	rfi
+9:	restore_scratch
+	save_volatile
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_dsi
+END(hash_reload_data)
+
+FUNCTION(hash_reload_instruction)
+	save_scratch
+	li	r4, PTE_VALID
+	mfspr	r3, SPR_SRR0
+	hash_insert_real 9f
+	restore_scratch
+	rfi
+9:	restore_scratch
+	save_volatile
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_isi
+END(hash_reload_instruction)
+
+image image_dsi_asm
+	mtspr	SPR_SPRG0, r10
+	mtspr	SPR_SPRG1, r11
+	mfcr	r10
+	mfspr	r11, SPR_DSISR
+	andis.	r11, r11, DSISR_NO_PTE >> 16
+	mfspr	r11, SPR_DSISR
+	beq	2f
+	ba	PHYS(hash_reload_data)
+2:	mtcrf	0xff, r10
+	mfspr	r10, SPR_SPRG0
+	mfspr	r11, SPR_SPRG1
+	save_volatile
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_dsi
+end_image image_dsi_asm
+
+image image_isi_asm
+	mtspr	SPR_SPRG0, r10
+	mtspr	SPR_SPRG1, r11
+	mfcr	r10
+	mfspr	r11, SPR_SRR1
+	andis.	r11, r11, DSISR_NO_PTE >> 16
+	beq	2f
+	ba	PHYS(hash_reload_instruction)
+2:	mtcrf	0xff, r10
+	mfspr	r10, SPR_SPRG0
+	mfspr	r11, SPR_SPRG1
+	save_volatile
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_isi
+end_image image_isi_asm

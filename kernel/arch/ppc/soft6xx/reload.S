@@ -132,32 +132,32 @@ END(\name)
 	soft_load_prepared soft_load_prepared_data, tlbld
 	soft_load_prepared soft_load_prepared_instruction, tlbli
 
-IMAGE(image_miss_instruction_c)
+image image_miss_instruction_c
 	soft_vector_c MISS_INSTRUCTION, SPR_IMISS, SPR_ICMP, soft_load_prepared_instruction
-END_IMAGE(image_miss_instruction_c)
+end_image image_miss_instruction_c
 
-IMAGE(image_miss_load_c)
+image image_miss_load_c
 	soft_vector_c MISS_LOAD, SPR_DMISS, SPR_DCMP, soft_load_prepared_data
-END_IMAGE(image_miss_load_c)
+end_image image_miss_load_c
 
-IMAGE(image_miss_store_c)
+image image_miss_store_c
 	soft_vector_c MISS_STORE, SPR_DMISS, SPR_DCMP, soft_load_prepared_data
-END_IMAGE(image_miss_store_c)
+end_image image_miss_store_c
 
 /* Faults that a loaded entry causes (protection), and what the reload handlers pass on as a page fault. */
-IMAGE(image_dsi_soft)
+image image_dsi_soft
 	save_volatile
 	mfspr	r10, SPR_DAR
 	mfspr	r12, SPR_DSISR
 	stw	r10, FRAME_DAR(r11)
 	stw	r12, FRAME_DSISR(r11)
 	enter_c	0x300, exception_dsi
-END_IMAGE(image_dsi_soft)
+end_image image_dsi_soft
 
-IMAGE(image_isi_soft)
+image image_isi_soft
 	save_volatile
 	stw	r9, FRAME_DSISR(r11)
 	clrlwi	r12, r9, 16
 	stw	r12, FRAME_MSR(r11)
 	enter_c	0x400, exception_isi
-END_IMAGE(image_isi_soft)
+end_image image_isi_soft

@@ -1,0 +1,75 @@
+/* The hash table's insertion for code that runs with translation off. */
+#ifndef HASH32_INSERT_H
+#define HASH32_INSERT_H
+
+/*
+ * Puts the tree's entry for an address into the hash table. Translation is off. In: r3 = address, r4 = bits that
+ * the entry must have. Out: CR0.EQ: done; else the tree lacks the page or the right. Uses r0, r3 to r9.
+ */
+.macro hash_insert_real fail
+	mfspr	r5, SPR_SPRG2
+	rlwimi	r5, r3, 12, 20, 29      /* root entry */
+	lwz	r5, 0(r5)
+	cmpwi	r5, 0
+	beq	\fail
+	rlwimi	r5, r3, 22, 20, 29      /* page entry */
+	lwz	r6, 0(r5)
+	andc.	r0, r4, r6
+	bne	\fail
+	mfsrin	r7, r3
+	rlwinm	r8, r3, 20, 16, 31      /* page index */
+	rlwinm	r9, r7, 0, 13, 31       /* VSID, low 19 bits */
+	xor	r8, r8, r9              /* hash */
+	slwi	r8, r8, 6
+	rlwinm	r7, r7, 7, 1, 24        /* word 0: VSID, */
+	rlwimi	r7, r3, 10, 26, 31      /* API, */
+	oris	r7, r7, 0x8000          /* V */
+	mfspr	r9, SPR_SDR1
+	rlwinm	r4, r9, 16, 7, 15       /* HTABMASK */
+	ori	r4, r4, 0xffc0
+	and	r8, r8, r4
+	rlwimi	r8, r9, 0, 0, 6         /* HTABORG over the masked hash */
+	andc	r9, r9, r4
+	rlwinm	r9, r9, 0, 0, 15
+	or	r5, r8, r9              /* primary group */
+	rlwinm	r6, r6, 0, 23, 19       /* without software's bits */
+	rlwinm	r6, r6, 0, 30, 28
+	/* An empty slot of the primary group */
+	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
+	lwz	r0, \slot(r5)
+	cmpwi	r0, 0
+	addi	r3, r5, \slot
+	bge	8f
+	.endr
+	/* or of the secondary one, */
+	xor	r8, r5, r4
+	ori	r7, r7, HPTE_SECONDARY
+	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
+	lwz	r0, \slot(r8)
+	cmpwi	r0, 0
+	addi	r3, r8, \slot
+	bge	8f
+	.endr
+	/* else the next one in turn of the primary. */
+	xori	r7, r7, HPTE_SECONDARY
+	lis	r9, PHYS(hash_next_slot)@ha
+	lwz	r0, PHYS(hash_next_slot)@l(r9)
+	rlwinm	r8, r0, 3, 26, 28
+	add	r3, r5, r8
+	addi	r0, r0, 1
+	clrlwi	r0, r0, 29
+	stw	r0, PHYS(hash_next_slot)@l(r9)
+	lis	r9, PHYS(hash_evictions)@ha
+	lwz	r8, PHYS(hash_evictions)@l(r9)
+	addi	r8, r8, 1
+	stw	r8, PHYS(hash_evictions)@l(r9)
+	li	r0, 0
+	stw	r0, 0(r3)
+	sync
+8:	stw	r6, 4(r3)
+	eieio
+	stw	r7, 0(r3)
+	sync
+.endm
+
+#endif
