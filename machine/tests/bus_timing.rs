@@ -73,6 +73,8 @@ fn without_a_queue_every_store_waits() {
 }
 
 proptest! {
+    #![proptest_config(common::cases())]
+
     /// Transfers never overlap, begin on an edge at or after their request, and take their clocks.
     #[test]
     fn transfers_are_in_order_and_on_edges(

@@ -156,6 +156,8 @@ fn shape() -> impl Strategy<Value = CacheGeometry> {
 }
 
 proptest! {
+    #![proptest_config(common::cases())]
+
     #[test]
     fn a_cache_holds_what_the_plain_model_holds(
         geometry in shape(),

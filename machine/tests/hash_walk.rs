@@ -264,6 +264,8 @@ fn a_walks_lines_pollute_and_the_tlb_entry_is_charged_to_the_access() {
 }
 
 proptest! {
+    #![proptest_config(common::cases())]
+
     /// PTEG addresses against the manual's formula, bit string by bit string.
     #[test]
     fn pteg_addresses_follow_the_manual(origin in 0u32..0x1_0000, mask_bits in 0u32..10, vsid in 0u32..1 << 24, ea: u32) {
@@ -320,7 +322,14 @@ fn worst_search(machine: &str, cold: bool) -> u64 {
     for n in 0..if cold { 1 } else { 2 } {
         mmu.tlbia();
         cycles = mmu
-            .translate(EA, Access::Load, SUPERVISOR, &mut memory, 6000 * (n + 1), &mut account)
+            .translate(
+                EA,
+                Access::Load,
+                SUPERVISOR,
+                &mut memory,
+                6000 * (n + 1),
+                &mut account,
+            )
             .expect("mapped")
             .cycles;
     }

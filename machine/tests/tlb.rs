@@ -61,6 +61,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(common::cases())]
+
     #[test]
     fn a_tlb_is_an_lru_list_for_each_set(
         sets in 0u32..6,

@@ -245,6 +245,8 @@ fn a_bat_is_asked_before_segment_and_page() {
 }
 
 proptest! {
+    #![proptest_config(common::cases())]
+
     /// BAT lookups against the manual's comparison, spelled out bit range by bit range.
     #[test]
     fn bats_match_as_the_manual_says(length in 0u32..12, block in 0u32..1 << 15, real in 0u32..1 << 15,

@@ -8,6 +8,7 @@ use pagewalk_machine::memory::{
 use pagewalk_machine::mmu::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
 use pagewalk_machine::observe::{Account, Cause};
 use pagewalk_machine::powerpc::msr;
+use proptest::test_runner::{Config, RngSeed};
 
 /// RAM of the tests' machines: 4 MB.
 pub const RAM: usize = 4 << 20;
@@ -136,4 +137,13 @@ pub fn put_pte(
     assert!(memory.ram.write_u32(pa, word0));
     assert!(memory.ram.write_u32(pa + 4, word1));
     pa
+}
+
+/// The same cases in every run.
+pub fn cases() -> Config {
+    Config {
+        rng_seed: RngSeed::Fixed(0x7061_6765_7761_6c6b),
+        failure_persistence: None,
+        ..Config::with_cases(512)
+    }
 }
