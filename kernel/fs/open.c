@@ -10,11 +10,24 @@
 #include <tty.h>
 #include <uaccess.h>
 
+#define SHORT_PATH 128u
+
 char *path_from_user(const char *user)
 {
-	char *path = kmalloc(PATH_MAX);
-	long len;
+	char most[SHORT_PATH], *path;
+	long len = strncpy_from_user(most, user, sizeof most);
 
+	/* A short path takes a small object; only a long one is worth a page. */
+	if (len >= 0) {
+		path = kmalloc((size_t)len + 1);
+		if (!path)
+			return ERR_PTR(-ENOMEM);
+		memcpy(path, most, (size_t)len + 1);
+		return path;
+	}
+	if (len != -ENAMETOOLONG)
+		return ERR_PTR(len);
+	path = kmalloc(PATH_MAX);
 	if (!path)
 		return ERR_PTR(-ENOMEM);
 	len = strncpy_from_user(path, user, PATH_MAX);
