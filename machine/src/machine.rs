@@ -194,8 +194,10 @@ impl Machine {
         self.stop = None;
         self.refresh();
         self.board.set_features(self.observers.features());
+        self.begin_watch();
         loop {
             if let Some(stop) = self.events() {
+                self.close_watch();
                 self.settle();
                 return stop;
             }

@@ -50,6 +50,9 @@ enum Mode {
 struct Debuggee<'a> {
     machine: &'a mut Machine,
     mode: Mode,
+    /// GDB takes it that a PowerPC stops before a watched access, and steps over it. Here the access
+    /// is done: that one step must run nothing.
+    step_over_watched: bool,
     /// Why the guest cannot go on, once it cannot.
     ended: Option<Stop>,
     description: String,
@@ -80,6 +83,7 @@ pub fn serve(
     let mut debuggee = Debuggee {
         machine,
         mode: Mode::Continue,
+        step_over_watched: false,
         ended: None,
         description: target_description(),
         limits,
@@ -103,6 +107,9 @@ impl Debuggee<'_> {
         if let Some(stop) = self.ended.clone() {
             return Some(reason(&stop));
         }
+        if std::mem::take(&mut self.step_over_watched) && self.mode == Mode::Step {
+            return Some(SingleThreadStopReason::DoneStep);
+        }
         let now = self.machine.instant();
         let instructions = match self.mode {
             Mode::Step => 1,
@@ -113,6 +120,7 @@ impl Debuggee<'_> {
             cycles: self.limits.cycles,
         };
         let stop = self.machine.run(limits);
+        self.step_over_watched = matches!(stop, Stop::Watchpoint { .. });
         let now = self.machine.instant();
         match (stop, self.mode) {
             (Stop::Limit, _)

@@ -121,6 +121,13 @@ impl Machine {
         self.choose_cause();
     }
 
+    /// What the observers are told of begins now.
+    pub(super) fn begin_watch(&mut self) {
+        self.settled.watched_cycles = self.hot.cycles;
+        self.settled.watched_instructions = self.hot.instructions;
+        self.settled.watched_pc = self.registers.pc;
+    }
+
     /// Ends what the observers have been told so far, before the mode or the cause changes.
     pub(super) fn close_watch(&mut self) {
         if self.observers.watch_time() {

@@ -1,0 +1,190 @@
+//! gdb-multiarch attaches to the stub and finds what is there.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use support::{Program, machine_file};
+
+const SOURCE: &str = "
+  .type _start, @function
+_start:
+  caches_on
+  paging
+  li 3, 0x2000
+  mfmsr 4
+  or 3, 3, 4
+  mtmsr 3
+  isync
+  load 5, 0x40000000
+  load 6, 0x3ff80000
+  stw 6, 0(5)
+  li 6, 0
+  stw 6, 4(5)
+  lfd 1, 0(5)
+  li 14, 77
+middle:
+  li 15, 1
+  li 15, 2
+  li 16, 5
+  stw 16, 8(5)
+  li 17, 3
+  power_off 6
+";
+
+/// What gdb prints when it runs `commands` against the program, and the runner's exit status.
+fn gdb(machine: &str, commands: &[&str]) -> (String, Option<i32>) {
+    let program = Program::new(SOURCE);
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"))
+        .arg("run")
+        .arg("--machine")
+        .arg(machine_file(machine))
+        .arg("--kernel")
+        .arg(program.elf())
+        .args(["--gdb", "0", "--max-instructions", "1000000"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut messages = BufReader::new(runner.stderr.take().unwrap());
+    messages.read_line(&mut line).unwrap();
+    let port = line.trim().rsplit(' ').next().unwrap().to_owned();
+    let mut gdb = Command::new("gdb-multiarch");
+    gdb.args(["-nx", "-batch"]).arg(program.elf());
+    gdb.args(["-ex", &format!("target remote 127.0.0.1:{port}")]);
+    for command in commands {
+        gdb.args(["-ex", command]);
+    }
+    let output = gdb.output().expect("gdb-multiarch is installed");
+    let status = runner.wait().unwrap().code();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (text + &String::from_utf8_lossy(&output.stderr), status)
+}
+
+fn contains_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn registers_and_memory_are_read_through_the_translation() {
+    let (text, status) = gdb(
+        "ppc604-185",
+        &[
+            "break *middle",
+            "continue",
+            "print /x $pc",
+            "print $r14",
+            "print $f1",
+            "print /x $msr",
+            "print /x $sr4",
+            "print /x $dbat1u",
+            "print /x $sdr1",
+            "print /x $hid0",
+            "print /x $pvr",
+            "x/2xw 0x40000000",
+            "x/1xw 0x300000",
+            "x/1xw 0x50000000",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "Breakpoint 1, ",
+            "$2 = 77",
+            "$3 = 1.5",
+            "$4 = 0x3030",
+            "$5 = 0x20000123",
+            "$6 = 0x80001fff",
+            "$7 = 0x200000",
+            "$8 = 0xc000",
+            "$9 = 0x90204",
+            "0x40000000:\t0x3ff80000\t0x00000000",
+            "0x300000:\t0x3ff80000",
+            "Cannot access memory at address 0x50000000",
+            "exited with code 06",
+        ],
+    );
+    assert_eq!(status, Some(6), "{text}");
+}
+
+#[test]
+fn single_steps_and_watchpoints_stop_where_they_should() {
+    let (text, status) = gdb(
+        "ppc604-133",
+        &[
+            "break *middle",
+            "continue",
+            "stepi",
+            "print $r15",
+            "stepi",
+            "print $r15",
+            "set $r15 = 9",
+            "print $r15",
+            "kill",
+        ],
+    );
+    contains_all(&text, &["$1 = 1", "$2 = 2", "$3 = 9"]);
+    assert_eq!(status, Some(124), "{text}");
+    let (text, status) = gdb(
+        "ppc604-185",
+        &[
+            "break *middle",
+            "continue",
+            "watch *(int *) 0x40000008",
+            "continue",
+            "print $r16",
+            "print $r17",
+            "delete",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "Hardware watchpoint 2",
+            "New value = 5",
+            "$1 = 5",
+            "$2 = 0",
+            "exited with code 06",
+        ],
+    );
+    assert_eq!(status, Some(6), "{text}");
+}
+
+#[test]
+fn what_gdb_writes_is_what_the_guest_finds() {
+    let (text, status) = gdb(
+        "ppc750-400",
+        &[
+            "break *middle",
+            "continue",
+            "set {int} 0x40000010 = 0x12345678",
+            "x/1xw 0x300010",
+            "set $sr5 = 0x20000456",
+            "print /x $sr5",
+            "set $sprg3 = 0x77",
+            "print /x $sprg3",
+            "set $f2 = 2.25",
+            "print $f2",
+            "detach",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "0x300010:\t0x12345678",
+            "$1 = 0x20000456",
+            "$2 = 0x77",
+            "$3 = 2.25",
+        ],
+    );
+    assert_eq!(
+        status,
+        Some(6),
+        "detached, the guest ran to its end: {text}"
+    );
+}

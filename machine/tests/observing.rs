@@ -1,0 +1,271 @@
+//! Profile, trace, regions, dumps, snapshots: what they tell, and that they change nothing.
+
+mod support;
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::observe::Event;
+use pagewalk_machine::observe::trace::Window;
+use pagewalk_machine::session::Session;
+use support::Program;
+
+/// A loop in `work` inside region 7, twice; prints "ok" at the end.
+const WORK: &str = "
+  .type _start, @function
+_start:
+  caches_on
+  paging
+  load 20, 2
+again:
+  poke 0x80001000, 7
+  bl work
+  poke 0x80001004, 7
+  addic. 20, 20, -1
+  bne again
+  load 5, 0x800003f8
+  li 6, 'o'
+  stb 6, 0(5)
+  li 6, 'k'
+  stb 6, 0(5)
+  poke 0x80000f24, 42
+  power_off 3
+  .size _start, . - _start
+  .type work, @function
+work:
+  load 5, 0x40000000
+  li 6, 100
+  mtctr 6
+1: lwz 7, 0(5)
+  addi 7, 7, 1
+  stw 7, 0(5)
+  bdnz 1b
+  blr
+  .size work, . - work
+";
+
+fn finished(session: &mut Session) {
+    let stop = session.run(Limits::NONE);
+    assert_eq!(
+        stop,
+        Stop::PowerOff { status: 3 },
+        "{}",
+        session.explain(&stop)
+    );
+}
+
+fn plain(program: &Program) -> Vec<(String, u64)> {
+    let mut session = program.session("ppc604-185", &[]);
+    finished(&mut session);
+    assert_eq!(session.printed(), b"ok");
+    session.counters()
+}
+
+#[test]
+fn regions_add_up_their_passes() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &[]);
+    finished(&mut session);
+    let regions: Vec<_> = session.regions().collect();
+    let (number, region) = regions[0];
+    assert_eq!((regions.len(), number, region.passes), (1, 7, 2));
+    // Four instructions a turn, five around the loop, and the store's own poke of each end.
+    let instructions = region.counters.total(Event::Instructions);
+    assert!((810..=830).contains(&instructions), "{instructions}");
+    assert_eq!(region.counters.total(Event::DataTlbMiss), 1);
+    let report = session.report(&Stop::PowerOff { status: 3 });
+    assert_eq!(report["stop"]["status"], 3);
+    assert_eq!(
+        report["regions"][0]["counters"]["instructions"],
+        instructions
+    );
+}
+
+#[test]
+fn observers_change_no_count() {
+    let program = Program::new(WORK);
+    let expected = plain(&program);
+    let mut session = program.session("ppc604-185", &[]);
+    session.record_profile();
+    session.record_trace(Window::default());
+    finished(&mut session);
+    assert_eq!(session.counters(), expected);
+    let mut session = program.session("ppc604-185", &[]);
+    session.set_oracle(true);
+    finished(&mut session);
+    assert_eq!(session.counters(), expected);
+}
+
+#[test]
+fn the_profile_holds_every_cycle_and_instruction() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &[]);
+    session.record_profile();
+    finished(&mut session);
+    let rows = session.profile();
+    let counters = &session.machine().account.counters;
+    let cycles: u64 = rows.iter().map(|row| row.cycles).sum();
+    let instructions: u64 = rows.iter().map(|row| row.instructions).sum();
+    assert_eq!(cycles, counters.total(Event::Cycles));
+    assert_eq!(instructions, counters.total(Event::Instructions));
+    let work = rows.iter().find(|row| row.function == "work").unwrap();
+    assert_eq!(work.instructions, 2 * (4 + 400 + 1));
+    assert!(session.profile_folded().contains("kernel;kernel;work "));
+}
+
+#[test]
+fn the_trace_shows_functions_regions_and_misses() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &[]);
+    session.record_trace(Window::default());
+    finished(&mut session);
+    let trace = session.trace();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let count = |phase: &str, name: &str| {
+        events
+            .iter()
+            .filter(|event| event["ph"] == phase && event["name"] == name)
+            .count()
+    };
+    assert!(count("X", "work") >= 2);
+    assert_eq!((count("b", "region 7"), count("e", "region 7")), (2, 2));
+    assert!(count("i", "cache.data.miss") >= 1);
+    let clock = 185e6;
+    let end = session.machine().instant().cycles as f64 * 1e6 / clock;
+    assert!(
+        events
+            .iter()
+            .all(|event| event["ts"].as_f64().unwrap_or(0.0) <= end)
+    );
+}
+
+#[test]
+fn a_dump_shows_what_translates() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &[]);
+    finished(&mut session);
+    let dump = &session.dumps()[0];
+    assert_eq!(dump.label, 42);
+    assert_eq!(
+        (dump.segments[4].vsid, dump.segments[4].user_key),
+        (0x123, true)
+    );
+    let bat = &dump.data_bats[1];
+    assert_eq!(
+        (bat.number, bat.effective, bat.physical, bat.size),
+        (1, 0x8000_0000, 0x8000_0000, 256 << 20)
+    );
+    let entry = &dump.data_tlb[0];
+    assert_eq!(
+        (entry.vsid, entry.page_index, entry.physical),
+        (0x123, 0, 0x30_0000)
+    );
+    let table = dump.hash_table.as_ref().unwrap();
+    assert_eq!(
+        (table.physical, table.groups, table.used),
+        (0x20_0000, 1024, 1)
+    );
+    assert_eq!(
+        (
+            table.occupancy[0x123],
+            table.histogram[0],
+            table.histogram[1]
+        ),
+        (1, 1023, 1)
+    );
+    let pte = &table.entries[0];
+    assert_eq!(
+        (pte.group, pte.slot, pte.page_index, pte.changed),
+        (0x123, 0, 0, true)
+    );
+    assert!(
+        dump.data_cache
+            .iter()
+            .any(|line| line.physical == 0x30_0000 && line.modified)
+    );
+    let text = dump.to_string();
+    for line in [
+        "state 42 at cycle ",
+        "   4 vsid 000123 --p-",
+        "hash table at 00200000: 1024 PTEGs, 1 of 8192 PTEs valid",
+        " 00300000 M",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    assert_eq!(dump.to_json()["hash_table"]["used"], 1);
+}
+
+#[test]
+fn a_restored_snapshot_goes_on_the_same() {
+    let program = Program::new(WORK);
+    for machine in ["ppc604-185", "ppc603-133", "ppc750-400"] {
+        // The 603 cannot reload the page; it works in RAM that a BAT maps.
+        let source = WORK.replace("0x40000000", "0x00300000");
+        let program603 = Program::new(&source);
+        let program = if machine == "ppc603-133" {
+            &program603
+        } else {
+            &program
+        };
+        let mut whole = program.session(machine, &["memory.size=0x400000"]);
+        finished(&mut whole);
+        let end = whole.machine().instant().cycles;
+        for at in [0, end / 7, end / 3, end / 2, end - 40] {
+            let mut first = program.session(machine, &["memory.size=0x400000"]);
+            assert_eq!(
+                first.run(Limits {
+                    cycles: at,
+                    ..Limits::NONE
+                }),
+                Stop::Limit
+            );
+            let bytes = first.save().unwrap();
+            let mut second = Session::restore(&bytes, "s", Console::memory()).unwrap();
+            assert_eq!(second.machine().instant(), first.machine().instant());
+            finished(&mut first);
+            finished(&mut second);
+            assert_eq!(
+                first.counters(),
+                whole.counters(),
+                "{machine} stopped at {at}"
+            );
+            assert_eq!(
+                second.counters(),
+                whole.counters(),
+                "{machine} restored at {at}"
+            );
+            assert_eq!(second.printed(), b"ok");
+            assert_eq!(second.dump(0), whole.dump(0));
+            let regions = |session: &Session| {
+                session
+                    .regions()
+                    .map(|(n, region)| (n, region.clone()))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(regions(&second), regions(&whole));
+        }
+    }
+}
+
+#[test]
+fn damaged_snapshots_are_refused() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &["memory.size=0x400000"]);
+    let bytes = session.save().unwrap();
+    let refusal = |bytes: &[u8]| {
+        Session::restore(bytes, "s.snap", Console::memory())
+            .err()
+            .unwrap()
+            .to_string()
+    };
+    assert_eq!(
+        refusal(b"hello"),
+        "s.snap: is not a snapshot of this version of the machine"
+    );
+    for length in [8, 20, bytes.len() / 2, bytes.len() - 1] {
+        let message = refusal(&bytes[..length]);
+        assert!(
+            message.starts_with("s.snap: the snapshot is damaged: "),
+            "{message}"
+        );
+    }
+}

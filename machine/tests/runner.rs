@@ -1,0 +1,377 @@
+//! The command `pagewalk-machine`: exit statuses, messages, files.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::{Program, machine_file};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"))
+        .arg("run")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn on(machine: &str, program: &Program, more: &[&str]) -> Output {
+    let machine = machine_file(machine);
+    let elf = program.elf();
+    let mut arguments = vec![
+        "--machine",
+        machine.to_str().unwrap(),
+        "--kernel",
+        elf.to_str().unwrap(),
+    ];
+    arguments.extend(more);
+    run(&arguments)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_guests_status_and_console_come_through() {
+    let program = Program::new(
+        "_start: load 5, 0x800003f8\n li 6, 'h'\n stb 6, 0(5)\n li 6, 'i'\n stb 6, 0(5)\n power_off 17",
+    );
+    let output = on("ppc603-133", &program, &[]);
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(17), "hi")
+    );
+    let console = program.path("console");
+    let output = on(
+        "ppc603-133",
+        &program,
+        &["--console", console.to_str().unwrap()],
+    );
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(17), "")
+    );
+    assert_eq!(std::fs::read(console).unwrap(), b"hi");
+}
+
+#[test]
+fn input_from_a_file_is_read() {
+    let program = Program::new(
+        "_start: load 5, 0x800003f8
+        1: lbz 6, 5(5)
+           andi. 6, 6, 1
+           beq 2f
+           lbz 6, 0(5)
+           addi 6, 6, 1
+           stb 6, 0(5)
+           b 1b
+        2: power_off 0",
+    );
+    let input = program.path("input");
+    std::fs::write(&input, "HAL").unwrap();
+    let output = on(
+        "ppc604-133",
+        &program,
+        &["--input", input.to_str().unwrap()],
+    );
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(0), "IBM")
+    );
+}
+
+#[test]
+fn limits_end_with_124() {
+    let program = Program::new("_start: b .");
+    for limit in [["--max-cycles", "5000"], ["--max-instructions", "5000"]] {
+        let output = on("ppc604-185", &program, &limit);
+        assert_eq!(output.status.code(), Some(124));
+        let message = text(&output.stderr);
+        assert!(message.contains("limit: reached after "), "{message}");
+        assert!(message.contains("at 0x00004000 <_start>"), "{message}");
+    }
+}
+
+#[test]
+fn a_guest_that_cannot_go_on_ends_with_125_and_registers() {
+    for (source, expected) in [
+        // No device there, machine checks disabled.
+        (
+            "_start: load 5, 0x90000000\n bl f\nf: lwz 6, 0(5)",
+            "checkstop at 0x0000400c <f>: physical address 0x90000000",
+        ),
+        // Nowhere: no RAM, and no handler.
+        ("_start: load 5, 0x70000000\n mtctr 5\n bctr", "0x70000000"),
+        // An illegal instruction, and zeroes at its vector.
+        ("_start: .long 0", "exception program (vector 0x0700)"),
+        // Zeroes at the vector, where a system call goes.
+        ("_start: sc", "exception "),
+        // A machine check that is enabled, but has no handler.
+        (
+            "_start: li 3, 0x1000\n mtmsr 3\n load 5, 0x90000000\n lwz 6, 0(5)",
+            "exception ",
+        ),
+        // Little-endian.
+        ("_start: li 3, 1\n mtmsr 3\n isync", "little-endian"),
+    ] {
+        let program = Program::new(source);
+        for machine in ["ppc603-180", "ppc604-200", "ppc750-400"] {
+            let output = on(machine, &program, &["--max-cycles", "10000000"]);
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(125), "{source}: {message}");
+            assert!(message.contains("pagewalk-machine: fatal: "), "{message}");
+            assert!(message.contains(expected), "{source}: {message}");
+            assert!(message.contains("\nr24  "), "{message}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_ends_with_126_and_says_what_is_allowed() {
+    let program = Program::new("_start: power_off 0");
+    let machine = machine_file("ppc604-185");
+    let machine = machine.to_str().unwrap();
+    let elf = program.elf();
+    let elf = elf.to_str().unwrap();
+    let text_file = program.path("a.s");
+    let text_file = text_file.to_str().unwrap();
+    for (arguments, expected) in [
+        (
+            &["--machine", "no.toml", "--kernel", elf][..],
+            "no.toml: No such file",
+        ),
+        (
+            &["--machine", machine, "--kernel", "no.elf"],
+            "no.elf: No such file",
+        ),
+        (
+            &["--machine", machine, "--kernel", text_file],
+            "is not an ELF file; allowed is a static ELF executable",
+        ),
+        (
+            &["--machine", machine],
+            "nothing to run: give --kernel, --rom or --restore",
+        ),
+        (&["--machine", text_file, "--kernel", elf], "a.s:"),
+        (
+            &[
+                "--machine",
+                machine,
+                "--kernel",
+                elf,
+                "--set",
+                "tlb.data.entires=3",
+            ],
+            "nearest: `entries`",
+        ),
+        (
+            &["--machine", machine, "--kernel", elf, "--set", "tlb"],
+            "write it as key=value",
+        ),
+        (
+            &["--machine", machine, "--kernel", elf, "--sanitize", "stack"],
+            "allowed are translation, fetch, vsid, all",
+        ),
+        (
+            &[
+                "--machine",
+                machine,
+                "--kernel",
+                elf,
+                "--trace",
+                "t",
+                "--trace-window",
+                "9..1",
+            ],
+            "empty window",
+        ),
+        (
+            &[
+                "--machine",
+                machine,
+                "--kernel",
+                elf,
+                "--max-cycles",
+                "many",
+            ],
+            "invalid value 'many'",
+        ),
+        (
+            &[
+                "--machine",
+                machine,
+                "--kernel",
+                elf,
+                "--counters",
+                "no/where.json",
+            ],
+            "no/where.json: No such file",
+        ),
+        (
+            &["--machine", machine, "--restore", elf],
+            "is not a snapshot",
+        ),
+        (
+            &["--machine", machine, "--kernel", elf, "--frobnicate"],
+            "unexpected argument",
+        ),
+        (
+            &["--machine", machine, "--kernel", elf, "--symbols", "x"],
+            "write it as path=elf",
+        ),
+    ] {
+        let output = run(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(126), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+        assert!(!message.contains("panicked"), "{message}");
+    }
+}
+
+#[test]
+fn results_go_to_their_files() {
+    let program = Program::new("_start: poke 0x80000f24, 1\n power_off 0");
+    let path = |name: &str| program.path(name).to_str().unwrap().to_owned();
+    let (counters, profile, trace) = (path("c.json"), path("p.folded"), path("t.json"));
+    let (dump, text_dump) = (path("d.json"), path("d.txt"));
+    let output = on(
+        "ppc603-133",
+        &program,
+        &[
+            "--counters",
+            &counters,
+            "--profile",
+            &profile,
+            "--trace",
+            &trace,
+            "--dump",
+            &dump,
+            "--profile-table",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("_start"));
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let report = json(&counters);
+    assert_eq!(report["clock_hz"], 133_333_333);
+    assert_eq!(report["stop"]["kind"], "power-off");
+    assert!(report["counters"]["cycles"].as_u64().unwrap() > 0);
+    assert!(
+        std::fs::read_to_string(&profile)
+            .unwrap()
+            .starts_with("kernel;kernel;_start ")
+    );
+    assert!(!json(&trace)["traceEvents"].as_array().unwrap().is_empty());
+    assert_eq!(
+        json(&dump).as_array().unwrap().len(),
+        2,
+        "the guest's dump and the one at the end"
+    );
+    on("ppc603-133", &program, &["--dump", &text_dump]);
+    assert!(
+        std::fs::read_to_string(&text_dump)
+            .unwrap()
+            .contains("segment registers")
+    );
+}
+
+#[test]
+fn a_rom_starts_at_its_reset_vector() {
+    let program = Program::new("_start: power_off 9");
+    let raw = program.path("code");
+    let status = Command::new("powerpc-linux-gnu-objcopy")
+        .args(["-O", "binary", "-j", ".text"])
+        .arg(program.elf())
+        .arg(&raw)
+        .status();
+    assert!(status.unwrap().success());
+    let mut rom = vec![0; 0x100];
+    rom.extend(std::fs::read(&raw).unwrap());
+    std::fs::write(program.path("rom"), rom).unwrap();
+    let machine = machine_file("ppc750-400");
+    let output = run(&[
+        "--machine",
+        machine.to_str().unwrap(),
+        "--rom",
+        program.path("rom").to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(9), "{}", text(&output.stderr));
+}
+
+#[test]
+fn snapshots_save_and_restore_from_the_command_line() {
+    let program = Program::new(
+        "_start: load 3, 100000\n mtctr 3\n1: bdnz 1b\n load 5, 0x800003f8\n li 6, '.'\n stb 6, 0(5)\n power_off 4",
+    );
+    let path = |name: &str| program.path(name).to_str().unwrap().to_owned();
+    let (snapshot, first, second) = (path("s.snap"), path("1.json"), path("2.json"));
+    let output = on(
+        "ppc604-185",
+        &program,
+        &[
+            "--save-snapshot",
+            &snapshot,
+            "--at",
+            "50000",
+            "--counters",
+            &first,
+        ],
+    );
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let machine = machine_file("ppc604-185");
+    let machine = machine.to_str().unwrap();
+    let output = run(&[
+        "--machine",
+        machine,
+        "--restore",
+        &snapshot,
+        "--counters",
+        &second,
+    ]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(
+        std::fs::read(&first).unwrap(),
+        std::fs::read(&second).unwrap()
+    );
+    let output = run(&[
+        "--machine",
+        machine,
+        "--set",
+        "tlb.data.entries=64",
+        "--restore",
+        &snapshot,
+    ]);
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).contains("was saved on a machine with other keys"));
+    let output = on(
+        "ppc604-185",
+        &program,
+        &["--save-snapshot", &snapshot, "--at", "99999999"],
+    );
+    assert_eq!(
+        output.status.code(),
+        Some(4),
+        "the guest ended before the instant"
+    );
+}
+
+#[test]
+fn the_tree_for_another_machine_is_written_with_its_places() {
+    let program = Program::new("_start: power_off 0");
+    let tree = program.path("t.dtb");
+    let output = on(
+        "ppc604-185",
+        &program,
+        &["--dump-dtb", tree.to_str().unwrap(), "--for", "qemu-40p"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), "entry 0x00004000\ntree 0x01fff000\n");
+    assert!(
+        std::fs::read(Path::new(&tree))
+            .unwrap()
+            .starts_with(&[0xd0, 0x0d, 0xfe, 0xed])
+    );
+}

@@ -1,0 +1,156 @@
+//! Each sanitizer reports the crime that it is there for, and keeps quiet without it.
+
+mod support;
+
+use pagewalk_machine::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use support::Program;
+
+const LIMITS: Limits = Limits {
+    cycles: 1_000_000,
+    instructions: u64::MAX,
+};
+
+/// The sanitizer's report on `body`, or `None` if the program powered off by itself.
+fn verdict(body: &str, sanitizers: &str) -> Option<String> {
+    let program = Program::new(&format!("_start:\n{body}\n power_off 5"));
+    let mut session = program.session("ppc604-133", &[]);
+    session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap());
+    match session.run(LIMITS) {
+        Stop::Fatal(Fatal::Sanitizer { report, .. }) => Some(report),
+        Stop::PowerOff { status: 5 } => None,
+        other => panic!("{}", session.explain(&other)),
+    }
+}
+
+const USE_AFTER_FREE: &str = "
+  paging
+  load 5, 0x40000000
+  lwz 6, 0(5)
+  poke 0x80000f10, 0x300
+  lwz 6, 4(5)
+";
+
+#[test]
+fn a_translation_used_after_its_frame_was_freed_is_reported() {
+    let report = verdict(USE_AFTER_FREE, "translation").unwrap();
+    assert_eq!(
+        report,
+        "stale translation: 0x40000004 (VSID 000123) still reaches page frame 0x300, which was freed"
+    );
+    assert_eq!(
+        verdict(USE_AFTER_FREE, "fetch,vsid"),
+        None,
+        "the others do not look"
+    );
+}
+
+#[test]
+fn a_frame_in_use_again_or_reached_by_the_kernel_is_no_crime() {
+    let again = USE_AFTER_FREE.replace("lwz 6, 4(5)", "poke 0x80000f14, 0x300\n lwz 6, 4(5)");
+    assert_eq!(verdict(&again, "translation"), None);
+    // The kernel clears the page through its own mapping of all RAM, a BAT here.
+    let cleared = USE_AFTER_FREE.replace("lwz 6, 4(5)", "load 7, 0x300000\n stw 6, 0(7)");
+    assert_eq!(verdict(&cleared, "translation"), None);
+    // Nothing is wrong once the PTE and the TLB entry are gone and the page is left alone.
+    let flushed = USE_AFTER_FREE.replace("lwz 6, 4(5)", "tlbie 5\n sync");
+    assert_eq!(verdict(&flushed, "translation"), None);
+}
+
+#[test]
+fn a_vsid_issued_while_entries_live_is_reported() {
+    let in_tlb = "paging\n load 5, 0x40000000\n lwz 6, 0(5)\n poke 0x80000f18, 0x123";
+    let report = verdict(in_tlb, "vsid").unwrap();
+    assert!(
+        report.starts_with("VSID 000123 issued while the data TLB holds it: set 0 way "),
+        "{report}"
+    );
+    let in_table = "paging\n poke 0x80000f18, 0x123";
+    assert_eq!(
+        verdict(in_table, "vsid").unwrap(),
+        "VSID 000123 issued while the hash table holds it: PTEG 291 slot 0, page 0x0000"
+    );
+    let clean = "paging\n load 5, 0x40000000\n lwz 6, 0(5)\n poke 0x002048c0, 0\n tlbie 5\n poke 0x80000f18, 0x123";
+    assert_eq!(verdict(clean, "vsid"), None);
+    assert_eq!(verdict("paging\n poke 0x80000f18, 0x124", "vsid"), None);
+    assert_eq!(
+        verdict(in_tlb, "translation,fetch"),
+        None,
+        "the others do not look"
+    );
+}
+
+/// Calls `function`, makes it `li 3, 2`, does `between`, and calls it again.
+fn rewriting(between: &str) -> String {
+    format!(
+        "caches_on
+         bl function
+         lis 5, function@ha
+         addi 5, 5, function@l
+         load 6, 0x38600002
+         stw 6, 0(5)
+         {between}
+         bl function
+         b done
+         .balign 32
+       function: li 3, 1
+         blr
+         .balign 32
+       done:"
+    )
+}
+
+#[test]
+fn a_stale_fetch_is_reported() {
+    let report = verdict(&rewriting(""), "fetch").unwrap();
+    assert!(
+        report.starts_with("stale fetch: the instruction cache holds line 0x0000"),
+        "{report}"
+    );
+    assert!(
+        verdict(&rewriting("dcbst 0, 5\n sync"), "fetch").is_some(),
+        "icbi is missing"
+    );
+    assert_eq!(
+        verdict(&rewriting("dcbst 0, 5\n sync\n icbi 0, 5\n isync"), "fetch"),
+        None
+    );
+    assert_eq!(
+        verdict(&rewriting(""), "translation,vsid"),
+        None,
+        "the others do not look"
+    );
+}
+
+#[test]
+fn an_incoherent_fetch_is_reported() {
+    let report = verdict(&rewriting("icbi 0, 5\n isync"), "fetch").unwrap();
+    assert!(
+        report.starts_with("incoherent fetch: the data cache holds line 0x0000"),
+        "{report}"
+    );
+    assert!(
+        report.ends_with("modified; no dcbst came between"),
+        "{report}"
+    );
+}
+
+#[test]
+fn features_say_who_listens() {
+    let program = Program::new(
+        "_start: load 5, 0x80000f04\n lwz 6, 0(5)\n load 5, 0x80000f08\n stw 6, 0(5)\n b .",
+    );
+    for (set, features) in [("fetch", 4), ("translation", 5), ("vsid", 6), ("all", 7)] {
+        let mut session = program.session("ppc603-133", &[]);
+        session.sanitize(set.parse().unwrap());
+        assert_eq!(
+            session.run(LIMITS),
+            Stop::PowerOff { status: features },
+            "{set}"
+        );
+    }
+    assert_eq!(
+        "translate".parse::<SanitizerSet>().unwrap_err(),
+        "unknown sanitizer `translate`: allowed are translation, fetch, vsid, all"
+    );
+}

@@ -1,0 +1,126 @@
+//! Bare-metal programs for tests, assembled by the cross toolchain.
+
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::session::Session;
+
+/// Macros that every program has: `load` (a 32-bit constant), `poke` (a word to a fixed address,
+/// through r30 and r31), `power_off`, and `paging`, which maps RAM and devices by BATs and one page by
+/// the hash table: EA 0x40000000, VSID 0x123, frame 0x300.
+pub const MACROS: &str = "
+.macro load register, value
+  lis \\register, (\\value)@h
+  ori \\register, \\register, (\\value)@l
+.endm
+.macro poke address, value
+  load 30, \\address
+  load 31, \\value
+  stw 31, 0(30)
+.endm
+.macro power_off status
+  poke 0x80000f08, \\status
+  b .
+.endm
+.macro paging
+  load 3, 0x1fff
+  li 4, 0x12
+  mtspr 529, 4
+  mtspr 528, 3
+  mtspr 537, 4
+  mtspr 536, 3
+  load 3, 0x80001fff
+  load 4, 0x8000002a
+  mtspr 539, 4
+  mtspr 538, 3
+  load 3, 0x00200000
+  mtspr 25, 3
+  load 3, 0x20000123
+  mtsr 4, 3
+  poke 0x002048c0, 0x80009180
+  poke 0x002048c4, 0x00300192
+  sync
+  load 3, 0x1030
+  mtmsr 3
+  isync
+.endm
+.macro caches_on
+  load 3, 0xc000
+  mtspr 1008, 3
+  isync
+.endm
+";
+
+/// A scratch directory with a program in it.
+pub struct Program {
+    directory: tempfile::TempDir,
+}
+
+impl Program {
+    /// Assembles `source`, which defines `_start`, and links it at 0x4000.
+    pub fn new(source: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        std::fs::write(
+            path.join("a.s"),
+            format!("{MACROS}\n.globl _start\n{source}\n"),
+        )
+        .unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program)
+                .args(arguments)
+                .current_dir(path)
+                .output();
+            let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        };
+        run("powerpc-linux-gnu-as", &["-m604", "-o", "a.o", "a.s"]);
+        run(
+            "powerpc-linux-gnu-ld",
+            &[
+                "-z",
+                "max-page-size=4096",
+                "-Ttext=0x4000",
+                "-o",
+                "a.elf",
+                "a.o",
+            ],
+        );
+        Program { directory }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub fn elf(&self) -> PathBuf {
+        self.path("a.elf")
+    }
+
+    /// A machine about to run the program.
+    pub fn session(&self, machine: &str, settings: &[&str]) -> Session {
+        let elf = std::fs::read(self.elf()).unwrap();
+        let config = config(machine, settings);
+        Session::with_kernel(config, &elf, "a.elf", None, "", Console::memory()).unwrap()
+    }
+}
+
+pub fn machine_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{name}.toml"))
+}
+
+pub fn config(name: &str, settings: &[&str]) -> MachineConfig {
+    let settings: Vec<_> = settings
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    MachineConfig::from_file(&machine_file(name), &settings).unwrap()
+}
