@@ -1,5 +1,6 @@
 /*
- * Exception entry and exit, the plain form: everything is saved, and C decides what to do.
+ * Exception entry and exit. The plain form: everything is saved, and C decides what to do. The lean form (policy
+ * `entry`) saves what C does not preserve, and goes from a system call's vector straight to the call.
  *
  * A vector's image runs with translation off, saves what it needs to reach the kernel stack by its physical
  * address, and comes here. Nothing is translated between the exception and the `rfi` that turns translation
@@ -37,8 +38,99 @@ FUNCTION(enter_full)
 	rfi
 END(enter_full)
 
-	/* The exit must lie in one page: 512 bytes hold it. */
-	.balign	512
+/*
+ * What most vectors enter by. Policy `entry` patches the first instruction: a branch to enter_full, or nothing, and
+ * then r13 to r31 stay in their registers, which C preserves.
+ */
+FUNCTION(enter)
+	b	enter_full
+	stw	r10, FRAME_TRAP(r11)
+	mfctr	r10
+	stw	r10, FRAME_CTR(r11)
+	mfxer	r10
+	stw	r10, FRAME_XER(r11)
+	li	r0, 0
+	stw	r0, FRAME_MQ(r11)
+	stw	r0, FRAME_RESULT(r11)
+	mfspr	r12, SPR_SPRG3
+	lwz	r2, ARCH_TASK(r12)
+	mflr	r12
+	lwz	r12, 0(r12)
+	li	r10, MSR_KERNEL
+	mtsrr0	r12
+	mtsrr1	r10
+	load_address r10, return_lean
+	mtlr	r10
+	addi	r3, r1, FRAME_REGS
+	rfi
+END(enter)
+
+	/* The exits must lie in one page: 1024 bytes hold them. */
+	.balign	1024
+/* After enter_lean: r13 to r31 are still the interrupted code's, and join the frame only if somebody may look. */
+FUNCTION(return_lean)
+	lwz	r3, FRAME_MSR(r1)
+	andi.	r3, r3, MSR_PR
+	beq	1f
+	lwz	r3, TASK_WORK(r2)
+	cmpwi	r3, 0
+	bne	complete_frame
+1:	li	r0, MSR_ME | MSR_IR
+	mtmsr	r0
+	isync
+	to_phys	r1, r1
+	b	return_short
+END(return_lean)
+
+/*
+ * After a system call that entered lean: r3 = result. Every load comes before SRR0 is set, and the code after that
+ * lies in one page: nothing can miss in between. r9 to r12, CTR and XER are the call's to destroy.
+ */
+FUNCTION(return_syscall_lean)
+	li	r11, -4096
+	lwz	r10, FRAME_CCR(r1)
+	cmplw	r3, r11
+	lwz	r9, TASK_WORK(r2)
+	rlwinm	r10, r10, 0, 4, 2       /* CR0.SO off */
+	bgt	3f
+2:	cmpwi	r9, 0
+	lwz	r12, FRAME_LINK(r1)
+	lwz	r11, FRAME_NIP(r1)
+	bne	4f
+	lwz	r9, FRAME_MSR(r1)
+	lwz	r2, GPR(2)(r1)
+	lwz	r4, GPR(4)(r1)
+	lwz	r5, GPR(5)(r1)
+	lwz	r6, GPR(6)(r1)
+	lwz	r7, GPR(7)(r1)
+	lwz	r8, GPR(8)(r1)
+	lwz	r1, GPR(1)(r1)
+	mtlr	r12
+	mtcrf	0xff, r10
+	mtsrr0	r11
+	mtsrr1	r9
+	rfi
+3:	neg	r3, r3
+	oris	r10, r10, CCR_SO >> 16
+	b	2b
+4:	stw	r3, GPR(3)(r1)
+	stw	r10, FRAME_CCR(r1)
+	li	r0, 0
+	stw	r0, GPR(9)(r1)
+	stw	r0, GPR(10)(r1)
+	stw	r0, GPR(11)(r1)
+	stw	r0, GPR(12)(r1)
+	stw	r0, FRAME_CTR(r1)
+	stw	r0, FRAME_XER(r1)
+	stw	r0, FRAME_MQ(r1)
+	stw	r0, FRAME_RESULT(r1)
+complete_frame:
+	stmw	r13, GPR(13)(r1)
+	lis	r3, lean_frames_completed@ha
+	lwz	r4, lean_frames_completed + 4@l(r3)
+	addi	r4, r4, 1
+	stw	r4, lean_frames_completed + 4@l(r3)
+END(return_syscall_lean)
 FUNCTION(return_full)
 	lwz	r3, FRAME_MSR(r1)
 	andi.	r3, r3, MSR_PR

@@ -26,7 +26,6 @@ DECLARE_IMAGE(image_alignment);
 DECLARE_IMAGE(image_program);
 DECLARE_IMAGE(image_fpu);
 DECLARE_IMAGE(image_decrementer);
-DECLARE_IMAGE(image_syscall_full);
 DECLARE_IMAGE(image_trace);
 DECLARE_IMAGE(image_breakpoint);
 DECLARE_IMAGE(image_management);
@@ -41,7 +40,6 @@ void exceptions_init(void)
 		{ 0x700, &image_program },
 		{ 0x800, &image_fpu },
 		{ 0x900, &image_decrementer },
-		{ 0xc00, &image_syscall_full },
 		{ 0xd00, &image_trace },
 		{ 0x1300, &image_breakpoint },
 		{ 0x1400, &image_management },

@@ -1,5 +1,6 @@
 /* Offsets for assembly: compiled to assembly, from which the build takes the lines that begin with "->". */
 #include <arch.h>
+#include <arch/entry.h>
 #include <proc.h>
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
@@ -25,6 +26,7 @@ void offsets(void)
 	VALUE(FRAME_DSISR, 16 + offsetof(struct regs, dsisr));
 	VALUE(FRAME_RESULT, 16 + offsetof(struct regs, result));
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
+	VALUE(LEAN_CALLS, LEAN_CALLS);
 	OFFSET(TASK_WORK, struct task, work);
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);

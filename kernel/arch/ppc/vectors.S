@@ -6,22 +6,17 @@
 	enter_c	\trap, \handler
 .endm
 
-/* With the fault's address and reason. */
-.macro fault_vector trap, handler
+.macro whole_vector trap, handler
 	save_volatile
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	\trap, \handler
+	enter_c_whole \trap, \handler
 .endm
 
 image image_reset
-	plain_vector 0x100, exception_unexpected
+	whole_vector 0x100, exception_unexpected
 end_image image_reset
 
 image image_machine_check
-	plain_vector 0x200, exception_machine_check
+	whole_vector 0x200, exception_machine_check
 end_image image_machine_check
 
 image image_external
@@ -29,11 +24,16 @@ image image_external
 end_image image_external
 
 image image_alignment
-	fault_vector 0x600, exception_alignment
+	save_volatile
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c_whole 0x600, exception_alignment
 end_image image_alignment
 
 image image_program
-	plain_vector 0x700, exception_program
+	whole_vector 0x700, exception_program
 end_image image_program
 
 image image_fpu
@@ -47,17 +47,71 @@ end_image image_decrementer
 image image_syscall_full
 	save_volatile
 	stw	r3, FRAME_ORIG_GPR3(r11)
-	enter_c	0xc00, exception_syscall
+	enter_c_whole 0xc00, exception_syscall
 end_image image_syscall_full
 
+/*
+ * The lean form: r9 to r12 are free by the ABI. lean_table has the calls' functions; the lowest bit says that the
+ * call wants the whole struct regs.
+ */
+image image_syscall_lean
+	mfspr	r11, SPR_SPRG3
+	lwz	r10, ARCH_STACK_TOP(r11)
+	lwz	r12, ARCH_TASK(r11)
+	to_phys	r11, r10
+	addi	r11, r11, -FRAME_SIZE
+	stw	r1, GPR(1)(r11)
+	stw	r1, 0(r11)
+	mfcr	r1
+	mflr	r9
+	stw	r1, FRAME_CCR(r11)
+	stw	r9, FRAME_LINK(r11)
+	mfspr	r1, SPR_SRR0
+	mfspr	r9, SPR_SRR1
+	stw	r0, GPR(0)(r11)
+	stw	r1, FRAME_NIP(r11)
+	stw	r9, FRAME_MSR(r11)
+	stw	r2, GPR(2)(r11)
+	stw	r3, GPR(3)(r11)
+	stw	r3, FRAME_ORIG_GPR3(r11)
+	stw	r4, GPR(4)(r11)
+	stw	r5, GPR(5)(r11)
+	stw	r6, GPR(6)(r11)
+	stw	r7, GPR(7)(r11)
+	stw	r8, GPR(8)(r11)
+	addi	r1, r10, -FRAME_SIZE
+	cmplwi	r0, LEAN_CALLS
+	slwi	r9, r0, 2
+	bge	1f
+	addis	r9, r9, PHYS(lean_table)@ha
+	lwz	r9, PHYS(lean_table)@l(r9)
+	li	r10, 0xc00
+	mr	r2, r12
+	andi.	r12, r9, 1
+	bne	1f
+	stw	r10, FRAME_TRAP(r11)
+	load_address r12, return_syscall_lean
+	li	r10, MSR_KERNEL
+	mtlr	r12
+	mtsrr0	r9
+	mtsrr1	r10
+	rfi
+1:	li	r0, 0
+	stw	r0, GPR(9)(r11)
+	stw	r0, GPR(10)(r11)
+	stw	r0, GPR(11)(r11)
+	stw	r0, GPR(12)(r11)
+	enter_c_whole 0xc00, exception_syscall
+end_image image_syscall_lean
+
 image image_trace
-	plain_vector 0xd00, exception_trace
+	whole_vector 0xd00, exception_trace
 end_image image_trace
 
 image image_breakpoint
-	plain_vector 0x1300, exception_trace
+	whole_vector 0x1300, exception_trace
 end_image image_breakpoint
 
 image image_management
-	plain_vector 0x1400, exception_unexpected
+	whole_vector 0x1400, exception_unexpected
 end_image image_management

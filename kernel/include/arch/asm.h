@@ -91,8 +91,15 @@
 	to_virt	r1, r11
 .endm
 
-/* The second half: to a C handler, by way of enter_full. */
+/* The second half: to a C handler that does not look at r13 to r31. */
 .macro enter_c trap, handler
+	li	r10, \trap
+	bla	PHYS(enter)
+	.long	\handler
+.endm
+
+/* To a C handler that wants the whole struct regs. */
+.macro enter_c_whole trap, handler
 	li	r10, \trap
 	bla	PHYS(enter_full)
 	.long	\handler

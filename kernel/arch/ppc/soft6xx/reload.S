@@ -25,7 +25,7 @@ FUNCTION(soft_enter)
 	lis	r12, KERNEL_BASE_ASM >> 16
 	cmplw	r3, r12
 	bge	3f
-	bl	enter_full
+	bl	enter
 	.long	exception_soft_miss
 3:	stw	r10, FRAME_TRAP(r11)
 	stmw	r13, GPR(13)(r11)
