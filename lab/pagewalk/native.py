@@ -20,7 +20,7 @@ _NO_LIMIT = 2**64 - 1
 def load(job: Job) -> _machine.Machine:
     """A machine with the job's kernel loaded, before its first instruction; BadInput says what cannot be."""
     try:
-        return _machine.Machine(job.machine.config, job.kernel, "kernel", job.initrd or None, job.command_line)
+        return _machine.Machine(job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line)
     except ValueError as error:
         raise BadInput(str(error)) from None
 

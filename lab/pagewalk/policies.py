@@ -45,11 +45,14 @@ class Policy:
     counter: str
     about: Description
 
+    def accepts(self, value: str) -> bool:
+        """Whether `value` is one of the choices."""
+        return any(re.fullmatch(re.sub(r"<[a-z]+>", "[0-9]+", re.escape(choice)), value) for choice in self.choices)
+
     def check(self, value: str) -> str:
         """`value` if it is one of the choices; else BadInput with the choices."""
-        for choice in self.choices:
-            if re.fullmatch(re.sub(r"<[a-z]+>", "[0-9]+", re.escape(choice)), value):
-                return value
+        if self.accepts(value):
+            return value
         raise BadInput(f"policy {self.name} has no choice {value!r}", hint="choices: " + ", ".join(self.choices))
 
 

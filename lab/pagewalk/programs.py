@@ -37,8 +37,6 @@ def check_executable(path: Path, data: bytes) -> None:
     if data[4] != _CLASS_32 or machine != _MACHINE_PPC:
         bits = 32 if data[4] == _CLASS_32 else 64
         raise BadInput(f"{path} is for {name}, {bits} bits; the machine is 32-bit PowerPC", hint=COMPILE_HINT)
-    if int.from_bytes(data[16:18], "big") != _TYPE_EXECUTABLE:
-        raise BadInput(f"{path} is not an executable at fixed addresses (object, library or PIE)", hint=COMPILE_HINT)
     table, size, count = (
         int.from_bytes(data[28:32], "big"),
         int.from_bytes(data[42:44], "big"),
@@ -47,6 +45,9 @@ def check_executable(path: Path, data: bytes) -> None:
     for number in range(count):
         if int.from_bytes(data[table + number * size :][:4], "big") == _SEGMENT_INTERPRETER:
             raise BadInput(f"{path} is dynamically linked; the guest has no shared libraries", hint=COMPILE_HINT)
+
+    if int.from_bytes(data[16:18], "big") != _TYPE_EXECUTABLE:
+        raise BadInput(f"{path} is not an executable at fixed addresses (object, library or PIE)", hint=COMPILE_HINT)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ class Job:
     """Everything that determines a run.
 
     `limit` is in instructions. `sample` is the distance in cycles between two looks at TLBs and hash
-    table, 0 for none; looking changes nothing that the guest could notice.
+    table, 0 for none; looking changes nothing that the guest could notice. `kernel_name` stands for the
+    kernel in messages only.
     """
 
     machine: ResolvedMachine
@@ -46,6 +47,7 @@ class Job:
     command_line: str
     limit: int = DEFAULT_INSTRUCTIONS
     sample: int = 0
+    kernel_name: str = "kernel"
 
     @cached_property
     def kernel_hash(self) -> str:

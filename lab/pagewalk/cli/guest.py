@@ -190,6 +190,7 @@ def boot(
         job = Job(
             machine=lab.machine(machine, options.overrides(sets)),
             kernel=_bytes(kernel),
+            kernel_name=str(kernel),
             initrd=_bytes(initrd) if initrd else b"",
             command_line=append,
             limit=limit,

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from pagewalk import native
 from pagewalk import runner as runs
 from pagewalk.cli.output import err
+from pagewalk.errors import Interrupted
 from pagewalk.execute import Events, Lab, Quiet
 from pagewalk.paths import home
 from pagewalk.store import Store
@@ -49,7 +50,9 @@ class Bars:
             )
 
     def finished(self, label: str) -> None:
-        """Counts a run."""
+        """Counts a run; where there is no terminal for a bar, a line says so."""
+        if not err.is_terminal:
+            err.print(f"{label}: done", highlight=False, soft_wrap=True)
         if self._total is not None:
             self._progress.update(self._total, advance=1, description=label)
 
@@ -58,7 +61,12 @@ class Bars:
 def laboratory(jobs: int | None = None, cluster: str | None = None) -> Iterator[Lab]:
     """The local machine and the results file."""
     with Store(home().results) as store:
-        yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster)
+        try:
+            yield Lab(native.NativeRunner(), store, workers=jobs, cluster=cluster)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "interrupted; finished runs are kept", hint="the same command goes on from there"
+            ) from None
 
 
 @contextmanager

@@ -1,0 +1,180 @@
+"""The command on machine, kernel and programs as they were built."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pagewalk import experiments, kernel_image, machines, policies
+from pagewalk.paths import home
+
+pytestmark = [pytest.mark.built, pytest.mark.timeout(300)]
+
+COMMAND = [sys.executable, "-c", "from pagewalk.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    results = tmp_path_factory.mktemp("results") / "results.duckdb"
+    return {**os.environ, "PAGEWALK_HOME": str(home().root), "PAGEWALK_RESULTS": str(results)}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs as a reader compiles them: good, failing, crashing, dynamic, and for another machine."""
+    folder = tmp_path_factory.mktemp("programs")
+    sources = {
+        "greet": '#include <stdio.h>\nint main(int n, char **v) { printf("hello %s\\n", v[1]); return n; }',
+        "fail": "int main(void) { return 77; }",
+        "crash": "int main(void) { *(volatile int *)8 = 1; return 0; }",
+    }
+    for name, source in sources.items():
+        (folder / f"{name}.c").write_text(source)
+        subprocess.run(
+            ["powerpc-linux-gnu-gcc", "-static", "-O2", "-o", folder / name, folder / f"{name}.c"], check=True
+        )
+    subprocess.run(["powerpc-linux-gnu-gcc", "-O2", "-o", folder / "dynamic", folder / "fail.c"], check=True)
+    subprocess.run(["gcc", "-O2", "-o", folder / "native", folder / "fail.c"], check=True)
+    return folder
+
+
+def run(environment: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("machine", ["ppc603-133", "ppc604-185"])
+def test_a_program_runs_and_its_cost_is_told(environment: dict[str, str], programs: Path, machine: str) -> None:
+    done = run(environment, "exec", "-m", machine, "--", programs / "greet", "reader")
+    assert done.stdout.splitlines()[-1] == "hello reader"
+    assert done.returncode == 2
+    assert "cycles" in done.stderr
+    assert "by cause" in done.stderr
+
+
+def test_a_run_is_the_same_every_time(environment: dict[str, str], programs: Path) -> None:
+    first, second = (
+        json.loads(run(environment, "exec", "--json", "--", programs / "greet", "x").stdout) for _ in range(2)
+    )
+    assert first == second
+    assert first["counters"]["cycles"] > 0
+
+
+@pytest.mark.parametrize(("name", "status"), [("fail", 77), ("crash", 128 + signal.SIGSEGV)])
+def test_the_exit_status_is_the_programs(environment: dict[str, str], programs: Path, name: str, status: int) -> None:
+    assert run(environment, "exec", "--", programs / name).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["exec", "--", "{programs}/dynamic"], "dynamically linked"),
+        (["exec", "--", "{programs}/native"], "little-endian"),
+        (["exec", "--", "{programs}/greet.c"], "not an ELF executable"),
+        (["exec", "--", "{programs}/none"], "No such file"),
+        (["exec", "-m", "ppc604-186", "--", "{programs}/greet"], "did you mean 'ppc604-185'?"),
+        (["exec", "-p", "tlb.cutof=20", "--", "{programs}/greet"], "did you mean 'tlb.cutoff'?"),
+        (["exec", "-p", "tlb.cutoff=many", "--", "{programs}/greet"], "choices: off, <pages>"),
+        (["exec", "--set", "tlb.data.entry=32", "--", "{programs}/greet"], "nearest: `entries`"),
+        (["exec", "--set", "tlb.data.entries=33", "--", "{programs}/greet"], "powers of two"),
+        (["exec", "--", "{programs}/greet", "two words"], "without spaces"),
+        (["run", "osdi99-tabel2"], "did you mean 'osdi99-table2'?"),
+        (["boot", "{programs}/native"], "native"),
+        (["sweep", "mmap-latenzy"], "did you mean 'mmap-latency'?"),
+        (["compare", "osdi99-table2", "osdi99-table2"], "0 tables of osdi99-table2 are kept"),
+    ],
+)
+def test_bad_input_is_refused(
+    environment: dict[str, str], programs: Path, arguments: list[str], complaint: str
+) -> None:
+    done = run(environment, *(argument.format(programs=programs) for argument in arguments))
+    assert done.returncode == 126, done.stderr
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None:
+    done = run(environment, "exec", "--limit", "100000", "--", programs / "greet", "x")
+    assert done.returncode == 124
+    assert "limit" in done.stderr
+
+
+def test_a_profile_names_functions(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
+    flame = tmp_path / "flame.svg"
+    done = run(environment, "profile", "--json", "--flame", flame, "--", programs / "greet", "x")
+    rows = json.loads(done.stdout)
+    assert any(row["program"] == "/bin/greet" and row["mode"] == "user" for row in rows)
+    total = json.loads(run(environment, "exec", "--json", "--", programs / "greet", "x").stdout)["counters"]["cycles"]
+    assert sum(row["cycles"] for row in rows) == pytest.approx(total, rel=1e-3)
+    assert flame.read_text().startswith("<svg")
+
+
+def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    done = run(environment, "trace", "--window", "1000000..1100000", "-o", trace, "--", programs / "greet", "x")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_a_dump_shows_the_hash_table(environment: dict[str, str], programs: Path) -> None:
+    state = json.loads(run(environment, "dump", "--json", "--", programs / "greet", "x").stdout)
+    assert state["hash_table"]["used"] == len(state["hash_table"]["entries"]) > 0
+
+
+def test_a_kernel_image_boots(environment: dict[str, str]) -> None:
+    done = run(environment, "boot", home().kernel, "-m", "ppc603-133", "--json")
+    assert json.loads(done.stdout)["status"] == 65, "no initial RAM file system (docs/interfaces.md, section 5)"
+
+
+def test_every_choice_that_an_experiment_makes_is_one_of_its_policys() -> None:
+    known = policies.all_policies()
+    wrong = {
+        f"{experiment.name}: {name}={value}"
+        for entry in experiments.names()
+        for experiment in experiments.find(entry)
+        for row in experiment.rows
+        for side in row.sides
+        for name, value in side.setting.policies.items()
+        if name in known and not known[name].accepts(value)
+    }
+    assert wrong == set()
+
+
+def test_every_machine_of_an_experiment_exists() -> None:
+    named = {m for entry in experiments.names() for experiment in experiments.find(entry) for m in experiment.machines}
+    assert named <= set(machines.names())
+
+
+def test_every_policy_is_described() -> None:
+    found = {policy.name for policy in kernel_image.policies(home().kernel.read_bytes())}
+    assert found <= set(policies.descriptions())
+
+
+def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, str]) -> None:
+    arguments = [*COMMAND, "run", "osdi99-table2", "-j", "1"]
+    with subprocess.Popen(
+        arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        while process.stderr.readline().count(": done") == 0:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate()
+    assert process.returncode == 130
+    assert "finished and kept" in complaints
+    kept = json.loads(run(environment, "results", "SELECT count(*) AS n FROM runs", "--json").stdout)[0]["n"]
+    assert 0 < kept < 20
+    again = run(environment, "run", "osdi99-table2")
+    assert again.returncode == 0, again.stderr
+    assert f"{kept} of 20 runs are in the results already" in again.stderr
+    for machine in ("ppc603-133", "ppc604-185"):
+        assert machine in again.stdout
+    cells = json.loads(run(environment, "run", "osdi99-table2", "--json").stdout)[0]["cells"]
+    assert len(cells) == 10
+    mmap = [cell for cell in cells if cell["row_name"] == "mmap latency"]
+    assert all(cell["verdict"] in ("ratio reproduced", "direction reproduced") for cell in mmap)
