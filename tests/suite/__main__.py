@@ -1,0 +1,68 @@
+"""The suite as a command: runs groups on targets, prints programs, cases and passes, and what differs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from suite import reference, targets
+from suite.groups import all_groups
+from suite.model import Group, Transcript, Verdict, judge
+from suite.places import Missing
+
+
+def main() -> int:
+    """Exit status 0 when every case passed, 1 when one did not, 2 when something is missing."""
+    groups = all_groups()
+    parser = argparse.ArgumentParser(prog="python -m suite", description=__doc__)
+    parser.add_argument("--group", action="append", choices=list(groups), help="default: all of them")
+    parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
+    parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
+    parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")
+    parser.add_argument("--case", action="append", help="only cases of this name")
+    parser.add_argument("--reference", action="store_true", help="show the reference's transcripts only")
+    chosen = parser.parse_args()
+    where: list[targets.Target] = [targets.MachineTarget(name, chosen.options) for name in chosen.machine]
+    where += [targets.QemuTarget(cpu, chosen.options) for cpu in chosen.qemu]
+    if not where:
+        where = [targets.MachineTarget("ppc604-133", chosen.options)]
+
+    verdicts: list[Verdict] = []
+    try:
+        for name in chosen.group or groups:
+            group = groups[name]()
+            if chosen.case:
+                group.cases = [case for case in group.cases if case.name in chosen.case]
+            expected = reference.run(group, [case for case in group.cases if not case.alone])
+            if chosen.reference:
+                show(group, expected)
+                continue
+            for target in where:
+                verdict = judge(group, target.name, targets.run(target, group), expected)
+                verdicts.append(verdict)
+                report(verdict)
+    except Missing as error:
+        print(f"suite: {error}", file=sys.stderr)
+        return 2
+    return 1 if any(verdict.failures for verdict in verdicts) else 0
+
+
+def show(group: Group, transcript: Transcript) -> None:
+    """What every case of a group gave on Linux."""
+    for case in group.cases:
+        outcome = transcript.outcomes.get(case.name)
+        if outcome is not None:
+            print(f"== {group.name} {case.name}: {outcome.end}\n{outcome.output}", end="")
+
+
+def report(verdict: Verdict) -> None:
+    """One line for a group on a target, and a paragraph for each case that failed."""
+    print(f"{verdict.group.program}, on {verdict.target}: {verdict.passed} of {len(verdict.group.cases)} cases pass")
+    for name, difference in verdict.failures.items():
+        print(f"  {name}:")
+        print("".join(f"    {line}\n" for line in difference.splitlines()), end="")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

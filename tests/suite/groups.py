@@ -1,0 +1,138 @@
+"""The groups: which programs there are, and what is done with them."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from pagewalk.initramfs import Initramfs
+
+from suite.model import Case, Group
+from suite.places import CASES, PROGRAMS, USER, program, wanted
+
+LIBCS = ("glibc", "musl")
+
+# What only the kernel can pass: see the file's first comment.
+_KERNEL_ONLY = "strict"
+
+
+def _base() -> Initramfs:
+    """A root with init, the suite's driver and the usual folders."""
+    image = Initramfs()
+    for folder in ("bin", "dev", "etc", "proc"):
+        image.directory(folder)
+    image.directory("tmp", 0o1777)
+    image.node("dev/console", "c", 5, 1)
+    how = "run make -C user"
+    image.copy("init", wanted(USER / "init", how))
+    image.copy("bin/suite", wanted(USER / "suite", how))
+    image.copy("bin/hello", wanted(USER / "hello", how))
+    image.file("etc/passwd", b"root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n")
+    image.file("etc/group", b"root:x:0:\nuser:x:1000:\n")
+    return image
+
+
+def _stripped(path: Path) -> bytes:
+    """A program without its symbols: what a small machine's memory has room for."""
+    with tempfile.NamedTemporaryFile() as file:
+        subprocess.run(["powerpc-linux-gnu-strip", "-o", file.name, str(path)], check=True)
+        return Path(file.name).read_bytes()
+
+
+def _applets(libc: str) -> list[str]:
+    listed = subprocess.run(
+        [str(wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")), str(program(libc, "busybox"))]
+        + ["--list"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return listed.stdout.split()
+
+
+def _with_busybox(libc: str) -> Initramfs:
+    image = _base()
+    image.copy("bin/busybox", program(libc, "busybox"))
+    for applet in _applets(libc):
+        if applet != "busybox":
+            image.symlink(f"bin/{applet}", "busybox")
+    return image
+
+
+def _scripts(image: Initramfs, folder: Path, interpreter: str) -> list[Case]:
+    """Every script of a folder as a case."""
+    cases = []
+    for script in sorted(wanted(folder, "it is part of the checkout").iterdir()):
+        image.copy(f"cases/{script.name}", script)
+        if script.suffix in (".sh", ".lua"):
+            cases.append(Case(script.stem, (interpreter, f"/cases/{script.name}"), seconds=300))
+    return cases
+
+
+def user_tests() -> Group:
+    """Our own test programs."""
+    image = _base()
+    cases = []
+    for test in sorted(wanted(USER / "test", "run make -C user").iterdir()):
+        image.file(f"test/{test.name}", _stripped(test), 0o755)
+        cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=test.name == _KERNEL_ONLY))
+    return Group("user", "own tests", image, cases)
+
+
+def busybox(libc: str) -> Group:
+    """busybox's shell and applets, by scripts of ours."""
+    image = _with_busybox(libc)
+    return Group(f"busybox-{libc}", f"busybox ({libc})", image, _scripts(image, CASES / "busybox", "/bin/sh"))
+
+
+def busybox_own(libc: str) -> Group:
+    """busybox's own test suite, one case an applet."""
+    image = _with_busybox(libc)
+    folder = wanted(PROGRAMS / "src" / "busybox" / "testsuite", "run tests/programs/build.sh busybox")
+    image.tree("testsuite", folder)
+    image.copy("testsuite/one", CASES / "busybox-own-test")
+    image.copy("testsuite/.config", wanted(PROGRAMS / "src" / f"busybox-{libc}" / ".config", "build busybox"))
+    names = sorted({path.stem for path in folder.glob("*.tests")} | {path.name for path in folder.iterdir() if path.is_dir()})
+    skipped = {"mdev", "mount", "unshare", "parse", "makedevs", "mkfs.minix", "date", "taskset", "du", "ls", "nslookup"}
+    cases = [Case(name, ("/bin/sh", "/testsuite/one", name), seconds=300) for name in names if name not in skipped]
+    return Group(f"busybox-own-{libc}", f"busybox's own suite ({libc})", image, cases)
+
+
+def lua(libc: str) -> Group:
+    """Lua scripts."""
+    image = _with_busybox(libc)
+    image.copy("bin/lua", program(libc, "lua"))
+    return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, _scripts(image, CASES / "lua", "/bin/lua"))
+
+
+def sqlite(libc: str) -> Group:
+    """SQLite sessions with a database file."""
+    image = _with_busybox(libc)
+    image.copy("bin/sqlite3", program(libc, "sqlite3"))
+    return Group(f"sqlite-{libc}", f"SQLite 3.40 ({libc})", image, _scripts(image, CASES / "sqlite", "/bin/sh"))
+
+
+def tcc(libc: str) -> Group:
+    """TinyCC compiling Lua's sources: one by one in parallel, and all at once."""
+    image = _with_busybox(libc)
+    image.copy("bin/i386-tcc", program(libc, "i386-tcc"))
+    sources = PROGRAMS / "src"
+    image.tree("lib/tcc/include", wanted(sources / "tcc" / "include", "run tests/programs/build.sh"))
+    image.tree("usr/include", wanted(PROGRAMS / "musl-sysroot" / "include", "run tests/programs/build.sh"))
+    for path in sorted((sources / "lua5.4" / "src").glob("*.[ch]")):
+        image.copy(f"usr/src/lua/{path.name}", path)
+    image.copy("bench/compile.sh", CASES.parents[1] / "user" / "bench" / "compile" / "compile.sh")
+    return Group(f"tcc-{libc}", f"TinyCC ({libc})", image, _scripts(image, CASES / "tcc", "/bin/sh"))
+
+
+def all_groups() -> dict[str, Callable[[], Group]]:
+    """Every group by name; building one reads its programs."""
+    groups: dict[str, Callable[[], Group]] = {"user": user_tests}
+    for kind, make in (
+        ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("sqlite", sqlite), ("tcc", tcc),
+    ):  # fmt: skip
+        for libc in LIBCS:
+            groups[f"{kind}-{libc}"] = lambda make=make, libc=libc: make(libc)  # type: ignore[misc]
+    return groups

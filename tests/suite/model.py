@@ -1,0 +1,118 @@
+"""Cases, groups, and what a run of them showed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pagewalk.initramfs import Initramfs
+
+GUEST_LIST = "etc/suite"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One command. `seconds` is the longest it may take, in the time of the system that runs it.
+
+    `alone` marks a case that only the kernel runs: it must end with status 0 there.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    seconds: int = 60
+    alone: bool = False
+
+    def line(self) -> str:
+        """The case as the guest's list has it."""
+        return "\t".join((self.name, str(self.seconds), *self.command)) + "\n"
+
+
+@dataclass
+class Group:
+    """A root directory and the cases that run in it, `program` being what they try out."""
+
+    name: str
+    program: str
+    image: Initramfs
+    cases: list[Case]
+
+    def packed(self, cases: Iterable[Case]) -> bytes:
+        """The group's root as an initramfs, with these cases in the guest's list."""
+        image = Initramfs(dict(self.image.entries))
+        image.file(GUEST_LIST, "".join(case.line() for case in cases).encode())
+        return image.pack()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case wrote and how it ended: `status=n`, `signal=n`, `timeout`, or `no end` where the system stopped."""
+
+    output: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """The outcomes by name, and what the system itself said besides."""
+
+    outcomes: dict[str, Outcome]
+    rest: str
+
+
+@dataclass
+class Verdict:
+    """How a group went on a target."""
+
+    group: Group
+    target: str
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> int:
+        """Cases that showed what they must."""
+        return len(self.group.cases) - len(self.failures)
+
+
+def read_transcript(text: str) -> Transcript:
+    """Takes a console apart. Lines that belong to no case are the system's own."""
+    outcomes: dict[str, Outcome] = {}
+    rest: list[str] = []
+    name, lines = "", []
+    for line in text.replace("\r\n", "\n").splitlines(keepends=True):
+        if not name and line.startswith("@begin "):
+            name, lines = line.split()[1], []
+        elif name and line.startswith(f"@end {name} "):
+            outcomes[name] = Outcome("".join(lines), line.split()[2])
+            name = ""
+        elif name:
+            lines.append(line)
+        else:
+            rest.append(line)
+    if name:
+        outcomes[name] = Outcome("".join(lines), "no end")
+    return Transcript(outcomes, "".join(rest))
+
+
+def judge(group: Group, target: str, got: Transcript, reference: Transcript) -> Verdict:
+    """Compares a target's transcript with the reference's."""
+    verdict = Verdict(group, target)
+    for case in group.cases:
+        mine = got.outcomes.get(case.name, Outcome("", "did not start"))
+        if case.alone:
+            if mine.end != "status=0":
+                verdict.failures[case.name] = f"{mine.end}\n{mine.output}"
+            continue
+        theirs = reference.outcomes.get(case.name, Outcome("", "did not start"))
+        if theirs.end in ("did not start", "no end", "timeout"):
+            verdict.failures[case.name] = f"the reference itself failed: {theirs.end}\n{theirs.output}"
+        elif mine != theirs:
+            verdict.failures[case.name] = _difference(theirs, mine)
+    return verdict
+
+
+def _difference(theirs: Outcome, mine: Outcome) -> str:
+    lines = difflib.unified_diff(
+        [*theirs.output.splitlines(), theirs.end], [*mine.output.splitlines(), mine.end], "linux", "here", lineterm="", n=2
+    )
+    return "\n".join(list(lines)[:60])

@@ -1,0 +1,88 @@
+"""The reference: Linux itself. A group's root runs under qemu-ppc in user, mount and process namespaces of its own, so
+that fork, exec and signals are a real kernel's, and nothing of the host is changed or needs a privilege.
+
+The kernel starts PPC32 programs by binfmt_misc, which belongs to a user namespace since Linux 6.7.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from pagewalk.initramfs import unpack
+
+from suite.model import Case, Group, Transcript, read_transcript
+from suite.places import PROGRAMS, Missing, wanted
+
+# ELF, 32-bit, big-endian, executable (type 2), PowerPC (machine 20), any operating-system ABI.
+_MAGIC = r"\x7fELF\x01\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x14"
+_MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+
+_SCRIPT = """
+set -e
+root=$1; qemu=$2
+mount -t tmpfs none "$root/tmp"
+chmod 1777 "$root/tmp"
+for device in {devices}; do
+    mount --bind "/dev/$device" "$root/dev/$device"
+done
+mount -t proc proc "$root/proc"
+mount -t binfmt_misc none "$root/proc/sys/fs/binfmt_misc"
+echo ':ppc:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
+exec chroot "$root" /init /bin/suite /etc/suite
+"""
+
+
+def _lay_out(image: bytes, root: Path) -> None:
+    """Unpacks an initramfs; device nodes become empty files for the host's to be put over."""
+    for entry in unpack(image):
+        path = root / entry.path
+        if stat.S_ISDIR(entry.mode):
+            path.mkdir(exist_ok=True)
+        elif stat.S_ISLNK(entry.mode):
+            path.symlink_to(entry.data.decode())
+            continue
+        elif stat.S_ISREG(entry.mode):
+            path.write_bytes(entry.data)
+        elif stat.S_ISFIFO(entry.mode):
+            os.mkfifo(path)
+        else:
+            path.touch()
+        path.chmod(stat.S_IMODE(entry.mode))
+    for name in ("dev", "proc", "tmp"):
+        (root / name).mkdir(exist_ok=True)
+    for device in _DEVICES:
+        (root / "dev" / device).touch()
+
+
+def run(group: Group, cases: list[Case], seconds: int = 600) -> Transcript:
+    """Runs cases of a group on Linux."""
+    qemu = wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")
+    script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), magic=_MAGIC, mask=_MASK)
+    with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:
+        root = Path(folder)
+        _lay_out(group.packed(cases), root)
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
+            + ["sh", str(root), str(qemu)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        )
+    # What the emulator itself says of a program that dies is not the program's.
+    text = re.sub(r"^qemu(-ppc-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
+    transcript = read_transcript(text)
+    if "@done" not in transcript.rest:
+        raise Missing(
+            f"the reference run of {group.name} ended early (status {done.returncode}); it needs user namespaces and "
+            f"binfmt_misc in them (Linux 6.7 or later): {done.stderr.decode(errors='replace').strip()}"
+        )
+    return transcript

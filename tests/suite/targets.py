@@ -1,0 +1,106 @@
+"""Targets that run the kernel: the pagewalk machine and QEMU's 40p."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from suite.model import Case, Group, Outcome, Transcript, read_transcript
+from suite.places import BUILD, ROOT, wanted
+
+# A system that stops half-way through a group is booted again for the cases that are left, but not for ever.
+_BOOTS_MOST = 6
+
+
+class Target(Protocol):
+    """Something that boots the kernel."""
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+
+    def boot(self, initramfs: Path, arguments: str) -> str:
+        """Boots with this initramfs and these kernel arguments; returns what the console showed."""
+
+
+@dataclass(frozen=True)
+class MachineTarget:
+    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions."""
+
+    machine: str
+    options: str = ""
+    limit: int = 40_000_000_000
+
+    @property
+    def name(self) -> str:
+        return self.machine + (f" {self.options}" if self.options else "")
+
+    def boot(self, initramfs: Path, arguments: str) -> str:
+        runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
+        kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+        append = f"{self.options} {arguments}".strip()
+        return _console(
+            [
+                str(runner), "run", "--machine", str(ROOT / "machines" / f"{self.machine}.toml"),
+                "--kernel", str(kernel), "--initrd", str(initramfs), "--append", append, "--limit", str(self.limit),
+            ],
+            3600,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class QemuTarget:
+    """QEMU's 40p with the processor `cpu` (603e, 604, 750); `seconds` is the host's time."""
+
+    cpu: str
+    options: str = ""
+    memory: int = 64
+    seconds: int = 900
+
+    @property
+    def name(self) -> str:
+        return f"40p-{self.cpu}" + (f" {self.options}" if self.options else "")
+
+    def boot(self, initramfs: Path, arguments: str) -> str:
+        kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+        script = ROOT / "kernel" / "boot" / "qemu-40p"
+        append = f"{self.options} {arguments}".strip()
+        return _console(
+            [str(script), "-c", self.cpu, "-m", str(self.memory), "-k", str(kernel), "-i", str(initramfs)]
+            + ["-t", str(self.seconds), "--", append],
+            self.seconds + 60,
+        )
+
+
+def _console(command: list[str], seconds: int) -> str:
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=seconds,
+        check=False,
+    )
+    return done.stdout.decode(errors="replace")
+
+
+def run(target: Target, group: Group) -> Transcript:
+    """Runs a group's cases. Where the system stops on a case, that case has "no end" and the rest gets a fresh boot."""
+    outcomes: dict[str, Outcome] = {}
+    said: list[str] = []
+    left: list[Case] = list(group.cases)
+    for _ in range(_BOOTS_MOST):
+        with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
+            file.write(group.packed(left))
+            file.flush()
+            transcript = read_transcript(target.boot(Path(file.name), "-- /bin/suite /etc/suite"))
+        outcomes.update(transcript.outcomes)
+        said.append(transcript.rest)
+        started = len([case for case in left if case.name in transcript.outcomes])
+        left = left[started:]
+        if not left or not started:
+            break
+    return Transcript(outcomes, "".join(said))
