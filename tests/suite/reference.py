@@ -7,6 +7,7 @@ The kernel starts PPC32 programs by binfmt_misc, which belongs to a user namespa
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shlex
 import stat
@@ -68,15 +69,19 @@ def run(group: Group, cases: list[Case], seconds: int = 600) -> Transcript:
     with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:
         root = Path(folder)
         _lay_out(group.packed(cases), root)
+        # A terminal for standard input, so that there is one to control jobs with, as on the kernel's console.
+        controller, terminal = pty.openpty()
         done = subprocess.run(
             ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
             + ["sh", str(root), str(qemu)],
-            stdin=subprocess.DEVNULL,
+            stdin=terminal,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             timeout=seconds,
             check=False,
         )
+        os.close(terminal)
+        os.close(controller)
     # What the emulator itself says of a program that dies is not the program's.
     text = re.sub(r"^qemu(-ppc-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
     transcript = read_transcript(text)

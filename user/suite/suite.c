@@ -44,6 +44,7 @@ static void run(char *const argv[], const int ends[2])
 	int null = open("/dev/null", O_RDONLY);
 
 	setpgid(0, 0);
+	signal(SIGTTOU, SIG_DFL);
 	dup2(null, 0);
 	dup2(ends[1], 1);
 	dup2(ends[1], 2);
@@ -91,6 +92,7 @@ static void run_case(const char *name, long limit, char *const argv[])
 	long deadline = seconds() + limit;
 	int ends[2], status = 0, complete;
 	char last = '\n';
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	pid_t child;
 
 	printf("@begin %s\n", name);
@@ -103,6 +105,9 @@ static void run_case(const char *name, long limit, char *const argv[])
 	if (child < 0)
 		die("fork");
 	setpgid(child, child);
+	/* The case's group is the terminal's foreground, as a shell would have it: a shell in it may control jobs. */
+	if (tty >= 0)
+		tcsetpgrp(tty, child);
 	close(ends[1]);
 	complete = copy_output(ends[0], deadline, &last);
 	/* Output may end before the program does. */
@@ -112,6 +117,10 @@ static void run_case(const char *name, long limit, char *const argv[])
 			break;
 		}
 		usleep(1000);
+	}
+	if (tty >= 0) {
+		tcsetpgrp(tty, getpgrp());
+		close(tty);
 	}
 	kill(-child, SIGKILL);
 	if (!complete) {
@@ -142,6 +151,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: suite <list>\n");
 		return 2;
 	}
+	signal(SIGTTOU, SIG_IGN);
 	list = fopen(argv[1], "re");
 	if (!list)
 		die(argv[1]);

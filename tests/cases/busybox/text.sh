@@ -36,16 +36,12 @@ jumps over
 END
 patch --help 2>/dev/null; printf 'one\ntwo\n' > p1; printf 'one\nTWO\n' > p2; diff -u p1 p2 | sed '1,2d'
 diff -u p1 p2 > d; patch p1 < d; cat p1
-cal 9 1999; ed -s words <<END
+cal 9 1999; ed words <<END
 1p
 \$p
 q
 END
 cksum words; sum words; dos2unix < words | md5sum; crc32 words
 base64 words | head -n 1; base64 words | base64 -d | cmp - words && echo base64; uuencode words w | head -n 1
-tsort <<END
-a b
-b c
-END
 shuf -i 1-10 | sort -n | tail -n 1
 column -t words 2>/dev/null; unexpand -a words | head -n 1; ascii | head -n 2 >/dev/null; echo done
