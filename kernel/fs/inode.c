@@ -131,7 +131,7 @@ int inode_resize(struct inode *i, u64 size)
 	return 0;
 }
 
-/* Zeroes a range without changing the size: whole pages become holes. */
+/* Zeroes a range without changing the size; the frames stay. */
 void inode_punch(struct inode *i, u64 from, u64 to)
 {
 	while (from < to) {

@@ -6,7 +6,11 @@
 
 #include "sysv_calls.h"
 
-enum { SEMOP = 1, SEMGET = 2, SEMCTL = 3, SEMTIMEDOP = 4 };
+enum {
+	SEMOP = 1, SEMGET = 2, SEMCTL = 3, SEMTIMEDOP = 4,
+	MSGSND = 11, MSGRCV = 12, MSGGET = 13, MSGCTL = 14,
+	SHMAT = 21, SHMDT = 22, SHMGET = 23, SHMCTL = 24,
+};
 
 static long timed_operations(int id, u32 count, u32 operations, u32 timeout)
 {
@@ -22,7 +26,36 @@ static long timed_operations(int id, u32 count, u32 operations, u32 timeout)
 	return sem_operations(id, (const struct sembuf *)operations, count, deadline);
 }
 
-/* The upper half of the call's number is a version; all versions of these calls are alike. */
+/* Version 0 of msgrcv finds its buffer and type through a pointer, later ones have them as arguments. */
+static long receive(u32 version, int id, size_t room, u32 flags, u32 pointer, u32 fifth)
+{
+	u32 pair[2] = { pointer, fifth };
+
+	if (version == 0) {
+		if (!pointer)
+			return -EINVAL;
+		if (copy_from_user(pair, (const void *)pointer, sizeof pair))
+			return -EFAULT;
+	}
+	return sys_msgrcv(id, (void *)pair[0], room, (s32)pair[1], flags);
+}
+
+/* The address goes to where the third argument points. */
+static long attach(int id, u32 flags, u32 result_at, u32 address)
+{
+	u32 at;
+	long result = shm_attach(id, address, flags, &at);
+
+	if (result)
+		return result;
+	if (put_user(at, (u32 *)result_at)) {
+		sys_shmdt(at);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+/* The upper half of the call's number is a version. */
 long sys_ipc(u32 call, int first, int second, u32 third, u32 pointer, u32 fifth)
 {
 	u32 argument;
@@ -41,6 +74,22 @@ long sys_ipc(u32 call, int first, int second, u32 third, u32 pointer, u32 fifth)
 		if (get_user(argument, (const u32 *)pointer))
 			return -EFAULT;
 		return sys_semctl(first, second, (int)third, argument);
+	case MSGSND:
+		return sys_msgsnd(first, (const void *)pointer, (size_t)second, third);
+	case MSGRCV:
+		return receive(call >> 16, first, (size_t)second, third, pointer, fifth);
+	case MSGGET:
+		return sys_msgget(first, (u32)second);
+	case MSGCTL:
+		return sys_msgctl(first, second, pointer);
+	case SHMAT:
+		return attach(first, (u32)second, third, pointer);
+	case SHMDT:
+		return sys_shmdt(pointer);
+	case SHMGET:
+		return sys_shmget(first, (size_t)second, third);
+	case SHMCTL:
+		return sys_shmctl(first, second, pointer);
 	}
 	return -ENOSYS;
 }

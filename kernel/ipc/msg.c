@@ -1,0 +1,314 @@
+/* System V message queues. */
+#include <arch.h>
+#include <err.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+#include <wait.h>
+
+#include "sysv.h"
+#include "sysv_calls.h"
+
+#define QUEUES_MAX 128u
+#define MESSAGE_MAX 8192u	/* bytes in one */
+#define QUEUE_BYTES 16384u	/* in a queue, unless msgctl says otherwise */
+#define MSG_NOERROR 010000u
+#define MSG_EXCEPT 020000u
+#define IPC_NOWAIT_FLAG 04000u
+
+enum { MSG_STAT = 11, MSG_INFO, MSG_STAT_ANY };
+
+struct queued {
+	struct list_head link;
+	s32 type;
+	u32 size;
+	u8 data[];
+};
+
+struct queue {
+	struct sysv_perm perm;
+	struct list_head messages;
+	u32 count, bytes, bytes_max;
+	s64 sent, received, changed;
+	s32 last_sender, last_receiver;
+	struct waitq readable, writable;
+	u32 busy;		/* callers that sleep in it */
+	bool removed;
+};
+
+struct msqid_ds {
+	struct sysv_perm_abi perm;
+	u32 stime_high, stime, rtime_high, rtime, ctime_high, ctime;
+	u32 bytes, count, bytes_max;
+	s32 last_sender, last_receiver;
+	u32 unused[2];
+};
+
+struct msginfo {
+	s32 pool, map, message_max, queue_bytes, queues_max, segment_size, headers;
+	u16 segments;
+};
+
+static struct sysv_table queues = { .max = QUEUES_MAX };
+
+static void free_queue(struct queue *q)
+{
+	while (!list_empty(&q->messages)) {
+		struct queued *m = list_first_entry(&q->messages, struct queued, link);
+
+		list_del(&m->link);
+		kfree(m);
+	}
+	kfree(q);
+}
+
+long sys_msgget(s32 key, u32 flags)
+{
+	struct sysv_perm *found;
+	struct queue *q;
+	long id = sysv_get(&queues, key, flags, &found);
+
+	if (id != -ENOENT)
+		return id;
+	if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
+		return -ENOENT;
+	q = kzalloc(sizeof *q);
+	if (!q)
+		return -ENOMEM;
+	list_init(&q->messages);
+	waitq_init(&q->readable);
+	waitq_init(&q->writable);
+	q->bytes_max = QUEUE_BYTES;
+	q->changed = (s64)time_real_seconds();
+	id = sysv_add(&queues, &q->perm, key, flags);
+	if (id < 0)
+		free_queue(q);
+	return id;
+}
+
+/* After a sleep in the queue: the last one out of a removed queue frees it. */
+static long woken(struct queue *q, long result)
+{
+	q->busy--;
+	if (!q->removed)
+		return result ? -EINTR : 0;
+	if (!q->busy)
+		free_queue(q);
+	return -EIDRM;
+}
+
+static bool fits(const struct queue *q, u32 size)
+{
+	return q->bytes + size <= q->bytes_max && q->count < q->bytes_max;
+}
+
+static long send(int id, struct queued *m, u32 flags)
+{
+	struct queue *q = sysv_find(&queues, id);
+	long result;
+
+	if (!q)
+		return -EINVAL;
+	if (!sysv_may(&q->perm, SYSV_WRITE))
+		return -EACCES;
+	while (!fits(q, m->size)) {
+		if (flags & IPC_NOWAIT_FLAG)
+			return -EAGAIN;
+		q->busy++;
+		result = woken(q, wait_event(&q->writable, fits(q, m->size) || q->removed));
+		if (result)
+			return result;
+	}
+	list_add_tail(&m->link, &q->messages);
+	q->count++;
+	q->bytes += m->size;
+	q->sent = (s64)time_real_seconds();
+	q->last_sender = current->tgid;
+	wake_up(&q->readable);
+	return 0;
+}
+
+long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
+{
+	struct queued *m;
+	s32 type;
+	long result;
+
+	if (size > MESSAGE_MAX || id < 0)
+		return -EINVAL;
+	if (get_user(type, (const s32 *)user))
+		return -EFAULT;
+	if (type < 1)
+		return -EINVAL;
+	m = kmalloc(sizeof *m + size);
+	if (!m)
+		return -ENOMEM;
+	m->type = type;
+	m->size = size;
+	result = copy_from_user(m->data, (const u8 *)user + sizeof type, size) ? -EFAULT : send(id, m, flags);
+	if (result)
+		kfree(m);
+	return result;
+}
+
+/* The message that a type asks for: 0 the first, n the first of that type, -n the first of the lowest up to n. */
+static struct queued *pick(const struct queue *q, s32 type, bool except)
+{
+	struct queued *m, *best = NULL;
+
+	list_for_each_entry(m, &q->messages, link) {
+		if (type == 0 || (type > 0 && (m->type == type) != except))
+			return m;
+		if (type < 0 && m->type <= (type == (s32)0x80000000 ? 0x7fffffff : -type) && (!best || m->type < best->type))
+			best = m;
+	}
+	return best;
+}
+
+static long take(int id, s32 type, size_t room, u32 flags, struct queued **out)
+{
+	struct queue *q = sysv_find(&queues, id);
+	bool except = flags & MSG_EXCEPT;
+	struct queued *m;
+	long result;
+
+	if (!q)
+		return -EINVAL;
+	if (!sysv_may(&q->perm, SYSV_READ))
+		return -EACCES;
+	while ((m = pick(q, type, except)) == NULL) {
+		if (flags & IPC_NOWAIT_FLAG)
+			return -ENOMSG;
+		q->busy++;
+		result = woken(q, wait_event(&q->readable, pick(q, type, except) || q->removed));
+		if (result)
+			return result;
+	}
+	if (m->size > room && !(flags & MSG_NOERROR))
+		return -E2BIG;
+	list_del(&m->link);
+	q->count--;
+	q->bytes -= m->size;
+	q->received = (s64)time_real_seconds();
+	q->last_receiver = current->tgid;
+	wake_up(&q->writable);
+	*out = m;
+	return 0;
+}
+
+long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
+{
+	struct queued *m;
+	long result;
+
+	if ((s32)room < 0 || id < 0)
+		return -EINVAL;
+	result = take(id, type, room, flags, &m);
+	if (result)
+		return result;
+	room = MIN(room, (size_t)m->size);
+	result = (long)room;
+	if (put_user(m->type, (s32 *)user) || copy_to_user((u8 *)user + sizeof m->type, m->data, room))
+		result = -EFAULT;
+	kfree(m);
+	return result;
+}
+
+static long give_status(const struct queue *q, u32 user)
+{
+	struct msqid_ds ds;
+
+	memset(&ds, 0, sizeof ds);
+	sysv_perm_to_abi(&q->perm, &ds.perm);
+	ds.stime = (u32)q->sent;
+	ds.rtime = (u32)q->received;
+	ds.ctime = (u32)q->changed;
+	ds.bytes = q->bytes;
+	ds.count = q->count;
+	ds.bytes_max = q->bytes_max;
+	ds.last_sender = q->last_sender;
+	ds.last_receiver = q->last_receiver;
+	return copy_to_user((void *)user, &ds, sizeof ds);
+}
+
+static long set_status(struct queue *q, u32 user)
+{
+	struct msqid_ds ds;
+
+	if (copy_from_user(&ds, (void *)user, sizeof ds))
+		return -EFAULT;
+	if (ds.bytes_max > QUEUE_BYTES && !capable())
+		return -EPERM;
+	sysv_perm_set(&q->perm, &ds.perm);
+	q->bytes_max = ds.bytes_max;
+	q->changed = (s64)time_real_seconds();
+	wake_up(&q->writable);
+	return 0;
+}
+
+static long remove_queue(struct queue *q)
+{
+	sysv_remove(&queues, &q->perm);
+	q->removed = true;
+	wake_up(&q->readable);
+	wake_up(&q->writable);
+	if (!q->busy)
+		free_queue(q);
+	return 0;
+}
+
+static long give_info(u32 user, bool used)
+{
+	struct msginfo info = {
+		.message_max = MESSAGE_MAX, .queue_bytes = QUEUE_BYTES, .queues_max = QUEUES_MAX, .segment_size = 16,
+		.segments = 0xffff,
+	};
+
+	info.pool = (s32)(QUEUES_MAX * QUEUE_BYTES / 1024);
+	info.map = info.headers = QUEUE_BYTES;
+	if (used) {
+		info.pool = (s32)queues.used;
+		info.map = info.headers = 0;
+		for (u32 i = 0; i < queues.max; i++) {
+			const struct queue *q = sysv_at(&queues, (int)i);
+
+			if (q) {
+				info.map += (s32)q->count;
+				info.headers += (s32)q->bytes;
+			}
+		}
+	}
+	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&queues);
+}
+
+long sys_msgctl(int id, int command, u32 user)
+{
+	struct queue *q;
+	bool by_slot;
+	long result;
+
+	command &= ~IPC_64;
+	if (command == IPC_INFO || command == MSG_INFO)
+		return give_info(user, command == MSG_INFO);
+	by_slot = command == MSG_STAT || command == MSG_STAT_ANY;
+	q = by_slot ? sysv_at(&queues, id) : sysv_find(&queues, id);
+	if (!q)
+		return -EINVAL;
+	switch (command) {
+	case IPC_STAT:
+	case MSG_STAT:
+	case MSG_STAT_ANY:
+		if (command != MSG_STAT_ANY && !sysv_may(&q->perm, SYSV_READ))
+			return -EACCES;
+		result = give_status(q, user);
+		return result || !by_slot ? result : (long)q->perm.id;
+	case IPC_SET:
+		return sysv_owns(&q->perm) ? set_status(q, user) : -EPERM;
+	case IPC_RMID:
+		return sysv_owns(&q->perm) ? remove_queue(q) : -EPERM;
+	}
+	return -EINVAL;
+}

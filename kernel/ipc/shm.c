@@ -1,0 +1,321 @@
+/* System V shared memory: a segment is an unnamed file, an attachment a shared mapping of it. */
+#include <anon.h>
+#include <arch.h>
+#include <err.h>
+#include <file.h>
+#include <ipc.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "sysv.h"
+#include "sysv_calls.h"
+
+#define SEGMENTS_MAX 128u
+#define SHM_RDONLY 010000u
+#define SHM_RND 020000u
+#define SHM_REMAP 040000u
+#define SHM_EXEC 0100000u
+#define SHM_DEST 01000u		/* in the mode shown: goes with the last attachment */
+
+enum { SHM_LOCK = 11, SHM_UNLOCK, SHM_STAT, SHM_INFO, SHM_STAT_ANY };
+
+struct segment {
+	struct sysv_perm perm;
+	struct inode *inode;
+	u32 size;			/* bytes, as asked for */
+	struct list_head attachments;	/* struct attachment */
+	s64 attached, detached, changed;
+	s32 creator, last;
+	bool doomed;			/* IPC_RMID: goes with the last attachment */
+};
+
+/* An attachment's file: each area that maps it holds one reference. */
+struct attachment {
+	struct list_head link;
+	struct segment *segment;
+	struct file *file;		/* not referenced */
+};
+
+struct shmid_ds {
+	struct sysv_perm_abi perm;
+	u32 atime_high, atime, dtime_high, dtime, ctime_high, ctime, unused4;
+	u32 size;
+	s32 creator, last;
+	u32 attachments, unused5, unused6;
+};
+
+struct shminfo {
+	u32 size_max, size_min, segments_max, per_process_max, pages_max, unused[4];
+};
+
+struct shm_info {
+	s32 used;
+	u32 total, resident, swapped, swap_attempts, swap_successes;
+};
+
+static struct sysv_table segments = { .max = SEGMENTS_MAX };
+
+static u32 count_attachments(const struct segment *s)
+{
+	const struct attachment *a;
+	u32 n = 0;
+
+	list_for_each_entry(a, &s->attachments, link)
+		n += a->file->refs;
+	return n;
+}
+
+static void free_segment(struct segment *s)
+{
+	inode_put(s->inode);
+	kfree(s);
+}
+
+/* A removed segment keeps its identifier until the last attachment goes, as Linux has it. */
+static void drop_if_unused(struct segment *s)
+{
+	if (!s->doomed || !list_empty(&s->attachments))
+		return;
+	sysv_remove(&segments, &s->perm);
+	free_segment(s);
+}
+
+static void shm_release(struct file *f)
+{
+	struct attachment *a = f->data;
+	struct segment *s = a->segment;
+
+	list_del(&a->link);
+	kfree(a);
+	s->detached = (s64)time_real_seconds();
+	s->last = current->tgid;
+	drop_if_unused(s);
+}
+
+static int shm_mmap(struct file *f, struct file_map *map)
+{
+	(void)f;
+	map->kind = MAP_KIND_INODE;
+	return 0;
+}
+
+static const struct file_ops shm_ops = { .mmap = shm_mmap, .release = shm_release };
+
+long sys_shmget(s32 key, size_t size, u32 flags)
+{
+	struct sysv_perm *found;
+	struct segment *s;
+	long id = sysv_get(&segments, key, flags, &found);
+
+	if (id != -ENOENT) {
+		if (id >= 0 && size > container_of(found, struct segment, perm)->size)
+			return -EINVAL;
+		return id;
+	}
+	if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
+		return -ENOENT;
+	if (size == 0 || size > USER_END)
+		return -EINVAL;
+	s = kzalloc(sizeof *s);
+	if (!s)
+		return -ENOMEM;
+	s->inode = inode_anonymous(ALIGN_UP((u64)size, (u64)PAGE_SIZE));
+	if (!s->inode) {
+		kfree(s);
+		return -ENOMEM;
+	}
+	s->size = size;
+	s->creator = current->tgid;
+	s->changed = (s64)time_real_seconds();
+	list_init(&s->attachments);
+	id = sysv_add(&segments, &s->perm, key, flags);
+	if (id < 0)
+		free_segment(s);
+	return id;
+}
+
+static struct file *open_attachment(struct segment *s, u32 flags)
+{
+	struct attachment *a = kmalloc(sizeof *a);
+	struct file *f;
+	char name[16];
+
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	snprintf(name, sizeof name, "/SYSV%08x", (u32)s->perm.key);
+	f = file_on_inode(s->inode, name, flags & SHM_RDONLY ? O_RDONLY : O_RDWR, &shm_ops, a);
+	if (IS_ERR(f)) {
+		kfree(a);
+		return f;
+	}
+	a->segment = s;
+	a->file = f;
+	list_add(&a->link, &s->attachments);
+	return f;
+}
+
+long shm_attach(int id, u32 address, u32 flags, u32 *at)
+{
+	struct segment *s = sysv_find(&segments, id);
+	u32 protection = PROT_READ, map = MAP_SHARED, result;
+	struct file *f;
+
+	if (!s)
+		return -EINVAL;
+	if (!sysv_may(&s->perm, flags & SHM_RDONLY ? SYSV_READ : SYSV_READ | SYSV_WRITE))
+		return -EACCES;
+	if (address) {
+		if (flags & SHM_RND)
+			address &= PAGE_MASK;
+		if (address & ~PAGE_MASK || (!address && flags & SHM_REMAP))
+			return -EINVAL;
+		map |= flags & SHM_REMAP ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	} else if (flags & SHM_REMAP) {
+		return -EINVAL;
+	}
+	if (!(flags & SHM_RDONLY))
+		protection |= PROT_WRITE;
+	if (flags & SHM_EXEC)
+		protection |= PROT_EXEC;
+	f = open_attachment(s, flags);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	result = mm_map(current->mm, address, s->size, protection, map, f, 0);
+	if (!IS_ERR_VALUE(result)) {
+		s->attached = (s64)time_real_seconds();
+		s->last = current->tgid;
+		*at = result;
+	}
+	file_put(f);
+	if (IS_ERR_VALUE(result))
+		return (s32)result == -EEXIST ? -EINVAL : (s32)result;
+	return 0;
+}
+
+/* An address of 2 GB or more is no error: only the last 4095 values are (syscall/dispatch.c). */
+long sys_shmat(int id, u32 address, u32 flags)
+{
+	u32 at;
+	long result = shm_attach(id, address, flags, &at);
+
+	return result ? result : (long)at;
+}
+
+long sys_shmdt(u32 address)
+{
+	struct vma *v = mm_find(current->mm, address), *next;
+	struct file *f;
+
+	if (address & ~PAGE_MASK || !v || v->start != address || !v->file || v->file->ops != &shm_ops || v->first_page)
+		return -EINVAL;
+	f = file_get(v->file);
+	/* mprotect may have cut the attachment into several areas. */
+	while (v && v->file == f) {
+		next = mm_next(v);
+		mm_unmap(current->mm, v->start, v->end - v->start);
+		v = next;
+	}
+	file_put(f);
+	return 0;
+}
+
+static long give_status(const struct segment *s, u32 user)
+{
+	struct shmid_ds ds;
+
+	memset(&ds, 0, sizeof ds);
+	sysv_perm_to_abi(&s->perm, &ds.perm);
+	if (s->doomed)
+		ds.perm.mode |= SHM_DEST;
+	ds.atime = (u32)s->attached;
+	ds.dtime = (u32)s->detached;
+	ds.ctime = (u32)s->changed;
+	ds.size = s->size;
+	ds.creator = s->creator;
+	ds.last = s->last;
+	ds.attachments = count_attachments(s);
+	return copy_to_user((void *)user, &ds, sizeof ds);
+}
+
+static long set_status(struct segment *s, u32 user)
+{
+	struct shmid_ds ds;
+
+	if (copy_from_user(&ds, (void *)user, sizeof ds))
+		return -EFAULT;
+	sysv_perm_set(&s->perm, &ds.perm);
+	s->changed = (s64)time_real_seconds();
+	return 0;
+}
+
+static long remove_segment(struct segment *s)
+{
+	s->perm.key = IPC_PRIVATE;	/* nobody finds it by its key any more */
+	s->doomed = true;
+	drop_if_unused(s);
+	return 0;
+}
+
+static long give_limits(u32 user)
+{
+	struct shminfo info = {
+		.size_max = USER_END, .size_min = 1, .segments_max = SEGMENTS_MAX, .per_process_max = SEGMENTS_MAX,
+		.pages_max = USER_END >> PAGE_SHIFT,
+	};
+
+	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
+}
+
+static long give_use(u32 user)
+{
+	struct shm_info info = { .used = (s32)segments.used };
+
+	for (u32 i = 0; i < segments.max; i++) {
+		const struct segment *s = sysv_at(&segments, (int)i);
+
+		if (s) {
+			info.total += (s->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+			info.resident += s->inode->page_count;
+		}
+	}
+	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
+}
+
+long sys_shmctl(int id, int command, u32 user)
+{
+	struct segment *s;
+	bool by_slot;
+	long result;
+
+	command &= ~IPC_64;
+	if (command == IPC_INFO)
+		return give_limits(user);
+	if (command == SHM_INFO)
+		return give_use(user);
+	by_slot = command == SHM_STAT || command == SHM_STAT_ANY;
+	s = by_slot ? sysv_at(&segments, id) : sysv_find(&segments, id);
+	if (!s)
+		return -EINVAL;
+	switch (command) {
+	case IPC_STAT:
+	case SHM_STAT:
+	case SHM_STAT_ANY:
+		if (command != SHM_STAT_ANY && !sysv_may(&s->perm, SYSV_READ))
+			return -EACCES;
+		result = give_status(s, user);
+		return result || !by_slot ? result : (long)s->perm.id;
+	case IPC_SET:
+		return sysv_owns(&s->perm) ? set_status(s, user) : -EPERM;
+	case IPC_RMID:
+		return sysv_owns(&s->perm) ? remove_segment(s) : -EPERM;
+	case SHM_LOCK:
+	case SHM_UNLOCK:
+		return sysv_owns(&s->perm) ? 0 : -EPERM;	/* nothing is ever swapped out */
+	}
+	return -EINVAL;
+}
