@@ -22,11 +22,13 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all run test bench soak clean kernel user lint test-rust test-kernel test-user test-lab
+.PHONY: all ready run test bench soak docs clean kernel user lint test-rust test-kernel test-user test-lab
 
-all: $(STAMPS)/lab kernel user
+all: $(STAMPS)/machine ready
 
-run: all
+ready: $(STAMPS)/lab kernel user
+
+run: ready
 	$(call heading,Table 2 of osdi99: the trick off and on, published and measured)
 	$(PAGEWALK) run osdi99-table2
 
@@ -42,13 +44,14 @@ $(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.t
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/machine: $(STAMPS)/bootstrap-run $(rust_sources)
-	$(call heading,The machine (Rust$(comma) release))
+	$(call heading,The plain runner of the machine)
 	cargo build --release -p pagewalk-machine
 	@touch $@
 
-$(STAMPS)/lab: $(STAMPS)/machine $(rust_sources) lab/pyproject.toml
-	$(call heading,The lab (Python package and its binding))
-	cd lab && VIRTUAL_ENV="$$PWD/../.venv" ../.venv/bin/maturin develop --release --quiet
+# The binding contains the machine; the plain runner `pagewalk-machine` is built for itself.
+$(STAMPS)/lab: $(STAMPS)/bootstrap-run $(rust_sources) lab/pyproject.toml
+	$(call heading,The lab: the machine in Rust$(comma) bound to Python)
+	cd lab && PIP_QUIET=1 VIRTUAL_ENV="$$PWD/../.venv" ../.venv/bin/maturin develop --release
 	@touch $@
 
 kernel: $(STAMPS)/bootstrap-run
@@ -83,6 +86,13 @@ test-user: user $(STAMPS)/bootstrap-test
 test-lab: $(STAMPS)/lab $(STAMPS)/bootstrap-test kernel user
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
+
+# Results that the documentation shows -----------------------------------------
+docs: ready $(STAMPS)/bootstrap-test
+	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
+	-$(PAGEWALK) run osdi99
+	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
+	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # Measuring and cleaning ------------------------------------------------------
 bench: $(STAMPS)/machine

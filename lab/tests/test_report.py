@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -15,6 +13,7 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 from pagewalk import experiments, report
 from pagewalk.errors import BadInput
 from pagewalk.execute import Quiet
+from pagewalk.report import browser
 from pagewalk.runner import Job, RunResult
 from pagewalk.store import Store
 
@@ -71,17 +70,6 @@ class Elements(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "data")]
 
 
-def browser(*arguments: str) -> str:
-    done = subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return done.stdout
-
-
 def test_the_page_stands_alone(page: Path) -> None:
     elements = Elements()
     text = page.read_text(encoding="utf-8")
@@ -93,20 +81,22 @@ def test_the_page_stands_alone(page: Path) -> None:
 
 def test_a_browser_shows_tables_and_plots(page: Path) -> None:
     elements = Elements()
-    elements.feed(browser("--dump-dom", page.as_uri()))
+    elements.feed(browser.run(page, "--dump-dom"))
     assert elements.count["table"] == 2, "one for each machine"
     assert elements.count["svg"] >= 5, "occupancy, cycles, misses, pollution and the sweep"
 
 
 def test_a_screenshot_has_content(page: Path, tmp_path: Path) -> None:
     picture = tmp_path / "report.png"
-    browser("--window-size=1080,1400", f"--screenshot={picture}", page.as_uri())
+    browser.photograph(page, picture)
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert picture.stat().st_size > 30_000, "an empty page compresses to less"
 
 
-def test_the_browser_is_there() -> None:
-    assert shutil.which("chromium"), "./bootstrap test installs it"
+def test_a_missing_browser_is_said(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="Chromium is not installed"):
+        browser.photograph(page, tmp_path / "report.png")
 
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:

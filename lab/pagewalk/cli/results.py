@@ -118,13 +118,17 @@ def compare(
 
 def make_report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    picture: Annotated[
+        Path | None, typer.Option(help="Also write the page's beginning as PNG (needs Chromium).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write one self-contained HTML page of all results: tables, published figures, plots.
 
-    Example: `pagewalk report -o report.html`
+    Examples: `pagewalk report -o report.html`, `pagewalk report --picture report.png`
     """
     from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
+    from pagewalk.report import browser  # noqa: PLC0415
 
     with _store() as store:
         page = report.build(store)
@@ -132,6 +136,8 @@ def make_report(
         output.write_text(page, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{output}: {error.strerror}") from None
+    if picture is not None:
+        browser.photograph(output, picture)
     if as_json:
         print_json({"output": output, "bytes": len(page.encode())})
     else:

@@ -1,0 +1,44 @@
+"""A headless browser: how the page looks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from pagewalk.errors import BadInput
+
+_SECONDS = 120
+
+
+def run(page: Path, *arguments: str) -> str:
+    """What Chromium prints about the page; BadInput when there is no browser, or it fails."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        raise BadInput("Chromium is not installed", hint="./bootstrap test installs it")
+    done = subprocess.run(
+        # The page is our own file: no sandbox is needed, which root could not have.
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            *arguments,
+            page.resolve().as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+    )
+    if done.returncode != 0:
+        raise BadInput(
+            f"{browser} failed on {page}", hint=done.stderr.strip().splitlines()[-1] if done.stderr else None
+        )
+    return done.stdout
+
+
+def photograph(page: Path, picture: Path, *, width: int = 1080, height: int = 1500) -> None:
+    """Writes the page's first `height` pixels as PNG."""
+    run(page, f"--window-size={width},{height}", f"--screenshot={picture.resolve()}")
