@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::debug;
+use pagewalk_machine::debug::{self, Ended};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
@@ -128,8 +128,9 @@ impl Machine {
             let ended = debug::serve(session.machine_mut(), port, limits, |_| ())
                 .map_err(|error| PyOSError::new_err(error.to_string()))?;
             let stop = match ended {
-                Some(stop) => stop,
-                None => session.run(limits),
+                Ended::Stopped(stop) => stop,
+                Ended::Detached => session.run(limits),
+                Ended::Killed => Stop::Limit,
             };
             Ok(told(&session, &stop))
         })

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::debug;
+use pagewalk_machine::debug::{self, Ended};
 use pagewalk_machine::loader::{Boot, ElfImage, read_file};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
@@ -150,16 +150,16 @@ fn go(run: &Run, session: &mut Session, limits: Limits) -> Result<Stop, Failure>
         std::fs::write(path, session.save()?)
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    match run.gdb {
-        None => Ok(session.run(limits)),
-        Some(port) => {
-            let announce = |port| eprintln!("pagewalk-machine: waiting for gdb on port {port}");
-            Ok(
-                match debug::serve(session.machine_mut(), port, limits, announce)? {
-                    Some(stop) => stop,
-                    None => session.run(limits),
-                },
-            )
+    let Some(port) = run.gdb else {
+        return Ok(session.run(limits));
+    };
+    let announce = |port| eprintln!("pagewalk-machine: waiting for gdb on port {port}");
+    match debug::serve(session.machine_mut(), port, limits, announce)? {
+        Ended::Stopped(stop) => Ok(stop),
+        Ended::Detached => Ok(session.run(limits)),
+        Ended::Killed => {
+            eprintln!("pagewalk-machine: killed by gdb");
+            Ok(Stop::Limit)
         }
     }
 }

@@ -4,4 +4,4 @@ mod arch;
 mod registers;
 mod target;
 
-pub use target::{DebugError, serve};
+pub use target::{DebugError, Ended, serve};

@@ -40,6 +40,17 @@ pub enum DebugError {
     Connection { message: String },
 }
 
+/// How a debugging session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The guest stopped for good.
+    Stopped(Stop),
+    /// GDB detached; the guest can run on.
+    Detached,
+    /// GDB killed the guest.
+    Killed,
+}
+
 /// What the guest does while GDB waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -61,8 +72,7 @@ struct Debuggee<'a> {
 }
 
 /// Waits for GDB on `port` of the local host (0: any free one, announced by `announce`), then runs
-/// the machine under its control. Returns why the machine stopped, or `None` if GDB left it
-/// running.
+/// the machine under its control.
 ///
 /// # Errors
 /// When the port is taken or the connection breaks.
@@ -71,7 +81,7 @@ pub fn serve(
     port: u16,
     limits: Limits,
     announce: impl FnOnce(u16),
-) -> Result<Option<Stop>, DebugError> {
+) -> Result<Ended, DebugError> {
     let listen = |error: std::io::Error| DebugError::Listen {
         port,
         message: error.to_string(),
@@ -95,9 +105,10 @@ pub fn serve(
         })?;
     let ended = debuggee.ended.take();
     machine.clear_breakpoints();
-    Ok(match reason {
-        DisconnectReason::Kill => Some(ended.unwrap_or(Stop::Limit)),
-        _ => ended,
+    Ok(match (ended, reason) {
+        (Some(stop), _) => Ended::Stopped(stop),
+        (None, DisconnectReason::Kill) => Ended::Killed,
+        (None, _) => Ended::Detached,
     })
 }
 

@@ -229,9 +229,9 @@ mod tests {
             "/bin/ls;kernel;copy;copy_page 40\n\
              /bin/ls;user;main 100\n\
              /bin/ls;user;out 7\n\
+             context 5;user;? 3\n\
              kernel;kernel;? 1\n\
-             kernel;kernel;start 10\n\
-             kernel;user;? 3\n"
+             kernel;kernel;start 10\n"
         );
         let rows = profile.rows(&symbols);
         assert_eq!(

@@ -77,9 +77,13 @@ impl Symbolizer {
         added
     }
 
-    /// CONTEXT: this address space runs from now on.
+    /// CONTEXT: this address space runs from now on. Until it names a program (a forked child does
+    /// not, before its exec) it goes by its number; 0 is the kernel's own.
     pub fn set_context(&mut self, context: u32) {
         self.context = context;
+        if context != 0 && !self.commands.contains_key(&context) {
+            self.set_command(&format!("context {context}"));
+        }
     }
 
     /// COMMAND: the current address space runs this program from now on.
