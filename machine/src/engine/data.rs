@@ -144,24 +144,33 @@ impl Machine {
         Ok(value)
     }
 
+    /// The physical address of `ea`, if its page has a shortcut for such an access: cached memory, and
+    /// written back for a store. To translate again would change nothing.
+    #[inline]
+    fn known(&self, ea: u32, store: bool) -> Option<u32> {
+        let shortcut = &self.shortcuts[self.mode][(ea >> 12 & self.hot.shortcut_mask) as usize];
+        let page = if store { shortcut.store } else { shortcut.load };
+        (page == ea & !0xfff).then(|| ea.wrapping_add(shortcut.delta))
+    }
+
     /// A load within one double word.
     fn load_piece(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
-        let translation = self.translate_data(ea, Access::Load)?;
-        self.watch(ea, bytes, false);
-        let physical = translation.pa;
-        if !self.memory.ram.contains(physical, bytes as usize) {
+        let (physical, wimg) = match self.known(ea, false) {
+            Some(physical) => (physical, wimg::M),
+            None => {
+                let translation = self.translate_data(ea, Access::Load)?;
+                self.watch(ea, bytes, false);
+                (translation.pa, translation.wimg)
+            }
+        };
+        // RAM ends at the end of a page.
+        let Some(double_word) = self.memory.ram.read_u64(physical & !7) else {
             return self.read_device(physical, bytes);
-        }
-        self.hot.cycles += self.memory.load(
-            physical,
-            translation.wimg,
-            self.hot.cycles,
-            &mut self.account,
-        );
-        let ram = &self.memory.ram.bytes()[physical as usize..(physical + bytes) as usize];
-        Ok(ram
-            .iter()
-            .fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        };
+        self.hot.cycles += self
+            .memory
+            .load(physical, wimg, self.hot.cycles, &mut self.account);
+        Ok(double_word << (8 * (physical & 7)) >> (64 - 8 * bytes))
     }
 
     #[cold]
@@ -178,18 +187,20 @@ impl Machine {
 
     /// A store within one double word.
     fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
-        let translation = self.translate_data(ea, Access::Store)?;
-        self.watch(ea, bytes, true);
-        let physical = translation.pa;
+        let (physical, wimg) = match self.known(ea, true) {
+            Some(physical) => (physical, wimg::M),
+            None => {
+                let translation = self.translate_data(ea, Access::Store)?;
+                self.watch(ea, bytes, true);
+                (translation.pa, translation.wimg)
+            }
+        };
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
-        self.hot.cycles += self.memory.store(
-            physical,
-            translation.wimg,
-            self.hot.cycles,
-            &mut self.account,
-        );
+        self.hot.cycles += self
+            .memory
+            .store(physical, wimg, self.hot.cycles, &mut self.account);
         self.observers.stored(physical, &self.memory);
         let big_endian = value.to_be_bytes();
         self.memory.ram.bytes_mut()[physical as usize..(physical + bytes) as usize]
