@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from pagewalk import explain, machines, policies, programs, rows
-from pagewalk.errors import BadInput, Interrupted, PagewalkError, RunFailed, RunLimit
+from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
 from pagewalk.paths import home
@@ -245,11 +245,11 @@ class Lab:
         self.store.add_cells(experiment.name, [cell.record() for cell in cells])
         return cells
 
-    def _plan(self, row: Row) -> list[Work] | BadInput:
+    def _plan(self, row: Row) -> list[Work] | PagewalkError:
         """The runs of a row, or why it cannot be run: a policy or a program that is not there."""
         try:
             return [self.work(row, side) for side in row.sides]
-        except BadInput as error:
+        except (BadInput, NotBuilt) as error:
             return error
 
     def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:

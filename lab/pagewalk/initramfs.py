@@ -15,6 +15,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 MAGIC = b"070701"
@@ -75,8 +76,11 @@ class Initramfs:
             bits = 0o755 if bits & 0o100 else 0o644
         self.file(path, data, bits)
 
-    def tree(self, path: str, source: Path) -> None:
-        """Add a host directory with everything below it (files, directories and symbolic links)."""
+    def tree(self, path: str, source: Path, pattern: str = "*") -> None:
+        """Add a host directory with everything below it (files, directories and symbolic links).
+
+        Files are added only where their name matches the pattern.
+        """
         if not source.is_dir():
             raise InitramfsError(f"{path}: {source} is not a directory")
         self.directory(path)
@@ -86,6 +90,8 @@ class Initramfs:
                 self.symlink(name, str(item.readlink()))
             elif item.is_dir():
                 self.directory(name)
+            elif not fnmatchcase(item.name, pattern):
+                continue
             elif item.is_file():
                 self.copy(name, item)
             else:
@@ -172,7 +178,7 @@ def read_list(text: str, origin: str, base: Path) -> Initramfs:
         "slink": "slink <path> <target> <mode> [uid gid]",
         "nod": "nod <path> <mode> <uid> <gid> <c|b> <major> <minor>",
         "pipe": "pipe <path> <mode> [uid gid]",
-        "tree": "tree <path> <source>",
+        "tree": "tree <path> <source> [pattern of file names]",
     }
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].split()
@@ -190,8 +196,8 @@ def read_list(text: str, origin: str, base: Path) -> Initramfs:
                     image.node(path, kind, int(major), int(minor), int(mode, 8))
                 case ["pipe", path, mode, *_]:
                     image.pipe(path, int(mode, 8))
-                case ["tree", path, source]:
-                    image.tree(path, base / source)
+                case ["tree", path, source, *pattern] if len(pattern) < 2:
+                    image.tree(path, base / source, *pattern)
                 case [word, *_] if word in forms:
                     raise InitramfsError(f"wanted: {forms[word]}")
                 case [word, *_]:

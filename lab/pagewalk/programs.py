@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewalk.errors import BadInput, unknown
+from pagewalk.errors import BadInput, NotBuilt, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
 
@@ -104,4 +104,7 @@ def _read_list(where: Home, name: str) -> Initramfs:
     if not path.is_file():
         known = [entry.stem.removeprefix("initramfs-") for entry in folder.glob("initramfs-*.list")]
         raise unknown("list of guest files", name, known)
-    return read_list(path.read_text(encoding="utf-8"), str(path), folder)
+    try:
+        return read_list(path.read_text(encoding="utf-8"), str(path), folder)
+    except InitramfsError as error:
+        raise NotBuilt(str(error), hint="`make programs` builds what the list names") from None

@@ -97,3 +97,14 @@ def test_damaged_archives_are_refused() -> None:
     short.file("a", bytes(1000))
     with pytest.raises(InitramfsError, match="ends after the archive"):
         list(unpack(short.pack()[:600]))
+
+
+def test_a_tree_takes_the_files_that_match(tmp_path: Path) -> None:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    for name in ("a.c", "a.o", "deep/b.h"):
+        (tmp_path / "src" / name).write_text("")
+    for line, expected in (
+        ("tree /src src", ["src", "src/a.c", "src/a.o", "src/deep", "src/deep/b.h"]),
+        ("tree /src src *.[ch]", ["src", "src/a.c", "src/deep", "src/deep/b.h"]),
+    ):
+        assert [entry.path for entry in unpack(read_list(line, "list", tmp_path).pack())] == expected
