@@ -11,7 +11,6 @@ struct task;
 extern const struct file_ops fifo_ops;
 void fifo_inode_gone(struct inode *);
 
-
 /* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);
 
