@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Boots the kernel on QEMU's 40p with what it must refuse, on each processor: messages and exit statuses.
+#   test/boot.sh <build directory>
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+kernel=${1:?build directory}/vmlinux
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# case <name> <processor> <status> <text that the console must show> [argument of boot/qemu-40p ...]
+case_of() {
+	local name=$1 processor=$2 want=$3 text=$4 status=0
+	shift 4
+	"$here/boot/qemu-40p" -c "$processor" -k "$kernel" -t 60 "$@" > "$work/console" 2>&1 || status=$?
+	if [ "$status" -eq "$want" ] && grep -qF -- "$text" "$work/console"; then
+		echo "boot $processor $name: passed"
+	else
+		echo "boot $processor $name: FAILED: status $status, wanted $want and \"$text\""
+		cat "$work/console"
+		failed=1
+	fi
+}
+
+printf 'not a cpio archive, but long enough to be looked at: %0200d' 0 > "$work/corrupt"
+for processor in 604 603e 750; do
+	case_of no_initramfs $processor 65 "there is no initramfs"
+	case_of corrupt_initramfs $processor 65 "initramfs" -i "$work/corrupt"
+	case_of unknown_word $processor 64 "no such word" frobnicate=1
+	case_of bad_choice $processor 64 "choices are search lazy" tlb.flush=never
+	case_of bad_value $processor 64 "out of range" vsid=scatter:2
+	case_of bad_number $processor 64 "a number" failalloc=many
+	for map in pte bat bat+io; do
+		for reload in c asm; do
+			case_of "kernel.map=$map,reload=$reload" $processor 65 "there is no initramfs" \
+				kernel.map=$map reload=$reload
+		done
+	done
+done
+case_of htab_on_604 604 64 "has no meaning on this processor" htab=bypass
+case_of bypass 603e 65 "there is no initramfs" htab=bypass reload=asm
+exit $failed
