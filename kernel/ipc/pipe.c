@@ -3,6 +3,7 @@
 
 #include <anon.h>
 #include <err.h>
+#include <frame.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -75,9 +76,28 @@ static long broken(void)
 	return -EPIPE;
 }
 
+/*
+ * A long write to a reader that waits goes page by page, and the reader gets
+ * the processor after each: it empties the page while that is in the cache,
+ * and the next one is written to the same place.
+ */
+static long write_page(struct pipe *p, struct iter *it)
+{
+	u32 rest = PAGE_SIZE - (p->ring.head & (PAGE_SIZE - 1));
+	long n = ring_write(&p->ring, it, rest);
+
+	if (n > 0) {
+		wake_up(&p->readable);
+		if (it->left)
+			yield();
+	}
+	return n;
+}
+
 static long pipe_write(struct file *f, struct iter *it, u64 *position)
 {
 	struct pipe *p = f->data;
+	bool wait = !(f->flags & O_NONBLOCK);
 	u32 least = it->left <= PIPE_BUF ? (u32)it->left : 1;
 	long done = 0, n;
 
@@ -87,6 +107,16 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 	for (;;) {
 		if (!p->readers)
 			return done ? done : broken();
+		if (wait && it->left > PIPE_BUF && waitq_active(&p->readable) && ring_room(&p->ring)) {
+			n = write_page(p, it);
+			if (n < 0)
+				return done ? done : n;
+			done += n;
+			least = 1;
+			if (!it->left || n == 0 || signal_pending())
+				return done;
+			continue;
+		}
 		if (ring_room(&p->ring) >= least) {
 			n = ring_write(&p->ring, it, it->left);
 			if (n < 0)
@@ -99,7 +129,7 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 		}
 		if (ring_room(&p->ring) >= least)
 			return done;	/* a fault stopped the copy */
-		if (f->flags & O_NONBLOCK)
+		if (!wait)
 			return done ? done : -EAGAIN;
 		n = wait_event(&p->writable, ring_room(&p->ring) >= least || !p->readers);
 		if (n)
