@@ -1,9 +1,12 @@
 /* A connection of two byte streams. */
 #include "stream.h"
 
+#include <arch.h>
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 #include <signal.h>
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
@@ -91,7 +94,11 @@ long stream_send(struct socket *s, struct connection *c, unsigned end, struct me
 			return n ? n : socket_broken_pipe(m->flags);
 		}
 		if (ring_room(&to->ring) && m->data->left) {
-			n = ring_write(&to->ring, m->data, m->data->left);
+			/* As in a pipe: a reader that waits gets each page while it is in the cache. */
+			bool hand_over = !m->nonblock && m->data->left > PAGE_SIZE && waitq_active(&to->readable);
+
+			n = ring_write(&to->ring, m->data,
+				       hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
 			if (n < 0)
 				return done ? done : n;
 			if (m->rights) {
@@ -102,8 +109,12 @@ long stream_send(struct socket *s, struct connection *c, unsigned end, struct me
 			to->put += (u64)n;
 			done += n;
 			wake_up(&to->readable);
+			if (hand_over && n && m->data->left && !signal_pending()) {
+				yield();
+				continue;
+			}
 			if (ring_room(&to->ring))
-				return done;	/* all is sent, or a fault stopped the copy */
+				return done;	/* all is sent, or a fault or a signal stopped it */
 		}
 		if (!m->data->left)
 			return done;
