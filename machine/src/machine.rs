@@ -65,6 +65,8 @@ pub struct Machine {
     watchpoints: Vec<Watchpoint>,
     /// The vector last taken, and the instruction count then.
     last_exception: Option<(Vector, u64)>,
+    /// Exceptions stop the machine instead of being taken.
+    hosted: bool,
     /// The breakpoint that the machine stopped at and may now pass.
     passing: Option<u32>,
 }
@@ -143,6 +145,7 @@ impl Machine {
             breakpoints: Vec::new(),
             watchpoints: Vec::new(),
             last_exception: None,
+            hosted: false,
             passing: None,
             mmu,
             memory,
@@ -186,6 +189,12 @@ impl Machine {
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
         self.drop_shortcuts();
+    }
+
+    /// With `on`, the machine runs a program without a kernel: an exception stops it, and whoever
+    /// runs it stands in for the handler.
+    pub fn set_hosted(&mut self, on: bool) {
+        self.hosted = on;
     }
 
     /// Runs until something stops the machine, or a limit is reached.

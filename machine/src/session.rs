@@ -314,6 +314,11 @@ impl Session {
                 if *write { "write" } else { "read" },
                 self.place(self.machine.registers.pc)
             ),
+            Stop::Exception(exception) => format!(
+                "{} exception at {}",
+                exception.vector().name(),
+                self.place(self.machine.registers.pc)
+            ),
             Stop::Fatal(fatal) => {
                 format!("fatal: {}\n{}", self.explain_fatal(fatal), self.registers())
             }
@@ -390,6 +395,7 @@ fn stop_kind(stop: &Stop) -> (&'static str, Option<u32>) {
         Stop::Limit => ("limit", None),
         Stop::Breakpoint { .. } => ("breakpoint", None),
         Stop::Watchpoint { .. } => ("watchpoint", None),
+        Stop::Exception(_) => ("exception", None),
         Stop::Fatal(_) => ("fatal", None),
     }
 }

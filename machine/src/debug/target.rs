@@ -167,7 +167,7 @@ fn reason(stop: &Stop) -> SingleThreadStopReason<u32> {
             },
             addr: *address,
         },
-        Stop::Fatal(_) => SingleThreadStopReason::Signal(Signal::SIGABRT),
+        Stop::Exception(_) | Stop::Fatal(_) => SingleThreadStopReason::Signal(Signal::SIGABRT),
     }
 }
 

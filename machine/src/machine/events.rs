@@ -146,6 +146,10 @@ impl Machine {
     pub(crate) fn take(&mut self, exception: Exception, word: u32) -> bool {
         let pc = self.registers.pc;
         let vector = exception.vector();
+        if self.hosted {
+            self.stop = Some(Stop::Exception(exception));
+            return false;
+        }
         if let Exception::MachineCheck { physical } = exception
             && self.registers.msr & msr::ME == 0
         {

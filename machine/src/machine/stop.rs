@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::powerpc::Vector;
+#[cfg(doc)]
+use super::Machine;
+use crate::powerpc::{Exception, Vector};
 
 /// How far a run may go, in totals since reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,9 @@ pub enum Stop {
     Breakpoint { address: u32 },
     /// A watched address was accessed; the access is done and the instruction complete.
     Watchpoint { address: u32, write: bool },
+    /// A program that runs without a kernel (see [`Machine::set_hosted`]) raised this; the program
+    /// counter is what SRR0 would get.
+    Exception(Exception),
     /// Nothing sensible can follow.
     Fatal(Fatal),
 }

@@ -150,13 +150,12 @@ pub fn mulhwu<const RC: bool>(r: &mut Registers, i: &Operands) {
     record::<RC>(r, value);
 }
 
-/// The quotient of an undefined division is all ones for a negative dividend and zero for another,
-/// as PEM leaves it open.
+/// PEM leaves an impossible quotient undefined; it is the dividend here.
 #[inline(always)]
 pub fn divw<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
     let (dividend, divisor) = (r.gpr.get(i.a).cast_signed(), r.gpr.get(i.b).cast_signed());
     let quotient = dividend.checked_div(divisor);
-    let value = quotient.unwrap_or(dividend >> 31).cast_unsigned();
+    let value = quotient.unwrap_or(dividend).cast_unsigned();
     r.gpr.set(i.t, value);
     overflow::<OE>(r, quotient.is_none());
     record::<RC>(r, value);
@@ -164,8 +163,9 @@ pub fn divw<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
 
 #[inline(always)]
 pub fn divwu<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
-    let quotient = r.gpr.get(i.a).checked_div(r.gpr.get(i.b));
-    let value = quotient.unwrap_or(0);
+    let dividend = r.gpr.get(i.a);
+    let quotient = dividend.checked_div(r.gpr.get(i.b));
+    let value = quotient.unwrap_or(dividend);
     r.gpr.set(i.t, value);
     overflow::<OE>(r, quotient.is_none());
     record::<RC>(r, value);

@@ -107,7 +107,7 @@ pub struct FixedPointException {
     pub so: bool,
     pub ov: bool,
     pub ca: bool,
-    /// Everything else: the string count and the bits that only `mtxer` sets.
+    /// The string count. Reserved bits read as zero.
     rest: u32,
 }
 

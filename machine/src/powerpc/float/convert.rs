@@ -1,10 +1,10 @@
 //! Rounding to single precision and conversion to an integer.
 
 use super::round::{
-    Exact, Mode, Precision, QUIET, Remainder, Rounded, SIGN, deliver, is_infinite, is_nan,
-    is_signalling, mode, round, special, split,
+    DEFAULT_NAN, Exact, Mode, Precision, QUIET, Remainder, Rounded, SIGN, class, deliver,
+    is_infinite, is_nan, is_signalling, mode, round, special, split,
 };
-use super::status::{fpscr, raise};
+use super::status::fpscr;
 use crate::powerpc::instruction::Operands;
 use crate::powerpc::registers::Registers;
 
@@ -75,21 +75,17 @@ fn integer(b: u64, mode: Mode) -> (u32, u32) {
     )
 }
 
-/// FPRF is left undefined by the architecture, and as it was here. The upper word of the target is
-/// undefined too.
+/// PEM leaves FPRF and the upper word of the target undefined. Here FPRF stays, but tells a NaN after
+/// an invalid conversion, and the integer is sign-extended.
 fn to_integer(r: &mut Registers, i: &Operands, mode: Mode) {
     let (value, status) = integer(r.fpr[i.b.index() & 31], mode);
-    if status & fpscr::VX_ALL != 0 {
-        r.fpscr &= !(fpscr::FR | fpscr::FI);
-        raise(r, status);
-        if r.fpscr & fpscr::VE == 0 {
-            r.fpr[i.t.index() & 31] = u64::from(value);
-        }
-        return;
-    }
-    let class = r.fpscr & fpscr::FPRF;
+    let class = if status & fpscr::VX_ALL != 0 {
+        class(DEFAULT_NAN)
+    } else {
+        r.fpscr & fpscr::FPRF
+    };
     let result = Rounded {
-        bits: u64::from(value),
+        bits: value.cast_signed() as u64,
         status,
         class,
     };

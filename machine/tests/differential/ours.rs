@@ -1,0 +1,197 @@
+//! The machine as the other party: user mode, no translation, caches on.
+
+use std::path::Path;
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::loader::Boot;
+use pagewalk_machine::machine::{Limits, Machine as Computer, Stop};
+use pagewalk_machine::powerpc::instruction::decode;
+use pagewalk_machine::powerpc::{Exception, Registers, msr};
+
+use super::generate::{CODE, DATA, DATA_SIZE, Sequence};
+use super::judge::Answer;
+
+pub struct Machine(Computer);
+
+/// More instructions than a sequence ever runs.
+const LIMIT: u64 = 100_000;
+
+impl Machine {
+    pub fn new() -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/ppc604-133.toml");
+        let config = MachineConfig::from_file(&file, &[]).expect("the machine file is right");
+        let mut computer =
+            Computer::new(config, &Boot::default(), Console::memory()).expect("it can be built");
+        computer.set_hosted(true);
+        computer.memory.write_hid0(0xc000);
+        Machine(computer)
+    }
+
+    /// Puts a sequence and what it begins with into the machine.
+    fn load(&mut self, sequence: &Sequence) {
+        let computer = &mut self.0;
+        let ram = computer.memory.ram.bytes_mut();
+        for (n, word) in sequence.words.iter().enumerate() {
+            let start = CODE as usize + 4 * n;
+            ram[start..start + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        ram[data()].copy_from_slice(&sequence.data);
+        computer.memory.instruction.invalidate_all();
+        let r = &mut computer.registers;
+        r.gpr.set_all(&sequence.gpr);
+        r.cr.set_word(sequence.cr);
+        r.xer.set_word(sequence.xer);
+        (r.lr, r.ctr, r.pc) = (sequence.lr, sequence.ctr, CODE);
+        r.fpr = sequence.fpr;
+        r.fpscr = 0;
+        r.msr = msr::PR | msr::FP | msr::FE0 | msr::FE1;
+        r.reservation = None;
+        computer.state_changed();
+    }
+
+    pub fn run(&mut self, sequence: &Sequence) -> Answer {
+        self.load(sequence);
+        let computer = &mut self.0;
+        let instructions = computer.instant().instructions + LIMIT;
+        let stop = computer.run(Limits {
+            instructions,
+            cycles: u64::MAX,
+        });
+        let signal = match stop {
+            Stop::Exception(Exception::Program { srr1 }) => match srr1 {
+                0x0002_0000 => 5,
+                0x0010_0000 => 8,
+                _ => 4,
+            },
+            Stop::Exception(Exception::Alignment { .. }) => 7,
+            Stop::Exception(_) => 11,
+            other => panic!("{other:?}\n{}", sequence.describe()),
+        };
+        let r = &computer.registers;
+        Answer {
+            signal,
+            pc: r.pc,
+            gpr: r.gpr.all(),
+            cr: r.cr.word(),
+            xer: r.xer.word(),
+            lr: r.lr,
+            ctr: r.ctr,
+            fpscr: r.fpscr,
+            fpr: r.fpr,
+            data: computer.memory.ram.bytes()[data()].to_vec(),
+        }
+    }
+
+    /// Index of the first instruction that qemu-ppc 7.2 is known to get wrong.
+    pub fn misjudged(&mut self, sequence: &Sequence) -> Option<usize> {
+        self.load(sequence);
+        loop {
+            let before = self.0.registers.clone();
+            let index = (before.pc.wrapping_sub(CODE) / 4) as usize;
+            let &word = sequence.words.get(index)?;
+            let instructions = self.0.instant().instructions + 1;
+            let stop = self.0.run(Limits {
+                instructions,
+                cycles: u64::MAX,
+            });
+            if misjudged(word, &before, &self.0.registers) {
+                return Some(index);
+            }
+            if stop != Stop::Limit {
+                return None;
+            }
+        }
+    }
+}
+
+fn data() -> std::ops::Range<usize> {
+    DATA as usize..(DATA + DATA_SIZE) as usize
+}
+
+/// Does qemu-ppc 7.2 get `word` wrong, which took the registers from `before` to `after`?
+fn misjudged(word: u32, before: &Registers, after: &Registers) -> bool {
+    const VXSNAN_VXIMZ: u32 = 0x0110_0000;
+    let (primary, target) = (word >> 26, (word >> 21 & 31) as usize);
+    let fused = word >> 1 & 31 >= 28;
+    // (infinity x 0) + SNaN raises VXSNAN besides VXIMZ (PEM 3.3.6.1.1); there VXIMZ alone.
+    let both_raised = matches!(primary, 59 | 63)
+        && fused
+        && after.fpscr & VXSNAN_VXIMZ == VXSNAN_VXIMZ
+        && before.fpscr & VXSNAN_VXIMZ != VXSNAN_VXIMZ;
+    // A single-precision infinity is packed with an exponent that makes it 0.5 there.
+    let infinite = primary == 59 && f64::from_bits(after.fpr[target]).is_infinite();
+    both_raised || infinite
+}
+
+const SIGFPE: u32 = 8;
+
+/// A record form whose exception is enabled sets CR1 (PEM 4.2.2); qemu-ppc leaves it.
+const CR1: u32 = 0x0f00_0000;
+
+/// What qemu-ppc 7.2 does not know of the FPSCR: it has no FR; it clears FI in compares, which leave
+/// it alone (PEM `fcmpu`); it sets C in an ordered compare of NaNs, which leaves that alone too, and
+/// clears it for a denormalized single result (PEM appendix D.4: the class is that of the single).
+const UNJUDGED: u32 = 0x0007_0000;
+
+impl Answer {
+    /// What is not the same, a line each.
+    pub fn differences(&self, other: &Answer) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut compare = |name: String, ours: u64, theirs: u64| {
+            if ours != theirs {
+                lines.push(format!("{name}: {ours:#x}, {theirs:#x}"));
+            }
+        };
+        compare("signal".into(), self.signal.into(), other.signal.into());
+        compare("pc".into(), self.pc.into(), other.pc.into());
+        let cr = if self.signal == SIGFPE { !CR1 } else { !0 };
+        compare("cr".into(), (self.cr & cr).into(), (other.cr & cr).into());
+        compare("xer".into(), self.xer.into(), other.xer.into());
+        compare("lr".into(), self.lr.into(), other.lr.into());
+        compare("ctr".into(), self.ctr.into(), other.ctr.into());
+        let fpscr = |answer: &Answer| u64::from(answer.fpscr & !UNJUDGED);
+        compare("fpscr".into(), fpscr(self), fpscr(other));
+        for n in 0..32 {
+            compare(format!("r{n}"), self.gpr[n].into(), other.gpr[n].into());
+            compare(format!("f{n}"), self.fpr[n], other.fpr[n]);
+        }
+        for n in 0..DATA_SIZE as usize {
+            compare(
+                format!("data[{n}]"),
+                self.data[n].into(),
+                other.data[n].into(),
+            );
+        }
+        lines
+    }
+}
+
+impl Sequence {
+    /// The sequence as words with their mnemonics, and the registers that it began with.
+    pub fn describe(&self) -> String {
+        let words = self.words.iter().enumerate().map(|(n, &word)| {
+            let address = CODE + 4 * n as u32;
+            let mnemonic = decode(word).opcode.description().mnemonic;
+            format!("{address:08x}: {word:08x} {mnemonic}")
+        });
+        let gpr = self
+            .gpr
+            .iter()
+            .enumerate()
+            .map(|(n, value)| format!("r{n}={value:x}"));
+        let fpr = self
+            .fpr
+            .iter()
+            .enumerate()
+            .map(|(n, value)| format!("f{n}={value:x}"));
+        let registers: Vec<String> = gpr.chain(fpr).collect();
+        format!(
+            "{}\n{} cr={:x} xer={:x}",
+            words.collect::<Vec<_>>().join("\n"),
+            registers.join(" "),
+            self.cr,
+            self.xer
+        )
+    }
+}
