@@ -48,14 +48,14 @@ bool oom_kill(void)
 			victim = process;
 		}
 	}
-	if (!victim || victim == current->process)
+	if (!victim)
 		return false;
 	if (!victim->exiting) {
 		console_printf("pagewalk: out of memory: killed process %d \"%s\" (%u pages)\n", victim->pid,
 			       victim->leader->name, most);
 		signal_kill(victim);
 	}
-	if (signal_fatal_pending())
+	if (victim == current->process || signal_fatal_pending())
 		return false;
 	yield();
 	return true;
