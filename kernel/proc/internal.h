@@ -80,6 +80,12 @@ void itimer_tick(struct process *process, bool user);
 
 /* posix_timer.c */
 void posix_timers_drop(struct process *process);
+void posix_timers_tick(struct process *process);
+void posix_timers_clock_set(s64 delta);
+void posix_timer_taken(struct sigqueued *queued);
+
+/* sleep.c: CLOCK_REALTIME was set; who sleeps until a date looks again. */
+void sleep_clock_set(void);
 
 /* exec.c */
 int exec_kernel(const char *path, const char *const *argv, const char *const *envp, const char **reason);

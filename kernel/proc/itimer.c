@@ -75,6 +75,7 @@ void itimer_tick(struct process *process, bool user)
 	if (user)
 		count_down(process, &process->itimer[ITIMER_VIRTUAL], SIGVTALRM);
 	count_down(process, &process->itimer[ITIMER_PROF], SIGPROF);
+	posix_timers_tick(process);
 	check_cpu_limit(process);
 }
 

@@ -29,14 +29,17 @@ struct itimerspec64 { struct timespec64 interval, value; };
 struct posix_timer {
 	struct list_head link;          /* in process->posix_timers */
 	struct process *process;
-	struct timer timer;
+	struct timer timer;             /* of the clocks that follow the timebase */
 	struct sigqueued signal;        /* reused: one signal of a timer waits at a time */
 	s32 id;
 	s32 clock;
 	s32 notify;
 	s32 tid;                        /* of the thread to signal, 0: the process */
-	u64 interval;
-	s32 missed;                     /* expiries since the signal was queued */
+	s32 counted;                    /* CLOCK_THREAD_CPUTIME_ID: the thread whose time counts */
+	bool absolute;                  /* on CLOCK_REALTIME: setting the clock moves it */
+	bool armed;                     /* a processor-time timer runs */
+	u64 expires, interval;          /* ns of the clock; of the next, or last, expiry */
+	s32 overrun;                    /* of the signal taken last */
 };
 
 static struct posix_timer *find(s32 id)
@@ -50,31 +53,117 @@ static struct posix_timer *find(s32 id)
 	return NULL;
 }
 
-static void expired(struct timer *kernel_timer)
+static bool counts_processor_time(const struct posix_timer *timer)
 {
-	struct posix_timer *timer = container_of(kernel_timer, struct posix_timer, timer);
+	return timer->clock == CLOCK_PROCESS_CPUTIME_ID || timer->clock == CLOCK_THREAD_CPUTIME_ID;
+}
+
+/* The timer's clock in ns: since boot, or of processor time. */
+static u64 clock_now(const struct posix_timer *timer)
+{
+	struct task *task;
+
+	if (timer->clock == CLOCK_PROCESS_CPUTIME_ID)
+		return process_run_ns(timer->process);
+	if (timer->clock != CLOCK_THREAD_CPUTIME_ID)
+		return time_now_ns();
+	task = task_find(timer->counted);
+	return task ? task_run_ns(task) : 0;
+}
+
+static void arm(struct posix_timer *timer, u64 expires)
+{
+	timer->expires = expires;
+	if (!counts_processor_time(timer)) {
+		timer_set(&timer->timer, expires);
+		return;
+	}
+	timer->armed = true;
+	timer->process->cpu_limits = true;
+}
+
+static void disarm(struct posix_timer *timer)
+{
+	timer_cancel(&timer->timer);
+	timer->armed = false;
+}
+
+/* The first expiry after now, and how many were passed over. */
+static u64 advance(struct posix_timer *timer, u64 now)
+{
+	u64 passed = now > timer->expires ? (now - timer->expires) / timer->interval : 0;
+
+	timer->expires += (passed + 1) * timer->interval;
+	return passed;
+}
+
+/*
+ * A periodic timer stands still while its signal waits: what it missed is counted when the signal is taken.
+ * So an interval of a few ns does no harm.
+ */
+static void expire(struct posix_timer *timer)
+{
 	struct task *task = timer->tid ? task_find(timer->tid) : NULL;
-	u64 now = time_now_ns();
 
-	if (timer->interval) {
-		u64 skipped = (now - kernel_timer->expires) / timer->interval;
+	timer->armed = false;
+	if (timer->notify == SIGEV_SIGNAL && list_empty(&timer->signal.link)) {
+		if (task)
+			signal_task_queued(task, &timer->signal);
+		else
+			signal_process_queued(timer->process, &timer->signal);
+	}
+	/* Nobody will take it. */
+	if (list_empty(&timer->signal.link) && timer->interval) {
+		u64 now = clock_now(timer);
 
-		timer->missed = MIN((u64)OVERRUN_MAX, timer->missed + skipped);
-		timer_set(kernel_timer, kernel_timer->expires + (skipped + 1) * timer->interval);
+		advance(timer, now);
+		arm(timer, MAX(timer->expires, now + NSEC_PER_TICK));
 	}
-	if (timer->notify == SIGEV_NONE)
-		return;
-	if (!list_empty(&timer->signal.link)) {
-		if (timer->missed < OVERRUN_MAX)
-			timer->missed++;
-		return;
+}
+
+static void expired(struct timer *timer)
+{
+	expire(container_of(timer, struct posix_timer, timer));
+}
+
+/* The signal goes to its handler: now the overruns are known, and the timer goes on. */
+void posix_timer_taken(struct sigqueued *queued)
+{
+	struct posix_timer *timer = container_of(queued, struct posix_timer, signal);
+	u64 passed = 0;
+
+	if (timer->interval && !timer->armed && !timer->timer.active) {
+		passed = advance(timer, clock_now(timer));
+		arm(timer, timer->expires);
 	}
-	timer->signal.info.timer.overrun = timer->missed;
-	timer->missed = 0;
-	if (task)
-		signal_task_queued(task, &timer->signal);
-	else
-		signal_process_queued(timer->process, &timer->signal);
+	timer->overrun = (s32)MIN(passed, (u64)OVERRUN_MAX);
+	queued->info.timer.overrun = timer->overrun;
+}
+
+void posix_timers_tick(struct process *process)
+{
+	struct posix_timer *timer, *next;
+
+	list_for_each_entry_safe(timer, next, &process->posix_timers, link) {
+		if (timer->armed && clock_now(timer) >= timer->expires)
+			expire(timer);
+	}
+}
+
+/* CLOCK_REALTIME was set forward by delta ns (backward: negative): what waits for a date moves. */
+void posix_timers_clock_set(s64 delta)
+{
+	struct process *process;
+	struct posix_timer *timer;
+
+	list_for_each_entry(process, &process_list, all) {
+		list_for_each_entry(timer, &process->posix_timers, link) {
+			s64 expires = (s64)timer->expires - delta;
+
+			if (timer->absolute && timer->timer.active)
+				arm(timer, expires > 0 ? (u64)expires : 1);
+		}
+	}
 }
 
 static int event_from_user(struct posix_timer *timer, const struct sigevent *user)
@@ -112,18 +201,25 @@ static s32 free_id(void)
 	return -EAGAIN;
 }
 
+static bool known(s32 clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
+	       clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+}
+
 long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 {
 	struct posix_timer *timer;
 	long error;
 
-	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
-		return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID ? -EOPNOTSUPP : -EINVAL;
+	if (!known(clock))
+		return -EINVAL;
 	timer = kzalloc(sizeof(*timer));
 	if (!timer)
 		return -EAGAIN;
 	timer->process = current->process;
 	timer->clock = clock;
+	timer->counted = current->pid;
 	timer->id = free_id();
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
@@ -141,7 +237,7 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 
 static void destroy(struct posix_timer *timer)
 {
-	timer_cancel(&timer->timer);
+	disarm(timer);
 	list_del(&timer->signal.link);
 	list_del(&timer->link);
 	kfree(timer);
@@ -167,31 +263,37 @@ void posix_timers_drop(struct process *process)
 
 static void read_timer(const struct posix_timer *timer, u64 *value, u64 *interval)
 {
-	u64 now = time_now_ns();
+	u64 now = clock_now(timer);
 
 	*interval = timer->interval;
 	*value = 0;
-	if (timer->timer.active)
-		*value = timer->timer.expires > now ? timer->timer.expires - now : 1;
+	if (timer->armed || timer->timer.active)
+		*value = timer->expires > now ? timer->expires - now : 1;
+	else if (timer->interval && !list_empty(&timer->signal.link))
+		*value = timer->interval - (now - timer->expires) % timer->interval;
 }
 
 static void set_timer(struct posix_timer *timer, u32 flags, u64 value, u64 interval)
 {
-	timer_cancel(&timer->timer);
+	u64 now = clock_now(timer);
+
+	disarm(timer);
 	timer->interval = interval;
-	timer->missed = 0;
+	timer->overrun = 0;
+	timer->absolute = false;
 	if (!value)
 		return;
 	if (!(flags & TIMER_ABSTIME)) {
-		timer_set(&timer->timer, time_deadline(value));
+		arm(timer, value < TIME_NEVER - now ? now + value : TIME_NEVER - 1);
 		return;
 	}
 	if (timer->clock == CLOCK_REALTIME) {
 		u64 boot_date = time_real_ns() - time_now_ns();
 
+		timer->absolute = true;
 		value = value > boot_date ? value - boot_date : 1;
 	}
-	timer_set(&timer->timer, value);
+	arm(timer, value);
 }
 
 static int put32(struct itimerspec32 *user, u64 value, u64 interval)
@@ -264,5 +366,5 @@ long sys_timer_getoverrun(int id)
 {
 	struct posix_timer *timer = find(id);
 
-	return timer ? timer->signal.info.timer.overrun : -EINVAL;
+	return timer ? timer->overrun : -EINVAL;
 }

@@ -148,8 +148,10 @@ void signal_exec(void)
 static bool is_ignored(const struct task *task, int sig)
 {
 	u32 handler = task->sighand->action[sig - 1].handler;
+	enum default_action action = signal_default(sig);
 
-	return handler == SIG_IGN || (handler == SIG_DFL && signal_default(sig) == ACT_IGNORE);
+	/* SIGCONT has done its work when it is sent. */
+	return handler == SIG_IGN || (handler == SIG_DFL && (action == ACT_IGNORE || action == ACT_CONTINUE));
 }
 
 /* The first process can't be killed by what it has not asked for. */
@@ -363,6 +365,8 @@ static void take(struct sigpending *pending, int sig, struct siginfo *info)
 		pending->set &= ~SIGBIT(sig);
 	*info = (struct siginfo){ .signo = sig, .code = SI_KERNEL };
 	if (found) {
+		if (found->fixed)
+			posix_timer_taken(found);
 		*info = found->info;
 		release(found);
 	}

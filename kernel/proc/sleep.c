@@ -49,21 +49,37 @@ static long sleep_relative(u64 delta, void *left, bool time64)
 	return sleep_again(current);
 }
 
+/* Who sleeps until a date. */
+static struct waitq clock_waiters = WAITQ_INIT(clock_waiters);
+
+void sleep_clock_set(void)
+{
+	wake_up(&clock_waiters);
+}
+
+/* A date, in ns since boot as the clock is set now. */
+static u64 since_boot(u64 date)
+{
+	u64 boot_date = time_real_ns() - time_now_ns();
+
+	return date > boot_date ? date - boot_date : 0;
+}
+
 /* An absolute time needs no restart block: made again, the call is the same. */
 static long sleep_absolute(s32 clock, u64 when)
 {
-	bool never = false;
+	struct waiter waiter;
+	long result = 0;
 
-	if (clock == CLOCK_REALTIME) {
-		u64 boot_date = time_real_ns() - time_now_ns();
-
-		when = when > boot_date ? when - boot_date : 0;
+	waiter_init(&waiter);
+	if (clock == CLOCK_REALTIME)
+		waitq_add(&clock_waiters, &waiter);
+	while (!result) {
+		waiter.woken = false;
+		result = sleep_interruptible(&waiter.woken, clock == CLOCK_REALTIME ? since_boot(when) : when);
 	}
-	while (!signal_pending()) {
-		if (sleep_interruptible(&never, when) == -ETIMEDOUT)
-			return 0;
-	}
-	return when <= time_now_ns() ? 0 : -ERESTARTNOHAND;
+	waitq_remove(&waiter);
+	return result == -ETIMEDOUT ? 0 : -ERESTARTNOHAND;
 }
 
 static long clock_sleep(s32 clock, u32 flags, u64 time, void *left, bool time64)

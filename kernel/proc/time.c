@@ -11,9 +11,9 @@
 
 /*
  * The machine has no clock chip that keeps the date, and a run must not depend
- * on the host's: the date at boot is always 2000-01-01 00:00 UTC.
+ * on the host's: the date at boot is always 2025-01-01 00:00 UTC.
  */
-#define BOOT_DATE_SECONDS 946684800ULL
+#define BOOT_DATE_SECONDS 1735689600ULL
 
 /* The longest wait that is programmed at once; keeps products in 64 bits. */
 #define DECREMENTER_MAX_NS NSEC_PER_SEC
@@ -52,7 +52,12 @@ u32 time_real_seconds(void)
 
 void time_set_real_ns(u64 now)
 {
-	boot_date_ns = now - time_now_ns();
+	u64 boot_date = now - time_now_ns();
+	s64 delta = (s64)(boot_date - boot_date_ns);
+
+	boot_date_ns = boot_date;
+	posix_timers_clock_set(delta);
+	sleep_clock_set();
 }
 
 struct timespec32 ns_to_timespec32(u64 ns)
