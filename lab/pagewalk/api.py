@@ -46,14 +46,18 @@ class Result:
         return guest.exit_status(stop.status, self.run.result.console)
 
     @property
+    def _program(self) -> Mapping[str, int]:
+        return guest.program_counters(self.run.result.regions, self.run.result.counters)
+
+    @property
     def seconds(self) -> float:
-        """Simulated time."""
-        return self.run.result.counters.get("cycles", 0) / self.run.clock
+        """Simulated time of the program, without boot and power-off."""
+        return self._program.get("cycles", 0) / self.run.clock
 
     @property
     def counters(self) -> pl.DataFrame:
-        """Every counter that is not 0: `name`, `value`."""
-        return _counters(self.run.result.counters)
+        """The program's counters, those that are not 0: `name`, `value`."""
+        return _counters(self._program)
 
     def region(self, number: int) -> pl.DataFrame:
         """The counters of a region of interest: `name`, `value`."""
@@ -63,7 +67,7 @@ class Result:
     def causes(self) -> pl.DataFrame:
         """Cycles and misses by cause: `cause`, `cycles`, `tlb_misses`, `icache_misses`, `dcache_misses`."""
         columns = ("cause", "cycles", "tlb_misses", "icache_misses", "dcache_misses")
-        rows = summary.by_cause(self.run.result.counters)
+        rows = summary.by_cause(self._program)
         return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows])
 
 

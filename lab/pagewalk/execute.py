@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
-from pagewalk import explain, machines, policies, programs, rows
+from pagewalk import explain, policies, rows
 from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
-from pagewalk.paths import home
 from pagewalk.place import Cluster, Local, Place
-from pagewalk.runner import Job, Progress, ResolvedMachine, Runner, RunResult
+from pagewalk.runner import Job, Progress, Runner, RunResult
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import Kind, judge
+from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
 _TICK = 0.1
@@ -123,36 +123,18 @@ def _no_figure(row: Row, reason: str, keys: Sequence[str] = ()) -> Cell:
     return Cell(row, None, None, None, "no figure", reason, before, keys[-1] if keys else "")
 
 
-class Lab:
-    """A runner and a store, put to work."""
+class Lab(Workshop):
+    """A workshop with a store: runs jobs and experiments."""
 
     def __init__(self, runner: Runner, store: Store, *, workers: int | None = None, cluster: str | None = None) -> None:
-        self.runner = runner
+        super().__init__(runner)
         self.store = store
         self.workers = workers
         self.cluster = cluster
-        self._images: dict[tuple[str | None, ...], bytes] = {}
 
     def make_place(self) -> Place:
         """Where runs are simulated: the cluster, if an address was given, else this computer."""
         return Cluster(self.runner, self.cluster) if self.cluster else Local(self.runner, self.workers)
-
-    @cached_property
-    def kernel(self) -> bytes:
-        """The kernel that the build has made."""
-        return home().built(home().kernel, "the kernel").read_bytes()
-
-    def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
-        """The machine of that name or file, with overrides of its keys."""
-        return self.runner.resolve(machines.find(name), overrides or {})
-
-    def bench_image(self, program: str, files: Sequence[str] = (), listed: str | None = None) -> bytes:
-        """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
-        wanted = (program, *files, listed)
-        if wanted not in self._images:
-            found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
-            self._images[wanted] = programs.image(found, listed)
-        return self._images[wanted]
 
     def work(self, row: Row, side: Side, overrides: Mapping[str, str] | None = None) -> Work:
         """The run that measures one side of a row."""

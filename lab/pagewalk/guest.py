@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pagewalk.errors import BadInput
-from pagewalk.execute import Lab, command_line
+from pagewalk.execute import command_line
 from pagewalk.programs import GuestFile, check_executable, image
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
+from pagewalk.workshop import Workshop
 
 # init can hand 0 to 62 to the kernel and says on the console what did not fit (user/init/init.c).
 _STATUS_OTHER = 63
 _EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
 _KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
 _SIGNALLED = 128
+_PROGRAM_REGION = 65536
+"""init's region: all of the program, without boot and power-off (docs/interfaces.md, section 8)."""
+
+
+def program_counters(regions: Mapping[int, Mapping[str, int]], counters: Mapping[str, int]) -> Mapping[str, int]:
+    """The counters of the program alone, or of the whole run where its end was not reached."""
+    return regions.get(_PROGRAM_REGION, counters)
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ def read_program(path: Path) -> bytes:
 
 
 def job(
-    lab: Lab,
+    workshop: Workshop,
     machine: str,
     program: Program,
     *,
@@ -61,8 +69,8 @@ def job(
     inside = f"/bin/{program.path.name}"
     words: Sequence[str] = [inside, *program.arguments]
     return Job(
-        machine=lab.machine(machine, overrides),
-        kernel=lab.kernel,
+        machine=workshop.machine(machine, overrides),
+        kernel=workshop.kernel,
         initrd=image([GuestFile(program.path, inside), *program.files]),
         command_line=f"quiet {command_line(settings, words)}",
         limit=limit,

@@ -9,6 +9,12 @@
 
 #define STATUS_OTHER 63
 
+/* The region of interest that holds the program from its fork to its end (docs/interfaces.md, section 8). */
+#define PROGRAM_REGION 65536
+
+/* The control device's user half; NULL where there is none. */
+static volatile unsigned int *control;
+
 static const char *const environment[] = {
 	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0,
 };
@@ -53,6 +59,25 @@ static void open_console(void)
 		else
 			system_call(__NR_dup2, 0, fd, 0, 0);
 	}
+}
+
+static void open_control(void)
+{
+	enum { O_RDWR = 2, O_CLOEXEC = 02000000, PROT_READ_WRITE = 3, MAP_SHARED = 1 };
+	long fd = system_call(__NR_open, (long)"/dev/pagewalk", O_RDWR | O_CLOEXEC, 0, 0), page;
+
+	if (fd < 0)
+		return;
+	page = system_call6(__NR_mmap2, 0, 4096, PROT_READ_WRITE, MAP_SHARED, fd, 0);
+	system_call(__NR_close, fd, 0, 0, 0);
+	if (page >= 0 || page < -4095)
+		control = (volatile unsigned int *)page;
+}
+
+static void mark_region(unsigned int offset)
+{
+	if (control)
+		control[offset / 4] = PROGRAM_REGION;
 }
 
 static int contains_slash(const char *path)
@@ -119,6 +144,7 @@ int start_main(long *stack);
 
 int start_main(long *stack)
 {
+	enum { REGION_BEGIN = 0x00, REGION_END = 0x04 };
 	static const char *const rc[] = { "/etc/rc", 0 }, *const shell[] = { "/bin/sh", 0 };
 	const char *const *argv = (const char *const *)(stack + 1);
 	long argc = stack[0], pid;
@@ -132,6 +158,8 @@ int start_main(long *stack)
 	else
 		argv = shell;
 
+	open_control();
+	mark_region(REGION_BEGIN);
 	pid = system_call(__NR_fork, 0, 0, 0, 0);
 	if (pid == 0)
 		child(argv);
@@ -139,6 +167,7 @@ int start_main(long *stack)
 		say("init: cannot start or wait for a process\n");
 		return STATUS_OTHER;
 	}
+	mark_region(REGION_END);
 	if (status & 0x7f) {
 		say("init: ");
 		say(argv[0]);

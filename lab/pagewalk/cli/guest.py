@@ -13,11 +13,11 @@ import typer
 
 from pagewalk import _machine, guest, native, snapshot, summary
 from pagewalk.cli import options
-from pagewalk.cli.laboratory import laboratory
 from pagewalk.cli.output import Json, err, out, print_json, table
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, Stop
+from pagewalk.workshop import Workshop
 
 Command = Annotated[
     list[str],
@@ -101,20 +101,19 @@ def _job(
     chosen: list[str] | None,
     limit: int,
 ) -> Job:
-    with laboratory() as lab:
-        return guest.job(
-            lab,
-            machine,
-            _program(command, files),
-            overrides=options.overrides(sets),
-            settings=options.settings(chosen),
-            limit=limit,
-        )
+    return guest.job(
+        Workshop(native.NativeRunner()),
+        machine,
+        _program(command, files),
+        overrides=options.overrides(sets),
+        settings=options.settings(chosen),
+        limit=limit,
+    )
 
 
 def print_summary(watched: Watched) -> None:
     """What the run cost, on standard error, so that a pipe gets the program's output alone."""
-    counters = watched.machine.counters()
+    counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
     err.print(
         table(
             watched.job.machine.name,
@@ -163,7 +162,8 @@ def execute(
                 "stop": watched.stop,
                 "status": watched.status,
                 "clock": watched.job.machine.clock,
-                "counters": watched.machine.counters(),
+                "counters": guest.program_counters(watched.machine.regions(), watched.machine.counters()),
+                "run_counters": watched.machine.counters(),
             }
         )
     else:
@@ -186,15 +186,14 @@ def boot(
 
     Example: `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
     """
-    with laboratory() as lab:
-        job = Job(
-            machine=lab.machine(machine, options.overrides(sets)),
-            kernel=_bytes(kernel),
-            kernel_name=str(kernel),
-            initrd=_bytes(initrd) if initrd else b"",
-            command_line=append,
-            limit=limit,
-        )
+    job = Job(
+        machine=Workshop(native.NativeRunner()).machine(machine, options.overrides(sets)),
+        kernel=_bytes(kernel),
+        kernel_name=str(kernel),
+        initrd=_bytes(initrd) if initrd else b"",
+        command_line=append,
+        limit=limit,
+    )
     watched = watch(job, quiet=as_json, typed=typed)
     if as_json:
         print_json(

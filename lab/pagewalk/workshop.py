@@ -1,0 +1,35 @@
+"""What a job is made of: the kernel, machines with their overrides, programs packed for the guest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from pagewalk import machines, programs
+from pagewalk.paths import home
+from pagewalk.runner import ResolvedMachine, Runner
+
+
+class Workshop:
+    """A runner, and what the build has made for it to run."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._images: dict[tuple[str | None, ...], bytes] = {}
+
+    @cached_property
+    def kernel(self) -> bytes:
+        """The kernel that the build has made."""
+        return home().built(home().kernel, "the kernel").read_bytes()
+
+    def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
+        """The machine of that name or file, with overrides of its keys."""
+        return self.runner.resolve(machines.find(name), overrides or {})
+
+    def bench_image(self, program: str, files: Sequence[str] = (), listed: str | None = None) -> bytes:
+        """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
+        wanted = (program, *files, listed)
+        if wanted not in self._images:
+            found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
+            self._images[wanted] = programs.image(found, listed)
+        return self._images[wanted]
