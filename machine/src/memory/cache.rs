@@ -266,7 +266,7 @@ impl Cache {
         if let Ok(bytes) = <[u8; 8]>::try_from(held) {
             // The lowest byte that is zero after the exclusive or, without a loop.
             const ONES: u64 = 0x0101_0101_0101_0101;
-            let differs = u64::from_le_bytes(bytes) ^ ONES * u64::from(way);
+            let differs = u64::from_le_bytes(bytes) ^ (ONES * u64::from(way));
             let zero = differs.wrapping_sub(ONES) & !differs & ONES << 7;
             return (zero.trailing_zeros() / 8) as usize % 8;
         }
