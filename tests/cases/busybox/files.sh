@@ -16,7 +16,7 @@ install -m 755 a/1 installed; stat -c %a installed
 mktemp -d ./tmpXXXXXX | sed 's/XXXXXX//; s/[A-Za-z0-9]*$/x/'
 basename /x/y/z.c .c; dirname /x/y/z.c; realpath a/b/../soft
 du -s a >/dev/null && echo du
-chown 1000:1000 a/1 && stat -c '%u %g' a/1
+chown 0:0 a/1 && stat -c '%u %g' a/1
 test -x installed && echo executable
 split -l 3 - part <<END
 1
@@ -29,4 +29,4 @@ cat partaa; echo -; cat partab
 ls -1d p*; ls -A | sort | head -n 3
 cat a/none 2>&1; ls none 2>&1; echo $?
 tree a 2>/dev/null | tail -n 1
-sync; df . >/dev/null && echo df
+sync && echo sync
