@@ -28,15 +28,17 @@ class Target(Protocol):
 
 @dataclass(frozen=True)
 class MachineTarget:
-    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions."""
+    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the runner's,
+    such as --sanitize."""
 
     machine: str
     options: str = ""
+    flags: tuple[str, ...] = ()
     limit: int = 40_000_000_000
 
     @property
     def name(self) -> str:
-        return self.machine + (f" {self.options}" if self.options else "")
+        return " ".join((self.machine, *self.flags, *self.options.split()))
 
     def boot(self, initramfs: Path, arguments: str) -> str:
         runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
@@ -45,7 +47,8 @@ class MachineTarget:
         return _console(
             [
                 str(runner), "run", "--machine", str(ROOT / "machines" / f"{self.machine}.toml"),
-                "--kernel", str(kernel), "--initrd", str(initramfs), "--append", append, "--limit", str(self.limit),
+                "--kernel", str(kernel), "--initrd", str(initramfs), f"--append={append}",
+                "--max-instructions", str(self.limit), *self.flags,
             ],
             3600,
         )  # fmt: skip
@@ -62,7 +65,7 @@ class QemuTarget:
 
     @property
     def name(self) -> str:
-        return f"40p-{self.cpu}" + (f" {self.options}" if self.options else "")
+        return " ".join((f"40p-{self.cpu}", *self.options.split()))
 
     def boot(self, initramfs: Path, arguments: str) -> str:
         kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
