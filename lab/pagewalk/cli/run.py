@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
 
 from pagewalk import experiments
@@ -30,11 +31,12 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
     chosen = [cell for cell in cells if cell.row.after.machine == machine]
     labels = [f"{c.row.before.setting.label} → {c.row.after.setting.label}" for c in chosen if c.row.before]
     heading = Counter(labels).most_common(1)[0][0] if labels else chosen[0].row.after.setting.label
-    made = Table(title=f"{experiment.title}\n{machine}: {heading}", title_justify="left", header_style="bold")
+    made = Table(
+        title=f"{experiment.title}\n{machine}: {heading}", title_justify="left", header_style="bold", box=SIMPLE
+    )
     made.add_column("row")
-    made.add_column("unit")
     for column in ("published", "ratio", "ours", "ratio"):
-        made.add_column(column, justify="right")
+        made.add_column(column, justify="right", no_wrap=True)
     made.add_column("verdict")
     for cell in chosen:
         published = cell.row.published
@@ -43,8 +45,7 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
             number(figure) for figure in ((cell.before, cell.after) if cell.row.before else (cell.after,))
         )
         made.add_row(
-            cell.row.name,
-            cell.row.unit,
+            f"{cell.row.name}, {cell.row.unit}",
             theirs,
             published.ratio.shown if published.ratio else "",
             ours,
