@@ -4,6 +4,9 @@
 
 #define VECTORS_END 0x3000u
 
+/* image_copy.S */
+void image_copy(u32 to, u32 from, u32 size);
+
 static const struct image *installed[VECTORS_END / 0x100];
 
 void image_install(u32 vector, const struct image *image)
@@ -12,8 +15,7 @@ void image_install(u32 vector, const struct image *image)
 	u32 msr = irq_save();
 
 	ASSERT(vector % 0x100 == 0 && vector < VECTORS_END && size <= 0x100);
-	memcpy(pa_kva(vector), image->start, size);
-	arch_icache_sync(pa_kva(vector), size);
+	image_copy(vector, kva_pa(image->start), size);
 	installed[vector / 0x100] = image;
 	irq_restore(msr);
 }
