@@ -1,0 +1,34 @@
+/* A miss while a vector is half written would run it: code images are copied with translation off. */
+#include <arch/asm.h>
+
+	.text
+/* void image_copy(u32 to (r3), u32 from (r4), u32 size (r5)): physical addresses; whole words; interrupts are off. */
+FUNCTION(image_copy)
+	mfmsr	r6
+	mflr	r7
+	li	r0, MSR_ME
+	load_address r8, PHYS(1f)
+	mtsrr0	r8
+	mtsrr1	r0
+	rfi
+1:	srwi	r0, r5, 2
+	mtctr	r0
+	li	r9, 0
+2:	lwzx	r0, r4, r9
+	stwx	r0, r3, r9
+	dcbst	r3, r9
+	addi	r9, r9, 4
+	bdnz	2b
+	sync
+	srwi	r0, r5, 2
+	mtctr	r0
+	li	r9, 0
+3:	icbi	r3, r9
+	addi	r9, r9, 4
+	bdnz	3b
+	sync
+	isync
+	mtsrr0	r7
+	mtsrr1	r6
+	rfi
+END(image_copy)
