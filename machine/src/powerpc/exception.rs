@@ -153,6 +153,10 @@ const KEPT: u32 = msr::ILE | msr::ME | msr::IP;
 /// MSR bits that `rfi` takes from SRR1 (PEM `rfi`; PM on the cores that have it).
 const RETURNED: u32 = 0x87c0_ff73 | msr::PM;
 
+/// MSR bits that exist; the others read as zero whatever is written (603e UM table 2-2, 604 UM 2.1.2). SRR1[0-3]
+/// holds CR0 when a 603's reload handler ends with `rfi`.
+const IMPLEMENTED: u32 = 0x0007_ff73 | msr::PM;
+
 /// Err unless the processor is in supervisor state.
 #[inline(always)]
 pub fn privileged(r: &Registers) -> Result<(), Exception> {
@@ -240,7 +244,7 @@ pub fn set_msr(r: &mut Registers, value: u32) {
         all[..4].swap_with_slice(&mut r.temporary);
         r.gpr.set_all(&all);
     }
-    r.msr = value;
+    r.msr = value & IMPLEMENTED;
 }
 
 /// Takes `exception` with `r.pc` at the instruction that raised it, or for the exceptions that follow
@@ -280,4 +284,24 @@ pub fn leave(r: &mut Registers) {
     let next = r.srr1 & RETURNED | r.msr & !RETURNED & !(msr::TGPR | msr::POW);
     set_msr(r, next);
     r.pc = r.srr0 & !3;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exception, enter, leave};
+    use crate::powerpc::registers::Registers;
+
+    /// A reload handler ends with CR0 in SRR1[0-3]; none of it may reach the MSR, and so the next miss's SRR1.
+    #[test]
+    fn cr0_of_a_reload_stays_out_of_the_msr() {
+        let mut r = Registers::default();
+        r.cr.set_field(0, 8);
+        enter(&mut r, Exception::DataLoadTlbMiss { srr1: 0 }, 0);
+        assert_eq!(r.srr1 >> 28, 8);
+        leave(&mut r);
+        assert_eq!(r.msr, 0);
+        r.cr.set_field(0, 2);
+        enter(&mut r, Exception::DataLoadTlbMiss { srr1: 0 }, 0);
+        assert_eq!(r.srr1 >> 28, 2);
+    }
 }
