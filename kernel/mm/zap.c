@@ -6,30 +6,32 @@
 
 #include "internal.h"
 
+static void zap_entry(struct mm *mm, u32 *entry)
+{
+	if (pte_frame(*entry)) {
+		struct frame *frame = pa_frame(*entry & PTE_RPN);
+
+		frame->mapped--;
+		mm->resident_pages--;
+		frame_put(frame);
+	}
+	*entry = 0;
+}
+
+/* Table by table: what one table covers and does not have is skipped in one step. */
 void zap_unflushed(struct vma *vma, u32 start, u32 end)
 {
 	struct mm *mm = vma->mm;
 
 	while (start < end) {
+		u32 stop = MIN(pagetable_next(start), end);
 		u32 *entry = pagetable_find(mm->root, start);
 
-		if (!entry) {
-			start = pagetable_next(start);
-			if (!start)
-				break;
-			continue;
-		}
-		if (*entry) {
-			if (pte_frame(*entry)) {
-				struct frame *frame = pa_frame(*entry & PTE_RPN);
-
-				frame->mapped--;
-				mm->resident_pages--;
-				frame_put(frame);
-			}
-			*entry = 0;
-		}
-		start += PAGE_SIZE;
+		if (entry)
+			for (u32 *last = entry + ((stop - start) >> PAGE_SHIFT); entry < last; entry++)
+				if (*entry)
+					zap_entry(mm, entry);
+		start = stop;
 	}
 }
 
