@@ -6,9 +6,9 @@
 #include <lib.h>
 #include <pagetable.h>
 
-struct vsid_form vsid_form = { .multiplier = 1, .step = 1 };
+struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1 };
 struct mm *context_active;
-u64 contexts_renewed, context_generations;
+u64 contexts_renewed, contexts_retired, context_generations;
 
 static u32 generation = 1, next_number = CONTEXT_KERNEL + 1;
 static struct list_head spaces = LIST_HEAD_INIT(spaces);
@@ -69,9 +69,22 @@ static void take_number(struct mm *mm)
 CAUSE(flush) void context_renew(struct mm *mm)
 {
 	contexts_renewed++;
+	contexts_retired++;
 	take_number(mm);
 	if (mm == context_active)
 		load();
+}
+
+void context_forget(struct mm *mm)
+{
+	if (context_live(mm))
+		contexts_retired++;
+	mm->context.generation = 0;
+}
+
+u32 context_next(void)
+{
+	return next_number;
 }
 
 void context_restart(void)
@@ -96,17 +109,14 @@ CAUSE(switch) void mm_activate(struct mm *mm)
 
 const u32 *context_find(u32 vsid, u32 *segment)
 {
+	u32 number = context_number(vsid);
 	struct mm *mm;
 
-	for (*segment = USER_END >> 28; *segment < 16; (*segment)++)
-		if (vsid == ((context_segment_base(CONTEXT_KERNEL) + *segment * vsid_form.step) & 0xffffff))
-			return kernel_root;
-	list_for_each_entry(mm, &spaces, all) {
-		if (!context_live(mm))
-			continue;
-		for (*segment = 0; *segment < USER_END >> 28; (*segment)++)
-			if (context_vsid(mm, *segment << 28) == vsid)
-				return mm->root;
-	}
+	*segment = vsid & VSID_SEGMENT;
+	if (number == CONTEXT_KERNEL && *segment >= USER_END >> 28)
+		return kernel_root;
+	list_for_each_entry(mm, &spaces, all)
+		if (context_live(mm) && mm->context.number == number && *segment < USER_END >> 28)
+			return mm->root;
 	return NULL;
 }

@@ -16,6 +16,7 @@
 struct vsid_form {
 	u32 multiplier;                 /* VSID of segment s: (16 * number * multiplier + s * step) mod 2^24 */
 	u32 step;
+	u32 inverse;                    /* multiplier * inverse = 1 mod 2^20: from a VSID back to its number */
 };
 extern struct vsid_form vsid_form;
 
@@ -25,16 +26,28 @@ static inline u32 context_vsid(const struct mm *mm, u32 address)
 	return (mm->context.segment_base + (address >> 28) * vsid_form.step) & 0xffffff;
 }
 
+#define VSID_SEGMENT 0xfu               /* segments are 1 mod 16 apart: a VSID's low four bits are its segment's number */
+
+static inline u32 context_number(u32 vsid)
+{
+	u32 base = vsid - (vsid & VSID_SEGMENT) * vsid_form.step;
+
+	return (base >> 4) * vsid_form.inverse % CONTEXT_NUMBERS;
+}
+
 /* A fresh number for mm; its old VSIDs, if it had some, are zombies from now on. */
 void context_renew(struct mm *mm);
 /* Takes mm's number away. */
-static inline void context_forget(struct mm *mm) { mm->context.generation = 0; }
+void context_forget(struct mm *mm);
 /* mm has a number of this generation: entries of it may be cached. */
 bool context_live(const struct mm *mm);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */
 void context_restart(void);
 /* The root of the tree that translates a VSID now, and the segment; NULL: nobody's. For the checker and /proc. */
 const u32 *context_find(u32 vsid, u32 *segment);
+
+/* The number that will be given out next: those from it on have no entries yet. */
+u32 context_next(void);
 
 /* Who is in the segment registers: mm, or NULL for the kernel alone. */
 extern struct mm *context_active;
@@ -43,6 +56,7 @@ void context_register(struct mm *mm);
 void context_unregister(struct mm *mm);
 void context_for_each(void (*function)(struct mm *mm));
 
-extern u64 contexts_renewed, context_generations;
+/* contexts_retired: numbers that were in use and are nobody's any more; what carries them is a zombie. */
+extern u64 contexts_renewed, contexts_retired, context_generations;
 
 #endif

@@ -52,6 +52,9 @@ static void show_segments(struct text *text)
 	}
 }
 
+/* The most kernel entries that a look at the table has found. */
+static u32 kernel_high_water;
+
 struct occupancy {
 	u32 valid, kernel, zombies, secondary;
 	u32 groups[HPTES_PER_GROUP + 1];        /* groups with n valid entries */
@@ -82,6 +85,7 @@ static void count_table(struct occupancy *o)
 		}
 		o->groups[used]++;
 	}
+	kernel_high_water = MAX(kernel_high_water, o->kernel);
 }
 
 static void show_hash(struct text *text)
@@ -91,6 +95,13 @@ static void show_hash(struct text *text)
 	count_table(&o);
 	text_printf(text, "groups %u\nentries %u\nvalid %u\nlive %u\nkernel %u\nzombies %u\nsecondary %u\n", hash_groups,
 		    hash_groups * HPTES_PER_GROUP, o.valid, o.valid - o.zombies, o.kernel, o.zombies, o.secondary);
+	text_printf(text, "kernel_high_water %u\nkernel_permille %u\noccupancy_permille %u\n", kernel_high_water,
+		    o.valid ? o.kernel * 1000 / o.valid : 0,
+		    hash_groups ? o.valid * 1000 / (hash_groups * HPTES_PER_GROUP) : 0);
+	/* Without reload.count=on the assembly's insertions are not counted, and a share would mislead. */
+	text_printf(text, "inserts %u\n", hash_inserts);
+	if (hash_group_misses && hash_inserts)
+		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / hash_inserts));
 	text_printf(text, "evictions %u\nflush_searches %llu\nflush_found %llu\n", hash_evictions, hash_searches_flush,
 		    hash_found_flush);
 }
@@ -105,10 +116,27 @@ static void show_histogram(struct text *text)
 		text_printf(text, "%u %u\n", i, o.groups[i]);
 }
 
+/* Groups by insertions since reload.count=on, which are the misses: "misses groups" for each number that occurs. */
+static void show_misses(struct text *text)
+{
+	u32 most = 0;
+
+	for (u32 g = 0; hash_group_misses && g < hash_groups; g++)
+		most = MAX(most, hash_group_misses[g]);
+	for (u32 n = 0; hash_group_misses && n <= most; n++) {
+		u32 groups = 0;
+
+		for (u32 g = 0; g < hash_groups; g++)
+			groups += hash_group_misses[g] == n;
+		if (groups)
+			text_printf(text, "%u %u\n", n, groups);
+	}
+}
+
 static void show_contexts(struct text *text)
 {
-	text_printf(text, "renewed %llu\ngenerations %llu\npages_flushed %llu\nranges_cut %llu\nc_reloads %llu\n",
-		    contexts_renewed, context_generations, flush_pages, flush_cutoffs, reloads_c);
+	text_printf(text, "renewed %llu\nretired %llu\ngenerations %llu\npages_flushed %llu\nranges_cut %llu\nc_reloads %llu\n",
+		    contexts_renewed, contexts_retired, context_generations, flush_pages, flush_cutoffs, reloads_c);
 }
 
 static void show_frames(struct text *text)
@@ -133,5 +161,6 @@ void mm_proc_init(void)
 	proc_file("mmu/segments", show_segments, NULL);
 	proc_file("mmu/hash", show_hash, NULL);
 	proc_file("mmu/histogram", show_histogram, NULL);
+	proc_file("mmu/misses", show_misses, NULL);
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

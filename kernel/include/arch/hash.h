@@ -14,10 +14,14 @@ extern u32 hash_groups;                 /* PTEGs, a power of two */
 /* Counters; the evictions are counted by assembly too. */
 extern u64 hash_searches_flush, hash_found_flush;
 extern u32 hash_evictions, hash_next_slot;
+/* Of the insertions by C, and of the assembly's while hash_count(true): all, and by primary group. */
+extern u32 hash_inserts, *hash_group_misses;
 
 /* Allocates the table for this much RAM, empty, and points SDR1 at it. */
 void hash_init(void);
 void hash_clear(void);
+/* Whether insertions by assembly are counted; 0 or -ENOMEM. */
+int hash_count(bool on);
 /* The entry that translates address in VSID; NULL: none. */
 struct hpte *hash_find(u32 vsid, u32 address);
 /* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */

@@ -13,11 +13,22 @@
 
 static u64 scattered;
 
+/* Newton's iteration: each round doubles the bits that are right, and an odd number is its own inverse to three. */
+static u32 inverse(u32 odd)
+{
+	u32 x = odd;
+
+	for (int bits = 3; bits < 20; bits *= 2)
+		x *= 2 - odd * x;
+	return x;
+}
+
 static int apply(const struct policy_setting *to)
 {
 	if (to->choice && to->value % 2 == 0)
 		return -EINVAL;
 	vsid_form.multiplier = to->choice ? to->value : 1;
+	vsid_form.inverse = inverse(vsid_form.multiplier);
 	vsid_form.step = to->choice ? SCATTER_STEP : 1;
 	scattered = to->choice;
 	return 0;

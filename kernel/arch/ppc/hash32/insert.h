@@ -5,8 +5,10 @@
 /*
  * Puts the tree's entry for an address into the hash table. Translation is off. In: r3 = address, r4 = bits that
  * the entry must have. Out: CR0.EQ: done; else the tree lacks the page or the right. Uses r0, r3 to r9.
+ *
+ * hash_count() patches the last instruction, at `counted`, to a branch to what hash_count_insertion made.
  */
-.macro hash_insert_real fail
+.macro hash_insert_real fail, counted
 	mfspr	r5, SPR_SPRG2
 	rlwimi	r5, r3, 12, 20, 29      /* root entry */
 	lwz	r5, 0(r5)
@@ -53,12 +55,12 @@
 	/* else the next one in turn of the primary. */
 	xori	r7, r7, HPTE_SECONDARY
 	lis	r9, PHYS(hash_next_slot)@ha
-	lwz	r0, PHYS(hash_next_slot)@l(r9)
-	rlwinm	r8, r0, 3, 26, 28
-	add	r3, r5, r8
-	addi	r0, r0, 1
-	clrlwi	r0, r0, 29
-	stw	r0, PHYS(hash_next_slot)@l(r9)
+	lwz	r8, PHYS(hash_next_slot)@l(r9)
+	rlwinm	r0, r8, 3, 26, 28
+	add	r3, r5, r0
+	addi	r8, r8, 1
+	clrlwi	r8, r8, 29
+	stw	r8, PHYS(hash_next_slot)@l(r9)
 	lis	r9, PHYS(hash_evictions)@ha
 	lwz	r8, PHYS(hash_evictions)@l(r9)
 	addi	r8, r8, 1
@@ -69,7 +71,29 @@
 8:	stw	r6, 4(r3)
 	eieio
 	stw	r7, 0(r3)
+	.globl	\counted
+\counted:
 	sync
+.endm
+
+/* Counts an insertion, all and by group, and goes on behind `counted`. r4 and r5 are as hash_insert_real left them. */
+.macro hash_count_insertion counted
+	.globl	\counted\()_on
+\counted\()_on:
+	sync
+	and	r5, r5, r4
+	srwi	r5, r5, 4               /* group * 4 */
+	lis	r9, PHYS(hash_group_misses)@ha
+	lwz	r9, PHYS(hash_group_misses)@l(r9)
+	to_phys	r9, r9
+	lwzx	r8, r9, r5
+	addi	r8, r8, 1
+	stwx	r8, r9, r5
+	lis	r9, PHYS(hash_inserts)@ha
+	lwz	r8, PHYS(hash_inserts)@l(r9)
+	addi	r8, r8, 1
+	stw	r8, PHYS(hash_inserts)@l(r9)
+	b	\counted + 4
 .endm
 
 #endif

@@ -12,6 +12,7 @@ struct hpte *hash_table;
 u32 hash_groups;
 u64 hash_searches_flush, hash_found_flush;
 u32 hash_evictions, hash_next_slot;
+u32 hash_inserts, *hash_group_misses;
 
 /*
  * 128 KB for 32 MB, as the 1999 system had (16384 entries, two a frame); the architecture's least is 64 KB.
@@ -107,6 +108,7 @@ CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
 			__asm__ volatile("sync" : : : "memory");
 		}
 	}
+	hash_inserts++;
 	entry->word1 = pte & PTE_HARDWARE;
 	__asm__ volatile("eieio" : : : "memory");
 	entry->word0 = word;

@@ -1,0 +1,32 @@
+/* Counting what is put into the hash table: a patched instruction, so that nothing is spent on it while it is off. */
+#include <arch.h>
+#include <arch/hash.h>
+#include <errno.h>
+#include <kmalloc.h>
+#include <lib.h>
+
+/* insert.h: the instruction at the end of each insertion, and what counts. */
+extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];
+extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
+
+#define SYNC 0x7c0004acu
+#define BRANCH 0x48000000u
+
+static void patch(u32 *at, const u32 *counting, bool on)
+{
+	*at = on ? BRANCH | (((u32)counting - (u32)at) & 0x03fffffcu) : SYNC;
+	arch_icache_sync(at, sizeof(*at));
+}
+
+int hash_count(bool on)
+{
+	if (on && !hash_group_misses) {
+		hash_group_misses = kzalloc(hash_groups * sizeof(*hash_group_misses));
+		if (!hash_group_misses)
+			return -ENOMEM;
+	}
+	patch(hash_counted_kernel, hash_counted_kernel_on, on);
+	patch(hash_counted_data, hash_counted_data_on, on);
+	patch(hash_counted_instruction, hash_counted_instruction_on, on);
+	return 0;
+}

@@ -1,0 +1,141 @@
+/*
+ * idle.reclaim: what the idle task does about zombies, the hash table's entries whose VSIDs are nobody's any more.
+ *
+ * off: nothing. The table fills with them, and an insertion replaces the next entry in turn, which may be a live one.
+ * zombies: the idle task goes round the table and clears the entries of contexts that have ended. colour: contexts
+ * are numbered in colours; when one is used up, its last address spaces get numbers of the next, and the idle task
+ * clears every entry of the colour without asking whose it is (as Plan 9 does).
+ */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/pte.h>
+#include <context.h>
+#include <control.h>
+#include <frame.h>
+#include <lib.h>
+#include <policy.h>
+#include <proc.h>
+
+#define PIECE 64u               /* entries that one call looks at: some hundred cycles in which no task runs */
+#define COLOUR 256u             /* contexts of one colour */
+#define LIVE_BITS 16384u        /* contexts that share a bit of `live` are this far apart */
+
+static u64 reclaimed;
+static u32 position;            /* the next entry to look at; 0: no round has begun */
+static u32 below;               /* this round is about numbers below it: later ones may be anybody's */
+static u64 retired_before;      /* contexts_retired when the last round began */
+
+/* zombies: a set bit says that a number may be alive. Made when a round begins: who dies later waits for the next. */
+static u32 live[LIVE_BITS / 32];
+
+static void mark_live(struct mm *mm)
+{
+	u32 bit = mm->context.number % LIVE_BITS;
+
+	if (context_live(mm))
+		live[bit / 32] |= 1u << bit % 32;
+}
+
+static bool ended(u32 number)
+{
+	u32 bit = number % LIVE_BITS;
+
+	return !(live[bit / 32] & 1u << bit % 32);
+}
+
+static bool begin_zombies(void)
+{
+	u32 msr;
+
+	if (contexts_retired == retired_before)
+		return false;
+	msr = irq_save();
+	retired_before = contexts_retired;
+	below = context_next();
+	memset(live, 0, sizeof(live));
+	context_for_each(mark_live);
+	irq_restore(msr);
+	return true;
+}
+
+/* colour: nobody is left in the colours before the current one. */
+static bool of_colour(u32 number)
+{
+	(void)number;
+	return true;
+}
+
+static void leave_colour(struct mm *mm)
+{
+	if (!context_live(mm) || mm->context.number >= below)
+		return;
+	if (mm == context_active)
+		context_renew(mm);
+	else
+		context_forget(mm);
+}
+
+static bool begin_colour(void)
+{
+	static u32 swept;
+	u32 start = context_next() / COLOUR * COLOUR, msr;
+
+	if (start == swept)
+		return false;
+	swept = start;
+	msr = irq_save();
+	below = start;
+	context_for_each(leave_colour);
+	irq_restore(msr);
+	return true;
+}
+
+static const struct reclaim {
+	bool (*begin)(void);            /* true: a round is worth it */
+	bool (*goes)(u32 number);
+} zombies = { begin_zombies, ended }, colour = { begin_colour, of_colour };
+
+static const struct reclaim *reclaim;
+
+/*
+ * An interrupt may put a kernel entry where a zombie was just found, and lose it: the table is only a cache. The
+ * TLB's copies of a zombie are as unreachable as it is.
+ */
+static void sweep(struct hpte *entry, struct hpte *end)
+{
+	for (; entry < end; entry++) {
+		u32 number = context_number((entry->word0 & HPTE_VSID) >> 7);
+
+		if (entry->word0 & HPTE_VALID && number != CONTEXT_KERNEL && number < below && reclaim->goes(number)) {
+			entry->word0 = 0;
+			reclaimed++;
+		}
+	}
+}
+
+static bool work(void)
+{
+	if (position == 0 && !reclaim->begin())
+		return false;
+	control_cause(CONTROL_CAUSE_RECLAIM);
+	sweep(hash_table + position, hash_table + position + PIECE);
+	control_cause(CONTROL_CAUSE_IDLE);
+	position = (position + PIECE) % (hash_groups * HPTES_PER_GROUP);
+	return true;
+}
+
+static int apply(const struct policy_setting *to)
+{
+	static struct idle_hook hook = { .work = work };
+
+	if (reclaim)
+		idle_hook_remove(&hook);
+	reclaim = to->choice == 0 ? NULL : to->choice == 1 ? &zombies : &colour;
+	position = 0;
+	if (reclaim)
+		idle_hook_add(&hook);
+	return 0;
+}
+
+POLICY(idle_reclaim, "idle.reclaim", CHOICES("off", "zombies", "colour"), POLICY_QUIESCED, apply, "reclaimed",
+       &reclaimed);

@@ -1,0 +1,22 @@
+/*
+ * reload.count: whether the assembly handlers count what they put into the hash table.
+ *
+ * off: they do not. on: all insertions and those of each group, which /proc/mmu shows: the share that had to replace
+ * a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
+ */
+#include <arch/hash.h>
+#include <errno.h>
+#include <policy.h>
+
+static u64 counting;
+
+static int apply(const struct policy_setting *to)
+{
+	int error = hash_count(to->choice == 1);
+
+	if (!error)
+		counting = to->choice;
+	return error;
+}
+
+POLICY(reload_count, "reload.count", CHOICES("off", "on"), POLICY_ANY, apply, "counting", &counting);
