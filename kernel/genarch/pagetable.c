@@ -10,9 +10,16 @@
 
 u32 *kernel_root;
 
-static u32 *table_of(u32 root_entry)
+u32 pagetable_base = KERNEL_BASE;
+
+/* A table, all zero; what the cache has of it leaves when the tables are reached past the cache. */
+static struct frame *table_new(void)
 {
-	return pa_kva(root_entry & PTE_RPN);
+	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+
+	if (frame && pagetable_base != KERNEL_BASE)
+		arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
+	return frame;
 }
 
 static u32 index_of(u32 address)
@@ -25,18 +32,18 @@ static void map_kernel(u32 virtual, u32 pte)
 	u32 *slot = &kernel_root[virtual >> ROOT_SHIFT];
 
 	if (!*slot) {
-		struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+		struct frame *frame = table_new();
 
 		if (!frame)
 			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
 		*slot = frame_pa(frame);
 	}
-	table_of(*slot)[index_of(virtual)] = pte;
+	pagetable_table(*slot)[index_of(virtual)] = pte;
 }
 
 void pagetable_init(void)
 {
-	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+	struct frame *frame = table_new();
 	u32 pa;
 
 	if (!frame)
@@ -58,8 +65,12 @@ u32 *pagetable_root_new(void)
 	if (!frame)
 		return NULL;
 	root = frame_kva(frame);
-	memset(root, 0, KERNEL_FIRST * sizeof(*root));
-	memcpy(root + KERNEL_FIRST, kernel_root + KERNEL_FIRST, (PTE_PER_TABLE - KERNEL_FIRST) * sizeof(*root));
+	if (pagetable_base != KERNEL_BASE)
+		arch_dcache_flush(root, PAGE_SIZE);
+	u32 *reached = pagetable_root(root);
+
+	memset(reached, 0, KERNEL_FIRST * sizeof(*root));
+	memcpy(reached + KERNEL_FIRST, pagetable_root(kernel_root) + KERNEL_FIRST, (PTE_PER_TABLE - KERNEL_FIRST) * sizeof(*root));
 	return root;
 }
 
@@ -70,9 +81,9 @@ void pagetable_root_free(u32 *root)
 
 u32 *pagetable_find(const u32 *root, u32 address)
 {
-	u32 entry = root[address >> ROOT_SHIFT];
+	u32 entry = pagetable_root(root)[address >> ROOT_SHIFT];
 
-	return entry ? &table_of(entry)[index_of(address)] : NULL;
+	return entry ? &pagetable_table(entry)[index_of(address)] : NULL;
 }
 
 u32 pagetable_read(const u32 *root, u32 address)
@@ -84,17 +95,17 @@ u32 pagetable_read(const u32 *root, u32 address)
 
 u32 *pagetable_make(struct mm *mm, u32 address)
 {
-	u32 *slot = &mm->root[address >> ROOT_SHIFT];
+	u32 *slot = &pagetable_root(mm->root)[address >> ROOT_SHIFT];
 
 	if (!*slot) {
-		struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
+		struct frame *frame = table_new();
 
 		if (!frame)
 			return NULL;
 		mm->table_pages++;
 		*slot = frame_pa(frame);
 	}
-	return &table_of(*slot)[index_of(address)];
+	return &pagetable_table(*slot)[index_of(address)];
 }
 
 void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling)
@@ -103,7 +114,7 @@ void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceil
 	u32 first = start & ~0x3fffffu, last = (end - 1) & ~0x3fffffu;
 
 	for (u32 base = first;; base += 0x400000) {
-		u32 *slot = &mm->root[base >> ROOT_SHIFT];
+		u32 *slot = &pagetable_root(mm->root)[base >> ROOT_SHIFT];
 
 		if (*slot && base >= floor && base + 0x3fffff < ceiling) {
 			frame_put(pa_frame(*slot & PTE_RPN));

@@ -89,6 +89,8 @@ extern struct arch_cpu arch_cpu;
 
 /* Instructions in [address, address + size) were written through the kernel's mapping. */
 void arch_icache_sync(void *address, size_t size);
+/* What the data cache holds of [address, address + size) is written back and leaves it. */
+void arch_dcache_flush(void *address, size_t size);
 
 /* What the device tree and the command line said. */
 struct boot {

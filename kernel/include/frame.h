@@ -16,6 +16,9 @@
 /* All RAM is mapped here, physical 0 first. */
 #define KERNEL_BASE 0xc0000000u
 
+/* All RAM a second time, past the cache, where block address translation has a pair left for it (bat_map_uncached). */
+#define KERNEL_UNCACHED 0xe0000000u
+
 #define FRAME_ORDER_MAX 10              /* 4 MB */
 
 /* What a frame is used for: accounting by kind in /proc/meminfo, and the checker's judgement. */
@@ -56,11 +59,27 @@ static inline struct frame *kva_frame(const void *kva) { return pa_frame(kva_pa(
  */
 struct frame *frame_alloc(enum frame_use use);
 struct frame *frame_alloc_order(enum frame_use use, unsigned order);
-struct frame *frame_alloc_zeroed(enum frame_use use);
+/* The same, zeroed: policy idle.clear binds where from. */
+extern struct frame *(*frame_alloc_zeroed)(enum frame_use use);
+struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* cleared when it is asked for */
 static inline struct frame *frame_get(struct frame *frame) { frame->refs++; return frame; }
 void frame_put(struct frame *frame);            /* the last reference frees the block */
 
 void frame_clear(struct frame *frame);          /* zeroes one page */
+
+/*
+ * Free frames that were cleared ahead of use (mm/cleared.c). They stay free in all accounts, and go back to the
+ * allocator when it has no others.
+ */
+struct frame *frame_set_aside(void);            /* a free frame, for frame_list_cleared or frame_return; NULL: none */
+void frame_return(struct frame *frame);         /* back to the allocator */
+void frame_list_cleared(struct frame *frame);   /* with interrupts on or off */
+struct frame *frame_alloc_cleared(enum frame_use use);  /* from the list, else cleared now */
+bool frames_return_cleared(void);               /* the whole list to the allocator; false: it was empty */
+extern u32 frames_cleared;                      /* in the list */
+extern u64 frames_cleared_used;
+/* The accounts of a frame taken from the list; NULL when this allocation is to fail. */
+struct frame *frame_account(struct frame *frame, enum frame_use use);
 void frame_copy(struct frame *to, const struct frame *from);
 
 struct frame_statistics {

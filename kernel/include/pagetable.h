@@ -3,11 +3,17 @@
 #define PAGETABLE_H
 
 #include <arch/pte.h>
+#include <frame.h>
 #include <types.h>
 
 struct mm;
 
 extern u32 *kernel_root;                /* the kernel's tree: entries 768 to 1023, shared by every root */
+
+/* Where C reaches physical 0 for the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
+extern u32 pagetable_base;
+static inline u32 *pagetable_table(u32 root_entry) { return (u32 *)(pagetable_base + (root_entry & PTE_RPN)); }
+static inline u32 *pagetable_root(const u32 *root) { return (u32 *)((u32)root - KERNEL_BASE + pagetable_base); }
 
 /* The kernel's tree: RAM and I/O. */
 void pagetable_init(void);

@@ -202,6 +202,9 @@ struct idle_hook {
 	struct list_head link;
 	bool (*work)(void);
 };
+/* Runs a hook: policy idle.cache binds how the caches are meanwhile. */
+extern bool (*idle_run)(bool (*work)(void));
+extern bool idle_caches_locked;         /* while a hook runs */
 void idle_hook_add(struct idle_hook *hook);
 void idle_hook_remove(struct idle_hook *hook);
 u64 idle_time_ns(void);

@@ -79,10 +79,9 @@ CAUSE(fault) static int fault_anonymous(struct vma *vma, u32 *entry, u32 address
 		map_frame(vma, entry, address, frame_get(zero_frame), false);
 		return 0;
 	}
-	frame = frame_alloc(FRAME_ANONYMOUS);
+	frame = frame_alloc_zeroed(FRAME_ANONYMOUS);
 	if (!frame)
 		return -ENOMEM;
-	frame_clear(frame);
 	map_frame(vma, entry, address, frame, true);
 	return 0;
 }
@@ -96,12 +95,10 @@ CAUSE(fault) static int fault_write(struct vma *vma, u32 *entry, u32 address)
 		pte_install(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
 		return 0;
 	}
-	copy = frame_alloc(FRAME_ANONYMOUS);
+	copy = old == zero_frame ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_alloc(FRAME_ANONYMOUS);
 	if (!copy)
 		return -ENOMEM;
-	if (old == zero_frame)
-		frame_clear(copy);
-	else
+	if (old != zero_frame)
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
 		arch_icache_sync(frame_kva(copy), PAGE_SIZE);

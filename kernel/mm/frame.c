@@ -83,24 +83,61 @@ static struct frame *take(unsigned order)
 	return frame;
 }
 
-struct frame *frame_alloc_order(enum frame_use use, unsigned order)
+static struct frame *give_out(struct frame *frame, enum frame_use use)
 {
-	struct frame *frame = NULL;
-
-	if (!failalloc_hit() && order <= FRAME_ORDER_MAX)
-		frame = take(order);
-	if (!frame) {
-		statistics.failures++;
-		return NULL;
-	}
 	statistics.allocations++;
 	count(frame, use);
 	frame->refs = 1;
 	frame->mapped = 0;
 	frame->private = 0;
-	for (u32 i = 0; i < 1u << order; i++)
+	for (u32 i = 0; i < 1u << frame->order; i++)
 		allocated_hook(frame_number(frame) + i);
 	return frame;
+}
+
+struct frame *frame_alloc_order(enum frame_use use, unsigned order)
+{
+	struct frame *frame = NULL;
+
+	if (!failalloc_hit() && order <= FRAME_ORDER_MAX) {
+		frame = take(order);
+		if (!frame && frames_return_cleared())
+			frame = take(order);
+	}
+	if (!frame) {
+		statistics.failures++;
+		return NULL;
+	}
+	return give_out(frame, use);
+}
+
+struct frame *frame_set_aside(void)
+{
+	u32 msr = irq_save();
+	struct frame *frame = take(0);
+
+	irq_restore(msr);
+	if (frame)
+		list_init(&frame->link);        /* no buddy of anybody's while it is in no list */
+	return frame;
+}
+
+void frame_return(struct frame *frame)
+{
+	u32 msr = irq_save();
+
+	release(frame);
+	irq_restore(msr);
+}
+
+struct frame *frame_account(struct frame *frame, enum frame_use use)
+{
+	if (failalloc_hit()) {
+		statistics.failures++;
+		frame_return(frame);
+		return NULL;
+	}
+	return give_out(frame, use);
 }
 
 struct frame *frame_alloc(enum frame_use use)
@@ -108,7 +145,9 @@ struct frame *frame_alloc(enum frame_use use)
 	return frame_alloc_order(use, 0);
 }
 
-struct frame *frame_alloc_zeroed(enum frame_use use)
+struct frame *(*frame_alloc_zeroed)(enum frame_use use) = frame_alloc_zeroed_now;
+
+struct frame *frame_alloc_zeroed_now(enum frame_use use)
 {
 	struct frame *frame = frame_alloc(use);
 

@@ -271,6 +271,13 @@ u64 idle_time_ns(void)
 	return task_run_ns(&idle_task);
 }
 
+static bool run_plainly(bool (*work)(void))
+{
+	return work();
+}
+
+bool (*idle_run)(bool (*work)(void)) = run_plainly;
+
 /* One round of the hooks; true if any of them did something. */
 static bool idle_work(void)
 {
@@ -279,7 +286,7 @@ static bool idle_work(void)
 
 	list_for_each_entry_safe(hook, next, &idle_hooks, link) {
 		irq_enable();
-		worked |= hook->work();
+		worked |= idle_run(hook->work);
 		irq_disable();
 		if (run_queue_length)
 			return true;

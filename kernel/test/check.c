@@ -56,10 +56,10 @@ static void check_space(struct mm *mm)
 	for (u32 index = 0; index < KERNEL_BASE >> ROOT_SHIFT; index++) {
 		const u32 *table;
 
-		if (!mm->root[index])
+		if (!pagetable_root(mm->root)[index])
 			continue;
 		tables++;
-		table = pa_kva(mm->root[index] & PTE_RPN);
+		table = pagetable_table(pagetable_root(mm->root)[index]);
 		for (u32 i = 0; i < PTE_PER_TABLE; i++) {
 			u32 address = index << ROOT_SHIFT | i << TABLE_SHIFT;
 

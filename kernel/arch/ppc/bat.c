@@ -36,17 +36,27 @@ static u32 block_size(u32 start, u32 bytes)
 	return size;
 }
 
+bool bat_maps_uncached(void)
+{
+	return boot.memory_size <= BAT_BLOCK_MAX;
+}
+
 void bat_map_ram(u32 bytes)
 {
-	u32 upper0 = 0, upper1 = 0;
+	u32 upper0 = 0, upper1 = 0, data1 = 0, data1_lower = BAT_BLOCK_MAX | BAT_RW;
 	u32 msr = irq_save();
 
 	if (bytes)
 		upper0 = bat_upper(KERNEL_BASE, block_size(0, bytes));
 	if (bytes > BAT_BLOCK_MAX)
 		upper1 = bat_upper(KERNEL_BASE + BAT_BLOCK_MAX, block_size(BAT_BLOCK_MAX, bytes));
+	data1 = upper1;
+	if (bat_maps_uncached()) {
+		data1 = bat_upper(KERNEL_UNCACHED, block_size(0, boot.memory_size));
+		data1_lower = PTE_UNCACHED | BAT_RW;
+	}
 	SET_BAT(SPR_IBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW);
-	SET_BAT(SPR_DBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW);
+	SET_BAT(SPR_DBAT0U + 2, data1, data1_lower);
 	bat_set_code(upper0, BAT_RW);
 	irq_restore(msr);
 }

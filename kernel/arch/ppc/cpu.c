@@ -55,6 +55,13 @@ void arch_decrementer_set(u32 ticks)
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DEC), "r"(MIN(ticks, 0x7fffffffu)));
 }
 
+void arch_dcache_flush(void *address, size_t size)
+{
+	for (u32 a = (u32)address, end = a + size; a < end; a += arch_cpu.dcache_line)
+		__asm__ volatile("dcbf 0, %0" : : "r"(a) : "memory");
+	__asm__ volatile("sync" : : : "memory");
+}
+
 void arch_icache_sync(void *address, size_t size)
 {
 	u32 line = arch_cpu.icache_line ? arch_cpu.icache_line : 32;

@@ -20,6 +20,8 @@ extern u32 hash_inserts, *hash_group_misses;
 /* Allocates the table for this much RAM, empty, and points SDR1 at it. */
 void hash_init(void);
 void hash_clear(void);
+/* C reaches the table at its physical address plus this, KERNEL_BASE or KERNEL_UNCACHED. */
+void hash_reach(u32 base);
 /* Whether insertions by assembly are counted; 0 or -ENOMEM. */
 int hash_count(bool on);
 /* The entry that translates address in VSID; NULL: none. */

@@ -46,6 +46,8 @@ bool cpu_identify(void);
 /* Block address translation registers of RAM and I/O (arch/ppc/bat.c); 0 bytes: none. */
 void bat_map_ram(u32 bytes);
 void bat_map_io(bool on);
+/* RAM at KERNEL_UNCACHED: where it leaves one pair of registers unused. */
+bool bat_maps_uncached(void);
 
 /* The physical address behind a virtual one of I/O space (arch_io in arch.h is the reverse). */
 bool io_virtual(u32 address, u32 *pa);

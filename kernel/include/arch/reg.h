@@ -45,6 +45,8 @@
 
 #define HID0_ICE  0x00008000
 #define HID0_DCE  0x00004000
+#define HID0_ILOCK 0x00002000
+#define HID0_DLOCK 0x00001000
 #define HID0_ICFI 0x00000800
 #define HID0_DCFI 0x00000400
 #define HID0_BHTE 0x00000004    /* 604, 750: branch history */

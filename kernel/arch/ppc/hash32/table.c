@@ -53,6 +53,15 @@ void hash_clear(void)
 		memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
 }
 
+void hash_reach(u32 base)
+{
+	u32 sdr1;
+
+	__asm__ volatile("mfspr %0, %1" : "=r"(sdr1) : "i"(SPR_SDR1));
+	if (hash_table)
+		hash_table = (struct hpte *)(base + (sdr1 & 0xffff0000));
+}
+
 static u32 hash_of(u32 vsid, u32 address)
 {
 	return (vsid & 0x7ffff) ^ (address >> 12 & 0xffff);

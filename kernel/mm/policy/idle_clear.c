@@ -1,0 +1,96 @@
+/*
+ * idle.clear: what the idle task does about pages that will have to be zero.
+ *
+ * off: nothing. A page is cleared when it is asked for, with dcbz. cached: the idle task clears free frames through
+ * the cache and lists them. uncached-unlisted: it clears them past the cache and forgets about it, which shows what
+ * the clearing itself costs others. uncached: past the cache, and listed: whoever wants a zeroed page takes it from
+ * the list.
+ */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <errno.h>
+#include <frame.h>
+#include <lib.h>
+#include <policy.h>
+#include <proc.h>
+
+#define LIST_MOST 256u          /* frames: what a few programs' starts use up */
+#define FREE_LEAST 64u          /* frames that stay with the allocator */
+#define PIECE 512u              /* bytes that one call clears */
+
+static u64 cleared;             /* frames that the idle task has cleared */
+
+static struct {
+	u32 base;               /* where frames are cleared: KERNEL_BASE or KERNEL_UNCACHED */
+	bool listed;
+} form;
+
+/* The frame that is being cleared, and how far it is. */
+static struct frame *frame;
+static u32 offset;
+
+/* dcbz makes lines without reading them, where the cache can take them: past it, or while it is locked, stores do. */
+CAUSE(clear) static void clear_piece(void)
+{
+	u32 start = form.base + frame_pa(frame) + offset, end = start + PIECE;
+
+	if (form.base == KERNEL_BASE && !idle_caches_locked)
+		for (u32 a = start; a < end; a += arch_cpu.dcache_line)
+			__asm__ volatile("dcbz 0, %0" : : "r"(a) : "memory");
+	else
+		for (u32 *word = (u32 *)start; word < (u32 *)end; word += 4)
+			word[0] = word[1] = word[2] = word[3] = 0;
+	offset += PIECE;
+}
+
+static bool work(void)
+{
+	if (!frame) {
+		if (frames_cleared >= LIST_MOST || frames_free() < FREE_LEAST + frames_cleared)
+			return false;
+		frame = frame_set_aside();
+		if (!frame)
+			return false;
+		offset = 0;
+		/* A line that the cache still holds must not be written back over what goes past it. */
+		if (form.base == KERNEL_UNCACHED)
+			arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
+		return true;
+	}
+	clear_piece();
+	if (offset < PAGE_SIZE)
+		return true;
+	cleared++;
+	if (form.listed)
+		frame_list_cleared(frame);
+	else
+		frame_return(frame);
+	frame = NULL;
+	return true;
+}
+
+static int apply(const struct policy_setting *to)
+{
+	static struct idle_hook hook = { .work = work };
+	static bool hooked;
+	bool past_cache = to->choice >= 2;
+
+	if (past_cache && !bat_maps_uncached())
+		return -ENODEV;
+	if (hooked)
+		idle_hook_remove(&hook);
+	if (frame)
+		frame_return(frame);
+	frame = NULL;
+	frames_return_cleared();
+	hooked = to->choice != 0;
+	form.base = past_cache ? KERNEL_UNCACHED : KERNEL_BASE;
+	form.listed = to->choice != 2;
+	frame_alloc_zeroed = hooked && form.listed ? frame_alloc_cleared : frame_alloc_zeroed_now;
+	if (hooked)
+		idle_hook_add(&hook);
+	return 0;
+}
+
+POLICY(idle_clear, "idle.clear", CHOICES("off", "cached", "uncached-unlisted", "uncached"), POLICY_ANY, apply, "cleared",
+       &cleared);

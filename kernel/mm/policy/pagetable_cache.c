@@ -1,0 +1,40 @@
+/*
+ * pagetable.cache: whether page tables go through the data cache.
+ *
+ * on: as everything does. off: C reaches the tree and the hash table by a cache-inhibited mapping, so that they push
+ * nothing out. That covers every access of the C handlers (reload=c), of faults, flushes and the idle task's sweep.
+ * What it cannot cover: the 604 and 750's own search of the hash table, and the assembly handlers, which run with
+ * translation off: both are cacheable by architecture (docs/memory.md), and bring lines in that an inhibited access
+ * then pushes out again. Only reload=c on a 603 has no such mixture, which a real processor forbids.
+ */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/mmu.h>
+#include <errno.h>
+#include <frame.h>
+#include <lib.h>
+#include <pagetable.h>
+#include <arch/pte.h>
+#include <policy.h>
+
+static u64 uncached;
+
+static int apply(const struct policy_setting *to)
+{
+	u32 base = to->choice ? KERNEL_UNCACHED : KERNEL_BASE;
+
+	if (to->choice && !bat_maps_uncached())
+		return -ENODEV;
+	for (u32 i = 0; to->choice && i < frame_count; i++)
+		if (frames[i].use == FRAME_PAGE_TABLE)
+			arch_dcache_flush(frame_kva(&frames[i]), PAGE_SIZE);
+	hash_reach(base);
+	if (to->choice)
+		arch_dcache_flush((u8 *)hash_table - KERNEL_UNCACHED + KERNEL_BASE,
+				  hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
+	pagetable_base = base;
+	uncached = to->choice;
+	return 0;
+}
+
+POLICY(pagetable_cache, "pagetable.cache", CHOICES("on", "off"), POLICY_QUIESCED, apply, "uncached", &uncached);
