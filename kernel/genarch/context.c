@@ -6,9 +6,12 @@
 #include <lib.h>
 #include <pagetable.h>
 
-struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1 };
+static u64 contexts_plain;
+struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
 struct mm *context_active;
 u64 contexts_renewed, contexts_retired, context_generations;
+
+u32 context_limit = CONTEXT_NUMBERS;
 
 static u32 generation = 1, next_number = CONTEXT_KERNEL + 1;
 static struct list_head spaces = LIST_HEAD_INIT(spaces);
@@ -50,20 +53,36 @@ CAUSE(switch) static void load(void)
 	set_root(mm ? mm->root : kernel_root);
 }
 
-static void take_number(struct mm *mm)
+static void begin_generation(void)
 {
-	if (next_number == CONTEXT_NUMBERS) {
-		generation++;
-		context_generations++;
-		next_number = CONTEXT_KERNEL + 1;
-		mmu->flush_all();
-	}
+	generation++;
+	context_generations++;
+	next_number = CONTEXT_KERNEL + 1;
+	mmu->flush_all();
+}
+
+static void give_number(struct mm *mm)
+{
 	mm->context.number = next_number++;
 	mm->context.generation = generation;
 	mm->context.segment_base = context_segment_base(mm->context.number);
+	(*vsid_form.given)++;
 	if (control_features & CONTROL_FEATURE_VSID)
 		for (u32 segment = 0; segment < USER_END >> 28; segment++)
 			control_vsid_issued(context_vsid(mm, segment << 28));
+}
+
+/* When the numbers run out, who is in the segment registers gets one at once: nobody else may get those VSIDs. */
+static void take_number(struct mm *mm)
+{
+	if (next_number >= context_limit) {
+		begin_generation();
+		if (context_active && context_active != mm) {
+			give_number(context_active);
+			load();
+		}
+	}
+	give_number(mm);
 }
 
 CAUSE(flush) void context_renew(struct mm *mm)
@@ -89,13 +108,10 @@ u32 context_next(void)
 
 void context_restart(void)
 {
-	generation++;
-	context_generations++;
-	next_number = CONTEXT_KERNEL + 1;
-	mmu->flush_all();
+	begin_generation();
 	segments_load_kernel(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
 	if (context_active)
-		take_number(context_active);
+		give_number(context_active);
 	load();
 }
 

@@ -11,11 +11,15 @@
 
 #define CONTEXT_NUMBERS (1u << 20)      /* 24-bit VSIDs, 16 segments */
 #define CONTEXT_KERNEL  0u
+#define CONTEXTS_LEAST  4u              /* the kernel's, two at once, and one more */
+
+extern u32 context_limit;               /* numbers below this are given out: boot word contexts=<n> */
 
 /* How a context's number becomes VSIDs: policy `vsid` binds these. */
 struct vsid_form {
 	u32 multiplier;                 /* VSID of segment s: (16 * number * multiplier + s * step) mod 2^24 */
 	u32 step;
+	u64 *given;                     /* counts the numbers that are given out in this form */
 	u32 inverse;                    /* multiplier * inverse = 1 mod 2^20: from a VSID back to its number */
 };
 extern struct vsid_form vsid_form;

@@ -97,10 +97,12 @@ static inline u32 frames_free(void)
 
 /*
  * The n-th allocation (frame or kmalloc, counted from 1 after init started)
- * fails when the command line says failalloc=<n>. True: fail this one.
+ * fails when the command line says failalloc=<n>, or the n-th after n was
+ * written to /proc/failalloc. True: fail this one.
  */
 bool failalloc_hit(void);
 extern u64 failalloc_count;             /* allocations seen: /proc/failalloc */
+extern u64 failalloc_before;            /* and how many before the counting began anew */
 void failalloc_set(u32 n);              /* starts counting anew; 0: none fails */
 
 /* Boot: ranges of physical memory that are not the allocator's, in rising order. */

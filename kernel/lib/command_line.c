@@ -1,6 +1,7 @@
 /* Words of the command line: name=value, policies included; after "--", init's arguments. */
 #include <arch.h>
 #include <command_line.h>
+#include <context.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -106,6 +107,10 @@ void command_line_early(void)
 			boot.check = on_off(word, value);
 		} else if ((value = value_of(word, "failalloc"))) {
 			boot.failalloc = number(word, value);
+		} else if ((value = value_of(word, "contexts"))) {
+			context_limit = number(word, value);
+			if (context_limit < CONTEXTS_LEAST || context_limit > CONTEXT_NUMBERS)
+				refuse(word, "4 to 1048576");
 		} else if ((value = value_of(word, "seed"))) {
 			seed = number(word, value);
 		} else {
@@ -115,7 +120,7 @@ void command_line_early(void)
 			strlcpy(name, word, MIN(sizeof(name), equals ? (size_t)(equals - word) + 1 : sizeof(name)));
 			if (!equals || !policy_choices(name, name, 0))
 				refuse(word, "no such word; known are init=<path> console=uart check=on|off "
-					     "failalloc=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
+					     "failalloc=<n> contexts=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
 					     "init's arguments");
 		}
 	}

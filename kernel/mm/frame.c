@@ -6,7 +6,7 @@
 
 struct frame *frames;
 u32 frame_count;
-u64 failalloc_count;
+u64 failalloc_count, failalloc_before;
 
 static struct list_head free_blocks[FRAME_ORDER_MAX + 1];
 static struct frame_statistics statistics;
@@ -22,6 +22,7 @@ static void (*allocated_hook)(u32 frame) = no_hook;
 
 void failalloc_set(u32 n)
 {
+	failalloc_before = failalloc_count;
 	failalloc_count = 0;
 	failalloc_at = n;
 }

@@ -1,5 +1,6 @@
 /* The policies' registry: names, choices, and when they may change. */
 #include <arch.h>
+#include <arch/reload.h>
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
@@ -121,6 +122,7 @@ void policy_show(struct text *text)
 {
 	static const char *const when[] = { "any", "quiesced", "boot" };
 
+	reload_account();
 	for_each_policy(p) {
 		char value[32], choices[256];
 

@@ -2,6 +2,7 @@
 #include <arch/asm.h>
 
 	.text
+	.balign	128             /* within one page: no miss between mtsrr0 and rfi */
 /* void bat_set_code(u32 upper (r3), u32 lower (r4)): instruction and data register pair 0, from real mode. */
 FUNCTION(bat_set_code)
 	mfmsr	r5

@@ -5,7 +5,7 @@
 #include <lib.h>
 #include <syscall.h>
 
-#define NOP 0x60000000u
+static const u32 nop = 0x60000000;
 
 DECLARE_IMAGE(image_syscall_full);
 DECLARE_IMAGE(image_syscall_lean);
@@ -32,7 +32,6 @@ void entry_bind(bool lean)
 		branch_to_full = enter[0];
 		fill_table();
 	}
-	enter[0] = lean ? NOP : branch_to_full;
-	arch_icache_sync(enter, sizeof(*enter));
+	code_write(enter, lean ? &nop : &branch_to_full, 1);
 	image_install(0xc00, lean ? &image_syscall_lean : &image_syscall_full);
 }

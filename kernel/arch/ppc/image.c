@@ -4,20 +4,40 @@
 
 #define VECTORS_END 0x3000u
 
-/* image_copy.S */
-void image_copy(u32 to, u32 from, u32 size);
-
 static const struct image *installed[VECTORS_END / 0x100];
+
+static u32 words(const struct image *image)
+{
+	return (u32)(image->end - image->start);
+}
+
+void code_write(u32 *to, const u32 *from, u32 count)
+{
+	u32 msr = irq_save();
+
+	image_copy(kva_pa(to), kva_pa(from), count * (u32)sizeof(*to));
+	irq_restore(msr);
+}
+
+static void install(u32 vector, const u32 *code, const struct image *image, u32 count)
+{
+	ASSERT(vector % 0x100 == 0 && vector < VECTORS_END && count * sizeof(*code) <= 0x100);
+	code_write(pa_kva(vector), code, count);
+	installed[vector / 0x100] = image;
+}
 
 void image_install(u32 vector, const struct image *image)
 {
-	size_t size = (size_t)((const char *)image->end - (const char *)image->start);
-	u32 msr = irq_save();
+	install(vector, image->start, image, words(image));
+}
 
-	ASSERT(vector % 0x100 == 0 && vector < VECTORS_END && size <= 0x100);
-	image_copy(vector, kva_pa(image->start), size);
-	installed[vector / 0x100] = image;
-	irq_restore(msr);
+void image_install_before(u32 vector, const struct image *front, const struct image *image)
+{
+	u32 code[0x100 / sizeof(u32)], count = words(front);
+
+	memcpy(code, front->start, count * sizeof(*code));
+	code[count - 1] |= kva_pa(image->start);
+	install(vector, code, image, count);
 }
 
 const struct image *image_at(u32 vector)

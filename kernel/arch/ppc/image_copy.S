@@ -2,6 +2,7 @@
 #include <arch/asm.h>
 
 	.text
+	.balign	128             /* within one page: no miss between mtsrr0 and rfi */
 /* void image_copy(u32 to (r3), u32 from (r4), u32 size (r5)): physical addresses; whole words; interrupts are off. */
 FUNCTION(image_copy)
 	mfmsr	r6

@@ -46,6 +46,11 @@ void exception_fault(struct regs *regs, u32 address, u32 access);
 bool emulate_program(struct regs *regs);
 bool emulate_alignment(struct regs *regs);
 
+/* tlbmiss.c */
+struct text;
+void tlbmiss_show(struct text *text);
+int tlbmiss_store(const char *words, size_t size);
+
 /* fpu.c */
 void fpu_give(struct task *task);
 

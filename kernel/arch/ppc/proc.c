@@ -6,9 +6,11 @@
 #include <arch/reload.h>
 #include <check.h>
 #include <context.h>
+#include <errno.h>
 #include <flush.h>
 #include <frame.h>
 #include <kmalloc.h>
+#include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
 #include <policy.h>
@@ -153,10 +155,34 @@ static void show_frames(struct text *text)
 	text_printf(text, "failalloc_seen %llu\ncheck_runs %llu\n", failalloc_count, check_runs);
 }
 
+static void show_failalloc(struct text *text)
+{
+	text_printf(text, "seen %llu\nbefore %llu\n", failalloc_count, failalloc_before);
+}
+
+static int store_failalloc(const char *words, size_t size)
+{
+	char number[12];
+	u32 n;
+
+	while (size && words[size - 1] == '\n')
+		size--;
+	if (size >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, words, size);
+	number[size] = '\0';
+	if (parse_u32(number, &n))
+		return -EINVAL;
+	failalloc_set(n);
+	return 0;
+}
+
 void mm_proc_init(void)
 {
 	proc_file("policy", policy_show, policy_store);
 	proc_file("frames", show_frames, NULL);
+	proc_file("failalloc", show_failalloc, store_failalloc);
+	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
 	proc_file("mmu/bats", show_bats, NULL);
 	proc_file("mmu/segments", show_segments, NULL);
 	proc_file("mmu/hash", show_hash, NULL);

@@ -136,6 +136,7 @@ void start_c(const void *fdt_physical)
 	reload_bind(false);
 	command_line_policies();
 	policy_apply_all();
+	context_restart();
 
 	time_init(arch_cpu.timebase_hz);
 	i8259_init((uintptr_t)arch_io(PORTS_PA), board_is_qemu ? 0 : (uintptr_t)arch_io(INTACK_PA));

@@ -14,8 +14,15 @@ struct image {
 
 /* Copies the image to the vector at physical address `vector` and synchronises the instruction cache. */
 void image_install(u32 vector, const struct image *image);
+/* Installs `front`, whose last word, a `ba`, is made to go on to `image`, which runs where it was linked. */
+void image_install_before(u32 vector, const struct image *front, const struct image *image);
 /* The image that is at a vector now; NULL: none. */
 const struct image *image_at(u32 vector);
+
+/* Writes instructions of the kernel's own with translation off, for the instruction cache too. */
+void code_write(u32 *to, const u32 *from, u32 count);
+/* The same by physical addresses, interrupts being off (image_copy.S). */
+void image_copy(u32 to, u32 from, u32 size);
 
 /* Declares the image that assembly made by `image name` ... `end_image name`. */
 #define DECLARE_IMAGE(ident)                                                   \

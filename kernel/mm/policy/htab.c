@@ -1,7 +1,8 @@
 /*
  * htab: on a 603, where a reload looks.
  *
- * emulate: in a hash table, as the 604's hardware does, filled from the tree. bypass: straight in the tree.
+ * emulate: in a hash table, as the 604's hardware does, filled from the tree. bypass: straight in the tree; these
+ * reloads are counted while /proc/tlbmiss counts.
  */
 #include <arch/mmu.h>
 #include <arch/reload.h>
@@ -9,16 +10,14 @@
 #include <errno.h>
 #include <policy.h>
 
-static u64 bypassed;
-
 static int apply(const struct policy_setting *to)
 {
 	if (to->choice && !mmu->software_reload)
 		return -ENODEV;
-	bypassed = to->choice;
 	soft_lookup = to->choice ? &soft_lookup_bypass : &soft_lookup_emulate;
 	reload_rebind();
 	return 0;
 }
 
-POLICY(htab, "htab", CHOICES("emulate", "bypass"), POLICY_QUIESCED, apply, "bypassing", &bypassed);
+POLICY(htab, "htab", CHOICES("emulate", "bypass"), POLICY_QUIESCED, apply, "tree_reloads",
+       &reloads_bypass);

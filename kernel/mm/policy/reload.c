@@ -2,7 +2,7 @@
  * reload: who brings a missing translation in.
  *
  * c: the exception saves everything, turns translation on and calls C. asm: handlers with translation off, in the
- * 603's swapped registers (604: in a few saved ones).
+ * 603's swapped registers (604: in a few saved ones). They are counted while /proc/tlbmiss counts.
  */
 #include <arch/reload.h>
 #include <policy.h>
@@ -13,4 +13,4 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(reload, "reload", CHOICES("c", "asm"), POLICY_QUIESCED, apply, "c_reloads", &reloads_c);
+POLICY(reload, "reload", CHOICES("c", "asm"), POLICY_QUIESCED, apply, "asm_reloads", &reloads_assembly);

@@ -11,7 +11,7 @@
 
 #define SCATTER_STEP 0x111
 
-static u64 scattered;
+static u64 contexts_plain, contexts_scattered;
 
 /* Newton's iteration: each round doubles the bits that are right, and an odd number is its own inverse to three. */
 static u32 inverse(u32 odd)
@@ -30,8 +30,9 @@ static int apply(const struct policy_setting *to)
 	vsid_form.multiplier = to->choice ? to->value : 1;
 	vsid_form.inverse = inverse(vsid_form.multiplier);
 	vsid_form.step = to->choice ? SCATTER_STEP : 1;
-	scattered = to->choice;
+	vsid_form.given = to->choice ? &contexts_scattered : &contexts_plain;
 	return 0;
 }
 
-POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), POLICY_QUIESCED, apply, "scattering", &scattered);
+POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), POLICY_QUIESCED, apply, "contexts_scattered",
+       &contexts_scattered);

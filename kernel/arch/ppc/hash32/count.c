@@ -1,6 +1,7 @@
 /* Counting what is put into the hash table: a patched instruction, so that nothing is spent on it while it is off. */
 #include <arch.h>
 #include <arch/hash.h>
+#include <arch/image.h>
 #include <errno.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -14,8 +15,9 @@ extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_
 
 static void patch(u32 *at, const u32 *counting, bool on)
 {
-	*at = on ? BRANCH | (((u32)counting - (u32)at) & 0x03fffffcu) : SYNC;
-	arch_icache_sync(at, sizeof(*at));
+	u32 instruction = on ? BRANCH | (((u32)counting - (u32)at) & 0x03fffffcu) : SYNC;
+
+	code_write(at, &instruction, 1);
 }
 
 int hash_count(bool on)

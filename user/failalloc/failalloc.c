@@ -1,0 +1,298 @@
+/* failalloc: every allocation of the kernel's fails once.
+ *
+ *   failalloc [first [last]]
+ *
+ * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
+ * executes, maps memory, and uses files, pipes, sockets and polling; until the workload needs fewer than n. Whatever
+ * fails, the workload may only meet an error that says so, or be killed; and afterwards the kernel must hold as many
+ * frames and objects as before (/proc/frames). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define FOLDER "/tmp/failalloc"
+
+/* How the workload ends: all went well; an allocation failed, and the call said so; a call failed otherwise. */
+enum { WELL = 0, NO_MEMORY = 1, WRONG = 2 };
+
+/* With this status glibc's start-up ends when it has no memory. */
+#define START_FAILED 127
+
+static const char *self;
+
+static void give_up(const char *call)
+{
+	if (errno == ENOMEM || errno == EAGAIN || errno == ENOBUFS || errno == ENOSPC || errno == ENFILE)
+		_exit(NO_MEMORY);
+	fprintf(stderr, "%s: %s\n", call, strerror(errno));
+	_exit(WRONG);
+}
+
+#define TRY(call) ((call) == -1 ? (give_up(#call), -1) : 0)
+
+static void touch(volatile char *memory, size_t size)
+{
+	for (size_t at = 0; at < size; at += PAGE)
+		memory[at] = 1;
+}
+
+static void use_memory(void)
+{
+	char *where = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *far;
+
+	if (where == MAP_FAILED)
+		give_up("mmap");
+	touch(where, 8 * PAGE);
+	TRY(mprotect(where + PAGE, PAGE, PROT_READ));
+	far = mremap(where + 4 * PAGE, 4 * PAGE, 16 * PAGE, MREMAP_MAYMOVE);
+	if (far == MAP_FAILED)
+		give_up("mremap");
+	touch(far, 16 * PAGE);
+	TRY(munmap(where + 2 * PAGE, PAGE));
+	if (sbrk(3 * PAGE) == (void *)-1)
+		give_up("sbrk");
+}
+
+static void use_files(void)
+{
+	static char data[3 * PAGE];
+	int fd = open(FOLDER "/file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	ssize_t written;
+	char *shared;
+
+	TRY(fd);
+	written = write(fd, data, sizeof(data));
+	TRY(written);
+	if (written < (ssize_t)sizeof(data))
+		_exit(NO_MEMORY);
+	TRY(lseek(fd, 0, SEEK_SET));
+	TRY(read(fd, data, sizeof(data)));
+	shared = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		give_up("mmap of a file");
+	touch(shared, 2 * PAGE);
+	TRY(ftruncate(fd, 20 * PAGE));
+	TRY(mkdir(FOLDER "/directory", 0700));
+	TRY(symlink("file", FOLDER "/symbolic"));
+	TRY(link(FOLDER "/file", FOLDER "/directory/hard"));
+	TRY(rename(FOLDER "/symbolic", FOLDER "/directory/moved"));
+	TRY(unlink(FOLDER "/file"));
+	TRY(close(fd));
+}
+
+static void use_channels(void)
+{
+	struct epoll_event event = { .events = EPOLLIN }, got;
+	struct pollfd asked;
+	int ends[2], pair[2], set;
+	char data[64] = "";
+
+	TRY(pipe(ends));
+	TRY(write(ends[1], data, sizeof(data)));
+	asked = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	TRY(poll(&asked, 1, 0));
+	set = epoll_create1(0);
+	TRY(set);
+	TRY(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+	TRY(epoll_wait(set, &got, 1, 0));
+	TRY(read(ends[0], data, sizeof(data)));
+	TRY(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	TRY(write(pair[0], data, sizeof(data)));
+	TRY(read(pair[1], data, sizeof(data)));
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+/* A child that runs this program again, and one that only writes to what it shares with its parent. */
+static void use_processes(void)
+{
+	for (int again = 0; again < 2; again++) {
+		pid_t child = fork();
+		int status;
+
+		TRY(child);
+		if (child == 0 && again) {
+			execl(self, self, "leaf", NULL);
+			give_up("execl");
+		}
+		if (child == 0) {
+			static char written[2 * PAGE];
+
+			touch(written, sizeof(written));
+			_exit(WELL);
+		}
+		TRY(waitpid(child, &status, 0));
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+			fprintf(stderr, "child: signal %d\n", WTERMSIG(status));
+			_exit(WRONG);
+		}
+		if (!WIFEXITED(status) || WEXITSTATUS(status) == NO_MEMORY || WEXITSTATUS(status) == START_FAILED)
+			_exit(NO_MEMORY);
+		if (WEXITSTATUS(status) != WELL)
+			_exit(WRONG);
+	}
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+}
+
+static void workload(void)
+{
+	TRY(mkdir(FOLDER, 0700));
+	use_processes();
+	use_memory();
+	use_files();
+	use_channels();
+	_exit(WELL);
+}
+
+/* What the workload may have left behind. */
+static void tidy(void)
+{
+	static const char *const files[] = { FOLDER "/directory/hard", FOLDER "/directory/moved", FOLDER "/symbolic",
+					     FOLDER "/file" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlink(files[i]);
+	rmdir(FOLDER "/directory");
+	rmdir(FOLDER);
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "failalloc: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+static void read_file(const char *path, char *buffer, size_t room)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		die(path);
+	n = read(fd, buffer, room - 1);
+	if (n < 0)
+		die(path);
+	buffer[n] = '\0';
+	close(fd);
+}
+
+static unsigned long field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	if (!at) {
+		fprintf(stderr, "failalloc: /proc has no field %s\n", name);
+		exit(2);
+	}
+	return strtoul(at + strlen(name), NULL, 10);
+}
+
+static const char *const fields[] = { "page_table ", "anonymous ", "cache ", "kmalloc_objects ", "kmalloc_bytes " };
+
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static void take_stock(unsigned long stock[FIELDS])
+{
+	static char text[2048];
+
+	read_file("/proc/frames", text, sizeof(text));
+	for (size_t i = 0; i < FIELDS; i++)
+		stock[i] = field(text, fields[i]);
+}
+
+static void arm(int fd, unsigned long n)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%lu", n);
+
+	/* The write itself may be what needs allocation n. */
+	while (write(fd, text, (size_t)length) != length)
+		if (errno != ENOMEM)
+			die("/proc/failalloc");
+}
+
+/* Runs the workload with allocation n failing; its status, 1000 + signal, or NO_MEMORY when not even fork went. */
+static int attempt(int fd, unsigned long n)
+{
+	int status = 0, error;
+	pid_t child;
+
+	arm(fd, n);
+	child = fork();
+	error = errno;
+	if (child == 0)
+		workload();
+	if (child > 0)
+		waitpid(child, &status, 0);
+	arm(fd, 0);
+	tidy();
+	if (child < 0)
+		return error == ENOMEM || error == EAGAIN ? NO_MEMORY : WRONG;
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1, last = argc > 2 ? strtoul(argv[2], NULL, 10) : ~0ul;
+	unsigned long counts[3] = { 0, 0, 0 }, killed = 0, n, before[FIELDS], after[FIELDS], seen;
+	int fd = open("/proc/failalloc", O_WRONLY | O_CLOEXEC), bad = 0;
+	static char text[256];
+
+	if (argc == 2 && strcmp(argv[1], "leaf") == 0)
+		return WELL;
+	self = argv[0];
+	if (fd < 0)
+		die("/proc/failalloc");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("failalloc: from allocation %lu on\n", first);
+	/* The first runs fill what the kernel keeps, and this program's own pages. */
+	for (int i = 0; i < 3; i++)
+		if (attempt(fd, 0) != WELL)
+			die("the workload without a failing allocation");
+	take_stock(before);
+	take_stock(before);
+	for (n = first; n <= last; n++) {
+		int status = attempt(fd, n);
+
+		read_file("/proc/failalloc", text, sizeof(text));
+		seen = field(text, "before ");
+		if (status == 1000 + SIGKILL) {
+			killed++;
+		} else if (status == WELL || status == NO_MEMORY) {
+			counts[status]++;
+		} else {
+			printf("allocation %lu fails: the workload ended with %d\n", n, status);
+			bad = 1;
+		}
+		take_stock(after);
+		for (size_t i = 0; i < FIELDS; i++) {
+			if (after[i] == before[i])
+				continue;
+			printf("allocation %lu fails: %s%lu, not %lu\n", n, fields[i], after[i], before[i]);
+			bad = 1;
+			before[i] = after[i];
+		}
+		if (seen < n)
+			break;
+	}
+	printf("allocations 1 to %lu failed one by one: %lu times without effect, %lu with an error, %lu killed\n", n - 1,
+	       counts[WELL], counts[NO_MEMORY], killed);
+	return bad;
+}

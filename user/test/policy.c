@@ -1,0 +1,179 @@
+/* /proc/policy and /proc/tlbmiss: the kernel's alone, and must pass there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PAGE 4096u
+#define PAGES 300u
+
+static int store(const char *path, const char *words)
+{
+	int fd = open(path, O_WRONLY);
+	ssize_t n;
+
+	MUST(fd);
+	n = write(fd, words, strlen(words));
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n < 0 ? (int)n : 0;
+}
+
+static unsigned long long count(const char *path, const char *name)
+{
+	static char text[8192];
+	const char *at;
+
+	test_read_file(path, text, sizeof(text));
+	at = strstr(text, name);
+	CHECK(at != NULL);
+	return strtoull(at + strlen(name), NULL, 10);
+}
+
+static void touch_pages(void)
+{
+	volatile char *where = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(where != MAP_FAILED);
+	for (unsigned int i = 0; i < PAGES; i++)
+		where[i * PAGE] = 1;
+	MUST(munmap((void *)where, PAGES * PAGE));
+}
+
+static void misses_are_counted(void)
+{
+	static const char *const names[] = { "instruction_user ", "instruction_kernel ", "data_user ", "data_kernel " };
+	const char *path = "/proc/tlbmiss";
+	unsigned long long before;
+
+	CHECK_EQUAL(store(path, "on\n"), 0);
+	touch_pages();
+	CHECK(count(path, "data_user ") >= PAGES);
+	CHECK_EQUAL(store(path, "off\n"), 0);
+	before = count(path, "data_user ");
+	touch_pages();
+	CHECK_EQUAL(count(path, "data_user "), before);
+	CHECK_EQUAL(store(path, "0\n"), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK_EQUAL(count(path, names[i]), 0);
+	CHECK_EQUAL(store(path, "17"), -EINVAL);
+}
+
+/* Forks, writes to what is shared, and passes a byte: what depends on translation. */
+static void work(void)
+{
+	static volatile char shared[8 * PAGE];
+	int ends[2];
+	char byte = 0;
+	pid_t child;
+
+	for (unsigned int i = 0; i < sizeof(shared); i += PAGE)
+		shared[i] = (char)(i / PAGE);
+	MUST(pipe(ends));
+	child = fork();
+	MUST(child);
+	if (child == 0) {
+		for (unsigned int i = 0; i < sizeof(shared); i += PAGE)
+			shared[i] = (char)(shared[i] + 1);
+		byte = shared[7 * PAGE];
+		_exit(write(ends[1], &byte, 1) == 1 ? 0 : 1);
+	}
+	CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+	CHECK_EQUAL(byte, 8);
+	CHECK_EQUAL(test_wait(child), 0);
+	for (unsigned int i = 0; i < sizeof(shared); i += PAGE)
+		CHECK_EQUAL(shared[i], (char)(i / PAGE));
+	MUST(close(ends[0]));
+	MUST(close(ends[1]));
+	touch_pages();
+}
+
+/* "scatter:<multiplier>" with a number that suits: every such number so far may be a small odd one. */
+static void with_number(const char *choice, char *value)
+{
+	const char *open = strchr(choice, '<');
+
+	if (open)
+		sprintf(value, "%.*s%d", (int)(open - choice), choice, 21);
+	else
+		strcpy(value, choice);
+}
+
+/* Each policy that may change goes through all its choices and back, while programs run. */
+static void policies_change_under_way(void)
+{
+	static char text[8192];
+	char *line, *rest = text;
+
+	test_read_file("/proc/policy", text, sizeof(text));
+	while ((line = strsep(&rest, "\n")) && *line) {
+		char name[64], now[64], words[160], value[64], *choices = strchr(line, '['), *end = strchr(line, ']'), *choice;
+		int fits;
+
+		CHECK(choices && end);
+		CHECK_EQUAL(sscanf(line, "%63s %63s", name, now), 2);
+		fits = strncmp(end, "] boot", 6) != 0;
+		*end = '\0';
+		choices++;
+		while ((choice = strsep(&choices, " "))) {
+			int error;
+
+			with_number(choice, value);
+			snprintf(words, sizeof(words), "%s=%s", name, value);
+			error = store("/proc/policy", words);
+			if (!fits)
+				CHECK(error == -EBUSY || (error == 0 && strcmp(value, now) == 0));
+			else
+				CHECK(error == 0 || error == -ENODEV);
+			work();
+		}
+		snprintf(words, sizeof(words), "%s=%s", name, now);
+		CHECK_EQUAL(store("/proc/policy", words), 0);
+		work();
+	}
+}
+
+static void bad_words_are_refused(void)
+{
+	CHECK_EQUAL(store("/proc/policy", "no.such=1"), -ENOENT);
+	CHECK_EQUAL(store("/proc/policy", "tlb.flush"), -EINVAL);
+	CHECK_EQUAL(store("/proc/policy", "tlb.flush=never"), -EINVAL);
+	CHECK_EQUAL(store("/proc/policy", "vsid=scatter:2"), -EINVAL);
+	CHECK_EQUAL(store("/proc/policy", "vsid=scatter:"), -EINVAL);
+}
+
+/* What a policy's counter says while misses are counted. */
+static void counters_move(void)
+{
+	unsigned long long before;
+
+	CHECK_EQUAL(store("/proc/tlbmiss", "on"), 0);
+	CHECK_EQUAL(store("/proc/policy", "reload=c"), 0);
+	before = count("/proc/policy", "asm_reloads=");
+	work();
+	CHECK_EQUAL(count("/proc/policy", "asm_reloads="), before);
+	CHECK_EQUAL(store("/proc/policy", "reload=asm"), 0);
+	work();
+	CHECK(count("/proc/policy", "asm_reloads=") > before);
+	CHECK_EQUAL(store("/proc/policy", "kernel.map=bat+io"), 0);
+	before = count("/proc/policy", "kernel_misses=");
+	work();
+	CHECK_EQUAL(count("/proc/policy", "kernel_misses="), before);
+	CHECK_EQUAL(store("/proc/policy", "kernel.map=pte"), 0);
+	work();
+	CHECK(count("/proc/policy", "kernel_misses=") > before);
+	CHECK_EQUAL(store("/proc/tlbmiss", "off"), 0);
+	CHECK_EQUAL(store("/proc/policy", "reload=c"), 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(bad_words_are_refused), CASE(counters_move),
+};
+
+TEST_MAIN("policy", cases)
