@@ -4,6 +4,6 @@ A *group* is a root directory and a list of *cases* (commands); a *target* runs 
 reference is Linux: the group's programs under qemu-ppc, in a root directory of their own. The kernel runs them on the
 pagewalk machine and on QEMU's 40p. A case passes where its output and its end are those of the reference.
 
-    python -m suite                  every group on the machine ppc604-133
+    python -m suite                  every group but the long ones on the machine ppc604-133
     python -m suite --help           other groups, machines, and QEMU's 40p
 """

@@ -78,7 +78,8 @@ def read_transcript(text: str) -> Transcript:
     """Takes a console apart. Lines that belong to no case are the system's own."""
     outcomes: dict[str, Outcome] = {}
     rest: list[str] = []
-    name, lines = "", []
+    name = ""
+    lines: list[str] = []
     for line in text.replace("\r\n", "\n").splitlines(keepends=True):
         if not name and line.startswith("@begin "):
             name, lines = line.split()[1], []
@@ -113,6 +114,11 @@ def judge(group: Group, target: str, got: Transcript, reference: Transcript) -> 
 
 def _difference(theirs: Outcome, mine: Outcome) -> str:
     lines = difflib.unified_diff(
-        [*theirs.output.splitlines(), theirs.end], [*mine.output.splitlines(), mine.end], "linux", "here", lineterm="", n=2
+        [*theirs.output.splitlines(), theirs.end],
+        [*mine.output.splitlines(), mine.end],
+        "linux",
+        "here",
+        lineterm="",
+        n=2,
     )
     return "\n".join(list(lines)[:60])

@@ -72,11 +72,23 @@ def run(group: Group, cases: list[Case], seconds: int = 600) -> Transcript:
         # A terminal for standard input, so that there is one to control jobs with, as on the kernel's console.
         controller, terminal = pty.openpty()
         done = subprocess.run(
-            ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
-            + ["sh", str(root), str(qemu)],
+            [
+                "unshare",
+                "--user",
+                "--map-root-user",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "sh",
+                "-c",
+                script,
+                "sh",
+                str(root),
+                str(qemu),
+            ],
             stdin=terminal,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             timeout=seconds,
             check=False,
         )

@@ -72,8 +72,21 @@ class QemuTarget:
         script = ROOT / "kernel" / "boot" / "qemu-40p"
         append = f"{self.options} {arguments}".strip()
         return _console(
-            [str(script), "-c", self.cpu, "-m", str(self.memory), "-k", str(kernel), "-i", str(initramfs)]
-            + ["-t", str(self.seconds), "--", append],
+            [
+                str(script),
+                "-c",
+                self.cpu,
+                "-m",
+                str(self.memory),
+                "-k",
+                str(kernel),
+                "-i",
+                str(initramfs),
+                "-t",
+                str(self.seconds),
+                "--",
+                append,
+            ],
             self.seconds + 60,
         )
 
