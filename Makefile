@@ -4,6 +4,7 @@
 #   make test    runs every test
 #   make         builds: machine, kernel, programs, lab
 #   make bench   how fast the machine simulates
+#   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    the suite on every kind of processor, with the kernel's invariant checker on
 #   make docs    runs every experiment of osdi99 and makes the pages that show its results
 #   make clean   removes what was built (results and .venv stay)
@@ -23,7 +24,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench soak docs clean kernel user programs lint test-rust test-lab test-cross
+.PHONY: all ready run test bench constants soak docs clean kernel user programs lint test-rust test-lab test-cross
 
 all: $(STAMPS)/machine ready
 
@@ -100,7 +101,16 @@ docs: ready programs $(STAMPS)/bootstrap-test
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # Measuring and cleaning ------------------------------------------------------
-bench: $(STAMPS)/machine
+# The hardware costs that the OSDI 1999 paper states, and what the machines show.
+build/constants.elf: machine/guest/constants.S $(STAMPS)/bootstrap-run
+	powerpc-linux-gnu-gcc -mcpu=603 -nostdlib -static -Wl,-N,-Ttext=0,-e,start,--build-id=none,--no-warn-rwx-segments -o $@ $<
+
+constants: $(STAMPS)/machine build/constants.elf
+	$(call heading,What a TLB miss costs$(comma) published and measured)
+	target/release/pagewalk-machine constants --program build/constants.elf \
+		--machine machines/ppc603-*.toml machines/ppc604-*.toml
+
+bench: $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)
 	cargo bench -p pagewalk-machine
 

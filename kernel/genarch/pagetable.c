@@ -11,24 +11,14 @@
 u32 *kernel_root;
 
 u32 pagetable_base = KERNEL_BASE;
-u64 pagetables_uncached;
 
-/* What the cache has of a fresh table leaves when tables are reached past the cache. */
-static void leave_cache(struct frame *frame)
-{
-	if (pagetable_base == KERNEL_BASE)
-		return;
-	arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
-	pagetables_uncached++;
-}
-
-/* A table, all zero; NULL: no memory. */
+/* A table, all zero; what the cache has of it leaves when the tables are reached past the cache. */
 static struct frame *table_new(void)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
 
-	if (frame)
-		leave_cache(frame);
+	if (frame && pagetable_base != KERNEL_BASE)
+		arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
 	return frame;
 }
 
@@ -75,7 +65,8 @@ u32 *pagetable_root_new(void)
 	if (!frame)
 		return NULL;
 	root = frame_kva(frame);
-	leave_cache(frame);
+	if (pagetable_base != KERNEL_BASE)
+		arch_dcache_flush(root, PAGE_SIZE);
 	u32 *reached = pagetable_root(root);
 
 	memset(reached, 0, KERNEL_FIRST * sizeof(*root));

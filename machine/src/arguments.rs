@@ -22,6 +22,56 @@ pub struct Arguments {
 pub enum Command {
     /// Runs a kernel, a bare-metal program or a ROM until it powers off.
     Run(Box<Run>),
+    /// Runs a static Linux program in user mode, the host standing in for a kernel: the processor is
+    /// accounted for, system calls cost nothing.
+    Program(Program),
+    /// Measures what the OSDI 1999 paper states as hardware costs, and prints both.
+    Constants(Constants),
+}
+
+#[derive(Args)]
+pub struct Program {
+    /// Machine file.
+    #[arg(long, value_name = "FILE")]
+    pub machine: PathBuf,
+    /// Changes a key of the machine file, for example memory.size=0x8000000.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = |text: &str| Override::parse(text))]
+    pub set: Vec<Override>,
+    /// Stops at this cycle.
+    #[arg(long, value_name = "N")]
+    pub max_cycles: Option<u64>,
+    /// Stops after this many instructions.
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    /// Writes counters as JSON.
+    #[arg(long, value_name = "JSON")]
+    pub counters: Option<PathBuf>,
+    /// Adds a word to the program's environment, which is empty otherwise.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// Takes no shortcuts: every access looks up TLB and caches.
+    #[arg(long)]
+    pub oracle: bool,
+    /// The program's ELF file and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_name = "ELF [ARGUMENT]"
+    )]
+    pub command: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct Constants {
+    /// Machine files.
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub machine: Vec<PathBuf>,
+    /// Changes a key of every machine, for example bus.read-first=8.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = |text: &str| Override::parse(text))]
+    pub set: Vec<Override>,
+    /// The bare-metal program that measures, built from machine/guest/constants.S.
+    #[arg(long, value_name = "ELF")]
+    pub program: PathBuf,
 }
 
 #[derive(Args)]

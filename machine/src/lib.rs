@@ -5,6 +5,7 @@
 
 pub mod board;
 pub mod config;
+pub mod constants;
 pub mod debug;
 pub(crate) mod engine;
 pub mod loader;
@@ -15,4 +16,5 @@ pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
 pub mod session;
+pub mod shim;
 pub mod snapshot;

@@ -46,6 +46,8 @@ pub struct Machine {
     /// The one of them in use.
     pub(crate) mode: usize,
     pub(crate) shortcuts_empty: bool,
+    /// For each congruence class of the data TLB, the page that may have shortcuts.
+    pub(crate) class_pages: Box<[u32]>,
     /// Shortcuts of fetches, by congruence class of the instruction TLB.
     pub(crate) fetch_pages: Box<[Shortcut]>,
     /// Shortcuts of fetches that no TLB entry stands behind.
@@ -133,6 +135,7 @@ impl Machine {
             shortcuts: [table(), table(), table(), table()],
             mode: 0,
             shortcuts_empty: true,
+            class_pages: vec![NO_PAGE; data_classes].into_boxed_slice(),
             fetch_pages: none(fetch_classes),
             fetch_blocks: none(64),
             oracle: false,

@@ -1,4 +1,4 @@
-//! `pagewalk-machine`: runs a kernel, a bare-metal program or a ROM on a simulated machine.
+//! `pagewalk-machine`: runs a kernel, a bare-metal program, a ROM or a user program on a simulated machine.
 //!
 //! Exit status: the guest's, or 124 when a limit was reached, 125 when the guest cannot go on, 126
 //! when something given on the command line cannot be used.
@@ -12,12 +12,14 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::constants;
 use pagewalk_machine::debug::{self, Ended};
 use pagewalk_machine::loader::{Boot, ElfImage, read_file};
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
+use pagewalk_machine::shim::{self, Ending};
 
-use arguments::{Arguments, Command, Run};
+use arguments::{Arguments, Command, Constants, Program, Run};
 
 const LIMIT: u8 = 124;
 const FATAL: u8 = 125;
@@ -37,8 +39,12 @@ fn main() -> ExitCode {
             };
         }
     };
-    let Command::Run(run) = arguments.command;
-    match execute(&run) {
+    let status = match arguments.command {
+        Command::Run(run) => execute(&run),
+        Command::Program(program) => run_program(&program),
+        Command::Constants(constants) => print_constants(&constants),
+    };
+    match status {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             eprintln!("pagewalk-machine: {error}");
@@ -80,6 +86,54 @@ fn execute(run: &Run) -> Result<u8, Failure> {
             LIMIT
         }
     })
+}
+
+fn run_program(arguments: &Program) -> Result<u8, Failure> {
+    let config = MachineConfig::from_file(&arguments.machine, &arguments.set)?;
+    let name = &arguments.command[0];
+    let elf = read_file(Path::new(name))?;
+    let mut program = shim::Program::new(config, &elf, name, &arguments.command, &arguments.env)?;
+    program.machine_mut().set_oracle(arguments.oracle);
+    let ending = program.run(Limits {
+        cycles: arguments.max_cycles.unwrap_or(u64::MAX),
+        instructions: arguments.max_instructions.unwrap_or(u64::MAX),
+    });
+    if let Some(path) = &arguments.counters {
+        let counters: serde_json::Map<_, _> = program
+            .machine()
+            .account
+            .counters
+            .named()
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect();
+        std::fs::write(path, format!("{:#}\n", serde_json::Value::Object(counters)))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(match ending {
+        Ending::Exited(status) => status,
+        Ending::Limit => {
+            eprintln!("pagewalk-machine: {name}: {ending}");
+            LIMIT
+        }
+        Ending::Killed(_) => {
+            eprintln!("pagewalk-machine: {name}: {ending}");
+            FATAL
+        }
+    })
+}
+
+fn print_constants(arguments: &Constants) -> Result<u8, Failure> {
+    let program = read_file(&arguments.program)?;
+    let name = arguments.program.display().to_string();
+    for path in &arguments.machine {
+        let config = MachineConfig::from_file(path, &arguments.set)?;
+        let figures = constants::measure(config, &program, &name)?;
+        let machine = path.file_stem().unwrap_or(path.as_os_str());
+        println!("{}", constants::table(&machine.to_string_lossy(), &figures));
+    }
+    print!("{}", constants::LEGEND);
+    Ok(0)
 }
 
 fn console(run: &Run) -> Result<Console, Failure> {

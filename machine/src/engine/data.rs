@@ -92,14 +92,18 @@ impl Machine {
         self.shortcuts_empty = false;
     }
 
-    /// The TLB entry of `page` is now its class's most recently used one: the shortcuts of others go.
+    /// The TLB entry of `page` is now its class's most recently used one: the shortcuts of the one that
+    /// was go. No other page of the class has any.
     fn displace(&mut self, class: u32, page: u32) {
-        let classes = self.mmu.dtlb.geometry().sets() as usize;
+        let old = std::mem::replace(&mut self.class_pages[class as usize], page);
+        if old == page {
+            return;
+        }
+        let index = (old >> 12 & self.hot.shortcut_mask) as usize;
         for mode in &mut self.shortcuts {
-            for shortcut in mode.iter_mut().skip(class as usize).step_by(classes) {
-                if shortcut.class == class + 1 && shortcut.load != page {
-                    *shortcut = Shortcut::NONE;
-                }
+            let shortcut = &mut mode[index];
+            if shortcut.class == class + 1 {
+                *shortcut = Shortcut::NONE;
             }
         }
     }

@@ -172,11 +172,10 @@ impl Machine {
         self.settle();
         exception::enter(&mut self.registers, exception, word);
         let cost = &self.config.exception;
-        self.hot.cycles += u64::from(match vector {
-            Vector::InstructionTlbMiss | Vector::DataLoadTlbMiss | Vector::DataStoreTlbMiss => {
-                cost.tlb_miss_entry
-            }
-            _ => cost.entry,
+        self.hot.cycles += u64::from(if exception.is_failed_reload() {
+            cost.tlb_miss_entry
+        } else {
+            cost.entry
         });
         self.predictor.context_changed();
         self.account.counters.exception(vector as u32);

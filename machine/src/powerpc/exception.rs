@@ -200,6 +200,19 @@ impl Exception {
         }
     }
 
+    /// No entry in the TLB on a 603, no PTE in the hash table on the others.
+    pub fn is_failed_reload(self) -> bool {
+        const NO_PTE: u32 = 0x4000_0000;
+        match self {
+            Exception::InstructionTlbMiss { .. }
+            | Exception::DataLoadTlbMiss { .. }
+            | Exception::DataStoreTlbMiss { .. } => true,
+            Exception::DataStorage { dsisr, .. } => dsisr & NO_PTE != 0,
+            Exception::InstructionStorage { srr1 } => srr1 & NO_PTE != 0,
+            _ => false,
+        }
+    }
+
     /// 603: the handler runs with the temporary registers in place of r0 to r3.
     fn uses_temporary_registers(self) -> bool {
         matches!(

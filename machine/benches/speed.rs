@@ -1,0 +1,210 @@
+//! How fast the machine simulates: four programs, the same ELF files under `qemu-ppc` and here, all
+//! accounting on. Prints millions of guest instructions a second and how they compare.
+//!
+//! Wall-clock time on a shared computer scatters: each time is the best of three, start-up is
+//! subtracted, and the ratio of the two is what to quote.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::machine::Limits;
+use pagewalk_machine::shim::{Ending, Program};
+
+const MACHINE: &str = "ppc604-133";
+
+/// Runs of which the fastest counts.
+const RUNS: usize = 3;
+
+/// qemu-ppc gets this many times as many rounds, so that its start-up does not blur the time.
+const QEMU_FACTOR: u64 = 8;
+
+struct Bench {
+    name: &'static str,
+    /// C source, in `benches/programs/` or generated.
+    source: PathBuf,
+    rounds: u64,
+}
+
+/// What is aimed at: the least ratio of each program, and of the geometric mean.
+const LEAST: f64 = 1.0 / 15.0;
+const LEAST_MEAN: f64 = 1.0 / 7.0;
+
+/// Functions of the program with much code.
+const FUNCTIONS: u32 = 1600;
+
+/// C source of a program that calls, in random order, so many functions that they fill several hundred KB.
+fn hot_code() -> String {
+    let mut text = String::from("#include <stdio.h>\n#include <stdlib.h>\n");
+    for n in 0..FUNCTIONS {
+        text += &format!(
+            "static unsigned f{n}(unsigned a, unsigned *m)\n{{\n\tunsigned b = m[{}];\n",
+            n % 61
+        );
+        for k in 0..10 {
+            let (x, y) = (n * 7 + k * 13, (n + k) % 23 + 3);
+            text += &format!(
+                "\ta = (a << {} | a >> {}) + b * {};\n\tif (a & {})\n\t\tb ^= a + {x};\n",
+                y % 31 + 1,
+                31 - y % 31,
+                x % 97 + 3,
+                1 << (k + n % 7),
+            );
+        }
+        text += &format!("\tm[{}] = b;\n\treturn a;\n}}\n", (n + 17) % 61);
+    }
+    text += "static unsigned (*const table[])(unsigned, unsigned *) = {\n";
+    for n in 0..FUNCTIONS {
+        text += &format!("\tf{n},\n");
+    }
+    text += &format!(
+        "}};\n\nint main(int argc, char **argv)\n{{\n\
+         \tunsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;\n\
+         \tunsigned m[64] = {{1, 2, 3}}, seed = 1, a = 1;\n\
+         \tfor (unsigned long n = 0; n < rounds * 1000; n++) {{\n\
+         \t\tseed = seed * 1103515245 + 12345;\n\
+         \t\ta = table[(seed >> 8) % {FUNCTIONS}](a, m);\n\
+         \t}}\n\tprintf(\"%08x\\n\", a);\n\treturn 0;\n}}\n"
+    );
+    text
+}
+
+fn compile(bench: &Bench, folder: &Path) -> PathBuf {
+    let program = folder.join(bench.name);
+    let status = Command::new("powerpc-linux-gnu-gcc")
+        .args([
+            "-O2",
+            "-static",
+            "-mcpu=powerpc",
+            "-fno-inline",
+            "-Wl,-z,max-page-size=4096",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(&bench.source)
+        .status()
+        .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap run");
+    assert!(status.success(), "{} does not compile", bench.name);
+    program
+}
+
+/// Seconds, the best of some runs.
+fn best(mut run: impl FnMut() -> f64) -> f64 {
+    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
+}
+
+fn on_qemu(program: &Path, rounds: u64) -> f64 {
+    best(|| {
+        let start = Instant::now();
+        let status = Command::new("qemu-ppc")
+            .args(["-cpu", "604"])
+            .arg(program)
+            .arg(rounds.to_string())
+            .stdout(Stdio::null())
+            .status()
+            .expect("qemu-ppc is installed by ./bootstrap test");
+        assert!(status.success(), "qemu-ppc: {status}");
+        start.elapsed().as_secs_f64()
+    })
+}
+
+/// Seconds, instructions and cycles here.
+fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{MACHINE}.toml"));
+    let config = MachineConfig::from_file(&file, &[]).expect("the machine file is right");
+    let elf = std::fs::read(program).expect("it was just compiled");
+    let name = program.display().to_string();
+    let arguments = [name.clone(), rounds.to_string()];
+    let mut counts = (0, 0);
+    let time = best(|| {
+        let mut program = Program::new(config.clone(), &elf, &name, &arguments, &[])
+            .expect("the program can be loaded");
+        program.capture();
+        let start = Instant::now();
+        let ending = program.run(Limits::NONE);
+        assert_eq!(ending, Ending::Exited(0));
+        let now = program.machine().instant();
+        counts = (now.instructions, now.cycles);
+        start.elapsed().as_secs_f64()
+    });
+    (time, counts.0, counts.1)
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+fn main() {
+    // `cargo bench` hands over --bench; a word chooses benches by name.
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs");
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let generated = folder.path().join("hot-code.c");
+    std::fs::write(&generated, hot_code()).expect("the scratch directory can be written");
+    let benches = [
+        Bench {
+            name: "integer",
+            source: sources.join("integer.c"),
+            rounds: 1000,
+        },
+        Bench {
+            name: "memory",
+            source: sources.join("memory.c"),
+            rounds: 60,
+        },
+        Bench {
+            name: "interpreter",
+            source: sources.join("interpreter.c"),
+            rounds: 150,
+        },
+        Bench {
+            name: "hot-code",
+            source: generated,
+            rounds: 800,
+        },
+    ];
+    println!("machine {MACHINE}; MIPS = millions of guest instructions a second");
+    println!(
+        "{:<12} {:>14} {:>8} {:>8} {:>8} {:>12}",
+        "program", "instructions", "cycles/i", "qemu-ppc", "here", "here/qemu"
+    );
+    let mut ratios = Vec::new();
+    for bench in &benches {
+        if !chosen.is_empty() && !chosen.iter().any(|name| name == bench.name) {
+            continue;
+        }
+        let program = compile(bench, folder.path());
+        let (start_time, start_instructions, start_cycles) = here(&program, 0);
+        let (time, instructions, cycles) = here(&program, bench.rounds);
+        let instructions = instructions - start_instructions;
+        let mips = instructions as f64 / (time - start_time) / 1e6;
+        let qemu_time = on_qemu(&program, bench.rounds * QEMU_FACTOR) - on_qemu(&program, 0);
+        let qemu = (instructions * QEMU_FACTOR) as f64 / qemu_time / 1e6;
+        let ratio = mips / qemu;
+        println!(
+            "{:<12} {instructions:>14} {:>8.2} {qemu:>8.0} {mips:>8.0} {:>12}",
+            bench.name,
+            (cycles - start_cycles) as f64 / instructions as f64,
+            format!("1/{:.1}", 1.0 / ratio)
+        );
+        ratios.push(ratio);
+    }
+    if ratios.is_empty() {
+        eprintln!(
+            "no such bench: {}; there are integer, memory, interpreter, hot-code",
+            chosen.join(" ")
+        );
+        std::process::exit(2);
+    }
+    let mean = geometric_mean(&ratios);
+    println!(
+        "geometric mean 1/{:.1} of qemu-ppc's speed (aim: 1/{:.0}, and no program below 1/{:.0})",
+        1.0 / mean,
+        1.0 / LEAST_MEAN,
+        1.0 / LEAST
+    );
+}

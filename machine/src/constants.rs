@@ -1,0 +1,270 @@
+//! The hardware costs that "Optimizing the Idle Task and Other MMU Tricks" (Dougan, Mackerras, Yodaiken,
+//! OSDI 1999) states, measured on a machine by a bare-metal program and put beside the published figures.
+//!
+//! The program is `machine/guest/constants.S`. Not all of these figures are results: the entry and the
+//! return of an exception are keys of the machine file that were set from the paper's own figure.
+//! [`Nature`] tells which is which.
+
+use std::fmt;
+
+use crate::board::Console;
+use crate::config::MachineConfig;
+use crate::loader::{Boot, ElfImage};
+use crate::machine::{Limits, Stop};
+use crate::mmu::Reload;
+use crate::session::{Session, SessionError};
+
+/// How a measured figure comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// It follows from caches, bus and table search, whose figures come from elsewhere.
+    Result,
+    /// The machine file's exception costs were set from the published figure: that it comes out says
+    /// only that the machine charges what it was told to.
+    Input,
+    /// It follows from the architecture's table alone.
+    Structure,
+}
+
+impl fmt::Display for Nature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Nature::Result => "result",
+            Nature::Input => "input",
+            Nature::Structure => "structure",
+        })
+    }
+}
+
+/// One published figure, and what this machine shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What is measured.
+    pub name: &'static str,
+    /// Section of the paper.
+    pub section: &'static str,
+    /// The paper's figure; `None` for a measurement that it does not give.
+    pub published: Option<&'static str>,
+    pub measured: u64,
+    pub unit: &'static str,
+    pub nature: Nature,
+    /// What must be known to read it; may be empty.
+    pub note: &'static str,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum ConstantsError {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("{file}: is not the program that measures the constants: it has no symbol '{symbol}'")]
+    NoSymbol { file: String, symbol: &'static str },
+    #[error("{file}: did not come to its end: {stop}")]
+    Stopped { file: String, stop: String },
+}
+
+/// Results, by the numbers that the program gives them.
+const HIT_LOAD: usize = 0;
+const SEARCH_CACHED: usize = 1;
+const SEARCH_MEMORY: usize = 2;
+const NO_PTE: usize = 3;
+/// On a 603 a store's hit, on the others nothing at all.
+const HIT_STORE: usize = 4;
+const NOTHING: usize = 4;
+const MISS_LOAD: usize = 5;
+const MISS_STORE: usize = 6;
+const RESULTS: usize = 7;
+
+/// Regions of interest, likewise.
+const FLUSH: u32 = 7;
+const RELOAD: u32 = 8;
+const EMPTY: u32 = 9;
+
+/// Runs the program on a machine.
+///
+/// # Errors
+/// When the image is not that program, or the machine cannot run it to its end.
+pub fn measure(
+    config: MachineConfig,
+    image: &[u8],
+    file: &str,
+) -> Result<Vec<Figure>, ConstantsError> {
+    let elf = ElfImage::parse(image, file).map_err(SessionError::Load)?;
+    let symbol = elf
+        .symbols
+        .by_name("results")
+        .ok_or(ConstantsError::NoSymbol {
+            file: file.to_owned(),
+            symbol: "results",
+        })?;
+    let results = symbol.address;
+    let boot = Boot::program(&config, &elf).map_err(SessionError::Load)?;
+    let mut session = Session::new(config, &boot, Console::memory())?;
+    let stop = session.run(Limits {
+        cycles: 10_000_000,
+        ..Limits::NONE
+    });
+    if stop != (Stop::PowerOff { status: 0 }) {
+        return Err(ConstantsError::Stopped {
+            file: file.to_owned(),
+            stop: session.explain(&stop),
+        });
+    }
+    let mut cycles = [0; RESULTS];
+    for (n, value) in (0..).zip(&mut cycles) {
+        let word = session.machine().memory.ram.read_u32(results + 4 * n);
+        *value = u64::from(word.unwrap_or_default());
+    }
+    Ok(match session.machine().mmu.geometry().reload {
+        Reload::Software { .. } => software(&cycles),
+        Reload::Hash(_) => hardware(&cycles, &session),
+    })
+}
+
+fn software(cycles: &[u64; RESULTS]) -> Vec<Figure> {
+    let load = cycles[MISS_LOAD] - cycles[HIT_LOAD];
+    // The store's handler does the reload twice.
+    let reload = (cycles[MISS_STORE] - cycles[HIT_STORE]).saturating_sub(load);
+    vec![
+        Figure {
+            name: "TLB-miss handler: invoke and return, reload excluded",
+            section: "5",
+            published: Some("32"),
+            measured: load.saturating_sub(reload),
+            unit: "cycles",
+            nature: Nature::Input,
+            note: "exception.tlb-miss-entry + exception.leave + 1 were set to 32",
+        },
+        Figure {
+            name: "mfspr DMISS and tlbld in that handler",
+            section: "",
+            published: None,
+            measured: reload,
+            unit: "cycles",
+            nature: Nature::Result,
+            note: "",
+        },
+    ]
+}
+
+fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
+    let cached = cycles[SEARCH_CACHED] - cycles[HIT_LOAD];
+    let memory = cycles[SEARCH_MEMORY] - cycles[HIT_LOAD];
+    // The access that ends a region belongs to it.
+    let count = |region: u32, name: &str| {
+        let of = |number: u32| {
+            let region = session.machine().observers.regions.get(number);
+            region
+                .and_then(|region| region.counters.get(name))
+                .unwrap_or_default()
+        };
+        of(region).saturating_sub(of(EMPTY))
+    };
+    let searched = session
+        .machine()
+        .observers
+        .regions
+        .get(SEARCH_MEMORY as u32)
+        .map_or(0, |region| {
+            region.counters.get("hash.access").unwrap_or_default() / region.passes
+        });
+    vec![
+        Figure {
+            name: "hash-table search, last of 16 PTEs, table in memory",
+            section: "5",
+            published: Some("120"),
+            measured: memory,
+            unit: "cycles",
+            nature: Nature::Result,
+            note: "walk.*, bus.*",
+        },
+        Figure {
+            name: "the same, table in the D-cache",
+            section: "",
+            published: None,
+            measured: cached,
+            unit: "cycles",
+            nature: Nature::Result,
+            note: "walk.*",
+        },
+        Figure {
+            name: "memory accesses of that search",
+            section: "5",
+            published: Some("16"),
+            measured: searched,
+            unit: "accesses",
+            nature: Nature::Structure,
+            note: "",
+        },
+        Figure {
+            name: "further cycles to invoke the handler when no PTE matches",
+            section: "5",
+            published: Some(">= 91"),
+            measured: cycles[NO_PTE].saturating_sub(cached + cycles[NOTHING]),
+            unit: "cycles",
+            nature: Nature::Input,
+            note: "exception.tlb-miss-entry, on the 604s set to 91",
+        },
+        Figure {
+            name: "accesses to look for one PTE to flush",
+            section: "7",
+            published: Some("16"),
+            measured: count(FLUSH, "cache.data.access"),
+            unit: "accesses",
+            nature: Nature::Structure,
+            note: "",
+        },
+        Figure {
+            name: "accesses to bring in one PTE (search, tree, insert)",
+            section: "8",
+            published: Some("34"),
+            measured: count(RELOAD, "cache.data.access"),
+            unit: "accesses",
+            nature: Nature::Structure,
+            note: "",
+        },
+        Figure {
+            name: "cache lines that this fills",
+            section: "8",
+            published: Some("18"),
+            measured: count(RELOAD, "cache.data.miss"),
+            unit: "lines",
+            nature: Nature::Structure,
+            note: "two PTEGs of 64 bytes are 4 lines of 32 bytes, the tree 2; the paper counts a line for each of 16 PTEs",
+        },
+    ]
+}
+
+/// The figures of one machine as lines of a table.
+#[must_use]
+pub fn table(machine: &str, figures: &[Figure]) -> String {
+    let mut text = format!(
+        "{machine}\n  {:<66} {:>9} {:>8}  {:<8}  nature\n",
+        "figure (section of the paper)", "published", "measured", ""
+    );
+    for figure in figures {
+        let name = if figure.section.is_empty() {
+            figure.name.to_owned()
+        } else {
+            format!("{} ({})", figure.name, figure.section)
+        };
+        let line = format!(
+            "  {name:<66} {:>9} {:>8}  {:<8}  {:<9}  {}",
+            figure.published.unwrap_or("-"),
+            figure.measured,
+            figure.unit,
+            figure.nature,
+            figure.note
+        );
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// What the words of the table's last column mean.
+pub const LEGEND: &str = "\
+result: follows from caches, bus and search, whose figures come from elsewhere
+input: the machine file's exception costs were set from the published figure; it cannot fail to come out
+structure: follows from the layout of the hash table
+";

@@ -1,0 +1,242 @@
+//! The address space of a program: its areas, their pages, and how the hardware learns of them.
+
+use std::collections::BTreeMap;
+
+use crate::machine::Machine;
+use crate::mmu::{Reload, hash};
+
+pub const PAGE: u32 = 4096;
+
+/// PTE word 1 besides the frame: R, C, M, PP = 2.
+const ATTRIBUTES: u32 = hash::R | hash::C | 0x12;
+
+/// VSID of a segment: one process, so that any distinct numbers will do.
+const fn vsid(segment: u32) -> u32 {
+    0x100 + 0x111 * segment
+}
+
+pub struct Space {
+    /// End of each area, by its start.
+    areas: BTreeMap<u32, u32>,
+    /// Frame of each page that was touched.
+    frames: BTreeMap<u32, u32>,
+    /// Frames given back.
+    free: Vec<u32>,
+    /// First frame never given out.
+    next: u32,
+    /// Slot of a PTEG that the next insertion into a full one takes.
+    victim: u32,
+}
+
+impl Space {
+    /// An empty one. The hash table goes to the lowest megabytes of RAM, with a slot for each frame at least.
+    pub fn new(machine: &mut Machine) -> Self {
+        let table = (machine.memory.ram.size() as u32 / 512)
+            .next_power_of_two()
+            .max(0x1_0000);
+        machine.mmu.sdr1 = table | (table / 0x1_0000 - 1);
+        for segment in 0..16 {
+            machine.mmu.segments.write(segment, vsid(segment));
+        }
+        Space {
+            areas: BTreeMap::new(),
+            frames: BTreeMap::new(),
+            free: Vec::new(),
+            next: 2 * table,
+            victim: 0,
+        }
+    }
+
+    /// Addresses from `start` to `end` may be used; overlapping areas do no harm.
+    pub fn add_area(&mut self, start: u32, end: u32) {
+        let area = self.areas.entry(start & !(PAGE - 1)).or_default();
+        *area = page_up(end).max(*area);
+    }
+
+    /// Does an area hold `address`?
+    fn allowed(&self, address: u32) -> bool {
+        // Areas are few; those of an executable's segments may share a page.
+        self.areas.range(..=address).any(|(_, &end)| address < end)
+    }
+
+    /// A free range of `length` bytes, page by page, below the stack and above the heap's reach.
+    pub fn find(&self, length: u32) -> Option<u32> {
+        const BASE: u32 = 0x4000_0000;
+        let mut start = BASE;
+        for (&area, &end) in self.areas.range(BASE..) {
+            if area - start >= length {
+                break;
+            }
+            start = end.max(start);
+        }
+        let end = start.checked_add(length)?;
+        (end <= super::stack::BOTTOM).then_some(start)
+    }
+
+    /// Takes pages away: the areas that hold them are cut.
+    pub fn remove(&mut self, machine: &mut Machine, start: u32, end: u32) {
+        let cut: Vec<(u32, u32)> = self
+            .areas
+            .range(..end)
+            .filter(|&(_, &area_end)| area_end > start)
+            .map(|(&area, &area_end)| (area, area_end))
+            .collect();
+        for (area, area_end) in cut {
+            self.areas.remove(&area);
+            if area < start {
+                self.areas.insert(area, start);
+            }
+            if area_end > end {
+                self.areas.insert(end, area_end);
+            }
+        }
+        let pages: Vec<u32> = self
+            .frames
+            .range(start..end)
+            .map(|(&page, _)| page)
+            .collect();
+        for page in pages {
+            if let Some(frame) = self.frames.remove(&page) {
+                self.free.push(frame);
+            }
+            forget(machine, page);
+        }
+        machine.state_changed();
+    }
+
+    /// The frame of `address`'s page; a fresh one is zero. None: not allowed, or RAM is full.
+    fn frame(&mut self, machine: &mut Machine, address: u32) -> Option<u32> {
+        let page = address & !(PAGE - 1);
+        if let Some(&frame) = self.frames.get(&page) {
+            return Some(frame);
+        }
+        if !self.allowed(address) {
+            return None;
+        }
+        let frame = self.free.pop().unwrap_or_else(|| {
+            self.next += PAGE;
+            self.next - PAGE
+        });
+        if !machine.memory.ram.zero(frame, PAGE as usize) {
+            return None;
+        }
+        self.frames.insert(page, frame);
+        Some(frame)
+    }
+
+    /// A 604's or 750's access to `address` found no PTE.
+    pub fn fault(&mut self, machine: &mut Machine, address: u32) -> bool {
+        let Some(frame) = self.frame(machine, address) else {
+            return false;
+        };
+        let segment = machine.mmu.segments.get(address);
+        let (primary, secondary) = hash::groups(machine.mmu.sdr1, segment, address);
+        let ram = &mut machine.memory.ram;
+        let free = [(primary, false), (secondary, true)]
+            .into_iter()
+            .flat_map(|(group, second)| (0..hash::PTEG_SLOTS).map(move |n| (group + 8 * n, second)))
+            .find(|&(pte, _)| ram.read_u32(pte).is_some_and(|word| word & hash::V == 0));
+        let (pte, second) = free.unwrap_or_else(|| {
+            self.victim = (self.victim + 1) % hash::PTEG_SLOTS;
+            (primary + 8 * self.victim, false)
+        });
+        ram.write_u32(pte + 4, frame | ATTRIBUTES)
+            && ram.write_u32(pte, hash::word0(segment, address, second))
+    }
+
+    /// A 603's miss.
+    pub fn reload(&mut self, machine: &mut Machine, srr1: u32, instruction: bool) -> bool {
+        let miss = machine.mmu.miss;
+        let address = if instruction { miss.imiss } else { miss.dmiss };
+        let Some(frame) = self.frame(machine, address) else {
+            return false;
+        };
+        machine.mmu.miss.rpa = frame | ATTRIBUTES;
+        if instruction {
+            machine.mmu.tlbli(address, srr1, &mut machine.account);
+        } else {
+            machine.mmu.tlbld(address, srr1, &mut machine.account);
+        }
+        machine.state_changed();
+        true
+    }
+
+    /// Writes the program's memory. False: it may not use all of it.
+    pub fn write(&mut self, machine: &mut Machine, address: u32, bytes: &[u8]) -> bool {
+        let mut at = address;
+        for part in parts(address, bytes.len()) {
+            let Some(frame) = self.frame(machine, at) else {
+                return false;
+            };
+            let start = (frame + at % PAGE) as usize;
+            machine.memory.ram.bytes_mut()[start..start + part.len()]
+                .copy_from_slice(&bytes[part.clone()]);
+            at = at.wrapping_add(part.len() as u32);
+        }
+        true
+    }
+
+    /// Reads the program's memory. False: it may not use all of it.
+    pub fn read(&mut self, machine: &mut Machine, address: u32, bytes: &mut [u8]) -> bool {
+        let mut at = address;
+        for part in parts(address, bytes.len()) {
+            let Some(frame) = self.frame(machine, at) else {
+                return false;
+            };
+            let start = (frame + at % PAGE) as usize;
+            let length = part.len();
+            bytes[part].copy_from_slice(&machine.memory.ram.bytes()[start..start + length]);
+            at = at.wrapping_add(length as u32);
+        }
+        true
+    }
+}
+
+/// No PTE and no TLB entry for `page` remains.
+fn forget(machine: &mut Machine, page: u32) {
+    if matches!(machine.mmu.geometry().reload, Reload::Hash(_)) {
+        let segment = machine.mmu.segments.get(page);
+        let found = hash::peek(machine.mmu.sdr1, segment, page, &machine.memory.ram);
+        if let Some(found) = found {
+            machine.memory.ram.write_u32(found.pa, 0);
+        }
+    }
+    machine.mmu.tlbie(page, &mut machine.account);
+}
+
+/// `length` bytes from `address` on, cut at page boundaries; as ranges of the bytes.
+fn parts(address: u32, length: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let left = length.checked_sub(done).filter(|&left| left > 0)?;
+        let room = (PAGE - address.wrapping_add(done as u32) % PAGE) as usize;
+        let start = done;
+        done += left.min(room);
+        Some(start..done)
+    })
+}
+
+/// The next page boundary.
+pub fn page_up(address: u32) -> u32 {
+    address.saturating_add(PAGE - 1) & !(PAGE - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_cut_at_page_boundaries() {
+        let cut: Vec<_> = parts(0x0fff, 4098).collect();
+        assert_eq!(cut, [0..1, 1..4097, 4097..4098]);
+        assert_eq!(parts(0x1000, 0).count(), 0);
+    }
+
+    #[test]
+    fn a_boundary_is_its_own_page_end() {
+        assert_eq!(
+            [page_up(0), page_up(1), page_up(4096), page_up(u32::MAX)],
+            [0, 4096, 4096, 0xffff_f000]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! What a program finds on its stack (System V ABI for PowerPC, chapter 3; Linux's auxiliary vector).
+
+use object::BigEndian;
+use object::elf::{FileHeader32, PT_LOAD};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+use super::Program;
+use super::space::PAGE;
+use crate::loader::ElfImage;
+
+/// The stack is between these; Linux's default limit is 8 MB.
+pub const BOTTOM: u32 = 0xbf80_0000;
+pub const TOP: u32 = 0xc000_0000;
+
+/// Entries of the auxiliary vector (Linux's and glibc's elf.h).
+mod auxiliary {
+    pub const NULL: u32 = 0;
+    pub const PHDR: u32 = 3;
+    pub const PHENT: u32 = 4;
+    pub const PHNUM: u32 = 5;
+    pub const PAGESZ: u32 = 6;
+    pub const ENTRY: u32 = 9;
+    pub const UID: u32 = 11;
+    pub const EUID: u32 = 12;
+    pub const GID: u32 = 13;
+    pub const EGID: u32 = 14;
+    pub const HWCAP: u32 = 16;
+    pub const CLKTCK: u32 = 17;
+    pub const DCACHEBSIZE: u32 = 19;
+    pub const ICACHEBSIZE: u32 = 20;
+    pub const UCACHEBSIZE: u32 = 21;
+    pub const SECURE: u32 = 23;
+    pub const RANDOM: u32 = 25;
+}
+
+/// 32-bit, with a floating-point unit and an MMU.
+const HWCAP: u32 = 0x8c00_0000;
+
+/// User and group that the program runs as.
+pub const USER: u32 = 1000;
+
+impl Program {
+    /// Builds the stack; returns the stack pointer. None: it does not fit.
+    pub(super) fn build_stack(
+        &mut self,
+        image: &ElfImage,
+        elf: &[u8],
+        arguments: &[String],
+        environment: &[String],
+    ) -> Option<u32> {
+        self.space.add_area(BOTTOM, TOP);
+        // The bytes that make addresses and hashes differ from run to run elsewhere.
+        let random = self.push(TOP - 16, &[0x5a; 16])?;
+        let mut top = random;
+        let mut place = |texts: &[String], program: &mut Program| -> Option<Vec<u32>> {
+            texts
+                .iter()
+                .map(|text| {
+                    let mut bytes = text.as_bytes().to_vec();
+                    bytes.push(0);
+                    top = program.push(top.checked_sub(bytes.len() as u32)?, &bytes)?;
+                    Some(top)
+                })
+                .collect()
+        };
+        let arguments = place(arguments, self)?;
+        let environment = place(environment, self)?;
+        let mut words = vec![arguments.len() as u32];
+        words.extend(&arguments);
+        words.push(0);
+        words.extend(&environment);
+        words.push(0);
+        for (name, value) in self.auxiliary(image, elf, random) {
+            words.extend([name, value]);
+        }
+        let pointer = top.checked_sub(4 * words.len() as u32)? & !15;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        self.push(pointer, &bytes)
+    }
+
+    fn push(&mut self, address: u32, bytes: &[u8]) -> Option<u32> {
+        self.space
+            .write(&mut self.machine, address, bytes)
+            .then_some(address)
+    }
+
+    fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
+        use auxiliary as a;
+        let config = self.machine.config();
+        let (headers, size, count) = program_headers(elf).unwrap_or_default();
+        vec![
+            (a::DCACHEBSIZE, config.cache.data.line),
+            (a::ICACHEBSIZE, config.cache.instruction.line),
+            (a::UCACHEBSIZE, 0),
+            (a::HWCAP, HWCAP),
+            (a::PAGESZ, PAGE),
+            (a::CLKTCK, 100),
+            (a::PHDR, headers),
+            (a::PHENT, size),
+            (a::PHNUM, count),
+            (a::ENTRY, image.entry),
+            (a::UID, USER),
+            (a::EUID, USER),
+            (a::GID, USER),
+            (a::EGID, USER),
+            (a::SECURE, 0),
+            (a::RANDOM, random),
+            (a::NULL, 0),
+        ]
+    }
+}
+
+/// Address, entry size and number of the program headers, if a segment holds them.
+fn program_headers(elf: &[u8]) -> Option<(u32, u32, u32)> {
+    let header = FileHeader32::<BigEndian>::parse(elf).ok()?;
+    let offset = header.e_phoff(BigEndian);
+    let headers = header.program_headers(BigEndian, elf).ok()?;
+    let segment = headers.iter().find(|segment| {
+        let start = segment.p_offset(BigEndian);
+        segment.p_type(BigEndian) == PT_LOAD
+            && (start..start + segment.p_filesz(BigEndian)).contains(&offset)
+    })?;
+    Some((
+        segment.p_vaddr(BigEndian) + (offset - segment.p_offset(BigEndian)),
+        header.e_phentsize(BigEndian).into(),
+        headers.len() as u32,
+    ))
+}

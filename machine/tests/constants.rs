@@ -1,0 +1,93 @@
+//! What a TLB miss costs on the machines of the OSDI 1999 paper, as `machine/guest/constants.S` measures it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::constants::{self, ConstantsError, Figure, Nature};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn program() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let elf = folder.path().join("constants.elf");
+    let status = Command::new("powerpc-linux-gnu-gcc")
+        .args(["-mcpu=603", "-nostdlib", "-static"])
+        .arg("-Wl,-N,-Ttext=0,-e,start,--build-id=none,--no-warn-rwx-segments")
+        .arg("-o")
+        .arg(&elf)
+        .arg(root().join("machine/guest/constants.S"))
+        .status()
+        .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap run");
+    assert!(status.success());
+    std::fs::read(elf).unwrap()
+}
+
+fn figures(machine: &str, settings: &[&str]) -> Vec<Figure> {
+    let settings: Vec<Override> = settings
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    let file = root().join(format!("machines/{machine}.toml"));
+    let config = MachineConfig::from_file(&file, &settings).unwrap();
+    constants::measure(config, &program(), "constants.elf").unwrap()
+}
+
+fn measured(figures: &[Figure]) -> Vec<u64> {
+    figures.iter().map(|figure| figure.measured).collect()
+}
+
+#[test]
+fn a_603_takes_32_cycles_to_invoke_and_leave_its_miss_handler() {
+    for machine in ["ppc603-133", "ppc603-180"] {
+        let figures = figures(machine, &[]);
+        assert_eq!(figures[0].measured, 32, "{machine}: {figures:?}");
+        assert_eq!(figures[0].nature, Nature::Input);
+    }
+}
+
+/// Search in memory, search in the D-cache, its accesses, the interrupt, then the three counts.
+#[test]
+fn a_604_searches_its_hash_table_as_slowly_as_memory_and_cache_are() {
+    assert_eq!(
+        measured(&figures("ppc604-133", &[])),
+        [127, 52, 16, 91, 16, 34, 6]
+    );
+    assert_eq!(
+        measured(&figures("ppc604-185", &[])),
+        [183, 52, 16, 91, 16, 34, 6]
+    );
+    assert_eq!(
+        measured(&figures("ppc604-200", &[])),
+        [144, 52, 16, 91, 16, 34, 6]
+    );
+}
+
+#[test]
+fn results_follow_their_keys_and_inputs_are_their_keys() {
+    let slower = figures(
+        "ppc604-133",
+        &["walk.access=4", "exception.tlb-miss-entry=50"],
+    );
+    assert_eq!(slower[1].measured, 52 + 16);
+    assert_eq!(slower[3].measured, 50);
+    let input = figures("ppc603-133", &["exception.leave=20"]);
+    assert_eq!(input[0].measured, 41);
+}
+
+#[test]
+fn another_program_is_refused() {
+    let file = root().join("machines/ppc604-133.toml");
+    let config = MachineConfig::from_file(&file, &[]).unwrap();
+    let mut image = program();
+    let name = image
+        .windows(8)
+        .position(|bytes| bytes == b"results\0")
+        .unwrap();
+    image[name] = b'R';
+    let error = constants::measure(config, &image, "other.elf").unwrap_err();
+    assert!(matches!(error, ConstantsError::NoSymbol { .. }));
+    assert!(error.to_string().contains("other.elf"));
+}
