@@ -11,14 +11,24 @@
 u32 *kernel_root;
 
 u32 pagetable_base = KERNEL_BASE;
+u64 pagetables_uncached;
 
-/* A table, all zero; what the cache has of it leaves when the tables are reached past the cache. */
+/* What the cache has of a fresh table leaves when tables are reached past the cache. */
+static void leave_cache(struct frame *frame)
+{
+	if (pagetable_base == KERNEL_BASE)
+		return;
+	arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
+	pagetables_uncached++;
+}
+
+/* A table, all zero; NULL: no memory. */
 static struct frame *table_new(void)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
 
-	if (frame && pagetable_base != KERNEL_BASE)
-		arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
+	if (frame)
+		leave_cache(frame);
 	return frame;
 }
 
@@ -65,8 +75,7 @@ u32 *pagetable_root_new(void)
 	if (!frame)
 		return NULL;
 	root = frame_kva(frame);
-	if (pagetable_base != KERNEL_BASE)
-		arch_dcache_flush(root, PAGE_SIZE);
+	leave_cache(frame);
 	u32 *reached = pagetable_root(root);
 
 	memset(reached, 0, KERNEL_FIRST * sizeof(*root));

@@ -12,6 +12,7 @@ extern u32 *kernel_root;                /* the kernel's tree: entries 768 to 102
 
 /* Where C reaches physical 0 for the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
 extern u32 pagetable_base;
+extern u64 pagetables_uncached;         /* tables and roots made past the cache */
 static inline u32 *pagetable_table(u32 root_entry) { return (u32 *)(pagetable_base + (root_entry & PTE_RPN)); }
 static inline u32 *pagetable_root(const u32 *root) { return (u32 *)((u32)root - KERNEL_BASE + pagetable_base); }
 

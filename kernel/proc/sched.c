@@ -180,6 +180,7 @@ CAUSE(switch) void schedule(void)
 	next = pick();
 	if (next == previous)
 		return;
+	switch_preload(next);
 	if (previous->state == TASK_RUNNING)
 		previous->involuntary_switches++;
 	else

@@ -5,10 +5,15 @@
 #include <lib.h>
 #include <syscall.h>
 
-static const u32 nop = 0x60000000;
+static const u32 nop = 0x60000000, blr = 0x4e800020;
 
 DECLARE_IMAGE(image_syscall_full);
 DECLARE_IMAGE(image_syscall_lean);
+DECLARE_IMAGE(image_syscall_lean_preload);
+DECLARE_IMAGE(image_external);
+DECLARE_IMAGE(image_external_preload);
+DECLARE_IMAGE(image_decrementer);
+DECLARE_IMAGE(image_decrementer_preload);
 
 extern u32 enter[];             /* entry.S */
 long sys_unknown(void);
@@ -24,6 +29,27 @@ static void fill_table(void)
 						    (u32)sys_unknown;
 }
 
+static bool lean_entry, preloading;
+
+static void bind_syscall(void)
+{
+	image_install(0xc00, !lean_entry ? &image_syscall_full :
+			     preloading ? &image_syscall_lean_preload : &image_syscall_lean);
+}
+
+void entry_preload(bool on)
+{
+	preloading = on;
+	bind_syscall();
+	image_install(0x500, on ? &image_external_preload : &image_external);
+	image_install(0x900, on ? &image_decrementer_preload : &image_decrementer);
+}
+
+void switch_preload_bind(bool on)
+{
+	code_write((u32 *)switch_preload, on ? &nop : &blr, 1);
+}
+
 void entry_bind(bool lean)
 {
 	static u32 branch_to_full;
@@ -33,5 +59,6 @@ void entry_bind(bool lean)
 		fill_table();
 	}
 	code_write(enter, lean ? &nop : &branch_to_full, 1);
-	image_install(0xc00, lean ? &image_syscall_lean : &image_syscall_full);
+	lean_entry = lean;
+	bind_syscall();
 }

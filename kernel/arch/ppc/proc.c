@@ -101,9 +101,9 @@ static void show_hash(struct text *text)
 		    o.valid ? o.kernel * 1000 / o.valid : 0,
 		    hash_groups ? o.valid * 1000 / (hash_groups * HPTES_PER_GROUP) : 0);
 	/* Without reload.count=on the assembly's insertions are not counted, and a share would mislead. */
-	text_printf(text, "inserts %u\n", hash_inserts);
+	text_printf(text, "inserts %llu\n", hash_inserts);
 	if (hash_group_misses && hash_inserts)
-		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / hash_inserts));
+		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / (u32)hash_inserts));
 	text_printf(text, "evictions %u\nflush_searches %llu\nflush_found %llu\n", hash_evictions, hash_searches_flush,
 		    hash_found_flush);
 }

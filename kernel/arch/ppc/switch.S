@@ -5,6 +5,30 @@
 
 	.section .text.cause.switch, "ax"
 
+/*
+ * void switch_preload(struct task *next (r3)): asks for the lines that the switch will read: what switch_context saved
+ * on next's stack, and the frame that next will return to its program from. Policy preload patches the first
+ * instruction: blr, or nothing.
+ */
+FUNCTION(switch_preload)
+	blr
+	lwz	r4, TASK_ARCH + ARCH_KSP(r3)
+	lwz	r5, TASK_ARCH + ARCH_STACK_TOP(r3)
+	.irp	offset, 0, 32, 64
+	li	r6, \offset
+	dcbt	r6, r4
+	.endr
+	.irp	offset, 0, 32, 64, 128, 160
+	li	r6, \offset - FRAME_SIZE
+	dcbt	r6, r5
+	.endr
+	lis	r7, switch_preloads@ha
+	lwz	r8, switch_preloads + 4@l(r7)
+	addi	r8, r8, 1
+	stw	r8, switch_preloads + 4@l(r7)
+	blr
+END(switch_preload)
+
 /* void switch_context(struct task *previous (r3), struct task *next (r4)) */
 FUNCTION(switch_context)
 	mflr	r0

@@ -1,8 +1,8 @@
 /* The images of the exception vectors that no policy changes, and the plain forms of those that policies do. */
 #include <arch/asm.h>
 
-.macro plain_vector trap, handler
-	save_volatile
+.macro plain_vector trap, handler, preload=0
+	save_volatile \preload
 	enter_c	\trap, \handler
 .endm
 
@@ -22,6 +22,10 @@ end_image image_machine_check
 image image_external
 	plain_vector 0x500, exception_external
 end_image image_external
+
+image image_external_preload
+	plain_vector 0x500, exception_external, 1
+end_image image_external_preload
 
 image image_alignment
 	save_volatile
@@ -44,6 +48,10 @@ image image_decrementer
 	plain_vector 0x900, exception_decrementer
 end_image image_decrementer
 
+image image_decrementer_preload
+	plain_vector 0x900, exception_decrementer, 1
+end_image image_decrementer_preload
+
 image image_syscall_full
 	save_volatile
 	stw	r3, FRAME_ORIG_GPR3(r11)
@@ -54,12 +62,15 @@ end_image image_syscall_full
  * The lean form: r9 to r12 are free by the ABI. lean_table has the calls' functions; the lowest bit says that the
  * call wants the whole struct regs.
  */
-image image_syscall_lean
+.macro syscall_lean preload
 	mfspr	r11, SPR_SPRG3
 	lwz	r10, ARCH_STACK_TOP(r11)
 	lwz	r12, ARCH_TASK(r11)
 	to_phys	r11, r10
 	addi	r11, r11, -FRAME_SIZE
+	.if	\preload
+	preload_frame r9
+	.endif
 	stw	r1, GPR(1)(r11)
 	stw	r1, 0(r11)
 	mfcr	r1
@@ -102,7 +113,15 @@ image image_syscall_lean
 	stw	r0, GPR(11)(r11)
 	stw	r0, GPR(12)(r11)
 	enter_c_whole 0xc00, exception_syscall
+.endm
+
+image image_syscall_lean
+	syscall_lean 0
 end_image image_syscall_lean
+
+image image_syscall_lean_preload
+	syscall_lean 1
+end_image image_syscall_lean_preload
 
 image image_trace
 	whole_vector 0xd00, exception_trace

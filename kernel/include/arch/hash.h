@@ -15,7 +15,8 @@ extern u32 hash_groups;                 /* PTEGs, a power of two */
 extern u64 hash_searches_flush, hash_found_flush;
 extern u32 hash_evictions, hash_next_slot;
 /* Of the insertions by C, and of the assembly's while hash_count(true): all, and by primary group. */
-extern u32 hash_inserts, *hash_group_misses;
+extern u64 hash_inserts;                /* assembly counts in its low word */
+extern u32 *hash_group_misses;
 
 /* Allocates the table for this much RAM, empty, and points SDR1 at it. */
 void hash_init(void);

@@ -48,6 +48,9 @@ void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer);
 /* Before a task's memory is freed. */
 void arch_task_free(struct task *task);
 
+/* Asks for the lines that a switch to this task reads first; nothing unless policy preload is on. */
+void switch_preload(struct task *next);
+
 /* Saves previous, continues next; returns, later, in previous. Interrupts are off. mm_activate() comes first. */
 void switch_to(struct task *previous, struct task *next);
 

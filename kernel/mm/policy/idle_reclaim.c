@@ -23,6 +23,7 @@
 static u64 reclaimed;
 static u32 position;            /* the next entry to look at; 0: no round has begun */
 static u32 below;               /* this round is about numbers below it: later ones may be anybody's */
+static u64 generation;          /* of the numbers that the round is about */
 static u64 retired_before;      /* contexts_retired when the last round began */
 
 /* zombies: a set bit says that a number may be alive. Made when a round begins: who dies later waits for the next. */
@@ -115,6 +116,10 @@ static void sweep(struct hpte *entry, struct hpte *end)
 
 static bool work(void)
 {
+	if (generation != context_generations) {
+		generation = context_generations;
+		position = 0;
+	}
 	if (position == 0 && !reclaim->begin())
 		return false;
 	control_cause(CONTROL_CAUSE_RECLAIM);

@@ -17,8 +17,6 @@
 #include <arch/pte.h>
 #include <policy.h>
 
-static u64 uncached;
-
 static int apply(const struct policy_setting *to)
 {
 	u32 base = to->choice ? KERNEL_UNCACHED : KERNEL_BASE;
@@ -33,8 +31,8 @@ static int apply(const struct policy_setting *to)
 		arch_dcache_flush((u8 *)hash_table - KERNEL_UNCACHED + KERNEL_BASE,
 				  hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
 	pagetable_base = base;
-	uncached = to->choice;
 	return 0;
 }
 
-POLICY(pagetable_cache, "pagetable.cache", CHOICES("on", "off"), POLICY_QUIESCED, apply, "uncached", &uncached);
+POLICY(pagetable_cache, "pagetable.cache", CHOICES("on", "off"), POLICY_QUIESCED, apply, "tables_uncached",
+       &pagetables_uncached);

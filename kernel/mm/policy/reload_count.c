@@ -5,18 +5,11 @@
  * a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
  */
 #include <arch/hash.h>
-#include <errno.h>
 #include <policy.h>
-
-static u64 counting;
 
 static int apply(const struct policy_setting *to)
 {
-	int error = hash_count(to->choice == 1);
-
-	if (!error)
-		counting = to->choice;
-	return error;
+	return hash_count(to->choice == 1);
 }
 
-POLICY(reload_count, "reload.count", CHOICES("off", "on"), POLICY_ANY, apply, "counting", &counting);
+POLICY(reload_count, "reload.count", CHOICES("off", "on"), POLICY_ANY, apply, "inserts", &hash_inserts);

@@ -90,9 +90,9 @@
 	addi	r8, r8, 1
 	stwx	r8, r9, r5
 	lis	r9, PHYS(hash_inserts)@ha
-	lwz	r8, PHYS(hash_inserts)@l(r9)
+	lwz	r8, PHYS(hash_inserts) + 4@l(r9)
 	addi	r8, r8, 1
-	stw	r8, PHYS(hash_inserts)@l(r9)
+	stw	r8, PHYS(hash_inserts) + 4@l(r9)
 	b	\counted + 4
 .endm
 

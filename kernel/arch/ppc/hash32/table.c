@@ -12,7 +12,8 @@ struct hpte *hash_table;
 u32 hash_groups;
 u64 hash_searches_flush, hash_found_flush;
 u32 hash_evictions, hash_next_slot;
-u32 hash_inserts, *hash_group_misses;
+u64 hash_inserts;
+u32 *hash_group_misses;
 
 /*
  * 128 KB for 32 MB, as the 1999 system had (16384 entries, two a frame); the architecture's least is 64 KB.

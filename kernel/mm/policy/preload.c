@@ -1,0 +1,19 @@
+/*
+ * preload: whether data is asked for ahead of use (section 10.2's question).
+ *
+ * off: a switch and an entry meet their misses one by one. on: dcbt asks for the lines of the next task's stack while
+ * the scheduler still does its accounts, and an exception for the lines of its frame. switch: the former only.
+ */
+#include <arch/entry.h>
+#include <policy.h>
+
+u64 switch_preloads;            /* counted by switch.S, the low word */
+
+static int apply(const struct policy_setting *to)
+{
+	switch_preload_bind(to->choice != 0);
+	entry_preload(to->choice == 1);
+	return 0;
+}
+
+POLICY(preload, "preload", CHOICES("off", "on", "switch"), POLICY_ANY, apply, "switches", &switch_preloads);
