@@ -18,7 +18,7 @@ CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
 		return;
 	}
 	for (; start != end; start += PAGE_SIZE) {
-		mmu->page_flush(context_vsid(mm, start), start);
+		mmu->page_flush(mm, context_vsid(mm, start), start);
 		flush_pages++;
 	}
 }

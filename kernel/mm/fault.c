@@ -26,7 +26,7 @@ CAUSE(fault) void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
 {
 	u32 before = *entry;
 
-	*entry = pte;
+	*entry = pte | (before & PTE_NOTE);
 	if (before)
 		flush->page(mm, address);
 	else

@@ -183,7 +183,7 @@ static void change_entries(struct vma *vma)
 		if (*entry) {
 			bool own = !pte_frame(*entry) || vma->flags & VM_SHARED || (*entry & PTE_PP) == PP_USER_RW;
 
-			*entry = vma_pte(vma, *entry & PTE_RPN, own);
+			*entry = vma_pte(vma, *entry & PTE_RPN, own) | (*entry & PTE_NOTE);
 			if (vma->flags & VM_EXEC && pte_frame(*entry))
 				arch_icache_sync(pa_kva(*entry & PTE_RPN), PAGE_SIZE);
 		}

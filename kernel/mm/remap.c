@@ -19,7 +19,7 @@ static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 		new = pagetable_make(mm, to + offset);
 		if (!new)
 			return -ENOMEM;
-		*new = *old;
+		*new = *old & ~(u32)PTE_NOTE;
 		*old = 0;
 	}
 	return 0;

@@ -84,7 +84,7 @@ static int copy_pages(struct mm *child, struct vma *vma)
 			frame->mapped++;
 			child->resident_pages++;
 		}
-		*to = *from;
+		*to = *from & ~(u32)PTE_NOTE;
 	}
 	return 0;
 }

@@ -29,7 +29,20 @@ int hash_count(bool on);
 struct hpte *hash_find(u32 vsid, u32 address);
 /* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */
 void hash_insert(u32 vsid, u32 address, u32 pte);
-void hash_remove(u32 vsid, u32 address);
+/*
+ * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it.
+ * Policy hpte.slot binds it: hash_remove_searching looks through both groups; hash_remove_noted reads the tree's note.
+ */
+struct mm;
+extern bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address);
+bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address);
+bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address);
+/* Whether insertions note their slot in the tree (note.c). */
+void hash_note(bool on);
+extern void (*hash_placed)(u32 address, const struct hpte *entry);
+extern u64 hash_notes_used;
+/* The two slots of this number that can hold the page; clears the one that does. */
+void hash_clear_slot(u32 vsid, u32 address, u32 slot);
 u32 hash_check(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte));
 
 /* An entry's address, from its word 0 and the group that it is in. */

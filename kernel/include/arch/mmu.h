@@ -21,8 +21,8 @@ struct mmu_backend {
 	bool (*reload)(u32 address, u32 access);
 	/* The tree has a new entry for a page that had none (a chance to preload it). */
 	void (*page_installed)(struct mm *mm, u32 address, u32 pte);
-	/* Entries of one page, of a VSID: removed from hash table and TLB. */
-	void (*page_flush)(u32 vsid, u32 address);
+	/* Entries of one page of mm, of a VSID: removed from hash table and TLB. The tree's entry keeps PTE_NOTE so far. */
+	void (*page_flush)(struct mm *mm, u32 vsid, u32 address);
 	/* Everything: hash table emptied, TLB invalidated. */
 	void (*flush_all)(void);
 	/* The invariant checker: calls bad() for each cached entry that the tree contradicts; returns entries seen. */

@@ -11,7 +11,7 @@
 #define ARCH_PTE_H
 
 #define PTE_RPN     0xfffff000
-#define PTE_SLOT    0x00000e00  /* software: free for a policy that remembers the hash slot */
+#define PTE_SLOT    0x00000e00  /* software: where the hash-table entry is (policy hpte.slot) */
 #define PTE_VALID   0x00000100  /* R: hardware may use this entry */
 #define PTE_CHANGED 0x00000080  /* C: set wherever PTE_WRITE is */
 #define PTE_THROUGH 0x00000040  /* W */
@@ -19,6 +19,7 @@
 #define PTE_COHERENT 0x00000010 /* M */
 #define PTE_GUARDED 0x00000008  /* G */
 #define PTE_HASHED  0x00000004  /* software: a hash-table entry may exist */
+#define PTE_NOTE    (PTE_SLOT | PTE_HASHED)
 #define PTE_PP      0x00000003
 #define PTE_WIMG    0x00000078
 

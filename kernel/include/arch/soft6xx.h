@@ -4,10 +4,12 @@
 
 #include <types.h>
 
+struct mm;
+
 /* Where a reload finds a page, and what a flush has to remove besides the TLB's entry. */
 struct soft_lookup {
 	u32 (*find)(u32 vsid, u32 address);
-	void (*flush)(u32 vsid, u32 address);
+	void (*flush)(struct mm *mm, u32 vsid, u32 address);
 };
 
 extern const struct soft_lookup *soft_lookup, soft_lookup_emulate, soft_lookup_bypass;

@@ -36,10 +36,11 @@ static void page_installed(struct mm *mm, u32 address, u32 pte)
 	(void)pte;
 }
 
-CAUSE(flush) static void page_flush(u32 vsid, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
 {
-	hash_remove(vsid, address);
-	tlb_invalidate_page(address);
+	/* The TLB is filled from the table alone. */
+	if (hash_remove(mm, vsid, address))
+		tlb_invalidate_page(address);
 }
 
 static void flush_all(void)

@@ -6,9 +6,10 @@
  * Puts the tree's entry for an address into the hash table. Translation is off. In: r3 = address, r4 = bits that
  * the entry must have. Out: CR0.EQ: done; else the tree lacks the page or the right. Uses r0, r3 to r9.
  *
- * hash_count() patches the last instruction, at `counted`, to a branch to what hash_count_insertion made.
+ * hash_count() patches the last instruction, at `counted`, to a branch to what hash_count_insertion made;
+ * hash_note() patches the one at `placed`, to a branch to what hash_note_slot made.
  */
-.macro hash_insert_real fail, counted
+.macro hash_insert_real fail, counted, placed
 	mfspr	r5, SPR_SPRG2
 	rlwimi	r5, r3, 12, 20, 29      /* root entry */
 	lwz	r5, 0(r5)
@@ -69,6 +70,8 @@
 	stw	r0, 0(r3)
 	sync
 8:	stw	r6, 4(r3)
+	.globl	\placed
+\placed:
 	eieio
 	stw	r7, 0(r3)
 	.globl	\counted
@@ -94,6 +97,26 @@
 	addi	r8, r8, 1
 	stw	r8, PHYS(hash_inserts) + 4@l(r9)
 	b	\counted + 4
+.endm
+
+/*
+ * Notes in the tree's entry that the hash table has it, and in which slot: r3 = the slot's address. `source` is the
+ * register that holds the missing address. Goes on behind `placed`; uses r0, r8 and r9.
+ */
+.macro hash_note_slot placed, source
+	.globl	\placed\()_on
+\placed\()_on:
+	mfspr	r9, SPR_SPRG2
+	mfspr	r8, \source
+	rlwimi	r9, r8, 12, 20, 29
+	lwz	r9, 0(r9)
+	rlwimi	r9, r8, 22, 20, 29
+	lwz	r0, 0(r9)
+	rlwimi	r0, r3, 6, 20, 22
+	ori	r0, r0, PTE_HASHED
+	stw	r0, 0(r9)
+	eieio
+	b	\placed + 4
 .endm
 
 #endif

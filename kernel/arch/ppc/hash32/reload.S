@@ -20,7 +20,7 @@ FUNCTION(hash_reload_kernel)
 	stw	r0, FRAME_CTR(r11)
 	stw	r5, FRAME_XER(r11)
 	li	r4, PTE_VALID
-	hash_insert_real 9f, hash_counted_kernel
+	hash_insert_real 9f, hash_counted_kernel, hash_placed_kernel
 	mr	r1, r11
 	lmw	r13, GPR(13)(r11)
 	ba	PHYS(return_short)
@@ -103,7 +103,7 @@ FUNCTION(hash_reload_data)
 	beq	1f
 	li	r4, PTE_VALID | PTE_CHANGED
 1:	mfspr	r3, SPR_DAR
-	hash_insert_real 9f, hash_counted_data
+	hash_insert_real 9f, hash_counted_data, hash_placed_data
 	restore_scratch
 	rfi
 9:	restore_scratch
@@ -119,7 +119,7 @@ FUNCTION(hash_reload_instruction)
 	save_scratch
 	li	r4, PTE_VALID
 	mfspr	r3, SPR_SRR0
-	hash_insert_real 9f, hash_counted_instruction
+	hash_insert_real 9f, hash_counted_instruction, hash_placed_instruction
 	restore_scratch
 	rfi
 9:	restore_scratch
@@ -133,6 +133,9 @@ END(hash_reload_instruction)
 	hash_count_insertion hash_counted_kernel
 	hash_count_insertion hash_counted_data
 	hash_count_insertion hash_counted_instruction
+	/* The kernel's own pages are never flushed one by one. */
+	hash_note_slot hash_placed_data, SPR_DAR
+	hash_note_slot hash_placed_instruction, SPR_SRR0
 
 image image_dsi_asm
 	mtspr	SPR_SPRG0, r10

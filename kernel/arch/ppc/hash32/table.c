@@ -123,18 +123,35 @@ CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
 	__asm__ volatile("eieio" : : : "memory");
 	entry->word0 = word;
 	__asm__ volatile("sync" : : : "memory");
+	hash_placed(address, entry);
 }
 
-CAUSE(flush) void hash_remove(u32 vsid, u32 address)
+CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address)
 {
 	struct hpte *entry = hash_find(vsid, address);
 
+	(void)mm;
 	hash_searches_flush++;
 	if (entry) {
 		hash_found_flush++;
 		entry->word0 = 0;
 		__asm__ volatile("sync" : : : "memory");
 	}
+	return true;
+}
+
+CAUSE(flush) void hash_clear_slot(u32 vsid, u32 address, u32 slot)
+{
+	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
+	struct hpte *entry = group(hash) + slot;
+
+	if (entry->word0 != word) {
+		entry = group(~hash) + slot;
+		if (entry->word0 != (word | HPTE_SECONDARY))
+			return;
+	}
+	entry->word0 = 0;
+	__asm__ volatile("sync" : : : "memory");
 }
 
 u32 hash_address(const struct hpte *entry)

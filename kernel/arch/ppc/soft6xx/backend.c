@@ -41,16 +41,17 @@ static u32 emulated_lookup(u32 vsid, u32 address)
 	pte = tree_lookup(vsid, address);
 	if (pte & PTE_VALID)
 		hash_insert(vsid, address, pte);
-	return pte;
+	return pte & PTE_HARDWARE;
 }
 
-static void emulated_flush(u32 vsid, u32 address)
+static void emulated_flush(struct mm *mm, u32 vsid, u32 address)
 {
-	hash_remove(vsid, address);
+	hash_remove(mm, vsid, address);
 }
 
-static void no_flush(u32 vsid, u32 address)
+static void no_flush(struct mm *mm, u32 vsid, u32 address)
 {
+	(void)mm;
 	(void)vsid;
 	(void)address;
 }
@@ -98,10 +99,10 @@ static void page_installed(struct mm *mm, u32 address, u32 pte)
 	(void)pte;
 }
 
-CAUSE(flush) static void page_flush(u32 vsid, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
 {
 	soft_prepared.pte = 0;
-	soft_lookup->flush(vsid, address);
+	soft_lookup->flush(mm, vsid, address);
 	tlb_invalidate_page(address);
 }
 

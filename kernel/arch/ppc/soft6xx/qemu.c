@@ -22,9 +22,9 @@ static void empty_cache(void)
 	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr), "r"(SEGMENT) : "memory");
 }
 
-static void page_flush(u32 vsid, u32 address)
+static void page_flush(struct mm *mm, u32 vsid, u32 address)
 {
-	soft6xx_backend.page_flush(vsid, address);
+	soft6xx_backend.page_flush(mm, vsid, address);
 	empty_cache();
 }
 

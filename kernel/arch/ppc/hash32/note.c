@@ -1,0 +1,64 @@
+/* Notes in the tree of which hash-table slot an entry went into. */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/image.h>
+#include <arch/pte.h>
+#include <context.h>
+#include <frame.h>
+#include <lib.h>
+#include <pagetable.h>
+
+/* insert.h */
+extern u32 hash_placed_data[], hash_placed_instruction[];
+extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
+
+#define EIEIO 0x7c0006acu
+#define BRANCH 0x48000000u
+#define SLOT_SHIFT 9            /* PTE_SLOT's lowest bit */
+
+u64 hash_notes_used;
+
+static void placed_nowhere(u32 address, const struct hpte *entry)
+{
+	(void)address;
+	(void)entry;
+}
+
+CAUSE(reload) static void placed_noted(u32 address, const struct hpte *entry)
+{
+	u32 *pte = pagetable_find(context_active->root, address);
+	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
+
+	*pte = (*pte & ~(u32)PTE_SLOT) | slot << SLOT_SHIFT | PTE_HASHED;
+}
+
+void (*hash_placed)(u32 address, const struct hpte *entry) = placed_nowhere;
+bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address) = hash_remove_searching;
+
+/* What was never put in needs no look; what was is in the slot of the note, or has been replaced since. */
+CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address)
+{
+	u32 *pte = pagetable_find(mm->root, address);
+
+	if (!pte || !(*pte & PTE_HASHED))
+		return false;
+	hash_notes_used++;
+	hash_clear_slot(vsid, address, (*pte & PTE_SLOT) >> SLOT_SHIFT);
+	*pte &= ~(u32)PTE_NOTE;
+	return true;
+}
+
+static void patch(u32 *at, const u32 *noting, bool on)
+{
+	u32 instruction = on ? BRANCH | (((u32)noting - (u32)at) & 0x03fffffcu) : EIEIO;
+
+	code_write(at, &instruction, 1);
+}
+
+void hash_note(bool on)
+{
+	patch(hash_placed_data, hash_placed_data_on, on);
+	patch(hash_placed_instruction, hash_placed_instruction_on, on);
+	hash_placed = on ? placed_noted : placed_nowhere;
+	hash_remove = on ? hash_remove_noted : hash_remove_searching;
+}
