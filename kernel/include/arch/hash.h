@@ -37,6 +37,9 @@ struct mm;
 extern bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address);
+/* On a 604 and 750: whether a page that a fault brings in goes into the table at once. */
+void hash_preload(bool on);
+extern u64 hash_preloads;
 /* Whether insertions note their slot in the tree (note.c). */
 void hash_note(bool on);
 extern void (*hash_placed)(u32 address, const struct hpte *entry);

@@ -29,11 +29,33 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	return true;
 }
 
-static void page_installed(struct mm *mm, u32 address, u32 pte)
+static void not_preloaded(struct mm *mm, u32 address, u32 pte)
 {
 	(void)mm;
 	(void)address;
 	(void)pte;
+}
+
+/* The access that faulted comes again at once: without this its search fails first, and a reload puts the entry in. */
+CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
+{
+	if (mm != context_active || !(pte & PTE_VALID))
+		return;
+	hash_insert(context_vsid(mm, address), address, pte);
+	hash_preloads++;
+}
+
+u64 hash_preloads;
+static void (*installed)(struct mm *mm, u32 address, u32 pte) = not_preloaded;
+
+void hash_preload(bool on)
+{
+	installed = on ? preloaded : not_preloaded;
+}
+
+CAUSE(fault) static void page_installed(struct mm *mm, u32 address, u32 pte)
+{
+	installed(mm, address, pte);
 }
 
 CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
