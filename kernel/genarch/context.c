@@ -106,6 +106,12 @@ u32 context_next(void)
 	return next_number;
 }
 
+void context_start(void)
+{
+	segments_load_kernel(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
+	load();
+}
+
 void context_restart(void)
 {
 	begin_generation();

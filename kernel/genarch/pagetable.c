@@ -51,6 +51,11 @@ static void map_kernel(u32 virtual, u32 pte)
 	pagetable_table(*slot)[index_of(virtual)] = pte;
 }
 
+static void map_io(u32 virtual, u32 pa)
+{
+	map_kernel(virtual, pa | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED | PP_KERNEL);
+}
+
 void pagetable_init(void)
 {
 	struct frame *frame = table_new();
@@ -61,10 +66,7 @@ void pagetable_init(void)
 	kernel_root = frame_kva(frame);
 	for (pa = 0; pa < boot.memory_size; pa += PAGE_SIZE)
 		map_kernel(KERNEL_BASE + pa, pa | PTE_VALID | PTE_CHANGED | PP_KERNEL);
-	for (u32 address = KERNEL_BASE + boot.memory_size; address; address += PAGE_SIZE)
-		if (io_virtual(address, &pa))
-			map_kernel(address,
-				   pa | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED | PP_KERNEL);
+	io_for_each_page(map_io);
 }
 
 u32 *pagetable_root_new(void)

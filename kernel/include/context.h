@@ -45,6 +45,8 @@ void context_renew(struct mm *mm);
 void context_forget(struct mm *mm);
 /* mm has a number of this generation: entries of it may be cached. */
 bool context_live(const struct mm *mm);
+/* Boot: the kernel's own context, when the translation caches are empty. */
+void context_start(void);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */
 void context_restart(void);
 /* The root of the tree that translates a VSID now, and the segment; NULL: nobody's. For the checker and /proc. */

@@ -188,14 +188,23 @@ void frame_statistics(struct frame_statistics *out)
 	*out = statistics;
 }
 
-/* Gives [start, end), physical, to the allocator. */
+/* Gives [start, end), physical, to the allocator, in the largest blocks that lie in it. */
 static void add_range(u32 start, u32 end)
 {
-	for (u32 pa = ALIGN_UP(start, PAGE_SIZE); pa + PAGE_SIZE <= end; pa += PAGE_SIZE) {
-		struct frame *frame = pa_frame(pa);
+	u32 number = ALIGN_UP(start, PAGE_SIZE) >> PAGE_SHIFT, last = end >> PAGE_SHIFT;
 
+	while (number < last) {
+		struct frame *frame = &frames[number];
+		unsigned order = 0;
+
+		while (order < FRAME_ORDER_MAX && !(number & 1u << order) && number + (2u << order) <= last)
+			order++;
+		frame->order = (u8)order;
 		count(frame, FRAME_FREE);
+		for (u32 i = 1; i < 1u << order; i++)
+			frame[i].use = FRAME_FREE;
 		release(frame);
+		number += 1u << order;
 	}
 }
 

@@ -12,7 +12,7 @@ void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
 
 #define IO_VIRTUAL  0xf0000000u
 #define IO_PHYSICAL 0x80000000u
-#define IO_SIZE     0x01000000u
+#define IO_SIZE     0x00020000u         /* ISA's 64 KB of ports, in the smallest block */
 #define INTACK_VIRTUAL  0xfffff000u
 #define INTACK_PHYSICAL 0xbffff000u
 #define INTACK_BLOCK    0x00020000u     /* the smallest block that holds it */
@@ -80,15 +80,11 @@ void *arch_io(u32 pa)
 	return NULL;
 }
 
-bool io_virtual(u32 address, u32 *pa)
+void io_for_each_page(void (*function)(u32 virtual, u32 pa))
 {
-	if (address >= INTACK_VIRTUAL)
-		*pa = address - INTACK_VIRTUAL + INTACK_PHYSICAL;
-	else if (address >= IO_VIRTUAL && address - IO_VIRTUAL < IO_SIZE)
-		*pa = address - IO_VIRTUAL + IO_PHYSICAL;
-	else
-		return false;
-	return true;
+	for (u32 offset = 0; offset < IO_SIZE; offset += PAGE_SIZE)
+		function(IO_VIRTUAL + offset, IO_PHYSICAL + offset);
+	function(INTACK_VIRTUAL, INTACK_PHYSICAL);
 }
 
 void segments_load_kernel(u32 segment_base, u32 step)

@@ -26,17 +26,8 @@ FUNCTION(start)
 	bdnz	1b
 	sync
 
-	/* Uninitialised data, by physical address. */
-	load_address r4, PHYS(bss_start)
-	load_address r5, PHYS(bss_end)
-2:	cmplw	r4, r5
-	bge	3f
-	stw	r0, 0(r4)
-	addi	r4, r4, 4
-	b	2b
-
-	/* 256 MB of RAM at 3 GB, 16 MB of I/O at 0xf0000000, for the kernel only. */
-3:	lis	r4, 0xc000
+	/* 256 MB of RAM at 3 GB, 128 KB of I/O at 0xf0000000, for the kernel only. */
+	lis	r4, 0xc000
 	ori	r5, r4, 0x1ffe          /* BL = 256 MB, Vs */
 	li	r6, 2                   /* PP: read and write */
 	mtspr	SPR_IBAT0U + 1, r6
@@ -44,7 +35,7 @@ FUNCTION(start)
 	mtspr	SPR_DBAT0U + 1, r6
 	mtspr	SPR_DBAT0U, r5
 	lis	r5, 0xf000
-	ori	r5, r5, 0x01fe
+	ori	r5, r5, 0x0002
 	lis	r6, 0x8000
 	ori	r6, r6, 0x2a            /* I, G, read and write */
 	mtspr	SPR_DBAT0U + 5, r6
@@ -63,6 +54,15 @@ FUNCTION(start)
 	mtspr	SPR_HID0, r4
 	sync
 	isync
+
+	/* Uninitialised data, by physical address; with the caches on. */
+	load_address r4, PHYS(bss_start)
+	load_address r5, PHYS(bss_end)
+2:	stw	r0, 0(r4)
+	addi	r4, r4, 4
+	cmplw	r4, r5
+	blt	2b
+
 
 	/* The boot context is the idle task to be; its stack ends where an exception frame would. */
 	load_address r2, idle_task

@@ -132,7 +132,7 @@ void start_c(const void *fdt_physical)
 	mmu->init();
 	pagetable_init();
 	mm_init();
-	context_restart();
+	context_start();
 	reload_bind(false);
 	command_line_policies();
 	policy_apply_all();

@@ -49,8 +49,8 @@ void bat_map_io(bool on);
 /* RAM at KERNEL_UNCACHED: where it leaves one pair of registers unused. */
 bool bat_maps_uncached(void);
 
-/* The physical address behind a virtual one of I/O space (arch_io in arch.h is the reverse). */
-bool io_virtual(u32 address, u32 *pa);
+/* Every page of I/O space: its virtual address, as arch_io gives it (arch.h), and the physical one. */
+void io_for_each_page(void (*function)(u32 virtual, u32 pa));
 
 /* Segment registers 0 to 11, of the address space whose segment 0 has this VSID; 12 to 15, the kernel's. */
 void segments_load(u32 segment_base, u32 step);

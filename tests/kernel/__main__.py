@@ -1,0 +1,41 @@
+"""Tests of the kernel as a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from suite.places import Missing
+
+from kernel import boot, failalloc, policies
+
+SUBJECTS = ("boot", "failalloc", "policies")
+
+
+def main() -> int:
+    """Exit status 0 when all passed, 1 when something did not, 2 when something is missing."""
+    parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
+    parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
+    parser.add_argument("--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes")
+    parser.add_argument("--update", action="store_true", help="record what a boot costs now")
+    chosen = parser.parse_args()
+    unknown = set(chosen.subject) - set(SUBJECTS)
+    if unknown:
+        parser.error(f"no such subject: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+    subjects = chosen.subject or SUBJECTS
+    failed = 0
+    try:
+        if "boot" in subjects:
+            failed += boot.check(update=chosen.update)
+        if "failalloc" in subjects:
+            failed += failalloc.check(whole=chosen.whole)
+        if "policies" in subjects:
+            failed += policies.check(whole=chosen.whole)
+    except Missing as error:
+        print(f"kernel: {error}", file=sys.stderr)
+        return 2
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

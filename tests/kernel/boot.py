@@ -1,0 +1,54 @@
+"""What a boot costs: guest cycles until init runs its program (and from its end to power-off), on each machine.
+
+The figures of boot.toml are a limit and a record: a kernel that boots 2 % slower fails, one that boots 2 % faster
+asks for the record to be renewed (--update).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from pathlib import Path
+
+from pagewalk.initramfs import Initramfs
+from suite.places import ROOT, USER, wanted
+
+from kernel.runs import boot, side_by_side
+
+RECORD = Path(__file__).with_suffix(".toml")
+TOLERANCE = 0.02
+
+
+def _cycles(machine: str, initramfs: Path) -> int:
+    done = boot(machine, initramfs, "quiet -- /bin/hello", (), counted=True)
+    if done.status != 0:
+        raise RuntimeError(f"boot on {machine}: exit status {done.status}: {done.console}")
+    program = next(iter(done.counters["regions"]))["counters"]["cycles"]
+    return int(done.counters["counters"]["cycles"]) - int(program)
+
+
+def check(*, update: bool) -> int:
+    """The number of machines whose boot differs from the record by more than the tolerance."""
+    image = Initramfs()
+    for folder in ("bin", "dev", "proc"):
+        image.directory(folder)
+    image.node("dev/console", "c", 5, 1)
+    image.copy("init", wanted(USER / "init", "run make -C user"))
+    image.copy("bin/hello", wanted(USER / "hello-bare", "run make -C user"))
+    machines = sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+    with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
+        file.write(image.pack())
+        file.flush()
+        found = dict(zip(machines, side_by_side(lambda machine: _cycles(machine, Path(file.name)), machines), strict=True))
+    if update:
+        lines = ["# Guest cycles of a boot without the program; written by `python -m kernel boot --update`.\n"]
+        RECORD.write_text("".join(lines + [f"{machine} = {cycles}\n" for machine, cycles in found.items()]))
+        return 0
+    recorded = tomllib.loads(RECORD.read_text())
+    failed = 0
+    for machine, cycles in found.items():
+        before = recorded.get(machine, 0)
+        near = before and abs(cycles / before - 1) <= TOLERANCE
+        failed += not near
+        print(f"boot {machine}: {cycles} cycles, recorded {before}{'' if near else ': FAILED'}")
+    return failed

@@ -1,0 +1,59 @@
+"""Every allocation of the kernel fails once: while a program works (user/failalloc), and while init starts."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pagewalk.initramfs import Initramfs
+from suite.places import USER, wanted
+
+from kernel.runs import boot, side_by_side
+
+MACHINES = ("ppc603-133", "ppc604-133")
+WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20")
+
+# While init starts, so many allocations fail one by one; what happens after them is the program's test.
+AT_START = 60
+# Init's own statuses; 63: what it ran was killed; 65: init itself could not be started.
+DEFINED = {0, 1, 63, 65}
+
+
+def _image() -> bytes:
+    image = Initramfs()
+    for folder in ("bin", "dev", "proc"):
+        image.directory(folder)
+    image.directory("tmp", 0o1777)
+    image.node("dev/console", "c", 5, 1)
+    for path, name in (("init", "init"), ("bin/failalloc", "failalloc"), ("bin/hello", "hello-bare")):
+        image.copy(path, wanted(USER / name, "run make -C user"))
+    return image.pack()
+
+
+def check(*, whole: bool) -> int:
+    """The number of failed runs; `whole`: also while init starts."""
+    failed = 0
+    with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
+        file.write(_image())
+        file.flush()
+        initramfs = Path(file.name)
+        rows = [(machine, words) for machine in MACHINES for words in WORDS]
+        for row, done in zip(
+            rows, side_by_side(lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/failalloc"), rows), strict=True
+        ):
+            lines = done.console.splitlines()
+            good = done.status == 0 and any(line.startswith("allocations 1 to ") for line in lines)
+            failed += not good
+            print(f"failalloc {' '.join(row)}: {lines[-1] if good else f'exit status {done.status}' + done.console[-3000:]}")
+        if whole:
+            starts = [(machine, n) for machine in MACHINES for n in range(1, AT_START + 1)]
+            for (machine, n), done in zip(
+                starts,
+                side_by_side(lambda one: boot(one[0], initramfs, f"quiet failalloc={one[1]} -- /bin/hello"), starts),
+                strict=True,
+            ):
+                if done.status not in DEFINED:
+                    failed += 1
+                    print(f"failalloc={n} on {machine}: exit status {done.status}\n{done.console[-1500:]}")
+            print(f"failalloc while init starts: {len(starts)} boots")
+    return failed

@@ -1,0 +1,61 @@
+"""Boots of the kernel on the machine, several at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from suite.places import BUILD, ROOT, wanted
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+SANITIZED = ("--sanitize", "all")
+
+# The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).
+REFUSED_WORD = 64
+LIMIT = 124
+
+
+@dataclass(frozen=True)
+class Boot:
+    """How a boot ended: exit status, console, and with `counted` the counters' file."""
+
+    status: int
+    console: str
+    counters: dict[str, Any]
+
+
+def boot(
+    machine: str, initramfs: Path, words: str, flags: tuple[str, ...] = SANITIZED, *, counted: bool = False, instructions: int = 4_000_000_000
+) -> Boot:
+    """One boot with these words on the kernel's command line; `instructions` bounds it."""
+    runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
+    kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+    with tempfile.NamedTemporaryFile(suffix=".json") as counters:
+        done = subprocess.run(
+            [
+                str(runner), "run", "--machine", str(ROOT / "machines" / f"{machine}.toml"), "--kernel", str(kernel),
+                "--initrd", str(initramfs), f"--append={words}", "--max-instructions", str(instructions), *flags,
+                *(("--counters", counters.name) if counted else ()),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )  # fmt: skip
+        figures = json.loads(Path(counters.name).read_bytes()) if counted else {}
+    return Boot(done.returncode, done.stdout.decode(errors="replace"), figures)
+
+
+def side_by_side(work: Callable[[Given], Found], on: Iterable[Given]) -> list[Found]:
+    """`work` for each, as many at a time as there are processors; results in order."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(work, on))
