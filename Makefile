@@ -24,7 +24,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench constants soak docs clean kernel user programs lint test-rust test-lab test-cross
+.PHONY: all ready run test bench constants soak docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
 
 all: $(STAMPS)/machine ready
 
@@ -71,7 +71,7 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/qemu.sh
 
 # Testing ---------------------------------------------------------------------
-test: lint test-rust test-lab test-cross
+test: lint test-rust test-lab test-kernel test-cross
 
 lint: $(STAMPS)/bootstrap-test $(STAMPS)/lab
 	$(call heading,Formatting$(comma) lints and types)
@@ -86,6 +86,11 @@ test-rust: $(STAMPS)/bootstrap-test
 test-lab: ready $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
+
+# What takes many boots: pairs of policies' choices, every allocation failing once, what a boot costs.
+test-kernel: $(STAMPS)/machine ready $(STAMPS)/bootstrap-test
+	$(call heading,The kernel under its policies and without memory)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel
 
 # Every program on our kernel and on Linux under qemu-ppc, with the same visible behaviour.
 test-cross: $(STAMPS)/machine ready programs
@@ -118,6 +123,8 @@ soak: $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
+	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
 
 clean:
 	rm -rf build target

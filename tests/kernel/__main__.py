@@ -16,7 +16,9 @@ def main() -> int:
     """Exit status 0 when all passed, 1 when something did not, 2 when something is missing."""
     parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
     parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
-    parser.add_argument("--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes")
+    parser.add_argument(
+        "--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes"
+    )
     parser.add_argument("--update", action="store_true", help="record what a boot costs now")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)

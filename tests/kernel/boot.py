@@ -39,7 +39,9 @@ def check(*, update: bool) -> int:
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(image.pack())
         file.flush()
-        found = dict(zip(machines, side_by_side(lambda machine: _cycles(machine, Path(file.name)), machines), strict=True))
+        found = dict(
+            zip(machines, side_by_side(lambda machine: _cycles(machine, Path(file.name)), machines), strict=True)
+        )
     if update:
         lines = ["# Guest cycles of a boot without the program; written by `python -m kernel boot --update`.\n"]
         RECORD.write_text("".join(lines + [f"{machine} = {cycles}\n" for machine, cycles in found.items()]))

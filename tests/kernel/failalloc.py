@@ -39,12 +39,15 @@ def check(*, whole: bool) -> int:
         initramfs = Path(file.name)
         rows = [(machine, words) for machine in MACHINES for words in WORDS]
         for row, done in zip(
-            rows, side_by_side(lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/failalloc"), rows), strict=True
+            rows,
+            side_by_side(lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/failalloc"), rows),
+            strict=True,
         ):
             lines = done.console.splitlines()
             good = done.status == 0 and any(line.startswith("allocations 1 to ") for line in lines)
             failed += not good
-            print(f"failalloc {' '.join(row)}: {lines[-1] if good else f'exit status {done.status}' + done.console[-3000:]}")
+            ended = lines[-1] if good else f"exit status {done.status}; the console ends with\n{done.console[-3000:]}"
+            print(f"failalloc {' '.join(row)}: {ended}")
         if whole:
             starts = [(machine, n) for machine in MACHINES for n in range(1, AT_START + 1)]
             for (machine, n), done in zip(

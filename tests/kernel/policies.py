@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-from allpairspy import AllPairs
+from allpairspy import AllPairs  # type: ignore[import-untyped]
 from pagewalk import kernel_image
 from pagewalk.initramfs import Initramfs
 from suite.groups import user_tests
 from suite.model import Group, read_transcript
 from suite.places import BUILD, wanted
 
-from kernel.runs import REFUSED_WORD, SANITIZED, Boot, boot, side_by_side
+from kernel.runs import REFUSED_WORD, Boot, boot, side_by_side
 
 # What stands for the number of a choice such as "scatter:<multiplier>".
 NUMBERS = {"pages": "20", "multiplier": "897"}
@@ -29,16 +28,10 @@ QUICK_CASES = ("cow", "exec", "pipe", "process")
 # What the invariant checker, which looks at every entry after each operation, gets through in time.
 CHECKED_CASES = ("cow", "exec", "pipe")
 
+# In instructions: the longest that a boot with cases may take.
+CASES_LIMIT = 40_000_000_000
+
 Choices = dict[str, list[str]]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A boot to do: the suite's cases on a machine under these words."""
-
-    machine: str
-    words: str
-    initramfs: Path
 
 
 def declared() -> Choices:
@@ -66,7 +59,8 @@ def combinations(choices: Choices) -> list[str]:
     """Command lines in which each pair of choices of two policies occurs, the defaults' first."""
     free = {name: values for name, values in choices.items() if len(values) > 1}
     return [
-        " ".join(f"{name}={value}" for name, value in zip(free, row, strict=True)) for row in AllPairs(list(free.values()))
+        " ".join(f"{name}={value}" for name, value in zip(free, row, strict=True))
+        for row in AllPairs(list(free.values()))
     ]
 
 
@@ -104,22 +98,23 @@ def _run(group: Group, rows: list[tuple[str, str]], folder: Path) -> int:
     initramfs.write_bytes(group.packed(group.cases))
     names = [case.name for case in group.cases]
     expected: dict[str, str] = {}
-    first = boot(rows[0][0], initramfs, "quiet -- /bin/suite /etc/suite", instructions=40_000_000_000)
+    first = boot(rows[0][0], initramfs, "quiet -- /bin/suite /etc/suite", instructions=CASES_LIMIT)
     bad = _judge(first, names, expected)
     if bad:
         print("under the defaults:", *bad, sep="\n  ")
         return 1
-    boots = side_by_side(
-        lambda row: boot(row[0], initramfs, f"quiet {row[1]} -- /bin/suite /etc/suite", SANITIZED, instructions=40_000_000_000), rows
-    )
-    failed = 0
-    for (machine, words), done in zip(rows, boots, strict=True):
-        bad = _judge(done, names, expected)
-        if bad:
-            failed += 1
-            print(f"{machine} {words}:", *bad, sep="\n  ", flush=True)
-    print(f"policies: {', '.join(names)}: {len(rows) - failed} of {len(rows)} runs pass", flush=True)
-    return failed
+
+    def judged(row: tuple[str, str]) -> bool:
+        machine, words = row
+        done = boot(machine, initramfs, f"quiet {words} -- /bin/suite /etc/suite", instructions=CASES_LIMIT)
+        wrong = _judge(done, names, expected)
+        if wrong:
+            print(f"{machine} {words}:", *wrong, sep="\n  ", flush=True)
+        return not wrong
+
+    passed = sum(side_by_side(judged, rows))
+    print(f"policies: {', '.join(names)}: {passed} of {len(rows)} runs pass", flush=True)
+    return len(rows) - passed
 
 
 def check(*, whole: bool) -> int:
@@ -139,7 +134,10 @@ def check(*, whole: bool) -> int:
             rows = combinations(here)
             pairs += [(machine, row) for row in rows]
             alone += [(machine, row) for row in ["", *singles(here)]]
-        print(f"policies: {len(choices)}, choices: {sum(map(len, choices.values()))}, combinations: {len(pairs)}", flush=True)
+        print(
+            f"policies: {len(choices)}, choices: {sum(map(len, choices.values()))}, combinations: {len(pairs)}",
+            flush=True,
+        )
         failed += _run(only(group, QUICK_CASES), pairs, folder)
         if whole:
             failed += _run(only(group, CHECKED_CASES), [(machine, f"check=on {row}") for machine, row in pairs], folder)

@@ -34,7 +34,13 @@ class Boot:
 
 
 def boot(
-    machine: str, initramfs: Path, words: str, flags: tuple[str, ...] = SANITIZED, *, counted: bool = False, instructions: int = 4_000_000_000
+    machine: str,
+    initramfs: Path,
+    words: str,
+    flags: tuple[str, ...] = SANITIZED,
+    *,
+    counted: bool = False,
+    instructions: int = 4_000_000_000,
 ) -> Boot:
     """One boot with these words on the kernel's command line; `instructions` bounds it."""
     runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
