@@ -28,7 +28,7 @@ heading = @printf '\n== %s\n' "$(1)"
 
 all: $(STAMPS)/machine ready
 
-ready: $(STAMPS)/lab kernel user
+ready: $(STAMPS)/lab kernel user build/constants.elf
 
 run: ready
 	$(call heading,Table 2 of osdi99: the trick off and on, published and measured)
@@ -71,25 +71,32 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/qemu.sh
 
 # Testing ---------------------------------------------------------------------
-test: lint test-rust test-lab test-kernel test-cross
+# What needs no more than one core goes two at a time; each part's output comes whole, when it has ended.
+test: lint test-rust
+	$(call heading,Tests of kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
+	$(MAKE) -j2 --output-sync=target test-kernel test-cross test-lab
 
-lint: $(STAMPS)/bootstrap-test $(STAMPS)/lab
+lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	$(call heading,Formatting$(comma) lints and types)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --profile tests --workspace --all-targets -- -D warnings
+	.venv/bin/ruff format --check --config lab/pyproject.toml tests kernel
+	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
+	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel && ../.venv/bin/mypy ../kernel/syscall/generate.py
 
 test-rust: $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
-	cargo test --release -p pagewalk-machine
+	cargo test --profile tests -p pagewalk-machine
 
-test-lab: ready $(STAMPS)/bootstrap-test
+test-lab: ready programs $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
 
 # What takes many boots: pairs of policies' choices, every allocation failing once, what a boot costs.
 test-kernel: $(STAMPS)/machine ready $(STAMPS)/bootstrap-test
 	$(call heading,The kernel under its policies and without memory)
+	$(MAKE) -C kernel test BUILD=$(CURDIR)/build/kernel
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel
 
 # Every program on our kernel and on Linux under qemu-ppc, with the same visible behaviour.

@@ -60,12 +60,14 @@ class Argument:
     count: str | None = None
 
     def c_type(self) -> str:
+        """The argument's type in C; a pointer type ends in its star."""
         if self.target is None:
             return SCALARS[self.kind]
         base = self.target if self.target in POINTED else f"struct {self.target}"
         return f"{'const ' if self.kind == 'in' else ''}{base} *"
 
     def c_declaration(self) -> str:
+        """Type and name as a prototype has them."""
         c = self.c_type()
         return f"{c}{self.name}" if c.endswith("*") else f"{c} {self.name}"
 
@@ -81,6 +83,7 @@ class Call:
     arguments: list[Argument] = field(default_factory=list)
 
     def prototype(self) -> str:
+        """The C function's prototype."""
         arguments = ", ".join(a.c_declaration() for a in self.arguments) or "void"
         return f"long sys_{self.name}({arguments});"
 
@@ -110,8 +113,8 @@ def parse(path: Path) -> list[Call]:
     calls: list[Call] = []
     numbers: dict[int, str] = {}
     section = ""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        line = line.partition("#")[0].strip()
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        line = text.partition("#")[0].strip()
         if not line:
             continue
         try:
@@ -143,6 +146,7 @@ def parse(path: Path) -> list[Call]:
 
 
 def prototypes(calls: list[Call]) -> str:
+    """The header: a prototype for each call, and the number of table entries."""
     structs = sorted({a.target for c in calls for a in c.arguments if a.target and a.target not in POINTED})
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
     lines += ["#ifndef SYSCALL_PROTOTYPES_H", "#define SYSCALL_PROTOTYPES_H", "", "#include <types.h>", ""]
@@ -155,6 +159,7 @@ def prototypes(calls: list[Call]) -> str:
 
 
 def table(calls: list[Call]) -> str:
+    """The C source of the dispatch table and what stands beside it."""
     by_number = {c.number: c for c in calls}
     count = calls[-1].number + 1
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
@@ -173,6 +178,7 @@ def table(calls: list[Call]) -> str:
 
 
 def documentation(calls: list[Call]) -> str:
+    """The table as a Markdown page, by section."""
     lines = ["# System calls", "", "Made from `kernel/syscall/syscalls.tbl`. Any other number gives ENOSYS.", ""]
     for section in dict.fromkeys(c.section for c in calls):
         lines += [f"## {section.capitalize()}", "", "| number | call | arguments |", "| --- | --- | --- |"]
@@ -188,6 +194,7 @@ def documentation(calls: list[Call]) -> str:
 
 
 def fuzz(calls: list[Call]) -> str:
+    """The fuzzer's specification as JSON."""
     return json.dumps(
         [
             {
@@ -214,6 +221,7 @@ def fuzz(calls: list[Call]) -> str:
 
 
 def main() -> int:
+    """Exit status 0, or 1 when the table cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path)
     outputs = {"prototypes": prototypes, "table_out": table, "documentation": documentation, "fuzz": fuzz}

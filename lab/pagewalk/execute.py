@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from pagewalk import explain, policies, rows
+from pagewalk import explain, native, policies, rows
 from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -229,12 +229,27 @@ class Lab(Workshop):
 
     def _plan(self, row: Row) -> list[Work] | PagewalkError:
         """The runs of a row, or why it cannot be run: a policy or a program that is not there."""
+        if row.constant:
+            return []
         try:
             return [self.work(row, side) for side in row.sides]
         except (BadInput, NotBuilt) as error:
             return error
 
+    def _constant(self, row: Row, name: str) -> Cell:
+        """The cell of a hardware cost, which a program without a kernel measures in no time."""
+        try:
+            found = native.constants(self.machine(row.after.machine))
+        except (BadInput, NotBuilt) as error:
+            return _no_figure(row, error.message)
+        if name not in found:
+            return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
+        judgement = judge(row, None, found[name].figure)
+        return Cell(row, None, found[name].figure, None, judgement.kind, found[name].words, None, "")
+
     def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
+        if row.constant:
+            return self._constant(row, row.constant)
         keys = [entry.job.key(self.runner.version) for entry in works]
         try:
             sides = [self.measured(row.row, runs[key], entry.label) for key, entry in zip(keys, works, strict=True)]

@@ -47,13 +47,14 @@ class _MachineEntry(_Model):
 
 class _RowEntry(_Model):
     name: str
-    program: str
+    program: str = ""
+    constant: str | None = None
     arguments: list[str] = []
     files: list[str] = []
     image: str | None = None
     sample: int = 0
     row: str | None = None
-    figure: str
+    figure: str = "us"
     unit: str
     better: Better
     bound: Bound = "equal"
@@ -123,6 +124,7 @@ class Row:
 
     name: str
     program: str
+    constant: str | None
     arguments: tuple[str, ...]
     files: tuple[str, ...]
     image: str | None
@@ -234,9 +236,13 @@ class _Builder:
         after = self.side(row, machine, "after")
         if after is None:
             raise BadInput(f"row {row.name!r}: no setting named after")
+        if bool(row.program) == bool(row.constant):
+            raise BadInput(f"row {row.name!r}: give program or constant")
+        before = None if row.constant else self.side(row, machine, "before")
         return Row(
             name=row.name,
             program=row.program,
+            constant=row.constant,
             arguments=tuple(row.arguments),
             files=tuple(row.files),
             image=row.image,
@@ -246,7 +252,7 @@ class _Builder:
             unit=row.unit,
             better=row.better,
             bound=row.bound,
-            before=self.side(row, machine, "before"),
+            before=before,
             after=after,
             published=self.published(row, machine),
         )

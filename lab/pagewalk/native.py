@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from pagewalk import _machine, snapshot
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.machines import Machine
+from pagewalk.paths import home
 from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
 _SLICE = 10_000_000
@@ -42,6 +44,26 @@ def go(
             return Stop("limit", 0, words)
         if not watch(Progress(machine.instructions, machine.cycles)):
             raise Interrupted("the run was ended")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A hardware cost that a program without a kernel measured, in the unit that its row gives; `words` say how it
+    comes about.
+    """
+
+    figure: float
+    words: str
+
+
+def constants(machine: ResolvedMachine) -> dict[str, Constant]:
+    """The hardware costs that `machine/guest/constants.S` measures, by name."""
+    path = home().built(home().build / "constants.elf", "the program that measures hardware costs")
+    try:
+        found = _machine.measure_constants(machine.config, path.read_bytes(), str(path))
+    except _machine.ConfigurationError as error:
+        raise BadInput(str(error)) from None
+    return {name: Constant(float(figure), words) for name, figure, words in found}
 
 
 class NativeRunner:

@@ -94,4 +94,6 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
         return Judgement("direction reproduced" if _direction(ratio) == 1 else "not reproduced", ratio)
     if published.after is None:
         return Judgement("no figure", ratio)
-    return Judgement(judge_figure(after, published.after, row.bound), ratio)
+    # Where nothing is left of it, it is better by no finite ratio.
+    vanished = before and row.better == "lower" and published.ratio and _direction(published.ratio.middle) == 1
+    return Judgement("direction reproduced" if vanished else judge_figure(after, published.after, row.bound), ratio)

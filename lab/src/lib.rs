@@ -1,6 +1,7 @@
 //! The machine as a Python module: `pagewalk._machine`.
 
 mod config;
+mod constants;
 mod machine;
 
 use pyo3::prelude::*;
@@ -11,6 +12,8 @@ mod _machine {
 
     #[pymodule_export]
     use super::config::{ConfigurationError, resolve};
+    #[pymodule_export]
+    use super::constants::measure_constants;
     #[pymodule_export]
     use super::machine::Machine;
 

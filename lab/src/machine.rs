@@ -45,7 +45,8 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
 fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
     let (kind, status) = match stop {
         Stop::PowerOff { status } => ("power-off", *status),
-        Stop::Fatal(_) => ("fatal", 0),
+        // An exception stops only a program without a kernel, which the binding does not run.
+        Stop::Fatal(_) | Stop::Exception(_) => ("fatal", 0),
         Stop::Limit | Stop::Breakpoint { .. } | Stop::Watchpoint { .. } => ("limit", 0),
     };
     (kind, status, session.explain(stop))

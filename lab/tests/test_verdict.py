@@ -1,7 +1,8 @@
 import pytest
 
+from pagewalk import experiments
 from pagewalk.published_range import Range, ratio_range
-from pagewalk.verdict import improvement, judge_figure, judge_ratio
+from pagewalk.verdict import Judgement, improvement, judge, judge_figure, judge_ratio
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,8 @@ def test_improvement_is_above_one_when_it_is_better() -> None:
     assert improvement(20, 10, "lower") == 2
     assert improvement(10, 20, "higher") == 2
     assert improvement(10, 0, "lower") is None
+
+
+def test_what_is_gone_altogether_is_better_by_no_finite_ratio() -> None:
+    evictions = experiments.find("osdi99-zombie")[0].rows[0]
+    assert judge(evictions, 0.7, 0.0) == Judgement("direction reproduced", None)

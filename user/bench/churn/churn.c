@@ -1,6 +1,5 @@
 /* churn: a process that writes to fresh memory and ends, then a pause in which nothing runs, as a compile job that waits
  * for its disk: what the idle task does in the pause (clearing pages, sweeping the hash table) shows in the rest. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -9,9 +8,28 @@
 
 #include "../common/bench.h"
 
+#define RESIDENTS_MOST 32
+
 struct job {
-	unsigned long pages, idle;
+	unsigned long pages, idle, residents, set;
+	int turn[2], done[2];
 };
+
+/* A process that stays: in its turn it reads every page of its set. */
+static void resident(struct job *job)
+{
+	unsigned char *memory = bench_memory(job->set * 4096);
+	unsigned int sum = 0;
+	char token;
+
+	for (;;) {
+		bench_read_all(job->turn[0], &token, 1);
+		for (unsigned long i = 0; i < job->set; i++)
+			sum += *(volatile unsigned char *)(memory + i * 4096);
+		bench_use(sum);
+		bench_write_all(job->done[1], &token, 1);
+	}
+}
 
 static void child(unsigned long pages)
 {
@@ -35,37 +53,58 @@ static void work(void *context, unsigned long count)
 		if (pid == 0)
 			child(job->pages);
 		bench_check(waitpid(pid, NULL, 0), "waitpid");
+		/* The one that waited longest reads first: the residents take turns. */
+		if (job->residents) {
+			char token = 0;
+
+			bench_write_all(job->turn[1], &token, 1);
+			bench_read_all(job->done[0], &token, 1);
+		}
 		if (job->idle)
 			nanosleep(&pause, NULL);
 	}
 }
 
-/* What the kernel says of its own translations afterwards. */
+/* What the kernel says of its own translations afterwards: a file of lines `name number`, each as a value. */
 static void show(const char *path)
 {
-	char text[4096];
-	int fd = (int)bench_check(open(path, O_RDONLY), path);
-	ssize_t size;
+	FILE *file = fopen(path, "r");
+	char name[64];
+	unsigned long long number;
 
-	while ((size = read(fd, text, sizeof(text))) > 0)
-		fwrite(text, 1, (size_t)size, stdout);
-	close(fd);
+	if (!file)
+		bench_die(path);
+	while (fscanf(file, "%63s %llu", name, &number) == 2)
+		printf("@value name=%s value=%llu\n", name, number);
+	fclose(file);
 }
 
 int main(int argc, char **argv)
 {
-	struct job job = { .pages = 64, .idle = 2000 };
+	struct job job = { .pages = 64, .idle = 2000, .set = 128 };
+	pid_t residents[RESIDENTS_MOST];
 	const char *report = "";
 	const struct bench_option options[] = {
 		BENCH_NUMBER("pages", &job.pages, 1, 4096, "pages that each process writes to"),
 		BENCH_NUMBER("idle", &job.idle, 0, 1000000, "pause after each process in microseconds"),
-		BENCH_WORD("report", &report, NULL, "a file to print at the end, such as /proc/mmu/hash"),
+		BENCH_NUMBER("residents", &job.residents, 0, RESIDENTS_MOST, "processes that stay and take turns"),
+		BENCH_NUMBER("set", &job.set, 1, 1024, "pages that a resident reads in its turn"),
+		BENCH_WORD("report", &report, NULL, "a file of numbers to print at the end, such as /proc/mmu/hash"),
 		BENCH_END,
 	};
 
 	bench_start("churn", argc, argv, options, 20, 3);
+	bench_check(pipe(job.turn), "pipe");
+	bench_check(pipe(job.done), "pipe");
+	for (unsigned long i = 0; i < job.residents; i++) {
+		residents[i] = (pid_t)bench_check(fork(), "fork");
+		if (residents[i] == 0)
+			resident(&job);
+	}
 	bench_row("churn", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);
 	if (*report)
 		show(report);
+	for (unsigned long i = 0; i < job.residents; i++)
+		bench_kill(residents[i]);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* tlb-stress: several processes, each with a working set of `pages` pages spread over its address space, take turns;
  * in its turn a process touches every page of its set `passes` times. Together the sets are far larger than TLB and
  * hash table, so that the row is the price of translation: time of one touch. Every touch is checked: a page holds
- * its owner's mark and nothing else. */
+ * its owner's mark and nothing else. With shared=1 all processes have the same pages, as they have a library's: then
+ * the number of translations is not bound by memory. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #define PROCESSES_MOST 64
 #define AREAS 4
 
-static unsigned long processes = 8, pages = 256, passes = 2;
+static unsigned long processes = 8, pages = 256, passes = 2, stride = 13, shared;
 static int pipes[PROCESSES_MOST][2];
 
 /* Areas well apart, so that more than one segment is in use. */
@@ -23,17 +24,17 @@ static const uintptr_t bases[AREAS] = { 0x20000000, 0x34567000, 0x48000000, 0x5a
 
 static volatile uint32_t *page_at(unsigned long index)
 {
-	/* Strides of a prime number of pages: one page of a group of 13 is in use. */
-	return (volatile uint32_t *)(bases[index % AREAS] + index / AREAS * 13 * PAGE + index * 64 % PAGE);
+	return (volatile uint32_t *)(bases[index % AREAS] + index / AREAS * stride * PAGE + index * 64 % PAGE);
 }
 
 static void make_set(uint32_t mark)
 {
-	unsigned long bytes = (pages / AREAS + 1) * 13 * PAGE;
+	unsigned long bytes = (pages / AREAS + 1) * stride * PAGE;
+	int kind = shared ? MAP_SHARED : MAP_PRIVATE;
 
 	for (unsigned int i = 0; i < AREAS; i++)
-		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			 0) == MAP_FAILED)
+		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		    MAP_FAILED)
 			bench_die("mmap");
 	for (unsigned long i = 0; i < pages; i++)
 		*page_at(i) = mark + (uint32_t)i;
@@ -52,9 +53,10 @@ static uint32_t touch_set(uint32_t mark)
 
 static void helper(unsigned long self)
 {
-	uint32_t mark = (uint32_t)self << 20, wrong;
+	uint32_t mark = shared ? 0 : (uint32_t)self << 20, wrong;
 
-	make_set(mark);
+	if (!shared)
+		make_set(mark);
 	for (;;) {
 		bench_read_all(pipes[self - 1][0], &wrong, sizeof(wrong));
 		wrong += touch_set(mark);
@@ -79,6 +81,8 @@ int main(int argc, char **argv)
 		BENCH_NUMBER("processes", &processes, 2, PROCESSES_MOST, "processes that take turns"),
 		BENCH_NUMBER("pages", &pages, 1, 1 << 16, "pages in the working set of each"),
 		BENCH_NUMBER("passes", &passes, 1, 1 << 16, "passes over the set in one turn"),
+		BENCH_NUMBER("stride", &stride, 1, 64, "pages from one page of an area to its next"),
+		BENCH_NUMBER("shared", &shared, 0, 1, "1: all processes have the same pages"),
 		BENCH_END,
 	};
 	pid_t helpers[PROCESSES_MOST];
@@ -88,12 +92,15 @@ int main(int argc, char **argv)
 	bench_start("tlb-stress", argc, argv, options, 4, 1);
 	for (unsigned long i = 0; i < processes; i++)
 		bench_check(pipe(pipes[i]), "pipe");
+	if (shared)
+		make_set(0);
 	for (unsigned long i = 1; i < processes; i++) {
 		helpers[i] = (pid_t)bench_check(fork(), "fork");
 		if (helpers[i] == 0)
 			helper(i);
 	}
-	make_set(0);
+	if (!shared)
+		make_set(0);
 	region = bench_measure(rounds, &wrong);
 	for (unsigned long i = 1; i < processes; i++)
 		bench_kill(helpers[i]);
