@@ -163,6 +163,7 @@ impl Machine {
             Some(physical) => (physical, wimg::M),
             None => {
                 let translation = self.translate_data(ea, Access::Load)?;
+                self.check_breakpoint(ea, false)?;
                 self.watch(ea, bytes, false);
                 (translation.pa, translation.wimg)
             }
@@ -195,6 +196,7 @@ impl Machine {
             Some(physical) => (physical, wimg::M),
             None => {
                 let translation = self.translate_data(ea, Access::Store)?;
+                self.check_breakpoint(ea, true)?;
                 self.watch(ea, bytes, true);
                 (translation.pa, translation.wimg)
             }

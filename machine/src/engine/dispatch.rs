@@ -225,7 +225,10 @@ unsafe fn conditional<const NEAR: bool, const RESOLVED: bool>(
 
 /// `bclr` and `bcctr`.
 #[inline(always)]
-unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn to_register<const COUNT: bool, const RESOLVED: bool>(
+    m: &mut Machine,
+    op: *const Op,
+) -> *const Op {
     // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
     unsafe {
         let i = &(*op).operands;
@@ -241,7 +244,7 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *con
             m.predictor.unconditional(address)
         } else {
             m.predictor
-                .conditional(address, taken, branch::y_bit(i), false)
+                .conditional(address, taken, branch::y_bit(i), RESOLVED)
         };
         if taken {
             m.enter(target)
@@ -251,19 +254,15 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *con
     }
 }
 
-/// Does the branch at `index` find its condition known? `line` is what is decoded; a condition that
-/// the two instructions before it may still be working on is not.
-fn resolved(i: &Instruction) -> bool {
-    i.operands.t.number() & 16 != 0
-}
-
 /// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as
 /// that code wants them. `near_allowed`: the line is whole, so that branches may stay in it.
+/// `resolved`: a conditional branch finds its condition known and needs no prediction.
 pub fn handler(
     instruction: &Instruction,
     index: usize,
     words: usize,
     near_allowed: bool,
+    resolved: bool,
 ) -> (Handler, Operands) {
     let i = instruction;
     let operands = i.operands;
@@ -378,14 +377,16 @@ pub fn handler(
 
         Opcode::B if stays && !operands.link() => b_near,
         Opcode::B => b,
-        Opcode::Bc => match (stays, resolved(i)) {
+        Opcode::Bc => match (stays, resolved) {
             (false, false) => conditional::<false, false>,
             (false, true) => conditional::<false, true>,
             (true, false) => conditional::<true, false>,
             (true, true) => conditional::<true, true>,
         },
-        Opcode::Bclr => to_register::<false>,
-        Opcode::Bcctr => to_register::<true>,
+        Opcode::Bclr if resolved => to_register::<false, true>,
+        Opcode::Bclr => to_register::<false, false>,
+        Opcode::Bcctr if resolved => to_register::<true, true>,
+        Opcode::Bcctr => to_register::<true, false>,
 
         Opcode::Crand => plain!(condition::crand),
         Opcode::Cror => plain!(condition::cror),

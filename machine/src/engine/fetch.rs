@@ -94,6 +94,10 @@ impl Machine {
                 return self.leave(Exit::Single);
             }
             let ea = self.registers.pc;
+            let offset_mask = self.hot.instruction_tags.offset_mask;
+            if self.breaks_in(ea, offset_mask) {
+                return self.leave(Exit::Single);
+            }
             let fetch = match self.translate_fetch(ea) {
                 Ok(fetch) => fetch,
                 Err(exception) => {
@@ -106,7 +110,7 @@ impl Machine {
             if !self.fill_line(ea, fetch) {
                 return self.leave(Exit::Single);
             }
-            let line = ea & !self.hot.instruction_tags.offset_mask;
+            let line = ea & !offset_mask;
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
             // SAFETY: `at` gives an op of this machine's lines.
@@ -158,7 +162,8 @@ impl Machine {
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
         let mut fast = Shortcut::NONE;
         self.sanitize_translation(ea, true, &translation);
-        if cached && in_ram && !self.oracle && !self.observers.watch_accesses() {
+        let watched = self.observers.watch_accesses() || self.breaks_in(ea, 0xfff);
+        if cached && in_ram && !self.oracle && !watched {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
             fast.load = page;
@@ -212,7 +217,12 @@ impl Machine {
     /// be looked at before or after it.
     pub(crate) fn run_single(&mut self) {
         let ea = self.registers.pc;
-        let fetch = match self.translate_fetch(ea) {
+        let breaks = if self.breaks_in(ea, 3) {
+            Err(Exception::InstructionBreakpoint)
+        } else {
+            Ok(())
+        };
+        let fetch = match breaks.and_then(|()| self.translate_fetch(ea)) {
             Ok(fetch) => fetch,
             Err(exception) => {
                 if !self.take(exception, 0) {

@@ -10,7 +10,7 @@ use super::Handler;
 use super::dispatch;
 use crate::pipeline::Schedule;
 use crate::powerpc::Operands;
-use crate::powerpc::instruction::{Instruction, decode, uses};
+use crate::powerpc::instruction::{Class, Instruction, decode, uses};
 
 /// One decoded instruction.
 #[repr(C)]
@@ -263,7 +263,10 @@ impl Lines {
                         .iter()
                         .filter(|i| i.opcode.uses() & (uses::LOAD | uses::STORE) != 0)
                         .count();
-                    let (run, operands) = dispatch::handler(instruction, index, all.len(), near);
+                    let resolved = instruction.opcode.class() == Class::Branch
+                        && schedule.resolved(&all[..index], instruction);
+                    let (run, operands) =
+                        dispatch::handler(instruction, index, all.len(), near, resolved);
                     Op {
                         run,
                         operands,

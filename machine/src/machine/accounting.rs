@@ -28,6 +28,9 @@ const EVERY_LINE: u32 = u32::MAX;
 impl Machine {
     /// Enters in the account what has run since this was last done.
     pub fn settle(&mut self) {
+        if self.performance.running() {
+            self.count_performance();
+        }
         let state = self.registers.msr;
         let hot = &self.hot;
         let cycles = hot.cycles - self.settled.cycles;

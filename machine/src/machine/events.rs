@@ -42,6 +42,7 @@ impl Machine {
             return Some(Stop::Limit);
         }
         self.timers.advance(now);
+        self.watch_performance();
         if self.board.console().live() {
             self.board.poll();
         }
@@ -50,6 +51,7 @@ impl Machine {
             let pending = if self.board.interrupt() {
                 Some(Exception::External)
             } else if self.performance.interrupt() {
+                self.performance.acknowledge();
                 Some(Exception::PerformanceMonitor)
             } else if self.timers.pending() {
                 self.timers.acknowledge();
@@ -93,7 +95,9 @@ impl Machine {
     /// An interrupt may have become deliverable: the next block is not begun before that is looked at.
     pub(crate) fn look_at_interrupts(&mut self) {
         let enabled = self.registers.msr & msr::EE != 0;
-        if enabled && (self.board.interrupt() || self.timers.pending()) {
+        let pending =
+            self.board.interrupt() || self.timers.pending() || self.performance.interrupt();
+        if enabled && pending {
             self.hot.deadline = 0;
         } else {
             self.hot.deadline = self.hot.deadline.min(self.timers.next_expiry());
@@ -107,6 +111,38 @@ impl Machine {
             || !self.breakpoints.is_empty()
             || !self.watchpoints.is_empty()
             || near_limit
+    }
+
+    /// Does IABR name an instruction in the block of `mask` + 1 bytes around `ea`? The 604 and 750
+    /// compare their TE bit with MSR\[IR\]; the 603 looks at addresses only (604 UM 2.1.2.5, 603e UM
+    /// 2.1.2.5).
+    pub(crate) fn breaks_in(&self, ea: u32, mask: u32) -> bool {
+        const ENABLED: u32 = 2;
+        const TRANSLATED: u32 = 1;
+        let iabr = self.registers.iabr;
+        if iabr & ENABLED == 0 || (iabr ^ ea) & !(mask | 3) != 0 {
+            return false;
+        }
+        let translated = self.registers.msr & msr::IR != 0;
+        self.config.core.kind.software_reload() || (iabr & TRANSLATED != 0) == translated
+    }
+
+    /// The exception that DABR raises for an access at `ea`, which does not leave its double word (604
+    /// UM 2.1.2.6).
+    pub(crate) fn check_breakpoint(&self, ea: u32, store: bool) -> Result<(), Exception> {
+        const TRANSLATED: u32 = 4;
+        const MATCH: u32 = 0x0040_0000;
+        let dabr = self.registers.dabr;
+        let (bit, dsisr) = if store {
+            (2, MATCH | crate::mmu::fault::bits::STORE)
+        } else {
+            (1, MATCH)
+        };
+        let translated = self.registers.msr & msr::DR != 0;
+        if dabr & bit == 0 || (dabr ^ ea) & !7 != 0 || (dabr & TRANSLATED != 0) != translated {
+            return Ok(());
+        }
+        Err(Exception::DataStorage { address: ea, dsisr })
     }
 
     /// The instruction `word` at `ea` has been run alone; `traced` is MSR[SE,BE] before it.
@@ -300,7 +336,10 @@ impl Machine {
 
     /// Accesses to the page must not take shortcuts, because they are watched.
     pub(crate) fn watched(&self, page: u32) -> bool {
-        self.observers.watch_accesses() || self.watchpoints.iter().any(|w| w.covers(page, 4096))
+        let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
+        broken
+            || self.observers.watch_accesses()
+            || self.watchpoints.iter().any(|w| w.covers(page, 4096))
     }
 
     /// Stops the machine before the instruction at `address`.

@@ -6,6 +6,7 @@
 //! unfinished instruction has come so near to completion that the completion queue can hide the rest.
 
 use crate::config::{Cost, LatencyConfig, MachineConfig};
+use crate::powerpc::branch;
 use crate::powerpc::instruction::{Class, Instruction, uses};
 
 /// Execution units. A unit takes an instruction of its kind every initiation interval.
@@ -40,8 +41,8 @@ pub struct Schedule {
 struct Scoreboard {
     gpr: [u32; 33],
     fpr: [u32; 32],
-    /// The condition register, as one.
-    cr: u32,
+    /// The condition register's fields.
+    cr: [u32; 8],
     carry: u32,
     lr: u32,
     ctr: u32,
@@ -176,64 +177,110 @@ impl Schedule {
 
     /// Issue cycles of `block`, at least 1 unless it is a folded branch alone.
     pub fn block(&self, block: &[Instruction]) -> u16 {
-        let mut board = Scoreboard::EMPTY;
-        let mut free = [[0u32; 2]; UNITS];
-        let mut cycle = 0;
-        let mut slots = 0;
-        let mut last_dispatch = None;
-        let mut completed = 0;
-        let mut completed_in_cycle = 0;
+        let mut run = Run::new(Scoreboard::EMPTY);
         for instruction in block {
-            let class = instruction.opcode.class();
-            if class == Class::Branch && self.fold_branches {
-                continue;
-            }
-            let cost = self.cost(class);
-            if slots == self.dispatch {
-                cycle += 1;
-                slots = 0;
-            }
-            let unit = self.unit(class);
-            let copies = if unit == Unit::Integer {
-                self.integer_units
-            } else {
-                1
-            };
-            let complex = matches!(
-                class,
-                Class::MultiplyImmediate
-                    | Class::Multiply
-                    | Class::MultiplyHighUnsigned
-                    | Class::Divide
-            );
-            let lanes = &mut free[unit as usize][..if complex { 1 } else { copies }];
-            let lane = lanes.iter_mut().min().expect("a unit has a lane");
-            // An instruction waits in its unit's reservation station for its operands, and in the
-            // dispatch stage for the unit.
-            if *lane > cycle {
-                cycle = *lane;
-                slots = 0;
-            }
-            let start = cycle.max(board.ready(instruction));
-            *lane = start + cost.interval.max(1);
-            let done = start + cost.latency.max(1);
-            board.write(instruction, done);
-            last_dispatch = Some(cycle);
-            slots += 1;
-            // In-order completion, `complete` a cycle.
-            if done > completed {
-                completed = done;
-                completed_in_cycle = 1;
-            } else if completed_in_cycle == self.complete {
-                completed += 1;
-                completed_in_cycle = 1;
-            } else {
-                completed_in_cycle += 1;
-            }
+            run.issue(self, instruction);
         }
-        let Some(last) = last_dispatch else { return 0 };
+        let Some(last) = run.last_dispatch else {
+            return 0;
+        };
         let hidden = 1 + self.queue / self.dispatch.max(1);
-        (last + 1).max(completed.saturating_sub(hidden)) as u16
+        (last + 1).max(run.completed.saturating_sub(hidden)) as u16
+    }
+
+    /// Does `branch`, which follows the straight run `before`, find its condition known when it is
+    /// dispatched? What stood before that run is taken to have been a compare of every field.
+    pub fn resolved(&self, before: &[Instruction], branch: &Instruction) -> bool {
+        let operands = &branch.operands;
+        if !branch::tests_condition(operands) {
+            return true;
+        }
+        let mut run = Run::new(Scoreboard {
+            cr: [self.latency.compare.latency; 8],
+            ..Scoreboard::EMPTY
+        });
+        for instruction in before {
+            run.issue(self, instruction);
+        }
+        let dispatched = run.cycle + u32::from(run.slots == self.dispatch);
+        run.board.cr[usize::from(branch::condition_bit(operands) >> 2)] <= dispatched
+    }
+}
+
+/// A straight run of instructions on its way through the pipeline.
+struct Run {
+    board: Scoreboard,
+    /// Cycle from which each lane of each unit is free.
+    free: [[u32; 2]; UNITS],
+    /// Cycle of the last dispatch, and how many were dispatched in it.
+    cycle: u32,
+    slots: u32,
+    last_dispatch: Option<u32>,
+    /// Cycle of the last completion, and how many completed in it.
+    completed: u32,
+    completed_in_cycle: u32,
+}
+
+impl Run {
+    fn new(board: Scoreboard) -> Run {
+        Run {
+            board,
+            free: [[0; 2]; UNITS],
+            cycle: 0,
+            slots: 0,
+            last_dispatch: None,
+            completed: 0,
+            completed_in_cycle: 0,
+        }
+    }
+
+    fn issue(&mut self, core: &Schedule, instruction: &Instruction) {
+        let class = instruction.opcode.class();
+        if class == Class::Branch && core.fold_branches {
+            return;
+        }
+        let cost = core.cost(class);
+        if self.slots == core.dispatch {
+            self.cycle += 1;
+            self.slots = 0;
+        }
+        let unit = core.unit(class);
+        let copies = if unit == Unit::Integer {
+            core.integer_units
+        } else {
+            1
+        };
+        let complex = matches!(
+            class,
+            Class::MultiplyImmediate
+                | Class::Multiply
+                | Class::MultiplyHighUnsigned
+                | Class::Divide
+        );
+        let lanes = &mut self.free[unit as usize][..if complex { 1 } else { copies }];
+        let lane = lanes.iter_mut().min().expect("a unit has a lane");
+        // An instruction waits in its unit's reservation station for its operands, and in the
+        // dispatch stage for the unit.
+        if *lane > self.cycle {
+            self.cycle = *lane;
+            self.slots = 0;
+        }
+        let start = self.cycle.max(self.board.ready(instruction));
+        *lane = start + cost.interval.max(1);
+        let done = start + cost.latency.max(1);
+        self.board.write(instruction, done);
+        self.last_dispatch = Some(self.cycle);
+        self.slots += 1;
+        // In-order completion, `complete` a cycle.
+        if done > self.completed {
+            self.completed = done;
+            self.completed_in_cycle = 1;
+        } else if self.completed_in_cycle == core.complete {
+            self.completed += 1;
+            self.completed_in_cycle = 1;
+        } else {
+            self.completed_in_cycle += 1;
+        }
     }
 }
 
@@ -241,7 +288,7 @@ impl Scoreboard {
     const EMPTY: Scoreboard = Scoreboard {
         gpr: [0; 33],
         fpr: [0; 32],
-        cr: 0,
+        cr: [0; 8],
         carry: 0,
         lr: 0,
         ctr: 0,
@@ -262,11 +309,19 @@ impl Scoreboard {
         need(uses::R_FA, self.fpr[o.a.index() & 31]);
         need(uses::R_FB, self.fpr[o.b.index() & 31]);
         need(uses::R_FC, self.fpr[o.c.index() & 31]);
-        need(uses::R_CR, self.cr);
+        need(uses::R_CR, self.condition(instruction));
         need(uses::R_CA, self.carry);
         need(uses::R_LR, self.lr);
         need(uses::R_CTR, self.ctr);
         ready
+    }
+
+    /// A branch looks at one field; other instructions may read any.
+    fn condition(&self, instruction: &Instruction) -> u32 {
+        if instruction.opcode.class() == Class::Branch {
+            return self.cr[usize::from(branch::condition_bit(&instruction.operands) >> 2)];
+        }
+        self.cr.into_iter().max().unwrap_or_default()
     }
 
     fn write(&mut self, instruction: &Instruction, done: u32) {
@@ -280,8 +335,15 @@ impl Scoreboard {
         if used & uses::W_FT != 0 {
             self.fpr[o.t.index() & 31] = done;
         }
-        if used & (uses::W_CF | uses::W_CR) != 0 || instruction.record {
-            self.cr = done;
+        if used & uses::W_CF != 0 {
+            self.cr[usize::from(o.crf_d() & 7)] = done;
+        }
+        if used & uses::W_CR != 0 {
+            self.cr = [done; 8];
+        }
+        if instruction.record {
+            // CR0, and CR1 of a floating-point instruction (PEM 2.1.4).
+            self.cr[usize::from(used & uses::FLOAT != 0)] = done;
         }
         if used & uses::W_CA != 0 {
             self.carry = done;

@@ -37,6 +37,18 @@ pub fn always(i: &Operands) -> bool {
     i.t.number() & both == both
 }
 
+/// A condition is tested, [`condition_bit`].
+#[inline(always)]
+pub fn tests_condition(i: &Operands) -> bool {
+    i.t.number() & bo::ANY_CONDITION == 0
+}
+
+/// BI: the bit of the condition register that is tested.
+#[inline(always)]
+pub fn condition_bit(i: &Operands) -> u8 {
+    i.a.number() & 31
+}
+
 /// BO[4], the y bit: reverses the static prediction (PEM 4.2.4.2).
 #[inline(always)]
 pub fn y_bit(i: &Operands) -> bool {

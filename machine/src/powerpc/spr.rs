@@ -187,8 +187,15 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
             m.look_at_interrupts();
         }
         n::SDR1 => m.mmu.sdr1 = value,
-        n::TBL_WRITE => m.timers.set_time_base_lower(value, cycles),
-        n::TBU_WRITE => m.timers.set_time_base_upper(value, cycles),
+        n::TBL_WRITE | n::TBU_WRITE => {
+            m.count_performance();
+            if number == n::TBL_WRITE {
+                m.timers.set_time_base_lower(value, cycles);
+            } else {
+                m.timers.set_time_base_upper(value, cycles);
+            }
+            m.skip_performance();
+        }
         n::IBAT0U..=n::DBAT3L => {
             let (data, pair, lower) = bat(number);
             let bats = if data {
@@ -209,8 +216,12 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
             m.registers.l2cr = value;
             m.memory.write_l2cr(value);
         }
-        n::DABR => {
-            m.registers.dabr = value;
+        n::IABR | n::DABR => {
+            if number == n::IABR {
+                m.registers.iabr = value;
+            } else {
+                m.registers.dabr = value;
+            }
             m.drop_shortcuts();
         }
         n::UMMCR0..=n::UPMC4 => {

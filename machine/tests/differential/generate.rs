@@ -131,7 +131,8 @@ pub struct Generator {
     /// FPSCR[RN] may be 2 or 3 in this sequence.
     directed: bool,
     /// Overflow or underflow may be enabled in it: then frsp of what no single can hold even with
-    /// its exponent adjusted is undefined (PEM 3.3.6.2.1).
+    /// its exponent adjusted is undefined (PEM 3.3.6.2.1), and so is single-precision arithmetic
+    /// on operands that are no singles.
     enabled: bool,
     /// Invalid operation may be enabled.
     invalid_enabled: bool,
@@ -523,7 +524,11 @@ impl Generator {
         let record = self.random.below(2);
         let word = match self.random.below(10) {
             0..=4 => {
-                let opcode = 63;
+                let opcode = if self.enabled || self.random.chance(2) {
+                    63
+                } else {
+                    59
+                };
                 let all = [21, 20, 25, 18, 28, 29, 30, 31];
                 let extended = self.random.pick(&all[..if self.directed { 6 } else { 8 }]);
                 let (b, c) = match extended {

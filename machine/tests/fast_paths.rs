@@ -1,0 +1,140 @@
+//! The engine's fast paths against the always-probe oracle: cycles, instructions, every counter and what
+//! was printed are the same on every program at hand. And the same run twice is the same.
+
+mod support;
+
+#[path = "support/kernel.rs"]
+mod kernel;
+#[path = "fast_paths/programs.rs"]
+mod programs;
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::powerpc::registers::Register;
+use pagewalk_machine::session::Session;
+use programs::{GUESTS, Guest};
+use support::{Program, config};
+
+/// Everything about a run that must not depend on how it was simulated.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    stop: Stop,
+    cycles: u64,
+    instructions: u64,
+    checksum: u32,
+    printed: String,
+    counters: Vec<(String, u64)>,
+}
+
+fn run(mut session: Session, oracle: bool) -> Outcome {
+    session.set_oracle(oracle);
+    let stop = session.run(Limits {
+        cycles: 4_000_000_000,
+        ..Limits::NONE
+    });
+    let machine = session.machine();
+    Outcome {
+        cycles: machine.cycles(),
+        instructions: machine.instant().instructions,
+        checksum: machine.registers.gpr.get(Register::new(29)),
+        printed: String::from_utf8_lossy(session.printed()).into_owned(),
+        counters: session.counters(),
+        stop,
+    }
+}
+
+/// Names the counters that are not the same, so that a failure can be read.
+fn assert_same(what: &str, one: &Outcome, other: &Outcome) {
+    let differing: Vec<_> = one
+        .counters
+        .iter()
+        .zip(&other.counters)
+        .filter(|(mine, theirs)| mine != theirs)
+        .collect();
+    assert!(differing.is_empty(), "{what}: {differing:?}");
+    assert_eq!(one, other, "{what}");
+}
+
+/// The machines that can run `guest`: those without a hash walk do not see its page table.
+fn machines(guest: &Guest) -> &'static [&'static str] {
+    const ALL: [&str; 3] = ["ppc604-133", "ppc750-400", "ppc603-133"];
+    if guest.hash_table { &ALL[..2] } else { &ALL }
+}
+
+#[test]
+fn bare_metal_programs_count_the_same_without_fast_paths() {
+    for guest in GUESTS {
+        let program = Program::new(guest.source);
+        for machine in machines(guest) {
+            let what = format!("{} on {machine}", guest.name);
+            let fast = run(program.session(machine, &[]), false);
+            assert_eq!(fast.stop, Stop::PowerOff { status: 0 }, "{what}");
+            let plain = run(program.session(machine, &[]), true);
+            assert_same(&what, &fast, &plain);
+        }
+    }
+}
+
+/// Shapes that put the shortcuts' indices to the test: one way, many ways, few entries.
+#[test]
+fn other_geometries_count_the_same_without_fast_paths() {
+    let shapes: [&[&str]; 4] = [
+        &["cache.data.ways=1", "cache.instruction.ways=1"],
+        &["tlb.data.entries=4", "tlb.instruction.entries=4"],
+        &["tlb.data.entries=8", "tlb.data.ways=8"],
+        &["cache.data.size=1024", "cache.instruction.size=1024"],
+    ];
+    for guest in GUESTS {
+        let program = Program::new(guest.source);
+        for shape in shapes {
+            let what = format!("{} with {shape:?}", guest.name);
+            let fast = run(program.session("ppc604-133", shape), false);
+            let plain = run(program.session("ppc604-133", shape), true);
+            assert_same(&what, &fast, &plain);
+        }
+    }
+}
+
+/// A kernel, its processes, a software reload or a hash table under pressure.
+#[test]
+fn the_kernel_counts_the_same_without_fast_paths() {
+    let kernel = kernel::build();
+    for machine in ["ppc603-133", "ppc604-133"] {
+        for program in [
+            "/bin/hello",
+            "/bin/tlb-stress iterations=1 warmup=0 processes=3 pages=200",
+        ] {
+            let session = || {
+                Session::with_kernel(
+                    config(machine, &[]),
+                    &kernel.image,
+                    "vmlinux",
+                    Some(&kernel.initramfs),
+                    &format!("quiet -- {program}"),
+                    Console::memory(),
+                )
+                .expect("the kernel fits")
+            };
+            let what = format!("{program} on {machine}");
+            let fast = run(session(), false);
+            assert_eq!(
+                fast.stop,
+                Stop::PowerOff { status: 0 },
+                "{what}: {}",
+                fast.printed
+            );
+            assert_same(&what, &fast, &run(session(), true));
+            assert_same(&what, &fast, &run(session(), false));
+        }
+    }
+}
+
+#[test]
+fn the_same_run_twice_is_the_same() {
+    for guest in GUESTS {
+        let program = Program::new(guest.source);
+        let first = run(program.session("ppc604-133", &[]), false);
+        let second = run(program.session("ppc604-133", &[]), false);
+        assert_same(guest.name, &first, &second);
+    }
+}

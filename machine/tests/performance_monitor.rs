@@ -1,0 +1,286 @@
+//! The performance monitor and the breakpoint registers, as bare-metal programs see them.
+
+mod support;
+
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::session::Session;
+use support::Program;
+
+/// Where the programs leave what they found.
+const RESULTS: u32 = 0x0010_0000;
+
+/// Macros of these programs: `vector` installs the handler's first 32 words, `result` stores a register.
+const MACROS: &str = "
+.macro vector address, handler
+  load 3, \\handler
+  load 4, \\address
+  bl install
+.endm
+.macro result register, number
+  load 30, 0x00100000
+  stw \\register, 4*\\number(30)
+.endm
+";
+
+const INSTALL: &str = "
+install:
+  li 5, 32
+  mtctr 5
+  subi 3, 3, 4
+  subi 4, 4, 4
+1: lwzu 5, 4(3)
+  stwu 5, 4(4)
+  dcbst 0, 4
+  sync
+  icbi 0, 4
+  bdnz 1b
+  isync
+  blr
+";
+
+fn run(source: &str, machine: &str, oracle: bool) -> Session {
+    let program = Program::new(&format!("{MACROS}{source}{INSTALL}"));
+    let mut session = program.session(machine, &[]);
+    session.set_oracle(oracle);
+    let stop = session.run(Limits {
+        cycles: 100_000_000,
+        ..Limits::NONE
+    });
+    assert_eq!(stop, Stop::PowerOff { status: 0 }, "{}", session.explain(&stop));
+    session
+}
+
+fn results<const N: usize>(session: &Session) -> [u32; N] {
+    let ram = &session.machine().memory.ram;
+    std::array::from_fn(|n| ram.read_u32(RESULTS + 4 * n as u32).expect("RAM"))
+}
+
+/// 40 lines 4 KB apart are loaded twice: they share 2 TLB classes out of 64 and 4 D-cache ways of one
+/// set, so that every load misses the D-cache; all 40 pages fit the TLB.
+const LOADS: &str = "
+.macro walk
+  load 8, 0x40000000
+  li 9, 40
+  mtctr 9
+1: lwz 10, 0(8)
+  addi 8, 8, 0x1000
+  bdnz 1b
+.endm
+_start:
+  caches_on
+  li 5, 0
+  load 8, 0x80009180
+  load 9, 0x00300012
+1: xori 6, 5, 0x123
+  slwi 6, 6, 6
+  addis 6, 6, 0x20
+  stw 8, 0(6)
+  stw 9, 4(6)
+  addi 9, 9, 0x1000
+  addi 5, 5, 1
+  cmpwi 5, 40
+  blt 1b
+  paging
+  walk
+  SELECT
+  walk
+  subi 8, 8, 0x1000
+  tlbie 8
+  walk
+  STOP
+";
+
+#[test]
+fn the_604_counts_tlb_misses_cache_misses_instructions_and_cycles() {
+    // DTLB misses, D-cache misses; instructions, cycles.
+    for (selects, expected) in [((6, 6), [1, 80]), ((2, 8), [252, 80]), ((6, 7), [1, 0])] {
+        let (first, second) = selects;
+        let select = format!("load 3, {first} << 6 | {second}\n  mtspr 952, 3");
+        let stop = "li 3, 0\n  mtspr 952, 3\n  mfspr 4, 953\n  mfspr 5, 954\n  result 4, 0\n  result 5, 1\n  power_off 0";
+        let source = LOADS.replace("SELECT", &select).replace("STOP", stop);
+        for oracle in [false, true] {
+            let session = run(&source, "ppc604-133", oracle);
+            assert_eq!(results::<2>(&session), expected, "{selects:?}");
+        }
+    }
+}
+
+#[test]
+fn the_750_has_four_counters_and_lets_programs_read_them() {
+    // PMC1 cycles, PMC2 ITLB misses, PMC3 DTLB misses, PMC4 instructions.
+    let select = "load 3, 6 << 27 | 2 << 22\n  mtspr 956, 3\n  load 3, 1 << 6 | 6\n  mtspr 952, 3";
+    // UPMC1, UPMC3, UPMC4.
+    let stop = "load 3, 0x80000000\n  mtspr 952, 3\n  mfspr 4, 937\n  mfspr 5, 938\n  mfspr 6, 941\n  mfspr 7, 942\n  result 4, 0\n  result 5, 1\n  result 6, 2\n  result 7, 3\n  power_off 0";
+    let source = LOADS.replace("SELECT", select).replace("STOP", stop);
+    let [cycles, instruction_tlb, data_tlb, instructions] = results(&run(&source, "ppc750-400", false));
+    assert_eq!((instruction_tlb, data_tlb), (0, 1));
+    // MMCR1 counts from its own mtspr on: three instructions earlier than the others.
+    assert_eq!(instructions, 256);
+    assert!(cycles > instructions, "every load waits for the bus");
+}
+
+#[test]
+fn counters_freeze_by_state() {
+    // Instructions, while in user state: the program there runs 101, sc among them.
+    let source = "
+_start:
+  vector 0xc00, handler
+  load 3, user
+  mtsrr0 3
+  load 3, 0x5000
+  mtsrr1 3
+  load 3, 0x40000000 | 2 << 6
+  mtspr 952, 3
+  rfi
+user:
+.rept 100
+  nop
+.endr
+  sc
+handler:
+  mfspr 4, 953
+  result 4, 0
+  power_off 0
+";
+    for machine in ["ppc604-133", "ppc750-400"] {
+        assert_eq!(results(&run(source, machine, false)), [101]);
+    }
+}
+
+#[test]
+fn a_negative_counter_interrupts_once() {
+    // PMC1 counts cycles from 3000 below zero; PMC2 begins with it and counts instructions.
+    let source = "
+_start:
+  vector 0xf00, handler
+  load 3, 0x80000000 - 3000
+  mtspr 953, 3
+  li 28, 0
+  mfmsr 3
+  ori 3, 3, 0x8000
+  mtmsr 3
+  load 3, 0x04008000 | 0x2000 | 1 << 6 | 2
+  mtspr 952, 3
+  load 9, 3000
+  mtctr 9
+1: addi 28, 28, 1
+  bdnz 1b
+  mfspr 4, 952
+  mfspr 5, 954
+  mfspr 6, 953
+  li 3, 0
+  mtspr 952, 3
+  result 4, 0
+  result 27, 1
+  result 26, 2
+  result 6, 3
+  power_off 0
+handler:
+  mr 27, 28
+  mfspr 26, 955
+  rfi
+";
+    for oracle in [false, true] {
+        let [control, at, sampled, cycles] = results(&run(source, "ppc604-133", oracle));
+        assert_eq!(control, 0x8000 | 0x2000 | 1 << 6 | 2, "ENINT has been cleared");
+        assert!((1..3000).contains(&at), "the handler has run, in the loop: {at}");
+        assert!((0x4000..0x4200).contains(&sampled), "SIA is in the loop: {sampled:#x}");
+        assert!(cycles > 0x8000_0000);
+    }
+}
+
+/// An instruction breakpoint stops before its instruction, and lets it run once IABR is clear.
+#[test]
+fn iabr_traps_before_the_instruction() {
+    let source = "
+_start:
+  caches_on
+  vector 0x1300, handler
+  li 28, 0
+  li 27, 0
+  load 3, target + 2
+  mtspr 1010, 3
+  li 9, 5
+  mtctr 9
+1: addi 28, 28, 1
+  nop
+target:
+  addi 27, 27, 1
+  bdnz 1b
+  result 26, 0
+  result 25, 1
+  result 27, 2
+  load 3, target
+  sub 26, 26, 3
+  result 26, 0
+  power_off 0
+handler:
+  mfsrr0 26
+  mr 25, 27
+  li 3, 0
+  mtspr 1010, 3
+  rfi
+";
+    for machine in ["ppc603-133", "ppc604-133", "ppc750-400"] {
+        for oracle in [false, true] {
+            // SRR0 is the target; it had not run then, and runs five times in all.
+            assert_eq!(results(&run(source, machine, oracle)), [0, 0, 5], "{machine}");
+        }
+    }
+}
+
+#[test]
+fn dabr_traps_loads_and_stores_apart() {
+    let source = "
+_start:
+  caches_on
+  vector 0x300, handler
+  li 20, 0
+  load 10, 0x00110000
+  li 5, 77
+  load 3, 0x00110008 + 1
+  mtspr 1013, 3
+  stw 5, 8(10)
+  lwz 6, 0(10)
+  lwz 7, 12(10)
+  load 3, 0x00110008 + 2
+  mtspr 1013, 3
+  lwz 8, 8(10)
+  stb 5, 9(10)
+  load 3, 0x00110008 + 7
+  mtspr 1013, 3
+  stw 5, 16(10)
+  lwz 9, 8(10)
+  result 20, 0
+  result 21, 1
+  result 22, 2
+  result 23, 3
+  result 24, 4
+  result 8, 5
+  result 9, 6
+  power_off 0
+handler:
+  addi 20, 20, 1
+  cmpwi 20, 1
+  bne 1f
+  mfdar 21
+  mfdsisr 22
+  b 2f
+1: mfdar 23
+  mfdsisr 24
+2: li 3, 0
+  mtspr 1013, 3
+  rfi
+";
+    for machine in ["ppc604-133", "ppc750-400"] {
+        for oracle in [false, true] {
+            let found = results(&run(source, machine, oracle));
+            // With TE set and translation off nothing matches. The store was not done a first time,
+            // and done when the handler had returned to it: 0x4d over the byte at 9.
+            let expected = [
+                2, 0x11_000c, 0x0040_0000, 0x11_0009, 0x0240_0000, 77, 0x004d_004d,
+            ];
+            assert_eq!(found, expected, "{machine}");
+        }
+    }
+}
