@@ -46,7 +46,12 @@ fn run(source: &str, machine: &str, oracle: bool) -> Session {
         cycles: 100_000_000,
         ..Limits::NONE
     });
-    assert_eq!(stop, Stop::PowerOff { status: 0 }, "{}", session.explain(&stop));
+    assert_eq!(
+        stop,
+        Stop::PowerOff { status: 0 },
+        "{}",
+        session.explain(&stop)
+    );
     session
 }
 
@@ -55,8 +60,9 @@ fn results<const N: usize>(session: &Session) -> [u32; N] {
     std::array::from_fn(|n| ram.read_u32(RESULTS + 4 * n as u32).expect("RAM"))
 }
 
-/// 40 lines 4 KB apart are loaded twice: they share 2 TLB classes out of 64 and 4 D-cache ways of one
-/// set, so that every load misses the D-cache; all 40 pages fit the TLB.
+/// 40 lines 4 KB apart are loaded three times: all of them fall into one D-cache set, where each load
+/// misses, and their pages into 40 congruence classes of the TLB, which holds them. SELECT and STOP are
+/// where counting begins and ends: 252 instructions, 80 loads and one invalidated page apart.
 const LOADS: &str = "
 .macro walk
   load 8, 0x40000000
@@ -112,7 +118,8 @@ fn the_750_has_four_counters_and_lets_programs_read_them() {
     // UPMC1, UPMC3, UPMC4.
     let stop = "load 3, 0x80000000\n  mtspr 952, 3\n  mfspr 4, 937\n  mfspr 5, 938\n  mfspr 6, 941\n  mfspr 7, 942\n  result 4, 0\n  result 5, 1\n  result 6, 2\n  result 7, 3\n  power_off 0";
     let source = LOADS.replace("SELECT", select).replace("STOP", stop);
-    let [cycles, instruction_tlb, data_tlb, instructions] = results(&run(&source, "ppc750-400", false));
+    let [cycles, instruction_tlb, data_tlb, instructions] =
+        results(&run(&source, "ppc750-400", false));
     assert_eq!((instruction_tlb, data_tlb), (0, 1));
     // MMCR1 counts from its own mtspr on: three instructions earlier than the others.
     assert_eq!(instructions, 256);
@@ -182,9 +189,19 @@ handler:
 ";
     for oracle in [false, true] {
         let [control, at, sampled, cycles] = results(&run(source, "ppc604-133", oracle));
-        assert_eq!(control, 0x8000 | 0x2000 | 1 << 6 | 2, "ENINT has been cleared");
-        assert!((1..3000).contains(&at), "the handler has run, in the loop: {at}");
-        assert!((0x4000..0x4200).contains(&sampled), "SIA is in the loop: {sampled:#x}");
+        assert_eq!(
+            control,
+            0x8000 | 0x2000 | 1 << 6 | 2,
+            "ENINT has been cleared"
+        );
+        assert!(
+            (1..3000).contains(&at),
+            "the handler has run, in the loop: {at}"
+        );
+        assert!(
+            (0x4000..0x4200).contains(&sampled),
+            "SIA is in the loop: {sampled:#x}"
+        );
         assert!(cycles > 0x8000_0000);
     }
 }
@@ -224,7 +241,11 @@ handler:
     for machine in ["ppc603-133", "ppc604-133", "ppc750-400"] {
         for oracle in [false, true] {
             // SRR0 is the target; it had not run then, and runs five times in all.
-            assert_eq!(results(&run(source, machine, oracle)), [0, 0, 5], "{machine}");
+            assert_eq!(
+                results(&run(source, machine, oracle)),
+                [0, 0, 5],
+                "{machine}"
+            );
         }
     }
 }
@@ -278,7 +299,13 @@ handler:
             // With TE set and translation off nothing matches. The store was not done a first time,
             // and done when the handler had returned to it: 0x4d over the byte at 9.
             let expected = [
-                2, 0x11_000c, 0x0040_0000, 0x11_0009, 0x0240_0000, 77, 0x004d_004d,
+                2,
+                0x11_000c,
+                0x0040_0000,
+                0x11_0009,
+                0x0240_0000,
+                77,
+                0x004d_004d,
             ];
             assert_eq!(found, expected, "{machine}");
         }
