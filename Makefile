@@ -5,7 +5,8 @@
 #   make         builds: machine, kernel, programs, lab
 #   make bench   how fast the machine simulates
 #   make constants  what a TLB miss costs on the machines, beside the published figures
-#   make soak    the suite on every kind of processor, with the kernel's invariant checker on
+#   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
+#                the kernel's invariant checker on
 #   make docs    runs every experiment of osdi99 and makes the pages that show its results
 #   make clean   removes what was built (results and .venv stay)
 #
@@ -24,7 +25,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench constants soak docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
+.PHONY: all ready run test bench constants soak soak-instructions docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
 
 all: $(STAMPS)/machine ready
 
@@ -126,7 +127,16 @@ bench: $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)
 	cargo bench -p pagewalk-machine
 
-soak: $(STAMPS)/machine ready programs
+# Random instruction sequences against qemu-ppc from a new seed each time: the test names the seed of each
+# batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes it again.
+PAGEWALK_SEED ?= $(shell date +%s)
+PAGEWALK_SEQUENCES ?= 5000000
+soak-instructions: $(STAMPS)/bootstrap-test
+	$(call heading,Random instruction sequences)
+	PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_SEQUENCES=$(PAGEWALK_SEQUENCES) \
+		cargo test --release -p pagewalk-machine --test differential -- --nocapture
+
+soak: soak-instructions $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750

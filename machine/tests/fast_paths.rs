@@ -129,6 +129,44 @@ fn the_kernel_counts_the_same_without_fast_paths() {
     }
 }
 
+/// What the programs cost on each machine. A change here is a change of the model: it is made on purpose,
+/// and its reason belongs beside it. The failure prints the table as it has become.
+#[test]
+fn costs_are_those_on_record() {
+    const COUNTED: [&str; 6] = [
+        "tlb.data.miss",
+        "cache.data.miss",
+        "cache.instruction.miss",
+        "bus.read",
+        "branch",
+        "branch.mispredict",
+    ];
+    let mut table = format!(
+        "machine, program: cycles, instructions, r29, {}\n",
+        COUNTED.join(", ")
+    );
+    for guest in GUESTS {
+        let program = Program::new(guest.source);
+        for machine in machines(guest) {
+            let outcome = run(program.session(machine, &[]), false);
+            let counts = COUNTED.map(|name| {
+                let found = outcome.counters.iter().find(|(counter, _)| counter == name);
+                found.expect("a counter").1.to_string()
+            });
+            table += &format!(
+                "{machine}, {}: {}, {}, {:08x}, {}\n",
+                guest.name,
+                outcome.cycles,
+                outcome.instructions,
+                outcome.checksum,
+                counts.join(", ")
+            );
+        }
+    }
+    let record = include_str!("fast_paths/costs.txt");
+    assert!(table == record, "the costs are now\n{table}");
+}
+
 #[test]
 fn the_same_run_twice_is_the_same() {
     for guest in GUESTS {

@@ -4,8 +4,8 @@ mod support;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
-use pagewalk_machine::observe::Event;
 use pagewalk_machine::observe::trace::Window;
+use pagewalk_machine::observe::{Cause, Event};
 use pagewalk_machine::session::Session;
 use support::Program;
 
@@ -267,5 +267,54 @@ fn damaged_snapshots_are_refused() {
             message.starts_with("s.snap: the snapshot is damaged: "),
             "{message}"
         );
+    }
+}
+
+/// The store that changes the cause and the trap behind it stand in one block: the rest of the block was
+/// charged to the old cause before the trap, and is not charged to anybody by then.
+#[test]
+fn an_exception_behind_a_change_of_cause_charges_nobody_for_what_did_not_run() {
+    let program = Program::new(
+        "
+_start:
+  caches_on
+  load 6, handler
+  load 5, 0x700
+  sub 6, 6, 5
+  load 3, 0x48000000
+  or 3, 3, 6
+  stw 3, 0(5)
+  dcbst 0, 5
+  sync
+  icbi 0, 5
+  isync
+  load 4, 0x80000f0c
+  li 5, 8
+  b 1f
+.balign 32
+1: stw 5, 0(4)
+  trap
+  divwu 7, 7, 5
+  divwu 7, 7, 5
+  stw 7, 0(4)
+  lwz 7, 0(1)
+handler:
+  power_off 0
+",
+    );
+    for machine in ["ppc603-133", "ppc604-133"] {
+        let mut session = program.session(machine, &[]);
+        assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+        let counters = &session.machine().account.counters;
+        let charged =
+            |event| [Cause::Kernel, Cause::Clear].map(|cause| counters.by_cause(event, cause));
+        let [before, after] = charged(Event::Cycles);
+        assert_eq!(before + after, session.machine().cycles());
+        let [before, after] = charged(Event::Instructions);
+        assert_eq!(before + after, session.machine().instant().instructions);
+        // Once the trap has been taken: the branch in the vector and power_off's six instructions.
+        assert_eq!(after, 7);
+        // The vector's store, dcbst and icbi; the cause; power_off.
+        assert_eq!(charged(Event::DataCacheAccess).iter().sum::<u64>(), 5);
     }
 }

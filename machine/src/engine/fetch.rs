@@ -62,12 +62,14 @@ impl Machine {
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this machine.
+    #[cold]
     pub(crate) unsafe fn take_back(&mut self, op: *const Op) {
         // SAFETY: the caller's.
         let rest = unsafe { &*op };
         self.hot.cycles -= u64::from(rest.cycles);
         self.hot.instructions -= u64::from(rest.instructions);
         self.hot.accesses -= u64::from(rest.accesses);
+        self.unsettle();
     }
 
     /// Effective address of `op`, which is running.

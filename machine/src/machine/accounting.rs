@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
 use crate::machine::Machine;
+use crate::observe::counters::slot;
 use crate::observe::{Cause, Event, Plain};
 use crate::powerpc::msr;
 
@@ -15,6 +16,9 @@ pub struct Settled {
     accesses: u64,
     branches: u64,
     mispredicted: u64,
+    /// Who was charged.
+    user: bool,
+    cause: Cause,
     /// As `cycles` and `instructions`, for the observers.
     watched_cycles: u64,
     watched_instructions: u64,
@@ -34,8 +38,8 @@ impl Machine {
         let state = self.registers.msr;
         let hot = &self.hot;
         let cycles = hot.cycles - self.settled.cycles;
-        let instructions = hot.instructions.wrapping_sub(self.settled.instructions);
-        let accesses = hot.accesses.wrapping_sub(self.settled.accesses);
+        let instructions = hot.instructions - self.settled.instructions;
+        let accesses = hot.accesses - self.settled.accesses;
         self.account.add(Event::Cycles, cycles);
         self.account.add(Event::Instructions, instructions);
         self.account
@@ -60,8 +64,41 @@ impl Machine {
             accesses: hot.accesses,
             branches,
             mispredicted,
+            user: self.account.user,
+            cause: self.account.cause,
             ..self.settled
         };
+    }
+
+    /// An exception has taken back the rest of a block that had been entered in the account already,
+    /// because an instruction of it changed who is charged: whoever was charged for it gets it back.
+    pub(crate) fn unsettle(&mut self) {
+        let (hot, settled) = (&self.hot, self.settled);
+        let cycles = settled.cycles.saturating_sub(hot.cycles);
+        let instructions = settled.instructions.saturating_sub(hot.instructions);
+        let accesses = settled.accesses.saturating_sub(hot.accesses);
+        if cycles == 0 && instructions == 0 && accesses == 0 {
+            return;
+        }
+        let state = self.registers.msr;
+        let translated = |bit: u32, count: u64| if state & bit != 0 { count } else { 0 };
+        for (event, count) in [
+            (Event::Cycles, cycles),
+            (Event::Instructions, instructions),
+            (Event::InstructionCacheAccess, instructions),
+            (Event::DataCacheAccess, accesses),
+            (
+                Event::InstructionTlbAccess,
+                translated(msr::IR, instructions),
+            ),
+            (Event::DataTlbAccess, translated(msr::DR, accesses)),
+        ] {
+            let slot = slot(settled.user, settled.cause);
+            self.account.counters.split[event as usize][slot] -= count;
+        }
+        self.settled.cycles -= cycles;
+        self.settled.instructions -= instructions;
+        self.settled.accesses -= accesses;
     }
 
     /// Chooses the cause of what follows (docs/interfaces.md, section 3).
