@@ -59,6 +59,7 @@ class _RowEntry(_Model):
     better: Better
     bound: Bound = "equal"
     claim: str | None = None
+    floor: float | None = None
     item: int | None = None
     machines: list[str] | None = None
     before: str | None = None
@@ -92,7 +93,10 @@ _MODELS: dict[str, type[_Model]] = {
 
 @dataclass(frozen=True)
 class Published:
-    """What the document prints for one cell: ranges, since figures are rounded or printed as ranges."""
+    """What the document prints for one cell: ranges, since figures are rounded or printed as ranges.
+
+    Without claims, `after` is the least that the hardware allows: nothing to reproduce, but to come close to.
+    """
 
     claims: tuple[Claim, ...]
     before: Range | None
@@ -206,6 +210,8 @@ class _Builder:
 
     def published(self, row: _RowEntry, machine: _MachineEntry) -> Published:
         claim_id = row.claim or machine.claim
+        if claim_id is None and row.floor is not None:
+            return Published(claims=(), before=None, after=Range.exactly(row.floor), ratio=None)
         if claim_id is None:
             raise BadInput(f"row {row.name!r} on {machine.name} names no claim")
         claim = claims.claim(claim_id)

@@ -15,7 +15,13 @@ from pagewalk.experiments import Better, Bound, Row
 from pagewalk.published_range import Range
 
 Kind = Literal[
-    "ratio reproduced", "figure reproduced", "direction reproduced", "not reproduced", "answered", "no figure"
+    "ratio reproduced",
+    "figure reproduced",
+    "direction reproduced",
+    "not reproduced",
+    "answered",
+    "measured",
+    "no figure",
 ]
 
 CONFIRMED: tuple[Kind, ...] = ("ratio reproduced", "figure reproduced")
@@ -80,6 +86,18 @@ def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
     return "figure reproduced" if _within(figure, widened, tolerance) else "not reproduced"
 
 
+def _judge_without_ratio(row: Row, before: float | None, after: float) -> Judgement:
+    """The verdict where the figures before and after have no quotient, or the document prints no ratio."""
+    published = row.published
+    if published.after is None:
+        return Judgement("no figure", None)
+    if not published.claims:
+        return Judgement("measured", after / published.after.middle)
+    # Where nothing is left of it, it is better by no finite ratio.
+    vanished = before and row.better == "lower" and published.ratio and _direction(published.ratio.middle) == 1
+    return Judgement("direction reproduced" if vanished else judge_figure(after, published.after, row.bound), None)
+
+
 def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     """The verdict on one row of a table."""
     if after is None or (before is None and row.before is not None):
@@ -92,8 +110,5 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
         return Judgement(judge_ratio(ratio, published.ratio), ratio)
     if ratio is not None and published.after is None:
         return Judgement("direction reproduced" if _direction(ratio) == 1 else "not reproduced", ratio)
-    if published.after is None:
-        return Judgement("no figure", ratio)
-    # Where nothing is left of it, it is better by no finite ratio.
-    vanished = before and row.better == "lower" and published.ratio and _direction(published.ratio.middle) == 1
-    return Judgement("direction reproduced" if vanished else judge_figure(after, published.after, row.bound), ratio)
+    alone = _judge_without_ratio(row, before, after)
+    return alone if ratio is None else Judgement(alone.kind, ratio)

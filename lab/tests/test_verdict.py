@@ -62,3 +62,8 @@ def test_improvement_is_above_one_when_it_is_better() -> None:
 def test_what_is_gone_altogether_is_better_by_no_finite_ratio() -> None:
     evictions = experiments.find("osdi99-zombie")[0].rows[0]
     assert judge(evictions, 0.7, 0.0) == Judgement("direction reproduced", None)
+
+
+def test_a_row_without_a_claim_is_held_against_its_floor() -> None:
+    null_call = experiments.find("paths")[0].rows[0]
+    assert judge(null_call, None, 60.0) == Judgement("measured", 3.0)

@@ -22,6 +22,7 @@ _COLOURS = {
     "ratio reproduced": "green",
     "figure reproduced": "green",
     "answered": "cyan",
+    "measured": "cyan",
     "direction reproduced": "yellow",
 }
 
