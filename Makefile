@@ -142,6 +142,8 @@ soak: soak-instructions $(STAMPS)/machine ready programs
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize all \
+		--machine ppc603-133 --machine ppc604-133
 
 clean:
 	rm -rf build target

@@ -107,8 +107,8 @@ static void give_away_children(struct process *process)
 		list_del(&child->sibling);
 		child->parent = init_process;
 		list_add_tail(&child->sibling, &init_process->children);
-		if (child->exit_signal)
-			child->exit_signal = SIGCHLD;
+		/* Also of one that would have told its parent nothing: init waits for no other kind. */
+		child->exit_signal = SIGCHLD;
 		list_for_each_entry(task, &child->threads, group_link) {
 			if (task->death_signal)
 				signal_task(task, (int)task->death_signal, NULL);

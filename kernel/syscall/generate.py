@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Generate code, documentation and the fuzzer's specification from syscalls.tbl.
 
-    generate.py syscalls.tbl --prototypes FILE --table FILE [--documentation FILE] [--fuzz FILE]
+    generate.py syscalls.tbl --prototypes FILE --table FILE [--documentation FILE] [--fuzz FILE] [--fuzz-table FILE]
 
 The prototypes give each call a C function whose argument registers are the ABI's: PowerPC's calling
 convention puts a 64-bit argument into an aligned register pair just as the system-call ABI does, so the
 compiler does that work. The fuzz specification is JSON: for each call its number and, for each argument,
-kind, width in registers and first register.
+kind, width in registers and first register, and why the fuzzer leaves the call out, if it does. The fuzz table is
+the same as a C array, for the program that makes the calls.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ class Call:
     full: bool
     section: str
     arguments: list[Argument] = field(default_factory=list)
+    unfuzzed: str | None = None
 
     def prototype(self) -> str:
         """The C function's prototype."""
@@ -108,6 +110,16 @@ def parse_argument(text: str, register: int) -> Argument:
     return Argument(name, pointer[1], register, 1, optional, pointer[2], pointer[3])
 
 
+def leave_out(calls: list[Call], words: list[str]) -> None:
+    """Note why the fuzzer makes no such call. Raises ValueError for a call not yet named, or no reason."""
+    if len(words) < 2:
+        raise ValueError("expected: unfuzzed name reason")
+    call = next((c for c in calls if c.name == words[0]), None)
+    if call is None or call.unfuzzed is not None:
+        raise ValueError(f"unfuzzed: '{words[0]}' is no call named above, or is left out already")
+    call.unfuzzed = " ".join(words[1:])
+
+
 def parse(path: Path) -> list[Call]:
     """Read the table. Raises TableError for anything that is not understood, twice there or too long."""
     calls: list[Call] = []
@@ -122,6 +134,9 @@ def parse(path: Path) -> list[Call]:
                 section = line.strip("[]")
                 continue
             words = line.split()
+            if words[0] == "unfuzzed":
+                leave_out(calls, words[1:])
+                continue
             if len(words) < 3 or not words[0].isdigit() or words[2] not in ATTRIBUTES:
                 raise ValueError(f"expected: number name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
             call = Call(int(words[0]), words[1], words[2] == "full", section)
@@ -201,6 +216,7 @@ def fuzz(calls: list[Call]) -> str:
                 "number": c.number,
                 "name": c.name,
                 "section": c.section,
+                "unfuzzed": c.unfuzzed,
                 "arguments": [
                     {
                         "name": a.name,
@@ -220,15 +236,37 @@ def fuzz(calls: list[Call]) -> str:
     )
 
 
+def fuzz_table(calls: list[Call]) -> str:
+    lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", '#include "fuzz.h"', ""]
+    lines.append("const struct fuzz_call fuzz_calls[] = {")
+    for c in (c for c in calls if c.unfuzzed is None):
+        lines.append(f'\t{{ "{c.name}", {c.number}, {int(c.full)}, {len(c.arguments)}, {{')
+        lines += [
+            f"\t\t{{ FUZZ_{'POINTER' if a.target else a.kind.upper()}, {a.register}, {a.registers} }}, /* {a.name} */"
+            for a in c.arguments
+        ]
+        lines.append("\t} },")
+    lines += ["};", ""]
+    lines += ["const unsigned fuzz_call_count = sizeof(fuzz_calls) / sizeof(fuzz_calls[0]);", ""]
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Exit status 0, or 1 when the table cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path)
-    outputs = {"prototypes": prototypes, "table_out": table, "documentation": documentation, "fuzz": fuzz}
+    outputs = {
+        "prototypes": prototypes,
+        "table_out": table,
+        "documentation": documentation,
+        "fuzz": fuzz,
+        "fuzz_table": fuzz_table,
+    }
     parser.add_argument("--prototypes", type=Path, metavar="FILE")
     parser.add_argument("--table", type=Path, metavar="FILE", dest="table_out")
     parser.add_argument("--documentation", type=Path, metavar="FILE")
     parser.add_argument("--fuzz", type=Path, metavar="FILE")
+    parser.add_argument("--fuzz-table", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     try:
         calls = parse(arguments.table)

@@ -84,6 +84,18 @@ def user_tests() -> Group:
     return Group("user", "own tests", image, cases)
 
 
+def fuzz(calls: int) -> Group:
+    """Random system calls, by seed; only the kernel runs them: it must hold as much memory after them as before."""
+    image = _base()
+    image.file("bin/fuzz", _stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
+    each = 20_000
+    cases = [
+        Case(f"seed-{seed}", ("/bin/fuzz", f"seed={seed}", f"calls={min(calls, each)}"), seconds=600, alone=True)
+        for seed in range(1, 1 + max(1, calls // each))
+    ]
+    return Group(f"fuzz-{calls}", f"random system calls ({calls})", image, cases)
+
+
 def busybox(libc: str) -> Group:
     """busybox's shell and applets, by scripts of ours."""
     image = _with_busybox(libc)
@@ -150,12 +162,16 @@ def tcc(libc: str) -> Group:
 
 def is_long(name: str) -> bool:
     """Whether a group takes many minutes and runs only when it is asked for."""
-    return name.startswith("busybox-own")
+    return name.startswith("busybox-own") or name == "fuzz-soak"
 
 
 def all_groups() -> dict[str, Callable[[], Group]]:
     """Every group by name; building one reads its programs."""
-    groups: dict[str, Callable[[], Group]] = {"user": user_tests}
+    groups: dict[str, Callable[[], Group]] = {
+        "user": user_tests,
+        "fuzz": lambda: fuzz(20_000),
+        "fuzz-soak": lambda: fuzz(1_000_000),
+    }
     for kind, make in (
         ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("sqlite", sqlite), ("tcc", tcc),
     ):  # fmt: skip

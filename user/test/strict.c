@@ -133,9 +133,33 @@ static void sleep_faults(void)
 	CHECK_ERROR(syscall(SYS_nanosleep, where, NULL), EFAULT);
 }
 
+/* init buries a child that would have told its own parent nothing of its end. */
+static int leave_silent_child(void *where)
+{
+	long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+
+	if (child == 0) {
+		usleep(10000);
+		_exit(0);
+	}
+	*(volatile long *)where = child;
+	return child < 0;
+}
+
+static void silent_orphans_are_buried(void)
+{
+	volatile long *child = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(child != MAP_FAILED);
+	CHECK_EQUAL(test_in_child(leave_silent_child, (void *)child), 0);
+	for (int i = 0; i < 100 && kill((pid_t)*child, 0) == 0; i++)
+		usleep(10000);
+	CHECK_ERROR(kill((pid_t)*child, 0), ESRCH);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(beyond_brk_faults), CASE(vfork_shares_memory),
-	CASE(floating_point_exceptions), CASE(sleep_faults),
+	CASE(floating_point_exceptions), CASE(sleep_faults), CASE(silent_orphans_are_buried),
 };
 
 TEST_MAIN("strict", cases)
