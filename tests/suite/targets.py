@@ -29,12 +29,13 @@ class Target(Protocol):
 @dataclass(frozen=True)
 class MachineTarget:
     """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the runner's,
-    such as --sanitize."""
+    such as --sanitize. `memory`, in MB, has room for the unpacked root beside its archive."""
 
     machine: str
     options: str = ""
     flags: tuple[str, ...] = ()
     limit: int = 40_000_000_000
+    memory: int = 64
 
     @property
     def name(self) -> str:
@@ -47,6 +48,7 @@ class MachineTarget:
         return _console(
             [
                 str(runner), "run", "--machine", str(ROOT / "machines" / f"{self.machine}.toml"),
+                "--set", f"memory.size={self.memory << 20}",
                 "--kernel", str(kernel), "--initrd", str(initramfs), f"--append={append}",
                 "--max-instructions", str(self.limit), *self.flags,
             ],
