@@ -237,6 +237,7 @@ def fuzz(calls: list[Call]) -> str:
 
 
 def fuzz_table(calls: list[Call]) -> str:
+    """The calls as C, for user/fuzz: number, name and the kind of each argument."""
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", '#include "fuzz.h"', ""]
     lines.append("const struct fuzz_call fuzz_calls[] = {")
     for c in (c for c in calls if c.unfuzzed is None):
