@@ -244,8 +244,10 @@ class Lab(Workshop):
             return _no_figure(row, error.message)
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
-        judgement = judge(row, None, found[name].figure)
-        return Cell(row, None, found[name].figure, None, judgement.kind, found[name].words, None, "")
+        # What the machine was told reproduces nothing.
+        told = found[name].words.startswith("input")
+        kind: Kind = "an input" if told else judge(row, None, found[name].figure).kind
+        return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")
 
     def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
         if row.constant:

@@ -21,6 +21,7 @@ Kind = Literal[
     "not reproduced",
     "answered",
     "measured",
+    "an input",
     "no figure",
 ]
 

@@ -23,6 +23,7 @@ _COLOURS = {
     "figure reproduced": "green",
     "answered": "cyan",
     "measured": "cyan",
+    "an input": "cyan",
     "direction reproduced": "yellow",
 }
 
