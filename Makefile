@@ -86,7 +86,7 @@ lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
 	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel && ../.venv/bin/mypy ../kernel/syscall/generate.py
 
-test-rust: $(STAMPS)/bootstrap-test
+test-rust: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
 	cargo test --profile tests -p pagewalk-machine
 
