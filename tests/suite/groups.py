@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pagewalk.initramfs import Initramfs
@@ -137,7 +138,10 @@ def lua(libc: str) -> Group:
     """Lua scripts."""
     image = _with_busybox(libc)
     image.copy("bin/lua", program(libc, "lua"))
-    return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, _scripts(image, CASES / "lua", "/bin/lua"))
+    cases = _scripts(image, CASES / "lua", "/bin/lua")
+    if libc == "glibc":  # qemu-ppc 7.2 takes the mffscrni of glibc's sin as illegal
+        cases = [replace(case, alone=case.name == "numbers") for case in cases]
+    return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, cases)
 
 
 def sqlite(libc: str) -> Group:
