@@ -11,6 +11,9 @@ machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
 link_flags="-static -Wl,-z,max-page-size=4096 -Wl,--build-id=none"
 jobs=${JOBS:-$(nproc)}
 
+# A make that started this script hands its flags on (no built-in rules, say); the programs' own makefiles need the usual.
+unset MAKEFLAGS MFLAGS GNUMAKEFLAGS MAKELEVEL
+
 fail() {
 	echo "$(basename "$0"): $*" >&2
 	exit 1
