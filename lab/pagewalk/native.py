@@ -16,7 +16,8 @@ from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, S
 
 _SLICE = 10_000_000
 """Instructions between two looks at the person's wishes: about a tenth of a second."""
-_NO_LIMIT = 2**64 - 1
+NO_LIMIT = 2**64 - 1
+"""More cycles than any run takes."""
 
 
 def load(job: Job) -> _machine.Machine:
@@ -28,19 +29,26 @@ def load(job: Job) -> _machine.Machine:
 
 
 def go(
-    machine: _machine.Machine, limit: int, watch: Watch, sample: Callable[[], None] = lambda: None, every: int = 0
+    machine: _machine.Machine,
+    limit: int,
+    watch: Watch,
+    *,
+    sample: Callable[[], None] = lambda: None,
+    every: int = 0,
+    until: int = NO_LIMIT,
 ) -> Stop:
-    """Runs a loaded machine to its end or `limit` instructions, with a sample every so many cycles, 0 for none."""
-    next_sample = every or _NO_LIMIT
+    """Runs a loaded machine to its end, to `limit` instructions or the cycle `until`, with a sample every so many
+    cycles, 0 for none.
+    """
+    next_sample = every or NO_LIMIT
     while True:
-        until = min(machine.instructions + _SLICE, limit)
-        kind, status, words = machine.run(next_sample, until)
+        kind, status, words = machine.run(min(next_sample, until), min(machine.instructions + _SLICE, limit))
         if kind != "limit":
             return Stop(cast("StopKind", kind), status, "" if kind == "power-off" else words)
         if machine.cycles >= next_sample:
             sample()
             next_sample = machine.cycles + every
-        if machine.instructions >= limit:
+        if machine.instructions >= limit or machine.cycles >= until:
             return Stop("limit", 0, words)
         if not watch(Progress(machine.instructions, machine.cycles)):
             raise Interrupted("the run was ended")
@@ -99,7 +107,7 @@ class NativeRunner:
             if not fullest or used > fullest[0][0]:
                 fullest[:] = [(used, state)]
 
-        stop = go(machine, job.limit, watch, sample, job.sample)
+        stop = go(machine, job.limit, watch, sample=sample, every=job.sample)
         return RunResult(
             stop=stop,
             console=machine.printed(),

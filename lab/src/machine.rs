@@ -114,11 +114,13 @@ impl Machine {
     }
 
     /// Waits for GDB on a TCP port of this computer and runs under its control; as `run` when GDB detaches.
+    /// `announce` is called with the port as soon as GDB can connect: port 0 asks for any free one.
     fn serve_gdb(
         &self,
         py: Python<'_>,
         port: u16,
         instructions: u64,
+        announce: Py<PyAny>,
     ) -> PyResult<(&'static str, u32, String)> {
         py.detach(|| {
             let mut session = self.session();
@@ -126,8 +128,12 @@ impl Machine {
                 cycles: u64::MAX,
                 instructions,
             };
-            let ended = debug::serve(session.machine_mut(), port, limits, |_| ())
-                .map_err(|error| PyOSError::new_err(error.to_string()))?;
+            let mut announced = Ok(());
+            let ended = debug::serve(session.machine_mut(), port, limits, |port| {
+                announced = Python::attach(|py| announce.call1(py, (port,)).map(drop));
+            })
+            .map_err(|error| PyOSError::new_err(error.to_string()))?;
+            announced?;
             let stop = match ended {
                 Ended::Stopped(stop) => stop,
                 Ended::Detached => session.run(limits),

@@ -13,6 +13,30 @@ from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Stop, Wat
 
 Script = Callable[[Job], RunResult]
 
+EXPERIMENT = """
+title = "t"
+document = "osdi99"
+section = "7"
+about = "a"
+[settings.before]
+label = "off"
+policies = { "tlb.cutoff" = "off" }
+[settings.after]
+label = "on"
+policies = { "tlb.cutoff" = "20" }
+[[machine]]
+name = "ppc604-185"
+claim = "osdi99.table2.604-185"
+[[row]]
+name = "mmap latency"
+program = "mmap-latency"
+figure = "us"
+unit = "us"
+better = "lower"
+item = 0
+"""
+"""An experiment file with one row."""
+
 
 def benchmark(name: str, cycles: Mapping[str, int], iterations: int = 1, moved: int = 0) -> RunResult:
     """The result of a benchmark that printed one row and took these cycles by cause in its region."""

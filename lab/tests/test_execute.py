@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import BenchLab, Script, ScriptedRunner, benchmark
+from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
 from pagewalk import experiments
 from pagewalk.errors import BadInput, Interrupted, RunFailed
@@ -14,27 +14,7 @@ from pagewalk.store import Store
 
 pytestmark = pytest.mark.usefixtures("small_policies")
 
-TABLE = """
-title = "t"
-document = "osdi99"
-section = "7"
-about = "a"
-[settings.before]
-label = "off"
-policies = { "tlb.cutoff" = "off" }
-[settings.after]
-label = "on"
-policies = { "tlb.cutoff" = "20" }
-[[machine]]
-name = "ppc604-185"
-claim = "osdi99.table2.604-185"
-[[row]]
-name = "mmap latency"
-program = "mmap-latency"
-figure = "us"
-unit = "us"
-better = "lower"
-item = 0
+TABLE = f"""{EXPERIMENT}
 [[row]]
 name = "pipe latency"
 program = "pipe-latency"

@@ -1,33 +1,11 @@
 from pathlib import Path
 
 import pytest
+from scripted import EXPERIMENT
 
 from pagewalk import experiments
 from pagewalk.errors import BadInput
 from pagewalk.published_range import Range, ratio_range
-
-GOOD = """
-title = "t"
-document = "osdi99"
-section = "7"
-about = "a"
-[settings.before]
-label = "off"
-policies = { "tlb.cutoff" = "off" }
-[settings.after]
-label = "on"
-policies = { "tlb.cutoff" = "20" }
-[[machine]]
-name = "ppc604-185"
-claim = "osdi99.table2.604-185"
-[[row]]
-name = "mmap latency"
-program = "mmap-latency"
-figure = "us"
-unit = "us"
-better = "lower"
-item = 0
-"""
 
 
 def write(folder: Path, text: str) -> Path:
@@ -43,7 +21,7 @@ def test_every_experiment_of_the_checkout_loads() -> None:
 
 
 def test_a_row_is_built_for_each_machine(tmp_path: Path) -> None:
-    experiment = experiments.load(write(tmp_path, GOOD))
+    experiment = experiments.load(write(tmp_path, EXPERIMENT))
     (row,) = experiment.rows
     assert row.before is not None
     assert (row.before.setting.policies, row.after.setting.policies) == (
@@ -71,7 +49,7 @@ def test_a_row_is_built_for_each_machine(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, good: str, bad: str, complaint: str) -> None:
     with pytest.raises(BadInput) as error:
-        experiments.load(write(tmp_path, GOOD.replace(good, bad)))
+        experiments.load(write(tmp_path, EXPERIMENT.replace(good, bad)))
     assert complaint in error.value.message
     assert "osdi99-mine.toml" in error.value.message
 

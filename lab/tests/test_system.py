@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -126,6 +127,65 @@ def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_pat
 def test_a_dump_shows_the_hash_table(environment: dict[str, str], programs: Path) -> None:
     state = json.loads(run(environment, "dump", "--json", "--", programs / "greet", "x").stdout)
     assert state["hash_table"]["used"] == len(state["hash_table"]["entries"]) > 0
+
+
+def test_gdb_stops_in_the_kernel(environment: dict[str, str], programs: Path) -> None:
+    arguments = [*COMMAND, "gdb", "--port", "0", "--json", "--", str(programs / "fail")]
+    with subprocess.Popen(
+        arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as told:
+        assert told.stderr is not None
+        announced = re.search(r"gdb-multiarch (\S+) -ex 'target remote :(\d+)'", told.stderr.readline())
+        assert announced is not None
+        kernel, port = announced.groups()
+        commands = [f"target remote :{port}", "break start_init", "continue", "bt 1", "info registers pc", "detach"]
+        looked = subprocess.run(
+            ["gdb-multiarch", "-nx", "-batch", kernel, *(word for line in commands for word in ("-ex", line))],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        output, _ = told.communicate()
+    assert "Breakpoint 1, start_init" in looked.stdout
+    # Let go, the program runs on to its end.
+    assert json.loads(output)["stop"] == "power-off"
+
+
+def test_waiting_for_gdb_can_be_interrupted(environment: dict[str, str], programs: Path) -> None:
+    arguments = [*COMMAND, "gdb", "--port", "0", "--", str(programs / "fail")]
+    with subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stderr is not None
+        assert "waiting for GDB" in waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(60) == -signal.SIGINT
+
+
+def test_a_full_disk_costs_no_result(environment: dict[str, str], tmp_path: Path) -> None:
+    """On a file system that really is full: a small one of this test's own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = """
+        disk=$1; shift
+        mount -t tmpfs -o size=48m none "$disk"
+        "$@" run paths >/dev/null || exit
+        cat /dev/zero >"$disk/filler" 2>/dev/null
+        "$@" run osdi99-table2
+        echo "status $?"
+        rm "$disk/filler"
+        "$@" results 'SELECT count(*) AS n FROM cells' --json
+    """
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(disk), *COMMAND],
+        env={**environment, "PAGEWALK_RESULTS": str(disk / "results.duckdb")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"the disk that holds {disk / 'results.duckdb'} is full" in done.stderr
+    assert "Traceback" not in done.stderr
+    said, _, kept = done.stdout.partition("\n")
+    assert said == "status 123"
+    assert json.loads(kept)[0]["n"] > 0
 
 
 def test_a_kernel_image_boots(environment: dict[str, str]) -> None:

@@ -11,6 +11,11 @@ machine_flags="-mcpu=powerpc -mno-altivec -mhard-float"
 link_flags="-static -Wl,-z,max-page-size=4096 -Wl,--build-id=none"
 jobs=${JOBS:-$(nproc)}
 
+# One at a time: a second script waits until the first has ended.
+mkdir -p "$programs"
+exec 9>"$programs/lock"
+flock 9
+
 # A make that started this script hands its flags on (no built-in rules, say); the programs' own makefiles need the usual.
 unset MAKEFLAGS MFLAGS GNUMAKEFLAGS MAKELEVEL
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pagewalk.cli import options
 from pagewalk.cli.output import Json, err, out, print_json, table
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
+from pagewalk.paths import home
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, Stop
 from pagewalk.workshop import Workshop
 
@@ -62,8 +64,9 @@ def watch(
     quiet: bool = False,
     prepare: Callable[[_machine.Machine], None] | None = None,
     typed: Path | None = None,
+    until: int = native.NO_LIMIT,
 ) -> Watched:
-    """Runs a job to its end; what the guest prints appears as it does, unless `quiet`.
+    """Runs a job to its end, or to that cycle; what the guest prints appears as it does, unless `quiet`.
 
     `typed` is a file with what is typed on the guest's console, `-` for standard input.
     """
@@ -81,7 +84,7 @@ def watch(
         return True
 
     try:
-        stop = native.go(machine, job.limit, look)
+        stop = native.go(machine, job.limit, look, until=until)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
     if not quiet:
@@ -296,7 +299,7 @@ def trace(
     if as_json:
         print_json({"output": output, "events": events, "stop": watched.stop})
     else:
-        err.print(f"{events:,} events in {output}: open it in ui.perfetto.dev", highlight=False)
+        err.print(f"{events:,} events in {output}: open it in ui.perfetto.dev", highlight=False, soft_wrap=True)
     watched.check()
 
 
@@ -306,8 +309,9 @@ def dump(
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
-    at: Annotated[int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")] = 2**64
-    - 1,
+    at: Annotated[
+        int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")
+    ] = native.NO_LIMIT,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -315,9 +319,8 @@ def dump(
 
     Example: `pagewalk dump --at 5000000 --json -- ./hello`
     """
-    loaded = native.load(_job(machine, command, file, sets, policy, limit))
-    loaded.run(at, limit)
-    state = json.loads(loaded.dump(0))
+    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=True, until=at)
+    state = json.loads(watched.machine.dump(0))
     if as_json:
         print_json(state)
         return
@@ -353,7 +356,9 @@ def gdb(
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port that GDB connects to.")] = 1234,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The TCP port that GDB connects to; 0: any free one.")
+    ] = 1234,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -363,11 +368,19 @@ def gdb(
     `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`
     """
     loaded = native.load(_job(machine, command, file, sets, policy, limit))
-    err.print(f"waiting for GDB: gdb-multiarch build/kernel/vmlinux -ex 'target remote :{port}'", highlight=False)
+
+    def announce(found: int) -> None:
+        words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"
+        err.print(words, highlight=False, soft_wrap=True)
+
+    # The stub waits outside of Python, where only the system's own handling of Ctrl-C ends it.
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        kind, status, words = loaded.serve_gdb(port, limit)
+        kind, status, words = loaded.serve_gdb(port, limit, announce)
     except OSError as error:
         raise BadInput(f"port {port}: {error}") from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
     if as_json:
         print_json({"stop": kind, "status": status, "reason": words, "output": loaded.printed()})
     else:

@@ -141,7 +141,7 @@ def make_report(
     if as_json:
         print_json({"output": output, "bytes": len(page.encode())})
     else:
-        out.print(f"wrote {output}", highlight=False)
+        out.print(f"wrote {output}", highlight=False, soft_wrap=True)
 
 
 def results(
