@@ -16,16 +16,27 @@ enum {
 #define FCR_ENABLE_AND_CLEAR 0x07
 #define LCR_8N1 0x03
 #define MCR_DTR_RTS_OUT2 0x0b	/* OUT2 gates the interrupt on ISA boards */
+#define MCR_LOOPBACK 0x10	/* the line is cut off */
 #define LSR_DATA_READY 0x01
 #define LSR_THR_EMPTY 0x20
 
+#define FIFO_DEPTH 16
+
 static u8 *registers;
+
+/* What arrived before uart_init. */
+static char early[FIFO_DEPTH];
+static unsigned int early_count;
 
 void uart_init(uintptr_t address)
 {
 	registers = (u8 *)address;
+	/* Switching the FIFOs on empties them (data sheet, 8.4): what is there is read first, and nothing comes meanwhile. */
+	io_write8(registers + MCR, MCR_LOOPBACK);
 	io_write8(registers + LCR, LCR_8N1);
 	io_write8(registers + IER, 0);
+	while (early_count < FIFO_DEPTH && io_read8(registers + LSR) & LSR_DATA_READY)
+		early[early_count++] = (char)io_read8(registers + RBR);
 	io_write8(registers + FCR, FCR_ENABLE_AND_CLEAR);
 	io_write8(registers + MCR, MCR_DTR_RTS_OUT2);
 }
@@ -47,6 +58,8 @@ void uart_write(const char *text, size_t size)
 
 void uart_enable_receive(void)
 {
+	for (unsigned int i = 0; i < early_count; i++)
+		tty_receive(early[i]);
 	io_write8(registers + IER, IER_RECEIVE);
 }
 

@@ -12,15 +12,17 @@ enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CA
 
 bool control_present(void);
 void control_cause(enum control_cause cause);
-/* The scheduler's, at each switch of address space; exec's, with the program's path. */
+/* The scheduler's, at each switch of address space; exec's, with the program's path; fork's, with the child's id. */
 void control_context(u32 pid);
 void control_command(const char *path);
+void control_fork(u32 pid);
 void control_dump(u32 label);
 /* The sanitizers' events; who makes them binds them only where control_features asks. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u
 #define CONTROL_FEATURE_VSID        2u
 #define CONTROL_FEATURE_PROFILE     4u
+#define CONTROL_FEATURE_FORK        8u
 void control_frame_freed(u32 frame);
 void control_frame_allocated(u32 frame);
 void control_vsid_issued(u32 vsid);

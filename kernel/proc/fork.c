@@ -1,5 +1,6 @@
 /* fork, vfork, clone and clone3. */
 #include <arch.h>
+#include <control.h>
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
@@ -225,6 +226,7 @@ static long clone(const struct clone_request *request)
 		list_add_tail(&process->all, &process_list);
 		list_add_tail(&process->sibling, &process->parent->children);
 		process_count++;
+		control_fork((u32)pid);
 	}
 	task_publish(child, pid);
 	sched_start(child);

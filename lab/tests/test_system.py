@@ -32,6 +32,13 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "greet": '#include <stdio.h>\nint main(int n, char **v) { printf("hello %s\\n", v[1]); return n; }',
         "fail": "int main(void) { return 77; }",
         "crash": "int main(void) { *(volatile int *)8 = 1; return 0; }",
+        "repeat": "#include <stdio.h>\n"
+        "int main(void) { char line[80]; while (fgets(line, 80, stdin) && line[0] != '.') printf(\"<%s\", line); }",
+        "ram": "#include <stdio.h>\n#include <sys/sysinfo.h>\n"
+        'int main(void) { struct sysinfo i; sysinfo(&i); printf("%lu\\n", i.totalram / 1024 * i.mem_unit); return 0; }',
+        "fork": "#include <sys/wait.h>\n#include <unistd.h>\n"
+        "__attribute__((noinline)) void in_child(void) { for (volatile int n = 0; n < 1000; n++); }\n"
+        "int main(void) { if (!fork()) in_child(); else wait(0); return 0; }",
     }
     for name, source in sources.items():
         (folder / f"{name}.c").write_text(source)
@@ -99,6 +106,25 @@ def test_bad_input_is_refused(
     assert "Traceback" not in done.stderr
 
 
+def test_what_is_typed_before_the_kernel_is_ready_is_read(
+    environment: dict[str, str], programs: Path, tmp_path: Path
+) -> None:
+    typed = tmp_path / "typed"
+    typed.write_text("first line of more than sixteen characters\nsecond\n.\n")
+    done = run(environment, "exec", "--input", typed, "--", programs / "repeat")
+    assert [line for line in done.stdout.splitlines() if line.startswith("<")] == [
+        "<first line of more than sixteen characters",
+        "<second",
+    ]
+
+
+@pytest.mark.parametrize("megabytes", [8, 256, 320, 512, 1024])
+def test_ram_is_used_up_to_what_the_kernel_maps(environment: dict[str, str], programs: Path, megabytes: int) -> None:
+    done = run(environment, "exec", "--set", f"memory.size={megabytes << 20}", "--", programs / "ram")
+    used = min(megabytes, 512)
+    assert 0.9 * used < int(done.stdout.split()[-1]) / 1024 < used
+
+
 def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None:
     done = run(environment, "exec", "--limit", "100000", "--", programs / "greet", "x")
     assert done.returncode == 124
@@ -115,6 +141,12 @@ def test_a_profile_names_functions(environment: dict[str, str], programs: Path, 
     ]
     assert sum(row["cycles"] for row in rows) == pytest.approx(total, rel=1e-3)
     assert flame.read_text().startswith("<svg")
+
+
+def test_a_profile_knows_a_forked_childs_program(environment: dict[str, str], programs: Path) -> None:
+    rows = json.loads(run(environment, "profile", "--json", "--", programs / "fork").stdout)
+    assert {row["program"] for row in rows if row["mode"] == "user"} == {"/init", "/bin/fork"}
+    assert sum(row["cycles"] for row in rows if row["function"] == "in_child") > 1000
 
 
 def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ fn control_device_reports_and_commands() {
         (0x8000_0f1c, Effect::Context(9)),
         (0x8000_0f20, Effect::Command(9)),
         (0x8000_0f24, Effect::Dump(9)),
+        (0x8000_0f28, Effect::Fork(9)),
         (0x8000_1000, Effect::RegionBegin(9)),
         (0x8000_1004, Effect::RegionEnd(9)),
     ] {
@@ -189,7 +190,7 @@ fn control_device_reports_and_commands() {
         assert!(board.read(0x8000_0f00, size, now).is_err());
         assert!(board.write(0x8000_0f08, size, 0).is_err());
     }
-    assert!(board.write(0x8000_0f28, 4, 0).is_err());
+    assert!(board.write(0x8000_0f2c, 4, 0).is_err());
 }
 
 #[test]

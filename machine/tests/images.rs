@@ -172,6 +172,9 @@ fn tree_and_initramfs_lie_at_the_top_of_ram() {
     assert_eq!(boot.device_tree, 0x01ff_f000);
     assert_eq!(boot.initramfs, Some(0x01ff_c000..0x01ff_c000 + 10_000));
     assert_eq!(boot.chunks.len(), 3);
+    let large = config(&["memory.size=0x40000000"]);
+    let boot = Boot::kernel(&large, Target::Pagewalk, &image, None, "").unwrap();
+    assert_eq!(boot.device_tree, 0x1fff_f000, "a kernel reaches 512 MB");
     let too_big = vec![0; 32 << 20];
     let message = Boot::kernel(&config(&[]), Target::Pagewalk, &image, Some(&too_big), "")
         .unwrap_err()

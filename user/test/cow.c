@@ -208,10 +208,40 @@ static void file_mapping_private(void)
 	CHECK_EQUAL(where[1], 'a');
 }
 
+/* Many page tables: what fork costs is for pages, and a child that writes little needs little memory of its own. */
+static void big_process_forks(void)
+{
+	enum { BIG = 4096, STEP = 37 };
+	volatile unsigned int *where = mmap(NULL, BIG * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const unsigned int words = PAGE / sizeof(*where);
+
+	CHECK(where != MAP_FAILED);
+	for (unsigned int i = 0; i < BIG; i++)
+		where[i * words] = i + 1;
+	for (unsigned int round = 0; round < 3; round++) {
+		pid_t child = (pid_t)MUST(fork());
+
+		if (child == 0) {
+			for (unsigned int i = 0; i < BIG; i += STEP)
+				where[i * words] = 0;
+			for (unsigned int i = 0; i < BIG; i++)
+				CHECK_EQUAL(where[i * words], i % STEP ? i + 1 : 0);
+			_exit(0);
+		}
+		/* The parent writes meanwhile what the child does not. */
+		for (unsigned int i = 1; i < BIG; i += STEP)
+			where[i * words] = i + 1;
+		CHECK_EQUAL(test_wait(child), 0);
+		for (unsigned int i = 0; i < BIG; i++)
+			CHECK_EQUAL(where[i * words], i + 1);
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(child_write_stays_with_child), CASE(parent_write_stays_with_parent), CASE(shared_memory_is_shared),
 	CASE(three_generations), CASE(data_and_bss), CASE(kernel_write_stays_with_child),
 	CASE(untouched_pages_are_zero), CASE(many_children_at_once), CASE(file_mapping_private),
+	CASE(big_process_forks),
 };
 
 TEST_MAIN("cow", cases)

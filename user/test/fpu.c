@@ -3,6 +3,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -154,9 +155,71 @@ static void unaligned_access(void)
 	}
 }
 
+/* r28 to r31 stored by stmw, cleared, loaded by lmw, and shown. A C compiler may want r30 and r31 for itself. */
+void unaligned_store_and_load(unsigned char *at, unsigned int back[4]);
+__asm__(
+	".text\n.globl unaligned_store_and_load\n.type unaligned_store_and_load,@function\n"
+	"unaligned_store_and_load:\n"
+	"stwu 1,-32(1)\n stmw 28,16(1)\n"
+	"lis 28,0x0102\n ori 28,28,0x0304\n addis 29,28,0x1010\n addis 30,29,0x1010\n addis 31,30,0x7010\n"
+	"stmw 28,0(3)\n li 28,0\n li 29,0\n li 30,0\n li 31,0\n lmw 28,0(3)\n"
+	"stmw 28,0(4)\n lmw 28,16(1)\n addi 1,1,32\n blr\n"
+	".size unaligned_store_and_load,.-unaligned_store_and_load\n");
+
+/* lmw and stmw of words that are not aligned: the kernel's work on these processors. Over a page's end, too. */
+static void unaligned_multiple(void)
+{
+	unsigned char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	for (unsigned int i = 0; i < 24; i++) {
+		unsigned char *at = page + 4096 - 12 + i;
+		unsigned int back[4];
+
+		memset(page + 4000, 0xee, 200);
+		unaligned_store_and_load(at, back);
+		CHECK_EQUAL(back[0], 0x01020304);
+		CHECK_EQUAL(back[1], 0x11120304);
+		CHECK_EQUAL(back[2], 0x21220304);
+		CHECK_EQUAL(back[3], 0x91320304);
+		CHECK_EQUAL(at[-1], 0xee);
+		CHECK_EQUAL(at[0], 0x01);
+		CHECK_EQUAL(at[7], 0x04);
+		CHECK_EQUAL(at[12], 0x91);
+		CHECK_EQUAL(at[16], 0xee);
+	}
+}
+
+static void *fault_address;
+static sigjmp_buf after_fault;
+
+static void take_fault(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	fault_address = info->si_addr;
+	siglongjmp(after_fault, number);
+}
+
+/* What an unaligned stmw cannot reach is a fault like another's. */
+static void unaligned_multiple_faults(void)
+{
+	struct sigaction action = { .sa_sigaction = take_fault, .sa_flags = SA_SIGINFO };
+	unsigned char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile int number;
+
+	CHECK(page != MAP_FAILED);
+	MUST(munmap(page + 4096, 4096));
+	MUST(sigaction(SIGSEGV, &action, NULL));
+	number = sigsetjmp(after_fault, 1);
+	if (!number)
+		__asm__ volatile("stmw 28,0(%0)" : : "b"(page + 4096 - 6) : "memory");
+	CHECK_EQUAL(number, SIGSEGV);
+	CHECK((unsigned char *)fault_address >= page + 4096 - 6 && (unsigned char *)fault_address < page + 4096 + 16);
+}
+
 static const struct test_case cases[] = {
 	CASE(registers_survive_switches), CASE(results_survive_preemption), CASE(rounding_mode_is_the_process_s_own),
-	CASE(arithmetic), CASE(unaligned_access),
+	CASE(arithmetic), CASE(unaligned_access), CASE(unaligned_multiple), CASE(unaligned_multiple_faults),
 };
 
 TEST_MAIN("fpu", cases)

@@ -61,6 +61,48 @@ static void unmapped_ranges(void)
 	CHECK_ERROR(madvise(where, PAGE, MADV_DONTNEED), ENOMEM);
 }
 
+/* MREMAP_DONTUNMAP: the pages go, the area stays, and its next touch finds zeroes. */
+static void remap_leaves_the_area(void)
+{
+	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE), *moved, *aimed;
+	pid_t child;
+
+	for (unsigned int i = 0; i < 4; i++)
+		where[i * PAGE] = (char)('0' + i);
+	CHECK(mremap(where, 4 * PAGE, 4 * PAGE, MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
+	CHECK(mremap(where, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
+	moved = mremap(where, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+	CHECK(moved != MAP_FAILED && moved != where);
+	for (unsigned int i = 0; i < 4; i++) {
+		CHECK_EQUAL(moved[i * PAGE], '0' + (int)i);
+		CHECK_EQUAL(where[i * PAGE], 0);
+	}
+	where[0] = 'a';
+	CHECK_EQUAL(moved[0], '0');
+
+	/* To a place, over what is there; from the middle of an area. */
+	aimed = map(2 * PAGE, PROT_READ | PROT_WRITE);
+	aimed[PAGE] = 'b';
+	CHECK(mremap(moved + PAGE, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aimed) == aimed);
+	CHECK_EQUAL(aimed[0], '1');
+	CHECK_EQUAL(aimed[PAGE], '2');
+	CHECK_EQUAL(moved[0], '0');
+	CHECK_EQUAL(moved[PAGE], 0);
+	CHECK_EQUAL(moved[3 * PAGE], '3');
+
+	/* A child has both places, and its own pages in them. */
+	moved[PAGE] = 'c';
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		aimed[0] = 'd';
+		_exit(moved[PAGE] == 'c' && where[0] == 'a' && aimed[PAGE] == '2' ? 0 : 1);
+	}
+	CHECK_EQUAL(test_wait(child), 0);
+	CHECK_EQUAL(aimed[0], '1');
+	MUST(munmap(where, 4 * PAGE));
+	CHECK_EQUAL(moved[3 * PAGE], '3');
+}
+
 static int touch_beyond_brk(void *argument)
 {
 	char *end = sbrk(0);
@@ -158,8 +200,9 @@ static void silent_orphans_are_buried(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(fault_codes), CASE(unmapped_ranges), CASE(beyond_brk_faults), CASE(vfork_shares_memory),
-	CASE(floating_point_exceptions), CASE(sleep_faults), CASE(silent_orphans_are_buried),
+	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
+	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
+	CASE(silent_orphans_are_buried),
 };
 
 TEST_MAIN("strict", cases)

@@ -49,6 +49,12 @@ void control_command(const char *path)
 		write(CONTROL_COMMAND, kva_pa(path));
 }
 
+void control_fork(u32 pid)
+{
+	if (control_features & CONTROL_FEATURE_FORK)
+		write(CONTROL_FORK, pid);
+}
+
 void control_dump(u32 label)
 {
 	write(CONTROL_DUMP, label);

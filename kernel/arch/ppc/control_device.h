@@ -14,5 +14,6 @@
 #define CONTROL_CONTEXT         0x1c
 #define CONTROL_COMMAND         0x20
 #define CONTROL_DUMP            0x24
+#define CONTROL_FORK            0x28
 
 #endif

@@ -3,6 +3,7 @@
  * accesses that hardware refuses to split (alignment exceptions).
  */
 #include <arch.h>
+#include <errno.h>
 #include <lib.h>
 #include <uaccess.h>
 
@@ -159,13 +160,13 @@ static bool transfer(struct regs *regs, const struct access *a, u32 address, u32
 	return true;
 }
 
-bool emulate_alignment(struct regs *regs)
+int emulate_alignment(struct regs *regs)
 {
 	struct access a;
 	u32 i, address, base;
 
 	if (!fetch(regs, &i))
-		return false;
+		return -EFAULT;
 	base = RA(i) ? regs->gpr[RA(i)] : 0;
 
 	if (OPCODE(i) == 46 || OPCODE(i) == 47) {       /* lmw, stmw */
@@ -173,30 +174,30 @@ bool emulate_alignment(struct regs *regs)
 		address = base + (u32)(s32)(s16)i;
 		for (u32 r = RT(i); r < 32; r++, address += 4)
 			if (!transfer(regs, &a, address, r))
-				return false;
+				return -EFAULT;
 		regs->nip += 4;
-		return true;
+		return 0;
 	}
 	if (OPCODE(i) == 31 && XO(i) == 1014) {         /* dcbz of memory that is not cached */
 		address = (base + regs->gpr[RB(i)]) & ~(arch_cpu.dcache_line - 1);
 		if (clear_user((void *)address, arch_cpu.dcache_line))
-			return false;
+			return -EFAULT;
 		regs->nip += 4;
-		return true;
+		return 0;
 	}
 	if (OPCODE(i) == 31) {
 		if (!decode_x(XO(i), &a))
-			return false;
+			return -EINVAL;
 		address = base + regs->gpr[RB(i)];
 	} else {
 		if (!decode_d(OPCODE(i), &a))
-			return false;
+			return -EINVAL;
 		address = base + (u32)(s32)(s16)i;
 	}
 	if (!transfer(regs, &a, address, RT(i)))
-		return false;
+		return -EFAULT;
 	if (a.update)
 		regs->gpr[RA(i)] = address;
 	regs->nip += 4;
-	return true;
+	return 0;
 }

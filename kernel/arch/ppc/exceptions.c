@@ -131,9 +131,14 @@ void exception_syscall(struct regs *regs)
 
 void exception_alignment(struct regs *regs)
 {
+	int error;
+
 	if (!regs_user(regs))
 		panic_regs(regs, "kernel access to 0x%08x is not aligned", regs->dar);
-	if (!emulate_alignment(regs))
+	error = emulate_alignment(regs);
+	if (error == -EFAULT)
+		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);
+	else if (error)
 		signal_fault(SIGBUS, BUS_ADRALN, regs->dar);
 }
 

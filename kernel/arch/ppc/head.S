@@ -1,6 +1,6 @@
 /*
  * From the boot protocol (docs/interfaces.md, section 4) to C: real mode, r3 = device tree. Translation caches
- * are emptied, two BATs map RAM and I/O so that C can run before any table exists, and caches are turned on.
+ * are emptied, BATs map RAM and I/O so that C can run before any table exists, and caches are turned on.
  */
 #include <arch/asm.h>
 
@@ -26,7 +26,8 @@ FUNCTION(start)
 	bdnz	1b
 	sync
 
-	/* 256 MB of RAM at 3 GB, 128 KB of I/O at 0xf0000000, for the kernel only. */
+	/* 512 MB of RAM (the upper half for data: the device tree is at its top) at 3 GB, 128 KB of I/O at 0xf0000000,
+	   for the kernel only. */
 	lis	r4, 0xc000
 	ori	r5, r4, 0x1ffe          /* BL = 256 MB, Vs */
 	li	r6, 2                   /* PP: read and write */
@@ -34,6 +35,10 @@ FUNCTION(start)
 	mtspr	SPR_IBAT0U, r5
 	mtspr	SPR_DBAT0U + 1, r6
 	mtspr	SPR_DBAT0U, r5
+	addis	r5, r5, 0x1000
+	addis	r6, r6, 0x1000
+	mtspr	SPR_DBAT0U + 3, r6
+	mtspr	SPR_DBAT0U + 2, r5
 	lis	r5, 0xf000
 	ori	r5, r5, 0x0002
 	lis	r6, 0x8000

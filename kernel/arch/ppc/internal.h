@@ -44,7 +44,8 @@ void exception_fault(struct regs *regs, u32 address, u32 access);
 
 /* emulate.c: what user programs may do that the processor leaves to software; false: a signal. */
 bool emulate_program(struct regs *regs);
-bool emulate_alignment(struct regs *regs);
+/* 0, or -EFAULT where memory is out of reach, or -EINVAL for what is not emulated. */
+int emulate_alignment(struct regs *regs);
 
 /* tlbmiss.c */
 struct text;

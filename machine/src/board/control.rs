@@ -30,6 +30,8 @@ pub enum Effect {
     Context(u32),
     /// Physical address of the path of the program in the current context.
     Command(u32),
+    /// Address space that runs the program of the current context from now on.
+    Fork(u32),
     /// Write a state dump with this label.
     Dump(u32),
     RegionBegin(u32),
@@ -99,6 +101,7 @@ impl Control {
             (Half::Kernel, 0x1c) => Effect::Context(value),
             (Half::Kernel, 0x20) => Effect::Command(value),
             (Half::Kernel, 0x24) => Effect::Dump(value),
+            (Half::Kernel, 0x28) => Effect::Fork(value),
             (Half::User, 0x00) => Effect::RegionBegin(value),
             (Half::User, 0x04) => Effect::RegionEnd(value),
             _ => return Err("the control device has no writable register there"),

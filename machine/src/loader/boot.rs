@@ -9,6 +9,9 @@ use crate::config::MachineConfig;
 
 const PAGE: u32 = 4096;
 
+/// A kernel that lies at 3 GB, I/O above it, maps this much RAM at once (two BATs of 256 MB).
+const KERNEL_REACH: u32 = 512 << 20;
+
 /// Bytes for physical memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
@@ -34,8 +37,8 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// A kernel, placed at its physical addresses; the device tree at the top of RAM and the
-    /// initramfs below it, both at page boundaries.
+    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of its
+    /// first 512 MB, and the initramfs below it, both at page boundaries.
     ///
     /// # Errors
     /// When RAM is too small for the three, or `arguments` holds a NUL byte.
@@ -49,7 +52,7 @@ impl Boot {
         let ram = config.memory.size;
         image.check_fits(ram)?;
         let tree_size = device_tree(config, target, arguments, Some(0..0))?.len();
-        let mut top = ram;
+        let mut top = ram.min(KERNEL_REACH);
         let tree_at = take(&mut top, tree_size, image, "the device tree", ram)?;
         let range = match initramfs {
             Some(bytes) => {

@@ -51,15 +51,15 @@ impl Observers {
         self.sanitizers.is_some()
     }
 
-    /// The control device's FEATURES register. CONTEXT and COMMAND are always listened to: whether
-    /// a profile is recorded must not change what the guest does.
+    /// The control device's FEATURES register. CONTEXT, COMMAND and FORK are always listened
+    /// to: whether a profile is recorded must not change what the guest does.
     #[must_use]
     pub fn features(&self) -> u32 {
         let sanitizers = self
             .sanitizers
             .as_ref()
             .map_or(0, |sanitizers| sanitizers.set.features());
-        sanitizers | 4
+        sanitizers | 4 | 8
     }
 
     /// Instructions of one function, mode and cause, the first at `pc`, ran from cycle `from` to
@@ -151,6 +151,7 @@ impl Observers {
             }
             Effect::Context(context) => self.set_context(context, scene.cycle),
             Effect::Command(address) => self.set_command(address, scene.memory),
+            Effect::Fork(child) => self.symbols.set_fork(child),
             Effect::Dump(label) => self.dumps.push(StateDump::take(
                 label,
                 scene.cycle,

@@ -224,10 +224,15 @@ mod tests {
         profile.close();
         symbols.set_context(5);
         profile.charge(&symbols, 0x1004, true, Cause::User, 3, 3);
+        profile.close();
+        symbols.set_context(4);
+        symbols.set_fork(6);
+        symbols.set_context(6);
+        profile.charge(&symbols, 0x1004, true, Cause::User, 11, 9);
         assert_eq!(
             profile.folded(&symbols),
             "/bin/ls;kernel;copy;copy_page 40\n\
-             /bin/ls;user;main 100\n\
+             /bin/ls;user;main 111\n\
              /bin/ls;user;out 7\n\
              context 5;user;? 3\n\
              kernel;kernel;? 1\n\
@@ -240,10 +245,10 @@ mod tests {
                 rows[0].cycles,
                 rows[0].instructions
             ),
-            ("main", 100, 80)
+            ("main", 111, 89)
         );
         assert!(
-            profile.table(&symbols, 1).contains("  62.11%"),
+            profile.table(&symbols, 1).contains("  64.53%"),
             "{}",
             profile.table(&symbols, 1)
         );

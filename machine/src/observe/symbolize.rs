@@ -77,8 +77,8 @@ impl Symbolizer {
         added
     }
 
-    /// CONTEXT: this address space runs from now on. Until it names a program (a forked child does
-    /// not, before its exec) it goes by its number; 0 is the kernel's own.
+    /// CONTEXT: this address space runs from now on. One of which neither COMMAND nor FORK has told
+    /// goes by its number; 0 is the kernel's own.
     pub fn set_context(&mut self, context: u32) {
         self.context = context;
         if context != 0 && !self.commands.contains_key(&context) {
@@ -94,6 +94,12 @@ impl Symbolizer {
             self.programs.len() - 1
         });
         self.commands.insert(self.context, program as u32);
+    }
+
+    /// FORK: the address space `child` runs the current one's program from now on, whatever an
+    /// earlier one of the same number ran.
+    pub fn set_fork(&mut self, child: u32) {
+        self.commands.insert(child, self.program());
     }
 
     /// Number of the program in the current address space; 0 where none was named.
