@@ -12,9 +12,7 @@
 #include <time.h>
 #include <uaccess.h>
 
-#define AT_SYMLINK_NOFOLLOW 0x100u
 #define AT_EACCESS 0x200u
-#define AT_EMPTY_PATH 0x1000u
 #define UTIME_NOW 0x3fffffff
 #define UTIME_OMIT 0x3ffffffe
 #define FALLOC_KEEP_SIZE 1

@@ -123,6 +123,24 @@ struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct 
 	return f;
 }
 
+int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *data)
+{
+	char name[40];
+	struct file *f;
+	int fd;
+
+	snprintf(name, sizeof name, "anon_inode:[%s]", kind);
+	f = file_anonymous(name, 0600, flags, ops, data);
+	if (IS_ERR(f)) {
+		kfree(data);
+		return (int)PTR_ERR(f);
+	}
+	fd = fd_add(f, flags & O_CLOEXEC);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}
+
 long file_read_kernel(struct file *f, void *buffer, size_t size, u64 offset)
 {
 	struct iter it;

@@ -2,6 +2,7 @@
 #include <file.h>
 
 #include <err.h>
+#include <kmalloc.h>
 #include <lib.h>
 #include <uaccess.h>
 
@@ -92,4 +93,27 @@ long iter_read(struct iter *it, void *to, size_t n)
 long iter_zero(struct iter *it, size_t n)
 {
 	return transfer(it, NULL, n, ZERO);
+}
+
+int user_vector_load(struct user_vector *v, const struct iovec *user, size_t count, struct iter *it)
+{
+	int error;
+
+	if (count > IOV_MAX)
+		return -EINVAL;
+	v->piece = count > VECTOR_INLINE ? kmalloc(count * sizeof v->few[0]) : v->few;
+	if (!v->piece)
+		return -ENOMEM;
+	error = copy_from_user(v->piece, user, count * sizeof v->few[0]);
+	if (!error)
+		error = iter_init_vector(it, v->piece, count, false);
+	if (error)
+		user_vector_free(v);
+	return error;
+}
+
+void user_vector_free(struct user_vector *v)
+{
+	if (v->piece != v->few)
+		kfree(v->piece);
 }

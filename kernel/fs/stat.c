@@ -11,20 +11,29 @@
 #include <syscall.h>
 #include <uaccess.h>
 
-#define AT_SYMLINK_NOFOLLOW 0x100u
 #define AT_NO_AUTOMOUNT 0x800u
-#define AT_EMPTY_PATH 0x1000u
 #define AT_STATX_SYNC_TYPE 0x6000u
 #define STATX_RESERVED 0x80000000u
 #define STATX_BASIC_STATS 0x7ffu
 #define ST_RDONLY 1u
 #define ST_VALID 0x20u
 
+/* The inode that a descriptor names, referenced. */
+static int inode_of_fd(int fd, struct inode **out)
+{
+	struct file *f = fd_get(fd);
+
+	if (!f)
+		return -EBADF;
+	*out = inode_get(f->inode);
+	file_put(f);
+	return 0;
+}
+
 /* The inode that a descriptor or a path names, referenced. */
 static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode **out)
 {
 	struct dentry *d;
-	struct file *f;
 	char *path;
 	int error;
 
@@ -38,12 +47,7 @@ static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode 
 				*out = inode_get(current->fs->cwd->inode);
 				return 0;
 			}
-			f = fd_get(dirfd);
-			if (!f)
-				return -EBADF;
-			*out = inode_get(f->inode);
-			file_put(f);
-			return 0;
+			return inode_of_fd(dirfd, out);
 		}
 	}
 	path = path_from_user(user_path);
@@ -63,53 +67,46 @@ static u64 blocks(const struct inode *i)
 	return (u64)i->page_count * (PAGE_SIZE / 512);
 }
 
-static long give_stat32(const struct inode *i, struct stat32 *user)
+/* The fields of the two forms of struct stat: the same names, of different widths. */
+#define FILL_STAT(s, i)                                             \
+	do {                                                        \
+		memset(&(s), 0, sizeof(s));                         \
+		(s).dev = device_to_user(inode_dev(i));             \
+		(s).ino = (__typeof__((s).ino))(i)->ino;            \
+		(s).mode = (i)->mode;                               \
+		(s).nlink = (__typeof__((s).nlink))(i)->nlink;      \
+		(s).uid = (i)->uid;                                 \
+		(s).gid = (i)->gid;                                 \
+		(s).rdev = device_to_user((i)->rdev);               \
+		(s).size = (__typeof__((s).size))(i)->size;         \
+		(s).blksize = PAGE_SIZE;                            \
+		(s).blocks = (__typeof__((s).blocks))blocks(i);     \
+		(s).atime = (s32)(i)->atime.sec;                    \
+		(s).atime_nsec = (i)->atime.nsec;                   \
+		(s).mtime = (s32)(i)->mtime.sec;                    \
+		(s).mtime_nsec = (i)->mtime.nsec;                   \
+		(s).ctime = (s32)(i)->ctime.sec;                    \
+		(s).ctime_nsec = (i)->ctime.nsec;                   \
+	} while (0)
+
+/* Each gives user memory what it asks of an inode. */
+typedef long give(const struct inode *, void *user);
+
+static long give_stat32(const struct inode *i, void *user)
 {
 	struct stat32 s;
 
 	if (i->size > 0x7fffffff)
 		return -EOVERFLOW;
-	memset(&s, 0, sizeof s);
-	s.dev = device_to_user(inode_dev(i));
-	s.ino = (u32)i->ino;
-	s.mode = i->mode;
-	s.nlink = (u16)i->nlink;
-	s.uid = i->uid;
-	s.gid = i->gid;
-	s.rdev = device_to_user(i->rdev);
-	s.size = (s32)i->size;
-	s.blksize = PAGE_SIZE;
-	s.blocks = (u32)blocks(i);
-	s.atime = (s32)i->atime.sec;
-	s.atime_nsec = i->atime.nsec;
-	s.mtime = (s32)i->mtime.sec;
-	s.mtime_nsec = i->mtime.nsec;
-	s.ctime = (s32)i->ctime.sec;
-	s.ctime_nsec = i->ctime.nsec;
+	FILL_STAT(s, i);
 	return copy_to_user(user, &s, sizeof s);
 }
 
-static long give_stat64(const struct inode *i, struct stat64 *user)
+static long give_stat64(const struct inode *i, void *user)
 {
 	struct stat64 s;
 
-	memset(&s, 0, sizeof s);
-	s.dev = device_to_user(inode_dev(i));
-	s.ino = i->ino;
-	s.mode = i->mode;
-	s.nlink = i->nlink;
-	s.uid = i->uid;
-	s.gid = i->gid;
-	s.rdev = device_to_user(i->rdev);
-	s.size = (s64)i->size;
-	s.blksize = PAGE_SIZE;
-	s.blocks = (s64)blocks(i);
-	s.atime = (s32)i->atime.sec;
-	s.atime_nsec = i->atime.nsec;
-	s.mtime = (s32)i->mtime.sec;
-	s.mtime_nsec = i->mtime.nsec;
-	s.ctime = (s32)i->ctime.sec;
-	s.ctime_nsec = i->ctime.nsec;
+	FILL_STAT(s, i);
 	return copy_to_user(user, &s, sizeof s);
 }
 
@@ -118,7 +115,7 @@ static struct statx_time statx_time(struct file_time t)
 	return (struct statx_time){ .sec = t.sec, .nsec = t.nsec };
 }
 
-static long give_statx(const struct inode *i, struct statx *user)
+static long give_statx(const struct inode *i, void *user)
 {
 	struct statx s;
 
@@ -142,91 +139,73 @@ static long give_statx(const struct inode *i, struct statx *user)
 	return copy_to_user(user, &s, sizeof s);
 }
 
-static long stat32_at(int dirfd, const char *path, u32 flags, struct stat32 *out)
+static long give_by_fd(int fd, give *what, void *user)
+{
+	struct inode *i;
+	long result = inode_of_fd(fd, &i);
+
+	if (result)
+		return result;
+	result = what(i, user);
+	inode_put(i);
+	return result;
+}
+
+static long give_by_path(int dirfd, const char *path, u32 flags, give *what, void *user)
 {
 	struct inode *i;
 	long result = find_inode(dirfd, path, flags, &i);
 
 	if (result)
 		return result;
-	result = give_stat32(i, out);
+	result = what(i, user);
 	inode_put(i);
 	return result;
 }
 
 long sys_stat(const char *path, struct stat32 *out)
 {
-	return stat32_at(AT_FDCWD, path, 0, out);
+	return give_by_path(AT_FDCWD, path, 0, give_stat32, out);
 }
 
 long sys_lstat(const char *path, struct stat32 *out)
 {
-	return stat32_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, out);
+	return give_by_path(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, give_stat32, out);
 }
 
 long sys_fstat(int fd, struct stat32 *out)
 {
-	struct file *f = fd_get(fd);
-	long result;
-
-	if (!f)
-		return -EBADF;
-	result = give_stat32(f->inode, out);
-	file_put(f);
-	return result;
+	return give_by_fd(fd, give_stat32, out);
 }
 
 long sys_fstatat64(int dirfd, const char *path, struct stat64 *out, u32 flags)
 {
-	struct inode *i;
-	long result;
-
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH))
 		return -EINVAL;
-	result = find_inode(dirfd, path, flags, &i);
-	if (result)
-		return result;
-	result = give_stat64(i, out);
-	inode_put(i);
-	return result;
+	return give_by_path(dirfd, path, flags, give_stat64, out);
 }
 
 long sys_stat64(const char *path, struct stat64 *out)
 {
-	return sys_fstatat64(AT_FDCWD, path, out, 0);
+	return give_by_path(AT_FDCWD, path, 0, give_stat64, out);
 }
 
 long sys_lstat64(const char *path, struct stat64 *out)
 {
-	return sys_fstatat64(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW);
+	return give_by_path(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, give_stat64, out);
 }
 
 long sys_fstat64(int fd, struct stat64 *out)
 {
-	struct file *f = fd_get(fd);
-	long result;
-
-	if (!f)
-		return -EBADF;
-	result = give_stat64(f->inode, out);
-	file_put(f);
-	return result;
+	return give_by_fd(fd, give_stat64, out);
 }
 
 long sys_statx(int dirfd, const char *path, u32 flags, u32 mask, struct statx *out)
 {
-	struct inode *i;
-	long result;
-
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE) ||
 	    (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE || mask & STATX_RESERVED)
 		return -EINVAL;
-	result = find_inode(dirfd, path, flags, &i);
-	if (result)
-		return result;
-	result = give_statx(i, out);
-	inode_put(i);
-	return result;
+	return give_by_path(dirfd, path, flags, give_statx, out);
 }
 
 static void fill_statfs(const struct inode *i, struct statfs64 *s)
@@ -251,7 +230,7 @@ static void fill_statfs(const struct inode *i, struct statfs64 *s)
 	}
 }
 
-static long give_statfs32(const struct inode *i, struct statfs32 *user)
+static long give_statfs32(const struct inode *i, void *user)
 {
 	struct statfs64 s;
 	struct statfs32 small;
@@ -272,7 +251,7 @@ static long give_statfs32(const struct inode *i, struct statfs32 *user)
 	return copy_to_user(user, &small, sizeof small);
 }
 
-static long give_statfs64(const struct inode *i, struct statfs64 *user)
+static long give_statfs64(const struct inode *i, void *user)
 {
 	struct statfs64 s;
 
@@ -282,54 +261,20 @@ static long give_statfs64(const struct inode *i, struct statfs64 *user)
 
 long sys_statfs(const char *path, struct statfs32 *out)
 {
-	struct inode *i;
-	long result = find_inode(AT_FDCWD, path, 0, &i);
-
-	if (result)
-		return result;
-	result = give_statfs32(i, out);
-	inode_put(i);
-	return result;
+	return give_by_path(AT_FDCWD, path, 0, give_statfs32, out);
 }
 
 long sys_fstatfs(int fd, struct statfs32 *out)
 {
-	struct file *f = fd_get(fd);
-	long result;
-
-	if (!f)
-		return -EBADF;
-	result = give_statfs32(f->inode, out);
-	file_put(f);
-	return result;
+	return give_by_fd(fd, give_statfs32, out);
 }
 
 long sys_statfs64(const char *path, size_t size, struct statfs64 *out)
 {
-	struct inode *i;
-	long result;
-
-	if (size != sizeof(struct statfs64))
-		return -EINVAL;
-	result = find_inode(AT_FDCWD, path, 0, &i);
-	if (result)
-		return result;
-	result = give_statfs64(i, out);
-	inode_put(i);
-	return result;
+	return size == sizeof *out ? give_by_path(AT_FDCWD, path, 0, give_statfs64, out) : -EINVAL;
 }
 
 long sys_fstatfs64(int fd, size_t size, struct statfs64 *out)
 {
-	struct file *f;
-	long result;
-
-	if (size != sizeof(struct statfs64))
-		return -EINVAL;
-	f = fd_get(fd);
-	if (!f)
-		return -EBADF;
-	result = give_statfs64(f->inode, out);
-	file_put(f);
-	return result;
+	return size == sizeof *out ? give_by_fd(fd, give_statfs64, out) : -EINVAL;
 }

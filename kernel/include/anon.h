@@ -9,5 +9,8 @@ struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct 
 /* As above, on an inode that exists (its reference stays with the caller). */
 struct file *file_on_inode(struct inode *, const char *kind, u32 flags, const struct file_ops *ops, void *data);
 struct inode *inode_nameless(u32 mode);
+/* A descriptor of a new such file, whose name reads "anon_inode:[<kind>]"; `flags` as open's. `data` is the file's to
+   release; where no file could be made it is freed (kfree). */
+int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *data);
 
 #endif

@@ -41,6 +41,7 @@ struct iovec {
 	size_t len;
 };
 #define IOV_MAX 1024
+#define TRANSFER_MAX 0x7ffff000u	/* bytes one call moves at most, as Linux's MAX_RW_COUNT */
 
 /* A place in a list of memory pieces, in user space or (kernel = true) in the kernel. */
 struct iter {
@@ -59,6 +60,16 @@ int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool ker
 long iter_write(struct iter *, const void *from, size_t n);	/* kernel object -> iterator's memory */
 long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kernel object */
 long iter_zero(struct iter *, size_t n);
+
+/* The pieces of memory that a call names by a vector, in kernel memory: the first few need no allocation. */
+#define VECTOR_INLINE 8u
+struct user_vector {
+	struct iovec few[VECTOR_INLINE];
+	struct iovec *piece;
+};
+/* Also sets the iterator to them. -EINVAL (too many, or too long in all), -EFAULT, -ENOMEM: nothing to free. */
+int user_vector_load(struct user_vector *, const struct iovec *user, size_t count, struct iter *);
+void user_vector_free(struct user_vector *);
 
 /* What a file's mmap operation answers. */
 enum map_kind {

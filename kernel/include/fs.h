@@ -151,6 +151,8 @@ void fs_mount_standard(void);
 int initramfs_unpack(const void *archive, size_t size);
 
 #define AT_FDCWD (-100)
+#define AT_SYMLINK_NOFOLLOW 0x100u
+#define AT_EMPTY_PATH 0x1000u
 
 /* Path walk. A path is a kernel string. The results are referenced. */
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */

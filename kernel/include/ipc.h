@@ -11,6 +11,11 @@ struct task;
 extern const struct file_ops fifo_ops;
 void fifo_inode_gone(struct inode *);
 
+/* POSIX message queues: nobody is left to be told of messages; and their limits in /proc/sys. */
+struct process;
+void mqueue_process_exit(const struct process *);
+void mqueue_proc_init(void);
+
 /* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);
 

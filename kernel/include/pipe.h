@@ -5,8 +5,21 @@
 #include <types.h>
 
 struct file;
+struct iter;
 
 long pipe_size(struct file *);		/* bytes; -EBADF: not a pipe */
 long pipe_set_size(struct file *, u32 bytes);
+
+/* For splice and its relatives; the file is a pipe's end (file_is_pipe). */
+bool file_is_pipe(const struct file *);
+bool pipe_same(const struct file *, const struct file *);
+/* Bytes to read, 0 at the end, or -EAGAIN (without wait), -ERESTARTSYS. */
+long pipe_wait_data(struct file *, bool wait);
+/* Bytes of room, or -EPIPE (with SIGPIPE), -EAGAIN, -ERESTARTSYS. */
+long pipe_wait_room(struct file *, bool wait);
+/* Reads without taking, `skip` bytes in. */
+long pipe_peek(struct file *, struct iter *, u32 skip, size_t n);
+/* Takes n bytes that were peeked at. */
+void pipe_skip(struct file *, u32 n);
 
 #endif

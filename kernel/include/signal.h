@@ -7,6 +7,7 @@
 
 #include <list.h>
 #include <types.h>
+#include <wait.h>
 
 #define SIGHUP    1
 #define SIGINT    2
@@ -72,6 +73,7 @@ typedef u64 sigset;
 #define SI_KERNEL    0x80
 #define SI_QUEUE     (-1)
 #define SI_TIMER     (-2)
+#define SI_MESGQ     (-3)
 #define SI_TKILL     (-6)
 #define ILL_ILLOPC   1
 #define ILL_PRVOPC   5
@@ -115,6 +117,18 @@ struct sigaction_abi {          /* rt_sigaction's */
 	u32 mask[2];
 };
 
+#define SIGEV_SIGNAL    0
+#define SIGEV_NONE      1
+#define SIGEV_THREAD_ID 4
+
+struct sigevent {
+	u32 value;
+	s32 signo;
+	s32 notify;
+	s32 tid;
+	u32 reserved[12];
+};
+
 struct sigaltstack_abi {
 	u32 sp;
 	s32 flags;
@@ -132,6 +146,7 @@ struct action {
 struct sighand {
 	u32 refs;
 	struct action action[NSIG];
+	struct waitq arrived;           /* signalfds wait here for signals */
 };
 
 /* Signals that wait for delivery, of a thread or of a whole process. */

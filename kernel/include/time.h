@@ -28,6 +28,7 @@
 #define CLOCK_REALTIME_COARSE    5
 #define CLOCK_MONOTONIC_COARSE   6
 #define CLOCK_BOOTTIME           7
+#define CLOCK_TAI                11     /* as CLOCK_REALTIME: nobody has told of leap seconds */
 
 #define TIMER_ABSTIME 1
 
@@ -36,6 +37,8 @@ struct timespec32 { s32 sec; s32 nsec; };
 struct timespec64 { s64 sec; s64 nsec; };
 struct timeval32 { s32 sec; s32 usec; };
 struct itimerval32 { struct timeval32 interval, value; };
+struct itimerspec32 { struct timespec32 interval, value; };
+struct itimerspec64 { struct timespec64 interval, value; };
 struct timezone32 { s32 minuteswest; s32 dsttime; };
 
 /* Once, before the first interrupt; the frequency is the device tree's timebase-frequency. */
@@ -59,6 +62,18 @@ int timeval32_to_ns(const struct timeval32 *tv, u64 *ns);
 int timespec32_from_user(const struct timespec32 *user, u64 *ns);
 int timespec64_from_user(const struct timespec64 *user, u64 *ns);
 int timeval32_from_user(const struct timeval32 *user, u64 *ns);
+
+/* A timer's first expiry and its interval, in ns. */
+struct timer_setting {
+	u64 value, interval;
+};
+int itimerspec32_from_user(const struct itimerspec32 *user, struct timer_setting *);
+int itimerspec64_from_user(const struct itimerspec64 *user, struct timer_setting *);
+int itimerspec32_to_user(struct itimerspec32 *user, const struct timer_setting *);     /* 0 or -EFAULT */
+int itimerspec64_to_user(struct itimerspec64 *user, const struct timer_setting *);
+
+/* A date (CLOCK_REALTIME) in ns since boot, as the clock is set now; 0 for one before. */
+u64 time_since_boot(u64 date_ns);
 
 /* now + delta, TIME_NEVER when that overflows. */
 u64 time_deadline(u64 delta_ns);

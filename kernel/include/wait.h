@@ -38,6 +38,8 @@ void waiter_init(struct waiter *waiter);              /* for current */
 void waitq_add(struct waitq *wq, struct waiter *waiter);
 void waitq_remove(struct waiter *waiter);             /* harmless when not queued */
 
+/* Wakes everyone in a queue that is about to go, and lets go of them. */
+void waitq_detach(struct waitq *wq);
 void wake_up(struct waitq *wq);                       /* everyone; from tasks and interrupts */
 void wake_up_one(struct waitq *wq);                   /* the one who has waited longest */
 

@@ -35,6 +35,8 @@ static void drop(struct datagram_queue *q, struct datagram *d)
 
 void datagram_free(struct datagram_queue *q)
 {
+	waitq_detach(&q->readable);
+	waitq_detach(&q->writable);
 	while (!list_empty(&q->datagrams))
 		drop(q, list_first_entry(&q->datagrams, struct datagram, link));
 }
@@ -101,6 +103,18 @@ long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m
 	drop(q, d);
 	wake_up(&q->writable);
 	return n;
+}
+
+unsigned datagram_poll(struct socket *s, struct datagram_queue *q, struct poll_table *table)
+{
+	unsigned ready = 0;
+
+	poll_wait(table, &q->readable);
+	if (q->count || s->shut & SHUT_RD)
+		ready |= POLLIN | POLLRDNORM;
+	if (s->error)
+		ready |= POLLERR;
+	return ready;
 }
 
 u32 datagram_next_size(const struct datagram_queue *q)

@@ -13,12 +13,14 @@ struct datagram_queue {
 #define DATAGRAM_MAX 65507u	/* bytes of data in one */
 
 void datagram_init(struct datagram_queue *);
-void datagram_free(struct datagram_queue *);
+void datagram_free(struct datagram_queue *);	/* who waits is woken and let go of */
 bool datagram_room(const struct datagram_queue *);
 /* Appends the message's data, sent from an address (may be NULL). Bytes, or a negative errno. */
 long datagram_put(struct datagram_queue *, struct message *, const struct address *from);
 /* Takes the next one; waits for it. A pending error or a shut-down side ends the wait. */
 long datagram_take(struct socket *, struct datagram_queue *, struct message *);
+/* The receiving half of a socket's poll. */
+unsigned datagram_poll(struct socket *, struct datagram_queue *, struct poll_table *);
 u32 datagram_next_size(const struct datagram_queue *);
 
 #endif

@@ -88,8 +88,6 @@ static const struct file_ops eventfd_ops = {
 long sys_eventfd2(u32 value, u32 flags)
 {
 	struct eventfd *e;
-	struct file *f;
-	int fd;
 
 	if (flags & ~(u32)(EFD_SEMAPHORE | O_CLOEXEC | O_NONBLOCK))
 		return -EINVAL;
@@ -100,15 +98,7 @@ long sys_eventfd2(u32 value, u32 flags)
 	e->semaphore = flags & EFD_SEMAPHORE;
 	waitq_init(&e->readable);
 	waitq_init(&e->writable);
-	f = file_anonymous("anon_inode:[eventfd]", 0600, O_RDWR | (flags & O_NONBLOCK), &eventfd_ops, e);
-	if (IS_ERR(f)) {
-		kfree(e);
-		return PTR_ERR(f);
-	}
-	fd = fd_add(f, flags & O_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_anonymous("eventfd", O_RDWR | (flags & (O_NONBLOCK | O_CLOEXEC)), &eventfd_ops, e);
 }
 
 long sys_eventfd(u32 value)

@@ -37,8 +37,6 @@ struct inet_socket {
 	struct list_head link;		/* bound */
 	struct socket *socket;
 	struct endpoint name, peer;
-	struct connection *connection;	/* TCP */
-	unsigned end;
 	struct datagram_queue queue;	/* UDP */
 };
 
@@ -218,7 +216,7 @@ static long tcp_listen(struct socket *s, u32 backlog)
 	struct inet_socket *i = inet_of(s);
 	int error;
 
-	if (i->connection)
+	if (s->connection)
 		return -EINVAL;
 	error = bind_any(i);
 	if (error)
@@ -231,94 +229,57 @@ static long tcp_listen(struct socket *s, u32 backlog)
 	return socket_listen(s, backlog);
 }
 
+static long tcp_listener(const struct address *a, struct socket **out)
+{
+	struct inet_socket *listener;
+	struct endpoint to;
+	int error = destination(a, &to);
+
+	if (error)
+		return error;
+	listener = find_receiver(SOCK_STREAM, &to, true);
+	if (!listener)
+		return -ECONNREFUSED;
+	*out = listener->socket;
+	return 0;
+}
+
 static long tcp_connect(struct socket *s, const struct address *a, bool nonblock)
 {
-	struct inet_socket *i = inet_of(s), *server, *other;
-	struct socket *embryo;
+	struct inet_socket *i = inet_of(s), *other;
+	struct socket *embryo, *listener;
 	struct endpoint to;
 	long error = destination(a, &to);
 
 	if (error)
 		return error;
-	if (s->listening || i->connection)
+	if (s->listening || s->connection)
 		return -EISCONN;
 	error = bind_any(i);
 	if (error)
 		return error;
 	embryo = new_inet(true);
-	if (!embryo)
-		return -ENOMEM;
-	other = inet_of(embryo);
-	other->connection = connection_new();
-	if (!other->connection) {
-		socket_release(embryo);
-		return -ENOMEM;
-	}
-	other->end = 1;
-	/* After a sleep the listener may be another, or gone. */
-	do {
-		server = find_receiver(SOCK_STREAM, &to, true);
-		error = server ? socket_enqueue_wait(server->socket, s, nonblock) : -ECONNREFUSED;
-	} while (error == 1);
-	if (error) {
-		other->connection->refs--;
-		socket_release(embryo);
+	error = stream_connect(s, embryo, a, nonblock, &listener);
+	if (error)
 		return error;
-	}
 	if (i->name.address == INADDR_ANY)
 		i->name.address = LOOPBACK;
+	i->peer = to;
+	other = inet_of(embryo);
 	other->name = to;
 	other->peer = i->name;
-	i->connection = other->connection;
-	i->end = 0;
-	i->peer = to;
-	socket_enqueue(server->socket, embryo);
+	socket_enqueue(listener, embryo);
 	return 0;
 }
 
 static long tcp_send(struct socket *s, struct message *m)
 {
-	struct inet_socket *i = inet_of(s);
-
-	if (!i->connection)
-		return socket_broken_pipe(m->flags);
-	return stream_send(s, i->connection, i->end, m);
+	return s->connection ? stream_send(s, m) : socket_broken_pipe(m->flags);
 }
 
 static long tcp_receive(struct socket *s, struct message *m)
 {
-	struct inet_socket *i = inet_of(s);
-
-	return i->connection ? stream_receive(s, i->connection, i->end, m) : -ENOTCONN;
-}
-
-static unsigned tcp_poll(struct socket *s, struct poll_table *table)
-{
-	struct inet_socket *i = inet_of(s);
-
-	if (i->connection)
-		return stream_poll(i->connection, i->end, table);
-	poll_wait(table, &s->accepting);
-	if (s->listening)
-		return s->pending_count ? POLLIN | POLLRDNORM : 0;
-	return POLLOUT | POLLWRNORM | POLLHUP;
-}
-
-static long tcp_shutdown(struct socket *s, unsigned how)
-{
-	struct inet_socket *i = inet_of(s);
-
-	if (!i->connection)
-		return -ENOTCONN;
-	stream_shutdown(i->connection, i->end, how);
-	return 0;
-}
-
-static u32 tcp_bytes(struct socket *s)
-{
-	const struct inet_socket *i = inet_of(s);
-
-	return i->connection ? ring_used(&i->connection->side[i->end].ring) : 0;
+	return s->connection ? stream_receive(s, m) : -ENOTCONN;
 }
 
 static void inet_release(struct socket *s)
@@ -326,18 +287,15 @@ static void inet_release(struct socket *s)
 	struct inet_socket *i = inet_of(s);
 
 	list_del(&i->link);
-	if (i->connection)
-		connection_leave(i->connection, i->end);
-	socket_detach(&i->queue.readable);
-	socket_detach(&i->queue.writable);
+	stream_leave(s);
 	datagram_free(&i->queue);
 	kfree(i);
 }
 
 static const struct socket_ops tcp_ops = {
-	.bind = inet_bind, .connect = tcp_connect, .listen = tcp_listen, .accept = socket_accept, .name = inet_name,
-	.send = tcp_send, .receive = tcp_receive, .poll = tcp_poll, .shutdown = tcp_shutdown,
-	.readable_bytes = tcp_bytes, .release = inet_release,
+	.bind = inet_bind, .connect = tcp_connect, .listen = tcp_listen, .find_listener = tcp_listener,
+	.accept = socket_accept, .name = inet_name, .send = tcp_send, .receive = tcp_receive, .poll = stream_poll,
+	.shutdown = stream_shutdown, .readable_bytes = stream_bytes, .release = inet_release,
 };
 
 static long udp_connect(struct socket *s, const struct address *a, bool nonblock)
@@ -408,15 +366,7 @@ static long udp_receive(struct socket *s, struct message *m)
 
 static unsigned udp_poll(struct socket *s, struct poll_table *table)
 {
-	struct inet_socket *i = inet_of(s);
-	unsigned ready = POLLOUT | POLLWRNORM;
-
-	poll_wait(table, &i->queue.readable);
-	if (i->queue.count || s->shut & SHUT_RD)
-		ready |= POLLIN | POLLRDNORM;
-	if (s->error)
-		ready |= POLLERR;
-	return ready;
+	return POLLOUT | POLLWRNORM | datagram_poll(s, &inet_of(s)->queue, table);
 }
 
 static long udp_shutdown(struct socket *s, unsigned how)

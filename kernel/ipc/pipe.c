@@ -48,6 +48,24 @@ static void pipe_free(struct pipe *p)
 	kfree(p);
 }
 
+long pipe_wait_data(struct file *f, bool wait)
+{
+	struct pipe *p = f->data;
+
+	while (!ring_used(&p->ring)) {
+		long result;
+
+		if (!p->writers)
+			return 0;
+		if (!wait)
+			return -EAGAIN;
+		result = wait_event(&p->readable, ring_used(&p->ring) || !p->writers);
+		if (result)
+			return result;
+	}
+	return (long)ring_used(&p->ring);
+}
+
 static long pipe_read(struct file *f, struct iter *it, u64 *position)
 {
 	struct pipe *p = f->data;
@@ -56,15 +74,9 @@ static long pipe_read(struct file *f, struct iter *it, u64 *position)
 	(void)position;
 	if (!it->left)
 		return 0;
-	while (!ring_used(&p->ring)) {
-		if (!p->writers)
-			return 0;
-		if (f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		done = wait_event(&p->readable, ring_used(&p->ring) || !p->writers);
-		if (done)
-			return done;
-	}
+	done = pipe_wait_data(f, !(f->flags & O_NONBLOCK));
+	if (done <= 0)
+		return done;
 	done = ring_read(&p->ring, it, it->left);
 	wake_up(&p->writable);
 	return done;
@@ -355,4 +367,48 @@ long pipe_set_size(struct file *f, u32 bytes)
 	if (result > 0)
 		wake_up(&p->writable);
 	return result;
+}
+
+bool file_is_pipe(const struct file *f)
+{
+	return pipe_of(f) != NULL;
+}
+
+bool pipe_same(const struct file *a, const struct file *b)
+{
+	return a->data == b->data;
+}
+
+long pipe_wait_room(struct file *f, bool wait)
+{
+	struct pipe *p = f->data;
+
+	for (;;) {
+		long result;
+
+		if (!p->readers)
+			return broken();
+		if (ring_room(&p->ring))
+			return (long)ring_room(&p->ring);
+		if (!wait)
+			return -EAGAIN;
+		result = wait_event(&p->writable, ring_room(&p->ring) || !p->readers);
+		if (result)
+			return result;
+	}
+}
+
+long pipe_peek(struct file *f, struct iter *it, u32 skip, size_t n)
+{
+	struct pipe *p = f->data;
+
+	return skip < ring_used(&p->ring) ? ring_peek(&p->ring, it, skip, n) : 0;
+}
+
+void pipe_skip(struct file *f, u32 n)
+{
+	struct pipe *p = f->data;
+
+	ring_skip(&p->ring, MIN(n, ring_used(&p->ring)));
+	wake_up(&p->writable);
 }

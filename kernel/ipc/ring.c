@@ -82,15 +82,19 @@ long ring_peek(struct ring *r, struct iter *it, size_t skip, size_t n)
 	return (long)done;
 }
 
+void ring_skip(struct ring *r, u32 n)
+{
+	r->tail += n;
+	if (r->tail == r->head)
+		r->head = r->tail = 0;	/* short messages then keep to the first page */
+}
+
 long ring_read(struct ring *r, struct iter *it, size_t n)
 {
 	long done = ring_peek(r, it, 0, n);
 
-	if (done > 0) {
-		r->tail += (u32)done;
-		if (r->tail == r->head)
-			r->head = r->tail = 0;	/* short messages then keep to the first page */
-	}
+	if (done > 0)
+		ring_skip(r, (u32)done);
 	return done;
 }
 

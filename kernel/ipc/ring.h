@@ -22,6 +22,8 @@ long ring_write(struct ring *, struct iter *, size_t n);
 long ring_read(struct ring *, struct iter *, size_t n);
 /* Reads without taking, `skip` bytes in. */
 long ring_peek(struct ring *, struct iter *, size_t skip, size_t n);
+/* Takes n bytes, which are there. */
+void ring_skip(struct ring *, u32 n);
 /* Sizes other than a power of two are rounded up; -EBUSY if what is queued would not fit, -EPERM if too large. */
 long ring_resize(struct ring *, u32 size);
 

@@ -92,19 +92,12 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 	return s;
 }
 
-void socket_detach(struct waitq *q)
-{
-	wake_up(q);
-	while (!list_empty(&q->waiters))
-		list_del(q->waiters.next);
-}
-
 void socket_release(struct socket *s)
 {
 	socket_drop_pending(s);
 	s->ops->release(s);
-	socket_detach(&s->accepting);
-	socket_detach(&s->room);
+	waitq_detach(&s->accepting);
+	waitq_detach(&s->room);
 	kfree(s);
 }
 
@@ -151,7 +144,8 @@ long socket_listen(struct socket *s, u32 backlog)
 	return 0;
 }
 
-long socket_enqueue_wait(struct socket *listener, struct socket *from, bool nonblock)
+/* A place in the listener's queue: 0; 1 after a sleep; -EAGAIN, -ERESTARTSYS. */
+static long enqueue_wait(struct socket *listener, struct socket *from, bool nonblock)
 {
 	struct waiter w;
 	long result;
@@ -168,6 +162,19 @@ long socket_enqueue_wait(struct socket *listener, struct socket *from, bool nonb
 	if (result == -ETIMEDOUT)
 		return -EAGAIN;
 	return result ? result : 1;
+}
+
+/* After a sleep the listener may be another, or gone. */
+long socket_find_listener(struct socket *from, const struct address *a, bool nonblock, struct socket **listener)
+{
+	long error;
+
+	do {
+		error = from->ops->find_listener(a, listener);
+		if (!error)
+			error = enqueue_wait(*listener, from, nonblock);
+	} while (error == 1);
+	return error;
 }
 
 void socket_enqueue(struct socket *listener, struct socket *embryo)

@@ -65,11 +65,14 @@ struct ucred {
 };
 
 struct socket;
+struct connection;
 
 struct socket_ops {
 	long (*bind)(struct socket *, const struct address *);
 	long (*connect)(struct socket *, const struct address *, bool nonblock);
 	long (*listen)(struct socket *, u32 backlog);
+	/* Who listens at an address: 0, or a negative errno. Streams only. */
+	long (*find_listener)(const struct address *, struct socket **);
 	/* The next connection as a new socket. */
 	long (*accept)(struct socket *, bool nonblock, struct socket **);
 	long (*name)(struct socket *, struct address *, bool peer);
@@ -99,6 +102,8 @@ struct socket {
 	struct list_head pending_link;
 	struct waitq accepting;		/* accept waits here, and poll */
 	struct waitq room;		/* connect waits here for a place in the queue */
+	struct connection *connection;	/* of a connected stream (ipc/stream.c) */
+	unsigned end;			/* which of its two ends this is */
 	void *data;		/* of the transport */
 };
 
@@ -117,14 +122,11 @@ long socket_error(struct socket *);		/* the pending error as a negative errno, c
 struct ucred current_ucred(void);
 long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */
 
-/* Wakes everyone in a queue that is about to go, and lets go of them. */
-void socket_detach(struct waitq *);
-
 /* accept's queue, the same for every stream. */
 long socket_listen(struct socket *, u32 backlog);
 long socket_accept(struct socket *, bool nonblock, struct socket **);
-/* A place in the listener's queue: 0; 1 after a sleep (find the listener again); -EAGAIN, -ERESTARTSYS. */
-long socket_enqueue_wait(struct socket *listener, struct socket *from, bool nonblock);
+/* Who listens at an address, with a place in its queue: 0; find_listener's errors, -EAGAIN, -ERESTARTSYS. */
+long socket_find_listener(struct socket *from, const struct address *, bool nonblock, struct socket **listener);
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);
 

@@ -10,8 +10,6 @@
 #include <uaccess.h>
 
 #define SCM_RIGHTS 1
-#define TRANSFER_MAX 0x7ffff000u
-#define VECTOR_INLINE 8u
 #define CONTROL_MAX 4096u
 
 /* struct msghdr and struct cmsghdr of a 32-bit program. */
@@ -212,31 +210,16 @@ long sys_recv(int fd, void *buffer, size_t size, u32 flags)
 	return sys_recvfrom(fd, buffer, size, flags, NULL, NULL);
 }
 
-/* The pieces of a msghdr's data: `few` if they fit, else allocated. ERR_PTR on error. */
-static struct iovec *load_vector(const struct msghdr *h, struct iovec *few, struct iter *it)
+static long load_vector(struct user_vector *vector, const struct msghdr *h, struct iter *it)
 {
-	struct iovec *vector = few;
-	int error = 0;
-
 	if (h->vector_len > IOV_MAX)
-		return ERR_PTR(-EMSGSIZE);
-	if (h->vector_len > VECTOR_INLINE) {
-		vector = kmalloc(h->vector_len * sizeof *vector);
-		if (!vector)
-			return ERR_PTR(-ENOMEM);
-	}
-	if (copy_from_user(vector, (const void *)h->vector, h->vector_len * sizeof *vector))
-		error = -EFAULT;
-	else
-		error = iter_init_vector(it, vector, h->vector_len, false);
-	if (error && vector != few)
-		kfree(vector);
-	return error ? ERR_PTR(error) : vector;
+		return -EMSGSIZE;
+	return user_vector_load(vector, (const struct iovec *)h->vector, h->vector_len, it);
 }
 
 static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h, u32 flags)
 {
-	struct iovec few[VECTOR_INLINE], *vector;
+	struct user_vector vector;
 	struct address a = { .len = 0 };
 	struct iter it;
 	struct message m = { .data = &it, .flags = flags, .address = &a };
@@ -246,14 +229,13 @@ static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h,
 		result = address_from_user(&a, (const void *)h->name, h->name_len);
 	if (result)
 		return result;
-	vector = load_vector(h, few, &it);
-	if (IS_ERR(vector))
-		return PTR_ERR(vector);
+	result = load_vector(&vector, h, &it);
+	if (result)
+		return result;
 	result = read_control(s, h, &m.rights);
 	if (!result)
 		result = send_message(f, s, &m);
-	if (vector != few)
-		kfree(vector);
+	user_vector_free(&vector);
 	return result;
 }
 
@@ -274,7 +256,7 @@ long sys_sendmsg(int fd, const struct msghdr *user, u32 flags)
 
 static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 flags)
 {
-	struct iovec few[VECTOR_INLINE], *vector;
+	struct user_vector vector;
 	struct address a = { .len = 0 };
 	struct iter it;
 	struct message m = { .data = &it, .flags = flags, .address = &a };
@@ -282,12 +264,11 @@ static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 f
 
 	if ((s32)h->name_len < 0)
 		return -EINVAL;
-	vector = load_vector(h, few, &it);
-	if (IS_ERR(vector))
-		return PTR_ERR(vector);
+	result = load_vector(&vector, h, &it);
+	if (result)
+		return result;
 	result = receive_message(f, s, &m);
-	if (vector != few)
-		kfree(vector);
+	user_vector_free(&vector);
 	if (result >= 0) {
 		h->flags = m.out_flags | write_control(h, &m);
 		if (h->name && copy_to_user((void *)h->name, a.bytes, MIN(h->name_len, a.len)))

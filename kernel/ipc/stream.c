@@ -48,7 +48,7 @@ static void wake_end(struct connection *c, unsigned end)
 }
 
 /* Data that the leaving end had not read is lost: the other end is told (ECONNRESET). */
-void connection_leave(struct connection *c, unsigned end)
+static void connection_leave(struct connection *c, unsigned end)
 {
 	struct side *mine = &c->side[end], *other = &c->side[!end];
 
@@ -66,6 +66,35 @@ void connection_leave(struct connection *c, unsigned end)
 	kfree(c);
 }
 
+void connection_join(struct connection *c, struct socket *first, struct socket *second)
+{
+	first->connection = second->connection = c;
+	first->end = 0;
+	second->end = 1;
+}
+
+void stream_leave(struct socket *s)
+{
+	if (s->connection)
+		connection_leave(s->connection, s->end);
+}
+
+long stream_connect(struct socket *s, struct socket *embryo, const struct address *a, bool nonblock,
+		    struct socket **listener)
+{
+	struct connection *c = embryo ? connection_new() : NULL;
+	long error = c ? socket_find_listener(s, a, nonblock, listener) : -ENOMEM;
+
+	if (!error) {
+		connection_join(c, s, embryo);
+		return 0;
+	}
+	kfree(c);
+	if (embryo)
+		socket_release(embryo);
+	return error;
+}
+
 static long take_error(struct side *s)
 {
 	long error = s->error;
@@ -79,9 +108,9 @@ static bool sendable(const struct side *to)
 	return ring_room(&to->ring) || to->ended || to->deaf;
 }
 
-long stream_send(struct socket *s, struct connection *c, unsigned end, struct message *m)
+long stream_send(struct socket *s, struct message *m)
 {
-	struct side *to = &c->side[!end];
+	struct side *from = &s->connection->side[s->end], *to = &s->connection->side[!s->end];
 	long done = 0, n;
 
 	if (m->rights && m->data->left == 0)
@@ -90,7 +119,7 @@ long stream_send(struct socket *s, struct connection *c, unsigned end, struct me
 		if (to->ended || to->deaf) {
 			if (done)
 				return done;
-			n = take_error(&c->side[end]);
+			n = take_error(from);
 			return n ? n : socket_broken_pipe(m->flags);
 		}
 		if (ring_room(&to->ring) && m->data->left) {
@@ -153,9 +182,9 @@ static bool receivable(const struct side *from)
 	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
 }
 
-long stream_receive(struct socket *s, struct connection *c, unsigned end, struct message *m)
+long stream_receive(struct socket *s, struct message *m)
 {
-	struct side *from = &c->side[end];
+	struct side *from = &s->connection->side[s->end];
 	bool peek = m->flags & MSG_PEEK;
 	long done = 0, n;
 
@@ -190,7 +219,7 @@ long stream_receive(struct socket *s, struct connection *c, unsigned end, struct
 	return done;
 }
 
-unsigned stream_poll(struct connection *c, unsigned end, struct poll_table *table)
+static unsigned connection_poll(struct connection *c, unsigned end, struct poll_table *table)
 {
 	struct side *mine = &c->side[end], *other = &c->side[!end];
 	unsigned ready = 0;
@@ -210,12 +239,32 @@ unsigned stream_poll(struct connection *c, unsigned end, struct poll_table *tabl
 	return ready;
 }
 
-void stream_shutdown(struct connection *c, unsigned end, unsigned how)
+unsigned stream_poll(struct socket *s, struct poll_table *table)
 {
+	if (s->connection)
+		return connection_poll(s->connection, s->end, table);
+	poll_wait(table, &s->accepting);
+	if (s->listening)
+		return s->pending_count ? POLLIN | POLLRDNORM : 0;
+	return POLLOUT | POLLWRNORM | POLLHUP;
+}
+
+long stream_shutdown(struct socket *s, unsigned how)
+{
+	struct connection *c = s->connection;
+
+	if (!c)
+		return -ENOTCONN;
 	if (how & SHUT_RD)
-		c->side[end].deaf = true;
+		c->side[s->end].deaf = true;
 	if (how & SHUT_WR)
-		c->side[!end].ended = true;
+		c->side[!s->end].ended = true;
 	wake_end(c, 0);
 	wake_end(c, 1);
+	return 0;
+}
+
+u32 stream_bytes(struct socket *s)
+{
+	return s->connection ? ring_used(&s->connection->side[s->end].ring) : 0;
 }

@@ -23,10 +23,20 @@ struct connection {
 };
 
 struct connection *connection_new(void);	/* two references; NULL: no memory */
-void connection_leave(struct connection *, unsigned end);
-long stream_send(struct socket *, struct connection *, unsigned end, struct message *);
-long stream_receive(struct socket *, struct connection *, unsigned end, struct message *);
-unsigned stream_poll(struct connection *, unsigned end, struct poll_table *);
-void stream_shutdown(struct connection *, unsigned end, unsigned how);
+void connection_join(struct connection *, struct socket *first, struct socket *second);
+
+/* Connects to who listens at an address, by `embryo`, which becomes what that one accepts or is released; the listener
+   gets it by socket_enqueue. */
+long stream_connect(struct socket *, struct socket *embryo, const struct address *, bool nonblock,
+		    struct socket **listener);
+
+/* The operations of connected sockets. */
+long stream_send(struct socket *, struct message *);
+long stream_receive(struct socket *, struct message *);
+/* Those of sockets that may be listening, connected, or neither. */
+unsigned stream_poll(struct socket *, struct poll_table *);
+long stream_shutdown(struct socket *, unsigned how);
+u32 stream_bytes(struct socket *);
+void stream_leave(struct socket *);	/* the socket goes */
 
 #endif

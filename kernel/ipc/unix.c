@@ -1,4 +1,7 @@
-/* Unix sockets: stream and datagram, by path, by abstract name, or in pairs (unix(7)). */
+/*
+ * Unix sockets: stream, datagram and sequenced packets, by path, by abstract name, or in pairs (unix(7)). A
+ * connection of packets is two queues of datagrams, each the other's peer.
+ */
 #include "datagram.h"
 #include "stream.h"
 
@@ -19,18 +22,16 @@ struct unix_socket {
 	struct socket *socket;
 	struct address name;
 	struct inode *inode;		/* that a path names; referenced */
-	struct connection *connection;	/* stream, connected */
-	unsigned end;
-	struct address peer_name;
-	struct datagram_queue queue;	/* datagram */
-	struct unix_socket *peer;	/* datagram, connected */
-	struct list_head senders;	/* datagram sockets connected to this one, by sender_link */
+	struct address peer_name;	/* stream and packets, connected */
+	struct datagram_queue queue;	/* datagram and packets */
+	struct unix_socket *peer;	/* datagram and packets, connected */
+	struct list_head senders;	/* sockets whose peer is this one, by sender_link */
 	struct list_head sender_link;
 };
 
 static struct list_head bound = LIST_HEAD_INIT(bound);
 
-static const struct socket_ops stream_ops, datagram_ops;
+static const struct socket_ops stream_ops, datagram_ops, packet_ops;
 
 static struct unix_socket *unix_of(const struct socket *s)
 {
@@ -39,7 +40,8 @@ static struct unix_socket *unix_of(const struct socket *s)
 
 static struct socket *new_unix(u16 type)
 {
-	const struct socket_ops *ops = type == SOCK_STREAM ? &stream_ops : &datagram_ops;
+	const struct socket_ops *ops = type == SOCK_STREAM ? &stream_ops :
+				       type == SOCK_DGRAM  ? &datagram_ops : &packet_ops;
 	struct unix_socket *u = kzalloc(sizeof *u);
 	struct socket *s = u ? socket_new(AF_UNIX, type, 0, ops) : NULL;
 
@@ -61,7 +63,7 @@ static struct socket *new_unix(u16 type)
 
 static int check_type(int type)
 {
-	return type == SOCK_STREAM || type == SOCK_DGRAM ? 0 : -ESOCKTNOSUPPORT;
+	return type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET ? 0 : -ESOCKTNOSUPPORT;
 }
 
 long unix_create(int type, int protocol, struct socket **out)
@@ -84,36 +86,36 @@ static void connect_datagram(struct unix_socket *u, struct unix_socket *to)
 		list_add(&u->sender_link, &to->senders);
 }
 
+static void connect_both(struct unix_socket *a, struct unix_socket *b)
+{
+	connect_datagram(a, b);
+	connect_datagram(b, a);
+}
+
 long unix_pair(int type, struct socket *pair[2])
 {
+	struct connection *c = NULL;
 	int error = check_type(type);
-	struct unix_socket *u[2];
 
 	if (error)
 		return error;
 	pair[0] = new_unix((u16)type);
 	pair[1] = new_unix((u16)type);
-	if (!pair[0] || !pair[1])
-		goto no_memory;
-	for (int i = 0; i < 2; i++) {
-		u[i] = unix_of(pair[i]);
-		u[i]->end = (unsigned)i;
-		pair[i]->peer = current_ucred();
+	if (type == SOCK_STREAM)
+		c = connection_new();
+	if (!pair[0] || !pair[1] || (type == SOCK_STREAM && !c)) {
+		kfree(c);
+		for (int i = 0; i < 2; i++)
+			if (pair[i])
+				socket_release(pair[i]);
+		return -ENOMEM;
 	}
-	if (type == SOCK_STREAM) {
-		u[0]->connection = u[1]->connection = connection_new();
-		if (!u[0]->connection)
-			goto no_memory;
-	} else {
-		connect_datagram(u[0], u[1]);
-		connect_datagram(u[1], u[0]);
-	}
+	pair[0]->peer = pair[1]->peer = current_ucred();
+	if (c)
+		connection_join(c, pair[0], pair[1]);
+	else
+		connect_both(unix_of(pair[0]), unix_of(pair[1]));
 	return 0;
-no_memory:
-	for (int i = 0; i < 2; i++)
-		if (pair[i])
-			socket_release(pair[i]);
-	return -ENOMEM;
 }
 
 static bool is_abstract(const struct address *a)
@@ -272,115 +274,78 @@ static long unix_name(struct socket *s, struct address *a, bool peer)
 		*a = u->name;
 		return 0;
 	}
-	if (s->type == SOCK_STREAM) {
-		if (!u->connection)
-			return -ENOTCONN;
-		*a = u->peer_name;
-		return 0;
-	}
-	if (!u->peer)
+	if (!s->connection && !u->peer)
 		return -ENOTCONN;
-	*a = u->peer->name;
+	*a = s->type == SOCK_DGRAM ? u->peer->name : u->peer_name;
 	return 0;
 }
 
-static long stream_listen(struct socket *s, u32 backlog)
+static long unix_listen(struct socket *s, u32 backlog)
 {
 	struct unix_socket *u = unix_of(s);
 
-	if (u->connection || u->name.len == PATH_OFFSET)
+	if (s->connection || u->peer || u->name.len == PATH_OFFSET)
 		return -EINVAL;
 	s->peer = current_ucred();
 	return socket_listen(s, backlog);
 }
 
-static long stream_connect(struct socket *s, const struct address *a, bool nonblock)
+static long find_listener(const struct address *a, u16 type, struct socket **out)
 {
-	struct unix_socket *u = unix_of(s), *server, *other;
-	struct socket *embryo;
+	struct unix_socket *server;
+	int error = find_peer(a, type, &server);
+
+	if (!error && !server->socket->listening)
+		error = -ECONNREFUSED;
+	if (!error)
+		*out = server->socket;
+	return error;
+}
+
+static long stream_listener(const struct address *a, struct socket **out)
+{
+	return find_listener(a, SOCK_STREAM, out);
+}
+
+/* Both ends learn who the other is; the listener gets its end. */
+static void introduce(struct socket *s, struct socket *embryo, struct socket *listener)
+{
+	struct unix_socket *u = unix_of(s), *other = unix_of(embryo), *server = unix_of(listener);
+
+	other->name = server->name;
+	other->peer_name = u->name;
+	u->peer_name = server->name;
+	embryo->peer = current_ucred();
+	s->peer = listener->peer;
+	socket_enqueue(listener, embryo);
+}
+
+static long unix_stream_connect(struct socket *s, const struct address *a, bool nonblock)
+{
+	struct socket *embryo, *listener;
 	long error;
 
 	if (s->listening)
 		return -EINVAL;
-	if (u->connection)
+	if (s->connection)
 		return -EISCONN;
 	embryo = new_unix(SOCK_STREAM);
-	if (!embryo)
-		return -ENOMEM;
-	other = unix_of(embryo);
-	other->connection = connection_new();
-	if (!other->connection) {
-		socket_release(embryo);
-		return -ENOMEM;
-	}
-	other->end = 1;
-	/* After a sleep the listener may be another, or gone. */
-	do {
-		error = find_peer(a, SOCK_STREAM, &server);
-		if (!error && !server->socket->listening)
-			error = -ECONNREFUSED;
-		if (!error)
-			error = socket_enqueue_wait(server->socket, s, nonblock);
-	} while (error == 1);
-	if (error) {
-		other->connection->refs--;
-		socket_release(embryo);
-		return error;
-	}
-	other->name = server->name;
-	other->peer_name = u->name;
-	embryo->peer = current_ucred();
-	u->connection = other->connection;
-	u->end = 0;
-	u->peer_name = server->name;
-	s->peer = server->socket->peer;
-	socket_enqueue(server->socket, embryo);
-	return 0;
+	error = stream_connect(s, embryo, a, nonblock, &listener);
+	if (!error)
+		introduce(s, embryo, listener);
+	return error;
 }
 
 static long unix_stream_send(struct socket *s, struct message *m)
 {
-	struct unix_socket *u = unix_of(s);
-
 	if (m->address && m->address->len)
-		return u->connection ? -EISCONN : -EOPNOTSUPP;
-	return u->connection ? stream_send(s, u->connection, u->end, m) : -ENOTCONN;
+		return s->connection ? -EISCONN : -EOPNOTSUPP;
+	return s->connection ? stream_send(s, m) : -ENOTCONN;
 }
 
 static long unix_stream_receive(struct socket *s, struct message *m)
 {
-	struct unix_socket *u = unix_of(s);
-
-	return u->connection ? stream_receive(s, u->connection, u->end, m) : -EINVAL;
-}
-
-static unsigned unix_stream_poll(struct socket *s, struct poll_table *table)
-{
-	struct unix_socket *u = unix_of(s);
-
-	if (u->connection)
-		return stream_poll(u->connection, u->end, table);
-	poll_wait(table, &s->accepting);
-	if (s->listening)
-		return s->pending_count ? POLLIN | POLLRDNORM : 0;
-	return POLLOUT | POLLWRNORM | POLLHUP;
-}
-
-static long unix_stream_shutdown(struct socket *s, unsigned how)
-{
-	struct unix_socket *u = unix_of(s);
-
-	if (!u->connection)
-		return -ENOTCONN;
-	stream_shutdown(u->connection, u->end, how);
-	return 0;
-}
-
-static u32 unix_stream_bytes(struct socket *s)
-{
-	const struct unix_socket *u = unix_of(s);
-
-	return u->connection ? ring_used(&u->connection->side[u->end].ring) : 0;
+	return s->connection ? stream_receive(s, m) : -EINVAL;
 }
 
 static void unix_release(struct socket *s)
@@ -392,24 +357,27 @@ static void unix_release(struct socket *s)
 		u->inode->data = NULL;
 		inode_put(u->inode);
 	}
-	if (u->connection)
-		connection_leave(u->connection, u->end);
+	stream_leave(s);
 	connect_datagram(u, NULL);
 	list_for_each_entry_safe(sender, next, &u->senders, sender_link) {
 		connect_datagram(sender, NULL);
-		sender->socket->error = ECONNREFUSED;
-		wake_up(&sender->queue.readable);	/* the next call reports the error */
+		if (s->type == SOCK_SEQPACKET) {
+			sender->socket->shut |= SHUT_RD | SHUT_WR;
+			/* What was sent here and not read is lost. */
+			sender->socket->error = u->queue.count ? ECONNRESET : 0;
+		} else {
+			sender->socket->error = ECONNREFUSED;
+		}
+		wake_up(&sender->queue.readable);	/* the next call tells */
 	}
-	socket_detach(&u->queue.readable);
-	socket_detach(&u->queue.writable);
 	datagram_free(&u->queue);
 	kfree(u);
 }
 
 static const struct socket_ops stream_ops = {
-	.bind = unix_bind, .connect = stream_connect, .listen = stream_listen, .accept = socket_accept, .name = unix_name,
-	.send = unix_stream_send, .receive = unix_stream_receive, .poll = unix_stream_poll,
-	.shutdown = unix_stream_shutdown, .readable_bytes = unix_stream_bytes, .release = unix_release,
+	.bind = unix_bind, .connect = unix_stream_connect, .listen = unix_listen, .find_listener = stream_listener,
+	.accept = socket_accept, .name = unix_name, .send = unix_stream_send, .receive = unix_stream_receive,
+	.poll = stream_poll, .shutdown = stream_shutdown, .readable_bytes = stream_bytes, .release = unix_release,
 };
 
 static long datagram_connect(struct socket *s, const struct address *a, bool nonblock)
@@ -444,12 +412,32 @@ static int destination(struct unix_socket *u, const struct message *m, struct un
 	return 0;
 }
 
+/* Room in the receiver's queue: 0; 1 after a sleep, when the receiver may be gone; -EAGAIN, -ERESTARTSYS. */
+static long wait_for_room(struct socket *s, struct unix_socket *to, bool nonblock)
+{
+	struct waiter w;
+	long error;
+
+	if (datagram_room(&to->queue))
+		return 0;
+	if (nonblock)
+		return -EAGAIN;
+	waiter_init(&w);
+	w.woken = false;
+	waitq_add(&to->queue.writable, &w);
+	error = sleep_interruptible(&w.woken, s->send_timeout ? time_deadline(s->send_timeout) : TIME_NEVER);
+	waitq_remove(&w);
+	if (error)
+		return error == -ETIMEDOUT ? -EAGAIN : error;
+	return 1;
+}
+
 static long unix_datagram_send(struct socket *s, struct message *m)
 {
 	struct unix_socket *u = unix_of(s), *to;
 	long error;
 
-	for (;;) {
+	do {
 		error = destination(u, m, &to);
 		if (error)
 			return error;
@@ -457,21 +445,9 @@ static long unix_datagram_send(struct socket *s, struct message *m)
 			return -EPERM;
 		if (s->shut & SHUT_WR || to->socket->shut & SHUT_RD)
 			return socket_broken_pipe(m->flags);
-		if (datagram_room(&to->queue))
-			return datagram_put(&to->queue, m, &u->name);
-		if (m->nonblock)
-			return -EAGAIN;
-		/* One look per wake-up: the receiver may be gone by then. */
-		struct waiter w;
-
-		waiter_init(&w);
-		w.woken = false;
-		waitq_add(&to->queue.writable, &w);
-		error = sleep_interruptible(&w.woken, s->send_timeout ? time_deadline(s->send_timeout) : TIME_NEVER);
-		waitq_remove(&w);
-		if (error)
-			return error == -ETIMEDOUT ? -EAGAIN : error;
-	}
+		error = wait_for_room(s, to, m->nonblock);
+	} while (error == 1);
+	return error ? error : datagram_put(&to->queue, m, &u->name);
 }
 
 static long unix_datagram_receive(struct socket *s, struct message *m)
@@ -482,13 +458,8 @@ static long unix_datagram_receive(struct socket *s, struct message *m)
 static unsigned unix_datagram_poll(struct socket *s, struct poll_table *table)
 {
 	struct unix_socket *u = unix_of(s);
-	unsigned ready = 0;
+	unsigned ready = datagram_poll(s, &u->queue, table);
 
-	poll_wait(table, &u->queue.readable);
-	if (u->queue.count || s->shut & SHUT_RD)
-		ready |= POLLIN | POLLRDNORM;
-	if (s->error)
-		ready |= POLLERR;
 	if (u->peer)
 		poll_wait(table, &u->peer->queue.writable);
 	if (!u->peer || datagram_room(&u->peer->queue))
@@ -517,4 +488,100 @@ static const struct socket_ops datagram_ops = {
 	.bind = unix_bind, .connect = datagram_connect, .name = unix_name, .send = unix_datagram_send,
 	.receive = unix_datagram_receive, .poll = unix_datagram_poll, .shutdown = unix_datagram_shutdown,
 	.readable_bytes = unix_datagram_bytes, .release = unix_release,
+};
+
+static long packet_listener(const struct address *a, struct socket **out)
+{
+	return find_listener(a, SOCK_SEQPACKET, out);
+}
+
+static long packet_connect(struct socket *s, const struct address *a, bool nonblock)
+{
+	struct socket *embryo, *listener;
+	long error;
+
+	if (s->listening)
+		return -EINVAL;
+	if (unix_of(s)->peer)
+		return -EISCONN;
+	embryo = new_unix(SOCK_SEQPACKET);
+	if (!embryo)
+		return -ENOMEM;
+	error = socket_find_listener(s, a, nonblock, &listener);
+	if (error) {
+		socket_release(embryo);
+		return error;
+	}
+	connect_both(unix_of(s), unix_of(embryo));
+	introduce(s, embryo, listener);
+	return 0;
+}
+
+static long packet_send(struct socket *s, struct message *m)
+{
+	struct unix_socket *u = unix_of(s);
+	long error;
+
+	if (m->address)
+		m->address->len = 0;	/* it goes to the peer, whatever was asked for */
+	do {
+		error = socket_error(s);
+		if (error)
+			return error;
+		if (s->shut & SHUT_WR || (u->peer && u->peer->socket->shut & SHUT_RD))
+			return socket_broken_pipe(m->flags);
+		if (!u->peer)
+			return -ENOTCONN;
+		error = wait_for_room(s, u->peer, m->nonblock);
+	} while (error == 1);
+	return error ? error : datagram_put(&u->peer->queue, m, NULL);
+}
+
+static long packet_receive(struct socket *s, struct message *m)
+{
+	struct unix_socket *u = unix_of(s);
+
+	return u->peer || s->shut & SHUT_RD ? datagram_take(s, &u->queue, m) : -ENOTCONN;
+}
+
+static unsigned packet_poll(struct socket *s, struct poll_table *table)
+{
+	struct unix_socket *u = unix_of(s);
+	unsigned ready;
+
+	if (!u->peer && !(s->shut & SHUT_RD)) {
+		poll_wait(table, &s->accepting);
+		if (s->listening)
+			return s->pending_count ? POLLIN | POLLRDNORM : 0;
+		return POLLOUT | POLLWRNORM | POLLHUP;
+	}
+	ready = unix_datagram_poll(s, table);
+	if (s->shut & SHUT_RD)
+		ready |= POLLRDHUP;
+	if (s->shut == (SHUT_RD | SHUT_WR))
+		ready |= POLLHUP;
+	return ready;
+}
+
+/* The peer reads an end, or writes into a broken pipe. */
+static long packet_shutdown(struct socket *s, unsigned how)
+{
+	struct unix_socket *peer = unix_of(s)->peer;
+	long error = unix_datagram_shutdown(s, how);
+
+	if (error)
+		return error;
+	if (how & SHUT_WR)
+		peer->socket->shut |= SHUT_RD;
+	if (how & SHUT_RD)
+		peer->socket->shut |= SHUT_WR;
+	wake_up(&peer->queue.readable);
+	wake_up(&peer->queue.writable);
+	return 0;
+}
+
+static const struct socket_ops packet_ops = {
+	.bind = unix_bind, .connect = packet_connect, .listen = unix_listen, .find_listener = packet_listener,
+	.accept = socket_accept, .name = unix_name, .send = packet_send, .receive = packet_receive, .poll = packet_poll,
+	.shutdown = packet_shutdown, .readable_bytes = unix_datagram_bytes, .release = unix_release,
 };

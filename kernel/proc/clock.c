@@ -36,6 +36,7 @@ static int clock_read(s32 clock, u64 *ns)
 	switch (clock) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
+	case CLOCK_TAI:
 		*ns = time_real_ns();
 		return 0;
 	case CLOCK_MONOTONIC:

@@ -49,6 +49,9 @@ struct prefix {
 
 struct exec {
 	const char *path;               /* as called: AT_EXECFN */
+	int dirfd;                      /* where `lookup`, if relative, begins */
+	const char *lookup;             /* as looked up; "" with AT_EMPTY_PATH: dirfd is the program */
+	u32 flags;                      /* AT_* */
 	char name[TASK_NAME_SIZE];
 	struct file *file;              /* of the program itself, after scripts */
 	struct strings argv, envp;
@@ -116,24 +119,48 @@ static void set_name(struct exec *exec, const char *path)
 	strlcpy(exec->name, slash ? slash + 1 : path, sizeof(exec->name));
 }
 
-static int open_program(struct exec *exec, const char *path)
+static int find_name(struct exec *exec, int dirfd, const char *path, u32 flags, struct dentry **out)
 {
-	struct file *file = file_open(path, O_RDONLY, 0);
-	int error;
+	struct file *file;
 
-	if (IS_ERR(file)) {
-		exec->reason = "cannot be opened";
-		return (int)PTR_ERR(file);
-	}
-	exec->file = file;
-	exec->reason = "not an executable file";
-	if (!S_ISREG(file->inode->mode))
-		return -EACCES;
-	error = inode_permission(file->inode, MAY_EXEC);
+	exec->reason = "cannot be opened";
+	if (*path || !(flags & AT_EMPTY_PATH))
+		return path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, out);
+	file = fd_get(dirfd);
+	if (!file)
+		return -EBADF;
+	*out = dentry_get(file->dentry);
+	file_put(file);
+	return 0;
+}
+
+/* Who may execute a file need not be allowed to read it. */
+static int open_program(struct exec *exec, int dirfd, const char *path, u32 flags)
+{
+	struct dentry *dentry;
+	struct file *file;
+	int error = find_name(exec, dirfd, path, flags, &dentry);
+
 	if (error)
 		return error;
+	exec->reason = "not an executable file";
+	if (S_ISLNK(dentry->inode->mode))
+		error = -ELOOP;
+	else
+		error = S_ISREG(dentry->inode->mode) ? inode_permission(dentry->inode, MAY_EXEC) : -EACCES;
+	file = error ? ERR_PTR(error) : file_open_dentry(dentry, O_RDONLY);
+	dentry_put(dentry);
+	if (IS_ERR(file))
+		return (int)PTR_ERR(file);
+	exec->file = file;
 	exec->reason = NULL;
 	return 0;
+}
+
+/* A script is read once more, by its interpreter: by a descriptor that is still open then. */
+static bool is_readable_script(const struct exec *exec)
+{
+	return exec->dirfd == AT_FDCWD || exec->lookup[0] == '/' || !fd_cloexec(exec->dirfd);
 }
 
 /* The line after #!: an interpreter and at most one option, which is all the rest of the line. */
@@ -176,6 +203,8 @@ static int follow_script(struct exec *exec, char *path)
 	line[size] = 0;
 	if (size < 2 || line[0] != '#' || line[1] != '!')
 		return 0;
+	if (!is_readable_script(exec))
+		return -ENOENT;
 	error = parse_script(line, size, &interpreter, &option);
 	if (error)
 		return error;
@@ -191,7 +220,7 @@ static int follow_script(struct exec *exec, char *path)
 	strlcpy(path, interpreter, PATH_MAX);
 	file_put(exec->file);
 	exec->file = NULL;
-	error = open_program(exec, path);
+	error = open_program(exec, AT_FDCWD, path, 0);
 	return error ? error : 1;
 }
 
@@ -204,7 +233,7 @@ static int find_program(struct exec *exec)
 		return -ENOMEM;
 	strlcpy(path, exec->path, PATH_MAX);
 	set_name(exec, path);
-	result = open_program(exec, path);
+	result = open_program(exec, exec->dirfd, exec->lookup, exec->flags);
 	for (u32 depth = 0; !result || result == 1; depth++) {
 		result = depth <= SCRIPT_DEPTH_MAX ? follow_script(exec, path) : -ELOOP;
 		if (result != 1)
@@ -534,6 +563,8 @@ int exec_kernel(const char *path, const char *const *argv, const char *const *en
 {
 	struct exec exec = {
 		.path = path,
+		.dirfd = AT_FDCWD,
+		.lookup = path,
 		.argv = { .kernel = true, .own = argv },
 		.envp = { .kernel = true, .own = envp },
 	};
@@ -543,15 +574,40 @@ int exec_kernel(const char *path, const char *const *argv, const char *const *en
 	return error;
 }
 
-long sys_execve(const char *user_path, const u32 *argv, const u32 *envp)
+/* What the program is told that it was called by: a path that leads to it while dirfd is open. */
+static char *path_by_fd(int dirfd, const char *path)
 {
-	char *path = path_from_user(user_path);
-	struct exec exec = { .path = path, .argv = { .user = argv }, .envp = { .user = envp } };
+	u32 room = strlen(path) + 24;
+	char *name = kmalloc(room);
+
+	if (name)
+		snprintf(name, room, "/dev/fd/%d%s%s", dirfd, *path ? "/" : "", path);
+	return name;
+}
+
+long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *envp, u32 flags)
+{
+	struct exec exec = { .dirfd = dirfd, .flags = flags, .argv = { .user = argv }, .envp = { .user = envp } };
+	char *path, *name = NULL;
 	long error;
 
+	if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		return -EINVAL;
+	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	error = execute(&exec);
+	exec.path = exec.lookup = path;
+	if (dirfd != AT_FDCWD && path[0] != '/') {
+		name = path_by_fd(dirfd, path);
+		exec.path = name;
+	}
+	error = exec.path ? execute(&exec) : -ENOMEM;
+	kfree(name);
 	kfree(path);
 	return error;
+}
+
+long sys_execve(const char *path, const u32 *argv, const u32 *envp)
+{
+	return sys_execveat(AT_FDCWD, path, argv, envp, 0);
 }

@@ -134,6 +134,7 @@ static void become_zombie(struct process *process)
 		end_of_init(process->exit_status);
 	itimer_cancel_all(process);
 	posix_timers_drop(process);
+	mqueue_process_exit(process);
 	sigpending_flush(&process->pending);
 	if (process->sid == process->pid)
 		tty_session_gone(process->sid);

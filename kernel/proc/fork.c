@@ -107,7 +107,7 @@ static void inherit(struct task *child, const struct clone_request *request)
 	child->cred = parent->cred;
 	child->nice = parent->nice;
 	child->policy = parent->policy;
-	child->rt_priority = parent->rt_priority;
+	child->rt_priority = child->run_priority = parent->rt_priority;
 	child->blocked = parent->blocked;
 	if (!(request->flags & CLONE_VM) || (request->flags & CLONE_VFORK))
 		child->altstack = parent->altstack;

@@ -13,15 +13,15 @@
 #define FUTEX_REQUEUE      3
 #define FUTEX_CMP_REQUEUE  4
 #define FUTEX_WAKE_OP      5
+#define FUTEX_LOCK_PI      6
+#define FUTEX_UNLOCK_PI    7
+#define FUTEX_TRYLOCK_PI   8
 #define FUTEX_WAIT_BITSET  9
 #define FUTEX_WAKE_BITSET  10
+#define FUTEX_LOCK_PI2     13
 #define FUTEX_PRIVATE_FLAG   128
 #define FUTEX_CLOCK_REALTIME 256
 #define FUTEX_ANY_BIT      0xffffffffu
-
-#define FUTEX_WAITERS    0x80000000u
-#define FUTEX_OWNER_DIED 0x40000000u
-#define FUTEX_TID_MASK   0x3fffffffu
 
 #define ROBUST_LIST_LIMIT 2048  /* a list that is longer is a loop */
 
@@ -55,7 +55,7 @@ static struct list_head *bucket(const struct futex_key *key)
 	return head;
 }
 
-static bool same(const struct futex_key *a, const struct futex_key *b)
+bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 {
 	return a->object == b->object && a->page == b->page && a->offset == b->offset;
 }
@@ -82,7 +82,7 @@ static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
 		if ((u32)woken >= count)
 			break;
-		if (same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
+		if (futex_key_same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
 			wake_sleeper(sleeper);
 			woken++;
 		}
@@ -160,7 +160,7 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 			return -EAGAIN;
 	}
 	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
-		if (!same(&sleeper->key, &key))
+		if (!futex_key_same(&sleeper->key, &key))
 			continue;
 		if (wake_count) {
 			wake_count--;
@@ -248,7 +248,7 @@ static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count
 	return more < 0 ? more : woken + more;
 }
 
-/* The deadline of a wait: relative for FUTEX_WAIT, absolute on one of two clocks for FUTEX_WAIT_BITSET. */
+/* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, absolute on one of two clocks for others. */
 static int deadline_of(int command, int op, u32 timeout, bool time64, u64 *deadline)
 {
 	u64 time;
@@ -261,13 +261,10 @@ static int deadline_of(int command, int op, u32 timeout, bool time64, u64 *deadl
 			 timespec32_from_user((const struct timespec32 *)timeout, &time);
 	if (error)
 		return error;
-	if (command == FUTEX_WAIT) {
+	if (command == FUTEX_WAIT)
 		*deadline = time_deadline(time);
-	} else {
-		u64 boot_date = (op & FUTEX_CLOCK_REALTIME) ? time_real_ns() - time_now_ns() : 0;
-
-		*deadline = time > boot_date ? time - boot_date : 0;
-	}
+	else
+		*deadline = (op & FUTEX_CLOCK_REALTIME) || command == FUTEX_LOCK_PI ? time_since_boot(time) : time;
 	return 0;
 }
 
@@ -278,7 +275,7 @@ static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 valu
 	u64 deadline;
 	int error;
 
-	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
+	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2)
 		return -ENOSYS;
 	if ((u32)word & 3)
 		return -EINVAL;
@@ -303,6 +300,14 @@ static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 valu
 		if (word2 & 3)
 			return -EINVAL;
 		return wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		error = deadline_of(command, op, timeout, time64, &deadline);
+		return error ? error : futex_pi_lock(word, is_private, true, deadline);
+	case FUTEX_TRYLOCK_PI:
+		return futex_pi_lock(word, is_private, false, TIME_NEVER);
+	case FUTEX_UNLOCK_PI:
+		return futex_pi_unlock(word, is_private);
 	default:
 		return -ENOSYS;
 	}
@@ -361,6 +366,7 @@ static void walk_robust_list(void)
 
 void futex_task_exit(struct task *task)
 {
+	futex_pi_task_exit(task);
 	walk_robust_list();
 	task->robust_list = NULL;
 	if (task->clear_child_tid && task->mm->refs > 1) {

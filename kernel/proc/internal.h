@@ -2,6 +2,7 @@
 #ifndef PROC_INTERNAL_H
 #define PROC_INTERNAL_H
 
+#include <mm.h>
 #include <proc.h>
 
 /* task.c: birth and end of the structures. */
@@ -73,6 +74,18 @@ void notify_parent(struct process *process, int code, s32 status);
 /* futex.c */
 void futex_task_exit(struct task *task);                /* robust list, then clear_child_tid */
 
+/* futex_pi.c: mutexes whose owner inherits the priority of those who wait for it. */
+long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline);
+long futex_pi_unlock(u32 *word, bool is_private);
+void futex_pi_inherit(struct task *task);               /* task->run_priority: its own, or a waiter's */
+void futex_pi_task_exit(struct task *task);             /* its mutexes go to those who wait */
+
+/* The futex word, of a mutex with an owner: thread number and two flags. */
+#define FUTEX_WAITERS    0x80000000u
+#define FUTEX_OWNER_DIED 0x40000000u
+#define FUTEX_TID_MASK   0x3fffffffu
+bool futex_key_same(const struct futex_key *a, const struct futex_key *b);
+
 /* itimer.c */
 void itimer_init(struct process *process);
 void itimer_cancel_all(struct process *process);
@@ -83,6 +96,9 @@ void posix_timers_drop(struct process *process);
 void posix_timers_tick(struct process *process);
 void posix_timers_clock_set(s64 delta);
 void posix_timer_taken(struct sigqueued *queued);
+
+/* timerfd.c: as posix_timers_clock_set. */
+void timerfds_clock_set(s64 delta);
 
 /* sleep.c: CLOCK_REALTIME was set; who sleeps until a date looks again. */
 void sleep_clock_set(void);

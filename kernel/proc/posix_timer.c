@@ -9,22 +9,8 @@
 
 #include "internal.h"
 
-#define SIGEV_SIGNAL    0
-#define SIGEV_NONE      1
-#define SIGEV_THREAD_ID 4
 #define TIMERS_MAX      64      /* of one process */
 #define OVERRUN_MAX     0x7fffffff
-
-struct sigevent {
-	u32 value;
-	s32 signo;
-	s32 notify;
-	s32 tid;
-	u32 reserved[12];
-};
-
-struct itimerspec32 { struct timespec32 interval, value; };
-struct itimerspec64 { struct timespec64 interval, value; };
 
 struct posix_timer {
 	struct list_head link;          /* in process->posix_timers */
@@ -203,7 +189,7 @@ static s32 free_id(void)
 
 static bool known(s32 clock)
 {
-	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
+	return clock == CLOCK_REALTIME || clock == CLOCK_TAI || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
 	       clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
@@ -261,24 +247,24 @@ void posix_timers_drop(struct process *process)
 		destroy(timer);
 }
 
-static void read_timer(const struct posix_timer *timer, u64 *value, u64 *interval)
+static struct timer_setting read_timer(const struct posix_timer *timer)
 {
+	struct timer_setting setting = { .value = 0, .interval = timer->interval };
 	u64 now = clock_now(timer);
 
-	*interval = timer->interval;
-	*value = 0;
 	if (timer->armed || timer->timer.active)
-		*value = timer->expires > now ? timer->expires - now : 1;
+		setting.value = timer->expires > now ? timer->expires - now : 1;
 	else if (timer->interval && !list_empty(&timer->signal.link))
-		*value = timer->interval - (now - timer->expires) % timer->interval;
+		setting.value = timer->interval - (now - timer->expires) % timer->interval;
+	return setting;
 }
 
-static void set_timer(struct posix_timer *timer, u32 flags, u64 value, u64 interval)
+static void set_timer(struct posix_timer *timer, u32 flags, const struct timer_setting *setting)
 {
-	u64 now = clock_now(timer);
+	u64 now = clock_now(timer), value = setting->value;
 
 	disarm(timer);
-	timer->interval = interval;
+	timer->interval = setting->interval;
 	timer->overrun = 0;
 	timer->absolute = false;
 	if (!value)
@@ -287,79 +273,63 @@ static void set_timer(struct posix_timer *timer, u32 flags, u64 value, u64 inter
 		arm(timer, value < TIME_NEVER - now ? now + value : TIME_NEVER - 1);
 		return;
 	}
-	if (timer->clock == CLOCK_REALTIME) {
-		u64 boot_date = time_real_ns() - time_now_ns();
-
+	if (timer->clock == CLOCK_REALTIME || timer->clock == CLOCK_TAI) {
 		timer->absolute = true;
-		value = value > boot_date ? value - boot_date : 1;
+		value = MAX(time_since_boot(value), (u64)1);
 	}
 	arm(timer, value);
-}
-
-static int put32(struct itimerspec32 *user, u64 value, u64 interval)
-{
-	struct itimerspec32 result = { ns_to_timespec32(interval), ns_to_timespec32(value) };
-
-	return copy_to_user(user, &result, sizeof(result));
-}
-
-static int put64(struct itimerspec64 *user, u64 value, u64 interval)
-{
-	struct itimerspec64 result = { ns_to_timespec64(interval), ns_to_timespec64(value) };
-
-	return copy_to_user(user, &result, sizeof(result));
 }
 
 long sys_timer_gettime(int id, struct itimerspec32 *user)
 {
 	struct posix_timer *timer = find(id);
-	u64 value, interval;
+	struct timer_setting now;
 
 	if (!timer)
 		return -EINVAL;
-	read_timer(timer, &value, &interval);
-	return put32(user, value, interval);
+	now = read_timer(timer);
+	return itimerspec32_to_user(user, &now);
 }
 
 long sys_timer_gettime64(int id, struct itimerspec64 *user)
 {
 	struct posix_timer *timer = find(id);
-	u64 value, interval;
+	struct timer_setting now;
 
 	if (!timer)
 		return -EINVAL;
-	read_timer(timer, &value, &interval);
-	return put64(user, value, interval);
+	now = read_timer(timer);
+	return itimerspec64_to_user(user, &now);
 }
 
-long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *new, struct itimerspec32 *old)
+/* Sets it to `new`; *old is what it was set to. */
+static long exchange(int id, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
 {
-	u64 value, interval, old_value, old_interval;
 	struct posix_timer *timer = find(id);
-	struct itimerspec32 request;
 
-	if (copy_from_user(&request, new, sizeof(request)))
-		return -EFAULT;
-	if (!timer || timespec32_to_ns(&request.value, &value) || timespec32_to_ns(&request.interval, &interval))
+	if (error)
+		return error;
+	if (!timer)
 		return -EINVAL;
-	read_timer(timer, &old_value, &old_interval);
-	set_timer(timer, flags, value, interval);
-	return old ? put32(old, old_value, old_interval) : 0;
+	*old = read_timer(timer);
+	set_timer(timer, flags, new);
+	return 0;
 }
 
-long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *new, struct itimerspec64 *old)
+long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
 {
-	u64 value, interval, old_value, old_interval;
-	struct posix_timer *timer = find(id);
-	struct itimerspec64 request;
+	struct timer_setting new, old;
+	long error = exchange(id, flags, itimerspec32_from_user(user, &new), &new, &old);
 
-	if (copy_from_user(&request, new, sizeof(request)))
-		return -EFAULT;
-	if (!timer || timespec64_to_ns(&request.value, &value) || timespec64_to_ns(&request.interval, &interval))
-		return -EINVAL;
-	read_timer(timer, &old_value, &old_interval);
-	set_timer(timer, flags, value, interval);
-	return old ? put64(old, old_value, old_interval) : 0;
+	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
+}
+
+long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
+{
+	struct timer_setting new, old;
+	long error = exchange(id, flags, itimerspec64_from_user(user, &new), &new, &old);
+
+	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
 }
 
 long sys_timer_getoverrun(int id)

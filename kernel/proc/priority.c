@@ -140,6 +140,7 @@ static long set_policy(s32 pid, u32 policy, const s32 *param)
 		return -EPERM;
 	task->policy = policy;
 	task->rt_priority = (u32)priority;
+	futex_pi_inherit(task);
 	sched_requeue(task);
 	return 0;
 }

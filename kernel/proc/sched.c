@@ -19,7 +19,7 @@
 
 struct task idle_task;
 
-static struct list_head real_time = LIST_HEAD_INIT(real_time);  /* by falling rt_priority */
+static struct list_head real_time = LIST_HEAD_INIT(real_time);  /* by falling run_priority */
 static struct list_head turns[2] = { LIST_HEAD_INIT(turns[0]), LIST_HEAD_INIT(turns[1]) };
 static struct list_head *active = &turns[0], *expired = &turns[1];
 
@@ -32,7 +32,7 @@ u64 context_switches;
 
 static bool is_real_time(const struct task *task)
 {
-	return task->policy == SCHED_FIFO || task->policy == SCHED_RR;
+	return task->run_priority;
 }
 
 /* 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
@@ -53,8 +53,8 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 		if (task->slice <= 0)
 			task->slice = sched_slice(task);
 		list_for_each_entry(other, &real_time, run_link) {
-			if (other->rt_priority < task->rt_priority ||
-			    (first && other->rt_priority == task->rt_priority))
+			if (other->run_priority < task->run_priority ||
+			    (first && other->run_priority == task->run_priority))
 				break;
 		}
 		list_add_tail(&task->run_link, &other->run_link);
@@ -104,7 +104,7 @@ static bool preempts(const struct task *task)
 	if (current == &idle_task)
 		return true;
 	if (is_real_time(task))
-		return !is_real_time(current) || task->rt_priority > current->rt_priority;
+		return !is_real_time(current) || task->run_priority > current->run_priority;
 	if (is_real_time(current))
 		return false;
 	/* Of equals, the one who has used less of its turn. */

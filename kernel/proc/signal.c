@@ -124,13 +124,16 @@ struct sighand *sighand_new(const struct sighand *from)
 	if (from)
 		*sighand = *from;
 	sighand->refs = 1;
+	waitq_init(&sighand->arrived);
 	return sighand;
 }
 
 void sighand_put(struct sighand *sighand)
 {
-	if (--sighand->refs == 0)
-		kfree(sighand);
+	if (--sighand->refs)
+		return;
+	waitq_detach(&sighand->arrived);
+	kfree(sighand);
 }
 
 /* exec: handlers are gone with the program that had them; what was ignored stays ignored. */
@@ -166,6 +169,8 @@ static bool protects_init(const struct task *task, int sig)
 static void notice(struct task *task)
 {
 	signal_recalculate(task);
+	if (task->sighand)
+		wake_up(&task->sighand->arrived);
 	if (!(task->work & WORK_SIGNAL))
 		return;
 	if (task->state == TASK_INTERRUPTIBLE ||

@@ -57,14 +57,6 @@ void sleep_clock_set(void)
 	wake_up(&clock_waiters);
 }
 
-/* A date, in ns since boot as the clock is set now. */
-static u64 since_boot(u64 date)
-{
-	u64 boot_date = time_real_ns() - time_now_ns();
-
-	return date > boot_date ? date - boot_date : 0;
-}
-
 /* An absolute time needs no restart block: made again, the call is the same. */
 static long sleep_absolute(s32 clock, u64 when)
 {
@@ -76,7 +68,7 @@ static long sleep_absolute(s32 clock, u64 when)
 		waitq_add(&clock_waiters, &waiter);
 	while (!result) {
 		waiter.woken = false;
-		result = sleep_interruptible(&waiter.woken, clock == CLOCK_REALTIME ? since_boot(when) : when);
+		result = sleep_interruptible(&waiter.woken, clock == CLOCK_REALTIME ? time_since_boot(when) : when);
 	}
 	waitq_remove(&waiter);
 	return result == -ETIMEDOUT ? 0 : -ERESTARTNOHAND;

@@ -57,6 +57,7 @@ void time_set_real_ns(u64 now)
 
 	boot_date_ns = boot_date;
 	posix_timers_clock_set(delta);
+	timerfds_clock_set(delta);
 	sleep_clock_set();
 }
 
@@ -128,6 +129,45 @@ int timeval32_from_user(const struct timeval32 *user, u64 *ns)
 	if (copy_from_user(&tv, user, sizeof(tv)))
 		return -EFAULT;
 	return timeval32_to_ns(&tv, ns);
+}
+
+int itimerspec32_from_user(const struct itimerspec32 *user, struct timer_setting *setting)
+{
+	struct itimerspec32 abi;
+
+	if (copy_from_user(&abi, user, sizeof(abi)))
+		return -EFAULT;
+	return timespec32_to_ns(&abi.value, &setting->value) || timespec32_to_ns(&abi.interval, &setting->interval) ?
+		       -EINVAL : 0;
+}
+
+int itimerspec64_from_user(const struct itimerspec64 *user, struct timer_setting *setting)
+{
+	struct itimerspec64 abi;
+
+	if (copy_from_user(&abi, user, sizeof(abi)))
+		return -EFAULT;
+	return timespec64_to_ns(&abi.value, &setting->value) || timespec64_to_ns(&abi.interval, &setting->interval) ?
+		       -EINVAL : 0;
+}
+
+int itimerspec32_to_user(struct itimerspec32 *user, const struct timer_setting *setting)
+{
+	struct itimerspec32 abi = { ns_to_timespec32(setting->interval), ns_to_timespec32(setting->value) };
+
+	return copy_to_user(user, &abi, sizeof(abi));
+}
+
+int itimerspec64_to_user(struct itimerspec64 *user, const struct timer_setting *setting)
+{
+	struct itimerspec64 abi = { ns_to_timespec64(setting->interval), ns_to_timespec64(setting->value) };
+
+	return copy_to_user(user, &abi, sizeof(abi));
+}
+
+u64 time_since_boot(u64 date_ns)
+{
+	return date_ns > boot_date_ns ? date_ns - boot_date_ns : 0;
 }
 
 u64 time_deadline(u64 delta_ns)

@@ -46,6 +46,13 @@ void wake_up(struct waitq *wq)
 		wake_waiter(waiter);
 }
 
+void waitq_detach(struct waitq *wq)
+{
+	wake_up(wq);
+	while (!list_empty(&wq->waiters))
+		list_del(wq->waiters.next);
+}
+
 /* Skips those who were woken before and have not run yet, so that no wake-up is lost on them. */
 void wake_up_one(struct waitq *wq)
 {

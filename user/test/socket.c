@@ -296,8 +296,62 @@ static void much_data(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+static int packet_client(void *argument)
+{
+	struct sockaddr_un address;
+	socklen_t length = unix_name(&address, argument);
+	char buffer[16];
+	int fd = (int)MUST(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+
+	CHECK_EQUAL(send(fd, "x", 1, MSG_NOSIGNAL) == -1 ? errno : 0, ENOTCONN);
+	MUST(connect(fd, (struct sockaddr *)&address, length));
+	CHECK_EQUAL(send(fd, "first", 5, 0), 5);
+	CHECK_EQUAL(send(fd, "second", 6, 0), 6);
+	CHECK_EQUAL(recv(fd, buffer, sizeof(buffer), 0), 5);
+	MUST(shutdown(fd, SHUT_WR));
+	CHECK_EQUAL(recv(fd, buffer, sizeof(buffer), 0), 0);
+	return 0;
+}
+
+static void packets(void)
+{
+	const char *path = test_path("packets");
+	struct sockaddr_un address;
+	socklen_t length = unix_name(&address, path);
+	int listener = (int)MUST(socket(AF_UNIX, SOCK_SEQPACKET, 0)), peer;
+	char buffer[16];
+	pid_t child;
+
+	MUST(bind(listener, (struct sockaddr *)&address, length));
+	MUST(listen(listener, 1));
+	child = test_child(packet_client, (void *)path);
+	peer = (int)MUST(accept(listener, NULL, NULL));
+	CHECK_EQUAL(recv(peer, buffer, sizeof(buffer), 0), 5);
+	/* What does not fit of a packet is lost. */
+	CHECK_EQUAL(recv(peer, buffer, 2, MSG_TRUNC), 6);
+	CHECK_EQUAL(send(peer, "reply", 5, 0), 5);
+	CHECK_EQUAL(recv(peer, buffer, sizeof(buffer), 0), 0);
+	MUST(close(peer));
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
+static void packet_pair(void)
+{
+	int ends[2];
+	char buffer[16];
+
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+	CHECK_EQUAL(write(ends[0], "one", 3), 3);
+	CHECK_EQUAL(write(ends[0], "three", 5), 5);
+	CHECK_EQUAL(read(ends[1], buffer, sizeof(buffer)), 3);
+	CHECK_EQUAL(read(ends[1], buffer, sizeof(buffer)), 5);
+	MUST(close(ends[0]));
+	CHECK_EQUAL(read(ends[1], buffer, sizeof(buffer)), 0);
+	CHECK_ERROR(send(ends[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+}
+
 static const struct test_case cases[] = {
-	CASE(pair), CASE(datagram_pair), CASE(unix_stream), CASE(unix_datagram), CASE(pass_descriptor), CASE(tcp),
+	CASE(pair), CASE(datagram_pair), CASE(packets), CASE(packet_pair), CASE(unix_stream), CASE(unix_datagram), CASE(pass_descriptor), CASE(tcp),
 	CASE(tcp_refused), CASE(udp), CASE(arguments), CASE(much_data),
 };
 

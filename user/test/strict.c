@@ -1,12 +1,15 @@
 /* What Linux promises and qemu-ppc does not keep: run on the kernel only, and must pass there. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
+#include <mqueue.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -199,10 +202,86 @@ static void silent_orphans_are_buried(void)
 	CHECK_ERROR(kill((pid_t)*child, 0), ESRCH);
 }
 
+#define NAME "/strict"
+
+static void message_notification(void)
+{
+	mqd_t queue = (mqd_t)MUST(mq_open(NAME, O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK, 0600, NULL));
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 42 };
+	struct timespec none = { 0, 0 };
+	char buffer[8192];
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	MUST(mq_notify(queue, &event));
+	CHECK_ERROR(mq_notify(queue, &event), EBUSY);
+	MUST(mq_send(queue, "1", 1, 0));
+	CHECK_EQUAL(sigtimedwait(&set, &info, &none), SIGUSR1);
+	CHECK_EQUAL(info.si_code, SI_MESGQ);
+	CHECK_EQUAL(info.si_value.sival_int, 42);
+	CHECK_EQUAL(info.si_pid, getpid());
+	/* Once only, and only for an empty queue. */
+	CHECK_EQUAL(mq_receive(queue, buffer, sizeof(buffer), NULL), 1);
+	MUST(mq_send(queue, "2", 1, 0));
+	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
+	MUST(mq_notify(queue, &event));
+	MUST(mq_send(queue, "3", 1, 0));
+	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
+	MUST(mq_notify(queue, NULL));
+	MUST(mq_notify(queue, &event));
+	MUST(mq_close(queue));
+	MUST(mq_unlink(NAME));
+}
+
+static int by_descriptor(void *argument)
+{
+	char *const arguments[] = { "by-descriptor", NULL };
+	char *const none[] = { NULL };
+	int fd = *(int *)argument;
+
+	syscall(SYS_execveat, fd, "", arguments, none, AT_EMPTY_PATH);
+	return 99;
+}
+
+static int by_folder(void *argument)
+{
+	char *const arguments[] = { "by-folder", NULL };
+	char *const none[] = { NULL };
+
+	syscall(SYS_execveat, *(int *)argument, "hello", arguments, none, 0);
+	return 99;
+}
+
+static void execveat_by_descriptor(void)
+{
+	int fd = (int)MUST(open("/bin/hello", O_RDONLY)), folder = (int)MUST(open("/bin", O_RDONLY));
+
+	CHECK_EQUAL(test_in_child(by_descriptor, &fd), 0);
+	CHECK_EQUAL(test_in_child(by_folder, &folder), 0);
+}
+
+static void execveat_errors(void)
+{
+	char *const arguments[] = { "x", NULL };
+	int fd = (int)MUST(open("/bin/hello", O_RDONLY)), folder;
+
+	MUST(symlink("/bin/hello", test_path("link")));
+	folder = (int)MUST(open(test_path("."), O_RDONLY | O_DIRECTORY));
+	CHECK_ERROR(syscall(SYS_execveat, folder, "link", arguments, NULL, AT_SYMLINK_NOFOLLOW), ELOOP);
+	CHECK_ERROR(syscall(SYS_execveat, folder, "nothing", arguments, NULL, 0), ENOENT);
+	CHECK_ERROR(syscall(SYS_execveat, fd, "link", arguments, NULL, 0), ENOTDIR);
+	CHECK_ERROR(syscall(SYS_execveat, 99, "link", arguments, NULL, 0), EBADF);
+	CHECK_ERROR(syscall(SYS_execveat, fd, "", arguments, NULL, 0x10), EINVAL);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
-	CASE(silent_orphans_are_buried),
+	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
+	CASE(execveat_errors),
 };
 
 TEST_MAIN("strict", cases)

@@ -144,6 +144,7 @@ void start_c(const void *fdt_physical)
 	fs_init();
 	tty_init();
 	mm_proc_init();
+	mqueue_proc_init();
 	make_root();
 	i8259_mask(UART_IRQ, false);
 	uart_enable_receive();

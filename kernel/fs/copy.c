@@ -1,0 +1,348 @@
+/* Data from one file to another: sendfile, copy_file_range, and splice with its relatives. */
+#include "internal.h"
+
+#include <err.h>
+#include <file.h>
+#include <frame.h>
+#include <lib.h>
+#include <pipe.h>
+#include <signal.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+/*
+ * Copies between files through one page of kernel memory. `from` is the input's
+ * position; both advance by what was written.
+ */
+static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, size_t count)
+{
+	struct frame *frame;
+	size_t done = 0;
+	long result = 0;
+
+	if (!FILE_READS(in) || !FILE_WRITES(out))
+		return -EBADF;
+	if (!in->ops->read || !out->ops->write)
+		return -EINVAL;
+	frame = frame_alloc(FRAME_KERNEL);
+	if (!frame)
+		return -ENOMEM;
+	while (done < count && !result) {
+		size_t want = MIN(count - done, (size_t)PAGE_SIZE), written = 0;
+		struct iter it;
+		u64 start = *from;
+		long got;
+
+		iter_init(&it, frame_kva(frame), want, true);
+		got = in->ops->read(in, &it, from);
+		if (got <= 0) {
+			result = got;
+			break;
+		}
+		while (written < (size_t)got) {
+			iter_init(&it, (char *)frame_kva(frame) + written, (size_t)got - written, true);
+			result = out->ops->write(out, &it, to);
+			if (result <= 0)
+				break;
+			written += (size_t)result;
+			result = 0;
+		}
+		done += written;
+		*from = start + written;
+		if (written < want || signal_pending())
+			break;
+	}
+	frame_put(frame);
+	return done ? (long)done : result;
+}
+
+static long send_between(int out, int in, u64 *offset, size_t count)
+{
+	struct file *to = fd_get(out), *from = fd_get(in);
+	long result = -EBADF;
+
+	if (to && from) {
+		if (!from->ops->seek)
+			result = offset ? -ESPIPE : -EINVAL;
+		else if (to->flags & O_APPEND)
+			result = -EINVAL;
+		else
+			result = copy_through(from, offset ? offset : &from->position, to, &to->position,
+					      MIN(count, (size_t)TRANSFER_MAX));
+	}
+	file_put(from);
+	file_put(to);
+	return result;
+}
+
+/* The offset is a loff_t, or an off_t (`wide` false). */
+static long send_file(int out, int in, void *user, bool wide, size_t count)
+{
+	s32 narrow;
+	s64 offset;
+	u64 at;
+	long result;
+
+	if (!user)
+		return send_between(out, in, NULL, count);
+	if (wide ? get_user(offset, (s64 *)user) : get_user(narrow, (s32 *)user))
+		return -EFAULT;
+	if (!wide)
+		offset = narrow;
+	if (offset < 0)
+		return -EINVAL;
+	at = (u64)offset;
+	result = send_between(out, in, &at, count);
+	if (result >= 0 && (wide ? put_user((s64)at, (s64 *)user) : put_user((s32)at, (s32 *)user)))
+		return -EFAULT;
+	return result;
+}
+
+long sys_sendfile(int out, int in, s32 *offset, size_t count)
+{
+	return send_file(out, in, offset, false, count);
+}
+
+long sys_sendfile64(int out, int in, s64 *offset, size_t count)
+{
+	return send_file(out, in, offset, true, count);
+}
+
+static int optional_offset(const s64 *user, u64 *at)
+{
+	s64 value;
+
+	if (!user)
+		return 0;
+	if (get_user(value, user))
+		return -EFAULT;
+	if (value < 0)
+		return -EINVAL;
+	*at = (u64)value;
+	return 0;
+}
+
+long sys_copy_file_range(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, u32 flags)
+{
+	struct file *from = fd_get(in), *to = fd_get(out);
+	u64 source = 0, target = 0;
+	long result = 0;
+
+	if (!from || !to)
+		result = -EBADF;
+	else if (flags)
+		result = -EINVAL;
+	else if (!S_ISREG(from->inode->mode) || !S_ISREG(to->inode->mode))
+		result = S_ISDIR(from->inode->mode) || S_ISDIR(to->inode->mode) ? -EISDIR : -EINVAL;
+	else if (to->flags & O_APPEND)
+		result = -EBADF;
+	else if ((result = optional_offset(in_offset, &source)) == 0)
+		result = optional_offset(out_offset, &target);
+	if (!result) {
+		u64 *a = in_offset ? &source : &from->position, *b = out_offset ? &target : &to->position;
+
+		count = MIN(count, (size_t)TRANSFER_MAX);
+		if (from->inode == to->inode && *a < *b + count && *b < *a + count)
+			result = -EINVAL;
+		else
+			result = copy_through(from, a, to, b, count);
+	}
+	if (result >= 0 && ((in_offset && put_user((s64)source, in_offset)) ||
+			    (out_offset && put_user((s64)target, out_offset))))
+		result = -EFAULT;
+	file_put(from);
+	file_put(to);
+	return result;
+}
+
+#define SPLICE_F_NONBLOCK 2u
+#define SPLICE_F_ALL 15u	/* MOVE, MORE and GIFT are hints */
+
+static bool waits(const struct file *pipe, u32 flags)
+{
+	return !(flags & SPLICE_F_NONBLOCK || pipe->flags & O_NONBLOCK);
+}
+
+/* From a pipe: what the output takes leaves the pipe, the rest stays. */
+static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
+{
+	struct frame *frame = frame_alloc(FRAME_KERNEL);
+	size_t done = 0;
+	long n = frame ? pipe_wait_data(pipe, waits(pipe, flags)) : -ENOMEM;
+
+	while (n > 0 && done < count) {
+		struct iter it;
+
+		iter_init(&it, frame_kva(frame), PAGE_SIZE, true);
+		n = pipe_peek(pipe, &it, 0, MIN(count - done, (size_t)PAGE_SIZE));
+		if (n <= 0)
+			break;
+		iter_init(&it, frame_kva(frame), (size_t)n, true);
+		n = out->ops->write(out, &it, to);
+		if (n <= 0)
+			break;
+		pipe_skip(pipe, (u32)n);
+		done += (size_t)n;
+	}
+	if (frame)
+		frame_put(frame);
+	return done ? (long)done : n;
+}
+
+/* Into a pipe: no more is read than there is room for. */
+static long splice_in(struct file *in, u64 *from, struct file *pipe, size_t count, u32 flags)
+{
+	long room = pipe_wait_room(pipe, waits(pipe, flags));
+
+	return room < 0 ? room : copy_through(in, from, pipe, &pipe->position, MIN(count, (size_t)room));
+}
+
+/* Between pipes, with the input's data taken or (tee) left. */
+static long splice_pipes(struct file *in, struct file *out, size_t count, u32 flags, bool take)
+{
+	struct frame *frame;
+	size_t done = 0;
+	long room, n = 0;
+
+	if (pipe_same(in, out))
+		return -EINVAL;
+	room = pipe_wait_data(in, waits(in, flags));
+	if (room > 0)
+		room = pipe_wait_room(out, waits(out, flags));
+	if (room <= 0)
+		return room;
+	frame = frame_alloc(FRAME_KERNEL);
+	if (!frame)
+		return -ENOMEM;
+	count = MIN(count, (size_t)room);
+	while (done < count) {
+		struct iter it;
+
+		iter_init(&it, frame_kva(frame), PAGE_SIZE, true);
+		n = pipe_peek(in, &it, take ? 0 : done, MIN(count - done, (size_t)PAGE_SIZE));
+		if (n <= 0)
+			break;
+		iter_init(&it, frame_kva(frame), (size_t)n, true);
+		n = out->ops->write(out, &it, &out->position);
+		if (n <= 0)
+			break;
+		if (take)
+			pipe_skip(in, (u32)n);
+		done += (size_t)n;
+	}
+	frame_put(frame);
+	return done ? (long)done : n;
+}
+
+static long splice(struct file *in, u64 *from, struct file *out, u64 *to, size_t count, u32 flags)
+{
+	bool from_pipe = file_is_pipe(in), to_pipe = file_is_pipe(out);
+
+	if (!FILE_READS(in) || !FILE_WRITES(out))
+		return -EBADF;
+	if (!from_pipe && !to_pipe)
+		return -EINVAL;
+	if ((from && (from_pipe || !in->ops->seek)) || (to && (to_pipe || !out->ops->seek)))
+		return -ESPIPE;
+	if (!in->ops->read || !out->ops->write || (!to_pipe && out->flags & O_APPEND))
+		return -EINVAL;
+	if (!count)
+		return 0;
+	if (from_pipe && to_pipe)
+		return splice_pipes(in, out, count, flags, true);
+	if (from_pipe)
+		return splice_out(in, out, to ? to : &out->position, count, flags);
+	return splice_in(in, from ? from : &in->position, out, count, flags);
+}
+
+long sys_splice(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, u32 flags)
+{
+	struct file *from = fd_get(in), *to = fd_get(out);
+	u64 source = 0, target = 0;
+	long result = 0;
+
+	if (flags & ~SPLICE_F_ALL)
+		result = -EINVAL;
+	else if (!from || !to)
+		result = -EBADF;
+	else if ((file_is_pipe(from) && in_offset) || (file_is_pipe(to) && out_offset))
+		result = -ESPIPE;
+	else if ((result = optional_offset(in_offset, &source)) == 0)
+		result = optional_offset(out_offset, &target);
+	if (!result)
+		result = splice(from, in_offset ? &source : NULL, to, out_offset ? &target : NULL,
+				MIN(count, (size_t)TRANSFER_MAX), flags);
+	if (result >= 0 && ((in_offset && put_user((s64)source, in_offset)) ||
+			    (out_offset && put_user((s64)target, out_offset))))
+		result = -EFAULT;
+	file_put(from);
+	file_put(to);
+	return result;
+}
+
+long sys_tee(int in, int out, size_t count, u32 flags)
+{
+	struct file *from = fd_get(in), *to = fd_get(out);
+	long result;
+
+	if (flags & ~SPLICE_F_ALL)
+		result = -EINVAL;
+	else if (!from || !to || !FILE_READS(from) || !FILE_WRITES(to))
+		result = -EBADF;
+	else if (!file_is_pipe(from) || !file_is_pipe(to))
+		result = -EINVAL;
+	else
+		result = count ? splice_pipes(from, to, MIN(count, (size_t)TRANSFER_MAX), flags, false) : 0;
+	file_put(from);
+	file_put(to);
+	return result;
+}
+
+/* The caller's memory into a pipe, piece by piece as there is room; or out of it, once. */
+static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
+{
+	long done = 0, n;
+
+	if (!FILE_WRITES(pipe)) {
+		n = it->left ? pipe_wait_data(pipe, waits(pipe, flags)) : 0;
+		return n > 0 ? pipe->ops->read(pipe, it, &pipe->position) : n;
+	}
+	while (it->left) {
+		n = pipe_wait_room(pipe, !done && waits(pipe, flags));
+		if (n > 0) {
+			size_t later = it->left - MIN(it->left, (size_t)n);
+
+			it->left -= later;
+			n = pipe->ops->write(pipe, it, &pipe->position);
+			it->left += later;
+		}
+		if (n <= 0)
+			return done ? done : n;
+		done += n;
+	}
+	return done;
+}
+
+long sys_vmsplice(int fd, const struct iovec *user, size_t count, u32 flags)
+{
+	struct file *f = fd_get(fd);
+	struct user_vector vector;
+	struct iter it;
+	long result;
+
+	if (!f)
+		return -EBADF;
+	if (flags & ~SPLICE_F_ALL)
+		result = -EINVAL;
+	else if (!file_is_pipe(f))
+		result = -EBADF;
+	else {
+		result = user_vector_load(&vector, user, count, &it);
+		if (!result) {
+			result = splice_memory(f, &it, flags);
+			user_vector_free(&vector);
+		}
+	}
+	file_put(f);
+	return result;
+}

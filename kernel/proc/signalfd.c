@@ -1,0 +1,162 @@
+/* signalfd: signals that are read from a descriptor, by whoever reads. */
+#include <anon.h>
+#include <err.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <poll.h>
+#include <proc.h>
+#include <signal.h>
+#include <syscall.h>
+#include <wait.h>
+
+#include "internal.h"
+
+#define UNBLOCKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
+
+struct signalfd {
+	sigset mask;
+};
+
+/* Linux uapi <linux/signalfd.h>. */
+struct signalfd_siginfo {
+	u32 signo;
+	s32 err, code;
+	u32 pid, uid;
+	s32 fd;
+	u32 tid, band, overrun, trapno;
+	s32 status, value;
+	u64 pointer, utime, stime, address;
+	u16 address_lsb, pad[23];
+};
+_Static_assert(sizeof(struct signalfd_siginfo) == 128, "struct signalfd_siginfo");
+
+static bool waiting(const struct signalfd *s)
+{
+	return signal_all_pending(current) & s->mask;
+}
+
+static struct signalfd_siginfo describe(const struct siginfo *info)
+{
+	struct signalfd_siginfo out = { .signo = (u32)info->signo, .err = info->err, .code = info->code };
+
+	switch (info->signo) {
+	case SIGCHLD:
+		out.pid = (u32)info->child.pid;
+		out.uid = info->child.uid;
+		out.status = info->child.status;
+		out.utime = (u64)(s64)info->child.utime;
+		out.stime = (u64)(s64)info->child.stime;
+		return out;
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		out.address = info->fault.addr;
+		return out;
+	}
+	if (info->code == SI_TIMER) {
+		out.tid = (u32)info->timer.id;
+		out.overrun = (u32)info->timer.overrun;
+		out.value = (s32)info->timer.value;
+		out.pointer = info->timer.value;
+	} else if (info->signo == SIGIO && info->code > SI_USER && info->code != SI_KERNEL) {
+		out.band = (u32)info->poll.band;
+		out.fd = info->poll.fd;
+	} else {
+		out.pid = (u32)info->kill.pid;
+		out.uid = info->kill.uid;
+		out.value = (s32)info->kill.value;
+		out.pointer = info->kill.value;
+	}
+	return out;
+}
+
+/* As many as there are and fit; waits for the first. */
+static long signalfd_read(struct file *f, struct iter *it, u64 *position)
+{
+	const struct signalfd *s = f->data;
+	struct signalfd_siginfo out;
+	struct siginfo info;
+	long done = 0;
+
+	(void)position;
+	if (it->left < sizeof(out))
+		return -EINVAL;
+	if (!waiting(s)) {
+		long error = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&current->sighand->arrived, waiting(s));
+
+		if (error)
+			return error;
+	}
+	while (it->left >= sizeof(out) && signal_dequeue(s->mask, &info)) {
+		long n;
+
+		out = describe(&info);
+		n = iter_write(it, &out, sizeof(out));
+		if (n != (long)sizeof(out))
+			return done ? done : -EFAULT;
+		done += n;
+	}
+	return done;
+}
+
+static unsigned signalfd_poll(struct file *f, struct poll_table *table)
+{
+	poll_wait(table, &current->sighand->arrived);
+	return waiting(f->data) ? POLLIN | POLLRDNORM : 0;
+}
+
+static void signalfd_release(struct file *f)
+{
+	kfree(f->data);
+}
+
+static const struct file_ops signalfd_ops = {
+	.read = signalfd_read, .poll = signalfd_poll, .release = signalfd_release,
+};
+
+/* An existing signalfd (fd not -1) gets another mask. */
+static long change_mask(int fd, sigset mask)
+{
+	struct file *f = fd_get(fd);
+	long result = fd;
+
+	if (!f)
+		return -EBADF;
+	if (f->ops != &signalfd_ops) {
+		result = -EINVAL;
+	} else {
+		struct signalfd *s = f->data;
+
+		s->mask = mask;
+		wake_up(&current->sighand->arrived);
+	}
+	file_put(f);
+	return result;
+}
+
+long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)
+{
+	struct signalfd *s;
+	sigset mask;
+
+	if (flags & ~(u32)(O_NONBLOCK | O_CLOEXEC) || size != sizeof(sigset))
+		return -EINVAL;
+	if (sigset_from_user(&mask, user))
+		return -EFAULT;
+	mask &= ~UNBLOCKABLE;
+	if (fd != -1)
+		return change_mask(fd, mask);
+	s = kmalloc(sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->mask = mask;
+	return fd_anonymous("signalfd", O_RDWR | flags, &signalfd_ops, s);
+}
+
+long sys_signalfd(int fd, const u32 *user, size_t size)
+{
+	return sys_signalfd4(fd, user, size, 0);
+}
