@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <anon.h>
+#include <async.h>
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
@@ -27,6 +28,8 @@
 #define F_GETLK64 12	/* ... and these for the one with 64-bit offsets */
 #define F_SETLK64 13
 #define F_SETLKW64 14
+#define F_SETOWN_EX 15
+#define F_GETOWN_EX 16
 #define F_OFD_GETLK 36
 #define F_OFD_SETLK 37
 #define F_OFD_SETLKW 38
@@ -40,6 +43,10 @@
 #define FIOASYNC 0x8004667du
 #define FIONBIO 0x8004667eu
 #define FIONREAD 0x4004667fu
+#define FIOSETOWN 0x8901u
+#define SIOCSPGRP 0x8902u
+#define FIOGETOWN 0x8903u
+#define SIOCGPGRP 0x8904u
 
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
 
@@ -117,10 +124,42 @@ static long lock_command(struct file *f, int command, u32 argument)
 	}
 }
 
-static long set_flags(struct file *f, u32 flags)
+/* F_SETOWN's and F_GETOWN's form: a process, or minus a process group. */
+static long set_owner(struct file *f, s32 id)
 {
+	struct async_owner owner = { .type = id < 0 ? ASYNC_GROUP : ASYNC_PROCESS, .id = id < 0 ? -id : id };
+
+	return id == INT32_MIN ? -EINVAL : async_set_owner(f, &owner);
+}
+
+static long get_owner(const struct file *f)
+{
+	struct async_owner owner = async_owner(f);
+
+	return owner.type == ASYNC_GROUP ? -owner.id : owner.id;
+}
+
+static long set_owner_ex(struct file *f, u32 user)
+{
+	struct async_owner owner;
+
+	if (copy_from_user(&owner, (void *)user, sizeof owner))
+		return -EFAULT;
+	if (owner.type < ASYNC_THREAD || owner.type > ASYNC_GROUP)
+		return -EINVAL;
+	return async_set_owner(f, &owner);
+}
+
+static long set_flags(struct file *f, int fd, u32 flags)
+{
+	int error = 0;
+
 	if (flags & O_NOATIME && !(f->flags & O_NOATIME) && !may_change(f->inode))
 		return -EPERM;
+	if ((f->flags ^ flags) & O_ASYNC)
+		error = async_switch(f, fd, flags & O_ASYNC);
+	if (error)
+		return error;
 	f->flags = (f->flags & ~(u32)SETTABLE) | (flags & SETTABLE);
 	return 0;
 }
@@ -145,7 +184,7 @@ static long control(int fd, struct file *f, int command, u32 argument)
 		return -EBADF;
 	switch (command) {
 	case F_SETFL:
-		return set_flags(f, argument);
+		return set_flags(f, fd, argument);
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
@@ -157,10 +196,20 @@ static long control(int fd, struct file *f, int command, u32 argument)
 	case F_OFD_SETLKW:
 		return lock_command(f, command, argument);
 	case F_SETOWN:
-		f->owner = (s32)argument;
-		return 0;
+		return set_owner(f, (s32)argument);
 	case F_GETOWN:
-		return f->owner;
+		return get_owner(f);
+	case F_SETOWN_EX:
+		return set_owner_ex(f, argument);
+	case F_GETOWN_EX: {
+		struct async_owner owner = async_owner(f);
+
+		return copy_to_user((void *)argument, &owner, sizeof owner);
+	}
+	case F_SETSIG:
+		return async_set_signal(f, fd, argument);
+	case F_GETSIG:
+		return async_signal(f);
 	case F_SETPIPE_SZ:
 		return pipe_set_size(f, argument);
 	case F_GETPIPE_SZ:
@@ -195,14 +244,13 @@ static long bytes_to_read(struct file *f, u32 argument)
 	return put_user((s32)left, (s32 *)argument);
 }
 
-static long set_flag(struct file *f, u32 flag, u32 argument)
+static long set_flag(struct file *f, int fd, u32 flag, u32 argument)
 {
 	s32 on;
 
 	if (get_user(on, (s32 *)argument))
 		return -EFAULT;
-	f->flags = on ? f->flags | flag : f->flags & ~flag;
-	return 0;
+	return set_flags(f, fd, on ? f->flags | flag : f->flags & ~flag);
 }
 
 static long generic_ioctl(int fd, struct file *f, u32 command, u32 argument)
@@ -215,9 +263,22 @@ static long generic_ioctl(int fd, struct file *f, u32 command, u32 argument)
 		fd_set_cloexec(fd, command == FIOCLEX);
 		return 0;
 	case FIONBIO:
-		return set_flag(f, O_NONBLOCK, argument);
+		return set_flag(f, fd, O_NONBLOCK, argument);
 	case FIOASYNC:
-		return set_flag(f, O_ASYNC, argument);
+		return set_flag(f, fd, O_ASYNC, argument);
+	case FIOSETOWN:
+	case SIOCSPGRP: {
+		s32 owner;
+
+		if (!S_ISSOCK(f->inode->mode))
+			break;
+		return get_user(owner, (s32 *)argument) ? -EFAULT : set_owner(f, owner);
+	}
+	case FIOGETOWN:
+	case SIOCGPGRP:
+		if (!S_ISSOCK(f->inode->mode))
+			break;
+		return put_user((s32)get_owner(f), (s32 *)argument);
 	case FIONREAD:
 		if (S_ISREG(f->inode->mode))
 			return bytes_to_read(f, argument);

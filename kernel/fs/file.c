@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <anon.h>
+#include <async.h>
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
@@ -78,6 +79,8 @@ void file_put(struct file *f)
 	}
 	if (!list_empty(&f->watches))
 		epoll_forget(f);
+	if (f->async)
+		async_forget(f);
 	locks_release_file(f);
 	if (f->ops->release)
 		f->ops->release(f);

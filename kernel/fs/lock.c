@@ -40,13 +40,18 @@ static bool overlap(const struct lock *l, u64 start, u64 end)
 	return l->start <= end && start <= l->end;
 }
 
+static bool in_the_way(const struct lock *l, const struct lock *wanted)
+{
+	return l->whole == wanted->whole && l->owner != wanted->owner && (l->exclusive || wanted->exclusive) &&
+	       overlap(l, wanted->start, wanted->end);
+}
+
 static struct lock *conflict(struct inode *i, const struct lock *wanted)
 {
 	struct lock *l;
 
 	list_for_each_entry(l, &i->locks, link)
-		if (l->whole == wanted->whole && l->owner != wanted->owner && (l->exclusive || wanted->exclusive) &&
-		    overlap(l, wanted->start, wanted->end))
+		if (in_the_way(l, wanted))
 			return l;
 	return NULL;
 }
@@ -262,6 +267,17 @@ long lock_set(struct file *f, const struct record_lock *r, bool by_description, 
 	return set_lock(f->inode, &wanted, r->type == F_UNLCK, wait, !by_description);
 }
 
+/* Of the locks in the way, the one that begins first. */
+static struct lock *first_conflict(struct inode *i, const struct lock *wanted)
+{
+	struct lock *l, *first = NULL;
+
+	list_for_each_entry(l, &i->locks, link)
+		if (in_the_way(l, wanted) && (!first || l->start < first->start))
+			first = l;
+	return first;
+}
+
 long lock_get(struct file *f, struct record_lock *r, bool by_description)
 {
 	struct lock wanted, *other;
@@ -271,7 +287,7 @@ long lock_get(struct file *f, struct record_lock *r, bool by_description)
 		return error;
 	if (r->type == F_UNLCK)
 		return -EINVAL;
-	other = conflict(f->inode, &wanted);
+	other = first_conflict(f->inode, &wanted);
 	if (!other) {
 		r->type = F_UNLCK;
 		return 0;

@@ -6,6 +6,7 @@
 
 #include <fs.h>
 
+struct async;
 struct poll_table;
 
 /* open(2) flags, PowerPC values (Linux uapi asm-generic/fcntl.h with asm/fcntl.h for powerpc). */
@@ -110,7 +111,7 @@ struct file {
 	struct dentry *dentry;	/* the name that it was opened by */
 	u64 position;
 	void *data;		/* of the operations' owner */
-	s32 owner;		/* F_SETOWN: process, or minus a process group */
+	struct async *async;	/* who is told of readiness by a signal (ipc/async.c); NULL: nobody */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
 };
 

@@ -89,6 +89,10 @@ typedef u64 sigset;
 #define BUS_ADRERR   2
 #define TRAP_BRKPT   1
 #define TRAP_TRACE   2
+#define POLL_IN      1
+#define POLL_OUT     2
+#define POLL_ERR     4
+#define POLL_HUP     6
 #define CLD_EXITED    1
 #define CLD_KILLED    2
 #define CLD_DUMPED    3
@@ -119,6 +123,7 @@ struct sigaction_abi {          /* rt_sigaction's */
 
 #define SIGEV_SIGNAL    0
 #define SIGEV_NONE      1
+#define SIGEV_THREAD    2
 #define SIGEV_THREAD_ID 4
 
 struct sigevent {

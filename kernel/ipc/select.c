@@ -184,8 +184,18 @@ long sys__newselect(int n, u32 *read, u32 *write, u32 *except, struct timeval32 
 	return result;
 }
 
+#define SELECT_BLOCK 4096u	/* a first argument from here on is an address */
+
+/* The older call: with all its arguments in memory, where the first can be no count. */
 long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *timeout)
 {
+	u32 a[5];
+
+	if ((u32)n >= SELECT_BLOCK) {
+		if (copy_from_user(a, (const void *)n, sizeof a))
+			return -EFAULT;
+		return sys__newselect((int)a[0], (u32 *)a[1], (u32 *)a[2], (u32 *)a[3], (struct timeval32 *)a[4]);
+	}
 	return sys__newselect(n, read, write, except, timeout);
 }
 

@@ -22,7 +22,9 @@
 #define MSG_TRUNC 0x20u
 #define MSG_DONTWAIT 0x40u
 #define MSG_WAITALL 0x100u
+#define MSG_ERRQUEUE 0x2000u
 #define MSG_NOSIGNAL 0x4000u
+#define MSG_WAITFORONE 0x10000u
 #define MSG_CMSG_CLOEXEC 0x40000000u
 
 #define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */

@@ -1,5 +1,6 @@
 /* Sending and receiving: send, sendto, sendmsg and their counterparts. */
 #include "socket_calls.h"
+#include "timeout.h"
 
 #include <arch.h>
 #include <err.h>
@@ -7,6 +8,7 @@
 #include <lib.h>
 #include <proc.h>
 #include <syscall.h>
+#include <time.h>
 #include <uaccess.h>
 
 #define SCM_RIGHTS 1
@@ -148,6 +150,8 @@ static long receive_message(struct file *f, struct socket *s, struct message *m)
 {
 	if (m->flags & MSG_OOB)
 		return s->family == AF_INET ? -EINVAL : -EOPNOTSUPP;
+	if (m->flags & MSG_ERRQUEUE)
+		return -EAGAIN;		/* nothing ever queues there */
 	m->nonblock = f->flags & O_NONBLOCK || m->flags & MSG_DONTWAIT;
 	return s->ops->receive(s, m);
 }
@@ -280,76 +284,109 @@ static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 f
 	return result;
 }
 
+static long recvmsg_to(struct file *f, struct socket *s, struct msghdr *user, u32 flags)
+{
+	struct msghdr h;
+	long result;
+
+	if (copy_from_user(&h, user, sizeof h))
+		return -EFAULT;
+	result = recvmsg_on(f, s, &h, flags);
+	return result >= 0 && copy_to_user(user, &h, sizeof h) ? -EFAULT : result;
+}
+
 long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
 {
 	struct socket *s;
 	struct file *f = socket_from_fd(fd, &s);
-	struct msghdr h;
-	long result = -EFAULT;
+	long result;
 
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	if (!copy_from_user(&h, user, sizeof h)) {
-		result = recvmsg_on(f, s, &h, flags);
-		if (result >= 0 && copy_to_user(user, &h, sizeof h))
-			result = -EFAULT;
-	}
+	result = recvmsg_to(f, s, user, flags);
 	file_put(f);
 	return result;
 }
 
-enum {
-	CALL_SOCKET = 1, CALL_BIND, CALL_CONNECT, CALL_LISTEN, CALL_ACCEPT, CALL_GETSOCKNAME, CALL_GETPEERNAME,
-	CALL_SOCKETPAIR, CALL_SEND, CALL_RECV, CALL_SENDTO, CALL_RECVFROM, CALL_SHUTDOWN, CALL_SETSOCKOPT,
-	CALL_GETSOCKOPT, CALL_SENDMSG, CALL_RECVMSG, CALL_ACCEPT4,
+struct mmsghdr {
+	struct msghdr header;
+	u32 size;		/* bytes sent or received */
 };
 
-/* The older entry to all of these, with the arguments in memory. */
-long sys_socketcall(int call, const u32 *user)
-{
-	static const u8 count[] = { 0, 3, 3, 3, 2, 3, 3, 3, 4, 4, 4, 6, 6, 2, 5, 5, 3, 3, 4 };
-	u32 a[6];
+#define MESSAGES_MAX 1024u	/* in one call; more are left for the next */
 
-	if (call < CALL_SOCKET || call > CALL_ACCEPT4)
-		return -EINVAL;
-	if (copy_from_user(a, user, count[call] * sizeof a[0]))
-		return -EFAULT;
-	switch (call) {
-	case CALL_SOCKET:
-		return sys_socket((int)a[0], (int)a[1], (int)a[2]);
-	case CALL_BIND:
-		return sys_bind((int)a[0], (const void *)a[1], a[2]);
-	case CALL_CONNECT:
-		return sys_connect((int)a[0], (const void *)a[1], a[2]);
-	case CALL_LISTEN:
-		return sys_listen((int)a[0], (int)a[1]);
-	case CALL_ACCEPT:
-		return sys_accept((int)a[0], (void *)a[1], (u32 *)a[2]);
-	case CALL_GETSOCKNAME:
-		return sys_getsockname((int)a[0], (void *)a[1], (u32 *)a[2]);
-	case CALL_GETPEERNAME:
-		return sys_getpeername((int)a[0], (void *)a[1], (u32 *)a[2]);
-	case CALL_SOCKETPAIR:
-		return sys_socketpair((int)a[0], (int)a[1], (int)a[2], (s32 *)a[3]);
-	case CALL_SEND:
-		return sys_send((int)a[0], (const void *)a[1], a[2], a[3]);
-	case CALL_RECV:
-		return sys_recv((int)a[0], (void *)a[1], a[2], a[3]);
-	case CALL_SENDTO:
-		return sys_sendto((int)a[0], (const void *)a[1], a[2], a[3], (const void *)a[4], a[5]);
-	case CALL_RECVFROM:
-		return sys_recvfrom((int)a[0], (void *)a[1], a[2], a[3], (void *)a[4], (u32 *)a[5]);
-	case CALL_SHUTDOWN:
-		return sys_shutdown((int)a[0], (int)a[1]);
-	case CALL_SETSOCKOPT:
-		return sys_setsockopt((int)a[0], (int)a[1], (int)a[2], (const void *)a[3], a[4]);
-	case CALL_GETSOCKOPT:
-		return sys_getsockopt((int)a[0], (int)a[1], (int)a[2], (void *)a[3], (u32 *)a[4]);
-	case CALL_SENDMSG:
-		return sys_sendmsg((int)a[0], (const void *)a[1], a[2]);
-	case CALL_RECVMSG:
-		return sys_recvmsg((int)a[0], (void *)a[1], a[2]);
-	default:
-		return sys_accept4((int)a[0], (void *)a[1], (u32 *)a[2], a[3]);
+long sys_sendmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	u32 done = 0;
+	long result = 0;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	while (done < MIN(count, MESSAGES_MAX)) {
+		struct msghdr h;
+
+		result = copy_from_user(&h, &user[done].header, sizeof h);
+		if (!result)
+			result = sendmsg_on(f, s, &h, flags);
+		if (result >= 0)
+			result = put_user((u32)result, &user[done].size);
+		if (result < 0)
+			break;
+		done++;
 	}
+	file_put(f);
+	return done ? (long)done : result;
+}
+
+/* The deadline is looked at after each message: a wait for one goes on beyond it, as on Linux. */
+static long receive_many(int fd, struct mmsghdr *user, u32 count, u32 flags, u64 deadline)
+{
+	struct socket *s;
+	struct file *f = socket_from_fd(fd, &s);
+	u32 done = 0;
+	long result = 0;
+
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	while (done < MIN(count, MESSAGES_MAX)) {
+		result = recvmsg_to(f, s, &user[done].header, flags & ~MSG_WAITFORONE);
+		if (result >= 0)
+			result = put_user((u32)result, &user[done].size);
+		if (result < 0)
+			break;
+		done++;
+		if (flags & MSG_WAITFORONE)
+			flags |= MSG_DONTWAIT;
+		if (deadline != TIME_NEVER && time_now_ns() >= deadline)
+			break;
+	}
+	/* An error after the first message is the next call's. */
+	if (done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS && result != -EFAULT)
+		s->error = (s32)-result;
+	file_put(f);
+	return done ? (long)done : result;
+}
+
+static long receive_until(int fd, struct mmsghdr *user, u32 count, u32 flags, void *timeout, enum timeout_form form)
+{
+	struct timeout t;
+	long result = timeout_load(&t, timeout, form);
+
+	if (result)
+		return result;
+	result = receive_many(fd, user, count, flags, t.deadline);
+	timeout_store(&t);
+	return result;
+}
+
+long sys_recvmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags, struct timespec32 *timeout)
+{
+	return receive_until(fd, user, count, flags, timeout, TIMESPEC32);
+}
+
+long sys_recvmmsg_time64(int fd, struct mmsghdr *user, u32 count, u32 flags, struct timespec64 *timeout)
+{
+	return receive_until(fd, user, count, flags, timeout, TIMESPEC64);
 }

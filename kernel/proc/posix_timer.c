@@ -159,6 +159,8 @@ static int event_from_user(struct posix_timer *timer, const struct sigevent *use
 	if (user && copy_from_user(&event, user, sizeof(event)))
 		return -EFAULT;
 	timer->notify = event.notify & ~SIGEV_THREAD_ID;
+	if (timer->notify == SIGEV_THREAD)      /* the library's thread waits for the signal */
+		timer->notify = SIGEV_SIGNAL;
 	if (timer->notify != SIGEV_SIGNAL && timer->notify != SIGEV_NONE)
 		return -EINVAL;
 	if (timer->notify == SIGEV_SIGNAL && (event.signo < 1 || event.signo > NSIG))
@@ -319,7 +321,7 @@ static long exchange(int id, u32 flags, int error, const struct timer_setting *n
 long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(id, flags, itimerspec32_from_user(user, &new), &new, &old);
+	long error = exchange(id, flags, user ? itimerspec32_from_user(user, &new) : -EINVAL, &new, &old);
 
 	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
 }
@@ -327,7 +329,7 @@ long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struc
 long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(id, flags, itimerspec64_from_user(user, &new), &new, &old);
+	long error = exchange(id, flags, user ? itimerspec64_from_user(user, &new) : -EINVAL, &new, &old);
 
 	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
 }

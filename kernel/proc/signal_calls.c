@@ -152,7 +152,7 @@ static int info_from_user(struct siginfo *info, const struct siginfo *user, int 
 
 long sys_rt_sigqueueinfo(s32 pid, int sig, const struct siginfo *user)
 {
-	struct process *process = process_find(pid);
+	struct task *task = pid > 0 ? task_find(pid) : NULL;    /* any thread's number names the process */
 	struct siginfo info;
 	int error;
 
@@ -161,7 +161,7 @@ long sys_rt_sigqueueinfo(s32 pid, int sig, const struct siginfo *user)
 	error = info_from_user(&info, user, sig, pid == current->tgid);
 	if (error)
 		return error;
-	return process ? kill_process(process, sig, &info) : -ESRCH;
+	return task ? kill_process(task->process, sig, &info) : -ESRCH;
 }
 
 long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *user)

@@ -227,6 +227,37 @@ long sys_rt_sigreturn(void)
 	return 0;
 }
 
+/*
+ * Saves the caller's context, to be continued as if this call had returned 0, and continues another. What a signal
+ * frame holds differs by one thing: the thread pointer (r2) stays the thread's own.
+ */
+long sys_swapcontext(u32 old_address, u32 new_address, size_t size)
+{
+	struct user_context *old = (struct user_context *)old_address;
+	const struct user_context *new = (const struct user_context *)new_address;
+	struct regs *regs = task_regs(current), returned = *regs;
+	u32 thread_pointer = regs->gpr[2], machine;
+	sigset mask;
+
+	if (size < sizeof(*old))
+		return -EINVAL;
+	returned.gpr[3] = 0;
+	returned.ccr &= ~CCR_SO;
+	if (old && (sigset_to_user(old->mask, current->blocked) || put_user((u32)&old->machine, &old->regs) ||
+		    save_machine(&old->machine, &returned)))
+		return -EFAULT;
+	if (!new)
+		return 0;
+	if (sigset_from_user(&mask, new->mask) || get_user(machine, &new->regs) ||
+	    !user_range_ok((const void *)machine, sizeof(struct machine_context)))
+		return -EFAULT;
+	if (restore_machine(regs, (const struct machine_context *)machine))
+		return bad_frame(machine);
+	regs->gpr[2] = thread_pointer;
+	signal_set_blocked(mask);
+	return 0;
+}
+
 long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *old)
 {
 	u32 sp = task_regs(current)->gpr[1];

@@ -6,6 +6,7 @@
 
 #include <arch.h>
 #include <err.h>
+#include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
@@ -144,6 +145,27 @@ static void hostname_show(struct text *t)
 	text_printf(t, "%s\n", uts.field[UTS_NODENAME]);
 }
 
+static void domainname_show(struct text *t)
+{
+	text_printf(t, "%s\n", uts.field[UTS_DOMAINNAME]);
+}
+
+/* No module or fault has tainted the kernel; memory is given out as it is used, while there is some. */
+static void zero_show(struct text *t)
+{
+	text_puts(t, "0\n");
+}
+
+static void groups_max_show(struct text *t)
+{
+	text_printf(t, "%u\n", NGROUPS_MAX);
+}
+
+static void files_max_show(struct text *t)
+{
+	text_printf(t, "%u\n", FILES_MAX);
+}
+
 static void pid_max_show(struct text *t)
 {
 	text_printf(t, "%u\n", PID_MAX);
@@ -172,5 +194,11 @@ void procfs_init(void)
 	proc_file("sys/kernel/osrelease", osrelease_show, NULL);
 	proc_file("sys/kernel/version", os_version_show, NULL);
 	proc_file("sys/kernel/hostname", hostname_show, NULL);
+	proc_file("sys/kernel/domainname", domainname_show, NULL);
 	proc_file("sys/kernel/pid_max", pid_max_show, NULL);
+	proc_file("sys/kernel/threads-max", pid_max_show, NULL);
+	proc_file("sys/kernel/tainted", zero_show, NULL);
+	proc_file("sys/kernel/ngroups_max", groups_max_show, NULL);
+	proc_file("sys/vm/overcommit_memory", zero_show, NULL);
+	proc_file("sys/fs/nr_open", files_max_show, NULL);
 }

@@ -213,9 +213,36 @@ static void descriptions(void)
 	MUST(lock(F_OFD_SETLK, F_WRLCK, 0, 5));
 }
 
+static void first_in_the_way(void)
+{
+	int ready[2], done[2];
+	struct flock l;
+	pid_t child;
+	char byte;
+
+	open_file();
+	MUST(pipe(ready));
+	MUST(pipe(done));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		lock(F_SETLK, F_WRLCK, 8, 2);
+		lock(F_SETLK, F_WRLCK, 2, 3);
+		CHECK_EQUAL(write(ready[1], "x", 1), 1);
+		_exit(read(done[0], &byte, 1) == 1 ? 0 : 1);
+	}
+	CHECK_EQUAL(read(ready[0], &byte, 1), 1);
+	/* The one that begins first, not the one that was set first. */
+	l = obstacle(F_GETLK, 0, 10);
+	CHECK_EQUAL(l.l_start, 2);
+	CHECK_EQUAL(l.l_len, 3);
+	CHECK_EQUAL(l.l_pid, child);
+	CHECK_EQUAL(write(done[1], "x", 1), 1);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(shared_and_exclusive), CASE(splitting_and_joining), CASE(lost_at_close), CASE(waiting),
-	CASE(deadlock_is_refused), CASE(bad_requests), CASE(whole_files), CASE(descriptions),
+	CASE(deadlock_is_refused), CASE(bad_requests), CASE(whole_files), CASE(descriptions), CASE(first_in_the_way),
 };
 
 TEST_MAIN("lock", cases)

@@ -183,8 +183,45 @@ static void epoll_forgets_closed_files(void)
 	CHECK_EQUAL(epoll_wait(set, got, 4, 0), 0);
 }
 
+static void signal_for_readiness(void)
+{
+	struct f_owner_ex owner = { .type = F_OWNER_PID, .pid = getpid() }, got;
+	struct timespec none = { 0, 0 };
+	siginfo_t info;
+	sigset_t set;
+	int fds[2];
+	char byte;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	MUST(pipe(fds));
+	CHECK_EQUAL(MUST(fcntl(fds[0], F_GETOWN)), 0);
+	MUST(fcntl(fds[0], F_SETOWN, getpid()));
+	CHECK_EQUAL(MUST(fcntl(fds[0], F_GETOWN)), getpid());
+	MUST(fcntl(fds[0], F_SETOWN_EX, &owner));
+	MUST(fcntl(fds[0], F_GETOWN_EX, &got));
+	CHECK(got.type == F_OWNER_PID && got.pid == getpid());
+	MUST(fcntl(fds[0], F_SETSIG, SIGIO));
+	CHECK_EQUAL(MUST(fcntl(fds[0], F_GETSIG)), SIGIO);
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
+	CHECK_EQUAL(read(fds[0], &byte, 1), 1);
+	MUST(fcntl(fds[0], F_SETFL, O_ASYNC));
+	CHECK(MUST(fcntl(fds[0], F_GETFL)) & O_ASYNC);
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	CHECK_EQUAL(sigtimedwait(&set, &info, &none), SIGIO);
+	CHECK_EQUAL(info.si_code, POLL_IN);
+	CHECK_EQUAL(info.si_fd, fds[0]);
+	CHECK_EQUAL(read(fds[0], &byte, 1), 1);
+	MUST(fcntl(fds[0], F_SETFL, 0));
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
+	CHECK_ERROR(fcntl(fds[0], F_SETSIG, 65), EINVAL);
+}
+
 static const struct test_case cases[] = {
-	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
+	CASE(signal_for_readiness), CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(pselect_mask), CASE(epoll_level_and_edge), CASE(epoll_forgets_closed_files),
 };
 

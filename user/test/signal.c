@@ -481,13 +481,50 @@ static void group_signals(void)
 	CHECK_ERROR(kill(-leader, 0), ESRCH);
 }
 
+static ucontext_t outside, inside;
+static int visits;
+
+static void visitor(void)
+{
+	visits++;
+	MUST(swapcontext(&inside, &outside));
+	visits += 10;
+}
+
+static void contexts_are_swapped(void)
+{
+	static char stack[65536];
+	volatile int times = 0;
+	sigset_t set, now;
+
+	MUST(getcontext(&outside));
+	if (times++ == 0)
+		setcontext(&outside);
+	CHECK_EQUAL(times, 2);
+	MUST(getcontext(&inside));
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = sizeof(stack);
+	inside.uc_link = &outside;
+	makecontext(&inside, visitor, 0);
+	MUST(swapcontext(&outside, &inside));
+	CHECK_EQUAL(visits, 1);
+	/* The mask of signals goes with the context. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	MUST(swapcontext(&outside, &inside));
+	CHECK_EQUAL(visits, 11);
+	MUST(sigprocmask(SIG_BLOCK, NULL, &now));
+	CHECK(sigismember(&now, SIGUSR1));
+}
+
 static const struct test_case cases[] = {
 	CASE(handled), CASE(default_actions), CASE(blocked_until_unblocked), CASE(ignored_are_gone),
 	CASE(real_time_signals_queue), CASE(mask_in_handler), CASE(reset_hand), CASE(no_defer),
 	CASE(waits_are_interrupted), CASE(waits_are_restarted), CASE(pause_and_suspend), CASE(timed_wait),
 	CASE(alternate_stack), CASE(registers_survive), CASE(long_jumps), CASE(context_can_be_changed),
 	CASE(illegal_instruction), CASE(child_signal), CASE(ignored_children_vanish), CASE(inherited),
-	CASE(arguments), CASE(group_signals),
+	CASE(arguments), CASE(group_signals), CASE(contexts_are_swapped),
 };
 
 TEST_MAIN("signal", cases)

@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <mqueue.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -277,11 +280,97 @@ static void execveat_errors(void)
 	CHECK_ERROR(syscall(SYS_execveat, fd, "", arguments, NULL, 0x10), EINVAL);
 }
 
+static void select_by_block(void)
+{
+	fd_set set;
+	struct timeval now = { 0, 0 };
+	int fds[2];
+	long block[5];
+
+	MUST(pipe(fds));
+	FD_ZERO(&set);
+	FD_SET(fds[0], &set);
+	block[0] = fds[0] + 1;
+	block[1] = (long)&set;
+	block[2] = block[3] = 0;
+	block[4] = (long)&now;
+	CHECK_EQUAL(syscall(SYS_select, block), 0);
+	FD_SET(fds[0], &set);
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	CHECK_EQUAL(syscall(SYS_select, block), 1);
+	CHECK(FD_ISSET(fds[0], &set));
+}
+
+/* The raw calls: the library has a thread of its own for SIGEV_THREAD. */
+static void raw_timers(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_signo = SIGUSR1 };
+	int id;
+
+	MUST(syscall(SYS_timer_create, CLOCK_TAI, &event, &id));
+	CHECK_ERROR(syscall(SYS_timer_settime, id, 0, NULL, NULL), EINVAL);
+	MUST(syscall(SYS_timer_delete, id));
+}
+
+static void *send_to_a_thread(void *argument)
+{
+	siginfo_t info = { .si_signo = SIGUSR1, .si_code = SI_QUEUE };
+
+	/* Any thread's number names the process. */
+	*(long *)argument = syscall(SYS_rt_sigqueueinfo, gettid(), SIGUSR1, &info);
+	return NULL;
+}
+
+static void queued_by_a_threads_number(void)
+{
+	struct timespec none = { 0, 0 };
+	pthread_t thread;
+	long result = -1;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	CHECK_EQUAL(pthread_create(&thread, NULL, send_to_a_thread, &result), 0);
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+	CHECK_EQUAL(result, 0);
+	CHECK_EQUAL(sigtimedwait(&set, NULL, &none), SIGUSR1);
+}
+
+static void several_messages(void)
+{
+	struct iovec out[2] = { { "first", 5 }, { "second one", 10 } };
+	struct mmsghdr messages[3];
+	char buffer[3][16];
+	struct iovec in[3] = { { buffer[0], 16 }, { buffer[1], 16 }, { buffer[2], 16 } };
+	int ends[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	memset(messages, 0, sizeof(messages));
+	for (int i = 0; i < 2; i++) {
+		messages[i].msg_hdr.msg_iov = &out[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	CHECK_EQUAL(sendmmsg(ends[0], messages, 2, 0), 2);
+	CHECK_EQUAL(messages[1].msg_len, 10);
+	for (int i = 0; i < 3; i++) {
+		messages[i].msg_hdr.msg_iov = &in[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	CHECK_EQUAL(recvmmsg(ends[1], messages, 2, 0, NULL), 2);
+	CHECK_EQUAL(messages[0].msg_len, 5);
+	CHECK_EQUAL(messages[1].msg_len, 10);
+	CHECK(memcmp(buffer[1], "second one", 10) == 0);
+	CHECK_ERROR(recvmmsg(ends[1], messages, 3, MSG_DONTWAIT, NULL), EAGAIN);
+	CHECK_ERROR(recv(ends[1], buffer[0], 16, MSG_ERRQUEUE), EAGAIN);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
-	CASE(execveat_errors),
+	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
+	CASE(several_messages),
 };
 
 TEST_MAIN("strict", cases)

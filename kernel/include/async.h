@@ -1,0 +1,26 @@
+/* Signals that tell of a file's readiness (fcntl: O_ASYNC, F_SETOWN, F_SETSIG). */
+#ifndef ASYNC_H
+#define ASYNC_H
+
+#include <types.h>
+
+struct file;
+
+/* As struct f_owner_ex. */
+enum { ASYNC_THREAD, ASYNC_PROCESS, ASYNC_GROUP };
+struct async_owner {
+	s32 type, id;	/* id 0: nobody */
+};
+
+/* 0, or -ENOMEM. */
+int async_switch(struct file *, int fd, bool on);
+/* 0, -ESRCH, -ENOMEM. */
+int async_set_owner(struct file *, const struct async_owner *);
+struct async_owner async_owner(const struct file *);
+/* 0: SIGIO. -EINVAL, -ENOMEM. */
+int async_set_signal(struct file *, int fd, u32 sig);
+int async_signal(const struct file *);
+/* The file goes; it has an async. */
+void async_forget(struct file *);
+
+#endif
