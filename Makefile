@@ -104,6 +104,7 @@ test-kernel: $(STAMPS)/machine ready $(STAMPS)/bootstrap-test
 test-cross: $(STAMPS)/machine ready programs
 	$(call heading,Programs on our kernel and on Linux)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc604-133
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc603-133 --group user
 
 # Results that the documentation shows -----------------------------------------
 docs: ready programs $(STAMPS)/bootstrap-test

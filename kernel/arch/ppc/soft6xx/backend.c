@@ -13,14 +13,25 @@
 #include <pagetable.h>
 
 /* reload.S */
-bool soft_load_data(u32 address, u32 pte, u32 srr1, u32 compare);
-bool soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
+void soft_load_data(u32 address, u32 pte, u32 srr1, u32 compare);
+void soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
 void exception_fault(struct regs *regs, u32 address, u32 access);
 
-/* What reload.S loads when the miss at `address` comes again; pte 0: nothing. */
-struct { u32 address, pte; } soft_prepared;
+/*
+ * What the vectors load, with translation off, when the last miss that C handled comes again: C's own way back to the
+ * program may need the place in the TLB of what it loaded, since the kernel's pages go by the TLB too, and without
+ * this such a program would never get on. One for instructions, two for loads and two for stores by the page number's
+ * last bit, so that both pages of an access that crosses from one to the next have theirs. `compare` is the miss's
+ * compare register, which holds the VSID; 0: nothing. Aligned, so that one address register reaches all of them.
+ */
+_Alignas(128) struct { u32 address, compare, pte, unused; } soft_prepared[5];
 
+static void forget_prepared(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(soft_prepared); i++)
+		soft_prepared[i].compare = 0;
+}
 
 const struct soft_lookup *soft_lookup = &soft_lookup_emulate;
 
@@ -64,8 +75,7 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 	u32 address = regs->dar;
 	u32 access = regs->trap == 0x1000 ? MM_EXECUTE : regs->trap == 0x1200 ? MM_WRITE : MM_READ;
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
-	u32 pte = 0;
-	bool loaded;
+	u32 pte = 0, slot;
 
 	reloads_c++;
 	if (context_active && address < KERNEL_BASE)
@@ -74,14 +84,14 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		exception_fault(regs, address, access);
 		return;
 	}
+	slot = access == MM_EXECUTE ? 0 : (access == MM_READ ? 1 : 3) + (address >> PAGE_SHIFT) % 2;
+	soft_prepared[slot].address = address;
+	soft_prepared[slot].compare = regs->orig_gpr3;
+	soft_prepared[slot].pte = pte;
 	if (access == MM_EXECUTE)
-		loaded = soft_load_instruction(address, pte, regs->dsisr, regs->orig_gpr3);
+		soft_load_instruction(address, pte, regs->dsisr, regs->orig_gpr3);
 	else
-		loaded = soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
-	if (!loaded) {
-		soft_prepared.address = address;
-		soft_prepared.pte = pte;
-	}
+		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
 }
 
 /* A page fault has its own exception here: what comes as DSI or ISI is none of a reload's. */
@@ -101,14 +111,14 @@ static void page_installed(struct mm *mm, u32 address, u32 pte)
 
 CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
 {
-	soft_prepared.pte = 0;
+	forget_prepared();
 	soft_lookup->flush(mm, vsid, address);
 	tlb_invalidate_page(address);
 }
 
 static void flush_all(void)
 {
-	soft_prepared.pte = 0;
+	forget_prepared();
 	hash_clear();
 	tlb_invalidate_all();
 }

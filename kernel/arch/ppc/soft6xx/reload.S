@@ -56,7 +56,7 @@ FUNCTION(soft_enter)
 END(soft_enter)
 
 /*
- * bool soft_load_data(u32 address (r3), u32 pte (r4), u32 srr1 (r5), u32 compare (r6)): loads the TLB unless another
+ * void soft_load_data(u32 address (r3), u32 pte (r4), u32 srr1 (r5), u32 compare (r6)): loads the TLB unless another
  * miss came in between, which shows in the compare register. No memory is touched, and the code lies within one
  * page, so none can come while it runs.
  */
@@ -64,13 +64,10 @@ END(soft_enter)
 FUNCTION(soft_load_data)
 	mfspr	r0, SPR_DCMP
 	cmplw	r0, r6
-	bne	1f
+	bnelr
 	mtsrr1	r5
 	mtspr	SPR_RPA, r4
 	tlbld	r3
-	li	r3, 1
-	blr
-1:	li	r3, 0
 	blr
 END(soft_load_data)
 
@@ -78,25 +75,28 @@ END(soft_load_data)
 FUNCTION(soft_load_instruction)
 	mfspr	r0, SPR_ICMP
 	cmplw	r0, r6
-	bne	1f
+	bnelr
 	mtsrr1	r5
 	mtspr	SPR_RPA, r4
 	tlbli	r3
-	li	r3, 1
-	blr
-1:	li	r3, 0
 	blr
 END(soft_load_instruction)
 
 /*
- * An entry that C prepared but could not load (soft_prepared: address, pte) is loaded when the miss comes again.
- * SRR1's upper half is cleared before every rfi: QEMU's 603 would take it into the MSR.
+ * What C prepared for the last miss (soft_prepared[slot]: address, compare register, pte, nothing; for data, the next
+ * slot for odd pages) is loaded when that miss comes again. SRR1's upper half is cleared before every rfi: QEMU's 603
+ * would take it into the MSR.
  */
-.macro soft_vector_c trap, miss, compare, load
-	lis	r2, PHYS(soft_prepared)@ha
-	lwz	r1, PHYS(soft_prepared) + 4@l(r2)
-	cmpwi	r1, 0
-	bne	7f
+.macro soft_vector_c trap, miss, compare, load, slot, by_page
+	lis	r2, PHYS(soft_prepared + 16 * \slot)@ha
+	mfspr	r3, \miss
+	.if	\by_page
+	rlwinm	r1, r3, 24, 27, 27      /* 16 where the page number is odd */
+	add	r2, r2, r1
+	.endif
+	lwz	r0, PHYS(soft_prepared + 16 * \slot)@l(r2)
+	cmplw	r0, r3
+	beq	7f
 6:	mfspr	r3, SPR_SRR1
 	mfmsr	r0
 	xoris	r0, r0, MSR_TGPR >> 16
@@ -108,12 +108,11 @@ END(soft_load_instruction)
 	mfspr	r10, \compare
 	li	r12, \trap
 	ba	PHYS(soft_enter)
-7:	mfspr	r3, \miss
-	lwz	r0, PHYS(soft_prepared)@l(r2)
-	cmplw	r0, r3
+7:	lwz	r0, PHYS(soft_prepared + 16 * \slot + 4)@l(r2)
+	mfspr	r1, \compare
+	cmplw	r0, r1
 	bne	6b
-	li	r0, 0
-	stw	r0, PHYS(soft_prepared) + 4@l(r2)
+	lwz	r1, PHYS(soft_prepared + 16 * \slot + 8)@l(r2)
 	ba	PHYS(\load)
 .endm
 
@@ -133,15 +132,15 @@ END(\name)
 	soft_load_prepared soft_load_prepared_instruction, tlbli
 
 image image_miss_instruction_c
-	soft_vector_c MISS_INSTRUCTION, SPR_IMISS, SPR_ICMP, soft_load_prepared_instruction
+	soft_vector_c MISS_INSTRUCTION, SPR_IMISS, SPR_ICMP, soft_load_prepared_instruction, 0, 0
 end_image image_miss_instruction_c
 
 image image_miss_load_c
-	soft_vector_c MISS_LOAD, SPR_DMISS, SPR_DCMP, soft_load_prepared_data
+	soft_vector_c MISS_LOAD, SPR_DMISS, SPR_DCMP, soft_load_prepared_data, 1, 1
 end_image image_miss_load_c
 
 image image_miss_store_c
-	soft_vector_c MISS_STORE, SPR_DMISS, SPR_DCMP, soft_load_prepared_data
+	soft_vector_c MISS_STORE, SPR_DMISS, SPR_DCMP, soft_load_prepared_data, 3, 1
 end_image image_miss_store_c
 
 /* Faults that a loaded entry causes (protection), and what the reload handlers pass on as a page fault. */
