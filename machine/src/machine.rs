@@ -13,7 +13,8 @@ use crate::board::{Board, Console, Instant};
 use crate::config::MachineConfig;
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
-use crate::engine::{CacheProbe, Exit, Hot, NO_PAGE, Shortcut};
+use crate::engine::shortcut::{NO_PAGE, Shortcuts};
+use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::Boot;
 use crate::memory::Memory;
 use crate::mmu::Mmu;
@@ -41,17 +42,12 @@ pub struct Machine {
     pub(crate) schedule: Schedule,
     pub(crate) lines: Lines,
     pub(crate) causes: CodeCauses,
-    /// Shortcuts of data accesses by mode: supervisor, user, each with and without translation.
-    pub(crate) shortcuts: [Box<[Shortcut]>; 4],
-    /// The one of them in use.
-    pub(crate) mode: usize,
-    pub(crate) shortcuts_empty: bool,
-    /// For each congruence class of the data TLB, the page that may have shortcuts.
-    pub(crate) class_pages: Box<[u32]>,
-    /// Shortcuts of fetches, by congruence class of the instruction TLB.
-    pub(crate) fetch_pages: Box<[Shortcut]>,
-    /// Shortcuts of fetches that no TLB entry stands behind.
-    pub(crate) fetch_blocks: Box<[Shortcut]>,
+    pub(crate) data_shortcuts: Shortcuts,
+    pub(crate) fetch_shortcuts: Shortcuts,
+    /// Whose data shortcuts are in use: 1 for user mode, and 2 more without translation.
+    pub(crate) data_mode: usize,
+    /// The same of fetches.
+    pub(crate) fetch_mode: usize,
     /// No shortcuts are made.
     pub(crate) oracle: bool,
     /// Address behind the last instruction that was fetched past the I-cache.
@@ -77,8 +73,9 @@ pub struct Machine {
 // whenever it begins to run.
 unsafe impl Send for Machine {}
 
-/// Smallest number of shortcuts of a mode.
-const SHORTCUTS: usize = 256;
+/// Shortcuts of a mode.
+const DATA_SHORTCUTS: usize = 256;
+const FETCH_SHORTCUTS: usize = 64;
 
 impl Machine {
     /// A machine after reset, with what `boot` asks for in memory and registers.
@@ -90,10 +87,9 @@ impl Machine {
         let memory = Memory::from_config(&config)?;
         let line = config.cache.instruction.line as usize;
         let ram = memory.ram.size();
-        let data_classes = mmu.dtlb.geometry().sets() as usize;
-        let fetch_classes = mmu.itlb.geometry().sets() as usize;
-        let none = |length: usize| vec![Shortcut::NONE; length].into_boxed_slice();
-        let table = || none(SHORTCUTS.max(data_classes));
+        let cache_lines = (config.cache.instruction.size as usize) / line;
+        let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.dtlb);
+        let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.itlb);
         let mut machine = Machine {
             registers: Registers::default(),
             hot: Hot {
@@ -112,7 +108,9 @@ impl Machine {
                 line_stride: 0,
                 ram: std::ptr::null_mut(),
                 shortcuts: std::ptr::null_mut(),
-                shortcut_mask: (SHORTCUTS.max(data_classes) - 1) as u32,
+                shortcut_mask: data_shortcuts.mask(),
+                data_recent: std::ptr::null_mut(),
+                fetch_recent: std::ptr::null_mut(),
                 exit: Exit::Deadline,
             },
             board: Board::new(&config, console),
@@ -122,7 +120,7 @@ impl Machine {
             predictor: Predictor::new(&config.branch, config.core.kind),
             observers: Observers::default(),
             schedule: Schedule::new(&config),
-            lines: Lines::new(ram, line),
+            lines: Lines::new(ram, line, cache_lines),
             causes: CodeCauses::new(
                 boot.causes
                     .iter()
@@ -132,12 +130,10 @@ impl Machine {
                     })
                     .collect(),
             ),
-            shortcuts: [table(), table(), table(), table()],
-            mode: 0,
-            shortcuts_empty: true,
-            class_pages: vec![NO_PAGE; data_classes].into_boxed_slice(),
-            fetch_pages: none(fetch_classes),
-            fetch_blocks: none(64),
+            data_shortcuts,
+            fetch_shortcuts,
+            data_mode: 0,
+            fetch_mode: 0,
             oracle: false,
             uncached_next: 1,
             dynamic_cause: None,
@@ -234,15 +230,20 @@ impl Machine {
         self.hot.line_base = base;
         self.hot.line_stride = stride;
         self.hot.ram = self.memory.ram.bytes_mut().as_mut_ptr();
+        self.hot.data_recent = self.mmu.dtlb.recent_mut();
+        self.hot.fetch_recent = self.mmu.itlb.recent_mut();
         self.select_shortcuts();
         self.hot.deadline = 0;
     }
 
-    /// Follows MSR[PR] and MSR[DR].
+    /// Follows MSR[PR], MSR[DR] and MSR[IR].
     pub(crate) fn select_shortcuts(&mut self) {
         let state = self.registers.msr;
-        self.mode = usize::from(state & msr::PR != 0) + 2 * usize::from(state & msr::DR == 0);
-        self.hot.shortcuts = self.shortcuts[self.mode].as_mut_ptr();
+        let user = usize::from(state & msr::PR != 0);
+        self.data_mode = user + 2 * usize::from(state & msr::DR == 0);
+        self.fetch_mode = user + 2 * usize::from(state & msr::IR == 0);
+        self.hot.shortcuts = self.data_shortcuts.table(self.data_mode);
+        self.hot.page = NO_PAGE;
     }
 
     /// To be called after a change from outside to registers, translations or memory.

@@ -7,12 +7,15 @@ mod support;
 mod kernel;
 #[path = "fast_paths/programs.rs"]
 mod programs;
+#[path = "fast_paths/walks.rs"]
+mod walks;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
 use programs::{GUESTS, Guest};
+use proptest::prelude::*;
 use support::{Program, config};
 
 /// Everything about a run that must not depend on how it was simulated.
@@ -91,6 +94,31 @@ fn other_geometries_count_the_same_without_fast_paths() {
             let fast = run(program.session("ppc604-133", shape), false);
             let plain = run(program.session("ppc604-133", shape), true);
             assert_same(&what, &fast, &plain);
+        }
+    }
+}
+
+proptest! {
+    // A case assembles a program and runs it ten times.
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_walks_count_the_same_without_fast_paths(
+        steps in prop::collection::vec(walks::step(), 20..400),
+    ) {
+        let program = Program::new(&walks::program(&steps));
+        let shapes: [(&str, &[&str]); 5] = [
+            ("ppc604-133", &[]),
+            ("ppc750-400", &[]),
+            ("ppc604-133", &["tlb.data.entries=4", "tlb.instruction.entries=4"]),
+            ("ppc604-133", &["tlb.data.ways=4", "tlb.instruction.ways=1"]),
+            ("ppc604-133", &["cache.data.ways=1", "cache.instruction.size=1024"]),
+        ];
+        for (machine, shape) in shapes {
+            let what = format!("{machine} with {shape:?}");
+            let fast = run(program.session(machine, shape), false);
+            prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
+            assert_same(&what, &fast, &run(program.session(machine, shape), true));
         }
     }
 }

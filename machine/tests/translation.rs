@@ -372,26 +372,3 @@ fn hints_never_fault_and_never_walk() {
     mmu.segments.write(0, 5 | 0x4000_0000);
     assert_eq!(mmu.translate_hint(0x1010, Access::Store, SUPERVISOR), None);
 }
-
-#[test]
-fn fast_bits_are_set_only_where_nothing_but_a_cache_hit_is_needed() {
-    use pagewalk_machine::mmu::{TlbEntry, tlb};
-    for word1 in 0..0x200u32 {
-        let entry = TlbEntry::new(tlb::tag(1, 0), word1);
-        let bits = word1 >> 3 & 15;
-        for (pp, key, load, store) in PAGE_PROTECTION {
-            if pp != word1 & 3 {
-                continue;
-            }
-            let cached = bits & 4 == 0;
-            assert_eq!(
-                entry.fast() & tlb::fast_bit(key, false) != 0,
-                load && cached
-            );
-            let stores = store && cached && bits & 8 == 0 && word1 & 0x80 != 0;
-            assert_eq!(entry.fast() & tlb::fast_bit(key, true) != 0, stores);
-            let fetches = load && cached && bits & 1 == 0;
-            assert_eq!(entry.fast() & tlb::fast_fetch_bit(key) != 0, fetches);
-        }
-    }
-}

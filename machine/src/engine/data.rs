@@ -1,10 +1,10 @@
 //! Loads and stores: the data side of the fast path, and the slow way behind it.
 
-use super::{NO_PAGE, Shortcut};
+use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{CacheInhibited, wimg};
-use crate::mmu::{Access, Source, Translation};
+use crate::mmu::{Access, Translation};
 use crate::powerpc::core::{CacheOperation, Core, Datum};
 use crate::powerpc::{Exception, Registers};
 
@@ -14,13 +14,15 @@ impl Machine {
     fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
         let hot = &self.hot;
         // SAFETY: the mask is the table's length less one. `refresh` points both at this machine's.
-        let shortcut = unsafe { &*hot.shortcuts.add((ea >> 12 & hot.shortcut_mask) as usize) };
-        let page = if store { shortcut.store } else { shortcut.load };
+        let known = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
+        let page = if store { known.store } else { known.load };
         // One comparison for page and alignment: an unaligned address has low bits that no page has.
         if ea & (0xffff_f000 | (T::BYTES - 1)) != page {
             return None;
         }
-        let physical = ea.wrapping_add(shortcut.delta);
+        // SAFETY: `refresh` points this at the data TLB's table, which has every class.
+        unsafe { *hot.data_recent.add(usize::from(known.class)) = known.way };
+        let physical = ea.wrapping_add(known.delta);
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
         // SAFETY: the probe is of this machine's D-cache.
@@ -59,82 +61,58 @@ impl Machine {
 
     fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation) {
         let page = ea & !0xfff;
-        let index = (ea >> 12 & self.hot.shortcut_mask) as usize;
-        let delta = translation.pa.wrapping_sub(ea);
-        let class = if translation.source == Source::Tlb {
-            let classes = self.mmu.dtlb.geometry().sets();
-            self.displace(ea >> 12 & (classes - 1), page);
-            (ea >> 12 & (classes - 1)) + 1
-        } else {
-            0
-        };
+        let (class, way) = self
+            .data_shortcuts
+            .translated(page, translation.source, &self.mmu.dtlb);
         let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled();
         let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
         if !cached || !in_ram || self.oracle || self.watched(page) {
             return;
         }
         let back = translation.wimg & wimg::W == 0;
-        let shortcut = &mut self.shortcuts[self.mode][index];
-        let same = shortcut.load == page && shortcut.delta == delta;
+        let delta = translation.pa.wrapping_sub(ea);
+        let old = self.data_shortcuts.of(self.data_mode, page);
         let store = if access.is_store() && back {
             page
-        } else if same {
-            shortcut.store
+        } else if old.load == page && old.delta == delta {
+            old.store
         } else {
             NO_PAGE
         };
-        *shortcut = Shortcut {
+        let shortcut = Shortcut {
             load: page,
             store,
             delta,
             class,
+            way,
         };
-        self.shortcuts_empty = false;
-    }
-
-    /// The TLB entry of `page` is now its class's most recently used one: the shortcuts of the one that
-    /// was go. No other page of the class has any.
-    fn displace(&mut self, class: u32, page: u32) {
-        let old = std::mem::replace(&mut self.class_pages[class as usize], page);
-        if old == page {
-            return;
-        }
-        let index = (old >> 12 & self.hot.shortcut_mask) as usize;
-        for mode in &mut self.shortcuts {
-            let shortcut = &mut mode[index];
-            if shortcut.class == class + 1 {
-                *shortcut = Shortcut::NONE;
-            }
-        }
+        self.data_shortcuts.set(self.data_mode, shortcut);
     }
 
     /// The congruence class of `ea` in the data TLB has changed.
     pub(crate) fn drop_data_class(&mut self, ea: u32) {
-        let classes = self.mmu.dtlb.geometry().sets();
-        self.displace(ea >> 12 & (classes - 1), NO_PAGE);
+        self.data_shortcuts.drop_class(ea);
+    }
+
+    /// The congruence class of `ea` in the instruction TLB has changed.
+    pub(crate) fn drop_fetch_class(&mut self, ea: u32) {
+        self.fetch_shortcuts.drop_class(ea);
+        self.hot.page = NO_PAGE;
     }
 
     /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
     pub(crate) fn drop_shortcuts(&mut self) {
-        if !self.shortcuts_empty {
-            for mode in &mut self.shortcuts {
-                mode.fill(Shortcut::NONE);
-            }
-            self.shortcuts_empty = true;
-        }
-        self.drop_fetch_shortcuts();
-    }
-
-    /// Drops those of fetches.
-    pub(crate) fn drop_fetch_shortcuts(&mut self) {
-        self.fetch_pages.fill(Shortcut::NONE);
-        self.fetch_blocks.fill(Shortcut::NONE);
+        self.data_shortcuts.drop_all();
+        self.fetch_shortcuts.drop_all();
         self.hot.page = NO_PAGE;
     }
 
     #[cold]
     #[inline(never)]
     fn load_slowly(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
+        if (ea & 7) + bytes <= 8 {
+            return self.load_piece(ea, bytes);
+        }
         let mut value = 0;
         for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
             self.another_access(n);
@@ -148,26 +126,38 @@ impl Machine {
         Ok(value)
     }
 
-    /// The physical address of `ea`, if its page has a shortcut for such an access: cached memory, and
-    /// written back for a store. To translate again would change nothing.
+    /// The physical address of `ea`, translated by its page's shortcut, if that has one for such an
+    /// access: cached memory, and written back for a store.
     #[inline]
     fn known(&self, ea: u32, store: bool) -> Option<u32> {
-        let shortcut = &self.shortcuts[self.mode][(ea >> 12 & self.hot.shortcut_mask) as usize];
+        let shortcut = self.data_shortcuts.of(self.data_mode, ea);
         let page = if store { shortcut.store } else { shortcut.load };
-        (page == ea & !0xfff).then(|| ea.wrapping_add(shortcut.delta))
+        if page != ea & !0xfff {
+            return None;
+        }
+        // SAFETY: as in `direct`.
+        unsafe { *self.hot.data_recent.add(usize::from(shortcut.class)) = shortcut.way };
+        Some(ea.wrapping_add(shortcut.delta))
     }
 
     /// A load within one double word.
     fn load_piece(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
-        let (physical, wimg) = match self.known(ea, false) {
-            Some(physical) => (physical, wimg::M),
-            None => {
-                let translation = self.translate_data(ea, Access::Load)?;
-                self.check_breakpoint(ea, false)?;
-                self.watch(ea, bytes, false);
-                (translation.pa, translation.wimg)
+        if let Some(physical) = self.known(ea, false) {
+            if !self.memory.data.access(physical, false) {
+                let (now, account) = (self.hot.cycles, &mut self.account);
+                self.hot.cycles += self.memory.load_missed(physical, now, account);
             }
-        };
+            return Ok(self
+                .memory
+                .ram
+                .read_u64(physical & !7)
+                .map_or(0, |double_word| part(double_word, physical, bytes)));
+        }
+        let Translation {
+            pa: physical, wimg, ..
+        } = self.translate_data(ea, Access::Load)?;
+        self.check_breakpoint(ea, false)?;
+        self.watch(ea, bytes, false);
         // RAM ends at the end of a page.
         let Some(double_word) = self.memory.ram.read_u64(physical & !7) else {
             return self.read_device(physical, bytes);
@@ -175,12 +165,15 @@ impl Machine {
         self.hot.cycles += self
             .memory
             .load(physical, wimg, self.hot.cycles, &mut self.account);
-        Ok(double_word << (8 * (physical & 7)) >> (64 - 8 * bytes))
+        Ok(part(double_word, physical, bytes))
     }
 
     #[cold]
     #[inline(never)]
     fn store_slowly(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
+        if (ea & 7) + bytes <= 8 {
+            return self.store_piece(ea, bytes, value);
+        }
         let mut left = bytes;
         for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
             self.another_access(n);
@@ -192,15 +185,19 @@ impl Machine {
 
     /// A store within one double word.
     fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
-        let (physical, wimg) = match self.known(ea, true) {
-            Some(physical) => (physical, wimg::M),
-            None => {
-                let translation = self.translate_data(ea, Access::Store)?;
-                self.check_breakpoint(ea, true)?;
-                self.watch(ea, bytes, true);
-                (translation.pa, translation.wimg)
+        if let Some(physical) = self.known(ea, true) {
+            if !self.memory.data.access(physical, true) {
+                let (now, account) = (self.hot.cycles, &mut self.account);
+                self.hot.cycles += self.memory.store_missed(physical, now, account);
             }
-        };
+            self.put(physical, bytes, value);
+            return Ok(());
+        }
+        let Translation {
+            pa: physical, wimg, ..
+        } = self.translate_data(ea, Access::Store)?;
+        self.check_breakpoint(ea, true)?;
+        self.watch(ea, bytes, true);
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
@@ -208,10 +205,14 @@ impl Machine {
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
         self.observers.stored(physical, &self.memory);
+        self.put(physical, bytes, value);
+        Ok(())
+    }
+
+    fn put(&mut self, physical: u32, bytes: u32, value: u64) {
         let big_endian = value.to_be_bytes();
         self.memory.ram.bytes_mut()[physical as usize..(physical + bytes) as usize]
             .copy_from_slice(&big_endian[8 - bytes as usize..]);
-        Ok(())
     }
 
     /// An operand that crosses a double word takes a second access, a cycle later.
@@ -244,6 +245,11 @@ impl Machine {
             Err(_) => Err(Exception::MachineCheck { physical }),
         }
     }
+}
+
+/// The `bytes` at `physical` of the double word there.
+fn part(double_word: u64, physical: u32, bytes: u32) -> u64 {
+    double_word << (8 * (physical & 7)) >> (64 - 8 * bytes)
 }
 
 /// The parts of an operand that lie in one double word each: two at most.

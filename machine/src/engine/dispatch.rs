@@ -4,6 +4,7 @@ use super::Handler;
 use super::line::Op;
 use crate::machine::Machine;
 use crate::powerpc::instruction::{Instruction, Opcode, Operands};
+use crate::powerpc::registers::Register;
 use crate::powerpc::system::{self, Flow};
 use crate::powerpc::{Exception, branch, condition, exception, float, integer, load_store, rotate};
 
@@ -150,8 +151,10 @@ macro_rules! ending {
 /// The end of a line: on to the next one.
 unsafe fn end_of_line(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
-    let next = unsafe { m.hot.line.wrapping_add((*op).operands.imm) };
-    m.enter(next)
+    unsafe {
+        let next = m.hot.line.wrapping_add((*op).operands.imm);
+        m.follow(op, next)
+    }
 }
 
 pub fn next_line() -> Handler {
@@ -177,7 +180,8 @@ unsafe fn b(m: &mut Machine, op: *const Op) -> *const Op {
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
     branch::link(&mut m.registers, i, address);
     m.hot.cycles += m.predictor.unconditional(address);
-    m.enter(branch::target(i, address))
+    // SAFETY: as above.
+    unsafe { m.follow(op, branch::target(i, address)) }
 }
 
 /// `b` within its line.
@@ -218,8 +222,80 @@ unsafe fn conditional<const NEAR: bool, const RESOLVED: bool>(
         if NEAR {
             near(m, op, i.imm)
         } else {
-            m.enter(branch::target(i, address))
+            m.follow(op, branch::target(i, address))
         }
+    }
+}
+
+/// What a relative `bc` without LK depends on, where that is one thing alone.
+mod on {
+    /// A bit of the condition register is 0: operand b is its field, c its mask.
+    pub const FALSE: u8 = 0;
+    /// That bit is 1.
+    pub const TRUE: u8 = 1;
+    /// CTR, decremented, is not 0.
+    pub const COUNT: u8 = 2;
+}
+
+/// As [`conditional`], of a relative `bc` without LK that depends on one thing alone.
+#[inline(always)]
+unsafe fn simple<const ON: u8, const NEAR: bool, const RESOLVED: bool>(
+    m: &mut Machine,
+    op: *const Op,
+) -> *const Op {
+    // SAFETY: as in `conditional`.
+    unsafe {
+        let i = &(*op).operands;
+        let taken = if ON == on::COUNT {
+            m.registers.ctr = m.registers.ctr.wrapping_sub(1);
+            m.registers.ctr != 0
+        } else {
+            let field = m.registers.cr.field(i.b.number());
+            (field & i.c.number() != 0) == (ON == on::TRUE)
+        };
+        let address = m.address(op);
+        m.hot.cycles += m
+            .predictor
+            .conditional(address, taken, static_prediction(i), RESOLVED);
+        if !taken {
+            return near(m, op, 4);
+        }
+        if NEAR {
+            near(m, op, i.imm)
+        } else {
+            m.follow(op, address.wrapping_add(i.imm))
+        }
+    }
+}
+
+/// The code for a `bc`.
+fn conditional_branch(operands: &mut Operands, stays: bool, resolved: bool) -> Handler {
+    macro_rules! variants {
+        ($f:ident $(, $on:expr)?) => {
+            match (stays, resolved) {
+                (false, false) => $f::<$({ $on },)? false, false>,
+                (false, true) => $f::<$({ $on },)? false, true>,
+                (true, false) => $f::<$({ $on },)? true, false>,
+                (true, true) => $f::<$({ $on },)? true, true>,
+            }
+        };
+    }
+    if operands.link() || operands.absolute() {
+        return variants!(conditional);
+    }
+    match branch::condition(operands) {
+        branch::Condition::Bit(wanted) => {
+            let bit = u32::from(branch::condition_bit(operands));
+            operands.b = Register::new(bit >> 2);
+            operands.c = Register::new(8 >> (bit & 3));
+            if wanted {
+                variants!(simple, on::TRUE)
+            } else {
+                variants!(simple, on::FALSE)
+            }
+        }
+        branch::Condition::CountNotZero => variants!(simple, on::COUNT),
+        branch::Condition::Other => variants!(conditional),
     }
 }
 
@@ -241,10 +317,10 @@ unsafe fn to_register<const COUNT: bool, const RESOLVED: bool>(
         } & !3;
         branch::link(&mut m.registers, i, address);
         m.hot.cycles += if branch::always(i) {
-            m.predictor.unconditional(address)
+            m.predictor.to_register(address, target)
         } else {
             m.predictor
-                .conditional(address, taken, branch::y_bit(i), RESOLVED)
+                .conditional_to_register(address, taken, branch::y_bit(i), RESOLVED, target)
         };
         if taken {
             m.enter(target)
@@ -265,7 +341,7 @@ pub fn handler(
     resolved: bool,
 ) -> (Handler, Operands) {
     let i = instruction;
-    let operands = i.operands;
+    let mut operands = i.operands;
     let target = index as i64 * 4 + i64::from(operands.imm.cast_signed());
     let stays = near_allowed && !operands.absolute() && (0..words as i64 * 4).contains(&target);
     let run = match i.opcode {
@@ -377,12 +453,7 @@ pub fn handler(
 
         Opcode::B if stays && !operands.link() => b_near,
         Opcode::B => b,
-        Opcode::Bc => match (stays, resolved) {
-            (false, false) => conditional::<false, false>,
-            (false, true) => conditional::<false, true>,
-            (true, false) => conditional::<true, false>,
-            (true, true) => conditional::<true, true>,
-        },
+        Opcode::Bc => conditional_branch(&mut operands, stays, resolved),
         Opcode::Bclr if resolved => to_register::<false, true>,
         Opcode::Bclr => to_register::<false, false>,
         Opcode::Bcctr if resolved => to_register::<true, true>,

@@ -1,11 +1,12 @@
 //! Entering lines: the instruction side of the fast path, and the slow way behind it.
 
-use super::line::{Line, NO_CAUSE, Op};
-use super::{Exit, NO_PAGE, Shortcut};
+use super::Exit;
+use super::line::{Line, Link, NO_CAUSE, Op};
+use super::shortcut::{NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::VALID;
 use crate::memory::wimg;
-use crate::mmu::{Access, Source};
+use crate::mmu::Access;
 use crate::powerpc::{Exception, msr};
 
 /// A fetch that has been translated.
@@ -19,29 +20,118 @@ impl Machine {
     /// Goes on at `ea`: the op there with its block accounted for, or null.
     #[inline(always)]
     pub(super) fn enter(&mut self, ea: u32) -> *const Op {
+        match self.look_up(ea) {
+            // SAFETY: `look_up` gives an op of this machine's lines.
+            Some((op, _)) => unsafe { self.begin_line(op, ea) },
+            None => self.enter_elsewhere(ea),
+        }
+    }
+
+    /// The op at `ea` and its line's header, if nothing but to run it is to be done.
+    #[inline(always)]
+    fn look_up(&self, ea: u32) -> Option<(*const Op, *const Line)> {
         let hot = &self.hot;
-        if ea & !0xfff == hot.page && hot.cycles < hot.deadline {
-            let physical = ea.wrapping_add(hot.page_delta);
-            let probe = &hot.instruction_tags;
-            let line_address = physical & !probe.offset_mask;
-            // SAFETY: the probe is of this machine's I-cache; `refresh` saw to that. A page is only
-            // remembered while it lies in RAM, so the index has an entry for it, and a line that the
-            // I-cache holds has a decoded form.
-            unsafe {
-                if probe.most_recent(physical) == line_address | VALID {
-                    let number = *hot.line_index.add((physical >> probe.line_shift) as usize) - 1;
-                    let line = hot.line_base.add(number as usize * hot.line_stride);
-                    let header = &*line.cast::<Line>();
-                    if u32::from(header.cause) == hot.code_cause {
-                        let index = (physical & probe.offset_mask) >> 2;
-                        let op = line.add(size_of::<Line>()).cast::<Op>().add(index as usize);
-                        self.hot.line = ea & !probe.offset_mask;
-                        return self.begin(op);
-                    }
-                }
+        if ea & !0xfff != hot.page || hot.cycles >= hot.deadline {
+            return None;
+        }
+        let physical = ea.wrapping_add(hot.page_delta);
+        let probe = &hot.instruction_tags;
+        let line_address = physical & !probe.offset_mask;
+        // SAFETY: the probe is of this machine's I-cache; `refresh` saw to that. A page is only
+        // remembered while it lies in RAM, so the index has an entry for it, and a line that the
+        // I-cache holds has a decoded form.
+        unsafe {
+            if probe.most_recent(physical) != line_address | VALID {
+                return None;
+            }
+            let number = *hot.line_index.add((physical >> probe.line_shift) as usize) - 1;
+            let line = hot.line_base.add(number as usize * hot.line_stride);
+            let header = line.cast::<Line>();
+            if u32::from((*header).cause) != hot.code_cause {
+                return None;
+            }
+            let index = (physical & probe.offset_mask) >> 2;
+            let op = line.add(size_of::<Line>()).cast::<Op>().add(index as usize);
+            Some((op, header))
+        }
+    }
+
+    /// Begins at `op`, which stands at `ea`.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine.
+    #[inline(always)]
+    unsafe fn begin_line(&mut self, op: *const Op, ea: u32) -> *const Op {
+        self.hot.line = ea & !self.hot.instruction_tags.offset_mask;
+        // SAFETY: the caller's.
+        unsafe { self.begin(op) }
+    }
+
+    /// `enter` by the link of `op`, which always goes on at `ea` while its line runs where it runs.
+    ///
+    /// # Safety
+    /// `op` must be running.
+    #[inline(always)]
+    pub(super) unsafe fn follow(&mut self, op: *const Op, ea: u32) -> *const Op {
+        let hot = &self.hot;
+        // SAFETY: `op` is running. A link names a tag of the I-cache; while that is the tag of the
+        // line that was linked, its decoded form is where it was.
+        unsafe {
+            let link = &(*op).link;
+            if *hot.instruction_tags.tags.add(link.place()) == link.tag
+                && ea & !0xfff == hot.page
+                && hot.cycles < hot.deadline
+                && link.cause() == hot.code_cause
+            {
+                return self.begin_line(link.op, ea);
+            }
+            self.link(op, ea)
+        }
+    }
+
+    /// Enters at `ea`, and links `op` to the op there if it lies in the same page.
+    ///
+    /// # Safety
+    /// As [`Machine::follow`].
+    #[inline(never)]
+    unsafe fn link(&mut self, op: *const Op, ea: u32) -> *const Op {
+        let Some((next, header)) = self.look_up(ea) else {
+            return self.enter_elsewhere(ea);
+        };
+        let probe = &self.hot.instruction_tags;
+        // SAFETY: `op` is running, and nothing else refers to it; `header` is of a decoded line.
+        unsafe {
+            let line = (*header).physical;
+            let link = Link::new(next, line, probe.place(line), (*header).cause);
+            (*op.cast_mut()).link = link;
+            self.begin_line(next, ea)
+        }
+    }
+
+    /// `enter` at another page, or the slow way.
+    #[inline(never)]
+    fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
+        let hot = &self.hot;
+        if ea & !0xfff != hot.page && hot.cycles < hot.deadline && self.turn_page(ea) {
+            // SAFETY: `look_up` gives an op of this machine's lines.
+            if let Some((op, _)) = self.look_up(ea) {
+                return unsafe { self.begin_line(op, ea) };
             }
         }
         self.enter_slowly(ea)
+    }
+
+    /// Fetches from the page of `ea` from now on, if it has a shortcut.
+    fn turn_page(&mut self, ea: u32) -> bool {
+        let shortcut = *self.fetch_shortcuts.of(self.fetch_mode, ea);
+        if shortcut.load != ea & !0xfff {
+            return false;
+        }
+        // SAFETY: `refresh` points this at the instruction TLB's table, which has every class.
+        unsafe { *self.hot.fetch_recent.add(usize::from(shortcut.class)) = shortcut.way };
+        self.hot.page = shortcut.load;
+        self.hot.page_delta = shortcut.delta;
+        true
     }
 
     /// Accounts for the block that begins at `op`.
@@ -127,24 +217,11 @@ impl Machine {
 
     /// Translates a fetch, and remembers its page where nothing more is to be checked for it.
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
-        if ea & !0xfff == self.hot.page {
+        if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
                 physical: ea.wrapping_add(self.hot.page_delta),
                 wimg: 0,
             });
-        }
-        let page = ea & !0xfff;
-        let class = (ea >> 12) as usize & (self.fetch_pages.len() - 1);
-        let block = (ea >> 12) as usize & (self.fetch_blocks.len() - 1);
-        for fast in [self.fetch_pages[class], self.fetch_blocks[block]] {
-            if fast.load == page {
-                self.hot.page = page;
-                self.hot.page_delta = fast.delta;
-                return Ok(Fetch {
-                    physical: ea.wrapping_add(fast.delta),
-                    wimg: 0,
-                });
-            }
         }
         let translation = self
             .mmu
@@ -162,20 +239,23 @@ impl Machine {
         self.hot.page = NO_PAGE;
         let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
-        let mut fast = Shortcut::NONE;
         self.sanitize_translation(ea, true, &translation);
+        let (page, source) = (ea & !0xfff, translation.source);
+        let (class, way) = self
+            .fetch_shortcuts
+            .translated(page, source, &self.mmu.itlb);
         let watched = self.observers.watch_accesses() || self.breaks_in(ea, 0xfff);
         if cached && in_ram && !self.oracle && !watched {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
-            fast.load = page;
-            fast.delta = self.hot.page_delta;
-        }
-        // What the TLB translates now is its class's most recently used page: no other one is.
-        if translation.source == Source::Tlb {
-            self.fetch_pages[class] = fast;
-        } else {
-            self.fetch_blocks[block] = fast;
+            let shortcut = Shortcut {
+                load: page,
+                store: NO_PAGE,
+                delta: self.hot.page_delta,
+                class,
+                way,
+            };
+            self.fetch_shortcuts.set(self.fetch_mode, shortcut);
         }
         Ok(Fetch {
             physical,

@@ -12,6 +12,51 @@ use crate::pipeline::Schedule;
 use crate::powerpc::Operands;
 use crate::powerpc::instruction::{Class, Instruction, decode, uses};
 
+/// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Link {
+    pub op: *const Op,
+    /// The I-cache's tag word of the line of `op`.
+    pub tag: u32,
+    /// Index of that tag word while the line is its set's most recently used one, and above
+    /// [`Link::CAUSE`] the line's cause.
+    place: u32,
+}
+
+impl Link {
+    const CAUSE: u32 = 24;
+
+    /// No tag word is like this one's, because a line has more than four bytes.
+    pub const NONE: Link = Link {
+        op: std::ptr::null(),
+        tag: u32::MAX,
+        place: 0,
+    };
+
+    /// A link to `op` in the line with I-cache tag `tag` at index `place`, of `cause`.
+    pub fn new(op: *const Op, tag: u32, place: u32, cause: u8) -> Link {
+        if place >> Link::CAUSE != 0 {
+            return Link::NONE;
+        }
+        Link {
+            op,
+            tag,
+            place: place | u32::from(cause) << Link::CAUSE,
+        }
+    }
+
+    #[inline(always)]
+    pub fn place(&self) -> usize {
+        (self.place & ((1 << Link::CAUSE) - 1)) as usize
+    }
+
+    #[inline(always)]
+    pub fn cause(&self) -> u32 {
+        self.place >> Link::CAUSE
+    }
+}
+
 /// One decoded instruction.
 #[repr(C)]
 pub struct Op {
@@ -25,29 +70,34 @@ pub struct Op {
     pub accesses: u16,
     /// Position in the line.
     pub index: u16,
+    /// Of an op that goes on in another line.
+    pub link: Link,
 }
 
 /// A decoded line: this header, one [`Op`] a word, and one that goes on to the next line.
 #[repr(C)]
 pub struct Line {
-    /// Physical address, or [`NOTHING`].
+    /// Physical address and [`IN_USE`]; 0: not in use.
     pub physical: u32,
     /// Number of the code's own cause, or [`NO_CAUSE`].
     pub cause: u8,
 }
 
-/// No line has this address.
-pub const NOTHING: u32 = 1;
+/// Bit of [`Line::physical`]: in use. It makes a line's address its tag word in the I-cache.
+const IN_USE: u32 = crate::memory::cache::VALID;
 
 /// The code has no cause of its own.
 pub const NO_CAUSE: u8 = 0xff;
 
 /// Bytes before the first op of a line.
 const HEADER: usize = 8;
-const _: () = assert!(size_of::<Line>() == HEADER && size_of::<Op>() == 24);
+const _: () = assert!(size_of::<Line>() == HEADER && size_of::<Op>() == 40);
 
-/// Lines that the store holds at most; many times what an I-cache holds.
+/// Lines that the store holds at least; many times what an I-cache holds.
 const CAPACITY: usize = 1 << 15;
+
+/// Decoded forms of instructions that run on their own, by a hash of the word.
+const SINGLES: usize = 256;
 
 /// Where a line's parts are.
 #[derive(Clone, Copy, Debug)]
@@ -75,11 +125,13 @@ impl Shape {
 pub struct Lines {
     base: *mut u8,
     shape: Shape,
+    /// Lines that the store holds.
+    capacity: usize,
     line_shift: u32,
     /// For each line of RAM the number of its decoded form plus one, or 0.
     index: Box<[u32]>,
-    /// The next to be given out, and to be taken away once all are in use.
-    next: usize,
+    /// Numbers of the forms that no line has.
+    free: Vec<u32>,
 }
 
 // SAFETY: `base` is this structure's own allocation.
@@ -88,14 +140,16 @@ unsafe impl Send for Lines {}
 impl Drop for Lines {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with the same layout.
-        unsafe { dealloc(self.base, Self::layout(self.shape)) }
+        unsafe { dealloc(self.base, Self::layout(self.shape, self.capacity)) }
     }
 }
 
 impl Lines {
-    pub fn new(ram_bytes: usize, line_bytes: usize) -> Lines {
+    /// No lines yet. The I-cache has `cache_lines`.
+    pub fn new(ram_bytes: usize, line_bytes: usize, cache_lines: usize) -> Lines {
         let shape = Shape::new(line_bytes / 4);
-        let layout = Self::layout(shape);
+        let capacity = CAPACITY.max(2 * cache_lines);
+        let layout = Self::layout(shape, capacity);
         // SAFETY: the layout's size is not zero. Pages that are never touched cost nothing.
         let base = unsafe { alloc_zeroed(layout) };
         if base.is_null() {
@@ -104,23 +158,25 @@ impl Lines {
         Lines {
             base,
             shape,
+            capacity,
             line_shift: line_bytes.trailing_zeros(),
             index: vec![0; ram_bytes.div_ceil(line_bytes)].into_boxed_slice(),
-            next: 0,
+            free: (0..capacity as u32).rev().collect(),
         }
     }
 
-    fn layout(shape: Shape) -> Layout {
-        Layout::from_size_align(shape.stride * (CAPACITY + 1), 64).expect("the size is constant")
+    fn layout(shape: Shape, capacity: usize) -> Layout {
+        Layout::from_size_align(shape.stride * (capacity + SINGLES), 64)
+            .expect("caches are smaller than the address space")
     }
 
     fn header(&mut self, number: usize) -> &mut Line {
-        // SAFETY: `number` <= CAPACITY, and zeroed memory is a valid `Line`.
+        // SAFETY: `number` < capacity + SINGLES, and zeroed memory is a valid `Line`.
         unsafe { &mut *self.base.add(number * self.shape.stride).cast::<Line>() }
     }
 
     fn op(&self, number: usize, index: usize) -> *mut Op {
-        debug_assert!(number <= CAPACITY && index <= self.shape.words);
+        debug_assert!(number < self.capacity + SINGLES && index <= self.shape.words);
         // SAFETY: within the allocation.
         unsafe {
             self.base
@@ -171,7 +227,7 @@ impl Lines {
         };
         self.raw(number).copy_from_slice(bytes);
         let line_cause = Line {
-            physical: physical | NOTHING,
+            physical: physical | IN_USE,
             cause,
         };
         *self.header(number) = line_cause;
@@ -182,32 +238,48 @@ impl Lines {
         self.write(number, &instructions, schedule, true);
     }
 
-    /// A decoded form that is free, or that of a line which the I-cache does not hold.
+    /// A decoded form that no line has.
     fn take(&mut self, resident: impl Fn(u32) -> bool) -> usize {
         loop {
-            let number = self.next;
-            self.next = (self.next + 1) % CAPACITY;
-            let physical = self.header(number).physical;
-            if physical == 0 {
-                return number;
+            if let Some(number) = self.free.pop() {
+                return number as usize;
             }
-            let physical = physical & !NOTHING;
-            if !resident(physical) {
+            self.reclaim(&resident);
+        }
+    }
+
+    /// Takes away the decoded forms of all lines that the I-cache does not hold. Links may lead to them.
+    #[cold]
+    fn reclaim(&mut self, resident: &impl Fn(u32) -> bool) {
+        for number in 0..self.capacity {
+            let physical = self.header(number).physical & !IN_USE;
+            if resident(physical) {
+                for index in 0..=self.shape.words {
+                    // SAFETY: `op` gives a place in this store, which holds a decoded line.
+                    unsafe { (*self.op(number, index)).link = Link::NONE };
+                }
+            } else {
                 self.index[(physical >> self.line_shift) as usize] = 0;
-                return number;
+                self.header(number).physical = 0;
+                self.free.push(number as u32);
             }
         }
     }
 
     /// Decodes one instruction on its own, to be run outside any line.
     pub fn single(&mut self, word: u32, cause: u8, schedule: &Schedule) -> *const Op {
-        *self.header(CAPACITY) = Line {
-            physical: NOTHING,
+        let number = self.capacity + (word ^ word >> 11 ^ word >> 21) as usize % SINGLES;
+        let bytes = word.to_be_bytes();
+        let held = self.header(number).physical == IN_USE && self.raw(number)[..4] == bytes;
+        *self.header(number) = Line {
+            physical: IN_USE,
             cause,
         };
-        self.write(CAPACITY, &[decode(word)], schedule, false);
-        self.raw(CAPACITY)[..4].copy_from_slice(&word.to_be_bytes());
-        self.op(CAPACITY, 0)
+        if !held {
+            self.write(number, &[decode(word)], schedule, false);
+            self.raw(number)[..4].copy_from_slice(&bytes);
+        }
+        self.op(number, 0)
     }
 
     /// The word that `op` was decoded from.
@@ -253,6 +325,7 @@ impl Lines {
                     instructions: 0,
                     accesses: 0,
                     index: index as u16,
+                    link: Link::NONE,
                 },
                 Some(instruction) => {
                     if instruction.opcode.uses() & uses::END != 0 {
@@ -274,6 +347,7 @@ impl Lines {
                         instructions: block.len() as u16,
                         accesses: accesses as u16,
                         index: index as u16,
+                        link: Link::NONE,
                     }
                 }
             };

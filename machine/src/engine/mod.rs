@@ -6,20 +6,29 @@
 //!
 //! - once a block: the deadline, which stands for every event to come;
 //! - once a line entered: that the page is the one fetched from last, and that the line is the most
-//!   recently used one of its I-cache set;
-//! - each load and store: that the page has a shortcut, and that the line is the most recently used
-//!   one of its D-cache set.
+//!   recently used one of its I-cache set. An op that goes on elsewhere in its page is *linked* to the
+//!   op there: these checks are then all that entering takes;
+//! - each load and store: that the page has a shortcut ([`shortcut`]), and that the line is the most
+//!   recently used one of its D-cache set.
 //!
-//! Touching what is most recently used already changes no state, so these shortcuts are exact. All
-//! else goes the slow way, through `mmu` and `memory`. With the oracle on no shortcut is ever made.
+//! Touching the most recently used line already changes no state, and of a TLB's set of two the way
+//! used last is all the state there is, which a shortcut writes: so they are exact. What the checks
+//! do not let through goes the slow way, through `mmu` and `memory`; a line that is not the most recently used
+//! one costs no more than the cache's own search. With the oracle on no shortcut is ever made.
+//!
+//! A compiler for hot code would be one more [`Handler`]: it runs an op and those that follow, accounts
+//! for blocks by [`Machine::begin`] and its checks, and returns the next op. Nothing outside this folder
+//! knows how instructions are run.
 
 pub mod data;
 pub mod dispatch;
 pub mod fetch;
 pub mod line;
+pub mod shortcut;
 
 use crate::machine::Machine;
 use line::Op;
+use shortcut::Shortcut;
 
 /// Runs one op and those that follow it in its line. Returns the next op to run, whose block is
 /// already accounted for, or null to leave the inner loop with the program counter set.
@@ -27,33 +36,6 @@ use line::Op;
 /// # Safety
 /// `op` must point into the decoded lines of this machine.
 pub type Handler = unsafe fn(&mut Machine, *const Op) -> *const Op;
-
-/// A page whose accesses of one kind need no look at BATs or TLB. It is good for as long as the TLB
-/// entry behind it, if there is one, is its set's most recently used one.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Shortcut {
-    /// Effective page that loads may use; [`NO_PAGE`]: none.
-    pub load: u32,
-    /// Effective page that stores may use.
-    pub store: u32,
-    /// Physical minus effective address.
-    pub delta: u32,
-    /// Congruence class plus one of the TLB entry behind it; 0: a BAT or real mode.
-    pub class: u32,
-}
-
-/// No effective page: its low bits are not zero.
-pub const NO_PAGE: u32 = 0xfff;
-
-impl Shortcut {
-    pub const NONE: Shortcut = Shortcut {
-        load: NO_PAGE,
-        store: NO_PAGE,
-        delta: 0,
-        class: 0,
-    };
-}
 
 /// Why the inner loop was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +78,14 @@ pub struct Hot {
     pub line_stride: usize,
     /// RAM.
     pub ram: *mut u8,
-    /// Shortcuts of the current mode.
+    /// Shortcuts of data accesses in the current mode.
     pub shortcuts: *mut Shortcut,
     /// Number of shortcuts of a mode, less one.
     pub shortcut_mask: u32,
+    /// The data TLB's way used last of each class, for shortcuts to write.
+    pub data_recent: *mut u8,
+    /// The same of the instruction TLB.
+    pub fetch_recent: *mut u8,
     /// Why the inner loop was left.
     pub exit: Exit,
 }
@@ -137,14 +123,19 @@ impl CacheProbe {
         }
     }
 
+    /// Index in `tags` of the most recently used line of `physical`'s set.
+    #[inline(always)]
+    pub fn place(&self, physical: u32) -> u32 {
+        (physical >> self.line_shift & self.set_mask) * self.ways
+    }
+
     /// The tag word of the most recently used line of `physical`'s set.
     ///
     /// # Safety
     /// The cache that the probe was made of must still be where it was.
     #[inline(always)]
     pub unsafe fn most_recent(&self, physical: u32) -> u32 {
-        let set = physical >> self.line_shift & self.set_mask;
         // SAFETY: there are (set_mask + 1) * ways tags.
-        unsafe { *self.tags.add((set * self.ways) as usize) }
+        unsafe { *self.tags.add(self.place(physical) as usize) }
     }
 }

@@ -256,7 +256,6 @@ impl Machine {
             return Flow::Stop;
         }
         self.select_shortcuts();
-        self.drop_fetch_shortcuts();
         self.choose_cause();
         self.look_at_interrupts();
         if self.single_steps() {

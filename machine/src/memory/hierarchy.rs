@@ -265,6 +265,26 @@ impl Memory {
         if self.data.access(pa, false) {
             return 0;
         }
+        self.read_missed(pa, forward, now, cause, account)
+    }
+
+    /// A load whose [`Cache::access`] to the enabled D-cache has found nothing; otherwise as
+    /// [`Memory::load`].
+    pub fn load_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let (cause, forward) = (account.cause, self.timing.data_forward);
+        let stall = self.read_missed(pa, forward, now, cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    fn read_missed(
+        &mut self,
+        pa: u32,
+        forward: Forward,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
         self.data_miss(pa, cause, account);
         if self.data.locked() {
             return self.bus.read_single(now, account) - now;
@@ -305,6 +325,18 @@ impl Memory {
         if self.data.access(pa, true) {
             return 0;
         }
+        self.write_missed(pa, now, cause, account)
+    }
+
+    /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; otherwise as
+    /// [`Memory::store`].
+    pub fn store_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = self.write_missed(pa, now, account.cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    fn write_missed(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
         self.data_miss(pa, cause, account);
         if self.data.locked() {
             return self.post_single(now, account);

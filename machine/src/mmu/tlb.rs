@@ -1,12 +1,12 @@
 //! A set-associative TLB with LRU sets.
 //!
-//! Each set is stored most recently used first, and an entry keeps the number of its physical way. A
-//! hit on element 0 of a set changes nothing, so a faster lookup may compare with it alone. Entries
-//! are tagged by VSID: a changed segment register leaves them in place.
+//! Each set is stored most recently used first, and an entry keeps the number of its physical way. The
+//! way used last also stands in a table of its own: of two ways that is all of LRU's state, so that an
+//! engine which knows the entry writes down its way and need not look the set up. Entries are tagged by
+//! VSID: a changed segment register leaves them in place.
 
 use super::segment;
 use crate::memory::cache::to_front;
-use crate::memory::wimg;
 use serde::{Deserialize, Serialize};
 
 /// Shape of a TLB.
@@ -69,20 +69,6 @@ pub fn permits(pp: u8, key: bool, store: bool) -> bool {
     }
 }
 
-/// Bit in [`TlbEntry::fast`] of an access with `key`.
-#[inline]
-#[must_use]
-pub const fn fast_bit(key: bool, store: bool) -> u8 {
-    1 << (key as u8 * 2 + store as u8)
-}
-
-/// Bit in [`TlbEntry::fast`] of a fetch with `key`.
-#[inline]
-#[must_use]
-pub const fn fast_fetch_bit(key: bool) -> u8 {
-    1 << (4 + key as u8)
-}
-
 /// C bit of a PTE's word 1.
 pub const CHANGED: u32 = 0x80;
 
@@ -93,38 +79,16 @@ pub struct TlbEntry {
     /// As a PTE's word 1: RPN, C, WIMG, PP.
     pte: u32,
     way: u8,
-    fast: u8,
 }
 
 impl TlbEntry {
     /// An entry with `tag` from a PTE's word 1.
     #[must_use]
     pub fn new(tag: u64, word1: u32) -> Self {
-        let mut entry = Self {
+        Self {
             tag,
             pte: word1 & 0xffff_f0fb,
             way: 0,
-            fast: 0,
-        };
-        entry.decide();
-        entry
-    }
-
-    /// Works out which accesses need nothing but this entry and a cache hit.
-    fn decide(&mut self) {
-        let cached = self.wimg() & wimg::I == 0;
-        self.fast = 0;
-        for key in [false, true] {
-            if cached && permits(self.pp(), key, false) {
-                self.fast |= fast_bit(key, false);
-                if self.wimg() & wimg::G == 0 {
-                    self.fast |= fast_fetch_bit(key);
-                }
-            }
-            let written_back = cached && self.wimg() & wimg::W == 0;
-            if written_back && self.changed() && permits(self.pp(), key, true) {
-                self.fast |= fast_bit(key, true);
-            }
         }
     }
 
@@ -188,14 +152,6 @@ impl TlbEntry {
     pub fn way(&self) -> u8 {
         self.way
     }
-
-    /// Accesses that need nothing beyond this entry and an L1 hit: permitted, cacheable, for stores
-    /// C = 1 and write-back, for fetches not guarded. Bits by [`fast_bit`] and [`fast_fetch_bit`].
-    #[inline]
-    #[must_use]
-    pub fn fast(&self) -> u8 {
-        self.fast
-    }
 }
 
 /// A TLB.
@@ -204,8 +160,9 @@ pub struct Tlb {
     geometry: TlbGeometry,
     /// Set after set, most recently used first.
     entries: Box<[TlbEntry]>,
+    /// Way of each set's most recently used entry, and a byte more, which no set has.
+    recent: Box<[u8]>,
     set_mask: u32,
-    generation: u64,
 }
 
 impl Tlb {
@@ -218,8 +175,8 @@ impl Tlb {
         let mut tlb = Self {
             geometry,
             entries: vec![TlbEntry::default(); geometry.entries as usize].into_boxed_slice(),
+            recent: vec![0; geometry.sets() as usize + 1].into_boxed_slice(),
             set_mask: geometry.sets() - 1,
-            generation: 0,
         };
         tlb.invalidate_all();
         Ok(tlb)
@@ -231,137 +188,173 @@ impl Tlb {
         self.geometry
     }
 
-    /// A number that changes whenever an element 0 of any set may have changed, in order or content:
-    /// a shortcut made from element 0 is good for as long as this stays.
-    #[inline]
-    #[must_use]
-    pub fn generation(&self) -> u64 {
-        self.generation
+    /// For an engine that knows which entry an access would hit without looking: it writes that entry's
+    /// way at the set's index, and has done all that [`Tlb::access`] would do. Sets of more than two
+    /// ways bear this for their most recently used entry alone, whose way stands there already. The
+    /// index behind the last set is for accesses that no entry translates.
+    pub fn recent_mut(&mut self) -> *mut u8 {
+        self.recent.as_mut_ptr()
     }
 
-    /// Index in [`Tlb::entries`] of element 0 of the set of `page` (an EA >> 12, or a tag's low bits).
+    /// Ways of which an engine may write in any order to [`Tlb::recent_mut`]; else 1.
+    #[must_use]
+    pub fn free_ways(&self) -> u32 {
+        if self.geometry.ways <= 2 {
+            self.geometry.ways
+        } else {
+            1
+        }
+    }
+
+    /// Way of the most recently used entry of `ea`'s set.
     #[inline]
-    fn first(&self, page: u32) -> usize {
-        (page & self.set_mask) as usize * self.geometry.ways as usize
+    #[must_use]
+    pub fn recent_way(&self, ea: u32) -> u8 {
+        self.recent[(ea >> 12 & self.set_mask) as usize]
+    }
+
+    /// The set of `page` (an EA >> 12, or a tag's low bits).
+    #[inline]
+    fn set_of(&self, page: u32) -> usize {
+        (page & self.set_mask) as usize
+    }
+
+    /// The entries of a set.
+    #[inline]
+    fn set(&self, set: usize) -> &[TlbEntry] {
+        let ways = self.geometry.ways as usize;
+        &self.entries[set * ways..][..ways]
+    }
+
+    #[inline]
+    fn set_mut(&mut self, set: usize) -> &mut [TlbEntry] {
+        let ways = self.geometry.ways as usize;
+        &mut self.entries[set * ways..][..ways]
     }
 
     /// The most recently used entry of `ea`'s set.
-    #[inline]
     #[must_use]
     pub fn mru(&self, ea: u32) -> &TlbEntry {
-        &self.entries[self.first(ea >> 12)]
+        let set = self.set_of(ea >> 12);
+        &self.set(set)[self.recent_element(set)]
     }
 
-    /// All entries: set after set, most recently used first.
+    /// Element of a set that was used last: 0, unless an engine has written another one's way since
+    /// the set was last looked up.
     #[inline]
+    fn recent_element(&self, set: usize) -> usize {
+        let way = self.recent[set];
+        let entries = self.set(set);
+        if entries[0].way == way {
+            return 0;
+        }
+        let found = entries.iter().position(|entry| entry.way == way);
+        found.unwrap_or(0)
+    }
+
+    /// Puts a set in order, most recently used first.
+    #[inline]
+    fn arrange(&mut self, set: usize) {
+        let element = self.recent_element(set);
+        if element != 0 {
+            to_front(&mut self.set_mut(set)[..=element]);
+        }
+    }
+
+    /// All entries: set after set, each in the order of use as it was when the set was last looked up.
     #[must_use]
     pub fn entries(&self) -> &[TlbEntry] {
         &self.entries
-    }
-
-    fn set(&self, tag: u64) -> (usize, &[TlbEntry]) {
-        let first = self.first(tag as u32);
-        (
-            first,
-            &self.entries[first..first + self.geometry.ways as usize],
-        )
     }
 
     /// The entry with this tag; recency is not touched.
     #[inline]
     #[must_use]
     pub fn find(&self, tag: u64) -> Option<&TlbEntry> {
-        self.set(tag).1.iter().find(|entry| entry.tag == tag)
+        let set = self.set_of(tag as u32);
+        self.set(set).iter().find(|entry| entry.tag == tag)
     }
 
     /// Looks a tag up as an access: a hit becomes most recently used.
     #[inline]
     pub fn access(&mut self, tag: u64) -> Option<TlbEntry> {
-        let (first, set) = self.set(tag);
-        let element = set.iter().position(|entry| entry.tag == tag)?;
-        self.promote(first, element);
-        Some(self.entries[first])
-    }
-
-    fn promote(&mut self, first: usize, element: usize) {
+        let set = self.set_of(tag as u32);
+        self.arrange(set);
+        let entries = self.set(set);
+        let element = entries.iter().position(|entry| entry.tag == tag)?;
+        let entry = entries[element];
         if element != 0 {
-            let entry = self.entries[first + element];
-            self.put_first(first, element, entry);
+            self.put_first(set, element, entry);
         }
+        Some(entry)
     }
 
     /// Replaces the least recently used entry of its set by `entry`, which becomes most recently
     /// used. Returns the entry that had to go, if it was valid.
     pub fn fill(&mut self, entry: TlbEntry) -> Option<TlbEntry> {
-        let first = self.first(entry.tag as u32);
-        let last = first + self.geometry.ways as usize - 1;
-        let way = self.entries[last].way;
-        self.replace(first, last - first, way, entry)
+        let set = self.set_of(entry.tag as u32);
+        self.arrange(set);
+        let last = self.geometry.ways as usize - 1;
+        let way = self.set(set)[last].way;
+        self.replace(set, last, way, entry)
     }
 
     /// Writes `entry` into the named way of its set (`tlbld`, `tlbli`), most recently used then.
     /// Returns the valid entry that had to go.
     pub fn write_way(&mut self, ea: u32, way: u8, entry: TlbEntry) -> Option<TlbEntry> {
-        let first = self.first(ea >> 12);
-        let ways = self.geometry.ways as usize;
+        let set = self.set_of(ea >> 12);
+        self.arrange(set);
         let way = way % self.geometry.ways as u8;
-        let element = self.entries[first..first + ways]
-            .iter()
-            .position(|old| old.way == way)?;
-        self.replace(first, element, way, entry)
+        let element = self.set(set).iter().position(|old| old.way == way)?;
+        self.replace(set, element, way, entry)
     }
 
     fn replace(
         &mut self,
-        first: usize,
+        set: usize,
         element: usize,
         way: u8,
         entry: TlbEntry,
     ) -> Option<TlbEntry> {
-        let old = self.entries[first + element];
-        self.put_first(first, element, TlbEntry { way, ..entry });
+        let old = self.set(set)[element];
+        self.put_first(set, element, TlbEntry { way, ..entry });
         (old.valid() && old.tag != entry.tag).then_some(old)
     }
 
-    /// Puts `entry` first into the set at `first`; `element` gives up its place.
+    /// Puts `entry` first into a set; `element` gives up its place.
     #[inline]
-    fn put_first(&mut self, first: usize, element: usize, entry: TlbEntry) {
-        let set = &mut self.entries[first..=first + element];
-        set[element] = entry;
-        to_front(set);
-        self.generation += 1;
+    fn put_first(&mut self, set: usize, element: usize, entry: TlbEntry) {
+        let entries = &mut self.set_mut(set)[..=element];
+        entries[element] = entry;
+        to_front(entries);
+        self.recent[set] = entry.way;
     }
 
     /// Physical way of the least recently used entry of `ea`'s set.
-    #[must_use]
-    pub fn victim_way(&self, ea: u32) -> u8 {
-        let first = self.first(ea >> 12);
-        self.entries[first + self.geometry.ways as usize - 1].way
+    pub fn victim_way(&mut self, ea: u32) -> u8 {
+        let set = self.set_of(ea >> 12);
+        self.arrange(set);
+        self.set(set)[self.geometry.ways as usize - 1].way
     }
 
     /// Sets the C bit of the entry with this tag, if there is one.
     pub fn set_changed(&mut self, tag: u64) {
-        let first = self.first(tag as u32);
-        let ways = self.geometry.ways as usize;
-        let set = &mut self.entries[first..first + ways];
-        if let Some(entry) = set.iter_mut().find(|entry| entry.tag == tag) {
+        let set = self.set_of(tag as u32);
+        let entries = self.set_mut(set);
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.tag == tag) {
             entry.pte |= CHANGED;
-            entry.decide();
-            self.generation += 1;
         }
     }
 
     /// Invalidates every entry of `ea`'s set.
     pub fn invalidate_class(&mut self, ea: u32) {
-        let first = self.first(ea >> 12);
-        let ways = self.geometry.ways as usize;
-        for entry in &mut self.entries[first..first + ways] {
+        let set = self.set_of(ea >> 12);
+        for entry in self.set_mut(set) {
             *entry = TlbEntry {
                 way: entry.way,
                 ..TlbEntry::default()
             };
         }
-        self.generation += 1;
     }
 
     /// Invalidates every entry and forgets recency.
@@ -374,7 +367,9 @@ impl Tlb {
                 ..TlbEntry::default()
             };
         }
-        self.generation += 1;
+        for (set, recent) in self.recent.iter_mut().enumerate() {
+            *recent = self.entries.get(set * ways).map_or(0, TlbEntry::way);
+        }
     }
 
     /// Every valid entry with its set.

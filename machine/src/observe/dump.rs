@@ -167,7 +167,8 @@ fn bats(bats: &Bats) -> Vec<BatRow> {
 }
 
 fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
-    tlb.valid_entries()
+    let mut rows: Vec<_> = tlb
+        .valid_entries()
         .map(|(set, entry)| TlbRow {
             set,
             way: entry.way(),
@@ -178,7 +179,9 @@ fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
             wimg: entry.wimg(),
             pp: entry.pp(),
         })
-        .collect()
+        .collect();
+    rows.sort_by_key(|row| (row.set, row.way));
+    rows
 }
 
 fn lines(cache: &Cache) -> Vec<LineRow> {

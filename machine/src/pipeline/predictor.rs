@@ -10,14 +10,14 @@ const TARGETS: usize = 64;
 /// No branch has this address.
 const NO_BRANCH: u32 = 1;
 
-/// Branches that the target cache is known to hold, by their address's low bits: a shortcut past the
-/// search through all its entries. It never names a branch that the cache does not hold.
+/// Entries of the target cache by their branches' low bits: a shortcut past the search through all of
+/// them. It never names a branch that the cache does not hold, or another entry than the branch's.
 #[derive(Clone, Debug)]
-struct Known(Box<[u32; Known::SLOTS]>);
+struct Known(Box<[(u32, u32); Known::SLOTS]>);
 
 impl Default for Known {
     fn default() -> Self {
-        Known(Box::new([NO_BRANCH; Known::SLOTS]))
+        Known(Box::new([(NO_BRANCH, 0); Known::SLOTS]))
     }
 }
 
@@ -25,14 +25,14 @@ impl Known {
     const SLOTS: usize = 256;
 
     #[inline(always)]
-    fn slot(&mut self, pc: u32) -> &mut u32 {
+    fn slot(&mut self, pc: u32) -> &mut (u32, u32) {
         &mut self.0[(pc >> 2) as usize % Known::SLOTS]
     }
 
     fn forget(&mut self, pc: u32) {
         let slot = self.slot(pc);
-        if *slot == pc {
-            *slot = NO_BRANCH;
+        if slot.0 == pc {
+            slot.0 = NO_BRANCH;
         }
     }
 }
@@ -44,6 +44,9 @@ pub struct Predictor {
     history: Vec<u8>,
     /// Addresses of branches whose target the cache holds, or [`NO_BRANCH`].
     targets: Vec<u32>,
+    /// Where each of them went last, if that was in LR or CTR. Others always go to the same place,
+    /// which is not kept.
+    registers: Vec<u32>,
     next_target: usize,
     #[serde(skip)]
     known: Known,
@@ -64,6 +67,7 @@ impl Predictor {
             // Weakly not taken, as after a reset (604 UM 6.4.4).
             history: vec![1; config.history_entries as usize],
             targets: vec![NO_BRANCH; (config.target_entries as usize).min(TARGETS)],
+            registers: vec![0; (config.target_entries as usize).min(TARGETS)],
             next_target: 0,
             known: Known::default(),
             taken: config.taken as u16,
@@ -82,6 +86,15 @@ impl Predictor {
         self.target(pc)
     }
 
+    /// As [`Predictor::unconditional`], of a branch that goes to `target` because LR or CTR says so. The
+    /// target cache helps if it went there the last time; else the target is fetched when decoding has
+    /// found it, as of a branch that the cache does not hold.
+    #[inline]
+    pub fn to_register(&mut self, pc: u32, target: u32) -> u64 {
+        self.branches += 1;
+        self.register_target(pc, target)
+    }
+
     /// Core cycles of a conditional branch at `pc`. `backward_taken` is the static prediction;
     /// `resolved`: its condition is known before it needs a prediction.
     #[inline]
@@ -92,6 +105,47 @@ impl Predictor {
         statically_taken: bool,
         resolved: bool,
     ) -> u64 {
+        if self.mispredicts(pc, taken, statically_taken, resolved) {
+            if taken {
+                self.find_or_enter(pc);
+            }
+            return u64::from(self.mispredict);
+        }
+        if taken { self.target(pc) } else { 0 }
+    }
+
+    /// As [`Predictor::conditional`], of a branch that goes to `target` because LR or CTR says so.
+    #[inline]
+    pub fn conditional_to_register(
+        &mut self,
+        pc: u32,
+        taken: bool,
+        statically_taken: bool,
+        resolved: bool,
+        target: u32,
+    ) -> u64 {
+        let mispredicted = self.mispredicts(pc, taken, statically_taken, resolved);
+        let cost = if taken {
+            self.register_target(pc, target)
+        } else {
+            0
+        };
+        if mispredicted {
+            u64::from(self.mispredict)
+        } else {
+            cost
+        }
+    }
+
+    /// Counts a conditional branch and trains its history. True if it is predicted wrongly.
+    #[inline]
+    fn mispredicts(
+        &mut self,
+        pc: u32,
+        taken: bool,
+        statically_taken: bool,
+        resolved: bool,
+    ) -> bool {
         self.branches += 1;
         let predicted = if self.history.is_empty() {
             statically_taken
@@ -106,44 +160,65 @@ impl Predictor {
             };
             predicted
         };
-        if predicted != taken && !resolved {
-            self.mispredicted += 1;
-            if taken {
-                self.enter_target(pc);
-            }
-            return u64::from(self.mispredict);
-        }
-        if taken { self.target(pc) } else { 0 }
+        let wrong = predicted != taken && !resolved;
+        self.mispredicted += u64::from(wrong);
+        wrong
     }
 
     /// Looks `pc` up in the target cache and enters it on a miss.
     #[inline]
     fn target(&mut self, pc: u32) -> u64 {
-        if *self.known.slot(pc) == pc {
+        if self.known.slot(pc).0 == pc || self.targets.is_empty() {
             return u64::from(self.taken);
         }
-        self.search_target(pc)
+        match self.find_or_enter(pc) {
+            Some(_) => u64::from(self.taken),
+            None => u64::from(self.taken_target_miss),
+        }
     }
 
+    /// Looks `pc` up for a branch to `target`, and enters the two.
+    #[inline]
+    fn register_target(&mut self, pc: u32, target: u32) -> u64 {
+        if self.targets.is_empty() {
+            return u64::from(self.taken);
+        }
+        let slot = *self.known.slot(pc);
+        let found = if slot.0 == pc {
+            Some(slot.1 as usize)
+        } else {
+            self.find_or_enter(pc)
+        };
+        let entry = found.unwrap_or_else(|| self.known.slot(pc).1 as usize);
+        let held = std::mem::replace(&mut self.registers[entry], target);
+        if found.is_some() && held == target {
+            u64::from(self.taken)
+        } else {
+            u64::from(self.taken_target_miss)
+        }
+    }
+
+    /// The entry that holds `pc`, which is known then; or none held it, and one does now. First in,
+    /// first out: the manuals do not tell the replacement.
     #[inline(never)]
-    fn search_target(&mut self, pc: u32) -> u64 {
-        if self.targets.is_empty() || self.targets.contains(&pc) {
-            *self.known.slot(pc) = pc;
-            return u64::from(self.taken);
+    fn find_or_enter(&mut self, pc: u32) -> Option<usize> {
+        if self.targets.is_empty() {
+            return None;
         }
-        self.enter_target(pc);
-        u64::from(self.taken_target_miss)
-    }
-
-    /// First in, first out: the manuals do not tell the replacement.
-    fn enter_target(&mut self, pc: u32) {
-        if self.targets.is_empty() || self.targets.contains(&pc) {
-            return;
+        // Most lookups that come here fail, which is found out four entries at a time.
+        let found = if self.targets.contains(&pc) {
+            self.targets.iter().position(|&branch| branch == pc)
+        } else {
+            None
+        };
+        let entry = found.unwrap_or(self.next_target);
+        if found.is_none() {
+            let old = std::mem::replace(&mut self.targets[entry], pc);
+            self.known.forget(old);
+            self.next_target = (self.next_target + 1) % self.targets.len();
         }
-        let old = std::mem::replace(&mut self.targets[self.next_target], pc);
-        self.known.forget(old);
-        *self.known.slot(pc) = pc;
-        self.next_target = (self.next_target + 1) % self.targets.len();
+        *self.known.slot(pc) = (pc, entry as u32);
+        found
     }
 
     /// An exception, `rfi`, `icbi`, or a flash invalidation of the I-cache: the 750's target cache
@@ -152,7 +227,7 @@ impl Predictor {
         if self.volatile_targets {
             self.targets.fill(NO_BRANCH);
             self.next_target = 0;
-            self.known.0.fill(NO_BRANCH);
+            self.known.0.fill((NO_BRANCH, 0));
         }
     }
 }
@@ -164,35 +239,71 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const CONFIG: BranchConfig = BranchConfig {
+        history_entries: 512,
+        target_entries: 64,
+        taken: 0,
+        taken_target_miss: 1,
+        mispredict: 3,
+    };
+
     proptest! {
-        /// The shortcut past the search changes no cost: a plain queue of branches says the same.
+        /// The shortcut past the search changes no cost: a plain queue of branches says the same, of
+        /// branches to registers with where they went last.
         #[test]
-        fn target_cache_is_a_queue(branches in proptest::collection::vec((0u32..40, 0u32..3), 1..2000)) {
-            let config = BranchConfig {
-                history_entries: 512,
-                target_entries: 64,
-                taken: 0,
-                taken_target_miss: 1,
-                mispredict: 3,
-            };
-            let mut predictor = Predictor::new(&config, CoreKind::Ppc750);
-            let mut queue = VecDeque::new();
-            for (near, far) in branches {
+        fn target_cache_is_a_queue(
+            branches in proptest::collection::vec((0u32..40, 0u32..3, 0u32..4), 1..2000),
+        ) {
+            let mut predictor = Predictor::new(&CONFIG, CoreKind::Ppc750);
+            let mut queue: VecDeque<(u32, u32)> = VecDeque::new();
+            for (near, far, target) in branches {
                 // Some share a slot of the shortcut.
                 let pc = 0x1000 + 4 * near + 0x400 * far;
                 if near == 39 {
                     predictor.context_changed();
                     queue.clear();
                 }
-                let held = queue.contains(&pc);
-                prop_assert_eq!(predictor.unconditional(pc), u64::from(!held));
-                if !held {
-                    queue.push_back(pc);
-                    if queue.len() > 64 {
-                        queue.pop_front();
-                    }
+                let to_register = near % 2 == 0;
+                let target = if to_register { 0x8000 + 4 * target } else { 0 };
+                let held = queue.iter_mut().find(|(branch, _)| *branch == pc);
+                let hit = held.as_ref().is_some_and(|(_, old)| *old == target);
+                let cost = if to_register {
+                    predictor.to_register(pc, target)
+                } else {
+                    predictor.unconditional(pc)
+                };
+                prop_assert_eq!(cost, u64::from(!hit));
+                match held {
+                    Some((_, old)) => *old = target,
+                    None => queue.push_back((pc, target)),
+                }
+                if queue.len() > 64 {
+                    queue.pop_front();
                 }
             }
         }
+    }
+
+    /// A conditional return: its direction is learnt, and its target is the caller's.
+    #[test]
+    fn a_changed_target_costs_a_target_miss() {
+        let mut predictor = Predictor::new(&CONFIG, CoreKind::Ppc604);
+        let mut go = |target| predictor.conditional_to_register(0x100, true, false, false, target);
+        assert_eq!([go(0x200), go(0x200), go(0x200)], [3, 0, 0]);
+        assert_eq!([go(0x300), go(0x300), go(0x200)], [1, 0, 1]);
+        assert_eq!((predictor.branches, predictor.mispredicted), (6, 1));
+    }
+
+    /// The 603 has no target cache: a taken branch's target is computed as it is fetched.
+    #[test]
+    fn without_a_target_cache_a_changed_target_costs_nothing() {
+        let config = BranchConfig {
+            history_entries: 0,
+            target_entries: 0,
+            ..CONFIG
+        };
+        let mut predictor = Predictor::new(&config, CoreKind::Ppc603);
+        assert_eq!(predictor.to_register(0x100, 0x200), 0);
+        assert_eq!(predictor.to_register(0x100, 0x300), 0);
     }
 }

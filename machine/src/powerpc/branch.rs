@@ -37,6 +37,28 @@ pub fn always(i: &Operands) -> bool {
     i.t.number() & both == both
 }
 
+/// What a conditional branch depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// [`condition_bit`] alone, which must be this.
+    Bit(bool),
+    /// CTR alone, which must not be zero once it is decremented.
+    CountNotZero,
+    /// Both, CTR being zero, or nothing.
+    Other,
+}
+
+/// What BO asks for.
+pub fn condition(i: &Operands) -> Condition {
+    let options = i.t.number();
+    let set = |bit: u8| options & bit != 0;
+    match (set(bo::ANY_CONDITION), set(bo::KEEP_COUNT)) {
+        (false, true) => Condition::Bit(set(bo::IF_TRUE)),
+        (true, false) if !set(bo::IF_ZERO) => Condition::CountNotZero,
+        _ => Condition::Other,
+    }
+}
+
 /// A condition is tested, [`condition_bit`].
 #[inline(always)]
 pub fn tests_condition(i: &Operands) -> bool {

@@ -197,7 +197,7 @@ pub fn tlbli(m: &mut Machine, i: &Operands) -> Outcome {
     software_reload(m)?;
     let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
     m.mmu.tlbli(ea, srr1, &mut m.account);
-    m.drop_fetch_shortcuts();
+    m.drop_fetch_class(ea);
     Ok(Flow::Next)
 }
 

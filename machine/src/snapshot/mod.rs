@@ -17,7 +17,7 @@ use crate::observe::sanitizers::Sanitizers;
 use crate::observe::symbolize::Symbolizer;
 use crate::powerpc::Registers;
 
-const MAGIC: &[u8; 8] = b"PWSNAP\0\x01";
+const MAGIC: &[u8; 8] = b"PWSNAP\0\x02";
 
 /// Fast rather than small: most of a snapshot is RAM that is zero.
 const COMPRESSION: i32 = 3;
