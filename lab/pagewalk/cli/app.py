@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pagewalk.cli import guest, listings, results, run
+from pagewalk.cli import guest, listings, results, run, tune
 from pagewalk.cli.output import complain, err
 from pagewalk.errors import ExitStatus, PagewalkError
 
@@ -24,7 +24,7 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk claims explain osdi99.table2.604-185` says what a figure means and where it stands
 """,
 )
-for part in (run, guest, results, listings):
+for part in (run, guest, results, listings, tune):
     part.register(app)
 
 
