@@ -7,7 +7,7 @@
 #   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
-#   make docs    runs every experiment of osdi99 and makes the pages that show its results
+#   make docs    runs every experiment and makes the pages that show their results
 #   make clean   removes what was built (results and .venv stay)
 #
 # Each step leaves a stamp in build/stamps and is done again only when what it depends on has changed.
@@ -110,8 +110,9 @@ test-cross: $(STAMPS)/machine ready programs
 docs: ready programs $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
-	$(PAGEWALK) run osdi99 || [ $$? = 125 ]
+	$(PAGEWALK) run osdi99 beyond paths || [ $$? = 125 ]
 	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
+	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # Measuring and cleaning ------------------------------------------------------

@@ -54,25 +54,35 @@ static size_t move(const struct iter *it, void *place, void *object, size_t n, e
 	return clear_user(place, n) ? 0 : n;
 }
 
+void *iter_place(struct iter *it, size_t *part)
+{
+	while (it->offset == it->piece->len) {
+		it->piece++;
+		it->pieces--;
+		it->offset = 0;
+	}
+	*part = it->piece->len - it->offset;
+	return (char *)it->piece->base + it->offset;
+}
+
+void iter_advance(struct iter *it, size_t n)
+{
+	it->offset += n;
+	it->left -= n;
+}
+
 static long transfer(struct iter *it, void *object, size_t n, enum way way)
 {
 	size_t done = 0;
 
 	n = MIN(n, it->left);
 	while (done < n) {
-		size_t room = it->piece->len - it->offset;
-		size_t part = MIN(room, n - done), moved;
+		size_t part, moved;
+		void *place = iter_place(it, &part);
 
-		if (room == 0) {
-			it->piece++;
-			it->pieces--;
-			it->offset = 0;
-			continue;
-		}
-		moved = move(it, (char *)it->piece->base + it->offset, (char *)object + (way == ZERO ? 0 : done), part,
-			     way);
-		it->offset += moved;
-		it->left -= moved;
+		part = MIN(part, n - done);
+		moved = move(it, place, (char *)object + (way == ZERO ? 0 : done), part, way);
+		iter_advance(it, moved);
 		done += moved;
 		if (moved < part)
 			return done ? (long)done : -EFAULT;

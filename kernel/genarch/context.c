@@ -13,7 +13,8 @@ u64 contexts_renewed, contexts_retired, context_generations;
 
 u32 context_limit = CONTEXT_NUMBERS;
 
-static u32 generation = 1, next_number = CONTEXT_KERNEL + 1;
+u32 context_current = 1;
+static u32 next_number = CONTEXT_KERNEL + 1;
 static struct list_head spaces = LIST_HEAD_INIT(spaces);
 
 void context_register(struct mm *mm)
@@ -34,11 +35,6 @@ void context_for_each(void (*function)(struct mm *mm))
 		function(mm);
 }
 
-bool context_live(const struct mm *mm)
-{
-	return mm->context.generation == generation;
-}
-
 static void set_root(const u32 *root)
 {
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(root)) : "memory");
@@ -55,7 +51,7 @@ CAUSE(switch) static void load(void)
 
 static void begin_generation(void)
 {
-	generation++;
+	context_current++;
 	context_generations++;
 	next_number = CONTEXT_KERNEL + 1;
 	mmu->flush_all();
@@ -64,7 +60,7 @@ static void begin_generation(void)
 static void give_number(struct mm *mm)
 {
 	mm->context.number = next_number++;
-	mm->context.generation = generation;
+	mm->context.generation = context_current;
 	mm->context.segment_base = context_segment_base(mm->context.number);
 	(*vsid_form.given)++;
 	if (control_features & CONTROL_FEATURE_VSID)

@@ -22,8 +22,7 @@ static void leave_cache(struct frame *frame)
 	pagetables_uncached++;
 }
 
-/* A table, all zero; NULL: no memory. */
-static struct frame *table_new(void)
+struct frame *pagetable_table_new(void)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_PAGE_TABLE);
 
@@ -32,23 +31,18 @@ static struct frame *table_new(void)
 	return frame;
 }
 
-static u32 index_of(u32 address)
-{
-	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
-}
-
 static void map_kernel(u32 virtual, u32 pte)
 {
 	u32 *slot = &kernel_root[virtual >> ROOT_SHIFT];
 
 	if (!*slot) {
-		struct frame *frame = table_new();
+		struct frame *frame = pagetable_table_new();
 
 		if (!frame)
 			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
 		*slot = frame_pa(frame);
 	}
-	pagetable_table(*slot)[index_of(virtual)] = pte;
+	pagetable_table(*slot)[pagetable_index(virtual)] = pte;
 }
 
 static void map_io(u32 virtual, u32 pa)
@@ -58,7 +52,7 @@ static void map_io(u32 virtual, u32 pa)
 
 void pagetable_init(void)
 {
-	struct frame *frame = table_new();
+	struct frame *frame = pagetable_table_new();
 	u32 pa;
 
 	if (!frame)
@@ -90,33 +84,21 @@ void pagetable_root_free(u32 *root)
 	frame_put(kva_frame(root));
 }
 
-u32 *pagetable_find(const u32 *root, u32 address)
-{
-	u32 entry = pagetable_root(root)[address >> ROOT_SHIFT];
-
-	return entry ? &pagetable_table(entry)[index_of(address)] : NULL;
-}
-
-u32 pagetable_read(const u32 *root, u32 address)
-{
-	u32 *entry = pagetable_find(root, address);
-
-	return entry ? *entry : 0;
-}
-
 u32 *pagetable_make(struct mm *mm, u32 address)
 {
 	u32 *slot = &pagetable_root(mm->root)[address >> ROOT_SHIFT];
 
 	if (!*slot) {
-		struct frame *frame = table_new();
+		struct frame *frame = pagetable_table_new();
 
 		if (!frame)
 			return NULL;
 		mm->table_pages++;
 		*slot = frame_pa(frame);
+	} else if (table_unshare(mm, address)) {
+		return NULL;
 	}
-	return &pagetable_table(*slot)[index_of(address)];
+	return &pagetable_table(*slot)[pagetable_index(address)];
 }
 
 void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling)

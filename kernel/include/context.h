@@ -43,8 +43,9 @@ static inline u32 context_number(u32 vsid)
 void context_renew(struct mm *mm);
 /* Takes mm's number away. */
 void context_forget(struct mm *mm);
+extern u32 context_current;             /* the generation that numbers are of */
 /* mm has a number of this generation: entries of it may be cached. */
-bool context_live(const struct mm *mm);
+static inline bool context_live(const struct mm *mm) { return mm->context.generation == context_current; }
 /* Boot: the kernel's own context, when the translation caches are empty. */
 void context_start(void);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */

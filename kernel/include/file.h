@@ -61,6 +61,9 @@ int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool ker
 long iter_write(struct iter *, const void *from, size_t n);	/* kernel object -> iterator's memory */
 long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kernel object */
 long iter_zero(struct iter *, size_t n);
+/* Where the next byte goes, and how many more lie there in one piece. Something is left. */
+void *iter_place(struct iter *, size_t *part);
+void iter_advance(struct iter *, size_t n);	/* at most that many */
 
 /* The pieces of memory that a call names by a vector, in kernel memory: the first few need no allocation. */
 #define VECTOR_INLINE 8u

@@ -20,6 +20,9 @@ extern const struct flush_operations *flush;    /* bound by tlb.flush */
 extern u32 flush_cutoff;                        /* pages: a longer range renews the context. ~0: never */
 extern u64 flush_pages;                         /* pages flushed one by one */
 extern u64 flush_cutoffs;                       /* ranges that the cutoff turned into a new context */
+/* Ranges flushed by their size in pages; the last counts all that are as large or larger. */
+#define FLUSH_SIZES 1025u
+extern u32 flush_sizes[FLUSH_SIZES];
 
 /* Page by page: the plain range flush, which the operations share. */
 void flush_range_searching(struct mm *mm, u32 start, u32 end);

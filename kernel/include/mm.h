@@ -110,6 +110,10 @@ struct mm *mm_create(void);                     /* empty, one reference; NULL: n
 static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
 void mm_put(struct mm *mm);                     /* the last reference unmaps all */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
+/* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
+extern bool (*fork_shares)(struct mm *parent, u32 base);
+extern u64 tables_shared;                       /* so often has a fork shared one */
+int tables_unshare_everywhere(void);            /* every address space gets tables of its own; 0 or -ENOMEM */
 /* The processor uses mm from now on (NULL: the kernel alone). The scheduler's, and exec's. */
 void mm_activate(struct mm *mm);
 

@@ -22,14 +22,36 @@ void pagetable_init(void);
 u32 *pagetable_root_new(void);
 void pagetable_root_free(u32 *root);
 
-/* The entry for an address; 0: none. */
-u32 pagetable_read(const u32 *root, u32 address);
-/* Where the entry is; NULL: there is no table. */
-u32 *pagetable_find(const u32 *root, u32 address);
-/* The same, making the table; NULL: no memory. */
+static inline u32 pagetable_index(u32 address)
+{
+	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
+}
+
+/* Where the entry for an address is; NULL: there is no table. */
+static inline u32 *pagetable_find(const u32 *root, u32 address)
+{
+	u32 entry = pagetable_root(root)[address >> ROOT_SHIFT];
+
+	return entry ? &pagetable_table(entry)[pagetable_index(address)] : NULL;
+}
+
+/* The entry; 0: none. */
+static inline u32 pagetable_read(const u32 *root, u32 address)
+{
+	const u32 *entry = pagetable_find(root, address);
+
+	return entry ? *entry : 0;
+}
+
+/* The same, to be changed: in a table of mm's own, which is made if need be. NULL: no memory. */
 u32 *pagetable_make(struct mm *mm, u32 address);
+#define TABLE_SPAN 0x400000u            /* bytes that one table covers */
+/* An empty table; NULL: no memory. */
+struct frame *pagetable_table_new(void);
+/* Before an entry changes: mm has the table of an address alone (mm/shared_tables.c). 0 or -ENOMEM. */
+int table_unshare(struct mm *mm, u32 address);
 /* The end of what one table covers: where a walk over an absent table goes on. */
-static inline u32 pagetable_next(u32 address) { return (address | 0x3fffff) + 1; }
+static inline u32 pagetable_next(u32 address) { return (address | (TABLE_SPAN - 1)) + 1; }
 /* Frees the tables of [start, end) that hold no entry of any area: the caller says what lies around. */
 void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling);
 

@@ -1,31 +1,20 @@
 /* Pipes and FIFOs. */
-#include "ring.h"
+#include "pipe_transfer.h"
 
 #include <anon.h>
 #include <err.h>
-#include <frame.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <pipe.h>
 #include <poll.h>
 #include <proc.h>
 #include <signal.h>
 #include <syscall.h>
 #include <uaccess.h>
-#include <wait.h>
 
 #define PIPE_SIZE 65536u
 #define PIPE_BUF 4096u	/* a write of at most this many bytes is never split */
 #define FIONREAD 0x4004667fu
-
-struct pipe {
-	struct ring ring;
-	u32 readers, writers;		/* open files */
-	u32 reader_opens, writer_opens;	/* that ever were: a FIFO's open waits for one to change */
-	struct waitq readable, writable;
-	struct waitq opened;
-};
 
 static struct pipe *pipe_new(void)
 {
@@ -48,10 +37,9 @@ static void pipe_free(struct pipe *p)
 	kfree(p);
 }
 
-long pipe_wait_data(struct file *f, bool wait)
+/* Bytes in the buffer, those that a writer has put into the sink meanwhile, 0 at the end, or an error. */
+static long wait_data(struct pipe *p, bool wait, const struct pipe_sink *sink)
 {
-	struct pipe *p = f->data;
-
 	while (!ring_used(&p->ring)) {
 		long result;
 
@@ -59,22 +47,40 @@ long pipe_wait_data(struct file *f, bool wait)
 			return 0;
 		if (!wait)
 			return -EAGAIN;
-		result = wait_event(&p->readable, ring_used(&p->ring) || !p->writers);
+		result = wait_event(&p->readable, sink->done || ring_used(&p->ring) || !p->writers);
+		if (sink->done)
+			return sink->done;
 		if (result)
 			return result;
 	}
 	return (long)ring_used(&p->ring);
 }
 
+long pipe_wait_data(struct file *f, bool wait)
+{
+	static const struct pipe_sink none;
+
+	return wait_data(f->data, wait, &none);
+}
+
 static long pipe_read(struct file *f, struct iter *it, u64 *position)
 {
+	struct pipe_sink sink = { .to = it, .mm = current->mm };
 	struct pipe *p = f->data;
 	long done;
 
 	(void)position;
 	if (!it->left)
 		return 0;
-	done = pipe_wait_data(f, !(f->flags & O_NONBLOCK));
+	if (pipe_transfer->sinks && !it->kernel && !p->sink) {
+		p->sink = &sink;
+		p->sinks++;
+	}
+	done = wait_data(p, !(f->flags & O_NONBLOCK), &sink);
+	if (p->sink == &sink)
+		p->sink = NULL;
+	if (sink.done)
+		return sink.done;
 	if (done <= 0)
 		return done;
 	done = ring_read(&p->ring, it, it->left);
@@ -88,28 +94,11 @@ static long broken(void)
 	return -EPIPE;
 }
 
-/*
- * A long write to a reader that waits goes page by page, and the reader gets
- * the processor after each: it empties the page while that is in the cache,
- * and the next one is written to the same place.
- */
-static long write_page(struct pipe *p, struct iter *it)
-{
-	u32 rest = PAGE_SIZE - (p->ring.head & (PAGE_SIZE - 1));
-	long n = ring_write(&p->ring, it, rest);
-
-	if (n > 0) {
-		wake_up(&p->readable);
-		if (it->left)
-			yield();
-	}
-	return n;
-}
-
 static long pipe_write(struct file *f, struct iter *it, u64 *position)
 {
 	struct pipe *p = f->data;
 	bool wait = !(f->flags & O_NONBLOCK);
+	bool by_transfer = wait && it->left > PIPE_BUF;
 	u32 least = it->left <= PIPE_BUF ? (u32)it->left : 1;
 	long done = 0, n;
 
@@ -119,15 +108,17 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 	for (;;) {
 		if (!p->readers)
 			return done ? done : broken();
-		if (wait && it->left > PIPE_BUF && waitq_active(&p->readable) && ring_room(&p->ring)) {
-			n = write_page(p, it);
+		if (by_transfer && waitq_active(&p->readable) && ring_room(&p->ring)) {
+			n = pipe_transfer->long_write(p, it);
 			if (n < 0)
 				return done ? done : n;
-			done += n;
-			least = 1;
-			if (!it->left || n == 0 || signal_pending())
-				return done;
-			continue;
+			if (n > 0) {
+				done += n;
+				least = 1;
+				if (!it->left || signal_pending())
+					return done;
+				continue;
+			}
 		}
 		if (ring_room(&p->ring) >= least) {
 			n = ring_write(&p->ring, it, it->left);

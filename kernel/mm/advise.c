@@ -54,6 +54,8 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 		break;
 	case MADV_DONTNEED:
 	case MADV_FREE:
+		if (tables_unshare(mm, address, end))
+			return -ENOMEM;
 		for (struct vma *vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
 			if (vma->flags & VM_DEVICE || (advice == MADV_FREE && vma->inode))
 				return -EINVAL;

@@ -29,8 +29,7 @@ CAUSE(fault) void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
 	*entry = pte | (before & PTE_NOTE);
 	if (before)
 		flush->page(mm, address);
-	else
-		mmu->page_installed(mm, address, pte);
+	mmu->page_installed(mm, address, pte);
 }
 
 /* Gives the entry a frame, whose reference passes to it. */

@@ -34,6 +34,16 @@ void zap_unflushed(struct vma *vma, u32 start, u32 end);
 /* Frees tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, u32 start, u32 end);
 
+/* shared_tables.c */
+/* fork: the child has, or now gets, the parent's own table for the address (or the parent has none). False: copy it. */
+bool table_share(struct mm *parent, struct mm *child, u32 address);
+/* Before entries of [start, end) change: the address space has their tables alone. 0 or -ENOMEM. */
+int tables_unshare(struct mm *mm, u32 start, u32 end);
+/* An address space that ends leaves those tables of an area that others have too. */
+void tables_leave(struct vma *vma);
+/* Entries for so many frames have left the table of an address, for all who have it. */
+void table_lost(struct mm *mm, u32 address, u32 frames);
+
 /* fault.c */
 extern struct frame *zero_frame;
 /* The entry with which an area maps a frame; writable: now, not only by right. */

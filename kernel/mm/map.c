@@ -156,7 +156,7 @@ int mm_unmap(struct mm *mm, u32 address, u32 size)
 	vma = mm_find(mm, address);
 	if (!vma || vma->start >= end)
 		return 0;
-	if (areas_cut(mm, address, end))
+	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
 	while ((vma = mm_find(mm, address)) && vma->start < end) {
 		zap_range(vma, vma->start, vma->end);
@@ -212,7 +212,7 @@ int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
 	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma))
 		if (rights & ~(vma->flags >> 4 & VM_PROT))
 			return -EACCES;
-	if (areas_cut(mm, address, end))
+	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
 	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
 		if ((vma->flags & VM_PROT) == rights)

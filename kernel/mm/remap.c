@@ -29,8 +29,11 @@ static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 static u32 move(struct vma *vma, u32 from, u32 size, u32 to, u32 new_size, bool keep)
 {
 	struct mm *mm = vma->mm;
-	struct vma *twin = vma_copy(vma);
+	struct vma *twin;
 
+	if (tables_unshare(mm, from, from + size) || tables_unshare(mm, to, to + new_size))
+		return (u32)-ENOMEM;
+	twin = vma_copy(vma);
 	if (!twin)
 		return (u32)-ENOMEM;
 	twin->first_page += (from - vma->start) >> PAGE_SHIFT;

@@ -38,11 +38,14 @@ void mm_put(struct mm *mm)
 		return;
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
-		zap_unflushed(vma, vma->start, vma->end);
+		u32 start = vma->start, end = vma->end;
+
+		tables_leave(vma);
+		zap_unflushed(vma, start, end);
 		vma_unlink(vma);
 		vma_free(vma);
+		tables_trim(mm, start, end);
 	}
-	tables_trim(mm, PAGE_SIZE, USER_END);
 	ASSERT(mm->resident_pages == 0 && mm->table_pages == 1);
 	if (context_active == mm)
 		mm_activate(NULL);
@@ -56,23 +59,21 @@ void mm_put(struct mm *mm)
 	kfree(mm);
 }
 
-/* The child's entries of one area: frames are shared; private writable ones become read-only in both. */
-static int copy_pages(struct mm *child, struct vma *vma)
+/*
+ * The child's entries of one area in [start, end), which one table covers: frames are shared; private writable ones
+ * become read-only in both.
+ */
+static int copy_table(struct mm *child, struct vma *vma, u32 start, u32 end)
 {
 	bool protect = !(vma->flags & VM_SHARED);
+	u32 *from = pagetable_find(vma->mm->root, start);
 
-	for (u32 address = vma->start; address != vma->end; address += PAGE_SIZE) {
-		u32 *from = pagetable_find(vma->mm->root, address), *to;
+	for (; start < end; start += PAGE_SIZE, from++) {
+		u32 *to;
 
-		if (!from) {
-			address = pagetable_next(address) - PAGE_SIZE;
-			if (address >= vma->end - PAGE_SIZE)
-				break;
-			continue;
-		}
 		if (!*from)
 			continue;
-		to = pagetable_make(child, address);
+		to = pagetable_make(child, start);
 		if (!to)
 			return -ENOMEM;
 		if (pte_frame(*from)) {
@@ -87,6 +88,19 @@ static int copy_pages(struct mm *child, struct vma *vma)
 		*to = *from & ~(u32)PTE_NOTE;
 	}
 	return 0;
+}
+
+static int copy_pages(struct mm *child, struct vma *vma)
+{
+	int error = 0;
+	u32 stop;
+
+	for (u32 start = vma->start; start < vma->end && !error; start = stop) {
+		stop = MIN(pagetable_next(start), vma->end);
+		if (!table_share(vma->mm, child, start))
+			error = copy_table(child, vma, start, stop);
+	}
+	return error;
 }
 
 struct mm *mm_fork(struct mm *parent)

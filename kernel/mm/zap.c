@@ -6,16 +6,19 @@
 
 #include "internal.h"
 
-static void zap_entry(struct mm *mm, u32 *entry)
+/* The number of frames that it held. */
+static u32 zap_entry(u32 *entry)
 {
-	if (pte_frame(*entry)) {
+	u32 held = pte_frame(*entry);
+
+	if (held) {
 		struct frame *frame = pa_frame(*entry & PTE_RPN);
 
 		frame->mapped--;
-		mm->resident_pages--;
 		frame_put(frame);
 	}
 	*entry = 0;
+	return held;
 }
 
 /* Table by table: what one table covers and does not have is skipped in one step. */
@@ -25,12 +28,14 @@ void zap_unflushed(struct vma *vma, u32 start, u32 end)
 
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
-		u32 *entry = pagetable_find(mm->root, start);
+		u32 *entry = pagetable_find(mm->root, start), held = 0;
 
 		if (entry)
 			for (u32 *last = entry + ((stop - start) >> PAGE_SHIFT); entry < last; entry++)
 				if (*entry)
-					zap_entry(mm, entry);
+					held += zap_entry(entry);
+		if (held)
+			table_lost(mm, start, held);
 		start = stop;
 	}
 }
@@ -56,16 +61,27 @@ void tables_trim(struct mm *mm, u32 start, u32 end)
 	pagetable_free_range(mm, start, MIN(end, ceiling), floor, ceiling);
 }
 
+/* The part of an area that shows pages [first, last] of its file; false: none of it does. */
+static bool part(const struct vma *vma, u32 first, u32 last, u32 *start, u32 *end)
+{
+	u32 pages = (vma->end - vma->start) >> PAGE_SHIFT;
+	u32 from = MAX(first, vma->first_page), to = MIN(last, vma->first_page + pages - 1);
+
+	*start = vma->start + ((from - vma->first_page) << PAGE_SHIFT);
+	*end = vma->start + ((to - vma->first_page + 1) << PAGE_SHIFT);
+	return from <= to;
+}
+
+/* All are flushed before the first is zapped: it may lie in a table that several address spaces have. */
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
+	u32 start, end;
 
-	list_for_each_entry(vma, &inode->mappings, mapping) {
-		u32 pages = (vma->end - vma->start) >> PAGE_SHIFT;
-		u32 from = MAX(first, vma->first_page), to = MIN(last, vma->first_page + pages - 1);
-
-		if (from <= to)
-			zap_range(vma, vma->start + ((from - vma->first_page) << PAGE_SHIFT),
-				  vma->start + ((to - vma->first_page + 1) << PAGE_SHIFT));
-	}
+	list_for_each_entry(vma, &inode->mappings, mapping)
+		if (part(vma, first, last, &start, &end))
+			flush->range(vma->mm, start, end);
+	list_for_each_entry(vma, &inode->mappings, mapping)
+		if (part(vma, first, last, &start, &end))
+			zap_unflushed(vma, start, end);
 }

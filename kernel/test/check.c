@@ -25,7 +25,8 @@ static void bad(const char *what, u32 vsid, u32 address, u32 pte)
 			       address, pte);
 }
 
-static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 pte)
+/* shared: other address spaces have the entry's table too. */
+static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 pte, bool shared)
 {
 	u32 number = (pte & PTE_RPN) >> PAGE_SHIFT;
 
@@ -38,7 +39,7 @@ static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 p
 	else if (number < frame_count && frames[number].refs < frames[number].mapped)
 		bad("a frame that is mapped more often than it is held", mm->context.number, address, pte);
 	else if ((pte & PTE_PP) == PP_USER_RW && number < frame_count && !(vma->flags & VM_SHARED) &&
-		 frames[number].mapped > 1)
+		 (shared || frames[number].mapped > 1))
 		bad("a private page is writable in two places", mm->context.number, address, pte);
 }
 
@@ -54,18 +55,22 @@ static void check_space(struct mm *mm)
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
 	for (u32 index = 0; index < KERNEL_BASE >> ROOT_SHIFT; index++) {
+		const struct frame *frame;
 		const u32 *table;
 
 		if (!pagetable_root(mm->root)[index])
 			continue;
 		tables++;
 		table = pagetable_table(pagetable_root(mm->root)[index]);
+		frame = pa_frame(pagetable_root(mm->root)[index] & PTE_RPN);
+		if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
+			bad("a page table in a frame that holds none", mm->context.number, index << ROOT_SHIFT, 0);
 		for (u32 i = 0; i < PTE_PER_TABLE; i++) {
 			u32 address = index << ROOT_SHIFT | i << TABLE_SHIFT;
 
 			if (!table[i])
 				continue;
-			check_entry(mm, mm_find(mm, address), address, table[i]);
+			check_entry(mm, mm_find(mm, address), address, table[i], frame->refs > 1);
 			if ((table[i] & PTE_RPN) >> PAGE_SHIFT < frame_count)
 				resident++;
 		}

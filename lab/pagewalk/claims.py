@@ -147,10 +147,14 @@ def claim(claim_id: str) -> Claim:
     return claims[claim_id]
 
 
+def documents() -> set[str]:
+    """The ids of the documents that have claims."""
+    return {entry.document.id for entry in all_claims().values()}
+
+
 def of_document(document_id: str) -> list[Claim]:
     """The claims of one document, in its own order."""
     found = [entry for entry in all_claims().values() if entry.document.id == document_id]
     if not found:
-        documents = {entry.document.id for entry in all_claims().values()}
-        raise unknown("document", document_id, documents)
+        raise unknown("document", document_id, documents())
     return found

@@ -1,4 +1,7 @@
-"""A document's page: every one of its claims with what was measured, made from the results file."""
+"""A document's page: every one of its claims with what was measured, made from the results file.
+
+Experiments that are held against no document (`document = "pagewalk"`) have a page of the same kind, without claims.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,19 @@ from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
+
+_OWN = "pagewalk"
+"""What experiments name as their document that are held against none."""
+
+_OWN_HEAD = [
+    "# What no document has measured",
+    "",
+    "Policies beyond the documents, each against its plain form, and the kernel's shortest paths against "
+    "what the hardware allows.",
+    "",
+    "Made from results by `pagewalk claims page pagewalk`. Better, worse, no difference: by a hundredth at least.",
+    "",
+]
 
 
 def _number(value: float | None) -> str:
@@ -65,7 +81,8 @@ _HEAD = (
 
 
 def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
-    lines = [f"## {experiment.title}", "", f"Section {experiment.section}. {experiment.about.strip()}", ""]
+    section = "" if experiment.document == _OWN else f"Section {experiment.section}. "
+    lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     lines += [f"`pagewalk run {experiment.name}`", "", _HEAD, *(_row(cell) for cell in cells), ""]
     lines += [
         f"{entry.label}, published only because {entry.why}: {_figures(entry.claim.value)} ({entry.claim.unit})."
@@ -87,19 +104,19 @@ def _state(
     return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment is held against it"
 
 
-def build(store: Store, document: str) -> str:
-    """The page of a document, as Markdown."""
-    listed = claims.of_document(document)
-    found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
-    tables = {entry.name: records.cells(store, entry.name) for entry in found}
-    cells = [cell for table in tables.values() for cell in table]
-    elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
+def _claims(
+    listed: Sequence[Claim],
+    cells: Sequence[CellRecord],
+    elsewhere: Mapping[str, Elsewhere],
+    found: Sequence[Experiment],
+) -> list[str]:
+    document = listed[0].document
     lines = [
-        f"# {listed[0].document.title}",
+        f"# {document.title}",
         "",
-        f"{listed[0].document.citation}",
+        f"{document.citation}",
         "",
-        f"Made from results by `pagewalk claims page {document}`; docs/experiments.md says how figures are judged.",
+        f"Made from results by `pagewalk claims page {document.id}`; docs/experiments.md says how figures are judged.",
         "",
         f"## All {len(listed)} claims",
         "",
@@ -110,7 +127,19 @@ def build(store: Store, document: str) -> str:
         what = _what(claim) + (f" ({claim.note})" if claim.note else "")
         fields = [f"`{claim.id}`", claim.section, what, _published(claim), _state(claim, cells, elsewhere, found)]
         lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
-    lines.append("")
+    return [*lines, ""]
+
+
+def build(store: Store, document: str) -> str:
+    """The page of a document, or of our own experiments, as Markdown."""
+    found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
+    tables = {entry.name: records.cells(store, entry.name) for entry in found}
+    if document == _OWN:
+        lines = [*_OWN_HEAD]
+    else:
+        cells = [cell for table in tables.values() for cell in table]
+        elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}
+        lines = _claims(claims.of_document(document), cells, elsewhere, found)
     for entry in found:
         if tables[entry.name]:
             lines += _section(entry, tables[entry.name])

@@ -95,7 +95,8 @@ _MODELS: dict[str, type[_Model]] = {
 class Published:
     """What the document prints for one cell: ranges, since figures are rounded or printed as ranges.
 
-    Without claims, `after` is the least that the hardware allows: nothing to reproduce, but to come close to.
+    Without claims, `after` is the least that the hardware allows: nothing to reproduce, but to come close to; or there
+    is nothing at all, and a policy is judged by whether its row gets better.
     """
 
     claims: tuple[Claim, ...]
@@ -212,6 +213,8 @@ class _Builder:
         claim_id = row.claim or machine.claim
         if claim_id is None and row.floor is not None:
             return Published(claims=(), before=None, after=Range.exactly(row.floor), ratio=None)
+        if claim_id is None and self.file.document not in claims.documents():
+            return Published(claims=(), before=None, after=None, ratio=None)
         if claim_id is None:
             raise BadInput(f"row {row.name!r} on {machine.name} names no claim")
         claim = claims.claim(claim_id)

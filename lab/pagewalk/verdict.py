@@ -21,6 +21,9 @@ Kind = Literal[
     "not reproduced",
     "answered",
     "measured",
+    "better",
+    "worse",
+    "no difference",
     "an input",
     "no figure",
 ]
@@ -87,6 +90,11 @@ def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
     return "figure reproduced" if _within(figure, widened, tolerance) else "not reproduced"
 
 
+def judge_change(ratio: float) -> Kind:
+    """The verdict where nothing is published: whether the policy makes the row better."""
+    return {1: "better", 0: "no difference", -1: "worse"}[_direction(ratio)]  # type: ignore[return-value]
+
+
 def _judge_without_ratio(row: Row, before: float | None, after: float) -> Judgement:
     """The verdict where the figures before and after have no quotient, or the document prints no ratio."""
     published = row.published
@@ -107,6 +115,8 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
     published = row.published
     if published.is_open:
         return Judgement("answered", ratio)
+    if ratio is not None and not published.claims and published.after is None:
+        return Judgement(judge_change(ratio), ratio)
     if ratio is not None and published.ratio is not None:
         return Judgement(judge_ratio(ratio, published.ratio), ratio)
     if ratio is not None and published.after is None:

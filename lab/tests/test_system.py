@@ -249,6 +249,27 @@ def test_every_policy_is_described() -> None:
     assert found <= set(policies.descriptions())
 
 
+def test_a_reload_is_charged_to_reload_and_to_nothing_else(environment: dict[str, str]) -> None:
+    """On a 603: what `reload` is charged is the number of misses times what one costs, to the last cycle.
+
+    15 instructions (soft6xx/fast.S), one more for a store: 20 cycles there and 11 back (machines/ppc603-133.toml),
+    10 for the handler's instructions, and what memory makes it wait.
+    """
+    misses = 'count("exception.dtlb-load-miss")', 'count("exception.dtlb-store-miss")'
+    figures = {
+        f'count("instructions.cause.reload") - 15 * {misses[0]} - 16 * {misses[1]}': 0,
+        'count("exception.itlb-miss") + count("exception.dsi") + count("exception.isi")': 0,
+        f'(count("cycles.cause.reload") - count("stall.memory.cause.reload")) / ({misses[0]} + {misses[1]})': 41,
+    }
+    words = ["processes=2", "pages=512", "passes=8"]
+    policy = ["-p", "reload=asm", "-p", "htab=bypass", "-p", "kernel.map=bat"]
+    for figure, expected in figures.items():
+        done = run(
+            environment, "sweep", "tlb-stress", *words, "-m", "ppc603-133", *policy, "--figure", figure, "--json"
+        )
+        assert json.loads(done.stdout)[0]["value"] == pytest.approx(expected, abs=0.01), figure
+
+
 def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, str]) -> None:
     arguments = [*COMMAND, "run", "osdi99-table2", "-j", "1"]
     with subprocess.Popen(

@@ -67,3 +67,10 @@ def test_what_is_gone_altogether_is_better_by_no_finite_ratio() -> None:
 def test_a_row_without_a_claim_is_held_against_its_floor() -> None:
     null_call = experiments.find("paths")[0].rows[0]
     assert judge(null_call, None, 60.0) == Judgement("measured", 3.0)
+
+
+def test_a_policy_beyond_the_documents_is_judged_by_whether_it_gets_better() -> None:
+    forks = experiments.find("beyond-fork")[0].rows[0]
+    assert judge(forks, 110.0, 100.0) == Judgement("better", 1.1)
+    assert judge(forks, 100.0, 100.5).kind == "no difference"
+    assert judge(forks, 100.0, 125.0) == Judgement("worse", 0.8)

@@ -10,6 +10,7 @@ const LINKER_SCRIPT: &str = "ENTRY(_start) SECTIONS {
   . = 0x4000; .text : { *(.text)
     __cause_copy_start = .; *(.text.cause.copy) __cause_copy_end = .;
     __cause_clear_start = .; *(.text.cause.clear) __cause_clear_end = .; }
+  __cause_copy.first_start = 0x4000; __cause_copy.first_end = 0x4004;
   .bss : { *(.bss) } }";
 
 const SOURCE: &str = "
@@ -90,8 +91,8 @@ fn an_executable_yields_segments_symbols_and_causes() {
         .collect();
     assert_eq!(
         causes,
-        [(0x4008, 0x400c, "copy")],
-        "empty ranges are left out"
+        [(0x4000, 0x4004, "copy"), (0x4008, 0x400c, "copy")],
+        "a cause may have several ranges; empty ones are left out"
     );
 }
 

@@ -18,7 +18,7 @@ from suite.places import BUILD, wanted
 from kernel.runs import REFUSED_WORD, Boot, boot, side_by_side
 
 # What stands for the number of a choice such as "scatter:<multiplier>".
-NUMBERS = {"pages": "20", "multiplier": "897"}
+NUMBERS = {"pages": "20", "multiplier": "897", "neighbours": "8"}
 
 QUICK_MACHINES = ("ppc603-133", "ppc604-133")
 MACHINES = (*QUICK_MACHINES, "ppc750-400")

@@ -365,12 +365,42 @@ static void several_messages(void)
 	CHECK_ERROR(recv(ends[1], buffer[0], 16, MSG_ERRQUEUE), EAGAIN);
 }
 
+static int reads(void *where)
+{
+	return *(volatile char *)where;
+}
+
+/* madvise's areas that a child gets empty or not at all, among others that it inherits. */
+static int child_lacks(void *where)
+{
+	char *bytes = where;
+
+	CHECK_EQUAL(bytes[0], 1);
+	CHECK_EQUAL(bytes[2 * PAGE], 0);
+	CHECK_EQUAL(bytes[3 * PAGE], 1);
+	CHECK_EQUAL(test_in_child(reads, bytes + PAGE), 1000 + SIGSEGV);
+	return 0;
+}
+
+static void kept_from_child(void)
+{
+	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE);
+
+	for (unsigned long i = 0; i < 4; i++)
+		where[i * PAGE] = 1;
+	MUST(madvise(where + PAGE, PAGE, MADV_DONTFORK));
+	MUST(madvise(where + 2 * PAGE, PAGE, MADV_WIPEONFORK));
+	CHECK_EQUAL(test_in_child(child_lacks, where), 0);
+	for (unsigned long i = 0; i < 4; i++)
+		CHECK_EQUAL(where[i * PAGE], 1);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
-	CASE(several_messages),
+	CASE(several_messages), CASE(kept_from_child),
 };
 
 TEST_MAIN("strict", cases)

@@ -141,6 +141,35 @@ static void show_contexts(struct text *text)
 		    contexts_renewed, contexts_retired, context_generations, flush_pages, flush_cutoffs, reloads_c);
 }
 
+/*
+ * Ranges that were flushed, page by page or by a new context: how many, their pages, the largest, and how many there
+ * were of each size ("pages_40 3"); FLUSH_SIZES - 1 stands for all from there on.
+ */
+static void show_flushes(struct text *text)
+{
+	u32 ranges = 0, pages = 0, largest = 0;
+
+	for (u32 size = 0; size < FLUSH_SIZES; size++)
+		if (flush_sizes[size]) {
+			ranges += flush_sizes[size];
+			pages += flush_sizes[size] * size;
+			largest = size;
+		}
+	text_printf(text, "ranges %u\npages %u\nlargest %u\n", ranges, pages, largest);
+	for (u32 size = 0; size < FLUSH_SIZES; size++)
+		if (flush_sizes[size])
+			text_printf(text, "pages_%u %u\n", size, flush_sizes[size]);
+}
+
+/* Any write forgets the sizes counted so far. */
+static int reset_flushes(const char *words, size_t size)
+{
+	(void)words;
+	(void)size;
+	memset(flush_sizes, 0, sizeof(flush_sizes));
+	return 0;
+}
+
 static void show_frames(struct text *text)
 {
 	static const char *const names[FRAME_USES] = { "free", "reserved", "kernel", "page_table", "anonymous", "cache" };
@@ -188,5 +217,6 @@ void mm_proc_init(void)
 	proc_file("mmu/hash", show_hash, NULL);
 	proc_file("mmu/histogram", show_histogram, NULL);
 	proc_file("mmu/misses", show_misses, NULL);
+	proc_file("mmu/flushes", show_flushes, reset_flushes);
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

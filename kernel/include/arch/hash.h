@@ -25,8 +25,8 @@ void hash_clear(void);
 void hash_reach(u32 base);
 /* Whether insertions by assembly are counted; 0 or -ENOMEM. */
 int hash_count(bool on);
-/* The entry that translates address in VSID; NULL: none. */
-struct hpte *hash_find(u32 vsid, u32 address);
+/* A reload's search: the entry that translates address in VSID; NULL: none. */
+const struct hpte *hash_find(u32 vsid, u32 address);
 /* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */
 void hash_insert(u32 vsid, u32 address, u32 pte);
 /*
@@ -37,8 +37,12 @@ struct mm;
 extern bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address);
-/* On a 604 and 750: whether a page that a fault brings in goes into the table at once. */
-void hash_preload(bool on);
+/*
+ * On a 604 and 750: whether a page that a fault brings in goes into the table at once, alone or with the others of
+ * its aligned window of so many pages (a power of two, at most what one page table covers).
+ */
+enum hash_preload { HASH_PRELOAD_OFF, HASH_PRELOAD_FAULT, HASH_PRELOAD_AROUND };
+void hash_preload(enum hash_preload what, u32 pages);
 extern u64 hash_preloads;
 /* Whether insertions note their slot in the tree (note.c). */
 void hash_note(bool on);

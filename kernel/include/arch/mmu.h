@@ -19,7 +19,7 @@ struct mmu_backend {
 	void (*init)(void);
 	/* The C form of a reload: true when the access now succeeds; false: a page fault. */
 	bool (*reload)(u32 address, u32 access);
-	/* The tree has a new entry for a page that had none (a chance to preload it). */
+	/* The tree has a new entry for a page, of which nothing is cached (a chance to preload it). */
 	void (*page_installed)(struct mm *mm, u32 address, u32 pte);
 	/* Entries of one page of mm, of a VSID: removed from hash table and TLB. The tree's entry keeps PTE_NOTE so far. */
 	void (*page_flush)(struct mm *mm, u32 vsid, u32 address);

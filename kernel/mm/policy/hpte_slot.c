@@ -6,10 +6,15 @@
  * nothing of the table, any other reads one entry or two. It costs an insertion a store to the tree.
  */
 #include <arch/hash.h>
+#include <errno.h>
+#include <mm.h>
 #include <policy.h>
 
 static int apply(const struct policy_setting *to)
 {
+	/* A note is about one address space's entry: no table may belong to two. */
+	if (to->choice && tables_unshare_everywhere())
+		return -ENOMEM;
 	hash_note(to->choice == 1);
 	return 0;
 }

@@ -167,7 +167,7 @@ def explain_claim(
 
 @claims_app.command("page")
 def claims_page(
-    document: Annotated[str, typer.Argument(help="The document, as in osdi99.")],
+    document: Annotated[str, typer.Argument(help="The document, as in osdi99; pagewalk: our own experiments.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead.")] = None,
     as_json: Json = False,
 ) -> None:

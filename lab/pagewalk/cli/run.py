@@ -23,6 +23,8 @@ _COLOURS = {
     "figure reproduced": "green",
     "answered": "cyan",
     "measured": "cyan",
+    "better": "green",
+    "no difference": "cyan",
     "an input": "cyan",
     "direction reproduced": "yellow",
 }

@@ -24,7 +24,7 @@ pub struct CauseRange {
     pub start: u32,
     /// First address behind the range.
     pub end: u32,
-    /// The cause's name, as in the section `.text.cause.<name>`.
+    /// The cause's name, as in the section `.text.cause.<name>`; several ranges may have it.
     pub name: String,
 }
 
@@ -222,7 +222,7 @@ fn cause_ranges(
             ranges.push(CauseRange {
                 start,
                 end: start + (end - symbol.address),
-                name: name.to_owned(),
+                name: name.split('.').next().unwrap_or(name).to_owned(),
             });
         }
     }

@@ -207,6 +207,8 @@ impl Machine {
         self.close_watch();
         self.settle();
         exception::enter(&mut self.registers, exception, word);
+        // What it takes to get there is charged to the handler.
+        self.code_cause = self.causes.of(self.registers.pc);
         let cost = &self.config.exception;
         self.hot.cycles += u64::from(if exception.is_failed_reload() {
             cost.tlb_miss_entry

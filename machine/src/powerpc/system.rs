@@ -59,10 +59,11 @@ pub fn sc(_: &mut Machine, _: &Operands) -> Outcome {
 
 pub fn rfi(m: &mut Machine, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    m.settle();
-    exception::leave(&mut m.registers);
+    // The way back is charged to the handler.
     let cycles = u64::from(m.config.exception.leave);
     m.add_cycles(cycles);
+    m.settle();
+    exception::leave(&mut m.registers);
     m.predictor.context_changed();
     Ok(m.mode_changed(Flow::Jump))
 }

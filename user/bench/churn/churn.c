@@ -1,6 +1,5 @@
 /* churn: a process that writes to fresh memory and ends, then a pause in which nothing runs, as a compile job that waits
  * for its disk: what the idle task does in the pause (clearing pages, sweeping the hash table) shows in the rest. */
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,7 +10,8 @@
 #define RESIDENTS_MOST 32
 
 struct job {
-	unsigned long pages, idle, residents, set;
+	unsigned long pages, idle, residents, set, warm;
+	void *warm_set;
 	int turn[2], done[2];
 };
 
@@ -62,21 +62,10 @@ static void work(void *context, unsigned long count)
 		}
 		if (job->idle)
 			nanosleep(&pause, NULL);
+		/* What was in the cache before the pause is wanted again. */
+		if (job->warm)
+			bench_use(bench_sum(job->warm_set, job->warm));
 	}
-}
-
-/* What the kernel says of its own translations afterwards: a file of lines `name number`, each as a value. */
-static void show(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char name[64];
-	unsigned long long number;
-
-	if (!file)
-		bench_die(path);
-	while (fscanf(file, "%63s %llu", name, &number) == 2)
-		printf("@value name=%s value=%llu\n", name, number);
-	fclose(file);
 }
 
 int main(int argc, char **argv)
@@ -89,6 +78,7 @@ int main(int argc, char **argv)
 		BENCH_NUMBER("idle", &job.idle, 0, 1000000, "pause after each process in microseconds"),
 		BENCH_NUMBER("residents", &job.residents, 0, RESIDENTS_MOST, "processes that stay and take turns"),
 		BENCH_NUMBER("set", &job.set, 1, 1024, "pages that a resident reads in its turn"),
+		BENCH_NUMBER("warm", &job.warm, 0, 1 << 24, "bytes that the parent reads after each pause"),
 		BENCH_WORD("report", &report, NULL, "a file of numbers to print at the end, such as /proc/mmu/hash"),
 		BENCH_END,
 	};
@@ -96,6 +86,8 @@ int main(int argc, char **argv)
 	bench_start("churn", argc, argv, options, 20, 3);
 	bench_check(pipe(job.turn), "pipe");
 	bench_check(pipe(job.done), "pipe");
+	if (job.warm)
+		job.warm_set = bench_memory(job.warm);
 	for (unsigned long i = 0; i < job.residents; i++) {
 		residents[i] = (pid_t)bench_check(fork(), "fork");
 		if (residents[i] == 0)
@@ -103,7 +95,7 @@ int main(int argc, char **argv)
 	}
 	bench_row("churn", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);
 	if (*report)
-		show(report);
+		bench_report(report);
 	for (unsigned long i = 0; i < job.residents; i++)
 		bench_kill(residents[i]);
 	return 0;

@@ -131,3 +131,16 @@ long bench_check(long result, const char *what)
 		bench_die(what);
 	return result;
 }
+
+void bench_report(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char name[64];
+	unsigned long long number;
+
+	if (!file)
+		bench_die(path);
+	while (fscanf(file, "%63s %llu", name, &number) == 2)
+		printf("@value name=%s value=%llu\n", name, number);
+	fclose(file);
+}

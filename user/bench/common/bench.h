@@ -65,6 +65,8 @@ const char *bench_file(const char *name, size_t bytes);
 /* Reads or writes exactly `bytes` bytes. */
 void bench_read_all(int fd, void *buffer, size_t bytes);
 void bench_write_all(int fd, const void *buffer, size_t bytes);
+/* Prints what a file of lines `name number` says, such as /proc/mmu/hash, each line as a value (docs/experiments.md). */
+void bench_report(const char *path);
 /* Ends a helper process. */
 void bench_kill(pid_t pid);
 

@@ -2,7 +2,7 @@
 #include "../common/bench.h"
 #include "../common/spawn.h"
 
-static const char *program = "/bin/hello";
+static const char *program = "/bin/hello", *report = "";
 
 static void work(void *context, unsigned long count)
 {
@@ -17,10 +17,13 @@ int main(int argc, char **argv)
 {
 	const struct bench_option options[] = {
 		BENCH_WORD("program", &program, NULL, "path of the program to start"),
+		BENCH_WORD("report", &report, NULL, "a file of numbers to print at the end, such as /proc/mmu/flushes"),
 		BENCH_END,
 	};
 
 	bench_start("exec", argc, argv, options, 10, 2);
 	bench_row("exec", bench_measure(work, NULL), bench_iterations, 0, BENCH_US, 0);
+	if (*report)
+		bench_report(report);
 	return 0;
 }

@@ -1,24 +1,53 @@
-/* fork: fork, exit of the child, wait, as LmBench's lat_proc fork. */
+/* fork: fork, exit of the child, wait, as LmBench's lat_proc fork. With memory= the process has written to that much
+ * before; with touch= the child, which has inherited it, writes to so many of its pages, evenly spread. */
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/bench.h"
 
+#define PAGE 4096ul
+
+static unsigned long memory, touch;
+static char *area;
+
+static void child(void)
+{
+	for (unsigned long i = 0; i < touch; i++)
+		*(volatile char *)(area + i * (memory / touch)) = 2;
+	_exit(0);
+}
+
 static void work(void *context, unsigned long count)
 {
 	(void)context;
 	while (count--) {
-		pid_t child = (pid_t)bench_check(fork(), "fork");
+		pid_t pid = (pid_t)bench_check(fork(), "fork");
 
-		if (child == 0)
-			_exit(0);
-		bench_check(waitpid(child, NULL, 0), "waitpid");
+		if (pid == 0)
+			child();
+		bench_check(waitpid(pid, NULL, 0), "waitpid");
 	}
 }
 
 int main(int argc, char **argv)
 {
-	bench_start("fork", argc, argv, NULL, 20, 3);
+	const struct bench_option options[] = {
+		BENCH_NUMBER("memory", &memory, 0, 1 << 28, "bytes that the process has written to"),
+		BENCH_NUMBER("touch", &touch, 0, 1 << 16, "pages of them that the child writes to"),
+		BENCH_END,
+	};
+
+	bench_start("fork", argc, argv, options, 20, 3);
+	if (touch > memory / PAGE)
+		touch = memory / PAGE;
+	if (memory) {
+		area = mmap(NULL, memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (area == MAP_FAILED)
+			bench_die("mmap");
+		for (unsigned long at = 0; at < memory; at += PAGE)
+			area[at] = 1;
+	}
 	bench_row("fork", bench_measure(work, NULL), bench_iterations, 0, BENCH_US, 0);
 	return 0;
 }

@@ -1,11 +1,13 @@
 /* tlb-stress: several processes, each with a working set of `pages` pages spread over its address space, take turns;
  * in its turn a process touches every page of its set `passes` times. Together the sets are far larger than TLB and
  * hash table, so that the row is the price of translation: time of one touch. Every touch is checked: a page holds
- * its owner's mark and nothing else. With shared=1 all processes have the same pages, as they have a library's: then
+ * its owner's mark and nothing else. access=store writes instead of reading, access=execute calls a page that holds a
+ * return and nothing more: data stores and instruction fetches miss then. With shared=1 all processes have the same pages, as they have a library's: then
  * the number of translations is not bound by memory. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,9 @@
 #define PROCESSES_MOST 64
 #define AREAS 4
 
+#define RETURN 0x4e800020u /* blr */
+
+static const char *access_kind = "load";
 static unsigned long processes = 8, pages = 256, passes = 2, stride = 13, shared;
 static int pipes[PROCESSES_MOST][2];
 
@@ -27,18 +32,59 @@ static volatile uint32_t *page_at(unsigned long index)
 	return (volatile uint32_t *)(bases[index % AREAS] + index / AREAS * stride * PAGE + index * 64 % PAGE);
 }
 
+static int executes(void)
+{
+	return strcmp(access_kind, "execute") == 0;
+}
+
+/* The word becomes an instruction that may be fetched. */
+static void make_return(volatile uint32_t *where)
+{
+	*where = RETURN;
+	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(where) : "memory");
+}
+
 static void make_set(uint32_t mark)
 {
 	unsigned long bytes = (pages / AREAS + 1) * stride * PAGE;
 	int kind = shared ? MAP_SHARED : MAP_PRIVATE;
 
 	for (unsigned int i = 0; i < AREAS; i++)
-		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE | (executes() ? PROT_EXEC : 0), kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 		    MAP_FAILED)
 			bench_die("mmap");
 	for (unsigned long i = 0; i < pages; i++)
-		*page_at(i) = mark + (uint32_t)i;
+		if (executes())
+			make_return(page_at(i));
+		else
+			*page_at(i) = mark + (uint32_t)i;
 }
+
+static uint32_t load_set(uint32_t mark)
+{
+	uint32_t wrong = 0;
+
+	for (unsigned long i = 0; i < pages; i++)
+		wrong += *page_at(i) != mark + (uint32_t)i;
+	return wrong;
+}
+
+static uint32_t store_set(uint32_t mark)
+{
+	for (unsigned long i = 0; i < pages; i++)
+		*page_at(i) = mark + (uint32_t)i;
+	return 0;
+}
+
+static uint32_t execute_set(uint32_t mark)
+{
+	(void)mark;
+	for (unsigned long i = 0; i < pages; i++)
+		((void (*)(void))(uintptr_t)page_at(i))();
+	return 0;
+}
+
+static uint32_t (*pass_over_set)(uint32_t mark) = load_set;
 
 /* Touches the whole set; returns the number of pages that did not hold what they must. */
 static uint32_t touch_set(uint32_t mark)
@@ -46,8 +92,7 @@ static uint32_t touch_set(uint32_t mark)
 	uint32_t wrong = 0;
 
 	for (unsigned long pass = 0; pass < passes; pass++)
-		for (unsigned long i = 0; i < pages; i++)
-			wrong += *page_at(i) != mark + (uint32_t)i;
+		wrong += pass_over_set(mark);
 	return wrong;
 }
 
@@ -82,6 +127,7 @@ int main(int argc, char **argv)
 		BENCH_NUMBER("pages", &pages, 1, 1 << 16, "pages in the working set of each"),
 		BENCH_NUMBER("passes", &passes, 1, 1 << 16, "passes over the set in one turn"),
 		BENCH_NUMBER("stride", &stride, 1, 64, "pages from one page of an area to its next"),
+		BENCH_WORD("access", &access_kind, "load|store|execute", "what a touch is"),
 		BENCH_NUMBER("shared", &shared, 0, 1, "1: all processes have the same pages"),
 		BENCH_END,
 	};
@@ -90,6 +136,10 @@ int main(int argc, char **argv)
 	unsigned int region;
 
 	bench_start("tlb-stress", argc, argv, options, 4, 1);
+	if (strcmp(access_kind, "store") == 0)
+		pass_over_set = store_set;
+	else if (executes())
+		pass_over_set = execute_set;
 	for (unsigned long i = 0; i < processes; i++)
 		bench_check(pipe(pipes[i]), "pipe");
 	if (shared)

@@ -45,12 +45,42 @@ CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
 	hash_preloads++;
 }
 
+/*
+ * The same, and the pages around it that the tree has and the table has not: an aligned window of `around` pages.
+ * What is there already must not be put in twice, so each is searched for.
+ */
+static u32 around;
+
+CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pte)
+{
+	u32 start = ALIGN_DOWN(address, around << PAGE_SHIFT), vsid;
+	const u32 *entry;
+
+	if (mm != context_active || !(pte & PTE_VALID))
+		return;
+	preloaded(mm, address, pte);
+	vsid = context_vsid(mm, address);
+	entry = pagetable_find(mm->root, start);        /* the window lies in one table */
+	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
+		if (*entry & PTE_VALID && start != address && !hash_find(vsid, start)) {
+			hash_insert(vsid, start, *entry);
+			hash_preloads++;
+		}
+}
+
 u64 hash_preloads;
 static void (*installed)(struct mm *mm, u32 address, u32 pte) = not_preloaded;
 
-void hash_preload(bool on)
+void hash_preload(enum hash_preload what, u32 pages)
 {
-	installed = on ? preloaded : not_preloaded;
+	static void (*const forms[])(struct mm *mm, u32 address, u32 pte) = {
+		[HASH_PRELOAD_OFF] = not_preloaded,
+		[HASH_PRELOAD_FAULT] = preloaded,
+		[HASH_PRELOAD_AROUND] = neighbours_preloaded,
+	};
+
+	around = pages;
+	installed = forms[what];
 }
 
 CAUSE(fault) static void page_installed(struct mm *mm, u32 address, u32 pte)

@@ -63,22 +63,23 @@ void hash_reach(u32 base)
 		hash_table = (struct hpte *)(base + (sdr1 & 0xffff0000));
 }
 
-static u32 hash_of(u32 vsid, u32 address)
+static inline u32 hash_of(u32 vsid, u32 address)
 {
 	return (vsid & 0x7ffff) ^ (address >> 12 & 0xffff);
 }
 
-static struct hpte *group(u32 hash)
+static inline struct hpte *group(u32 hash)
 {
 	return &hash_table[(hash & (hash_groups - 1)) * HPTES_PER_GROUP];
 }
 
-static u32 first_word(u32 vsid, u32 address)
+static inline u32 first_word(u32 vsid, u32 address)
 {
 	return HPTE_VALID | vsid << 7 | (address >> 22 & HPTE_API);
 }
 
-struct hpte *hash_find(u32 vsid, u32 address)
+/* Inline, so that a search is charged to whoever wants it. */
+static inline struct hpte *search(u32 vsid, u32 address)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = group(hash);
@@ -93,7 +94,12 @@ struct hpte *hash_find(u32 vsid, u32 address)
 	return NULL;
 }
 
-static struct hpte *empty_slot(struct hpte *entry)
+CAUSE(reload) const struct hpte *hash_find(u32 vsid, u32 address)
+{
+	return search(vsid, address);
+}
+
+static inline struct hpte *empty_slot(struct hpte *entry)
 {
 	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
 		if (!(entry->word0 & HPTE_VALID))
@@ -128,7 +134,7 @@ CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
 
 CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address)
 {
-	struct hpte *entry = hash_find(vsid, address);
+	struct hpte *entry = search(vsid, address);
 
 	(void)mm;
 	hash_searches_flush++;

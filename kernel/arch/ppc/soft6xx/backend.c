@@ -35,14 +35,14 @@ static void forget_prepared(void)
 
 const struct soft_lookup *soft_lookup = &soft_lookup_emulate;
 
-static u32 tree_lookup(u32 vsid, u32 address)
+CAUSE(reload) static u32 tree_lookup(u32 vsid, u32 address)
 {
 	(void)vsid;
 	return context_active ? pagetable_read(context_active->root, address) : 0;
 }
 
 /* As the 604's hardware does: both groups are searched; then the tree, whose entry goes into the table. */
-static u32 emulated_lookup(u32 vsid, u32 address)
+CAUSE(reload) static u32 emulated_lookup(u32 vsid, u32 address)
 {
 	const struct hpte *entry = hash_find(vsid, address);
 	u32 pte;
@@ -55,12 +55,12 @@ static u32 emulated_lookup(u32 vsid, u32 address)
 	return pte & PTE_HARDWARE;
 }
 
-static void emulated_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void emulated_flush(struct mm *mm, u32 vsid, u32 address)
 {
 	hash_remove(mm, vsid, address);
 }
 
-static void no_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void no_flush(struct mm *mm, u32 vsid, u32 address)
 {
 	(void)mm;
 	(void)vsid;

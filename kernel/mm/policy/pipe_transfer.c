@@ -1,0 +1,20 @@
+/*
+ * pipe.transfer: how a write of more than PIPE_BUF bytes reaches a reader that waits (beyond the 1999 paper).
+ *
+ * copy: into the pipe's buffer until that is full; then the reader takes it out. page: a page of it, and the reader
+ * gets the processor after each, while the page is in the cache. direct: into the reader's own memory, without the
+ * buffer in between.
+ */
+#include <pipe.h>
+#include <policy.h>
+
+static int apply(const struct policy_setting *to)
+{
+	static const struct pipe_transfer *const forms[] = { &pipe_copy, &pipe_page, &pipe_direct };
+
+	pipe_transfer = forms[to->choice];
+	return 0;
+}
+
+POLICY(pipe_transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), POLICY_ANY, apply, "transfers",
+       &pipe_transfers);
