@@ -54,6 +54,35 @@ static void child_write_stays_with_child(void)
 	CHECK(holds(where, 1));
 }
 
+/* One instruction that needs two pages at once, for each pair of neighbours. */
+static int child_goes_across_pages(void *where)
+{
+	unsigned char *bytes = where;
+
+	for (int i = 1; i < PAGES; i++) {
+		unsigned char *across = bytes + i * PAGE - 2;
+		uint32_t word;
+
+		__asm__ volatile("lwz %0, 0(%1)" : "=r"(word) : "b"(across) : "memory");
+		CHECK_EQUAL(word, (uint32_t)i << 24 | (uint32_t)i << 16 | (uint32_t)(i + 1) << 8 | (uint32_t)(i + 1));
+		__asm__ volatile("stw %0, 0(%1)" : : "r"(0x61626364u), "b"(across) : "memory");
+		CHECK(memcmp(across, "abcd", 4) == 0);
+		across[0] = across[1] = (unsigned char)i;
+		across[2] = across[3] = (unsigned char)(i + 1);
+	}
+	CHECK(holds(where, 1));
+	return 0;
+}
+
+static void writes_across_pages(void)
+{
+	unsigned char *where = anonymous(MAP_PRIVATE);
+
+	fill(where, 1);
+	CHECK_EQUAL(test_in_child(child_goes_across_pages, where), 0);
+	CHECK(holds(where, 1));
+}
+
 static void parent_write_stays_with_parent(void)
 {
 	unsigned char *where = anonymous(MAP_PRIVATE);
@@ -185,6 +214,41 @@ static void many_children_at_once(void)
 	CHECK(holds(where, 1));
 }
 
+/*
+ * Processes that look at the same few addresses, which have one place in a TLB of 32 sets, so that each look is a miss,
+ * and lose the processor in the midst of it: for each of the sets, among which are those of the kernel's own pages.
+ */
+static int looks(volatile uint32_t *where, uint32_t self)
+{
+	enum { SETS = 32, LOOKS = 4, SET = PAGE / sizeof(uint32_t), APART = SETS * SET, ROUNDS = 1500 };
+
+	for (uint32_t set = 0; set < SETS; set++, where += SET) {
+		for (uint32_t n = 0; n < LOOKS; n++)
+			where[n * APART] = self << 16 | n;
+		for (int round = 0; round < ROUNDS; round++)
+			for (uint32_t n = 0; n < LOOKS; n++)
+				if (where[n * APART] != (self << 16 | n))
+					return 1;
+	}
+	return 0;
+}
+
+static void same_addresses_in_time_slices(void)
+{
+	enum { CHILDREN = 3, BYTES = 4 * 32 * PAGE };
+	void *where = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t children[CHILDREN];
+
+	CHECK(where != MAP_FAILED);
+	for (uint32_t i = 0; i < CHILDREN; i++) {
+		children[i] = (pid_t)MUST(fork());
+		if (children[i] == 0)
+			_exit(looks(where, i));
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EQUAL(test_wait(children[i]), 0);
+}
+
 static void file_mapping_private(void)
 {
 	const char *path = test_path("file");
@@ -238,10 +302,10 @@ static void big_process_forks(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(child_write_stays_with_child), CASE(parent_write_stays_with_parent), CASE(shared_memory_is_shared),
-	CASE(three_generations), CASE(data_and_bss), CASE(kernel_write_stays_with_child),
-	CASE(untouched_pages_are_zero), CASE(many_children_at_once), CASE(file_mapping_private),
-	CASE(big_process_forks),
+	CASE(child_write_stays_with_child), CASE(writes_across_pages), CASE(parent_write_stays_with_parent),
+	CASE(shared_memory_is_shared), CASE(three_generations), CASE(data_and_bss), CASE(kernel_write_stays_with_child),
+	CASE(untouched_pages_are_zero), CASE(many_children_at_once), CASE(same_addresses_in_time_slices),
+	CASE(file_mapping_private), CASE(big_process_forks),
 };
 
 TEST_MAIN("cow", cases)

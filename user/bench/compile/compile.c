@@ -9,7 +9,7 @@
 
 struct job {
 	const char *script, *source, *output;
-	char jobs[16];
+	char jobs[16], wait[16];
 };
 
 static void work(void *context, unsigned long count)
@@ -18,7 +18,8 @@ static void work(void *context, unsigned long count)
 
 	while (count--) {
 		char *argv[] = {
-			(char *)"sh", (char *)job->script, job->jobs, (char *)job->source, (char *)job->output, NULL,
+			(char *)"sh", (char *)job->script, job->jobs, (char *)job->source, (char *)job->output,
+			job->wait, NULL,
 		};
 		pid_t child = (pid_t)bench_check(fork(), "fork");
 		int status;
@@ -38,9 +39,10 @@ static void work(void *context, unsigned long count)
 int main(int argc, char **argv)
 {
 	struct job job = { .script = "/bench/compile.sh", .source = "/usr/src/lua", .output = "/tmp/objects" };
-	unsigned long jobs = 3;
+	unsigned long jobs = 3, wait = 0;
 	const struct bench_option options[] = {
 		BENCH_NUMBER("jobs", &jobs, 1, 64, "files compiled at a time"),
+		BENCH_NUMBER("wait", &wait, 0, 1000000, "microseconds that a job waits before each file, as for a disk"),
 		BENCH_WORD("script", &job.script, NULL, "path of the shell script"),
 		BENCH_WORD("source", &job.source, NULL, "directory of the C files"),
 		BENCH_WORD("output", &job.output, NULL, "directory for the objects"),
@@ -49,6 +51,7 @@ int main(int argc, char **argv)
 
 	bench_start("compile", argc, argv, options, 1, 0);
 	snprintf(job.jobs, sizeof(job.jobs), "%lu", jobs);
+	snprintf(job.wait, sizeof(job.wait), "%lu", wait);
 	bench_row("compile", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);
 	return 0;
 }

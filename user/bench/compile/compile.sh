@@ -1,10 +1,12 @@
 #!/bin/sh
-# compile.sh <jobs> <source directory> <output directory>: compiles every C file of a directory with TinyCC, `jobs` at a
-# time, links the objects and prints checksums: processes, files and computation mixed, as a kernel compile is.
+# compile.sh <jobs> <source directory> <output directory> <wait>: compiles every C file of a directory with TinyCC, `jobs`
+# at a time, links the objects and prints checksums: processes, files and computation mixed, as a kernel compile is. Each
+# job waits so many microseconds before each file, as for a disk (none by default).
 set -e
 jobs=$1
 source=$2
 output=$3
+wait=${4:-0}
 mkdir -p "$output"
 
 # One worker takes every jobs-th file.
@@ -12,6 +14,7 @@ worker() {
 	number=0
 	for file in "$source"/*.c; do
 		if [ $((number % jobs)) -eq "$1" ]; then
+			[ "$wait" -eq 0 ] || usleep "$wait"
 			name=$(basename "$file" .c)
 			i386-tcc -I/lib/tcc/include -I/usr/include -c -o "$output/$name.o" "$file" || echo "cannot compile $file"
 		fi
