@@ -249,6 +249,16 @@ def test_every_policy_is_described() -> None:
     assert found <= set(policies.descriptions())
 
 
+def test_the_page_of_policies_is_the_kernels() -> None:
+    kernels = {
+        (policy.name, policy.choices, policy.counter) for policy in kernel_image.policies(home().kernel.read_bytes())
+    }
+    page = (home().root / "docs" / "policies.md").read_text()
+    cells = [line.split("|")[1:-1] for line in page.splitlines() if line.count("|") == 6 and "`" in line]
+    words = [[tuple(re.findall(r"`([^`]+)`", cell)) for cell in row] for row in cells]
+    assert {(name[0], choices, counter[0]) for name, _, choices, _, counter in words} == kernels
+
+
 def test_a_reload_is_charged_to_reload_and_to_nothing_else(environment: dict[str, str]) -> None:
     """On a 603: what `reload` is charged is the number of misses times what one costs, to the last cycle.
 
