@@ -230,7 +230,7 @@ static s64 ramfs_seek(struct file *f, s64 offset, int whence)
 
 static int ramfs_mmap(struct file *f, struct file_map *map)
 {
-	(void)f;
+	inode_touch(f->inode, false);
 	map->kind = MAP_KIND_INODE;
 	return 0;
 }

@@ -61,6 +61,7 @@ struct text;
 #define VM_HEAP      0x800u     /* brk's */
 #define VM_DONTFORK  0x1000u    /* madvise */
 #define VM_WIPEONFORK 0x2000u
+#define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
 
 /* One area: [start, end), page-aligned, same rights and same object throughout. */
 struct vma {
@@ -94,6 +95,7 @@ struct mm {
 	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
 	u32 address_limit;              /* bytes in all; RLIMIT_AS, ~0 for none */
 	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
+	bool lock_future;               /* mlockall: new areas are locked */
 	u32 total_pages;                /* in areas */
 	u32 resident_pages;             /* mapped frames */
 	u32 resident_peak;
@@ -134,6 +136,7 @@ int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot);
 u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address);
 int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags);
 int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice);
+u32 mm_locked_pages(struct mm *mm);
 int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector);
 /* Sets the break; the new one, or the old one if it cannot be. mm_brk_init: exec's. */
 u32 mm_brk(struct mm *mm, u32 address);

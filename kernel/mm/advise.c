@@ -14,21 +14,6 @@ enum {
 	MADV_WIPEONFORK = 18, MADV_KEEPONFORK = 19, MADV_COLD = 20, MADV_PAGEOUT = 21,
 };
 
-static int set_flags(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
-{
-	struct vma *vma;
-
-	if (areas_cut(mm, start, end))
-		return -ENOMEM;
-	for (vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
-		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
-			return -EINVAL;
-		vma->flags = (vma->flags & ~clear) | set;
-		vma = vma_merge(vma);
-	}
-	return 0;
-}
-
 int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 {
 	u32 end;
@@ -57,23 +42,23 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 		if (tables_unshare(mm, address, end))
 			return -ENOMEM;
 		for (struct vma *vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
-			if (vma->flags & VM_DEVICE || (advice == MADV_FREE && vma->inode))
+			if (vma->flags & (VM_DEVICE | VM_LOCKED) || (advice == MADV_FREE && vma->inode))
 				return -EINVAL;
 			zap_range(vma, MAX(vma->start, address), MIN(vma->end, end));
 		}
 		check_translations("madvise");
 		break;
 	case MADV_DONTFORK:
-		error = set_flags(mm, address, end, VM_DONTFORK, 0);
+		error = areas_mark(mm, address, end, VM_DONTFORK, 0);
 		break;
 	case MADV_DOFORK:
-		error = set_flags(mm, address, end, 0, VM_DONTFORK);
+		error = areas_mark(mm, address, end, 0, VM_DONTFORK);
 		break;
 	case MADV_WIPEONFORK:
-		error = set_flags(mm, address, end, VM_WIPEONFORK, 0);
+		error = areas_mark(mm, address, end, VM_WIPEONFORK, 0);
 		break;
 	case MADV_KEEPONFORK:
-		error = set_flags(mm, address, end, 0, VM_WIPEONFORK);
+		error = areas_mark(mm, address, end, 0, VM_WIPEONFORK);
 		break;
 	default:
 		return -EINVAL;
@@ -91,7 +76,13 @@ int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 		return -EINVAL;
 	if (!size)
 		return 0;
-	return range_ok(address, size) && areas_cover(mm, address, address + size) ? 0 : -ENOMEM;
+	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
+		return -ENOMEM;
+	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size; vma = mm_next(vma)) {
+		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
+			return -EBUSY;
+	}
+	return 0;
 }
 
 static u8 resident(struct mm *mm, u32 address)

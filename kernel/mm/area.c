@@ -182,6 +182,21 @@ int areas_cut(struct mm *mm, u32 start, u32 end)
 	return 0;
 }
 
+int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
+{
+	struct vma *vma;
+
+	if (areas_cut(mm, start, end))
+		return -ENOMEM;
+	for (vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
+		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
+			return -EINVAL;
+		vma->flags = (vma->flags & ~clear) | set;
+		vma = vma_merge(vma);
+	}
+	return 0;
+}
+
 bool areas_cover(struct mm *mm, u32 start, u32 end)
 {
 	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = mm_next(vma)) {

@@ -20,6 +20,8 @@ int vma_split(struct vma *vma, u32 address);    /* vma keeps the part below; 0 o
 struct vma *vma_merge(struct vma *vma);
 /* Splits so that areas begin at start and end at end; 0 or -ENOMEM. */
 int areas_cut(struct mm *mm, u32 start, u32 end);
+/* Sets and clears flags of the areas in [start, end), cutting them as needed; -EINVAL where one may not have them. */
+int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear);
 /* All of [start, end) lies in areas. */
 bool areas_cover(struct mm *mm, u32 start, u32 end);
 bool range_free(struct mm *mm, u32 start, u32 end);
@@ -57,6 +59,9 @@ static inline bool pte_frame(u32 pte)
 
 /* oom.c: kills a process so that memory comes back. True: try again. */
 bool oom_kill(void);
+
+/* lock.c: the caller may lock so many more pages. */
+bool mm_may_lock(struct mm *mm, u32 pages);
 
 /* map.c */
 bool range_ok(u32 address, u32 size);   /* page-aligned start, end within user space, size not 0 */

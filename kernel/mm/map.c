@@ -24,6 +24,8 @@ static u32 area_flags(u32 prot, u32 flags)
 		vm |= VM_SHARED;
 	if (flags & MAP_GROWSDOWN)
 		vm |= VM_GROWSDOWN;
+	if (flags & MAP_LOCKED)
+		vm |= VM_LOCKED;
 	return vm;
 }
 
@@ -103,6 +105,9 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 
 	if (!size)
 		return (u32)-EINVAL;
+	/* The end of the range has no number of a page in the file. */
+	if (file && page + (size + PAGE_SIZE - 1ull) / PAGE_SIZE > 0xffffffffull)
+		return (u32)-EOVERFLOW;
 	if (size > USER_END)
 		return (u32)-ENOMEM;
 	size = ALIGN_UP(size, PAGE_SIZE);
@@ -110,8 +115,6 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	else if (type != MAP_SHARED && type != MAP_PRIVATE)
 		return (u32)-EINVAL;
-	if (file && page + (size >> PAGE_SHIFT) < page)
-		return (u32)-EOVERFLOW;
 	if (mm->total_pages + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 		return (u32)-ENOMEM;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
@@ -136,6 +139,11 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 		address = area_place(mm, address, size);
 		if (!address)
 			return (u32)-ENOMEM;
+	}
+	if (flags & MAP_LOCKED || mm->lock_future) {
+		if (!mm_may_lock(mm, size >> PAGE_SHIFT))
+			return (u32)-EAGAIN;
+		flags |= MAP_LOCKED;
 	}
 	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
 	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
@@ -247,7 +255,8 @@ u32 mm_brk(struct mm *mm, u32 address)
 		if (!range_free(mm, old, new + PAGE_SIZE) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 			return mm->brk;
-		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE) | VM_HEAP);
+		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | (mm->lock_future ? MAP_LOCKED : 0)) |
+					    VM_HEAP);
 		if (!vma)
 			return mm->brk;
 		vma_link(vma);

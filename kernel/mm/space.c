@@ -141,6 +141,7 @@ struct mm *mm_fork(struct mm *parent)
 			break;
 		}
 		copy->mm = child;
+		copy->flags &= ~VM_LOCKED;
 		vma_link(copy);
 		if (!(vma->flags & VM_WIPEONFORK))
 			error = copy_pages(child, vma);

@@ -135,8 +135,9 @@ static void status_show(struct text *out, struct task *t)
 	text_putc(out, '\n');
 	if (mm)
 		text_printf(out,
-			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\nVmData:\t%8u kB\nVmPTE:\t%8u kB\n",
-			    kilobytes(mm->total_pages), kilobytes(mm->total_pages), kilobytes(mm->resident_peak),
+			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\nVmData:\t%8u kB\nVmPTE:\t%8u kB\n",
+			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
+			    kilobytes(mm_locked_pages(t->mm)), kilobytes(mm->resident_peak),
 			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
 		    p->thread_count, t->pending.set, p->pending.set, t->blocked, ignored, caught);

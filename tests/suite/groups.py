@@ -85,6 +85,22 @@ def user_tests() -> Group:
     return Group("user", "own tests", image, cases)
 
 
+# Where the cross compiler keeps the target's libraries, and which of them the program names.
+_LIBRARIES = Path("/usr/powerpc-linux-gnu/lib")
+_WANTED = ("ld.so.1", "libc.so.6", "libm.so.6")
+
+
+def dynamic() -> Group:
+    """A dynamically linked program, with the run-time linker and the libraries of the cross compiler's C library."""
+    image = _base()
+    for name in _WANTED:
+        path = wanted(_LIBRARIES / name, "install libc6-powerpc-cross").resolve()
+        image.file(f"lib/{name}", path.read_bytes(), 0o755)
+    image.file("bin/dynamic", _stripped(wanted(USER / "dynamic", "run make -C user")), 0o755)
+    cases = [Case("once", ("/bin/dynamic",)), Case("again", ("/bin/dynamic", "again"))]
+    return Group("dynamic", "dynamically linked", image, cases)
+
+
 def fuzz(calls: int) -> Group:
     """Random system calls, by seed; only the kernel runs them: it must hold as much memory after them as before."""
     image = _base()
@@ -173,6 +189,7 @@ def all_groups() -> dict[str, Callable[[], Group]]:
     """Every group by name; building one reads its programs."""
     groups: dict[str, Callable[[], Group]] = {
         "user": user_tests,
+        "dynamic": dynamic,
         "fuzz": lambda: fuzz(20_000),
         "fuzz-soak": lambda: fuzz(1_000_000),
     }

@@ -293,7 +293,24 @@ static void code_can_be_written_and_run(void)
 	CHECK_EQUAL(function(), 7);
 }
 
+static void locked_pages_stay(void)
+{
+	size_t page = 4096;
+	char *where = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(where != MAP_FAILED);
+	MUST(mlock(where + page, page));
+	MUST(msync(where, 4 * page, MS_SYNC));
+	CHECK_ERROR(msync(where, 4 * page, MS_INVALIDATE), EBUSY);
+	MUST(msync(where, page, MS_INVALIDATE));
+	MUST(munlock(where + page, page));
+	MUST(msync(where, 4 * page, MS_INVALIDATE));
+	MUST(munmap(where + 2 * page, page));
+	CHECK_ERROR(mlock(where, 4 * page), ENOMEM);
+}
+
 static const struct test_case cases[] = {
+	CASE(locked_pages_stay),
 	CASE(anonymous_is_zero), CASE(unmapped_faults), CASE(null_faults), CASE(protection), CASE(fixed_replaces),
 	CASE(arguments), CASE(hint_is_taken), CASE(shared_file), CASE(beyond_the_end), CASE(remap_grows_and_moves),
 	CASE(holes_and_neighbours), CASE(dont_need), CASE(map_and_unmap_often), CASE(more_than_there_is),

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/select.h>
@@ -395,12 +396,21 @@ static void kept_from_child(void)
 		CHECK_EQUAL(where[i * PAGE], 1);
 }
 
+static void offsets_beyond_all_files(void)
+{
+	FILE *file = tmpfile();
+
+	CHECK(file != NULL);
+	CHECK(mmap(NULL, 0xfffff000u, PROT_READ, MAP_SHARED, fileno(file), 0xffffffff000ll) == MAP_FAILED);
+	CHECK_EQUAL(errno, EOVERFLOW);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
-	CASE(several_messages), CASE(kept_from_child),
+	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files),
 };
 
 TEST_MAIN("strict", cases)

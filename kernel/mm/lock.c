@@ -1,0 +1,137 @@
+/*
+ * mlock and its relatives. Nothing is ever paged out: locking makes pages present, counts against RLIMIT_MEMLOCK, and
+ * keeps them from madvise and msync that would take them away.
+ */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+
+#include "internal.h"
+
+#define MLOCK_ONFAULT 1u
+
+#define MCL_CURRENT 0x2000u     /* Linux uapi asm/mman.h, powerpc */
+#define MCL_FUTURE  0x4000u
+#define MCL_ONFAULT 0x8000u
+
+u32 mm_locked_pages(struct mm *mm)
+{
+	u32 pages = 0;
+
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		if (vma->flags & VM_LOCKED)
+			pages += (vma->end - vma->start) >> PAGE_SHIFT;
+	}
+	return pages;
+}
+
+bool mm_may_lock(struct mm *mm, u32 pages)
+{
+	u32 limit = rlimit(RLIMIT_MEMLOCK);
+
+	return capable() || limit == RLIM_INFINITY || mm_locked_pages(mm) + pages <= limit >> PAGE_SHIFT;
+}
+
+static bool may_lock_anything(void)
+{
+	return capable() || rlimit(RLIMIT_MEMLOCK);
+}
+
+/* The pages of whole areas or of a part of one; a page that cannot be brought in ends it. */
+static int make_present(struct mm *mm, u32 address, u32 end)
+{
+	for (; address < end; address += PAGE_SIZE) {
+		struct vma *vma = mm_find(mm, address);
+		int error = mm_fault(mm, address, vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ);
+
+		if (error)
+			return error == -ENXIO || error == -EACCES ? -ENOMEM : error;
+	}
+	return 0;
+}
+
+/* The whole pages that the range touches: 0, or -ENOMEM where some are not mapped. */
+static int whole_pages(u32 *address, u32 length, u32 *end)
+{
+	u32 size = ALIGN_UP(*address % PAGE_SIZE + length, PAGE_SIZE);
+
+	*address = ALIGN_DOWN(*address, PAGE_SIZE);
+	*end = *address + size;
+	return length <= USER_END && range_ok(*address, size) && areas_cover(current->mm, *address, *end) ? 0 : -ENOMEM;
+}
+
+static long lock(u32 address, u32 length, bool present)
+{
+	u32 end;
+	int error;
+
+	if (!may_lock_anything())
+		return -EPERM;
+	if (!length)
+		return 0;
+	error = whole_pages(&address, length, &end);
+	if (!error && !mm_may_lock(current->mm, (end - address) >> PAGE_SHIFT))
+		error = -ENOMEM;
+	if (!error)
+		error = areas_mark(current->mm, address, end, VM_LOCKED, 0);
+	if (!error && present)
+		error = make_present(current->mm, address, end);
+	return error;
+}
+
+long sys_mlock(u32 address, size_t length)
+{
+	return lock(address, length, true);
+}
+
+long sys_mlock2(u32 address, size_t length, u32 flags)
+{
+	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock(address, length, !(flags & MLOCK_ONFAULT));
+}
+
+long sys_munlock(u32 address, size_t length)
+{
+	u32 end;
+	int error = length ? whole_pages(&address, length, &end) : 0;
+
+	return error || !length ? error : areas_mark(current->mm, address, end, 0, VM_LOCKED);
+}
+
+/* What cannot be brought in (memory without rights) stays out. */
+long sys_mlockall(u32 flags)
+{
+	struct mm *mm = current->mm;
+
+	if (!flags || flags == MCL_ONFAULT || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		return -EINVAL;
+	if (!may_lock_anything())
+		return -EPERM;
+	if (flags & MCL_CURRENT && !mm_may_lock(mm, mm->total_pages - mm_locked_pages(mm)))
+		return -ENOMEM;
+	mm->lock_future = flags & MCL_FUTURE;
+	if (!(flags & MCL_CURRENT))
+		return 0;
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		if (vma->flags & VM_DEVICE)
+			continue;
+		vma->flags |= VM_LOCKED;
+		if (!(flags & MCL_ONFAULT))
+			(void)make_present(mm, vma->start, vma->end);
+	}
+	return 0;
+}
+
+long sys_munlockall(void)
+{
+	struct mm *mm = current->mm;
+
+	mm->lock_future = false;
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		vma->flags &= ~VM_LOCKED;
+		vma = vma_merge(vma);
+	}
+	return 0;
+}
