@@ -25,6 +25,7 @@
 
 enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
 
+#define LEVELS_MAX 5u	/* of epolls in epolls */
 #define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
 
 struct epoll_event {
@@ -182,20 +183,47 @@ long sys_epoll_create(int size)
 	return size <= 0 ? -EINVAL : sys_epoll_create1(0);
 }
 
-/* An epoll in an epoll may not lead to a third, which also rules out circles. */
-static int check_nesting(const struct epoll *ep, const struct file *f)
+/* Levels of epolls in an epoll, itself included; counts no further than `limit`. */
+static u32 levels_below(const struct epoll *ep, u32 limit)
 {
-	const struct epoll *inner = f->data;
+	const struct item *i;
+	u32 most = 0;
+
+	list_for_each_entry(i, &ep->items, link)
+		if (limit > 1 && i->file->ops == &epoll_ops)
+			most = MAX(most, levels_below(i->file->data, limit - 1));
+	return most + 1;
+}
+
+static u32 levels_above(const struct epoll *ep, u32 limit)
+{
+	const struct item *i;
+	u32 most = 0;
+
+	list_for_each_entry(i, &ep->file->watches, watch_link)
+		if (limit > 1)
+			most = MAX(most, levels_above(i->epoll, limit - 1));
+	return most + 1;
+}
+
+static bool leads_to(const struct epoll *from, const struct epoll *to)
+{
 	const struct item *i;
 
+	list_for_each_entry(i, &from->items, link)
+		if (i->file->ops == &epoll_ops && (i->file->data == to || leads_to(i->file->data, to)))
+			return true;
+	return false;
+}
+
+/* Epolls in epolls make no circle, and no more than LEVELS_MAX levels. */
+static int check_nesting(const struct epoll *ep, const struct file *f)
+{
 	if (f->ops != &epoll_ops)
 		return 0;
-	if (!list_empty(&ep->file->watches))
+	if (leads_to(f->data, ep))
 		return -ELOOP;
-	list_for_each_entry(i, &inner->items, link)
-		if (i->file->ops == &epoll_ops)
-			return -ELOOP;
-	return 0;
+	return levels_above(ep, LEVELS_MAX) + levels_below(f->data, LEVELS_MAX) > LEVELS_MAX ? -ELOOP : 0;
 }
 
 static long add_item(struct epoll *ep, struct file *f, int fd, const struct epoll_event *event)

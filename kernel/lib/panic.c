@@ -24,17 +24,6 @@ void console_printf(const char *format, ...)
 	va_end(args);
 }
 
-void printk(const char *format, ...)
-{
-	va_list args;
-
-	if (boot.quiet)
-		return;
-	va_start(args, format);
-	console_vprintf(format, args);
-	va_end(args);
-}
-
 void fatal(int status, const char *format, ...)
 {
 	va_list args;

@@ -87,6 +87,29 @@ static int take_parts(struct task *child, u32 flags)
 	return child->mm ? 0 : -ENOMEM;
 }
 
+#define CLONE_NEW_ANYTHING 0x7e020080u  /* namespaces, of which there is one each */
+
+/* Gives the caller tables of its own; memory, handlers and the thread group are only those of the caller alone. */
+long sys_unshare(u32 flags)
+{
+	struct fs_context *fs;
+
+	if (flags & CLONE_NEW_ANYTHING)
+		return capable() ? -EINVAL : -EPERM;
+	if (flags & ~(u32)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM))
+		return -EINVAL;
+	if (flags & (CLONE_THREAD | CLONE_SIGHAND | CLONE_VM) && current->process->thread_count > 1)
+		return -EINVAL;
+	if (flags & CLONE_FS && current->fs->refs > 1) {
+		fs = fs_context_dup(current->fs);
+		if (!fs)
+			return -ENOMEM;
+		fs_context_put(current->fs);
+		current->fs = fs;
+	}
+	return flags & CLONE_FILES ? files_unshare() : 0;
+}
+
 static void release_parts(struct task *child)
 {
 	if (child->files)

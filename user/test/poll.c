@@ -220,8 +220,30 @@ static void signal_for_readiness(void)
 	CHECK_ERROR(fcntl(fds[0], F_SETSIG, 65), EINVAL);
 }
 
+static void epolls_in_epolls(void)
+{
+	struct epoll_event event = { .events = EPOLLIN }, got;
+	int level[6], fds[2];
+
+	MUST(pipe(fds));
+	for (int i = 0; i < 6; i++)
+		level[i] = (int)MUST(epoll_create1(0));
+	MUST(epoll_ctl(level[0], EPOLL_CTL_ADD, fds[0], &event));
+	for (int i = 1; i < 4; i++)
+		MUST(epoll_ctl(level[i], EPOLL_CTL_ADD, level[i - 1], &event));
+	/* No circles, and an end to depth. */
+	CHECK_ERROR(epoll_ctl(level[0], EPOLL_CTL_ADD, level[3], &event), ELOOP);
+	CHECK_ERROR(epoll_ctl(level[0], EPOLL_CTL_ADD, level[0], &event), EINVAL);
+	MUST(epoll_ctl(level[4], EPOLL_CTL_ADD, level[3], &event));
+	CHECK_ERROR(epoll_ctl(level[5], EPOLL_CTL_ADD, level[4], &event), ELOOP);
+	CHECK_EQUAL(epoll_wait(level[4], &got, 1, 0), 0);
+	CHECK_EQUAL(write(fds[1], "x", 1), 1);
+	CHECK_EQUAL(epoll_wait(level[4], &got, 1, -1), 1);
+}
+
 static const struct test_case cases[] = {
-	CASE(signal_for_readiness), CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
+	CASE(signal_for_readiness), CASE(epolls_in_epolls),
+	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(pselect_mask), CASE(epoll_level_and_edge), CASE(epoll_forgets_closed_files),
 };
 

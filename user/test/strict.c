@@ -5,10 +5,12 @@
 #include <fenv.h>
 #include <mqueue.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -405,12 +407,59 @@ static void offsets_beyond_all_files(void)
 	CHECK_EQUAL(errno, EOVERFLOW);
 }
 
+static void kernel_log(void)
+{
+	char text[256];
+	int size = (int)MUST(klogctl(10, NULL, 0)), n;
+
+	CHECK(size >= 4096);
+	n = (int)MUST(klogctl(3, text, sizeof(text)));
+	CHECK(n > 0 && n <= (int)sizeof(text));
+	CHECK(text[n - 1] == '\n');
+	MUST(klogctl(5, NULL, 0));
+	CHECK_EQUAL(klogctl(3, text, sizeof(text)), 0);
+	CHECK(MUST(klogctl(9, NULL, 0)) >= n);
+	CHECK(MUST(klogctl(2, text, 16)) == 16);
+	CHECK_ERROR(klogctl(11, NULL, 0), EINVAL);
+	CHECK_ERROR(klogctl(3, NULL, 1), EINVAL);
+	MUST(setuid(1000));
+	CHECK_ERROR(klogctl(5, NULL, 0), EPERM);
+}
+
+static int go_elsewhere(void *own)
+{
+	if (own)
+		MUST(unshare(CLONE_FS | CLONE_FILES));
+	MUST(chdir("/dev"));
+	MUST(close(0));
+	return 0;
+}
+
+static void tables_of_its_own(void)
+{
+	static char stack[2][16384];
+	char where[64];
+
+	for (int shared = 0; shared < 2; shared++) {
+		pid_t child = (pid_t)MUST(clone(go_elsewhere, stack[shared] + sizeof(stack[0]),
+						CLONE_FS | CLONE_FILES | SIGCHLD, shared ? NULL : stack));
+
+		CHECK_EQUAL(test_wait(child), 0);
+		CHECK(getcwd(where, sizeof(where)) != NULL);
+		CHECK_EQUAL(strcmp(where, "/dev") == 0, shared);
+		CHECK_EQUAL(fcntl(0, F_GETFD) < 0, shared);
+	}
+	CHECK_ERROR(unshare(CLONE_NEWNS), EINVAL);
+	CHECK_ERROR(unshare(1), EINVAL);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
-	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files),
+	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
+	CASE(tables_of_its_own),
 };
 
 TEST_MAIN("strict", cases)

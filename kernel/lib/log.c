@@ -1,0 +1,117 @@
+/* What the kernel has said: kept for syslog(2), whether or not the console shows it. */
+#include <arch.h>
+#include <err.h>
+#include <lib.h>
+#include <log.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+#include <wait.h>
+
+#define LOG_SIZE 16384u		/* bytes kept; a power of two */
+
+enum {
+	SYSLOG_CLOSE, SYSLOG_OPEN, SYSLOG_READ, SYSLOG_READ_ALL, SYSLOG_READ_CLEAR, SYSLOG_CLEAR, SYSLOG_CONSOLE_OFF,
+	SYSLOG_CONSOLE_ON, SYSLOG_CONSOLE_LEVEL, SYSLOG_SIZE_UNREAD, SYSLOG_SIZE_BUFFER,
+};
+
+static char text[LOG_SIZE];
+static u32 written, taken, cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
+static struct waitq said = WAITQ_INIT(said);
+
+void log_write(const char *from, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		text[written++ % LOG_SIZE] = from[i];
+	wake_up(&said);
+}
+
+void printk(const char *format, ...)
+{
+	char line[256];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	log_write(line, MIN((size_t)length, sizeof line - 1));
+	if (!boot.quiet)
+		console_printf("%s", line);
+}
+
+/* The oldest byte from `start` on that is still there. */
+static u32 oldest(u32 start)
+{
+	return written - start > LOG_SIZE ? written - LOG_SIZE : start;
+}
+
+static long give(char *user, u32 from, u32 size)
+{
+	for (u32 i = 0; i < size; i++)
+		if (put_user(text[(from + i) % LOG_SIZE], user + i))
+			return -EFAULT;
+	return (long)size;
+}
+
+/* Waits for something that no read has taken, and takes it. */
+static long take(char *user, u32 size)
+{
+	long n = wait_event(&said, written != taken);
+
+	if (n)
+		return n;
+	taken = oldest(taken);
+	n = give(user, taken, MIN(size, written - taken));
+	if (n > 0)
+		taken += (u32)n;
+	return n;
+}
+
+/* The last `size` bytes since it was cleared. */
+static long give_last(char *user, u32 size)
+{
+	u32 there = written - oldest(cleared), n = MIN(size, there);
+
+	return give(user, written - n, n);
+}
+
+/* The console shows what it shows: there are no levels to choose from. */
+static bool sets_console(int type, int size)
+{
+	return type == SYSLOG_CONSOLE_OFF || type == SYSLOG_CONSOLE_ON ||
+	       (type == SYSLOG_CONSOLE_LEVEL && size >= 1 && size <= 8);
+}
+
+long sys_syslog(int type, char *user, int size)
+{
+	bool reads = type == SYSLOG_READ || type == SYSLOG_READ_ALL || type == SYSLOG_READ_CLEAR;
+	long n;
+
+	if (type < SYSLOG_CLOSE || type > SYSLOG_SIZE_BUFFER)
+		return -EINVAL;
+	if (type != SYSLOG_READ_ALL && type != SYSLOG_SIZE_BUFFER && !capable())
+		return -EPERM;
+	if (reads && (!user || size < 0))
+		return -EINVAL;
+	if (reads && !size)
+		return 0;
+	switch (type) {
+	case SYSLOG_READ:
+		return take(user, (u32)size);
+	case SYSLOG_READ_ALL:
+	case SYSLOG_READ_CLEAR:
+		n = give_last(user, (u32)size);
+		if (type == SYSLOG_READ_CLEAR && n >= 0)
+			cleared = written;
+		return n;
+	case SYSLOG_CLEAR:
+		cleared = written;
+		return 0;
+	case SYSLOG_SIZE_UNREAD:
+		return (long)(written - oldest(taken));
+	case SYSLOG_SIZE_BUFFER:
+		return (long)LOG_SIZE;
+	}
+	return type == SYSLOG_OPEN || type == SYSLOG_CLOSE || sets_console(type, size) ? 0 : -EINVAL;
+}
