@@ -223,8 +223,8 @@ impl Machine {
 
     /// Points the fast path at where things are now.
     fn refresh(&mut self) {
-        self.hot.instruction_tags = CacheProbe::of(&self.memory.instruction);
-        self.hot.data_tags = CacheProbe::of(&self.memory.data);
+        self.hot.instruction_tags = CacheProbe::of(&mut self.memory.instruction);
+        self.hot.data_tags = CacheProbe::of(&mut self.memory.data);
         let (index, base, stride) = self.lines.parts();
         self.hot.line_index = index;
         self.hot.line_base = base;

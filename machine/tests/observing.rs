@@ -4,6 +4,7 @@ mod support;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::observe::counters::slot;
 use pagewalk_machine::observe::trace::Window;
 use pagewalk_machine::observe::{Cause, Event};
 use pagewalk_machine::session::Session;
@@ -110,6 +111,56 @@ fn the_profile_holds_every_cycle_and_instruction() {
     let work = rows.iter().find(|row| row.function == "work").unwrap();
     assert_eq!(work.instructions, 2 * (4 + 400 + 1));
     assert!(session.profile_folded().contains("kernel;kernel;work "));
+}
+
+/// In one block the cause is told, which charges what has run, and an access fails, which takes back
+/// the rest of the block.
+const TOLD_AND_TAKEN_BACK: &str = "
+_start:
+  poke 0x600, 0x7e9a02a6
+  poke 0x604, 0x3a940004
+  poke 0x608, 0x7e9a03a6
+  poke 0x60c, 0x4c000064
+  sync
+  caches_on
+  load 10, 0x80000f0c
+  load 7, 0x00100001
+  li 3, 40
+  mtctr 3
+  b 1f
+  .balign 32
+1: mfctr 5
+  andi. 5, 5, 7
+  stw 5, 0(10)
+  lwarx 6, 0, 7
+  mullw 6, 5, 5
+  mullw 6, 6, 5
+  bdnz 1b
+  power_off 3
+";
+
+#[test]
+fn the_profile_takes_back_what_an_exception_takes_back() {
+    let program = Program::new(TOLD_AND_TAKEN_BACK);
+    let mut plain = program.session("ppc604-185", &[]);
+    finished(&mut plain);
+    let mut session = program.session("ppc604-185", &[]);
+    session.record_profile();
+    finished(&mut session);
+    assert_eq!(session.counters(), plain.counters());
+    let rows = session.profile();
+    let counters = &session.machine().account.counters;
+    for cause in Cause::ALL {
+        let of_cause = rows.iter().filter(|row| row.cause == cause.name());
+        let (cycles, instructions) = of_cause.fold((0, 0), |(cycles, instructions), row| {
+            (cycles + row.cycles, instructions + row.instructions)
+        });
+        let slot = slot(false, cause);
+        let of = |event: Event| counters.split[event as usize][slot];
+        assert_eq!(cycles, of(Event::Cycles), "{}", cause.name());
+        assert_eq!(instructions, of(Event::Instructions), "{}", cause.name());
+    }
+    assert!(counters.total(Event::Instructions) > 40 * 8);
 }
 
 #[test]

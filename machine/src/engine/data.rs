@@ -9,7 +9,8 @@ use crate::powerpc::core::{CacheOperation, Core, Datum};
 use crate::powerpc::{Exception, Registers};
 
 impl Machine {
-    /// The host address of the `T` at `ea`, if all that an access to it would change is RAM.
+    /// The host address of the `T` at `ea`, if all that an access to it would change beside RAM is done
+    /// here: the TLB's way used last, and that the line is modified.
     #[inline(always)]
     fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
         let hot = &self.hot;
@@ -25,15 +26,19 @@ impl Machine {
         let physical = ea.wrapping_add(known.delta);
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
-        // SAFETY: the probe is of this machine's D-cache.
-        let tag = unsafe { probe.most_recent(physical) };
-        let hit = if store {
-            tag == line | VALID | DIRTY
-        } else {
-            tag | DIRTY == line | VALID | DIRTY
-        };
-        // SAFETY: shortcuts are made of pages that lie in RAM altogether.
-        hit.then(|| unsafe { hot.ram.add(physical as usize) })
+        let modified = line | VALID | DIRTY;
+        // SAFETY: the probe is of this machine's D-cache, and shortcuts are made of pages that lie in
+        // RAM altogether.
+        unsafe {
+            let tag = probe.tags.add(probe.place(physical) as usize);
+            if *tag | DIRTY != modified {
+                return None;
+            }
+            if store {
+                *tag = modified;
+            }
+            Some(hot.ram.add(physical as usize))
+        }
     }
 
     /// Translates a data access and gives its page a shortcut where that is exact.

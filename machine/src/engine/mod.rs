@@ -94,7 +94,7 @@ pub struct Hot {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CacheProbe {
-    pub tags: *const u32,
+    pub tags: *mut u32,
     pub line_shift: u32,
     pub set_mask: u32,
     pub ways: u32,
@@ -105,17 +105,17 @@ pub struct CacheProbe {
 impl CacheProbe {
     /// A probe that must be pointed at a cache before use.
     pub const NONE: CacheProbe = CacheProbe {
-        tags: std::ptr::null(),
+        tags: std::ptr::null_mut(),
         line_shift: 0,
         set_mask: 0,
         ways: 0,
         offset_mask: 0,
     };
 
-    pub fn of(cache: &crate::memory::Cache) -> CacheProbe {
+    pub fn of(cache: &mut crate::memory::Cache) -> CacheProbe {
         let geometry = cache.geometry();
         CacheProbe {
-            tags: cache.tags().as_ptr(),
+            tags: cache.tags_mut(),
             line_shift: geometry.line.trailing_zeros(),
             set_mask: geometry.sets() - 1,
             ways: geometry.ways,

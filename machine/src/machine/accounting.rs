@@ -74,6 +74,15 @@ impl Machine {
     /// because an instruction of it changed who is charged: whoever was charged for it gets it back.
     pub(crate) fn unsettle(&mut self) {
         let (hot, settled) = (&self.hot, self.settled);
+        if self.observers.watch_time() {
+            let cycles = settled.watched_cycles.saturating_sub(hot.cycles);
+            let instructions = settled
+                .watched_instructions
+                .saturating_sub(hot.instructions);
+            self.observers.took_back(cycles, instructions);
+            self.settled.watched_cycles -= cycles;
+            self.settled.watched_instructions -= instructions;
+        }
         let cycles = settled.cycles.saturating_sub(hot.cycles);
         let instructions = settled.instructions.saturating_sub(hot.instructions);
         let accesses = settled.accesses.saturating_sub(hot.accesses);
@@ -136,13 +145,13 @@ impl Machine {
     fn tell_observers(&mut self, next: u32) {
         let s = self.settled;
         let (until, instructions) = (self.hot.cycles, self.hot.instructions);
-        if until > s.watched_cycles {
+        if (until, instructions) > (s.watched_cycles, s.watched_instructions) {
             self.settle();
             self.observers.ran(
                 (s.watched_pc, self.account.user, self.account.cause),
                 s.watched_cycles,
                 until,
-                instructions.wrapping_sub(s.watched_instructions),
+                instructions - s.watched_instructions,
                 &self.account,
             );
         }

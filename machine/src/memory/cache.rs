@@ -175,12 +175,11 @@ impl Cache {
         self.tags[self.first(pa)]
     }
 
-    /// All tag words (set after set, MRU first), for engines that index them directly:
-    /// `tags[((pa >> line_shift) & set_mask) * ways]`.
-    #[inline]
-    #[must_use]
-    pub fn tags(&self) -> &[u32] {
-        &self.tags
+    /// All tag words (set after set, MRU first), for an engine that indexes them directly:
+    /// `tags[((pa >> line_shift) & set_mask) * ways]`. All that it may write is [`DIRTY`] of such a
+    /// line, as [`Cache::access`] would.
+    pub fn tags_mut(&mut self) -> *mut u32 {
+        self.tags.as_mut_ptr()
     }
 
     /// What an engine ORs to a line address to compare with a tag word: [`VALID`] | [`DIRTY`], or a

@@ -75,7 +75,9 @@ impl Observers {
         if let Some(profile) = &mut self.profile {
             profile.charge(&self.symbols, pc, user, cause, until - from, instructions);
         }
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.trace
+            && until > from
+        {
             trace.ran(
                 &self.symbols,
                 (pc, user, cause),
@@ -83,6 +85,13 @@ impl Observers {
                 until,
                 &account.counters,
             );
+        }
+    }
+
+    /// What ran last has not run to its end: an exception has taken so much of it back.
+    pub fn took_back(&mut self, cycles: u64, instructions: u64) {
+        if let Some(profile) = &mut self.profile {
+            profile.take_back(cycles, instructions);
         }
     }
 

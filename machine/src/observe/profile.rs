@@ -27,6 +27,8 @@ struct Sums {
 pub struct Profile {
     sums: HashMap<Key, Sums>,
     open: Option<Open>,
+    /// Who was charged last, once that is closed.
+    last: Option<Key>,
 }
 
 /// The function that ran last, with what it has to get.
@@ -95,6 +97,19 @@ impl Profile {
             let sums = self.sums.entry(open.key).or_default();
             sums.cycles += open.sums.cycles;
             sums.instructions += open.sums.instructions;
+            self.last = Some(open.key);
+        }
+    }
+
+    /// Takes back a part of what was charged last.
+    pub fn take_back(&mut self, cycles: u64, instructions: u64) {
+        if (cycles, instructions) == (0, 0) {
+            return;
+        }
+        self.close();
+        if let Some(sums) = self.last.and_then(|key| self.sums.get_mut(&key)) {
+            sums.cycles -= cycles;
+            sums.instructions -= instructions;
         }
     }
 
