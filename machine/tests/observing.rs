@@ -113,8 +113,8 @@ fn the_profile_holds_every_cycle_and_instruction() {
     assert!(session.profile_folded().contains("kernel;kernel;work "));
 }
 
-/// In one block the cause is told, which charges what has run, and an access fails, which takes back
-/// the rest of the block.
+/// In one block the cause is told twice, which charges what has run, and an access fails, which takes
+/// back the rest of the block.
 const TOLD_AND_TAKEN_BACK: &str = "
 _start:
   poke 0x600, 0x7e9a02a6
@@ -127,10 +127,12 @@ _start:
   load 7, 0x00100001
   li 3, 40
   mtctr 3
+  li 3, 9
   b 1f
   .balign 32
 1: mfctr 5
   andi. 5, 5, 7
+  stw 3, 0(10)
   stw 5, 0(10)
   lwarx 6, 0, 7
   mullw 6, 5, 5

@@ -58,14 +58,21 @@ impl Machine {
             Plain::BranchMispredict,
             mispredicted - self.settled.mispredicted,
         );
+        // Who was charged with nothing has nothing to give back.
+        let charged = (cycles, instructions, accesses) != (0, 0, 0);
+        let (user, cause) = if charged {
+            (self.account.user, self.account.cause)
+        } else {
+            (self.settled.user, self.settled.cause)
+        };
         self.settled = Settled {
             cycles: hot.cycles,
             instructions: hot.instructions,
             accesses: hot.accesses,
             branches,
             mispredicted,
-            user: self.account.user,
-            cause: self.account.cause,
+            user,
+            cause,
             ..self.settled
         };
     }
