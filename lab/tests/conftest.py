@@ -20,6 +20,7 @@ POLICY(flush, "tlb.flush", CHOICES("search", "lazy"), 1, 0);
 POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued");
 POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0);
 POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0);
+POLICY(transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), 0, "transfers");
 void _start(void) { }
 """
 

@@ -17,8 +17,8 @@ from pagewalk.sweep import Sweep
 tune_app = typer.Typer(help="Find the best value of a policy that takes a number.", no_args_is_help=True)
 
 _PROGRAM = "tlb-stress"
-# Twenty-eight processes with the same 384 pages each: two thirds of a 16384-entry table.
-_ARGUMENTS = ["processes=28", "pages=384", "stride=1", "shared=1", "passes=1", "iterations=2"]
+# Forty processes with the same 400 pages each: as many translations as a table of 16384 entries has slots, nearly.
+_ARGUMENTS = ["processes=40", "pages=400", "stride=1", "shared=1", "passes=1", "iterations=2"]
 
 
 @tune_app.callback()
@@ -46,7 +46,7 @@ def tune_vsid(
     A model of the table tries them all on the pages that the workload has; the best are simulated, beside the
     process number as it is.
 
-    Examples: `pagewalk tune vsid`, `pagewalk tune vsid --multipliers 13,897,1021 -p kernel.map=bat`
+    Examples: `pagewalk tune vsid`, `pagewalk tune vsid --multipliers 13,75,897 --keep 3 -p kernel.map=bat`
     """
     chosen = arguments if arguments is not None else _ARGUMENTS if program == _PROGRAM else []
     plan = Sweep(
