@@ -12,13 +12,26 @@ struct channel {
 	char *buffer;
 };
 
+/* A message is no longer than what a pipe or socket takes at once, so that it is one call, as in LmBench. */
+static inline void send(int to, const char *message, unsigned long size)
+{
+	if (write(to, message, size) != (ssize_t)size)
+		bench_die("write");
+}
+
+static inline void receive(int from, char *message, unsigned long size)
+{
+	if (read(from, message, size) != (ssize_t)size)
+		bench_die("read");
+}
+
 static void round_trips(void *context, unsigned long count)
 {
 	struct channel *channel = context;
 
 	while (count--) {
-		bench_write_all(channel->out, channel->buffer, channel->size);
-		bench_read_all(channel->in, channel->buffer, channel->size);
+		send(channel->out, channel->buffer, channel->size);
+		receive(channel->in, channel->buffer, channel->size);
 	}
 }
 
@@ -30,15 +43,15 @@ void bench_pingpong(const char *name, int out, int in, int helper_in, int helper
 	if (helper == 0) {
 		/* Ends by signal; until then an echo. */
 		for (;;) {
-			bench_read_all(helper_in, channel.buffer, size);
-			bench_write_all(helper_out, channel.buffer, size);
+			receive(helper_in, channel.buffer, size);
+			send(helper_out, channel.buffer, size);
 		}
 	}
 	bench_row(name, bench_measure(round_trips, &channel), bench_iterations, 0, BENCH_US, 0);
 	bench_kill(helper);
 }
 
-static void receive(void *context, unsigned long count)
+static void receive_all(void *context, unsigned long count)
 {
 	struct channel *channel = context;
 
@@ -47,11 +60,10 @@ static void receive(void *context, unsigned long count)
 			done += (unsigned long)bench_check(read(channel->in, channel->buffer, channel->size), "read");
 }
 
-void bench_stream(const char *name, int from, int to, unsigned long size, unsigned long total)
+void bench_stream(const char *name, int from, int to, unsigned long size, unsigned long total, unsigned long offset)
 {
-	/* The reader's buffer is off its page boundary, as LmBench's is, so that nothing is moved by remapping. */
 	struct channel channel = {
-		.in = from, .size = size, .total = total, .buffer = (char *)bench_memory(size + 4096) + 128,
+		.in = from, .size = size, .total = total, .buffer = (char *)bench_memory(size + 4096) + offset,
 	};
 	pid_t helper = (pid_t)bench_check(fork(), "fork");
 
@@ -61,7 +73,7 @@ void bench_stream(const char *name, int from, int to, unsigned long size, unsign
 		for (;;)
 			bench_write_all(to, buffer, size);
 	}
-	bench_row(name, bench_measure(receive, &channel), bench_iterations,
+	bench_row(name, bench_measure(receive_all, &channel), bench_iterations,
 		  (unsigned long long)total * bench_iterations, BENCH_MBS, 0);
 	bench_kill(helper);
 }

@@ -8,7 +8,7 @@
 void bench_pingpong(const char *name, int out, int in, int helper_in, int helper_out, unsigned long size);
 
 /* A helper writes messages of `size` bytes to `to`, the measuring process reads `total` bytes from `from` each
- * iteration. Prints the row `name` in MB/s. */
-void bench_stream(const char *name, int from, int to, unsigned long size, unsigned long total);
+ * iteration, into a buffer that begins `offset` bytes into a page. Prints the row `name` in MB/s. */
+void bench_stream(const char *name, int from, int to, unsigned long size, unsigned long total, unsigned long offset);
 
 #endif

@@ -1,5 +1,4 @@
 /* null-call: the cheapest system call, getppid, as LmBench's "null call" (lat_syscall null). */
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../common/bench.h"
@@ -8,7 +7,7 @@ static void work(void *context, unsigned long count)
 {
 	(void)context;
 	while (count--)
-		syscall(SYS_getppid);
+		getppid();
 }
 
 int main(int argc, char **argv)

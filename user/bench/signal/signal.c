@@ -1,7 +1,6 @@
 /* signal: installing a handler, and catching a signal, as LmBench's lat_sig install and catch. Catching is
  * kill(self, SIGUSR1) less kill(self, 0), so that what remains is delivery, handler and return. */
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../common/bench.h"
@@ -13,13 +12,14 @@ static void handler(int signal_number)
 
 static void install(void *context, unsigned long count)
 {
-	struct sigaction action;
+	struct sigaction action, before;
 
 	(void)context;
 	while (count--) {
-		memset(&action, 0, sizeof(action));
 		action.sa_handler = handler;
-		bench_check(sigaction(SIGUSR1, &action, NULL), "sigaction");
+		sigemptyset(&action.sa_mask);
+		action.sa_flags = 0;
+		bench_check(sigaction(SIGUSR1, &action, &before), "sigaction");
 	}
 }
 

@@ -17,6 +17,6 @@ int main(int argc, char **argv)
 
 	bench_start("unix-bandwidth", argc, argv, options, 4, 1);
 	bench_check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
-	bench_stream("unix-bandwidth", ends[0], ends[1], size, total);
+	bench_stream("unix-bandwidth", ends[0], ends[1], size, total, 0);
 	return 0;
 }
