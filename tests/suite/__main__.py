@@ -15,7 +15,9 @@ def main() -> int:
     """Exit status 0 when every case passed, 1 when one did not, 2 when something is missing."""
     groups = all_groups()
     parser = argparse.ArgumentParser(prog="python -m suite", description=__doc__)
-    parser.add_argument("--group", action="append", choices=list(groups), help="default: all but busybox-own")
+    parser.add_argument(
+        "--group", action="append", choices=list(groups), help="default: all but busybox-own, lua-own, fuzz-soak"
+    )
     parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
     parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
     parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")

@@ -160,6 +160,29 @@ def lua(libc: str) -> Group:
     return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, cases)
 
 
+# What all.lua runs, but for what it runs only to exhaust memory or time (big, heavy).
+_LUA_OWN = (
+    "main", "db", "calls", "strings", "literals", "tpack", "attrib", "gengc", "locals", "constructs", "code", "cstack",
+    "nextvar", "pm", "utf8", "api", "events", "vararg", "closure", "coroutine", "goto", "errors", "math", "sort",
+    "bitwise", "verybig", "files", "gc", "bwcoercion",
+)  # fmt: skip
+# Those that call functions of glibc's libm with which qemu-ppc 7.2 dies (see `lua`).
+_LUA_OWN_ALONE = ("db", "calls", "constructs", "closure", "errors", "math")
+
+
+def lua_own(libc: str) -> Group:
+    """Lua's own tests, one case a file."""
+    image = _with_busybox(libc)
+    image.copy("bin/lua", program(libc, "lua"))
+    image.tree("lua-tests", wanted(PROGRAMS / "src" / "lua-tests", "run tests/programs/build.sh lua-tests"))
+    image.copy("lua-tests/one", CASES / "lua-own-test")
+    cases = [
+        Case(name, ("/lua-tests/one", name), seconds=1200, alone=libc == "glibc" and name in _LUA_OWN_ALONE)
+        for name in _LUA_OWN
+    ]
+    return Group(f"lua-own-{libc}", f"Lua's own tests ({libc})", image, cases)
+
+
 def sqlite(libc: str) -> Group:
     """SQLite sessions with a database file."""
     image = _with_busybox(libc)
@@ -182,7 +205,7 @@ def tcc(libc: str) -> Group:
 
 def is_long(name: str) -> bool:
     """Whether a group takes many minutes and runs only when it is asked for."""
-    return name.startswith("busybox-own") or name == "fuzz-soak"
+    return name.startswith(("busybox-own", "lua-own")) or name == "fuzz-soak"
 
 
 def all_groups() -> dict[str, Callable[[], Group]]:
@@ -194,7 +217,8 @@ def all_groups() -> dict[str, Callable[[], Group]]:
         "fuzz-soak": lambda: fuzz(1_000_000),
     }
     for kind, make in (
-        ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("sqlite", sqlite), ("tcc", tcc),
+        ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("lua-own", lua_own), ("sqlite", sqlite),
+        ("tcc", tcc),
     ):  # fmt: skip
         for libc in LIBCS:
             groups[f"{kind}-{libc}"] = lambda make=make, libc=libc: make(libc)  # type: ignore[misc]

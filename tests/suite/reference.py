@@ -62,7 +62,7 @@ def _lay_out(image: bytes, root: Path) -> None:
         (root / "dev" / device).touch()
 
 
-def run(group: Group, cases: list[Case], seconds: int = 600) -> Transcript:
+def run(group: Group, cases: list[Case]) -> Transcript:
     """Runs cases of a group on Linux."""
     qemu = wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")
     script = _SCRIPT.format(devices=" ".join(map(shlex.quote, _DEVICES)), magic=_MAGIC, mask=_MASK)
@@ -89,7 +89,7 @@ def run(group: Group, cases: list[Case], seconds: int = 600) -> Transcript:
             ],
             stdin=terminal,
             capture_output=True,
-            timeout=seconds,
+            timeout=sum(case.seconds for case in cases) + 60,
             check=False,
         )
         os.close(terminal)
