@@ -94,13 +94,13 @@ static void work(void)
 	touch_pages();
 }
 
-/* "scatter:<multiplier>" with a number that suits: every such number so far may be a small odd one. */
-static void with_number(const char *choice, char *value)
+/* "scatter:<multiplier>" with this number. */
+static void with_number(const char *choice, int number, char *value)
 {
 	const char *open = strchr(choice, '<');
 
 	if (open)
-		sprintf(value, "%.*s%d", (int)(open - choice), choice, 21);
+		sprintf(value, "%.*s%d", (int)(open - choice), choice, number);
 	else
 		strcpy(value, choice);
 }
@@ -124,9 +124,16 @@ static void policies_change_under_way(void)
 		while ((choice = strsep(&choices, " "))) {
 			int error;
 
-			with_number(choice, value);
-			snprintf(words, sizeof(words), "%s=%s", name, value);
-			error = store("/proc/policy", words);
+			/* Odd where a multiplier is wanted, a power of two where a window is. */
+			static const int numbers[] = { 21, 8 };
+
+			for (unsigned int i = 0; i < 2; i++) {
+				with_number(choice, numbers[i], value);
+				snprintf(words, sizeof(words), "%s=%s", name, value);
+				error = store("/proc/policy", words);
+				if (error != -EINVAL)
+					break;
+			}
 			if (!fits)
 				CHECK(error == -EBUSY || (error == 0 && strcmp(value, now) == 0));
 			else
