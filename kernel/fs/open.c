@@ -43,6 +43,7 @@ static int check_open(const struct inode *i, unsigned flags)
 {
 	static const u8 wanted[4] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
 	unsigned may = wanted[flags & O_ACCMODE];
+	int error;
 
 	if (flags & O_PATH)
 		return flags & O_DIRECTORY && !S_ISDIR(i->mode) ? -ENOTDIR : 0;
@@ -58,7 +59,9 @@ static int check_open(const struct inode *i, unsigned flags)
 		return -EROFS;
 	if (flags & O_NOATIME && !may_change(i))
 		return -EPERM;
-	return inode_permission(i, may);
+	error = inode_permission(i, may);
+	/* Truncating is writing, also where the descriptor will only read. */
+	return !error && flags & O_TRUNC && i->denied_writes ? -ETXTBSY : error;
 }
 
 /* Finds or creates the last component. *created: permissions need no check. */

@@ -30,6 +30,13 @@ static void die(const char *what)
 	exit(2);
 }
 
+/* In a child: its exit must not touch the list that it shares with its parent. */
+static void die_alone(const char *what)
+{
+	fprintf(stderr, "suite: %s: %s\n", what, strerror(errno));
+	_exit(2);
+}
+
 static long seconds(void)
 {
 	struct timespec now;
@@ -52,9 +59,9 @@ static void run(char *const argv[], const int ends[2])
 	close(ends[0]);
 	close(ends[1]);
 	if (chdir("/tmp") < 0)
-		die("/tmp");
+		die_alone("/tmp");
 	execvp(argv[0], argv);
-	die(argv[0]);
+	die_alone(argv[0]);
 }
 
 /* Copies what the case writes until every writer is gone or `deadline` comes. Returns whether all is read. A last line

@@ -453,13 +453,21 @@ static void tables_of_its_own(void)
 	CHECK_ERROR(unshare(1), EINVAL);
 }
 
+/* Under qemu-ppc the running program is qemu's. */
+static void running_program_is_not_written(void)
+{
+	CHECK_ERROR(open("/proc/self/exe", O_WRONLY), ETXTBSY);
+	CHECK_ERROR(open("/proc/self/exe", O_RDONLY | O_TRUNC), ETXTBSY);
+	CHECK_ERROR(truncate("/proc/self/exe", 0), ETXTBSY);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
 	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
-	CASE(tables_of_its_own),
+	CASE(tables_of_its_own), CASE(running_program_is_not_written),
 };
 
 TEST_MAIN("strict", cases)
