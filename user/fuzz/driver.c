@@ -3,9 +3,11 @@
  *   fuzz [seed=<n>] [calls=<n>] [workers=<n>] [life=<n>] [trace=1]
  *
  * `workers` processes make random calls from the kernel's own table, with good and bad pointers, lengths, descriptors
- * and flags; one that dies, or no longer gets on, is replaced, and after `life` calls each is. When `calls` are made,
- * all processes and files and System V objects of theirs are removed, and the kernel must hold as many frames and
- * objects as before (/proc/frames). The same seed gives the same run: on a deterministic machine, to the cycle.
+ * and flags; one that dies, or no longer gets on, is replaced, and after `life` calls each is. Their root is a file
+ * system of its own. When `calls` are made, all processes, file systems and System V objects of theirs are removed, and
+ * the kernel must hold as many frames and objects as before (/proc/frames). A process of its own conducts each round, and has ended when stock is taken: what
+ * it touches of its memory depends on what it finds. The same seed gives the same run: on a deterministic machine, to
+ * the cycle.
  *
  * For a kernel under test only: it ends every process but init and those that it comes from. */
 #define _GNU_SOURCE
@@ -14,13 +16,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -43,17 +46,34 @@ struct settings {
 	unsigned long seed, calls, workers, life, trace;
 };
 
+/* What outlives a round: one page, shared by all processes. */
+struct account {
+	struct progress progress[WORKERS_MOST];
+	unsigned long lives, stuck;
+	struct sequence lives_random;
+};
+
 static struct settings settings = { 1, 20000, 4, 400, 0 };
-static struct progress *progress;
+static struct account *account;
+static pid_t kept[2];	/* who takes stock, and its parent */
 static pid_t pids[WORKERS_MOST];
 static uint32_t seen[WORKERS_MOST], idle[WORKERS_MOST];
-static unsigned long lives, stuck;
-static struct sequence lives_random;
 
 static void die(const char *what)
 {
 	fprintf(stderr, "fuzz: %s: %s\n", what, strerror(errno));
 	exit(2);
+}
+
+/*
+ * A decimal number, in a time that depends on its length alone (a multiplication's may depend on what is multiplied): so
+ * a run with fewer calls is to the cycle the beginning of one with more. Returns where it ends.
+ */
+static const char *read_number(const char *digits, unsigned long *value)
+{
+	for (*value = 0; *digits >= '0' && *digits <= '9'; digits++)
+		*value = (*value << 3) + (*value << 1) + (unsigned long)(*digits - '0');
+	return digits;
 }
 
 static int parse(const char *word)
@@ -69,11 +89,11 @@ static int parse(const char *word)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i].name);
-		char *end;
+		const char *end;
 
 		if (strncmp(word, words[i].name, n) != 0)
 			continue;
-		*words[i].value = strtoul(word + n, &end, 10);
+		end = read_number(word + n, words[i].value);
 		if (word[n] && !*end && *words[i].value >= words[i].least && *words[i].value <= words[i].most)
 			return 0;
 		fprintf(stderr, "fuzz: %s: allowed are %lu to %lu\n", word, words[i].least, words[i].most);
@@ -85,10 +105,14 @@ static int parse(const char *word)
 
 static void start(unsigned i)
 {
-	uint64_t seed = (uint64_t)next(&lives_random) << 32 | i;
+	uint64_t seed = (uint64_t)next(&account->lives_random) << 32 | i;
+	struct progress *progress = account->progress;
 	pid_t child;
 
 	fflush(stdout);
+	/* A privileged worker may have shut the others out. */
+	if (chmod(FOLDER, 0777) < 0)
+		die(FOLDER);
 	child = fork();
 	if (child < 0)
 		die("fork");
@@ -99,7 +123,7 @@ static void start(unsigned i)
 	}
 	pids[i] = child;
 	idle[i] = 0;
-	lives++;
+	account->lives++;
 }
 
 static unsigned long made(void)
@@ -107,7 +131,7 @@ static unsigned long made(void)
 	unsigned long sum = 0;
 
 	for (unsigned i = 0; i < settings.workers; i++)
-		sum += progress[i].calls;
+		sum += account->progress[i].calls;
 	return sum;
 }
 
@@ -122,10 +146,10 @@ static void tick(const sigset_t *child_ended)
 			if (pids[i] == dead)
 				start(i);
 	for (unsigned i = 0; late && i < settings.workers; i++) {
-		idle[i] = seen[i] == progress[i].calls ? idle[i] + 1 : 0;
-		seen[i] = progress[i].calls;
+		idle[i] = seen[i] == account->progress[i].calls ? idle[i] + 1 : 0;
+		seen[i] = account->progress[i].calls;
 		if (idle[i] > PATIENCE) {
-			stuck++;
+			account->stuck++;
 			idle[i] = 0;
 			kill(pids[i], SIGKILL);
 		}
@@ -152,7 +176,7 @@ static void survivor(const char *pid)
 	exit(1);
 }
 
-/* Ends every process but init, this one and its parent. Returns how many there were. */
+/* Ends every process but init, this one and those kept. Returns how many there were. */
 static unsigned end_others(int last)
 {
 	DIR *proc = opendir("/proc");
@@ -164,7 +188,7 @@ static unsigned end_others(int last)
 	while ((entry = readdir(proc))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (pid <= 1 || pid == getpid() || pid == getppid())
+		if (pid <= 1 || pid == getpid() || pid == kept[0] || pid == kept[1])
 			continue;
 		found++;
 		if (last)
@@ -197,21 +221,32 @@ static void remove_objects(void)
 	}
 }
 
-static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *where)
+/* The workers' root, with what their paths name. */
+static void make_root(void)
 {
-	(void)s;
-	(void)where;
-	if (strcmp(path, "/tmp") == 0)
-		return 0;
-	if (kind == FTW_DP || kind == FTW_D || kind == FTW_DNR)
-		rmdir(path);
-	else
-		unlink(path);
-	return 0;
+	if (mkdir(FOLDER, 0777) < 0 || mount("none", FOLDER, "tmpfs", 0, NULL) < 0 || mkdir(FOLDER "/dev", 0755) < 0 ||
+	    mkdir(FOLDER "/proc", 0755) < 0 || mkdir(FOLDER "/tmp", 0777) < 0 || symlink("/", FOLDER FOLDER) < 0 ||
+	    mount("none", FOLDER "/dev", "devtmpfs", 0, NULL) < 0 || mount("none", FOLDER "/proc", "proc", 0, NULL) < 0)
+		die(FOLDER);
 }
 
-/* Where workers leave names: those with privileges go up by ".." and make names in the root, too. */
-static const char *const littered[] = { "/tmp", "/none", "/a", "/b", "/c", "/d", "/e", "/f", "/fuzz" };
+/* Unmounts the last file system that is mounted in the workers' root, or is that root. Returns whether there was one. */
+static int unmount_one(void)
+{
+	FILE *mounts = setmntent("/proc/mounts", "r");
+	char path[256] = "";
+	const struct mntent *entry;
+
+	if (!mounts)
+		die("/proc/mounts");
+	while ((entry = getmntent(mounts)))
+		if (strncmp(entry->mnt_dir, FOLDER, strlen(FOLDER)) == 0)
+			snprintf(path, sizeof(path), "%s", entry->mnt_dir);
+	endmntent(mounts);
+	if (path[0] && umount(path) < 0)
+		die(path);
+	return path[0] != 0;
+}
 
 static void clean(void)
 {
@@ -224,17 +259,21 @@ static void clean(void)
 		nanosleep(&some, NULL);
 	}
 	remove_objects();
-	for (size_t i = 0; i < sizeof(littered) / sizeof(littered[0]); i++)
-		nftw(littered[i], remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	while (unmount_one())
+		;
+	rmdir(FOLDER);
+	/* By this name a privileged worker reaches the program itself, which is not in its root. */
+	if (chown("/proc/self/exe", 0, 0) < 0 || chmod("/proc/self/exe", 0755) < 0)
+		die("/proc/self/exe");
 }
 
-static void round_of(unsigned long calls)
+static void conduct(unsigned long calls)
 {
 	unsigned long goal = made() + calls;
 	sigset_t child_ended;
 
-	if (mkdir(FOLDER, 0777) < 0 || chmod(FOLDER, 0777) < 0)
-		die(FOLDER);
+	clean();
+	make_root();
 	sigemptyset(&child_ended);
 	sigaddset(&child_ended, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child_ended, NULL);
@@ -243,6 +282,24 @@ static void round_of(unsigned long calls)
 	while (made() < goal)
 		tick(&child_ended);
 	clean();
+	exit(0);
+}
+
+static void round_of(unsigned long calls)
+{
+	pid_t conductor = fork();
+	int status;
+
+	if (conductor < 0)
+		die("fork");
+	if (conductor == 0)
+		conduct(calls);
+	if (waitpid(conductor, &status, 0) < 0)
+		die("waitpid");
+	if (status) {
+		fprintf(stderr, "fuzz: a round ended with %#x\n", (unsigned)status);
+		exit(1);
+	}
 }
 
 static const char *const fields[] = { "\npage_table ", "\nanonymous ", "\ncache ", "\nkmalloc_objects ",
@@ -280,13 +337,14 @@ int main(int argc, char **argv)
 		if (parse(argv[i]) < 0)
 			return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (progress == MAP_FAILED)
+	account = mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (account == MAP_FAILED)
 		die("mmap");
-	lives_random.state = settings.seed;
+	account->lives_random.state = settings.seed;
+	kept[0] = getpid();
+	kept[1] = getppid();
 	printf("fuzz: seed %lu, %u calls of the table, %lu workers\n", settings.seed, fuzz_call_count, settings.workers);
-	/* The first round fills what the kernel keeps, and this program's own pages. */
-	clean();
+	/* The first rounds fill what the kernel keeps, and this program's own pages. */
 	round_of(1000);
 	round_of(1000);
 	take_stock(before);
@@ -295,11 +353,11 @@ int main(int argc, char **argv)
 	round_of(settings.calls);
 	take_stock(after);
 	for (unsigned i = 0; i < settings.workers; i++) {
-		errors += progress[i].errors;
-		digest = digest * 31 + progress[i].digest;
+		errors += account->progress[i].errors;
+		digest = digest * 31 + account->progress[i].digest;
 	}
 	printf("fuzz: seed %lu, %lu calls, %lu errors in all, %lu processes, %lu stuck, digest %08lx\n", settings.seed,
-	       made() - warm, errors, lives, stuck, digest);
+	       made() - warm, errors, account->lives, account->stuck, digest);
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (after[i] == before[i])
 			continue;

@@ -35,6 +35,7 @@ struct state {
 	uint8_t *locked;	/* a page without any right */
 	const struct progress *all;
 	unsigned workers;
+	int privileged;
 };
 
 static const char *const names[] = {
@@ -278,7 +279,7 @@ static void limit(int resource, rlim_t most)
 
 static void prepare(struct state *s)
 {
-	int pair[2], fd;
+	int pair[2], fd = open("/dev/null", O_RDWR);
 
 	setsid();
 	limit(RLIMIT_FSIZE, FILE_MOST);
@@ -296,11 +297,7 @@ static void prepare(struct state *s)
 	mprotect(s->scratch + SCRATCH_SIZE, PAGE, PROT_READ);
 	munmap(s->scratch + SCRATCH_SIZE + PAGE, PAGE);
 	/* Descriptors of every kind, 0 to 2 being nothing. */
-	fd = open("/dev/null", O_RDWR);
-	dup2(fd, 0);
-	dup2(fd, 1);
-	dup2(fd, 2);
-	if (chdir(FOLDER) < 0)
+	if (dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || chroot(FOLDER) < 0 || chdir("/") < 0)
 		_exit(2);
 	umask(0);
 	mkdir("d", 0777);
@@ -315,18 +312,22 @@ static void prepare(struct state *s)
 	system_call(__NR_epoll_create1, 0, 0, 0, 0);
 	system_call(__NR_eventfd2, 0, 0, 0, 0);
 	/* Most lives are led without privilege: what a privileged process may break is not the kernel's fault. */
-	if (below(&s->random, 4) && (setgid(1000) < 0 || setuid(1000) < 0))
+	s->privileged = below(&s->random, 4) == 0;
+	if (!s->privileged && (setgid(1000) < 0 || setuid(1000) < 0))
 		_exit(2);
 }
 
-/* One in eight of the calls that may end the caller, so that a life lasts. */
+/*
+ * One in eight of the calls that may end the caller, so that a life lasts. A second chroot would let a privileged
+ * process out of the first, to where files outlive the round.
+ */
 static const struct fuzz_call *choose(struct state *s)
 {
 	const struct fuzz_call *call;
 
 	do
 		call = &fuzz_calls[below(&s->random, fuzz_call_count)];
-	while (call->full && below(&s->random, 8));
+	while ((call->full && below(&s->random, 8)) || (s->privileged && call->number == __NR_chroot));
 	return call;
 }
 

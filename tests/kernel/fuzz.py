@@ -1,0 +1,66 @@
+"""A run of the fuzzer (user/fuzz) from a seed, made again: the same calls in the same order, and the same cycles. A
+shorter run is the beginning of a longer one, so that a failing case can be cut down.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pagewalk.initramfs import Initramfs
+from suite.places import USER, wanted
+
+from kernel.runs import boot, side_by_side
+
+MACHINES = ("ppc603-133", "ppc604-133")
+SEED = 11
+CALLS = 1000
+SHORTENED = 400
+# The calls of the fuzzer's own two rounds before.
+WARMING = 2000
+
+
+def _image() -> bytes:
+    image = Initramfs()
+    for folder in ("bin", "dev", "proc"):
+        image.directory(folder)
+    image.directory("tmp", 0o1777)
+    image.node("dev/console", "c", 5, 1)
+    for path, name in (("init", "init"), ("bin/fuzz", "fuzz")):
+        image.copy(path, wanted(USER / name, "run make -C user"))
+    return image.pack()
+
+
+def _trace(console: str) -> list[str]:
+    """The lines of calls: a process's number, a name and its arguments."""
+    return [line for line in console.splitlines() if line[:1].isdigit() and line.endswith(")")]
+
+
+def check() -> int:
+    """The number of machines on which a run was not repeated, or its shortened form went another way."""
+    failed = 0
+    with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
+        file.write(_image())
+        file.flush()
+        # A command line of another length moves the program's stack, and so all that follows: numbers of four digits.
+        rows = [(machine, calls) for machine in MACHINES for calls in (CALLS, CALLS, SHORTENED)]
+        done = side_by_side(
+            lambda row: boot(
+                row[0], Path(file.name), f"quiet -- /bin/fuzz seed={SEED} calls={row[1]:04} trace=1", (), counted=True
+            ),
+            rows,
+        )
+    for n, machine in enumerate(MACHINES):
+        first, again, short = done[3 * n : 3 * n + 3]
+        calls, beginning = _trace(first.console), _trace(short.console)
+        wrong = [f"exit status {run.status}: {run.console[-1500:]}" for run in (first, short) if run.status != 0]
+        if (again.status, again.console, again.counters) != (first.status, first.console, first.counters):
+            wrong.append("the same seed gave another run")
+        # Until so many calls are made, nothing knows that this run is the shorter one.
+        same = WARMING + SHORTENED
+        if len(beginning) < same or beginning[:same] != calls[:same]:
+            wrong.append("the shortened run began otherwise")
+        print(f"fuzz {machine}: {len(calls)} calls, {len(beginning)} of a shortened run: ", end="")
+        print("\n  ".join(wrong) if wrong else "repeated to the cycle")
+        failed += bool(wrong)
+    return failed
