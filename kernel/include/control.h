@@ -17,6 +17,15 @@ void control_context(u32 pid);
 void control_command(const char *path);
 void control_fork(u32 pid);
 void control_dump(u32 label);
+/* What a TLB holds: sets (0: there is no device) and ways; an entry, sets one after the other. False: invalid. */
+enum control_tlb { CONTROL_TLB_DATA, CONTROL_TLB_INSTRUCTION };
+struct control_tlb_entry {
+	u32 vsid;
+	u32 page;                       /* EA[4-19], in place */
+	u32 word;                       /* RPN, C, WIMG, PP, as in a PTE's second word */
+};
+u32 control_tlb_shape(enum control_tlb tlb, u32 *ways);
+bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out);
 /* The sanitizers' events; who makes them binds them only where control_features asks. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u

@@ -46,7 +46,7 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 				return -EINVAL;
 			zap_range(vma, MAX(vma->start, address), MIN(vma->end, end));
 		}
-		check_translations("madvise");
+		check_range(mm, address, end, "madvise");
 		break;
 	case MADV_DONTFORK:
 		error = areas_mark(mm, address, end, VM_DONTFORK, 0);

@@ -170,7 +170,7 @@ CAUSE(fault) int mm_fault(struct mm *mm, u32 address, enum mm_access access)
 	do
 		error = fault_once(mm, address, access);
 	while (error == -ENOMEM && oom_kill());
-	check_translations("fault");
+	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
 }
 

@@ -148,7 +148,7 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
 	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
 		populate(mm, result, result + size);
-	check_translations("mmap");
+	check_range(mm, address, address + size, "mmap");
 	return result;
 }
 
@@ -172,7 +172,7 @@ int mm_unmap(struct mm *mm, u32 address, u32 size)
 		vma_free(vma);
 	}
 	tables_trim(mm, address, end);
-	check_translations("munmap");
+	check_range(mm, address, end, "munmap");
 	return 0;
 }
 
@@ -230,7 +230,7 @@ int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
 		flush->range(mm, vma->start, vma->end);
 		vma = vma_merge(vma);
 	}
-	check_translations("mprotect");
+	check_range(mm, address, end, "mprotect");
 	return 0;
 }
 
@@ -263,7 +263,7 @@ u32 mm_brk(struct mm *mm, u32 address)
 		vma_merge(vma);
 	}
 	mm->brk = address;
-	check_translations("brk");
+	check_range(mm, MIN(old, new), MAX(old, new), "brk");
 	return address;
 }
 

@@ -1,6 +1,7 @@
 /* The policies' registry: names, choices, and when they may change. */
 #include <arch.h>
 #include <arch/reload.h>
+#include <check.h>
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
@@ -114,6 +115,7 @@ int policy_set(const char *name, const char *value)
 		*policy->now = before;
 	else if (policy->when == POLICY_QUIESCED)
 		context_restart();
+	check_everything("change of policy");
 	irq_restore(msr);
 	return error;
 }

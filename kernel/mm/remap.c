@@ -103,7 +103,7 @@ u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 
 			mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
 			vma->end = old + new_size;
 			vma_merge(vma);
-			check_translations("mremap");
+			check_range(mm, old, old + new_size, "mremap");
 			return old;
 		}
 		if (!(flags & MREMAP_MAYMOVE))
@@ -115,6 +115,7 @@ u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 
 			return (u32)-ENOMEM;
 	}
 	result = move(vma, old, old_size, new_address, new_size, !old_size || flags & MREMAP_DONTUNMAP);
-	check_translations("mremap");
+	check_range(mm, old, old + old_size, "mremap");
+	check_range(mm, new_address, new_address + new_size, "mremap");
 	return result;
 }

@@ -49,7 +49,7 @@ void mm_put(struct mm *mm)
 	ASSERT(mm->resident_pages == 0 && mm->table_pages == 1);
 	if (context_active == mm)
 		mm_activate(NULL);
-	check_translations("mm_put");
+	check_everything("exit");
 	context_unregister(mm);
 	pagetable_root_free(mm->root);
 	if (mm->executable) {
@@ -148,7 +148,8 @@ struct mm *mm_fork(struct mm *parent)
 	}
 	/* The parent lost its right to write in place: no cached entry may still have it. */
 	flush->whole(parent);
-	check_translations("fork");
+	check_range(parent, 0, USER_END, "fork");
+	check_range(child, 0, USER_END, "fork");
 	child->resident_peak = child->resident_pages;
 	if (error) {
 		mm_put(child);

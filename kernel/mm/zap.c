@@ -1,5 +1,6 @@
 /* Taking pages out of address spaces. */
 #include <arch.h>
+#include <check.h>
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
@@ -84,4 +85,7 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 	list_for_each_entry(vma, &inode->mappings, mapping)
 		if (part(vma, first, last, &start, &end))
 			zap_unflushed(vma, start, end);
+	list_for_each_entry(vma, &inode->mappings, mapping)
+		if (part(vma, first, last, &start, &end))
+			check_range(vma->mm, start, end, "truncation");
 }

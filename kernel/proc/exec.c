@@ -3,6 +3,7 @@
  * told of comes before commit(), after which there is no way back.
  */
 #include <arch.h>
+#include <check.h>
 #include <control.h>
 #include <err.h>
 #include <errno.h>
@@ -503,6 +504,7 @@ static void commit(struct exec *exec)
 	current->mm = exec->mm;
 	exec->mm = NULL;
 	sched_activate(current->mm);
+	check_everything("exec");
 	if (old)
 		mm_put(old);
 	close_on_exec(current->files);

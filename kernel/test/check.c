@@ -1,9 +1,10 @@
 /*
  * The invariant checker. For every address space: each entry of the tree lies in an area that allows it, each
  * frame that it reaches is in use and counts it; areas are in order and do not overlap; the accounts are right.
- * For every cached translation (the hash table): the tree says the same. A TLB cannot be read by software on
- * these processors; the machine's sanitizers watch it.
+ * For every cached translation, in the hash table and (where the control device shows it) in the TLB: the tree says
+ * the same.
  */
+#include <arch.h>
 #include <arch/mmu.h>
 #include <check.h>
 #include <context.h>
@@ -11,18 +12,52 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+#include <text.h>
 
-u64 check_runs;
+u64 check_runs, check_sweeps;
 static const char *during;
 static unsigned contradictions;
 
+/* By frame: entries that reach it, as a sweep counts them; of a page table, the roots that have it. */
+static u32 *mappings;
+
 #define CONTRADICTIONS_SHOWN 10
+
+/* A range of more pages than this has its hash-table entries found by looking through the table. */
+#define PAGES_SEARCHED 1024u
+
+void check_init(void)
+{
+	unsigned order = 0;
+	struct frame *block;
+
+	if (!boot.check)
+		return;
+	while (PAGE_SIZE << order < frame_count * sizeof(*mappings))
+		order++;
+	block = frame_alloc_order(FRAME_KERNEL, order);
+	if (!block)
+		fatal(EXIT_MEMORY, "no memory for the invariant checker");
+	mappings = frame_kva(block);
+}
 
 static void bad(const char *what, u32 vsid, u32 address, u32 pte)
 {
 	if (contradictions++ < CONTRADICTIONS_SHOWN)
 		console_printf("check: after %s: %s (VSID 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what, vsid,
 			       address, pte);
+}
+
+static void begin(const char *operation)
+{
+	during = operation;
+	contradictions = 0;
+}
+
+static void end_check(void)
+{
+	if (contradictions)
+		panic("%u contradictions after %s", contradictions, during);
 }
 
 /* shared: other address spaces have the entry's table too. */
@@ -43,38 +78,70 @@ static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 p
 		bad("a private page is writable in two places", mm->context.number, address, pte);
 }
 
-static void check_space(struct mm *mm)
+/* The entries of [start, end), which one table covers; how many of them are frames. */
+static u32 check_table(struct mm *mm, u32 start, u32 end, const struct frame *frame, bool counted)
 {
-	u32 resident = 0, tables = 1, pages = 0, areas = 0, end = 0;
+	const u32 *entry = pagetable_find(mm->root, start);
+	u32 resident = 0;
+
+	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
+		bad("a page table in a frame that holds none", mm->context.number, start, frame_pa(frame));
+	for (; start < end; start += PAGE_SIZE, entry++) {
+		u32 number = (*entry & PTE_RPN) >> PAGE_SHIFT;
+
+		if (!*entry)
+			continue;
+		check_entry(mm, mm_find(mm, start), start, *entry, frame->refs > 1);
+		if (number >= frame_count)
+			continue;
+		resident++;
+		if (counted)
+			mappings[number]++;
+	}
+	return resident;
+}
+
+/* The entries of [start, end), table by table; a sweep counts a table that several address spaces have once. */
+static u32 check_entries(struct mm *mm, u32 start, u32 end, bool sweep)
+{
+	u32 resident = 0, stop;
+
+	for (; start < end; start = stop) {
+		u32 table = pagetable_root(mm->root)[start >> ROOT_SHIFT] & PTE_RPN;
+
+		stop = MIN(pagetable_next(start), end);
+		if (table)
+			resident += check_table(mm, start, stop, pa_frame(table), sweep && !mappings[table >> PAGE_SHIFT]++);
+	}
+	return resident;
+}
+
+/* The areas of [start, end), and their neighbours. */
+static void check_areas(struct mm *mm, u32 start, u32 end)
+{
+	struct vma *vma = mm_find(mm, start);
+	struct rb_node *before = vma ? rb_prev(&vma->node) : NULL;
+	u32 last = before ? rb_entry(before, struct vma, node)->end : 0;
+
+	for (; vma; vma = mm_next(vma)) {
+		if (vma->start < last || vma->end <= vma->start)
+			bad("areas overlap or are out of order", mm->context.number, vma->start, vma->end);
+		if (vma->start >= end)
+			break;
+		last = vma->end;
+	}
+}
+
+static void check_accounts(struct mm *mm, u32 resident)
+{
+	u32 tables = 1, pages = 0, areas = 0;
 
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
-		if (vma->start < end || vma->end <= vma->start)
-			bad("areas overlap or are out of order", mm->context.number, vma->start, vma->end);
-		end = vma->end;
 		areas++;
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
-	for (u32 index = 0; index < KERNEL_BASE >> ROOT_SHIFT; index++) {
-		const struct frame *frame;
-		const u32 *table;
-
-		if (!pagetable_root(mm->root)[index])
-			continue;
-		tables++;
-		table = pagetable_table(pagetable_root(mm->root)[index]);
-		frame = pa_frame(pagetable_root(mm->root)[index] & PTE_RPN);
-		if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
-			bad("a page table in a frame that holds none", mm->context.number, index << ROOT_SHIFT, 0);
-		for (u32 i = 0; i < PTE_PER_TABLE; i++) {
-			u32 address = index << ROOT_SHIFT | i << TABLE_SHIFT;
-
-			if (!table[i])
-				continue;
-			check_entry(mm, mm_find(mm, address), address, table[i], frame->refs > 1);
-			if ((table[i] & PTE_RPN) >> PAGE_SHIFT < frame_count)
-				resident++;
-		}
-	}
+	for (u32 index = 0; index < USER_END >> ROOT_SHIFT; index++)
+		tables += pagetable_root(mm->root)[index] != 0;
 	if (resident != mm->resident_pages)
 		bad("resident pages miscounted", mm->context.number, resident, mm->resident_pages);
 	if (tables != mm->table_pages)
@@ -83,13 +150,79 @@ static void check_space(struct mm *mm)
 		bad("areas miscounted", mm->context.number, pages, mm->total_pages);
 }
 
-void check_run(const char *operation)
+static void check_space(struct mm *mm)
 {
-	during = operation;
-	contradictions = 0;
+	check_areas(mm, 0, USER_END);
+	check_accounts(mm, check_entries(mm, 0, USER_END, true));
+}
+
+static void check_cached(struct mm *mm, u32 start, u32 end)
+{
+	if (!context_live(mm))
+		return;
+	if ((end - start) >> PAGE_SHIFT > PAGES_SEARCHED) {
+		mmu->check(bad);
+		tlb_check(bad);
+		return;
+	}
+	for (u32 address = start; address < end; address += PAGE_SIZE) {
+		mmu->check_page(mm, address, bad);
+		tlb_check_page(address, bad);
+	}
+}
+
+/* Frames by use, block by block, and how often each is mapped. */
+static void check_frames(void)
+{
+	struct frame_statistics statistics;
+	u32 use[FRAME_USES] = { 0 };
+
+	for (u32 number = 0; number < frame_count; number += 1u << frames[number].order) {
+		const struct frame *frame = &frames[number];
+
+		use[frame->use] += 1u << frame->order;
+		/* What is free has its `mapped` for other ends (mm/cleared.c); roots, and the kernel's tables, are in no root. */
+		if (frame->use == FRAME_PAGE_TABLE) {
+			if (mappings[number] && frame->refs != mappings[number])
+				bad("a page table's roots miscounted", mappings[number], number << PAGE_SHIFT, frame->refs);
+		} else if (frame->use != FRAME_FREE && frame->mapped != mappings[number]) {
+			bad("a frame's mappings miscounted", mappings[number], number << PAGE_SHIFT, frame->mapped);
+		}
+	}
+	frame_statistics(&statistics);
+	for (unsigned i = 0; i < FRAME_USES; i++)
+		if (use[i] != statistics.use[i])
+			bad("frames of a use miscounted", i, use[i], statistics.use[i]);
+}
+
+void check_sweep(const char *operation)
+{
+	begin(operation);
+	check_sweeps++;
+	memset(mappings, 0, frame_count * sizeof(*mappings));
 	context_for_each(check_space);
+	check_frames();
 	mmu->check(bad);
-	check_runs++;
-	if (contradictions)
-		panic("%u contradictions after %s", contradictions, operation);
+	tlb_check(bad);
+	end_check();
+}
+
+void check_run(struct mm *mm, u32 start, u32 end, const char *operation)
+{
+	start = ALIGN_DOWN(start, PAGE_SIZE);
+	end = MIN(ALIGN_UP(end, PAGE_SIZE), USER_END);
+	if (++check_runs % CHECK_SWEEP_EVERY == 0) {
+		check_sweep(operation);
+		return;
+	}
+	begin(operation);
+	check_areas(mm, start, end);
+	check_entries(mm, start, end, false);
+	check_cached(mm, start, end);
+	end_check();
+}
+
+void check_show(struct text *text)
+{
+	text_printf(text, "check %s\noperations %llu\nsweeps %llu\n", boot.check ? "on" : "off", check_runs, check_sweeps);
 }

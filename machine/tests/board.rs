@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pagewalk_machine::board::{Board, Console, Effect, Instant};
+use pagewalk_machine::board::{Board, Console, Effect, Instant, TlbView};
 use pagewalk_machine::config::MachineConfig;
 
 const UART: u32 = 0x8000_03f8;
@@ -181,6 +181,7 @@ fn control_device_reports_and_commands() {
         (0x8000_0f20, Effect::Command(9)),
         (0x8000_0f24, Effect::Dump(9)),
         (0x8000_0f28, Effect::Fork(9)),
+        (0x8000_0f2c, Effect::TlbSelect(9)),
         (0x8000_1000, Effect::RegionBegin(9)),
         (0x8000_1004, Effect::RegionEnd(9)),
     ] {
@@ -190,7 +191,24 @@ fn control_device_reports_and_commands() {
         assert!(board.read(0x8000_0f00, size, now).is_err());
         assert!(board.write(0x8000_0f08, size, 0).is_err());
     }
-    assert!(board.write(0x8000_0f2c, 4, 0).is_err());
+    assert!(board.write(0x8000_0f30, 4, 0).is_err());
+}
+
+#[test]
+fn control_device_shows_the_selected_tlb_entry() {
+    let shown = TlbView {
+        shape: 0x40_0002,
+        vsid: 0x80ab_cdef,
+        page: 0x0123_4000,
+        word1: 0x0765_4092,
+    };
+    let mut board = board();
+    board.show_tlb(shown);
+    let read = |address| board.read(address, 4, Instant::default());
+    assert_eq!(
+        [0x8000_0f2c, 0x8000_0f30, 0x8000_0f34, 0x8000_0f38].map(read),
+        [shown.shape, shown.vsid, shown.page, shown.word1].map(|value| Ok(value.into()))
+    );
 }
 
 #[test]

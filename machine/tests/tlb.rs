@@ -3,6 +3,7 @@
 mod common;
 
 use common::{SUPERVISOR, account, hash_mmu, plain_memory, put_pte, soft_mmu};
+use pagewalk_machine::board::TlbView;
 use pagewalk_machine::memory::Memory;
 use pagewalk_machine::mmu::{Access, FaultKind, Mmu, Tlb, TlbEntry, TlbGeometry, tlb};
 use pagewalk_machine::observe::{Account, Event};
@@ -330,4 +331,30 @@ fn shapes_that_hardware_cannot_have_are_refused() {
             "{entries}/{ways}"
         );
     }
+}
+
+#[test]
+fn the_control_device_finds_entries_by_number() {
+    let mut mmu = hash_mmu();
+    let geometry = mmu.itlb.geometry();
+    let (ea, vsid, word1) = (0x0123_4000, 0x00ab_cdef, 0x0765_4092);
+    mmu.itlb.fill(TlbEntry::new(tlb::tag(vsid, ea), word1));
+    let empty = TlbView {
+        shape: geometry.sets() << 16 | geometry.ways,
+        ..TlbView::default()
+    };
+    let entry = (ea >> 12) % geometry.sets() * geometry.ways;
+    let instruction = 1 << 31;
+    assert_eq!(
+        TlbView::at(instruction | entry, &mmu),
+        TlbView {
+            vsid: 1 << 31 | vsid,
+            page: ea,
+            word1,
+            ..empty
+        }
+    );
+    assert_eq!(TlbView::at(instruction | (entry + 1), &mmu), empty);
+    assert_eq!(TlbView::at(entry, &mmu), empty);
+    assert_eq!(TlbView::at(instruction | geometry.entries, &mmu), empty);
 }

@@ -7,9 +7,9 @@ import sys
 
 from suite.places import Missing
 
-from kernel import boot, failalloc, policies
+from kernel import boot, checker, failalloc, fuzz, policies
 
-SUBJECTS = ("boot", "failalloc", "policies")
+SUBJECTS = ("boot", "checker", "failalloc", "fuzz", "policies")
 
 
 def main() -> int:
@@ -29,8 +29,12 @@ def main() -> int:
     try:
         if "boot" in subjects:
             failed += boot.check(update=chosen.update)
+        if "checker" in subjects:
+            failed += checker.check()
         if "failalloc" in subjects:
             failed += failalloc.check(whole=chosen.whole)
+        if "fuzz" in subjects:
+            failed += fuzz.check()
         if "policies" in subjects:
             failed += policies.check(whole=chosen.whole)
     except Missing as error:

@@ -21,6 +21,7 @@ SANITIZED = ("--sanitize", "all")
 
 # The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).
 REFUSED_WORD = 64
+PANIC = 67
 LIMIT = 124
 
 

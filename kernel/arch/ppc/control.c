@@ -19,12 +19,17 @@ static void write(u32 offset, u32 value)
 	}
 }
 
+static u32 read(u32 offset)
+{
+	return *(volatile u32 *)((u8 *)device + offset);
+}
+
 void control_init(bool in_tree)
 {
 	if (!in_tree)
 		return;
 	device = arch_io(CONTROL_PA);
-	control_features = *(volatile u32 *)((u8 *)device + CONTROL_FEATURES);
+	control_features = read(CONTROL_FEATURES);
 }
 
 bool control_present(void)
@@ -58,6 +63,35 @@ void control_fork(u32 pid)
 void control_dump(u32 label)
 {
 	write(CONTROL_DUMP, label);
+}
+
+static void tlb_select(enum control_tlb tlb, u32 number)
+{
+	write(CONTROL_TLB_SELECT, (u32)tlb << 31 | number);
+}
+
+u32 control_tlb_shape(enum control_tlb tlb, u32 *ways)
+{
+	u32 shape;
+
+	if (!device)
+		return 0;
+	tlb_select(tlb, 0);
+	shape = read(CONTROL_TLB_SELECT);
+	*ways = shape & 0xffff;
+	return shape >> 16;
+}
+
+bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out)
+{
+	u32 vsid;
+
+	tlb_select(tlb, number);
+	vsid = read(CONTROL_TLB_VSID);
+	out->vsid = vsid & 0xffffff;
+	out->page = read(CONTROL_TLB_PAGE);
+	out->word = read(CONTROL_TLB_WORD);
+	return vsid >> 31;
 }
 
 void control_frame_freed(u32 frame)

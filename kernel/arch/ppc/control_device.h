@@ -15,5 +15,9 @@
 #define CONTROL_COMMAND         0x20
 #define CONTROL_DUMP            0x24
 #define CONTROL_FORK            0x28
+#define CONTROL_TLB_SELECT      0x2c
+#define CONTROL_TLB_VSID        0x30
+#define CONTROL_TLB_PAGE        0x34
+#define CONTROL_TLB_WORD        0x38
 
 #endif

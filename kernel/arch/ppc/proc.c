@@ -181,7 +181,7 @@ static void show_frames(struct text *text)
 		text_printf(text, "%s %u\n", names[i], s.use[i]);
 	text_printf(text, "allocations %llu\nfrees %llu\nfailures %llu\nkmalloc_bytes %u\nkmalloc_objects %u\n",
 		    s.allocations, s.frees, s.failures, (u32)kmalloc_bytes(), kmalloc_objects());
-	text_printf(text, "failalloc_seen %llu\ncheck_runs %llu\n", failalloc_count, check_runs);
+	text_printf(text, "failalloc_seen %llu\n", failalloc_count);
 }
 
 static void show_failalloc(struct text *text)
@@ -210,6 +210,7 @@ void mm_proc_init(void)
 {
 	proc_file("policy", policy_show, policy_store);
 	proc_file("frames", show_frames, NULL);
+	proc_file("check", check_show, check_store);
 	proc_file("failalloc", show_failalloc, store_failalloc);
 	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
 	proc_file("mmu/bats", show_bats, NULL);

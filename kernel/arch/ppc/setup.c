@@ -132,6 +132,7 @@ void start_c(const void *fdt_physical)
 	mmu->init();
 	pagetable_init();
 	mm_init();
+	check_init();
 	context_start();
 	reload_bind(false);
 	command_line_policies();

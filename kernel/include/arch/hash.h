@@ -2,6 +2,7 @@
 #ifndef HASH32_HASH_H
 #define HASH32_HASH_H
 
+#include <check.h>
 #include <types.h>
 
 struct hpte {
@@ -27,6 +28,8 @@ void hash_reach(u32 base);
 int hash_count(bool on);
 /* A reload's search: the entry that translates address in VSID; NULL: none. */
 const struct hpte *hash_find(u32 vsid, u32 address);
+/* How many entries translate it: more than one is a mistake. */
+u32 hash_copies(u32 vsid, u32 address);
 /* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */
 void hash_insert(u32 vsid, u32 address, u32 pte);
 /*
@@ -48,9 +51,13 @@ extern u64 hash_preloads;
 void hash_note(bool on);
 extern void (*hash_placed)(u32 address, const struct hpte *entry);
 extern u64 hash_notes_used;
+/* The tree's entry tells of this slot, or notes are off. */
+bool hash_noted(u32 pte, const struct hpte *entry);
 /* The two slots of this number that can hold the page; clears the one that does. */
 void hash_clear_slot(u32 vsid, u32 address, u32 slot);
-u32 hash_check(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte));
+/* The invariant checker: every entry; the entries of one page. */
+void hash_check(check_bad *bad);
+void hash_check_page(const struct mm *mm, u32 address, check_bad *bad);
 
 /* An entry's address, from its word 0 and the group that it is in. */
 u32 hash_address(const struct hpte *entry);

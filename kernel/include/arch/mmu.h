@@ -6,6 +6,7 @@
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
 
+#include <check.h>
 #include <types.h>
 
 struct mm;
@@ -25,8 +26,9 @@ struct mmu_backend {
 	void (*page_flush)(struct mm *mm, u32 vsid, u32 address);
 	/* Everything: hash table emptied, TLB invalidated. */
 	void (*flush_all)(void);
-	/* The invariant checker: calls bad() for each cached entry that the tree contradicts; returns entries seen. */
-	u32 (*check)(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte));
+	/* The invariant checker: calls bad() for each entry of the hash table that the tree contradicts; all, or a page's. */
+	void (*check)(check_bad *bad);
+	void (*check_page)(const struct mm *mm, u32 address, check_bad *bad);
 };
 
 extern const struct mmu_backend *mmu;           /* the processor's, bound at boot */
@@ -39,6 +41,10 @@ static inline void tlb_invalidate_page(u32 address)
 {
 	__asm__ volatile("tlbie %0; sync" : : "r"(address) : "memory");
 }
+
+/* The invariant checker: the same for the TLBs; a page's are the entries of its congruence class. */
+void tlb_check(check_bad *bad);
+void tlb_check_page(u32 address, check_bad *bad);
 
 /* True: a 603, whose TLB software reloads. Off with status 67 on an unknown processor. */
 bool cpu_identify(void);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Instant;
+use crate::mmu::Mmu;
 
 const MAGIC: u32 = 0x5057_4c4b;
 
@@ -34,13 +35,56 @@ pub enum Effect {
     Fork(u32),
     /// Write a state dump with this label.
     Dump(u32),
+    /// Show this TLB entry: [`TlbView::at`] has the format.
+    TlbSelect(u32),
     RegionBegin(u32),
     RegionEnd(u32),
+}
+
+/// A TLB entry as the control device shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlbView {
+    /// Sets of the TLB in the upper half, ways in the lower.
+    pub shape: u32,
+    /// V in the most significant bit, and the VSID.
+    pub vsid: u32,
+    /// EA\[4-19\] of the page.
+    pub page: u32,
+    /// As a PTE's word 1: RPN, C, WIMG, PP.
+    pub word1: u32,
+}
+
+impl TlbView {
+    const INSTRUCTION: u32 = 1 << 31;
+
+    /// The entry that a write of `selected` names: the most significant bit chooses the instruction TLB, the others are
+    /// the number of the entry, sets one after the other. One that does not exist shows as invalid.
+    #[must_use]
+    pub fn at(selected: u32, mmu: &Mmu) -> Self {
+        let tlb = if selected & Self::INSTRUCTION != 0 {
+            &mmu.itlb
+        } else {
+            &mmu.dtlb
+        };
+        let geometry = tlb.geometry();
+        let mut view = TlbView {
+            shape: geometry.sets() << 16 | geometry.ways,
+            ..TlbView::default()
+        };
+        let entry = tlb.entries().get((selected & !Self::INSTRUCTION) as usize);
+        if let Some(entry) = entry.filter(|entry| entry.valid()) {
+            view.vsid = 1 << 31 | entry.vsid();
+            view.page = entry.page() << 12;
+            view.word1 = entry.word1();
+        }
+        view
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Control {
     features: u32,
+    tlb: TlbView,
     latched_cycles_high: u32,
     latched_instructions_high: u32,
 }
@@ -49,6 +93,7 @@ impl Control {
     pub fn new() -> Self {
         Control {
             features: 0,
+            tlb: TlbView::default(),
             latched_cycles_high: 0,
             latched_instructions_high: 0,
         }
@@ -56,6 +101,10 @@ impl Control {
 
     pub fn set_features(&mut self, features: u32) {
         self.features = features;
+    }
+
+    pub fn show_tlb(&mut self, view: TlbView) {
+        self.tlb = view;
     }
 
     pub fn read(
@@ -69,6 +118,10 @@ impl Control {
         let value = match (half, offset) {
             (Half::Kernel, 0x00) | (Half::User, 0x18) => MAGIC,
             (Half::Kernel, 0x04) => self.features,
+            (Half::Kernel, 0x2c) => self.tlb.shape,
+            (Half::Kernel, 0x30) => self.tlb.vsid,
+            (Half::Kernel, 0x34) => self.tlb.page,
+            (Half::Kernel, 0x38) => self.tlb.word1,
             (Half::User, 0x08) => {
                 self.latched_cycles_high = (now.cycles >> 32) as u32;
                 now.cycles as u32
@@ -102,6 +155,7 @@ impl Control {
             (Half::Kernel, 0x20) => Effect::Command(value),
             (Half::Kernel, 0x24) => Effect::Dump(value),
             (Half::Kernel, 0x28) => Effect::Fork(value),
+            (Half::Kernel, 0x2c) => Effect::TlbSelect(value),
             (Half::User, 0x00) => Effect::RegionBegin(value),
             (Half::User, 0x04) => Effect::RegionEnd(value),
             _ => return Err("the control device has no writable register there"),

@@ -10,7 +10,7 @@ mod pic;
 mod uart;
 
 pub use console::Console;
-pub use control::{Effect, Half};
+pub use control::{Effect, Half, TlbView};
 
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,13 @@ impl Board {
     pub fn set_features(&mut self, features: u32) {
         if let Some(control) = &mut self.control {
             control.set_features(features);
+        }
+    }
+
+    /// The TLB entry that the control device's TLB_VSID, TLB_PAGE and TLB_WORD read from now on.
+    pub fn show_tlb(&mut self, view: TlbView) {
+        if let Some(control) = &mut self.control {
+            control.show_tlb(view);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Exceptions, interrupts, limits, breakpoints: what interrupts the flow of instructions.
 
 use super::{Fatal, Machine, Stop};
-use crate::board::Effect;
+use crate::board::{Effect, TlbView};
 use crate::engine::Exit;
 use crate::engine::line::Op;
 use crate::mmu::{Fault, FaultKind, Translation};
@@ -273,6 +273,9 @@ impl Machine {
         match effect {
             Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
             Effect::Cause(number) => self.set_dynamic_cause(number),
+            Effect::TlbSelect(selected) => {
+                self.board.show_tlb(TlbView::at(selected, &self.mmu));
+            }
             _ => {}
         }
         let scene = Scene {

@@ -125,6 +125,12 @@ impl TlbEntry {
         self.pte & 0xffff_f000
     }
 
+    /// As a PTE's word 1: RPN, C, WIMG, PP.
+    #[must_use]
+    pub fn word1(&self) -> u32 {
+        self.pte
+    }
+
     /// C bit.
     #[inline]
     #[must_use]

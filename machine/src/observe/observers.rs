@@ -131,12 +131,12 @@ impl Observers {
         self.sanitizers.as_mut()?.fetched(pa, memory)
     }
 
-    /// Carries out what a write to the control device asks of the observers; POWER_OFF and CAUSE
-    /// are the machine's own. Returns a sanitizer's report, which ends the run.
+    /// Carries out what a write to the control device asks of the observers; POWER_OFF, CAUSE
+    /// and TLB_SELECT are the machine's own. Returns a sanitizer's report, which ends the run.
     #[must_use]
     pub fn effect(&mut self, effect: Effect, scene: &Scene<'_>) -> Option<String> {
         match effect {
-            Effect::PowerOff(_) => {}
+            Effect::PowerOff(_) | Effect::TlbSelect(_) => {}
             Effect::Cause(number) => {
                 if let Some(trace) = &mut self.trace {
                     trace.cause(number, scene.cycle);

@@ -109,4 +109,5 @@ const struct mmu_backend hash32_backend = {
 	.page_flush = page_flush,
 	.flush_all = flush_all,
 	.check = hash_check,
+	.check_page = hash_check_page,
 };

@@ -48,6 +48,13 @@ CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address)
 	return true;
 }
 
+bool hash_noted(u32 pte, const struct hpte *entry)
+{
+	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
+
+	return hash_remove != hash_remove_noted || (pte & PTE_NOTE) == (slot << SLOT_SHIFT | PTE_HASHED);
+}
+
 static void patch(u32 *at, const u32 *noting, bool on)
 {
 	u32 instruction = on ? BRANCH | (((u32)noting - (u32)at) & 0x03fffffcu) : EIEIO;

@@ -94,6 +94,17 @@ static inline struct hpte *search(u32 vsid, u32 address)
 	return NULL;
 }
 
+u32 hash_copies(u32 vsid, u32 address)
+{
+	u32 hash = hash_of(vsid, address), word = first_word(vsid, address), copies = 0;
+
+	for (int i = 0; i < HPTES_PER_GROUP; i++) {
+		copies += group(hash)[i].word0 == word;
+		copies += group(~hash)[i].word0 == (word | HPTE_SECONDARY);
+	}
+	return copies;
+}
+
 CAUSE(reload) const struct hpte *hash_find(u32 vsid, u32 address)
 {
 	return search(vsid, address);
@@ -169,30 +180,4 @@ u32 hash_address(const struct hpte *entry)
 		index = ~index;
 	/* The low ten bits of the page index come back from the group's number, the high six are the API. */
 	return (entry->word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
-}
-
-u32 hash_check(void (*bad)(const char *what, u32 vsid, u32 address, u32 pte))
-{
-	u32 seen = 0;
-
-	for (u32 i = 0; hash_table && i < hash_groups * HPTES_PER_GROUP; i++) {
-		const struct hpte *entry = &hash_table[i];
-		u32 vsid = (entry->word0 & HPTE_VSID) >> 7, address = hash_address(entry), segment;
-		const u32 *root;
-
-		if (!(entry->word0 & HPTE_VALID))
-			continue;
-		seen++;
-		root = context_find(vsid, &segment);
-		if (!root)
-			continue;       /* a zombie: its VSID is in no segment register, and never will be again */
-		u32 pte = pagetable_read(root, segment << 28 | address);
-
-		if (!(pte & PTE_VALID))
-			bad("the hash table maps a page that the tree does not", vsid, segment << 28 | address,
-			    entry->word1);
-		else if ((pte ^ entry->word1) & (PTE_HARDWARE & ~PTE_VALID))
-			bad("hash table and tree differ", vsid, segment << 28 | address, entry->word1);
-	}
-	return seen;
 }

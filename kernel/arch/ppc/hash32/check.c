@@ -1,0 +1,43 @@
+/* The invariant checker's judgement of the hash table: every live entry says what the tree says. */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/pte.h>
+#include <context.h>
+#include <frame.h>
+#include <lib.h>
+#include <pagetable.h>
+
+static void check_entry(const struct hpte *entry, check_bad *bad)
+{
+	u32 vsid = (entry->word0 & HPTE_VSID) >> 7, segment, address, pte;
+	const u32 *root = context_find(vsid, &segment);
+
+	if (!root)
+		return;         /* a zombie: its VSID is in no segment register, and never will be again */
+	address = segment << 28 | hash_address(entry);
+	pte = pagetable_read(root, address);
+	if (!(pte & PTE_VALID))
+		bad("the hash table maps a page that the tree does not", vsid, address, entry->word1);
+	else if ((pte ^ entry->word1) & (PTE_HARDWARE & ~PTE_VALID))
+		bad("hash table and tree differ", vsid, address, entry->word1);
+	else if (root != kernel_root && !hash_noted(pte, entry))
+		bad("a hash-table entry that the tree has no note of", vsid, address, pte);
+}
+
+void hash_check(check_bad *bad)
+{
+	for (u32 i = 0; hash_table && i < hash_groups * HPTES_PER_GROUP; i++)
+		if (hash_table[i].word0 & HPTE_VALID)
+			check_entry(&hash_table[i], bad);
+}
+
+void hash_check_page(const struct mm *mm, u32 address, check_bad *bad)
+{
+	u32 vsid = context_vsid(mm, address);
+	const struct hpte *entry = hash_find(vsid, address);
+
+	if (entry)
+		check_entry(entry, bad);
+	if (hash_copies(vsid, address) > 1)
+		bad("the hash table has a page twice", vsid, address, entry->word1);
+}

@@ -1,0 +1,53 @@
+/*
+ * The invariant checker's view of the TLBs, which no software can read on these processors: the control device shows
+ * them (docs/interfaces.md, section 2). Without the device nothing is checked.
+ */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <context.h>
+#include <control.h>
+#include <pagetable.h>
+
+static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
+{
+	u32 segment, address, pte;
+	const u32 *root = context_find(entry->vsid, &segment);
+
+	if (!root)
+		return;         /* a zombie: its VSID is in no segment register, and never will be again */
+	address = segment << 28 | entry->page;
+	pte = pagetable_read(root, address);
+	if (!(pte & PTE_VALID))
+		bad("the TLB maps a page that the tree does not", entry->vsid, address, entry->word);
+	else if ((pte ^ entry->word) & (PTE_HARDWARE & ~PTE_VALID))
+		bad("TLB and tree differ", entry->vsid, address, entry->word);
+}
+
+static void check_entries(enum control_tlb tlb, u32 first, u32 count, check_bad *bad)
+{
+	struct control_tlb_entry entry;
+
+	for (u32 i = first; i < first + count; i++)
+		if (control_tlb_read(tlb, i, &entry))
+			check_one(&entry, bad);
+}
+
+void tlb_check(check_bad *bad)
+{
+	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
+		u32 ways, sets = control_tlb_shape(tlb, &ways);
+
+		check_entries(tlb, 0, sets * ways, bad);
+	}
+}
+
+void tlb_check_page(u32 address, check_bad *bad)
+{
+	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
+		u32 ways, sets = control_tlb_shape(tlb, &ways);
+
+		if (sets)
+			check_entries(tlb, (address >> PAGE_SHIFT) % sets * ways, ways, bad);
+	}
+}

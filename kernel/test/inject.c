@@ -1,0 +1,130 @@
+/*
+ * Faults for the invariant checker to find: each breaks one thing that it vouches for, in the address space that
+ * writes "<fault> <address>" to /proc/check. The checker must be on, or the fault would do its damage unseen.
+ */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/pte.h>
+#include <check.h>
+#include <context.h>
+#include <errno.h>
+#include <flush.h>
+#include <frame.h>
+#include <lib.h>
+#include <mm.h>
+#include <pagetable.h>
+#include <proc.h>
+#include <uaccess.h>
+
+/* A page that is there, and in the TLB. */
+struct target {
+	struct mm *mm;
+	u32 address, vsid;
+	u32 *pte;
+	struct frame *frame;
+};
+
+/* The tree lets a program write where the area does not. */
+static void make_writable(const struct target *t)
+{
+	*t->pte = (*t->pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW;
+	flush->page(t->mm, t->address);
+}
+
+/* The hash table has another frame for the page. */
+static void change_hpte(const struct target *t)
+{
+	hash_remove_searching(t->mm, t->vsid, t->address);
+	hash_insert(t->vsid, t->address, *t->pte ^ PAGE_SIZE);
+}
+
+/* The hash table has the page twice. */
+static void double_hpte(const struct target *t)
+{
+	while (hash_copies(t->vsid, t->address) < 2)
+		hash_insert(t->vsid, t->address, *t->pte);
+}
+
+/* The page's right to be written is taken from tree and hash table, and the TLB forgotten. */
+static void leave_tlb(const struct target *t)
+{
+	hash_remove_searching(t->mm, t->vsid, t->address);
+	*t->pte = (*t->pte & ~(u32)(PTE_PP | PTE_CHANGED | PTE_NOTE)) | PP_USER_RO;
+}
+
+static void count_mapping(const struct target *t)
+{
+	t->frame->refs++;
+	t->frame->mapped++;
+}
+
+static void count_page(const struct target *t)
+{
+	t->mm->resident_pages++;
+}
+
+static void count_area(const struct target *t)
+{
+	t->mm->area_count++;
+}
+
+static void free_frame(const struct target *t)
+{
+	t->frame->mapped--;
+	frame_put(t->frame);
+}
+
+static const struct {
+	const char *name;
+	void (*make)(const struct target *t);
+} faults[] = {
+	{ "tree", make_writable },  { "hpte", change_hpte },  { "hpte-twice", double_hpte }, { "tlb", leave_tlb },
+	{ "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },	     { "freed", free_frame },
+};
+
+static int find_target(u32 address, struct target *out)
+{
+	u32 word, pte;
+
+	if (get_user(word, (const u32 *)address))
+		return -EFAULT;
+	out->mm = current->mm;
+	out->address = ALIGN_DOWN(address, PAGE_SIZE);
+	out->vsid = context_vsid(out->mm, out->address);
+	out->pte = pagetable_find(out->mm->root, out->address);
+	pte = *out->pte;
+	if ((pte & PTE_RPN) >> PAGE_SHIFT >= frame_count)
+		return -ENXIO;
+	out->frame = pa_frame(pte & PTE_RPN);
+	return 0;
+}
+
+int check_store(const char *words, size_t size)
+{
+	char line[64], *space;
+	struct target target;
+	u32 address;
+	int error;
+
+	if (!boot.check)
+		return -EPERM;
+	if (size >= sizeof(line))
+		return -EINVAL;
+	memcpy(line, words, size);
+	line[size] = '\0';
+	space = strchr(line, ' ');
+	if (!space)
+		return -EINVAL;
+	*space = '\0';
+	if (parse_u32(space + 1, &address))
+		return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (strcmp(faults[i].name, line) != 0)
+			continue;
+		error = find_target(address, &target);
+		if (!error)
+			faults[i].make(&target);
+		return error;
+	}
+	return -EINVAL;
+}

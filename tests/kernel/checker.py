@@ -1,0 +1,75 @@
+"""Faults made on purpose (/proc/check), each of which the kernel's invariant checker must find: by an operation that
+touches the page, where it can be seen there, and by a look at everything.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagewalk.initramfs import Initramfs
+from suite.places import USER, wanted
+
+from kernel.runs import PANIC, boot, side_by_side
+
+MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
+
+# The kernel's own pages would push the faulty entry out of the TLB before anybody looks.
+QUIET_TLB = "kernel.map=bat+io"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A word of /proc/check, and what the checker says of it: where the page is touched, and later. None: not found."""
+
+    name: str
+    here: str | None
+    later: str | None
+
+
+FAULTS = (
+    Fault("tree", *2 * ("a writable entry in an area that is not",)),
+    Fault("hpte", *2 * ("hash table and tree differ",)),
+    # A second entry is looked for only where the page is touched.
+    Fault("hpte-twice", "the hash table has a page twice", None),
+    Fault("tlb", *2 * ("TLB and tree differ",)),
+    # Whoever gets the frame next counts its own use only.
+    Fault("freed", "an entry for a frame that is free", "a frame's mappings miscounted"),
+    Fault("mapped", None, "a frame's mappings miscounted"),
+    Fault("resident", None, "resident pages miscounted"),
+    Fault("areas", None, "areas miscounted"),
+)
+
+
+def check() -> int:
+    """The number of faults that the checker did not find, or not for what they are."""
+    image = Initramfs()
+    for folder in ("bin", "dev", "proc"):
+        image.directory(folder)
+    image.node("dev/console", "c", 5, 1)
+    for path, name in (("init", "init"), ("bin/checker", "checker")):
+        image.copy(path, wanted(USER / name, "run make -C user"))
+    rows = [
+        (machine, fault.name, when, report)
+        for machine in MACHINES
+        for fault in FAULTS
+        for when, report in (("here", fault.here), ("later", fault.later))
+        if report
+    ]
+    failed = 0
+    with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
+        file.write(image.pack())
+        file.flush()
+        boots = side_by_side(
+            lambda row: boot(
+                row[0], Path(file.name), f"quiet check=on {QUIET_TLB} -- /bin/checker {row[1]} {row[2]}", ()
+            ),
+            rows,
+        )
+    for (machine, fault, when, report), done in zip(rows, boots, strict=True):
+        if done.status != PANIC or report not in done.console:
+            failed += 1
+            print(f"checker: {machine}: {fault} {when}: exit status {done.status}\n{done.console[-1500:]}")
+    print(f"checker: {len(rows) - failed} of {len(rows)} faults found")
+    return failed
