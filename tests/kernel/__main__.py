@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument(
         "--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes"
     )
+    parser.add_argument("--machine", action="append", default=[], help="where the policies are tried")
     parser.add_argument("--update", action="store_true", help="record what a boot costs now")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)
@@ -36,7 +37,7 @@ def main() -> int:
         if "fuzz" in subjects:
             failed += fuzz.check()
         if "policies" in subjects:
-            failed += policies.check(whole=chosen.whole)
+            failed += policies.check(whole=chosen.whole, machines=chosen.machine)
     except Missing as error:
         print(f"kernel: {error}", file=sys.stderr)
         return 2

@@ -42,8 +42,10 @@ def boot(
     *,
     counted: bool = False,
     instructions: int = 4_000_000_000,
+    memory: int | None = None,
 ) -> Boot:
-    """One boot with these words on the kernel's command line; `instructions` bounds it."""
+    """One boot with these words on the kernel's command line; `instructions` bounds it, `memory` is in MB (the
+    machine's own, if None)."""
     runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
     kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
     with tempfile.NamedTemporaryFile(suffix=".json") as counters:
@@ -51,6 +53,7 @@ def boot(
             [
                 str(runner), "run", "--machine", str(ROOT / "machines" / f"{machine}.toml"), "--kernel", str(kernel),
                 "--initrd", str(initramfs), f"--append={words}", "--max-instructions", str(instructions), *flags,
+                *(("--set", f"memory.size={memory << 20}") if memory else ()),
                 *(("--counters", counters.name) if counted else ()),
             ],
             stdin=subprocess.DEVNULL,

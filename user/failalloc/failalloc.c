@@ -3,19 +3,23 @@
  *   failalloc [first [last]]
  *
  * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
- * executes, maps memory, and uses files, pipes, sockets and polling; until the workload needs fewer than n. Whatever
+ * executes, maps memory, runs a thread, mounts, and uses files, pipes, sockets and polling; until the workload needs
+ * fewer than n. Whatever
  * fails, the workload may only meet an error that says so, or be killed; and afterwards the kernel must hold as many
  * frames and objects as before (/proc/frames). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -114,6 +118,78 @@ static void use_channels(void)
 	TRY(read(pair[1], data, sizeof(data)));
 }
 
+/* A connection and a datagram between addresses of this machine. */
+static void use_network(void)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t size = sizeof(here);
+	int listening = socket(AF_INET, SOCK_STREAM, 0), datagrams = socket(AF_INET, SOCK_DGRAM, 0), from, to;
+	char data[64] = "";
+
+	TRY(listening);
+	TRY(datagrams);
+	TRY(bind(listening, (struct sockaddr *)&here, sizeof(here)));
+	TRY(listen(listening, 1));
+	TRY(getsockname(listening, (struct sockaddr *)&here, &size));
+	from = socket(AF_INET, SOCK_STREAM, 0);
+	TRY(from);
+	TRY(connect(from, (struct sockaddr *)&here, sizeof(here)));
+	to = accept(listening, NULL, NULL);
+	TRY(to);
+	TRY(write(from, data, sizeof(data)));
+	TRY(read(to, data, sizeof(data)));
+	here.sin_port = 0;
+	TRY(bind(datagrams, (struct sockaddr *)&here, sizeof(here)));
+	TRY(getsockname(datagrams, (struct sockaddr *)&here, &size));
+	TRY(sendto(datagrams, data, sizeof(data), 0, (struct sockaddr *)&here, sizeof(here)));
+	TRY(recv(datagrams, data, sizeof(data), 0));
+}
+
+/* A descriptor that is passed, and received by nobody. */
+static void pass_descriptor(void)
+{
+	char data[1] = "", control[CMSG_SPACE(sizeof(int))];
+	struct iovec piece = { data, sizeof(data) };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	int pair[2];
+
+	TRY(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &pair[0], sizeof(int));
+	TRY(sendmsg(pair[0], &message, 0));
+}
+
+static void use_mounts(void)
+{
+	TRY(mkdir(FOLDER "/mounted", 0700));
+	TRY(mount("none", FOLDER "/mounted", "tmpfs", 0, NULL));
+	TRY(mkdir(FOLDER "/mounted/directory", 0700));
+	TRY(rename(FOLDER "/mounted/directory", FOLDER "/mounted/moved"));
+	TRY(umount(FOLDER "/mounted"));
+}
+
+static void *run_thread(void *memory)
+{
+	touch(memory, PAGE);
+	return memory;
+}
+
+static void use_threads(void)
+{
+	static char memory[PAGE];
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, run_thread, memory);
+	if (errno)
+		give_up("pthread_create");
+	errno = pthread_join(thread, NULL);
+	if (errno)
+		give_up("pthread_join");
+}
+
 static void on_signal(int number)
 {
 	(void)number;
@@ -158,6 +234,10 @@ static void workload(void)
 	use_memory();
 	use_files();
 	use_channels();
+	use_network();
+	pass_descriptor();
+	use_mounts();
+	use_threads();
 	_exit(WELL);
 }
 
@@ -170,6 +250,8 @@ static void tidy(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(files[i]);
 	rmdir(FOLDER "/directory");
+	umount(FOLDER "/mounted");
+	rmdir(FOLDER "/mounted");
 	rmdir(FOLDER);
 }
 
