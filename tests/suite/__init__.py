@@ -5,5 +5,6 @@ reference is Linux: the group's programs under qemu-ppc, in a root directory of 
 pagewalk machine and on QEMU's 40p. A case passes where its output and its end are those of the reference.
 
     python -m suite                  every group but the long ones on the machine ppc604-133
+    python -m suite --programs DIR   every static PPC32 program below a folder, in the same way
     python -m suite --help           other groups, machines, and QEMU's 40p
 """

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from suite import reference, targets
-from suite.groups import all_groups, is_long
+from suite.groups import all_groups, is_long, programs
 from suite.model import Group, Transcript, Verdict, judge
 from suite.places import Missing
 
 
 def main() -> int:
     """Exit status 0 when every case passed, 1 when one did not, 2 when something is missing."""
-    groups = all_groups()
     parser = argparse.ArgumentParser(prog="python -m suite", description=__doc__)
     parser.add_argument(
-        "--group", action="append", choices=list(groups), help="default: all but busybox-own, lua-own, fuzz-soak"
+        "--group",
+        action="append",
+        choices=list(all_groups()),
+        help="default: all but busybox-own, lua-own, fuzz-soak",
     )
+    parser.add_argument("--programs", type=Path, help="instead of groups: every static PPC32 program below this folder")
     parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
     parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
     parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")
@@ -32,8 +37,7 @@ def main() -> int:
 
     verdicts: list[Verdict] = []
     try:
-        for name in chosen.group or [name for name in groups if not is_long(name)]:
-            group = groups[name]()
+        for group in programs(chosen.programs) if chosen.programs else named(chosen.group):
             if chosen.case:
                 group.cases = [case for case in group.cases if case.name in chosen.case]
             expected = reference.run(group, [case for case in group.cases if not case.alone])
@@ -48,6 +52,12 @@ def main() -> int:
         print(f"suite: {error}", file=sys.stderr)
         return 2
     return 1 if any(verdict.failures for verdict in verdicts) else 0
+
+
+def named(names: list[str] | None) -> Iterator[Group]:
+    """The groups of these names, or all that do not take long, each built when its turn comes."""
+    groups = all_groups()
+    return (groups[name]() for name in names or [name for name in groups if not is_long(name)])
 
 
 def show(group: Group, transcript: Transcript) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pagewalk.initramfs import Initramfs
 
 from suite.model import Case, Group
-from suite.places import CASES, PROGRAMS, USER, program, wanted
+from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 
 LIBCS = ("glibc", "musl")
 
@@ -201,6 +201,37 @@ def tcc(libc: str) -> Group:
         image.copy(f"usr/src/lua/{path.name}", path)
     image.copy("bench/compile.sh", CASES.parents[1] / "user" / "bench" / "compile" / "compile.sh")
     return Group(f"tcc-{libc}", f"TinyCC ({libc})", image, _scripts(image, CASES / "tcc", "/bin/sh"))
+
+
+# What an archive may hold beside the kernel and the unpacked root in a target's memory.
+_ARCHIVE_MOST = 16 << 20
+
+
+def programs(folder: Path) -> list[Group]:
+    """Every static program below a folder, run without arguments; as many groups as memory asks for."""
+    groups: list[Group] = []
+    room = 0
+    for path in sorted(wanted(folder, "name a folder with static PPC32 programs").rglob("*")):
+        if not path.is_file() or not is_program(path):
+            continue
+        name = "/".join(path.relative_to(folder).parts)
+        contents = _stripped(path)
+        if len(contents) > room:
+            groups.append(Group(f"programs-{len(groups)}", f"{folder} from {name}", _base(), []))
+            room = _ARCHIVE_MOST
+        room -= len(contents)
+        groups[-1].image.file(f"programs/{name}", contents, 0o755)
+        groups[-1].cases.append(Case(name, (f"/programs/{name}",)))
+    if not groups:
+        raise Missing(f"{folder} holds no static PPC32 program")
+    return groups
+
+
+def is_program(path: Path) -> bool:
+    """Whether a file is an ELF executable (type 2) for 32-bit big-endian PowerPC (machine 20)."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    return header[:7] == b"\x7fELF\x01\x02\x01" and header[16:] == b"\x00\x02\x00\x14"
 
 
 def is_long(name: str) -> bool:
