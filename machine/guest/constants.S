@@ -107,42 +107,26 @@ search:
 	bdnzf   eq, 1b
 	blr
 
+/* r3 = cycles between two readings of the time, with an access to the page between them or with nothing. */
+	.macro  timed name, access
 	.balign 32
-/* r3 = cycles of a load from the page. */
-timed_load:
+\name:
 	isync
 	lwz     %r20, CYCLES(%r30)
 	isync
-	lwz     %r21, 0(%r29)
+	.ifnb \access
+	\access
 	isync
+	.endif
 	lwz     %r22, CYCLES(%r30)
 	isync
 	subf    %r3, %r20, %r22
 	blr
+	.endm
 
-	.balign 32
-/* r3 = cycles of a store to the page. */
-timed_store:
-	isync
-	lwz     %r20, CYCLES(%r30)
-	isync
-	stw     %r21, 0(%r29)
-	isync
-	lwz     %r22, CYCLES(%r30)
-	isync
-	subf    %r3, %r20, %r22
-	blr
-
-	.balign 32
-/* r3 = cycles between two readings of the time. */
-timed_nothing:
-	isync
-	lwz     %r20, CYCLES(%r30)
-	isync
-	lwz     %r22, CYCLES(%r30)
-	isync
-	subf    %r3, %r20, %r22
-	blr
+	timed   timed_load, "lwz %r21, 0(%r29)"
+	timed   timed_store, "stw %r21, 0(%r29)"
+	timed   timed_nothing
 
 	.balign 32
 /* r3 = cycles from before a load without a PTE to the handler's first instruction, which reads r22. */

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use pagewalk_machine::config::Override;
+use pagewalk_machine::config::{ConfigError, MachineConfig, Override};
 use pagewalk_machine::loader::Target;
+use pagewalk_machine::machine::Limits;
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
 use pagewalk_machine::observe::trace::Window;
 
@@ -29,8 +30,9 @@ pub enum Command {
     Constants(Constants),
 }
 
+/// The machine, and what holds for whatever runs on it.
 #[derive(Args)]
-pub struct Program {
+pub struct OnMachine {
     /// Machine file.
     #[arg(long, value_name = "FILE")]
     pub machine: PathBuf,
@@ -43,15 +45,35 @@ pub struct Program {
     /// Stops after this many instructions.
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
-    /// Writes counters as JSON.
+    /// Writes counters as JSON; `run` adds the regions of interest and the reason of the stop.
     #[arg(long, value_name = "JSON")]
     pub counters: Option<PathBuf>,
-    /// Adds a word to the program's environment, which is empty otherwise.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
     /// Takes no shortcuts: every access looks up TLB and caches.
     #[arg(long)]
     pub oracle: bool,
+}
+
+impl OnMachine {
+    /// The machine as its file and the settings describe it.
+    pub fn config(&self) -> Result<MachineConfig, ConfigError> {
+        MachineConfig::from_file(&self.machine, &self.set)
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            cycles: self.max_cycles.unwrap_or(u64::MAX),
+            instructions: self.max_instructions.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Program {
+    #[command(flatten)]
+    pub on: OnMachine,
+    /// Adds a word to the program's environment, which is empty otherwise.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
     /// The program's ELF file and its arguments.
     #[arg(
         required = true,
@@ -76,12 +98,8 @@ pub struct Constants {
 
 #[derive(Args)]
 pub struct Run {
-    /// Machine file.
-    #[arg(long, value_name = "FILE")]
-    pub machine: PathBuf,
-    /// Changes a key of the machine file, for example tlb.data.entries=32.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = |text: &str| Override::parse(text))]
-    pub set: Vec<Override>,
+    #[command(flatten)]
+    pub on: OnMachine,
     /// ELF kernel or bare-metal program.
     #[arg(long, value_name = "ELF", conflicts_with_all = ["rom", "restore"])]
     pub kernel: Option<PathBuf>,
@@ -100,15 +118,6 @@ pub struct Run {
         allow_hyphen_values = true
     )]
     pub append: String,
-    /// Stops at this cycle.
-    #[arg(long, value_name = "N")]
-    pub max_cycles: Option<u64>,
-    /// Stops after this many instructions.
-    #[arg(long, value_name = "N")]
-    pub max_instructions: Option<u64>,
-    /// Writes counters, regions and the reason of the stop as JSON.
-    #[arg(long, value_name = "JSON")]
-    pub counters: Option<PathBuf>,
     /// Profiles, and writes folded stacks.
     #[arg(long, value_name = "FOLDED")]
     pub profile: Option<PathBuf>,
@@ -149,9 +158,6 @@ pub struct Run {
     /// Sanitizers: translation, fetch, vsid, or all.
     #[arg(long, value_name = "LIST")]
     pub sanitize: Option<SanitizerSet>,
-    /// Takes no shortcuts: every access looks up TLB and caches.
-    #[arg(long)]
-    pub oracle: bool,
     /// Writes the device tree, prints where tree and initramfs go, and runs nothing.
     #[arg(long, value_name = "DTB", requires = "kernel")]
     pub dump_dtb: Option<PathBuf>,

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn execute(run: &Run) -> Result<u8, Failure> {
-    let config = MachineConfig::from_file(&run.machine, &run.set)?;
+    let config = run.on.config()?;
     if let Some(path) = &run.dump_dtb {
         return write_tree(run, &config, path);
     }
@@ -68,12 +68,8 @@ fn execute(run: &Run) -> Result<u8, Failure> {
     if let Some(set) = run.sanitize {
         session.sanitize(set);
     }
-    session.set_oracle(run.oracle);
-    let limits = Limits {
-        cycles: run.max_cycles.unwrap_or(u64::MAX),
-        instructions: run.max_instructions.unwrap_or(u64::MAX),
-    };
-    let stop = go(run, &mut session, limits)?;
+    session.set_oracle(run.on.oracle);
+    let stop = go(run, &mut session, run.on.limits())?;
     write_results(run, &session, &stop)?;
     Ok(match stop {
         Stop::PowerOff { status } => status as u8,
@@ -89,16 +85,13 @@ fn execute(run: &Run) -> Result<u8, Failure> {
 }
 
 fn run_program(arguments: &Program) -> Result<u8, Failure> {
-    let config = MachineConfig::from_file(&arguments.machine, &arguments.set)?;
+    let config = arguments.on.config()?;
     let name = &arguments.command[0];
     let elf = read_file(Path::new(name))?;
     let mut program = shim::Program::new(config, &elf, name, &arguments.command, &arguments.env)?;
-    program.machine_mut().set_oracle(arguments.oracle);
-    let ending = program.run(Limits {
-        cycles: arguments.max_cycles.unwrap_or(u64::MAX),
-        instructions: arguments.max_instructions.unwrap_or(u64::MAX),
-    });
-    if let Some(path) = &arguments.counters {
+    program.machine_mut().set_oracle(arguments.on.oracle);
+    let ending = program.run(arguments.on.limits());
+    if let Some(path) = &arguments.on.counters {
         let counters: serde_json::Map<_, _> = program
             .machine()
             .account
@@ -222,7 +215,7 @@ fn write_results(run: &Run, session: &Session, stop: &Stop) -> Result<(), Failur
     let write = |path: &Path, text: String| {
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
     };
-    if let Some(path) = &run.counters {
+    if let Some(path) = &run.on.counters {
         write(path, format!("{:#}\n", session.report(stop)))?;
     }
     if let Some(path) = &run.profile {

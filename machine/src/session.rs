@@ -153,9 +153,14 @@ impl Session {
         self.machine.state_changed();
     }
 
-    /// Switches sanitizers on. Their first report ends the run.
+    /// Switches sanitizers on. Their first report ends the run. Those that a snapshot was taken with go on
+    /// with what they know.
     pub fn sanitize(&mut self, set: SanitizerSet) {
-        self.machine.observers.sanitizers = set.any().then(|| Sanitizers::new(set));
+        let sanitizers = &mut self.machine.observers.sanitizers;
+        if sanitizers.as_ref().is_some_and(|old| old.set == set) {
+            return;
+        }
+        *sanitizers = set.any().then(|| Sanitizers::new(set));
         self.machine.state_changed();
     }
 
@@ -328,10 +333,10 @@ impl Session {
     fn explain_fatal(&self, fatal: &Fatal) -> String {
         match fatal {
             Fatal::NoHandler { vector, pc } => format!(
-                "exception {} (vector {:#06x}) at {} has no handler: its vector holds no instruction",
+                "exception {} (vector {:#06x}), with SRR0 at {}, has no handler: there is no instruction that could run at {pc:#010x}",
                 vector.name(),
                 *vector as u32,
-                self.place(*pc)
+                self.place(self.machine.registers.srr0),
             ),
             Fatal::Checkstop { pc, physical } => format!(
                 "checkstop at {}: physical address {physical:#010x} answers to no device, and MSR[ME] is clear",

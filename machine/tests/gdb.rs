@@ -1,8 +1,11 @@
 //! gdb-multiarch attaches to the stub and finds what is there.
 
+#[path = "support/kernel.rs"]
+mod kernel;
 mod support;
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use support::{Program, machine_file};
@@ -36,22 +39,33 @@ middle:
 /// What gdb prints when it runs `commands` against the program, and the runner's exit status.
 fn gdb(machine: &str, commands: &[&str]) -> (String, Option<i32>) {
     let program = Program::new(SOURCE);
-    let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"))
+    let mut runner = runner(machine, &program.elf());
+    runner.args(["--max-instructions", "1000000"]);
+    attached(runner, &program.elf(), commands)
+}
+
+/// The runner, about to run a kernel or program and to wait for gdb.
+fn runner(machine: &str, kernel: &Path) -> Command {
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_pagewalk-machine"));
+    runner
         .arg("run")
         .arg("--machine")
         .arg(machine_file(machine))
         .arg("--kernel")
-        .arg(program.elf())
-        .args(["--gdb", "0", "--max-instructions", "1000000"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .arg(kernel)
+        .args(["--gdb", "0"]);
+    runner
+}
+
+/// Starts the runner and lets gdb, with the symbols of `elf`, run `commands` against it.
+fn attached(mut runner: Command, elf: &Path, commands: &[&str]) -> (String, Option<i32>) {
+    let mut runner = runner.stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let mut messages = BufReader::new(runner.stderr.take().unwrap());
     messages.read_line(&mut line).unwrap();
     let port = line.trim().rsplit(' ').next().unwrap().to_owned();
     let mut gdb = Command::new("gdb-multiarch");
-    gdb.args(["-nx", "-batch"]).arg(program.elf());
+    gdb.args(["-nx", "-batch"]).arg(elf);
     gdb.args(["-ex", &format!("target remote 127.0.0.1:{port}")]);
     for command in commands {
         gdb.args(["-ex", command]);
@@ -187,4 +201,53 @@ fn what_gdb_writes_is_what_the_guest_finds() {
         Some(6),
         "detached, the guest ran to its end: {text}"
     );
+}
+
+/// A program under the kernel: its first call writes LR where its caller keeps room for that. The kernel's
+/// work in between, and its own accesses, are no hits.
+#[test]
+fn watchpoints_stop_programs_under_the_kernel() {
+    let kernel = kernel::build();
+    let folder = tempfile::tempdir().unwrap();
+    let initrd = folder.path().join("i.cpio");
+    std::fs::write(&initrd, &kernel.initramfs).unwrap();
+    for machine in ["ppc603-133", "ppc604-133"] {
+        let mut runner = runner(machine, &kernel.built("kernel/vmlinux"));
+        runner.arg("--initrd").arg(&initrd);
+        runner.args([
+            "--append",
+            "quiet -- /bin/hello",
+            "--max-cycles",
+            "1000000000",
+        ]);
+        let (text, status) = attached(
+            runner,
+            &kernel.built("user/hello"),
+            &[
+                "break main",
+                "continue",
+                "print /x $msr & 0x4000",
+                "watch -location *(unsigned *) ($r1 + 4)",
+                "continue",
+                "print /x $msr & 0x4000",
+                "print $pc < 0x20000000",
+                "info symbol *(unsigned *) ($r1 + 4)",
+                "delete",
+                "continue",
+            ],
+        );
+        contains_all(
+            &text,
+            &[
+                "Breakpoint 1, ",
+                "$1 = 0x4000",
+                "Hardware watchpoint 2: -location",
+                "New value = ",
+                "$2 = 0x4000",
+                "$3 = 1",
+                "exited normally",
+            ],
+        );
+        assert_eq!(status, Some(0), "{text}");
+    }
 }

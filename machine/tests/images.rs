@@ -84,6 +84,12 @@ fn an_executable_yields_segments_symbols_and_causes() {
     assert_eq!(image.symbols.describe(0x4004), "_start+0x4");
     assert_eq!(image.symbols.describe(0x4008), "copy_page");
     assert_eq!(image.symbols.describe(0x3ffc), "0x00003ffc");
+    let end = image.segments[0].physical + image.segments[0].size;
+    assert_eq!(
+        image.symbols.describe(end),
+        format!("{end:#010x}"),
+        "a label reaches no further than its segment"
+    );
     let causes: Vec<_> = image
         .causes
         .iter()

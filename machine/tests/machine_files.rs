@@ -154,6 +154,11 @@ fn sizes_that_hardware_cannot_have_are_refused() {
         message.ends_with("`bus.core-to-bus` is 2.7: allowed are multiples of 0.5 from 1 to 20"),
         "{message}"
     );
+    let message = refusal("ppc604-185", "target-entries = 64", "target-entries = 128");
+    assert!(
+        message.ends_with("`branch.target-entries` is 128: allowed are powers of two from 2 to 64"),
+        "{message}"
+    );
     let message = refusal("ppc604-185", "size = 0x0200_0000", "size = 5000");
     assert!(
         message

@@ -1,5 +1,7 @@
 //! Profile, trace, regions, dumps, snapshots: what they tell, and that they change nothing.
 
+#[path = "support/kernel.rs"]
+mod kernel;
 mod support;
 
 use pagewalk_machine::board::Console;
@@ -299,6 +301,144 @@ fn a_restored_snapshot_goes_on_the_same() {
     }
 }
 
+/// Input that waits in the UART and behind it, an interrupt and a decrementer exception that wait for
+/// MSR[EE], and counters of the performance monitor that run.
+#[test]
+fn what_waits_in_a_snapshot_waits_in_its_restored_machine() {
+    const SELECT: &str = "load 3, 1 << 6 | 2\n  mtspr 952, 3";
+    const READ: &str = "mfspr 7, 953\n  mfspr 8, 954";
+    let source = format!(
+        "_start:
+  caches_on
+  vector 0x500, external
+  vector 0x900, decrementer
+  li 20, 0
+  li 21, 0
+  {SELECT}
+  load 5, 0x80000020
+  li 6, 0x11
+  stb 6, 0(5)
+  li 6, 8
+  stb 6, 1(5)
+  li 6, 4
+  stb 6, 1(5)
+  li 6, 1
+  stb 6, 1(5)
+  li 6, 0xef
+  stb 6, 1(5)
+  load 5, 0x800003f8
+  li 6, 1
+  stb 6, 1(5)
+  li 3, 10
+  mtdec 3
+  load 3, 20000
+  mtctr 3
+waiting:
+  bdnz waiting
+  mfmsr 3
+  ori 3, 3, 0x8000
+  mtmsr 3
+  isync
+1: cmpwi 20, 30
+  blt 1b
+  {READ}
+  load 9, 0x00100000
+  stw 21, 0(9)
+  stw 7, 4(9)
+  stw 8, 8(9)
+  power_off 3
+external:
+  lbz 6, 5(5)
+  andi. 6, 6, 1
+  beq 2f
+  lbz 6, 0(5)
+  stb 6, 0(5)
+  addi 20, 20, 1
+  b .-24
+2: load 6, 0x80000020
+  li 7, 0x20
+  stb 7, 0(6)
+  rfi
+decrementer:
+  addi 21, 21, 1
+  load 3, 0x7fffffff
+  mtdec 3
+  rfi"
+    );
+    let program = Program::new(&source);
+    let without_monitor = Program::new(&source.replace(SELECT, "").replace(READ, ""));
+    let input = b"thirty bytes of console input.";
+    assert_eq!(input.len(), 30);
+    for machine in ["ppc603-133", "ppc604-185", "ppc750-400"] {
+        let program = match machine {
+            "ppc603-133" => &without_monitor,
+            _ => &program,
+        };
+        let mut first = program.session(machine, &["memory.size=0x400000"]);
+        first.type_in(input);
+        let until = Limits {
+            cycles: 6000,
+            ..Limits::NONE
+        };
+        let stop = first.run(until);
+        assert_eq!(stop, Stop::Limit, "{machine}: {}", first.explain(&stop));
+        assert!(
+            first.machine().decrementer() > 0x8000_0000,
+            "it has expired"
+        );
+        assert_eq!(first.printed(), b"", "nothing has been taken in yet");
+        let bytes = first.save().unwrap();
+        let mut second = Session::restore(&bytes, "s", Console::memory()).unwrap();
+        finished(&mut first);
+        finished(&mut second);
+        assert_eq!(second.printed(), input);
+        assert_eq!(second.machine().instant(), first.machine().instant());
+        assert_eq!(second.counters(), first.counters(), "{machine}");
+        let found = |session: &Session| {
+            let ram = &session.machine().memory.ram;
+            [0, 4, 8].map(|at| ram.read_u32(0x10_0000 + at).unwrap())
+        };
+        assert_eq!(found(&first)[0], 1, "decrementer exceptions");
+        assert_eq!(found(&second), found(&first), "{machine}");
+    }
+}
+
+/// The kernel under all sanitizers, whose knowledge of frames and VSIDs a snapshot holds.
+#[test]
+fn a_kernel_goes_on_the_same_under_sanitizers() {
+    let kernel = kernel::build();
+    for machine in ["ppc603-133", "ppc604-133"] {
+        let mut whole = Session::with_kernel(
+            support::config(machine, &[]),
+            &kernel.image,
+            "vmlinux",
+            Some(&kernel.initramfs),
+            "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=40",
+            Console::memory(),
+        )
+        .unwrap();
+        whole.sanitize("all".parse().unwrap());
+        let mut saved = Vec::new();
+        for at in [1_000_000, 3_000_000] {
+            let until = Limits {
+                cycles: at,
+                ..Limits::NONE
+            };
+            assert_eq!(whole.run(until), Stop::Limit, "{machine} at {at}");
+            saved.push(whole.save().unwrap());
+        }
+        assert_eq!(whole.run(Limits::NONE), Stop::PowerOff { status: 0 });
+        for bytes in saved {
+            let mut session = Session::restore(&bytes, "s", Console::memory()).unwrap();
+            // Asked for again, as on the command line, they keep what they know.
+            session.sanitize("all".parse().unwrap());
+            assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
+            assert_eq!(session.counters(), whole.counters(), "{machine}");
+            assert_eq!(session.printed(), whole.printed(), "{machine}");
+        }
+    }
+}
+
 #[test]
 fn damaged_snapshots_are_refused() {
     let program = Program::new(WORK);
@@ -314,7 +454,16 @@ fn damaged_snapshots_are_refused() {
         refusal(b"hello"),
         "s.snap: is not a snapshot of this version of the machine"
     );
-    for length in [8, 20, bytes.len() / 2, bytes.len() - 1] {
+    // Another version's, and one cut off where its version stands.
+    let mut other = bytes.clone();
+    other[12] ^= 1;
+    for other in [&other[..], &bytes[..20]] {
+        assert_eq!(
+            refusal(other),
+            "s.snap: is not a snapshot of this version of the machine"
+        );
+    }
+    for length in [24, 40, bytes.len() / 2, bytes.len() - 1] {
         let message = refusal(&bytes[..length]);
         assert!(
             message.starts_with("s.snap: the snapshot is damaged: "),

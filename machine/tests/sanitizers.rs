@@ -2,8 +2,10 @@
 
 mod support;
 
+use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::observe::sanitizers::SanitizerSet;
+use pagewalk_machine::session::Session;
 use support::Program;
 
 const LIMITS: Limits = Limits {
@@ -55,6 +57,35 @@ fn a_frame_in_use_again_or_reached_by_the_kernel_is_no_crime() {
     // Nothing is wrong once the PTE and the TLB entry are gone and the page is left alone.
     let flushed = USE_AFTER_FREE.replace("lwz 6, 4(5)", "tlbie 5\n sync");
     assert_eq!(verdict(&flushed, "translation"), None);
+}
+
+/// A snapshot knows which frames were freed, also where the sanitizer is asked for again.
+#[test]
+fn a_frame_freed_before_a_snapshot_is_known_after_it() {
+    let body = USE_AFTER_FREE.replace(
+        "lwz 6, 4(5)",
+        "li 7, 2000\n mtctr 7\n1: bdnz 1b\n lwz 6, 4(5)",
+    );
+    let program = Program::new(&format!("_start:\n{body}\n power_off 5"));
+    let set: SanitizerSet = "translation".parse().unwrap();
+    let mut session = program.session("ppc604-133", &["memory.size=0x400000"]);
+    session.sanitize(set);
+    let until = Limits {
+        cycles: 2000,
+        ..LIMITS
+    };
+    assert_eq!(session.run(until), Stop::Limit);
+    let bytes = session.save().unwrap();
+    for again in [false, true] {
+        let mut session = Session::restore(&bytes, "s", Console::memory()).unwrap();
+        if again {
+            session.sanitize(set);
+        }
+        assert!(
+            matches!(session.run(LIMITS), Stop::Fatal(Fatal::Sanitizer { .. })),
+            "asked for again: {again}"
+        );
+    }
 }
 
 #[test]
@@ -133,6 +164,42 @@ fn an_incoherent_fetch_is_reported() {
         report.ends_with("modified; no dcbst came between"),
         "{report}"
     );
+}
+
+/// Code on a stack shares its line with data, as the compiler's trampolines do: what is written before the
+/// place where a fetch begins is no code of it.
+#[test]
+fn data_before_the_code_of_its_line_is_no_crime() {
+    let program = |before: &str, call: &str| {
+        format!(
+            "caches_on
+             load 5, 0x8000
+             load 6, 0x38600002
+             stw 6, 16(5)
+             load 6, 0x4e800020
+             stw 6, 4(5)
+             stw 6, 20(5)
+             dcbst 0, 5
+             sync
+             icbi 0, 5
+             isync
+             {before}
+             {call}"
+        )
+    };
+    let at = |offset: u32| format!("addi 7, 5, {offset}\n mtctr 7\n bctrl\n");
+    // Written before the line is filled, and again while the I-cache holds it.
+    let twice = at(16) + "stw 7, 0(5)\n" + &at(16);
+    assert_eq!(verdict(&program("stw 7, 0(5)", &twice), "fetch"), None);
+    // Memory, and the line filled from it, do not have the new instruction.
+    let nop = "load 6, 0x60000000\n stw 6, 0(5)";
+    let report = verdict(&program(nop, &at(0)), "fetch").unwrap();
+    assert!(report.starts_with("incoherent fetch: "), "{report}");
+    let report = verdict(&program(nop, &(at(16) + &at(0))), "fetch").unwrap();
+    assert!(report.starts_with("stale fetch: "), "{report}");
+    // What was there before is written again: nobody can tell.
+    let same = "lwz 6, 16(5)\n stw 6, 16(5)";
+    assert_eq!(verdict(&program(same, &at(16)), "fetch"), None);
 }
 
 #[test]

@@ -22,21 +22,24 @@ const CPUS: [(&str, &str); 3] = [
 ];
 
 /// MSR\[IP\] in the handler: PEM 2.3.1 leaves it unchanged at an exception; QEMU 7.2
-/// (target/ppc/excp_helper.c, `powerpc_excp`) keeps ME alone and holds the prefix apart.
+/// (target/ppc/excp_helper.c, `powerpc_excp_6xx` and `powerpc_excp_7xx`) keeps ME alone and holds the prefix
+/// apart, in `excp_prefix`.
 const PREFIX: &str = "MSR[IP] is cleared by QEMU at an exception";
 /// A BAT that matches but does not permit: PEM 7.4.4 asks for a protection exception; QEMU 7.2's 603
-/// (target/ppc/mmu_common.c, `get_bat_6xx_tlb`) goes on to segment and page.
+/// (target/ppc/mmu_common.c, `get_physical_address_wtlb`) takes every negative answer of `get_bat_6xx_tlb`
+/// for no match and goes on to segment and page.
 const BAT_PROTECTION: &str = "QEMU's 603 takes a BAT protection violation for no match";
 /// A fetch from a page that may not be read: PEM table 7-9 gives no access at all with PP = 0 and key 1;
 /// QEMU 7.2 (target/ppc/mmu-hash32.c, `ppc_hash32_pp_prot`) allows to execute wherever N and G are 0.
 const EXECUTE: &str = "QEMU executes pages that may not be read";
 /// A fetch from guarded memory: PEM 7.5.5 and table 7-15 give an ISI with SRR1\[3\]; QEMU 7.2 (the same
-/// function) looks at N alone.
+/// file, `ppc_hash32_pte_prot`) hands on the segment's N and does not look at G.
 const GUARDED: &str = "QEMU executes guarded pages";
 /// A store to a resident entry with C = 0: 603e UM table 5-9 gives exception 0x1200, in which software
 /// sets C; QEMU 7.2's 603 (target/ppc/mmu_common.c, `pte_update_flags`) sets C in its own TLB.
 const CHANGED: &str = "QEMU's 603 takes no exception for a store with C = 0";
-/// `icbi` on the 603 is not translated (603e UM 3.7.8); QEMU 7.2 translates it as a load.
+/// `icbi` on the 603 is not translated (603e UM 3.7.8); QEMU 7.2 (target/ppc/mem_helper.c, `helper_icbi`)
+/// loads from its address, whatever the processor.
 const ICBI: &str = "QEMU's 603 translates icbi";
 
 /// Why a line may differ: QEMU is known to be wrong there.

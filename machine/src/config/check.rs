@@ -2,7 +2,12 @@
 
 use std::fmt;
 
+use crate::pipeline::predictor::TARGETS_MOST;
+
 use super::{CacheConfig, Cost, L2Config, MachineConfig, TlbConfig};
+
+/// The largest RAM, in bytes.
+pub(crate) const MEMORY_MOST: u32 = 1 << 30;
 
 /// A value that is out of range or does not fit another.
 pub(super) struct Problem {
@@ -112,7 +117,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
         }
     }
     if config.memory.size < 1 << 20
-        || config.memory.size > 1 << 30
+        || config.memory.size > MEMORY_MOST
         || !config.memory.size.is_multiple_of(4096)
     {
         checker.fail(
@@ -256,7 +261,12 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
         checker.power_of_two("branch.history-entries", branch.history_entries, 2, 65536);
     }
     if branch.target_entries != 0 {
-        checker.power_of_two("branch.target-entries", branch.target_entries, 2, 65536);
+        checker.power_of_two(
+            "branch.target-entries",
+            branch.target_entries,
+            2,
+            TARGETS_MOST,
+        );
     }
     checker.range("branch.taken", branch.taken.into(), 0, 100);
     checker.range(

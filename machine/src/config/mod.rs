@@ -7,6 +7,7 @@ mod check;
 mod error;
 mod parse;
 
+pub(crate) use check::MEMORY_MOST;
 pub use error::ConfigError;
 pub use parse::Override;
 

@@ -206,10 +206,10 @@ impl Machine {
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
+        self.observers.storing(physical, &self.memory);
         self.hot.cycles += self
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
-        self.observers.stored(physical, &self.memory);
         self.put(physical, bytes, value);
         Ok(())
     }
@@ -357,14 +357,12 @@ impl Core for Machine {
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
+                self.observers.storing(physical, &self.memory);
                 match self
                     .memory
                     .dcbz(physical, translation.wimg, now, &mut self.account)
                 {
-                    Ok(stall) => {
-                        self.hot.cycles += stall;
-                        self.observers.stored(physical, &self.memory);
-                    }
+                    Ok(stall) => self.hot.cycles += stall,
                     Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
                 }
             }

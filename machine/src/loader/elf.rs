@@ -1,5 +1,7 @@
 //! Static ELF executables for 32-bit big-endian PowerPC.
 
+use std::collections::HashMap;
+
 use object::elf;
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
 use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind};
@@ -7,6 +9,7 @@ use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind};
 use serde::{Deserialize, Serialize};
 
 use super::{LoadError, Symbol, SymbolTable};
+use crate::config::MEMORY_MOST;
 
 /// Bytes for a range of memory; the part behind `data` is zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,7 @@ impl ElfImage {
             return Err(bad(format!("is of ELF type {kind}, not an executable (2)")));
         }
         let mut segments = Vec::new();
+        let mut total = 0;
         for program_header in image.elf_program_headers() {
             if program_header.p_type(BigEndian) == elf::PT_INTERP {
                 return Err(bad("is dynamically linked".to_owned()));
@@ -77,6 +81,12 @@ impl ElfImage {
             let physical = program_header.p_paddr(BigEndian);
             if data.len() > size as usize || physical.checked_add(size - 1).is_none() {
                 return Err(bad("a segment has an impossible size".to_owned()));
+            }
+            total += u64::from(size);
+            if total > u64::from(MEMORY_MOST) {
+                return Err(bad(format!(
+                    "needs more memory than a machine can have, {MEMORY_MOST:#x} bytes"
+                )));
             }
             segments.push(Segment {
                 physical,
@@ -113,7 +123,15 @@ impl ElfImage {
             }
             functions.push(symbol);
         }
-        let symbols = SymbolTable::new(functions);
+        let end = |address: u32| {
+            segments.iter().find_map(|segment| {
+                [segment.virtual_address, segment.physical]
+                    .into_iter()
+                    .find(|&start| address.wrapping_sub(start) < segment.size)
+                    .map(|start| start.saturating_add(segment.size))
+            })
+        };
+        let symbols = SymbolTable::new(functions).within(end);
         Ok(ElfImage {
             file: file.to_owned(),
             entry: header.e_entry(BigEndian),
@@ -200,6 +218,13 @@ fn cause_ranges(
         name: name.to_owned(),
         message: message.to_owned(),
     };
+    let ends: HashMap<&str, u32> = symbols
+        .iter()
+        .filter_map(|symbol| {
+            let name = symbol.name.strip_prefix("__cause_")?;
+            Some((name.strip_suffix("_end")?, symbol.address))
+        })
+        .collect();
     let mut ranges = Vec::new();
     for symbol in symbols {
         let Some(name) = symbol
@@ -209,19 +234,20 @@ fn cause_ranges(
         else {
             continue;
         };
-        let end = symbols
-            .iter()
-            .find(|other| other.name == format!("__cause_{name}_end"))
-            .ok_or_else(|| bad(name, "has a start symbol but no end symbol"))?
-            .address;
+        let end = *ends
+            .get(name)
+            .ok_or_else(|| bad(name, "has a start symbol but no end symbol"))?;
         if end < symbol.address {
             return Err(bad(name, "ends before it starts"));
         }
         if end > symbol.address {
             let start = physical(symbol.address).ok_or_else(|| bad(name, "lies in no segment"))?;
+            let end = start
+                .checked_add(end - symbol.address)
+                .ok_or_else(|| bad(name, "reaches past the end of memory"))?;
             ranges.push(CauseRange {
                 start,
-                end: start + (end - symbol.address),
+                end,
                 name: name.split('.').next().unwrap_or(name).to_owned(),
             });
         }

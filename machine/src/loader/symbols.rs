@@ -27,6 +27,22 @@ impl SymbolTable {
         SymbolTable { symbols }
     }
 
+    /// Bounds the symbols without a size by `end`, the first address behind the segment that an address
+    /// lies in; those that lie in none name nothing that could run.
+    #[must_use]
+    pub(super) fn within(mut self, end: impl Fn(u32) -> Option<u32>) -> Self {
+        self.symbols.retain_mut(|symbol| {
+            let Some(end) = end(symbol.address) else {
+                return false;
+            };
+            if symbol.size == 0 {
+                symbol.size = end - symbol.address;
+            }
+            true
+        });
+        self
+    }
+
     /// Index and symbol that `address` lies in.
     pub fn find(&self, address: u32) -> Option<(usize, &Symbol)> {
         let after = self

@@ -7,6 +7,9 @@ use super::Machine;
 use crate::powerpc::{Exception, Vector};
 
 /// How far a run may go, in totals since reset.
+///
+/// The last 64 instructions before a limit of instructions are issued one by one, so that it is met
+/// exactly: they may take a few cycles more than they would without it. A limit of cycles changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub cycles: u64,

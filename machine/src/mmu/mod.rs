@@ -289,6 +289,10 @@ impl Mmu {
             hash::set_referenced(&mut walk, memory, now, account);
         }
         account.add_plain(Plain::WalkCycles, walk.cycles);
+        if access.is_fetch() {
+            account.add_plain(Plain::InstructionSearches, 1);
+            account.add_plain(Plain::InstructionWalkCycles, walk.cycles);
+        }
         let found = match walk.found {
             Some(found) => found,
             None if walk.outside => return Err(Fault::machine_check(walk.pa, walk.cycles)),

@@ -165,6 +165,8 @@ named! {
     Plain, PLAINS {
         /// Hash-table searches by hardware, those for a C-bit update included.
         HashSearch = "hash.search",
+        /// Those for a fetch.
+        InstructionSearches = "hash.search.instruction",
         /// Searches that matched in the primary PTEG.
         HashHitPrimary = "hash.hit.primary",
         /// Searches that matched in the secondary PTEG.
@@ -179,6 +181,8 @@ named! {
         HashChanged = "hash.changed",
         /// Cycles of all hardware walks.
         WalkCycles = "walk.cycles",
+        /// Cycles of those for a fetch.
+        InstructionWalkCycles = "walk.cycles.instruction",
         /// TLB congruence classes invalidated by `tlbie`.
         TlbInvalidate = "tlb.invalidate",
         /// Entries written by `tlbld` and `tlbli`.
@@ -287,6 +291,12 @@ impl Counters {
     #[inline]
     pub fn exception(&mut self, vector: u32) {
         self.exception[(vector as usize >> 8) % VECTORS] += 1;
+    }
+
+    /// Exceptions taken at `vector`, as [`Counters::exception`] counts them.
+    #[must_use]
+    pub fn exceptions(&self, vector: u32) -> u64 {
+        self.exception[(vector as usize >> 8) % VECTORS]
     }
 
     /// Every counter with its flat name, always the same names in the same order.

@@ -116,11 +116,11 @@ impl Observers {
             .translated(ea, fetch, translation, mmu)
     }
 
-    /// A store, or `dcbz`, wrote at `pa`. `icbi`, or whatever else empties the I-cache, needs no
-    /// call.
-    pub fn stored(&mut self, pa: u32, memory: &Memory) {
+    /// A store, or `dcbz`, is about to write at `pa`; to be called before the D-cache looks. `icbi`, or
+    /// whatever else empties the I-cache, needs no call.
+    pub fn storing(&mut self, pa: u32, memory: &Memory) {
         if let Some(sanitizers) = &mut self.sanitizers {
-            sanitizers.stored(pa, memory);
+            sanitizers.storing(pa, memory);
         }
     }
 

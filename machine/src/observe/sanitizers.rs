@@ -1,7 +1,7 @@
 //! Checks for mistakes in memory management that nothing else sees. Off, they cost nothing: the
 //! machine holds no [`Sanitizers`] then.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -68,8 +68,17 @@ pub struct Sanitizers {
     pub set: SanitizerSet,
     /// Page frames that no user translation may reach.
     freed: HashSet<u32>,
-    /// Lines of the I-cache that were stored to after they had been filled.
-    overwritten: HashSet<u32>,
+    /// What a fetch gets of lines that were stored to.
+    written: HashMap<u32, Written>,
+}
+
+/// A line that was stored to, as others than the D-cache have it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Written {
+    /// In memory, while the D-cache holds it modified.
+    memory: Option<Box<[u8]>>,
+    /// In the I-cache, if it was stored to while that held it.
+    cache: Option<Box<[u8]>>,
 }
 
 impl Sanitizers {
@@ -119,14 +128,35 @@ impl Sanitizers {
         })
     }
 
-    /// A store, or `dcbz`, wrote the line at `pa`.
-    pub fn stored(&mut self, pa: u32, memory: &Memory) {
-        if self.set.fetch && memory.instruction.find(pa).is_some() {
-            self.overwritten.insert(memory.instruction.line_address(pa));
+    /// A store, or `dcbz`, is about to write the line at `pa`.
+    pub fn storing(&mut self, pa: u32, memory: &Memory) {
+        if !self.set.fetch {
+            return;
+        }
+        let held = memory.instruction.find(pa).is_some();
+        let dirty = memory.data.is_dirty(pa);
+        if dirty && !held {
+            return;
+        }
+        // No call tells that a line has left both caches.
+        let geometry = memory.data.geometry();
+        if self.written.len() > 4 * (geometry.size / geometry.line) as usize {
+            self.written.retain(|&line, _| {
+                memory.instruction.find(line).is_some() || memory.data.is_dirty(line)
+            });
+        }
+        let line = memory.instruction.line_address(pa);
+        let written = self.written.entry(line).or_default();
+        if !dirty {
+            written.memory = Some(content(line, memory).into());
+        }
+        if held && written.cache.is_none() {
+            written.cache = Some(content(line, memory).into());
         }
     }
 
-    /// Instructions are about to be fetched from the line at `pa`; call before the I-cache looks.
+    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports a line
+    /// in which the fetch finds others, from there on, than were written last.
     #[must_use]
     pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
         if !self.set.fetch {
@@ -134,14 +164,27 @@ impl Sanitizers {
         }
         let line = memory.instruction.line_address(pa);
         let held = memory.instruction.enabled() && memory.instruction.find(pa).is_some();
-        if held {
-            return self.overwritten.contains(&line).then(|| {
-                format!("stale fetch: the instruction cache holds line {line:#010x} as it was before it was written; no icbi came between")
-            });
+        if !held && !memory.data.is_dirty(pa) {
+            self.written.remove(&line);
+            return None;
         }
-        self.overwritten.remove(&line);
-        memory.data.is_dirty(pa).then(|| {
-            format!("incoherent fetch: the data cache holds line {line:#010x} modified; no dcbst came between")
+        let written = self.written.get_mut(&line)?;
+        if !held {
+            // A fill: the I-cache has what memory has.
+            written.cache = written.memory.clone();
+        }
+        let from = (pa - line) as usize;
+        if written.cache.as_ref()?[from..] == content(line, memory)[from..] {
+            return None;
+        }
+        Some(if held {
+            format!(
+                "stale fetch: the instruction cache holds line {line:#010x} as it was before it was written; no icbi came between"
+            )
+        } else {
+            format!(
+                "incoherent fetch: the data cache holds line {line:#010x} modified; no dcbst came between"
+            )
         })
     }
 
@@ -168,4 +211,10 @@ impl Sanitizers {
             row.group, row.slot, row.page_index
         ))
     }
+}
+
+/// A line of RAM, its newest data.
+fn content(line: u32, memory: &Memory) -> &[u8] {
+    let bytes = memory.instruction.geometry().line as usize;
+    &memory.ram.bytes()[line as usize..line as usize + bytes]
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{BranchConfig, CoreKind};
 
-/// Entries of a target cache at most.
-const TARGETS: usize = 64;
+/// Entries of a target cache at most: it is searched entry by entry.
+pub(crate) const TARGETS_MOST: u32 = 64;
 
 /// No branch has this address.
 const NO_BRANCH: u32 = 1;
@@ -66,8 +66,8 @@ impl Predictor {
         Predictor {
             // Weakly not taken, as after a reset (604 UM 6.4.4).
             history: vec![1; config.history_entries as usize],
-            targets: vec![NO_BRANCH; (config.target_entries as usize).min(TARGETS)],
-            registers: vec![0; (config.target_entries as usize).min(TARGETS)],
+            targets: vec![NO_BRANCH; config.target_entries as usize],
+            registers: vec![0; config.target_entries as usize],
             next_target: 0,
             known: Known::default(),
             taken: config.taken as u16,

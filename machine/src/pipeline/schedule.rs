@@ -175,17 +175,15 @@ impl Schedule {
         }
     }
 
-    /// Issue cycles of `block`, at least 1 unless it is a folded branch alone.
+    /// Issue cycles of `block`, at least 1: the branch unit takes one branch a cycle, folded or not
+    /// (750GX UM p.229 to 232: a target's instructions come in the next cycle).
     pub fn block(&self, block: &[Instruction]) -> u16 {
         let mut run = Run::new(Scoreboard::EMPTY);
         for instruction in block {
             run.issue(self, instruction);
         }
-        let Some(last) = run.last_dispatch else {
-            return 0;
-        };
         let hidden = 1 + self.queue / self.dispatch.max(1);
-        (last + 1).max(run.completed.saturating_sub(hidden)) as u16
+        (run.last_dispatch + 1).max(run.completed.saturating_sub(hidden)) as u16
     }
 
     /// Does `branch`, which follows the straight run `before`, find its condition known when it is
@@ -215,7 +213,7 @@ struct Run {
     /// Cycle of the last dispatch, and how many were dispatched in it.
     cycle: u32,
     slots: u32,
-    last_dispatch: Option<u32>,
+    last_dispatch: u32,
     /// Cycle of the last completion, and how many completed in it.
     completed: u32,
     completed_in_cycle: u32,
@@ -228,7 +226,7 @@ impl Run {
             free: [[0; 2]; UNITS],
             cycle: 0,
             slots: 0,
-            last_dispatch: None,
+            last_dispatch: 0,
             completed: 0,
             completed_in_cycle: 0,
         }
@@ -269,7 +267,7 @@ impl Run {
         *lane = start + cost.interval.max(1);
         let done = start + cost.latency.max(1);
         self.board.write(instruction, done);
-        self.last_dispatch = Some(self.cycle);
+        self.last_dispatch = self.cycle;
         self.slots += 1;
         // In-order completion, `complete` a cycle.
         if done > self.completed {

@@ -2,11 +2,12 @@
 //!
 //! A counter is brought up to date when somebody looks, when the MSR changes, and before it can
 //! overflow; in between the machine's own counts tell what has happened. Codes that are not in
-//! [`Happening::of`] count nothing. Nothing is dispatched here that does not complete, so that the two
-//! events count the same.
+//! [`Happening::of`] count nothing: what they stand for (queues, reservation stations, snoops) is not
+//! modelled. Nothing is dispatched here that does not complete, so that the two events count the same.
 
 use serde::{Deserialize, Serialize};
 
+use super::Vector;
 use super::registers::msr;
 use super::spr::number as n;
 use crate::config::CoreKind;
@@ -58,44 +59,88 @@ enum Happening {
     DataTlbMiss,
     Branch,
     Mispredict,
+    /// A cycle with MSR\[EE\] clear.
+    InterruptsOff,
+    SystemCall,
+    /// A hash-table search for a fetch; for a load or store, the C bit's among them; a cycle of one.
+    InstructionSearch,
+    DataSearch,
+    InstructionSearchCycle,
+    DataSearchCycle,
+    /// A modified line written out of the D-cache.
+    Castout,
+    L2Hit,
+    /// A modified line written out of the L2.
+    L2Castout,
 }
 
 use Happening::{
-    Branch, Cycle, DataCacheMiss, DataTlbMiss, Instruction, InstructionCacheMiss,
-    InstructionTlbMiss, Mispredict, Tick,
+    Branch, Castout, Cycle, DataCacheMiss, DataSearch, DataSearchCycle, DataTlbMiss, Instruction,
+    InstructionCacheMiss, InstructionSearch, InstructionSearchCycle, InstructionTlbMiss,
+    InterruptsOff, L2Castout, L2Hit, Mispredict, SystemCall, Tick,
 };
 
 impl Happening {
+    /// How many there are.
+    const COUNT: usize = L2Castout as usize + 1;
+
     /// The event that `code` selects for counter `counter` (0 is PMC1).
     ///
-    /// 604: 604 UM p.368, 369. 750: 750GX UM p.353 and 7400 UM chapter 11, whose counters are the same;
-    /// PMC4's code 8 is recalled and was found in no source. PMC3 and PMC4 of the 604e: their codes
-    /// were not found, so that they count nothing.
+    /// 604: 604 UM p.368, 369. 750: 750GX UM p.353 and 7400 UM chapter 11, whose counters are the same.
+    /// PMC3 and PMC4 of the 604e, code 0x15 of its PMC2, and the 750's table searches, L2 events and code
+    /// 8 of PMC4: the event lists of the perfctr library which were made from the 604e's and
+    /// the 750's manuals.
     fn of(kind: CoreKind, counter: usize, code: u32) -> Option<Happening> {
-        let is_750 = kind == CoreKind::Ppc750;
-        Some(match (code, counter) {
-            (1, _) if is_750 || counter < 2 => Cycle,
+        match (kind, counter, code) {
+            (CoreKind::Ppc604, 2.., _) => None,
+            (_, _, 1) => Some(Cycle),
             // Completed; dispatched.
-            (2 | 4, _) if is_750 || counter < 2 => Instruction,
-            (3, _) if is_750 || counter < 2 => Tick,
-            (5, 0) if !is_750 => InstructionCacheMiss,
-            (6, 0) if !is_750 => DataTlbMiss,
-            (7, 0) if !is_750 => Mispredict,
-            (6, 1) if !is_750 => DataCacheMiss,
-            (7, 1) if !is_750 => InstructionTlbMiss,
-            (8, 1) if !is_750 => Branch,
-            (5, 1) if is_750 => InstructionCacheMiss,
-            (6, 1) if is_750 => InstructionTlbMiss,
-            (5, 2) if is_750 => DataCacheMiss,
-            (6, 2) if is_750 => DataTlbMiss,
-            (8, 3) if is_750 => Mispredict,
+            (_, _, 2 | 4) => Some(Instruction),
+            (_, _, 3) => Some(Tick),
+            (CoreKind::Ppc750, ..) => Self::of_750(counter, code),
+            _ => Self::of_604(counter, code),
+        }
+    }
+
+    fn of_604(counter: usize, code: u32) -> Option<Happening> {
+        Some(match (counter, code) {
+            (0, 5) => InstructionCacheMiss,
+            (0, 6) => DataTlbMiss,
+            (0, 7) => Mispredict,
+            (1, 6) => DataCacheMiss,
+            (1, 7) => InstructionTlbMiss,
+            (1, 8) => Branch,
+            (1, 0x15) => InterruptsOff,
+            (2, 0x0b) => SystemCall,
+            (2, 0x11) => InstructionSearch,
+            (2, 0x12) => DataSearch,
+            (2, 0x1a) => Castout,
+            (3, 0x12) => InstructionSearchCycle,
+            (3, 0x13) => DataSearchCycle,
+            _ => return None,
+        })
+    }
+
+    fn of_750(counter: usize, code: u32) -> Option<Happening> {
+        Some(match (counter, code) {
+            (0, 6) => InstructionSearchCycle,
+            (0, 7) => L2Hit,
+            (1, 5) => InstructionCacheMiss,
+            (1, 6) => InstructionTlbMiss,
+            (1, 0x0d) => Castout,
+            (2, 5) => DataCacheMiss,
+            (2, 6) => DataTlbMiss,
+            (2, 0x0d) => L2Hit,
+            (3, 5) => L2Castout,
+            (3, 6) => DataSearchCycle,
+            (3, 8) => Mispredict,
             _ => return None,
         })
     }
 }
 
 /// How often everything has happened since reset, by [`Happening`].
-type Totals = [u64; 9];
+type Totals = [u64; Happening::COUNT];
 
 /// MMCR0, MMCR1, PMC1 to PMC4, SIA and SDA.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,7 +238,11 @@ impl PerformanceMonitor {
             let Some(event) = Happening::of(kind, counter, self.code(counter)) else {
                 continue;
             };
-            let more = totals[event as usize].wrapping_sub(seen[event as usize]);
+            let more = match event {
+                InterruptsOff if state & msr::EE != 0 => 0,
+                InterruptsOff => totals[Cycle as usize].wrapping_sub(seen[Cycle as usize]),
+                event => totals[event as usize].wrapping_sub(seen[event as usize]),
+            };
             self.pmc[counter] = self.pmc[counter].wrapping_add(more as u32);
         }
     }
@@ -214,11 +263,23 @@ impl PerformanceMonitor {
 
 impl Machine {
     fn performance_totals(&self) -> Totals {
+        use crate::observe::Plain::{
+            HashSearch, InstructionSearches, InstructionWalkCycles, WalkCycles,
+        };
         let mut totals = Totals::default();
         let counters = &self.account.counters;
         // MMCR0[RTCSELECT]: bit 63, 55, 51 or 47 of the time base.
         let shift = [0, 8, 12, 16][(self.performance.mmcr0 >> mmcr0::TICK_SHIFT & 3) as usize];
         let time = self.time_base();
+        let (searches, fetch_searches) = (
+            counters.plain(HashSearch),
+            counters.plain(InstructionSearches),
+        );
+        let (walks, fetch_walks) = (
+            counters.plain(WalkCycles),
+            counters.plain(InstructionWalkCycles),
+        );
+        let l2_hits = counters.total(Event::L2Access) - counters.total(Event::L2Miss);
         for (event, value) in [
             (Cycle, self.hot.cycles),
             (Instruction, self.hot.instructions),
@@ -235,6 +296,14 @@ impl Machine {
             (DataTlbMiss, counters.total(Event::DataTlbMiss)),
             (Branch, self.predictor.branches),
             (Mispredict, self.predictor.mispredicted),
+            (SystemCall, counters.exceptions(Vector::SystemCall as u32)),
+            (InstructionSearch, fetch_searches),
+            (DataSearch, searches - fetch_searches),
+            (InstructionSearchCycle, fetch_walks),
+            (DataSearchCycle, walks - fetch_walks),
+            (Castout, counters.total(Event::DataCacheWriteback)),
+            (L2Hit, l2_hits),
+            (L2Castout, counters.total(Event::L2Writeback)),
         ] {
             totals[event as usize] = value;
         }

@@ -1,7 +1,7 @@
 //! Snapshots: the whole computer at an instant, in a file. From there on a restored machine counts
 //! exactly what the saved one counted.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,12 @@ use crate::observe::symbolize::Symbolizer;
 use crate::powerpc::Registers;
 
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x02";
+
+/// What the sources of this machine add up to (build.rs): a snapshot of another version is not read.
+const VERSION: &[u8] = env!("PAGEWALK_VERSION").as_bytes();
+
+/// Bytes of a snapshot before compression: twice the largest RAM. A damaged or made-up file cannot ask for more.
+const MOST: u64 = 2 << 30;
 
 /// Fast rather than small: most of a snapshot is RAM that is zero.
 const COMPRESSION: i32 = 3;
@@ -78,9 +84,18 @@ pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, Sna
         },
     };
     let plain = postcard::to_stdvec(&snapshot).map_err(|error| unsaved(error.to_string()))?;
-    let packed = zstd::encode_all(plain.as_slice(), COMPRESSION)
-        .map_err(|error| unsaved(error.to_string()))?;
-    Ok([MAGIC.as_slice(), &packed].concat())
+    if plain.len() as u64 > MOST {
+        return Err(unsaved(format!("it would have more than {MOST} bytes")));
+    }
+    pack(&plain).map_err(|error| unsaved(error.to_string()))
+}
+
+/// The file: what it is, which version wrote it, and a compressed frame with a checksum.
+fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new([MAGIC, VERSION].concat(), COMPRESSION)?;
+    encoder.include_checksum(true)?;
+    encoder.write_all(plain)?;
+    encoder.finish()
 }
 
 /// A machine in the state that [`save`] wrote, and the causes of its code; `file` is the name used in messages. What the guest
@@ -99,13 +114,17 @@ pub fn restore(
     };
     let packed = bytes
         .strip_prefix(MAGIC)
+        .and_then(|rest| rest.strip_prefix(VERSION))
         .ok_or_else(|| SnapshotError::NotASnapshot {
             file: file.to_owned(),
         })?;
     let mut plain = Vec::new();
     zstd::Decoder::new(packed)
-        .and_then(|mut decoder| decoder.read_to_end(&mut plain))
+        .and_then(|decoder| decoder.take(MOST + 1).read_to_end(&mut plain))
         .map_err(|error| damaged(error.to_string()))?;
+    if plain.len() as u64 > MOST {
+        return Err(damaged(format!("it holds more than {MOST} bytes")));
+    }
     let snapshot: Snapshot =
         postcard::from_bytes(&plain).map_err(|error| damaged(error.to_string()))?;
     let boot = Boot {

@@ -207,15 +207,9 @@ _start:
 const MODES: &str = "
 _start:
   caches_on
-  load 3, handlers
-  li 4, 0x0c00
-  bl install
-  load 3, handlers
-  li 4, 0x0900
-  bl install
-  load 3, handlers
-  li 4, 0x0d00
-  bl install
+  vector 0x0c00, handlers
+  vector 0x0900, handlers
+  vector 0x0d00, handlers
   li 29, 0
   li 28, 0
   li 20, 300
@@ -238,19 +232,6 @@ user:
   li 28, 1
   sc
   b .
-install:
-  li 5, 32
-  mtctr 5
-  subi 3, 3, 4
-  subi 4, 4, 4
-1: lwzu 5, 4(3)
-  stwu 5, 4(4)
-  dcbst 0, 4
-  sync
-  icbi 0, 4
-  bdnz 1b
-  isync
-  blr
 handlers:
   addi 29, 29, 1
   li 20, 250

@@ -1,5 +1,7 @@
 //! The kernel with two programs, built by its own Makefile where that has not been done.
 
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +11,14 @@ pub struct Kernel {
     pub image: Vec<u8>,
     /// init, hello and tlb-stress.
     pub initramfs: Vec<u8>,
+    build: PathBuf,
+}
+
+impl Kernel {
+    /// A file below the folder that things are built in, such as `kernel/vmlinux`.
+    pub fn built(&self, path: &str) -> PathBuf {
+        self.build.join(path)
+    }
 }
 
 /// Builds what is out of date.
@@ -42,7 +52,17 @@ pub fn build() -> Kernel {
     Kernel {
         image: read(&kernel.join("vmlinux")),
         initramfs: pack(&members),
+        build: root.join("build"),
     }
+}
+
+/// An initramfs with these files.
+pub fn archive(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let members: Vec<_> = files
+        .iter()
+        .map(|(path, data)| Member::file(path, data.clone()))
+        .collect();
+    pack(&members)
 }
 
 fn read(path: &Path) -> Vec<u8> {
