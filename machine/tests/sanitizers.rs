@@ -207,7 +207,12 @@ fn features_say_who_listens() {
     let program = Program::new(
         "_start: load 5, 0x80000f04\n lwz 6, 0(5)\n load 5, 0x80000f08\n stw 6, 0(5)\n b .",
     );
-    for (set, features) in [("fetch", 4), ("translation", 5), ("vsid", 6), ("all", 7)] {
+    for (set, features) in [
+        ("fetch", 12),
+        ("translation", 13),
+        ("vsid", 14),
+        ("all", 15),
+    ] {
         let mut session = program.session("ppc603-133", &[]);
         session.sanitize(set.parse().unwrap());
         assert_eq!(
