@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <file.h>
+#include <inotify.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -46,8 +47,10 @@ static int writable(const struct inode *i)
 	return i->fs && i->fs->read_only ? -EROFS : 0;
 }
 
-static int change_mode(struct inode *i, u32 mode)
+static int change_mode(struct dentry *d, u32 mode)
 {
+	struct inode *i = d->inode;
+
 	if (writable(i))
 		return -EROFS;
 	if (!may_change(i))
@@ -56,6 +59,7 @@ static int change_mode(struct inode *i, u32 mode)
 		mode &= ~(u32)S_ISGID;
 	i->mode = (i->mode & S_IFMT) | (mode & 07777);
 	i->ctime = file_time_now();
+	note_file(d, IN_ATTRIB);
 	return 0;
 }
 
@@ -66,7 +70,7 @@ long sys_fchmodat(int dirfd, const char *path, u32 mode)
 
 	if (error)
 		return error;
-	error = change_mode(d->inode, mode);
+	error = change_mode(d, mode);
 	dentry_put(d);
 	return error;
 }
@@ -83,14 +87,16 @@ long sys_fchmod(int fd, u32 mode)
 
 	if (!f)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : change_mode(f->inode, mode);
+	error = f->flags & O_PATH ? -EBADF : change_mode(f->dentry, mode);
 	file_put(f);
 	return error;
 }
 
 /* All ones leave an id as it is. */
-static int change_owner(struct inode *i, u32 uid, u32 gid)
+static int change_owner(struct dentry *d, u32 uid, u32 gid)
 {
+	struct inode *i = d->inode;
+
 	if (writable(i))
 		return -EROFS;
 	if (!capable()) {
@@ -109,6 +115,7 @@ static int change_owner(struct inode *i, u32 uid, u32 gid)
 			i->mode &= ~(u32)S_ISGID;
 	}
 	i->ctime = file_time_now();
+	note_file(d, IN_ATTRIB);
 	return 0;
 }
 
@@ -122,7 +129,7 @@ long sys_fchownat(int dirfd, const char *path, u32 uid, u32 gid, u32 flags)
 	error = lookup_user(dirfd, path, flags, &d);
 	if (error)
 		return error;
-	error = change_owner(d->inode, uid, gid);
+	error = change_owner(d, uid, gid);
 	dentry_put(d);
 	return error;
 }
@@ -144,7 +151,7 @@ long sys_fchown(int fd, u32 uid, u32 gid)
 
 	if (!f)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : change_owner(f->inode, uid, gid);
+	error = f->flags & O_PATH ? -EBADF : change_owner(f->dentry, uid, gid);
 	file_put(f);
 	return error;
 }
@@ -206,8 +213,9 @@ static int new_time(struct new_time *t, s64 sec, s64 nsec)
 	return 0;
 }
 
-static int change_times(struct inode *i, const struct new_time t[2])
+static int change_times(struct dentry *d, const struct new_time t[2])
 {
+	struct inode *i = d->inode;
 	bool both_now = t[0].kind == TIME_IS_NOW && t[1].kind == TIME_IS_NOW;
 	struct file_time now = file_time_now();
 
@@ -226,6 +234,7 @@ static int change_times(struct inode *i, const struct new_time t[2])
 	if (t[1].kind != TIME_OMITTED)
 		i->mtime = t[1].kind == TIME_IS_NOW ? now : t[1].time;
 	i->ctime = now;
+	note_file(d, IN_ATTRIB);
 	return 0;
 }
 
@@ -242,14 +251,14 @@ static long times_at(int dirfd, const char *path, const struct new_time t[2], u3
 
 		if (!f)
 			return -EBADF;
-		error = f->flags & O_PATH ? -EBADF : change_times(f->inode, t);
+		error = f->flags & O_PATH ? -EBADF : change_times(f->dentry, t);
 		file_put(f);
 		return error;
 	}
 	error = lookup_user(dirfd, path, flags, &d);
 	if (error)
 		return error;
-	error = change_times(d->inode, t);
+	error = change_times(d, t);
 	dentry_put(d);
 	return error;
 }
@@ -329,8 +338,9 @@ long sys_utime(const char *path, const struct utimbuf32 *user)
 	return times_at(AT_FDCWD, path, t, 0);
 }
 
-static int set_size(struct inode *i, s64 size)
+static int set_size(struct dentry *d, s64 size)
 {
+	struct inode *i = d->inode;
 	int error;
 
 	if (size < 0)
@@ -347,6 +357,7 @@ static int set_size(struct inode *i, s64 size)
 	if (!error) {
 		inode_drop_privileges(i);
 		inode_touch(i, true);
+		note_file(d, IN_MODIFY);
 	}
 	return error;
 }
@@ -364,7 +375,7 @@ long sys_truncate64(const char *path, s64 size)
 	if (!error && d->inode->denied_writes)
 		error = -ETXTBSY;
 	if (!error)
-		error = set_size(d->inode, size);
+		error = set_size(d, size);
 	dentry_put(d);
 	return error;
 }
@@ -381,7 +392,7 @@ long sys_ftruncate64(int fd, s64 size)
 
 	if (!f)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : FILE_WRITES(f) ? set_size(f->inode, size) : -EINVAL;
+	error = f->flags & O_PATH ? -EBADF : FILE_WRITES(f) ? set_size(f->dentry, size) : -EINVAL;
 	file_put(f);
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <file.h>
 #include <frame.h>
+#include <inotify.h>
 #include <lib.h>
 #include <pipe.h>
 #include <signal.h>
@@ -53,6 +54,10 @@ static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, 
 			break;
 	}
 	frame_put(frame);
+	if (done) {
+		note_file(in->dentry, IN_ACCESS);
+		note_file(out->dentry, IN_MODIFY);
+	}
 	return done ? (long)done : result;
 }
 

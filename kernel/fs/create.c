@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <file.h>
+#include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
@@ -70,8 +71,10 @@ int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 r
 	}
 	error = dentry_link(dir, name, len, i, out);
 	inode_put(i);
-	if (!error)
+	if (!error) {
 		inode_touch(dir->inode, true);
+		note_name(dir->inode, IN_CREATE, name, len, S_ISDIR(mode));
+	}
 	return error;
 }
 
@@ -265,6 +268,8 @@ static int link_inode(struct dentry *from, struct walk *w)
 	i->nlink++;
 	i->ctime = file_time_now();
 	inode_touch(w->dir->inode, true);
+	note_file(from, IN_ATTRIB);
+	note_name(w->dir->inode, IN_CREATE, w->last, w->len, false);
 	return 0;
 }
 
@@ -319,6 +324,9 @@ static void drop_name(struct dentry *dir, struct dentry *victim)
 	}
 	i->ctime = file_time_now();
 	inode_touch(dir->inode, true);
+	note_name(dir->inode, IN_DELETE, victim->name, victim->len, S_ISDIR(i->mode));
+	if (inotify_watches && !S_ISDIR(i->mode))
+		inotify_name(i, IN_ATTRIB, 0, NULL, 0, false);
 	dentry_unlink(victim);
 }
 
@@ -435,6 +443,10 @@ static int exchange(struct dentry *a, struct walk *wa, struct dentry *b, struct 
 	}
 	directory_moved(a, wa->dir, wb->dir);
 	directory_moved(b, wb->dir, wa->dir);
+	if (inotify_watches) {
+		inotify_move(wa->dir->inode, wa->last, wa->len, a);
+		inotify_move(wb->dir->inode, wb->last, wb->len, b);
+	}
 	return 0;
 }
 
@@ -474,6 +486,8 @@ static int rename_found(struct dentry *from, struct walk *wf, struct dentry *tar
 	if (target)
 		drop_name(new_dir, target);
 	directory_moved(from, old_dir, new_dir);
+	if (inotify_watches)
+		inotify_move(old_dir->inode, wf->last, wf->len, from);
 	return 0;
 }
 

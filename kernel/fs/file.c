@@ -5,6 +5,7 @@
 #include <async.h>
 #include <err.h>
 #include <file.h>
+#include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
@@ -66,6 +67,7 @@ struct file *file_open_dentry(struct dentry *d, unsigned flags)
 	}
 	if (writes)
 		i->writers++;
+	note_file(d, IN_OPEN);
 	return f;
 }
 
@@ -77,6 +79,7 @@ void file_put(struct file *f)
 		file_free(f);
 		return;
 	}
+	note_file(f->dentry, FILE_WRITES(f) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
 	if (!list_empty(&f->watches))
 		epoll_forget(f);
 	if (f->async)

@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <frame.h>
+#include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
@@ -29,6 +30,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	i->atime = i->mtime = i->ctime = file_time_now();
 	list_init(&i->mappings);
 	list_init(&i->locks);
+	list_init(&i->watches);
 	if (fs)
 		fs->inodes++;
 	return i;
@@ -48,6 +50,8 @@ void inode_put(struct inode *i)
 {
 	if (!i || --i->refs)
 		return;
+	if (!list_empty(&i->watches))
+		inotify_gone(i);
 	if (i->ops && i->ops->free)
 		i->ops->free(i);
 	drop_pages(i, 0);

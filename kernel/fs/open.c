@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <file.h>
+#include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
@@ -163,6 +164,7 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 			f = ERR_PTR(error);
 		} else {
 			inode_touch(d->inode, true);
+			note_file(d, IN_MODIFY);
 		}
 	}
 	dentry_put(d);

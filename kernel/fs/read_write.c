@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <file.h>
+#include <inotify.h>
 #include <lib.h>
 #include <syscall.h>
 #include <uaccess.h>
@@ -27,7 +28,11 @@ static long do_write(struct file *f, struct iter *it, u64 *position)
 
 static long transfer(struct file *f, struct iter *it, u64 *position, bool write)
 {
-	return write ? do_write(f, it, position) : do_read(f, it, position);
+	long n = write ? do_write(f, it, position) : do_read(f, it, position);
+
+	if (n > 0)
+		note_file(f->dentry, write ? IN_MODIFY : IN_ACCESS);
+	return n;
 }
 
 /* `at` is the position, or NULL for the file's own. */

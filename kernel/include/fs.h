@@ -105,6 +105,7 @@ struct inode {
 	u32 writers;	/* open files that may write */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
+	struct list_head watches;	/* fs/inotify.c */
 	void *data;		/* of the file system, pipe, socket or device */
 };
 

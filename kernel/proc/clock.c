@@ -8,10 +8,6 @@
 
 #include "internal.h"
 
-/* A processor-time clock of another process or thread: ~pid in the upper bits, kind in the lower three. */
-#define CPU_CLOCK_PID(clock)    (~((clock) >> 3))
-#define CPU_CLOCK_THREAD(clock) ((clock) & 4)
-
 static int cpu_clock(s32 clock, u64 *ns)
 {
 	s32 pid = CPU_CLOCK_PID(clock);

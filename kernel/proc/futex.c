@@ -60,6 +60,19 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 	return a->object == b->object && a->page == b->page && a->offset == b->offset;
 }
 
+/* Who has the higher priority is woken first, then who came first. */
+static void fall_in(struct sleeper *sleeper)
+{
+	struct list_head *head = bucket(&sleeper->key);
+	struct sleeper *other;
+
+	list_for_each_entry(other, head, link) {
+		if (other->task->run_priority < sleeper->task->run_priority)
+			break;
+	}
+	list_add_tail(&sleeper->link, &other->link);
+}
+
 static void wake_sleeper(struct sleeper *sleeper)
 {
 	list_del(&sleeper->link);
@@ -107,7 +120,7 @@ static long wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadl
 		return -EFAULT;
 	if (value != expected)
 		return -EAGAIN;
-	list_add_tail(&sleeper.link, bucket(&sleeper.key));
+	fall_in(&sleeper);
 	while (!sleeper.woken && !result)
 		result = sleep_interruptible(&sleeper.woken, deadline);
 	list_del(&sleeper.link);
@@ -169,7 +182,7 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 			move_count--;
 			list_del(&sleeper->link);
 			sleeper->key = key2;
-			list_add_tail(&sleeper->link, bucket(&key2));
+			fall_in(sleeper);
 		} else {
 			break;
 		}

@@ -91,6 +91,10 @@ void itimer_init(struct process *process);
 void itimer_cancel_all(struct process *process);
 void itimer_tick(struct process *process, bool user);
 
+/* A processor-time clock of some process or thread: ~pid in the upper bits, kind in the lower three. */
+#define CPU_CLOCK_PID(clock)    (~((clock) >> 3))
+#define CPU_CLOCK_THREAD(clock) ((clock) & 4)
+
 /* posix_timer.c */
 void posix_timers_drop(struct process *process);
 void posix_timers_tick(struct process *process);

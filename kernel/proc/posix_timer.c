@@ -195,11 +195,29 @@ static bool known(s32 clock)
 	       clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
+/* A processor-time clock by number, if it is the caller's own: the clock's usual name and the thread that counts. */
+static s32 own_clock(s32 clock, s32 *counted)
+{
+	s32 pid = CPU_CLOCK_PID(clock);
+	const struct task *task = pid ? task_find(pid) : current;
+
+	if (clock >= 0)
+		return clock;
+	if ((clock & 3) == 3 || !task || task->process != current->process)
+		return -1;
+	if (!CPU_CLOCK_THREAD(clock))
+		return CLOCK_PROCESS_CPUTIME_ID;
+	*counted = task->pid;
+	return CLOCK_THREAD_CPUTIME_ID;
+}
+
 long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 {
+	s32 counted = current->pid;
 	struct posix_timer *timer;
 	long error;
 
+	clock = own_clock(clock, &counted);
 	if (!known(clock))
 		return -EINVAL;
 	timer = kzalloc(sizeof(*timer));
@@ -207,7 +225,7 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 		return -EAGAIN;
 	timer->process = current->process;
 	timer->clock = clock;
-	timer->counted = current->pid;
+	timer->counted = counted;
 	timer->id = free_id();
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);

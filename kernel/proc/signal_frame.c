@@ -269,7 +269,7 @@ long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *
 			return -EFAULT;
 		if (on_altstack(sp))
 			return -EPERM;
-		if (((u32)stack.flags & ~SS_AUTODISARM) & ~(u32)(SS_DISABLE | SS_ONSTACK))
+		if (((u32)stack.flags & ~SS_AUTODISARM) > SS_DISABLE)
 			return -EINVAL;
 		if (stack.flags & SS_DISABLE)
 			stack = (struct sigaltstack_abi){ .flags = SS_DISABLE };

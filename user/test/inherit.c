@@ -1,4 +1,4 @@
-/* Mutexes with priority inheritance. qemu-ppc gives the host's kernel the words in the host's order of bytes: only the
+/* Mutexes with priority inheritance, and who is woken first. qemu-ppc gives the host's kernel the words in the host's order of bytes: only the
  * kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -164,8 +164,40 @@ static void owner_runs_at_the_waiters_priority(void)
 	CHECK_EQUAL(middle_saw, 1);
 }
 
+static sem_t gate;
+static int order[3], passed;
+
+static void *pass(void *priority)
+{
+	at_priority((int)(long)priority);
+	sem_wait(&gate);
+	order[passed++] = (int)(long)priority;
+	return NULL;
+}
+
+/* Of those who wait, the one with the highest priority goes first. */
+static void waiters_go_by_priority(void)
+{
+	static const long priorities[3] = { 3, 7, 5 };
+	pthread_t threads[3];
+
+	sem_init(&gate, 0, 0);
+	at_priority(20);
+	for (int i = 0; i < 3; i++)
+		threads[i] = start(pass, (void *)priorities[i]);
+	usleep(10000);
+	for (int i = 0; i < 3; i++) {
+		sem_post(&gate);
+		usleep(10000);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
+	CHECK(order[0] == 7 && order[1] == 5 && order[2] == 3);
+}
+
 static const struct test_case cases[] = {
 	CASE(one_at_a_time), CASE(owner_dies), CASE(owner_runs_at_the_waiters_priority),
+	CASE(waiters_go_by_priority),
 };
 
 TEST_MAIN("inherit", cases)

@@ -289,6 +289,8 @@ static void alternate_stack(void)
 	CHECK_ERROR(sigaltstack(&stack, NULL), ENOMEM);
 	stack.ss_flags = 77;
 	CHECK_ERROR(sigaltstack(&stack, NULL), EINVAL);
+	stack.ss_flags = SS_DISABLE | SS_ONSTACK;
+	CHECK_ERROR(sigaltstack(&stack, NULL), EINVAL);
 }
 
 /* Registers, condition fields and floating point are the same after a handler as before it. */

@@ -179,10 +179,32 @@ static void process_times(void)
 	CHECK(after.tms_utime > before.tms_utime);
 }
 
+/* A timer on a clock that names this process by number. */
+static void timer_of_own_processor_time(void)
+{
+	struct itimerspec soon = { .it_value.tv_nsec = 20000000 };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct timespec none = { 0, 0 };
+	clockid_t clock;
+	timer_t timer;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	CHECK_EQUAL(clock_getcpuclockid(getpid(), &clock), 0);
+	MUST(timer_create(clock, &event, &timer));
+	MUST(timer_settime(timer, 0, &soon, NULL));
+	while (sigtimedwait(&set, NULL, &none) != SIGUSR1)
+		;
+	CHECK(nanoseconds(clock) >= 20000000);
+	MUST(timer_delete(timer));
+}
+
 static const struct test_case cases[] = {
 	CASE(clocks_go_forward), CASE(sleeping), CASE(absolute_sleep), CASE(interval_timer), CASE(alarms),
 	CASE(interrupted_sleep_tells_the_rest), CASE(virtual_timer), CASE(posix_timer), CASE(time_of_day),
-	CASE(process_times),
+	CASE(process_times), CASE(timer_of_own_processor_time),
 };
 
 TEST_MAIN("timer", cases)

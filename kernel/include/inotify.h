@@ -1,0 +1,43 @@
+/* inotify: events of files and names, for who watches them (fs/inotify.c). */
+#ifndef INOTIFY_H
+#define INOTIFY_H
+
+#include <fs.h>
+
+#define IN_ACCESS 0x1u
+#define IN_MODIFY 0x2u
+#define IN_ATTRIB 0x4u
+#define IN_CLOSE_WRITE 0x8u
+#define IN_CLOSE_NOWRITE 0x10u
+#define IN_OPEN 0x20u
+#define IN_MOVED_FROM 0x40u
+#define IN_MOVED_TO 0x80u
+#define IN_CREATE 0x100u
+#define IN_DELETE 0x200u
+#define IN_DELETE_SELF 0x400u
+#define IN_MOVE_SELF 0x800u
+
+extern u32 inotify_watches;	/* in all: 0 spares everybody the rest */
+
+/* Of a name in a directory; `is_dir`: it names one. cookie joins the two events of a move. */
+void inotify_name(struct inode *dir, u32 mask, u32 cookie, const char *name, size_t len, bool is_dir);
+/* Of a file that was reached by this name: for who watches it, or the directory that the name is in. */
+void inotify_file(struct dentry *, u32 mask);
+/* From one place to another, by these dentries' names now and before. */
+void inotify_move(struct inode *from, const char *name, size_t len, struct dentry *now);
+/* The inode goes: who watches it is told, and watches no more. */
+void inotify_gone(struct inode *);
+
+static inline void note_file(struct dentry *d, u32 mask)
+{
+	if (inotify_watches)
+		inotify_file(d, mask);
+}
+
+static inline void note_name(struct inode *dir, u32 mask, const char *name, size_t len, bool is_dir)
+{
+	if (inotify_watches)
+		inotify_name(dir, mask, 0, name, len, is_dir);
+}
+
+#endif
