@@ -28,7 +28,24 @@ Kind = Literal[
     "no figure",
 ]
 
-CONFIRMED: tuple[Kind, ...] = ("ratio reproduced", "figure reproduced")
+Tone = Literal["good", "part", "open", "bad"]
+
+_TONES: dict[str, Tone] = {
+    "ratio reproduced": "good",
+    "figure reproduced": "good",
+    "better": "good",
+    "direction reproduced": "part",
+    "answered": "open",
+    "measured": "open",
+    "no difference": "open",
+    "an input": "open",
+}
+
+
+def tone(kind: str) -> Tone:
+    """How a verdict is coloured wherever it is shown."""
+    return _TONES.get(kind, "bad")
+
 
 RATIO_TOLERANCE = 0.25
 """Share of the published effect (of the ratio's logarithm) by which ours may differ."""

@@ -17,17 +17,9 @@ from pagewalk.cli.output import Json, number, out, print_json
 from pagewalk.errors import ExitStatus
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment
+from pagewalk.verdict import Tone, tone
 
-_COLOURS = {
-    "ratio reproduced": "green",
-    "figure reproduced": "green",
-    "answered": "cyan",
-    "measured": "cyan",
-    "better": "green",
-    "no difference": "cyan",
-    "an input": "cyan",
-    "direction reproduced": "yellow",
-}
+_COLOURS: dict[Tone, str] = {"good": "green", "part": "yellow", "open": "cyan", "bad": "red"}
 
 
 def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str) -> Table:
@@ -54,7 +46,7 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
             published.ratio.shown if published.ratio else "",
             ours,
             "" if cell.ratio is None else f"{cell.ratio:.3g}",
-            f"[{_COLOURS.get(cell.verdict, 'red')}]{cell.verdict}[/]",
+            f"[{_COLOURS[tone(cell.verdict)]}]{cell.verdict}[/]",
         )
     return made
 

@@ -19,7 +19,7 @@ from pagewalk.records import CellRecord
 from pagewalk.report import charts
 from pagewalk.report.charts import Bar
 from pagewalk.store import Store, StoredRun
-from pagewalk.verdict import CONFIRMED
+from pagewalk.verdict import tone
 
 _MISSES = {
     "instruction, user": "tlb.instruction.miss.user",
@@ -179,7 +179,8 @@ def _sections(store: Store) -> list[Section]:
                 pictures=gathered.pictures(),
             )
         )
-    return found
+    # The documents' own tables come first.
+    return sorted(found, key=lambda section: section.section.startswith("pagewalk,"))
 
 
 def _sweeps(store: Store) -> list[Picture]:
@@ -226,13 +227,13 @@ def build(store: Store) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
+    environment.filters["tone"] = tone
     verdicts = Counter(cell.verdict for section in sections for cell in section.cells)
     held = {claim for section in sections for cell in section.cells for claim in cell.claims}
     return environment.get_template("template.html").render(
         sections=sections,
         sweeps=sweeps,
         verdicts=verdicts.most_common(),
-        confirmed=CONFIRMED,
         claims={claim: claims.claim(claim) for claim in held},
         documents={claims.claim(claim).document.citation for claim in held},
     )
