@@ -127,6 +127,12 @@ static int optional_offset(const s64 *user, u64 *at)
 	return 0;
 }
 
+/* The caller learns how far its offset moved, if it gave one; false: it cannot be written. */
+static bool tell_offset(s64 *user, u64 at)
+{
+	return !user || put_user((s64)at, user) == 0;
+}
+
 long sys_copy_file_range(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, u32 flags)
 {
 	struct file *from = fd_get(in), *to = fd_get(out);
@@ -152,8 +158,7 @@ long sys_copy_file_range(int in, s64 *in_offset, int out, s64 *out_offset, size_
 		else
 			result = copy_through(from, a, to, b, count);
 	}
-	if (result >= 0 && ((in_offset && put_user((s64)source, in_offset)) ||
-			    (out_offset && put_user((s64)target, out_offset))))
+	if (result >= 0 && (!tell_offset(in_offset, source) || !tell_offset(out_offset, target)))
 		result = -EFAULT;
 	file_put(from);
 	file_put(to);
@@ -277,8 +282,7 @@ long sys_splice(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, 
 	if (!result)
 		result = splice(from, in_offset ? &source : NULL, to, out_offset ? &target : NULL,
 				MIN(count, (size_t)TRANSFER_MAX), flags);
-	if (result >= 0 && ((in_offset && put_user((s64)source, in_offset)) ||
-			    (out_offset && put_user((s64)target, out_offset))))
+	if (result >= 0 && (!tell_offset(in_offset, source) || !tell_offset(out_offset, target)))
 		result = -EFAULT;
 	file_put(from);
 	file_put(to);
