@@ -19,6 +19,9 @@ def main() -> int:
     parser.add_argument(
         "--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes"
     )
+    parser.add_argument(
+        "--rows", type=_numbers, default=set(), help="of the policies' rows those of these numbers, such as 5-12 or 3,7"
+    )
     parser.add_argument("--machine", action="append", default=[], help="where the policies are tried")
     parser.add_argument("--update", action="store_true", help="record what a boot costs now")
     chosen = parser.parse_args()
@@ -37,11 +40,17 @@ def main() -> int:
         if "fuzz" in subjects:
             failed += fuzz.check()
         if "policies" in subjects:
-            failed += policies.check(whole=chosen.whole, machines=chosen.machine)
+            failed += policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows)
     except Missing as error:
         print(f"kernel: {error}", file=sys.stderr)
         return 2
     return 1 if failed else 0
+
+
+def _numbers(text: str) -> set[int]:
+    """The numbers of "3,5-7"."""
+    ends = [(part.split("-")[0], part.split("-")[-1]) for part in text.split(",")]
+    return {number for first, last in ends for number in range(int(first), int(last) + 1)}
 
 
 if __name__ == "__main__":

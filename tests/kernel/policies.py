@@ -1,21 +1,25 @@
-"""The user-level tests under every policy's every choice and under combinations that hold each pair of choices: what
-they show must not depend on any of it.
+"""The user-level tests under rows of choices that hold each pair of two policies' choices and each choice on each kind
+of processor: what they show must not depend on any of it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from allpairspy import AllPairs  # type: ignore[import-untyped]
 from pagewalk import kernel_image
 from pagewalk.initramfs import Initramfs
 from suite.groups import all_groups, user_tests
-from suite.model import Case, Group, read_transcript
+from suite.model import Case, Group, Outcome, read_transcript
 from suite.places import BUILD, wanted
 
-from kernel.runs import REFUSED_WORD, Boot, boot, side_by_side
+from kernel.covering import MACHINE, Choices, covering
+from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, VMLINUX, Boot, boot, machine_file, side_by_side
 
 # What stands for the number of a choice such as "scatter:<multiplier>".
 NUMBERS = {"pages": "20", "multiplier": "897", "neighbours": "8"}
@@ -27,23 +31,38 @@ MACHINES = (*QUICK_MACHINES, "ppc750-400")
 QUICK_CASES = ("cow", "exec", "pipe", "process")
 
 # The whole suite: what the invariant checker and the sanitizers get through in hours.
-WHOLE_GROUPS = ("user", "busybox-glibc", "lua-glibc", "sqlite-glibc")
+WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")
 CHECKED = "check=on "
 
 # In instructions: the longest that a boot with cases may take; in MB, what it needs.
 CASES_LIMIT = 100_000_000_000
 MEMORY = 64
 
-Choices = dict[str, list[str]]
+# Where runs of the whole that went well are kept, so that it can be broken off and gone on with.
+KEPT = BUILD / "policies"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A machine and a choice of each policy; `number` counts from 1, the defaults on the first machine."""
+
+    number: int
+    machine: str
+    choices: dict[str, str]
+
+    @property
+    def words(self) -> str:
+        """The choices as the kernel's command line has them."""
+        return " ".join(f"{name}={value}" for name, value in self.choices.items())
 
 
 def declared() -> Choices:
     """Every policy of the built kernel with its choices, the first being the default."""
-    image = wanted(BUILD / "kernel" / "vmlinux", "run make kernel").read_bytes()
-    return {policy.name: [_filled(choice) for choice in policy.choices] for policy in kernel_image.policies(image)}
+    image = wanted(VMLINUX, "run make kernel").read_bytes()
+    return {policy.name: [_number(choice) for choice in policy.choices] for policy in kernel_image.policies(image)}
 
 
-def _filled(choice: str) -> str:
+def _number(choice: str) -> str:
     return re.sub(r"<(\w+)>", lambda found: NUMBERS[found[1]], choice)
 
 
@@ -58,18 +77,16 @@ def meant(machine: str, choices: Choices, initramfs: Path) -> Choices:
     return {name: [value for value in values if (name, value) not in refused] for name, values in choices.items()}
 
 
-def combinations(choices: Choices) -> list[str]:
-    """Command lines in which each pair of choices of two policies occurs, the defaults' first."""
-    free = {name: values for name, values in choices.items() if len(values) > 1}
+def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
+    """The rows that hold each pair on these machines."""
+    probe = folder / "probe.cpio"
+    probe.write_bytes(only(user_tests(), ()).packed([]))
+    choices = declared()
+    rows = covering({machine: meant(machine, choices, probe) for machine in machines})
     return [
-        " ".join(f"{name}={value}" for name, value in zip(free, row, strict=True))
-        for row in AllPairs(list(free.values()))
+        Row(number, row[MACHINE], {name: value for name, value in row.items() if name != MACHINE})
+        for number, row in enumerate(rows, 1)
     ]
-
-
-def singles(choices: Choices) -> list[str]:
-    """Command lines that leave one policy's default."""
-    return [f"{name}={value}" for name, values in choices.items() for value in values[1:]]
 
 
 def only(group: Group, names: tuple[str, ...]) -> Group:
@@ -80,65 +97,117 @@ def only(group: Group, names: tuple[str, ...]) -> Group:
     return Group(group.name, group.program, Initramfs(entries), cases)
 
 
-def _judge(done: Boot, cases: list[Case], expected: dict[str, str]) -> list[str]:
-    """What is wrong with a run; `expected` has the cases' output under the defaults, and is filled by the first run."""
-    outcomes = read_transcript(done.console).outcomes
-    wrong = []
-    for case in cases:
-        outcome = outcomes.get(case.name)
-        if outcome is None or outcome.end != "status=0":
-            wrong.append(f"{case.name}: {outcome.end if outcome else 'did not start'}")
-        elif not case.alone and outcome.output != expected.setdefault(case.name, outcome.output):
-            wrong.append(f"{case.name}: shows something else than under the defaults")
-    if done.status != 0 or wrong:
-        wrong.append(f"exit status {done.status}; the console ends with\n{done.console[-1500:]}")
-    return wrong
+class Matrix:
+    """One group's runs, held against what its cases show under the defaults. `prefix` are words for every row;
+    `kept`: where good runs are remembered, or None."""
 
+    def __init__(self, group: Group, folder: Path, prefix: str = "", kept: Path | None = None) -> None:
+        self.group, self.folder, self.prefix, self.kept = group, folder, prefix, kept
+        self.expected: dict[str, Outcome] = {}
+        self.remembered = 0
 
-def _run(group: Group, rows: list[tuple[str, str]], folder: Path) -> int:
-    """Runs a group under rows of (machine, words), and says how each went; the number of runs that went wrong."""
-    initramfs = folder / f"{group.name}-{len(group.cases)}.cpio"
-    initramfs.write_bytes(group.packed(group.cases))
-    names = ", ".join(case.name for case in group.cases)
-    expected: dict[str, str] = {}
-
-    def judged(row: tuple[str, str]) -> bool:
-        machine, words = row
-        done = boot(
-            machine, initramfs, f"quiet {words} -- /bin/suite /etc/suite", instructions=CASES_LIMIT, memory=MEMORY
-        )
-        wrong = _judge(done, group.cases, expected)
-        print("\n  ".join([f"{group.name}: {machine} {words}: {'FAILED' if wrong else 'same'}", *wrong]), flush=True)
-        return not wrong
-
-    print(f"policies: {group.name}: {names}; under the defaults, and under {len(rows)} others", flush=True)
-    if not judged((rows[0][0], "")):
-        return 1
-    passed = sum(side_by_side(judged, rows))
-    print(f"policies: {group.name}: {passed} of {len(rows)} runs pass", flush=True)
-    return len(rows) - passed
-
-
-def check(*, whole: bool, machines: list[str]) -> int:
-    """Runs the matrix on these machines, the quick part of it or the whole; the number of failed runs."""
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
-        folder = Path(name)
-        probe = folder / "probe.cpio"
-        probe.write_bytes(only(user_tests(), ()).packed([]))
-        choices = declared()
-        pairs: list[tuple[str, str]] = []
-        alone: list[tuple[str, str]] = []
-        for machine in machines or (MACHINES if whole else QUICK_MACHINES):
-            here = meant(machine, choices, probe)
-            pairs += [(machine, row) for row in combinations(here)]
-            alone += [(machine, row) for row in singles(here)]
+    def run(self, rows: list[Row], chosen: list[Row]) -> int:
+        """Runs the chosen rows, after the first of all, and says how each went; the number of those that failed."""
+        names = ", ".join(case.name for case in self.group.cases)
+        print(f"policies: {self.group.name}: {names}; {len(chosen)} of {len(rows)} rows", flush=True)
+        if not self._judged(rows[0]):
+            return 1
+        rest = [row for row in chosen if row is not rows[0]]
+        failed = len(rest) - sum(side_by_side(self._judged, rest))
         print(
-            f"policies: {len(choices)}, choices: {sum(map(len, choices.values()))}, combinations: {len(pairs)}",
+            f"policies: {self.group.name}: {len(chosen) - failed} of {len(chosen)} rows pass"
+            + (f", {self.remembered} of them in earlier runs" if self.remembered else ""),
             flush=True,
         )
+        return failed
+
+    def _judged(self, row: Row) -> bool:
+        """Whether a row's cases end well and show what they do under the defaults; the first row says what that is."""
+        initramfs = self._packed(self.group.cases)
+        words = self._line(row)
+        kept = self.kept / _digest(row.machine, initramfs, words) if self.kept else None
+        if kept and kept.exists():
+            self.remembered += 1
+            done = Boot(**json.loads(kept.read_text()))
+        else:
+            done = _boot(row.machine, initramfs, words)
+        wrong = self._wrong(done, self.group.cases)
+        said = [f"{self.group.name}: row {row.number}: {row.machine} {row.words}: {'FAILED' if wrong else 'same'}"]
+        for name, what in wrong.items():
+            said.append(f"{name}: {what}")
+        if wrong:
+            said.append(f"exit status {done.status}; the console ends with\n{done.console[-1500:]}")
+            said.append(
+                self._narrowed(row, [case for case in self.group.cases if case.name in wrong] or self.group.cases)
+            )
+            if self.kept:
+                said.append(f"again: python -m kernel policies --whole --rows {row.number}")
+        elif kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(asdict(done)))
+        print("\n  ".join(said), flush=True)
+        return not wrong
+
+    def _wrong(self, done: Boot, cases: list[Case]) -> dict[str, str]:
+        """What is wrong with a run, by case; what went well fills `expected` where that has nothing yet."""
+        outcomes = read_transcript(done.console).outcomes
+        wrong = {}
+        for case in cases:
+            outcome = outcomes.get(case.name, Outcome("", "did not start"))
+            if outcome.end != "status=0":
+                wrong[case.name] = outcome.end
+            elif not case.alone and outcome != self.expected.setdefault(case.name, outcome):
+                wrong[case.name] = "shows something else than under the defaults"
+        if done.status != 0:
+            wrong["the kernel"] = f"ended with status {done.status}"
+        return wrong
+
+    def _narrowed(self, row: Row, cases: list[Case]) -> str:
+        """Which of a row's choices it takes for these cases to fail by themselves."""
+        initramfs = self._packed(cases)
+
+        def fails(row: Row) -> bool:
+            return bool(self._wrong(_boot(row.machine, initramfs, self._line(row)), cases))
+
+        if not fails(row):
+            return "by themselves they pass"
+        for name in row.choices:
+            without = replace(row, choices={other: value for other, value in row.choices.items() if other != name})
+            if fails(without):
+                row = without
+        return f"by themselves they fail with: {row.words or 'the defaults'}"
+
+    def _line(self, row: Row) -> str:
+        return f"quiet {self.prefix}{row.words} -- /bin/suite /etc/suite"
+
+    def _packed(self, cases: list[Case]) -> Path:
+        """The group's root with these cases in its list, written once."""
+        packed = self.group.packed(cases)
+        initramfs = self.folder / f"{hashlib.sha256(packed).hexdigest()}.cpio"
+        if not initramfs.exists():
+            initramfs.write_bytes(packed)
+        return initramfs
+
+
+def _boot(machine: str, initramfs: Path, words: str) -> Boot:
+    return boot(machine, initramfs, words, instructions=CASES_LIMIT, memory=MEMORY)
+
+
+def _digest(machine: str, initramfs: Path, words: str) -> str:
+    """A name for a run by all that determines it."""
+    files = (RUNNER, VMLINUX, machine_file(machine), initramfs)
+    parts = [*(file.read_bytes() for file in files), *(part.encode() for part in (*SANITIZED, words))]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
+    """Runs the matrix on these machines, the quick part of it or the whole, and of that the rows of these numbers, or
+    all if there are none; the number of failed runs."""
+    with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
+        folder = Path(name)
+        rows = rows_on(machines or (MACHINES if whole else QUICK_MACHINES), folder)
+        print(f"policies: {len(rows[0].choices)}, rows of a choice each that hold all pairs: {len(rows)}", flush=True)
+        here = [row for row in rows if not chosen or row.number in chosen]
         if not whole:
-            return _run(only(user_tests(), QUICK_CASES), pairs, folder)
-        for group in WHOLE_GROUPS:
-            failed += _run(all_groups()[group](), [(machine, CHECKED + row) for machine, row in alone + pairs], folder)
-    return failed
+            return Matrix(only(user_tests(), QUICK_CASES), folder).run(rows, here)
+        return sum(Matrix(all_groups()[group](), folder, CHECKED, KEPT).run(rows, here) for group in WHOLE_GROUPS)

@@ -17,6 +17,8 @@ from suite.places import BUILD, ROOT, wanted
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
+RUNNER = ROOT / "target" / "release" / "pagewalk-machine"
+VMLINUX = BUILD / "kernel" / "vmlinux"
 SANITIZED = ("--sanitize", "all")
 
 # The kernel's and the runner's exit statuses that tests tell apart (docs/interfaces.md, sections 5 and 9).
@@ -34,6 +36,11 @@ class Boot:
     counters: dict[str, Any]
 
 
+def machine_file(machine: str) -> Path:
+    """What describes the machine of this name."""
+    return ROOT / "machines" / f"{machine}.toml"
+
+
 def boot(
     machine: str,
     initramfs: Path,
@@ -46,12 +53,12 @@ def boot(
 ) -> Boot:
     """One boot with these words on the kernel's command line; `instructions` bounds it, `memory` is in MB (the
     machine's own, if None)."""
-    runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
-    kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+    runner = wanted(RUNNER, "run cargo build --release")
+    kernel = wanted(VMLINUX, "run make kernel")
     with tempfile.NamedTemporaryFile(suffix=".json") as counters:
         done = subprocess.run(
             [
-                str(runner), "run", "--machine", str(ROOT / "machines" / f"{machine}.toml"), "--kernel", str(kernel),
+                str(runner), "run", "--machine", str(machine_file(machine)), "--kernel", str(kernel),
                 "--initrd", str(initramfs), f"--append={words}", "--max-instructions", str(instructions), *flags,
                 *(("--set", f"memory.size={memory << 20}") if memory else ()),
                 *(("--counters", counters.name) if counted else ()),
@@ -66,6 +73,6 @@ def boot(
 
 
 def side_by_side(work: Callable[[Given], Found], on: Iterable[Given]) -> list[Found]:
-    """`work` for each, as many at a time as there are processors; results in order."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    """`work` for each, as many at a time as this process has processors; results in order."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(work, on))

@@ -1,0 +1,43 @@
+"""Rows of choices that hold every pair of them: what is run where all combinations would be too many."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+Choices = dict[str, list[str]]
+
+# Two factors, each by its name, with the value of each; the machine is a factor like any policy.
+Pair = frozenset[tuple[str, str]]
+MACHINE = "machine"
+
+
+def covering(machines: dict[str, Choices]) -> list[dict[str, str]]:
+    """Rows with a machine and one of its choices for each policy, by name; the first has the first machine's first
+    choices. Any two choices of different policies meet in a row if a machine has both; each machine meets all its own.
+
+    `machines`: the choices that each has; all have the same policies.
+    """
+    factors = [{MACHINE: [name], **choices} for name, choices in machines.items()]
+    left = set().union(*map(_pairs, factors))
+    rows = [{name: values[0] for name, values in factors[0].items()}]
+    while left := left - _held(rows[-1]):
+        rows.append(max((_row(values, left) for values in factors), key=lambda row: len(_held(row) & left)))
+    return rows
+
+
+def _row(factors: Choices, left: set[Pair]) -> dict[str, str]:
+    """A row that begins with a pair of `left`, and takes each further value that meets most of those in it anew."""
+    row = dict(min(map(sorted, left & _pairs(factors)), default=[]))
+    for name, values in factors.items():
+        if name not in row:
+            row = max(({**row, name: value} for value in values), key=lambda row: len(_held(row) & left))
+    return {name: row[name] for name in factors}
+
+
+def _held(row: dict[str, str]) -> set[Pair]:
+    return {frozenset(pair) for pair in combinations(row.items(), 2)}
+
+
+def _pairs(factors: Choices) -> set[Pair]:
+    values = [(name, value) for name, values in factors.items() for value in values]
+    return {frozenset(pair) for pair in combinations(values, 2) if pair[0][0] != pair[1][0]}
