@@ -17,6 +17,7 @@ use crate::engine::shortcut::{NO_PAGE, Shortcuts};
 use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::Boot;
 use crate::memory::Memory;
+use crate::memory::cache::DIRTY;
 use crate::mmu::Mmu;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
@@ -107,6 +108,7 @@ impl Machine {
                 line_base: std::ptr::null(),
                 line_stride: 0,
                 ram: std::ptr::null_mut(),
+                may_modify: DIRTY,
                 shortcuts: std::ptr::null_mut(),
                 shortcut_mask: data_shortcuts.mask(),
                 data_recent: std::ptr::null_mut(),
@@ -230,6 +232,11 @@ impl Machine {
         self.hot.line_base = base;
         self.hot.line_stride = stride;
         self.hot.ram = self.memory.ram.bytes_mut().as_mut_ptr();
+        self.hot.may_modify = if self.observers.watch_stores() {
+            0
+        } else {
+            DIRTY
+        };
         self.hot.data_recent = self.mmu.dtlb.recent_mut();
         self.hot.fetch_recent = self.mmu.itlb.recent_mut();
         self.select_shortcuts();

@@ -160,7 +160,9 @@ impl Session {
         if sanitizers.as_ref().is_some_and(|old| old.set == set) {
             return;
         }
-        *sanitizers = set.any().then(|| Sanitizers::new(set));
+        *sanitizers = set
+            .any()
+            .then(|| Sanitizers::new(set, &self.machine.memory));
         self.machine.state_changed();
     }
 

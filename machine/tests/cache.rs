@@ -234,6 +234,34 @@ proptest! {
     }
 }
 
+/// A watched line is a line like any other, but not to a fast path; the mark goes with the line.
+#[test]
+fn a_watched_line_is_found_by_look_up_alone() {
+    let geometry = CacheGeometry {
+        size: 128,
+        ways: 2,
+        line: 32,
+        replacement: Replacement::Lru,
+    };
+    let mut cache = Cache::new(geometry).expect("valid");
+    cache.set_enabled(true);
+    cache.watch(0x40);
+    assert_eq!(cache.lines().count(), 0, "what is not held is not watched");
+    cache.fill(0x40, false);
+    cache.fill(0x80, true);
+    cache.watch(0x44);
+    cache.watch(0x84);
+    assert!(cache.access(0x40, false) && !cache.hits_mru(0x40));
+    assert!(cache.find(0x80).is_some() && cache.is_dirty(0x80));
+    let held: Vec<_> = cache.lines().collect();
+    assert_eq!(held, [(0, 0, 0x40, false), (0, 1, 0x80, true)]);
+    let out = cache.fill(0xc0, false).expect("two ways are full");
+    assert_eq!((out.pa, out.dirty), (0x80, true));
+    cache.invalidate(0x40);
+    cache.fill(0x40, false);
+    assert!(cache.hits_mru(0x40), "the line was filled anew");
+}
+
 fn loads(memory: &mut Memory, account: &mut Account, addresses: impl Iterator<Item = u32>) -> u64 {
     let before = account.counters.total(Event::DataCacheMiss);
     for pa in addresses {

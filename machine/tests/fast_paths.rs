@@ -11,7 +11,7 @@ mod programs;
 mod walks;
 
 use pagewalk_machine::board::Console;
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
 use programs::{GUESTS, Guest};
@@ -29,12 +29,32 @@ struct Outcome {
     counters: Vec<(String, u64)>,
 }
 
+const LIMITS: Limits = Limits {
+    cycles: 4_000_000_000,
+    ..Limits::NONE
+};
+
 fn run(mut session: Session, oracle: bool) -> Outcome {
     session.set_oracle(oracle);
-    let stop = session.run(Limits {
-        cycles: 4_000_000_000,
-        ..Limits::NONE
-    });
+    let stop = session.run(LIMITS);
+    outcome(&session, stop)
+}
+
+/// As [`run`], with every sanitizer on: each report and the cycle it came at. The run goes on after it.
+fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, String)>) {
+    session.set_oracle(oracle);
+    session.sanitize("all".parse().unwrap());
+    let mut reports = Vec::new();
+    loop {
+        let stop = session.run(LIMITS);
+        if !matches!(stop, Stop::Fatal(Fatal::Sanitizer { .. })) {
+            return (outcome(&session, stop), reports);
+        }
+        reports.push((session.machine().cycles(), session.explain(&stop)));
+    }
+}
+
+fn outcome(session: &Session, stop: Stop) -> Outcome {
     let machine = session.machine();
     Outcome {
         cycles: machine.cycles(),
@@ -74,6 +94,9 @@ fn bare_metal_programs_count_the_same_without_fast_paths() {
             assert_eq!(fast.stop, Stop::PowerOff { status: 0 }, "{what}");
             let plain = run(program.session(machine, &[]), true);
             assert_same(&what, &fast, &plain);
+            let (sanitized, reports) = run_sanitized(program.session(machine, &[]), false);
+            assert_eq!(reports, [], "{what}");
+            assert_same(&what, &fast, &sanitized);
         }
     }
 }
@@ -99,7 +122,7 @@ fn other_geometries_count_the_same_without_fast_paths() {
 }
 
 proptest! {
-    // A case assembles a program and runs it ten times.
+    // A case assembles a program and runs it twenty times.
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
@@ -119,6 +142,12 @@ proptest! {
             let fast = run(program.session(machine, shape), false);
             prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
             assert_same(&what, &fast, &run(program.session(machine, shape), true));
+            // Stale pages and stale code abound: every report is the same, and none changes the run.
+            let (sanitized, reports) = run_sanitized(program.session(machine, shape), false);
+            assert_same(&what, &fast, &sanitized);
+            let (plain, expected) = run_sanitized(program.session(machine, shape), true);
+            assert_same(&what, &fast, &plain);
+            prop_assert_eq!(reports, expected, "{}", what);
         }
     }
 }
@@ -155,6 +184,10 @@ fn the_kernel_counts_the_same_without_fast_paths() {
             let mut profiled = session();
             profiled.record_profile();
             assert_same(&what, &fast, &run(profiled, false));
+            // A kernel that is listened to says more, and runs longer.
+            let (sanitized, reports) = run_sanitized(session(), false);
+            assert_eq!(reports, [], "{what}");
+            assert_same(&what, &sanitized, &run_sanitized(session(), true).0);
         }
     }
 }

@@ -13,15 +13,22 @@ const LIMITS: Limits = Limits {
     instructions: u64::MAX,
 };
 
-/// The sanitizer's report on `body`, or `None` if the program powered off by itself.
+/// The sanitizer's report on `body`, or `None` if the program powered off by itself: the same, at the same
+/// place and time, whether or not the machine takes shortcuts.
 fn verdict(body: &str, sanitizers: &str) -> Option<String> {
     let program = Program::new(&format!("_start:\n{body}\n power_off 5"));
-    let mut session = program.session("ppc604-133", &[]);
-    session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap());
-    match session.run(LIMITS) {
+    let [fast, plain] = [false, true].map(|oracle| {
+        let mut session = program.session("ppc604-133", &[]);
+        session.set_oracle(oracle);
+        session.sanitize(sanitizers.parse::<SanitizerSet>().unwrap());
+        let stop = session.run(LIMITS);
+        (session.explain(&stop), session.counters(), stop)
+    });
+    assert_eq!(fast, plain);
+    match fast.2 {
         Stop::Fatal(Fatal::Sanitizer { report, .. }) => Some(report),
         Stop::PowerOff { status: 5 } => None,
-        other => panic!("{}", session.explain(&other)),
+        _ => panic!("{}", fast.0),
     }
 }
 
@@ -45,6 +52,53 @@ fn a_translation_used_after_its_frame_was_freed_is_reported() {
         None,
         "the others do not look"
     );
+}
+
+/// The page is in use, by a loop of loads or stores, when it is freed.
+#[test]
+fn a_page_that_was_used_often_before_it_was_freed_is_no_exception() {
+    for access in ["lwz 6, 0(5)", "stw 6, 0(5)", "dcbt 0, 5\n lwz 6, 0(5)"] {
+        let body = format!(
+            "caches_on
+             paging
+             load 5, 0x40000000
+             li 7, 20
+             mtctr 7
+           1: {access}
+             bdnz 1b
+             poke 0x80000f10, 0x300
+             dcbt 0, 5
+             b 2f
+           2: {access}"
+        );
+        let report = verdict(&body, "translation");
+        assert!(
+            report.is_some_and(|report| report.contains("0x40000000 (VSID 000123)")),
+            "{access}"
+        );
+    }
+    // The same of a fetch: `blr` stands on the page.
+    let body = "caches_on
+        load 5, 0x300000
+        load 6, 0x4e800020
+        stw 6, 0(5)
+        dcbst 0, 5
+        sync
+        icbi 0, 5
+        paging
+        load 3, 0x1030
+        mtmsr 3
+        isync
+        load 5, 0x40000000
+        li 7, 20
+      1: mtctr 5
+        bctrl
+        addic. 7, 7, -1
+        bne 1b
+        poke 0x80000f10, 0x300
+        mtctr 5
+        bctrl";
+    assert!(verdict(body, "translation").unwrap().contains("0x40000000"));
 }
 
 #[test]
@@ -150,6 +204,46 @@ fn a_stale_fetch_is_reported() {
         verdict(&rewriting(""), "translation,vsid"),
         None,
         "the others do not look"
+    );
+}
+
+/// The function was called often, and its line written often, before one of them is a crime.
+#[test]
+fn a_stale_fetch_in_a_loop_is_reported() {
+    let body = "caches_on
+         lis 5, function@ha
+         addi 5, 5, function@l
+         load 6, 0x38600002
+         li 7, 20
+       1: stw 6, 4(5)
+         stw 6, 0(5)
+         dcbst 0, 5
+         sync
+         icbi 0, 5
+         isync
+         bl function
+         bl function
+         addi 6, 6, 1
+         addic. 7, 7, -1
+         bne 1b
+         {between}
+         stw 6, 0(5)
+         bl function
+         b done
+         .balign 32
+       function: li 3, 1
+         li 3, 1
+         blr
+         .balign 32
+       done:";
+    let report = verdict(&body.replace("{between}", ""), "fetch").unwrap();
+    assert!(report.starts_with("stale fetch: "), "{report}");
+    let report = verdict(&body.replace("{between}", "icbi 0, 5\n isync"), "fetch").unwrap();
+    assert!(report.starts_with("incoherent fetch: "), "{report}");
+    // What the I-cache holds is what is written: there is nothing to report.
+    assert_eq!(
+        verdict(&body.replace("{between}", "subi 6, 6, 1"), "fetch"),
+        None
     );
 }
 

@@ -4,7 +4,7 @@ use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{CacheInhibited, wimg};
-use crate::mmu::{Access, Translation};
+use crate::mmu::{Access, TlbEntry, Translation};
 use crate::powerpc::core::{CacheOperation, Core, Datum};
 use crate::powerpc::{Exception, Registers};
 
@@ -31,7 +31,8 @@ impl Machine {
         // RAM altogether.
         unsafe {
             let tag = probe.tags.add(probe.place(physical) as usize);
-            if *tag | DIRTY != modified {
+            let ignored = if store { hot.may_modify } else { DIRTY };
+            if *tag | ignored != modified {
                 return None;
             }
             if store {
@@ -59,25 +60,28 @@ impl Machine {
             )
             .map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
-        self.make_shortcut(ea, access, &translation);
-        self.sanitize_translation(ea, false, &translation);
+        let sound = self.sanitize_translation(ea, false, &translation);
+        self.make_shortcut(ea, access, &translation, sound);
         Ok(translation)
     }
 
-    fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation) {
+    /// `sound`: the sanitizers have nothing against the translation.
+    fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation, sound: bool) {
         let page = ea & !0xfff;
         let (class, way) = self
             .data_shortcuts
             .translated(page, translation.source, &self.mmu.dtlb);
         let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled();
         let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
-        if !cached || !in_ram || self.oracle || self.watched(page) {
+        if !cached || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
         let back = translation.wimg & wimg::W == 0;
+        let unseen =
+            access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);
         let old = self.data_shortcuts.of(self.data_mode, page);
-        let store = if access.is_store() && back {
+        let store = if unseen {
             page
         } else if old.load == page && old.delta == delta {
             old.store
@@ -92,6 +96,21 @@ impl Machine {
             way,
         };
         self.data_shortcuts.set(self.data_mode, shortcut);
+    }
+
+    /// The page frame was freed: whoever reaches it by a TLB entry goes the slow way, or finds that
+    /// entry sound once more.
+    pub(crate) fn drop_frame(&mut self, frame: u32) {
+        let page = |(_, entry): (u32, &TlbEntry)| {
+            (entry.rpn() >> 12 == frame).then_some(entry.page() << 12)
+        };
+        for ea in self.mmu.dtlb.valid_entries().filter_map(page) {
+            self.data_shortcuts.drop_class(ea);
+        }
+        for ea in self.mmu.itlb.valid_entries().filter_map(page) {
+            self.fetch_shortcuts.drop_class(ea);
+            self.hot.page = NO_PAGE;
+        }
     }
 
     /// The congruence class of `ea` in the data TLB has changed.
@@ -191,6 +210,7 @@ impl Machine {
     /// A store within one double word.
     fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         if let Some(physical) = self.known(ea, true) {
+            self.observers.storing(physical, &mut self.memory);
             if !self.memory.data.access(physical, true) {
                 let (now, account) = (self.hot.cycles, &mut self.account);
                 self.hot.cycles += self.memory.store_missed(physical, now, account);
@@ -206,7 +226,7 @@ impl Machine {
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
-        self.observers.storing(physical, &self.memory);
+        self.observers.storing(physical, &mut self.memory);
         self.hot.cycles += self
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
@@ -357,7 +377,7 @@ impl Core for Machine {
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
-                self.observers.storing(physical, &self.memory);
+                self.observers.storing(physical, &mut self.memory);
                 match self
                     .memory
                     .dcbz(physical, translation.wimg, now, &mut self.account)
@@ -380,7 +400,11 @@ impl Machine {
         let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
             return;
         };
-        self.make_shortcut(ea, access, &translation);
+        // A hint is no crime, but what follows it by a shortcut may be one.
+        let report = self
+            .observers
+            .translated(ea, false, &translation, &self.mmu);
+        self.make_shortcut(ea, access, &translation, report.is_none());
         if self.memory.ram.contains(translation.pa, 1) {
             self.memory.dcbt(
                 translation.pa,

@@ -239,13 +239,12 @@ impl Machine {
         self.hot.page = NO_PAGE;
         let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
-        self.sanitize_translation(ea, true, &translation);
+        let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
         let (class, way) = self
             .fetch_shortcuts
             .translated(page, source, &self.mmu.itlb);
-        let watched = self.observers.watch_accesses() || self.breaks_in(ea, 0xfff);
-        if cached && in_ram && !self.oracle && !watched {
+        if cached && in_ram && sound && !self.oracle && !self.breaks_in(ea, 0xfff) {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
             let shortcut = Shortcut {
@@ -291,6 +290,9 @@ impl Machine {
                 .fill(line, content, cause, &self.schedule, |other| {
                     other != line && cache.find(other).is_some()
                 });
+            if self.observers.filled(line, &mut self.memory) {
+                self.data_shortcuts.drop_stores(line);
+            }
         }
         true
     }

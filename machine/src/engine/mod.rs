@@ -16,6 +16,11 @@
 //! do not let through goes the slow way, through `mmu` and `memory`; a line that is not the most recently used
 //! one costs no more than the cache's own search. With the oracle on no shortcut is ever made.
 //!
+//! The sanitizers see what they look at because that goes the slow way: a page whose translation is a
+//! crime gets no shortcut, and loses it when its frame is freed; a page of which the I-cache holds lines
+//! gets none for stores; a store that makes a line modified is none of the direct ones; and a line that
+//! was written while the I-cache held it is watched there, so that no tag word compares equal to it.
+//!
 //! A compiler for hot code would be one more [`Handler`]: it runs an op and those that follow, accounts
 //! for blocks by [`Machine::begin`] and its checks, and returns the next op. Nothing outside this folder
 //! knows how instructions are run.
@@ -78,6 +83,9 @@ pub struct Hot {
     pub line_stride: usize,
     /// RAM.
     pub ram: *mut u8,
+    /// [`DIRTY`](crate::memory::cache::DIRTY), or 0 while an observer wants to know of every line that a
+    /// store makes modified.
+    pub may_modify: u32,
     /// Shortcuts of data accesses in the current mode.
     pub shortcuts: *mut Shortcut,
     /// Number of shortcuts of a mode, less one.

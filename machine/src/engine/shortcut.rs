@@ -130,6 +130,16 @@ impl Shortcuts {
         }
     }
 
+    /// Takes away the shortcuts of stores to the page of physical memory at `pa`.
+    pub fn drop_stores(&mut self, pa: u32) {
+        for shortcut in self.tables.iter_mut().flatten() {
+            let physical = shortcut.store.wrapping_add(shortcut.delta);
+            if shortcut.store != NO_PAGE && physical == pa & !0xfff {
+                shortcut.store = NO_PAGE;
+            }
+        }
+    }
+
     /// Translations have changed.
     pub fn drop_all(&mut self) {
         if !self.empty {

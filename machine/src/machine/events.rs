@@ -288,6 +288,11 @@ impl Machine {
         if let Some(report) = self.observers.effect(effect, &scene) {
             self.report(self.hot.line, report);
         }
+        if let Effect::FrameFreed(frame) = effect
+            && self.observers.sanitizers.is_some()
+        {
+            self.drop_frame(frame);
+        }
     }
 
     /// Stops the machine once the current block is done.
@@ -301,12 +306,19 @@ impl Machine {
         self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
     }
 
-    /// `ea` has been translated.
+    /// `ea` has been translated. False if that is a crime.
     #[inline]
-    pub(crate) fn sanitize_translation(&mut self, ea: u32, fetch: bool, translation: &Translation) {
-        if let Some(report) = self.observers.translated(ea, fetch, translation, &self.mmu) {
-            self.report(if fetch { ea } else { self.hot.line }, report);
-        }
+    pub(crate) fn sanitize_translation(
+        &mut self,
+        ea: u32,
+        fetch: bool,
+        translation: &Translation,
+    ) -> bool {
+        let Some(report) = self.observers.translated(ea, fetch, translation, &self.mmu) else {
+            return true;
+        };
+        self.report(if fetch { ea } else { self.hot.line }, report);
+        false
     }
 
     /// The instruction at `ea` is about to be fetched.
@@ -341,9 +353,7 @@ impl Machine {
     /// Accesses to the page must not take shortcuts, because they are watched.
     pub(crate) fn watched(&self, page: u32) -> bool {
         let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
-        broken
-            || self.observers.watch_accesses()
-            || self.watchpoints.iter().any(|w| w.covers(page, 4096))
+        broken || self.watchpoints.iter().any(|w| w.covers(page, 4096))
     }
 
     /// Stops the machine before the instruction at `address`.

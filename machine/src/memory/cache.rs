@@ -70,6 +70,10 @@ pub const VALID: u32 = 1;
 pub const DIRTY: u32 = 2;
 /// Never set in a tag word: comparing with it matches nothing.
 const NEVER: u32 = 4;
+/// An observer wants to know of every use: an engine that compares tag words does not find the line.
+const WATCHED: u32 = 8;
+/// A line is held whether or not these are set. No line is so short that they were bits of its address.
+const EITHER: u32 = DIRTY | WATCHED;
 
 /// A line that a fill put out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +88,7 @@ pub struct Evicted {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cache {
     geometry: CacheGeometry,
-    /// Set after set, most recently used first: line address | [`DIRTY`] | [`VALID`].
+    /// Set after set, most recently used first: line address | [`DIRTY`] | [`VALID`] | [`WATCHED`].
     tags: Box<[u32]>,
     /// PLRU: physical way of each element of `tags`. For LRU it would make no difference and stays
     /// the element's number.
@@ -177,7 +181,7 @@ impl Cache {
 
     /// All tag words (set after set, MRU first), for an engine that indexes them directly:
     /// `tags[((pa >> line_shift) & set_mask) * ways]`. All that it may write is [`DIRTY`] of such a
-    /// line, as [`Cache::access`] would.
+    /// line, as [`Cache::access`] would. A line that is watched has a tag word of its own.
     pub fn tags_mut(&mut self) -> *mut u32 {
         self.tags.as_mut_ptr()
     }
@@ -213,8 +217,16 @@ impl Cache {
         let wanted = self.line_address(pa) | VALID;
         let set = &self.tags[first..first + self.geometry.ways as usize];
         set.iter()
-            .position(|&tag| tag & !DIRTY == wanted)
+            .position(|&tag| tag & !EITHER == wanted)
             .map(|element| first + element)
+    }
+
+    /// Makes an engine look the line of `pa` up whenever it is used, until it leaves the cache. Nothing
+    /// if the cache does not hold it.
+    pub fn watch(&mut self, pa: u32) {
+        if let Some(index) = self.find(pa) {
+            self.tags[index] |= WATCHED;
+        }
     }
 
     /// True if the cache holds `pa`'s line modified.
@@ -291,7 +303,7 @@ impl Cache {
         let wanted = self.line_address(pa) | VALID;
         let ways = self.ways::<WAYS>();
         let set = &mut self.tags[first..first + ways];
-        let Some(element) = set.iter().position(|&tag| tag & !DIRTY == wanted) else {
+        let Some(element) = set.iter().position(|&tag| tag & !EITHER == wanted) else {
             return false;
         };
         set[element] |= if dirty { DIRTY } else { 0 };

@@ -201,16 +201,7 @@ impl HashTable {
     /// a mask that is not a row of ones, or a base that does not fit it, names no table.
     #[must_use]
     pub fn read(sdr1: u32, memory: &Memory) -> Option<Self> {
-        let mask = sdr1 & 0x1ff;
-        let physical = sdr1 & 0xffff_0000;
-        let groups = (mask + 1) << 10;
-        let bytes = groups * hash::PTEG_BYTES;
-        if mask & (mask + 1) != 0
-            || physical & (bytes - 1) != 0
-            || !memory.ram.contains(physical, bytes as usize)
-        {
-            return None;
-        }
+        let (physical, groups) = Self::place(sdr1, memory)?;
         let mut table = HashTable {
             physical,
             groups,
@@ -230,6 +221,41 @@ impl HashTable {
         }
         table.used = table.entries.len() as u32;
         Some(table)
+    }
+
+    /// The table's first entry with `vsid`.
+    #[must_use]
+    pub fn find(sdr1: u32, vsid: u32, memory: &Memory) -> Option<PteRow> {
+        let (physical, groups) = Self::place(sdr1, memory)?;
+        let (start, bytes) = (physical as usize, (groups * hash::PTEG_BYTES) as usize);
+        let wanted = hash::V | vsid << 7;
+        let carries = |entry: &[u8]| {
+            let word0 = u32::from_be_bytes([entry[0], entry[1], entry[2], entry[3]]);
+            word0 & (hash::V | segment::VSID << 7) == wanted
+        };
+        // All slots of a group at once, not one after the other: the compiler makes vectors of it.
+        let group = memory.ram.bytes()[start..start + bytes]
+            .chunks_exact(hash::PTEG_BYTES as usize)
+            .position(|group| {
+                group
+                    .chunks_exact(8)
+                    .fold(false, |any, entry| any | carries(entry))
+            })? as u32;
+        (0..hash::PTEG_SLOTS)
+            .filter_map(|slot| PteRow::read(physical, groups, group, slot, memory))
+            .find(|row| row.vsid == vsid)
+    }
+
+    /// Where the table lies, and how many groups it has.
+    fn place(sdr1: u32, memory: &Memory) -> Option<(u32, u32)> {
+        let mask = sdr1 & 0x1ff;
+        let physical = sdr1 & 0xffff_0000;
+        let groups = (mask + 1) << 10;
+        let bytes = groups * hash::PTEG_BYTES;
+        let whole = mask & (mask + 1) == 0
+            && physical & (bytes - 1) == 0
+            && memory.ram.contains(physical, bytes as usize);
+        whole.then_some((physical, groups))
     }
 }
 

@@ -44,11 +44,13 @@ impl Observers {
         self.profile.is_some() || self.trace.is_some()
     }
 
-    /// The engine must take no shortcut around translation and caches, and call
-    /// [`Observers::translated`], [`Observers::stored`] and [`Observers::fetched`].
+    /// The engine must call [`Observers::storing`] for every store that makes a line of the D-cache
+    /// modified, and for every store to a page that [`Observers::holds_code`].
     #[must_use]
-    pub fn watch_accesses(&self) -> bool {
-        self.sanitizers.is_some()
+    pub fn watch_stores(&self) -> bool {
+        self.sanitizers
+            .as_ref()
+            .is_some_and(|sanitizers| sanitizers.set.fetch)
     }
 
     /// The control device's FEATURES register. CONTEXT, COMMAND and FORK are always listened
@@ -102,7 +104,8 @@ impl Observers {
         }
     }
 
-    /// An access was translated. Returns a sanitizer's report, which ends the run.
+    /// An access was translated. Returns a sanitizer's report, which ends the run. Where there is none,
+    /// there is none for this translation until its frame is freed.
     #[must_use]
     pub fn translated(
         &self,
@@ -118,17 +121,32 @@ impl Observers {
 
     /// A store, or `dcbz`, is about to write at `pa`; to be called before the D-cache looks. `icbi`, or
     /// whatever else empties the I-cache, needs no call.
-    pub fn storing(&mut self, pa: u32, memory: &Memory) {
+    pub fn storing(&mut self, pa: u32, memory: &mut Memory) {
         if let Some(sanitizers) = &mut self.sanitizers {
             sanitizers.storing(pa, memory);
         }
     }
 
+    /// Does the I-cache hold a line of the page at `pa`, and somebody must see stores there?
+    pub fn holds_code(&mut self, pa: u32, memory: &Memory) -> bool {
+        let sanitizers = self.sanitizers.as_mut();
+        sanitizers.is_some_and(|sanitizers| sanitizers.holds_code(pa, memory))
+    }
+
     /// Instructions are about to be fetched at `pa`; to be called before the I-cache looks. Returns
-    /// a sanitizer's report, which ends the run.
+    /// a sanitizer's report, which ends the run. A line that the I-cache holds and does not watch
+    /// ([`crate::memory::Cache::watch`]) needs no call.
     #[must_use]
     pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
         self.sanitizers.as_mut()?.fetched(pa, memory)
+    }
+
+    /// The I-cache has filled the line of `pa`. True if [`Observers::holds_code`] has become true of
+    /// its page.
+    #[must_use]
+    pub fn filled(&mut self, pa: u32, memory: &mut Memory) -> bool {
+        let sanitizers = self.sanitizers.as_mut();
+        sanitizers.is_some_and(|sanitizers| sanitizers.filled(pa, memory))
     }
 
     /// Carries out what a write to the control device asks of the observers; POWER_OFF, CAUSE

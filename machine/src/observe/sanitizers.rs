@@ -1,13 +1,16 @@
 //! Checks for mistakes in memory management that nothing else sees. Off, they cost nothing: the
 //! machine holds no [`Sanitizers`] then.
 
-use std::collections::{HashMap, HashSet};
+mod code;
+
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::dump::HashTable;
 use crate::memory::Memory;
 use crate::mmu::{Mmu, Source, Translation, segment, tlb};
+use code::Code;
 
 /// Which checks are on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,43 +66,59 @@ impl FromStr for SanitizerSet {
 }
 
 /// The state of the checks.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sanitizers {
     pub set: SanitizerSet,
-    /// Page frames that no user translation may reach.
-    freed: HashSet<u32>,
-    /// What a fetch gets of lines that were stored to.
-    written: HashMap<u32, Written>,
+    freed: Freed,
+    code: Option<Code>,
 }
 
-/// A line that was stored to, as others than the D-cache have it.
+/// Page frames that no user translation may reach: a bit for each.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Written {
-    /// In memory, while the D-cache holds it modified.
-    memory: Option<Box<[u8]>>,
-    /// In the I-cache, if it was stored to while that held it.
-    cache: Option<Box<[u8]>>,
+struct Freed(Vec<u64>);
+
+impl Freed {
+    /// Page frames that 32 bits of address reach.
+    const FRAMES: u32 = 1 << 20;
+
+    fn set(&mut self, frame: u32, freed: bool) {
+        let (word, bit) = ((frame / 64) as usize, frame % 64);
+        if frame >= Self::FRAMES {
+            return;
+        }
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] = self.0[word] & !(1 << bit) | u64::from(freed) << bit;
+    }
+
+    fn contains(&self, frame: u32) -> bool {
+        let word = self.0.get((frame / 64) as usize);
+        word.is_some_and(|word| word >> (frame % 64) & 1 != 0)
+    }
 }
 
 impl Sanitizers {
+    /// Checks of a machine with this memory, that know nothing of what was before.
     #[must_use]
-    pub fn new(set: SanitizerSet) -> Self {
+    pub fn new(set: SanitizerSet, memory: &Memory) -> Self {
         Sanitizers {
             set,
-            ..Self::default()
+            freed: Freed::default(),
+            code: set.fetch.then(|| Code::new(memory)),
         }
     }
 
     /// FRAME_FREED.
     pub fn frame_freed(&mut self, frame: u32) {
         if self.set.translation {
-            self.freed.insert(frame);
+            self.freed.set(frame, true);
         }
     }
 
     /// FRAME_ALLOCATED.
     pub fn frame_allocated(&mut self, frame: u32) {
-        self.freed.remove(&frame);
+        self.freed.set(frame, false);
     }
 
     /// An access to `ea` was translated. Reports a page translation that lets user programs reach a
@@ -113,7 +132,7 @@ impl Sanitizers {
         mmu: &Mmu,
     ) -> Option<String> {
         let frame = translation.pa >> 12;
-        if translation.source != Source::Tlb || !self.freed.contains(&frame) {
+        if translation.source != Source::Tlb || !self.freed.contains(frame) {
             return None;
         }
         let register = mmu.segments.get(ea);
@@ -128,64 +147,32 @@ impl Sanitizers {
         })
     }
 
-    /// A store, or `dcbz`, is about to write the line at `pa`.
-    pub fn storing(&mut self, pa: u32, memory: &Memory) {
-        if !self.set.fetch {
-            return;
-        }
-        let held = memory.instruction.find(pa).is_some();
-        let dirty = memory.data.is_dirty(pa);
-        if dirty && !held {
-            return;
-        }
-        // No call tells that a line has left both caches.
-        let geometry = memory.data.geometry();
-        if self.written.len() > 4 * (geometry.size / geometry.line) as usize {
-            self.written.retain(|&line, _| {
-                memory.instruction.find(line).is_some() || memory.data.is_dirty(line)
-            });
-        }
-        let line = memory.instruction.line_address(pa);
-        let written = self.written.entry(line).or_default();
-        if !dirty {
-            written.memory = Some(content(line, memory).into());
-        }
-        if held && written.cache.is_none() {
-            written.cache = Some(content(line, memory).into());
+    /// See [`Code::storing`].
+    pub fn storing(&mut self, pa: u32, memory: &mut Memory) {
+        if let Some(code) = &mut self.code {
+            code.storing(pa, memory);
         }
     }
 
-    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports a line
-    /// in which the fetch finds others, from there on, than were written last.
+    /// See [`Code::fetched`].
     #[must_use]
     pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
-        if !self.set.fetch {
-            return None;
-        }
-        let line = memory.instruction.line_address(pa);
-        let held = memory.instruction.enabled() && memory.instruction.find(pa).is_some();
-        if !held && !memory.data.is_dirty(pa) {
-            self.written.remove(&line);
-            return None;
-        }
-        let written = self.written.get_mut(&line)?;
-        if !held {
-            // A fill: the I-cache has what memory has.
-            written.cache = written.memory.clone();
-        }
-        let from = (pa - line) as usize;
-        if written.cache.as_ref()?[from..] == content(line, memory)[from..] {
-            return None;
-        }
-        Some(if held {
-            format!(
-                "stale fetch: the instruction cache holds line {line:#010x} as it was before it was written; no icbi came between"
-            )
-        } else {
-            format!(
-                "incoherent fetch: the data cache holds line {line:#010x} modified; no dcbst came between"
-            )
-        })
+        self.code.as_mut()?.fetched(pa, memory)
+    }
+
+    /// See [`Code::filled`].
+    #[must_use]
+    pub fn filled(&mut self, pa: u32, memory: &mut Memory) -> bool {
+        self.code
+            .as_mut()
+            .is_some_and(|code| code.filled(pa, memory))
+    }
+
+    /// See [`Code::holds`].
+    pub fn holds_code(&mut self, pa: u32, memory: &Memory) -> bool {
+        self.code
+            .as_mut()
+            .is_some_and(|code| code.holds(pa, memory))
     }
 
     /// VSID_ISSUED: reports the first TLB or hash-table entry that carries `vsid`.
@@ -204,17 +191,10 @@ impl Sanitizers {
                 ));
             }
         }
-        let table = super::dump::HashTable::read(mmu.sdr1, memory)?;
-        let row = table.entries.iter().find(|row| row.vsid == vsid)?;
+        let row = HashTable::find(mmu.sdr1, vsid, memory)?;
         Some(format!(
             "VSID {vsid:06x} issued while the hash table holds it: PTEG {} slot {}, page {:#06x}",
             row.group, row.slot, row.page_index
         ))
     }
-}
-
-/// A line of RAM, its newest data.
-fn content(line: u32, memory: &Memory) -> &[u8] {
-    let bytes = memory.instruction.geometry().line as usize;
-    &memory.ram.bytes()[line as usize..line as usize + bytes]
 }

@@ -37,6 +37,8 @@ pub enum Step {
     Hid0(u8, u8),
     /// A BAT written, with what it held.
     Bat,
+    /// FRAME_FREED or FRAME_ALLOCATED of a page's frame, under the first VSID: for the sanitizers.
+    Frame(u8, bool),
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
@@ -53,6 +55,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (page(), line()).prop_map(|(page, line)| Step::Real(page, line)),
         1 => (0..5u8, page()).prop_map(|(kind, page)| Step::Hid0(kind, page)),
         1 => Just(Step::Bat),
+        1 => (page(), any::<bool>()).prop_map(|(page, freed)| Step::Frame(page, freed)),
     ]
 }
 
@@ -143,6 +146,11 @@ impl Step {
                 )
             }
             Step::Bat => writeln!(text, "mfspr 8, 536\nmtspr 536, 8\nisync"),
+            Step::Frame(page, freed) => {
+                let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
+                let frame = 0x300 + PAGES[usize::from(page)];
+                writeln!(text, "poke {register}, {frame}")
+            }
         };
     }
 }

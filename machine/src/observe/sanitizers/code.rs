@@ -1,0 +1,193 @@
+//! Whether instructions are fetched as they were written: what differs from the newest data in memory and
+//! in the I-cache is kept here, because the machine's memory has the newest data only.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::{Cache, Memory};
+
+/// What the `fetch` sanitizer knows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Code {
+    modified: Modified,
+    /// Lines that were stored to while the I-cache held them, or that it was filled with from memory behind
+    /// the D-cache's back: as the I-cache has them. It watches these lines.
+    behind: HashMap<u32, Box<[u8]>>,
+    /// For each page of RAM a line that the I-cache held when this was written, and [`NOTED`]; 0: it holds
+    /// no line of this page.
+    pages: Box<[u32]>,
+}
+
+/// Bit of a line's address in [`Code::pages`].
+const NOTED: u32 = 1;
+
+const PAGE: u32 = 4096;
+
+impl Code {
+    /// Knows no more of the caches than what they hold now.
+    #[must_use]
+    pub fn new(memory: &Memory) -> Code {
+        let pages = memory.ram.size().div_ceil(PAGE as usize);
+        let mut code = Code {
+            modified: Modified::new(&memory.data),
+            behind: HashMap::new(),
+            pages: vec![0; pages].into_boxed_slice(),
+        };
+        for (_, _, line, _) in memory.instruction.lines() {
+            if let Some(page) = code.pages.get_mut((line / PAGE) as usize) {
+                *page = line | NOTED;
+            }
+        }
+        code
+    }
+
+    /// A store, or `dcbz`, is about to write the line at `pa`.
+    pub fn storing(&mut self, pa: u32, memory: &mut Memory) {
+        let line = memory.data.line_address(pa);
+        if !memory.data.is_dirty(line) {
+            self.modified
+                .keep(line, content(line, memory), &memory.data);
+        }
+        if memory.instruction.find(line).is_none() {
+            return;
+        }
+        // No call tells that a line has left the I-cache.
+        let shape = memory.instruction.geometry();
+        if self.behind.len() > 2 * (shape.size / shape.line) as usize {
+            self.behind
+                .retain(|&line, _| memory.instruction.find(line).is_some());
+        }
+        self.behind
+            .entry(line)
+            .or_insert_with(|| content(line, memory).into());
+        memory.instruction.watch(line);
+    }
+
+    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports a line
+    /// in which the fetch finds others, from there on, than were written last.
+    pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
+        let line = memory.instruction.line_address(pa);
+        let held = memory.instruction.enabled() && memory.instruction.find(line).is_some();
+        if !held {
+            // A fill: the I-cache has what memory has.
+            let memory_has = if memory.data.is_dirty(line) {
+                self.modified.find(line)
+            } else {
+                None
+            };
+            match memory_has {
+                Some(bytes) => self.behind.insert(line, bytes.into()),
+                None => self.behind.remove(&line),
+            };
+        }
+        let from = (pa - line) as usize;
+        if self.behind.get(&line)?[from..] == content(line, memory)[from..] {
+            return None;
+        }
+        Some(if held {
+            format!(
+                "stale fetch: the instruction cache holds line {line:#010x} as it was before it was written; no icbi came between"
+            )
+        } else {
+            format!(
+                "incoherent fetch: the data cache holds line {line:#010x} modified; no dcbst came between"
+            )
+        })
+    }
+
+    /// The I-cache has filled the line of `pa`. True if it held no line of this page before.
+    pub fn filled(&mut self, pa: u32, memory: &mut Memory) -> bool {
+        let line = memory.instruction.line_address(pa);
+        if self.behind.contains_key(&line) {
+            memory.instruction.watch(line);
+        }
+        self.pages
+            .get_mut((line / PAGE) as usize)
+            .is_some_and(|page| std::mem::replace(page, line | NOTED) == 0)
+    }
+
+    /// Does the I-cache hold a line of the page at `pa`?
+    pub fn holds(&mut self, pa: u32, memory: &Memory) -> bool {
+        let Some(page) = self.pages.get_mut((pa / PAGE) as usize) else {
+            return false;
+        };
+        let cache = &memory.instruction;
+        if *page == 0 || cache.find(*page).is_some() {
+            return *page != 0;
+        }
+        let bytes = cache.geometry().line;
+        let mut lines = (0..PAGE / bytes).map(|n| (pa & !(PAGE - 1)) + n * bytes);
+        *page = lines
+            .find(|&line| cache.find(line).is_some())
+            .map_or(0, |line| line | NOTED);
+        *page != 0
+    }
+}
+
+/// What memory has of the lines that the D-cache holds modified: as many places as that has, set by set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Modified {
+    sets: u32,
+    ways: u32,
+    /// Bytes in a line.
+    line: u32,
+    /// A line's address and [`NOTED`], or 0.
+    lines: Box<[u32]>,
+    bytes: Box<[u8]>,
+}
+
+impl Modified {
+    fn new(cache: &Cache) -> Modified {
+        let shape = cache.geometry();
+        Modified {
+            sets: shape.sets(),
+            ways: shape.ways,
+            line: shape.line,
+            lines: vec![0; (shape.sets() * shape.ways) as usize].into_boxed_slice(),
+            bytes: vec![0; shape.size as usize].into_boxed_slice(),
+        }
+    }
+
+    /// The places of `line`'s set.
+    fn places(&self, line: u32) -> std::ops::Range<usize> {
+        let first = ((line / self.line) & (self.sets - 1)) * self.ways;
+        first as usize..(first + self.ways) as usize
+    }
+
+    fn place(&self, line: u32) -> Option<usize> {
+        self.places(line)
+            .find(|&place| self.lines[place] == line | NOTED)
+    }
+
+    fn span(&self, place: usize) -> std::ops::Range<usize> {
+        let bytes = self.line as usize;
+        place * bytes..(place + 1) * bytes
+    }
+
+    /// `line`, which `cache` does not hold modified, is about to be written.
+    fn keep(&mut self, line: u32, content: &[u8], cache: &Cache) {
+        let free = |place: &usize| {
+            let held = self.lines[*place];
+            held == 0 || !cache.is_dirty(held)
+        };
+        // Without a place the cache will not hold it modified: the store goes past it.
+        let found = self.place(line).or_else(|| self.places(line).find(free));
+        if let Some(place) = found {
+            self.lines[place] = line | NOTED;
+            let span = self.span(place);
+            self.bytes[span].copy_from_slice(content);
+        }
+    }
+
+    /// What memory has of `line`, which the cache holds modified. `None` if it was so before anybody looked.
+    fn find(&self, line: u32) -> Option<&[u8]> {
+        self.place(line).map(|place| &self.bytes[self.span(place)])
+    }
+}
+
+/// A line of RAM, its newest data.
+fn content(line: u32, memory: &Memory) -> &[u8] {
+    let bytes = memory.instruction.geometry().line as usize;
+    &memory.ram.bytes()[line as usize..line as usize + bytes]
+}
