@@ -149,15 +149,18 @@ class Matrix:
         return not wrong
 
     def _wrong(self, done: Boot, cases: list[Case]) -> dict[str, str]:
-        """What is wrong with a run, by case; what went well fills `expected` where that has nothing yet."""
+        """What is wrong with a run, by case; what ended by itself fills `expected` where that has nothing yet."""
         outcomes = read_transcript(done.console).outcomes
         wrong = {}
         for case in cases:
             outcome = outcomes.get(case.name, Outcome("", "did not start"))
-            if outcome.end != "status=0":
+            if case.alone:
+                if outcome.end != "status=0":
+                    wrong[case.name] = outcome.end
+            elif not outcome.end.startswith("status="):
                 wrong[case.name] = outcome.end
-            elif not case.alone and outcome != self.expected.setdefault(case.name, outcome):
-                wrong[case.name] = "shows something else than under the defaults"
+            elif outcome != self.expected.setdefault(case.name, outcome):
+                wrong[case.name] = f"shows something else than under the defaults, {outcome.end}"
         if done.status != 0:
             wrong["the kernel"] = f"ended with status {done.status}"
         return wrong
