@@ -7,6 +7,7 @@
 #include <inotify.h>
 #include <lib.h>
 #include <pipe.h>
+#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
 #include <uaccess.h>

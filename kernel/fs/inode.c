@@ -60,45 +60,6 @@ void inode_put(struct inode *i)
 	kfree(i);
 }
 
-int inode_add_page(struct inode *i, u32 page, struct frame *frame)
-{
-	int error = page_insert(&i->pages, page, frame);
-
-	if (error)
-		return error;
-	i->page_count++;
-	if (i->fs)
-		i->fs->pages++;
-	return 0;
-}
-
-int inode_page(struct inode *i, u32 page, unsigned how, struct frame **out)
-{
-	struct frame *frame = page_find(&i->pages, page);
-
-	if (!frame && how == PAGE_FILL) {
-		int error;
-
-		frame = frame_alloc_zeroed(FRAME_CACHE);
-		if (!frame)
-			return -ENOMEM;
-		error = inode_add_page(i, page, frame);
-		if (error) {
-			frame_put(frame);
-			return error;
-		}
-	}
-	*out = frame ? frame_get(frame) : NULL;
-	return 0;
-}
-
-int inode_fault(struct inode *i, u32 page, struct frame **out)
-{
-	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
-		return -ENXIO;
-	return inode_page(i, page, PAGE_FILL, out);
-}
-
 struct inode *inode_anonymous(u64 size)
 {
 	struct inode *i = inode_new(NULL, S_IFREG | 0600, 0);

@@ -1,5 +1,5 @@
 /* The page cache: which frame holds which page of a file. */
-#include <fs.h>
+#include "internal.h"
 
 #include <err.h>
 #include <frame.h>
@@ -21,15 +21,23 @@ static bool covers(const struct page_tree *tree, u32 page)
 	return bits >= 32 || page >> bits == 0;
 }
 
-struct frame *page_find(const struct page_tree *tree, u32 page)
+static inline struct frame *find(const struct page_tree *tree, u32 page)
 {
 	void *at = tree->root;
+	u32 bits = tree->height * SLOT_BITS;
 
 	if (!covers(tree, page))
 		return NULL;
-	for (u32 level = tree->height; level && at; level--)
-		at = ((struct page_node *)at)->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+	while (bits && at) {
+		bits -= SLOT_BITS;
+		at = ((struct page_node *)at)->slot[page >> bits & (SLOTS - 1)];
+	}
 	return at;
+}
+
+struct frame *page_find(const struct page_tree *tree, u32 page)
+{
+	return find(tree, page);
 }
 
 static int grow(struct page_tree *tree, u32 page)
@@ -119,4 +127,48 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 	if (!tree->root)
 		tree->height = 0;
 	return dropped;
+}
+
+int inode_add_page(struct inode *i, u32 page, struct frame *frame)
+{
+	int error = page_insert(&i->pages, page, frame);
+
+	if (error)
+		return error;
+	i->page_count++;
+	if (i->fs)
+		i->fs->pages++;
+	return 0;
+}
+
+NOINLINE static int fill(struct inode *i, u32 page, struct frame **out)
+{
+	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
+	int error;
+
+	if (!frame)
+		return -ENOMEM;
+	error = inode_add_page(i, page, frame);
+	if (error)
+		frame_put(frame);
+	else
+		*out = frame_get(frame);
+	return error;
+}
+
+int inode_page(struct inode *i, u32 page, unsigned how, struct frame **out)
+{
+	struct frame *frame = find(&i->pages, page);
+
+	if (!frame && how == PAGE_FILL)
+		return fill(i, page, out);
+	*out = frame ? frame_get(frame) : NULL;
+	return 0;
+}
+
+int inode_fault(struct inode *i, u32 page, struct frame **out)
+{
+	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
+		return -ENXIO;
+	return inode_page(i, page, PAGE_FILL, out);
 }

@@ -45,8 +45,8 @@ CAUSE(switch) static void load(void)
 {
 	struct mm *mm = context_active;
 
-	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
 	set_root(mm ? mm->root : kernel_root);
+	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
 }
 
 static void begin_generation(void)
@@ -69,7 +69,7 @@ static void give_number(struct mm *mm)
 }
 
 /* When the numbers run out, who is in the segment registers gets one at once: nobody else may get those VSIDs. */
-static void take_number(struct mm *mm)
+NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit) {
 		begin_generation();

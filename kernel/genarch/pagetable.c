@@ -1,6 +1,7 @@
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
+#include <errno.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
@@ -84,20 +85,30 @@ void pagetable_root_free(u32 *root)
 	frame_put(kva_frame(root));
 }
 
-u32 *pagetable_make(struct mm *mm, u32 address)
+static int add_table(struct mm *mm, u32 *slot)
+{
+	struct frame *frame = pagetable_table_new();
+
+	if (!frame)
+		return -ENOMEM;
+	mm->table_pages++;
+	*slot = frame_pa(frame);
+	return 0;
+}
+
+NOINLINE static u32 *entry_in_own_table(struct mm *mm, u32 *slot, u32 address)
+{
+	if (*slot ? table_unshare(mm, address) : add_table(mm, slot))
+		return NULL;
+	return &pagetable_table(*slot)[pagetable_index(address)];
+}
+
+CAUSE(fault) u32 *pagetable_make(struct mm *mm, u32 address)
 {
 	u32 *slot = &pagetable_root(mm->root)[address >> ROOT_SHIFT];
 
-	if (!*slot) {
-		struct frame *frame = pagetable_table_new();
-
-		if (!frame)
-			return NULL;
-		mm->table_pages++;
-		*slot = frame_pa(frame);
-	} else if (table_unshare(mm, address)) {
-		return NULL;
-	}
+	if (!*slot || tables_shared)
+		return entry_in_own_table(mm, slot, address);
 	return &pagetable_table(*slot)[pagetable_index(address)];
 }
 

@@ -63,7 +63,12 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order);
 extern struct frame *(*frame_alloc_zeroed)(enum frame_use use);
 struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* cleared when it is asked for */
 static inline struct frame *frame_get(struct frame *frame) { frame->refs++; return frame; }
-void frame_put(struct frame *frame);            /* the last reference frees the block */
+void frame_free(struct frame *frame);           /* nobody holds the block any more */
+static inline void frame_put(struct frame *frame)       /* the last reference frees the block */
+{
+	if (frame->refs-- <= 1)
+		frame_free(frame);
+}
 
 void frame_clear(struct frame *frame);          /* zeroes one page */
 

@@ -13,6 +13,8 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NORETURN __attribute__((noreturn))
+/* For what is off the usual path: stays out of line, so that its caller saves no registers for it on the usual one. */
+#define NOINLINE __attribute__((noinline))
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /*

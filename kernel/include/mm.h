@@ -100,7 +100,6 @@ struct mm {
 	u32 resident_pages;             /* mapped frames */
 	u32 resident_peak;
 	u32 table_pages;                /* frames of the tree */
-	u32 minor_faults;
 	/* For /proc/<pid>: filled in by exec. */
 	u32 code_start, code_end, data_start, data_end;
 	u32 stack_start, arguments_start, arguments_end, environment_start, environment_end;

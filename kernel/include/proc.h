@@ -161,6 +161,9 @@ struct task {
 	char name[TASK_NAME_SIZE];      /* comm */
 };
 
+/* current has a signal to take: a sleeper must return -ERESTARTSYS. */
+static inline bool signal_pending(void) { return current->work & WORK_SIGNAL; }
+
 /*
  * `current` is arch/ppc's (arch/task.h declares it after struct task is
  * known): the running task, a register.

@@ -181,8 +181,7 @@ void signal_fault(int sig, int code, u32 addr);
 /* SIGKILL to the whole process, for the out-of-memory killer. */
 void signal_kill(struct process *process);
 
-/* current has a signal to take: a sleeper must return -ERESTARTSYS. */
-bool signal_pending(void);
+/* current has a signal that ends it. */
 bool signal_fatal_pending(void);
 
 /* True when current ignores or blocks sig: the tty's rule for background readers and writers. */

@@ -22,67 +22,44 @@ u32 vma_pte(const struct vma *vma, u32 pa, bool writable)
 	return writable && vma->flags & VM_WRITE ? pte | PTE_CHANGED | PP_USER_RW : pte | PP_USER_RO;
 }
 
-CAUSE(fault) void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
+/* In the place of an entry that is there. */
+CAUSE(fault) static void pte_replace(struct mm *mm, u32 *entry, u32 address, u32 pte)
 {
-	u32 before = *entry;
-
-	*entry = pte | (before & PTE_NOTE);
-	if (before)
-		flush->page(mm, address);
-	mmu->page_installed(mm, address, pte);
+	*entry = pte | (*entry & PTE_NOTE);
+	flush->page(mm, address);
+	page_installed(mm, address, pte);
 }
 
-/* Gives the entry a frame, whose reference passes to it. */
-CAUSE(fault) static void map_frame(struct vma *vma, u32 *entry, u32 address, struct frame *frame, bool writable)
+/* Into an empty one: nothing is cached of the page. */
+CAUSE(fault) static void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
 {
-	struct mm *mm = vma->mm;
-
-	/* Instruction fetch does not see what the data cache holds. */
-	if (vma->flags & VM_EXEC)
-		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
-	frame->mapped++;
-	if (++mm->resident_pages > mm->resident_peak)
-		mm->resident_peak = mm->resident_pages;
-	pte_install(mm, entry, address, vma_pte(vma, frame_pa(frame), writable));
+	*entry = pte;
+	page_installed(mm, address, pte);
 }
 
-/* A page of the area's file: shared as it is, or a private copy when it is written. */
-CAUSE(fault) static int fault_file(struct vma *vma, u32 *entry, u32 address, bool write)
+/* A page of the area's file, with a reference: shared as it is, or a private copy when it is written. */
+CAUSE(fault) static int file_frame(struct vma *vma, u32 address, bool write, struct frame **out)
 {
 	u32 page = vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
-	struct frame *cached, *copy;
+	struct frame *cached;
 	int error = inode_fault(vma->inode, page, &cached);
 
 	if (error)
 		return error;
-	if (vma->flags & VM_SHARED || !write) {
-		map_frame(vma, entry, address, cached, vma->flags & VM_SHARED);
+	*out = cached;
+	if (vma->flags & VM_SHARED || !write)
 		return 0;
-	}
-	copy = frame_alloc(FRAME_ANONYMOUS);
-	if (!copy) {
-		frame_put(cached);
-		return -ENOMEM;
-	}
-	frame_copy(copy, cached);
+	*out = frame_alloc(FRAME_ANONYMOUS);
+	if (*out)
+		frame_copy(*out, cached);
 	frame_put(cached);
-	map_frame(vma, entry, address, copy, true);
-	return 0;
+	return *out ? 0 : -ENOMEM;
 }
 
-CAUSE(fault) static int fault_anonymous(struct vma *vma, u32 *entry, u32 address, bool write)
+CAUSE(fault) static int anonymous_frame(bool write, struct frame **out)
 {
-	struct frame *frame;
-
-	if (!write) {
-		map_frame(vma, entry, address, frame_get(zero_frame), false);
-		return 0;
-	}
-	frame = frame_alloc_zeroed(FRAME_ANONYMOUS);
-	if (!frame)
-		return -ENOMEM;
-	map_frame(vma, entry, address, frame, true);
-	return 0;
+	*out = write ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_get(zero_frame);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* A write to a page that is there without the right: the last owner takes it, others get a copy. */
@@ -91,7 +68,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, u32 *entry, u32 address)
 	struct frame *old = pa_frame(*entry & PTE_RPN), *copy;
 
 	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
-		pte_install(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
+		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
 		return 0;
 	}
 	copy = old == zero_frame ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_alloc(FRAME_ANONYMOUS);
@@ -102,30 +79,34 @@ CAUSE(fault) static int fault_write(struct vma *vma, u32 *entry, u32 address)
 	if (vma->flags & VM_EXEC)
 		arch_icache_sync(frame_kva(copy), PAGE_SIZE);
 	copy->mapped = 1;
-	pte_install(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
+	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
 	old->mapped--;
 	frame_put(old);
 	return 0;
 }
 
-/* The area for an address, a stack grown down to it if that is allowed; NULL: none. */
-CAUSE(fault) static struct vma *area_for(struct mm *mm, u32 address)
+/* A stack above the address grown down to it, if that is allowed; else NULL. */
+NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, u32 start)
 {
-	struct vma *vma = mm_find(mm, address);
-	struct rb_node *before;
-	u32 start = ALIGN_DOWN(address, PAGE_SIZE), pages;
+	struct mm *mm = vma->mm;
+	struct rb_node *before = rb_prev(&vma->node);
+	u32 pages = (vma->start - start) >> PAGE_SHIFT;
 
-	if (!vma || vma->start <= address || !(vma->flags & VM_GROWSDOWN))
-		return vma && vma->start <= address ? vma : NULL;
-	before = rb_prev(&vma->node);
-	pages = (vma->start - start) >> PAGE_SHIFT;
-	if (vma->end - start > mm->stack_limit || start < STACK_GAP ||
+	if (!(vma->flags & VM_GROWSDOWN) || vma->end - start > mm->stack_limit || start < STACK_GAP ||
 	    (before && rb_entry(before, struct vma, node)->end > start - STACK_GAP) ||
 	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
 		return NULL;
 	vma->start = start;
 	mm->total_pages += pages;
 	return vma;
+}
+
+/* The area for a page's address; NULL: none. */
+CAUSE(fault) static struct vma *area_for(struct mm *mm, u32 address)
+{
+	struct vma *vma = mm_find(mm, address);
+
+	return !vma || vma->start <= address ? vma : grown_stack(vma, address);
 }
 
 static bool allowed(const struct vma *vma, enum mm_access access)
@@ -139,7 +120,10 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
+	bool write = access == MM_WRITE;
+	struct frame *frame;
 	u32 *entry;
+	int error;
 
 	if (!vma)
 		return -EFAULT;
@@ -149,13 +133,22 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	if (!entry)
 		return -ENOMEM;
 	if (*entry)
-		return access == MM_WRITE && (*entry & PTE_PP) != PP_USER_RW ? fault_write(vma, entry, address) : 0;
+		return write && (*entry & PTE_PP) != PP_USER_RW ? fault_write(vma, entry, address) : 0;
 	if (vma->flags & VM_DEVICE) {
 		pte_install(mm, entry, address, vma_pte(vma, vma->device_address + (address - vma->start), true));
 		return 0;
 	}
-	return vma->inode ? fault_file(vma, entry, address, access == MM_WRITE) :
-			    fault_anonymous(vma, entry, address, access == MM_WRITE);
+	error = vma->inode ? file_frame(vma, address, write, &frame) : anonymous_frame(write, &frame);
+	if (error)
+		return error;
+	/* Instruction fetch does not see what the data cache holds. */
+	if (vma->flags & VM_EXEC)
+		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+	frame->mapped++;
+	if (++mm->resident_pages > mm->resident_peak)
+		mm->resident_peak = mm->resident_pages;
+	pte_install(mm, entry, address, vma_pte(vma, frame_pa(frame), write || vma->flags & VM_SHARED));
+	return 0;
 }
 
 /* Killing may sleep, and areas may have changed after it: the whole fault begins again. */
@@ -166,7 +159,6 @@ CAUSE(fault) int mm_fault(struct mm *mm, u32 address, enum mm_access access)
 	address = ALIGN_DOWN(address, PAGE_SIZE);
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
-	mm->minor_faults++;
 	do
 		error = fault_once(mm, address, access);
 	while (error == -ENOMEM && oom_kill());

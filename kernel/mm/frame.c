@@ -157,12 +157,9 @@ struct frame *frame_alloc_zeroed_now(enum frame_use use)
 	return frame;
 }
 
-void frame_put(struct frame *frame)
+void frame_free(struct frame *frame)
 {
-	ASSERT(frame->refs > 0 && frame->use > FRAME_RESERVED);
-	if (--frame->refs)
-		return;
-	ASSERT(frame->mapped == 0);
+	ASSERT(frame->refs == 0 && frame->mapped == 0 && frame->use > FRAME_RESERVED);
 	statistics.frees++;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);

@@ -50,7 +50,6 @@ void table_lost(struct mm *mm, u32 address, u32 frames);
 extern struct frame *zero_frame;
 /* The entry with which an area maps a frame; writable: now, not only by right. */
 u32 vma_pte(const struct vma *vma, u32 pa, bool writable);
-void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte);
 /* An entry stands for a frame of RAM (and holds a reference to it). */
 static inline bool pte_frame(u32 pte)
 {

@@ -22,6 +22,32 @@ static u32 zap_entry(u32 *entry)
 	return held;
 }
 
+#define LINE_ENTRIES 8u         /* entries in a cache line */
+
+static bool line_empty(const u32 *entry)
+{
+	return !(entry[0] | entry[1] | entry[2] | entry[3] | entry[4] | entry[5] | entry[6] | entry[7]);
+}
+
+/* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
+static u32 zap_entries(u32 *entry, u32 *last)
+{
+	u32 held = 0;
+
+	while (entry < last) {
+		u32 *next = (u32 *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
+
+		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
+			entry = next;
+			continue;
+		}
+		for (next = MIN(next, last); entry < next; entry++)
+			if (*entry)
+				held += zap_entry(entry);
+	}
+	return held;
+}
+
 /* Table by table: what one table covers and does not have is skipped in one step. */
 void zap_unflushed(struct vma *vma, u32 start, u32 end)
 {
@@ -32,9 +58,7 @@ void zap_unflushed(struct vma *vma, u32 start, u32 end)
 		u32 *entry = pagetable_find(mm->root, start), held = 0;
 
 		if (entry)
-			for (u32 *last = entry + ((stop - start) >> PAGE_SHIFT); entry < last; entry++)
-				if (*entry)
-					held += zap_entry(entry);
+			held = zap_entries(entry, entry + ((stop - start) >> PAGE_SHIFT));
 		if (held)
 			table_lost(mm, start, held);
 		start = stop;

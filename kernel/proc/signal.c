@@ -94,10 +94,6 @@ void signal_recalculate(struct task *task)
 		task->work &= ~WORK_SIGNAL;
 }
 
-bool signal_pending(void)
-{
-	return current->work & WORK_SIGNAL;
-}
 
 bool signal_fatal_pending(void)
 {

@@ -80,42 +80,49 @@ static bool interrupted(enum task_state state)
 	       (state == TASK_KILLABLE && signal_fatal_pending());
 }
 
-static long sleep_as(enum task_state state, const bool *woken, u64 deadline)
+static long sleep_as(enum task_state state, const bool *woken)
 {
 	if (*woken)
 		return 0;
 	if (interrupted(state))
 		return -ERESTARTSYS;
-	if (deadline != TIME_NEVER) {
-		if (deadline <= time_now_ns())
-			return -ETIMEDOUT;
-		current->timed_out = false;
-		timer_set(&current->sleep_timer, deadline);
-	}
 	current->state = state;
 	schedule();
-	if (deadline != TIME_NEVER)
-		timer_cancel(&current->sleep_timer);
+	return !*woken && interrupted(state) ? -ERESTARTSYS : 0;
+}
+
+/* A deadline that has passed ends a sleep before a signal that came meanwhile does. */
+static long sleep_till(enum task_state state, const bool *woken, u64 deadline)
+{
+	long result;
+
 	if (*woken)
 		return 0;
-	if (deadline != TIME_NEVER && current->timed_out)
+	if (interrupted(state))
+		return -ERESTARTSYS;
+	if (deadline <= time_now_ns())
 		return -ETIMEDOUT;
-	return interrupted(state) ? -ERESTARTSYS : 0;
+	current->timed_out = false;
+	timer_set(&current->sleep_timer, deadline);
+	result = sleep_as(state, woken);
+	timer_cancel(&current->sleep_timer);
+	return !*woken && current->timed_out ? -ETIMEDOUT : result;
 }
 
 long sleep_interruptible(const bool *woken, u64 deadline)
 {
-	return sleep_as(TASK_INTERRUPTIBLE, woken, deadline);
+	return deadline == TIME_NEVER ? sleep_as(TASK_INTERRUPTIBLE, woken) :
+					sleep_till(TASK_INTERRUPTIBLE, woken, deadline);
 }
 
 long sleep_killable(const bool *woken, u64 deadline)
 {
-	return sleep_as(TASK_KILLABLE, woken, deadline);
+	return deadline == TIME_NEVER ? sleep_as(TASK_KILLABLE, woken) : sleep_till(TASK_KILLABLE, woken, deadline);
 }
 
 void sleep_uninterruptible(const bool *woken)
 {
-	sleep_as(TASK_UNINTERRUPTIBLE, woken, TIME_NEVER);
+	sleep_as(TASK_UNINTERRUPTIBLE, woken);
 }
 
 void mutex_init(struct mutex *mutex)

@@ -60,16 +60,9 @@ static bool recover(struct regs *regs)
 	return false;
 }
 
-CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
+/* A fault that mm could not serve: the kernel's own recovers or ends it, the program's is a signal. */
+NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int error)
 {
-	int error = -EFAULT;
-
-	if (address < USER_END && current->mm)
-		error = mm_fault(current->mm, address, access);
-	if (!error) {
-		current->minor_faults++;
-		return;
-	}
 	if (!regs_user(regs)) {
 		if (address < USER_END && recover(regs))
 			return;
@@ -84,20 +77,23 @@ CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 		signal_fault(SIGSEGV, error == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, address);
 }
 
-CAUSE(fault) void exception_dsi(struct regs *regs)
+CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 {
-	u32 access = regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ;
+	int error = address < USER_END && current->mm ? mm_fault(current->mm, address, access) : -EFAULT;
 
-	if (regs->dsisr & DSISR_NO_PTE && mmu->reload(regs->dar, access))
-		return;
-	exception_fault(regs, regs->dar, access);
+	if (error)
+		not_served(regs, address, access, error);
+	else
+		current->minor_faults++;
 }
 
-/* The vector's image put SRR1, with the reason, into dsisr. */
-CAUSE(fault) void exception_isi(struct regs *regs)
+CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
-	if (regs->dsisr & DSISR_NO_PTE && mmu->reload(regs->nip, MM_EXECUTE))
-		return;
+	exception_fault(regs, regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ);
+}
+
+CAUSE(fault) void exception_instruction_fault(struct regs *regs)
+{
 	exception_fault(regs, regs->nip, MM_EXECUTE);
 }
 

@@ -30,8 +30,6 @@ void io_init(void);
 void exceptions_init(void);
 void exception_unexpected(struct regs *regs);
 void exception_machine_check(struct regs *regs);
-void exception_dsi(struct regs *regs);
-void exception_isi(struct regs *regs);
 void exception_external(struct regs *regs);
 void exception_alignment(struct regs *regs);
 void exception_program(struct regs *regs);
@@ -39,8 +37,10 @@ void exception_fpu_unavailable(struct regs *regs);
 void exception_decrementer(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_trace(struct regs *regs);
-/* A page fault that no reload could serve: the tree lacks the page or the right. */
+/* Page faults, which no reload can serve: the tree lacks the page or the right. */
 void exception_fault(struct regs *regs, u32 address, u32 access);
+void exception_data_fault(struct regs *regs);
+void exception_instruction_fault(struct regs *regs);
 
 /* emulate.c: what user programs may do that the processor leaves to software; false: a signal. */
 bool emulate_program(struct regs *regs);

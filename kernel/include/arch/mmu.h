@@ -1,7 +1,7 @@
 /*
  * The narrow interface between the page-table tree and what caches it: a
  * processor's TLB and hash table. Backends are told what changed, and never
- * walk areas; only reload() reads the tree.
+ * walk areas; only their reloads read the tree.
  */
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
@@ -18,10 +18,6 @@ struct mmu_backend {
 	bool software_reload;
 	/* Once, when frames can be allocated: the hash table, if the processor or a policy wants one. */
 	void (*init)(void);
-	/* The C form of a reload: true when the access now succeeds; false: a page fault. */
-	bool (*reload)(u32 address, u32 access);
-	/* The tree has a new entry for a page, of which nothing is cached (a chance to preload it). */
-	void (*page_installed)(struct mm *mm, u32 address, u32 pte);
 	/* Entries of one page of mm, of a VSID: removed from hash table and TLB. The tree's entry keeps PTE_NOTE so far. */
 	void (*page_flush)(struct mm *mm, u32 vsid, u32 address);
 	/* Everything: hash table emptied, TLB invalidated. */
@@ -33,6 +29,8 @@ struct mmu_backend {
 
 extern const struct mmu_backend *mmu;           /* the processor's, bound at boot */
 extern const struct mmu_backend hash32_backend, soft6xx_backend;
+/* Told that the tree has a new entry for a page, of which nothing is cached; policy hash.preload binds it. */
+extern void (*page_installed)(struct mm *mm, u32 address, u32 pte);
 struct mmu_backend soft6xx_qemu_backend(void);  /* the 603 as QEMU has it */
 
 /* TLB: every class; one class (both ways of the set that the address indexes). */

@@ -1,4 +1,5 @@
 /* The 604 and 750: hardware searches the hash table, software fills it. */
+#include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
@@ -9,6 +10,8 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+
+#include "../internal.h"
 
 /*
  * Hardware found no entry, with translation on and the registers saved: the plain form. Kernel addresses do not
@@ -29,7 +32,24 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	return true;
 }
 
-static void not_preloaded(struct mm *mm, u32 address, u32 pte)
+/* hash32/reload.S, the plain form's. */
+void exception_dsi(struct regs *regs);
+void exception_isi(struct regs *regs);
+
+CAUSE(reload) void exception_dsi(struct regs *regs)
+{
+	if (!(regs->dsisr & DSISR_NO_PTE) || !reload(regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ))
+		exception_data_fault(regs);
+}
+
+/* The vector's image put SRR1, with the reason, into dsisr. */
+CAUSE(reload) void exception_isi(struct regs *regs)
+{
+	if (!(regs->dsisr & DSISR_NO_PTE) || !reload(regs->nip, MM_EXECUTE))
+		exception_instruction_fault(regs);
+}
+
+CAUSE(fault) static void not_preloaded(struct mm *mm, u32 address, u32 pte)
 {
 	(void)mm;
 	(void)address;
@@ -69,7 +89,7 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pt
 }
 
 u64 hash_preloads;
-static void (*installed)(struct mm *mm, u32 address, u32 pte) = not_preloaded;
+void (*page_installed)(struct mm *mm, u32 address, u32 pte) = not_preloaded;
 
 void hash_preload(enum hash_preload what, u32 pages)
 {
@@ -80,12 +100,7 @@ void hash_preload(enum hash_preload what, u32 pages)
 	};
 
 	around = pages;
-	installed = forms[what];
-}
-
-CAUSE(fault) static void page_installed(struct mm *mm, u32 address, u32 pte)
-{
-	installed(mm, address, pte);
+	page_installed = forms[what];
 }
 
 CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
@@ -104,8 +119,6 @@ static void flush_all(void)
 const struct mmu_backend hash32_backend = {
 	.name = "hash32",
 	.init = hash_init,
-	.reload = reload,
-	.page_installed = page_installed,
 	.page_flush = page_flush,
 	.flush_all = flush_all,
 	.check = hash_check,

@@ -112,7 +112,7 @@ FUNCTION(hash_reload_data)
 	mfspr	r12, SPR_DSISR
 	stw	r10, FRAME_DAR(r11)
 	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_dsi
+	enter_c	0x300, exception_data_fault
 END(hash_reload_data)
 
 FUNCTION(hash_reload_instruction)
@@ -127,7 +127,7 @@ FUNCTION(hash_reload_instruction)
 	stw	r9, FRAME_DSISR(r11)
 	clrlwi	r12, r9, 16
 	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_isi
+	enter_c	0x400, exception_instruction_fault
 END(hash_reload_instruction)
 
 	hash_count_insertion hash_counted_kernel
@@ -154,7 +154,7 @@ image image_dsi_asm
 	mfspr	r12, SPR_DSISR
 	stw	r10, FRAME_DAR(r11)
 	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_dsi
+	enter_c	0x300, exception_data_fault
 end_image image_dsi_asm
 
 image image_isi_asm
@@ -172,5 +172,5 @@ image image_isi_asm
 	stw	r9, FRAME_DSISR(r11)
 	clrlwi	r12, r9, 16
 	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_isi
+	enter_c	0x400, exception_instruction_fault
 end_image image_isi_asm

@@ -12,11 +12,12 @@
 #include <mm.h>
 #include <pagetable.h>
 
+#include "../internal.h"
+
 /* reload.S */
 void soft_load_data(u32 address, u32 pte, u32 srr1, u32 compare);
 void soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
-void exception_fault(struct regs *regs, u32 address, u32 access);
 
 /*
  * What the vectors load, with translation off, when the last miss that C handled comes again: C's own way back to the
@@ -94,21 +95,6 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
 }
 
-/* A page fault has its own exception here: what comes as DSI or ISI is none of a reload's. */
-static bool reload(u32 address, u32 access)
-{
-	(void)address;
-	(void)access;
-	return false;
-}
-
-static void page_installed(struct mm *mm, u32 address, u32 pte)
-{
-	(void)mm;
-	(void)address;
-	(void)pte;
-}
-
 CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
 {
 	forget_prepared();
@@ -127,8 +113,6 @@ const struct mmu_backend soft6xx_backend = {
 	.name = "soft6xx",
 	.software_reload = true,
 	.init = hash_init,
-	.reload = reload,
-	.page_installed = page_installed,
 	.page_flush = page_flush,
 	.flush_all = flush_all,
 	.check = hash_check,

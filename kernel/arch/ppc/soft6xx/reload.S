@@ -150,7 +150,7 @@ image image_dsi_soft
 	mfspr	r12, SPR_DSISR
 	stw	r10, FRAME_DAR(r11)
 	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_dsi
+	enter_c	0x300, exception_data_fault
 end_image image_dsi_soft
 
 image image_isi_soft
@@ -158,5 +158,5 @@ image image_isi_soft
 	stw	r9, FRAME_DSISR(r11)
 	clrlwi	r12, r9, 16
 	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_isi
+	enter_c	0x400, exception_instruction_fault
 end_image image_isi_soft
