@@ -2,6 +2,7 @@
 #include "devices.h"
 
 #include <err.h>
+#include <frame.h>
 #include <lib.h>
 #include <proc.h>
 #include <signal.h>
@@ -21,8 +22,12 @@ static long null_write(struct file *f, struct iter *it, u64 *position)
 	return (long)it->left;
 }
 
-/* Signals are taken between pieces, so that a huge read can be killed. */
-#define PIECE 65536u
+/* Between two pieces; true: a signal cuts the call short. */
+static bool interrupted(void)
+{
+	preemption_point();
+	return signal_pending();
+}
 
 static long zero_read(struct file *f, struct iter *it, u64 *position)
 {
@@ -31,12 +36,12 @@ static long zero_read(struct file *f, struct iter *it, u64 *position)
 	(void)f;
 	(void)position;
 	while (it->left) {
-		long n = iter_zero(it, PIECE);
+		long n = iter_zero(it, PAGE_SIZE);
 
 		if (n < 0)
 			return done ? done : n;
 		done += n;
-		if (it->left && signal_pending())
+		if (it->left && interrupted())
 			break;
 	}
 	return done;
@@ -52,7 +57,7 @@ static long full_write(struct file *f, struct iter *it, u64 *position)
 
 static long random_read(struct file *f, struct iter *it, u64 *position)
 {
-	u8 bytes[64];
+	u8 bytes[RANDOM_PIECE];
 	long done = 0;
 
 	(void)f;
@@ -65,7 +70,7 @@ static long random_read(struct file *f, struct iter *it, u64 *position)
 		if (n < 0)
 			return done ? done : n;
 		done += n;
-		if (signal_pending())
+		if (it->left && interrupted())
 			break;
 	}
 	return done;

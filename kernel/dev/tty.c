@@ -445,6 +445,9 @@ long tty_read(struct file *f, struct iter *it, u64 *position)
 	}
 }
 
+/* After so many bytes a signal cuts a write short. */
+#define SIGNAL_BYTES 2048
+
 long tty_write(struct file *f, struct iter *it, u64 *position)
 {
 	struct tty *t = &console_tty;
@@ -471,6 +474,9 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 		for (long i = 0; i < n; i++)
 			put(t, (u8)chunk[i]);
 		done += n;
+		interrupt_window();
+		if (done % SIGNAL_BYTES == 0 && signal_pending())
+			break;
 	}
 	return done;
 }

@@ -414,6 +414,9 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 			    inode_page(i, (u32)(at >> PAGE_SHIFT), PAGE_FILL, &frame))
 				return -ENOSPC;
 			frame_put(frame);
+			preemption_point();
+			if (signal_fatal_pending())
+				return -EINTR;
 		}
 	}
 	if (!(mode & FALLOC_KEEP_SIZE) && to > i->size)

@@ -51,6 +51,7 @@ static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, 
 		}
 		done += written;
 		*from = start + written;
+		preemption_point();
 		if (written < want || signal_pending())
 			break;
 	}

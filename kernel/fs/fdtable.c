@@ -58,9 +58,11 @@ void files_put(struct files *t)
 {
 	if (!t || --t->refs)
 		return;
-	for (u32 i = 0; i < t->size; i++)
+	for (u32 i = 0; i < t->size; i++) {
+		interrupt_window_at(i);
 		if (t->slot[i])
 			let_go(t, t->slot[i]);
+	}
 	kfree(t->slot);
 	kfree(t->cloexec);
 	kfree(t);

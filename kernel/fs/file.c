@@ -23,6 +23,7 @@ static struct file *file_new(struct dentry *d, unsigned flags, const struct file
 	f->dentry = dentry_get(d);
 	f->inode = d->inode;
 	list_init(&f->watches);
+	mutex_init(&f->positioning);
 	return f;
 }
 

@@ -31,6 +31,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	list_init(&i->mappings);
 	list_init(&i->locks);
 	list_init(&i->watches);
+	mutex_init(&i->writing);
 	if (fs)
 		fs->inodes++;
 	return i;
@@ -99,14 +100,14 @@ int inode_resize(struct inode *i, u64 size)
 /* Zeroes a range without changing the size; the frames stay. */
 void inode_punch(struct inode *i, u64 from, u64 to)
 {
-	while (from < to) {
-		u32 page = (u32)(from >> PAGE_SHIFT), offset = (u32)from & (PAGE_SIZE - 1);
-		u32 n = (u32)MIN((u64)(PAGE_SIZE - offset), to - from);
-		struct frame *frame = page_find(&i->pages, page);
+	u32 page = (u32)(from >> PAGE_SHIFT);
 
-		if (frame)
-			memset((char *)frame_kva(frame) + offset, 0, n);
-		from += n;
+	for (; page_next(&i->pages, &page) && (u64)page << PAGE_SHIFT < to; page++) {
+		u64 start = (u64)page << PAGE_SHIFT;
+		u32 first = from > start ? (u32)(from - start) : 0, last = (u32)MIN((u64)PAGE_SIZE, to - start);
+
+		memset((char *)frame_kva(page_find(&i->pages, page)) + first, 0, last - first);
+		interrupt_window();
 	}
 }
 
@@ -169,11 +170,20 @@ void inode_allow_write(struct inode *i)
 
 s64 inode_next(const struct inode *i, u64 offset, bool data)
 {
+	u32 page = (u32)(offset >> PAGE_SHIFT);
+	u64 found;
+
 	if (offset >= i->size)
 		return -ENXIO;
-	while (offset < i->size && (page_find(&i->pages, (u32)(offset >> PAGE_SHIFT)) != NULL) != data)
-		offset = (offset & ~(u64)(PAGE_SIZE - 1)) + PAGE_SIZE;
-	if (offset < i->size)
-		return (s64)offset;
+	if (data) {
+		if (!page_next(&i->pages, &page))
+			return -ENXIO;
+	} else {
+		for (; page_find(&i->pages, page); page++)
+			interrupt_window_at(page);
+	}
+	found = MAX(offset, (u64)page << PAGE_SHIFT);
+	if (found < i->size)
+		return (s64)found;
 	return data ? -ENXIO : (s64)i->size;
 }

@@ -6,6 +6,8 @@
 
 /* fs/page.c */
 struct frame *page_find(const struct page_tree *, u32 page);
+/* Whether there is a page at `*page` or beyond: then `*page` becomes the first. */
+bool page_next(const struct page_tree *, u32 *page);
 int page_insert(struct page_tree *, u32 page, struct frame *);
 u32 page_drop_from(struct page_tree *, u32 first);
 

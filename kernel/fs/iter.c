@@ -2,8 +2,10 @@
 #include <file.h>
 
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 #include <uaccess.h>
 
 void iter_init(struct iter *it, void *base, size_t len, bool kernel)
@@ -14,6 +16,7 @@ void iter_init(struct iter *it, void *base, size_t len, bool kernel)
 	it->pieces = 1;
 	it->offset = 0;
 	it->left = len;
+	it->unwindowed = 0;
 	it->kernel = kernel;
 }
 
@@ -30,6 +33,7 @@ int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, 
 	it->pieces = count;
 	it->offset = 0;
 	it->left = sum;
+	it->unwindowed = 0;
 	it->kernel = kernel;
 	return 0;
 }
@@ -71,6 +75,7 @@ void iter_advance(struct iter *it, size_t n)
 	it->left -= n;
 }
 
+/* Interrupts are let in after each page's worth, whatever the pieces: faults may sleep here, so a caller is ready. */
 static long transfer(struct iter *it, void *object, size_t n, enum way way)
 {
 	size_t done = 0;
@@ -80,9 +85,14 @@ static long transfer(struct iter *it, void *object, size_t n, enum way way)
 		size_t part, moved;
 		void *place = iter_place(it, &part);
 
-		part = MIN(part, n - done);
+		if (it->unwindowed >= PAGE_SIZE) {
+			it->unwindowed = 0;
+			interrupt_window();
+		}
+		part = MIN(MIN(part, n - done), (size_t)PAGE_SIZE);
 		moved = move(it, place, (char *)object + (way == ZERO ? 0 : done), part, way);
 		iter_advance(it, moved);
+		it->unwindowed += moved;
 		done += moved;
 		if (moved < part)
 			return done ? (long)done : -EFAULT;

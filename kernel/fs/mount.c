@@ -55,16 +55,29 @@ int filesystem_mount(struct filesystem *fs, struct dentry *on)
 	return 0;
 }
 
-/* Everything in a RAM file system goes with it: names first, then inodes by their counts. */
-static void remove_tree(struct dentry *dir)
+static struct dentry *first_child(const struct dentry *dir)
 {
-	struct dentry *d, *next;
+	return list_empty(&dir->children) ? NULL : list_first_entry(&dir->children, struct dentry, sibling);
+}
 
-	list_for_each_entry_safe(d, next, &dir->children, sibling) {
-		if (S_ISDIR(d->inode->mode))
-			remove_tree(d);
+/* Everything in a RAM file system goes with it: names first, from the leaves, then inodes by their counts. */
+static void remove_tree(struct dentry *root)
+{
+	struct dentry *d = root, *below;
+
+	for (;;) {
+		struct dentry *parent = d->parent;
+
+		interrupt_window();
+		if ((below = first_child(d))) {
+			d = below;
+			continue;
+		}
+		if (d == root)
+			return;
 		d->inode->nlink = 0;
 		dentry_unlink(d);
+		d = parent;
 	}
 }
 
@@ -75,17 +88,32 @@ void filesystem_drop(struct filesystem *fs)
 	filesystem_free(fs);
 }
 
-static bool tree_in_use(const struct dentry *dir, u32 own)
+/* In the order in which a listing shows a directory, then what is in it; NULL: that was all below root. */
+static struct dentry *next_in_tree(struct dentry *d, const struct dentry *root)
 {
-	const struct dentry *d;
-	u32 children = 0;
+	struct dentry *below = first_child(d);
 
-	list_for_each_entry(d, &dir->children, sibling) {
-		children++;
-		if (d->mounted || tree_in_use(d, 1))
+	if (below)
+		return below;
+	while (d != root && d->sibling.next == &d->parent->children)
+		d = d->parent;
+	return d == root ? NULL : list_first_entry(&d->sibling, struct dentry, sibling);
+}
+
+/* Whether anyone but the tree itself refers to a name in it; `own` of the root's references are the caller's to ignore. */
+static bool tree_in_use(struct dentry *root, u32 own)
+{
+	for (struct dentry *d = root; d; d = next_in_tree(d, root)) {
+		const struct dentry *child;
+		u32 known = d == root ? own : 1;
+
+		interrupt_window();
+		list_for_each_entry(child, &d->children, sibling)
+			known++;
+		if (d->refs != known || (d != root && d->mounted))
 			return true;
 	}
-	return dir->refs != own + children;
+	return false;
 }
 
 static int unmount(struct filesystem *fs)

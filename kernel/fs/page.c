@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 
 #define SLOT_BITS 6
 #define SLOTS (1u << SLOT_BITS)
@@ -38,6 +39,32 @@ static inline struct frame *find(const struct page_tree *tree, u32 page)
 struct frame *page_find(const struct page_tree *tree, u32 page)
 {
 	return find(tree, page);
+}
+
+/* Whether a page from `*page` on is present; `*page` becomes the first that is. */
+static bool next_below(const void *at, u32 level, u32 base, u32 *page)
+{
+	const struct page_node *node = at;
+	u32 shift;
+
+	if (level == 0) {
+		*page = base;
+		return true;
+	}
+	shift = (level - 1) * SLOT_BITS;
+	for (u32 i = 0; i < SLOTS; i++) {
+		u32 start = base + (i << shift);
+
+		if (node->slot[i] && start + (((u32)1 << shift) - 1) >= *page &&
+		    next_below(node->slot[i], level - 1, start, page))
+			return true;
+	}
+	return false;
+}
+
+bool page_next(const struct page_tree *tree, u32 *page)
+{
+	return tree->root && covers(tree, *page) && next_below(tree->root, tree->height, 0, page);
 }
 
 static int grow(struct page_tree *tree, u32 page)
@@ -106,6 +133,7 @@ static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
 		u32 start = base + (i << shift);
 		u32 last = start + ((u32)1 << shift) - 1;
 
+		interrupt_window_at(start);
 		if (!node->slot[i] || last < first)
 			continue;
 		node->slot[i] = prune(node->slot[i], level - 1, start, first, dropped);

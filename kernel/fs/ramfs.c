@@ -72,18 +72,25 @@ static const struct inode_ops ramfs_ops = {
 	.free = ramfs_free,
 };
 
+/* Between two pages of a transfer; false: the caller has been killed. */
+static bool go_on(void)
+{
+	preemption_point();
+	return !signal_fatal_pending();
+}
+
 static long ramfs_read(struct file *f, struct iter *it, u64 *position)
 {
 	struct inode *i = f->inode;
 	u64 at = *position;
-	size_t left, done = 0;
+	size_t done = 0;
 
 	if (at >= i->size)
 		return 0;
-	left = (size_t)MIN((u64)it->left, i->size - at);
-	while (left) {
+	/* The file may shrink between two pages. */
+	while (it->left && at < i->size) {
 		u32 offset = (u32)at & (PAGE_SIZE - 1);
-		size_t n = MIN(left, (size_t)(PAGE_SIZE - offset));
+		size_t n = (size_t)MIN((u64)MIN(it->left, (size_t)(PAGE_SIZE - offset)), i->size - at);
 		struct frame *frame = page_find(&i->pages, (u32)(at >> PAGE_SHIFT));
 		long got;
 
@@ -102,8 +109,9 @@ static long ramfs_read(struct file *f, struct iter *it, u64 *position)
 		}
 		done += (size_t)got;
 		at += (size_t)got;
-		left -= (size_t)got;
 		if ((size_t)got < n)
+			break;
+		if (it->left && !go_on())
 			break;
 	}
 	*position = at;
@@ -134,7 +142,8 @@ static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int 
 	return frame;
 }
 
-static long ramfs_write(struct file *f, struct iter *it, u64 *position)
+/* The caller holds i->writing: a write is not mixed with another, and an appending one keeps its place. */
+static long write_alone(struct file *f, struct iter *it, u64 *position)
 {
 	struct inode *i = f->inode;
 	u64 at = f->flags & O_APPEND ? i->size : *position;
@@ -190,12 +199,24 @@ static long ramfs_write(struct file *f, struct iter *it, u64 *position)
 			i->size = at;
 		if ((size_t)got < n)
 			break;
+		if (left && !go_on())
+			break;
 	}
 	if (!done)
 		return error;
 	*position = at;
 	inode_touch(i, true);
 	return (long)done;
+}
+
+static long ramfs_write(struct file *f, struct iter *it, u64 *position)
+{
+	long n;
+
+	mutex_lock(&f->inode->writing);
+	n = write_alone(f, it, position);
+	mutex_unlock(&f->inode->writing);
+	return n;
 }
 
 static s64 ramfs_seek(struct file *f, s64 offset, int whence)

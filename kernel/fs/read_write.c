@@ -26,10 +26,31 @@ static long do_write(struct file *f, struct iter *it, u64 *position)
 	return f->ops->write(f, it, position);
 }
 
+/* Of calls that move a regular file's own position, one at a time does (POSIX.1-2017, 2.9.7). */
+static bool position_lock(struct file *f)
+{
+	if (!S_ISREG(f->inode->mode))
+		return false;
+	mutex_lock(&f->positioning);
+	return true;
+}
+
+static void position_unlock(struct file *f, bool locked)
+{
+	if (locked)
+		mutex_unlock(&f->positioning);
+}
+
+/* At the position given, or NULL: at the file's own. */
 static long transfer(struct file *f, struct iter *it, u64 *position, bool write)
 {
-	long n = write ? do_write(f, it, position) : do_read(f, it, position);
+	bool locked = !position && position_lock(f);
+	long n;
 
+	if (!position)
+		position = &f->position;
+	n = write ? do_write(f, it, position) : do_read(f, it, position);
+	position_unlock(f, locked);
 	if (n > 0)
 		note_file(f->dentry, write ? IN_MODIFY : IN_ACCESS);
 	return n;
@@ -53,7 +74,7 @@ static long one_piece(int fd, void *buffer, size_t count, const s64 *at, bool wr
 		result = -EFAULT;
 	else {
 		iter_init(&it, buffer, MIN(count, (size_t)TRANSFER_MAX), false);
-		result = transfer(f, &it, at ? &position : &f->position, write);
+		result = transfer(f, &it, at ? &position : NULL, write);
 	}
 	file_put(f);
 	return result;
@@ -92,7 +113,7 @@ static long vectored(int fd, const struct iovec *user, size_t count, const u64 *
 	result = user_vector_load(&vector, user, count, &it);
 	if (!result) {
 		it.left = MIN(it.left, (size_t)TRANSFER_MAX);
-		result = at && !f->ops->seek ? -ESPIPE : transfer(f, &it, at ? &position : &f->position, write);
+		result = at && !f->ops->seek ? -ESPIPE : transfer(f, &it, at ? &position : NULL, write);
 		user_vector_free(&vector);
 	}
 	file_put(f);
@@ -157,11 +178,14 @@ long sys_pwritev2(int fd, const struct iovec *vector, size_t count, u32 low, u32
 static s64 seek(int fd, s64 offset, int whence)
 {
 	struct file *f = fd_get(fd);
+	bool locked;
 	s64 result;
 
 	if (!f)
 		return -EBADF;
+	locked = position_lock(f);
 	result = f->ops->seek ? f->ops->seek(f, offset, whence) : -ESPIPE;
+	position_unlock(f, locked);
 	file_put(f);
 	return result;
 }

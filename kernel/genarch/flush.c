@@ -3,14 +3,26 @@
 #include <flush.h>
 #include <frame.h>
 #include <lib.h>
+#include <pagetable.h>
+#include <proc.h>
 
 const struct flush_operations *flush;
 u32 flush_cutoff = ~0u;
 u64 flush_pages, flush_cutoffs;
 u32 flush_sizes[FLUSH_SIZES];
 
+CAUSE(flush) static void flush_pages_of_table(struct mm *mm, u32 start, u32 stop)
+{
+	for (; start < stop; start += PAGE_SIZE) {
+		interrupt_window_at(start >> PAGE_SHIFT);
+		mmu->page_flush(mm, context_vsid(mm, start), start);
+		flush_pages++;
+	}
+}
+
 CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
 {
+	interrupt_window();
 	if (!context_live(mm))
 		return;
 	flush_sizes[MIN((end - start) >> PAGE_SHIFT, FLUSH_SIZES - 1)]++;
@@ -19,8 +31,12 @@ CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
 		context_renew(mm);
 		return;
 	}
-	for (; start != end; start += PAGE_SIZE) {
-		mmu->page_flush(mm, context_vsid(mm, start), start);
-		flush_pages++;
+	while (start < end) {
+		u32 stop = MIN(pagetable_next(start), end);
+
+		/* No entry was ever made from a table that is not there. */
+		if (pagetable_find(mm->root, start))
+			flush_pages_of_table(mm, start, stop);
+		start = stop;
 	}
 }

@@ -6,6 +6,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+#include <proc.h>
 
 #define KERNEL_FIRST (KERNEL_BASE >> ROOT_SHIFT)
 
@@ -124,6 +125,7 @@ void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceil
 			frame_put(pa_frame(*slot & PTE_RPN));
 			*slot = 0;
 			mm->table_pages--;
+			interrupt_window();
 		}
 		if (base == last)
 			break;

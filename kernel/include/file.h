@@ -50,6 +50,7 @@ struct iter {
 	size_t pieces;		/* from piece on */
 	size_t offset;		/* in *piece */
 	size_t left;		/* bytes in all */
+	size_t unwindowed;	/* moved since interrupts were let in */
 	bool kernel;
 	struct iovec single;
 };
@@ -113,6 +114,7 @@ struct file {
 	struct inode *inode;
 	struct dentry *dentry;	/* the name that it was opened by */
 	u64 position;
+	struct mutex positioning;	/* a regular file's: held by the call that moves its position */
 	void *data;		/* of the operations' owner */
 	struct async *async;	/* who is told of readiness by a signal (ipc/async.c); NULL: nobody */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */

@@ -24,7 +24,7 @@ extern u64 flush_cutoffs;                       /* ranges that the cutoff turned
 #define FLUSH_SIZES 1025u
 extern u32 flush_sizes[FLUSH_SIZES];
 
-/* Page by page: the plain range flush, which the operations share. */
+/* Page by page, where there is a page table: the plain range flush, which the operations share. */
 void flush_range_searching(struct mm *mm, u32 start, u32 end);
 
 #endif

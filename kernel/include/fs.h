@@ -5,6 +5,7 @@
 #include <types.h>
 
 #include <list.h>
+#include <wait.h>
 
 struct dentry;
 struct file;
@@ -106,6 +107,7 @@ struct inode {
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	struct list_head watches;	/* fs/inotify.c */
+	struct mutex writing;	/* a regular file's: held by the write that is under way */
 	void *data;		/* of the file system, pipe, socket or device */
 };
 

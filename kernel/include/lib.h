@@ -71,5 +71,6 @@ int parse_u32(const char *s, u32 *value);
 /* A xorshift generator seeded from the timebase at boot, or by the word seed=<n>. */
 u32 random_u32(void);
 void random_bytes(void *to, size_t n);
+#define RANDOM_PIECE 256u       /* bytes that a program's call makes at once: no signal cuts it shorter (random(4)) */
 
 #endif

@@ -191,6 +191,20 @@ void start_init(const char *path, const char *const *arguments);
  */
 void schedule(void);
 void yield(void);
+/*
+ * The kernel runs with interrupts off. A call that takes long lets in those that wait, between two pieces of its work:
+ * interrupt_window() runs their handlers and nothing else; preemption_point() also lets others run whose turn it is,
+ * so the caller must hold nothing that they could change under it.
+ */
+void interrupt_window(void);
+void preemption_point(void);
+/* In a loop whose steps are short (over pages, entries, files), by their number: a window at every so-manyth. */
+#define WINDOW_STEPS 32u
+static inline void interrupt_window_at(u32 step)
+{
+	if (step % WINDOW_STEPS == 0)
+		interrupt_window();
+}
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 extern u32 run_queue_length;            /* runnable tasks, without current */
 extern u64 context_switches;

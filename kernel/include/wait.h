@@ -2,8 +2,10 @@
  * Sleeping: wait queues and mutexes.
  *
  * The kernel runs with external interrupts and the decrementer off, except in
- * the idle task; so a condition checked in the kernel stays true until the
- * task sleeps, and no lock is needed around short critical sections.
+ * the idle task and where a long call lets them in (interrupt_window() and
+ * preemption_point() in proc.h); so a condition checked in the kernel stays
+ * true until then or until the task sleeps, and no lock is needed around short
+ * critical sections.
  */
 #ifndef WAIT_H
 #define WAIT_H

@@ -63,6 +63,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	for (u32 i = 0; i < count; i++) {
 		struct poll_entry *e = &r.entries[i];
 
+		interrupt_window_at(i);
 		e->file = r.fds[i].fd < 0 ? NULL : fd_get(r.fds[i].fd);
 		e->events = r.fds[i].events;
 		e->ready = r.fds[i].fd >= 0 && !e->file ? POLLNVAL : 0;

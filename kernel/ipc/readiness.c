@@ -83,6 +83,7 @@ static void leave(struct sleeper *s)
 	while (s->chunks) {
 		struct chunk *c = s->chunks;
 
+		interrupt_window();
 		for (u32 i = 0; i < c->used; i++)
 			waitq_remove(&c->place[i].waiter);
 		s->chunks = c->next;
@@ -96,6 +97,7 @@ static long scan(struct poll_entry *e, u32 count, struct poll_table *table)
 	long ready = 0;
 
 	for (u32 i = 0; i < count; i++, e++) {
+		interrupt_window_at(i);
 		if (e->file) {
 			u32 wanted = e->events | POLLERR | POLLHUP;
 
@@ -138,8 +140,10 @@ long poll_entries(struct poll_entry *e, u32 count, u64 deadline)
 
 void poll_entries_put(struct poll_entry *e, u32 count)
 {
-	for (u32 i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++) {
+		interrupt_window_at(i);
 		file_put(e[i].file);
+	}
 }
 
 u64 poll_deadline(u64 timeout_ns)

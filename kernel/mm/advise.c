@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fs.h>
 #include <lib.h>
+#include <proc.h>
 #include <uaccess.h>
 
 #include "internal.h"
@@ -85,11 +86,14 @@ int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 	return 0;
 }
 
-static u8 resident(struct mm *mm, u32 address)
+/* 1 or 0; -ENOMEM when another thread has unmapped it. */
+static int resident(struct mm *mm, u32 address)
 {
 	struct vma *vma = mm_find(mm, address);
 	struct frame *frame = NULL;
 
+	if (!vma || vma->start > address)
+		return -ENOMEM;
 	if (pagetable_read(mm->root, address))
 		return 1;
 	if (!vma->inode || inode_page(vma->inode, vma->first_page + ((address - vma->start) >> PAGE_SHIFT), PAGE_FIND,
@@ -109,11 +113,19 @@ int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector)
 	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
 		return -ENOMEM;
 	for (u32 end = address + size; address < end; address += PAGE_SIZE) {
-		u8 in = resident(mm, address);
+		int in = resident(mm, address);
+		u8 byte = (u8)in;
 
-		if (put_user(in, user_vector))
+		if (in < 0)
+			return in;
+		if (put_user(byte, user_vector))
 			return -EFAULT;
 		user_vector++;
+		if ((address >> PAGE_SHIFT) % WINDOW_STEPS == 0) {
+			preemption_point();
+			if (signal_fatal_pending())
+				return -EINTR;
+		}
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -199,7 +200,10 @@ int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
 
 bool areas_cover(struct mm *mm, u32 start, u32 end)
 {
+	u32 areas = 0;
+
 	for (struct vma *vma = mm_find(mm, start); vma && vma->start <= start; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
 		start = vma->end;
 		if (start >= end)
 			return true;

@@ -40,15 +40,17 @@ static bool may_lock_anything(void)
 	return capable() || rlimit(RLIMIT_MEMLOCK);
 }
 
-/* The pages of whole areas or of a part of one; a page that cannot be brought in ends it. */
+/* The pages of areas or of a part of one; a page that cannot be brought in ends it, or that another thread unmaps. */
 static int make_present(struct mm *mm, u32 address, u32 end)
 {
-	for (; address < end; address += PAGE_SIZE) {
+	for (; address < end && !signal_fatal_pending(); address += PAGE_SIZE) {
 		struct vma *vma = mm_find(mm, address);
-		int error = mm_fault(mm, address, vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ);
+		bool write = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED);
+		int error = mm_fault(mm, address, write ? MM_WRITE : MM_READ);
 
 		if (error)
-			return error == -ENXIO || error == -EACCES ? -ENOMEM : error;
+			return error == -ENXIO || error == -EACCES || error == -EFAULT ? -ENOMEM : error;
+		preemption_point();
 	}
 	return 0;
 }
@@ -104,6 +106,7 @@ long sys_munlock(u32 address, size_t length)
 long sys_mlockall(u32 flags)
 {
 	struct mm *mm = current->mm;
+	struct vma *vma;
 
 	if (!flags || flags == MCL_ONFAULT || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return -EINVAL;
@@ -114,7 +117,9 @@ long sys_mlockall(u32 flags)
 	mm->lock_future = flags & MCL_FUTURE;
 	if (!(flags & MCL_CURRENT))
 		return 0;
-	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+	/* Areas may come and go while pages are brought in. */
+	for (u32 next = 0; (vma = mm_find(mm, next)); ) {
+		next = vma->end;
 		if (vma->flags & VM_DEVICE)
 			continue;
 		vma->flags |= VM_LOCKED;

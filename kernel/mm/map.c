@@ -6,6 +6,7 @@
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -94,9 +95,11 @@ static void populate(struct mm *mm, u32 start, u32 end)
 	struct vma *vma = mm_find(mm, start);
 	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
 
-	for (; start < end; start += PAGE_SIZE)
+	for (; start < end && !signal_fatal_pending(); start += PAGE_SIZE) {
 		if (mm_fault(mm, start, access))
 			break;
+		preemption_point();
+	}
 }
 
 u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
@@ -188,6 +191,11 @@ static void change_entries(struct vma *vma)
 			address = pagetable_next(address);
 			continue;
 		}
+		/* What is executed has its page's lines written back, which takes as long as many entries. */
+		if (vma->flags & VM_EXEC)
+			interrupt_window();
+		else
+			interrupt_window_at(address >> PAGE_SHIFT);
 		if (*entry) {
 			bool own = !pte_frame(*entry) || vma->flags & VM_SHARED || (*entry & PTE_PP) == PP_USER_RW;
 

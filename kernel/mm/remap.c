@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <flush.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -11,12 +12,17 @@
 static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 {
 	flush->range(mm, from, from + size);
-	for (u32 offset = 0; offset < size; offset += PAGE_SIZE) {
-		u32 *old = pagetable_find(mm->root, from + offset), *new;
+	for (u32 at = from; at < from + size; at += PAGE_SIZE) {
+		u32 *old = pagetable_find(mm->root, at), *new;
 
-		if (!old || !*old)
+		if (!old) {
+			at = pagetable_next(at) - PAGE_SIZE;
 			continue;
-		new = pagetable_make(mm, to + offset);
+		}
+		interrupt_window_at(at >> PAGE_SHIFT);
+		if (!*old)
+			continue;
+		new = pagetable_make(mm, to + (at - from));
 		if (!new)
 			return -ENOMEM;
 		*new = *old & ~(u32)PTE_NOTE;

@@ -8,6 +8,7 @@
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -107,8 +108,10 @@ int tables_unshare(struct mm *mm, u32 start, u32 end)
 {
 	int error = 0;
 
-	for (; tables_shared && !error && start < end; start = pagetable_next(start))
+	for (; tables_shared && !error && start < end; start = pagetable_next(start)) {
 		error = table_unshare(mm, start);
+		interrupt_window();
+	}
 	return error;
 }
 

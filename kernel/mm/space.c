@@ -7,6 +7,7 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -71,6 +72,7 @@ static int copy_table(struct mm *child, struct vma *vma, u32 start, u32 end)
 	for (; start < end; start += PAGE_SIZE, from++) {
 		u32 *to;
 
+		interrupt_window_at(start >> PAGE_SHIFT);
 		if (!*from)
 			continue;
 		to = pagetable_make(child, start);
@@ -133,6 +135,7 @@ struct mm *mm_fork(struct mm *parent)
 	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
 		struct vma *copy;
 
+		interrupt_window();
 		if (vma->flags & VM_DONTFORK)
 			continue;
 		copy = vma_copy(vma);

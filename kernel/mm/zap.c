@@ -4,6 +4,7 @@
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
+#include <proc.h>
 
 #include "internal.h"
 
@@ -37,6 +38,7 @@ static u32 zap_entries(u32 *entry, u32 *last)
 	while (entry < last) {
 		u32 *next = (u32 *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
 
+		interrupt_window_at((u32)entry / sizeof(*entry));
 		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
 			entry = next;
 			continue;
@@ -57,6 +59,7 @@ void zap_unflushed(struct vma *vma, u32 start, u32 end)
 		u32 stop = MIN(pagetable_next(start), end);
 		u32 *entry = pagetable_find(mm->root, start), held = 0;
 
+		interrupt_window();
 		if (entry)
 			held = zap_entries(entry, entry + ((stop - start) >> PAGE_SHIFT));
 		if (held)
@@ -66,8 +69,8 @@ void zap_unflushed(struct vma *vma, u32 start, u32 end)
 }
 
 /*
- * Flushed first: nothing runs in between that could use or reload an entry, and a frame is free only when no
- * translation reaches it.
+ * Flushed first: no program runs in between that could use or reload an entry (handlers of interrupts touch no memory
+ * of programs), and a frame is free only when no translation reaches it.
  */
 void zap_range(struct vma *vma, u32 start, u32 end)
 {

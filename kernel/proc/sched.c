@@ -3,7 +3,7 @@
  * the real-time priorities. Tasks that have used up their turn wait in
  * `expired` until `active` is empty, so that nobody starves.
  *
- * It runs with interrupts off, as the whole kernel but the idle task does.
+ * It runs with interrupts off, as the whole kernel does but for the idle task and the windows of long calls.
  */
 #include <arch.h>
 #include <control.h>
@@ -200,6 +200,20 @@ CAUSE(switch) void schedule(void)
 	schedule_tail();
 }
 
+/* Not inline: the link register tells whoever looks at an interrupt in which call it waited. */
+void interrupt_window(void)
+{
+	irq_enable();
+	irq_disable();
+}
+
+void preemption_point(void)
+{
+	interrupt_window();
+	if (current->work & WORK_RESCHED)
+		schedule();
+}
+
 void yield(void)
 {
 	current->slice = 0;     /* behind everyone who waits */
@@ -214,7 +228,7 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 {
 	u32 before = 0;
 
-	if (late_ns > LATE_NS)
+	if (!regs_user(regs) || late_ns > LATE_NS)
 		return true;
 	return get_user(before, (const u32 *)(regs->nip - 4)) == 0 && before == INSTRUCTION_SC;
 }

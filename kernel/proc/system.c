@@ -195,7 +195,7 @@ long sys_reboot(int magic1, int magic2, u32 command, u32 argument)
 
 long sys_getrandom(void *buffer, size_t size, u32 flags)
 {
-	u8 bytes[64];
+	u8 bytes[RANDOM_PIECE];
 	size_t done = 0;
 
 	if ((flags & ~(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE)) ||
@@ -209,7 +209,10 @@ long sys_getrandom(void *buffer, size_t size, u32 flags)
 		if (copy_to_user((u8 *)buffer + done, bytes, n))
 			return done ? (long)done : -EFAULT;
 		done += n;
-		if (done < size && signal_pending())
+		if (done == size)
+			break;
+		preemption_point();
+		if (signal_pending())
 			break;
 	}
 	return (long)done;

@@ -1,6 +1,7 @@
 /* The clock, from the timebase, and kernel timers, from the decrementer. */
 #include <arch.h>
 #include <errno.h>
+#include <latency.h>
 #include <lib.h>
 #include <proc.h>
 #include <stat_tick.h>
@@ -183,6 +184,8 @@ static void program(u64 now, u64 when)
 
 	if (delta > DECREMENTER_MAX_NS)
 		delta = DECREMENTER_MAX_NS;
+	if (latency_sample && delta > latency_sample)
+		delta = latency_sample;
 	programmed = now + delta;
 	arch_decrementer_set((u32)((delta * ticks_per_ns) >> 32) + 1);
 }
@@ -198,6 +201,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *))
 void timer_set(struct timer *timer, u64 expires)
 {
 	struct timer *later;
+	u64 now;
 
 	timer_cancel(timer);
 	timer->expires = expires;
@@ -209,8 +213,12 @@ void timer_set(struct timer *timer, u64 expires)
 			break;
 	}
 	list_add_tail(&timer->link, &later->link);
-	if (expires < programmed)
-		program(time_now_ns(), expires);
+	if (expires >= programmed)
+		return;
+	now = time_now_ns();
+	/* An interrupt that is due already comes as soon as it may, and sees this timer too. */
+	if (programmed > now)
+		program(now, expires);
 }
 
 void timer_cancel(struct timer *timer)
@@ -235,6 +243,8 @@ void timer_interrupt(struct regs *regs)
 {
 	u64 now = time_now_ns(), next;
 
+	if (now > programmed && now - programmed > latency_longest)
+		latency_note(regs, now - programmed);
 	programmed = 0;                 /* timers that fire() sets are programmed below */
 	fire_expired(now);
 	if (now >= next_tick) {

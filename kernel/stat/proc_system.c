@@ -8,6 +8,7 @@
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
+#include <latency.h>
 #include <lib.h>
 #include <mm.h>
 #include <proc.h>
@@ -182,6 +183,7 @@ void procfs_init(void)
 	proc_file("cpuinfo", cpuinfo_show, NULL);
 	proc_file("devices", devices_show, NULL);
 	proc_file("filesystems", filesystems_show, NULL);
+	proc_file("latency", latency_show, latency_store);
 	proc_file("loadavg", loadavg_show, NULL);
 	proc_file("meminfo", mm_show_meminfo, NULL);
 	proc_link("mounts", "self/mounts");

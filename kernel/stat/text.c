@@ -1,8 +1,10 @@
 /* Text that grows. */
 #include <text.h>
 
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <proc.h>
 
 /* Room for n more bytes and a NUL. */
 static bool reserve(struct text *t, size_t n)
@@ -21,8 +23,11 @@ static bool reserve(struct text *t, size_t n)
 		t->no_memory = true;
 		return false;
 	}
-	if (t->len)
-		memcpy(larger, t->buffer, t->len);
+	for (size_t done = 0, part; done < t->len; done += part) {
+		part = MIN(t->len - done, (size_t)PAGE_SIZE);
+		memcpy(larger + done, t->buffer + done, part);
+		interrupt_window();
+	}
 	kfree(t->buffer);
 	t->buffer = larger;
 	t->size = size;
@@ -52,6 +57,8 @@ void text_printf(struct text *t, const char *format, ...)
 	va_list args;
 	int n;
 
+	/* Most texts are made in many pieces, some in very many. */
+	interrupt_window();
 	if (!reserve(t, 128))
 		return;
 	va_start(args, format);

@@ -1,0 +1,54 @@
+/*
+ * /proc/latency: the longest that interrupts were kept waiting. The decrementer's interrupt comes when it is due, or
+ * when the kernel lets interrupts in again; so the longest delay of any is the longest stretch without interrupts in
+ * which one fell due. Written a number of ns, it begins anew, and the decrementer comes that often (0: as the timers
+ * need): then no stretch can be longer than what is shown and that number together.
+ */
+#include "proc_internal.h"
+
+#include <arch.h>
+#include <err.h>
+#include <latency.h>
+#include <lib.h>
+#include <proc.h>
+#include <procfs.h>
+#include <time.h>
+
+#define SAMPLE_LEAST 1000u      /* ns; the handler itself takes some hundred cycles */
+
+u64 latency_longest, latency_sample;
+
+static struct {
+	u32 address;
+	bool user;
+	char name[TASK_NAME_SIZE];
+} where;
+
+/* In the kernel only interrupt_window() lets interrupts in: what counts is who called it. */
+void latency_note(const struct regs *regs, u64 ns)
+{
+	latency_longest = ns;
+	where.user = regs_user(regs);
+	where.address = where.user ? regs->nip : regs->link;
+	strlcpy(where.name, current->name, sizeof where.name);
+}
+
+void latency_show(struct text *t)
+{
+	text_printf(t, "longest %llu\nsample %llu\n", latency_longest, latency_sample);
+	if (latency_longest)
+		text_printf(t, "until %08x %s %s\n", where.address, where.user ? "user" : "kernel", where.name);
+}
+
+int latency_store(const char *words, size_t size)
+{
+	u64 ns = 0;
+
+	for (; size && *words >= '0' && *words <= '9' && ns < NSEC_PER_SEC; words++, size--)
+		ns = ns * 10 + (u64)(*words - '0');
+	if ((size && *words != '\n') || ns > NSEC_PER_SEC || (ns && ns < SAMPLE_LEAST))
+		return -EINVAL;
+	latency_sample = ns;
+	latency_longest = 0;
+	return 0;
+}

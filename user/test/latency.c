@@ -1,0 +1,409 @@
+/* How long interrupts wait during long calls, and that such calls can be ended: guest time, so the kernel's alone. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define PAGE 4096u
+#define MB (1u << 20)
+#define HUGE (1u << 30)
+#define LARGE (4u * MB)
+
+/* The decrementer's interval while interrupts are watched, and the longest that one may wait: ns. */
+#define SAMPLE 20000
+#define LONGEST 500000
+/* A signal is taken within two ticks: another process must get its turn first. */
+#define TAKEN_NS 20000000
+
+static long long now(void)
+{
+	struct timespec t;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
+	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void *map(size_t size, int protection, int flags)
+{
+	void *at = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+/* Calls that take very long, each made again and again. ----------------------------------------------------------- */
+
+static void send_from(const char *path)
+{
+	int in = (int)MUST(open(path, O_RDONLY)), out = (int)MUST(open("/dev/null", O_WRONLY));
+
+	for (;;)
+		MUST(sendfile(out, in, NULL, HUGE));
+}
+
+static int send_zeros(void *argument)
+{
+	(void)argument;
+	send_from("/dev/zero");
+	return 0;
+}
+
+static int send_random(void *argument)
+{
+	(void)argument;
+	send_from("/dev/random");
+	return 0;
+}
+
+static int read_a_hole(void *argument)
+{
+	int fd = (int)MUST(memfd_create("hole", 0));
+	struct iovec pieces[1000];
+	void *one = map(MB, PROT_READ | PROT_WRITE, 0);
+
+	(void)argument;
+	for (size_t i = 0; i < 1000; i++)
+		pieces[i] = (struct iovec){ one, MB };
+	MUST(ftruncate(fd, 1000 * MB));
+	for (;;)
+		MUST(preadv(fd, pieces, 1000, 0));
+	return 0;
+}
+
+static int look_at_pages(void *argument)
+{
+	void *at = map(HUGE, PROT_READ, 0);
+	unsigned char *vector = map(HUGE / PAGE, PROT_READ | PROT_WRITE, 0);
+
+	(void)argument;
+	for (;;)
+		MUST(mincore(at, HUGE, vector));
+	return 0;
+}
+
+static int populate(void *argument)
+{
+	(void)argument;
+	for (;;)
+		MUST(munmap(map(HUGE, PROT_READ, MAP_POPULATE), HUGE));
+	return 0;
+}
+
+static int seek(void *argument)
+{
+	int fd = (int)MUST(memfd_create("hole", 0));
+
+	(void)argument;
+	MUST(ftruncate(fd, (off_t)1 << 43));
+	for (;;)
+		CHECK_ERROR(lseek(fd, 0, SEEK_DATA), ENXIO);
+	return 0;
+}
+
+static int punch(void *argument)
+{
+	int fd = (int)MUST(memfd_create("hole", 0));
+
+	(void)argument;
+	MUST(ftruncate(fd, (off_t)1 << 43));
+	for (;;)
+		MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)1 << 43));
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void *);
+	long long within;	/* ns from kill to wait */
+} endless[] = {
+	{ "send_zeros", send_zeros, TAKEN_NS },
+	{ "send_random", send_random, TAKEN_NS },
+	{ "read_a_hole", read_a_hole, TAKEN_NS },
+	{ "look_at_pages", look_at_pages, TAKEN_NS },
+	/* The pages that were mapped until then are unmapped, which takes as long as that. */
+	{ "populate", populate, 50 * TAKEN_NS },
+	{ "seek", seek, TAKEN_NS },
+	{ "punch", punch, TAKEN_NS },
+};
+#define ENDLESS (sizeof(endless) / sizeof(endless[0]))
+
+static void a_long_call_is_killed(void)
+{
+	int late = 0;
+
+	for (size_t i = 0; i < ENDLESS; i++) {
+		const struct timespec some = { 0, 30000000 };
+		pid_t child = test_child(endless[i].run, NULL);
+		long long before;
+
+		MUST(nanosleep(&some, NULL));
+		before = now();
+		MUST(kill(child, SIGKILL));
+		CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+		printf("%s: %lld ns\n", endless[i].name, now() - before);
+		late += now() - before > endless[i].within;
+	}
+	CHECK_EQUAL(late, 0);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int n)
+{
+	(void)n;
+	alarms++;
+}
+
+/* What was moved so far is what the call returns. */
+static void a_long_call_is_interrupted(void)
+{
+	static const char *const from[] = { "/dev/zero", "/dev/random" };
+	const struct sigaction handle = { .sa_handler = on_alarm };
+	const struct itimerval soon = { { 0, 0 }, { 0, 30000 } };
+	int out = (int)MUST(open("/dev/null", O_WRONLY));
+
+	MUST(sigaction(SIGALRM, &handle, NULL));
+	for (int i = 0; i < 2; i++) {
+		int in = (int)MUST(open(from[i], O_RDONLY));
+		long long before = now();
+		ssize_t n;
+
+		alarms = 0;
+		MUST(setitimer(ITIMER_REAL, &soon, NULL));
+		n = sendfile(out, in, NULL, HUGE);
+		CHECK(n > 0 && n < (ssize_t)HUGE);
+		CHECK_EQUAL(alarms, 1);
+		CHECK(now() - before < 30000000 + TAKEN_NS);
+		close(in);
+	}
+	close(out);
+}
+
+/* Calls that take long once. --------------------------------------------------------------------------------------- */
+
+static void transfer(void)
+{
+	int out = (int)MUST(open("/dev/null", O_WRONLY)), in = (int)MUST(open("/dev/zero", O_RDONLY));
+
+	CHECK_EQUAL(sendfile(out, in, NULL, LARGE), LARGE);
+	close(in);
+	close(out);
+}
+
+static void make_random(void)
+{
+	void *at = map(MB, PROT_READ | PROT_WRITE, 0);
+	size_t done = 0;
+
+	while (done < MB)
+		done += (size_t)MUST(getrandom((char *)at + done, MB - done, 0));
+	MUST(munmap(at, MB));
+}
+
+static void write_and_truncate(void)
+{
+	void *at = map(LARGE, PROT_READ | PROT_WRITE, 0);
+	int fd = (int)MUST(memfd_create("file", 0));
+
+	CHECK_EQUAL(write(fd, at, LARGE), LARGE);
+	CHECK_EQUAL(pread(fd, at, LARGE, 0), LARGE);
+	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LARGE));
+	CHECK_EQUAL(lseek(fd, 0, SEEK_HOLE), LARGE);
+	MUST(ftruncate(fd, 0));
+	MUST(fallocate(fd, 0, 0, LARGE));
+	close(fd);
+	MUST(munmap(at, LARGE));
+}
+
+static void through_a_pipe(void)
+{
+	void *at = map(MB, PROT_READ | PROT_WRITE, MAP_POPULATE);
+	int ends[2];
+	long size;
+
+	MUST(pipe(ends));
+	size = MUST(fcntl(ends[1], F_GETPIPE_SZ));
+	CHECK_EQUAL(write(ends[1], at, (size_t)size), size);
+	CHECK_EQUAL(read(ends[0], at, (size_t)size), size);
+	close(ends[0]);
+	close(ends[1]);
+	MUST(munmap(at, MB));
+}
+
+static void map_nothing(void)
+{
+	void *at = map(HUGE, PROT_NONE, 0);
+
+	MUST(mprotect(at, HUGE, PROT_READ));
+	MUST(munmap(at, HUGE));
+}
+
+static void map_sparsely(void)
+{
+	char *at = map(HUGE, PROT_READ | PROT_WRITE, MAP_NORESERVE), *to;
+
+	for (size_t offset = 0; offset < HUGE; offset += HUGE / 64)
+		at[offset] = 1;
+	MUST(mprotect(at, HUGE, PROT_READ));
+	to = mremap(at, HUGE, HUGE, MREMAP_MAYMOVE | MREMAP_FIXED, at - HUGE);
+	CHECK(to == at - HUGE);
+	CHECK_EQUAL(to[HUGE / 64], 1);
+	MUST(munmap(to, HUGE));
+}
+
+static int nothing(void *argument)
+{
+	(void)argument;
+	return 0;
+}
+
+static void map_densely(void)
+{
+	char *at = map(LARGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_POPULATE);
+
+	memset(at, 1, LARGE);
+	CHECK_EQUAL(test_in_child(nothing, NULL), 0);
+	MUST(mprotect(at, LARGE, PROT_READ | PROT_EXEC));
+	MUST(madvise(at, LARGE / 2, MADV_DONTNEED));
+	MUST(munmap(at, LARGE));
+}
+
+static void have_many_areas(void)
+{
+	char *at = map(4000 * PAGE, PROT_READ | PROT_WRITE, 0);
+	static char text[65536];
+	int fd = (int)MUST(open("/proc/self/maps", O_RDONLY));
+
+	for (size_t i = 0; i < 4000; i += 2)
+		MUST(mprotect(at + i * PAGE, PAGE, PROT_READ));
+	while (MUST(read(fd, text, sizeof(text))) > 0)
+		;
+	close(fd);
+	CHECK_EQUAL(test_in_child(nothing, NULL), 0);
+	MUST(munmap(at, 4000 * PAGE));
+}
+
+static void poll_many(void)
+{
+	static struct pollfd set[1000];
+	int fd = (int)MUST(eventfd(0, 0));
+
+	for (size_t i = 0; i < 1000; i++)
+		set[i] = (struct pollfd){ .fd = (int)MUST(dup(fd)), .events = POLLIN };
+	CHECK_EQUAL(poll(set, 1000, 1), 0);
+	/* The descriptors are closed by the end of the process. */
+}
+
+static void unmount(void)
+{
+	const char *folder = test_path("folder");
+	char path[128];
+
+	MUST(mkdir(folder, 0700));
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	for (int i = 0; i < 500; i++) {
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		test_write_file(path, path, sizeof(path));
+	}
+	MUST(umount(folder));
+}
+
+/* So deep that whoever walks it by calling himself needs more stack than the kernel has. */
+static void unmount_deep_tree(void)
+{
+	const char *folder = test_path("deep");
+
+	MUST(mkdir(folder, 0700));
+	MUST(mount("none", folder, "tmpfs", 0, NULL));
+	MUST(chdir(folder));
+	for (int i = 0; i < 1000; i++) {
+		MUST(mkdir("d", 0700));
+		MUST(chdir("d"));
+	}
+	CHECK_ERROR(umount(folder), EBUSY);
+	MUST(chdir("/"));
+	MUST(umount(folder));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} once[] = {
+	{ "transfer", transfer },
+	{ "make_random", make_random },
+	{ "write_and_truncate", write_and_truncate },
+	{ "through_a_pipe", through_a_pipe },
+	{ "map_nothing", map_nothing },
+	{ "map_sparsely", map_sparsely },
+	{ "map_densely", map_densely },
+	{ "have_many_areas", have_many_areas },
+	{ "poll_many", poll_many },
+	{ "unmount", unmount },
+	{ "unmount_deep_tree", unmount_deep_tree },
+};
+
+static void watch(long sample)
+{
+	char words[16];
+
+	snprintf(words, sizeof(words), "%ld", sample);
+	test_write_file("/proc/latency", words, strlen(words));
+}
+
+static int run_one(void *argument)
+{
+	(*(void (**)(void))argument)();
+	return 0;
+}
+
+/* Says of each what /proc/latency says. */
+static void interrupts_wait_little(void)
+{
+	char text[256];
+	int late = 0;
+
+	/* The invariant checker looks at everything, however long it takes. */
+	test_read_file("/proc/check", text, sizeof(text));
+	if (strstr(text, "check on"))
+		return;
+	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
+		void (*run)(void) = once[i].run;
+		long long longest, sample;
+
+		watch(SAMPLE);
+		CHECK_EQUAL(test_in_child(run_one, &run), 0);
+		test_read_file("/proc/latency", text, sizeof(text));
+		CHECK_EQUAL(sscanf(text, "longest %lld sample %lld", &longest, &sample), 2);
+		CHECK_EQUAL(sample, SAMPLE);
+		printf("%s: %s", once[i].name, text);
+		late += longest > LONGEST;
+	}
+	watch(0);
+	CHECK_EQUAL(late, 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(a_long_call_is_killed),
+	CASE(a_long_call_is_interrupted),
+	CASE(interrupts_wait_little),
+};
+
+TEST_MAIN("latency", cases)
