@@ -114,6 +114,26 @@ proptest! {
         }
     }
 
+    /// An entry's number is its set's and its way's, whatever was used when.
+    #[test]
+    fn numbers_tell_nothing_of_use(pages in prop::collection::vec(0u32..64, 1..100)) {
+        let mut tlb = Tlb::new(TlbGeometry { entries: 16, ways: 4 }).expect("valid");
+        for page in pages {
+            let tag = tlb::tag(5, page << 12);
+            if tlb.access(tag).is_none() {
+                tlb.fill(TlbEntry::new(tag, 0));
+            }
+        }
+        for number in 0..16 {
+            let entry = tlb.entry(number).expect("sixteen entries");
+            prop_assert_eq!(u32::from(entry.way()), number % 4);
+            prop_assert!(!entry.valid() || entry.page() % 4 == number / 4);
+        }
+        prop_assert_eq!(tlb.entry(16), None);
+        let valid = (0..16).filter_map(|number| tlb.entry(number)).filter(|entry| entry.valid());
+        prop_assert!(tlb.valid_entries().map(|(_, entry)| entry).eq(valid));
+    }
+
     /// Ways keep their numbers: each set always holds each way number once.
     #[test]
     fn way_numbers_are_a_permutation(steps in prop::collection::vec((0u32..64, 0u8..4, any::<bool>()), 1..200)) {

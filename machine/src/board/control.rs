@@ -58,7 +58,7 @@ impl TlbView {
     const INSTRUCTION: u32 = 1 << 31;
 
     /// The entry that a write of `selected` names: the most significant bit chooses the instruction TLB, the others are
-    /// the number of the entry, sets one after the other. One that does not exist shows as invalid.
+    /// its number, as [`crate::mmu::Tlb::entry`] has it. One that does not exist shows as invalid.
     #[must_use]
     pub fn at(selected: u32, mmu: &Mmu) -> Self {
         let tlb = if selected & Self::INSTRUCTION != 0 {
@@ -71,7 +71,7 @@ impl TlbView {
             shape: geometry.sets() << 16 | geometry.ways,
             ..TlbView::default()
         };
-        let entry = tlb.entries().get((selected & !Self::INSTRUCTION) as usize);
+        let entry = tlb.entry(selected & !Self::INSTRUCTION);
         if let Some(entry) = entry.filter(|entry| entry.valid()) {
             view.vsid = 1 << 31 | entry.vsid();
             view.page = entry.page() << 12;

@@ -273,6 +273,17 @@ impl Tlb {
         &self.entries
     }
 
+    /// The entry of a number that tells nothing of use: sets one after the other, the ways of each in order.
+    #[must_use]
+    pub fn entry(&self, number: u32) -> Option<&TlbEntry> {
+        let (set, way) = (number / self.geometry.ways, number % self.geometry.ways);
+        if set >= self.geometry.sets() {
+            return None;
+        }
+        let entries = self.set(set as usize);
+        entries.iter().find(|entry| u32::from(entry.way) == way)
+    }
+
     /// The entry with this tag; recency is not touched.
     #[inline]
     #[must_use]
@@ -378,13 +389,10 @@ impl Tlb {
         }
     }
 
-    /// Every valid entry with its set.
+    /// Every valid entry with its set, in the order of [`Tlb::entry`].
     pub fn valid_entries(&self) -> impl Iterator<Item = (u32, &TlbEntry)> + '_ {
-        let ways = self.geometry.ways as usize;
-        self.entries
-            .iter()
-            .enumerate()
+        (0..self.entries.len() as u32)
+            .filter_map(|number| Some((number / self.geometry.ways, self.entry(number)?)))
             .filter(|(_, entry)| entry.valid())
-            .map(move |(n, entry)| ((n / ways) as u32, entry))
     }
 }

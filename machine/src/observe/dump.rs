@@ -167,8 +167,7 @@ fn bats(bats: &Bats) -> Vec<BatRow> {
 }
 
 fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
-    let mut rows: Vec<_> = tlb
-        .valid_entries()
+    tlb.valid_entries()
         .map(|(set, entry)| TlbRow {
             set,
             way: entry.way(),
@@ -179,9 +178,7 @@ fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
             wimg: entry.wimg(),
             pp: entry.pp(),
         })
-        .collect();
-    rows.sort_by_key(|row| (row.set, row.way));
-    rows
+        .collect()
 }
 
 fn lines(cache: &Cache) -> Vec<LineRow> {

@@ -39,6 +39,8 @@ pub enum Step {
     Bat,
     /// FRAME_FREED or FRAME_ALLOCATED of a page's frame, under the first VSID: for the sanitizers.
     Frame(u8, bool),
+    /// What TLB_SELECT shows of a TLB entry: its page goes into r29.
+    Look(u8, bool),
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
@@ -56,6 +58,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (0..5u8, page()).prop_map(|(kind, page)| Step::Hid0(kind, page)),
         1 => Just(Step::Bat),
         1 => (page(), any::<bool>()).prop_map(|(page, freed)| Step::Frame(page, freed)),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(number, fetch)| Step::Look(number % 128, fetch)),
     ]
 }
 
@@ -150,6 +153,13 @@ impl Step {
                 let register = if freed { 0x8000_0f10 } else { 0x8000_0f14_u32 };
                 let frame = 0x300 + PAGES[usize::from(page)];
                 writeln!(text, "poke {register}, {frame}")
+            }
+            Step::Look(number, fetch) => {
+                let selected = u32::from(number) | u32::from(fetch) << 31;
+                writeln!(
+                    text,
+                    "poke 0x80000f2c, {selected}\nlwz 6, 8(30)\nadd 29, 29, 6\nrotlwi 29, 29, 1"
+                )
             }
         };
     }
