@@ -1,0 +1,248 @@
+/* The stack that a program starts with: its arguments and environment, and the auxiliary vector. */
+#include <arch.h>
+#include <errno.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mm.h>
+#include <uaccess.h>
+
+#include "exec.h"
+
+#define STRING_MAX    131072u   /* bytes of one argument, with its NUL */
+#define STACK_INITIAL 131072u   /* bytes of the stack's first area */
+
+/* Auxiliary vector (uapi/linux/auxvec.h, asm/auxvec.h). */
+enum {
+	AT_NULL = 0, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY,
+	AT_UID = 11, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK,
+	AT_DCACHEBSIZE = 19, AT_ICACHEBSIZE, AT_UCACHEBSIZE, AT_SECURE = 23, AT_RANDOM = 25,
+	AT_HWCAP2 = 26, AT_EXECFN = 31,
+};
+
+static int string_address(const struct strings *strings, u32 index, u32 *address)
+{
+	if (strings->kernel)
+		*address = (u32)strings->own[index];
+	else if (!strings->user)
+		*address = 0;
+	else if (get_user(*address, strings->user + index))
+		return -EFAULT;
+	return 0;
+}
+
+/* Counts and measures; the limit is Linux's: a quarter of the stack's limit, pointers included. */
+static int measure(struct strings *strings, u32 limit)
+{
+	strings->count = strings->bytes = 0;
+	for (;;) {
+		u32 address;
+		long length;
+		int error = string_address(strings, strings->count, &address);
+
+		if (error)
+			return error;
+		if (!address)
+			return 0;
+		length = strings->kernel ? (long)strlen((const char *)address) :
+					   strnlen_user((const char *)address, STRING_MAX - 1);
+		if (length < 0)
+			return length == -ENAMETOOLONG ? -E2BIG : (int)length;
+		strings->bytes += (u32)length + 1;
+		strings->count++;
+		if (strings->bytes + strings->count * sizeof(u32) > limit)
+			return -E2BIG;
+	}
+}
+
+int exec_push_prefix(struct prefix *prefix, const char *text, u32 length)
+{
+	char *copy = kmalloc(length + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, length);
+	copy[length] = 0;
+	prefix->string[prefix->count++] = copy;
+	prefix->bytes += length + 1;
+	return 0;
+}
+
+/* Where the next string goes on the new stack, and the table of pointers that is filled meanwhile. */
+struct stack_builder {
+	struct mm *mm;
+	u32 string, string_end;
+	u32 table;
+	char *bounce;           /* one page */
+};
+
+static int put_word(struct stack_builder *stack, u32 word)
+{
+	int error = mm_copy_to(stack->mm, stack->table, &word, sizeof(word));
+
+	stack->table += sizeof(word);
+	return error;
+}
+
+static int put_kernel_string(struct stack_builder *stack, const char *text)
+{
+	u32 size = strlen(text) + 1;
+	int error = put_word(stack, stack->string);
+
+	if (!error)
+		error = mm_copy_to(stack->mm, stack->string, text, size);
+	stack->string += size;
+	return error;
+}
+
+/* The caller's other threads may change the strings meanwhile; they never outgrow what was measured. */
+static int put_user_string(struct stack_builder *stack, const char *user)
+{
+	long length = strnlen_user(user, STRING_MAX - 1);
+	u32 at = 0;
+	int error;
+
+	if (length < 0)
+		return -EFAULT;
+	if ((u32)length + 1 > stack->string_end - stack->string)
+		return -E2BIG;
+	error = put_word(stack, stack->string);
+	while (!error && at <= (u32)length) {
+		u32 n = MIN((u32)length + 1 - at, PAGE_SIZE);
+
+		if (copy_from_user(stack->bounce, user + at, n))
+			return -EFAULT;
+		if (at + n > (u32)length)
+			stack->bounce[n - 1] = 0;
+		error = mm_copy_to(stack->mm, stack->string + at, stack->bounce, n);
+		at += n;
+	}
+	stack->string += (u32)length + 1;
+	return error;
+}
+
+static int put_strings(struct stack_builder *stack, const struct strings *strings, u32 first)
+{
+	for (u32 i = first; i < strings->count; i++) {
+		u32 address;
+		int error = string_address(strings, i, &address);
+
+		if (!error)
+			error = strings->kernel ? put_kernel_string(stack, (const char *)address) :
+						  put_user_string(stack, (const char *)address);
+		if (error)
+			return error;
+	}
+	return put_word(stack, 0);
+}
+
+static void add_auxiliary(struct mm *mm, u32 type, u32 value)
+{
+	ASSERT(mm->auxv_count + 2 <= ARRAY_SIZE(mm->auxv));
+	mm->auxv[mm->auxv_count++] = type;
+	mm->auxv[mm->auxv_count++] = value;
+}
+
+static void make_auxiliary(struct exec *exec, u32 platform, u32 random, u32 name)
+{
+	struct mm *mm = exec->mm;
+
+	mm->auxv_count = 0;
+	add_auxiliary(mm, AT_DCACHEBSIZE, arch_cpu.dcache_line);
+	add_auxiliary(mm, AT_ICACHEBSIZE, arch_cpu.icache_line);
+	add_auxiliary(mm, AT_UCACHEBSIZE, 0);
+	add_auxiliary(mm, AT_HWCAP, ARCH_HWCAP);
+	add_auxiliary(mm, AT_PAGESZ, PAGE_SIZE);
+	add_auxiliary(mm, AT_CLKTCK, HZ);
+	add_auxiliary(mm, AT_PHDR, exec->image.headers);
+	add_auxiliary(mm, AT_PHENT, 32);
+	add_auxiliary(mm, AT_PHNUM, exec->image.header_count);
+	add_auxiliary(mm, AT_BASE, exec->image.interpreter_base);
+	add_auxiliary(mm, AT_FLAGS, 0);
+	add_auxiliary(mm, AT_ENTRY, exec->image.entry);
+	add_auxiliary(mm, AT_UID, exec->cred.uid);
+	add_auxiliary(mm, AT_EUID, exec->cred.euid);
+	add_auxiliary(mm, AT_GID, exec->cred.gid);
+	add_auxiliary(mm, AT_EGID, exec->cred.egid);
+	add_auxiliary(mm, AT_SECURE, exec->secure);
+	add_auxiliary(mm, AT_RANDOM, random);
+	add_auxiliary(mm, AT_HWCAP2, 0);
+	add_auxiliary(mm, AT_EXECFN, name);
+	add_auxiliary(mm, AT_PLATFORM, platform);
+	add_auxiliary(mm, AT_NULL, 0);
+}
+
+/* From the top: path, environment, arguments, platform, random bytes; then auxv, envp, argv, argc. */
+static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed)
+{
+	struct mm *mm = exec->mm;
+	const struct prefix *prefix = &exec->prefix;
+	u32 drop = prefix->drop_first && exec->argv.count ? 1 : 0;
+	u32 argc = prefix->count + exec->argv.count - drop;
+	u32 name_size = strlen(exec->path) + 1;
+	u32 name = USER_STACK_TOP - sizeof(u32) - name_size;
+	u32 strings = name - exec->envp.bytes - exec->argv.bytes - prefix->bytes;
+	u32 platform = (strings - 16) & ~15u, random = platform - 16;
+	u8 bytes[16];
+	char platform_name[16];
+	int error;
+
+	snprintf(platform_name, sizeof(platform_name), "ppc%.3s", arch_cpu.name);
+	random_bytes(bytes, sizeof(bytes));
+	make_auxiliary(exec, platform, random, name);
+	exec->stack_pointer = (random - (argc + exec->envp.count + 3 + mm->auxv_count) * sizeof(u32)) & ~15u;
+	ASSERT(USER_STACK_TOP - exec->stack_pointer <= needed);
+
+	stack->string = strings;
+	stack->string_end = name;
+	stack->table = exec->stack_pointer;
+	mm->stack_start = exec->stack_pointer;
+	mm->arguments_start = strings;
+	error = mm_copy_to(mm, name, exec->path, name_size);
+	if (!error)
+		error = mm_copy_to(mm, platform, platform_name, strlen(platform_name) + 1);
+	if (!error)
+		error = mm_copy_to(mm, random, bytes, sizeof(bytes));
+	if (!error)
+		error = put_word(stack, argc);
+	for (u32 i = prefix->count; !error && i > 0; i--)
+		error = put_kernel_string(stack, prefix->string[i - 1]);
+	if (!error)
+		error = put_strings(stack, &exec->argv, drop);
+	mm->arguments_end = mm->environment_start = stack->string;
+	if (!error)
+		error = put_strings(stack, &exec->envp, 0);
+	mm->environment_end = stack->string;
+	if (!error)
+		error = mm_copy_to(mm, stack->table, mm->auxv, mm->auxv_count * sizeof(u32));
+	return error;
+}
+
+int exec_build_stack(struct exec *exec)
+{
+	struct stack_builder stack = { .mm = exec->mm };
+	u32 needed, limit = MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX);
+	int error = measure(&exec->argv, limit);
+
+	if (!error)
+		error = measure(&exec->envp, limit);
+	if (error)
+		return error;
+	if (exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes > limit)
+		return -E2BIG;
+	/* A program may count on argv[0]. */
+	if (!exec->argv.count && !exec->prefix.count)
+		error = exec_push_prefix(&exec->prefix, "", 0);
+	needed = exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes + strlen(exec->path) +
+		 (exec->argv.count + exec->envp.count + exec->prefix.count) * sizeof(u32) +
+		 sizeof(exec->mm->auxv) + 128;
+	if (!error)
+		error = mm_stack_init(exec->mm, USER_STACK_TOP, ALIGN_UP(needed, PAGE_SIZE) + STACK_INITIAL);
+	if (error)
+		return error;
+	stack.bounce = kmalloc(PAGE_SIZE);
+	if (!stack.bounce)
+		return -ENOMEM;
+	error = fill_stack(exec, &stack, needed);
+	kfree(stack.bounce);
+	return error;
+}
