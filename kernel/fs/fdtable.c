@@ -128,6 +128,19 @@ struct file *fd_get(int fd)
 	return f;
 }
 
+struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise)
+{
+	struct file *f = fd_get(fd);
+
+	if (!f)
+		return ERR_PTR(-EBADF);
+	if (f->ops != ops) {
+		file_put(f);
+		return ERR_PTR(otherwise);
+	}
+	return f;
+}
+
 static int make_room(struct files *t, u32 size)
 {
 	u32 wanted = t->size;

@@ -285,19 +285,6 @@ static long watch_inode(struct inotify *n, struct inode *i, u32 mask)
 	return w->number;
 }
 
-static struct file *inotify_get(int fd)
-{
-	struct file *f = fd_get(fd);
-
-	if (!f)
-		return ERR_PTR(-EBADF);
-	if (f->ops != &inotify_ops) {
-		file_put(f);
-		return ERR_PTR(-EINVAL);
-	}
-	return f;
-}
-
 static long watch_path(struct inotify *n, const char *user_path, u32 mask)
 {
 	char *path = path_from_user(user_path);
@@ -325,7 +312,7 @@ long sys_inotify_add_watch(int fd, const char *path, u32 mask)
 
 	if (!(mask & IN_ALL_EVENTS) || mask & ~IN_KNOWN || (mask & IN_MASK_ADD && mask & IN_MASK_CREATE))
 		return -EINVAL;
-	f = inotify_get(fd);
+	f = fd_get_of(fd, &inotify_ops, -EINVAL);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	result = watch_path(f->data, path, mask);
@@ -335,7 +322,7 @@ long sys_inotify_add_watch(int fd, const char *path, u32 mask)
 
 long sys_inotify_rm_watch(int fd, s32 number)
 {
-	struct file *f = inotify_get(fd);
+	struct file *f = fd_get_of(fd, &inotify_ops, -EINVAL);
 	struct watch *w;
 	struct inotify *n;
 	long result = -EINVAL;

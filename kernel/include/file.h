@@ -157,6 +157,8 @@ void close_on_exec(struct files *);
 
 /* The file of a descriptor of `current`, referenced; NULL if there is none (EBADF). */
 struct file *fd_get(int fd);
+/* The same for a file with these operations; else ERR_PTR(-EBADF), or ERR_PTR(otherwise). */
+struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise);
 /* A free descriptor number at or above `from`; -EMFILE, -ENOMEM. It stays free until fd_install. */
 int fd_reserve(unsigned from);
 /* The table takes over the reference. */

@@ -341,13 +341,9 @@ static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 
 		return -EINVAL;
 	if (!user_range_ok(user, (size_t)count * sizeof *user))
 		return -EFAULT;
-	f = fd_get(epfd);
-	if (!f)
-		return -EBADF;
-	if (f->ops != &epoll_ops) {
-		file_put(f);
-		return -EINVAL;
-	}
+	f = fd_get_of(epfd, &epoll_ops, -EINVAL);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
 	while (!result) {
 		struct epoll *ep = f->data;
 

@@ -222,14 +222,11 @@ long sys_mq_unlink(const char *user_name)
 /* The queue behind a descriptor, with its file referenced. */
 static struct file *queue_get(int fd, struct mqueue **out)
 {
-	struct file *f = fd_get(fd);
+	struct file *f = fd_get_of(fd, &queue_ops, -EBADF);
 
-	if (f && f->ops == &queue_ops) {
+	if (!IS_ERR(f))
 		*out = f->data;
-		return f;
-	}
-	file_put(f);
-	return ERR_PTR(-EBADF);
+	return f;
 }
 
 /* A message in an empty queue that nobody waits for: who asked is told once. */

@@ -215,15 +215,10 @@ long socket_accept(struct socket *s, bool nonblock, struct socket **out)
 
 struct file *socket_from_fd(int fd, struct socket **out)
 {
-	struct file *f = fd_get(fd);
+	struct file *f = fd_get_of(fd, &socket_ops, -ENOTSOCK);
 
-	if (!f)
-		return ERR_PTR(-EBADF);
-	if (f->ops != &socket_ops) {
-		file_put(f);
-		return ERR_PTR(-ENOTSOCK);
-	}
-	*out = f->data;
+	if (!IS_ERR(f))
+		*out = f->data;
 	return f;
 }
 

@@ -243,19 +243,11 @@ static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h,
 	return result;
 }
 
-long sys_sendmsg(int fd, const struct msghdr *user, u32 flags)
+static long sendmsg_from(struct file *f, struct socket *s, struct msghdr *user, u32 flags)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
 	struct msghdr h;
-	long result = -EFAULT;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	if (!copy_from_user(&h, user, sizeof h))
-		result = sendmsg_on(f, s, &h, flags);
-	file_put(f);
-	return result;
+	return copy_from_user(&h, user, sizeof h) ? -EFAULT : sendmsg_on(f, s, &h, flags);
 }
 
 static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 flags)
@@ -295,7 +287,10 @@ static long recvmsg_to(struct file *f, struct socket *s, struct msghdr *user, u3
 	return result >= 0 && copy_to_user(user, &h, sizeof h) ? -EFAULT : result;
 }
 
-long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
+/* sendmsg_from or recvmsg_to, for the message whose header lies at `user`. */
+typedef long message_call(struct file *f, struct socket *s, struct msghdr *user, u32 flags);
+
+static long one_message(int fd, struct msghdr *user, u32 flags, message_call *call)
 {
 	struct socket *s;
 	struct file *f = socket_from_fd(fd, &s);
@@ -303,9 +298,19 @@ long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
 
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	result = recvmsg_to(f, s, user, flags);
+	result = call(f, s, user, flags);
 	file_put(f);
 	return result;
+}
+
+long sys_sendmsg(int fd, const struct msghdr *user, u32 flags)
+{
+	return one_message(fd, (struct msghdr *)(uintptr_t)user, flags, sendmsg_from);
+}
+
+long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
+{
+	return one_message(fd, user, flags, recvmsg_to);
 }
 
 struct mmsghdr {
@@ -315,58 +320,40 @@ struct mmsghdr {
 
 #define MESSAGES_MAX 1024u	/* in one call; more are left for the next */
 
-long sys_sendmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags)
+/* A receiver's deadline is looked at after each message: a wait for one goes on beyond it, as on Linux. */
+static long many_messages(int fd, struct mmsghdr *user, u32 count, u32 flags, message_call *call, u64 deadline)
 {
 	struct socket *s;
 	struct file *f = socket_from_fd(fd, &s);
+	bool first_only = call == recvmsg_to && flags & MSG_WAITFORONE;
 	u32 done = 0;
 	long result = 0;
 
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	while (done < MIN(count, MESSAGES_MAX)) {
-		struct msghdr h;
-
-		result = copy_from_user(&h, &user[done].header, sizeof h);
-		if (!result)
-			result = sendmsg_on(f, s, &h, flags);
+		result = call(f, s, &user[done].header, flags & ~MSG_WAITFORONE);
 		if (result >= 0)
 			result = put_user((u32)result, &user[done].size);
 		if (result < 0)
 			break;
 		done++;
-	}
-	file_put(f);
-	return done ? (long)done : result;
-}
-
-/* The deadline is looked at after each message: a wait for one goes on beyond it, as on Linux. */
-static long receive_many(int fd, struct mmsghdr *user, u32 count, u32 flags, u64 deadline)
-{
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
-	u32 done = 0;
-	long result = 0;
-
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	while (done < MIN(count, MESSAGES_MAX)) {
-		result = recvmsg_to(f, s, &user[done].header, flags & ~MSG_WAITFORONE);
-		if (result >= 0)
-			result = put_user((u32)result, &user[done].size);
-		if (result < 0)
-			break;
-		done++;
-		if (flags & MSG_WAITFORONE)
+		if (first_only)
 			flags |= MSG_DONTWAIT;
 		if (deadline != TIME_NEVER && time_now_ns() >= deadline)
 			break;
 	}
-	/* An error after the first message is the next call's. */
-	if (done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS && result != -EFAULT)
+	/* An error of receiving after the first message is the next call's. */
+	if (call == recvmsg_to && done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS &&
+	    result != -EFAULT)
 		s->error = (s32)-result;
 	file_put(f);
 	return done ? (long)done : result;
+}
+
+long sys_sendmmsg(int fd, struct mmsghdr *user, u32 count, u32 flags)
+{
+	return many_messages(fd, user, count, flags, sendmsg_from, TIME_NEVER);
 }
 
 static long receive_until(int fd, struct mmsghdr *user, u32 count, u32 flags, void *timeout, enum timeout_form form)
@@ -376,7 +363,7 @@ static long receive_until(int fd, struct mmsghdr *user, u32 count, u32 flags, vo
 
 	if (result)
 		return result;
-	result = receive_many(fd, user, count, flags, t.deadline);
+	result = many_messages(fd, user, count, flags, recvmsg_to, t.deadline);
 	timeout_store(&t);
 	return result;
 }

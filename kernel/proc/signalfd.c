@@ -120,21 +120,16 @@ static const struct file_ops signalfd_ops = {
 /* An existing signalfd (fd not -1) gets another mask. */
 static long change_mask(int fd, sigset mask)
 {
-	struct file *f = fd_get(fd);
-	long result = fd;
+	struct file *f = fd_get_of(fd, &signalfd_ops, -EINVAL);
+	struct signalfd *s;
 
-	if (!f)
-		return -EBADF;
-	if (f->ops != &signalfd_ops) {
-		result = -EINVAL;
-	} else {
-		struct signalfd *s = f->data;
-
-		s->mask = mask;
-		wake_up(&current->sighand->arrived);
-	}
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	s = f->data;
+	s->mask = mask;
+	wake_up(&current->sighand->arrived);
 	file_put(f);
-	return result;
+	return fd;
 }
 
 long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)

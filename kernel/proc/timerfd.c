@@ -163,19 +163,6 @@ static void set_timer(struct timerfd *t, u32 flags, const struct timer_setting *
 	timer_set(&t->timer, t->expires);
 }
 
-static struct file *timerfd_get(int fd)
-{
-	struct file *f = fd_get(fd);
-
-	if (!f)
-		return ERR_PTR(-EBADF);
-	if (f->ops != &timerfd_ops) {
-		file_put(f);
-		return ERR_PTR(-EINVAL);
-	}
-	return f;
-}
-
 static long exchange(int fd, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
 {
 	struct file *f;
@@ -184,7 +171,7 @@ static long exchange(int fd, u32 flags, int error, const struct timer_setting *n
 		return error;
 	if (flags & ~(TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET))
 		return -EINVAL;
-	f = timerfd_get(fd);
+	f = fd_get_of(fd, &timerfd_ops, -EINVAL);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	*old = read_timer(f->data);
@@ -195,7 +182,7 @@ static long exchange(int fd, u32 flags, int error, const struct timer_setting *n
 
 static long inspect(int fd, struct timer_setting *now)
 {
-	struct file *f = timerfd_get(fd);
+	struct file *f = fd_get_of(fd, &timerfd_ops, -EINVAL);
 
 	if (IS_ERR(f))
 		return PTR_ERR(f);
