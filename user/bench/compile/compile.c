@@ -40,12 +40,14 @@ int main(int argc, char **argv)
 {
 	struct job job = { .script = "/bench/compile.sh", .source = "/usr/src/lua", .output = "/tmp/objects" };
 	unsigned long jobs = 3, wait = 0;
+	const char *report = "";
 	const struct bench_option options[] = {
 		BENCH_NUMBER("jobs", &jobs, 1, 64, "files compiled at a time"),
 		BENCH_NUMBER("wait", &wait, 0, 1000000, "microseconds that a job waits before each file, as for a disk"),
 		BENCH_WORD("script", &job.script, NULL, "path of the shell script"),
 		BENCH_WORD("source", &job.source, NULL, "directory of the C files"),
 		BENCH_WORD("output", &job.output, NULL, "directory for the objects"),
+		BENCH_WORD("report", &report, NULL, "a file of numbers to print at the end, such as /proc/mmu/hash"),
 		BENCH_END,
 	};
 
@@ -53,5 +55,7 @@ int main(int argc, char **argv)
 	snprintf(job.jobs, sizeof(job.jobs), "%lu", jobs);
 	snprintf(job.wait, sizeof(job.wait), "%lu", wait);
 	bench_row("compile", bench_measure(work, &job), bench_iterations, 0, BENCH_US, 0);
+	if (*report)
+		bench_report(report);
 	return 0;
 }
