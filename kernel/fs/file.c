@@ -44,6 +44,12 @@ static long path_only(struct file *f, struct iter *it, u64 *position)
 
 static const struct file_ops path_ops = { .read = path_only, .write = path_only };
 
+static void add_writer(struct inode *i)
+{
+	i->writers++;
+	inode_edit(i);
+}
+
 struct file *file_open_dentry(struct dentry *d, unsigned flags)
 {
 	struct inode *i = d->inode;
@@ -67,7 +73,7 @@ struct file *file_open_dentry(struct dentry *d, unsigned flags)
 		return ERR_PTR(error);
 	}
 	if (writes)
-		i->writers++;
+		add_writer(i);
 	note_file(d, IN_OPEN);
 	return f;
 }
@@ -114,7 +120,7 @@ struct file *file_on_inode(struct inode *i, const char *kind, u32 flags, const s
 		return f;
 	f->data = data;
 	if (FILE_WRITES(f))
-		i->writers++;
+		add_writer(i);
 	return f;
 }
 

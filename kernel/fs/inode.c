@@ -19,6 +19,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 		return NULL;
 	i->refs = 1;
 	i->nlink = 1;
+	i->edition = 1;
 	i->mode = mode;
 	i->rdev = rdev;
 	i->fs = fs;
@@ -81,6 +82,7 @@ int inode_resize(struct inode *i, u64 size)
 		u32 tail = (u32)size & (PAGE_SIZE - 1);
 
 		i->size = size;
+		inode_edit(i);
 		mm_unmap_inode(i, first, ~0u);
 		drop_pages(i, first);
 		if (tail) {
@@ -102,6 +104,7 @@ void inode_punch(struct inode *i, u64 from, u64 to)
 {
 	u32 page = (u32)(from >> PAGE_SHIFT);
 
+	inode_edit(i);
 	for (; page_next(&i->pages, &page) && (u64)page << PAGE_SHIFT < to; page++) {
 		u64 start = (u64)page << PAGE_SHIFT;
 		u32 first = from > start ? (u32)(from - start) : 0, last = (u32)MIN((u64)PAGE_SIZE, to - start);
@@ -137,6 +140,7 @@ long inode_write_kernel(struct inode *i, const void *buffer, size_t size, u64 of
 {
 	size_t done = 0;
 
+	inode_edit(i);
 	while (done < size) {
 		u32 at = (u32)offset & (PAGE_SIZE - 1);
 		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
@@ -153,6 +157,12 @@ long inode_write_kernel(struct inode *i, const void *buffer, size_t size, u64 of
 			i->size = offset;
 	}
 	return (long)done;
+}
+
+void inode_edit(struct inode *i)
+{
+	if (i->edition < EDITIONS_MOST)
+		i->edition++;
 }
 
 int inode_deny_write(struct inode *i)

@@ -104,6 +104,7 @@ struct inode {
 	u32 page_count;
 	u32 denied_writes;	/* >0: being executed, writing is ETXTBSY */
 	u32 writers;	/* open files that may write */
+	u16 edition;	/* from 1: another since inode_edit; EDITIONS_MOST: no longer told apart */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	struct list_head watches;	/* fs/inotify.c */
@@ -189,6 +190,9 @@ int inode_permission(const struct inode *, unsigned may);
 void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
 
 /* Executables: while denied, opening for write is ETXTBSY. -ETXTBSY if somebody writes. */
+#define EDITIONS_MOST 0xffffu
+/* What its pages hold may change: by an open file that may write, or at once. */
+void inode_edit(struct inode *);
 int inode_deny_write(struct inode *);
 void inode_allow_write(struct inode *);
 

@@ -117,6 +117,22 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 	return (vma->flags & VM_PROT) != 0;
 }
 
+/*
+ * Instruction fetch does not see what the data cache holds. A file's page that was made ready for it needs no more as
+ * long as nobody could write to the file: `private` has the edition that fetch sees.
+ */
+CAUSE(fault) static void ready_for_fetch(const struct vma *vma, struct frame *frame)
+{
+	bool settled = vma->file && frame->use == FRAME_CACHE && !vma->inode->writers &&
+		       vma->inode->edition < EDITIONS_MOST;
+
+	if (settled && frame->private == vma->inode->edition)
+		return;
+	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+	if (settled)
+		frame->private = vma->inode->edition;
+}
+
 CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
@@ -141,9 +157,8 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	error = vma->inode ? file_frame(vma, address, write, &frame) : anonymous_frame(write, &frame);
 	if (error)
 		return error;
-	/* Instruction fetch does not see what the data cache holds. */
 	if (vma->flags & VM_EXEC)
-		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+		ready_for_fetch(vma, frame);
 	frame->mapped++;
 	if (++mm->resident_pages > mm->resident_peak)
 		mm->resident_peak = mm->resident_pages;

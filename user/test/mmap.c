@@ -293,6 +293,57 @@ static void code_can_be_written_and_run(void)
 	CHECK_EQUAL(function(), 7);
 }
 
+typedef int mapped_function(void);
+
+static mapped_function *map_function(const char *path)
+{
+	int fd = (int)MUST(open(path, O_RDONLY));
+	void *where = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	CHECK(where != MAP_FAILED);
+	MUST(close(fd));
+	return (mapped_function *)(uintptr_t)where;
+}
+
+/*
+ * A processor's instruction cache need not see what was written to a file since it was last run. The mappings are made
+ * ahead, so that little comes between writing and running.
+ */
+static void a_file_run_is_what_was_written_last(void)
+{
+	static const uint32_t codes[] = { 0x3860002a, 0x4e800020, 0x38600007, 0x4e800020 };
+	const char *path = test_path("code");
+	int fd = (int)MUST(open(path, O_RDWR | O_CREAT | O_TRUNC, 0700));
+	mapped_function *functions[6];
+	uint32_t *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	CHECK(shared != MAP_FAILED);
+	for (int i = 0; i < 6; i++)
+		functions[i] = map_function(path);
+	CHECK_EQUAL(pwrite(fd, codes, 8, 0), 8);
+	CHECK_EQUAL(functions[0](), 42);
+	CHECK_EQUAL(pwrite(fd, codes + 2, 8, 0), 8);
+	CHECK_EQUAL(functions[1](), 7);
+	shared[0] = codes[0];
+	CHECK_EQUAL(functions[2](), 42);
+	MUST(munmap(shared, PAGE));
+	MUST(close(fd));
+	CHECK_EQUAL(functions[3](), 42);
+	fd = (int)MUST(open(path, O_WRONLY));
+	CHECK_EQUAL(pwrite(fd, codes + 2, 8, 0), 8);
+	MUST(close(fd));
+	CHECK_EQUAL(functions[4](), 7);
+	MUST(truncate(path, 0));
+	MUST(truncate(path, 8));
+	fd = (int)MUST(open(path, O_WRONLY));
+	CHECK_EQUAL(pwrite(fd, codes, 8, 0), 8);
+	CHECK_EQUAL(functions[5](), 42);
+	MUST(close(fd));
+	for (int i = 0; i < 6; i++)
+		MUST(munmap((void *)(uintptr_t)functions[i], PAGE));
+	MUST(unlink(path));
+}
+
 static void locked_pages_stay(void)
 {
 	size_t page = 4096;
@@ -314,7 +365,7 @@ static const struct test_case cases[] = {
 	CASE(anonymous_is_zero), CASE(unmapped_faults), CASE(null_faults), CASE(protection), CASE(fixed_replaces),
 	CASE(arguments), CASE(hint_is_taken), CASE(shared_file), CASE(beyond_the_end), CASE(remap_grows_and_moves),
 	CASE(holes_and_neighbours), CASE(dont_need), CASE(map_and_unmap_often), CASE(more_than_there_is),
-	CASE(code_can_be_written_and_run),
+	CASE(code_can_be_written_and_run), CASE(a_file_run_is_what_was_written_last),
 };
 
 TEST_MAIN("mmap", cases)
