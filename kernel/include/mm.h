@@ -111,6 +111,8 @@ struct mm *mm_create(void);                     /* empty, one reference; NULL: n
 static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
 void mm_put(struct mm *mm);                     /* the last reference unmaps all */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
+/* Policy icache.flush: a page that is about to be mapped in an area that may be run becomes visible to fetch. */
+extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, u32 base);
 extern u64 tables_shared;                       /* so often has a fork shared one */

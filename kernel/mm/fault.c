@@ -117,21 +117,7 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 	return (vma->flags & VM_PROT) != 0;
 }
 
-/*
- * Instruction fetch does not see what the data cache holds. A file's page that was made ready for it needs no more as
- * long as nobody could write to the file: `private` has the edition that fetch sees.
- */
-CAUSE(fault) static void ready_for_fetch(const struct vma *vma, struct frame *frame)
-{
-	bool settled = vma->file && frame->use == FRAME_CACHE && !vma->inode->writers &&
-		       vma->inode->edition < EDITIONS_MOST;
-
-	if (settled && frame->private == vma->inode->edition)
-		return;
-	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
-	if (settled)
-		frame->private = vma->inode->edition;
-}
+void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
 CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access access)
 {
@@ -158,7 +144,7 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	if (error)
 		return error;
 	if (vma->flags & VM_EXEC)
-		ready_for_fetch(vma, frame);
+		fetch_ready(vma, frame);
 	frame->mapped++;
 	if (++mm->resident_pages > mm->resident_peak)
 		mm->resident_peak = mm->resident_pages;
