@@ -10,7 +10,7 @@
 
 static const struct device {
 	const char *name;
-	u32 mode, dev;
+	u32 mode, dev;		/* a character device, unless mode says otherwise */
 	const struct file_ops *ops;
 } devices[] = {
 	{ "null", 0666, MKDEV(1, 3), &null_ops },
@@ -20,8 +20,10 @@ static const struct device {
 	{ "urandom", 0666, MKDEV(1, 9), &random_ops },
 	{ "ttyS0", 0620, MKDEV(4, 64), &tty_ops },
 	{ "tty", 0666, MKDEV(5, 0), &controlling_ops },
+	{ "ptmx", 0666, MKDEV(5, 2), &ptmx_ops },
 	{ "console", 0600, MKDEV(5, 1), &console_ops },
 	{ "pagewalk", 0666, MKDEV(10, 240), &pagewalk_ops },
+	{ "ram0", S_IFBLK | 0660, MKDEV(1, 0), &ramdisk_ops },
 };
 
 static const struct {
@@ -35,10 +37,10 @@ static const struct {
 
 const struct file_ops *device_ops(u32 mode, u32 rdev)
 {
-	for (size_t i = 0; S_ISCHR(mode) && i < ARRAY_SIZE(devices); i++)
-		if (devices[i].dev == rdev)
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		if (devices[i].dev == rdev && S_ISBLK(devices[i].mode) == S_ISBLK(mode))
 			return devices[i].ops;
-	return NULL;
+	return S_ISBLK(mode) && MAJOR(rdev) == 1 && MINOR(rdev) < RAMDISKS ? &ramdisk_ops : NULL;
 }
 
 static int populate(struct dentry *root)
@@ -50,12 +52,14 @@ static int populate(struct dentry *root)
 
 		if (d->ops == &pagewalk_ops && !control_present())
 			continue;
-		error = inode_make(root, d->name, strlen(d->name), S_IFCHR | d->mode, d->dev, NULL);
+		error = inode_make(root, d->name, strlen(d->name), d->mode & S_IFMT ? d->mode : S_IFCHR | d->mode, d->dev, NULL);
 	}
 	for (size_t i = 0; !error && i < ARRAY_SIZE(links); i++)
 		error = make_link_text(root, links[i].name, strlen(links[i].name), links[i].text, NULL);
 	if (!error)
 		error = make_directory(root, "shm", 3, 01777, NULL);
+	if (!error)
+		error = make_directory(root, "pts", 3, 0755, NULL);
 	return error;
 }
 

@@ -4,6 +4,8 @@
 
 #include <file.h>
 
-extern const struct file_ops null_ops, zero_ops, full_ops, random_ops, pagewalk_ops;
+extern const struct file_ops null_ops, zero_ops, full_ops, random_ops, pagewalk_ops, ramdisk_ops;
+
+#define RAMDISKS 16u
 
 #endif

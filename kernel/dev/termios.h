@@ -83,6 +83,11 @@ _Static_assert(sizeof(struct termio) == 20, "struct termio");
 #define TIOCGETD 0x5424u
 #define TCSBRKP 0x5425u
 #define TIOCGSID 0x5429u
+#define TIOCGPTN 0x40045430u
+#define TIOCSPTLCK 0x80045431u
+#define TIOCSIG 0x80045436u
+#define TIOCGPTLCK 0x40045439u
+#define TIOCGPTPEER 0x20005441u
 #define FIONREAD_TTY 0x4004667fu
 
 #endif

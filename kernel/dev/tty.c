@@ -1,12 +1,14 @@
 /*
- * The terminal behind the UART: line editing and signals on input, newline
- * translation on output, and which session and process group it belongs to
- * (POSIX.1, chapter 11).
+ * Terminals, the one behind the UART and pseudo-terminals: line editing and
+ * signals on input, newline translation on output, and which session and process
+ * group each belongs to (POSIX.1, chapter 11).
  *
  * Input is one ring. In canonical mode the part from `committed` on is the line
  * being edited; readers see only what is before it.
  */
 #include "tty_internal.h"
+
+#include "../fs/internal.h"
 
 #include <arch.h>
 #include <err.h>
@@ -16,25 +18,52 @@
 #include <signal.h>
 #include <uaccess.h>
 
-struct tty console_tty = {
-	.settings = {
-		.iflag = ICRNL | IXON,
-		.oflag = OPOST | ONLCR,
-		.cflag = B38400 | CS8 | CREAD | HUPCL,
-		.lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
-		.cc = {
-			[VINTR] = 3, [VQUIT] = 28, [VERASE] = 127, [VKILL] = 21, [VEOF] = 4, [VMIN] = 1,
-			[VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VWERASE] = 23, [VREPRINT] = 18, [VLNEXT] = 22,
-		},
-		.ispeed = B38400,
-		.ospeed = B38400,
+struct tty console_tty;
+static struct list_head terminals = LIST_HEAD_INIT(terminals);
+
+static const struct termios first_settings = {
+	.iflag = ICRNL | IXON,
+	.oflag = OPOST | ONLCR,
+	.cflag = B38400 | CS8 | CREAD | HUPCL,
+	.lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+	.cc = {
+		[VINTR] = 3, [VQUIT] = 28, [VERASE] = 127, [VKILL] = 21, [VEOF] = 4, [VMIN] = 1,
+		[VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VWERASE] = 23, [VREPRINT] = 18, [VLNEXT] = 22,
 	},
+	.ispeed = B38400,
+	.ospeed = B38400,
 };
+
+void tty_setup(struct tty *t, u32 device, struct pty *pty)
+{
+	t->settings = first_settings;
+	t->device = device;
+	t->pty = pty;
+	waitq_init(&t->readable);
+	waitq_init(&t->writable);
+	list_add_tail(&t->link, &terminals);
+}
 
 void tty_init(void)
 {
-	waitq_init(&console_tty.readable);
-	waitq_init(&console_tty.writable);
+	tty_setup(&console_tty, MKDEV(4, 64), NULL);
+}
+
+/* A character for who looks at the terminal. */
+static void out(struct tty *t, u8 c)
+{
+	if (t->pty)
+		pty_putc(t->pty, c);
+	else
+		uart_putc((char)c);
+}
+
+/* So many characters may be written: each becomes at most EXPANSION (a tab, eight blanks). */
+#define EXPANSION 8u
+
+static size_t output_room(const struct tty *t)
+{
+	return t->pty ? pty_room(t->pty) / EXPANSION : TRANSFER_MAX;
 }
 
 static bool local(const struct tty *t, u32 flag)
@@ -54,7 +83,7 @@ static void put(struct tty *t, u8 c)
 	u32 flags = t->settings.oflag;
 
 	if (!(flags & OPOST)) {
-		uart_putc((char)c);
+		out(t, c);
 		return;
 	}
 	switch (c) {
@@ -62,7 +91,7 @@ static void put(struct tty *t, u8 c)
 		if (flags & ONLRET)
 			t->column = 0;
 		if (flags & ONLCR) {
-			uart_putc('\r');
+			out(t, '\r');
 			t->column = 0;
 		}
 		break;
@@ -76,7 +105,7 @@ static void put(struct tty *t, u8 c)
 	case '\t':
 		if ((flags & TABDLY) == XTABS) {
 			do {
-				uart_putc(' ');
+				out(t, ' ');
 			} while (++t->column % 8);
 			return;
 		}
@@ -90,7 +119,7 @@ static void put(struct tty *t, u8 c)
 		if (c >= ' ' && c != 127 && (c & 0xc0) != 0x80)
 			t->column++;
 	}
-	uart_putc((char)c);
+	out(t, c);
 }
 
 static bool shown_as_caret(const struct tty *t, u8 c)
@@ -199,6 +228,8 @@ static void reprint(struct tty *t)
 void tty_flush_input(struct tty *t)
 {
 	t->head = t->tail = t->committed = 0;
+	if (t->pty)
+		pty_input_taken(t->pty);
 }
 
 /* True: the character was a signal's. */
@@ -279,11 +310,14 @@ static bool flow_character(struct tty *t, u8 c)
 	return false;
 }
 
-void tty_receive(char received)
+void tty_receive(char c)
 {
-	struct tty *t = &console_tty;
+	tty_input(&console_tty, (u8)c);
+}
+
+void tty_input(struct tty *t, u8 c)
+{
 	u32 flags = t->settings.iflag;
-	u8 c = (u8)received;
 
 	if (flags & ISTRIP)
 		c &= 0x7f;
@@ -353,6 +387,12 @@ static u32 available(const struct tty *t)
 	return t->committed - t->tail;
 }
 
+/* A wait for input is over. */
+static bool readable(const struct tty *t)
+{
+	return available(t) || t->hung_up;
+}
+
 /* One line, or what of it fits. */
 static long read_line(struct tty *t, struct iter *it)
 {
@@ -404,16 +444,16 @@ static long wait_raw(struct tty *t, size_t wanted)
 	if (least == 0) {
 		if (!tenths)
 			return 0;
-		result = wait_event_until(&t->readable, available(t), time_deadline(tenths));
+		result = wait_event_until(&t->readable, readable(t), time_deadline(tenths));
 		return result == -ETIMEDOUT ? 0 : result;
 	}
-	result = wait_event(&t->readable, available(t));
-	while (!result && available(t) < least) {
+	result = wait_event(&t->readable, readable(t));
+	while (!result && !t->hung_up && available(t) < least) {
 		had = available(t);
 		if (tenths)
-			result = wait_event_until(&t->readable, available(t) != had, time_deadline(tenths));
+			result = wait_event_until(&t->readable, available(t) != had || t->hung_up, time_deadline(tenths));
 		else
-			result = wait_event(&t->readable, available(t) != had);
+			result = wait_event(&t->readable, available(t) != had || t->hung_up);
 		if (result == -ETIMEDOUT)
 			return 0;
 	}
@@ -422,35 +462,45 @@ static long wait_raw(struct tty *t, size_t wanted)
 
 long tty_read(struct file *f, struct iter *it, u64 *position)
 {
-	struct tty *t = &console_tty;
+	struct tty *t = f->data;
 	long result;
 
 	(void)position;
 	if (!it->left)
 		return 0;
 	for (;;) {
+		if (t->hung_up)
+			return 0;
 		result = check_background(t, SIGTTIN);
 		if (result)
 			return result;
 		if (!available(t)) {
 			if (f->flags & O_NONBLOCK)
 				return !local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
-			result = local(t, ICANON) ? wait_event(&t->readable, available(t)) : wait_raw(t, it->left);
+			result = local(t, ICANON) ? wait_event(&t->readable, readable(t)) : wait_raw(t, it->left);
 			if (result)
 				return result;
-			if (local(t, ICANON) && !available(t))
+			if (t->hung_up || (local(t, ICANON) && !available(t)))
 				continue;
 		}
-		return local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
+		result = local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
+		if (t->pty)
+			pty_input_taken(t->pty);
+		return result;
 	}
 }
 
 /* After so many bytes a signal cuts a write short. */
 #define SIGNAL_BYTES 2048
 
+static bool writable(const struct tty *t)
+{
+	return t->hung_up || (!t->stopped && output_room(t));
+}
+
 long tty_write(struct file *f, struct iter *it, u64 *position)
 {
-	struct tty *t = &console_tty;
+	struct tty *t = f->data;
 	long done = 0, result;
 	char chunk[128];
 
@@ -463,12 +513,14 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 	while (it->left) {
 		long n;
 
-		if (t->stopped) {
-			result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&t->writable, !t->stopped);
+		if (!writable(t)) {
+			result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&t->writable, writable(t));
 			if (result)
 				return done ? done : result;
 		}
-		n = iter_read(it, chunk, sizeof chunk);
+		if (t->hung_up)
+			return done ? done : -EIO;
+		n = iter_read(it, chunk, MIN(sizeof chunk, output_room(t)));
 		if (n <= 0)
 			return done ? done : n;
 		for (long i = 0; i < n; i++)
@@ -483,15 +535,14 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 
 unsigned tty_poll(struct file *f, struct poll_table *table)
 {
-	struct tty *t = &console_tty;
-	unsigned ready = 0;
+	struct tty *t = f->data;
+	unsigned ready = t->hung_up ? POLLIN | POLLRDNORM | POLLERR | POLLHUP : 0;
 
-	(void)f;
 	poll_wait(table, &t->readable);
 	poll_wait(table, &t->writable);
 	if (available(t))
 		ready |= POLLIN | POLLRDNORM;
-	if (!t->stopped)
+	if (writable(t))
 		ready |= POLLOUT | POLLWRNORM;
 	return ready;
 }
@@ -508,12 +559,18 @@ void tty_settings_changed(struct tty *t, const struct termios *old)
 		set_stopped(t, false);
 }
 
-void tty_session_gone(s32 session)
+struct tty *tty_of_session(s32 session)
 {
-	struct tty *t = &console_tty;
+	struct tty *t;
 
-	if (!session || t->session != session)
-		return;
+	list_for_each_entry(t, &terminals, link)
+		if (session && t->session == session)
+			return t;
+	return NULL;
+}
+
+void tty_disassociate(struct tty *t)
+{
 	if (t->foreground) {
 		signal_pgrp(t->foreground, SIGHUP, NULL);
 		signal_pgrp(t->foreground, SIGCONT, NULL);
@@ -522,12 +579,40 @@ void tty_session_gone(s32 session)
 	t->foreground = 0;
 }
 
-s32 tty_foreground(void)
+void tty_session_gone(s32 session)
 {
-	return console_tty.foreground;
+	struct tty *t = tty_of_session(session);
+
+	if (t)
+		tty_disassociate(t);
 }
 
-s32 tty_session(void)
+void tty_hang_up(struct tty *t)
 {
-	return console_tty.session;
+	struct process *leader = t->session ? process_find(t->session) : NULL;
+
+	t->hung_up = true;
+	t->session = 0;
+	t->foreground = 0;
+	list_del(&t->link);
+	if (leader) {
+		signal_process(leader, SIGHUP, NULL);
+		signal_process(leader, SIGCONT, NULL);
+	}
+	wake_up(&t->readable);
+	wake_up(&t->writable);
+}
+
+s32 tty_foreground(s32 session)
+{
+	const struct tty *t = tty_of_session(session);
+
+	return t ? t->foreground : -1;
+}
+
+u32 tty_number(s32 session)
+{
+	const struct tty *t = tty_of_session(session);
+
+	return t ? device_to_user(t->device) : 0;
 }

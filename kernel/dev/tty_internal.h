@@ -12,7 +12,12 @@
 #define ENTRY_END 0x100u	/* this character ends a line */
 #define ENTRY_EOF 0x200u	/* ends a read and is not itself delivered */
 
+struct pty;
+
 struct tty {
+	struct list_head link;		/* all terminals that are not hung up */
+	u32 device;
+	struct pty *pty;		/* the other end of a pseudo-terminal; NULL: the UART */
 	struct termios settings;
 	struct winsize size;
 	u16 ring[RING];
@@ -20,6 +25,7 @@ struct tty {
 	u32 column;
 	bool literal_next;	/* after VLNEXT */
 	bool stopped;		/* after VSTOP */
+	bool hung_up;		/* the other end is gone for ever */
 	s32 session;		/* that it controls; 0: none */
 	s32 foreground;		/* process group; 0: none */
 	struct waitq readable, writable;
@@ -27,7 +33,12 @@ struct tty {
 
 extern struct tty console_tty;
 
+void tty_setup(struct tty *, u32 device, struct pty *);
+void tty_input(struct tty *, u8 character);	/* somebody typed it */
 void tty_flush_input(struct tty *);
+struct tty *tty_of_session(s32 session);	/* the session's controlling terminal, or NULL */
+void tty_disassociate(struct tty *);	/* from its session, whose foreground gets SIGHUP and SIGCONT */
+void tty_hang_up(struct tty *);		/* the session's leader gets SIGHUP and SIGCONT */
 bool tty_is_controlling(const struct tty *);
 long tty_check_change(struct tty *);	/* 0, or SIGTTOU was sent to a background caller */
 void tty_settings_changed(struct tty *, const struct termios *old);
@@ -35,9 +46,20 @@ void tty_settings_changed(struct tty *, const struct termios *old);
 long tty_read(struct file *, struct iter *, u64 *position);
 long tty_write(struct file *, struct iter *, u64 *position);
 unsigned tty_poll(struct file *, struct poll_table *);
+long tty_request(struct tty *, unsigned command, uintptr_t argument);
+long tty_ioctl(struct file *, unsigned command, uintptr_t argument);
+void tty_opened(struct file *);		/* f->data is a struct tty: may become controlling */
+
+/* dev/pty.c: the controlling side's end of a terminal's output and input. */
+void pty_putc(struct pty *, u8);	/* dropped where there is no room */
+size_t pty_room(const struct pty *);
+void pty_input_taken(struct pty *);	/* a reader made room for input */
+void pty_get(struct pty *);		/* a file on the terminal comes, */
+void pty_release(struct pty *);		/* or goes */
 
 extern const struct file_ops tty_ops;		/* /dev/ttyS0, /dev/tty */
 extern const struct file_ops console_ops;	/* /dev/console: never becomes controlling by itself */
 extern const struct file_ops controlling_ops;	/* /dev/tty */
+extern const struct file_ops ptmx_ops;		/* /dev/ptmx */
 
 #endif

@@ -118,7 +118,8 @@ static long take_terminal(struct tty *t, u32 steal)
 {
 	if (tty_is_controlling(t))
 		return 0;
-	if (!leads_session() || (t->session && !(steal == 1 && capable())))
+	if (!leads_session() || tty_of_session(current->process->sid) ||
+	    (t->session && !(steal == 1 && capable())))
 		return -EPERM;
 	become_controlling(t);
 	return 0;
@@ -129,7 +130,7 @@ static long give_up(struct tty *t)
 	if (!tty_is_controlling(t))
 		return -ENOTTY;
 	if (leads_session())
-		tty_session_gone(t->session);
+		tty_disassociate(t);
 	return 0;
 }
 
@@ -171,7 +172,7 @@ static long insert(struct tty *t, u32 argument)
 		return -EPERM;
 	if (get_user(c, (char *)argument))
 		return -EFAULT;
-	tty_receive(c);
+	tty_input(t, (u8)c);
 	return 0;
 }
 
@@ -185,12 +186,10 @@ static s32 bytes_ready(const struct tty *t)
 	return n;
 }
 
-static long tty_ioctl(struct file *f, unsigned command, uintptr_t argument)
+long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 {
-	struct tty *t = &console_tty;
 	u32 user = (u32)argument;
 
-	(void)f;
 	switch (command) {
 	case TCGETS:
 		return copy_to_user((void *)user, &t->settings, sizeof t->settings);
@@ -242,19 +241,52 @@ static long tty_ioctl(struct file *f, unsigned command, uintptr_t argument)
 	return -ENOTTY;
 }
 
+long tty_ioctl(struct file *f, unsigned command, uintptr_t argument)
+{
+	struct tty *t = f->data;
+
+	return t->hung_up ? -EIO : tty_request(t, command, argument);
+}
+
+void tty_opened(struct file *f)
+{
+	struct tty *t = f->data;
+
+	if (!(f->flags & O_NOCTTY) && leads_session() && !t->session && !tty_of_session(current->process->sid))
+		become_controlling(t);
+}
+
 static int tty_open(struct file *f)
 {
-	struct tty *t = &console_tty;
+	f->data = &console_tty;
+	tty_opened(f);
+	return 0;
+}
 
-	if (!(f->flags & O_NOCTTY) && leads_session() && !t->session)
-		become_controlling(t);
+static int console_open(struct file *f)
+{
+	f->data = &console_tty;
 	return 0;
 }
 
 static int controlling_open(struct file *f)
 {
-	(void)f;
-	return tty_is_controlling(&console_tty) ? 0 : -ENXIO;
+	struct tty *t = tty_of_session(current->process->sid);
+
+	if (!t)
+		return -ENXIO;
+	if (t->pty)
+		pty_get(t->pty);
+	f->data = t;
+	return 0;
+}
+
+static void controlling_release(struct file *f)
+{
+	struct tty *t = f->data;
+
+	if (t->pty)
+		pty_release(t->pty);
 }
 
 const struct file_ops tty_ops = {
@@ -262,9 +294,10 @@ const struct file_ops tty_ops = {
 };
 
 const struct file_ops console_ops = {
-	.read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.open = console_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
 };
 
 const struct file_ops controlling_ops = {
 	.open = controlling_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.release = controlling_release,
 };

@@ -20,7 +20,7 @@
 #define FALLOC_PUNCH_HOLE 2
 #define FALLOC_ZERO_RANGE 16
 
-static int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out)
+int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {
 	char *path = path_from_user(user_path);
 	int error;
@@ -178,9 +178,13 @@ long sys_faccessat2(int dirfd, const char *path, int mode, u32 flags)
 	}
 	error = lookup_user(dirfd, path, flags, &d);
 	if (!error) {
-		error = inode_permission(d->inode, (unsigned)mode);
-		if (!error && mode & MAY_WRITE && S_ISREG(d->inode->mode))
+		u32 kind = d->inode->mode & S_IFMT;
+
+		/* A device, FIFO or socket is written to without its file system. */
+		if (mode & MAY_WRITE && (kind == S_IFREG || kind == S_IFDIR || kind == S_IFLNK))
 			error = writable(d->inode);
+		if (!error)
+			error = inode_permission(d->inode, (unsigned)mode);
 		dentry_put(d);
 	}
 	current->cred.fsuid = fsuid;

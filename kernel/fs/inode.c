@@ -57,6 +57,7 @@ void inode_put(struct inode *i)
 	if (i->ops && i->ops->free)
 		i->ops->free(i);
 	drop_pages(i, 0);
+	xattrs_free(i);
 	if (i->fs)
 		i->fs->inodes--;
 	kfree(i);

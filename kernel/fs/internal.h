@@ -4,6 +4,8 @@
 
 #include <fs.h>
 
+struct iter;
+
 /* fs/page.c */
 struct frame *page_find(const struct page_tree *, u32 page);
 /* Whether there is a page at `*page` or beyond: then `*page` becomes the first. */
@@ -38,6 +40,12 @@ int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t le
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at the caller's root; referenced */
 
+/* fs/attribute.c: what a call's path names, as the AT_ flags say; referenced. */
+int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out);
+
+/* fs/xattr.c */
+void xattrs_free(struct inode *);
+
 /* fs/create.c */
 int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out);
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
@@ -55,6 +63,9 @@ s64 inode_next(const struct inode *, u64 offset, bool data);
 /* fs/ramfs.c */
 struct filesystem *ramfs_new(const char *type, const char *source);
 extern const struct file_ops ramfs_file_ops, ramfs_dir_ops;
+/* A directory's reads, which fail, and its positions, which are its entries' to give. */
+long directory_read(struct file *, struct iter *, u64 *position);
+s64 directory_seek(struct file *, s64 offset, int whence);
 int ramfs_set_link_text(struct inode *, const char *text, size_t len);
 
 /* fs/mount.c */
@@ -64,6 +75,7 @@ void filesystem_drop(struct filesystem *);	/* with everything in it; nothing of 
 struct filesystem *tmpfs_new(const char *source);
 struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
 struct filesystem *devfs_new(const char *source);	/* dev/devfs.c */
+struct filesystem *devpts_new(const char *source);	/* dev/devpts.c */
 void mounts_show(struct text *);
 void filesystems_show(struct text *);
 int filesystem_mount(struct filesystem *, struct dentry *on);

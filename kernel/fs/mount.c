@@ -142,6 +142,7 @@ static const struct {
 	{ "rootfs", tmpfs_new, true },
 	{ "proc", procfs_new, true },
 	{ "devtmpfs", devfs_new, true },
+	{ "devpts", devpts_new, true },
 };
 
 static struct filesystem *make_filesystem(const char *type, const char *source)
@@ -307,9 +308,9 @@ void fs_init(void)
 	procfs_init();
 }
 
-static void mount_standard(const char *type, const char *name)
+static struct filesystem *mount_standard(struct filesystem *below, const char *type, const char *name)
 {
-	struct dentry *root = root_filesystem->root, *on = dentry_find(root, name, strlen(name));
+	struct dentry *root = below->root, *on = dentry_find(root, name, strlen(name));
 	struct filesystem *fs = make_filesystem(type, type);
 	int error = 0;
 
@@ -318,12 +319,13 @@ static void mount_standard(const char *type, const char *name)
 	on = dentry_find(root, name, strlen(name));
 	if (error || IS_ERR(fs) || !on || filesystem_mount(fs, on))
 		fatal(EXIT_NO_INIT, "/%s: cannot be mounted: not a directory, or no memory", name);
+	return fs;
 }
 
 void fs_mount_standard(void)
 {
-	mount_standard("devtmpfs", "dev");
-	mount_standard("proc", "proc");
+	mount_standard(mount_standard(root_filesystem, "devtmpfs", "dev"), "devpts", "pts");
+	mount_standard(root_filesystem, "proc", "proc");
 }
 
 struct fs_context *fs_context_new(void)

@@ -299,7 +299,7 @@ static int ramfs_getdents(struct file *f, struct dir_sink *sink)
 	return 0;
 }
 
-static s64 ramfs_dir_seek(struct file *f, s64 offset, int whence)
+s64 directory_seek(struct file *f, s64 offset, int whence)
 {
 	if (whence == SEEK_CUR)
 		offset += (s64)f->position;
@@ -311,7 +311,7 @@ static s64 ramfs_dir_seek(struct file *f, s64 offset, int whence)
 	return offset;
 }
 
-static long ramfs_dir_read(struct file *f, struct iter *it, u64 *position)
+long directory_read(struct file *f, struct iter *it, u64 *position)
 {
 	(void)f;
 	(void)it;
@@ -320,9 +320,9 @@ static long ramfs_dir_read(struct file *f, struct iter *it, u64 *position)
 }
 
 const struct file_ops ramfs_dir_ops = {
-	.read = ramfs_dir_read,
+	.read = directory_read,
 	.getdents = ramfs_getdents,
-	.seek = ramfs_dir_seek,
+	.seek = directory_seek,
 };
 
 struct filesystem *ramfs_new(const char *type, const char *source)
@@ -332,6 +332,7 @@ struct filesystem *ramfs_new(const char *type, const char *source)
 
 	if (!fs)
 		return NULL;
+	fs->xattrs = true;
 	i = inode_new(fs, S_IFDIR | 0755, 0);
 	if (i) {
 		i->ops = &ramfs_ops;

@@ -8,6 +8,7 @@
 
 struct async;
 struct poll_table;
+struct text;
 
 /* open(2) flags, PowerPC values (Linux uapi asm-generic/fcntl.h with asm/fcntl.h for powerpc). */
 #define O_ACCMODE 03
@@ -105,6 +106,7 @@ struct file_ops {
 	int (*getdents)(struct file *, struct dir_sink *);
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
+	void (*show)(const struct file *, struct text *);	/* what /proc/<pid>/fdinfo says besides; may be NULL */
 };
 
 struct file {
@@ -122,6 +124,9 @@ struct file {
 
 #define FILE_READS(f) (((f)->flags & O_ACCMODE) != O_WRONLY)
 #define FILE_WRITES(f) (((f)->flags & O_ACCMODE) != O_RDONLY)
+
+/* The size of /dev/ram0 in KB (dev/ramdisk.c): the word ramdisk_size=<n>. */
+extern u32 ramdisk_kilobytes;
 
 /* Opens an inode by a dentry; both get their own references. ERR_PTR on error. */
 struct file *file_open_dentry(struct dentry *, unsigned flags);

@@ -63,6 +63,7 @@ struct filesystem {
 	struct dentry *root;
 	struct dentry *covers;	/* the directory it is mounted on; NULL: the root */
 	bool read_only;
+	bool xattrs;		/* its inodes may have extended attributes */
 	u32 pages;		/* frames that its inodes hold */
 	u32 inodes;
 };
@@ -109,6 +110,7 @@ struct inode {
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	struct list_head watches;	/* fs/inotify.c */
 	struct mutex writing;	/* a regular file's: held by the write that is under way */
+	struct xattr *xattrs;	/* fs/xattr.c */
 	void *data;		/* of the file system, pipe, socket or device */
 };
 

@@ -96,6 +96,7 @@ struct process {
 	bool cpu_limits;                /* the tick has a timer or a limit of processor time to look at */
 	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
 	bool auto_reap;                 /* the parent ignores its children: nobody waits */
+	struct pid_handle *handle;      /* what descriptors of the process hold (proc/pidfd.c); NULL: none yet */
 	struct waitq exec_wait;         /* the thread in execve waits here for the others to end */
 	struct task *execing;
 	u64 start_ns;                   /* since boot */
@@ -236,6 +237,7 @@ void return_to_user(struct regs *regs);
 
 bool capable(void);                     /* current is the superuser */
 bool in_group(u32 gid);                 /* fsgid or a supplementary group of current */
+bool may_trace(const struct task *task); /* current may look into the task, or change it: the same user, or privileged */
 u32 rlimit(u32 resource);               /* soft limit of current's process */
 
 /* Times in ns of one task, or of a whole process with the ended threads. */

@@ -1,4 +1,4 @@
-/* The console terminal. */
+/* Terminals. */
 #ifndef TTY_H
 #define TTY_H
 
@@ -19,12 +19,12 @@ void i8259_mask(unsigned irq, bool masked);
 /* The external interrupt (vector 0x500) comes here. */
 void irq_dispatch(void);
 
-/* The terminal (dev/tty.c). */
+/* Terminals (dev/tty.c). */
 void tty_init(void);
-void tty_receive(char);
+void tty_receive(char);		/* from the UART */
 /* For setsid, exit of a session leader and /proc: */
 void tty_session_gone(s32 session);
-s32 tty_foreground(void);		/* process group, 0 if none */
-s32 tty_session(void);			/* the session that it controls, 0 if none */
+s32 tty_foreground(s32 session);	/* of its terminal: process group, 0 if none; -1 without a terminal */
+u32 tty_number(s32 session);		/* its terminal's device number in the ABI's form, 0 without one */
 
 #endif

@@ -3,6 +3,7 @@
 #include <command_line.h>
 #include <context.h>
 #include <errno.h>
+#include <file.h>
 #include <frame.h>
 #include <lib.h>
 #include <policy.h>
@@ -111,6 +112,8 @@ void command_line_early(void)
 			context_limit = number(word, value);
 			if (context_limit < CONTEXTS_LEAST || context_limit > CONTEXT_NUMBERS)
 				refuse(word, "4 to 1048576");
+		} else if ((value = value_of(word, "ramdisk_size"))) {
+			ramdisk_kilobytes = number(word, value);
 		} else if ((value = value_of(word, "seed"))) {
 			seed = number(word, value);
 		} else {
@@ -120,7 +123,7 @@ void command_line_early(void)
 			strlcpy(name, word, MIN(sizeof(name), equals ? (size_t)(equals - word) + 1 : sizeof(name)));
 			if (!equals || !policy_choices(name, name, 0))
 				refuse(word, "no such word; known are init=<path> console=uart check=on|off "
-					     "failalloc=<n> contexts=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
+					     "failalloc=<n> contexts=<n> ramdisk_size=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
 					     "init's arguments");
 		}
 	}

@@ -13,6 +13,16 @@ bool capable(void)
 	return current->cred.euid == 0;
 }
 
+bool may_trace(const struct task *task)
+{
+	const struct credentials *mine = &current->cred, *theirs = &task->cred;
+
+	if (capable() || task->process == current->process)
+		return true;
+	return mine->uid == theirs->uid && mine->uid == theirs->euid && mine->uid == theirs->suid &&
+	       mine->gid == theirs->gid && mine->gid == theirs->egid && mine->gid == theirs->sgid;
+}
+
 static bool in_set(u32 gid)
 {
 	for (u32 i = 0; i < current->cred.group_count; i++) {

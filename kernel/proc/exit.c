@@ -142,6 +142,7 @@ static void become_zombie(struct process *process)
 	if (connects(process))
 		signal_if_newly_orphaned(process->pgid, process);
 	process->zombie = true;
+	pid_handle_zombie(process);
 	notify_parent(process, CLD_EXITED, process->exit_status);
 }
 

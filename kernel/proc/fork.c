@@ -1,6 +1,7 @@
 /* fork, vfork, clone and clone3. */
 #include <arch.h>
 #include <control.h>
+#include <err.h>
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
@@ -34,7 +35,7 @@
 
 /* Name spaces and the rest are not offered. */
 #define CLONE_KNOWN                                                                             \
-	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | \
+	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PIDFD | CLONE_PTRACE | CLONE_VFORK | \
 	 CLONE_PARENT | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |        \
 	 CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
 
@@ -54,6 +55,8 @@ static int check_flags(const struct clone_request *request)
 	if ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM))
 		return -EINVAL;
 	if ((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND))
+		return -EINVAL;
+	if ((flags & CLONE_PIDFD) && (flags & (CLONE_THREAD | CLONE_DETACHED)))
 		return -EINVAL;
 	if ((flags & CLONE_PARENT) && current->process == init_process)
 		return -EINVAL;
@@ -199,10 +202,32 @@ void vfork_done(struct task *child)
 	}
 }
 
+/* A descriptor of the process to be, in the caller's table and memory; its handle means no process yet. */
+static long make_pidfd(s32 *user, struct pid_handle **out)
+{
+	struct pid_handle *handle = pid_handle_new();
+	struct file *f = handle ? pidfd_file(handle, 0) : ERR_PTR(-ENOMEM);
+	int fd = IS_ERR(f) ? (int)PTR_ERR(f) : fd_add(f, true);
+
+	if (fd < 0 && !IS_ERR(f))
+		file_put(f);
+	if (fd >= 0 && put_user(fd, user)) {
+		fd_close(fd);
+		fd = -EFAULT;
+	}
+	if (fd < 0 && handle) {
+		pid_handle_put(handle);
+		handle = NULL;
+	}
+	*out = handle;
+	return MIN(fd, 0);
+}
+
 static long clone(const struct clone_request *request)
 {
 	struct process *process = current->process;
 	bool thread = request->flags & CLONE_THREAD;
+	struct pid_handle *handle = NULL;
 	struct task *child = NULL;
 	struct regs *regs;
 	s32 pid;
@@ -226,6 +251,8 @@ static long clone(const struct clone_request *request)
 		error = take_parts(child, request->flags);
 	if (!error && (request->flags & CLONE_PARENT_SETTID) && put_user(pid, request->parent_tid))
 		error = -EFAULT;
+	if (!error && (request->flags & CLONE_PIDFD))
+		error = make_pidfd(request->pidfd, &handle);
 	if (error) {
 		if (child) {
 			release_parts(child);
@@ -251,6 +278,10 @@ static long clone(const struct clone_request *request)
 		process_count++;
 		control_fork((u32)pid);
 	}
+	if (handle) {
+		pid_handle_attach(handle, process);
+		pid_handle_put(handle);
+	}
 	task_publish(child, pid);
 	sched_start(child);
 
@@ -271,6 +302,9 @@ long sys_vfork(void)
 
 long sys_clone(u32 flags, u32 stack, s32 *parent_tid, u32 tls, s32 *child_tid)
 {
+	/* One argument for both. */
+	if ((flags & CLONE_PIDFD) && (flags & CLONE_PARENT_SETTID))
+		return -EINVAL;
 	return clone(&(struct clone_request){
 		.flags = flags & ~CSIGNAL,
 		.exit_signal = flags & CSIGNAL,
@@ -278,6 +312,7 @@ long sys_clone(u32 flags, u32 stack, s32 *parent_tid, u32 tls, s32 *child_tid)
 		.tls = tls,
 		.parent_tid = parent_tid,
 		.child_tid = child_tid,
+		.pidfd = parent_tid,
 	});
 }
 
@@ -314,5 +349,6 @@ long sys_clone3(const struct clone_args *user, size_t size)
 		.tls = (u32)args.tls,
 		.parent_tid = (s32 *)(u32)args.parent_tid,
 		.child_tid = (s32 *)(u32)args.child_tid,
+		.pidfd = (s32 *)(u32)args.pidfd,
 	});
 }

@@ -107,6 +107,20 @@ void timerfds_clock_set(s64 delta);
 /* sleep.c: CLOCK_REALTIME was set; who sleeps until a date looks again. */
 void sleep_clock_set(void);
 
+/* pidfd.c: who outlives a process that descriptors name. */
+struct pid_handle {
+	u32 refs;                       /* files, and the process until it is reaped */
+	struct process *process;        /* NULL: not published yet, or reaped */
+	struct waitq ended;
+};
+struct pid_handle *pid_handle_new(void);                /* one reference, the caller's; NULL: no memory */
+void pid_handle_put(struct pid_handle *handle);
+void pid_handle_attach(struct pid_handle *handle, struct process *process);
+void pid_handle_zombie(struct process *process);
+void pid_handle_reaped(struct process *process);
+struct file *pidfd_file(struct pid_handle *handle, u32 flags);  /* ERR_PTR(-ENOMEM) */
+struct pid_handle *pidfd_handle(const struct file *f);  /* NULL: no such descriptor's file, or no file */
+
 /* exec.c */
 int exec_kernel(const char *path, const char *const *argv, const char *const *envp, const char **reason);
 
@@ -131,7 +145,7 @@ struct clone_request {
 	u32 exit_signal;
 	u32 stack;              /* 0: the parent's */
 	u32 tls;
-	s32 *parent_tid, *child_tid;
+	s32 *parent_tid, *child_tid, *pidfd;
 };
 
 #endif

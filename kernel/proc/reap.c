@@ -1,5 +1,6 @@
 /* Parents and the end of their children: SIGCHLD, wait4, waitid. */
 #include <errno.h>
+#include <file.h>
 #include <lib.h>
 #include <proc.h>
 #include <syscall.h>
@@ -21,6 +22,7 @@
 #define P_ALL  0
 #define P_PID  1
 #define P_PGID 2
+#define P_PIDFD 3
 
 #define STATUS_STOPPED(sig) (((sig) << 8) | 0x7f)
 #define STATUS_CONTINUED    0xffff
@@ -188,17 +190,42 @@ long sys_waitpid(s32 pid, s32 *status, u32 options)
 	return sys_wait4(pid, status, options, NULL);
 }
 
+/* Turns a descriptor of a process into its number; *nonblock as the descriptor says. */
+static long wait_by_pidfd(struct wait_request *request, bool *nonblock)
+{
+	struct file *f = fd_get(request->id);
+	const struct pid_handle *handle = pidfd_handle(f);
+	long error = 0;
+
+	if (request->id < 0) {
+		error = -EINVAL;
+	} else if (!handle) {
+		error = -EBADF;
+	} else if (!handle->process) {
+		error = -ECHILD;
+	} else {
+		request->which = P_PID;
+		request->id = handle->process->pid;
+		*nonblock = f->flags & O_NONBLOCK && !(request->options & WNOHANG);
+		if (*nonblock)
+			request->options |= WNOHANG;
+	}
+	file_put(f);
+	return error;
+}
+
 long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struct rusage32 *usage)
 {
 	struct wait_request request = { .which = which, .id = id, .options = options };
 	struct siginfo info = { 0 };
+	bool nonblock = false;
 	long error;
 
 	if (options & ~(WNOHANG | WSTOPPED | WEXITED | WCONTINUED | WNOWAIT | WNOTHREAD | WALL | WCLONE))
 		return -EINVAL;
 	if (!(options & (WSTOPPED | WEXITED | WCONTINUED)))
 		return -EINVAL;
-	if (which != P_ALL && which != P_PID && which != P_PGID)
+	if (which != P_ALL && which != P_PID && which != P_PGID && which != P_PIDFD)
 		return -EINVAL;
 	if (which == P_PID && id <= 0)
 		return -EINVAL;
@@ -206,7 +233,11 @@ long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struc
 		return -EINVAL;
 	if (which == P_PGID && id == 0)
 		request.id = current->process->pgid;
-	error = do_wait(&request);
+	error = which == P_PIDFD ? wait_by_pidfd(&request, &nonblock) : 0;
+	if (!error)
+		error = do_wait(&request);
+	if (!error && nonblock && !request.pid)
+		error = -EAGAIN;
 	if (error)
 		return error;
 	if (request.pid) {

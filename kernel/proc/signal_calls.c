@@ -1,6 +1,7 @@
 /* The signal system calls. */
 #include <arch.h>
 #include <errno.h>
+#include <file.h>
 #include <lib.h>
 #include <proc.h>
 #include <syscall.h>
@@ -173,6 +174,26 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 		return -EINVAL;
 	error = info_from_user(&info, user, sig, tid == current->pid);
 	return error ? error : kill_thread(tgid, tid, sig, &info);
+}
+
+long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 flags)
+{
+	struct siginfo info = info_of_sender(sig, SI_USER);
+	struct file *f = fd_get(pidfd);
+	const struct pid_handle *handle = pidfd_handle(f);
+	long error = 0;
+
+	if (!handle)
+		error = -EBADF;
+	else if (flags || sig < 0 || sig > NSIG)
+		error = -EINVAL;
+	else if (user)
+		error = info_from_user(&info, user, sig, handle->process == current->process);
+	/* The copy may have slept: only now is it certain that the process is still there. */
+	if (!error)
+		error = handle->process ? kill_process(handle->process, sig, &info) : -ESRCH;
+	file_put(f);
+	return error;
 }
 
 static void forget_ignored(int sig)

@@ -176,6 +176,7 @@ void process_release(struct process *process)
 {
 	list_del(&process->all);
 	list_del(&process->sibling);
+	pid_handle_reaped(process);
 	sigpending_flush(&process->pending);
 	if (process->zombie)
 		process_count--;

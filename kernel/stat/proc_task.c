@@ -15,7 +15,6 @@
 #include <tty.h>
 #include <uaccess.h>
 
-#define TTY_NUMBER 0x440	/* /dev/ttyS0: 4, 64 */
 #define ARGUMENTS_MAX 65536u
 
 static char state_letter(const struct task *t)
@@ -82,15 +81,14 @@ static void stat_show(struct text *out, struct task *t)
 {
 	struct process *p = t->process;
 	const struct mm *mm = t->mm;
-	bool has_tty = p->sid && p->sid == tty_session();
 	struct usage usage;
 	sigset ignored, caught;
 
 	process_usage(p, &usage);
 	signal_sets(t, &ignored, &caught);
 	/* pid comm state ppid pgrp session tty tpgid flags, faults */
-	text_printf(out, "%d (%s) %c %d %d %d %d %d 0 %u %u %u %u ", t->pid, t->name, state_letter(t), parent_of(p), p->pgid,
-		    p->sid, has_tty ? TTY_NUMBER : 0, has_tty ? tty_foreground() : -1, usage.minor_faults,
+	text_printf(out, "%d (%s) %c %d %d %d %u %d 0 %u %u %u %u ", t->pid, t->name, state_letter(t), parent_of(p), p->pgid,
+		    p->sid, tty_number(p->sid), tty_foreground(p->sid), usage.minor_faults,
 		    p->children_usage.minor_faults, usage.major_faults, p->children_usage.major_faults);
 	/* utime stime cutime cstime priority nice threads itrealvalue starttime vsize rss rsslim */
 	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ticks(usage.user_ns), ticks(usage.system_ns),

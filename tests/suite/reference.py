@@ -33,6 +33,8 @@ chmod 1777 "$root/tmp"
 for device in {devices}; do
     mount --bind "/dev/$device" "$root/dev/$device"
 done
+mount -t devpts -o newinstance,ptmxmode=0666 none "$root/dev/pts"
+mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
 mount -t proc proc "$root/proc"
 mount -t binfmt_misc none "$root/proc/sys/fs/binfmt_misc"
 echo ':ppc:M::{magic}:{mask}:'"$qemu"':F' > "$root/proc/sys/fs/binfmt_misc/register"
@@ -56,9 +58,9 @@ def _lay_out(image: bytes, root: Path) -> None:
         else:
             path.touch()
         path.chmod(stat.S_IMODE(entry.mode))
-    for name in ("dev", "proc", "tmp"):
+    for name in ("dev", "dev/pts", "proc", "tmp"):
         (root / name).mkdir(exist_ok=True)
-    for device in _DEVICES:
+    for device in (*_DEVICES, "ptmx"):
         (root / "dev" / device).touch()
 
 

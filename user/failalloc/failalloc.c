@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,11 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -227,6 +231,27 @@ static void use_processes(void)
 	raise(SIGUSR1);
 }
 
+/* A disk of memory, an attribute, a descriptor of a process, and a terminal. */
+static void use_objects(void)
+{
+	int disk = open("/dev/ram0", O_RDWR), file, process, terminal, unlocked = 0;
+
+	TRY(disk);
+	TRY(write(disk, "x", 1));
+	TRY(close(disk));
+	file = open(FOLDER "/directory/hard", O_RDWR | O_CREAT, 0600);
+	TRY(file);
+	TRY(fsetxattr(file, "user.failalloc", "value", 5, 0));
+	TRY(close(file));
+	process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	TRY(process);
+	TRY(syscall(SYS_pidfd_send_signal, process, 0, NULL, 0));
+	terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+	TRY(terminal);
+	TRY(ioctl(terminal, TIOCSPTLCK, &unlocked));
+	TRY(ioctl(terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY));
+}
+
 static void workload(void)
 {
 	TRY(mkdir(FOLDER, 0700));
@@ -237,8 +262,17 @@ static void workload(void)
 	use_network();
 	pass_descriptor();
 	use_mounts();
+	use_objects();
 	use_threads();
 	_exit(WELL);
+}
+
+static void empty_disk(void)
+{
+	int fd = open("/dev/ram0", O_RDONLY);
+
+	ioctl(fd, BLKFLSBUF, 0);
+	close(fd);
 }
 
 /* What the workload may have left behind. */
@@ -249,6 +283,7 @@ static void tidy(void)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(files[i]);
+	empty_disk();
 	rmdir(FOLDER "/directory");
 	umount(FOLDER "/mounted");
 	rmdir(FOLDER "/mounted");

@@ -16,11 +16,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -28,7 +30,9 @@
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -226,7 +230,8 @@ static void make_root(void)
 {
 	if (mkdir(FOLDER, 0777) < 0 || mount("none", FOLDER, "tmpfs", 0, NULL) < 0 || mkdir(FOLDER "/dev", 0755) < 0 ||
 	    mkdir(FOLDER "/proc", 0755) < 0 || mkdir(FOLDER "/tmp", 0777) < 0 || symlink("/", FOLDER FOLDER) < 0 ||
-	    mount("none", FOLDER "/dev", "devtmpfs", 0, NULL) < 0 || mount("none", FOLDER "/proc", "proc", 0, NULL) < 0)
+	    mount("none", FOLDER "/dev", "devtmpfs", 0, NULL) < 0 || mount("none", FOLDER "/proc", "proc", 0, NULL) < 0 ||
+	    mount("none", FOLDER "/dev/pts", "devpts", 0, NULL) < 0)
 		die(FOLDER);
 }
 
@@ -248,6 +253,32 @@ static int unmount_one(void)
 	return path[0] != 0;
 }
 
+/* What workers wrote to the disks of memory. */
+static void empty_disks(void)
+{
+	for (unsigned n = 0; n < 16; n++) {
+		static const char path[] = FOLDER "-disk";
+		int fd = mknod(path, S_IFBLK | 0600, makedev(1, n)) < 0 ? -1 : open(path, O_RDONLY);
+
+		if (fd < 0 || ioctl(fd, BLKFLSBUF, 0) < 0 || close(fd) < 0 || unlink(path) < 0)
+			die(path);
+	}
+}
+
+/* By this name a privileged worker reaches the program itself, which is not in its root. */
+static void restore_program(void)
+{
+	static const char path[] = "/proc/self/exe";
+	char names[1024];
+	ssize_t size;
+
+	if (chown(path, 0, 0) < 0 || chmod(path, 0755) < 0)
+		die(path);
+	size = listxattr(path, names, sizeof(names));
+	for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1)
+		removexattr(path, name);
+}
+
 static void clean(void)
 {
 	const struct timespec some = { 0, TICK_NS };
@@ -262,9 +293,8 @@ static void clean(void)
 	while (unmount_one())
 		;
 	rmdir(FOLDER);
-	/* By this name a privileged worker reaches the program itself, which is not in its root. */
-	if (chown("/proc/self/exe", 0, 0) < 0 || chmod("/proc/self/exe", 0755) < 0)
-		die("/proc/self/exe");
+	empty_disks();
+	restore_program();
 }
 
 static void conduct(unsigned long calls)

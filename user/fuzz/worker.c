@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -42,6 +43,7 @@ static const char *const names[] = {
 	"a", "b", "c", "d", "a/b", "d/a", "d/c/a", "..", ".", "", "./a", "d/..", "b/", "a//", "../fuzz/a", "e", "f", "d/c",
 	FOLDER, FOLDER "/a", FOLDER "/d/b", "/proc/self/maps", "/proc/self/fd/3", "/proc/self/exe", "/proc/self",
 	"/proc/meminfo", "/proc/self/status", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/none", "/",
+	"user.a", "user.b", "trusted.a", "/dev/ram0", "/dev/ptmx", "/dev/pts/0",
 };
 
 static const uint32_t numbers[] = {
@@ -311,6 +313,11 @@ static void prepare(struct state *s)
 	socket(AF_INET, SOCK_DGRAM, 0);
 	system_call(__NR_epoll_create1, 0, 0, 0, 0);
 	system_call(__NR_eventfd2, 0, 0, 0, 0);
+	system_call(__NR_pidfd_open, (uint32_t)getpid(), 0, 0, 0);
+	fd = open("/dev/ptmx", O_RDWR);
+	pair[0] = 0;
+	ioctl(fd, TIOCSPTLCK, pair);
+	ioctl(fd, TIOCGPTPEER, O_RDWR);
 	/* Most lives are led without privilege: what a privileged process may break is not the kernel's fault. */
 	s->privileged = below(&s->random, 4) == 0;
 	if (!s->privileged && (setgid(1000) < 0 || setuid(1000) < 0))

@@ -14,7 +14,9 @@
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -461,13 +463,71 @@ static void running_program_is_not_written(void)
 	CHECK_ERROR(truncate("/proc/self/exe", 0), ETXTBSY);
 }
 
+/* A process in a user namespace of its own, as the reference's are, may not. */
+static void privileged_attributes(void)
+{
+	const char *path = test_path("file"), *other = test_path("link");
+	char value[8];
+
+	test_write_file(path, "", 0);
+	MUST(setxattr(path, "trusted.a", "x", 1, 0));
+	MUST(setxattr(path, "security.a", "xy", 2, 0));
+	CHECK_EQUAL(listxattr(path, NULL, 0), (long)(sizeof("trusted.a") + sizeof("security.a")));
+	/* Also of a symbolic link, which has none of the user's. */
+	MUST(symlink(path, other));
+	MUST(lsetxattr(other, "trusted.b", "x", 1, 0));
+	CHECK_ERROR(getxattr(path, "trusted.b", value, sizeof(value)), ENODATA);
+	MUST(setxattr(path, "user.a", "x", 1, 0));
+	MUST(chmod(path, 0640));
+	MUST(chmod(test_path(""), 0755));
+	MUST(seteuid(1000));
+	CHECK_EQUAL(getxattr(path, "user.a", value, sizeof(value)), 1);
+	CHECK_ERROR(setxattr(path, "user.a", "y", 1, 0), EACCES);
+	CHECK_ERROR(removexattr(path, "user.a"), EACCES);
+	CHECK_ERROR(getxattr(path, "trusted.a", value, sizeof(value)), ENODATA);
+	CHECK_ERROR(setxattr(path, "trusted.a", "y", 1, 0), EPERM);
+	CHECK_EQUAL(getxattr(path, "security.a", value, sizeof(value)), 2);
+	CHECK_ERROR(setxattr(path, "security.a", "y", 1, 0), EPERM);
+	CHECK_EQUAL(listxattr(path, NULL, 0), (long)(sizeof("security.a") + sizeof("user.a")));
+	MUST(seteuid(0));
+}
+
+/* CLONE_PIDFD is none of the flags that qemu-ppc lets through. */
+static void descriptor_of_the_child(void)
+{
+	struct clone_args {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	} arguments = { .flags = CLONE_PIDFD, .exit_signal = SIGCHLD };
+	int fd = -1;
+
+	for (int third = 0; third < 2; third++) {
+		long child;
+
+		arguments.pidfd = (uintptr_t)&fd;
+		child = third ? syscall(SYS_clone3, &arguments, sizeof(arguments)) :
+				syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &fd, 0, 0);
+		if (child == 0)
+			pause();
+		MUST(child);
+		CHECK_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
+		MUST(syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0));
+		CHECK_EQUAL(test_wait((pid_t)child), 1000 + SIGKILL);
+		MUST(close(fd));
+	}
+	arguments.pidfd = 1;
+	CHECK_ERROR(syscall(SYS_clone3, &arguments, sizeof(arguments)), EFAULT);
+	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_PARENT_SETTID | SIGCHLD, 0, &fd, 0, 0), EINVAL);
+	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_DETACHED | SIGCHLD, 0, &fd, 0, 0), EINVAL);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
 	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
-	CASE(tables_of_its_own), CASE(running_program_is_not_written),
+	CASE(tables_of_its_own), CASE(running_program_is_not_written), CASE(privileged_attributes),
+	CASE(descriptor_of_the_child),
 };
 
 TEST_MAIN("strict", cases)

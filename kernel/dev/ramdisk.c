@@ -1,0 +1,176 @@
+/*
+ * /dev/ram0, and by mknod fifteen more (block devices 1, 0 to 15): disks of memory. A page takes a frame when it is
+ * first written; BLKFLSBUF gives all of them back.
+ */
+#include "devices.h"
+
+#include "../fs/internal.h"
+
+#include <err.h>
+#include <frame.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <proc.h>
+#include <uaccess.h>
+
+/* Linux uapi linux/fs.h, with powerpc's coding of direction and size. */
+#define BLKROSET 0x2000125du
+#define BLKROGET 0x2000125eu
+#define BLKGETSIZE 0x20001260u
+#define BLKFLSBUF 0x20001261u
+#define BLKSSZGET 0x20001268u
+#define BLKPBSZGET 0x2000127bu
+#define BLKBSZGET 0x40041270u
+#define BLKGETSIZE64 0x40041272u
+
+#define SECTOR 512u
+/* A write leaves one frame in this many free: the programs' share, as in the RAM file system. */
+#define RESERVE_FRACTION 16
+
+u32 ramdisk_kilobytes = 16384;
+
+static struct disk {
+	struct page_tree pages;
+	bool read_only;
+} disks[RAMDISKS];
+
+static int ramdisk_open(struct file *f)
+{
+	f->data = &disks[MINOR(f->inode->rdev)];
+	return 0;
+}
+
+static u64 disk_size(void)
+{
+	return (u64)ramdisk_kilobytes * 1024;
+}
+
+/* The frame of a page that is to be written, referenced; made if there is none. */
+static struct frame *frame_to_write(struct disk *d, u32 page)
+{
+	struct frame *frame = page_find(&d->pages, page);
+
+	if (frame)
+		return frame_get(frame);
+	frame = frames_free() < frame_count / RESERVE_FRACTION ? NULL : frame_alloc_zeroed(FRAME_CACHE);
+	if (frame && page_insert(&d->pages, page, frame)) {
+		frame_put(frame);
+		frame = NULL;
+	}
+	return frame ? frame_get(frame) : NULL;
+}
+
+/* The bytes from `at` on that lie in one page of the disk and are asked for. */
+static size_t part_at(const struct iter *it, u64 at)
+{
+	size_t left = (size_t)MIN((u64)it->left, disk_size() - at);
+
+	return MIN(left, (size_t)(PAGE_SIZE - ((u32)at & (PAGE_SIZE - 1))));
+}
+
+static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
+{
+	struct disk *d = f->data;
+	long done = 0;
+
+	while (it->left && *position < disk_size()) {
+		size_t n = part_at(it, *position);
+		struct frame *frame = page_find(&d->pages, (u32)(*position >> PAGE_SHIFT));
+		long got;
+
+		if (frame) {
+			/* The copy may sleep in a page fault; BLKFLSBUF must not take the frame from under it. */
+			frame_get(frame);
+			got = iter_write(it, (char *)frame_kva(frame) + ((u32)*position & (PAGE_SIZE - 1)), n);
+			frame_put(frame);
+		} else {
+			got = iter_zero(it, n);
+		}
+		if (got < 0)
+			return done ? done : got;
+		done += got;
+		*position += (u64)got;
+		if ((size_t)got < n)
+			break;
+	}
+	return done;
+}
+
+static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
+{
+	struct disk *d = f->data;
+	long done = 0;
+
+	if (d->read_only)
+		return -EPERM;
+	if (it->left && *position >= disk_size())
+		return -ENOSPC;
+	while (it->left && *position < disk_size()) {
+		size_t n = part_at(it, *position);
+		struct frame *frame = frame_to_write(d, (u32)(*position >> PAGE_SHIFT));
+		long got = -ENOSPC;
+
+		if (frame) {
+			got = iter_read(it, (char *)frame_kva(frame) + ((u32)*position & (PAGE_SIZE - 1)), n);
+			frame_put(frame);
+		}
+		if (got < 0)
+			return done ? done : got;
+		done += got;
+		*position += (u64)got;
+		if ((size_t)got < n)
+			break;
+	}
+	return done;
+}
+
+static s64 ramdisk_seek(struct file *f, s64 offset, int whence)
+{
+	if (whence == SEEK_CUR)
+		offset += (s64)f->position;
+	else if (whence == SEEK_END)
+		offset += (s64)disk_size();
+	else if (whence != SEEK_SET)
+		return -EINVAL;
+	if (offset < 0 || (u64)offset > disk_size())
+		return -EINVAL;
+	f->position = (u64)offset;
+	return offset;
+}
+
+static long ramdisk_ioctl(struct file *f, unsigned command, uintptr_t argument)
+{
+	struct disk *d = f->data;
+	s32 wanted;
+
+	switch (command) {
+	case BLKGETSIZE64:
+		return put_user(disk_size(), (u64 *)argument);
+	case BLKGETSIZE:
+		return put_user((u32)(disk_size() / SECTOR), (u32 *)argument);
+	case BLKSSZGET:
+		return put_user((s32)SECTOR, (s32 *)argument);
+	case BLKPBSZGET:
+	case BLKBSZGET:
+		return put_user((s32)PAGE_SIZE, (s32 *)argument);
+	case BLKROGET:
+		return put_user((s32)d->read_only, (s32 *)argument);
+	case BLKROSET:
+		if (!capable())
+			return -EACCES;
+		if (get_user(wanted, (s32 *)argument))
+			return -EFAULT;
+		d->read_only = wanted != 0;
+		return 0;
+	case BLKFLSBUF:
+		if (!capable())
+			return -EACCES;
+		page_drop_from(&d->pages, 0);
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+const struct file_ops ramdisk_ops = {
+	.open = ramdisk_open, .read = ramdisk_read, .write = ramdisk_write, .seek = ramdisk_seek, .ioctl = ramdisk_ioctl,
+};

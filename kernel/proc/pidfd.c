@@ -1,0 +1,153 @@
+/*
+ * Descriptors of processes (pidfd_open(2)). A process that somebody holds one of has a handle, which outlives it: so
+ * the descriptor never means another process with the same number.
+ */
+#include <anon.h>
+#include <err.h>
+#include <errno.h>
+#include <file.h>
+#include <kmalloc.h>
+#include <poll.h>
+#include <proc.h>
+#include <syscall.h>
+#include <text.h>
+
+#include "internal.h"
+
+void pid_handle_put(struct pid_handle *handle)
+{
+	if (!--handle->refs)
+		kfree(handle);
+}
+
+static void pidfd_release(struct file *f)
+{
+	pid_handle_put(f->data);
+}
+
+static unsigned pidfd_poll(struct file *f, struct poll_table *table)
+{
+	struct pid_handle *handle = f->data;
+
+	poll_wait(table, &handle->ended);
+	return !handle->process || handle->process->zombie ? POLLIN | POLLRDNORM : 0;
+}
+
+static void pidfd_show(const struct file *f, struct text *out)
+{
+	const struct pid_handle *handle = f->data;
+	s32 pid = handle->process ? handle->process->pid : -1;
+
+	text_printf(out, "Pid:\t%d\nNSpid:\t%d\n", pid, pid);
+}
+
+static const struct file_ops pidfd_ops = { .poll = pidfd_poll, .release = pidfd_release, .show = pidfd_show };
+
+struct pid_handle *pidfd_handle(const struct file *f)
+{
+	return f && f->ops == &pidfd_ops ? f->data : NULL;
+}
+
+void pid_handle_attach(struct pid_handle *handle, struct process *process)
+{
+	handle->process = process;
+	process->handle = handle;
+	handle->refs++;
+}
+
+void pid_handle_zombie(struct process *process)
+{
+	if (process->handle)
+		wake_up(&process->handle->ended);
+}
+
+void pid_handle_reaped(struct process *process)
+{
+	struct pid_handle *handle = process->handle;
+
+	if (!handle)
+		return;
+	process->handle = NULL;
+	handle->process = NULL;
+	wake_up(&handle->ended);
+	pid_handle_put(handle);
+}
+
+struct file *pidfd_file(struct pid_handle *handle, u32 flags)
+{
+	struct file *f = file_anonymous("anon_inode:[pidfd]", 0600, O_RDWR | flags, &pidfd_ops, handle);
+
+	if (!IS_ERR(f))
+		handle->refs++;
+	return f;
+}
+
+/* With one reference, the caller's. */
+struct pid_handle *pid_handle_new(void)
+{
+	struct pid_handle *handle = kzalloc(sizeof(*handle));
+
+	if (!handle)
+		return NULL;
+	handle->refs = 1;
+	waitq_init(&handle->ended);
+	return handle;
+}
+
+long sys_pidfd_open(s32 pid, u32 flags)
+{
+	struct process *process;
+	struct file *f;
+	int fd;
+
+	if (flags & ~(u32)O_NONBLOCK || pid <= 0)
+		return -EINVAL;
+	process = process_find(pid);
+	if (!process)
+		return task_find(pid) ? -EINVAL : -ESRCH;
+	if (!process->handle) {
+		struct pid_handle *handle = pid_handle_new();
+
+		if (!handle)
+			return -ENOMEM;
+		pid_handle_attach(handle, process);
+		pid_handle_put(handle);
+	}
+	f = pidfd_file(process->handle, flags);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	fd = fd_add(f, true);
+	if (fd < 0)
+		file_put(f);
+	return fd;
+}
+
+long sys_pidfd_getfd(int pidfd, int fd, u32 flags)
+{
+	struct file *f = fd_get(pidfd), *theirs = NULL;
+	const struct pid_handle *handle = pidfd_handle(f);
+	const struct task *task;
+	long result;
+
+	if (!handle) {
+		result = -EBADF;
+	} else if (flags) {
+		result = -EINVAL;
+	} else if (!handle->process || !handle->process->leader->files) {
+		result = -ESRCH;
+	} else {
+		task = handle->process->leader;
+		result = may_trace(task) ? 0 : -EPERM;
+		if (!result && (u32)fd < task->files->size)
+			theirs = task->files->slot[fd];
+		if (!result && !theirs)
+			result = -EBADF;
+	}
+	if (theirs) {
+		result = fd_add(file_get(theirs), true);
+		if (result < 0)
+			file_put(theirs);
+	}
+	file_put(f);
+	return result;
+}
