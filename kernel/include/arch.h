@@ -54,6 +54,9 @@ static inline void irq_restore(u32 msr) { mtmsr(msr); }
 static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
 static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
 
+/* While on, system calls come to exception_syscall_traced(). */
+void arch_trace_syscalls(bool on);
+
 /* Called with interrupts off: waits with interrupts on until one came, or for a moment. */
 void arch_idle(void);
 

@@ -28,6 +28,7 @@ enum task_state {
 	TASK_KILLABLE,          /* sleeps; only a fatal signal ends the sleep */
 	TASK_UNINTERRUPTIBLE,
 	TASK_STOPPED,           /* by SIGSTOP and its like */
+	TASK_TRACED,            /* waits for what its tracer says */
 	TASK_DEAD,              /* waits to be reaped */
 };
 
@@ -77,6 +78,7 @@ struct process {
 	struct list_head children;      /* by sibling */
 	struct list_head sibling;
 	struct waitq child_wait;        /* wait4 sleeps here */
+	struct list_head traced;        /* tasks, by trace.link */
 	s32 exit_signal;                /* to the parent, normally SIGCHLD; 0 none */
 	s32 exit_status;                /* as wait4 gives it */
 	bool exiting;                   /* exit_group or a fatal signal: every thread ends */
@@ -111,6 +113,20 @@ struct restart {
 	u32 *futex;                     /* FUTEX_WAIT's arguments */
 	u32 value, bitset;
 	bool is_private;
+};
+
+/* What a tracer has done to a task (proc/trace.c). */
+struct trace {
+	struct process *tracer;         /* NULL: nobody traces it */
+	struct list_head link;          /* in tracer->traced */
+	u32 options;                    /* PTRACE_O_* */
+	bool syscalls;                  /* stops before and after each system call */
+	bool stepping;                  /* stops after the next instruction */
+	bool unreported;                /* wait has not told of the stop, or of a thread's end, yet */
+	s32 status;                     /* in wait4's form: why it stopped, or how a thread ended */
+	s32 resume_signal;              /* what the tracer lets it have; 0: none */
+	struct siginfo info;            /* of the signal that it stopped for */
+	u32 message;                    /* PTRACE_GETEVENTMSG */
 };
 
 struct task {
@@ -158,6 +174,7 @@ struct task {
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	u32 voluntary_switches, involuntary_switches;
+	struct trace trace;
 	bool killed;                    /* ends at its next look at its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };

@@ -192,6 +192,26 @@ int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **o
 	}
 }
 
+int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
+{
+	struct frame *frame;
+	int error = mm_frame(mm, address, MM_READ, &frame);
+	u32 *entry;
+
+	if (error)
+		return error;
+	frame_put(frame);
+	address = ALIGN_DOWN(address, PAGE_SIZE);
+	entry = pagetable_make(mm, address);
+	if (!entry)
+		return -ENOMEM;
+	error = fault_write(mm_find(mm, address), entry, address);
+	if (!error)
+		*out = frame_get(pa_frame(*entry & PTE_RPN));
+	check_range(mm, address, address + PAGE_SIZE, "poke");
+	return error;
+}
+
 int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key)
 {
 	struct vma *vma = mm_find(mm, address);

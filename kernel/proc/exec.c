@@ -247,6 +247,7 @@ static void commit(struct exec *exec)
 	control_command(exec->path);
 	arch_task_exec(task_regs(current), exec->image.start, exec->stack_pointer);
 	task_regs(current)->trap = 0;   /* not a call that returns */
+	trace_exec();
 }
 
 static int run(struct exec *exec)

@@ -138,6 +138,7 @@ static void become_zombie(struct process *process)
 	sigpending_flush(&process->pending);
 	if (process->sid == process->pid)
 		tty_session_gone(process->sid);
+	trace_tracer_gone(process);
 	give_away_children(process);
 	if (connects(process))
 		signal_if_newly_orphaned(process->pgid, process);
@@ -152,6 +153,9 @@ void task_exit(s32 status)
 	struct process *process = task->process;
 
 	ASSERT(task != &idle_task);
+	trace_event(PTRACE_EVENT_EXIT, (u32)status);
+	task->trace.status = process->exiting ? process->exit_status : status;
+	task->trace.unreported = true;
 	timer_cancel(&task->sleep_timer);
 	leave_address_space(task);
 	sem_exit(task);

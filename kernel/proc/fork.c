@@ -184,12 +184,9 @@ static void child_start(void *argument)
 }
 
 /* Until the child has left the address space that it borrows; only a fatal signal ends this early. */
-static void wait_for_vfork(struct task *child)
+static void wait_for_vfork(struct vfork *vfork, struct task *child)
 {
-	struct vfork vfork = { .wq = WAITQ_INIT(vfork.wq) };
-
-	child->vfork = &vfork;
-	if (wait_event_killable(&vfork.wq, vfork.done))
+	if (wait_event_killable(&vfork->wq, vfork->done))
 		child->vfork = NULL;
 }
 
@@ -227,9 +224,11 @@ static long clone(const struct clone_request *request)
 {
 	struct process *process = current->process;
 	bool thread = request->flags & CLONE_THREAD;
+	struct vfork vfork = { .wq = WAITQ_INIT(vfork.wq) };
 	struct pid_handle *handle = NULL;
 	struct task *child = NULL;
 	struct regs *regs;
+	int event;
 	s32 pid;
 	long error = check_flags(request);
 
@@ -283,10 +282,17 @@ static long clone(const struct clone_request *request)
 		pid_handle_put(handle);
 	}
 	task_publish(child, pid);
+	event = trace_new_task(child, request->flags, request->exit_signal);
+	if (request->flags & CLONE_VFORK)
+		child->vfork = &vfork;
 	sched_start(child);
 
-	if (request->flags & CLONE_VFORK)
-		wait_for_vfork(child);
+	if (event)
+		trace_event(event, (u32)pid);
+	if (request->flags & CLONE_VFORK) {
+		wait_for_vfork(&vfork, child);
+		trace_event(PTRACE_EVENT_VFORK_DONE, (u32)pid);
+	}
 	return pid;
 }
 

@@ -20,7 +20,7 @@ void sleep_timed_out(struct timer *timer);
 
 /* sched.c */
 void sched_start(struct task *task);                    /* a new task is runnable */
-void task_continue(struct task *task);                  /* a stopped one */
+void task_continue(struct task *task);                  /* a stopped or traced one */
 void schedule_tail(void);                               /* first thing that a new task does */
 void sched_tick(struct regs *regs, u64 late_ns);
 void sched_activate(struct mm *mm);                     /* current's address space from now on */
@@ -120,6 +120,33 @@ void pid_handle_zombie(struct process *process);
 void pid_handle_reaped(struct process *process);
 struct file *pidfd_file(struct pid_handle *handle, u32 flags);  /* ERR_PTR(-ENOMEM) */
 struct pid_handle *pidfd_handle(const struct file *f);  /* NULL: no such descriptor's file, or no file */
+
+/* trace.c: what a tracer sees and does; ptrace.c has the requests. */
+#define PTRACE_O_TRACESYSGOOD   0x01u
+#define PTRACE_O_TRACEFORK      0x02u
+#define PTRACE_O_TRACEVFORK     0x04u
+#define PTRACE_O_TRACECLONE     0x08u
+#define PTRACE_O_TRACEEXEC      0x10u
+#define PTRACE_O_TRACEVFORKDONE 0x20u
+#define PTRACE_O_TRACEEXIT      0x40u
+#define PTRACE_O_EXITKILL       0x100000u
+#define PTRACE_O_KNOWN          0x10007fu
+enum { PTRACE_EVENT_FORK = 1, PTRACE_EVENT_VFORK, PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, PTRACE_EVENT_VFORK_DONE,
+       PTRACE_EVENT_EXIT };
+void trace_attach(struct task *task, struct process *tracer, u32 options);
+void trace_detach(struct task *task);                   /* goes on as it is */
+void trace_resume(struct task *task, int sig);          /* out of its stop */
+/* current stops with this status and waits; the signal that the tracer lets it have, 0 for none. */
+int trace_stop(s32 status, const struct siginfo *info);
+void trace_event(int event, u32 message);               /* stops if the tracer asked for the event */
+void trace_exec(void);
+/* The child of a fork or clone of current: traced as well if the tracer asked for that. The event to tell, or 0. */
+int trace_new_task(struct task *child, u32 clone_flags, u32 exit_signal);
+/* How it goes on: with stops around system calls, or after one instruction. */
+void trace_mode(struct task *task, bool syscalls, bool stepping);
+void trace_tracer_gone(struct process *process);
+bool trace_hides_zombie(const struct process *process); /* from its parent, until the tracer has seen it */
+bool trace_keep_thread(struct task *task);              /* it has ended; true: stays until its tracer has waited */
 
 /* exec.c */
 int exec_kernel(const char *path, const char *const *argv, const char *const *envp, const char **reason);

@@ -51,15 +51,17 @@ static s32 plain_status(int code, s32 status)
 		return (status >> 8) & 0xff;
 	if (code == CLD_STOPPED)
 		return (status >> 8) & 0xff;
+	if (code == CLD_TRAPPED)
+		return status >> 8;
 	return code == CLD_CONTINUED ? SIGCONT : status & 0x7f;
 }
 
-/* SIGCHLD, and a wake-up for who waits. A parent that ignores SIGCHLD never sees the zombie. */
+/* SIGCHLD, and a wake-up for who waits. A parent that ignores SIGCHLD never sees the zombie; a tracer sees it first. */
 void notify_parent(struct process *process, int code, s32 status)
 {
-	struct process *parent = process->parent;
+	bool ended = code == CLD_EXITED, hidden = ended && trace_hides_zombie(process);
+	struct process *parent = hidden ? process->leader->trace.tracer : process->parent;
 	const struct action *action = NULL;
-	bool ended = code == CLD_EXITED;
 	struct siginfo info = { .signo = process->exit_signal };
 	struct usage usage;
 
@@ -68,7 +70,7 @@ void notify_parent(struct process *process, int code, s32 status)
 				  ->sighand->action[SIGCHLD - 1];
 	if (ended)
 		code = exit_code(status);
-	else
+	if (hidden || !ended)
 		info.signo = SIGCHLD;
 	process_usage(process, &usage);
 	info.code = code;
@@ -78,7 +80,7 @@ void notify_parent(struct process *process, int code, s32 status)
 	info.child.utime = (s32)(usage.user_ns / NSEC_PER_TICK);
 	info.child.stime = (s32)(usage.system_ns / NSEC_PER_TICK);
 
-	if (action && ended && process->exit_signal == SIGCHLD &&
+	if (action && ended && !hidden && process->exit_signal == SIGCHLD &&
 	    (action->handler == SIG_IGN || (action->flags & SA_NOCLDWAIT)))
 		process->auto_reap = true;
 	if (action && info.signo && !(action->handler == SIG_IGN && info.signo == SIGCHLD) &&
@@ -107,7 +109,7 @@ static bool collect(struct process *child, struct wait_request *request)
 {
 	bool take = !(request->options & WNOWAIT);
 
-	if (child->zombie && !child->auto_reap && (request->options & WEXITED)) {
+	if (child->zombie && !child->auto_reap && !trace_hides_zombie(child) && (request->options & WEXITED)) {
 		request->status = child->exit_status;
 		request->code = exit_code(child->exit_status);
 	} else if (child->stopped && child->stop_unreported && (request->options & WSTOPPED)) {
@@ -125,10 +127,51 @@ static bool collect(struct process *child, struct wait_request *request)
 	request->uid = child->leader->cred.uid;
 	process_usage(child, &request->usage);
 	usage_add(&request->usage, &child->children_usage);
-	if (child->zombie && take && (request->options & WEXITED)) {
+	if (request->code != CLD_STOPPED && request->code != CLD_CONTINUED && take) {
 		usage_add(&current->process->children_usage, &request->usage);
 		process_release(child);
 	}
+	return true;
+}
+
+static bool matches_traced(const struct task *task, const struct wait_request *request)
+{
+	if (request->which == P_PID)
+		return task->pid == request->id;
+	return request->which != P_PGID || (task->process && task->process->pgid == request->id);
+}
+
+/* The same of a task that the caller traces: it stopped; or it ended, which its own parent learns later. */
+static bool collect_traced(struct task *task, struct wait_request *request)
+{
+	bool take = !(request->options & WNOWAIT), ends = request->options & WEXITED;
+	struct process *process = task->process;
+
+	request->usage = (struct usage){ 0 };
+	if (!process && ends) {
+		request->status = task->trace.status;
+		request->code = exit_code(request->status);
+	} else if (process && process->zombie && task == process->leader && trace_hides_zombie(process) && ends) {
+		request->status = process->exit_status;
+		request->code = exit_code(request->status);
+		process_usage(process, &request->usage);
+	} else if (task->state == TASK_TRACED && task->trace.unreported) {
+		request->status = task->trace.status;
+		request->code = CLD_TRAPPED;
+		task->trace.unreported = !take;
+		task_usage(task, &request->usage);
+	} else {
+		return false;
+	}
+	request->pid = task->pid;
+	request->uid = task->cred.uid;
+	if (!take || request->code == CLD_TRAPPED)
+		return true;
+	trace_detach(task);
+	if (process)
+		notify_parent(process, CLD_EXITED, process->exit_status);
+	else
+		task_free(task);
 	return true;
 }
 
@@ -136,6 +179,7 @@ static bool collect(struct process *child, struct wait_request *request)
 static bool look(struct wait_request *request, long *error)
 {
 	struct process *child, *next;
+	struct task *task, *after;
 
 	*error = -ECHILD;
 	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
@@ -147,6 +191,13 @@ static bool look(struct wait_request *request, long *error)
 		}
 		if (!(child->zombie && child->auto_reap))
 			*error = 0;
+	}
+	list_for_each_entry_safe(task, after, &current->process->traced, trace.link) {
+		if (!matches_traced(task, request))
+			continue;
+		*error = 0;
+		if (collect_traced(task, request))
+			return true;
 	}
 	return *error != 0 || (request->options & WNOHANG);
 }

@@ -131,7 +131,7 @@ CAUSE(switch) void task_wake(struct task *task)
 
 void task_continue(struct task *task)
 {
-	if (task->state == TASK_STOPPED)
+	if (task->state == TASK_STOPPED || task->state == TASK_TRACED)
 		make_runnable(task);
 }
 

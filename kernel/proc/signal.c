@@ -173,6 +173,8 @@ static void notice(struct task *task)
 	    (task->state == TASK_KILLABLE &&
 	     (task->killed || (signal_all_pending(task) & SIGBIT(SIGKILL)))))
 		task_wake(task);
+	else if (task->state == TASK_TRACED && (task->killed || (signal_all_pending(task) & SIGBIT(SIGKILL))))
+		task_continue(task);
 }
 
 void signal_wake_all(struct process *process)
@@ -248,10 +250,11 @@ static struct sigqueued *with_story(int sig, const struct siginfo *info)
 	return queued;
 }
 
-/* Whether the signal has an effect; one that is blocked may still get a handler. */
+/* Whether the signal has an effect; one that is blocked may still get a handler, and a tracer sees all. */
 static bool matters(const struct task *task, int sig)
 {
-	return !protects_init(task, sig) && ((task->blocked & SIGBIT(sig)) || !is_ignored(task, sig));
+	return !protects_init(task, sig) &&
+	       ((task->blocked & SIGBIT(sig)) || task->trace.tracer || !is_ignored(task, sig));
 }
 
 static bool can_take(const struct task *task)

@@ -83,6 +83,10 @@ static void act_by_default(int sig)
 	case ACT_CONTINUE:
 		return;
 	case ACT_STOP:
+		if (current->trace.tracer) {
+			trace_stop(sig, NULL);
+			return;
+		}
 		if (sig != SIGSTOP && pgrp_orphaned(process->pgid))
 			return;         /* nobody could continue it */
 		process->stopping = true;
@@ -93,6 +97,22 @@ static void act_by_default(int sig)
 	case ACT_CORE:
 		process_exit(sig);
 	}
+}
+
+/* What the tracer makes of a signal: another, or none (0). */
+static int ask_tracer(int sig, struct siginfo *info)
+{
+	int given = trace_stop(sig, info);
+
+	if (given == sig)
+		*info = current->trace.info;
+	else
+		*info = (struct siginfo){ .signo = given, .code = SI_USER };
+	if (given && current->blocked & SIGBIT(given)) {
+		signal_task(current, given, info);
+		return 0;
+	}
+	return given;
 }
 
 static void run_handler(struct regs *regs, int sig, struct action *entry, const struct siginfo *info)
@@ -131,6 +151,11 @@ void signal_deliver(struct regs *regs)
 		sig = signal_dequeue(~current->blocked, &info);
 		if (!sig)
 			break;
+		if (current->trace.tracer && sig != SIGKILL) {
+			sig = ask_tracer(sig, &info);
+			if (!sig)
+				continue;
+		}
 		action = &current->sighand->action[sig - 1];
 		if (action->handler == SIG_IGN)
 			continue;

@@ -121,6 +121,8 @@ void task_rename(struct task *task, s32 pid)
 
 void task_free(struct task *task)
 {
+	if (task->trace.tracer)
+		trace_detach(task);
 	list_del(&task->hash_link);
 	sigpending_flush(&task->pending);
 	if (task->kernel_stack)
@@ -141,7 +143,7 @@ void task_release_stack(struct task *task)
 	task->kernel_stack = NULL;
 	if (task->state != TASK_DEAD)
 		return;         /* never ran: the caller goes on */
-	if (process->leader != task)
+	if (process->leader != task && !trace_keep_thread(task))
 		task_free(task);
 	if (process->zombie && process->auto_reap && !process->thread_count)
 		process_release(process);
@@ -163,6 +165,7 @@ struct process *process_new(void)
 	list_init(&process->children);
 	list_init(&process->sibling);
 	list_init(&process->posix_timers);
+	list_init(&process->traced);
 	waitq_init(&process->child_wait);
 	waitq_init(&process->exec_wait);
 	sigpending_init(&process->pending);
@@ -214,6 +217,7 @@ void proc_init(void)
 	strlcpy(idle_task.name, "idle", sizeof(idle_task.name));
 	waitq_init(&idle_process.child_wait);
 	list_init(&idle_process.children);
+	list_init(&idle_process.traced);
 	sigpending_init(&idle_process.pending);
 	idle_task.process = &idle_process;
 }

@@ -31,6 +31,8 @@ static char state_letter(const struct task *t)
 		return 'D';
 	case TASK_STOPPED:
 		return 'T';
+	case TASK_TRACED:
+		return 't';
 	case TASK_DEAD:
 		break;
 	}
@@ -48,6 +50,8 @@ static const char *state_word(char letter)
 		return "disk sleep";
 	case 'T':
 		return "stopped";
+	case 't':
+		return "tracing stop";
 	case 'Z':
 		return "zombie";
 	}
@@ -124,8 +128,9 @@ static void status_show(struct text *out, struct task *t)
 	sigset ignored, caught;
 
 	signal_sets(t, &ignored, &caught);
-	text_printf(out, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n",
-		    t->name, umask_of(t), letter, state_word(letter), t->tgid, t->pid, parent_of(p));
+	text_printf(out, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t%d\n",
+		    t->name, umask_of(t), letter, state_word(letter), t->tgid, t->pid, parent_of(p),
+		    t->trace.tracer ? t->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
 		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, t->files ? t->files->size : 0);
 	for (u32 i = 0; i < c->group_count; i++)

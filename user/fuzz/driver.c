@@ -142,13 +142,17 @@ static unsigned long made(void)
 static void tick(const sigset_t *child_ended)
 {
 	const struct timespec some = { 0, TICK_NS };
-	int late = sigtimedwait(child_ended, NULL, &some) < 0;
+	int late = sigtimedwait(child_ended, NULL, &some) < 0, status;
 	pid_t dead;
 
-	while ((dead = waitpid(-1, NULL, WNOHANG)) > 0)
-		for (unsigned i = 0; i < settings.workers; i++)
+	while ((dead = waitpid(-1, &status, WNOHANG)) > 0) {
+		/* One that lets itself be traced. */
+		if (WIFSTOPPED(status))
+			kill(dead, SIGKILL);
+		for (unsigned i = 0; !WIFSTOPPED(status) && i < settings.workers; i++)
 			if (pids[i] == dead)
 				start(i);
+	}
 	for (unsigned i = 0; late && i < settings.workers; i++) {
 		idle[i] = seen[i] == account->progress[i].calls ? idle[i] + 1 : 0;
 		seen[i] = account->progress[i].calls;

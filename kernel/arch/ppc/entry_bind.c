@@ -8,6 +8,7 @@
 static const u32 nop = 0x60000000, blr = 0x4e800020;
 
 DECLARE_IMAGE(image_syscall_full);
+DECLARE_IMAGE(image_syscall_traced);
 DECLARE_IMAGE(image_syscall_lean);
 DECLARE_IMAGE(image_syscall_lean_preload);
 DECLARE_IMAGE(image_external);
@@ -29,11 +30,12 @@ static void fill_table(void)
 						    (u32)sys_unknown;
 }
 
-static bool lean_entry, preloading;
+static bool lean_entry, preloading, tracing;
 
 static void bind_syscall(void)
 {
-	image_install(0xc00, !lean_entry ? &image_syscall_full :
+	image_install(0xc00, tracing ? &image_syscall_traced :
+			     !lean_entry ? &image_syscall_full :
 			     preloading ? &image_syscall_lean_preload : &image_syscall_lean);
 }
 
@@ -43,6 +45,14 @@ void entry_preload(bool on)
 	bind_syscall();
 	image_install(0x500, on ? &image_external_preload : &image_external);
 	image_install(0x900, on ? &image_decrementer_preload : &image_decrementer);
+}
+
+void arch_trace_syscalls(bool on)
+{
+	if (tracing != on) {
+		tracing = on;
+		bind_syscall();
+	}
 }
 
 void switch_preload_bind(bool on)

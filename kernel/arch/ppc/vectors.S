@@ -58,6 +58,12 @@ image image_syscall_full
 	enter_c_whole 0xc00, exception_syscall
 end_image image_syscall_full
 
+image image_syscall_traced
+	save_volatile
+	stw	r3, FRAME_ORIG_GPR3(r11)
+	enter_c_whole 0xc00, exception_syscall_traced
+end_image image_syscall_traced
+
 /*
  * The lean form: r9 to r12 are free by the ABI. lean_table has the calls' functions; the lowest bit says that the
  * call wants the whole struct regs.

@@ -1,0 +1,136 @@
+/* The memory of another process: process_vm_readv and _writev, and what a debugger writes. */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <check.h>
+#include <err.h>
+#include <file.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+/*
+ * The frame of a page that a debugger writes, with a reference: also of an area that the program may only read, if it
+ * is private. Then the program gets a copy of its own, without the right to write it.
+ */
+static int frame_to_poke(struct mm *mm, u32 address, struct frame **out)
+{
+	struct vma *vma = mm_find(mm, address);
+
+	if (!vma || vma->start > address)
+		return -EFAULT;
+	if (vma->flags & VM_WRITE || vma->flags & (VM_SHARED | VM_DEVICE))
+		return mm_frame(mm, address, MM_WRITE, out);
+	return mm_frame_own(mm, address, out);
+}
+
+int mm_poke(struct mm *mm, u32 address, const void *from, size_t n)
+{
+	while (n) {
+		u32 offset = address % PAGE_SIZE, part = MIN((u32)n, PAGE_SIZE - offset);
+		struct frame *frame;
+
+		if (frame_to_poke(mm, address, &frame))
+			return -EFAULT;
+		memcpy((u8 *)frame_kva(frame) + offset, from, part);
+		arch_icache_sync((u8 *)frame_kva(frame) + offset, part);
+		frame_put(frame);
+		address += part;
+		from = (const u8 *)from + part;
+		n -= part;
+	}
+	return 0;
+}
+
+/* Moves one piece, page by page; the bytes moved, or an error if there were none. */
+static long move(struct mm *mm, u32 address, size_t size, struct iter *it, bool write)
+{
+	long done = 0;
+
+	while (size && it->left) {
+		u32 offset = address % PAGE_SIZE;
+		size_t part = MIN(MIN(size, it->left), (size_t)(PAGE_SIZE - offset));
+		struct frame *frame;
+		long n = mm_frame(mm, address, write ? MM_WRITE : MM_READ, &frame) ? -EFAULT : 0;
+
+		if (!n) {
+			u8 *at = (u8 *)frame_kva(frame) + offset;
+
+			n = write ? iter_read(it, at, part) : iter_write(it, at, part);
+			if (write && n > 0)
+				arch_icache_sync(at, (size_t)n);
+			frame_put(frame);
+		}
+		if (n <= 0)
+			return done ? done : n;
+		done += n;
+		address += (u32)n;
+		size -= (size_t)n;
+	}
+	return done;
+}
+
+static long move_all(struct mm *mm, const struct user_vector *remote, size_t count, struct iter *it, bool write)
+{
+	long done = 0;
+
+	for (size_t i = 0; i < count && it->left; i++) {
+		const struct iovec *piece = &remote->piece[i];
+		long n = piece->len ? move(mm, (u32)piece->base, piece->len, it, write) : 0;
+
+		if (n < 0)
+			return done ? done : n;
+		done += n;
+		if ((size_t)n < piece->len)
+			break;
+	}
+	return done;
+}
+
+static long transfer(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote, size_t remote_count,
+		     u32 flags, bool write)
+{
+	struct user_vector ours, theirs;
+	struct iter it, unused;
+	struct task *task;
+	struct mm *mm;
+	long result;
+
+	if (flags)
+		return -EINVAL;
+	result = user_vector_load(&ours, local, count, &it);
+	if (result)
+		return result;
+	result = user_vector_load(&theirs, remote, remote_count, &unused);
+	if (result) {
+		user_vector_free(&ours);
+		return result;
+	}
+	task = task_find(pid);
+	if (!task || !task->mm)
+		result = -ESRCH;
+	else if (!may_trace(task))
+		result = -EPERM;
+	if (!result) {
+		mm = mm_get(task->mm);
+		result = move_all(mm, &theirs, remote_count, &it, write);
+		mm_put(mm);
+	}
+	user_vector_free(&theirs);
+	user_vector_free(&ours);
+	return result;
+}
+
+long sys_process_vm_readv(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
+			  size_t remote_count, u32 flags)
+{
+	return transfer(pid, local, count, remote, remote_count, flags, false);
+}
+
+long sys_process_vm_writev(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
+			   size_t remote_count, u32 flags)
+{
+	return transfer(pid, local, count, remote, remote_count, flags, true);
+}

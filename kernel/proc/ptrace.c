@@ -1,0 +1,311 @@
+/* ptrace: what a tracer reads, writes and orders. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
+#include <arch.h>
+#include <errno.h>
+#include <file.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <syscall.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+enum {
+	PTRACE_TRACEME = 0, PTRACE_PEEKTEXT = 1, PTRACE_PEEKDATA = 2, PTRACE_PEEKUSR = 3, PTRACE_POKETEXT = 4,
+	PTRACE_POKEDATA = 5, PTRACE_POKEUSR = 6, PTRACE_CONT = 7, PTRACE_KILL = 8, PTRACE_SINGLESTEP = 9,
+	PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15, PTRACE_ATTACH = 16,
+	PTRACE_DETACH = 17, PTRACE_SYSCALL = 24, PTRACE_SETOPTIONS = 0x4200, PTRACE_GETEVENTMSG = 0x4201,
+	PTRACE_GETSIGINFO = 0x4202, PTRACE_SETSIGINFO = 0x4203, PTRACE_GETREGSET = 0x4204, PTRACE_SETREGSET = 0x4205,
+};
+
+#define NT_PRSTATUS 1u
+#define NT_PRFPREG  2u
+
+/* The registers as a program sees them: struct regs, then, at word 48, the floating-point ones. */
+#define WORD_MSR  33u
+#define WORD_TRAP 40u
+#define WORD_FPR  48u
+#define WORD_FPSCR (WORD_FPR + 65u)
+#define REGS_SIZE sizeof(struct regs)
+#define FP_SIZE   (33 * sizeof(u64))
+#define REGSET_SIZE (48 * sizeof(u32))  /* the general ones in a register set, padded with zeros */
+
+static long attach(struct task *task)
+{
+	struct process *process = task->process;
+
+	if (process == current->process || task->trace.tracer || !may_trace(task) || process == init_process)
+		return -EPERM;
+	trace_attach(task, current->process, 0);
+	/* A process that SIGSTOP or the terminal stopped goes on, to stop for its tracer. */
+	if (process->stopping) {
+		process->stopping = process->stopped = process->stop_unreported = false;
+		signal_wake_all(process);
+	}
+	signal_task(task, SIGSTOP, NULL);
+	return 0;
+}
+
+static long trace_me(void)
+{
+	struct process *parent = current->process->parent;
+
+	if (current->trace.tracer || parent->pid <= 0)
+		return -EPERM;
+	trace_attach(current, parent, 0);
+	return 0;
+}
+
+/*
+ * A stopped tracee of the caller; NULL: there is none of this number. A copy to or from the caller's memory may sleep,
+ * and the tracee be killed and gone meanwhile: so nothing of it is used across one.
+ */
+static struct task *tracee(s32 pid)
+{
+	struct task *task = task_find(pid);
+
+	return task && task->trace.tracer == current->process && task->state == TASK_TRACED ? task : NULL;
+}
+
+static long peek(struct task *task, u32 address, u32 *user)
+{
+	struct mm *mm = task->mm;
+	u32 word;
+	int error;
+
+	if (!mm)
+		return -EIO;
+	mm_get(mm);
+	error = mm_copy_from(mm, &word, address, sizeof(word));
+	mm_put(mm);
+	return error ? -EIO : put_user(word, user);
+}
+
+static long poke(struct task *task, u32 address, u32 word)
+{
+	struct mm *mm = task->mm;
+	int error;
+
+	if (!mm)
+		return -EIO;
+	mm_get(mm);
+	error = mm_poke(mm, address, &word, sizeof(word));
+	mm_put(mm);
+	return error ? -EIO : 0;
+}
+
+/* The word of the user area, or NULL where there is none. */
+static u32 *user_word(struct task *task, u32 offset)
+{
+	u32 word = offset / sizeof(u32);
+
+	if (offset % sizeof(u32))
+		return NULL;
+	if (word < REGS_SIZE / sizeof(u32))
+		return (u32 *)task_regs(task) + word;
+	if (word < WORD_FPR || word > WORD_FPSCR)
+		return NULL;
+	arch_fpu_save(task);
+	if (word == WORD_FPSCR)
+		return (u32 *)&task->arch.fpscr + 1;
+	return word < WORD_FPR + 64 ? (u32 *)task->arch.fpr + (word - WORD_FPR) : NULL;
+}
+
+static long peek_user(struct task *task, u32 offset, u32 *user)
+{
+	const u32 *word = user_word(task, offset);
+
+	return word ? put_user(*word, user) : -EIO;
+}
+
+/* The machine state and the reason for the stop are not the tracer's to change. */
+static bool is_fixed(u32 word)
+{
+	return word == WORD_MSR || word == WORD_TRAP;
+}
+
+static long poke_user(struct task *task, u32 offset, u32 value)
+{
+	u32 *word = user_word(task, offset);
+
+	if (!word)
+		return -EIO;
+	if (offset / sizeof(u32) >= WORD_FPR)
+		arch_fpu_drop(task);
+	if (!is_fixed(offset / sizeof(u32)))
+		*word = value;
+	return 0;
+}
+
+static long set_regs(s32 pid, const void *user, size_t size)
+{
+	u32 new[REGS_SIZE / sizeof(u32)];
+	struct task *task;
+
+	if (copy_from_user(new, user, size))
+		return -EFAULT;
+	task = tracee(pid);
+	if (!task)
+		return -ESRCH;
+	for (u32 word = 0; word < size / sizeof(u32); word++)
+		if (!is_fixed(word))
+			((u32 *)task_regs(task))[word] = new[word];
+	return 0;
+}
+
+static long set_fpregs(s32 pid, const void *user, size_t size)
+{
+	u64 new[FP_SIZE / sizeof(u64)];
+	struct task *task;
+
+	if (copy_from_user(new, user, size))
+		return -EFAULT;
+	task = tracee(pid);
+	if (!task)
+		return -ESRCH;
+	arch_fpu_save(task);
+	arch_fpu_drop(task);
+	memcpy(task->arch.fpr, new, size);
+	return 0;
+}
+
+static long get_fpregs(struct task *task, void *user, size_t size)
+{
+	u64 values[FP_SIZE / sizeof(u64)];
+
+	arch_fpu_save(task);
+	memcpy(values, task->arch.fpr, sizeof(values));
+	return copy_to_user(user, values, size);
+}
+
+static long get_regs(struct task *task, void *user, size_t size)
+{
+	u32 values[REGSET_SIZE / sizeof(u32)] = { 0 };
+
+	memcpy(values, task_regs(task), REGS_SIZE);
+	return copy_to_user(user, values, size);
+}
+
+static long regset(s32 pid, u32 kind, struct iovec *user, bool set)
+{
+	struct iovec vector;
+	struct task *task;
+	long error;
+
+	if (copy_from_user(&vector, user, sizeof(vector)))
+		return -EFAULT;
+	if ((kind != NT_PRSTATUS && kind != NT_PRFPREG) || vector.len % sizeof(u32))
+		return -EINVAL;
+	task = tracee(pid);
+	if (!task)
+		return -ESRCH;
+	if (kind == NT_PRFPREG) {
+		vector.len = MIN(vector.len, FP_SIZE);
+		error = set ? set_fpregs(pid, vector.base, vector.len) : get_fpregs(task, vector.base, vector.len);
+	} else {
+		vector.len = MIN(vector.len, REGSET_SIZE);
+		error = set ? set_regs(pid, vector.base, MIN(vector.len, REGS_SIZE)) :
+			      get_regs(task, vector.base, vector.len);
+	}
+	return error ? error : put_user(vector.len, &user->len);
+}
+
+static long set_options(struct task *task, u32 options)
+{
+	if (options & ~PTRACE_O_KNOWN)
+		return -EINVAL;
+	task->trace.options = options;
+	return 0;
+}
+
+static long set_info(s32 pid, const struct siginfo *user)
+{
+	struct siginfo info;
+	struct task *task;
+
+	if (copy_from_user(&info, user, sizeof(info)))
+		return -EFAULT;
+	task = tracee(pid);
+	if (!task)
+		return -ESRCH;
+	task->trace.info = info;
+	return 0;
+}
+
+static long get_info(const struct task *task, struct siginfo *user)
+{
+	struct siginfo info = task->trace.info;
+
+	return copy_to_user(user, &info, sizeof(info));
+}
+
+static long go_on(struct task *task, int request, u32 sig)
+{
+	if (sig > NSIG)
+		return -EIO;
+	if (request == PTRACE_DETACH)
+		trace_detach(task);
+	else
+		trace_mode(task, request == PTRACE_SYSCALL, request == PTRACE_SINGLESTEP);
+	trace_resume(task, (int)sig);
+	return 0;
+}
+
+static long command(struct task *task, int request, u32 address, u32 data)
+{
+	switch (request) {
+	case PTRACE_PEEKTEXT:
+	case PTRACE_PEEKDATA:
+		return peek(task, address, (u32 *)data);
+	case PTRACE_POKETEXT:
+	case PTRACE_POKEDATA:
+		return poke(task, address, data);
+	case PTRACE_PEEKUSR:
+		return peek_user(task, address, (u32 *)data);
+	case PTRACE_POKEUSR:
+		return poke_user(task, address, data);
+	case PTRACE_GETREGS:
+		return get_regs(task, (void *)data, REGS_SIZE);
+	case PTRACE_SETREGS:
+		return set_regs(task->pid, (const void *)data, REGS_SIZE);
+	case PTRACE_GETFPREGS:
+		return get_fpregs(task, (void *)data, FP_SIZE);
+	case PTRACE_SETFPREGS:
+		return set_fpregs(task->pid, (const void *)data, FP_SIZE);
+	case PTRACE_GETREGSET:
+	case PTRACE_SETREGSET:
+		return regset(task->pid, address, (struct iovec *)data, request == PTRACE_SETREGSET);
+	case PTRACE_SETOPTIONS:
+		return set_options(task, data);
+	case PTRACE_GETEVENTMSG:
+		return put_user(task->trace.message, (u32 *)data);
+	case PTRACE_GETSIGINFO:
+		return get_info(task, (struct siginfo *)data);
+	case PTRACE_SETSIGINFO:
+		return set_info(task->pid, (const struct siginfo *)data);
+	case PTRACE_CONT:
+	case PTRACE_SYSCALL:
+	case PTRACE_SINGLESTEP:
+	case PTRACE_DETACH:
+		return go_on(task, request, data);
+	case PTRACE_KILL:
+		signal_task(task, SIGKILL, NULL);
+		return 0;
+	}
+	return -EIO;
+}
+
+long sys_ptrace(int request, s32 pid, u32 address, u32 data)
+{
+	struct task *task;
+
+	if (request == PTRACE_TRACEME)
+		return trace_me();
+	task = task_find(pid);
+	if (!task || task->state == TASK_DEAD)
+		return -ESRCH;
+	if (request == PTRACE_ATTACH)
+		return attach(task);
+	task = tracee(pid);
+	return task ? command(task, request, address, data) : -ESRCH;
+}

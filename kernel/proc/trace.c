@@ -1,0 +1,197 @@
+/*
+ * Tracing: how a task stops for its tracer, goes on, and ends (ptrace(2)). A traced task stops before it takes a
+ * signal, at the events that the tracer asked for, and around system calls. The stop is news for the tracer's wait.
+ */
+#include <arch.h>
+#include <errno.h>
+#include <lib.h>
+#include <proc.h>
+#include <syscall.h>
+
+#include "internal.h"
+
+/* While anybody's system calls are traced, every call enters by an image that looks whether its caller's are. */
+static u32 traced_callers;
+
+void trace_mode(struct task *task, bool syscalls, bool stepping)
+{
+	struct trace *trace = &task->trace;
+
+	traced_callers += (syscalls || stepping) - (u32)(trace->syscalls || trace->stepping);
+	arch_trace_syscalls(traced_callers != 0);
+	trace->syscalls = syscalls;
+	trace->stepping = stepping;
+	if (task->state == TASK_DEAD)
+		return;
+	if (stepping)
+		task_regs(task)->msr |= MSR_SE;
+	else
+		task_regs(task)->msr &= ~(u32)MSR_SE;
+}
+
+void trace_attach(struct task *task, struct process *tracer, u32 options)
+{
+	task->trace.tracer = tracer;
+	task->trace.options = options;
+	list_add_tail(&task->trace.link, &tracer->traced);
+}
+
+void trace_resume(struct task *task, int sig)
+{
+	task->trace.resume_signal = sig;
+	task->trace.unreported = false;
+	task_continue(task);
+}
+
+void trace_detach(struct task *task)
+{
+	trace_mode(task, false, false);
+	list_del(&task->trace.link);
+	task->trace.tracer = NULL;
+	task->trace.options = 0;
+}
+
+static void tell_tracer(struct task *task)
+{
+	struct siginfo info = { .signo = SIGCHLD, .code = CLD_TRAPPED };
+
+	info.child.pid = task->pid;
+	info.child.uid = task->cred.uid;
+	info.child.status = (task->trace.status >> 8) & 0xff;
+	task->trace.unreported = true;
+	signal_process(task->trace.tracer, SIGCHLD, &info);
+	wake_up(&task->trace.tracer->child_wait);
+}
+
+int trace_stop(s32 status, const struct siginfo *info)
+{
+	struct trace *trace = &current->trace;
+
+	/* Whoever is to end does not stop; nobody may be there to let it go on. */
+	if (current->killed || signal_fatal_pending())
+		return 0;
+	trace->status = status << 8 | 0x7f;
+	trace->info = info ? *info : (struct siginfo){ .signo = status & 0x7f, .code = status };
+	trace->resume_signal = 0;
+	current->state = TASK_TRACED;
+	tell_tracer(current);
+	schedule();
+	trace->unreported = false;
+	return trace->resume_signal;
+}
+
+static u32 option_of(int event)
+{
+	return 1u << event;     /* as the ABI numbers them */
+}
+
+void trace_event(int event, u32 message)
+{
+	if (!current->trace.tracer || !(current->trace.options & option_of(event)))
+		return;
+	current->trace.message = message;
+	trace_stop(SIGTRAP | event << 8, NULL);
+}
+
+void trace_exec(void)
+{
+	struct siginfo info = { .signo = SIGTRAP, .code = SI_USER };
+
+	if (!current->trace.tracer)
+		return;
+	info.kill.pid = current->tgid;
+	info.kill.uid = current->cred.uid;
+	if (current->trace.options & PTRACE_O_TRACEEXEC)
+		trace_event(PTRACE_EVENT_EXEC, (u32)current->pid);
+	else
+		signal_task(current, SIGTRAP, &info);
+}
+
+#define CLONE_PTRACE   0x00002000u
+#define CLONE_VFORK    0x00004000u
+#define CLONE_UNTRACED 0x00800000u
+
+int trace_new_task(struct task *child, u32 clone_flags, u32 exit_signal)
+{
+	struct trace *trace = &current->trace;
+	int event = clone_flags & CLONE_VFORK	? PTRACE_EVENT_VFORK :
+		    exit_signal != SIGCHLD	? PTRACE_EVENT_CLONE :
+						  PTRACE_EVENT_FORK;
+
+	if (!trace->tracer)
+		return 0;
+	if (clone_flags & CLONE_UNTRACED || !(trace->options & option_of(event)))
+		event = 0;
+	if (event || clone_flags & CLONE_PTRACE) {
+		trace_attach(child, trace->tracer, trace->options);
+		signal_task(child, SIGSTOP, NULL);
+	}
+	return event;
+}
+
+void trace_tracer_gone(struct process *process)
+{
+	struct task *task, *next;
+
+	list_for_each_entry_safe(task, next, &process->traced, trace.link) {
+		bool kill = task->trace.options & PTRACE_O_EXITKILL;
+		struct process *tracee = task->process;
+
+		trace_detach(task);
+		if (!tracee) {
+			task_free(task);        /* a thread that had ended, and nobody asked for it */
+			continue;
+		}
+		if (kill)
+			signal_process(tracee, SIGKILL, NULL);
+		if (task->state == TASK_TRACED)
+			trace_resume(task, 0);
+		if (tracee->zombie && tracee->parent != process)
+			notify_parent(tracee, CLD_EXITED, tracee->exit_status);
+	}
+}
+
+bool trace_hides_zombie(const struct process *process)
+{
+	const struct process *tracer = process->leader->trace.tracer;
+
+	return tracer && tracer != process->parent;
+}
+
+bool trace_keep_thread(struct task *task)
+{
+	if (!task->trace.tracer)
+		return false;
+	/* The process may be gone before the tracer has waited. */
+	trace_mode(task, false, false);
+	list_del(&task->hash_link);
+	task->process = NULL;
+	wake_up(&task->trace.tracer->child_wait);
+	return true;
+}
+
+/* The stop before or after a call. A signal that the tracer adds is taken on the way back. */
+static void stop_at_call(void)
+{
+	int sig = trace_stop(SIGTRAP | (current->trace.options & PTRACE_O_TRACESYSGOOD ? 0x80 : 0), NULL);
+
+	if (sig)
+		signal_task(current, sig, NULL);
+}
+
+/* Every system call comes here, not to syscall_dispatch() at once, while anybody's are traced. */
+void exception_syscall_traced(struct regs *regs)
+{
+	const struct trace *trace = &current->trace;
+
+	if (trace->syscalls)
+		stop_at_call();
+	syscall_dispatch(regs);
+	if (trace->syscalls) {
+		stop_at_call();
+	} else if (trace->stepping) {
+		/* The processor would trace only the instruction after the call. */
+		regs->msr &= ~(u32)MSR_SE;
+		signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
+	}
+}
