@@ -135,6 +135,9 @@ struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise)
 	if (!f)
 		return ERR_PTR(-EBADF);
 	if (f->ops != ops) {
+		/* A place in the tree is no file to any call but those about names. */
+		if (f->flags & O_PATH)
+			otherwise = -EBADF;
 		file_put(f);
 		return ERR_PTR(otherwise);
 	}

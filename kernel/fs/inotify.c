@@ -11,6 +11,7 @@
 #include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <text.h>
 #include <uaccess.h>
 #include <wait.h>
 
@@ -26,8 +27,6 @@
 #define IN_ONESHOT 0x80000000u
 #define IN_KNOWN (IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)
 
-#define EVENTS_MAX 16384u	/* that wait in one queue, as Linux's max_queued_events */
-#define WATCHES_MAX 8192u	/* in all */
 #define FIONREAD 0x4004667fu
 
 struct inotify {
@@ -82,7 +81,7 @@ static void queue(struct inotify *n, s32 watch, u32 mask, u32 cookie, const char
 {
 	struct event *e, *last = list_empty(&n->events) ? NULL : list_entry(n->events.prev, struct event, link);
 
-	if (n->event_count >= EVENTS_MAX) {
+	if (n->event_count >= INOTIFY_EVENTS_MAX) {
 		if (last->head.mask == IN_Q_OVERFLOW)
 			return;
 		watch = -1;
@@ -225,8 +224,19 @@ static void inotify_release(struct file *f)
 	kfree(n);
 }
 
+static void inotify_show(const struct file *f, struct text *out)
+{
+	const struct inotify *n = f->data;
+	const struct watch *w;
+
+	list_for_each_entry(w, &n->watches, link)
+		text_printf(out, "inotify wd:%x ino:%llx sdev:%x mask:%x ignored_mask:0\n", (u32)w->number, w->inode->ino,
+			    inode_dev(w->inode), w->mask);
+}
+
 static const struct file_ops inotify_ops = {
 	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
+	.show = inotify_show,
 };
 
 long sys_inotify_init1(u32 flags)
@@ -270,7 +280,7 @@ static long watch_inode(struct inotify *n, struct inode *i, u32 mask)
 		w->mask = mask & IN_MASK_ADD ? w->mask | mask : mask;
 		return w->number;
 	}
-	if (inotify_watches >= WATCHES_MAX)
+	if (inotify_watches >= INOTIFY_WATCHES_MAX)
 		return -ENOSPC;
 	w = kzalloc(sizeof *w);
 	if (!w)

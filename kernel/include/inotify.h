@@ -17,6 +17,9 @@
 #define IN_DELETE_SELF 0x400u
 #define IN_MOVE_SELF 0x800u
 
+#define INOTIFY_EVENTS_MAX 16384u	/* that wait in one queue, as Linux's max_queued_events */
+#define INOTIFY_WATCHES_MAX 8192u	/* in all */
+
 extern u32 inotify_watches;	/* in all: 0 spares everybody the rest */
 
 /* Of a name in a directory; `is_dir`: it names one. cookie joins the two events of a move. */

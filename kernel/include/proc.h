@@ -21,6 +21,7 @@ struct fs_context;
 #define TASK_NAME_SIZE 16
 #define NGROUPS_MAX    32
 #define PID_MAX        32768
+#define CAPABILITY_LAST 40             /* number of the last capability that the ABI knows */
 
 enum task_state {
 	TASK_RUNNING,           /* runs or waits for the processor */

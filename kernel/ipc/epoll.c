@@ -13,6 +13,7 @@
 #include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <text.h>
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
@@ -150,7 +151,17 @@ static void epoll_release(struct file *f)
 	kfree(ep);
 }
 
-static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release };
+static void epoll_show(const struct file *f, struct text *out)
+{
+	const struct epoll *ep = f->data;
+	const struct item *i;
+
+	list_for_each_entry(i, &ep->items, link)
+		text_printf(out, "tfd: %8d events: %8x data: %16llx  pos:%llu ino:%llx sdev:%x\n", i->fd, i->event.events,
+			    i->event.data, i->file->position, i->file->inode->ino, inode_dev(i->file->inode));
+}
+
+static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release, .show = epoll_show };
 
 long sys_epoll_create1(u32 flags)
 {
@@ -284,7 +295,7 @@ long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *us
 		return -EFAULT;
 	ep = fd_get(epfd);
 	f = fd_get(fd);
-	if (!ep || !f)
+	if (!ep || !f || (ep->flags | f->flags) & O_PATH)
 		result = -EBADF;
 	else if (!f->ops->poll)
 		result = -EPERM;

@@ -12,9 +12,6 @@
 #include "sysv.h"
 #include "sysv_calls.h"
 
-#define QUEUES_MAX 128u
-#define MESSAGE_MAX 8192u	/* bytes in one */
-#define QUEUE_BYTES 16384u	/* in a queue, unless msgctl says otherwise */
 #define MSG_NOERROR 010000u
 #define MSG_EXCEPT 020000u
 #define IPC_NOWAIT_FLAG 04000u
@@ -52,7 +49,7 @@ struct msginfo {
 	u16 segments;
 };
 
-static struct sysv_table queues = { .max = QUEUES_MAX };
+static struct sysv_table queues = { .max = SYSV_SLOTS_MAX };
 
 static void free_queue(struct queue *q)
 {
@@ -81,7 +78,7 @@ long sys_msgget(s32 key, u32 flags)
 	list_init(&q->messages);
 	waitq_init(&q->readable);
 	waitq_init(&q->writable);
-	q->bytes_max = QUEUE_BYTES;
+	q->bytes_max = SYSV_QUEUE_BYTES;
 	q->changed = (s64)time_real_seconds();
 	id = sysv_add(&queues, &q->perm, key, flags);
 	if (id < 0)
@@ -137,7 +134,7 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 	s32 type;
 	long result;
 
-	if (size > MESSAGE_MAX || id < 0)
+	if (size > SYSV_MESSAGE_MAX || id < 0)
 		return -EINVAL;
 	if (get_user(type, (const s32 *)user))
 		return -EFAULT;
@@ -240,7 +237,7 @@ static long set_status(struct queue *q, u32 user)
 
 	if (copy_from_user(&ds, (void *)user, sizeof ds))
 		return -EFAULT;
-	if (ds.bytes_max > QUEUE_BYTES && !capable())
+	if (ds.bytes_max > SYSV_QUEUE_BYTES && !capable())
 		return -EPERM;
 	sysv_perm_set(&q->perm, &ds.perm);
 	q->bytes_max = ds.bytes_max;
@@ -263,12 +260,12 @@ static long remove_queue(struct queue *q)
 static long give_info(u32 user, bool used)
 {
 	struct msginfo info = {
-		.message_max = MESSAGE_MAX, .queue_bytes = QUEUE_BYTES, .queues_max = QUEUES_MAX, .segment_size = 16,
+		.message_max = SYSV_MESSAGE_MAX, .queue_bytes = SYSV_QUEUE_BYTES, .queues_max = SYSV_SLOTS_MAX, .segment_size = 16,
 		.segments = 0xffff,
 	};
 
-	info.pool = (s32)(QUEUES_MAX * QUEUE_BYTES / 1024);
-	info.map = info.headers = QUEUE_BYTES;
+	info.pool = (s32)(SYSV_SLOTS_MAX * SYSV_QUEUE_BYTES / 1024);
+	info.map = info.headers = SYSV_QUEUE_BYTES;
 	if (used) {
 		info.pool = (s32)queues.used;
 		info.map = info.headers = 0;

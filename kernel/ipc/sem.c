@@ -14,9 +14,6 @@
 #include "sysv.h"
 #include "sysv_calls.h"
 
-#define SETS_MAX 128u
-#define PER_SET_MAX 32000u
-#define OPERATIONS_MAX 500u
 #define VALUE_MAX 32767
 #define SEM_UNDO 0x1000
 #define IPC_NOWAIT_FLAG 04000
@@ -64,7 +61,7 @@ struct semid_ds {
 	u32 count, unused[2];
 };
 
-static struct sysv_table sets = { .max = SETS_MAX };
+static struct sysv_table sets = { .max = SYSV_SLOTS_MAX };
 
 static struct set *find_set(int id)
 {
@@ -98,7 +95,7 @@ long sys_semget(s32 key, int count, u32 flags)
 	struct set *s;
 	long id;
 
-	if (count < 0 || (u32)count > PER_SET_MAX)
+	if (count < 0 || (u32)count > SYSV_PER_SET_MAX)
 		return -EINVAL;
 	id = sysv_get(&sets, key, flags, &found);
 	if (id != -ENOENT) {
@@ -266,7 +263,7 @@ long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 
 	if (count == 0)
 		return -EINVAL;
-	if (count > OPERATIONS_MAX)
+	if (count > SYSV_OPERATIONS_MAX)
 		return -E2BIG;
 	if (count > ARRAY_SIZE(few)) {
 		op = kmalloc(count * sizeof *op);
@@ -453,8 +450,8 @@ struct seminfo {
 static long give_info(u32 user, bool used)
 {
 	struct seminfo info = {
-		.sets = SETS_MAX, .semaphores = (s32)(SETS_MAX * PER_SET_MAX), .undos = (s32)(SETS_MAX * PER_SET_MAX),
-		.per_set = PER_SET_MAX, .operations = OPERATIONS_MAX, .undo_entries = OPERATIONS_MAX, .undo_size = 20,
+		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX), .undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
+		.per_set = SYSV_PER_SET_MAX, .operations = SYSV_OPERATIONS_MAX, .undo_entries = SYSV_OPERATIONS_MAX, .undo_size = 20,
 		.value_max = VALUE_MAX, .adjust_max = VALUE_MAX,
 	};
 

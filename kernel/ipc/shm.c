@@ -15,7 +15,6 @@
 #include "sysv.h"
 #include "sysv_calls.h"
 
-#define SEGMENTS_MAX 128u
 #define SHM_RDONLY 010000u
 #define SHM_RND 020000u
 #define SHM_REMAP 040000u
@@ -58,7 +57,7 @@ struct shm_info {
 	u32 total, resident, swapped, swap_attempts, swap_successes;
 };
 
-static struct sysv_table segments = { .max = SEGMENTS_MAX };
+static struct sysv_table segments = { .max = SYSV_SLOTS_MAX };
 
 static u32 count_attachments(const struct segment *s)
 {
@@ -264,7 +263,7 @@ static long remove_segment(struct segment *s)
 static long give_limits(u32 user)
 {
 	struct shminfo info = {
-		.size_max = USER_END, .size_min = 1, .segments_max = SEGMENTS_MAX, .per_process_max = SEGMENTS_MAX,
+		.size_max = USER_END, .size_min = 1, .segments_max = SYSV_SLOTS_MAX, .per_process_max = SYSV_SLOTS_MAX,
 		.pages_max = USER_END >> PAGE_SHIFT,
 	};
 

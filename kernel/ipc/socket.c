@@ -15,7 +15,6 @@
 
 #define SOCK_NONBLOCK 04000u
 #define SOCK_CLOEXEC 02000000u
-#define BACKLOG_MAX 4096u
 #define FIONREAD 0x4004667fu
 #define SIOCATMARK 0x8905u
 
@@ -138,7 +137,7 @@ long socket_broken_pipe(u32 flags)
 
 long socket_listen(struct socket *s, u32 backlog)
 {
-	s->backlog = MIN(backlog, BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
+	s->backlog = MIN(backlog, SOCKET_BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
 	s->listening = true;
 	wake_up(&s->room);
 	return 0;

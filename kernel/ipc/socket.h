@@ -31,6 +31,7 @@
 #define SHUT_WR 2u
 
 #define ADDRESS_MAX 128u
+#define SOCKET_BACKLOG_MAX 4096u	/* connections that wait to be accepted */
 #define SOCKET_BUFFER 65536u	/* bytes that wait at a receiver */
 
 struct address {

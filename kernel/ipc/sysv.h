@@ -15,7 +15,11 @@
 
 #define SYSV_READ 4u
 #define SYSV_WRITE 2u
-#define SYSV_SLOTS_MAX 128u
+#define SYSV_SLOTS_MAX 128u	/* objects of a kind */
+#define SYSV_MESSAGE_MAX 8192u	/* bytes in one message */
+#define SYSV_QUEUE_BYTES 16384u	/* in a message queue, unless msgctl says otherwise */
+#define SYSV_PER_SET_MAX 32000u	/* semaphores in a set */
+#define SYSV_OPERATIONS_MAX 500u	/* in one semop */
 
 /* The first member of every object. */
 struct sysv_perm {

@@ -68,7 +68,10 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 	return error ? error : areas_cover(mm, address, end) ? 0 : -ENOMEM;
 }
 
-/* Files live in the page cache that the mappings show: there is nothing to write. */
+/*
+ * Files live in the page cache that the mappings show: there is nothing to write. Nobody notices a store through a
+ * mapping, so the time of one is that of the msync after it, whether or not there was one (POSIX.1, mmap).
+ */
 int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 {
 	size = ALIGN_UP(size, PAGE_SIZE);
@@ -82,6 +85,8 @@ int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size; vma = mm_next(vma)) {
 		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
 			return -EBUSY;
+		if (flags & (MS_ASYNC | MS_SYNC) && vma->inode && vma->flags & VM_SHARED && vma->flags & VM_WRITE)
+			inode_touch(vma->inode, true);
 	}
 	return 0;
 }

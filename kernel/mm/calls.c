@@ -16,8 +16,10 @@ static long map(u32 address, u32 length, int protection, u32 flags, int fd, u32 
 
 	if (!(flags & MAP_ANONYMOUS)) {
 		file = fd_get(fd);
-		if (!file)
+		if (!file || file->flags & O_PATH) {
+			file_put(file);
 			return -EBADF;
+		}
 	}
 	result = (long)mm_map(current->mm, address, length, (u32)protection, flags, file, page);
 	if (file)

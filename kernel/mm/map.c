@@ -109,7 +109,7 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 	if (!size)
 		return (u32)-EINVAL;
 	/* The end of the range has no number of a page in the file. */
-	if (file && page + (size + PAGE_SIZE - 1ull) / PAGE_SIZE > 0xffffffffull)
+	if (file && page + ((u64)size + PAGE_SIZE - 1) / PAGE_SIZE > 0xffffffffull)
 		return (u32)-EOVERFLOW;
 	if (size > USER_END)
 		return (u32)-ENOMEM;

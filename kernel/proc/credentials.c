@@ -230,7 +230,6 @@ long sys_setgroups(int count, const u32 *groups)
 #define CAPABILITY_VERSION_1 0x19980330u
 #define CAPABILITY_VERSION_2 0x20071026u
 #define CAPABILITY_VERSION_3 0x20080522u
-#define CAPABILITY_LAST      40
 
 struct cap_header { u32 version; s32 pid; };
 struct cap_data { u32 effective, permitted, inheritable; };

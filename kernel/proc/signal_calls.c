@@ -59,10 +59,39 @@ static struct siginfo info_of_sender(int sig, int code)
 	};
 }
 
+static u32 stories(const struct sigpending *pending)
+{
+	const struct sigqueued *queued;
+	u32 count = 0;
+
+	list_for_each_entry(queued, &pending->queue, link)
+		count++;
+	return count;
+}
+
+/*
+ * Whether a signal that carries a value would wait behind RLIMIT_SIGPENDING others of the process; kill's carry none,
+ * and go without their story. Linux counts by user.
+ */
+static bool queue_is_full(const struct process *process, int sig, const struct siginfo *info)
+{
+	u32 limit = process->rlimit[RLIMIT_SIGPENDING].soft, count;
+	const struct task *task;
+
+	if (sig < SIGRTMIN || info->code == SI_USER || limit == RLIM_INFINITY)
+		return false;
+	count = stories(&process->pending);
+	list_for_each_entry(task, &process->threads, group_link)
+		count += stories(&task->pending);
+	return count >= limit;
+}
+
 static long kill_process(struct process *process, int sig, const struct siginfo *info)
 {
 	long error = signal_check_permission(process, sig);
 
+	if (!error && queue_is_full(process, sig, info))
+		error = -EAGAIN;
 	if (!error && sig)
 		signal_process(process, sig, info);
 	return error;
@@ -117,6 +146,8 @@ static long kill_thread(s32 tgid, s32 tid, int sig, const struct siginfo *info)
 	if (!task || task->state == TASK_DEAD || (tgid && task->tgid != tgid))
 		return -ESRCH;
 	error = signal_check_permission(task->process, sig);
+	if (!error && queue_is_full(task->process, sig, info))
+		error = -EAGAIN;
 	if (!error && sig)
 		signal_task(task, sig, info);
 	return error;

@@ -8,6 +8,7 @@
 #include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <text.h>
 #include <wait.h>
 
 #include "internal.h"
@@ -113,8 +114,15 @@ static void signalfd_release(struct file *f)
 	kfree(f->data);
 }
 
+static void signalfd_show(const struct file *f, struct text *out)
+{
+	const struct signalfd *s = f->data;
+
+	text_printf(out, "sigmask:\t%016llx\n", s->mask);
+}
+
 static const struct file_ops signalfd_ops = {
-	.read = signalfd_read, .poll = signalfd_poll, .release = signalfd_release,
+	.read = signalfd_read, .poll = signalfd_poll, .release = signalfd_release, .show = signalfd_show,
 };
 
 /* An existing signalfd (fd not -1) gets another mask. */

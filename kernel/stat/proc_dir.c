@@ -7,11 +7,13 @@
 #include <lib.h>
 #include <proc.h>
 
-/* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^12 each. */
-#define PID_INO(pid) (((u64)(pid) + 256) << 12)
+/* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^18 each. */
+#define PID_INO(pid) (((u64)(pid) + 4) << 18)
 #define INO_TASKS 0x800u
 #define INO_FDS 0x801u
-#define INO_FD 0x900u
+#define INO_INFOS 0x802u
+#define INO_FD 0x10000u
+#define INO_INFO 0x20000u
 
 /* A decimal number without leading zeros, or -1. */
 static s32 number(const char *name, size_t len)
@@ -62,6 +64,10 @@ static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of
 		item.kind = PROC_FDS;
 		return proc_dentry(dir, name, len, &item, S_IFDIR | 0500, PID_INO(of->pid) + INO_FDS);
 	}
+	if (named(name, len, "fdinfo")) {
+		item.kind = PROC_INFOS;
+		return proc_dentry(dir, name, len, &item, S_IFDIR | 0500, PID_INO(of->pid) + INO_INFOS);
+	}
 	if (named(name, len, "task") && !of->thread) {
 		item.kind = PROC_TASKS;
 		return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(of->pid) + INO_TASKS);
@@ -106,10 +112,12 @@ static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, 
 	const struct file *f;
 	u32 mode = S_IFLNK;
 
-	item.kind = PROC_FD;
+	item.kind = of->kind == PROC_FDS ? PROC_FD : PROC_INFO;
 	item.fd = number(name, len);
 	if (!files || item.fd < 0 || (u32)item.fd >= files->size || !files->slot[item.fd])
 		return ERR_PTR(-ENOENT);
+	if (item.kind == PROC_INFO)
+		return proc_dentry(dir, name, len, &item, S_IFREG | 0400, PID_INO(of->pid) + INO_INFO + (u32)item.fd);
 	f = files->slot[item.fd];
 	if (FILE_READS(f))
 		mode |= 0500;
@@ -132,6 +140,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len)
 	case PROC_TASKS:
 		return lookup_thread(dir, item, name, len);
 	case PROC_FDS:
+	case PROC_INFOS:
 		return lookup_fd(dir, item, name, len);
 	default:
 		return ERR_PTR(-ENOTDIR);
@@ -220,7 +229,10 @@ static void list_task(struct listing *l, const struct proc_item *item)
 	if (f->position == FIRST + proc_entry_count &&
 	    !give(l, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, f->position + 1))
 		return;
-	if (f->position == FIRST + proc_entry_count + 1 && !item->thread)
+	if (f->position == FIRST + proc_entry_count + 1 &&
+	    !give(l, "fdinfo", PID_INO(item->pid) + INO_INFOS, DT_DIR, f->position + 1))
+		return;
+	if (f->position == FIRST + proc_entry_count + 2 && !item->thread)
 		give(l, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, f->position + 1);
 }
 
@@ -247,6 +259,8 @@ static void list_threads(struct listing *l, const struct proc_item *item)
 
 static void list_fds(struct listing *l, const struct proc_item *item)
 {
+	bool links = item->kind == PROC_FDS;
+	u64 first = PID_INO(item->pid) + (links ? INO_FD : INO_INFO);
 	const struct files *files = files_of(item);
 	char name[12];
 
@@ -254,7 +268,7 @@ static void list_fds(struct listing *l, const struct proc_item *item)
 		if (!files->slot[fd])
 			continue;
 		snprintf(name, sizeof name, "%u", fd);
-		if (!give(l, name, PID_INO(item->pid) + INO_FD + fd, DT_LNK, FIRST + (u64)fd + 1))
+		if (!give(l, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
 			return;
 	}
 }
@@ -282,6 +296,7 @@ static int proc_getdents(struct file *f, struct dir_sink *sink)
 		list_threads(&l, item);
 		break;
 	case PROC_FDS:
+	case PROC_INFOS:
 		list_fds(&l, item);
 		break;
 	default:

@@ -35,7 +35,7 @@ extern const struct proc_entry proc_entries[];
 extern const unsigned proc_entry_count;
 
 /* What an inode of /proc stands for. */
-enum proc_kind { PROC_NODE, PROC_SELF, PROC_TASK, PROC_ENTRY, PROC_TASKS, PROC_FDS, PROC_FD };
+enum proc_kind { PROC_NODE, PROC_SELF, PROC_TASK, PROC_ENTRY, PROC_TASKS, PROC_FDS, PROC_FD, PROC_INFOS, PROC_INFO };
 struct proc_item {
 	enum proc_kind kind;
 	const struct proc_node *node;
@@ -49,6 +49,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
 			   u64 ino);
 struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len);
+void proc_sys_init(void);	/* stat/proc_sys.c: the files of /proc/sys that tell limits */
 extern const struct file_ops proc_dir_ops, proc_text_ops;
 
 #endif

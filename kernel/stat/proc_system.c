@@ -6,7 +6,6 @@
 
 #include <arch.h>
 #include <err.h>
-#include <file.h>
 #include <kmalloc.h>
 #include <latency.h>
 #include <lib.h>
@@ -126,52 +125,6 @@ static void devices_show(struct text *t)
 	text_puts(t, "Character devices:\n  1 mem\n  4 ttyS\n  5 /dev/tty\n  5 /dev/console\n 10 misc\n\nBlock devices:\n");
 }
 
-static void ostype_show(struct text *t)
-{
-	text_printf(t, "%s\n", uts.field[UTS_SYSNAME]);
-}
-
-static void osrelease_show(struct text *t)
-{
-	text_printf(t, "%s\n", uts.field[UTS_RELEASE]);
-}
-
-static void os_version_show(struct text *t)
-{
-	text_printf(t, "%s\n", uts.field[UTS_VERSION]);
-}
-
-static void hostname_show(struct text *t)
-{
-	text_printf(t, "%s\n", uts.field[UTS_NODENAME]);
-}
-
-static void domainname_show(struct text *t)
-{
-	text_printf(t, "%s\n", uts.field[UTS_DOMAINNAME]);
-}
-
-/* No module or fault has tainted the kernel; memory is given out as it is used, while there is some. */
-static void zero_show(struct text *t)
-{
-	text_puts(t, "0\n");
-}
-
-static void groups_max_show(struct text *t)
-{
-	text_printf(t, "%u\n", NGROUPS_MAX);
-}
-
-static void files_max_show(struct text *t)
-{
-	text_printf(t, "%u\n", FILES_MAX);
-}
-
-static void pid_max_show(struct text *t)
-{
-	text_printf(t, "%u\n", PID_MAX);
-}
-
 static void syscalls_show(struct text *t)
 {
 	text_printf(t, "unknown %u last %u\n", syscall_unknown_count, syscall_unknown_last);
@@ -192,15 +145,5 @@ void procfs_init(void)
 	proc_file("syscalls", syscalls_show, NULL);
 	proc_file("uptime", uptime_show, NULL);
 	proc_file("version", version_show, NULL);
-	proc_file("sys/kernel/ostype", ostype_show, NULL);
-	proc_file("sys/kernel/osrelease", osrelease_show, NULL);
-	proc_file("sys/kernel/version", os_version_show, NULL);
-	proc_file("sys/kernel/hostname", hostname_show, NULL);
-	proc_file("sys/kernel/domainname", domainname_show, NULL);
-	proc_file("sys/kernel/pid_max", pid_max_show, NULL);
-	proc_file("sys/kernel/threads-max", pid_max_show, NULL);
-	proc_file("sys/kernel/tainted", zero_show, NULL);
-	proc_file("sys/kernel/ngroups_max", groups_max_show, NULL);
-	proc_file("sys/vm/overcommit_memory", zero_show, NULL);
-	proc_file("sys/fs/nr_open", files_max_show, NULL);
+	proc_sys_init();
 }

@@ -193,9 +193,26 @@ struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *pare
 	return n ? node_dentry(dir, n) : ERR_PTR(-ENOENT);
 }
 
+static int show_open_file(const struct task *task, int fd, struct text *t)
+{
+	const struct files *files = task->files;
+	const struct file *f = files && (u32)fd < files->size ? files->slot[fd] : NULL;
+	bool cloexec;
+
+	if (!f)
+		return -ENOENT;
+	cloexec = files->cloexec[fd / 32] >> (fd % 32) & 1;
+	text_printf(t, "pos:\t%llu\nflags:\t0%o\nmnt_id:\t%u\nino:\t%llu\n", f->position,
+		    f->flags | (cloexec ? O_CLOEXEC : 0), MINOR(inode_dev(f->inode)), f->inode->ino);
+	if (f->ops->show)
+		f->ops->show(f, t);
+	return 0;
+}
+
 static int make_text(const struct proc_item *item, struct text *t)
 {
 	struct task *task;
+	int error = 0;
 
 	if (item->kind == PROC_NODE) {
 		if (!item->node->show)
@@ -205,9 +222,12 @@ static int make_text(const struct proc_item *item, struct text *t)
 		task = item_task(item);
 		if (!task)
 			return -ESRCH;
-		item->entry->show(t, task);
+		if (item->kind == PROC_INFO)
+			error = show_open_file(task, item->fd, t);
+		else
+			item->entry->show(t, task);
 	}
-	return t->no_memory ? -ENOMEM : 0;
+	return t->no_memory ? -ENOMEM : error;
 }
 
 static void drop_text(struct file *f)

@@ -1,0 +1,94 @@
+/* /proc/sys: what programs look up of names and limits. The files are read-only: nothing here can be set. */
+#include "proc_internal.h"
+
+#include "../dev/pty.h"
+#include "../ipc/ring.h"
+#include "../ipc/socket.h"
+#include "../ipc/sysv.h"
+
+#include <arch.h>
+#include <file.h>
+#include <inotify.h>
+#include <lib.h>
+#include <mm.h>
+#include <proc.h>
+#include <procfs.h>
+#include <uname.h>
+
+#define NAME(function, field_number) \
+	static void function(struct text *t) { text_printf(t, "%s\n", uts.field[field_number]); }
+#define LIMIT(function, value) \
+	static void function(struct text *t) { text_printf(t, "%u\n", (u32)(value)); }
+
+NAME(ostype, UTS_SYSNAME)
+NAME(osrelease, UTS_RELEASE)
+NAME(version, UTS_VERSION)
+NAME(hostname, UTS_NODENAME)
+NAME(domainname, UTS_DOMAINNAME)
+LIMIT(pid_max, PID_MAX)
+LIMIT(ngroups_max, NGROUPS_MAX)
+LIMIT(zero, 0)
+LIMIT(cap_last_cap, CAPABILITY_LAST)
+LIMIT(shmall, USER_END / PAGE_SIZE)
+LIMIT(shmmax, USER_END)
+LIMIT(shmmni, SYSV_SLOTS_MAX)
+LIMIT(msgmax, SYSV_MESSAGE_MAX)
+LIMIT(msgmnb, SYSV_QUEUE_BYTES)
+LIMIT(msgmni, SYSV_SLOTS_MAX)
+LIMIT(pty_max, PTY_MAX)
+LIMIT(nr_open, FILES_MAX)
+LIMIT(file_max, frame_count)
+LIMIT(pipe_max_size, RING_PAGES_MAX * PAGE_SIZE)
+LIMIT(inotify_max_queued_events, INOTIFY_EVENTS_MAX)
+LIMIT(inotify_max_user_watches, INOTIFY_WATCHES_MAX)
+LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
+
+/* Semaphores: in a set, in all, operations of one call, sets. */
+static void sem(struct text *t)
+{
+	text_printf(t, "%u\t%u\t%u\t%u\n", SYSV_PER_SET_MAX, SYSV_PER_SET_MAX * SYSV_SLOTS_MAX, SYSV_OPERATIONS_MAX,
+		    SYSV_SLOTS_MAX);
+}
+
+static void pty_nr(struct text *t)
+{
+	text_printf(t, "%u\n", pty_count);
+}
+
+void proc_sys_init(void)
+{
+	static const struct {
+		const char *path;
+		void (*show)(struct text *);
+	} files[] = {
+		{ "sys/kernel/ostype", ostype },
+		{ "sys/kernel/osrelease", osrelease },
+		{ "sys/kernel/version", version },
+		{ "sys/kernel/hostname", hostname },
+		{ "sys/kernel/domainname", domainname },
+		{ "sys/kernel/sem", sem },
+		{ "sys/kernel/pty/nr", pty_nr },
+		{ "sys/kernel/pid_max", pid_max },
+		{ "sys/kernel/threads-max", pid_max },
+		{ "sys/kernel/ngroups_max", ngroups_max },
+		{ "sys/kernel/tainted", zero },
+		{ "sys/kernel/cap_last_cap", cap_last_cap },
+		{ "sys/kernel/shmall", shmall },
+		{ "sys/kernel/shmmax", shmmax },
+		{ "sys/kernel/shmmni", shmmni },
+		{ "sys/kernel/msgmax", msgmax },
+		{ "sys/kernel/msgmnb", msgmnb },
+		{ "sys/kernel/msgmni", msgmni },
+		{ "sys/kernel/pty/max", pty_max },
+		{ "sys/fs/nr_open", nr_open },
+		{ "sys/fs/file-max", file_max },
+		{ "sys/fs/pipe-max-size", pipe_max_size },
+		{ "sys/fs/inotify/max_queued_events", inotify_max_queued_events },
+		{ "sys/fs/inotify/max_user_watches", inotify_max_user_watches },
+		{ "sys/vm/overcommit_memory", zero },
+		{ "sys/net/core/somaxconn", core_somaxconn },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		proc_file(files[i].path, files[i].show, NULL);
+}
