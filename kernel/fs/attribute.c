@@ -408,6 +408,13 @@ long sys_ftruncate(int fd, s32 size)
 
 static long allocate(struct inode *i, int mode, u64 from, u64 to)
 {
+	u64 end = mode & FALLOC_KEEP_SIZE ? MIN(to, i->size) : to;
+	/* Room changes nothing that a reader sees, but where the file grows. */
+	int error = mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE) ? seals_check_write(i, end) :
+								     seals_check_size(i, MAX(end, i->size));
+
+	if (error)
+		return error;
 	if (mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE)) {
 		inode_punch(i, from, MIN(to, i->size));
 	} else {

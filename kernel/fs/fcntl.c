@@ -1,7 +1,6 @@
 /* fcntl, ioctl, flock, and the calls that ask for data to reach a disk. */
 #include "internal.h"
 
-#include <anon.h>
 #include <async.h>
 #include <err.h>
 #include <file.h>
@@ -36,6 +35,8 @@
 #define F_DUPFD_CLOEXEC 1030
 #define F_SETPIPE_SZ 1031
 #define F_GETPIPE_SZ 1032
+#define F_ADD_SEALS 1033
+#define F_GET_SEALS 1034
 #define FD_CLOEXEC 1u
 
 #define FIOCLEX 0x20006601u
@@ -214,6 +215,10 @@ static long control(int fd, struct file *f, int command, u32 argument)
 		return pipe_set_size(f, argument);
 	case F_GETPIPE_SZ:
 		return pipe_size(f);
+	case F_ADD_SEALS:
+		return seals_add(f, argument);
+	case F_GET_SEALS:
+		return seals_get(f);
 	}
 	return -EINVAL;
 }
@@ -399,37 +404,4 @@ long sys_readahead(int fd, s64 offset, size_t count)
 		result = -EINVAL;
 	file_put(f);
 	return result;
-}
-
-#define MFD_CLOEXEC 1u
-#define MFD_ALLOW_SEALING 2u
-
-long sys_memfd_create(const char *user_name, u32 flags)
-{
-	char *name;
-	struct inode *i;
-	struct file *f;
-	int fd;
-
-	if (flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING))
-		return -EINVAL;
-	name = path_from_user(user_name);
-	if (IS_ERR(name))
-		return PTR_ERR(name);
-	if (strlen(name) > 249) {
-		kfree(name);
-		return -EINVAL;
-	}
-	kfree(name);
-	i = inode_anonymous(0);
-	if (!i)
-		return -ENOMEM;
-	f = file_on_inode(i, "/memfd", O_RDWR | O_LARGEFILE, &ramfs_file_ops, NULL);
-	inode_put(i);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	fd = fd_add(f, flags & MFD_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
 }

@@ -4,6 +4,7 @@
 
 #include <fs.h>
 
+struct file_map;
 struct iter;
 
 /* fs/page.c */
@@ -42,6 +43,13 @@ struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at
 
 /* fs/attribute.c: what a call's path names, as the AT_ flags say; referenced. */
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out);
+
+/* fs/memfd.c: 0, or -EPERM where a seal forbids a write up to `end`, a new size, or a mapping. */
+int seals_check_write(const struct inode *, u64 end);
+int seals_check_size(const struct inode *, u64 size);
+int seals_check_map(const struct inode *, struct file_map *);
+long seals_get(const struct file *);
+long seals_add(struct file *, u32 seals);
 
 /* fs/xattr.c */
 void xattrs_free(struct inode *);

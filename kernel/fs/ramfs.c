@@ -65,10 +65,17 @@ static void ramfs_free(struct inode *i)
 		fifo_inode_gone(i);
 }
 
+static int ramfs_truncate(struct inode *i, u64 size)
+{
+	int error = seals_check_size(i, size);
+
+	return error ? error : inode_resize(i, size);
+}
+
 static const struct inode_ops ramfs_ops = {
 	.make = ramfs_make,
 	.readlink = ramfs_readlink,
-	.truncate = inode_resize,
+	.truncate = ramfs_truncate,
 	.free = ramfs_free,
 };
 
@@ -169,8 +176,8 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 		u32 offset = (u32)at & (PAGE_SIZE - 1);
 		size_t n = MIN(left, (size_t)(PAGE_SIZE - offset));
 		bool fresh = !page_find(&i->pages, page), whole = fresh && n == PAGE_SIZE;
-		int failed;
-		struct frame *frame = frame_for_write(i, page, whole, &failed);
+		int failed = seals_check_write(i, at + n);
+		struct frame *frame = failed ? NULL : frame_for_write(i, page, whole, &failed);
 		long got;
 
 		if (!frame) {
@@ -251,6 +258,10 @@ static s64 ramfs_seek(struct file *f, s64 offset, int whence)
 
 static int ramfs_mmap(struct file *f, struct file_map *map)
 {
+	int error = seals_check_map(f->inode, map);
+
+	if (error)
+		return error;
 	inode_touch(f->inode, false);
 	map->kind = MAP_KIND_INODE;
 	return 0;

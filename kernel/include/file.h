@@ -89,6 +89,7 @@ struct file_map {
 	bool shared, write;
 	enum map_kind kind;	/* out */
 	u32 device_address;	/* out */
+	bool never_written;	/* out: nor after a change of the area's rights */
 };
 
 /* Receives directory entries; returns false when full (the entry is then not consumed). */

@@ -106,6 +106,8 @@ struct inode {
 	u32 denied_writes;	/* >0: being executed, writing is ETXTBSY */
 	u32 writers;	/* open files that may write */
 	u16 edition;	/* from 1: another since inode_edit; EDITIONS_MOST: no longer told apart */
+	u32 seals;	/* fs/memfd.c */
+	bool sealable;
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	struct list_head watches;	/* fs/inotify.c */

@@ -158,6 +158,8 @@ int mm_poke(struct mm *mm, u32 address, const void *from, size_t n);
 struct futex_key { const void *object; u32 page, offset; };
 int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key);
 
+/* Whether a mapping may change the file, or could after an mprotect. */
+bool mm_may_write_inode(const struct inode *inode);
 /* Removes the mappings of pages [first, last] of a file from every address space (truncate). */
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
 

@@ -98,6 +98,8 @@ struct process {
 	u64 ended_run_ticks;            /* timebase ticks of threads that have ended */
 	bool cpu_limits;                /* the tick has a timer or a limit of processor time to look at */
 	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
+	bool private_barriers;          /* membarrier may be used for them */
+	bool subreaper;                 /* orphans among its descendants come to it, not to init */
 	bool auto_reap;                 /* the parent ignores its children: nobody waits */
 	struct pid_handle *handle;      /* what descriptors of the process hold (proc/pidfd.c); NULL: none yet */
 	struct waitq exec_wait;         /* the thread in execve waits here for the others to end */
@@ -148,6 +150,7 @@ struct task {
 	struct list_head hash_link;     /* by pid */
 	s32 nice;                       /* -20 .. 19 */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
+	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
 	u32 run_priority;               /* that it runs at: rt_priority, or a higher one that it inherits; 0: by turns */
 	s32 slice;                      /* ticks left */
 	bool queued;

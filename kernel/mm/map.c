@@ -54,7 +54,7 @@ static int attach(struct vma *vma, struct file *file, u32 page)
 	error = file_mmap(file, &map);
 	if (error)
 		return error;
-	if (vma->flags & VM_SHARED && !FILE_WRITES(file))
+	if (vma->flags & VM_SHARED && (!FILE_WRITES(file) || map.never_written))
 		vma->flags &= ~VM_MAY_WRITE;
 	switch (map.kind) {
 	case MAP_KIND_INODE:
@@ -71,6 +71,16 @@ static int attach(struct vma *vma, struct file *file, u32 page)
 		return attach(vma, NULL, 0);
 	}
 	return -ENODEV;
+}
+
+bool mm_may_write_inode(const struct inode *inode)
+{
+	const struct vma *vma;
+
+	list_for_each_entry(vma, &inode->mappings, mapping)
+		if (vma->flags & VM_SHARED && vma->flags & VM_MAY_WRITE)
+			return true;
+	return false;
 }
 
 static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct file *file, u32 page)

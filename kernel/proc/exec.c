@@ -242,6 +242,7 @@ static void commit(struct exec *exec)
 	if (exec->secure)
 		current->death_signal = 0;
 	current->process->execed = true;
+	current->process->private_barriers = false;
 	memcpy(current->name, exec->name, sizeof(current->name));
 	control_context((u32)current->tgid);
 	control_command(exec->path);

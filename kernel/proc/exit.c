@@ -95,19 +95,33 @@ static void signal_if_newly_orphaned(s32 pgid, const struct process *ending)
 	}
 }
 
-/* Children of an ending process go to init, which reaps those that have ended already. */
+u32 subreapers;
+
+/* Who gets the children of an ending process: the nearest ancestor that asked for them, else init. */
+static struct process *reaper_of(const struct process *process)
+{
+	struct process *ancestor = process->parent;
+
+	if (!subreapers)
+		return init_process;
+	while (ancestor->pid > 0 && ancestor != init_process && !ancestor->subreaper)
+		ancestor = ancestor->parent;
+	return ancestor->pid > 0 ? ancestor : init_process;
+}
+
+/* The reaper waits for those that have ended already. */
 static void give_away_children(struct process *process)
 {
-	struct process *child, *next;
+	struct process *child, *next, *reaper = reaper_of(process);
 
 	list_for_each_entry_safe(child, next, &process->children, sibling) {
 		struct task *task;
 		bool connected = connects(child);
 
 		list_del(&child->sibling);
-		child->parent = init_process;
-		list_add_tail(&child->sibling, &init_process->children);
-		/* Also of one that would have told its parent nothing: init waits for no other kind. */
+		child->parent = reaper;
+		list_add_tail(&child->sibling, &reaper->children);
+		/* Also of one that would have told its parent nothing: a reaper waits for no other kind. */
 		child->exit_signal = SIGCHLD;
 		list_for_each_entry(task, &child->threads, group_link) {
 			if (task->death_signal)
@@ -139,6 +153,8 @@ static void become_zombie(struct process *process)
 	if (process->sid == process->pid)
 		tty_session_gone(process->sid);
 	trace_tracer_gone(process);
+	subreapers -= process->subreaper;
+	process->subreaper = false;
 	give_away_children(process);
 	if (connects(process))
 		signal_if_newly_orphaned(process->pgid, process);

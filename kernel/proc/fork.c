@@ -134,6 +134,12 @@ static void inherit(struct task *child, const struct clone_request *request)
 	child->nice = parent->nice;
 	child->policy = parent->policy;
 	child->rt_priority = child->run_priority = parent->rt_priority;
+	if (parent->reset_on_fork) {
+		if (parent->rt_priority)
+			child->policy = SCHED_NORMAL;
+		child->rt_priority = child->run_priority = 0;
+		child->nice = MAX(child->nice, 0);
+	}
 	child->blocked = parent->blocked;
 	if (!(request->flags & CLONE_VM) || (request->flags & CLONE_VFORK))
 		child->altstack = parent->altstack;
@@ -157,6 +163,7 @@ static struct process *new_process(const struct clone_request *request)
 		process->parent = parent->parent;
 		process->exit_signal = parent->exit_signal;
 	}
+	process->private_barriers = parent->private_barriers;
 	memcpy(process->rlimit, parent->rlimit, sizeof(process->rlimit));
 	if (parent->rlimit[RLIMIT_CPU].soft != RLIM_INFINITY)
 		process->cpu_limits = true;

@@ -67,6 +67,7 @@ void trampoline_init(void);
 int trampoline_map(struct mm *mm);
 
 /* exit.c */
+extern u32 subreapers;                                  /* processes that are one */
 void process_kill_threads(struct process *process);     /* all but current */
 /* wait.c of processes: SIGCHLD and wake-up for the parent; status is si_status. */
 void notify_parent(struct process *process, int code, s32 status);

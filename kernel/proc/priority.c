@@ -116,8 +116,48 @@ static bool is_real_time(u32 policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
+/* What sched_setattr sets, and the older calls a part of. */
+struct schedule {
+	u32 policy;             /* SCHED_* */
+	s32 priority, nice;
+	bool reset_on_fork;
+};
+
+static long check_schedule(const struct task *task, const struct schedule *new)
+{
+	bool real_time = is_real_time(new->policy);
+
+	if (!real_time && new->policy != SCHED_NORMAL && new->policy != SCHED_BATCH && new->policy != SCHED_IDLE)
+		return -EINVAL;
+	if (real_time ? new->priority < 1 || new->priority > RT_PRIORITY_MAX : new->priority != 0)
+		return -EINVAL;
+	if (capable())
+		return 0;
+	if (!may_change(task) || real_time || new->nice < task->nice)
+		return -EPERM;
+	/* What was once to be reset stays so. */
+	return task->reset_on_fork && !new->reset_on_fork ? -EPERM : 0;
+}
+
+static long set_schedule(struct task *task, const struct schedule *new)
+{
+	long error = check_schedule(task, new);
+
+	if (error)
+		return error;
+	task->policy = new->policy;
+	task->rt_priority = (u32)new->priority;
+	task->nice = new->nice;
+	task->reset_on_fork = new->reset_on_fork;
+	futex_pi_inherit(task);
+	sched_requeue(task);
+	return 0;
+}
+
+/* A policy of all ones is the one that the task has. */
 static long set_policy(s32 pid, u32 policy, const s32 *param)
 {
+	struct schedule new;
 	struct task *task;
 	s32 priority;
 	long error;
@@ -129,20 +169,12 @@ static long set_policy(s32 pid, u32 policy, const s32 *param)
 	task = named(pid, &error);
 	if (error)
 		return error;
-	if (policy == ~0u)
-		policy = task->policy;
-	policy &= ~RESET_ON_FORK;
-	if (!is_real_time(policy) && policy != SCHED_NORMAL && policy != SCHED_BATCH && policy != SCHED_IDLE)
-		return -EINVAL;
-	if (is_real_time(policy) ? priority < 1 || priority > RT_PRIORITY_MAX : priority != 0)
-		return -EINVAL;
-	if (!may_change(task) || (is_real_time(policy) && !capable()))
-		return -EPERM;
-	task->policy = policy;
-	task->rt_priority = (u32)priority;
-	futex_pi_inherit(task);
-	sched_requeue(task);
-	return 0;
+	new = (struct schedule){ task->policy, priority, task->nice, task->reset_on_fork };
+	if (policy != ~0u) {
+		new.policy = policy & ~RESET_ON_FORK;
+		new.reset_on_fork = policy & RESET_ON_FORK;
+	}
+	return set_schedule(task, &new);
 }
 
 long sys_sched_setscheduler(s32 pid, int policy, const s32 *param)
@@ -155,12 +187,89 @@ long sys_sched_setparam(s32 pid, const s32 *param)
 	return set_policy(pid, ~0u, param);
 }
 
+/* Linux uapi linux/sched/types.h: the first form, of 48 bytes. There is no deadline policy to use the times. */
+struct sched_attr {
+	u32 size, policy;
+	u64 flags;
+	s32 nice;
+	u32 priority;
+	u64 runtime, deadline, period;
+};
+#define SCHED_ATTR_SIZE 48u
+#define SCHED_FLAG_RESET_ON_FORK 1u
+_Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr");
+
+/* A longer form is understood while what is beyond the first one is zero. */
+static long attr_from_user(struct sched_attr *attr, struct sched_attr *user)
+{
+	u32 size;
+
+	if (get_user(size, &user->size))
+		return -EFAULT;
+	if (!size)
+		size = SCHED_ATTR_SIZE;
+	if (size < SCHED_ATTR_SIZE || size > PAGE_SIZE)
+		return put_user(SCHED_ATTR_SIZE, &user->size) ? -EFAULT : -E2BIG;
+	for (u32 at = SCHED_ATTR_SIZE; at < size; at++) {
+		u8 byte;
+
+		if (get_user(byte, (u8 *)user + at))
+			return -EFAULT;
+		if (byte)
+			return put_user(SCHED_ATTR_SIZE, &user->size) ? -EFAULT : -E2BIG;
+	}
+	return copy_from_user(attr, user, sizeof(*attr));
+}
+
+long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
+{
+	struct sched_attr attr;
+	struct schedule new;
+	struct task *task;
+	long error;
+
+	if (!user || pid < 0 || flags)
+		return -EINVAL;
+	error = attr_from_user(&attr, user);
+	if (error)
+		return error;
+	if ((s32)attr.policy < 0 || attr.flags & ~(u64)SCHED_FLAG_RESET_ON_FORK)
+		return -EINVAL;
+	task = named(pid, &error);
+	if (error)
+		return error;
+	new = (struct schedule){ attr.policy, (s32)attr.priority, task->nice, attr.flags & SCHED_FLAG_RESET_ON_FORK };
+	if (!is_real_time(attr.policy))
+		new.nice = MAX(-20, MIN(19, attr.nice));
+	return set_schedule(task, &new);
+}
+
+long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
+{
+	struct sched_attr attr = { .size = SCHED_ATTR_SIZE };
+	const struct task *task;
+	long error;
+
+	if (!user || pid < 0 || size < SCHED_ATTR_SIZE || size > PAGE_SIZE || flags)
+		return -EINVAL;
+	task = named(pid, &error);
+	if (error)
+		return error;
+	attr.policy = task->policy;
+	attr.flags = task->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0;
+	if (is_real_time(task->policy))
+		attr.priority = task->rt_priority;
+	else
+		attr.nice = task->nice;
+	return copy_to_user(user, &attr, sizeof(attr));
+}
+
 long sys_sched_getscheduler(s32 pid)
 {
 	long error;
 	struct task *task = named(pid, &error);
 
-	return error ? error : (long)task->policy;
+	return error ? error : (long)(task->policy | (task->reset_on_fork ? RESET_ON_FORK : 0));
 }
 
 long sys_sched_getparam(s32 pid, s32 *param)
@@ -270,16 +379,32 @@ long sys_getcpu(u32 *cpu, u32 *node, u32 cache)
 	return 0;
 }
 
-/* Expedited barriers between threads need nothing on one processor, where a switch is one. */
-#define MEMBARRIER_QUERY  0
-#define MEMBARRIER_GLOBAL 1
+/* Barriers between threads need nothing on one processor, where a switch is one. Private ones want to be asked for. */
+#define MEMBARRIER_QUERY                      0
+#define MEMBARRIER_GLOBAL                     1
+#define MEMBARRIER_GLOBAL_EXPEDITED           2
+#define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED  4
+#define MEMBARRIER_PRIVATE_EXPEDITED          8
+#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+#define MEMBARRIERS                           31
 
 long sys_membarrier(int command, u32 flags, int cpu)
 {
 	(void)cpu;
 	if (flags)
 		return -EINVAL;
-	if (command == MEMBARRIER_QUERY)
-		return MEMBARRIER_GLOBAL;
-	return command == MEMBARRIER_GLOBAL ? 0 : -EINVAL;
+	switch (command) {
+	case MEMBARRIER_QUERY:
+		return MEMBARRIERS;
+	case MEMBARRIER_GLOBAL:
+	case MEMBARRIER_GLOBAL_EXPEDITED:
+	case MEMBARRIER_REGISTER_GLOBAL_EXPEDITED:
+		return 0;
+	case MEMBARRIER_REGISTER_PRIVATE_EXPEDITED:
+		current->process->private_barriers = true;
+		return 0;
+	case MEMBARRIER_PRIVATE_EXPEDITED:
+		return current->process->private_barriers ? 0 : -EPERM;
+	}
+	return -EINVAL;
 }

@@ -104,6 +104,8 @@ long sys_personality(u32 persona)
 #define PR_GET_ENDIAN      19
 #define PR_SET_TIMERSLACK  29
 #define PR_GET_TIMERSLACK  30
+#define PR_SET_CHILD_SUBREAPER 36
+#define PR_GET_CHILD_SUBREAPER 37
 #define PR_SET_NO_NEW_PRIVS 38
 #define PR_GET_NO_NEW_PRIVS 39
 
@@ -144,6 +146,12 @@ long sys_prctl(int option, u32 arg2, u32 arg3, u32 arg4, u32 arg5)
 		return 1;                               /* ns: timers are exact */
 	case PR_SET_TIMERSLACK:
 		return 0;
+	case PR_SET_CHILD_SUBREAPER:
+		subreapers += (arg2 != 0) - (u32)current->process->subreaper;
+		current->process->subreaper = arg2 != 0;
+		return 0;
+	case PR_GET_CHILD_SUBREAPER:
+		return put_user((u32)current->process->subreaper, (u32 *)arg2);
 	case PR_SET_NO_NEW_PRIVS:
 		if (arg2 != 1 || arg3 || arg4 || arg5)
 			return -EINVAL;

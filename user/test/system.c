@@ -1,8 +1,10 @@
-/* What /proc tells of descriptors and limits, and that the limits hold: of the kernel's own, which qemu-ppc does not show. */
+/* What /proc tells of descriptors and limits, that the limits hold, and calls about the caller that qemu-ppc does not make. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +12,13 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -159,9 +163,89 @@ static void places_are_no_files(void)
 	CHECK_EQUAL(errno, EBADF);
 }
 
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t times[3];
+};
+
+static int child_is_ordinary(void *unused)
+{
+	struct attributes now;
+
+	(void)unused;
+	MUST(syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0));
+	return now.policy == SCHED_OTHER && now.flags == 0 && now.priority == 0 ? 0 : 1;
+}
+
+static void scheduling_attributes(void)
+{
+	struct attributes wanted = { .size = sizeof(wanted), .policy = SCHED_FIFO, .flags = 1, .priority = 3 }, now;
+	struct sched_param none = { 0 };
+
+	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
+	CHECK_EQUAL(sched_getscheduler(0), SCHED_FIFO | SCHED_RESET_ON_FORK);
+	MUST(syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0));
+	CHECK(memcmp(&now, &wanted, sizeof(now)) == 0);
+	CHECK_EQUAL(test_in_child(child_is_ordinary, NULL), 0);
+	MUST(sched_setscheduler(0, SCHED_OTHER, &none));
+	wanted = (struct attributes){ .size = sizeof(wanted), .policy = SCHED_BATCH, .nice = 5 };
+	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
+	CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), 5);
+	wanted.flags = 2;
+	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &wanted, 0), EINVAL);
+	wanted.size = 40;
+	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &wanted, 0), E2BIG);
+	CHECK_EQUAL(wanted.size, 48);
+	CHECK_ERROR(syscall(SYS_sched_getattr, 0, &now, 47, 0), EINVAL);
+	CHECK_ERROR(syscall(SYS_sched_getattr, 0x3fffffff, &now, sizeof(now), 0), ESRCH);
+}
+
+static void barriers(void)
+{
+	CHECK(syscall(SYS_membarrier, 0, 0) & 8);
+	CHECK_ERROR(syscall(SYS_membarrier, 8, 0), EPERM);
+	MUST(syscall(SYS_membarrier, 16, 0));
+	MUST(syscall(SYS_membarrier, 8, 0));
+	CHECK_ERROR(syscall(SYS_membarrier, 3, 0), EINVAL);
+}
+
+/* Leaves a child behind that outlives it. */
+static int leaves_a_child(void *ends)
+{
+	char byte;
+
+	if (fork() == 0) {
+		close(((int *)ends)[1]);
+		_exit(read(((int *)ends)[0], &byte, 1) == 0 ? 3 : 4);
+	}
+	return 0;
+}
+
+static void orphans_come_to_a_subreaper(void)
+{
+	int ends[2], status, is = 0;
+
+	MUST(pipe(ends));
+	MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	MUST(prctl(PR_GET_CHILD_SUBREAPER, &is));
+	CHECK_EQUAL(is, 1);
+	CHECK_EQUAL(test_in_child(leaves_a_child, ends), 0);
+	MUST(close(ends[1]));
+	MUST(waitpid(-1, &status, 0));
+	CHECK_EQUAL(status, 3 << 8);
+	MUST(prctl(PR_SET_CHILD_SUBREAPER, 0));
+	MUST(pipe(ends));
+	CHECK_EQUAL(test_in_child(leaves_a_child, ends), 0);
+	CHECK_ERROR(waitpid(-1, &status, 0), ECHILD);
+}
+
 static const struct test_case cases[] = {
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
-	CASE(queued_signals_are_limited), CASE(places_are_no_files),
+	CASE(queued_signals_are_limited), CASE(places_are_no_files), CASE(scheduling_attributes),
+	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 };
 
 TEST_MAIN("system", cases)
