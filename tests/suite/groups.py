@@ -19,7 +19,7 @@ LIBCS = ("glibc", "musl")
 _KERNEL_ONLY = ("strict", "policy", "inherit", "latency", "ramdisk", "trace", "system")
 
 
-def _base() -> Initramfs:
+def base() -> Initramfs:
     """A root with init, the suite's driver and the usual folders."""
     image = Initramfs()
     for folder in ("bin", "dev", "etc", "proc"):
@@ -35,7 +35,7 @@ def _base() -> Initramfs:
     return image
 
 
-def _stripped(path: Path) -> bytes:
+def stripped(path: Path) -> bytes:
     """A program without its symbols: what a small machine's memory has room for."""
     with tempfile.NamedTemporaryFile() as file:
         subprocess.run(["powerpc-linux-gnu-strip", "-o", file.name, str(path)], check=True)
@@ -56,8 +56,8 @@ def _applets(libc: str) -> list[str]:
     return listed.stdout.split()
 
 
-def _with_busybox(libc: str) -> Initramfs:
-    image = _base()
+def with_busybox(libc: str) -> Initramfs:
+    image = base()
     image.copy("bin/busybox", program(libc, "busybox"))
     for applet in _applets(libc):
         if applet != "busybox":
@@ -77,10 +77,10 @@ def _scripts(image: Initramfs, folder: Path, interpreter: str) -> list[Case]:
 
 def user_tests() -> Group:
     """Our own test programs."""
-    image = _base()
+    image = base()
     cases = []
     for test in sorted(wanted(USER / "test", "run make -C user").iterdir()):
-        image.file(f"test/{test.name}", _stripped(test), 0o755)
+        image.file(f"test/{test.name}", stripped(test), 0o755)
         cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=test.name in _KERNEL_ONLY))
     return Group("user", "own tests", image, cases)
 
@@ -90,21 +90,26 @@ _LIBRARIES = Path("/usr/powerpc-linux-gnu/lib")
 _WANTED = ("ld.so.1", "libc.so.6", "libm.so.6")
 
 
-def dynamic() -> Group:
-    """A dynamically linked program, with the run-time linker and the libraries of the cross compiler's C library."""
-    image = _base()
-    for name in _WANTED:
+def add_libraries(image: Initramfs, *names: str) -> None:
+    """The run-time linker and the libraries of the cross compiler's C library, the usual ones and those named."""
+    for name in (*_WANTED, *names):
         path = wanted(_LIBRARIES / name, "install libc6-powerpc-cross").resolve()
         image.file(f"lib/{name}", path.read_bytes(), 0o755)
-    image.file("bin/dynamic", _stripped(wanted(USER / "dynamic", "run make -C user")), 0o755)
+
+
+def dynamic() -> Group:
+    """A dynamically linked program, with what it is linked with."""
+    image = base()
+    add_libraries(image)
+    image.file("bin/dynamic", stripped(wanted(USER / "dynamic", "run make -C user")), 0o755)
     cases = [Case("once", ("/bin/dynamic",)), Case("again", ("/bin/dynamic", "again"))]
     return Group("dynamic", "dynamically linked", image, cases)
 
 
 def fuzz(calls: int) -> Group:
     """Random system calls, by seed; only the kernel runs them: it must hold as much memory after them as before."""
-    image = _base()
-    image.file("bin/fuzz", _stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
+    image = base()
+    image.file("bin/fuzz", stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
     each = 20_000
     cases = [
         Case(f"seed-{seed}", ("/bin/fuzz", f"seed={seed}", f"calls={min(calls, each)}"), seconds=600, alone=True)
@@ -115,13 +120,13 @@ def fuzz(calls: int) -> Group:
 
 def busybox(libc: str) -> Group:
     """busybox's shell and applets, by scripts of ours."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     return Group(f"busybox-{libc}", f"busybox ({libc})", image, _scripts(image, CASES / "busybox", "/bin/sh"))
 
 
 def busybox_own(libc: str) -> Group:
     """busybox's own test suite, one case an applet."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     folder = wanted(PROGRAMS / "src" / "busybox" / "testsuite", "run tests/programs/build.sh busybox")
     image.tree("testsuite", folder)
     image.copy("testsuite/one", CASES / "busybox-own-test")
@@ -152,7 +157,7 @@ def busybox_own(libc: str) -> Group:
 
 def lua(libc: str) -> Group:
     """Lua scripts."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     image.copy("bin/lua", program(libc, "lua"))
     cases = _scripts(image, CASES / "lua", "/bin/lua")
     if libc == "glibc":  # qemu-ppc 7.2 takes the mffscrni of glibc's sin as illegal
@@ -172,7 +177,7 @@ _LUA_OWN_ALONE = ("db", "calls", "constructs", "closure", "errors", "math")
 
 def lua_own(libc: str) -> Group:
     """Lua's own tests, one case a file."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     image.copy("bin/lua", program(libc, "lua"))
     image.tree("lua-tests", wanted(PROGRAMS / "src" / "lua-tests", "run tests/programs/build.sh lua-tests"))
     image.copy("lua-tests/one", CASES / "lua-own-test")
@@ -185,14 +190,14 @@ def lua_own(libc: str) -> Group:
 
 def sqlite(libc: str) -> Group:
     """SQLite sessions with a database file."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     image.copy("bin/sqlite3", program(libc, "sqlite3"))
     return Group(f"sqlite-{libc}", f"SQLite 3.40 ({libc})", image, _scripts(image, CASES / "sqlite", "/bin/sh"))
 
 
 def tcc(libc: str) -> Group:
     """TinyCC compiling Lua's sources: one by one in parallel, and all at once."""
-    image = _with_busybox(libc)
+    image = with_busybox(libc)
     image.copy("bin/i386-tcc", program(libc, "i386-tcc"))
     sources = PROGRAMS / "src"
     image.tree("lib/tcc/include", wanted(sources / "tcc" / "include", "run tests/programs/build.sh"))
@@ -215,9 +220,9 @@ def programs(folder: Path) -> list[Group]:
         if not path.is_file() or not is_program(path):
             continue
         name = "/".join(path.relative_to(folder).parts)
-        contents = _stripped(path)
+        contents = stripped(path)
         if len(contents) > room:
-            groups.append(Group(f"programs-{len(groups)}", f"{folder} from {name}", _base(), []))
+            groups.append(Group(f"programs-{len(groups)}", f"{folder} from {name}", base(), []))
             room = _ARCHIVE_MOST
         room -= len(contents)
         groups[-1].image.file(f"programs/{name}", contents, 0o755)
