@@ -58,24 +58,29 @@
 	.text
 	.globl  start
 	.org    0x300
-/* No PTE in the hash table: tells the time. Later a branch to `reload`. */
+/* No PTE in the hash table: tells the time, as `timed` does. Later a branch to `reload`. */
 data_storage:
 	lwz     %r22, CYCLES(%r30)
+	isync
 	mfsrr0  %r21                    /* past the access */
 	addi    %r21, %r21, 4
 	mtsrr0  %r21
 	rfi
 
 	.org    0x1100
-/* 603, load: the least that ends a miss. RPA was set beforehand. */
+/* 603, load: the least that ends a miss. RPA was set beforehand. An isync before a reload, so that each begins with nothing
+   under way; rfi waits for the last one as isync does. */
+	isync
 	mfspr   %r0, DMISS
 	tlbld   %r0
 	rfi
 
 	.org    0x1200
-/* 603, store: the same reload twice. What it costs more than the load's is the reload. */
+/* 603, store: the same twice. What it costs more than the load's is the isync and the reload. */
+	isync
 	mfspr   %r0, DMISS
 	tlbld   %r0
+	isync
 	mfspr   %r0, DMISS
 	tlbld   %r0
 	rfi

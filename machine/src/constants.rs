@@ -123,7 +123,7 @@ pub fn measure(
 
 fn software(cycles: &[u64; RESULTS]) -> Vec<Figure> {
     let load = cycles[MISS_LOAD] - cycles[HIT_LOAD];
-    // The store's handler does the reload twice.
+    // The store's handler does the isync and the reload twice.
     let reload = (cycles[MISS_STORE] - cycles[HIT_STORE]).saturating_sub(load);
     vec![
         Figure {
@@ -136,7 +136,7 @@ fn software(cycles: &[u64; RESULTS]) -> Vec<Figure> {
             note: "exception.tlb-miss-entry + exception.leave + 1 were set to 32",
         },
         Figure {
-            name: "mfspr DMISS and tlbld in that handler",
+            name: "isync, mfspr DMISS and tlbld in that handler",
             section: "",
             published: None,
             measured: reload,

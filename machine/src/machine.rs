@@ -14,6 +14,7 @@ use crate::config::MachineConfig;
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
 use crate::engine::shortcut::{NO_PAGE, Shortcuts};
+use crate::engine::timing::DRAINED;
 use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::Boot;
 use crate::memory::Memory;
@@ -98,6 +99,8 @@ impl Machine {
                 deadline: 0,
                 instructions: 0,
                 accesses: 0,
+                block: std::ptr::null(),
+                pipeline: DRAINED,
                 page: NO_PAGE,
                 page_delta: 0,
                 line: 0,
@@ -119,7 +122,7 @@ impl Machine {
             account: Account::new(ram, line),
             timers: Timers::new(&config.bus),
             performance: PerformanceMonitor::default(),
-            predictor: Predictor::new(&config.branch, config.core.kind),
+            predictor: Predictor::new(&config),
             observers: Observers::default(),
             schedule: Schedule::new(&config),
             lines: Lines::new(ram, line, cache_lines),

@@ -179,7 +179,8 @@ unsafe fn b(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
     branch::link(&mut m.registers, i, address);
-    m.hot.cycles += m.predictor.unconditional(address);
+    let wait = m.predictor.unconditional(address);
+    m.wait(wait);
     // SAFETY: as above.
     unsafe { m.follow(op, branch::target(i, address)) }
 }
@@ -189,7 +190,8 @@ unsafe fn b_near(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe {
         let address = m.address(op);
-        m.hot.cycles += m.predictor.unconditional(address);
+        let wait = m.predictor.unconditional(address);
+        m.wait(wait);
         near(m, op, (*op).operands.imm)
     }
 }
@@ -200,12 +202,23 @@ fn static_prediction(i: &Operands) -> bool {
     (i.imm.cast_signed() < 0) != branch::y_bit(i)
 }
 
+/// Waits for as long as the outcome of the `bc` at `address` makes it, by its prediction.
+///
+/// # Safety
+/// The branch must be running.
+#[inline(always)]
+unsafe fn predict(m: &mut Machine, address: u32, taken: bool, statically_taken: bool) {
+    // SAFETY: `begin` has left where the block began that the branch ends.
+    let doubt = unsafe { (*m.hot.block).doubt };
+    let wait = m
+        .predictor
+        .conditional(address, taken, statically_taken, doubt);
+    m.wait(wait);
+}
+
 /// `bc` and its simplified mnemonics.
 #[inline(always)]
-unsafe fn conditional<const NEAR: bool, const RESOLVED: bool>(
-    m: &mut Machine,
-    op: *const Op,
-) -> *const Op {
+unsafe fn conditional<const NEAR: bool>(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; with NEAR its target is in the same line. After the last
     // instruction of a line there is the op that ends it.
     unsafe {
@@ -213,9 +226,7 @@ unsafe fn conditional<const NEAR: bool, const RESOLVED: bool>(
         let address = m.address(op);
         let taken = branch::taken(&mut m.registers, i);
         branch::link(&mut m.registers, i, address);
-        m.hot.cycles += m
-            .predictor
-            .conditional(address, taken, static_prediction(i), RESOLVED);
+        predict(m, address, taken, static_prediction(i));
         if !taken {
             return near(m, op, 4);
         }
@@ -239,10 +250,7 @@ mod on {
 
 /// As [`conditional`], of a relative `bc` without LK that depends on one thing alone.
 #[inline(always)]
-unsafe fn simple<const ON: u8, const NEAR: bool, const RESOLVED: bool>(
-    m: &mut Machine,
-    op: *const Op,
-) -> *const Op {
+unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: as in `conditional`.
     unsafe {
         let i = &(*op).operands;
@@ -254,9 +262,7 @@ unsafe fn simple<const ON: u8, const NEAR: bool, const RESOLVED: bool>(
             (field & i.c.number() != 0) == (ON == on::TRUE)
         };
         let address = m.address(op);
-        m.hot.cycles += m
-            .predictor
-            .conditional(address, taken, static_prediction(i), RESOLVED);
+        predict(m, address, taken, static_prediction(i));
         if !taken {
             return near(m, op, 4);
         }
@@ -269,15 +275,10 @@ unsafe fn simple<const ON: u8, const NEAR: bool, const RESOLVED: bool>(
 }
 
 /// The code for a `bc`.
-fn conditional_branch(operands: &mut Operands, stays: bool, resolved: bool) -> Handler {
+fn conditional_branch(operands: &mut Operands, stays: bool) -> Handler {
     macro_rules! variants {
         ($f:ident $(, $on:expr)?) => {
-            match (stays, resolved) {
-                (false, false) => $f::<$({ $on },)? false, false>,
-                (false, true) => $f::<$({ $on },)? false, true>,
-                (true, false) => $f::<$({ $on },)? true, false>,
-                (true, true) => $f::<$({ $on },)? true, true>,
-            }
+            if stays { $f::<$({ $on },)? true> } else { $f::<$({ $on },)? false> }
         };
     }
     if operands.link() || operands.absolute() {
@@ -301,10 +302,7 @@ fn conditional_branch(operands: &mut Operands, stays: bool, resolved: bool) -> H
 
 /// `bclr` and `bcctr`.
 #[inline(always)]
-unsafe fn to_register<const COUNT: bool, const RESOLVED: bool>(
-    m: &mut Machine,
-    op: *const Op,
-) -> *const Op {
+unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
     unsafe {
         let i = &(*op).operands;
@@ -316,12 +314,14 @@ unsafe fn to_register<const COUNT: bool, const RESOLVED: bool>(
             m.registers.lr
         } & !3;
         branch::link(&mut m.registers, i, address);
-        m.hot.cycles += if branch::always(i) {
+        let wait = if branch::always(i) {
             m.predictor.to_register(address, target)
         } else {
+            let (statically_taken, doubt) = (branch::y_bit(i), (*m.hot.block).doubt);
             m.predictor
-                .conditional_to_register(address, taken, branch::y_bit(i), RESOLVED, target)
+                .conditional_to_register(address, taken, statically_taken, doubt, target)
         };
+        m.wait(wait);
         if taken {
             m.enter(target)
         } else {
@@ -332,13 +332,11 @@ unsafe fn to_register<const COUNT: bool, const RESOLVED: bool>(
 
 /// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as
 /// that code wants them. `near_allowed`: the line is whole, so that branches may stay in it.
-/// `resolved`: a conditional branch finds its condition known and needs no prediction.
 pub fn handler(
     instruction: &Instruction,
     index: usize,
     words: usize,
     near_allowed: bool,
-    resolved: bool,
 ) -> (Handler, Operands) {
     let i = instruction;
     let mut operands = i.operands;
@@ -453,11 +451,9 @@ pub fn handler(
 
         Opcode::B if stays && !operands.link() => b_near,
         Opcode::B => b,
-        Opcode::Bc => conditional_branch(&mut operands, stays, resolved),
-        Opcode::Bclr if resolved => to_register::<false, true>,
-        Opcode::Bclr => to_register::<false, false>,
-        Opcode::Bcctr if resolved => to_register::<true, true>,
-        Opcode::Bcctr => to_register::<true, false>,
+        Opcode::Bc => conditional_branch(&mut operands, stays),
+        Opcode::Bclr => to_register::<false>,
+        Opcode::Bcctr => to_register::<true>,
 
         Opcode::Crand => plain!(condition::crand),
         Opcode::Cror => plain!(condition::cror),

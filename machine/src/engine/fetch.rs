@@ -83,7 +83,7 @@ impl Machine {
                 && hot.cycles < hot.deadline
                 && link.cause() == hot.code_cause
             {
-                return self.begin_line(link.op, ea);
+                return self.begin_line(link.op(hot.line_base), ea);
             }
             self.link(op, ea)
         }
@@ -102,7 +102,13 @@ impl Machine {
         // SAFETY: `op` is running, and nothing else refers to it; `header` is of a decoded line.
         unsafe {
             let line = (*header).physical;
-            let link = Link::new(next, line, probe.place(line), (*header).cause);
+            let link = Link::new(
+                self.hot.line_base,
+                next,
+                line,
+                probe.place(line),
+                (*header).cause,
+            );
             (*op.cast_mut()).link = link;
             self.begin_line(next, ea)
         }
@@ -141,8 +147,39 @@ impl Machine {
     #[inline(always)]
     pub(crate) unsafe fn begin(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
+        unsafe {
+            if (*op).timing.before == self.hot.pipeline {
+                self.account(op)
+            } else {
+                self.begin_anew(op)
+            }
+        }
+    }
+
+    /// `begin` where the op keeps what its block takes in another state of the pipeline.
+    ///
+    /// # Safety
+    /// As [`Machine::begin`].
+    #[inline(never)]
+    unsafe fn begin_anew(&mut self, op: *const Op) -> *const Op {
+        // SAFETY: the caller's.
+        unsafe {
+            self.time_block(op);
+            self.account(op)
+        }
+    }
+
+    /// Accounts for the block that begins at `op`, which keeps what it takes.
+    ///
+    /// # Safety
+    /// As [`Machine::begin`].
+    #[inline(always)]
+    unsafe fn account(&mut self, op: *const Op) -> *const Op {
+        // SAFETY: the caller's.
         let block = unsafe { &*op };
-        self.hot.cycles += u64::from(block.cycles);
+        self.hot.block = op;
+        self.hot.pipeline = block.timing.after;
+        self.hot.cycles += u64::from(block.timing.cycles);
         self.hot.instructions += u64::from(block.instructions);
         self.hot.accesses += u64::from(block.accesses);
         op
@@ -155,8 +192,10 @@ impl Machine {
     #[cold]
     pub(crate) unsafe fn take_back(&mut self, op: *const Op) {
         // SAFETY: the caller's.
-        let rest = unsafe { &*op };
-        self.hot.cycles -= u64::from(rest.cycles);
+        let rest = unsafe {
+            self.cut_block(op);
+            &*op
+        };
         self.hot.instructions -= u64::from(rest.instructions);
         self.hot.accesses -= u64::from(rest.accesses);
         self.unsettle();
@@ -190,6 +229,7 @@ impl Machine {
             if self.breaks_in(ea, offset_mask) {
                 return self.leave(Exit::Single);
             }
+            let begun = self.hot.cycles;
             let fetch = match self.translate_fetch(ea) {
                 Ok(fetch) => fetch,
                 Err(exception) => {
@@ -199,14 +239,21 @@ impl Machine {
                     return self.leave(Exit::Stopped);
                 }
             };
-            if !self.fill_line(ea, fetch) {
+            let filled = self.fill_line(ea, fetch);
+            self.go_on_for(self.hot.cycles - begun);
+            if !filled {
                 return self.leave(Exit::Single);
             }
             let line = ea & !offset_mask;
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
             // SAFETY: `at` gives an op of this machine's lines.
-            return unsafe { self.begin(op) };
+            return unsafe {
+                if self.oracle {
+                    self.time_block(op);
+                }
+                self.begin(op)
+            };
         }
     }
 
@@ -286,10 +333,9 @@ impl Machine {
             let start = line as usize;
             let content = &self.memory.ram.bytes()[start..start + bytes as usize];
             let cache = &self.memory.instruction;
-            self.lines
-                .fill(line, content, cause, &self.schedule, |other| {
-                    other != line && cache.find(other).is_some()
-                });
+            self.lines.fill(line, content, cause, |other| {
+                other != line && cache.find(other).is_some()
+            });
             if self.observers.filled(line, &mut self.memory) {
                 self.data_shortcuts.drop_stores(line);
             }
@@ -306,6 +352,7 @@ impl Machine {
         } else {
             Ok(())
         };
+        let begun = self.hot.cycles;
         let fetch = match breaks.and_then(|()| self.translate_fetch(ea)) {
             Ok(fetch) => fetch,
             Err(exception) => {
@@ -329,8 +376,9 @@ impl Machine {
                 }
             }
         };
+        self.go_on_for(self.hot.cycles - begun);
         let cause = self.causes.of(physical);
-        let op = self.lines.single(word, cause, &self.schedule);
+        let op = self.lines.single(word, cause);
         self.hot.line = ea;
         let traced = self.registers.msr & (msr::SE | msr::BE);
         let deadline = std::mem::replace(&mut self.hot.deadline, 0);

@@ -8,15 +8,16 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
 use super::dispatch;
-use crate::pipeline::Schedule;
+use super::timing::{BlockTiming, Timings};
 use crate::powerpc::Operands;
-use crate::powerpc::instruction::{Class, Instruction, decode, uses};
+use crate::powerpc::instruction::{Instruction, decode, uses};
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Link {
-    pub op: *const Op,
+    /// Where that is in the store of lines, in words of 8 bytes.
+    op: u32,
     /// The I-cache's tag word of the line of `op`.
     pub tag: u32,
     /// Index of that tag word while the line is its set's most recently used one, and above
@@ -29,21 +30,35 @@ impl Link {
 
     /// No tag word is like this one's, because a line has more than four bytes.
     pub const NONE: Link = Link {
-        op: std::ptr::null(),
+        op: 0,
         tag: u32::MAX,
         place: 0,
     };
 
     /// A link to `op` in the line with I-cache tag `tag` at index `place`, of `cause`.
-    pub fn new(op: *const Op, tag: u32, place: u32, cause: u8) -> Link {
+    ///
+    /// # Safety
+    /// `op` must point into the store of lines at `base`.
+    pub unsafe fn new(base: *const u8, op: *const Op, tag: u32, place: u32, cause: u8) -> Link {
         if place >> Link::CAUSE != 0 {
             return Link::NONE;
         }
         Link {
-            op,
+            // SAFETY: the caller's.
+            op: unsafe { distance(base, op) },
             tag,
             place: place | u32::from(cause) << Link::CAUSE,
         }
+    }
+
+    /// The op linked to.
+    ///
+    /// # Safety
+    /// The store of lines must be at `base`, and this be a link to one of its ops.
+    #[inline(always)]
+    pub unsafe fn op(&self, base: *const u8) -> *const Op {
+        // SAFETY: the caller's.
+        unsafe { base.add(self.op as usize * WORD).cast() }
     }
 
     #[inline(always)]
@@ -57,19 +72,36 @@ impl Link {
     }
 }
 
+/// What ops and lines are aligned to, in bytes.
+const WORD: usize = 8;
+
+/// Words from `base` to `op`.
+///
+/// # Safety
+/// `op` must point into the store of lines at `base`.
+#[inline(always)]
+unsafe fn distance(base: *const u8, op: *const Op) -> u32 {
+    // SAFETY: the caller's. The store has less than 2^32 words.
+    unsafe { (op.byte_offset_from(base) as usize / WORD) as u32 }
+}
+
 /// One decoded instruction.
 #[repr(C)]
 pub struct Op {
     pub run: Handler,
     pub operands: Operands,
-    /// Issue cycles from here to the end of the block.
-    pub cycles: u16,
-    /// Instructions from here to the end of the block.
-    pub instructions: u16,
-    /// Data accesses from here to the end of the block.
-    pub accesses: u16,
+    /// What it takes from here to the end of the block.
+    pub timing: BlockTiming,
+    /// Cycles that the branch at the end of the block waits for its condition, entered so.
+    pub doubt: u8,
     /// Position in the line.
-    pub index: u16,
+    pub index: u8,
+    /// [`Line::decoded`] of the line.
+    decoded: u16,
+    /// Instructions from here to the end of the block.
+    pub instructions: u8,
+    /// Data accesses from here to the end of the block.
+    pub accesses: u8,
     /// Of an op that goes on in another line.
     pub link: Link,
 }
@@ -81,6 +113,8 @@ pub struct Line {
     pub physical: u32,
     /// Number of the code's own cause, or [`NO_CAUSE`].
     pub cause: u8,
+    /// How often a line has been decoded in this place: what is remembered of another one is not meant.
+    decoded: u16,
 }
 
 /// Bit of [`Line::physical`]: in use. It makes a line's address its tag word in the I-cache.
@@ -132,6 +166,8 @@ pub struct Lines {
     index: Box<[u32]>,
     /// Numbers of the forms that no line has.
     free: Vec<u32>,
+    /// What the blocks in them take.
+    pub(super) timings: Timings,
 }
 
 // SAFETY: `base` is this structure's own allocation.
@@ -162,6 +198,7 @@ impl Lines {
             line_shift: line_bytes.trailing_zeros(),
             index: vec![0; ram_bytes.div_ceil(line_bytes)].into_boxed_slice(),
             free: (0..capacity as u32).rev().collect(),
+            timings: Timings::default(),
         }
     }
 
@@ -202,14 +239,7 @@ impl Lines {
 
     /// Makes the decoded form of the line at `physical` be that of `bytes`. `resident` tells whether
     /// the I-cache holds a line: those are not taken away.
-    pub fn fill(
-        &mut self,
-        physical: u32,
-        bytes: &[u8],
-        cause: u8,
-        schedule: &Schedule,
-        resident: impl Fn(u32) -> bool,
-    ) {
+    pub fn fill(&mut self, physical: u32, bytes: &[u8], cause: u8, resident: impl Fn(u32) -> bool) {
         let slot = (physical >> self.line_shift) as usize;
         let number = match self.index[slot] {
             0 => {
@@ -226,16 +256,14 @@ impl Lines {
             }
         };
         self.raw(number).copy_from_slice(bytes);
-        let line_cause = Line {
-            physical: physical | IN_USE,
-            cause,
-        };
-        *self.header(number) = line_cause;
+        let header = self.header(number);
+        header.physical = physical | IN_USE;
+        header.cause = cause;
         let instructions: Vec<Instruction> = bytes
             .chunks_exact(4)
             .map(|word| decode(u32::from_be_bytes([word[0], word[1], word[2], word[3]])))
             .collect();
-        self.write(number, &instructions, schedule, true);
+        self.write(number, &instructions, true);
     }
 
     /// A decoded form that no line has.
@@ -267,31 +295,76 @@ impl Lines {
     }
 
     /// Decodes one instruction on its own, to be run outside any line.
-    pub fn single(&mut self, word: u32, cause: u8, schedule: &Schedule) -> *const Op {
+    pub fn single(&mut self, word: u32, cause: u8) -> *const Op {
         let number = self.capacity + (word ^ word >> 11 ^ word >> 21) as usize % SINGLES;
         let bytes = word.to_be_bytes();
         let held = self.header(number).physical == IN_USE && self.raw(number)[..4] == bytes;
-        *self.header(number) = Line {
-            physical: IN_USE,
-            cause,
-        };
+        let header = self.header(number);
+        header.physical = IN_USE;
+        header.cause = cause;
         if !held {
-            self.write(number, &[decode(word)], schedule, false);
+            self.write(number, &[decode(word)], false);
             self.raw(number)[..4].copy_from_slice(&bytes);
         }
         self.op(number, 0)
+    }
+
+    /// The header of the line of `op`.
+    ///
+    /// # Safety
+    /// `op` must point into this store.
+    unsafe fn line(op: *const Op) -> *const Line {
+        // SAFETY: the caller's; a line's ops follow its header.
+        unsafe { op.sub(usize::from((*op).index)).cast::<Line>().sub(1) }
+    }
+
+    /// A number of 48 bits that no other op has, nor one that stood in this place before: not 0.
+    ///
+    /// # Safety
+    /// `op` must point into this store.
+    #[inline(always)]
+    pub(super) unsafe fn key(&self, op: *const Op) -> u64 {
+        // SAFETY: the caller's.
+        let (place, decoded) = unsafe { (distance(self.base, op), (*op).decoded) };
+        u64::from(place) | u64::from(decoded) << 32
     }
 
     /// The word that `op` was decoded from.
     pub fn word(&self, op: *const Op) -> u32 {
         // SAFETY: every op that runs lies in a line of this store, whose raw words follow its ops.
         unsafe {
-            let index = usize::from((*op).index);
-            let raw = op
-                .sub(index)
-                .cast::<u8>()
-                .add(self.shape.raw - HEADER + index * 4);
-            u32::from_be_bytes(raw.cast::<[u8; 4]>().read())
+            let raw = Self::line(op).cast::<u8>().add(self.shape.raw);
+            let word = raw.cast::<[u8; 4]>().add(usize::from((*op).index));
+            u32::from_be_bytes(word.read())
+        }
+    }
+
+    /// The `count` instructions from `op` on.
+    ///
+    /// # Safety
+    /// `op` must point into this store, and its line have so many.
+    pub unsafe fn instructions(
+        &self,
+        op: *const Op,
+        count: u8,
+    ) -> impl Iterator<Item = Instruction> {
+        (0..usize::from(count)).map(move |n| {
+            // SAFETY: the caller's.
+            let word = self.word(unsafe { op.add(n) });
+            decode(word)
+        })
+    }
+
+    /// Forgets what blocks take, and the numbers of the pipeline's states.
+    pub fn forget_timings(&mut self) {
+        self.timings = Timings::default();
+        for number in 0..self.capacity + SINGLES {
+            if self.header(number).physical != 0 {
+                for index in 0..=self.shape.words {
+                    // SAFETY: `op` gives a place in this store; what it holds is an op or zero.
+                    unsafe { (*self.op(number, index)).timing = BlockTiming::NONE };
+                }
+            }
         }
     }
 
@@ -310,7 +383,13 @@ impl Lines {
         }
     }
 
-    fn write(&mut self, number: usize, all: &[Instruction], schedule: &Schedule, near: bool) {
+    fn write(&mut self, number: usize, all: &[Instruction], near: bool) {
+        let header = self.header(number);
+        header.decoded = header.decoded.wrapping_add(1);
+        let decoded = header.decoded;
+        if decoded == 0 {
+            self.timings.forget_blocks();
+        }
         // The op after the last instruction begins the next line and costs nothing itself.
         let mut ends = all.len();
         for index in (0..=all.len()).rev() {
@@ -321,10 +400,12 @@ impl Lines {
                         imm: index as u32 * 4,
                         ..Operands::default()
                     },
-                    cycles: 0,
+                    timing: BlockTiming::NONE,
+                    doubt: 0,
                     instructions: 0,
                     accesses: 0,
-                    index: index as u16,
+                    index: index as u8,
+                    decoded,
                     link: Link::NONE,
                 },
                 Some(instruction) => {
@@ -336,17 +417,16 @@ impl Lines {
                         .iter()
                         .filter(|i| i.opcode.uses() & (uses::LOAD | uses::STORE) != 0)
                         .count();
-                    let resolved = instruction.opcode.class() == Class::Branch
-                        && schedule.resolved(&all[..index], instruction);
-                    let (run, operands) =
-                        dispatch::handler(instruction, index, all.len(), near, resolved);
+                    let (run, operands) = dispatch::handler(instruction, index, all.len(), near);
                     Op {
                         run,
                         operands,
-                        cycles: schedule.block(block),
-                        instructions: block.len() as u16,
-                        accesses: accesses as u16,
-                        index: index as u16,
+                        timing: BlockTiming::NONE,
+                        doubt: 0,
+                        instructions: block.len() as u8,
+                        accesses: accesses as u8,
+                        index: index as u8,
+                        decoded,
                         link: Link::NONE,
                     }
                 }

@@ -4,7 +4,8 @@
 //! ops calls one another in a chain that ends with the line or the block; counts and issue cycles
 //! are added once a block, when it is entered. What is checked, and when:
 //!
-//! - once a block: the deadline, which stands for every event to come;
+//! - once a block: the deadline, which stands for every event to come, and that its op knows what it
+//!   takes in the state that the pipeline is in ([`timing`]);
 //! - once a line entered: that the page is the one fetched from last, and that the line is the most
 //!   recently used one of its I-cache set. An op that goes on elsewhere in its page is *linked* to the
 //!   op there: these checks are then all that entering takes;
@@ -30,10 +31,12 @@ pub mod dispatch;
 pub mod fetch;
 pub mod line;
 pub mod shortcut;
+pub mod timing;
 
 use crate::machine::Machine;
 use line::Op;
 use shortcut::Shortcut;
+use timing::State;
 
 /// Runs one op and those that follow it in its line. Returns the next op to run, whose block is
 /// already accounted for, or null to leave the inner loop with the program counter set.
@@ -65,6 +68,10 @@ pub struct Hot {
     pub instructions: u64,
     /// Data accesses since reset.
     pub accesses: u64,
+    /// Where the block that runs began.
+    pub block: *const Op,
+    /// What is unfinished in the pipeline before the next block.
+    pub pipeline: State,
     /// Effective page that was fetched from last, or [`NO_PAGE`].
     pub page: u32,
     /// Physical minus effective address of that page.

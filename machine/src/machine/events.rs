@@ -182,6 +182,7 @@ impl Machine {
     pub(crate) fn take(&mut self, exception: Exception, word: u32) -> bool {
         let pc = self.registers.pc;
         let vector = exception.vector();
+        self.drain_pipeline();
         if self.hosted {
             self.stop = Some(Stop::Exception(exception));
             return false;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Machine;
 use super::accounting::Settled;
-use crate::pipeline::Predictor;
+use crate::pipeline::{Pending, Predictor};
 use crate::powerpc::Vector;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
@@ -24,6 +24,8 @@ pub struct CoreState {
     timers: Timers,
     performance: PerformanceMonitor,
     predictor: Predictor,
+    /// What the last block has left unfinished.
+    pending: Pending,
     /// The lines that the I-cache holds, by physical address, as they were filled.
     code: Vec<(u32, Vec<u8>)>,
 }
@@ -52,6 +54,7 @@ impl Machine {
             timers: self.timers.clone(),
             performance: self.performance.clone(),
             predictor: self.predictor.clone(),
+            pending: self.pending(),
             code: lines
                 .into_iter()
                 .filter_map(|physical| Some((physical, self.lines.content(physical)?)))
@@ -79,13 +82,13 @@ impl Machine {
         self.timers = state.timers;
         self.performance = state.performance;
         self.predictor = state.predictor;
+        self.set_pending(state.pending);
         for (physical, content) in state.code {
             let cause = self.causes.of(physical);
             let cache = &self.memory.instruction;
-            self.lines
-                .fill(physical, &content, cause, &self.schedule, |other| {
-                    cache.find(other).is_some()
-                });
+            self.lines.fill(physical, &content, cause, |other| {
+                cache.find(other).is_some()
+            });
         }
         self.state_changed();
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{BranchConfig, CoreKind};
+use crate::config::{CoreKind, MachineConfig};
 
 /// Entries of a target cache at most: it is searched entry by entry.
 pub(crate) const TARGETS_MOST: u32 = 64;
@@ -53,6 +53,8 @@ pub struct Predictor {
     taken: u16,
     taken_target_miss: u16,
     mispredict: u16,
+    /// Of which a compare dispatched with the branch takes so many.
+    compare: u16,
     /// The target cache is emptied by exceptions, `rfi`, `icbi` and flash invalidation.
     volatile_targets: bool,
     /// Branches completed.
@@ -62,7 +64,8 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    pub fn new(config: &BranchConfig, kind: CoreKind) -> Self {
+    pub fn new(machine: &MachineConfig) -> Self {
+        let config = &machine.branch;
         Predictor {
             // Weakly not taken, as after a reset (604 UM 6.4.4).
             history: vec![1; config.history_entries as usize],
@@ -73,7 +76,8 @@ impl Predictor {
             taken: config.taken as u16,
             taken_target_miss: config.taken_target_miss as u16,
             mispredict: config.mispredict as u16,
-            volatile_targets: kind == CoreKind::Ppc750,
+            compare: machine.latency.compare.latency as u16,
+            volatile_targets: machine.core.kind == CoreKind::Ppc750,
             branches: 0,
             mispredicted: 0,
         }
@@ -95,21 +99,15 @@ impl Predictor {
         self.register_target(pc, target)
     }
 
-    /// Core cycles of a conditional branch at `pc`. `backward_taken` is the static prediction;
-    /// `resolved`: its condition is known before it needs a prediction.
+    /// Core cycles of a conditional branch at `pc`. `statically_taken` is the static prediction; `doubt`:
+    /// cycles from its dispatch until its condition is known, which needs no prediction if it is already.
     #[inline]
-    pub fn conditional(
-        &mut self,
-        pc: u32,
-        taken: bool,
-        statically_taken: bool,
-        resolved: bool,
-    ) -> u64 {
-        if self.mispredicts(pc, taken, statically_taken, resolved) {
+    pub fn conditional(&mut self, pc: u32, taken: bool, statically_taken: bool, doubt: u8) -> u64 {
+        if self.mispredicts(pc, taken, statically_taken, doubt) {
             if taken {
                 self.find_or_enter(pc);
             }
-            return u64::from(self.mispredict);
+            return self.misprediction(doubt);
         }
         if taken { self.target(pc) } else { 0 }
     }
@@ -121,31 +119,31 @@ impl Predictor {
         pc: u32,
         taken: bool,
         statically_taken: bool,
-        resolved: bool,
+        doubt: u8,
         target: u32,
     ) -> u64 {
-        let mispredicted = self.mispredicts(pc, taken, statically_taken, resolved);
+        let mispredicted = self.mispredicts(pc, taken, statically_taken, doubt);
         let cost = if taken {
             self.register_target(pc, target)
         } else {
             0
         };
         if mispredicted {
-            u64::from(self.mispredict)
+            self.misprediction(doubt)
         } else {
             cost
         }
     }
 
+    /// A wrong prediction is found out when the condition is known. The machine file's figure holds for a
+    /// compare dispatched with the branch; what that compare itself waits for comes on top.
+    fn misprediction(&self, doubt: u8) -> u64 {
+        u64::from(self.mispredict) + u64::from(u16::from(doubt).saturating_sub(self.compare))
+    }
+
     /// Counts a conditional branch and trains its history. True if it is predicted wrongly.
     #[inline]
-    fn mispredicts(
-        &mut self,
-        pc: u32,
-        taken: bool,
-        statically_taken: bool,
-        resolved: bool,
-    ) -> bool {
+    fn mispredicts(&mut self, pc: u32, taken: bool, statically_taken: bool, doubt: u8) -> bool {
         self.branches += 1;
         let predicted = if self.history.is_empty() {
             statically_taken
@@ -160,7 +158,7 @@ impl Predictor {
             };
             predicted
         };
-        let wrong = predicted != taken && !resolved;
+        let wrong = predicted != taken && doubt != 0;
         self.mispredicted += u64::from(wrong);
         wrong
     }
@@ -239,13 +237,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const CONFIG: BranchConfig = BranchConfig {
-        history_entries: 512,
-        target_entries: 64,
-        taken: 0,
-        taken_target_miss: 1,
-        mispredict: 3,
-    };
+    fn machine(kind: CoreKind) -> MachineConfig {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-133.toml");
+        let mut machine = MachineConfig::from_file(file.as_ref(), &[]).unwrap();
+        machine.core.kind = kind;
+        machine
+    }
 
     proptest! {
         /// The shortcut past the search changes no cost: a plain queue of branches says the same, of
@@ -254,7 +251,7 @@ mod tests {
         fn target_cache_is_a_queue(
             branches in proptest::collection::vec((0u32..40, 0u32..3, 0u32..4), 1..2000),
         ) {
-            let mut predictor = Predictor::new(&CONFIG, CoreKind::Ppc750);
+            let mut predictor = Predictor::new(&machine(CoreKind::Ppc750));
             let mut queue: VecDeque<(u32, u32)> = VecDeque::new();
             for (near, far, target) in branches {
                 // Some share a slot of the shortcut.
@@ -287,8 +284,8 @@ mod tests {
     /// A conditional return: its direction is learnt, and its target is the caller's.
     #[test]
     fn a_changed_target_costs_a_target_miss() {
-        let mut predictor = Predictor::new(&CONFIG, CoreKind::Ppc604);
-        let mut go = |target| predictor.conditional_to_register(0x100, true, false, false, target);
+        let mut predictor = Predictor::new(&machine(CoreKind::Ppc604));
+        let mut go = |target| predictor.conditional_to_register(0x100, true, false, 3, target);
         assert_eq!([go(0x200), go(0x200), go(0x200)], [3, 0, 0]);
         assert_eq!([go(0x300), go(0x300), go(0x200)], [1, 0, 1]);
         assert_eq!((predictor.branches, predictor.mispredicted), (6, 1));
@@ -297,12 +294,10 @@ mod tests {
     /// The 603 has no target cache: a taken branch's target is computed as it is fetched.
     #[test]
     fn without_a_target_cache_a_changed_target_costs_nothing() {
-        let config = BranchConfig {
-            history_entries: 0,
-            target_entries: 0,
-            ..CONFIG
-        };
-        let mut predictor = Predictor::new(&config, CoreKind::Ppc603);
+        let mut machine = machine(CoreKind::Ppc603);
+        machine.branch.history_entries = 0;
+        machine.branch.target_entries = 0;
+        let mut predictor = Predictor::new(&machine);
         assert_eq!(predictor.to_register(0x100, 0x200), 0);
         assert_eq!(predictor.to_register(0x100, 0x300), 0);
     }

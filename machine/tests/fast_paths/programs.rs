@@ -44,6 +44,11 @@ pub const GUESTS: &[Guest] = &[
         source: FLOAT,
         hash_table: false,
     },
+    Guest {
+        name: "dependent chains",
+        source: CHAINS,
+        hash_table: false,
+    },
 ];
 
 /// Records, carries, multiplies, divides, branches of every kind.
@@ -326,4 +331,50 @@ _start:
   fneg 3, 3
 2: bdnz 1b
   power_off 0
+";
+
+/// Chains of adds, multiplies, divides and loads that need one another, over lines and loops of one block;
+/// some are cut short by the decrementer.
+const CHAINS: &str = "
+_start:
+  caches_on
+  vector 0x0900, handler
+  load 10, 0x00100000
+  stw 10, 0(10)
+  li 29, 1
+  li 28, 77
+  li 20, 100
+  mtdec 20
+  load 3, again
+  mtsrr0 3
+  load 3, 0x9000
+  mtsrr1 3
+  load 4, 400
+  rfi
+.balign 32
+again:
+.rept 20
+  add 29, 29, 28
+.endr
+  li 5, 5
+  mtctr 5
+1: mullw 29, 29, 28
+  bdnz 1b
+  divwu 6, 29, 28
+  add 29, 29, 6
+  lwz 10, 0(10)
+  lwz 10, 0(10)
+  stw 29, 4(10)
+  lwz 6, 4(10)
+  andi. 7, 6, 0x10
+  beq 2f
+  addi 29, 29, 5
+2: subi 4, 4, 1
+  cmpwi 4, 0
+  bne again
+  power_off 0
+handler:
+  li 20, 90
+  mtdec 20
+  rfi
 ";

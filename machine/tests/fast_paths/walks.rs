@@ -41,6 +41,10 @@ pub enum Step {
     Frame(u8, bool),
     /// What TLB_SELECT shows of a TLB entry: its page goes into r29.
     Look(u8, bool),
+    /// Instructions that need one another, of a kind, so often: as many as several lines hold.
+    Chain(u8, u8),
+    /// A loop of one block, or of one to a line, around such an instruction.
+    Loop(u8, u8, bool),
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
@@ -59,6 +63,9 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Bat),
         1 => (page(), any::<bool>()).prop_map(|(page, freed)| Step::Frame(page, freed)),
         2 => (any::<u8>(), any::<bool>()).prop_map(|(number, fetch)| Step::Look(number % 128, fetch)),
+        4 => (0..CHAINS.len() as u8, 1..24u8).prop_map(|(kind, count)| Step::Chain(kind, count)),
+        4 => (0..CHAINS.len() as u8, 1..9u8, any::<bool>())
+            .prop_map(|(kind, count, lines)| Step::Loop(kind, count, lines)),
     ]
 }
 
@@ -77,6 +84,16 @@ const STORES: [&str; 6] = [
     "stfd 1, 16(7)",
     "stw 29, 29(7)",
     "stwcx. 29, 0, 7",
+];
+const CHAINS: [&str; 8] = [
+    "addi 29, 29, 3",
+    "mullw 29, 29, 28",
+    "divwu 29, 29, 28",
+    "rlwinm. 29, 29, 3, 0, 31",
+    "adde 29, 29, 29",
+    "fadd 1, 1, 1",
+    "cmpwi 29, 5\nmfcr 6\nadd 29, 29, 6",
+    "cmpwi 29, 0\nblt 1f\naddi 29, 29, 1\n1: add 29, 29, 28",
 ];
 const CACHE: [&str; 5] = ["dcbf", "dcbst", "dcbt", "dcbz", "icbi"];
 /// D-cache locked, D-cache off, I-cache locked, I-cache off, I-cache flash-invalidated.
@@ -159,6 +176,18 @@ impl Step {
                 writeln!(
                     text,
                     "poke 0x80000f2c, {selected}\nlwz 6, 8(30)\nadd 29, 29, 6\nrotlwi 29, 29, 1"
+                )
+            }
+            Step::Chain(kind, count) => {
+                let link = format!("{}\n", CHAINS[usize::from(kind)]);
+                writeln!(text, "{}", link.repeat(count.into()))
+            }
+            Step::Loop(kind, count, lines) => {
+                let align = if lines { ".balign 32" } else { "" };
+                let link = CHAINS[usize::from(kind)];
+                writeln!(
+                    text,
+                    "li 6, {count}\nmtctr 6\n{align}\n2: {link}\n{align}\nbdnz 2b"
                 )
             }
         };

@@ -1,0 +1,347 @@
+//! What blocks take, remembered.
+//!
+//! A block's issue cycles depend on what those before it have left unfinished ([`Pending`]). Programs
+//! show some hundreds of such states of the pipeline, so each has a number, and an op keeps what the block
+//! from it on takes in the state that it was last entered in, and the state that it leaves: entering a
+//! block is one comparison then. Behind that stands a table of other states, and behind the table the
+//! schedule. All three say the same; what a block takes does not depend on which one is asked. With the
+//! oracle on, each line entered asks the schedule.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::line::{Lines, Op};
+use crate::machine::Machine;
+use crate::pipeline::{Pending, Schedule};
+
+/// Number of a state of the pipeline.
+pub type State = u16;
+
+/// Nothing is unfinished.
+pub const DRAINED: State = 0;
+
+/// No state.
+pub const NO_STATE: State = State::MAX;
+
+/// States that have numbers at a time. When there are no more, all are forgotten.
+const STATES: usize = 1 << 14;
+
+/// Entries of the table: 1 << this.
+const TABLE: u32 = 17;
+
+/// Waits whose outcome is remembered, in cycles: those of branches.
+const WAITS: usize = 4;
+
+/// What a block takes, entered in one state of the pipeline.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BlockTiming {
+    /// The state before it.
+    pub before: State,
+    /// The state that it leaves.
+    pub after: State,
+    /// Its issue cycles.
+    pub cycles: u16,
+}
+
+impl BlockTiming {
+    /// Not known for any state.
+    pub const NONE: BlockTiming = BlockTiming {
+        before: NO_STATE,
+        after: NO_STATE,
+        cycles: 0,
+    };
+}
+
+/// An entry of the table.
+#[derive(Clone, Copy)]
+struct Known {
+    /// Of the block's first op, and its length.
+    key: u64,
+    timing: BlockTiming,
+    /// Cycles that the branch at its end waits for its condition, as far as a byte can tell them.
+    doubt: u8,
+}
+
+impl Known {
+    const NONE: Known = Known {
+        key: 0,
+        timing: BlockTiming::NONE,
+        doubt: 0,
+    };
+}
+
+/// A state of the pipeline.
+struct Numbered {
+    pending: Pending,
+    /// Cycles until nothing is unfinished.
+    longest: u64,
+    /// The states that are left of it after one cycle and more, or [`NO_STATE`].
+    waited: [State; WAITS],
+}
+
+/// For looking states up, which nobody chooses so that they collide.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}
+
+/// The numbered states, and what blocks take in them.
+pub struct Timings {
+    states: Vec<Numbered>,
+    numbers: HashMap<Pending, State, BuildHasherDefault<Mixer>>,
+    table: Box<[Known]>,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        let mut timings = Timings {
+            states: Vec::new(),
+            numbers: HashMap::default(),
+            table: vec![Known::NONE; 1 << TABLE].into_boxed_slice(),
+        };
+        timings.number(Pending::default());
+        timings
+    }
+}
+
+impl Timings {
+    /// What is unfinished in `state`.
+    pub fn pending(&self, state: State) -> &Pending {
+        &self.states[usize::from(state)].pending
+    }
+
+    /// The number of the state in which `pending` is unfinished.
+    pub fn number(&mut self, pending: Pending) -> State {
+        if let Some(&number) = self.numbers.get(&pending) {
+            return number;
+        }
+        let number = self.states.len() as State;
+        self.states.push(Numbered {
+            pending: pending.clone(),
+            longest: pending.longest().into(),
+            waited: [NO_STATE; WAITS],
+        });
+        self.numbers.insert(pending, number);
+        number
+    }
+
+    fn full(&self) -> bool {
+        self.states.len() == STATES
+    }
+
+    /// The state that is left of `state` when nothing has been dispatched for `cycles`.
+    fn after(&mut self, state: State, cycles: u64) -> State {
+        let from = &self.states[usize::from(state)];
+        if cycles >= from.longest {
+            return DRAINED;
+        }
+        let short = cycles as usize - 1;
+        if let Some(&known) = from.waited.get(short)
+            && known != NO_STATE
+        {
+            return known;
+        }
+        let after = self.number(from.pending.after(cycles));
+        if let Some(waited) = self.states[usize::from(state)].waited.get_mut(short) {
+            *waited = after;
+        }
+        after
+    }
+
+    /// Forgets what blocks take.
+    pub fn forget_blocks(&mut self) {
+        self.table.fill(Known::NONE);
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, key: u64, state: State) -> &mut Known {
+        let mixed = key.wrapping_add(u64::from(state) << 40);
+        let place = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE);
+        &mut self.table[place as usize]
+    }
+}
+
+impl Lines {
+    /// What the table knows the first `length` instructions of the block at `op` by: not 0.
+    ///
+    /// # Safety
+    /// `op` must point into this store.
+    #[inline(always)]
+    unsafe fn timing_key(&self, op: *const Op, length: u8) -> u64 {
+        // SAFETY: the caller's.
+        unsafe { self.key(op) | u64::from(length) << 48 }
+    }
+
+    /// What the first `length` instructions of the block at `op` take in `state`.
+    ///
+    /// # Safety
+    /// `op` must point into this store.
+    #[inline(always)]
+    unsafe fn time(
+        &mut self,
+        schedule: &Schedule,
+        op: *const Op,
+        length: u8,
+        state: State,
+    ) -> Known {
+        // SAFETY: the caller's.
+        let key = unsafe { self.timing_key(op, length) };
+        let known = *self.timings.entry(key, state);
+        if known.key == key && known.timing.before == state {
+            return known;
+        }
+        // SAFETY: the caller's.
+        let known = unsafe { self.time_anew(schedule, op, length, state) };
+        *self.timings.entry(key, state) = known;
+        known
+    }
+
+    /// As [`Lines::time`], by the schedule.
+    ///
+    /// # Safety
+    /// As [`Lines::time`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn time_anew(
+        &mut self,
+        schedule: &Schedule,
+        op: *const Op,
+        length: u8,
+        state: State,
+    ) -> Known {
+        // SAFETY: the caller's.
+        let (key, block) = unsafe { (self.timing_key(op, length), self.instructions(op, length)) };
+        let time = schedule.time(self.timings.pending(state), block);
+        let timing = BlockTiming {
+            before: state,
+            after: self.timings.number(time.left),
+            cycles: time.cycles,
+        };
+        Known {
+            key,
+            timing,
+            doubt: time.doubt.min(u8::MAX.into()) as u8,
+        }
+    }
+}
+
+impl Machine {
+    /// What the block at `op` takes now becomes what the op keeps.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine, and nothing else refer to it.
+    #[inline(always)]
+    pub(super) unsafe fn time_block(&mut self, op: *const Op) {
+        self.make_room();
+        // SAFETY: the caller's.
+        unsafe {
+            let (length, state) = ((*op).instructions, self.hot.pipeline);
+            let known = if self.oracle {
+                self.lines.time_anew(&self.schedule, op, length, state)
+            } else {
+                self.lines.time(&self.schedule, op, length, state)
+            };
+            let keeps = &mut *op.cast_mut();
+            keeps.timing = known.timing;
+            keeps.doubt = known.doubt;
+        }
+    }
+
+    /// Takes back the issue cycles of `op` and the rest of its block: what those before it have left
+    /// unfinished is what is under way. An exception is about to drain the pipeline.
+    ///
+    /// # Safety
+    /// `op` must be running.
+    pub(super) unsafe fn cut_block(&mut self, op: *const Op) {
+        // SAFETY: `begin` has left where the block began, which stands in the line of `op`.
+        unsafe {
+            let begun = self.hot.block;
+            let (length, whole) = ((*op).index - (*begun).index, (*begun).timing);
+            let before = self.lines.time(&self.schedule, begun, length, whole.before);
+            self.hot.cycles -= u64::from(whole.cycles - before.timing.cycles);
+            self.hot.pipeline = before.timing.after;
+        }
+    }
+
+    /// Nothing is dispatched for `cycles`, while what is under way goes on.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, cycles: u64) {
+        if cycles != 0 {
+            self.hot.cycles += cycles;
+            self.go_on_for(cycles);
+        }
+    }
+
+    /// What is under way goes on for `cycles`, which are already counted.
+    #[inline(never)]
+    pub(super) fn go_on_for(&mut self, cycles: u64) {
+        if cycles != 0 && self.hot.pipeline != DRAINED {
+            self.make_room();
+            self.hot.pipeline = self.lines.timings.after(self.hot.pipeline, cycles);
+        }
+    }
+
+    /// An exception waits until everything before it has completed.
+    pub(crate) fn drain_pipeline(&mut self) {
+        let pending = self.lines.timings.pending(self.hot.pipeline);
+        self.hot.cycles += u64::from(pending.completed());
+        self.hot.pipeline = DRAINED;
+        self.make_room();
+    }
+
+    /// What is unfinished before the next block.
+    pub(crate) fn pending(&self) -> Pending {
+        self.lines.timings.pending(self.hot.pipeline).clone()
+    }
+
+    /// Makes this be what is unfinished before the next block.
+    pub(crate) fn set_pending(&mut self, pending: Pending) {
+        self.make_room();
+        self.hot.pipeline = self.lines.timings.number(pending);
+    }
+
+    /// Sees to it that one more state can have a number.
+    #[inline(always)]
+    fn make_room(&mut self) {
+        if self.lines.timings.full() {
+            self.renumber();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn renumber(&mut self) {
+        let now = self.pending();
+        self.lines.forget_timings();
+        self.hot.pipeline = self.lines.timings.number(now);
+    }
+}

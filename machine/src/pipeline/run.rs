@@ -1,0 +1,276 @@
+//! Instructions on their way through the pipeline: in-order dispatch to units with latencies and
+//! initiation intervals, in-order completion of a limited width and depth.
+//!
+//! Time is told in blocks, but the pipeline does not know of blocks: what one leaves unfinished, the
+//! next one finds ([`Pending`]). A block's cost is the cycles from the first in which it could dispatch
+//! to the first in which the next one can.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::schedule::{Schedule, UNITS, Unit};
+use crate::powerpc::branch;
+use crate::powerpc::instruction::{Class, Instruction, uses};
+
+/// What an instruction may have to wait for, by index: registers, and lanes of units.
+mod resource {
+    use super::{LANES, UNITS};
+
+    pub const GPR: usize = 0;
+    pub const FPR: usize = GPR + 33;
+    /// The condition register's fields.
+    pub const CR: usize = FPR + 32;
+    pub const CARRY: usize = CR + 8;
+    pub const LR: usize = CARRY + 1;
+    pub const CTR: usize = LR + 1;
+    pub const LANE: usize = CTR + 1;
+    pub const ALL: usize = LANE + UNITS * LANES;
+}
+
+/// Lanes of a unit at most.
+const LANES: usize = 2;
+
+/// What is unfinished when a block could first dispatch, in cycles from then on. What is over is not
+/// in here: pipelines from which the same can follow are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Pending {
+    /// Resources that are not ready or free yet, in order of their index, and when they will be.
+    resources: Vec<(u8, u16)>,
+    /// When the instructions in the completion queue complete, the oldest first.
+    queue: Vec<u16>,
+}
+
+impl Pending {
+    /// Cycles until nothing is unfinished.
+    #[must_use]
+    pub fn longest(&self) -> u16 {
+        let resources = self.resources.iter().map(|&(_, at)| at);
+        resources
+            .chain(self.queue.last().copied())
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Cycles until every instruction has completed.
+    #[must_use]
+    pub fn completed(&self) -> u16 {
+        self.queue.last().copied().unwrap_or_default()
+    }
+
+    /// What is still unfinished if nothing is dispatched for `cycles`.
+    #[must_use]
+    pub fn after(&self, cycles: u64) -> Pending {
+        let left = |at: u16| match u64::from(at).saturating_sub(cycles) {
+            0 => None,
+            left => Some(left as u16),
+        };
+        Pending {
+            resources: (self.resources.iter())
+                .filter_map(|&(index, at)| Some((index, left(at)?)))
+                .collect(),
+            queue: self.queue.iter().filter_map(|&at| left(at)).collect(),
+        }
+    }
+}
+
+/// How a block goes through the pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Cycles from when the block could first dispatch to when the next one can. A block takes one at
+    /// least: the branch unit takes one branch a cycle, folded or not (750GX UM p.229 to 232: a target's
+    /// instructions come in the next cycle).
+    pub cycles: u16,
+    /// Of a block that ends with a branch: cycles from its dispatch until the condition that it tests
+    /// is known, 0 if it is then or if there is none.
+    pub doubt: u16,
+    /// What the block leaves unfinished.
+    pub left: Pending,
+}
+
+/// A straight run of instructions on its way through the pipeline. Cycles count from when the first of
+/// them could be dispatched.
+pub(super) struct Run {
+    /// When each resource is ready or free.
+    ready: [u32; resource::ALL],
+    /// When each instruction in the completion queue completes, the oldest first.
+    queue: VecDeque<u32>,
+    /// The cycle of the last dispatch, and how many were dispatched in it.
+    cycle: u32,
+    slots: u32,
+    /// The first cycle in which what follows can be dispatched.
+    next: u32,
+    doubt: u32,
+}
+
+impl Run {
+    pub fn new(before: &Pending) -> Run {
+        let mut ready = [0; resource::ALL];
+        for &(index, at) in &before.resources {
+            if let Some(resource) = ready.get_mut(usize::from(index)) {
+                *resource = u32::from(at);
+            }
+        }
+        Run {
+            ready,
+            queue: before.queue.iter().map(|&at| at.into()).collect(),
+            cycle: 0,
+            slots: 0,
+            next: 0,
+            doubt: 0,
+        }
+    }
+
+    pub fn issue(&mut self, core: &Schedule, instruction: &Instruction) {
+        let class = instruction.opcode.class();
+        let full = self.slots == core.dispatch;
+        if class == Class::Branch && core.fold_branches {
+            self.doubt = self.doubt(instruction, self.cycle + u32::from(full));
+            self.next = self.next.max(1);
+            return;
+        }
+        if full {
+            self.wait_until(self.cycle + 1);
+        }
+        let cost = core.cost(class);
+        // An instruction waits in the dispatch stage for a place in the completion queue and for its
+        // unit, and there in the reservation station for its operands. An isync or rfi waits in the dispatch
+        // stage until everything before it has completed.
+        let synchronizes = matches!(class, Class::InstructionSync | Class::ReturnFromInterrupt);
+        if synchronizes {
+            self.wait_until(self.completed());
+        }
+        if self.queue.len() >= core.queue {
+            let oldest = self.queue.pop_front();
+            self.wait_until(oldest.unwrap_or_default());
+        }
+        let first = resource::LANE + core.unit(class) as usize * LANES;
+        let lanes = first..first + core.lanes(class);
+        let lane = lanes.min_by_key(|&lane| self.ready[lane]).unwrap_or(first);
+        self.wait_until(self.ready[lane]);
+        if class == Class::Branch {
+            self.doubt = self.doubt(instruction, self.cycle);
+        }
+        let start = self.cycle.max(self.operands(instruction));
+        self.ready[lane] = start + cost.interval.max(1);
+        let done = start + cost.latency.max(1);
+        self.write(instruction, done);
+        self.slots += 1;
+        self.complete(core, done);
+        // What follows it is fetched when it has completed.
+        self.next = if synchronizes {
+            self.completed()
+        } else {
+            self.cycle + 1
+        };
+    }
+
+    /// Dispatch goes on in `cycle`, unless it is there already.
+    fn wait_until(&mut self, cycle: u32) {
+        if cycle > self.cycle {
+            self.cycle = cycle;
+            self.slots = 0;
+        }
+    }
+
+    /// When all that has been dispatched has completed.
+    fn completed(&self) -> u32 {
+        self.queue.back().copied().unwrap_or_default()
+    }
+
+    /// An instruction whose result is there at `done` completes then, or when those before it have.
+    fn complete(&mut self, core: &Schedule, done: u32) {
+        let last = self.completed();
+        let in_last = self.queue.iter().rev().take_while(|&&at| at == last);
+        let at = if done > last {
+            done
+        } else if in_last.count() < core.complete {
+            last
+        } else {
+            last + 1
+        };
+        self.queue.push_back(at);
+    }
+
+    pub fn end(mut self, core: &Schedule) -> Timing {
+        let next = self.next;
+        let integer = resource::LANE + Unit::Integer as usize * LANES;
+        if core.integer_units_alike() {
+            self.ready[integer..integer + LANES].sort_unstable();
+        }
+        let later = |at: u32| match at.saturating_sub(next) {
+            0 => None,
+            left => Some(left.min(u16::MAX.into()) as u16),
+        };
+        Timing {
+            cycles: next.min(u16::MAX.into()) as u16,
+            doubt: self.doubt.min(u16::MAX.into()) as u16,
+            left: Pending {
+                resources: (0u8..)
+                    .zip(self.ready)
+                    .filter_map(|(index, at)| Some((index, later(at)?)))
+                    .collect(),
+                queue: self.queue.into_iter().filter_map(later).collect(),
+            },
+        }
+    }
+
+    /// Cycles from `dispatched` until the condition that the branch tests is known.
+    fn doubt(&self, branch: &Instruction, dispatched: u32) -> u32 {
+        if branch::tests_condition(&branch.operands) {
+            let field = usize::from(branch::condition_bit(&branch.operands) >> 2);
+            self.ready[resource::CR + field].saturating_sub(dispatched)
+        } else {
+            0
+        }
+    }
+
+    fn operands(&self, instruction: &Instruction) -> u32 {
+        let (o, used) = (&instruction.operands, instruction.opcode.uses());
+        let mut ready = 0;
+        let mut need = |flag: u32, at: u32| {
+            if used & flag != 0 {
+                ready = ready.max(at);
+            }
+        };
+        let gpr = |register: usize| self.ready[resource::GPR + register];
+        let fpr = |register: usize| self.ready[resource::FPR + (register & 31)];
+        need(uses::R_T, gpr(o.t.index()));
+        need(uses::R_A | uses::R_A0, gpr(o.a.index()));
+        need(uses::R_B, gpr(o.b.index()));
+        need(uses::R_FT, fpr(o.t.index()));
+        need(uses::R_FA, fpr(o.a.index()));
+        need(uses::R_FB, fpr(o.b.index()));
+        need(uses::R_FC, fpr(o.c.index()));
+        for field in resource::CR..resource::CARRY {
+            need(uses::R_CR, self.ready[field]);
+        }
+        need(uses::R_CA, self.ready[resource::CARRY]);
+        need(uses::R_LR, self.ready[resource::LR]);
+        need(uses::R_CTR, self.ready[resource::CTR]);
+        ready
+    }
+
+    fn write(&mut self, instruction: &Instruction, done: u32) {
+        let (o, used) = (&instruction.operands, instruction.opcode.uses());
+        let mut result = |flag: u32, resource: usize| {
+            if used & flag != 0 {
+                self.ready[resource] = done;
+            }
+        };
+        result(uses::W_T, resource::GPR + o.t.index());
+        result(uses::W_A, resource::GPR + o.a.index());
+        result(uses::W_FT, resource::FPR + (o.t.index() & 31));
+        result(uses::W_CF, resource::CR + usize::from(o.crf_d() & 7));
+        result(uses::W_CA, resource::CARRY);
+        result(uses::W_LR, resource::LR);
+        result(uses::W_CTR, resource::CTR);
+        if used & uses::W_CR != 0 {
+            self.ready[resource::CR..resource::CARRY].fill(done);
+        }
+        if instruction.record {
+            // CR0, and CR1 of a floating-point instruction (PEM 2.1.4).
+            self.ready[resource::CR + usize::from(used & uses::FLOAT != 0)] = done;
+        }
+    }
+}
