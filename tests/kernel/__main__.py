@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
     parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
     parser.add_argument(
-        "--whole", action="store_true", help="all machines, choices and cases: hours rather than minutes"
+        "--whole", action="store_true", help="all machines, groups and cases: most of an hour, rather than minutes"
     )
     parser.add_argument(
         "--rows", type=_numbers, default=set(), help="of the policies' rows those of these numbers, such as 5-12 or 3,7"
