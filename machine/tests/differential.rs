@@ -10,6 +10,8 @@ mod generate;
 mod judge;
 #[path = "differential/ours.rs"]
 mod ours;
+#[path = "differential/random.rs"]
+mod random;
 
 use std::path::Path;
 
