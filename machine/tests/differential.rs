@@ -64,6 +64,26 @@ fn compare(
     Some(format!("too many known mistakes\n{}", sequence.describe()))
 }
 
+/// A signal's frame lies below r1 where that points into the driver's signal stack, as a random one may.
+#[test]
+fn a_stack_register_in_the_driver_does_it_no_harm() {
+    let driver = judge::build();
+    let mut generator = Generator::new(FIRST_SEED);
+    let driver_memory = (0x1000_0000..0x1006_0000).step_by(0x60);
+    let all: Vec<_> = driver_memory
+        .map(|address| {
+            let mut sequence = generator.sequence(1);
+            sequence.gpr[1] = address;
+            // The trap at its end alone.
+            sequence.words.drain(..sequence.words.len() - 1);
+            sequence
+        })
+        .collect();
+    for (sequence, answer) in all.iter().zip(judge::run(&driver, &all)) {
+        assert_eq!(answer.gpr[1], sequence.gpr[1]);
+    }
+}
+
 #[test]
 fn random_sequences_end_as_under_qemu() {
     let sequences = number("PAGEWALK_SEQUENCES", SEQUENCES);

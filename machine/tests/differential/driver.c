@@ -13,6 +13,8 @@ typedef unsigned char u8;
 #define DATA ((u8 *)0x01000000)
 #define DATA_SIZE 256
 #define MAX_WORDS 512
+/* More than a signal's frame and the handler's take. */
+#define FRAMES 8192
 
 enum { SYS_EXIT = 1, SYS_READ = 3, SYS_WRITE = 4, SYS_MMAP = 90, SYS_SIGACTION = 173, SYS_SIGALTSTACK = 185 };
 
@@ -159,8 +161,9 @@ void _start(void)
 	static u32 action[] = { 0, 0x4 | 0x40000000 | 0x08000000, 0, 0, 0 };
 	static u32 alternate[3];
 
-	alternate[0] = (u32)stack;
-	alternate[2] = sizeof(stack);
+	/* Where r1 points into this stack already, the frame lies below r1: that is the stack's own memory too. */
+	alternate[0] = (u32)stack + FRAMES;
+	alternate[2] = sizeof(stack) - FRAMES;
 	call(SYS_SIGALTSTACK, (u32)alternate, 0, 0, 0, 0, 0);
 	action[0] = (u32)handler;
 	for (u32 i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
