@@ -3,7 +3,11 @@
 //!
 //! Wall-clock time on a shared computer scatters: each time is the best of three, start-up is
 //! subtracted, and the ratio of the two is what to quote.
+//!
+//! Where the environment's PSIM names that simulator (`sim/ppc` of gdb's sources), the programs run under it too,
+//! linked without a C library.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -73,7 +77,28 @@ fn hot_code() -> String {
 }
 
 fn compile(bench: &Bench, folder: &Path) -> PathBuf {
-    let program = folder.join(bench.name);
+    build(&bench.source, &folder.join(bench.name), &[])
+}
+
+/// The program without a C library, its argument built in.
+fn compile_bare(bench: &Bench, folder: &Path, rounds: u64) -> PathBuf {
+    let bare = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/bare.c");
+    let rounds = format!("-DROUNDS=\"{rounds}\"");
+    let flags = [
+        "-nostdlib",
+        "-fno-builtin",
+        &rounds,
+        &bare.display().to_string(),
+        "-lgcc",
+    ];
+    build(
+        &bench.source,
+        &folder.join(format!("{}-bare", bench.name)),
+        &flags,
+    )
+}
+
+fn build(source: &Path, program: &Path, flags: &[&str]) -> PathBuf {
     let status = Command::new("powerpc-linux-gnu-gcc")
         .args([
             "-O2",
@@ -83,12 +108,13 @@ fn compile(bench: &Bench, folder: &Path) -> PathBuf {
             "-Wl,-z,max-page-size=4096",
             "-o",
         ])
-        .arg(&program)
-        .arg(&bench.source)
+        .arg(program)
+        .arg(source)
+        .args(flags)
         .status()
         .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap run");
-    assert!(status.success(), "{} does not compile", bench.name);
-    program
+    assert!(status.success(), "{} does not compile", source.display());
+    program.to_owned()
 }
 
 /// Seconds, the best of some runs.
@@ -97,16 +123,22 @@ fn best(mut run: impl FnMut() -> f64) -> f64 {
 }
 
 fn on_qemu(program: &Path, rounds: u64) -> f64 {
+    let mut command = Command::new("qemu-ppc");
+    command.args(["-cpu", "604"]).arg(program);
+    timed(command.arg(rounds.to_string()))
+}
+
+/// As Linux's emulation of PSIM runs it.
+fn on_psim(psim: &OsStr, program: &Path) -> f64 {
+    timed(Command::new(psim).args(["-e", "linux"]).arg(program))
+}
+
+fn timed(command: &mut Command) -> f64 {
     best(|| {
         let start = Instant::now();
-        let status = Command::new("qemu-ppc")
-            .args(["-cpu", "604"])
-            .arg(program)
-            .arg(rounds.to_string())
-            .stdout(Stdio::null())
-            .status()
-            .expect("qemu-ppc is installed by ./bootstrap test");
-        assert!(status.success(), "qemu-ppc: {status}");
+        let status = command.stdout(Stdio::null()).status();
+        let status = status.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert!(status.success(), "{command:?}: {status}");
         start.elapsed().as_secs_f64()
     })
 }
@@ -131,6 +163,35 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
         start.elapsed().as_secs_f64()
     });
     (time, counts.0, counts.1)
+}
+
+/// PSIM counts instructions and keeps no account of TLB, caches or cycles.
+fn compare_with_psim<'a>(psim: &OsStr, benches: impl Iterator<Item = &'a Bench>, folder: &Path) {
+    println!(
+        "\n{:<12} {:>14} {:>8} {:>8} {:>12}",
+        "program", "instructions", "PSIM", "here", "here/PSIM"
+    );
+    let mut ratios = Vec::new();
+    for bench in benches {
+        let start = compile_bare(bench, folder, 0);
+        let (start_time, start_instructions, _) = here(&start, 0);
+        let psim_start = on_psim(psim, &start);
+        let program = compile_bare(bench, folder, bench.rounds);
+        let (time, instructions, _) = here(&program, 0);
+        let instructions = (instructions - start_instructions) as f64;
+        let mips = instructions / (time - start_time) / 1e6;
+        let psim_mips = instructions / (on_psim(psim, &program) - psim_start) / 1e6;
+        println!(
+            "{:<12} {instructions:>14} {psim_mips:>8.0} {mips:>8.0} {:>12.1}",
+            bench.name,
+            mips / psim_mips
+        );
+        ratios.push(mips / psim_mips);
+    }
+    println!(
+        "geometric mean {:.1} times PSIM's speed\n",
+        geometric_mean(&ratios)
+    );
 }
 
 fn geometric_mean(values: &[f64]) -> f64 {
@@ -215,6 +276,12 @@ fn main() {
             chosen.join(" ")
         );
         std::process::exit(2);
+    }
+    let counted = benches.iter().filter(|bench| {
+        bench.counts && (chosen.is_empty() || chosen.iter().any(|name| name == bench.name))
+    });
+    if let Some(psim) = std::env::var_os("PSIM") {
+        compare_with_psim(&psim, counted, folder.path());
     }
     if ratios.is_empty() {
         return;
