@@ -7,8 +7,7 @@
 //! schedule. All three say the same; what a block takes does not depend on which one is asked. With the
 //! oracle on, each line entered asks the schedule.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 use super::line::{Lines, Op};
 use crate::machine::Machine;
@@ -80,44 +79,10 @@ struct Numbered {
     waited: [State; WAITS],
 }
 
-/// For looking states up, which nobody chooses so that they collide.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u16(&mut self, value: u16) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-}
-
 /// The numbered states, and what blocks take in them.
 pub struct Timings {
     states: Vec<Numbered>,
-    numbers: HashMap<Pending, State, BuildHasherDefault<Mixer>>,
+    numbers: FxHashMap<Pending, State>,
     table: Box<[Known]>,
 }
 
@@ -125,7 +90,7 @@ impl Default for Timings {
     fn default() -> Self {
         let mut timings = Timings {
             states: Vec::new(),
-            numbers: HashMap::default(),
+            numbers: FxHashMap::default(),
             table: vec![Known::NONE; 1 << TABLE].into_boxed_slice(),
         };
         timings.number(Pending::default());
