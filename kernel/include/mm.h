@@ -150,6 +150,8 @@ enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, u32 address, enum mm_access access);
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out);
+/* The word at an address if its page is there: for interrupts, which fault nothing in. */
+bool mm_peek(struct mm *mm, u32 address, u32 *word);
 /* The same for a page of a private area that need not be writable: a frame of its own, a copy if need be. */
 int mm_frame_own(struct mm *mm, u32 address, struct frame **out);
 /* A debugger writes, where the program itself may not, too (mm/foreign.c): 0 or -EFAULT. */

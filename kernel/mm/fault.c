@@ -192,6 +192,16 @@ int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **o
 	}
 }
 
+bool mm_peek(struct mm *mm, u32 address, u32 *word)
+{
+	u32 pte = address < USER_END && address % sizeof(*word) == 0 ? pagetable_read(mm->root, address) : 0;
+
+	if (!pte_frame(pte))
+		return false;
+	*word = *(const u32 *)pa_kva((pte & PTE_RPN) + address % PAGE_SIZE);
+	return true;
+}
+
 int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
 {
 	struct frame *frame;

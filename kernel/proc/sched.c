@@ -230,7 +230,7 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 
 	if (!regs_user(regs) || late_ns > LATE_NS)
 		return true;
-	return get_user(before, (const u32 *)(regs->nip - 4)) == 0 && before == INSTRUCTION_SC;
+	return mm_peek(current->mm, regs->nip - 4, &before) && before == INSTRUCTION_SC;
 }
 
 /* Each 1/HZ s of the clock, from the decrementer, late_ns after it was due. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/wait.h>
@@ -201,10 +202,34 @@ static void timer_of_own_processor_time(void)
 	MUST(timer_delete(timer));
 }
 
+/* The kernel looks at the instruction before the one that a tick finds: it may be on a page that nobody has used. */
+static void ticks_touch_no_page(void)
+{
+	/* bdnz .; blr */
+	static const unsigned int code[] = { 0x42000000, 0x4e800020 };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *unused = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *loop = unused + page;
+	struct tms before, after;
+	unsigned char present;
+
+	CHECK(unused != MAP_FAILED);
+	memcpy(loop, code, sizeof(code));
+	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(loop) : "memory");
+	CHECK(times(&before) != (clock_t)-1);
+	do {
+		__asm__ volatile("mtctr %0; mtlr %1; blrl" : : "r"(1000000), "r"(loop) : "ctr", "lr", "memory");
+		CHECK(times(&after) != (clock_t)-1);
+	} while (after.tms_utime < before.tms_utime + 2);
+	MUST(mincore(unused, page, &present));
+	CHECK_EQUAL(present & 1, 0);
+	MUST(munmap(unused, 2 * page));
+}
+
 static const struct test_case cases[] = {
 	CASE(clocks_go_forward), CASE(sleeping), CASE(absolute_sleep), CASE(interval_timer), CASE(alarms),
 	CASE(interrupted_sleep_tells_the_rest), CASE(virtual_timer), CASE(posix_timer), CASE(time_of_day),
-	CASE(process_times), CASE(timer_of_own_processor_time),
+	CASE(process_times), CASE(timer_of_own_processor_time), CASE(ticks_touch_no_page),
 };
 
 TEST_MAIN("timer", cases)
