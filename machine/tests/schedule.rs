@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+
 use pagewalk_machine::pipeline::{Pending, Schedule};
 use pagewalk_machine::powerpc::instruction::decode;
 use proptest::prelude::*;
@@ -184,6 +186,38 @@ fn a_branch_is_in_doubt_until_its_condition_is_known() {
         assert_eq!(core.doubt, compare + 1, "{machine}");
         core.run(&[BDNZ]);
         assert_eq!(core.doubt, 0, "{machine}");
+    }
+}
+
+/// A word of each class of instruction.
+fn words() -> BTreeMap<String, u32> {
+    // LR's number in an instruction has its halves swapped: 0x100 (PEM 8.2, mtspr).
+    let forms = [3 << 21 | 4 << 16 | 5 << 11, 3 << 21 | 0x100 << 11];
+    let words = (0..64 * 1024)
+        .flat_map(|code| forms.map(|form| (code >> 10) << 26 | form | (code & 1023) << 1));
+    words
+        .map(|word| (format!("{:?}", decode(word).opcode.class()), word))
+        .collect()
+}
+
+#[test]
+fn each_latency_of_a_machine_file_counts() {
+    let words: Vec<u32> = words().into_values().collect();
+    let times = |machine: &str, settings: &[&str]| {
+        let schedule = Schedule::new(&config(machine, settings));
+        let each = words.iter().map(|&word| {
+            let block = [word; 2].map(decode);
+            schedule.time(&Pending::default(), block)
+        });
+        (each.collect::<Vec<_>>(), schedule.multiple_word())
+    };
+    for machine in CORES {
+        let plain = times(machine, &[]);
+        for (key, _) in config(machine, &[]).latency.all() {
+            let set = [format!("{key}.latency=90"), format!("{key}.interval=90")];
+            let set = times(machine, &set.each_ref().map(String::as_str));
+            assert!(set != plain, "{machine}: {key} counts for nothing");
+        }
     }
 }
 

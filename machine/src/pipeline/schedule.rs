@@ -82,6 +82,7 @@ impl Schedule {
             Class::MoveToCr => l.move_to_cr,
             Class::MoveFromSpr => l.move_from_spr,
             Class::MoveToSpr => l.move_to_spr,
+            Class::MoveToBranchRegister => l.move_to_branch_register,
             Class::MoveFromMsr => l.move_from_msr,
             Class::MoveToMsr => l.move_to_msr,
             Class::MoveFromSegment => l.move_from_segment,

@@ -96,6 +96,8 @@ pub enum Class {
     /// mfspr; of LR and CTR too.
     MoveFromSpr,
     MoveToSpr,
+    /// To LR or CTR.
+    MoveToBranchRegister,
     MoveFromMsr,
     MoveToMsr,
     MoveFromSegment,
@@ -338,8 +340,8 @@ instructions! {
     Mflr    "mflr"    31 From(8), ' ' X MoveFromSpr W_T | R_LR;
     Mfctr   "mfctr"   31 From(9), ' ' X MoveFromSpr W_T | R_CTR;
     Mfxer   "mfxer"   31 From(1), ' ' X MoveFromSpr W_T | R_CA;
-    Mtlr    "mtlr"    31 To(8), ' ' X MoveToSpr R_T | W_LR;
-    Mtctr   "mtctr"   31 To(9), ' ' X MoveToSpr R_T | W_CTR;
+    Mtlr    "mtlr"    31 To(8), ' ' X MoveToBranchRegister R_T | W_LR;
+    Mtctr   "mtctr"   31 To(9), ' ' X MoveToBranchRegister R_T | W_CTR;
     Mtxer   "mtxer"   31 To(1), ' ' X MoveToSpr R_T | W_CA;
     Mfspr   "mfspr"   31 Ten(339), ' ' Word MoveFromSpr W_T | END;
     Mtspr   "mtspr"   31 Ten(467), ' ' Word MoveToSpr R_T | END;
