@@ -71,7 +71,7 @@ static int devpts_getdents(struct file *f, struct dir_sink *sink)
 
 static const struct inode_ops devpts_ops = { .lookup = devpts_lookup };
 static const struct file_ops devpts_dir_ops = {
-	.read = directory_read, .getdents = devpts_getdents, .seek = directory_seek,
+	.read = directory_read, .getdents = devpts_getdents, .seek = seek_endless,
 };
 
 struct filesystem *devpts_new(const char *source)

@@ -74,9 +74,7 @@ static long ptmx_read(struct file *f, struct iter *it, u64 *position)
 	while (p->head == p->tail) {
 		if (deserted(p))
 			return -EIO;
-		if (f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		error = wait_event(&p->shown, p->head != p->tail || deserted(p));
+		error = file_wait_event(f, &p->shown, p->head != p->tail || deserted(p));
 		if (error)
 			return error;
 	}
@@ -112,7 +110,7 @@ static long ptmx_write(struct file *f, struct iter *it, u64 *position)
 		u8 c;
 
 		if (!accepts(p)) {
-			n = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&p->taken, accepts(p));
+			n = file_wait_event(f, &p->taken, accepts(p));
 			if (n)
 				return done ? done : n;
 		}
@@ -154,7 +152,6 @@ static long open_peer(struct pty *p, u32 flags)
 {
 	struct dentry *d;
 	struct file *f;
-	int fd;
 
 	if (flags & ~(u32)(O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC))
 		return -EINVAL;
@@ -163,12 +160,7 @@ static long open_peer(struct pty *p, u32 flags)
 		return -ENOMEM;
 	f = file_open_dentry(d, flags);
 	dentry_put(d);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	fd = fd_add(f, flags & O_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
 static long send(struct pty *p, u32 sig)

@@ -68,24 +68,48 @@ static size_t part_at(const struct iter *it, u64 at)
 	return MIN(left, (size_t)(PAGE_SIZE - ((u32)at & (PAGE_SIZE - 1))));
 }
 
-static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
+static void *at_offset(const struct frame *frame, u64 at)
 {
-	struct disk *d = f->data;
+	return (char *)frame_kva(frame) + ((u32)at & (PAGE_SIZE - 1));
+}
+
+/* Moves n bytes that lie in one page: so many were moved, or a negative errno. */
+typedef long move_part(struct disk *d, struct iter *it, u64 at, size_t n);
+
+static long read_part(struct disk *d, struct iter *it, u64 at, size_t n)
+{
+	struct frame *frame = page_find(&d->pages, (u32)(at >> PAGE_SHIFT));
+	long got;
+
+	if (!frame)
+		return iter_zero(it, n);
+	/* The copy may sleep in a page fault; BLKFLSBUF must not take the frame from under it. */
+	frame_get(frame);
+	got = iter_write(it, at_offset(frame, at), n);
+	frame_put(frame);
+	return got;
+}
+
+static long write_part(struct disk *d, struct iter *it, u64 at, size_t n)
+{
+	struct frame *frame = frame_to_write(d, (u32)(at >> PAGE_SHIFT));
+	long got;
+
+	if (!frame)
+		return -ENOSPC;
+	got = iter_read(it, at_offset(frame, at), n);
+	frame_put(frame);
+	return got;
+}
+
+static long transfer(struct disk *d, struct iter *it, u64 *position, move_part *move)
+{
 	long done = 0;
 
 	while (it->left && *position < disk_size()) {
 		size_t n = part_at(it, *position);
-		struct frame *frame = page_find(&d->pages, (u32)(*position >> PAGE_SHIFT));
-		long got;
+		long got = move(d, it, *position, n);
 
-		if (frame) {
-			/* The copy may sleep in a page fault; BLKFLSBUF must not take the frame from under it. */
-			frame_get(frame);
-			got = iter_write(it, (char *)frame_kva(frame) + ((u32)*position & (PAGE_SIZE - 1)), n);
-			frame_put(frame);
-		} else {
-			got = iter_zero(it, n);
-		}
 		if (got < 0)
 			return done ? done : got;
 		done += got;
@@ -94,48 +118,35 @@ static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
 			break;
 	}
 	return done;
+}
+
+static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
+{
+	return transfer(f->data, it, position, read_part);
 }
 
 static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
 {
 	struct disk *d = f->data;
-	long done = 0;
 
 	if (d->read_only)
 		return -EPERM;
 	if (it->left && *position >= disk_size())
 		return -ENOSPC;
-	while (it->left && *position < disk_size()) {
-		size_t n = part_at(it, *position);
-		struct frame *frame = frame_to_write(d, (u32)(*position >> PAGE_SHIFT));
-		long got = -ENOSPC;
-
-		if (frame) {
-			got = iter_read(it, (char *)frame_kva(frame) + ((u32)*position & (PAGE_SIZE - 1)), n);
-			frame_put(frame);
-		}
-		if (got < 0)
-			return done ? done : got;
-		done += got;
-		*position += (u64)got;
-		if ((size_t)got < n)
-			break;
-	}
-	return done;
+	return transfer(d, it, position, write_part);
 }
 
+/* Not beyond the end, unlike a regular file. */
 static s64 ramdisk_seek(struct file *f, s64 offset, int whence)
 {
-	if (whence == SEEK_CUR)
-		offset += (s64)f->position;
-	else if (whence == SEEK_END)
-		offset += (s64)disk_size();
-	else if (whence != SEEK_SET)
+	u64 before = f->position;
+	s64 position = seek_from(f, offset, whence, (s64)disk_size());
+
+	if (position > (s64)disk_size()) {
+		f->position = before;
 		return -EINVAL;
-	if (offset < 0 || (u64)offset > disk_size())
-		return -EINVAL;
-	f->position = (u64)offset;
-	return offset;
+	}
+	return position;
 }
 
 static long ramdisk_ioctl(struct file *f, unsigned command, uintptr_t argument)

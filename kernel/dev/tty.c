@@ -1,10 +1,6 @@
 /*
- * Terminals, the one behind the UART and pseudo-terminals: line editing and
- * signals on input, newline translation on output, and which session and process
- * group each belongs to (POSIX.1, chapter 11).
- *
- * Input is one ring. In canonical mode the part from `committed` on is the line
- * being edited; readers see only what is before it.
+ * Terminals, the one behind the UART and pseudo-terminals: what programs read and write, and which session and process
+ * group each belongs to (POSIX.1, chapter 11). dev/line.c has what becomes of the characters.
  */
 #include "tty_internal.h"
 
@@ -49,313 +45,9 @@ void tty_init(void)
 	tty_setup(&console_tty, MKDEV(4, 64), NULL);
 }
 
-/* A character for who looks at the terminal. */
-static void out(struct tty *t, u8 c)
-{
-	if (t->pty)
-		pty_putc(t->pty, c);
-	else
-		uart_putc((char)c);
-}
-
-/* So many characters may be written: each becomes at most EXPANSION (a tab, eight blanks). */
-#define EXPANSION 8u
-
-static size_t output_room(const struct tty *t)
-{
-	return t->pty ? pty_room(t->pty) / EXPANSION : TRANSFER_MAX;
-}
-
-static bool local(const struct tty *t, u32 flag)
-{
-	return (t->settings.lflag & flag) != 0;
-}
-
-/* A control character that is switched off is 0. */
-static bool is(const struct tty *t, u8 c, unsigned which)
-{
-	return c && c == t->settings.cc[which];
-}
-
-/* Output of one character with the settings' translations. */
-static void put(struct tty *t, u8 c)
-{
-	u32 flags = t->settings.oflag;
-
-	if (!(flags & OPOST)) {
-		out(t, c);
-		return;
-	}
-	switch (c) {
-	case '\n':
-		if (flags & ONLRET)
-			t->column = 0;
-		if (flags & ONLCR) {
-			out(t, '\r');
-			t->column = 0;
-		}
-		break;
-	case '\r':
-		if (flags & ONOCR && t->column == 0)
-			return;
-		if (flags & OCRNL)
-			c = '\n';
-		t->column = 0;
-		break;
-	case '\t':
-		if ((flags & TABDLY) == XTABS) {
-			do {
-				out(t, ' ');
-			} while (++t->column % 8);
-			return;
-		}
-		t->column = (t->column | 7) + 1;
-		break;
-	case '\b':
-		if (t->column)
-			t->column--;
-		break;
-	default:
-		if (c >= ' ' && c != 127 && (c & 0xc0) != 0x80)
-			t->column++;
-	}
-	out(t, c);
-}
-
-static bool shown_as_caret(const struct tty *t, u8 c)
-{
-	return local(t, ECHOCTL) && (c < ' ' || c == 127) && c != '\n' && c != '\t';
-}
-
-static void echo(struct tty *t, u8 c)
-{
-	if (!local(t, ECHO) && !(c == '\n' && local(t, ECHONL) && local(t, ICANON)))
-		return;
-	if (shown_as_caret(t, c)) {
-		put(t, '^');
-		put(t, c ^ 0x40);
-	} else {
-		put(t, c);
-	}
-}
-
-static void push(struct tty *t, u16 entry)
-{
-	if (t->head - t->tail < RING) {
-		t->ring[t->head % RING] = entry;
-		t->head++;
-	}
-}
-
-static void commit(struct tty *t)
-{
-	t->committed = t->head;
-	wake_up(&t->readable);
-}
-
-/* Takes the last character of the line off the screen. */
-static void rub_out(struct tty *t, u8 c)
-{
-	unsigned width = shown_as_caret(t, c) ? 2 : 1;
-
-	if (!local(t, ECHO))
-		return;
-	if (!local(t, ECHOE)) {
-		echo(t, t->settings.cc[VERASE]);
-		return;
-	}
-	while (width--) {
-		put(t, '\b');
-		put(t, ' ');
-		put(t, '\b');
-	}
-}
-
-static bool continuation(const struct tty *t, u8 c)
-{
-	return t->settings.iflag & IUTF8 && (c & 0xc0) == 0x80;
-}
-
-static bool erase_one(struct tty *t)
-{
-	u8 c;
-
-	if (t->head == t->committed)
-		return false;
-	do {
-		c = (u8)t->ring[--t->head % RING];
-	} while (continuation(t, c) && t->head != t->committed);
-	rub_out(t, c);
-	return true;
-}
-
-static void erase_word(struct tty *t)
-{
-	bool in_word = false;
-
-	while (t->head != t->committed) {
-		u8 c = (u8)t->ring[(t->head - 1) % RING];
-		bool blank = c == ' ' || c == '\t';
-
-		if (blank && in_word)
-			break;
-		in_word |= !blank;
-		erase_one(t);
-	}
-}
-
-static void erase_line(struct tty *t)
-{
-	if (local(t, ECHOKE) && local(t, ECHOE)) {
-		while (erase_one(t))
-			;
-		return;
-	}
-	t->head = t->committed;
-	echo(t, t->settings.cc[VKILL]);
-	if (local(t, ECHOK))
-		put(t, '\n');
-}
-
-static void reprint(struct tty *t)
-{
-	echo(t, t->settings.cc[VREPRINT]);
-	put(t, '\n');
-	for (u32 at = t->committed; at != t->head; at++)
-		echo(t, (u8)t->ring[at % RING]);
-}
-
-void tty_flush_input(struct tty *t)
-{
-	t->head = t->tail = t->committed = 0;
-	if (t->pty)
-		pty_input_taken(t->pty);
-}
-
-/* True: the character was a signal's. */
-static bool signal_character(struct tty *t, u8 c)
-{
-	int sig;
-
-	if (is(t, c, VINTR))
-		sig = SIGINT;
-	else if (is(t, c, VQUIT))
-		sig = SIGQUIT;
-	else if (is(t, c, VSUSP))
-		sig = SIGTSTP;
-	else
-		return false;
-	if (!local(t, NOFLSH))
-		tty_flush_input(t);
-	echo(t, c);
-	if (t->foreground)
-		signal_pgrp(t->foreground, sig, NULL);
-	return true;
-}
-
-static bool edit_character(struct tty *t, u8 c)
-{
-	if (is(t, c, VERASE))
-		erase_one(t);
-	else if (is(t, c, VKILL))
-		erase_line(t);
-	else if (local(t, IEXTEN) && is(t, c, VWERASE))
-		erase_word(t);
-	else if (local(t, IEXTEN) && is(t, c, VREPRINT))
-		reprint(t);
-	else
-		return false;
-	return true;
-}
-
-static void line_character(struct tty *t, u8 c)
-{
-	if (edit_character(t, c))
-		return;
-	if (is(t, c, VEOF)) {
-		push(t, c | ENTRY_EOF);
-		commit(t);
-		return;
-	}
-	/* The last place in the ring is kept for what ends the line. */
-	if (c == '\n' || is(t, c, VEOL) || (local(t, IEXTEN) && is(t, c, VEOL2))) {
-		echo(t, c);
-		push(t, c | ENTRY_END);
-		commit(t);
-	} else if (t->head - t->tail < RING - 1) {
-		echo(t, c);
-		push(t, c);
-	}
-}
-
-static void set_stopped(struct tty *t, bool stopped)
-{
-	t->stopped = stopped;
-	if (!stopped)
-		wake_up(&t->writable);
-}
-
-static bool flow_character(struct tty *t, u8 c)
-{
-	if (is(t, c, VSTOP)) {
-		set_stopped(t, true);
-		return true;
-	}
-	if (is(t, c, VSTART)) {
-		set_stopped(t, false);
-		return true;
-	}
-	if (t->stopped && t->settings.iflag & IXANY)
-		set_stopped(t, false);
-	return false;
-}
-
 void tty_receive(char c)
 {
 	tty_input(&console_tty, (u8)c);
-}
-
-void tty_input(struct tty *t, u8 c)
-{
-	u32 flags = t->settings.iflag;
-
-	if (flags & ISTRIP)
-		c &= 0x7f;
-	if (t->literal_next) {
-		t->literal_next = false;
-		echo(t, c);
-		push(t, c);
-		if (!local(t, ICANON))
-			commit(t);
-		return;
-	}
-	if (flags & IXON && flow_character(t, c))
-		return;
-	if (local(t, ISIG) && signal_character(t, c))
-		return;
-	if (c == '\r') {
-		if (flags & IGNCR)
-			return;
-		if (flags & ICRNL)
-			c = '\n';
-	} else if (c == '\n' && flags & INLCR) {
-		c = '\r';
-	}
-	if (local(t, IEXTEN) && local(t, ICANON) && is(t, c, VLNEXT)) {
-		t->literal_next = true;
-		if (local(t, ECHO)) {
-			put(t, '^');
-			put(t, '\b');
-		}
-		return;
-	}
-	if (local(t, ICANON)) {
-		line_character(t, c);
-		return;
-	}
-	echo(t, c);
-	push(t, c);
-	commit(t);
 }
 
 /* Whether current belongs to the terminal's session: job control applies only then. */
@@ -476,18 +168,26 @@ long tty_read(struct file *f, struct iter *it, u64 *position)
 			return result;
 		if (!available(t)) {
 			if (f->flags & O_NONBLOCK)
-				return !local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
-			result = local(t, ICANON) ? wait_event(&t->readable, readable(t)) : wait_raw(t, it->left);
+				return !tty_local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
+			result = tty_local(t, ICANON) ? wait_event(&t->readable, readable(t)) : wait_raw(t, it->left);
 			if (result)
 				return result;
-			if (t->hung_up || (local(t, ICANON) && !available(t)))
+			if (t->hung_up || (tty_local(t, ICANON) && !available(t)))
 				continue;
 		}
-		result = local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
+		result = tty_local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
 		if (t->pty)
 			pty_input_taken(t->pty);
 		return result;
 	}
+}
+
+/* So many characters may be written: each becomes at most EXPANSION (a tab, eight blanks). */
+#define EXPANSION 8u
+
+static size_t output_room(const struct tty *t)
+{
+	return t->pty ? pty_room(t->pty) / EXPANSION : TRANSFER_MAX;
 }
 
 /* After so many bytes a signal cuts a write short. */
@@ -505,7 +205,7 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 	char chunk[128];
 
 	(void)position;
-	if (local(t, TOSTOP)) {
+	if (tty_local(t, TOSTOP)) {
 		result = tty_check_change(t);
 		if (result)
 			return result;
@@ -514,7 +214,7 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 		long n;
 
 		if (!writable(t)) {
-			result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&t->writable, writable(t));
+			result = file_wait_event(f, &t->writable, writable(t));
 			if (result)
 				return done ? done : result;
 		}
@@ -524,7 +224,7 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 		if (n <= 0)
 			return done ? done : n;
 		for (long i = 0; i < n; i++)
-			put(t, (u8)chunk[i]);
+			tty_put(t, (u8)chunk[i]);
 		done += n;
 		interrupt_window();
 		if (done % SIGNAL_BYTES == 0 && signal_pending())
@@ -550,13 +250,13 @@ unsigned tty_poll(struct file *f, struct poll_table *table)
 /* Leaving canonical mode makes the unfinished line readable. */
 void tty_settings_changed(struct tty *t, const struct termios *old)
 {
-	if (old->lflag & ICANON && !local(t, ICANON)) {
+	if (old->lflag & ICANON && !tty_local(t, ICANON)) {
 		for (u32 at = t->tail; at != t->head; at++)
 			t->ring[at % RING] &= 0xff;
-		commit(t);
+		tty_commit(t);
 	}
 	if (!(t->settings.iflag & IXON))
-		set_stopped(t, false);
+		tty_set_stopped(t, false);
 }
 
 struct tty *tty_of_session(s32 session)

@@ -33,9 +33,19 @@ struct tty {
 
 extern struct tty console_tty;
 
-void tty_setup(struct tty *, u32 device, struct pty *);
+/* dev/line.c: characters, as the settings say. */
+static inline bool tty_local(const struct tty *t, u32 flag)
+{
+	return (t->settings.lflag & flag) != 0;
+}
 void tty_input(struct tty *, u8 character);	/* somebody typed it */
 void tty_flush_input(struct tty *);
+void tty_commit(struct tty *);			/* readers may have all that was typed */
+void tty_put(struct tty *, u8 character);	/* a program writes it */
+void tty_set_stopped(struct tty *, bool stopped);
+
+/* dev/tty.c */
+void tty_setup(struct tty *, u32 device, struct pty *);
 struct tty *tty_of_session(s32 session);	/* the session's controlling terminal, or NULL */
 void tty_disassociate(struct tty *);	/* from its session, whose foreground gets SIGHUP and SIGCONT */
 void tty_hang_up(struct tty *);		/* the session's leader gets SIGHUP and SIGCONT */

@@ -19,24 +19,13 @@ static u32 name_hash(const struct dentry *dir, const char *name, size_t len)
 	return hash ^ hash >> 15;
 }
 
-static char *name_copy(const char *name, size_t len)
-{
-	char *copy = kmalloc(len + 1);
-
-	if (copy) {
-		memcpy(copy, name, len);
-		copy[len] = 0;
-	}
-	return copy;
-}
-
 struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, struct inode *inode)
 {
 	struct dentry *d = kzalloc(sizeof *d);
 
 	if (!d)
 		return NULL;
-	d->name = name_copy(name, len);
+	d->name = kmalloc_text(name, len);
 	if (!d->name) {
 		kfree(d);
 		return NULL;
@@ -115,7 +104,7 @@ void dentry_unlink(struct dentry *d)
 
 int dentry_move(struct dentry *d, struct dentry *dir, const char *name, size_t len)
 {
-	char *copy = name_copy(name, len);
+	char *copy = kmalloc_text(name, len);
 	struct dentry *old = d->parent;
 
 	if (!copy)

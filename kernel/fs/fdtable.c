@@ -5,6 +5,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
+#include <uaccess.h>
 
 #define FIRST_SIZE 32u	/* slots; a power of two, as every size */
 
@@ -202,11 +203,27 @@ void fd_install(int fd, struct file *f, bool cloexec)
 
 int fd_add(struct file *f, bool cloexec)
 {
-	int fd = fd_reserve(0);
+	int fd;
 
+	if (IS_ERR(f))
+		return (int)PTR_ERR(f);
+	fd = fd_reserve(0);
 	if (fd >= 0)
 		fd_install(fd, f, cloexec);
+	else
+		file_put(f);
 	return fd;
+}
+
+long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user)
+{
+	s32 fd[2] = { fd_add(first, cloexec), fd_add(second, cloexec) };
+	long result = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : copy_to_user(user, fd, sizeof fd) ? -EFAULT : 0;
+
+	for (int i = 0; result && i < 2; i++)
+		if (fd[i] >= 0)
+			fd_close(fd[i]);
+	return result;
 }
 
 /* Puts the file where another may be open: dup2. The table takes over the reference on success. */

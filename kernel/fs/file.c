@@ -140,7 +140,6 @@ int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *
 {
 	char name[40];
 	struct file *f;
-	int fd;
 
 	snprintf(name, sizeof name, "anon_inode:[%s]", kind);
 	f = file_anonymous(name, 0600, flags, ops, data);
@@ -148,10 +147,7 @@ int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *
 		kfree(data);
 		return (int)PTR_ERR(f);
 	}
-	fd = fd_add(f, flags & O_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
 long file_read_kernel(struct file *f, void *buffer, size_t size, u64 offset)

@@ -190,11 +190,9 @@ static long give(struct inotify *n, struct iter *it)
 static long inotify_read(struct file *f, struct iter *it, u64 *position)
 {
 	struct inotify *n = f->data;
-	long result = 0;
+	long result = file_wait_event(f, &n->readable, !list_empty(&n->events));
 
 	(void)position;
-	if (list_empty(&n->events))
-		result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&n->readable, !list_empty(&n->events));
 	return result ? result : give(n, it);
 }
 

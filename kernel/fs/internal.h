@@ -71,10 +71,13 @@ s64 inode_next(const struct inode *, u64 offset, bool data);
 /* fs/ramfs.c */
 struct filesystem *ramfs_new(const char *type, const char *source);
 extern const struct file_ops ramfs_file_ops, ramfs_dir_ops;
-/* A directory's reads, which fail, and its positions, which are its entries' to give. */
-long directory_read(struct file *, struct iter *, u64 *position);
-s64 directory_seek(struct file *, s64 offset, int whence);
 int ramfs_set_link_text(struct inode *, const char *text, size_t len);
+long directory_read(struct file *, struct iter *, u64 *position);	/* fails */
+
+/* fs/read_write.c */
+/* lseek: the new position, or -EINVAL; end: what SEEK_END counts from, or -1 where there is none. */
+s64 seek_from(struct file *, s64 offset, int whence, s64 end);
+s64 seek_endless(struct file *, s64 offset, int whence);
 
 /* fs/mount.c */
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);

@@ -78,7 +78,6 @@ long sys_memfd_create(const char *user_name, u32 flags)
 	struct inode *i;
 	struct file *f;
 	size_t len;
-	int fd;
 
 	if (flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING))
 		return -EINVAL;
@@ -95,10 +94,5 @@ long sys_memfd_create(const char *user_name, u32 flags)
 	i->sealable = flags & MFD_ALLOW_SEALING;
 	f = file_on_inode(i, "/memfd", O_RDWR | O_LARGEFILE, &ramfs_file_ops, NULL);
 	inode_put(i);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	fd = fd_add(f, flags & MFD_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, flags & MFD_CLOEXEC);
 }

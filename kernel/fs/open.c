@@ -180,18 +180,12 @@ long sys_openat(int dirfd, const char *user_path, u32 flags, u32 mode)
 {
 	char *path = path_from_user(user_path);
 	struct file *f;
-	int fd;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	f = open_at(dirfd, path, flags, mode);
 	kfree(path);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	fd = fd_add(f, flags & O_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
 long sys_open(const char *path, u32 flags, u32 mode)

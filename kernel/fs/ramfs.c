@@ -38,12 +38,10 @@ static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
 /* The inode has no text yet. */
 int ramfs_set_link_text(struct inode *i, const char *text, size_t len)
 {
-	char *copy = kmalloc(len + 1);
+	char *copy = kmalloc_text(text, len);
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, text, len);
-	copy[len] = 0;
 	i->data = copy;
 	i->size = len;
 	return 0;
@@ -228,32 +226,15 @@ static long ramfs_write(struct file *f, struct iter *it, u64 *position)
 
 static s64 ramfs_seek(struct file *f, s64 offset, int whence)
 {
-	s64 size = (s64)f->inode->size;
-
-	switch (whence) {
-	case SEEK_SET:
-		break;
-	case SEEK_CUR:
-		offset += (s64)f->position;
-		break;
-	case SEEK_END:
-		offset += size;
-		break;
-	case SEEK_DATA:
-	case SEEK_HOLE:
+	if (whence == SEEK_DATA || whence == SEEK_HOLE) {
 		if (offset < 0)
 			return -ENXIO;
 		offset = inode_next(f->inode, (u64)offset, whence == SEEK_DATA);
 		if (offset < 0)
 			return offset;
-		break;
-	default:
-		return -EINVAL;
+		whence = SEEK_SET;
 	}
-	if (offset < 0)
-		return -EINVAL;
-	f->position = (u64)offset;
-	return offset;
+	return seek_from(f, offset, whence, (s64)f->inode->size);
 }
 
 static int ramfs_mmap(struct file *f, struct file_map *map)
@@ -310,18 +291,6 @@ static int ramfs_getdents(struct file *f, struct dir_sink *sink)
 	return 0;
 }
 
-s64 directory_seek(struct file *f, s64 offset, int whence)
-{
-	if (whence == SEEK_CUR)
-		offset += (s64)f->position;
-	else if (whence != SEEK_SET)
-		return -EINVAL;
-	if (offset < 0)
-		return -EINVAL;
-	f->position = (u64)offset;
-	return offset;
-}
-
 long directory_read(struct file *f, struct iter *it, u64 *position)
 {
 	(void)f;
@@ -333,7 +302,7 @@ long directory_read(struct file *f, struct iter *it, u64 *position)
 const struct file_ops ramfs_dir_ops = {
 	.read = directory_read,
 	.getdents = ramfs_getdents,
-	.seek = directory_seek,
+	.seek = seek_endless,
 };
 
 struct filesystem *ramfs_new(const char *type, const char *source)

@@ -175,6 +175,25 @@ long sys_pwritev2(int fd, const struct iovec *vector, size_t count, u32 low, u32
 	return vectored_with_flags(fd, vector, count, low, high, flags, true);
 }
 
+s64 seek_from(struct file *f, s64 offset, int whence, s64 end)
+{
+	if (whence == SEEK_CUR)
+		offset += (s64)f->position;
+	else if (whence == SEEK_END && end >= 0)
+		offset += end;
+	else if (whence != SEEK_SET)
+		return -EINVAL;
+	if (offset < 0)
+		return -EINVAL;
+	f->position = (u64)offset;
+	return offset;
+}
+
+s64 seek_endless(struct file *f, s64 offset, int whence)
+{
+	return seek_from(f, offset, whence, -1);
+}
+
 static s64 seek(int fd, s64 offset, int whence)
 {
 	struct file *f = fd_get(fd);

@@ -32,6 +32,10 @@ struct text;
 #define O_PATH 010000000
 #define O_TMPFILE 020040000
 
+/* Waits until cond holds, where the file may: 0, -EAGAIN or -ERESTARTSYS. */
+#define file_wait_event(f, wq, cond) \
+	((cond) ? 0 : (f)->flags & O_NONBLOCK ? -EAGAIN : wait_event(wq, cond))
+
 #define SEEK_SET 0
 #define SEEK_CUR 1
 #define SEEK_END 2
@@ -169,8 +173,10 @@ struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise);
 int fd_reserve(unsigned from);
 /* The table takes over the reference. */
 void fd_install(int fd, struct file *, bool cloexec);
-/* fd_reserve and fd_install; on error the reference stays with the caller. */
+/* fd_reserve and fd_install; on error the reference is gone. What is no file but an error is that error's number. */
 int fd_add(struct file *, bool cloexec);
+/* Two of them, whose numbers go to user[0] and user[1]: both or none; 0 or a negative errno. */
+long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user);
 int fd_close(int fd);
 /* Puts the file where another may be open (dup2); the table takes over the reference on success. */
 int fd_replace(int fd, struct file *, bool cloexec);

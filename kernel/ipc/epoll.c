@@ -167,7 +167,6 @@ long sys_epoll_create1(u32 flags)
 {
 	struct epoll *ep;
 	struct file *f;
-	int fd;
 
 	if (flags & ~(u32)O_CLOEXEC)
 		return -EINVAL;
@@ -183,10 +182,7 @@ long sys_epoll_create1(u32 flags)
 		return PTR_ERR(f);
 	}
 	ep->file = f;
-	fd = fd_add(f, flags & O_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
 long sys_epoll_create(int size)

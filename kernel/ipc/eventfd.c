@@ -27,9 +27,7 @@ static long eventfd_read(struct file *f, struct iter *it, u64 *position)
 	if (it->left < sizeof value)
 		return -EINVAL;
 	while (!e->count) {
-		if (f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		n = wait_event(&e->readable, e->count);
+		n = file_wait_event(f, &e->readable, e->count);
 		if (n)
 			return n;
 	}
@@ -56,9 +54,7 @@ static long eventfd_write(struct file *f, struct iter *it, u64 *position)
 	if (value == ~0ull)
 		return -EINVAL;
 	while (value > COUNT_MAX - e->count) {
-		if (f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		n = wait_event(&e->writable, value <= COUNT_MAX - e->count);
+		n = file_wait_event(f, &e->writable, value <= COUNT_MAX - e->count);
 		if (n)
 			return n;
 	}

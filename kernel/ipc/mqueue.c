@@ -176,7 +176,7 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	struct mqueue *q;
 	struct file *f;
 	char *name;
-	int error, fd;
+	int error;
 
 	if (user && flags & O_CREAT && copy_from_user(&a, user, sizeof a))
 		return -EFAULT;
@@ -191,10 +191,7 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	q->refs++;
-	fd = fd_add(f, true);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(f, true);
 }
 
 /* The names' folder is everybody's to write, and sticky. */

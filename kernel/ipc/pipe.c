@@ -300,7 +300,6 @@ static int pipe_files(u32 flags, struct file *end[2])
 long sys_pipe2(s32 *user, u32 flags)
 {
 	struct file *end[2];
-	s32 fd[2];
 	int error;
 
 	if (flags & ~(u32)(O_CLOEXEC | O_NONBLOCK | O_DIRECT))
@@ -308,26 +307,7 @@ long sys_pipe2(s32 *user, u32 flags)
 	if (flags & O_DIRECT)
 		return -EINVAL;		/* packet mode is not offered */
 	error = pipe_files(flags & O_NONBLOCK, end);
-	if (error)
-		return error;
-	fd[0] = fd_add(end[0], flags & O_CLOEXEC);
-	if (fd[0] < 0) {
-		file_put(end[0]);
-		file_put(end[1]);
-		return fd[0];
-	}
-	fd[1] = fd_add(end[1], flags & O_CLOEXEC);
-	if (fd[1] < 0) {
-		fd_close(fd[0]);
-		file_put(end[1]);
-		return fd[1];
-	}
-	if (copy_to_user(user, fd, sizeof fd)) {
-		fd_close(fd[0]);
-		fd_close(fd[1]);
-		return -EFAULT;
-	}
-	return 0;
+	return error ? error : fd_add_pair(end[0], end[1], flags & O_CLOEXEC, user);
 }
 
 long sys_pipe(s32 *user)

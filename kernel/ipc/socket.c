@@ -100,19 +100,19 @@ void socket_release(struct socket *s)
 	kfree(s);
 }
 
-int socket_fd(struct socket *s, u32 flags)
+/* Takes the socket over; on error releases it. */
+static struct file *socket_file(struct socket *s, u32 flags)
 {
 	struct file *f = file_anonymous("socket", S_IFSOCK | 0777, O_RDWR | (flags & SOCK_NONBLOCK), &socket_ops, s);
-	int fd;
 
-	if (IS_ERR(f)) {
+	if (IS_ERR(f))
 		socket_release(s);
-		return (int)PTR_ERR(f);
-	}
-	fd = fd_add(f, flags & SOCK_CLOEXEC);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return f;
+}
+
+static int socket_fd(struct socket *s, u32 flags)
+{
+	return fd_add(socket_file(s, flags), flags & SOCK_CLOEXEC);
 }
 
 long socket_error(struct socket *s)
@@ -271,7 +271,6 @@ long sys_socketpair(int family, int type, int protocol, s32 *user)
 {
 	u32 flags = (u32)type & ~(u32)SOCK_TYPE_MASK;
 	struct socket *pair[2];
-	s32 fd[2];
 	long result;
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
@@ -285,22 +284,7 @@ long sys_socketpair(int family, int type, int protocol, s32 *user)
 	result = unix_pair(type & SOCK_TYPE_MASK, pair);
 	if (result)
 		return result;
-	fd[0] = socket_fd(pair[0], flags);
-	if (fd[0] < 0) {
-		socket_release(pair[1]);
-		return fd[0];
-	}
-	fd[1] = socket_fd(pair[1], flags);
-	if (fd[1] < 0) {
-		fd_close(fd[0]);
-		return fd[1];
-	}
-	if (copy_to_user(user, fd, sizeof fd)) {
-		fd_close(fd[0]);
-		fd_close(fd[1]);
-		return -EFAULT;
-	}
-	return 0;
+	return fd_add_pair(socket_file(pair[0], flags), socket_file(pair[1], flags), flags & SOCK_CLOEXEC, user);
 }
 
 long sys_bind(int fd, const struct sockaddr *user, u32 len)

@@ -120,7 +120,6 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
-int socket_fd(struct socket *, u32 flags);	/* takes the socket over; on error releases it */
 long socket_error(struct socket *);		/* the pending error as a negative errno, cleared; 0 none */
 struct ucred current_ucred(void);
 long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */

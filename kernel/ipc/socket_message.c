@@ -111,13 +111,10 @@ static u32 write_control(struct msghdr *h, struct message *m)
 	}
 	room = h->control_len > sizeof c ? (h->control_len - sizeof c) / sizeof(s32) : 0;
 	while (given < r->count && given < room) {
-		struct file *f = r->file[given];
-		s32 fd = fd_add(file_get(f), m->flags & MSG_CMSG_CLOEXEC);
+		s32 fd = fd_add(file_get(r->file[given]), m->flags & MSG_CMSG_CLOEXEC);
 
-		if (fd < 0) {
-			file_put(f);
+		if (fd < 0)
 			break;
-		}
 		if (put_user(fd, (s32 *)(h->control + sizeof c) + given)) {
 			fd_close(fd);
 			break;

@@ -82,30 +82,28 @@ static void panic_end(const struct regs *regs)
 	power_off(EXIT_PANIC);
 }
 
+static __attribute__((noreturn)) void panic_with(const struct regs *regs, const char *format, va_list args)
+{
+	irq_disable();
+	console_printf("kernel panic: ");
+	console_vprintf(format, args);
+	console_printf("\n");
+	panic_end(regs);
+	__builtin_unreachable();
+}
+
 void panic(const char *format, ...)
 {
 	va_list args;
 
-	irq_disable();
-	console_printf("kernel panic: ");
 	va_start(args, format);
-	console_vprintf(format, args);
-	va_end(args);
-	console_printf("\n");
-	panic_end(NULL);
-	__builtin_unreachable();
+	panic_with(NULL, format, args);
 }
 
 void panic_regs(const struct regs *regs, const char *format, ...)
 {
 	va_list args;
 
-	irq_disable();
-	console_printf("kernel panic: ");
 	va_start(args, format);
-	console_vprintf(format, args);
-	va_end(args);
-	console_printf("\n");
-	panic_end(regs);
-	__builtin_unreachable();
+	panic_with(regs, format, args);
 }

@@ -149,6 +149,17 @@ void kfree(const void *p)
 	}
 }
 
+char *kmalloc_text(const char *text, size_t length)
+{
+	char *copy = kmalloc(length + 1);
+
+	if (copy) {
+		memcpy(copy, text, length);
+		copy[length] = 0;
+	}
+	return copy;
+}
+
 size_t kmalloc_bytes(void)
 {
 	return bytes_used;

@@ -56,12 +56,10 @@ static int measure(struct strings *strings, u32 limit)
 
 int exec_push_prefix(struct prefix *prefix, const char *text, u32 length)
 {
-	char *copy = kmalloc(length + 1);
+	char *copy = kmalloc_text(text, length);
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, text, length);
-	copy[length] = 0;
 	prefix->string[prefix->count++] = copy;
 	prefix->bytes += length + 1;
 	return 0;

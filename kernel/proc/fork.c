@@ -210,11 +210,8 @@ void vfork_done(struct task *child)
 static long make_pidfd(s32 *user, struct pid_handle **out)
 {
 	struct pid_handle *handle = pid_handle_new();
-	struct file *f = handle ? pidfd_file(handle, 0) : ERR_PTR(-ENOMEM);
-	int fd = IS_ERR(f) ? (int)PTR_ERR(f) : fd_add(f, true);
+	int fd = handle ? fd_add(pidfd_file(handle, 0), true) : -ENOMEM;
 
-	if (fd < 0 && !IS_ERR(f))
-		file_put(f);
 	if (fd >= 0 && put_user(fd, user)) {
 		fd_close(fd);
 		fd = -EFAULT;

@@ -97,8 +97,6 @@ struct pid_handle *pid_handle_new(void)
 long sys_pidfd_open(s32 pid, u32 flags)
 {
 	struct process *process;
-	struct file *f;
-	int fd;
 
 	if (flags & ~(u32)O_NONBLOCK || pid <= 0)
 		return -EINVAL;
@@ -113,13 +111,7 @@ long sys_pidfd_open(s32 pid, u32 flags)
 		pid_handle_attach(handle, process);
 		pid_handle_put(handle);
 	}
-	f = pidfd_file(process->handle, flags);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	fd = fd_add(f, true);
-	if (fd < 0)
-		file_put(f);
-	return fd;
+	return fd_add(pidfd_file(process->handle, flags), true);
 }
 
 long sys_pidfd_getfd(int pidfd, int fd, u32 flags)
@@ -143,11 +135,8 @@ long sys_pidfd_getfd(int pidfd, int fd, u32 flags)
 		if (!result && !theirs)
 			result = -EBADF;
 	}
-	if (theirs) {
+	if (theirs)
 		result = fd_add(file_get(theirs), true);
-		if (result < 0)
-			file_put(theirs);
-	}
 	file_put(f);
 	return result;
 }

@@ -137,23 +137,15 @@ static long poke_user(struct task *task, u32 offset, u32 value)
 	return 0;
 }
 
-static long set_regs(s32 pid, const void *user, size_t size)
-{
-	u32 new[REGS_SIZE / sizeof(u32)];
-	struct task *task;
+_Static_assert(FP_SIZE > REGSET_SIZE, "what has room for one register set has room for the other");
 
-	if (copy_from_user(new, user, size))
-		return -EFAULT;
-	task = tracee(pid);
-	if (!task)
-		return -ESRCH;
-	for (u32 word = 0; word < size / sizeof(u32); word++)
-		if (!is_fixed(word))
-			((u32 *)task_regs(task))[word] = new[word];
-	return 0;
+static size_t set_size(u32 kind)
+{
+	return kind == NT_PRFPREG ? FP_SIZE : REGSET_SIZE;
 }
 
-static long set_fpregs(s32 pid, const void *user, size_t size)
+/* The first `size` bytes of a register set; what the padding of the general one is given is not kept. */
+static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
 {
 	u64 new[FP_SIZE / sizeof(u64)];
 	struct task *task;
@@ -163,26 +155,28 @@ static long set_fpregs(s32 pid, const void *user, size_t size)
 	task = tracee(pid);
 	if (!task)
 		return -ESRCH;
-	arch_fpu_save(task);
-	arch_fpu_drop(task);
-	memcpy(task->arch.fpr, new, size);
+	if (kind == NT_PRFPREG) {
+		arch_fpu_save(task);
+		arch_fpu_drop(task);
+		memcpy(task->arch.fpr, new, size);
+		return 0;
+	}
+	for (u32 word = 0; word < MIN(size, REGS_SIZE) / sizeof(u32); word++)
+		if (!is_fixed(word))
+			((u32 *)task_regs(task))[word] = ((u32 *)new)[word];
 	return 0;
 }
 
-static long get_fpregs(struct task *task, void *user, size_t size)
+static long get_regset(struct task *task, u32 kind, void *user, size_t size)
 {
-	u64 values[FP_SIZE / sizeof(u64)];
+	u64 values[FP_SIZE / sizeof(u64)] = { 0 };
 
-	arch_fpu_save(task);
-	memcpy(values, task->arch.fpr, sizeof(values));
-	return copy_to_user(user, values, size);
-}
-
-static long get_regs(struct task *task, void *user, size_t size)
-{
-	u32 values[REGSET_SIZE / sizeof(u32)] = { 0 };
-
-	memcpy(values, task_regs(task), REGS_SIZE);
+	if (kind == NT_PRFPREG) {
+		arch_fpu_save(task);
+		memcpy(values, task->arch.fpr, FP_SIZE);
+	} else {
+		memcpy(values, task_regs(task), REGS_SIZE);
+	}
 	return copy_to_user(user, values, size);
 }
 
@@ -199,14 +193,8 @@ static long regset(s32 pid, u32 kind, struct iovec *user, bool set)
 	task = tracee(pid);
 	if (!task)
 		return -ESRCH;
-	if (kind == NT_PRFPREG) {
-		vector.len = MIN(vector.len, FP_SIZE);
-		error = set ? set_fpregs(pid, vector.base, vector.len) : get_fpregs(task, vector.base, vector.len);
-	} else {
-		vector.len = MIN(vector.len, REGSET_SIZE);
-		error = set ? set_regs(pid, vector.base, MIN(vector.len, REGS_SIZE)) :
-			      get_regs(task, vector.base, vector.len);
-	}
+	vector.len = MIN(vector.len, set_size(kind));
+	error = set ? set_regset(pid, kind, vector.base, vector.len) : get_regset(task, kind, vector.base, vector.len);
 	return error ? error : put_user(vector.len, &user->len);
 }
 
@@ -265,13 +253,13 @@ static long command(struct task *task, int request, u32 address, u32 data)
 	case PTRACE_POKEUSR:
 		return poke_user(task, address, data);
 	case PTRACE_GETREGS:
-		return get_regs(task, (void *)data, REGS_SIZE);
+		return get_regset(task, NT_PRSTATUS, (void *)data, REGS_SIZE);
 	case PTRACE_SETREGS:
-		return set_regs(task->pid, (const void *)data, REGS_SIZE);
+		return set_regset(task->pid, NT_PRSTATUS, (const void *)data, REGS_SIZE);
 	case PTRACE_GETFPREGS:
-		return get_fpregs(task, (void *)data, FP_SIZE);
+		return get_regset(task, NT_PRFPREG, (void *)data, FP_SIZE);
 	case PTRACE_SETFPREGS:
-		return set_fpregs(task->pid, (const void *)data, FP_SIZE);
+		return set_regset(task->pid, NT_PRFPREG, (const void *)data, FP_SIZE);
 	case PTRACE_GETREGSET:
 	case PTRACE_SETREGSET:
 		return regset(task->pid, address, (struct iovec *)data, request == PTRACE_SETREGSET);

@@ -80,17 +80,14 @@ static long signalfd_read(struct file *f, struct iter *it, u64 *position)
 	const struct signalfd *s = f->data;
 	struct signalfd_siginfo out;
 	struct siginfo info;
-	long done = 0;
+	long done = 0, error;
 
 	(void)position;
 	if (it->left < sizeof(out))
 		return -EINVAL;
-	if (!waiting(s)) {
-		long error = f->flags & O_NONBLOCK ? -EAGAIN : wait_event(&current->sighand->arrived, waiting(s));
-
-		if (error)
-			return error;
-	}
+	error = file_wait_event(f, &current->sighand->arrived, waiting(s));
+	if (error)
+		return error;
 	while (it->left >= sizeof(out) && signal_dequeue(s->mask, &info)) {
 		long n;
 

@@ -60,9 +60,7 @@ static long timerfd_read(struct file *f, struct iter *it, u64 *position)
 	(void)position;
 	if (it->left < sizeof(count))
 		return -EINVAL;
-	if (!t->expired && !t->cancelled && (f->flags & O_NONBLOCK))
-		return -EAGAIN;
-	n = wait_event(&t->readable, t->expired || t->cancelled);
+	n = file_wait_event(f, &t->readable, t->expired || t->cancelled);
 	if (n)
 		return n;
 	if (t->cancelled) {

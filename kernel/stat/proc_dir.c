@@ -305,22 +305,4 @@ static int proc_getdents(struct file *f, struct dir_sink *sink)
 	return 0;
 }
 
-static s64 proc_dir_seek(struct file *f, s64 offset, int whence)
-{
-	if (whence == SEEK_CUR)
-		offset += (s64)f->position;
-	if (whence == SEEK_END || offset < 0)
-		return -EINVAL;
-	f->position = (u64)offset;
-	return offset;
-}
-
-static long proc_dir_read(struct file *f, struct iter *it, u64 *position)
-{
-	(void)f;
-	(void)it;
-	(void)position;
-	return -EISDIR;
-}
-
-const struct file_ops proc_dir_ops = { .read = proc_dir_read, .getdents = proc_getdents, .seek = proc_dir_seek };
+const struct file_ops proc_dir_ops = { .read = directory_read, .getdents = proc_getdents, .seek = seek_endless };

@@ -299,20 +299,8 @@ static long proc_write(struct file *f, struct iter *it, u64 *position)
 	return n;
 }
 
-static s64 proc_seek(struct file *f, s64 offset, int whence)
-{
-	if (whence == SEEK_CUR)
-		offset += (s64)f->position;
-	else if (whence != SEEK_SET)
-		return -EINVAL;
-	if (offset < 0)
-		return -EINVAL;
-	f->position = (u64)offset;
-	return offset;
-}
-
 const struct file_ops proc_text_ops = {
-	.read = proc_read, .write = proc_write, .seek = proc_seek, .release = drop_text,
+	.read = proc_read, .write = proc_write, .seek = seek_endless, .release = drop_text,
 };
 
 struct filesystem *procfs_new(const char *source)

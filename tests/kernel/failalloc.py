@@ -5,10 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from pagewalk.initramfs import Initramfs
-from suite.places import USER, wanted
-
-from kernel.runs import boot, side_by_side
+from kernel.runs import boot, packed, side_by_side
 
 MACHINES = ("ppc603-133", "ppc604-133")
 WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20")
@@ -19,22 +16,11 @@ AT_START = 60
 DEFINED = {0, 1, 63, 65}
 
 
-def _image() -> bytes:
-    image = Initramfs()
-    for folder in ("bin", "dev", "proc"):
-        image.directory(folder)
-    image.directory("tmp", 0o1777)
-    image.node("dev/console", "c", 5, 1)
-    for path, name in (("init", "init"), ("bin/failalloc", "failalloc"), ("bin/hello", "hello-bare")):
-        image.copy(path, wanted(USER / name, "run make -C user"))
-    return image.pack()
-
-
 def check(*, whole: bool) -> int:
     """The number of failed runs; `whole`: also while init starts."""
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
-        file.write(_image())
+        file.write(packed({"bin/failalloc": "failalloc", "bin/hello": "hello-bare"}))
         file.flush()
         initramfs = Path(file.name)
         rows = [(machine, words) for machine in MACHINES for words in WORDS]

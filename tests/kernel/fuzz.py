@@ -7,10 +7,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from pagewalk.initramfs import Initramfs
-from suite.places import USER, wanted
-
-from kernel.runs import boot, side_by_side
+from kernel.runs import boot, packed, side_by_side
 
 MACHINES = ("ppc603-133", "ppc604-133")
 SEED = 11
@@ -18,17 +15,6 @@ CALLS = 1000
 SHORTENED = 400
 # The calls of the fuzzer's own two rounds before.
 WARMING = 2000
-
-
-def _image() -> bytes:
-    image = Initramfs()
-    for folder in ("bin", "dev", "proc"):
-        image.directory(folder)
-    image.directory("tmp", 0o1777)
-    image.node("dev/console", "c", 5, 1)
-    for path, name in (("init", "init"), ("bin/fuzz", "fuzz")):
-        image.copy(path, wanted(USER / name, "run make -C user"))
-    return image.pack()
 
 
 def _trace(console: str) -> list[str]:
@@ -40,7 +26,7 @@ def check() -> int:
     """The number of machines on which a run was not repeated, or its shortened form went another way."""
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
-        file.write(_image())
+        file.write(packed({"bin/fuzz": "fuzz"}))
         file.flush()
         # A command line of another length moves the program's stack, and so all that follows: numbers of four digits.
         rows = [(machine, calls) for machine in MACHINES for calls in (CALLS, CALLS, SHORTENED)]

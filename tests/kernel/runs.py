@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from suite.places import BUILD, ROOT, wanted
+from pagewalk.initramfs import Initramfs
+from suite.places import BUILD, ROOT, USER, wanted
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
@@ -39,6 +40,18 @@ class Boot:
 def machine_file(machine: str) -> Path:
     """What describes the machine of this name."""
     return ROOT / "machines" / f"{machine}.toml"
+
+
+def packed(programs: dict[str, str]) -> bytes:
+    """An initramfs with init and these programs of user/: names by the paths at which they lie."""
+    image = Initramfs()
+    for folder in ("bin", "dev", "proc"):
+        image.directory(folder)
+    image.directory("tmp", 0o1777)
+    image.node("dev/console", "c", 5, 1)
+    for path, name in {"init": "init", **programs}.items():
+        image.copy(path, wanted(USER / name, "run make -C user"))
+    return image.pack()
 
 
 def boot(
