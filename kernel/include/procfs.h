@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+struct file;
+struct process;
 struct text;
 
 /* path is relative to /proc ("mmu/hash"); directories are made as needed. show writes the whole text. store
@@ -12,6 +14,9 @@ void proc_file(const char *path, void (*show)(struct text *), int (*store)(const
 
 /* A symbolic link in /proc. */
 void proc_link(const char *path, const char *target);
+
+/* The process whose directory /proc/<pid> the file is; ERR_PTR(-ESRCH): it is gone, -EBADF: it is none. */
+struct process *proc_directory_process(const struct file *f);
 
 /* Registers the files about the whole system (stat/proc_system.c); after kmalloc works. */
 void procfs_init(void);

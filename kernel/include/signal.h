@@ -173,6 +173,9 @@ void signal_task(struct task *task, int sig, const struct siginfo *info);
 void signal_process(struct process *process, int sig, const struct siginfo *info);
 int signal_pgrp(s32 pgid, int sig, const struct siginfo *info);   /* 0 or -ESRCH */
 
+/* Signals that wait with a story (RLIMIT_SIGPENDING), in all processes of a real user. */
+u32 signals_queued(u32 uid);
+
 /*
  * A synchronous fault of current (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP):
  * delivered even when blocked or ignored, in which case it kills.

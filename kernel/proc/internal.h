@@ -44,6 +44,8 @@ void signal_task_queued(struct task *task, struct sigqueued *queued);
 void signal_process_queued(struct process *process, struct sigqueued *queued);
 enum default_action { ACT_TERMINATE, ACT_CORE, ACT_IGNORE, ACT_STOP, ACT_CONTINUE };
 enum default_action signal_default(int sig);
+/* The task is of the first process, which can't be killed or stopped by what it has not asked for. */
+bool signal_protects_init(const struct task *task, int sig);
 void signal_recalculate(struct task *task);             /* WORK_SIGNAL as the pending set and mask say */
 void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
 int signal_dequeue(sigset wanted, struct siginfo *info); /* a signal in wanted that waits for current, or 0 */

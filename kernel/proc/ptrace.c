@@ -34,7 +34,7 @@ static long attach(struct task *task)
 {
 	struct process *process = task->process;
 
-	if (process == current->process || task->trace.tracer || !may_trace(task) || process == init_process)
+	if (process == current->process || task->trace.tracer || !may_trace(task))
 		return -EPERM;
 	trace_attach(task, current->process, 0);
 	/* A process that SIGSTOP or the terminal stopped goes on, to stop for its tracer. */

@@ -153,8 +153,7 @@ static bool is_ignored(const struct task *task, int sig)
 	return handler == SIG_IGN || (handler == SIG_DFL && (action == ACT_IGNORE || action == ACT_CONTINUE));
 }
 
-/* The first process can't be killed by what it has not asked for. */
-static bool protects_init(const struct task *task, int sig)
+bool signal_protects_init(const struct task *task, int sig)
 {
 	enum default_action action = signal_default(sig);
 
@@ -250,11 +249,12 @@ static struct sigqueued *with_story(int sig, const struct siginfo *info)
 	return queued;
 }
 
-/* Whether the signal has an effect; one that is blocked may still get a handler, and a tracer sees all. */
+/* Whether the signal has an effect; a tracer sees all, and one that is blocked may still get a handler. */
 static bool matters(const struct task *task, int sig)
 {
-	return !protects_init(task, sig) &&
-	       ((task->blocked & SIGBIT(sig)) || task->trace.tracer || !is_ignored(task, sig));
+	if (task->trace.tracer && sig != SIGKILL)
+		return true;
+	return !signal_protects_init(task, sig) && ((task->blocked & SIGBIT(sig)) || !is_ignored(task, sig));
 }
 
 static bool can_take(const struct task *task)
@@ -313,6 +313,32 @@ void signal_process_queued(struct process *process, struct sigqueued *queued)
 		return;
 	add_pending(&process->pending, queued->info.signo, queued);
 	notice(task);
+}
+
+static u32 stories(const struct sigpending *pending)
+{
+	const struct sigqueued *queued;
+	u32 count = 0;
+
+	list_for_each_entry(queued, &pending->queue, link)
+		count++;
+	return count;
+}
+
+u32 signals_queued(u32 uid)
+{
+	const struct process *process;
+	const struct task *task;
+	u32 count = 0;
+
+	list_for_each_entry(process, &process_list, all) {
+		if (process->leader->cred.uid != uid)
+			continue;
+		count += stories(&process->pending);
+		list_for_each_entry(task, &process->threads, group_link)
+			count += stories(&task->pending);
+	}
+	return count;
 }
 
 int signal_pgrp(s32 pgid, int sig, const struct siginfo *info)

@@ -1,9 +1,11 @@
 /* The signal system calls. */
 #include <arch.h>
+#include <err.h>
 #include <errno.h>
 #include <file.h>
 #include <lib.h>
 #include <proc.h>
+#include <procfs.h>
 #include <syscall.h>
 #include <uaccess.h>
 
@@ -59,31 +61,16 @@ static struct siginfo info_of_sender(int sig, int code)
 	};
 }
 
-static u32 stories(const struct sigpending *pending)
-{
-	const struct sigqueued *queued;
-	u32 count = 0;
-
-	list_for_each_entry(queued, &pending->queue, link)
-		count++;
-	return count;
-}
-
 /*
- * Whether a signal that carries a value would wait behind RLIMIT_SIGPENDING others of the process; kill's carry none,
- * and go without their story. Linux counts by user.
+ * Whether a signal that carries a value would wait behind RLIMIT_SIGPENDING others of the process's user; kill's carry
+ * none, and go without their story.
  */
 static bool queue_is_full(const struct process *process, int sig, const struct siginfo *info)
 {
-	u32 limit = process->rlimit[RLIMIT_SIGPENDING].soft, count;
-	const struct task *task;
+	u32 limit = process->rlimit[RLIMIT_SIGPENDING].soft;
 
-	if (sig < SIGRTMIN || info->code == SI_USER || limit == RLIM_INFINITY)
-		return false;
-	count = stories(&process->pending);
-	list_for_each_entry(task, &process->threads, group_link)
-		count += stories(&task->pending);
-	return count >= limit;
+	return sig >= SIGRTMIN && info->code != SI_USER && limit != RLIM_INFINITY &&
+	       signals_queued(process->leader->cred.uid) >= limit;
 }
 
 static long kill_process(struct process *process, int sig, const struct siginfo *info)
@@ -207,22 +194,34 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 	return error ? error : kill_thread(tgid, tid, sig, &info);
 }
 
+/* The process of a descriptor, or of a directory of /proc. */
+static struct process *described(const struct file *f)
+{
+	const struct pid_handle *handle = pidfd_handle(f);
+
+	if (!handle)
+		return f ? proc_directory_process(f) : ERR_PTR(-EBADF);
+	return handle->process ? handle->process : ERR_PTR(-ESRCH);
+}
+
 long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 flags)
 {
 	struct siginfo info = info_of_sender(sig, SI_USER);
 	struct file *f = fd_get(pidfd);
-	const struct pid_handle *handle = pidfd_handle(f);
+	struct process *process = described(f);
 	long error = 0;
 
-	if (!handle)
-		error = -EBADF;
+	if (IS_ERR(process))
+		error = PTR_ERR(process);
 	else if (flags || sig < 0 || sig > NSIG)
 		error = -EINVAL;
 	else if (user)
-		error = info_from_user(&info, user, sig, handle->process == current->process);
-	/* The copy may have slept: only now is it certain that the process is still there. */
-	if (!error)
-		error = handle->process ? kill_process(handle->process, sig, &info) : -ESRCH;
+		error = info_from_user(&info, user, sig, process == current->process);
+	if (!error) {
+		/* The copy may have slept: only now is it certain that the process is still there. */
+		process = described(f);
+		error = IS_ERR(process) ? PTR_ERR(process) : kill_process(process, sig, &info);
+	}
 	file_put(f);
 	return error;
 }

@@ -99,7 +99,7 @@ static void act_by_default(int sig)
 	}
 }
 
-/* What the tracer makes of a signal: another, or none (0). */
+/* What the tracer makes of a signal: another, or none (0). Nobody makes the first process end. */
 static int ask_tracer(int sig, struct siginfo *info)
 {
 	int given = trace_stop(sig, info);
@@ -108,6 +108,8 @@ static int ask_tracer(int sig, struct siginfo *info)
 		*info = current->trace.info;
 	else
 		*info = (struct siginfo){ .signo = given, .code = SI_USER };
+	if (given && signal_protects_init(current, given))
+		return 0;
 	if (given && current->blocked & SIGBIT(given)) {
 		signal_task(current, given, info);
 		return 0;

@@ -6,6 +6,7 @@
 #include <err.h>
 #include <lib.h>
 #include <proc.h>
+#include <procfs.h>
 
 /* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^18 each. */
 #define PID_INO(pid) (((u64)(pid) + 4) << 18)
@@ -38,6 +39,7 @@ static bool named(const char *name, size_t len, const char *word)
 static struct dentry *lookup_root(struct dentry *dir, const char *name, size_t len)
 {
 	struct proc_item item = { .kind = PROC_SELF };
+	const struct process *process;
 
 	if (named(name, len, "self"))
 		return proc_dentry(dir, name, len, &item, S_IFLNK | 0777, 1u << 18);
@@ -49,9 +51,11 @@ static struct dentry *lookup_root(struct dentry *dir, const char *name, size_t l
 	if (item.pid <= 0)
 		return proc_lookup_node(dir, &proc_root_node, name, len);
 	/* A thread's number works, too, though it is not listed. */
-	item.thread = !process_find(item.pid);
+	process = process_find(item.pid);
+	item.thread = !process;
 	if (item.thread && !task_find(item.pid))
 		return ERR_PTR(-ENOENT);
+	item.start_ns = process ? process->start_ns : 0;
 	item.kind = PROC_TASK;
 	return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(item.pid));
 }
@@ -89,6 +93,17 @@ static struct dentry *lookup_thread(struct dentry *dir, const struct proc_item *
 	if (!t || t->tgid != of->pid)
 		return ERR_PTR(-ENOENT);
 	return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(item.pid));
+}
+
+struct process *proc_directory_process(const struct file *f)
+{
+	const struct proc_item *item = f->ops == &proc_dir_ops ? f->inode->data : NULL;
+	struct process *process;
+
+	if (!item || item->kind != PROC_TASK || item->thread)
+		return ERR_PTR(-EBADF);
+	process = process_find(item->pid);
+	return process && process->start_ns == item->start_ns ? process : ERR_PTR(-ESRCH);
 }
 
 static const struct files *files_of(const struct proc_item *item)

@@ -41,6 +41,7 @@ struct proc_item {
 	const struct proc_node *node;
 	const struct proc_entry *entry;
 	s32 pid;
+	u64 start_ns;		/* of a process, for its directory: a later one of the same number is another */
 	bool thread;		/* below task/: this thread, not the whole process */
 	int fd;
 };

@@ -142,8 +142,10 @@ static void status_show(struct text *out, struct task *t)
 			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
 			    kilobytes(mm_locked_pages(t->mm)), kilobytes(mm->resident_peak),
 			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
-	text_printf(out, "Threads:\t%u\nSigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
-		    p->thread_count, t->pending.set, p->pending.set, t->blocked, ignored, caught);
+	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", p->thread_count, signals_queued(c->uid),
+		    p->rlimit[RLIMIT_SIGPENDING].soft);
+	text_printf(out, "SigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
+		    t->pending.set, p->pending.set, t->blocked, ignored, caught);
 	text_printf(out,
 		    "Cpus_allowed:\t1\nCpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
 		    t->voluntary_switches, t->involuntary_switches);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -86,6 +87,28 @@ static void signals(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGTERM);
 }
 
+/* A directory of /proc names a process as well; what else lies there does not. */
+static void signals_by_directory(void)
+{
+	pid_t child = test_child(sleeps, NULL);
+	char path[64];
+	int fd, other;
+
+	snprintf(path, sizeof(path), "/proc/%d", child);
+	fd = (int)MUST(open(path, O_RDONLY | O_DIRECTORY));
+	CHECK_EQUAL(send_signal(fd, 0), 0);
+	other = (int)MUST(open(path, O_PATH));
+	CHECK_ERROR(send_signal(other, 0), EBADF);
+	strcat(path, "/task");
+	other = (int)MUST(open(path, O_RDONLY));
+	CHECK_ERROR(send_signal(other, 0), EBADF);
+	other = (int)MUST(open("/proc", O_RDONLY));
+	CHECK_ERROR(send_signal(other, 0), EBADF);
+	CHECK_EQUAL(send_signal(fd, SIGTERM), 0);
+	CHECK_EQUAL(test_wait(child), 1000 + SIGTERM);
+	CHECK_ERROR(send_signal(fd, 0), ESRCH);
+}
+
 static void waited_for(void)
 {
 	int status = 5, fd;
@@ -144,7 +167,8 @@ static void descriptors_taken(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(opened), CASE(readable_at_the_end), CASE(signals), CASE(waited_for), CASE(waited_for_without_blocking),
+	CASE(opened), CASE(readable_at_the_end), CASE(signals), CASE(signals_by_directory), CASE(waited_for),
+	CASE(waited_for_without_blocking),
 	CASE(descriptors_taken),
 };
 

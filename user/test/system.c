@@ -149,6 +149,56 @@ static void queued_signals_are_limited(void)
 	MUST(sigqueue(getpid(), SIGURG, value));
 }
 
+/* A process of another user, which blocks SIGRTMIN (as the caller does), may have five signals wait, and sleeps. */
+static pid_t sleeper_of(uid_t user)
+{
+	struct rlimit few = { 5, 5 };
+	int ends[2];
+	pid_t child;
+	char byte;
+
+	MUST(pipe(ends));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		MUST(setrlimit(RLIMIT_SIGPENDING, &few));
+		MUST(setuid(user));
+		close(ends[0]);
+		close(ends[1]);
+		pause();
+		_exit(1);
+	}
+	MUST(close(ends[1]));
+	CHECK_EQUAL(read(ends[0], &byte, 1), 0);
+	return child;
+}
+
+static void queued_signals_are_limited_by_user(void)
+{
+	union sigval value = { .sival_int = 1 };
+	pid_t first, second;
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGRTMIN);
+	MUST(sigprocmask(SIG_BLOCK, &blocked, NULL));
+	first = sleeper_of(4321);
+	second = sleeper_of(4321);
+	for (int i = 0; i < 3; i++)
+		MUST(sigqueue(first, SIGRTMIN, value));
+	for (int i = 0; i < 2; i++)
+		MUST(sigqueue(second, SIGRTMIN, value));
+	CHECK_ERROR(sigqueue(first, SIGRTMIN, value), EAGAIN);
+	CHECK_ERROR(sigqueue(second, SIGRTMIN, value), EAGAIN);
+	MUST(sigqueue(getpid(), SIGRTMIN, value));
+	MUST(kill(first, SIGKILL));
+	CHECK_EQUAL(test_wait(first), 1000 + SIGKILL);
+	for (int i = 0; i < 3; i++)
+		MUST(sigqueue(second, SIGRTMIN, value));
+	CHECK_ERROR(sigqueue(second, SIGRTMIN, value), EAGAIN);
+	MUST(kill(second, SIGKILL));
+	CHECK_EQUAL(test_wait(second), 1000 + SIGKILL);
+}
+
 /* A descriptor that only names a place is none for anything else. */
 static void places_are_no_files(void)
 {
@@ -244,7 +294,8 @@ static void orphans_come_to_a_subreaper(void)
 
 static const struct test_case cases[] = {
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
-	CASE(queued_signals_are_limited), CASE(places_are_no_files), CASE(scheduling_attributes),
+	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
+	CASE(scheduling_attributes),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 };
 

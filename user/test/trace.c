@@ -362,6 +362,23 @@ static void attached(void)
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, 0x3fffffff, NULL, NULL), ESRCH);
 }
 
+/* The first process may be traced; its tracer sees what it is sent, and cannot make it end. */
+static void first_process_attached(void)
+{
+	MUST(ptrace(PTRACE_ATTACH, 1, NULL, NULL));
+	stops(1, SIGSTOP);
+	CHECK(user_word(1, NIP) != 0);
+	MUST(kill(1, SIGTERM));
+	MUST(kill(1, SIGKILL));
+	MUST(ptrace(PTRACE_CONT, 1, NULL, (void *)SIGSTOP));
+	stops(1, SIGTERM);
+	MUST(ptrace(PTRACE_CONT, 1, NULL, (void *)SIGTERM));
+	MUST(kill(1, SIGUSR1));
+	stops(1, SIGUSR1);
+	MUST(ptrace(PTRACE_DETACH, 1, NULL, NULL));
+	MUST(kill(1, 0));
+}
+
 static int is_traced(void *tracee)
 {
 	pid_t child = (pid_t)(intptr_t)tracee;
@@ -471,7 +488,8 @@ static void memory_of_others(void)
 
 static const struct test_case cases[] = {
 	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps), CASE(system_calls),
-	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(attached), CASE(tracer_ends),
+	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(attached), CASE(first_process_attached),
+	CASE(tracer_ends),
 	CASE(threads), CASE(memory_of_others),
 };
 
