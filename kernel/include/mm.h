@@ -56,7 +56,7 @@ struct text;
 #define VM_MAY_EXEC  0x040u
 #define VM_SHARED    0x080u
 #define VM_GROWSDOWN 0x100u
-#define VM_DEVICE    0x200u     /* physical pages from device_address, no frames */
+#define VM_DEVICE    0x200u     /* physical pages from first_page on, no frames */
 #define VM_STACK     0x400u     /* the initial stack: /proc/<pid>/maps says [stack] */
 #define VM_HEAP      0x800u     /* brk's */
 #define VM_DONTFORK  0x1000u    /* madvise */
@@ -69,11 +69,11 @@ struct vma {
 	struct list_head mapping;       /* inode->mappings, when a file's */
 	struct mm *mm;
 	u32 start, end;
+	u32 first, last, room;          /* of its part of the tree, unless it is stale (mm/area.c) */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
 	struct inode *inode;            /* whose pages these are; NULL: none */
-	u32 first_page;                 /* of the file at start */
-	u32 device_address;             /* VM_DEVICE: physical address at start */
+	u32 first_page;                 /* at start: of the file, or (VM_DEVICE) of physical addresses */
 };
 
 /* What hardware knows an address space by; context.h has the operations. */
@@ -124,6 +124,7 @@ void mm_activate(struct mm *mm);
 struct vma *mm_find(struct mm *mm, u32 address);        /* the first area that ends above address */
 struct vma *mm_first(struct mm *mm);
 struct vma *mm_next(struct vma *vma);
+bool areas_surveyed_right(struct mm *mm);               /* for the invariant checker */
 
 /*
  * The system calls' work on an address space. mm_map: file may be NULL with

@@ -1,4 +1,7 @@
-/* Red-black trees, linked through a member of their elements. The caller does the comparing. */
+/*
+ * Red-black trees, linked through a member of their elements. The caller does the comparing. It may keep in its elements
+ * what it knows of the subtrees below them: where that may have changed, the node is stale, as are all above it.
+ */
 #ifndef RBTREE_H
 #define RBTREE_H
 
@@ -7,7 +10,7 @@
 
 struct rb_node {
 	struct rb_node *parent, *left, *right;
-	bool red;
+	bool red, stale;
 };
 
 struct rb_root {
@@ -19,6 +22,7 @@ struct rb_root {
 /* Hangs node at *link, a NULL child of parent (or the root), and restores the balance. */
 void rb_insert(struct rb_root *root, struct rb_node *node, struct rb_node *parent, struct rb_node **link);
 void rb_erase(struct rb_root *root, struct rb_node *node);
+void rb_stale(struct rb_node *node);     /* the node's own element has changed; harmless for NULL */
 struct rb_node *rb_first(const struct rb_root *root);
 struct rb_node *rb_last(const struct rb_root *root);
 struct rb_node *rb_next(const struct rb_node *node);

@@ -23,6 +23,7 @@ static void rotate_left(struct rb_root *root, struct rb_node *x)
 	replace(root, x, y);
 	y->left = x;
 	x->parent = y;
+	x->stale = y->stale = true;
 }
 
 static void rotate_right(struct rb_root *root, struct rb_node *x)
@@ -35,6 +36,13 @@ static void rotate_right(struct rb_root *root, struct rb_node *x)
 	replace(root, x, y);
 	y->right = x;
 	x->parent = y;
+	x->stale = y->stale = true;
+}
+
+void rb_stale(struct rb_node *node)
+{
+	for (; node && !node->stale; node = node->parent)
+		node->stale = true;
 }
 
 void rb_insert(struct rb_root *root, struct rb_node *node, struct rb_node *parent, struct rb_node **link)
@@ -43,6 +51,8 @@ void rb_insert(struct rb_root *root, struct rb_node *node, struct rb_node *paren
 	node->left = node->right = NULL;
 	node->red = true;
 	*link = node;
+	node->stale = true;
+	rb_stale(parent);
 
 	while (node->parent && node->parent->red) {
 		struct rb_node *up = node->parent, *grand = up->parent;
@@ -155,7 +165,9 @@ void rb_erase(struct rb_root *root, struct rb_node *node)
 		next->left = node->left;
 		next->left->parent = next;
 		next->red = node->red;
+		next->stale = node->stale;
 	}
+	rb_stale(parent);
 	if (removed_black)
 		erase_fix(root, x, parent);
 }

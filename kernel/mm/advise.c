@@ -101,7 +101,7 @@ static int resident(struct mm *mm, u32 address)
 		return -ENOMEM;
 	if (pagetable_read(mm->root, address))
 		return 1;
-	if (!vma->inode || inode_page(vma->inode, vma->first_page + ((address - vma->start) >> PAGE_SHIFT), PAGE_FIND,
+	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND,
 				      &frame) || !frame)
 		return 0;
 	frame_put(frame);

@@ -1,4 +1,4 @@
-/* Areas: creation, order by address, splitting and joining. */
+/* Areas: creation, order by address, splitting and joining, and where there is room for new ones. */
 #include <arch.h>
 #include <errno.h>
 #include <file.h>
@@ -40,7 +40,6 @@ struct vma *vma_copy(const struct vma *vma)
 	copy->file = vma->file ? file_get(vma->file) : NULL;
 	copy->inode = vma->inode ? inode_get(vma->inode) : NULL;
 	copy->first_page = vma->first_page;
-	copy->device_address = vma->device_address;
 	return copy;
 }
 
@@ -115,7 +114,7 @@ struct vma *mm_next(struct vma *vma)
 	return entry(rb_next(&vma->node));
 }
 
-static struct vma *previous(struct vma *vma)
+static struct vma *previous(const struct vma *vma)
 {
 	return entry(rb_prev(&vma->node));
 }
@@ -129,9 +128,9 @@ int vma_split(struct vma *vma, u32 address)
 		return -ENOMEM;
 	upper->start = address;
 	upper->first_page += pages;
-	upper->device_address += pages << PAGE_SHIFT;
 	vma->mm->total_pages -= (vma->end - address) >> PAGE_SHIFT;
 	vma->end = address;
+	rb_stale(&vma->node);
 	/* The lower part of a growing area goes on growing; the upper one has something below it. */
 	upper->flags &= ~VM_GROWSDOWN;
 	vma_link(upper);
@@ -156,6 +155,7 @@ static void join(struct vma *a, struct vma *b)
 	vma_free(b);
 	a->mm->total_pages += (end - a->end) >> PAGE_SHIFT;
 	a->end = end;
+	rb_stale(&a->node);
 }
 
 struct vma *vma_merge(struct vma *vma)
@@ -219,19 +219,114 @@ bool range_free(struct mm *mm, u32 start, u32 end)
 	return !vma || vma->start - MIN(below, vma->start) >= end;
 }
 
-u32 area_place(struct mm *mm, u32 hint, u32 size)
+/* Room is looked for below MMAP_TOP, and not right below a stack that may grow. */
+static u32 lower_bound(const struct vma *vma)
+{
+	u32 below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
+
+	return MIN(vma->start - MIN(below, vma->start), MMAP_TOP);
+}
+
+static u32 upper_bound(const struct vma *vma)
+{
+	return MIN(vma->end, MMAP_TOP);
+}
+
+static u32 between(u32 end, u32 start)
+{
+	return start > end ? start - end : 0;
+}
+
+/*
+ * Notes of an area's part of the tree the first area's lower bound, the last one's upper one, and the most room between
+ * two; false: nothing of that is new. What lies below is known.
+ */
+static bool survey(struct vma *vma)
+{
+	const struct vma *left = entry(vma->node.left), *right = entry(vma->node.right);
+	u32 first = lower_bound(vma), last = upper_bound(vma), room = 0;
+	bool news;
+
+	if (left) {
+		room = MAX(left->room, between(left->last, first));
+		first = left->first;
+	}
+	if (right) {
+		room = MAX(room, MAX(right->room, between(last, right->first)));
+		last = right->last;
+	}
+	news = vma->first != first || vma->last != last || vma->room != room;
+	vma->first = first;
+	vma->last = last;
+	vma->room = room;
+	return news;
+}
+
+/* Only when somebody looks for room: address spaces change often, and end, unasked. */
+static void survey_stale(struct rb_node *node)
+{
+	if (!node || !node->stale)
+		return;
+	survey_stale(node->left);
+	survey_stale(node->right);
+	survey(entry(node));
+	node->stale = false;
+}
+
+bool areas_surveyed_right(struct mm *mm)
+{
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		const struct rb_node *up = vma->node.parent;
+
+		if (vma->node.stale ? up && !up->stale : survey(vma))
+			return false;
+	}
+	return true;
+}
+
+/* The end of the highest room for size bytes, or of what lies below all areas: area by area. */
+static u32 room_by_walk(const struct mm *mm, u32 size)
 {
 	u32 top = MMAP_TOP;
-	struct vma *vma;
+
+	for (const struct vma *vma = entry(rb_last(&mm->areas)); vma && between(upper_bound(vma), top) < size;
+	     vma = previous(vma))
+		top = lower_bound(vma);
+	return top;
+}
+
+/* The same, down the tree. */
+static u32 room_by_survey(struct mm *mm, u32 size)
+{
+	const struct vma *vma, *right;
+	u32 top = MMAP_TOP;
+
+	survey_stale(mm->areas.node);
+	vma = entry(mm->areas.node);
+	/* Between the last area below vma and top is too little. */
+	while (vma && between(vma->last, top) < size) {
+		right = entry(vma->node.right);
+		if (right && right->room >= size) {
+			vma = right;
+			continue;
+		}
+		if (right)
+			top = right->first;
+		if (between(upper_bound(vma), top) >= size)
+			break;
+		top = lower_bound(vma);
+		vma = entry(vma->node.left);
+	}
+	return top;
+}
+
+u32 area_place(struct mm *mm, u32 hint, u32 size)
+{
+	u32 top;
 
 	hint = ALIGN_DOWN(hint, PAGE_SIZE);
 	if (hint >= PAGE_SIZE && hint < USER_END && USER_END - hint >= size && range_free(mm, hint, hint + size))
 		return hint;
-	for (vma = mm_find(mm, top - 1), vma = vma ? vma : entry(rb_last(&mm->areas)); vma; vma = previous(vma)) {
-		if (vma->end < top && top - vma->end >= size)
-			return top - size;
-		if (vma->start < top)
-			top = vma->flags & VM_GROWSDOWN ? vma->start - MIN(STACK_GAP, vma->start) : vma->start;
-	}
-	return top >= size && top - size >= PAGE_SIZE ? top - size : 0;
+	top = mm->area_count <= AREAS_WALKED ? room_by_walk(mm, size) : room_by_survey(mm, size);
+	return between(PAGE_SIZE, top) >= size ? top - size : 0;
 }

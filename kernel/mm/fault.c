@@ -40,7 +40,7 @@ CAUSE(fault) static void pte_install(struct mm *mm, u32 *entry, u32 address, u32
 /* A page of the area's file, with a reference: shared as it is, or a private copy when it is written. */
 CAUSE(fault) static int file_frame(struct vma *vma, u32 address, bool write, struct frame **out)
 {
-	u32 page = vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+	u32 page = vma_page(vma, address);
 	struct frame *cached;
 	int error = inode_fault(vma->inode, page, &cached);
 
@@ -97,6 +97,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, u32 start)
 	    mm->total_pages + pages > mm->address_limit >> PAGE_SHIFT)
 		return NULL;
 	vma->start = start;
+	rb_stale(&vma->node);
 	mm->total_pages += pages;
 	return vma;
 }
@@ -137,7 +138,7 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	if (*entry)
 		return write && (*entry & PTE_PP) != PP_USER_RW ? fault_write(vma, entry, address) : 0;
 	if (vma->flags & VM_DEVICE) {
-		pte_install(mm, entry, address, vma_pte(vma, vma->device_address + (address - vma->start), true));
+		pte_install(mm, entry, address, vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true));
 		return 0;
 	}
 	error = vma->inode ? file_frame(vma, address, write, &frame) : anonymous_frame(write, &frame);
@@ -231,7 +232,7 @@ int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *
 	key->offset = address % PAGE_SIZE;
 	if (!is_private && vma->flags & VM_SHARED && vma->inode) {
 		key->object = vma->inode;
-		key->page = vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+		key->page = vma_page(vma, address);
 	} else {
 		key->object = mm;
 		key->page = address >> PAGE_SHIFT;

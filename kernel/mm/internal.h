@@ -6,8 +6,15 @@
 #include <pagetable.h>
 
 #define AREAS_MAX 65536u        /* of one address space */
+#define AREAS_WALKED 32u        /* among so few, room is found by looking at one after the other */
 #define STACK_GAP (256u * PAGE_SIZE)    /* between a growing stack and what lies below it */
 #define MMAP_TOP  (USER_STACK_TOP - 0x08000000u)        /* areas are placed downwards from here */
+
+/* The page that an area shows at an address: a file's, or (VM_DEVICE) of physical addresses. */
+static inline u32 vma_page(const struct vma *vma, u32 address)
+{
+	return vma->first_page + ((address - vma->start) >> PAGE_SHIFT);
+}
 
 /* area.c */
 struct vma *vma_new(struct mm *mm, u32 start, u32 end, u32 flags);

@@ -65,7 +65,7 @@ static int attach(struct vma *vma, struct file *file, u32 page)
 	case MAP_KIND_DEVICE:
 		vma->file = file_get(file);
 		vma->flags |= VM_DEVICE;
-		vma->device_address = map.device_address;
+		vma->first_page = map.device_address >> PAGE_SHIFT;
 		return 0;
 	case MAP_KIND_ZERO:
 		return attach(vma, NULL, 0);

@@ -42,8 +42,7 @@ static u32 move(struct vma *vma, u32 from, u32 size, u32 to, u32 new_size, bool 
 	twin = vma_copy(vma);
 	if (!twin)
 		return (u32)-ENOMEM;
-	twin->first_page += (from - vma->start) >> PAGE_SHIFT;
-	twin->device_address += from - vma->start;
+	twin->first_page = vma_page(vma, from);
 	twin->start = to;
 	twin->end = to + new_size;
 	twin->flags &= ~VM_STACK;
@@ -108,6 +107,7 @@ u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 
 		    range_free(mm, vma->end, old + new_size)) {
 			mm->total_pages += (old + new_size - vma->end) >> PAGE_SHIFT;
 			vma->end = old + new_size;
+			rb_stale(&vma->node);
 			vma_merge(vma);
 			check_range(mm, old, old + new_size, "mremap");
 			return old;

@@ -148,6 +148,8 @@ static void check_accounts(struct mm *mm, u32 resident)
 		bad("tables miscounted", mm->context.number, tables, mm->table_pages);
 	if (areas != mm->area_count || pages != mm->total_pages)
 		bad("areas miscounted", mm->context.number, pages, mm->total_pages);
+	if (!areas_surveyed_right(mm))
+		bad("room between areas misjudged", mm->context.number, areas, pages);
 }
 
 static void check_space(struct mm *mm)

@@ -68,6 +68,14 @@ static void count_area(const struct target *t)
 	t->mm->area_count++;
 }
 
+static void change_room(const struct target *t)
+{
+	struct vma *root = rb_entry(t->mm->areas.node, struct vma, node);
+
+	root->room += PAGE_SIZE;
+	root->node.stale = false;
+}
+
 static void free_frame(const struct target *t)
 {
 	t->frame->mapped--;
@@ -80,6 +88,7 @@ static const struct {
 } faults[] = {
 	{ "tree", make_writable },  { "hpte", change_hpte },  { "hpte-twice", double_hpte }, { "tlb", leave_tlb },
 	{ "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },	     { "freed", free_frame },
+	{ "room", change_room },
 };
 
 static int find_target(u32 address, struct target *out)

@@ -36,6 +36,7 @@ FAULTS = (
     Fault("mapped", None, "a frame's mappings miscounted"),
     Fault("resident", None, "resident pages miscounted"),
     Fault("areas", None, "areas miscounted"),
+    Fault("room", None, "room between areas misjudged"),
 )
 
 

@@ -520,6 +520,61 @@ static void descriptor_of_the_child(void)
 	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_DETACHED | SIGCHLD, 0, &fd, 0, 0), EINVAL);
 }
 
+/* The highest address with room for so many bytes between the areas of /proc/self/maps, below where mappings are placed. */
+static uintptr_t highest_room(size_t size)
+{
+	static char text[65536];
+	uintptr_t top = 0xb7ff0000u, best = 0, below = 4096, start, end;
+	const char *line = text;
+
+	test_read_file("/proc/self/maps", text, sizeof(text));
+	for (int more = 1; more; line = strchr(line, '\n') + 1) {
+		more = sscanf(line, "%lx-%lx", (unsigned long *)&start, (unsigned long *)&end) == 2;
+		if (!more || start > top)
+			start = top;
+		if (start > below && start - below >= size)
+			best = start - size;
+		if (!more || end > top)
+			break;
+		below = end;
+	}
+	return best;
+}
+
+/* Mappings of all sizes come and go; each new one gets the highest place that has room for it, however many there are. */
+static void highest_place_with_room(void)
+{
+	enum { MOST = 150 };
+	struct { char *at; size_t size; } held[MOST];
+	unsigned seed = 12345, count = 0, most = 0;
+
+	for (int i = 0; i < 500; i++) {
+		unsigned draw = (seed = seed * 1103515245u + 12345u) >> 16;
+
+		if (count < MOST && (i < 200 || draw % 2)) {
+			/* Neighbours of other rights do not become one. */
+			int rights = count % 2 ? PROT_READ : PROT_NONE;
+			size_t size = PAGE * (1 + draw / 2 % 9);
+			uintptr_t expected = highest_room(size);
+
+			held[count].at = mmap(NULL, size, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			CHECK_EQUAL((uintptr_t)held[count].at, expected);
+			held[count++].size = size;
+		} else if (count) {
+			unsigned at = draw / 2 % count;
+			size_t part = held[at].size > PAGE && draw & 1024 ? PAGE : 0;
+
+			MUST(munmap(held[at].at + part, held[at].size - part));
+			if (part)
+				held[at].size = part;
+			else
+				held[at] = held[--count];
+		}
+		most = count > most ? count : most;
+	}
+	CHECK(most > 100);
+}
+
 static const struct test_case cases[] = {
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
@@ -527,7 +582,7 @@ static const struct test_case cases[] = {
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
 	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
 	CASE(tables_of_its_own), CASE(running_program_is_not_written), CASE(privileged_attributes),
-	CASE(descriptor_of_the_child),
+	CASE(descriptor_of_the_child), CASE(highest_place_with_room),
 };
 
 TEST_MAIN("strict", cases)
