@@ -18,7 +18,7 @@ static long nothing(struct pipe *p, struct iter *it)
 
 /*
  * Page by page, and the reader gets the processor after each: it empties the page while that is in the cache, and
- * the next one is written to the same place.
+ * the next one is written to the same place. After the last one too: it then waits again when the next write comes.
  */
 static long by_page(struct pipe *p, struct iter *it)
 {
@@ -28,8 +28,7 @@ static long by_page(struct pipe *p, struct iter *it)
 	if (n > 0) {
 		pipe_transfers++;
 		wake_up(&p->readable);
-		if (it->left)
-			yield();
+		yield();
 	}
 	return n;
 }

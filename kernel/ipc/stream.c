@@ -123,8 +123,8 @@ long stream_send(struct socket *s, struct message *m)
 			return n ? n : socket_broken_pipe(m->flags);
 		}
 		if (ring_room(&to->ring) && m->data->left) {
-			/* As in a pipe: a reader that waits gets each page while it is in the cache. */
-			bool hand_over = !m->nonblock && m->data->left > PAGE_SIZE && waitq_active(&to->readable);
+			/* As in a pipe: a reader that waits gets each page, the last one too, while it is in the cache. */
+			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && waitq_active(&to->readable);
 
 			n = ring_write(&to->ring, m->data,
 				       hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
@@ -138,9 +138,10 @@ long stream_send(struct socket *s, struct message *m)
 			to->put += (u64)n;
 			done += n;
 			wake_up(&to->readable);
-			if (hand_over && n && m->data->left && !signal_pending()) {
+			if (hand_over && n && !signal_pending()) {
 				yield();
-				continue;
+				if (m->data->left)
+					continue;
 			}
 			if (ring_room(&to->ring))
 				return done;	/* all is sent, or a fault or a signal stopped it */
