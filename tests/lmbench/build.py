@@ -8,6 +8,7 @@ from pathlib import Path
 
 from suite.places import Missing, wanted
 
+_MARKS = Path(__file__).parent / "regions.c"
 _LIBRARY = ("lib_tcp", "lib_udp", "lib_unix", "lib_timing", "lib_mem", "lib_stats", "lib_debug", "lib_sched", "getopt")
 
 # LmBench includes Sun RPC's headers, which C libraries no longer bring, for a port mapper that it does not use.
@@ -33,14 +34,15 @@ def _compile(arguments: list[str | Path], what: str) -> None:
         raise Missing(f"LmBench's {what} does not compile: {done.stderr[-2000:]}")
 
 
-def build(sources: Path, names: set[str], out: Path) -> None:
-    """Builds the programs `names` from `sources`/src into `out`."""
+def build(sources: Path, names: set[str], out: Path, regions: bool = False) -> None:
+    """Builds the programs `names` from `sources`/src into `out`; with `regions`, so that what they time is counted."""
     source = wanted(sources / "src" / "bench.h", "give the directory of LmBench 3's sources").parent
     include = out / "include"
     (include / "rpc").mkdir(parents=True)
     (include / "rpc" / "rpc.h").write_text(_RPC)
     (include / "rpc" / "types.h").touch()
     objects = [out / f"{name}.o" for name in _LIBRARY]
+    marks: list[str | Path] = [_MARKS, "-Wl,--wrap=benchmp"] if regions else []
     with ThreadPoolExecutor() as pool:
         list(
             pool.map(
@@ -50,7 +52,7 @@ def build(sources: Path, names: set[str], out: Path) -> None:
         list(
             pool.map(
                 lambda name: _compile(
-                    ["-I", include, "-o", out / name, source / f"{name}.c", *objects, "-lm"], f"{name}.c"
+                    ["-I", include, "-o", out / name, source / f"{name}.c", *objects, *marks, "-lm"], f"{name}.c"
                 ),
                 sorted(names),
             )

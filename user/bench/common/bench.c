@@ -20,7 +20,7 @@ unsigned long bench_iterations, bench_warmup;
 
 static const char *program_name = "bench";
 static volatile uint32_t *control;
-static unsigned long first_region = 1;
+static unsigned long first_region = 1, heap;
 static unsigned int next_region;
 static uint64_t nanoseconds[REGIONS_MOST];
 
@@ -48,6 +48,7 @@ void bench_start(const char *program, int argc, char **argv, const struct bench_
 	const struct bench_option common[] = {
 		BENCH_NUMBER("iterations", &bench_iterations, 1, 1000000000, "measured repetitions"),
 		BENCH_NUMBER("warmup", &bench_warmup, 0, 1000000000, "repetitions before measuring"),
+		BENCH_NUMBER("heap", &heap, 0, 1 << 28, "bytes of heap that the program has and does not touch"),
 		BENCH_NUMBER("region", &first_region, 1, 65535, "number of the first region of interest"),
 		BENCH_END,
 	};
@@ -58,6 +59,8 @@ void bench_start(const char *program, int argc, char **argv, const struct bench_
 	bench_parse_options(program, argc, argv, common, options);
 	/* A helper process must not write out a second copy of what its parent has buffered. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (heap)
+		bench_check((long)sbrk((intptr_t)heap), "heap");
 	open_control();
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,10 +32,10 @@ void bench_use(unsigned int value)
 
 void *bench_memory(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
 
-	if (memory == MAP_FAILED)
-		bench_die("mmap");
+	if (!memory)
+		bench_die("aligned_alloc");
 	memset(memory, 1, bytes);
 	return memory;
 }

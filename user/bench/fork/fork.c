@@ -1,5 +1,7 @@
-/* fork: fork, exit of the child, wait, as LmBench's lat_proc fork. With memory= the process has written to that much
- * before; with touch= the child, which has inherited it, writes to so many of its pages, evenly spread. */
+/* fork: fork, exit of the child, wait, as LmBench's lat_proc fork. The child ends by exit, which writes to pages that
+ * _exit leaves alone. With memory= the process has written to that much before; with touch= the child, which has
+ * inherited it, writes to so many of its pages, evenly spread. */
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +17,7 @@ static void child(void)
 {
 	for (unsigned long i = 0; i < touch; i++)
 		*(volatile char *)(area + i * (memory / touch)) = 2;
-	_exit(0);
+	exit(1);
 }
 
 static void work(void *context, unsigned long count)
