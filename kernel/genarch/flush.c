@@ -20,17 +20,23 @@ CAUSE(flush) static void flush_pages_of_table(struct mm *mm, u32 start, u32 stop
 	}
 }
 
-CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
+CAUSE(flush) bool flush_range_whole(struct mm *mm, u32 start, u32 end)
 {
 	interrupt_window();
 	if (!context_live(mm))
-		return;
+		return true;
 	flush_sizes[MIN((end - start) >> PAGE_SHIFT, FLUSH_SIZES - 1)]++;
-	if ((end - start) >> PAGE_SHIFT > flush_cutoff) {
-		flush_cutoffs++;
-		context_renew(mm);
+	if ((end - start) >> PAGE_SHIFT <= flush_cutoff)
+		return false;
+	flush_cutoffs++;
+	context_renew(mm);
+	return true;
+}
+
+CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
+{
+	if (flush_range_whole(mm, start, end))
 		return;
-	}
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
 

@@ -24,6 +24,8 @@ extern u64 flush_cutoffs;                       /* ranges that the cutoff turned
 #define FLUSH_SIZES 1025u
 extern u32 flush_sizes[FLUSH_SIZES];
 
+/* What comes before a range's pages. True: nothing of it is cached, or its address space has got a new context. */
+bool flush_range_whole(struct mm *mm, u32 start, u32 end);
 /* Page by page, where there is a page table: the plain range flush, which the operations share. */
 void flush_range_searching(struct mm *mm, u32 start, u32 end);
 

@@ -36,9 +36,9 @@ bool range_free(struct mm *mm, u32 start, u32 end);
 u32 area_place(struct mm *mm, u32 hint, u32 size);
 
 /* zap.c */
-/* Removes the pages of [start, end) of one area: translations flushed, frames released. */
-void zap_range(struct vma *vma, u32 start, u32 end);
-/* Without flushing: for an address space that ends. */
+/* Removes the pages of [start, end) of one area: translations flushed, frames released. Bound by pte.update. */
+extern void (*zap_range)(struct vma *vma, u32 start, u32 end);
+/* Without flushing: nothing of it is cached any more. */
 void zap_unflushed(struct vma *vma, u32 start, u32 end);
 /* Frees tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, u32 start, u32 end);

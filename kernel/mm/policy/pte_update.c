@@ -1,0 +1,104 @@
+/*
+ * pte.update: when the cached translations of pages go that are taken out of an address space (Mackerras 2003, section 4).
+ *
+ * range: before the first entry of the tree is cleared, page by page of the range, whether the tree has it or not.
+ * immediate: with each entry, as it is cleared. batch: entries are cleared and listed first, then what is cached of the
+ * listed ones goes, and only then are their frames free. The end of an address space is tlb.flush's.
+ */
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <context.h>
+#include <flush.h>
+#include <policy.h>
+
+#include "../zap.h"
+
+/* Entries of a batch: what a page of the tree's lines holds. */
+#define BATCH 64u
+
+static u64 at_update;           /* pages flushed as their entries went */
+static struct {
+	u32 count;
+	struct {
+		u32 address;
+		struct frame *frame;    /* NULL: none is held */
+	} page[BATCH];
+} batch;
+
+CAUSE(flush) static void page_gone(struct mm *mm, u32 address)
+{
+	mmu->page_flush(mm, context_vsid(mm, address), address);
+	flush_pages++;
+	at_update++;
+}
+
+/*
+ * Flushed first: no program runs in between that could use or reload an entry (handlers of interrupts touch no memory
+ * of programs), and a frame is free only when no translation reaches it.
+ */
+static void by_range(struct vma *vma, u32 start, u32 end)
+{
+	flush->range(vma->mm, start, end);
+	zap_unflushed(vma, start, end);
+}
+
+static u32 one_at_once(struct mm *mm, u32 address, u32 *entry)
+{
+	page_gone(mm, address);
+	return zap_entry(mm, address, entry);
+}
+
+static void immediately(struct vma *vma, u32 start, u32 end)
+{
+	if (flush_range_whole(vma->mm, start, end))
+		zap_unflushed(vma, start, end);
+	else
+		zap_walk(vma->mm, start, end, one_at_once);
+}
+
+static void batch_flush(struct mm *mm)
+{
+	for (u32 i = 0; i < batch.count; i++)
+		page_gone(mm, batch.page[i].address);
+	for (u32 i = 0; i < batch.count; i++)
+		if (batch.page[i].frame)
+			frame_put(batch.page[i].frame);
+	batch.count = 0;
+}
+
+/* The note of where the hash table has the page stays until it is flushed. */
+static u32 one_listed(struct mm *mm, u32 address, u32 *entry)
+{
+	struct frame *frame = pte_frame(*entry) ? pa_frame(*entry & PTE_RPN) : NULL;
+
+	if (batch.count == BATCH)
+		batch_flush(mm);
+	batch.page[batch.count].address = address;
+	batch.page[batch.count++].frame = frame;
+	if (frame)
+		frame->mapped--;
+	*entry = *entry & PTE_HASHED ? *entry & PTE_NOTE : 0;
+	return frame != NULL;
+}
+
+static void in_batches(struct vma *vma, u32 start, u32 end)
+{
+	if (flush_range_whole(vma->mm, start, end)) {
+		zap_unflushed(vma, start, end);
+		return;
+	}
+	zap_walk(vma->mm, start, end, one_listed);
+	batch_flush(vma->mm);
+}
+
+void (*zap_range)(struct vma *vma, u32 start, u32 end);
+
+static int apply(const struct policy_setting *to)
+{
+	static void (*const forms[])(struct vma *vma, u32 start, u32 end) = { by_range, immediately, in_batches };
+
+	zap_range = forms[to->choice];
+	return 0;
+}
+
+POLICY(pte_update, "pte.update", CHOICES("range", "immediate", "batch"), POLICY_ANY, apply, "pages_at_update", &at_update);

@@ -1,0 +1,74 @@
+/* Taking entries out of an address space's tree, for zap.c and the policy pte.update. */
+#ifndef MM_ZAP_H
+#define MM_ZAP_H
+
+#include <frame.h>
+#include <lib.h>
+#include <proc.h>
+
+#include "internal.h"
+
+/* Takes out what *entry, not 0, has for an address; the number of frames that it held. */
+typedef u32 zap_one(struct mm *mm, u32 address, u32 *entry);
+
+static inline u32 zap_entry(struct mm *mm, u32 address, u32 *entry)
+{
+	u32 held = pte_frame(*entry);
+
+	(void)mm;
+	(void)address;
+	if (held) {
+		struct frame *frame = pa_frame(*entry & PTE_RPN);
+
+		frame->mapped--;
+		frame_put(frame);
+	}
+	*entry = 0;
+	return held;
+}
+
+#define LINE_ENTRIES 8u         /* entries in a cache line */
+
+static inline bool line_empty(const u32 *entry)
+{
+	return !(entry[0] | entry[1] | entry[2] | entry[3] | entry[4] | entry[5] | entry[6] | entry[7]);
+}
+
+/* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
+static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 address, u32 *entry, u32 *last, zap_one *one)
+{
+	u32 held = 0;
+
+	while (entry < last) {
+		u32 *next = (u32 *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
+
+		interrupt_window_at((u32)entry / sizeof(*entry));
+		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
+			entry = next;
+			address += LINE_ENTRIES << PAGE_SHIFT;
+			continue;
+		}
+		for (next = MIN(next, last); entry < next; entry++, address += PAGE_SIZE)
+			if (*entry)
+				held += one(mm, address, entry);
+	}
+	return held;
+}
+
+/* Table by table: what one table covers and does not have is skipped in one step. Inline, for each `one` by itself. */
+static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, u32 start, u32 end, zap_one *one)
+{
+	while (start < end) {
+		u32 stop = MIN(pagetable_next(start), end);
+		u32 *entry = pagetable_find(mm->root, start), held = 0;
+
+		interrupt_window();
+		if (entry)
+			held = zap_entries(mm, start, entry, entry + ((stop - start) >> PAGE_SHIFT), one);
+		if (held)
+			table_lost(mm, start, held);
+		start = stop;
+	}
+}
+
+#endif
