@@ -83,5 +83,5 @@ fn causes_have_the_numbers_of_the_control_device() {
         assert_eq!(cause as usize, number);
         assert_eq!(Cause::from_number(number as u32), Some(cause));
     }
-    assert_eq!(Cause::from_number(12), None);
+    assert_eq!(Cause::from_number(13), None);
 }

@@ -62,7 +62,7 @@ void arch_dcache_flush(void *address, size_t size)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-void arch_icache_sync(void *address, size_t size)
+CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
 {
 	u32 line = arch_cpu.icache_line ? arch_cpu.icache_line : 32;
 	u32 start = ALIGN_DOWN((u32)address, line), end = (u32)address + size;

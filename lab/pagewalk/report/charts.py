@@ -14,7 +14,7 @@ import vl_convert
 _CAUSES = {
     "user": "#56b4e9", "kernel": "#0072b2", "walk": "#e69f00", "reload": "#d55e00", "flush": "#cc79a7",
     "entry": "#009e73", "switch": "#f0e442", "copy": "#999999", "clear": "#666666", "fault": "#8c564b",
-    "idle": "#dddddd", "reclaim": "#b2df8a",
+    "idle": "#dddddd", "reclaim": "#b2df8a", "coherence": "#fb9a99",
 }  # fmt: skip
 
 

@@ -35,10 +35,12 @@ pub enum Cause {
     Idle = 10,
     /// Idle task's sweep of the hash table.
     Reclaim = 11,
+    /// What was written made visible to instruction fetch.
+    Coherence = 12,
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 12;
+pub const CAUSES: usize = 13;
 
 impl Cause {
     /// All causes, in the order of their numbers.
@@ -55,6 +57,7 @@ impl Cause {
         Self::Fault,
         Self::Idle,
         Self::Reclaim,
+        Self::Coherence,
     ];
 
     /// The cause with this number, if there is one.
@@ -79,6 +82,7 @@ impl Cause {
             Self::Fault => "fault",
             Self::Idle => "idle",
             Self::Reclaim => "reclaim",
+            Self::Coherence => "coherence",
         }
     }
 }
