@@ -86,6 +86,7 @@ extern u64 frames_cleared_used;
 /* The accounts of a frame taken from the list; NULL when this allocation is to fail. */
 struct frame *frame_account(struct frame *frame, enum frame_use use);
 void frame_copy(struct frame *to, const struct frame *from);
+extern void *(*frame_copy_block)(void *to, const void *from, size_t n);    /* what copies it; bound by policy copy */
 
 struct frame_statistics {
 	u32 total;                      /* frames of RAM */

@@ -175,9 +175,11 @@ CAUSE(clear) void frame_clear(struct frame *frame)
 		__asm__ volatile("dcbz 0, %0" : : "r"(a) : "memory");
 }
 
+void *(*frame_copy_block)(void *to, const void *from, size_t n) = memcpy;
+
 CAUSE(copy) void frame_copy(struct frame *to, const struct frame *from)
 {
-	memcpy(frame_kva(to), frame_kva(from), PAGE_SIZE);
+	frame_copy_block(frame_kva(to), frame_kva(from), PAGE_SIZE);
 }
 
 void frame_statistics(struct frame_statistics *out)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -323,11 +324,69 @@ static void access_rights(void)
 	CHECK_ERROR(access(path, 64), EINVAL);
 }
 
+/* Into and out of every alignment, with lengths around what copying is done by: words, cache lines, pages. */
+static void copies_of_every_shape(void)
+{
+	static const size_t lengths[] = { 0, 1, 3, 4, 15, 16, 31, 33, 127, 128, 129, 160, 191, 192, 257, 4095, 4097 };
+	static unsigned char from[4097 + 80], to[4097 + 80];
+	int fd = (int)MUST(open(test_path("shapes"), O_RDWR | O_CREAT | O_TRUNC, 0600));
+
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (unsigned char)(i * 7 + i / 251 + 1);
+	for (size_t source = 0; source < 34; source += 3)
+		for (size_t target = 0; target < 34; target++)
+			for (size_t n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++) {
+				size_t length = lengths[n];
+
+				memset(to, 0, target + length + 33);
+				CHECK_EQUAL(pwrite(fd, from + source, length, 0), length);
+				CHECK_EQUAL(pread(fd, to + target, length, 0), length);
+				CHECK(memcmp(to + target, from + source, length) == 0);
+				CHECK(target == 0 || to[target - 1] == 0);
+				for (size_t i = 0; i < 33; i++)
+					CHECK_EQUAL(to[target + length + i], 0);
+			}
+	MUST(close(fd));
+	MUST(unlink(test_path("shapes")));
+}
+
+/* A transfer that runs into a page that is not there: what it says that it moved, it moved; it never says more. */
+static void copies_end_at_a_hole(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = (int)MUST(open(test_path("hole"), O_RDWR | O_CREAT | O_TRUNC, 0600));
+	static char text[400];
+
+	CHECK(memory != MAP_FAILED);
+	MUST(munmap(memory + page, page));
+	memset(text, 'y', sizeof(text));
+	for (size_t before = 1; before < sizeof(text); before += 37) {
+		char *start = memory + page - before;
+		ssize_t n;
+
+		CHECK_EQUAL(pwrite(fd, text, sizeof(text), 0), sizeof(text));
+		memset(memory, 'x', page);
+		n = pread(fd, start, sizeof(text), 0);
+		CHECK(n <= (ssize_t)before && (n > 0 || errno == EFAULT));
+		CHECK(n < 0 || memcmp(start, text, (size_t)n) == 0);
+		memset(memory, 'x', page);
+		n = pwrite(fd, start, sizeof(text), 0);
+		CHECK(n <= (ssize_t)before && (n > 0 || errno == EFAULT));
+		CHECK_EQUAL(pread(fd, text, sizeof(text), 0), sizeof(text));
+		CHECK(n < 0 || (memcmp(text, start, (size_t)n) == 0));
+		memset(text, 'y', sizeof(text));
+	}
+	MUST(munmap(memory, page));
+	MUST(close(fd));
+	MUST(unlink(test_path("hole")));
+}
+
 static const struct test_case cases[] = {
 	CASE(write_and_read_back), CASE(open_modes), CASE(seeking), CASE(sparse), CASE(truncation), CASE(status_fields),
 	CASE(times), CASE(umask_applies), CASE(duplicates_share_the_position), CASE(children_share_the_position),
 	CASE(many_descriptors), CASE(vectors), CASE(devices), CASE(send_file), CASE(file_system_status),
-	CASE(access_rights),
+	CASE(access_rights), CASE(copies_of_every_shape), CASE(copies_end_at_a_hole),
 };
 
 TEST_MAIN("file", cases)

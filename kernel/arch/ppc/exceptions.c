@@ -129,8 +129,12 @@ void exception_alignment(struct regs *regs)
 {
 	int error;
 
-	if (!regs_user(regs))
+	if (!regs_user(regs)) {
+		/* dcbz of a program's memory that is not cached */
+		if (regs->dar < USER_END && recover(regs))
+			return;
 		panic_regs(regs, "kernel access to 0x%08x is not aligned", regs->dar);
+	}
 	error = emulate_alignment(regs);
 	if (error == -EFAULT)
 		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);

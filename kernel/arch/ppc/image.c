@@ -6,6 +6,9 @@
 
 static const struct image *installed[VECTORS_END / 0x100];
 
+#define BRANCH        0x48000000u
+#define BRANCH_OFFSET 0x03fffffcu
+
 static u32 words(const struct image *image)
 {
 	return (u32)(image->end - image->start);
@@ -17,6 +20,13 @@ void code_write(u32 *to, const u32 *from, u32 count)
 
 	image_copy(kva_pa(to), kva_pa(from), count * (u32)sizeof(*to));
 	irq_restore(msr);
+}
+
+void code_divert(u32 *at, const u32 *to, u32 plain)
+{
+	u32 instruction = to ? BRANCH | (((u32)to - (u32)at) & BRANCH_OFFSET) : plain;
+
+	code_write(at, &instruction, 1);
 }
 
 static void install(u32 vector, const u32 *code, const struct image *image, u32 count)

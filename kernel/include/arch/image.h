@@ -21,6 +21,8 @@ const struct image *image_at(u32 vector);
 
 /* Writes instructions of the kernel's own with translation off, for the instruction cache too. */
 void code_write(u32 *to, const u32 *from, u32 count);
+/* Makes the instruction at `at` a branch to `to`; NULL: makes it `plain`, what it was. */
+void code_divert(u32 *at, const u32 *to, u32 plain);
 /* The same by physical addresses, interrupts being off (image_copy.S). */
 void image_copy(u32 to, u32 from, u32 size);
 

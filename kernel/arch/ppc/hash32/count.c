@@ -11,14 +11,6 @@ extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[
 extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
 
 #define SYNC 0x7c0004acu
-#define BRANCH 0x48000000u
-
-static void patch(u32 *at, const u32 *counting, bool on)
-{
-	u32 instruction = on ? BRANCH | (((u32)counting - (u32)at) & 0x03fffffcu) : SYNC;
-
-	code_write(at, &instruction, 1);
-}
 
 int hash_count(bool on)
 {
@@ -27,8 +19,8 @@ int hash_count(bool on)
 		if (!hash_group_misses)
 			return -ENOMEM;
 	}
-	patch(hash_counted_kernel, hash_counted_kernel_on, on);
-	patch(hash_counted_data, hash_counted_data_on, on);
-	patch(hash_counted_instruction, hash_counted_instruction_on, on);
+	code_divert(hash_counted_kernel, on ? hash_counted_kernel_on : NULL, SYNC);
+	code_divert(hash_counted_data, on ? hash_counted_data_on : NULL, SYNC);
+	code_divert(hash_counted_instruction, on ? hash_counted_instruction_on : NULL, SYNC);
 	return 0;
 }

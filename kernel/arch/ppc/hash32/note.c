@@ -13,7 +13,6 @@ extern u32 hash_placed_data[], hash_placed_instruction[];
 extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
 
 #define EIEIO 0x7c0006acu
-#define BRANCH 0x48000000u
 #define SLOT_SHIFT 9            /* PTE_SLOT's lowest bit */
 
 u64 hash_notes_used;
@@ -55,17 +54,10 @@ bool hash_noted(u32 pte, const struct hpte *entry)
 	return hash_remove != hash_remove_noted || (pte & PTE_NOTE) == (slot << SLOT_SHIFT | PTE_HASHED);
 }
 
-static void patch(u32 *at, const u32 *noting, bool on)
-{
-	u32 instruction = on ? BRANCH | (((u32)noting - (u32)at) & 0x03fffffcu) : EIEIO;
-
-	code_write(at, &instruction, 1);
-}
-
 void hash_note(bool on)
 {
-	patch(hash_placed_data, hash_placed_data_on, on);
-	patch(hash_placed_instruction, hash_placed_instruction_on, on);
+	code_divert(hash_placed_data, on ? hash_placed_data_on : NULL, EIEIO);
+	code_divert(hash_placed_instruction, on ? hash_placed_instruction_on : NULL, EIEIO);
 	hash_placed = on ? placed_noted : placed_nowhere;
 	hash_remove = on ? hash_remove_noted : hash_remove_searching;
 }

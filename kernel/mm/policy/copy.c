@@ -1,0 +1,32 @@
+/*
+ * copy: how blocks go to and from programs, and pages to their copies (Mackerras 2003, section 3).
+ *
+ * words: four words at a time. lines: what is long, by cache lines, each of which is made in the cache instead of being
+ * read from memory, and whose source is touched ahead. A code image: user_copy branches to it.
+ */
+#include <arch.h>
+#include <arch/copy.h>
+#include <arch/image.h>
+#include <errno.h>
+#include <frame.h>
+#include <lib.h>
+#include <policy.h>
+
+u64 copies_by_lines;
+
+static void *page_by_lines(void *to, const void *from, size_t n)
+{
+	copy_by_lines(to, from, n);
+	return to;
+}
+
+static int apply(const struct policy_setting *to)
+{
+	if (to->choice && arch_cpu.dcache_line != COPY_LINE)
+		return -ENODEV;
+	code_divert(copy_first, to->choice ? (const u32 *)copy_by_lines : NULL, COPY_FIRST);
+	frame_copy_block = to->choice ? page_by_lines : memcpy;
+	return 0;
+}
+
+POLICY(copy, "copy", CHOICES("words", "lines"), POLICY_ANY, apply, "copies_by_lines", &copies_by_lines);
