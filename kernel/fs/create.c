@@ -367,18 +367,30 @@ static int remove_last(struct walk *w, bool directory)
 	return error;
 }
 
+static int remove_path(int dirfd, const char *path, bool directory)
+{
+	struct walk w;
+	int error = walk_parent(&w, dirfd, path);
+
+	if (!error)
+		error = remove_last(&w, directory);
+	walk_done(&w);
+	return error;
+}
+
+int file_unlink(const char *path)
+{
+	return remove_path(AT_FDCWD, path, false);
+}
+
 static long remove_at(int dirfd, const char *user_path, bool directory)
 {
 	char *path = path_from_user(user_path);
-	struct walk w;
 	int error;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	error = walk_parent(&w, dirfd, path);
-	if (!error)
-		error = remove_last(&w, directory);
-	walk_done(&w);
+	error = remove_path(dirfd, path, directory);
 	kfree(path);
 	return error;
 }

@@ -137,6 +137,7 @@ extern u32 ramdisk_kilobytes;
 struct file *file_open_dentry(struct dentry *, unsigned flags);
 /* As open(2) with a kernel path; for exec and boot. Permissions of `current`. */
 struct file *file_open(const char *path, unsigned flags, unsigned mode);
+int file_unlink(const char *path);	/* as unlink(2) with a kernel path */
 static inline struct file *file_get(struct file *f)
 {
 	f->refs++;

@@ -62,6 +62,7 @@ struct text;
 #define VM_DONTFORK  0x1000u    /* madvise */
 #define VM_WIPEONFORK 0x2000u
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
+#define VM_DONTDUMP  0x8000u    /* madvise */
 
 /* One area: [start, end), page-aligned, same rights and same object throughout. */
 struct vma {
@@ -96,6 +97,7 @@ struct mm {
 	u32 address_limit;              /* bytes in all; RLIMIT_AS, ~0 for none */
 	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
 	bool lock_future;               /* mlockall: new areas are locked */
+	bool dumpable;                  /* may leave a core file, and be traced by others than the superuser */
 	u32 total_pages;                /* in areas */
 	u32 resident_pages;             /* mapped frames */
 	u32 resident_peak;
@@ -106,6 +108,11 @@ struct mm {
 	u32 auxv[48], auxv_count;
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
+
+/* For core files. */
+bool vma_has_own_pages(const struct vma *vma);          /* that no file has: somebody wrote them */
+/* What the address space shows at an address, with a reference, if it is anywhere; NULL: zeros, or nothing. */
+struct frame *mm_frame_present(struct mm *mm, u32 address);
 
 struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */
 static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }

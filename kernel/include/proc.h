@@ -21,6 +21,7 @@ struct fs_context;
 #define TASK_NAME_SIZE 16
 #define NGROUPS_MAX    32
 #define PID_MAX        32768
+#define CORE_NAME      "core"           /* of a core file, in the working directory */
 #define CAPABILITY_LAST 40             /* number of the last capability that the ABI knows */
 
 enum task_state {
@@ -102,8 +103,10 @@ struct process {
 	bool subreaper;                 /* orphans among its descendants come to it, not to init */
 	bool auto_reap;                 /* the parent ignores its children: nobody waits */
 	struct pid_handle *handle;      /* what descriptors of the process hold (proc/pidfd.c); NULL: none yet */
-	struct waitq exec_wait;         /* the thread in execve waits here for the others to end */
+	struct waitq exec_wait;         /* a thread in execve waits here for the others to end; and around a core file */
 	struct task *execing;
+	struct task *dumper;            /* the thread that writes a core file */
+	u32 dumped_threads;             /* others that wait until it has */
 	u64 start_ns;                   /* since boot */
 };
 
@@ -252,6 +255,8 @@ u64 idle_time_ns(void);
 /* Ends the calling thread, or the whole process, with a wait4 status. */
 void task_exit(s32 status) __attribute__((noreturn));
 void process_exit(s32 status) __attribute__((noreturn));
+/* By this signal, with a core file if the process may leave one. */
+void process_exit_dumping(const struct siginfo *info) __attribute__((noreturn));
 
 /* Before user mode when work is not 0: schedules and delivers signals until it is 0. */
 void return_to_user(struct regs *regs);

@@ -33,8 +33,6 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 	case MADV_RANDOM:
 	case MADV_SEQUENTIAL:
 	case MADV_WILLNEED:
-	case MADV_DONTDUMP:
-	case MADV_DODUMP:
 	case MADV_COLD:
 	case MADV_PAGEOUT:
 		break;
@@ -54,6 +52,12 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 		break;
 	case MADV_DOFORK:
 		error = areas_mark(mm, address, end, 0, VM_DONTFORK);
+		break;
+	case MADV_DONTDUMP:
+		error = areas_mark(mm, address, end, VM_DONTDUMP, 0);
+		break;
+	case MADV_DODUMP:
+		error = areas_mark(mm, address, end, 0, VM_DONTDUMP);
 		break;
 	case MADV_WIPEONFORK:
 		error = areas_mark(mm, address, end, VM_WIPEONFORK, 0);

@@ -1,4 +1,4 @@
-/* The memory of another process: process_vm_readv and _writev, and what a debugger writes. */
+/* The memory of another process: process_vm_readv and _writev, what a debugger writes, and what a core file shows. */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <check.h>
@@ -42,6 +42,43 @@ int mm_poke(struct mm *mm, u32 address, const void *from, size_t n)
 		n -= part;
 	}
 	return 0;
+}
+
+bool vma_has_own_pages(const struct vma *vma)
+{
+	u32 address = vma->start;
+
+	while (address < vma->end) {
+		const u32 *entry = pagetable_find(vma->mm->root, address);
+
+		if (!entry) {
+			address = pagetable_next(address);
+			continue;
+		}
+		interrupt_window_at(address >> PAGE_SHIFT);
+		if (pte_frame(*entry) && pa_frame(*entry & PTE_RPN)->use == FRAME_ANONYMOUS)
+			return true;
+		address += PAGE_SIZE;
+	}
+	return false;
+}
+
+struct frame *mm_frame_present(struct mm *mm, u32 address)
+{
+	const struct vma *vma = mm_find(mm, address);
+	struct frame *frame;
+	u32 pte;
+
+	if (!vma || vma->start > address)
+		return NULL;
+	pte = pagetable_read(mm->root, address);
+	if (pte) {
+		frame = pte_frame(pte) ? pa_frame(pte & PTE_RPN) : zero_frame;
+		return frame == zero_frame ? NULL : frame_get(frame);
+	}
+	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND, &frame))
+		return NULL;
+	return frame;
 }
 
 /* Moves one piece, page by page; the bytes moved, or an error if there were none. */

@@ -112,6 +112,7 @@ struct mm *mm_fork(struct mm *parent)
 
 	if (!child)
 		return NULL;
+	child->dumpable = parent->dumpable;
 	child->brk_start = parent->brk_start;
 	child->brk = parent->brk;
 	child->stack_limit = parent->stack_limit;

@@ -19,6 +19,8 @@ bool may_trace(const struct task *task)
 
 	if (capable() || task->process == current->process)
 		return true;
+	if (task->mm && !task->mm->dumpable)
+		return false;
 	return mine->uid == theirs->uid && mine->uid == theirs->euid && mine->uid == theirs->suid &&
 	       mine->gid == theirs->gid && mine->gid == theirs->egid && mine->gid == theirs->sgid;
 }
@@ -76,6 +78,15 @@ static u32 or_keep(u32 new, u32 old)
 	return new == KEEP ? old : new;
 }
 
+/* Sets an ID that rights go by. Who acts as another may know what others must not: no core file, no tracer of that user. */
+static void act_as(u32 *id, u32 new)
+{
+	if (*id == new)
+		return;
+	*id = new;
+	current->mm->dumpable = false;
+}
+
 long sys_setresuid(u32 uid, u32 euid, u32 suid)
 {
 	struct credentials *cred = &current->cred;
@@ -83,7 +94,8 @@ long sys_setresuid(u32 uid, u32 euid, u32 suid)
 	if (!capable() && !(is_my_uid(uid) && is_my_uid(euid) && is_my_uid(suid)))
 		return -EPERM;
 	cred->uid = or_keep(uid, cred->uid);
-	cred->euid = cred->fsuid = or_keep(euid, cred->euid);
+	act_as(&cred->euid, or_keep(euid, cred->euid));
+	act_as(&cred->fsuid, cred->euid);
 	cred->suid = or_keep(suid, cred->suid);
 	return 0;
 }
@@ -95,7 +107,8 @@ long sys_setresgid(u32 gid, u32 egid, u32 sgid)
 	if (!capable() && !(is_my_gid(gid) && is_my_gid(egid) && is_my_gid(sgid)))
 		return -EPERM;
 	cred->gid = or_keep(gid, cred->gid);
-	cred->egid = cred->fsgid = or_keep(egid, cred->egid);
+	act_as(&cred->egid, or_keep(egid, cred->egid));
+	act_as(&cred->fsgid, cred->egid);
 	cred->sgid = or_keep(sgid, cred->sgid);
 	return 0;
 }
@@ -109,7 +122,8 @@ long sys_setreuid(u32 uid, u32 euid)
 	if (!capable() && ((uid != KEEP && uid != cred->uid && uid != cred->euid) || !is_my_uid(euid)))
 		return -EPERM;
 	cred->uid = or_keep(uid, cred->uid);
-	cred->euid = cred->fsuid = or_keep(euid, cred->euid);
+	act_as(&cred->euid, or_keep(euid, cred->euid));
+	act_as(&cred->fsuid, cred->euid);
 	if (uid != KEEP || (euid != KEEP && euid != old))
 		cred->suid = cred->euid;
 	return 0;
@@ -123,7 +137,8 @@ long sys_setregid(u32 gid, u32 egid)
 	if (!capable() && ((gid != KEEP && gid != cred->gid && gid != cred->egid) || !is_my_gid(egid)))
 		return -EPERM;
 	cred->gid = or_keep(gid, cred->gid);
-	cred->egid = cred->fsgid = or_keep(egid, cred->egid);
+	act_as(&cred->egid, or_keep(egid, cred->egid));
+	act_as(&cred->fsgid, cred->egid);
 	if (gid != KEEP || (egid != KEEP && egid != old))
 		cred->sgid = cred->egid;
 	return 0;
@@ -139,7 +154,8 @@ long sys_setuid(u32 uid)
 		cred->uid = cred->suid = uid;
 	else if (uid != cred->uid && uid != cred->suid)
 		return -EPERM;
-	cred->euid = cred->fsuid = uid;
+	act_as(&cred->euid, uid);
+	act_as(&cred->fsuid, cred->euid);
 	return 0;
 }
 
@@ -153,7 +169,8 @@ long sys_setgid(u32 gid)
 		cred->gid = cred->sgid = gid;
 	else if (gid != cred->gid && gid != cred->sgid)
 		return -EPERM;
-	cred->egid = cred->fsgid = gid;
+	act_as(&cred->egid, gid);
+	act_as(&cred->fsgid, cred->egid);
 	return 0;
 }
 
@@ -163,7 +180,7 @@ long sys_setfsuid(u32 uid)
 	u32 old = current->cred.fsuid;
 
 	if (uid != KEEP && (capable() || is_my_uid(uid) || uid == old))
-		current->cred.fsuid = uid;
+		act_as(&current->cred.fsuid, uid);
 	return (long)old;
 }
 
@@ -172,7 +189,7 @@ long sys_setfsgid(u32 gid)
 	u32 old = current->cred.fsgid;
 
 	if (gid != KEEP && (capable() || is_my_gid(gid) || gid == old))
-		current->cred.fsgid = gid;
+		act_as(&current->cred.fsgid, gid);
 	return (long)old;
 }
 

@@ -12,38 +12,14 @@
 #include <proc.h>
 #include <uaccess.h>
 
+#include "elf.h"
 #include "internal.h"
 
-#define ELF_MAGIC     0x7f454c46u
-#define ELFCLASS32    1
-#define ELFDATA2MSB   2
-#define ET_EXEC       2
-#define ET_DYN        3
-#define EM_PPC        20
-#define PT_LOAD       1
-#define PT_INTERP     3
-#define PF_X          1u
-#define PF_W          2u
-#define PF_R          4u
 #define HEADERS_MAX   32u       /* program headers; static programs have about ten */
 
 /* Where programs without an address of their own go (ET_DYN), and their interpreters. */
 #define PIE_BASE         0x10000000u
 #define INTERPRETER_BASE 0x48000000u
-
-struct elf_header {
-	u32 magic;
-	u8 class, data, version, abi;
-	u8 padding[8];
-	u16 type, machine;
-	u32 file_version, entry, program_headers, section_headers, flags;
-	u16 header_size, program_header_size, program_header_count;
-	u16 section_header_size, section_header_count, section_names;
-};
-
-struct program_header {
-	u32 type, offset, address, physical, file_size, memory_size, flags, align;
-};
 
 struct program {
 	struct elf_header header;

@@ -177,6 +177,8 @@ static int build_address_space(struct exec *exec)
 	mm->stack_limit = rlimit(RLIMIT_STACK);
 	mm->address_limit = rlimit(RLIMIT_AS);
 	mm->data_limit = rlimit(RLIMIT_DATA);
+	mm->dumpable = exec->cred.uid == exec->cred.euid && exec->cred.gid == exec->cred.egid &&
+		       !inode_permission(exec->file->inode, MAY_READ);
 	error = elf_load(mm, exec->file, &exec->image, &exec->reason);
 	if (!error)
 		error = trampoline_map(mm);

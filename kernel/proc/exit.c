@@ -13,7 +13,8 @@
 #include "internal.h"
 #include "usage.h"
 
-/* wait4's status: exit code in bits 8-15, or the signal in bits 0-6 and 0x80 for a core dump (never made). */
+/* wait4's status: exit code in bits 8-15, or the signal in bits 0-6 and 0x80 if there is a core file. */
+#define STATUS_CORE 0x80
 #define STATUS_SIGNAL(status) ((status) & 0x7f)
 #define STATUS_CODE(status)   (((status) >> 8) & 0xff)
 
@@ -163,12 +164,23 @@ static void become_zombie(struct process *process)
 	notify_parent(process, CLD_EXITED, process->exit_status);
 }
 
+/* The threads of a process that leaves a core file are in it: they wait with their end until it is written. */
+static void wait_for_core(struct process *process)
+{
+	if (!process->dumper || process->dumper == current)
+		return;
+	process->dumped_threads++;
+	wake_up(&process->exec_wait);
+	wait_event_uninterruptible(&process->exec_wait, !process->dumper);
+}
+
 void task_exit(s32 status)
 {
 	struct task *task = current;
 	struct process *process = task->process;
 
 	ASSERT(task != &idle_task);
+	wait_for_core(process);
 	trace_event(PTRACE_EVENT_EXIT, (u32)status);
 	task->trace.status = process->exiting ? process->exit_status : status;
 	task->trace.unreported = true;
@@ -200,16 +212,36 @@ void task_exit(s32 status)
 	panic("a task that had ended ran again");
 }
 
+static void process_end(struct process *process, s32 status)
+{
+	if (process->exiting)
+		return;
+	process->exiting = true;
+	process->exit_status = status;
+	process_kill_threads(process);
+}
+
 void process_exit(s32 status)
+{
+	process_end(current->process, status);
+	task_exit(status);
+}
+
+void process_exit_dumping(const struct siginfo *info)
 {
 	struct process *process = current->process;
 
-	if (!process->exiting) {
-		process->exiting = true;
-		process->exit_status = status;
-		process_kill_threads(process);
+	if (!process->exiting && core_wanted()) {
+		process->dumper = current;
+		process->dumped_threads = 0;
+		process_end(process, info->signo);
+		wait_event_uninterruptible(&process->exec_wait, process->dumped_threads == process->thread_count - 1);
+		if (core_write(info))
+			process->exit_status |= STATUS_CORE;
+		process->dumper = NULL;
+		wake_up(&process->exec_wait);
 	}
-	task_exit(status);
+	process_exit(info->signo);
 }
 
 long sys_exit(int status)

@@ -256,6 +256,9 @@ static long clone(const struct clone_request *request)
 		error = -EFAULT;
 	if (!error && (request->flags & CLONE_PIDFD))
 		error = make_pidfd(request->pidfd, &handle);
+	/* Whoever ends the process would not see a thread that comes after. */
+	if (!error && signal_fatal_pending())
+		error = -ERESTARTNOINTR;
 	if (error) {
 		if (child) {
 			release_parts(child);

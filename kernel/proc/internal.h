@@ -151,6 +151,11 @@ void trace_tracer_gone(struct process *process);
 bool trace_hides_zombie(const struct process *process); /* from its parent, until the tracer has seen it */
 bool trace_keep_thread(struct task *task);              /* it has ended; true: stays until its tracer has waited */
 
+/* coredump.c */
+bool core_wanted(void);                                 /* current's process may leave a core file */
+/* Writes it: every other thread of the process waits. False: there is none. */
+bool core_write(const struct siginfo *info);
+
 /* exec.c */
 int exec_kernel(const char *path, const char *const *argv, const char *const *envp, const char **reason);
 

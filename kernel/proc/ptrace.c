@@ -8,6 +8,7 @@
 #include <syscall.h>
 #include <uaccess.h>
 
+#include "elf.h"
 #include "internal.h"
 
 enum {
@@ -18,17 +19,14 @@ enum {
 	PTRACE_GETSIGINFO = 0x4202, PTRACE_SETSIGINFO = 0x4203, PTRACE_GETREGSET = 0x4204, PTRACE_SETREGSET = 0x4205,
 };
 
-#define NT_PRSTATUS 1u
-#define NT_PRFPREG  2u
-
 /* The registers as a program sees them: struct regs, then, at word 48, the floating-point ones. */
 #define WORD_MSR  33u
 #define WORD_TRAP 40u
 #define WORD_FPR  48u
 #define WORD_FPSCR (WORD_FPR + 65u)
 #define REGS_SIZE sizeof(struct regs)
-#define FP_SIZE   (33 * sizeof(u64))
-#define REGSET_SIZE (48 * sizeof(u32))  /* the general ones in a register set, padded with zeros */
+#define FP_SIZE   (FP_WORDS * sizeof(u64))
+#define REGSET_SIZE (GENERAL_WORDS * sizeof(u32))
 
 static long attach(struct task *task)
 {
@@ -137,8 +135,6 @@ static long poke_user(struct task *task, u32 offset, u32 value)
 	return 0;
 }
 
-_Static_assert(FP_SIZE > REGSET_SIZE, "what has room for one register set has room for the other");
-
 static size_t set_size(u32 kind)
 {
 	return kind == NT_PRFPREG ? FP_SIZE : REGSET_SIZE;
@@ -147,10 +143,10 @@ static size_t set_size(u32 kind)
 /* The first `size` bytes of a register set; what the padding of the general one is given is not kept. */
 static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
 {
-	u64 new[FP_SIZE / sizeof(u64)];
+	struct register_set new;
 	struct task *task;
 
-	if (copy_from_user(new, user, size))
+	if (copy_from_user(&new, user, size))
 		return -EFAULT;
 	task = tracee(pid);
 	if (!task)
@@ -158,26 +154,32 @@ static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
 	if (kind == NT_PRFPREG) {
 		arch_fpu_save(task);
 		arch_fpu_drop(task);
-		memcpy(task->arch.fpr, new, size);
+		memcpy(task->arch.fpr, new.fp, size);
 		return 0;
 	}
 	for (u32 word = 0; word < MIN(size, REGS_SIZE) / sizeof(u32); word++)
 		if (!is_fixed(word))
-			((u32 *)task_regs(task))[word] = ((u32 *)new)[word];
+			((u32 *)task_regs(task))[word] = new.general[word];
 	return 0;
+}
+
+void register_set_get(struct task *task, u32 kind, struct register_set *set)
+{
+	memset(set, 0, sizeof(*set));
+	if (kind == NT_PRFPREG) {
+		arch_fpu_save(task);
+		memcpy(set->fp, task->arch.fpr, FP_SIZE);
+	} else {
+		memcpy(set->general, task_regs(task), REGS_SIZE);
+	}
 }
 
 static long get_regset(struct task *task, u32 kind, void *user, size_t size)
 {
-	u64 values[FP_SIZE / sizeof(u64)] = { 0 };
+	struct register_set set;
 
-	if (kind == NT_PRFPREG) {
-		arch_fpu_save(task);
-		memcpy(values, task->arch.fpr, FP_SIZE);
-	} else {
-		memcpy(values, task_regs(task), REGS_SIZE);
-	}
-	return copy_to_user(user, values, size);
+	register_set_get(task, kind, &set);
+	return copy_to_user(user, &set, size);
 }
 
 static long regset(s32 pid, u32 kind, struct iovec *user, bool set)

@@ -41,7 +41,7 @@ struct wait_request {
 
 static int exit_code(s32 status)
 {
-	return (status & 0x7f) ? CLD_KILLED : CLD_EXITED;
+	return !(status & 0x7f) ? CLD_EXITED : status & 0x80 ? CLD_DUMPED : CLD_KILLED;
 }
 
 /* si_status: the exit code or the signal. */

@@ -74,8 +74,9 @@ static void stop_here(void)
 	schedule();
 }
 
-static void act_by_default(int sig)
+static void act_by_default(const struct siginfo *info)
 {
+	int sig = info->signo;
 	struct process *process = current->process;
 
 	switch (signal_default(sig)) {
@@ -94,8 +95,9 @@ static void act_by_default(int sig)
 		signal_wake_all(process);
 		return;
 	case ACT_TERMINATE:
-	case ACT_CORE:
 		process_exit(sig);
+	case ACT_CORE:
+		process_exit_dumping(info);
 	}
 }
 
@@ -162,7 +164,7 @@ void signal_deliver(struct regs *regs)
 		if (action->handler == SIG_IGN)
 			continue;
 		if (action->handler == SIG_DFL) {
-			act_by_default(sig);
+			act_by_default(&info);
 			continue;
 		}
 		run_handler(regs, sig, action, &info);

@@ -133,9 +133,12 @@ long sys_prctl(int option, u32 arg2, u32 arg3, u32 arg4, u32 arg5)
 	case PR_GET_PDEATHSIG:
 		return put_user(current->death_signal, (u32 *)arg2);
 	case PR_GET_DUMPABLE:
-		return 1;
+		return current->mm->dumpable;
 	case PR_SET_DUMPABLE:
-		return arg2 <= 1 ? 0 : -EINVAL;
+		if (arg2 > 1)
+			return -EINVAL;
+		current->mm->dumpable = arg2;
+		return 0;
 	case PR_SET_NAME:
 		return name_from_user(arg2);
 	case PR_GET_NAME:

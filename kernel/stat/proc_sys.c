@@ -50,6 +50,12 @@ static void sem(struct text *t)
 		    SYSV_SLOTS_MAX);
 }
 
+/* core(5): the name of a core file. */
+static void core_pattern(struct text *t)
+{
+	text_puts(t, CORE_NAME "\n");
+}
+
 static void pty_nr(struct text *t)
 {
 	text_printf(t, "%u\n", pty_count);
@@ -67,6 +73,8 @@ void proc_sys_init(void)
 		{ "sys/kernel/hostname", hostname },
 		{ "sys/kernel/domainname", domainname },
 		{ "sys/kernel/sem", sem },
+		{ "sys/kernel/core_pattern", core_pattern },
+		{ "sys/kernel/core_uses_pid", zero },
 		{ "sys/kernel/pty/nr", pty_nr },
 		{ "sys/kernel/pid_max", pid_max },
 		{ "sys/kernel/threads-max", pid_max },

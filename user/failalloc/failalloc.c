@@ -3,9 +3,8 @@
  *   failalloc [first [last]]
  *
  * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
- * executes, maps memory, runs a thread, mounts, and uses files, pipes, sockets and polling; until the workload needs
- * fewer than n. Whatever
- * fails, the workload may only meet an error that says so, or be killed; and afterwards the kernel must hold as many
+ * executes, maps memory, runs a thread, mounts, uses files, pipes, sockets and polling, and leaves a core file; until
+ * the workload needs fewer than n. Whatever fails, the workload may only meet an error that says so, or be killed; and afterwards the kernel must hold as many
  * frames and objects as before (/proc/frames). */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -252,6 +252,24 @@ static void use_objects(void)
 	TRY(ioctl(terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY));
 }
 
+/* A child that leaves a core file, or none. */
+static void leave_core(void)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	pid_t child = fork();
+	int status;
+
+	TRY(child);
+	if (child == 0) {
+		TRY(setrlimit(RLIMIT_CORE, &all));
+		TRY(chdir(FOLDER));
+		abort();
+	}
+	TRY(waitpid(child, &status, 0));
+	if (!WIFSIGNALED(status) || !WCOREDUMP(status))
+		_exit(NO_MEMORY);
+}
+
 static void workload(void)
 {
 	TRY(mkdir(FOLDER, 0700));
@@ -264,6 +282,7 @@ static void workload(void)
 	use_mounts();
 	use_objects();
 	use_threads();
+	leave_core();
 	_exit(WELL);
 }
 
@@ -279,7 +298,7 @@ static void empty_disk(void)
 static void tidy(void)
 {
 	static const char *const files[] = { FOLDER "/directory/hard", FOLDER "/directory/moved", FOLDER "/symbolic",
-					     FOLDER "/file" };
+					     FOLDER "/file", FOLDER "/core" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(files[i]);

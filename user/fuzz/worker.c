@@ -287,7 +287,7 @@ static void prepare(struct state *s)
 	limit(RLIMIT_FSIZE, FILE_MOST);
 	limit(RLIMIT_AS, 16u << 20);
 	limit(RLIMIT_NOFILE, 64);
-	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_CORE, FILE_MOST);
 	s->scratch = mmap(NULL, SCRATCH_SIZE + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	s->locked = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->scratch == MAP_FAILED || s->locked == MAP_FAILED)
