@@ -67,17 +67,14 @@ void pagetable_init(void)
 
 u32 *pagetable_root_new(void)
 {
-	struct frame *frame = frame_alloc(FRAME_PAGE_TABLE);
+	struct frame *frame = pagetable_table_new();
 	u32 *root;
 
 	if (!frame)
 		return NULL;
 	root = frame_kva(frame);
-	leave_cache(frame);
-	u32 *reached = pagetable_root(root);
-
-	memset(reached, 0, KERNEL_FIRST * sizeof(*root));
-	memcpy(reached + KERNEL_FIRST, pagetable_root(kernel_root) + KERNEL_FIRST, (PTE_PER_TABLE - KERNEL_FIRST) * sizeof(*root));
+	memcpy(pagetable_root(root) + KERNEL_FIRST, pagetable_root(kernel_root) + KERNEL_FIRST,
+	       (PTE_PER_TABLE - KERNEL_FIRST) * sizeof(*root));
 	return root;
 }
 
