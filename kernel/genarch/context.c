@@ -117,6 +117,12 @@ void context_restart(void)
 	load();
 }
 
+CAUSE(switch) void context_ensure(struct mm *mm)
+{
+	if (!context_live(mm))
+		take_number(mm);
+}
+
 CAUSE(switch) void mm_activate(struct mm *mm)
 {
 	if (mm && !context_live(mm))

@@ -46,6 +46,8 @@ void context_forget(struct mm *mm);
 extern u32 context_current;             /* the generation that numbers are of */
 /* mm has a number of this generation: entries of it may be cached. */
 static inline bool context_live(const struct mm *mm) { return mm->context.generation == context_current; }
+/* mm has a number of this generation from now on. */
+void context_ensure(struct mm *mm);
 /* Boot: the kernel's own context, when the translation caches are empty. */
 void context_start(void);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */

@@ -7,6 +7,7 @@
 
 #include <arch/task.h>
 #include <list.h>
+#include <rendezvous.h>
 #include <signal.h>
 #include <time.h>
 #include <types.h>
@@ -175,6 +176,7 @@ struct task {
 	u32 *set_child_tid;
 	void *robust_list;
 	void *sem_undo;                 /* ipc/sem.c */
+	struct rendezvous rendezvous;   /* its part in synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
 	u64 run_ticks, run_since;       /* timebase ticks before this turn; timebase at its start */
@@ -216,6 +218,11 @@ void start_init(const char *path, const char *const *arguments);
  */
 void schedule(void);
 void yield(void);
+/*
+ * The same for current, which is to sleep, straight to a task that sleeps interruptibly. False, and nothing has
+ * happened: somebody else's turn is first, or the task has no turn left.
+ */
+bool schedule_to(struct task *next);
 /*
  * The kernel runs with interrupts off. A call that takes long lets in those that wait, between two pieces of its work:
  * interrupt_window() runs their handlers and nothing else; preemption_point() also lets others run whose turn it is,

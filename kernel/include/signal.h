@@ -182,6 +182,9 @@ u32 signals_queued(u32 uid);
  */
 void signal_fault(int sig, int code, u32 addr);
 
+/* Whether current may send sig to a process: 0 or -EPERM. */
+int signal_check_permission(const struct process *target, int sig);
+
 /* SIGKILL to the whole process, for the out-of-memory killer. */
 void signal_kill(struct process *process);
 

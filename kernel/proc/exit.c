@@ -187,6 +187,7 @@ void task_exit(s32 status)
 	timer_cancel(&task->sleep_timer);
 	leave_address_space(task);
 	sem_exit(task);
+	rendezvous_exit();
 	files_put(task->files);
 	task->files = NULL;
 	fs_context_put(task->fs);

@@ -57,7 +57,6 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* every thread looks at its signals */
-int signal_check_permission(const struct process *target, int sig);
 
 /* signal_frame.c: 0, or -EFAULT when the stack is not writable. */
 int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,

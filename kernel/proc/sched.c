@@ -168,18 +168,10 @@ CAUSE(switch) void schedule_tail(void)
 	}
 }
 
-CAUSE(switch) void schedule(void)
+CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(struct task *previous, struct task *next)
 {
-	struct task *previous = current, *next;
 	u64 now;
 
-	previous->work &= ~WORK_RESCHED;
-	/* A preempted FIFO task stays the first of its priority. */
-	if (previous->state == TASK_RUNNING && previous != &idle_task)
-		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
-	next = pick();
-	if (next == previous)
-		return;
 	switch_preload(next);
 	if (previous->state == TASK_RUNNING)
 		previous->involuntary_switches++;
@@ -198,6 +190,30 @@ CAUSE(switch) void schedule(void)
 	}
 	switch_to(previous, next);
 	schedule_tail();
+}
+
+CAUSE(switch) void schedule(void)
+{
+	struct task *previous = current, *next;
+
+	previous->work &= ~WORK_RESCHED;
+	/* A preempted FIFO task stays the first of its priority. */
+	if (previous->state == TASK_RUNNING && previous != &idle_task)
+		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
+	next = pick();
+	if (next != previous)
+		switch_from(previous, next);
+}
+
+CAUSE(switch) bool schedule_to(struct task *next)
+{
+	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
+	    (!list_empty(&real_time) &&
+	     list_first_entry(&real_time, struct task, run_link)->run_priority > next->run_priority))
+		return false;
+	next->state = TASK_RUNNING;
+	switch_from(current, next);
+	return true;
 }
 
 /* Not inline: the link register tells whoever looks at an interrupt in which call it waited. */

@@ -95,6 +95,7 @@ struct task *task_new(struct process *process)
 	list_init(&task->group_link);
 	list_init(&task->hash_link);
 	sigpending_init(&task->pending);
+	rendezvous_init(task);
 	task->altstack.flags = SS_DISABLE;
 	return task;
 }

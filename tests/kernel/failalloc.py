@@ -8,7 +8,7 @@ from pathlib import Path
 from kernel.runs import boot, packed, side_by_side
 
 MACHINES = ("ppc603-133", "ppc604-133")
-WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20")
+WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window")
 
 # While init starts, so many allocations fail one by one; what happens after them is the program's test.
 AT_START = 60

@@ -3,9 +3,9 @@
  *   failalloc [first [last]]
  *
  * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
- * executes, maps memory, runs a thread, mounts, uses files, pipes, sockets and polling, and leaves a core file; until
- * the workload needs fewer than n. Whatever fails, the workload may only meet an error that says so, or be killed; and afterwards the kernel must hold as many
- * frames and objects as before (/proc/frames). */
+ * executes, maps memory, runs a thread, mounts, uses files, pipes, sockets, polling and messages, and leaves a core
+ * file; until the workload needs fewer than n. Whatever fails, the workload may only meet an error that says so, or be
+ * killed; and afterwards the kernel must hold as many frames and objects as before (/proc/frames). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +28,8 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "ipc.h"
 
 #define PAGE 4096u
 #define FOLDER "/tmp/failalloc"
@@ -270,6 +272,35 @@ static void leave_core(void)
 		_exit(NO_MEMORY);
 }
 
+/* A message with memory from a child. */
+static void use_messages(void)
+{
+	static char memory[2 * PAGE];
+	struct ipc_buffers buffers = { memory, sizeof(memory), memory, sizeof(memory) };
+	struct ipc_message message = { { 0 }, 0 };
+	pid_t child = fork();
+	long result;
+	int status;
+
+	TRY(child);
+	if (child == 0) {
+		touch(memory, sizeof(memory));
+		result = ipc_invoke(IPC_SEND, getppid(), &buffers, IPC_FOREVER, &message);
+		errno = (int)-result;
+		if (result)
+			give_up("ipc_send");
+		_exit(WELL);
+	}
+	result = ipc_invoke(IPC_RECEIVE, child, &buffers, IPC_FOREVER, &message);
+	TRY(waitpid(child, &status, 0));
+	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY))
+		_exit(NO_MEMORY);
+	if (status || result != child || message.size != sizeof(memory) || memory[PAGE] != 1) {
+		fprintf(stderr, "message: result %ld, child's status 0x%x\n", result, status);
+		_exit(WRONG);
+	}
+}
+
 static void workload(void)
 {
 	TRY(mkdir(FOLDER, 0700));
@@ -277,6 +308,7 @@ static void workload(void)
 	use_memory();
 	use_files();
 	use_channels();
+	use_messages();
 	use_network();
 	pass_descriptor();
 	use_mounts();

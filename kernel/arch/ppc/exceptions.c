@@ -10,6 +10,7 @@
 #include <syscall.h>
 #include <time.h>
 #include <tty.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -79,7 +80,8 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 
 CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 {
-	int error = address < USER_END && current->mm ? mm_fault(current->mm, address, access) : -EFAULT;
+	int error = address < USER_END && current->mm && !window_open ? mm_fault(current->mm, address, access) :
+									 -EFAULT;
 
 	if (error)
 		not_served(regs, address, access, error);

@@ -1,4 +1,4 @@
-/* Segment registers of a program: what a switch of address spaces costs the MMU. */
+/* Segment registers of a program: what a switch of address spaces, and a window into one, cost the MMU. */
 #include <arch/asm.h>
 
 	.section .text.cause.switch, "ax"
@@ -19,6 +19,15 @@ FUNCTION(segments_load)
 segments_load_end:
 	blr
 END(segments_load)
+
+/* void segment_load(u32 address (r3), u32 value (r4)): the register of one segment. */
+FUNCTION(segment_load)
+	mtsrin	r4, r3
+	isync
+.globl segment_load_end                 /* as segments_load_end */
+segment_load_end:
+	blr
+END(segment_load)
 
 	.text
 /* In place of the blr: an rfi to the caller. */

@@ -31,6 +31,11 @@ CAUSE(copy) int copy_to_user(void *user, const void *from, size_t n)
 	return user_range_ok(user, n) && user_copy(user, from, n) == 0 ? 0 : -EFAULT;
 }
 
+CAUSE(copy) size_t copy_in_user(void *to, const void *from, size_t n)
+{
+	return n - user_copy(to, from, n);
+}
+
 int clear_user(void *user, size_t n)
 {
 	return user_range_ok(user, n) && user_clear(user, n) == 0 ? 0 : -EFAULT;

@@ -59,5 +59,15 @@ void io_for_each_page(void (*function)(u32 virtual, u32 pa));
 /* Segment registers 0 to 11, of the address space whose segment 0 has this VSID; 12 to 15, the kernel's. */
 void segments_load(u32 segment_base, u32 step);
 void segments_load_kernel(u32 segment_base, u32 step);
+/* The register of the segment that an address lies in: as it is, and its VSID; a new value, from the return on. */
+static inline u32 segment_register(u32 address)
+{
+	u32 value;
+
+	__asm__ volatile("mfsrin %0, %1" : "=r"(value) : "r"(address));
+	return value;
+}
+static inline u32 segment_vsid(u32 address) { return segment_register(address) & 0xffffff; }
+void segment_load(u32 address, u32 value);
 
 #endif

@@ -28,7 +28,7 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
-	hash_insert(context_vsid(context_active, address), address, pte);
+	hash_insert(segment_vsid(address), address, pte);       /* a window's is another space's */
 	return true;
 }
 

@@ -40,14 +40,21 @@ static u32 branch(const u32 *from, const void *to)
 	return 0x48000000u | (((u32)to - (u32)from) & 0x03fffffcu);
 }
 
+static void return_by_rfi(u32 *at)
+{
+	extern const char segments_load_rfi[];
+
+	at[0] = branch(at, segments_load_rfi);
+	arch_icache_sync(at, 4);
+}
+
 struct mmu_backend soft6xx_qemu_backend(void)
 {
-	extern u32 segments_load_end[];
-	extern const char segments_load_rfi[];
+	extern u32 segments_load_end[], segment_load_end[];
 	struct mmu_backend backend = soft6xx_backend;
 
-	segments_load_end[0] = branch(segments_load_end, segments_load_rfi);
-	arch_icache_sync(segments_load_end, 4);
+	return_by_rfi(segments_load_end);
+	return_by_rfi(segment_load_end);
 	backend.page_flush = page_flush;
 	backend.flush_all = flush_all;
 	return backend;

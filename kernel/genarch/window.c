@@ -1,0 +1,45 @@
+/*
+ * Temporary mappings. A segment register gets the other space's VSID, under which the TLB and the hash table know its
+ * pages already, and which keeps what they learn through the window right for the other space. The active tree's root
+ * gets the other's page table, for the reloads; so a miss is served as any other, by whatever handler is bound. The
+ * window's addresses differ from the other space's in the segment's number only, on which no hash and no congruence
+ * class depends: nothing has to be flushed before or after.
+ */
+#include <arch.h>
+#include <arch/mmu.h>
+#include <context.h>
+#include <lib.h>
+#include <pagetable.h>
+#include <window.h>
+
+/* Segments that give way: whichever is far from the caller's own address. */
+#define SEGMENT_LOW  0x00000000u
+#define SEGMENT_HIGH 0xb0000000u
+#define SEGMENT_OFFSET 0x0fffffffu
+
+bool window_open;
+static u32 *shown;                      /* the entry of the active root that gave way */
+static u32 shown_before, segment, register_before;
+
+CAUSE(copy) u32 window_begin(struct mm *mm, u32 address, u32 own)
+{
+	u32 there;
+
+	context_ensure(mm);
+	segment = own < 0x80000000u ? SEGMENT_HIGH : SEGMENT_LOW;
+	there = segment | (address & SEGMENT_OFFSET);
+	shown = &pagetable_root(context_active->root)[there >> ROOT_SHIFT];
+	shown_before = *shown;
+	*shown = pagetable_root(mm->root)[address >> ROOT_SHIFT];
+	register_before = segment_register(segment);
+	segment_load(segment, SR_KEY_USER | context_vsid(mm, address));
+	window_open = true;
+	return there;
+}
+
+CAUSE(copy) void window_end(void)
+{
+	window_open = false;
+	*shown = shown_before;
+	segment_load(segment, register_before);
+}

@@ -1,0 +1,16 @@
+/*
+ * ipc.copy: how the memory of a message gets from sender to receiver (Liedtke 1993, 5.2.3).
+ *
+ * twice: into a buffer of the kernel's, which the receiver empties when it runs. window: once, straight from the one
+ * address space to the other, of which a segment register shows a segment meanwhile.
+ */
+#include <policy.h>
+#include <rendezvous.h>
+
+static int apply(const struct policy_setting *to)
+{
+	rendezvous_copy = to->choice ? &rendezvous_copy_window : &rendezvous_copy_twice;
+	return 0;
+}
+
+POLICY(ipc_copy, "ipc.copy", CHOICES("twice", "window"), POLICY_ANY, apply, "windows", &rendezvous_windows);

@@ -1,0 +1,16 @@
+/*
+ * ipc.switch: who runs when a thread waits for the answer to its message (Liedtke 1993, 5.3.5).
+ *
+ * queue: the receiver enters the ready queue, and the scheduler picks. direct: the receiver, at once, past the queue;
+ * unless somebody of a higher priority is ready, or its turn is used up.
+ */
+#include <policy.h>
+#include <rendezvous.h>
+
+static int apply(const struct policy_setting *to)
+{
+	rendezvous_switch = to->choice ? rendezvous_switch_direct : rendezvous_switch_queue;
+	return 0;
+}
+
+POLICY(ipc_switch, "ipc.switch", CHOICES("queue", "direct"), POLICY_ANY, apply, "direct", &rendezvous_direct);

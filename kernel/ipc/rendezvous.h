@@ -1,0 +1,15 @@
+/* What the files of synchronous messages share. */
+#ifndef IPC_RENDEZVOUS_H
+#define IPC_RENDEZVOUS_H
+
+#include <rendezvous.h>
+
+/*
+ * A waiting sender's message, n bytes, to current. Returns current's error, *other_error is set to the other's; what
+ * is missing is paged in, so others may run meanwhile: current->rendezvous.copied is NULL if the other waits no more.
+ */
+long rendezvous_pull(struct task *sender, u32 n, long *other_error);
+/* The message that a sender left with current, n bytes, to its memory. 0 or -EFAULT. */
+long rendezvous_take_held(u32 n);
+
+#endif

@@ -1,0 +1,22 @@
+/* How the processor gets from the thread that waits to the one whose wait its message has ended (policy ipc.switch). */
+#include <lib.h>
+#include <proc.h>
+#include <rendezvous.h>
+
+u64 rendezvous_direct;
+void (*rendezvous_switch)(struct task *next) = rendezvous_switch_queue;
+
+CAUSE(switch) void rendezvous_switch_queue(struct task *next)
+{
+	if (next)
+		task_wake(next);
+	schedule();
+}
+
+CAUSE(switch) void rendezvous_switch_direct(struct task *next)
+{
+	if (next && schedule_to(next))
+		rendezvous_direct++;
+	else
+		rendezvous_switch_queue(next);
+}

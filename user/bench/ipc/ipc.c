@@ -1,0 +1,114 @@
+/* ipc: one way of a message between two processes, half of a round trip of synchronous messages. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/bench.h"
+#include "ipc.h"
+
+#define MESSAGES_EACH 2                 /* there and back */
+
+struct side {
+	struct ipc_buffers buffers;
+	struct ipc_message message;
+	long partner;
+	int separate, in_memory;
+};
+
+static long invoke(struct side *side, long call, long partner)
+{
+	long result = ipc_invoke(call, partner, side->in_memory ? &side->buffers : NULL, IPC_FOREVER, &side->message);
+
+	if (result < 0) {
+		errno = (int)-result;
+		bench_die("message");
+	}
+	return result;
+}
+
+/* The first eight bytes are a number, which the server adds one to, wherever the message lies. */
+static void write_number(struct side *side, uint64_t number)
+{
+	if (side->in_memory) {
+		memcpy((void *)side->buffers.send, &number, sizeof(number));
+	} else {
+		side->message.word[0] = (uint32_t)(number >> 32);
+		side->message.word[1] = (uint32_t)number;
+	}
+}
+
+static uint64_t read_number(const struct side *side)
+{
+	uint64_t number;
+
+	if (!side->in_memory)
+		return (uint64_t)side->message.word[0] << 32 | side->message.word[1];
+	memcpy(&number, side->buffers.receive, sizeof(number));
+	return number;
+}
+
+static void round_trips(void *context, unsigned long count)
+{
+	struct side *side = context;
+
+	for (uint64_t i = 0; i < count; i++) {
+		write_number(side, i);
+		if (side->separate) {
+			invoke(side, IPC_SEND, side->partner);
+			invoke(side, IPC_RECEIVE, side->partner);
+		} else {
+			invoke(side, IPC_CALL, side->partner);
+		}
+		if (read_number(side) != i + 1) {
+			errno = EBADMSG;
+			bench_die("answer");
+		}
+	}
+}
+
+/* Ends by signal. */
+static void serve(struct side *side)
+{
+	long client = IPC_ANYONE;
+
+	for (;;) {
+		if (!side->separate) {
+			client = invoke(side, IPC_REPLY_WAIT, client);
+		} else {
+			if (client)
+				invoke(side, IPC_SEND, client);
+			client = invoke(side, IPC_RECEIVE, IPC_ANYONE);
+		}
+		write_number(side, read_number(side) + 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *by = "registers", *calls = "combined";
+	unsigned long size = 8;
+	const struct bench_option options[] = {
+		BENCH_WORD("by", &by, "registers|memory", "where a message lies"),
+		BENCH_NUMBER("size", &size, 8, IPC_BYTES_MOST, "bytes of a message; in registers: 8"),
+		BENCH_WORD("calls", &calls, "combined|separate", "two system calls for a round trip, or four"),
+		BENCH_END,
+	};
+	struct side side = { { 0 }, { { 0 }, 0 }, 0, 0, 0 };
+
+	bench_start("ipc", argc, argv, options, 400, 40);
+	side.in_memory = strcmp(by, "memory") == 0;
+	side.separate = strcmp(calls, "separate") == 0;
+	if (!side.in_memory && size != 8) {
+		errno = EINVAL;
+		bench_die("size in registers");
+	}
+	side.buffers.send = bench_memory(size);
+	side.buffers.receive = bench_memory(size);
+	side.buffers.send_size = side.buffers.receive_size = (uint32_t)size;
+	side.partner = bench_check(fork(), "fork");
+	if (side.partner == 0)
+		serve(&side);
+	bench_row("ipc", bench_measure(round_trips, &side), MESSAGES_EACH * bench_iterations, 0, BENCH_US, 0);
+	bench_kill((pid_t)side.partner);
+	return 0;
+}
