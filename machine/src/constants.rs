@@ -11,7 +11,6 @@ use crate::board::Console;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, ElfImage};
 use crate::machine::{Limits, Stop};
-use crate::mmu::Reload;
 use crate::session::{Session, SessionError};
 
 /// How a measured figure comes about.
@@ -59,6 +58,10 @@ pub enum ConstantsError {
     Session(#[from] SessionError),
     #[error("{file}: is not the program that measures the constants: it has no symbol '{symbol}'")]
     NoSymbol { file: String, symbol: &'static str },
+    #[error(
+        "core.kind is \"{core}\": the paper's figures are of the 603 and 604, and the program measures these and the 750"
+    )]
+    Core { core: &'static str },
     #[error("{file}: did not come to its end: {stop}")]
     Stopped { file: String, stop: String },
 }
@@ -89,6 +92,10 @@ pub fn measure(
     image: &[u8],
     file: &str,
 ) -> Result<Vec<Figure>, ConstantsError> {
+    let kind = config.core.kind;
+    if !kind.hash_walk() && !kind.software_reload() {
+        return Err(ConstantsError::Core { core: kind.name() });
+    }
     let elf = ElfImage::parse(image, file).map_err(SessionError::Load)?;
     let symbol = elf
         .symbols
@@ -115,9 +122,10 @@ pub fn measure(
         let word = session.machine().memory.ram.read_u32(results + 4 * n);
         *value = u64::from(word.unwrap_or_default());
     }
-    Ok(match session.machine().mmu.geometry().reload {
-        Reload::Software { .. } => software(&cycles),
-        Reload::Hash(_) => hardware(&cycles, &session),
+    Ok(if kind.hash_walk() {
+        hardware(&cycles, &session)
+    } else {
+        software(&cycles)
     })
 }
 

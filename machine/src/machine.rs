@@ -10,7 +10,7 @@ pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 
 use crate::board::{Board, Console, Instant};
-use crate::config::MachineConfig;
+use crate::config::{CoreKind, MachineConfig};
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
 use crate::engine::shortcut::{NO_PAGE, Shortcuts};
@@ -22,6 +22,7 @@ use crate::memory::cache::DIRTY;
 use crate::mmu::Mmu;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
+use crate::powerpc::instruction::InstructionSet;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
@@ -125,7 +126,7 @@ impl Machine {
             predictor: Predictor::new(&config),
             observers: Observers::default(),
             schedule: Schedule::new(&config),
-            lines: Lines::new(ram, line, cache_lines),
+            lines: Lines::new(ram, line, cache_lines, InstructionSet::of(config.core.kind)),
             causes: CodeCauses::new(
                 boot.causes
                     .iter()
@@ -169,6 +170,10 @@ impl Machine {
                 .get_mut(start..start + chunk.bytes.len())
                 .ok_or_else(|| format!("{:#x} is not in RAM", chunk.physical))?
                 .copy_from_slice(&chunk.bytes);
+        }
+        if self.config.core.kind == CoreKind::Mpc8xx {
+            // 860 UM table 5-4.
+            self.registers.msr_absent = msr::TGPR | msr::PM;
         }
         self.registers.pc = boot.entry;
         self.registers.gpr.set(

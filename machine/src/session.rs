@@ -337,7 +337,7 @@ impl Session {
             Fatal::NoHandler { vector, pc } => format!(
                 "exception {} (vector {:#06x}), with SRR0 at {}, has no handler: there is no instruction that could run at {pc:#010x}",
                 vector.name(),
-                *vector as u32,
+                vector.offset(),
                 self.place(self.machine.registers.srr0),
             ),
             Fatal::Checkstop { pc, physical } => format!(

@@ -56,6 +56,7 @@ fn every_shipped_machine_is_accepted() {
     assert_eq!(
         names,
         [
+            "mpc855t-48",
             "ppc603-133",
             "ppc603-180",
             "ppc604-133",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Instant;
-use crate::mmu::Mmu;
+use crate::mmu::{Mmu, mpc8xx};
 
 const MAGIC: u32 = 0x5057_4c4b;
 
@@ -41,17 +41,19 @@ pub enum Effect {
     RegionEnd(u32),
 }
 
-/// A TLB entry as the control device shows it.
+/// A TLB entry as the control device shows it: of an 8xx by its own registers (`mmu::mpc8xx`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlbView {
     /// Sets of the TLB in the upper half, ways in the lower.
     pub shape: u32,
-    /// V in the most significant bit, and the VSID.
+    /// V in the most significant bit, and the VSID. 8xx: then whether the entry is reserved, and the ASID.
     pub vsid: u32,
-    /// EA\[4-19\] of the page.
+    /// EA\[4-19\] of the page. 8xx: EA\[0-19\].
     pub page: u32,
-    /// As a PTE's word 1: RPN, C, WIMG, PP.
+    /// As a PTE's word 1: RPN, C, WIMG, PP. 8xx: as it was written to Mx_RPN.
     pub word1: u32,
+    /// 8xx: as it was written to Mx_TWC, without the table's base.
+    pub level_one: u32,
 }
 
 impl TlbView {
@@ -61,6 +63,10 @@ impl TlbView {
     /// its number, as [`crate::mmu::Tlb::entry`] has it. One that does not exist shows as invalid.
     #[must_use]
     pub fn at(selected: u32, mmu: &Mmu) -> Self {
+        if let Some(unit) = &mmu.mpc8xx {
+            let side = unit.side(selected & Self::INSTRUCTION != 0);
+            return Self::of_8xx(selected & !Self::INSTRUCTION, &side.tlb);
+        }
         let tlb = if selected & Self::INSTRUCTION != 0 {
             &mmu.itlb
         } else {
@@ -76,6 +82,21 @@ impl TlbView {
             view.vsid = 1 << 31 | entry.vsid();
             view.page = entry.page() << 12;
             view.word1 = entry.word1();
+        }
+        view
+    }
+
+    fn of_8xx(number: u32, tlb: &mpc8xx::tlb::Tlb) -> Self {
+        let mut view = TlbView {
+            shape: 1 << 16 | tlb.len(),
+            ..TlbView::default()
+        };
+        if let Some(entry) = tlb.entry(number).filter(|entry| entry.valid()) {
+            let reserved = u32::from(tlb.reserved(number)) << 30;
+            view.vsid = 1 << 31 | reserved | u32::from(entry.asid());
+            view.page = entry.page();
+            view.word1 = entry.rpn();
+            view.level_one = entry.twc();
         }
         view
     }
@@ -122,6 +143,7 @@ impl Control {
             (Half::Kernel, 0x30) => self.tlb.vsid,
             (Half::Kernel, 0x34) => self.tlb.page,
             (Half::Kernel, 0x38) => self.tlb.word1,
+            (Half::Kernel, 0x3c) => self.tlb.level_one,
             (Half::User, 0x08) => {
                 self.latched_cycles_high = (now.cycles >> 32) as u32;
                 now.cycles as u32

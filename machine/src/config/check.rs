@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::pipeline::predictor::TARGETS_MOST;
 
-use super::{CacheConfig, Cost, L2Config, MachineConfig, TlbConfig};
+use super::{CacheConfig, CoreKind, Cost, L2Config, MachineConfig, Replacement, TlbConfig};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -89,21 +89,21 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
 fn core(checker: &mut Checker, config: &MachineConfig) {
     checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
     let kind = config.core.kind;
-    match (&config.walk, kind.software_reload()) {
-        (None, false) => checker.fail(
+    match (&config.walk, kind.hash_walk()) {
+        (None, true) => checker.fail(
             "core.kind",
             format!("is \"{}\", which walks the hash table in hardware: add [walk] with start, access, finish, whole-line, cached", kind.name()),
         ),
-        (Some(_), true) => checker.fail(
+        (Some(_), false) => checker.fail(
             "walk",
             format!("does not go with core.kind \"{}\", whose TLBs software reloads: remove [walk]", kind.name()),
         ),
-        (Some(walk), false) => {
+        (Some(walk), true) => {
             checker.range("walk.start", walk.start.into(), 0, 1000);
             checker.range("walk.access", walk.access.into(), 0, 1000);
             checker.range("walk.finish", walk.finish.into(), 0, 1000);
         }
-        (None, true) => {}
+        (None, false) => {}
     }
     if kind.software_reload() {
         // SRR1[WAY] is one bit and names a way of either TLB.
@@ -115,6 +115,9 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
                 checker.fail(path, format!("is {}: core.kind \"{}\" names a way by the single bit SRR1[WAY]; allowed are 1 and 2", tlb.ways, kind.name()));
             }
         }
+    }
+    if kind == CoreKind::Mpc8xx {
+        mpc8xx(checker, config);
     }
     if config.memory.size < 1 << 20
         || config.memory.size > MEMORY_MOST
@@ -134,6 +137,65 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
         1,
         100_000_000,
     );
+}
+
+/// What the 8xx differs in. Its index into a TLB has five bits (Mx_CTR\[INDX\]), and two or four entries of a TLB can
+/// be reserved, so that it has eight at least; its lines are of 16 bytes, its bus is of 32 bits.
+fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
+    for (entries_path, ways_path, tlb) in [
+        (
+            "tlb.instruction.entries",
+            "tlb.instruction.ways",
+            &config.tlb.instruction,
+        ),
+        ("tlb.data.entries", "tlb.data.ways", &config.tlb.data),
+    ] {
+        checker.power_of_two(entries_path, tlb.entries, 8, 32);
+        if tlb.ways != tlb.entries {
+            checker.fail(
+                ways_path,
+                format!(
+                    "is {}: the TLBs of core.kind \"8xx\" are fully associative; allowed is {entries_path}, which is {}",
+                    tlb.ways, tlb.entries
+                ),
+            );
+        }
+    }
+    let cache = &config.cache;
+    for (path, side) in [
+        ("cache.instruction.replacement", &cache.instruction),
+        ("cache.data.replacement", &cache.data),
+    ] {
+        if side.replacement != Replacement::Lru {
+            checker.fail(path, "is not \"lru\", which core.kind \"8xx\" has");
+        }
+    }
+    for (path, line) in [
+        ("cache.instruction.line", cache.instruction.line),
+        ("cache.data.line", cache.data.line),
+    ] {
+        if line != 16 {
+            checker.fail(
+                path,
+                format!("is {line}: core.kind \"8xx\" has lines of 16"),
+            );
+        }
+    }
+    if cache.l2.is_some() {
+        checker.fail(
+            "cache.l2",
+            "does not go with core.kind \"8xx\", which has none: remove [cache.l2]",
+        );
+    }
+    if config.bus.width != 4 {
+        checker.fail(
+            "bus.width",
+            format!(
+                "is {}: the bus of core.kind \"8xx\" has 4 bytes",
+                config.bus.width
+            ),
+        );
+    }
 }
 
 fn caches(checker: &mut Checker, config: &MachineConfig) {

@@ -46,12 +46,23 @@ pub enum CoreKind {
     Ppc604e,
     #[serde(rename = "750")]
     Ppc750,
+    /// MPC860 and its kin, the MPC855T among them.
+    #[serde(rename = "8xx")]
+    Mpc8xx,
 }
 
 impl CoreKind {
-    /// The 603 family reloads its TLBs in software; the others walk the hash table in hardware.
+    /// The 603 family reloads its TLBs in software by `tlbld` and `tlbli`.
     pub fn software_reload(self) -> bool {
         matches!(self, CoreKind::Ppc603 | CoreKind::Ppc603e)
+    }
+
+    /// The core walks the hash table in hardware.
+    pub fn hash_walk(self) -> bool {
+        matches!(
+            self,
+            CoreKind::Ppc604 | CoreKind::Ppc604e | CoreKind::Ppc750
+        )
     }
 
     /// The name used in machine files and in the device tree.
@@ -62,6 +73,7 @@ impl CoreKind {
             CoreKind::Ppc604 => "604",
             CoreKind::Ppc604e => "604e",
             CoreKind::Ppc750 => "750",
+            CoreKind::Mpc8xx => "8xx",
         }
     }
 }
@@ -83,7 +95,7 @@ pub struct TlbPair {
     pub data: TlbConfig,
 }
 
-/// One TLB: set-associative, LRU within a set.
+/// One TLB: set-associative, LRU within a set; of the 8xx fully associative, replaced by a counter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlbConfig {

@@ -26,7 +26,7 @@ use System::{Segment, Spr, Temporary};
 
 /// Registers behind the user's, in the order of their numbers. A core that lacks one has it read
 /// zero and ignore writes.
-pub const SYSTEM: [(&str, System); 66] = [
+pub const SYSTEM: [(&str, System); 85] = [
     ("sr0", Segment(0)),
     ("sr1", Segment(1)),
     ("sr2", Segment(2)),
@@ -93,6 +93,25 @@ pub const SYSTEM: [(&str, System); 66] = [
     ("tgpr1", Temporary(1)),
     ("tgpr2", Temporary(2)),
     ("tgpr3", Temporary(3)),
+    ("mi_ctr", Spr(784)),
+    ("mi_ap", Spr(786)),
+    ("mi_epn", Spr(787)),
+    ("mi_twc", Spr(789)),
+    ("mi_rpn", Spr(790)),
+    ("md_ctr", Spr(792)),
+    ("m_casid", Spr(793)),
+    ("md_ap", Spr(794)),
+    ("md_epn", Spr(795)),
+    ("m_twb", Spr(796)),
+    ("md_twc", Spr(797)),
+    ("md_rpn", Spr(798)),
+    ("m_tw", Spr(799)),
+    ("mi_cam", Spr(816)),
+    ("mi_ram0", Spr(817)),
+    ("mi_ram1", Spr(818)),
+    ("md_cam", Spr(824)),
+    ("md_ram0", Spr(825)),
+    ("md_ram1", Spr(826)),
 ];
 
 /// A snapshot of all registers.

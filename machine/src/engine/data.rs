@@ -4,7 +4,8 @@ use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{CacheInhibited, wimg};
-use crate::mmu::{Access, TlbEntry, Translation};
+use crate::mmu::mpc8xx::tlb::Reach;
+use crate::mmu::{Access, Source, TlbEntry, Translation};
 use crate::powerpc::core::{CacheOperation, Core, Datum};
 use crate::powerpc::{Exception, Registers};
 
@@ -68,15 +69,19 @@ impl Machine {
     /// `sound`: the sanitizers have nothing against the translation.
     fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation, sound: bool) {
         let page = ea & !0xfff;
-        let (class, way) = self
-            .data_shortcuts
-            .translated(page, translation.source, &self.mmu.dtlb);
-        let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled();
+        let (class, way) = if self.mmu.mpc8xx.is_some() {
+            self.data_shortcuts.unordered()
+        } else {
+            self.data_shortcuts
+                .translated(page, translation.source, &self.mmu.dtlb)
+        };
+        let whole = translation.source != Source::Subpage;
+        let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled() && whole;
         let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
         if !cached || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
-        let back = translation.wimg & wimg::W == 0;
+        let back = translation.wimg & wimg::W == 0 && !self.memory.write_through();
         let unseen =
             access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);
@@ -101,6 +106,21 @@ impl Machine {
     /// The page frame was freed: whoever reaches it by a TLB entry goes the slow way, or finds that
     /// entry sound once more.
     pub(crate) fn drop_frame(&mut self, frame: u32) {
+        if let Some(unit) = &self.mmu.mpc8xx {
+            let page = Reach { ea: 0, bytes: 4096 };
+            let reaches = |fetch: bool| -> Vec<Reach> {
+                let entries = unit.side(fetch).tlb.valid_entries();
+                let ea = entries.filter_map(|(_, entry)| entry.effective(frame << 12));
+                ea.map(|ea| Reach { ea, ..page }).collect()
+            };
+            let (data, fetch) = (reaches(false), reaches(true));
+            data.into_iter()
+                .for_each(|reach| self.drop_data_reach(reach));
+            fetch
+                .into_iter()
+                .for_each(|reach| self.drop_fetch_reach(reach));
+            return;
+        }
         let page = |(_, entry): (u32, &TlbEntry)| {
             (entry.rpn() >> 12 == frame).then_some(entry.page() << 12)
         };
@@ -121,6 +141,17 @@ impl Machine {
     /// The congruence class of `ea` in the instruction TLB has changed.
     pub(crate) fn drop_fetch_class(&mut self, ea: u32) {
         self.fetch_shortcuts.drop_class(ea);
+        self.hot.page = NO_PAGE;
+    }
+
+    /// What the data TLB of an 8xx says of these addresses has changed.
+    pub(crate) fn drop_data_reach(&mut self, reach: Reach) {
+        self.data_shortcuts.drop_reach(reach);
+    }
+
+    /// The same of its instruction TLB.
+    pub(crate) fn drop_fetch_reach(&mut self, reach: Reach) {
+        self.fetch_shortcuts.drop_reach(reach);
         self.hot.page = NO_PAGE;
     }
 

@@ -491,6 +491,7 @@ pub fn handler(
         Opcode::Eieio => plain!(|_, _| ()),
         Opcode::Isync => system!(system::isync),
         Opcode::Tlbie => system!(system::tlbie),
+        Opcode::Tlbia => system!(system::tlbia),
         Opcode::Tlbsync => system!(system::tlbsync),
         Opcode::Tlbld => system!(system::tlbld),
         Opcode::Tlbli => system!(system::tlbli),

@@ -6,7 +6,7 @@ use super::shortcut::{NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::VALID;
 use crate::memory::wimg;
-use crate::mmu::Access;
+use crate::mmu::{Access, Source};
 use crate::powerpc::{Exception, msr};
 
 /// A fetch that has been translated.
@@ -288,10 +288,14 @@ impl Machine {
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
-        let (class, way) = self
-            .fetch_shortcuts
-            .translated(page, source, &self.mmu.itlb);
-        if cached && in_ram && sound && !self.oracle && !self.breaks_in(ea, 0xfff) {
+        let (class, way) = if self.mmu.mpc8xx.is_some() {
+            self.fetch_shortcuts.unordered()
+        } else {
+            self.fetch_shortcuts
+                .translated(page, source, &self.mmu.itlb)
+        };
+        let whole = source != Source::Subpage;
+        if cached && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff) {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
             let shortcut = Shortcut {

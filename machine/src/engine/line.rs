@@ -10,7 +10,7 @@ use super::Handler;
 use super::dispatch;
 use super::timing::{BlockTiming, Timings};
 use crate::powerpc::Operands;
-use crate::powerpc::instruction::{Instruction, decode, uses};
+use crate::powerpc::instruction::{Instruction, InstructionSet, uses};
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
 #[derive(Clone, Copy)]
@@ -162,6 +162,8 @@ pub struct Lines {
     /// Lines that the store holds.
     capacity: usize,
     line_shift: u32,
+    /// What words are decoded by.
+    set: InstructionSet,
     /// For each line of RAM the number of its decoded form plus one, or 0.
     index: Box<[u32]>,
     /// Numbers of the forms that no line has.
@@ -182,7 +184,12 @@ impl Drop for Lines {
 
 impl Lines {
     /// No lines yet. The I-cache has `cache_lines`.
-    pub fn new(ram_bytes: usize, line_bytes: usize, cache_lines: usize) -> Lines {
+    pub fn new(
+        ram_bytes: usize,
+        line_bytes: usize,
+        cache_lines: usize,
+        set: InstructionSet,
+    ) -> Lines {
         let shape = Shape::new(line_bytes / 4);
         let capacity = CAPACITY.max(2 * cache_lines);
         let layout = Self::layout(shape, capacity);
@@ -196,6 +203,7 @@ impl Lines {
             shape,
             capacity,
             line_shift: line_bytes.trailing_zeros(),
+            set,
             index: vec![0; ram_bytes.div_ceil(line_bytes)].into_boxed_slice(),
             free: (0..capacity as u32).rev().collect(),
             timings: Timings::default(),
@@ -259,9 +267,10 @@ impl Lines {
         let header = self.header(number);
         header.physical = physical | IN_USE;
         header.cause = cause;
+        let set = self.set;
         let instructions: Vec<Instruction> = bytes
             .chunks_exact(4)
-            .map(|word| decode(u32::from_be_bytes([word[0], word[1], word[2], word[3]])))
+            .map(|word| set.decode(u32::from_be_bytes([word[0], word[1], word[2], word[3]])))
             .collect();
         self.write(number, &instructions, true);
     }
@@ -303,7 +312,7 @@ impl Lines {
         header.physical = IN_USE;
         header.cause = cause;
         if !held {
-            self.write(number, &[decode(word)], false);
+            self.write(number, &[self.set.decode(word)], false);
             self.raw(number)[..4].copy_from_slice(&bytes);
         }
         self.op(number, 0)
@@ -351,7 +360,7 @@ impl Lines {
         (0..usize::from(count)).map(move |n| {
             // SAFETY: the caller's.
             let word = self.word(unsafe { op.add(n) });
-            decode(word)
+            self.set.decode(word)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Shortcuts past BATs, segment registers and TLB, for pages that were translated before.
 
+use crate::mmu::mpc8xx::tlb::Reach;
 use crate::mmu::{Source, Tlb};
 
 /// A page whose accesses of one kind need no look at BATs, segments or TLB. It is good for as long as
@@ -96,12 +97,17 @@ impl Shortcuts {
         self.empty = false;
     }
 
+    /// Class and way for a shortcut of a page whose entry, if any, keeps no account of its use.
+    pub fn unordered(&self) -> (u16, u8) {
+        (self.classes as u16, 0)
+    }
+
     /// `page` has been translated by `source`; an entry of `tlb` is now its class's most recently used
     /// one. Drops the shortcuts of the page that the entry's way held before. Returns class and way for
     /// a shortcut.
     pub fn translated(&mut self, page: u32, source: Source, tlb: &Tlb) -> (u16, u8) {
         if source != Source::Tlb {
-            return (self.classes as u16, 0);
+            return self.unordered();
         }
         let class = page >> 12 & (self.classes - 1);
         let way = tlb.recent_way(page);
@@ -114,10 +120,30 @@ impl Shortcuts {
         if old == page || old == NO_PAGE {
             return;
         }
-        let index = self.index(old);
+        self.drop_page(old);
+    }
+
+    fn drop_page(&mut self, page: u32) {
+        let index = self.index(page);
         for table in &mut self.tables {
-            if table[index].load == old {
+            if table[index].load == page {
                 table[index] = Shortcut::NONE;
+            }
+        }
+    }
+
+    /// The translation of `reach` has changed.
+    pub fn drop_reach(&mut self, reach: Reach) {
+        let pages = reach.bytes >> 12;
+        if pages <= self.mask() {
+            for page in 0..pages {
+                self.drop_page(reach.ea + (page << 12));
+            }
+        } else {
+            for shortcut in self.tables.iter_mut().flatten() {
+                if shortcut.load & !(reach.bytes - 1) == reach.ea {
+                    *shortcut = Shortcut::NONE;
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Fatal, Machine, Stop};
 use crate::board::{Effect, TlbView};
 use crate::engine::Exit;
 use crate::engine::line::Op;
-use crate::mmu::{Fault, FaultKind, Translation};
+use crate::mmu::{Fault, FaultKind, Mpc8xxFault, Translation};
 use crate::observe::observers::Scene;
 use crate::powerpc::system::Flow;
 use crate::powerpc::{Exception, Vector, exception, msr};
@@ -175,6 +175,22 @@ impl Machine {
                 0x1100 => Exception::DataLoadTlbMiss { srr1: miss.srr1 },
                 _ => Exception::DataStoreTlbMiss { srr1: miss.srr1 },
             },
+            FaultKind::Mpc8xx { fault, instruction } => match fault {
+                Mpc8xxFault::Miss if instruction => Exception::ItlbMiss,
+                Mpc8xxFault::Miss => Exception::DtlbMiss,
+                Mpc8xxFault::Error { bits, .. } if instruction => {
+                    Exception::ItlbError { srr1: bits }
+                }
+                Mpc8xxFault::Error { bits, invalidated } => {
+                    if let Some(reach) = invalidated {
+                        self.drop_data_reach(reach);
+                    }
+                    Exception::DtlbError {
+                        address: ea,
+                        dsisr: bits,
+                    }
+                }
+            },
         }
     }
 
@@ -198,9 +214,14 @@ impl Machine {
             && count == self.hot.instructions
             && matches!(
                 vector,
-                Vector::Program | Vector::InstructionStorage | Vector::InstructionTlbMiss
+                Vector::Program
+                    | Vector::InstructionStorage
+                    | Vector::InstructionTlbMiss
+                    | Vector::SoftwareEmulation
+                    | Vector::ItlbMiss
+                    | Vector::ItlbError
             )
-            && pc & 0xffff == last as u32
+            && pc & 0xffff == last.offset()
         {
             self.stop = Some(Stop::Fatal(Fatal::NoHandler { vector: last, pc }));
             return false;

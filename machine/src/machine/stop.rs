@@ -61,7 +61,7 @@ impl fmt::Display for Fatal {
                 f,
                 "no handler for the {} exception (vector {:#06x}), raised at {pc:#010x}",
                 vector.name(),
-                *vector as u32
+                vector.offset()
             ),
             Fatal::Checkstop { pc, physical } => write!(
                 f,

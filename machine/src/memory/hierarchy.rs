@@ -113,6 +113,8 @@ pub struct Memory {
     pub bus: Bus,
     timing: MemoryTiming,
     stores: StoreQueue,
+    /// Every store is written through, whatever its page says (8xx: DC_CST).
+    write_through: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -156,6 +158,7 @@ impl Memory {
             bus: Bus::new(bus),
             timing,
             stores: StoreQueue::default(),
+            write_through: false,
         })
     }
 
@@ -177,6 +180,17 @@ impl Memory {
         if value & hid0::DCFI != 0 {
             self.data.invalidate_all();
         }
+    }
+
+    /// Has every store written through, or no longer (8xx: DC_CST).
+    pub fn force_write_through(&mut self, on: bool) {
+        self.write_through = on;
+    }
+
+    /// Is every store written through, whatever its page says?
+    #[must_use]
+    pub fn write_through(&self) -> bool {
+        self.write_through
     }
 
     /// Takes a write of L2CR: enable, global invalidation.
@@ -314,7 +328,7 @@ impl Memory {
             self.purge_alias(pa, wimg, now, cause, account);
             return self.post_single(now, account);
         }
-        if wimg & wimg::W != 0 {
+        if wimg & wimg::W != 0 || self.write_through {
             if self.data.access(pa, false) {
                 self.push(pa, now, cause, account);
             } else {

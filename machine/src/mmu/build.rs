@@ -18,6 +18,7 @@ impl Mmu {
     /// What the machine file asks for and cannot be had.
     pub fn from_config(machine: &MachineConfig) -> Result<Self, String> {
         let kind = machine.core.kind;
+        let mpc8xx = kind == CoreKind::Mpc8xx;
         let reload = match &machine.walk {
             Some(walk) => Reload::Hash(WalkTiming {
                 start: walk.start,
@@ -30,6 +31,7 @@ impl Mmu {
                 },
                 cached: walk.cached,
             }),
+            None if mpc8xx => Reload::Registers,
             // Only the 603e and later report the key (603e UM appendix C.2).
             None => Reload::Software {
                 key: kind != CoreKind::Ppc603,
@@ -37,12 +39,14 @@ impl Mmu {
         };
         let direct_store = match kind {
             CoreKind::Ppc604 | CoreKind::Ppc604e => DirectStore::Error,
-            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 => DirectStore::Unsupported,
+            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 | CoreKind::Mpc8xx => {
+                DirectStore::Unsupported
+            }
         };
         Self::new(MmuGeometry {
             instruction: geometry(&machine.tlb.instruction),
             data: geometry(&machine.tlb.data),
-            bats: 4,
+            bats: if mpc8xx { 0 } else { 4 },
             reload,
             direct_store,
         })

@@ -1,6 +1,7 @@
 //! What a failed translation reports: vector and register bits.
 
-use super::{Access, DirectStore, SoftwareMiss};
+use super::mpc8xx::tlb::Reach;
+use super::{Access, DirectStore, Mpc8xxFault, SoftwareMiss};
 
 /// Bits of SRR1 (ISI) and DSISR (DSI).
 pub mod bits {
@@ -33,6 +34,13 @@ pub enum FaultKind {
     },
     /// The 603's TLB miss or change exception; the miss registers are set.
     Software(SoftwareMiss),
+    /// An 8xx's TLB miss or error: of instructions or of data.
+    Mpc8xx {
+        /// Which of them.
+        fault: Mpc8xxFault,
+        /// On the instruction side.
+        instruction: bool,
+    },
     /// The walker's access met no memory: machine check, 0x200.
     MachineCheck {
         /// Physical address of the PTE.
@@ -108,5 +116,48 @@ impl Fault {
             kind: FaultKind::Software(miss),
             cycles: 0,
         }
+    }
+
+    /// An 8xx's fault.
+    #[must_use]
+    pub fn mpc8xx(fault: Mpc8xxFault, access: Access) -> Self {
+        Self {
+            kind: FaultKind::Mpc8xx {
+                fault,
+                instruction: access.is_fetch(),
+            },
+            cycles: 0,
+        }
+    }
+
+    fn mpc8xx_error(access: Access, bits: u32, invalidated: Option<Reach>) -> Self {
+        let store = if access.is_store() { bits::STORE } else { 0 };
+        let bits = bits | store;
+        Self::mpc8xx(Mpc8xxFault::Error { bits, invalidated }, access)
+    }
+
+    /// An 8xx's entry is loaded from a descriptor that is not valid (860 UM 9.9).
+    #[must_use]
+    pub fn mpc8xx_page(access: Access) -> Self {
+        Self::mpc8xx_error(access, bits::NO_PTE, None)
+    }
+
+    /// Neither an 8xx's group nor page permits it.
+    #[must_use]
+    pub fn mpc8xx_protection(access: Access) -> Self {
+        Self::mpc8xx_error(access, bits::PROTECTION, None)
+    }
+
+    /// An 8xx's fetch from guarded memory.
+    #[must_use]
+    pub fn mpc8xx_no_execute() -> Self {
+        Self::mpc8xx_error(Access::Fetch, bits::NO_EXECUTE, None)
+    }
+
+    /// An 8xx's store to a page with C = 0, which has invalidated the entry that reached this. DSISR says
+    /// no more than that it was a store (Linux 2.4 head_8xx.S tells it so from a fault).
+    #[must_use]
+    pub fn mpc8xx_unchanged(reach: Reach) -> Self {
+        Self::mpc8xx_error(Access::Store, 0, Some(reach))
     }
 }

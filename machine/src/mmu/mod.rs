@@ -1,6 +1,6 @@
 //! Address translation as the architecture says it: block address translation first, then the segment
 //! register, the TLB, and on a TLB miss the hardware's hash-table walk (604, 750) or the software
-//! reload's exceptions (603).
+//! reload's exceptions (603). The 8xx has none of this but a unit of its own ([`mpc8xx`]).
 //!
 //! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5.
 
@@ -8,6 +8,7 @@ pub mod bat;
 mod build;
 pub mod fault;
 pub mod hash;
+pub mod mpc8xx;
 pub mod segment;
 pub mod software;
 pub mod tlb;
@@ -15,6 +16,7 @@ pub mod tlb;
 pub use bat::{BatHit, Bats};
 pub use fault::{Fault, FaultKind};
 pub use hash::WalkTiming;
+pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
 pub use segment::Segments;
 pub use software::{MissRegisters, SoftwareMiss};
 pub use tlb::{Tlb, TlbEntry, TlbGeometry};
@@ -62,6 +64,8 @@ pub enum Source {
     Bat,
     /// A TLB entry, reloaded for this access or not.
     Tlb,
+    /// An 8xx's TLB entry that does not say the same of all subpages of the 4 KB around the address.
+    Subpage,
 }
 
 /// A translated address.
@@ -88,6 +92,8 @@ pub enum Reload {
         /// SRR1\[KEY\] is set at a miss (603e; the original 603 has no such bit).
         key: bool,
     },
+    /// By software through Mx_RPN (8xx): see [`mpc8xx`].
+    Registers,
 }
 
 /// What a load or store to a direct-store segment (T = 1) reports: no board here has such a device.
@@ -135,6 +141,8 @@ pub struct Mmu {
     pub miss: MissRegisters,
     /// Cause of the access that missed last: what the reload evicts is its doing, not the handler's.
     miss_cause: Cause,
+    /// The 8xx's MMU, in whose place none of the above is used.
+    pub mpc8xx: Option<Mpc8xx>,
 }
 
 impl Mmu {
@@ -143,8 +151,12 @@ impl Mmu {
     /// # Errors
     /// What is wrong with a TLB's shape.
     pub fn new(geometry: MmuGeometry) -> Result<Self, String> {
-        if !matches!(geometry.bats, 4 | 8) {
-            return Err(format!("bats is {}: 4 or 8 are allowed", geometry.bats));
+        let mpc8xx = matches!(geometry.reload, Reload::Registers);
+        if !matches!((mpc8xx, geometry.bats), (false, 4 | 8) | (true, 0)) {
+            return Err(format!(
+                "bats is {}: 4 or 8 are allowed, on the 8xx 0",
+                geometry.bats
+            ));
         }
         Ok(Self {
             geometry,
@@ -156,6 +168,8 @@ impl Mmu {
             dtlb: Tlb::new(geometry.data)?,
             miss: MissRegisters::default(),
             miss_cause: Cause::Kernel,
+            mpc8xx: mpc8xx
+                .then(|| Mpc8xx::new(geometry.instruction.entries, geometry.data.entries)),
         })
     }
 
@@ -182,6 +196,9 @@ impl Mmu {
         now: u64,
         account: &mut Account,
     ) -> Result<Translation, Fault> {
+        if let Some(unit) = &mut self.mpc8xx {
+            return unit.translate(ea, access, msr, account);
+        }
         let (on, real) = if access.is_fetch() {
             (msr & msr::IR != 0, wimg::REAL_FETCH)
         } else {
@@ -245,7 +262,7 @@ impl Mmu {
             None => {
                 self.count_miss(access, tag, account);
                 match self.geometry.reload {
-                    Reload::Software { .. } => {
+                    Reload::Software { .. } | Reload::Registers => {
                         return Err(self.software_miss(ea, access, key));
                     }
                     Reload::Hash(timing) => {
@@ -320,7 +337,7 @@ impl Mmu {
     ) -> Result<u64, Fault> {
         let segment = self.segments.get(ea);
         let timing = match self.geometry.reload {
-            Reload::Software { .. } => {
+            Reload::Software { .. } | Reload::Registers => {
                 account.add_plain(Plain::TlbChangeTrap, 1);
                 self.miss_cause = account.cause;
                 return Err(self.software_unchanged(ea, key, entry.way()));
@@ -359,14 +376,18 @@ impl Mmu {
         };
         account.add(event, 1);
         self.miss_cause = account.cause;
+        let cause = account.cause;
         account
             .pollution
-            .entry_missed(&mut account.counters, array, tag, account.cause);
+            .entry_missed(&mut account.counters, array, tag, cause);
     }
 
     /// Translates as a hint (`dcbt`, `dcbtst`): by BAT or a resident entry that permits it, else not
     /// at all; no exception, no walk (603 UM 3.7.2).
     pub fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
+        if let Some(unit) = &self.mpc8xx {
+            return unit.translate_hint(ea, access, msr);
+        }
         if msr & msr::DR == 0 {
             return Some(Translation {
                 pa: ea,
@@ -403,6 +424,9 @@ impl Mmu {
     /// is not checked. Looks in BATs, the TLB, then the hash table.
     #[must_use]
     pub fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
+        if let Some(unit) = &self.mpc8xx {
+            return unit.peek(ea, access, msr);
+        }
         let (on, bats, tlb) = if access.is_fetch() {
             (msr & msr::IR != 0, &self.ibat, &self.itlb)
         } else {

@@ -3,6 +3,7 @@
 //! Events that are split by mode and cause are kept as one number for each (mode, cause) pair; totals
 //! and the named splits are sums, so that counting costs one addition.
 
+use crate::powerpc::Vector;
 use serde::{Deserialize, Serialize};
 use std::ops::Sub;
 
@@ -208,10 +209,10 @@ named! {
     }
 }
 
-/// Exception vectors that are counted, by vector / 0x100.
+/// Exception vectors that are counted, by number of the vector / 0x100.
 pub const VECTORS: usize = 32;
 
-/// Name of the exception at `vector` (offset 0x100 .. 0x1f00).
+/// Name of the exception with this number ([`crate::powerpc::Vector`]): 0x100 .. 0x1c00.
 #[must_use]
 pub fn vector_name(vector: u32) -> &'static str {
     match vector >> 8 {
@@ -234,6 +235,10 @@ pub fn vector_name(vector: u32) -> &'static str {
         0x13 => "instruction-breakpoint",
         0x14 => "system-management",
         0x17 => "thermal",
+        0x18 => "software-emulation",
+        0x1a => "dtlb-miss",
+        0x1b => "itlb-error",
+        0x1c => "dtlb-error",
         _ => "reserved",
     }
 }
@@ -291,16 +296,16 @@ impl Counters {
         self.plain[plain as usize]
     }
 
-    /// Counts an exception taken at `vector` (offset, 0x100 .. 0x1f00).
+    /// Counts an exception taken, by its number (0x100 .. 0x1c00). An ITLB miss is one on a 603 and an 8xx.
     #[inline]
     pub fn exception(&mut self, vector: u32) {
-        self.exception[(vector as usize >> 8) % VECTORS] += 1;
+        self.exception[place(vector)] += 1;
     }
 
     /// Exceptions taken at `vector`, as [`Counters::exception`] counts them.
     #[must_use]
     pub fn exceptions(&self, vector: u32) -> u64 {
-        self.exception[(vector as usize >> 8) % VECTORS]
+        self.exception[place(vector)]
     }
 
     /// Every counter with its flat name, always the same names in the same order.
@@ -381,6 +386,17 @@ impl Counters {
             *mine = with(*mine, *theirs);
         }
     }
+}
+
+/// Where an exception is counted.
+fn place(vector: u32) -> usize {
+    const ITLB_MISS: u32 = 0x1000;
+    let vector = if vector == Vector::ItlbMiss as u32 {
+        ITLB_MISS
+    } else {
+        vector
+    };
+    (vector as usize >> 8) % VECTORS
 }
 
 impl Sub for &Counters {

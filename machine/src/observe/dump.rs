@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::memory::{Cache, Memory};
-use crate::mmu::{Bats, Mmu, Tlb, hash, segment};
+use crate::mmu::mpc8xx::tlb::PageSize;
+use crate::mmu::{Bats, Mmu, Mpc8xx, Tlb, hash, mpc8xx, segment};
 use crate::powerpc::Registers;
 
 /// Everything a dump shows.
@@ -17,11 +18,16 @@ pub struct StateDump {
     pub cycle: u64,
     pub pc: u32,
     pub msr: u32,
+    /// None on an 8xx.
     pub segments: Vec<SegmentRow>,
     pub instruction_bats: Vec<BatRow>,
     pub data_bats: Vec<BatRow>,
     pub instruction_tlb: Vec<TlbRow>,
     pub data_tlb: Vec<TlbRow>,
+    /// An 8xx's address space; with it come its TLBs in place of the two above.
+    pub casid: Option<u8>,
+    pub instruction_entries: Vec<EntryRow>,
+    pub data_entries: Vec<EntryRow>,
     /// Absent where SDR1 names no table that lies in RAM.
     pub hash_table: Option<HashTable>,
     pub instruction_cache: Vec<LineRow>,
@@ -63,6 +69,29 @@ pub struct TlbRow {
     pub changed: bool,
     pub wimg: u8,
     pub pp: u8,
+}
+
+/// An entry of an 8xx's TLB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EntryRow {
+    pub number: u32,
+    /// Kept out of replacement.
+    pub reserved: bool,
+    pub effective: u32,
+    pub physical: u32,
+    pub size: PageSize,
+    pub asid: u8,
+    /// Hits in every address space.
+    pub shared: bool,
+    /// Access protection group.
+    pub group: u32,
+    /// Both descriptors are valid.
+    pub valid: bool,
+    pub changed: bool,
+    pub wimg: u8,
+    /// The descriptors as they were loaded.
+    pub level_one: u32,
+    pub level_two: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -107,17 +136,29 @@ impl StateDump {
     /// Reads the state; nothing changes, nothing is counted.
     #[must_use]
     pub fn take(label: u32, cycle: u64, registers: &Registers, mmu: &Mmu, memory: &Memory) -> Self {
+        let unit = mmu.mpc8xx.as_ref();
         StateDump {
             label,
             cycle,
             pc: registers.pc,
             msr: registers.msr,
-            segments: segments(mmu),
+            segments: if unit.is_some() {
+                Vec::new()
+            } else {
+                segments(mmu)
+            },
             instruction_bats: bats(&mmu.ibat),
             data_bats: bats(&mmu.dbat),
             instruction_tlb: tlb(&mmu.itlb),
             data_tlb: tlb(&mmu.dtlb),
-            hash_table: HashTable::read(mmu.sdr1, memory),
+            casid: unit.map(Mpc8xx::casid),
+            instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
+            data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),
+            hash_table: if unit.is_some() {
+                None
+            } else {
+                HashTable::read(mmu.sdr1, memory)
+            },
             instruction_cache: lines(&memory.instruction),
             data_cache: lines(&memory.data),
             l2_cache: memory
@@ -177,6 +218,26 @@ fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
             changed: entry.changed(),
             wimg: entry.wimg(),
             pp: entry.pp(),
+        })
+        .collect()
+}
+
+fn entries(tlb: &mpc8xx::tlb::Tlb) -> Vec<EntryRow> {
+    tlb.valid_entries()
+        .map(|(number, entry)| EntryRow {
+            number,
+            reserved: tlb.reserved(number),
+            effective: entry.page(),
+            physical: entry.physical(entry.page()),
+            size: entry.size(),
+            asid: entry.asid(),
+            shared: entry.shared(),
+            group: entry.group(),
+            valid: entry.page_valid(),
+            changed: entry.changed(),
+            wimg: entry.wimg(),
+            level_one: entry.twc(),
+            level_two: entry.rpn(),
         })
         .collect()
 }
@@ -299,6 +360,26 @@ impl fmt::Display for StateDump {
             "state {} at cycle {}: pc {:#010x} msr {:#010x}",
             self.label, self.cycle, self.pc, self.msr
         )?;
+        if let Some(casid) = self.casid {
+            entries_text(out, "instruction", casid, &self.instruction_entries)?;
+            entries_text(out, "data", casid, &self.data_entries)?;
+        } else {
+            self.translation_text(out)?;
+        }
+        for (name, rows) in [
+            ("instruction", &self.instruction_cache),
+            ("data", &self.data_cache),
+            ("l2", &self.l2_cache),
+        ] {
+            lines_text(out, name, rows)?;
+        }
+        Ok(())
+    }
+}
+
+impl StateDump {
+    /// What a core with segments has.
+    fn translation_text(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "segment registers")?;
         for row in &self.segments {
             let flag = |set, letter| if set { letter } else { '-' };
@@ -319,13 +400,6 @@ impl fmt::Display for StateDump {
         tlb_text(out, "data", &self.data_tlb)?;
         if let Some(table) = &self.hash_table {
             hash_text(out, table)?;
-        }
-        for (name, rows) in [
-            ("instruction", &self.instruction_cache),
-            ("data", &self.data_cache),
-            ("l2", &self.l2_cache),
-        ] {
-            lines_text(out, name, rows)?;
         }
         Ok(())
     }
@@ -364,6 +438,42 @@ fn tlb_text(out: &mut fmt::Formatter<'_>, name: &str, rows: &[TlbRow]) -> fmt::R
             if row.changed { 'C' } else { '-' },
             wimg_text(row.wimg),
             row.pp
+        )?;
+    }
+    Ok(())
+}
+
+fn entries_text(
+    out: &mut fmt::Formatter<'_>,
+    name: &str,
+    casid: u8,
+    rows: &[EntryRow],
+) -> fmt::Result {
+    let reserved = rows.iter().filter(|row| row.reserved).count();
+    writeln!(
+        out,
+        "{name} TLB, {} valid, {reserved} of them reserved, in address space {casid:x}",
+        rows.len()
+    )?;
+    for row in rows {
+        let space = if row.shared {
+            "shared".to_owned()
+        } else {
+            format!("asid {:x}", row.asid)
+        };
+        writeln!(
+            out,
+            "  {:2}{} {:08x} -> {:08x} {:>4} {space:6} {}{} {} group {:x} PP {:x}",
+            row.number,
+            if row.reserved { '*' } else { ' ' },
+            row.effective,
+            row.physical,
+            format!("{}K", row.size.bytes() >> 10),
+            if row.valid { 'V' } else { '-' },
+            if row.changed { 'C' } else { '-' },
+            wimg_text(row.wimg),
+            row.group,
+            row.level_two >> 4 & 0xff
         )?;
     }
     Ok(())

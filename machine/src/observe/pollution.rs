@@ -114,15 +114,23 @@ impl Pollution {
         }
     }
 
-    /// `victim` misses on the translation with `tag`.
+    /// `victim` misses on the translation with `tag`. False if nobody is known to have evicted it.
     #[inline]
-    pub fn entry_missed(&mut self, counters: &mut Counters, array: Array, tag: u64, victim: Cause) {
+    pub fn entry_missed(
+        &mut self,
+        counters: &mut Counters,
+        array: Array,
+        tag: u64,
+        victim: Cause,
+    ) -> bool {
+        let mut evictor = NOBODY;
         if let Some(slot) = self.entry(array, tag)
             && slot.0 == tag
         {
-            let evictor = std::mem::replace(&mut slot.1, NOBODY);
-            charge(counters, array, evictor, victim);
+            evictor = std::mem::replace(&mut slot.1, NOBODY);
         }
+        charge(counters, array, evictor, victim);
+        evictor != NOBODY
     }
 }
 

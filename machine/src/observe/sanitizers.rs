@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dump::HashTable;
 use crate::memory::Memory;
-use crate::mmu::{Mmu, Source, Translation, segment, tlb};
+use crate::mmu::{Mmu, Mpc8xx, Source, Translation, segment, tlb};
 use code::Code;
 
 /// Which checks are on.
@@ -132,8 +132,16 @@ impl Sanitizers {
         mmu: &Mmu,
     ) -> Option<String> {
         let frame = translation.pa >> 12;
-        if translation.source != Source::Tlb || !self.freed.contains(frame) {
+        let paged = matches!(translation.source, Source::Tlb | Source::Subpage);
+        if !paged || !self.freed.contains(frame) {
             return None;
+        }
+        if let Some(unit) = &mmu.mpc8xx {
+            let entry = unit.user_entry(ea, fetch)?;
+            return Some(format!(
+                "stale translation: {ea:#010x} (ASID {:x}) still reaches page frame {frame:#x}, which was freed",
+                entry.asid()
+            ));
         }
         let register = mmu.segments.get(ea);
         let side = if fetch { &mmu.itlb } else { &mmu.dtlb };
@@ -175,11 +183,14 @@ impl Sanitizers {
             .is_some_and(|code| code.holds(pa, memory))
     }
 
-    /// VSID_ISSUED: reports the first TLB or hash-table entry that carries `vsid`.
+    /// VSID_ISSUED, on an 8xx of an address space: reports the first TLB or hash-table entry that carries `vsid`.
     #[must_use]
     pub fn vsid_issued(&self, vsid: u32, mmu: &Mmu, memory: &Memory) -> Option<String> {
         if !self.set.vsid {
             return None;
+        }
+        if let Some(unit) = &mmu.mpc8xx {
+            return asid_issued(vsid, unit);
         }
         for (name, side) in [("instruction", &mmu.itlb), ("data", &mmu.dtlb)] {
             if let Some((set, entry)) = side.valid_entries().find(|(_, entry)| entry.vsid() == vsid)
@@ -197,4 +208,19 @@ impl Sanitizers {
             row.group, row.slot, row.page_index
         ))
     }
+}
+
+/// An 8xx's address space is given out afresh: reports the first entry that is its own.
+fn asid_issued(asid: u32, unit: &Mpc8xx) -> Option<String> {
+    [("instruction", true), ("data", false)]
+        .into_iter()
+        .find_map(|(name, fetch)| {
+            let mut entries = unit.side(fetch).tlb.valid_entries();
+            let (number, entry) =
+                entries.find(|(_, entry)| !entry.shared() && u32::from(entry.asid()) == asid)?;
+            Some(format!(
+                "ASID {asid:x} issued while the {name} TLB holds it: entry {number}, page {:#010x}",
+                entry.page()
+            ))
+        })
 }

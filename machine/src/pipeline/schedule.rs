@@ -37,13 +37,15 @@ pub struct Schedule {
 
 impl Schedule {
     pub fn new(config: &MachineConfig) -> Self {
-        use crate::config::CoreKind::{Ppc603, Ppc603e, Ppc604, Ppc604e, Ppc750};
+        use crate::config::CoreKind::{Mpc8xx, Ppc603, Ppc603e, Ppc604, Ppc604e, Ppc750};
         // 603: one IU; the 603e's SRU adds and compares too. 604: two SCIU and an MCIU. 750: IU1
-        // (everything) and IU2 (no multiply, no divide). 604 UM p.35, gcc's descriptions.
+        // (everything) and IU2 (no multiply, no divide). 604 UM p.35, gcc's descriptions. 8xx: ALU and IMUL-IDIV
+        // (gcc's mpc.md; MPC565 RM 3.4.2, whose core is the same).
         let (integer_units, complex_unit) = match config.core.kind {
             Ppc603 => (1, false),
             Ppc603e | Ppc750 => (2, false),
             Ppc604 | Ppc604e => (2, true),
+            Mpc8xx => (1, true),
         };
         Schedule {
             dispatch: config.pipeline.dispatch,

@@ -27,11 +27,22 @@ pub enum Vector {
     DataStoreTlbMiss = 0x1200,
     InstructionBreakpoint = 0x1300,
     SystemManagement = 0x1400,
+    // The 8xx puts others at offsets that the 603 uses too ([`Vector::offset`]): these are numbers that no core uses.
+    /// 8xx: an instruction that the core lacks.
+    SoftwareEmulation = 0x1800,
+    /// 8xx: no entry in the instruction TLB.
+    ItlbMiss = 0x1900,
+    /// 8xx: no entry in the data TLB.
+    DtlbMiss = 0x1a00,
+    /// 8xx: an entry that is not valid or does not permit the fetch.
+    ItlbError = 0x1b00,
+    /// 8xx: an entry that is not valid, does not permit the access, or is unchanged.
+    DtlbError = 0x1c00,
 }
 
 impl Vector {
     /// Every vector, in order of address.
-    pub const ALL: [Vector; 17] = [
+    pub const ALL: [Vector; 22] = [
         Vector::SystemReset,
         Vector::MachineCheck,
         Vector::DataStorage,
@@ -49,7 +60,25 @@ impl Vector {
         Vector::DataStoreTlbMiss,
         Vector::InstructionBreakpoint,
         Vector::SystemManagement,
+        Vector::SoftwareEmulation,
+        Vector::ItlbMiss,
+        Vector::DtlbMiss,
+        Vector::ItlbError,
+        Vector::DtlbError,
     ];
+
+    /// Offset from the prefix (8xx: 860 UM 7.1.3).
+    #[must_use]
+    pub const fn offset(self) -> u32 {
+        match self {
+            Vector::SoftwareEmulation => 0x1000,
+            Vector::ItlbMiss => 0x1100,
+            Vector::DtlbMiss => 0x1200,
+            Vector::ItlbError => 0x1300,
+            Vector::DtlbError => 0x1400,
+            other => other as u32,
+        }
+    }
 
     /// The name in counters: `exception.<name>`.
     pub const fn name(self) -> &'static str {
@@ -71,6 +100,11 @@ impl Vector {
             Vector::DataStoreTlbMiss => "data-store-tlb-miss",
             Vector::InstructionBreakpoint => "instruction-breakpoint",
             Vector::SystemManagement => "system-management",
+            Vector::SoftwareEmulation => "software-emulation",
+            Vector::ItlbMiss => "itlb-miss",
+            Vector::DtlbMiss => "dtlb-miss",
+            Vector::ItlbError => "itlb-error",
+            Vector::DtlbError => "dtlb-error",
         }
     }
 
@@ -82,6 +116,11 @@ impl Vector {
             Vector::DataStoreTlbMiss => 14,
             Vector::InstructionBreakpoint => 15,
             Vector::SystemManagement => 16,
+            Vector::SoftwareEmulation => 17,
+            Vector::ItlbMiss => 18,
+            Vector::DtlbMiss => 19,
+            Vector::ItlbError => 20,
+            Vector::DtlbError => 21,
             Vector::PerformanceMonitor => 11,
             Vector::Trace => 10,
             Vector::SystemCall => 9,
@@ -133,6 +172,21 @@ pub enum Exception {
         srr1: u32,
     },
     InstructionBreakpoint,
+    /// 8xx.
+    SoftwareEmulation,
+    /// 8xx: the MMU has set MI_EPN.
+    ItlbMiss,
+    /// 8xx: the MMU has set MD_EPN. Load and store are not told apart.
+    DtlbMiss,
+    /// 8xx: `srr1` as of [`Exception::InstructionStorage`].
+    ItlbError {
+        srr1: u32,
+    },
+    /// 8xx: `dsisr` as of [`Exception::DataStorage`].
+    DtlbError {
+        address: u32,
+        dsisr: u32,
+    },
 }
 
 /// SRR1 bits of a program exception (PEM 6.4.7).
@@ -197,16 +251,23 @@ impl Exception {
             Exception::DataLoadTlbMiss { .. } => Vector::DataLoadTlbMiss,
             Exception::DataStoreTlbMiss { .. } => Vector::DataStoreTlbMiss,
             Exception::InstructionBreakpoint => Vector::InstructionBreakpoint,
+            Exception::SoftwareEmulation => Vector::SoftwareEmulation,
+            Exception::ItlbMiss => Vector::ItlbMiss,
+            Exception::DtlbMiss => Vector::DtlbMiss,
+            Exception::ItlbError { .. } => Vector::ItlbError,
+            Exception::DtlbError { .. } => Vector::DtlbError,
         }
     }
 
-    /// No entry in the TLB on a 603, no PTE in the hash table on the others.
+    /// No entry in the TLB on a 603 or 8xx, no PTE in the hash table on the others.
     pub fn is_failed_reload(self) -> bool {
         const NO_PTE: u32 = 0x4000_0000;
         match self {
             Exception::InstructionTlbMiss { .. }
             | Exception::DataLoadTlbMiss { .. }
-            | Exception::DataStoreTlbMiss { .. } => true,
+            | Exception::DataStoreTlbMiss { .. }
+            | Exception::ItlbMiss
+            | Exception::DtlbMiss => true,
             Exception::DataStorage { dsisr, .. } => dsisr & NO_PTE != 0,
             Exception::InstructionStorage { srr1 } => srr1 & NO_PTE != 0,
             _ => false,
@@ -226,7 +287,9 @@ impl Exception {
     /// The bits that SRR1 gets besides the saved MSR.
     fn cause_bits(self, r: &Registers) -> u32 {
         match self {
-            Exception::InstructionStorage { srr1 } | Exception::Program { srr1 } => srr1,
+            Exception::InstructionStorage { srr1 }
+            | Exception::ItlbError { srr1 }
+            | Exception::Program { srr1 } => srr1,
             // SRR1[0-3] is a copy of CR0 (603e UM table 4-11).
             Exception::InstructionTlbMiss { srr1 }
             | Exception::DataLoadTlbMiss { srr1 }
@@ -252,12 +315,13 @@ fn alignment_dsisr(word: u32) -> u32 {
 
 /// Changes the MSR, and with MSR[TGPR] the meaning of r0 to r3.
 pub fn set_msr(r: &mut Registers, value: u32) {
+    let value = value & IMPLEMENTED & !r.msr_absent;
     if (r.msr ^ value) & msr::TGPR != 0 {
         let mut all = r.gpr.all();
         all[..4].swap_with_slice(&mut r.temporary);
         r.gpr.set_all(&all);
     }
-    r.msr = value & IMPLEMENTED;
+    r.msr = value;
 }
 
 /// Takes `exception` with `r.pc` at the instruction that raised it, or for the exceptions that follow
@@ -267,7 +331,7 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     r.srr0 = r.pc;
     r.srr1 = r.msr & SAVED | exception.cause_bits(r);
     match exception {
-        Exception::DataStorage { address, dsisr } => {
+        Exception::DataStorage { address, dsisr } | Exception::DtlbError { address, dsisr } => {
             r.dar = address;
             r.dsisr = dsisr;
         }
@@ -289,7 +353,7 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     }
     set_msr(r, next);
     let prefix = if next & msr::IP != 0 { 0xfff0_0000 } else { 0 };
-    r.pc = prefix | exception.vector() as u32;
+    r.pc = prefix | exception.vector().offset();
 }
 
 /// `rfi`: back to where SRR0 and SRR1 say.

@@ -15,6 +15,7 @@ pub mod performance;
 pub mod registers;
 pub mod rotate;
 pub mod spr;
+pub mod spr_8xx;
 pub mod system;
 pub mod timers;
 

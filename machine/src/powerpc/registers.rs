@@ -233,6 +233,8 @@ pub struct Registers {
     pub pc: u32,
     pub fpscr: u32,
     pub msr: u32,
+    /// Bits of the MSR that other cores have and this one lacks.
+    pub msr_absent: u32,
     pub srr0: u32,
     pub srr1: u32,
     pub dar: u32,
@@ -256,6 +258,8 @@ pub struct Registers {
     pub pir: u32,
     /// The four registers that MSR[TGPR] swaps for r0 to r3 (603).
     pub temporary: [u32; 4],
+    /// A command of IC_CST, or of DC_CST, has failed (8xx).
+    pub cache_error: [bool; 2],
     /// Physical address of the reserved granule of `lwarx`.
     pub reservation: Option<u32>,
 }

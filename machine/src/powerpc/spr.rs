@@ -1,7 +1,10 @@
-//! Special-purpose registers: which ones a core has, and what reading and writing them does.
+//! Special-purpose registers: which ones a core has, and what reading and writing them does. The 8xx's own are
+//! in [`super::spr_8xx`] and, those of its MMU, in [`crate::mmu::mpc8xx`].
 
-use super::exception::{Exception, privileged, program};
+use super::exception::{Exception, privileged};
 use super::registers::Registers;
+use super::spr_8xx;
+use super::system::not_implemented;
 use crate::config::CoreKind;
 use crate::machine::Machine;
 
@@ -67,6 +70,9 @@ fn four_counters(kind: CoreKind) -> bool {
 
 /// Does a core of this kind have SPR `number` (for reading or for writing)?
 pub fn exists(kind: CoreKind, number: u32) -> bool {
+    if kind == CoreKind::Mpc8xx {
+        return spr_8xx::exists(number);
+    }
     match number {
         n::DSISR
         | n::DAR
@@ -108,9 +114,7 @@ fn check(machine: &Machine, number: u32) -> Result<(), Exception> {
     if exists(machine.config.core.kind, number) {
         Ok(())
     } else {
-        Err(Exception::Program {
-            srr1: program::ILLEGAL,
-        })
+        Err(not_implemented(machine))
     }
 }
 
@@ -147,6 +151,9 @@ fn plain(r: &mut Registers, number: u32) -> Option<&mut u32> {
 /// The program exception where the core has no such register, or not for this program.
 pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
     check(m, number)?;
+    if let Some(value) = spr_8xx::read(m, number) {
+        return Ok(value);
+    }
     let miss = &m.mmu.miss;
     Ok(match number {
         n::DEC => m.timers.decrementer(m.cycles()),
@@ -180,6 +187,9 @@ pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
 /// The program exception where the core has no such register, or not for this program.
 pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> {
     check(m, number)?;
+    if spr_8xx::write(m, number, value) {
+        return Ok(());
+    }
     let cycles = m.cycles();
     match number {
         n::DEC => {
@@ -225,9 +235,7 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
             m.drop_shortcuts();
         }
         n::UMMCR0..=n::UPMC4 => {
-            return Err(Exception::Program {
-                srr1: program::ILLEGAL,
-            });
+            return Err(not_implemented(m));
         }
         n::MMCR0..=n::SDA => m.write_performance_monitor(number, value),
         // The PVR and the miss registers but RPA are read-only.

@@ -4,6 +4,7 @@ use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
+use crate::config::CoreKind;
 use crate::machine::Machine;
 
 /// Where the processor goes on.
@@ -47,10 +48,19 @@ pub fn tw(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
     trap(i.t.number(), left, right)
 }
 
-pub fn illegal(_: &mut Machine, _: &Operands) -> Outcome {
-    Err(Exception::Program {
-        srr1: program::ILLEGAL,
-    })
+/// What an instruction or register that the core lacks raises (8xx: 860 UM 7.1.3.1).
+pub fn not_implemented(m: &Machine) -> Exception {
+    if m.config.core.kind == CoreKind::Mpc8xx {
+        Exception::SoftwareEmulation
+    } else {
+        Exception::Program {
+            srr1: program::ILLEGAL,
+        }
+    }
+}
+
+pub fn illegal(m: &mut Machine, _: &Operands) -> Outcome {
+    Err(not_implemented(m))
 }
 
 pub fn sc(_: &mut Machine, _: &Operands) -> Outcome {
@@ -165,7 +175,24 @@ pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
 pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let ea = m.registers.gpr.get(i.b);
-    m.mmu.tlbie(ea, &mut m.account);
+    if let Some(unit) = &mut m.mmu.mpc8xx {
+        for reach in unit.tlbie(ea, &mut m.account) {
+            m.drop_data_reach(reach);
+            m.drop_fetch_reach(reach);
+        }
+    } else {
+        m.mmu.tlbie(ea, &mut m.account);
+        m.drop_shortcuts();
+    }
+    Ok(Flow::Next)
+}
+
+/// The 8xx's alone.
+pub fn tlbia(m: &mut Machine, _: &Operands) -> Outcome {
+    privileged(&m.registers)?;
+    if let Some(unit) = &mut m.mmu.mpc8xx {
+        unit.tlbia();
+    }
     m.drop_shortcuts();
     Ok(Flow::Next)
 }
@@ -180,9 +207,7 @@ fn software_reload(m: &Machine) -> Result<(), Exception> {
     if m.config.core.kind.software_reload() {
         privileged(&m.registers)
     } else {
-        Err(Exception::Program {
-            srr1: program::ILLEGAL,
-        })
+        Err(not_implemented(m))
     }
 }
 

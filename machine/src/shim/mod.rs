@@ -174,6 +174,8 @@ impl Program {
             Exception::DataLoadTlbMiss { srr1 } | Exception::DataStoreTlbMiss { srr1 } => {
                 self.space.reload(&mut self.machine, srr1, false)
             }
+            Exception::ItlbMiss => self.space.load(&mut self.machine, true),
+            Exception::DtlbMiss => self.space.load(&mut self.machine, false),
             _ => false,
         };
         if mapped {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::machine::Machine;
+use crate::mmu::mpc8xx::number;
+use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
 use crate::mmu::{Reload, hash};
 
 pub const PAGE: u32 = 4096;
@@ -31,6 +33,12 @@ pub struct Space {
 impl Space {
     /// An empty one. The hash table goes to the lowest megabytes of RAM, with a slot for each frame at least.
     pub fn new(machine: &mut Machine) -> Self {
+        // Group 0 of the 8xx, which every page is of: access as the page says.
+        const CLIENT: u32 = 0x4000_0000;
+        if let Some(unit) = &mut machine.mmu.mpc8xx {
+            unit.write(number::MI_AP, CLIENT, &mut machine.account);
+            unit.write(number::MD_AP, CLIENT, &mut machine.account);
+        }
         let table = (machine.memory.ram.size() as u32 / 512)
             .next_power_of_two()
             .max(0x1_0000);
@@ -161,6 +169,31 @@ impl Space {
         true
     }
 
+    /// An 8xx's miss.
+    pub fn load(&mut self, machine: &mut Machine, instruction: bool) -> bool {
+        const SUBPAGES: u32 = 0xf0;
+        const ALL_MAY_WRITE: u32 = 0x800;
+        const REGISTERS: [[u32; 3]; 2] = [
+            [number::MD_EPN, number::MD_TWC, number::MD_RPN],
+            [number::MI_EPN, number::MI_TWC, number::MI_RPN],
+        ];
+        let [missed, level_one, level_two] = REGISTERS[usize::from(instruction)];
+        let unit = machine.mmu.mpc8xx.as_ref();
+        let Some(address) = unit.and_then(|unit| unit.read(missed)) else {
+            return false;
+        };
+        let Some(frame) = self.frame(machine, address & epn::PAGE) else {
+            return false;
+        };
+        let word = frame | ALL_MAY_WRITE | rpn::CHANGED | SUBPAGES | rpn::VALID;
+        if let Some(unit) = &mut machine.mmu.mpc8xx {
+            unit.write(level_one, twc::VALID, &mut machine.account);
+            unit.write(level_two, word, &mut machine.account);
+        }
+        machine.state_changed();
+        true
+    }
+
     /// Writes the program's memory. False: it may not use all of it.
     pub fn write(&mut self, machine: &mut Machine, address: u32, bytes: &[u8]) -> bool {
         let mut at = address;
@@ -201,7 +234,12 @@ fn forget(machine: &mut Machine, page: u32) {
             machine.memory.ram.write_u32(found.pa, 0);
         }
     }
-    machine.mmu.tlbie(page, &mut machine.account);
+    match &mut machine.mmu.mpc8xx {
+        Some(unit) => {
+            unit.tlbie(page, &mut machine.account);
+        }
+        None => machine.mmu.tlbie(page, &mut machine.account),
+    }
 }
 
 /// `length` bytes from `address` on, cut at page boundaries; as ranges of the bytes.

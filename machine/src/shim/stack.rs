@@ -33,8 +33,9 @@ mod auxiliary {
     pub const RANDOM: u32 = 25;
 }
 
-/// 32-bit, with a floating-point unit and an MMU.
-const HWCAP: u32 = 0x8c00_0000;
+/// 32-bit, with an MMU; and with a floating-point unit, where there is one.
+const HWCAP: u32 = 0x8400_0000;
+const HWCAP_FLOAT: u32 = 0x0800_0000;
 
 /// User and group that the program runs as.
 pub const USER: u32 = 1000;
@@ -87,12 +88,17 @@ impl Program {
     fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
         let config = self.machine.config();
+        let hwcap = if self.machine.mmu.mpc8xx.is_some() {
+            HWCAP
+        } else {
+            HWCAP | HWCAP_FLOAT
+        };
         let (headers, size, count) = program_headers(elf).unwrap_or_default();
         vec![
             (a::DCACHEBSIZE, config.cache.data.line),
             (a::ICACHEBSIZE, config.cache.instruction.line),
             (a::UCACHEBSIZE, 0),
-            (a::HWCAP, HWCAP),
+            (a::HWCAP, hwcap),
             (a::PAGESZ, PAGE),
             (a::CLKTCK, 100),
             (a::PHDR, headers),

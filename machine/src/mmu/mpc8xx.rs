@@ -1,0 +1,568 @@
+//! The MMU of the MPC8xx (860, 855T): two fully associative TLBs that software loads. No segments, no BATs,
+//! no hash table.
+//!
+//! A miss raises ITLB miss or DTLB miss with its address in Mx_EPN. Software walks a two-level table of its
+//! own: M_TWB reads as the address of the level-one descriptor, which goes to Mx_TWC; MD_TWC then reads as
+//! the address of the level-two descriptor. Writing that to Mx_RPN loads the entry that Mx_CTR points to.
+//! Descriptors are loaded valid or not: a hit on an entry that is not, or that does not permit the access,
+//! raises ITLB error or DTLB error.
+//!
+//! Sources: MPC860 UM chapter 9 and MPC801 UM and MPC823e RM chapter 11; register bits as Linux's
+//! asm/mmu-8xx.h has them. Recalled, and seen in no source: the formats of the debug registers.
+
+pub mod tlb;
+
+use super::{Access, Fault, Source, Translation};
+use crate::memory::wimg;
+use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::msr;
+use serde::{Deserialize, Serialize};
+use tlb::{Entry, PageSize, Reach, Resolution, Tlb, epn, rpn, twc};
+
+/// SPR numbers (860 UM table 5-7; Linux asm/mmu-8xx.h).
+pub mod number {
+    /// Instruction MMU control.
+    pub const MI_CTR: u32 = 784;
+    /// Instruction access protection.
+    pub const MI_AP: u32 = 786;
+    /// Instruction effective page number.
+    pub const MI_EPN: u32 = 787;
+    /// Instruction tablewalk control: level-one descriptor.
+    pub const MI_TWC: u32 = 789;
+    /// Instruction real page number: level-two descriptor. Writing it loads an entry.
+    pub const MI_RPN: u32 = 790;
+    /// Data MMU control.
+    pub const MD_CTR: u32 = 792;
+    /// Current address space.
+    pub const M_CASID: u32 = 793;
+    /// Data access protection.
+    pub const MD_AP: u32 = 794;
+    /// Data effective page number.
+    pub const MD_EPN: u32 = 795;
+    /// Tablewalk base.
+    pub const M_TWB: u32 = 796;
+    /// Data tablewalk control.
+    pub const MD_TWC: u32 = 797;
+    /// Data real page number.
+    pub const MD_RPN: u32 = 798;
+    /// Scratch.
+    pub const M_TW: u32 = 799;
+    /// Instruction TLB entry as read: CAM half. Writing it reads the entry that MI_CTR points to.
+    pub const MI_CAM: u32 = 816;
+    /// RAM half, first word.
+    pub const MI_RAM0: u32 = 817;
+    /// RAM half, second word.
+    pub const MI_RAM1: u32 = 818;
+    /// The same of the data TLB.
+    pub const MD_CAM: u32 = 824;
+    /// RAM half, first word.
+    pub const MD_RAM0: u32 = 825;
+    /// RAM half, second word.
+    pub const MD_RAM1: u32 = 826;
+}
+
+use number as n;
+
+/// Every register of the unit.
+pub const REGISTERS: [u32; 19] = [
+    n::MI_CTR,
+    n::MI_AP,
+    n::MI_EPN,
+    n::MI_TWC,
+    n::MI_RPN,
+    n::MD_CTR,
+    n::M_CASID,
+    n::MD_AP,
+    n::MD_EPN,
+    n::M_TWB,
+    n::MD_TWC,
+    n::MD_RPN,
+    n::M_TW,
+    n::MI_CAM,
+    n::MI_RAM0,
+    n::MI_RAM1,
+    n::MD_CAM,
+    n::MD_RAM0,
+    n::MD_RAM1,
+];
+
+/// Bits of Mx_CTR.
+pub mod control {
+    /// GPM: groups are domains.
+    pub const DOMAINS: u32 = 0x8000_0000;
+    /// PPM: pages of 4 KB have protection by subpage.
+    pub const SUBPAGES: u32 = 0x4000_0000;
+    /// CIDEF: memory is cache-inhibited in real mode.
+    pub const REAL_INHIBITED: u32 = 0x2000_0000;
+    /// WTDEF: memory is written through in real mode (MD_CTR alone).
+    pub const REAL_WRITE_THROUGH: u32 = 0x1000_0000;
+    /// RSV4I, RSV4D: the last entries are reserved.
+    pub const RESERVE: u32 = 0x0800_0000;
+    /// TWAM: the tables are for pages of 4 KB, not subpages of 1 KB (MD_CTR alone).
+    pub const WALK_4K: u32 = 0x0400_0000;
+    /// PPCS: entries hit by mode.
+    pub const MODES: u32 = 0x0200_0000;
+    /// INDX: the entry that is loaded next.
+    pub const INDEX: u32 = 0x0000_1f00;
+}
+
+/// What a failed translation raises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mpc8xxFault {
+    /// ITLB miss or DTLB miss; Mx_EPN holds the address.
+    Miss,
+    /// ITLB error (bits in SRR1) or DTLB error (bits in DSISR).
+    Error {
+        /// As for an ISI or DSI; none but the store's for a store to an unchanged page.
+        bits: u32,
+        /// A store to an unchanged page has invalidated the entry that reached this (801 UM 11.4.1).
+        invalidated: Option<Reach>,
+    },
+}
+
+/// What a write to a register has done to translations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// An entry of a TLB was loaded: what it reaches, and what the one before it reached.
+    Entry {
+        /// Of the instruction TLB.
+        instruction: bool,
+        /// New and old entry.
+        reaches: [Option<Reach>; 2],
+    },
+    /// How all entries are looked at, or real mode.
+    All,
+}
+
+/// One of the two TLBs with its registers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Side {
+    /// The entries, the counter, and whether some are reserved.
+    pub tlb: Tlb,
+    /// Mx_CTR without INDX and RSV, which the TLB has.
+    control: u32,
+    protection: u32,
+    epn: u32,
+    twc: u32,
+    rpn: u32,
+    /// Mx_CAM, Mx_RAM0, Mx_RAM1.
+    shown: [u32; 3],
+}
+
+impl Side {
+    fn new(entries: u32, control: u32) -> Self {
+        Self {
+            tlb: Tlb::new(entries),
+            control,
+            protection: 0,
+            epn: 0,
+            twc: 0,
+            rpn: 0,
+            shown: [0; 3],
+        }
+    }
+
+    fn control(&self) -> u32 {
+        let reserving = if self.tlb.reserving() {
+            control::RESERVE
+        } else {
+            0
+        };
+        self.control | reserving | self.tlb.index() << 8
+    }
+
+    /// `implemented`: the bits that this side's register has.
+    fn set_control(&mut self, value: u32, implemented: u32) -> Change {
+        const SEEN: u32 = control::DOMAINS | control::REAL_INHIBITED | control::REAL_WRITE_THROUGH;
+        let old = self.control;
+        self.control = value & implemented;
+        self.tlb
+            .control((value & control::INDEX) >> 8, value & control::RESERVE != 0);
+        if (old ^ self.control) & SEEN == 0 {
+            Change::None
+        } else {
+            Change::All
+        }
+    }
+
+    /// Do group and page let an access of this mode through?
+    fn permits(&self, entry: &Entry, ea: u32, access: Access, user: bool) -> bool {
+        let field = self.protection >> (30 - 2 * entry.group()) & 3;
+        if self.control & control::DOMAINS != 0 {
+            return match field {
+                1 => entry.permits(ea, access, user),
+                3 => true,
+                // No access; 2 is reserved.
+                _ => false,
+            };
+        }
+        // Ks and Kp, as of a segment register.
+        let key = field & if user { 1 } else { 2 } != 0;
+        entry.permits(ea, access, key)
+    }
+
+    /// A write of Mx_RPN.
+    fn load(&mut self, value: u32) -> (Entry, Entry) {
+        self.rpn = value;
+        let resolution = Resolution {
+            subpages: self.control & control::SUBPAGES != 0,
+            modes: self.control & control::MODES != 0,
+        };
+        let entry = Entry::new(self.epn, self.twc, value, resolution);
+        let old = self.tlb.load(entry);
+        (entry, old)
+    }
+}
+
+/// The unit: both sides and what they share.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Mpc8xx {
+    /// Instruction MMU.
+    pub instruction: Side,
+    /// Data MMU.
+    pub data: Side,
+    casid: u8,
+    /// Level-one table base, and scratch.
+    base: u32,
+    scratch: u32,
+    /// Cause of the access that missed last: what the reload evicts is its doing, not the handler's.
+    miss_cause: Cause,
+}
+
+impl Mpc8xx {
+    /// As after a hard reset, but with TLBs that are empty: MD_CTR\[TWAM\] is set, all else is 0. The
+    /// arguments are entries of each TLB, a power of two of at most 32.
+    #[must_use]
+    pub fn new(instruction: u32, data: u32) -> Self {
+        Self {
+            instruction: Side::new(instruction, 0),
+            data: Side::new(data, control::WALK_4K),
+            casid: 0,
+            base: 0,
+            scratch: 0,
+            miss_cause: Cause::Kernel,
+        }
+    }
+
+    /// M_CASID.
+    #[must_use]
+    pub fn casid(&self) -> u8 {
+        self.casid
+    }
+
+    /// The side of instructions or of data.
+    #[must_use]
+    pub fn side(&self, instruction: bool) -> &Side {
+        if instruction {
+            &self.instruction
+        } else {
+            &self.data
+        }
+    }
+
+    fn side_mut(&mut self, instruction: bool) -> &mut Side {
+        if instruction {
+            &mut self.instruction
+        } else {
+            &mut self.data
+        }
+    }
+
+    /// Storage control in real mode: all of memory is guarded (860 UM 9.3).
+    fn real(&self, ea: u32, fetch: bool) -> Translation {
+        let control = self.side(fetch).control;
+        let mut wimg = wimg::G;
+        if control & control::REAL_INHIBITED != 0 {
+            wimg |= wimg::I;
+        }
+        if control & control::REAL_WRITE_THROUGH != 0 {
+            wimg |= wimg::W;
+        }
+        Translation {
+            pa: ea,
+            wimg,
+            source: Source::Real,
+            cycles: 0,
+        }
+    }
+
+    /// Translates `ea` for `access` under `msr`, as [`super::Mmu::translate`].
+    ///
+    /// # Errors
+    /// Miss or error, with the registers that the hardware sets for it.
+    pub fn translate(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        account: &mut Account,
+    ) -> Result<Translation, Fault> {
+        let fetch = access.is_fetch();
+        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+            return Ok(self.real(ea, fetch));
+        }
+        let (user, asid) = (msr & msr::PR != 0, self.casid);
+        let side = self.side_mut(fetch);
+        let Some(number) = side.tlb.find(ea, asid, user) else {
+            side.epn = ea & epn::PAGE | epn::VALID | u32::from(asid);
+            self.count_miss(ea, fetch, account);
+            return Err(Fault::mpc8xx(Mpc8xxFault::Miss, access));
+        };
+        let entry = side.tlb.entry(number).copied().unwrap_or_default();
+        if !entry.page_valid() {
+            return Err(Fault::mpc8xx_page(access));
+        }
+        if fetch && entry.guarded() {
+            return Err(Fault::mpc8xx_no_execute());
+        }
+        if !side.permits(&entry, ea, access, user) {
+            return Err(Fault::mpc8xx_protection(access));
+        }
+        if access.is_store() && !entry.changed() {
+            side.tlb.invalidate(number);
+            account.add_plain(Plain::TlbChangeTrap, 1);
+            self.miss_cause = account.cause;
+            return Err(Fault::mpc8xx_unchanged(entry.reach()));
+        }
+        Ok(hit(&entry, ea))
+    }
+
+    /// Translates as a hint: by a resident entry that permits it, else not at all.
+    #[must_use]
+    pub fn translate_hint(&self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
+        if msr & msr::DR == 0 {
+            return Some(self.real(ea, false));
+        }
+        let user = msr & msr::PR != 0;
+        let number = self.data.tlb.find(ea, self.casid, user)?;
+        let entry = self.data.tlb.entry(number)?;
+        let allowed = entry.page_valid() && self.data.permits(entry, ea, access, user);
+        allowed.then(|| hit(entry, ea))
+    }
+
+    /// Translates for an observer: nothing changes, nothing is counted, protection is not checked.
+    #[must_use]
+    pub fn peek(&self, ea: u32, access: Access, msr: u32) -> Option<u32> {
+        let fetch = access.is_fetch();
+        if msr & if fetch { msr::IR } else { msr::DR } == 0 {
+            return Some(ea);
+        }
+        let tlb = &self.side(fetch).tlb;
+        let number = tlb.find(ea, self.casid, msr & msr::PR != 0)?;
+        let entry = tlb.entry(number)?;
+        entry.page_valid().then(|| entry.physical(ea))
+    }
+
+    /// The entry by which user programs of the current address space can read or execute at `ea`.
+    #[must_use]
+    pub fn user_entry(&self, ea: u32, fetch: bool) -> Option<&Entry> {
+        let side = self.side(fetch);
+        let entry = side.tlb.entry(side.tlb.find(ea, self.casid, true)?)?;
+        let access = if fetch { Access::Fetch } else { Access::Load };
+        (entry.page_valid() && side.permits(entry, ea, access, true)).then_some(entry)
+    }
+
+    fn count_miss(&mut self, ea: u32, fetch: bool, account: &mut Account) {
+        let (event, array) = if fetch {
+            (Event::InstructionTlbMiss, Array::InstructionTlb)
+        } else {
+            (Event::DataTlbMiss, Array::DataTlb)
+        };
+        account.add(event, 1);
+        let cause = account.cause;
+        self.miss_cause = cause;
+        // What was evicted may have been a page of any size, of this address space or shared.
+        for size in PageSize::ALL {
+            for space in [Some(self.casid), None] {
+                let key = tlb::key(ea, size, space);
+                let (counters, pollution) = (&mut account.counters, &mut account.pollution);
+                if pollution.entry_missed(counters, array, key, cause) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// `tlbie`. Returns what was reached by the entries that are gone, of both TLBs.
+    pub fn tlbie(&mut self, ea: u32, account: &mut Account) -> Vec<Reach> {
+        account.add_plain(Plain::TlbInvalidate, 1);
+        let mut gone = self.instruction.tlb.invalidate_address(ea);
+        gone.append(&mut self.data.tlb.invalidate_address(ea));
+        gone
+    }
+
+    /// `tlbia`.
+    pub fn tlbia(&mut self) {
+        self.instruction.tlb.invalidate_all();
+        self.data.tlb.invalidate_all();
+    }
+
+    /// Reads SPR `number`; `None` if it is none of this unit's.
+    #[must_use]
+    pub fn read(&self, number: u32) -> Option<u32> {
+        let (instruction, data) = (&self.instruction, &self.data);
+        let walk_4k = data.control & control::WALK_4K != 0;
+        Some(match number {
+            n::MI_CTR => instruction.control(),
+            n::MI_AP => instruction.protection,
+            n::MI_EPN => instruction.epn,
+            n::MI_TWC => instruction.twc,
+            n::MI_RPN => instruction.rpn,
+            n::MD_CTR => data.control(),
+            n::M_CASID => self.casid.into(),
+            n::MD_AP => data.protection,
+            n::MD_EPN => data.epn,
+            // Level-one index: EA[0-9] of tables for 4 KB pages, EA[0-11] of those for 1 KB.
+            n::M_TWB if walk_4k => self.base & 0xffff_f000 | data.epn >> 20 & 0xffc,
+            n::M_TWB => self.base & 0xffff_c000 | data.epn >> 18 & 0x3ffc,
+            // Level-two index: EA[10-19], or EA[12-21].
+            n::MD_TWC if walk_4k => data.twc & 0xffff_f000 | data.epn >> 10 & 0xffc,
+            n::MD_TWC => data.twc & 0xffff_f000 | data.epn >> 8 & 0xffc,
+            n::MD_RPN => data.rpn,
+            n::M_TW => self.scratch,
+            n::MI_CAM | n::MI_RAM0 | n::MI_RAM1 => instruction.shown[(number - n::MI_CAM) as usize],
+            n::MD_CAM | n::MD_RAM0 | n::MD_RAM1 => data.shown[(number - n::MD_CAM) as usize],
+            _ => return None,
+        })
+    }
+
+    /// Writes SPR `number`; nothing if it is none of this unit's.
+    pub fn write(&mut self, number: u32, value: u32, account: &mut Account) -> Change {
+        const EITHER: u32 =
+            control::DOMAINS | control::SUBPAGES | control::REAL_INHIBITED | control::MODES;
+        const DATA: u32 = EITHER | control::REAL_WRITE_THROUGH | control::WALK_4K;
+        const TWC: u32 = twc::GROUP | twc::GUARDED | twc::SIZE | twc::VALID;
+        match number {
+            n::MI_CTR => return self.instruction.set_control(value, EITHER),
+            n::MD_CTR => return self.data.set_control(value, DATA),
+            n::MI_AP => return changed(&mut self.instruction.protection, value),
+            n::MD_AP => return changed(&mut self.data.protection, value),
+            n::M_CASID => return changed(&mut self.casid, (value & epn::ASID) as u8),
+            n::MI_EPN => self.instruction.epn = value & (epn::PAGE | epn::VALID | epn::ASID),
+            n::MD_EPN => self.data.epn = value & (epn::PAGE | epn::VALID | epn::ASID),
+            n::MI_TWC => self.instruction.twc = value & TWC,
+            n::MD_TWC => self.data.twc = value & (0xffff_f000 | TWC | twc::WRITE_THROUGH),
+            n::M_TWB => self.base = value & 0xffff_f000,
+            n::M_TW => self.scratch = value,
+            n::MI_RPN => return self.load(true, value, account),
+            n::MD_RPN => return self.load(false, value, account),
+            n::MI_CAM => self.instruction.shown = instruction_halves(&self.instruction),
+            n::MD_CAM => self.data.shown = data_halves(&self.data),
+            _ => {}
+        }
+        Change::None
+    }
+
+    fn load(&mut self, instruction: bool, value: u32, account: &mut Account) -> Change {
+        account.add_plain(Plain::TlbLoad, 1);
+        let evictor = self.miss_cause;
+        let (new, old) = self.side_mut(instruction).load(value);
+        if old.valid() && old.key() != new.key() {
+            let array = if instruction {
+                Array::InstructionTlb
+            } else {
+                Array::DataTlb
+            };
+            account.pollution.entry_evicted(array, old.key(), evictor);
+        }
+        let reach = |entry: Entry| entry.valid().then(|| entry.reach());
+        Change::Entry {
+            instruction,
+            reaches: [reach(new), reach(old)],
+        }
+    }
+}
+
+fn changed<T: PartialEq>(register: &mut T, value: T) -> Change {
+    if *register == value {
+        return Change::None;
+    }
+    *register = value;
+    Change::All
+}
+
+fn hit(entry: &Entry, ea: u32) -> Translation {
+    Translation {
+        pa: entry.physical(ea),
+        wimg: entry.wimg(),
+        source: if entry.uniform() {
+            Source::Tlb
+        } else {
+            Source::Subpage
+        },
+        cycles: 0,
+    }
+}
+
+/// Subpages, a bit each, of which `allows` is true.
+fn each_subpage(entry: &Entry, allows: impl Fn(u32) -> bool) -> u32 {
+    (0..4).fold(0, |bits, n| {
+        bits << 1 | u32::from(allows(entry.page() | n << 10))
+    })
+}
+
+/// The entry that Mx_CTR points to.
+fn shown(side: &Side) -> Entry {
+    let entry = side.tlb.entry(side.tlb.index());
+    entry.copied().unwrap_or_default()
+}
+
+/// MI_CAM: EPN, page size (20-22), ASID (23-26), SH (27), valid subpages (28-31), which none is of an invalid
+/// entry. MI_RAM0: RPN, page size (20-22), CI (23), group (24-27), subpages that the supervisor may execute
+/// (28-31). MI_RAM1: those that users may (26-29), page valid (30), G (31).
+fn instruction_halves(side: &Side) -> [u32; 3] {
+    let entry = shown(side);
+    if !entry.valid() {
+        return [0; 3];
+    }
+    let size = entry.size().code() << 9;
+    let executes = |user| each_subpage(&entry, |ea| entry.permits(ea, Access::Fetch, user));
+    [
+        entry.page()
+            | size
+            | u32::from(entry.asid()) << 5
+            | u32::from(entry.shared()) << 4
+            | entry.subpages(),
+        entry.rpn() & rpn::PAGE
+            | size
+            | u32::from(entry.inhibited()) << 8
+            | entry.group() << 4
+            | executes(false),
+        executes(true) << 2 | u32::from(entry.page_valid()) << 1 | u32::from(entry.guarded()),
+    ]
+}
+
+/// MD_CAM: EPN, valid subpages (20-23), page size (24-26), SH (27), ASID (28-31). MD_RAM0: RPN, page size
+/// (20-22), group (23-26), G (27), WT (28), CI (29). MD_RAM1: C (17), entry valid (18), subpages that the supervisor may
+/// access (19-22), which it may write (23), and for each subpage whether users may read and write it (24-31).
+fn data_halves(side: &Side) -> [u32; 3] {
+    let entry = shown(side);
+    if !entry.valid() {
+        return [0; 3];
+    }
+    let may = |access, user| each_subpage(&entry, |ea| entry.permits(ea, access, user));
+    let (reads, writes) = (may(Access::Load, true), may(Access::Store, true));
+    let users = (0..4).fold(0, |bits, n| {
+        bits << 2 | (reads >> (3 - n) & 1) << 1 | writes >> (3 - n) & 1
+    });
+    [
+        entry.page()
+            | entry.subpages() << 8
+            | entry.size().code() << 5
+            | u32::from(entry.shared()) << 4
+            | u32::from(entry.asid()),
+        entry.rpn() & rpn::PAGE
+            | entry.size().code() << 9
+            | entry.group() << 5
+            | u32::from(entry.guarded()) << 4
+            | u32::from(entry.write_through()) << 3
+            | u32::from(entry.inhibited()) << 2,
+        u32::from(entry.changed()) << 14
+            | u32::from(entry.page_valid()) << 13
+            | may(Access::Load, false) << 9
+            | u32::from(may(Access::Store, false) != 0) << 8
+            | users,
+    ]
+}

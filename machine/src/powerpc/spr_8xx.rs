@@ -1,0 +1,167 @@
+//! Special-purpose registers of the 8xx beside those that every core has: interrupt enable, caches, MMU.
+//!
+//! Not modelled: development support (SPR 144 to 159, 630), the internal memory map (IMMR; the board has no
+//! SIU and no CPM), and the cache's lines one by one (IC_ADR, IC_DAT, DC_ADR, DC_DAT, and the commands that
+//! name a line).
+
+use super::exception;
+use super::registers::msr;
+use super::spr::number as n;
+use crate::config::CoreKind;
+use crate::machine::Machine;
+use crate::mmu::mpc8xx::{Change, REGISTERS};
+
+/// SPR numbers (860 UM table 5-7; Linux asm/reg_8xx.h).
+pub mod number {
+    /// External interrupt enable: a write sets MSR\[EE\] and MSR\[RI\].
+    pub const EIE: u32 = 80;
+    /// External interrupt disable: a write clears MSR\[EE\] and sets MSR\[RI\].
+    pub const EID: u32 = 81;
+    /// Non-recoverable interrupt: a write clears MSR\[EE\] and MSR\[RI\].
+    pub const NRI: u32 = 82;
+    /// Instruction cache control and status.
+    pub const IC_CST: u32 = 560;
+    /// Data cache control and status.
+    pub const DC_CST: u32 = 568;
+}
+
+use number::{DC_CST, EID, EIE, IC_CST, NRI};
+
+/// IC_CST and DC_CST (860 UM 8.3; Linux asm/reg_8xx.h).
+mod cache {
+    /// Bits 4 to 7: the command.
+    pub const COMMAND: u32 = 0x0f00_0000;
+    pub const ENABLE: u32 = 0x0200_0000;
+    pub const DISABLE: u32 = 0x0400_0000;
+    pub const LOAD_AND_LOCK: u32 = 0x0600_0000;
+    pub const UNLOCK_ALL: u32 = 0x0a00_0000;
+    pub const INVALIDATE_ALL: u32 = 0x0c00_0000;
+    /// DC_CST alone.
+    pub const FORCE_WRITE_THROUGH: u32 = 0x0100_0000;
+    pub const LEAVE_WRITE_THROUGH: u32 = 0x0300_0000;
+    /// Status: enabled.
+    pub const ENABLED: u32 = 0x8000_0000;
+    /// Status of DC_CST: every store is written through.
+    pub const WRITE_THROUGH: u32 = 0x4000_0000;
+    /// Error type 2: no place to lock. Reading clears it.
+    pub const NO_PLACE: u32 = 0x0010_0000;
+}
+
+/// Does the 8xx have SPR `number`?
+pub fn exists(number: u32) -> bool {
+    match number {
+        n::DSISR
+        | n::DAR
+        | n::DEC
+        | n::SRR0
+        | n::SRR1
+        | n::SPRG0..=n::SPRG3
+        | n::TBL_WRITE
+        | n::TBU_WRITE
+        | n::PVR
+        | EIE
+        | EID
+        | NRI
+        | IC_CST
+        | DC_CST => true,
+        _ => REGISTERS.contains(&number),
+    }
+}
+
+/// Reads an SPR of the 8xx; `None` if it is none of these.
+pub fn read(m: &mut Machine, number: u32) -> Option<u32> {
+    if m.config.core.kind != CoreKind::Mpc8xx {
+        return None;
+    }
+    match number {
+        // They have no content.
+        EIE | EID | NRI => Some(0),
+        IC_CST | DC_CST => Some(read_status(m, number == IC_CST)),
+        _ => m.mmu.mpc8xx.as_ref()?.read(number),
+    }
+}
+
+/// Writes an SPR of the 8xx. False if it is none of these.
+pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
+    if m.config.core.kind != CoreKind::Mpc8xx {
+        return false;
+    }
+    match number {
+        EIE => enable_interrupts(m, msr::EE | msr::RI),
+        EID => enable_interrupts(m, msr::RI),
+        NRI => enable_interrupts(m, 0),
+        IC_CST => command(m, true, value & cache::COMMAND),
+        DC_CST => command(m, false, value & cache::COMMAND),
+        _ if REGISTERS.contains(&number) => {
+            if let Some(unit) = &mut m.mmu.mpc8xx {
+                let change = unit.write(number, value, &mut m.account);
+                follow(m, change);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn enable_interrupts(m: &mut Machine, bits: u32) {
+    let state = m.registers.msr & !(msr::EE | msr::RI) | bits;
+    m.settle();
+    exception::set_msr(&mut m.registers, state);
+    m.look_at_interrupts();
+}
+
+/// Takes away the shortcuts that a change of the MMU has made wrong.
+fn follow(m: &mut Machine, change: Change) {
+    match change {
+        Change::None => {}
+        Change::All => m.drop_shortcuts(),
+        Change::Entry {
+            instruction,
+            reaches,
+        } => {
+            for reach in reaches.into_iter().flatten() {
+                if instruction {
+                    m.drop_fetch_reach(reach);
+                } else {
+                    m.drop_data_reach(reach);
+                }
+            }
+        }
+    }
+}
+
+fn read_status(m: &mut Machine, instruction: bool) -> u32 {
+    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+    let memory = &m.memory;
+    let (enabled, error) = if instruction {
+        (
+            memory.instruction.enabled(),
+            &mut m.registers.cache_error[0],
+        )
+    } else {
+        (memory.data.enabled(), &mut m.registers.cache_error[1])
+    };
+    bit(enabled, cache::ENABLED)
+        | bit(!instruction && memory.write_through(), cache::WRITE_THROUGH)
+        | bit(std::mem::take(error), cache::NO_PLACE)
+}
+
+fn command(m: &mut Machine, instruction: bool, command: u32) {
+    let side = if instruction {
+        &mut m.memory.instruction
+    } else {
+        &mut m.memory.data
+    };
+    match command {
+        cache::ENABLE => side.set_enabled(true),
+        cache::DISABLE => side.set_enabled(false),
+        cache::INVALIDATE_ALL => side.invalidate_all(),
+        // No line is ever locked here: the command ends as where no way of the set is free to be.
+        cache::LOAD_AND_LOCK => m.registers.cache_error[usize::from(!instruction)] = true,
+        cache::UNLOCK_ALL => {}
+        cache::FORCE_WRITE_THROUGH if !instruction => m.memory.force_write_through(true),
+        cache::LEAVE_WRITE_THROUGH if !instruction => m.memory.force_write_through(false),
+        _ => {}
+    }
+    m.drop_shortcuts();
+}
