@@ -201,13 +201,21 @@ fn control_device_shows_the_selected_tlb_entry() {
         vsid: 0x80ab_cdef,
         page: 0x0123_4000,
         word1: 0x0765_4092,
+        level_one: 0x1ed,
     };
     let mut board = board();
     board.show_tlb(shown);
     let read = |address| board.read(address, 4, Instant::default());
     assert_eq!(
-        [0x8000_0f2c, 0x8000_0f30, 0x8000_0f34, 0x8000_0f38].map(read),
-        [shown.shape, shown.vsid, shown.page, shown.word1].map(|value| Ok(value.into()))
+        [0x2c, 0x30, 0x34, 0x38, 0x3c].map(|offset| read(0x8000_0f00 + offset)),
+        [
+            shown.shape,
+            shown.vsid,
+            shown.page,
+            shown.word1,
+            shown.level_one
+        ]
+        .map(|value| Ok(value.into()))
     );
 }
 

@@ -9,12 +9,14 @@ mod kernel;
 mod programs;
 #[path = "fast_paths/walks.rs"]
 mod walks;
+#[path = "fast_paths/walks_8xx.rs"]
+mod walks_8xx;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Fatal, Limits, Stop};
 use pagewalk_machine::powerpc::registers::Register;
 use pagewalk_machine::session::Session;
-use programs::{GUESTS, Guest};
+use programs::{GUESTS, Guest, Needs};
 use proptest::prelude::*;
 use support::{Program, config};
 
@@ -78,17 +80,21 @@ fn assert_same(what: &str, one: &Outcome, other: &Outcome) {
     assert_eq!(one, other, "{what}");
 }
 
-/// The machines that can run `guest`: those without a hash walk do not see its page table.
+/// The machines that can run `guest`.
 fn machines(guest: &Guest) -> &'static [&'static str] {
-    const ALL: [&str; 3] = ["ppc604-133", "ppc750-400", "ppc603-133"];
-    if guest.hash_table { &ALL[..2] } else { &ALL }
+    const ALL: [&str; 4] = ["ppc604-133", "ppc750-400", "ppc603-133", "mpc855t-48"];
+    match guest.needs {
+        Needs::Nothing => &ALL,
+        Needs::Hid0OrFloat => &ALL[..3],
+        Needs::HashWalk => &ALL[..2],
+    }
 }
 
 #[test]
 fn bare_metal_programs_count_the_same_without_fast_paths() {
     for guest in GUESTS {
-        let program = Program::new(guest.source);
         for machine in machines(guest) {
+            let program = Program::on(machine, guest.source);
             let what = format!("{} on {machine}", guest.name);
             let fast = run(program.session(machine, &[]), false);
             assert_eq!(fast.stop, Stop::PowerOff { status: 0 }, "{what}");
@@ -146,6 +152,34 @@ proptest! {
             let (sanitized, reports) = run_sanitized(program.session(machine, shape), false);
             assert_same(&what, &fast, &sanitized);
             let (plain, expected) = run_sanitized(program.session(machine, shape), true);
+            assert_same(&what, &fast, &plain);
+            prop_assert_eq!(reports, expected, "{}", what);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_walks_of_the_8xx_count_the_same_without_fast_paths(
+        steps in prop::collection::vec(walks_8xx::step(), 20..400),
+    ) {
+        const MACHINE: &str = "mpc855t-48";
+        let program = Program::on(MACHINE, &walks_8xx::program(&steps));
+        let shapes: [&[&str]; 3] = [
+            &[],
+            &["tlb.data.entries=8", "tlb.data.ways=8", "tlb.instruction.entries=8", "tlb.instruction.ways=8"],
+            &["cache.data.ways=1", "cache.instruction.size=1024"],
+        ];
+        for shape in shapes {
+            let what = format!("{MACHINE} with {shape:?}");
+            let fast = run(program.session(MACHINE, shape), false);
+            prop_assert_eq!(&fast.stop, &Stop::PowerOff { status: 0 }, "{}", what);
+            assert_same(&what, &fast, &run(program.session(MACHINE, shape), true));
+            let (sanitized, reports) = run_sanitized(program.session(MACHINE, shape), false);
+            assert_same(&what, &fast, &sanitized);
+            let (plain, expected) = run_sanitized(program.session(MACHINE, shape), true);
             assert_same(&what, &fast, &plain);
             prop_assert_eq!(reports, expected, "{}", what);
         }
@@ -210,8 +244,8 @@ fn costs_are_those_on_record() {
         COUNTED.join(", ")
     );
     for guest in GUESTS {
-        let program = Program::new(guest.source);
         for machine in machines(guest) {
+            let program = Program::on(machine, guest.source);
             let outcome = run(program.session(machine, &[]), false);
             let counts = COUNTED.map(|name| {
                 let found = outcome.counters.iter().find(|(counter, _)| counter == name);

@@ -1,53 +1,62 @@
 //! Bare-metal programs that between them use every shortcut of the engine, and every reason to drop one.
 //! Each ends with status 0; r29 holds a checksum of what it computed.
 
-/// A program, and whether it needs the hash table in hardware.
+/// What not every core has.
+pub enum Needs {
+    Nothing,
+    /// HID0, or a floating-point unit.
+    Hid0OrFloat,
+    /// The hash table in hardware, and HID0.
+    HashWalk,
+}
+
+/// A program, and what it needs.
 pub struct Guest {
     pub name: &'static str,
     pub source: &'static str,
-    pub hash_table: bool,
+    pub needs: Needs,
 }
 
 pub const GUESTS: &[Guest] = &[
     Guest {
         name: "integer loop",
         source: INTEGER,
-        hash_table: false,
+        needs: Needs::Nothing,
     },
     Guest {
         name: "random accesses to 256 pages",
         source: PAGES,
-        hash_table: true,
+        needs: Needs::HashWalk,
     },
     Guest {
         name: "conflicting lines and cache instructions",
         source: LINES,
-        hash_table: false,
+        needs: Needs::Hid0OrFloat,
     },
     Guest {
         name: "unaligned, multiple and string accesses",
         source: UNALIGNED,
-        hash_table: false,
+        needs: Needs::Nothing,
     },
     Guest {
         name: "interrupts, system calls and user mode",
         source: MODES,
-        hash_table: false,
+        needs: Needs::Nothing,
     },
     Guest {
         name: "code beyond the cache, patched while it runs",
         source: CODE,
-        hash_table: false,
+        needs: Needs::Nothing,
     },
     Guest {
         name: "floating point",
         source: FLOAT,
-        hash_table: false,
+        needs: Needs::Hid0OrFloat,
     },
     Guest {
         name: "dependent chains",
         source: CHAINS,
-        hash_table: false,
+        needs: Needs::Nothing,
     },
 ];
 

@@ -26,6 +26,10 @@ pub const MACROS: &str = "
   poke 0x80000f08, \\status
   b .
 .endm
+";
+
+/// [`MACROS`]' `caches_on` and `paging` for cores with HID0, BATs and a hash table.
+const MACROS_6XX: &str = "
 .macro paging
   load 3, 0x1fff
   li 4, 0x12
@@ -51,6 +55,48 @@ pub const MACROS: &str = "
 .macro caches_on
   load 3, 0xc000
   mtspr 1008, 3
+  isync
+.endm
+";
+
+/// The same for the MPC8xx: RAM and devices are mapped by reserved entries of 8 MB, the page by another one.
+const MACROS_8XX: &str = "
+.macro map effective, level_one, level_two
+  load 3, (\\effective) + 0x200
+  mtspr 787, 3
+  mtspr 795, 3
+  load 3, \\level_one
+  mtspr 789, 3
+  mtspr 797, 3
+  load 3, \\level_two
+  mtspr 790, 3
+  mtspr 798, 3
+.endm
+.macro paging
+  tlbia
+  load 3, 0x40000000
+  mtspr 786, 3
+  mtspr 794, 3
+  load 3, 0x04001f00
+  mtspr 784, 3
+  mtspr 792, 3
+  map 0, 0x0d, 0x000009fd
+  map 0x80000000, 0x1d, 0x800009ff
+  load 3, 0x0c001b00
+  mtspr 784, 3
+  mtspr 792, 3
+  map 0x40000000, 0x01, 0x003009f5
+  load 3, 0x1030
+  mtmsr 3
+  isync
+.endm
+.macro caches_on
+  lis 3, 0x0c00
+  mtspr 560, 3
+  mtspr 568, 3
+  lis 3, 0x0200
+  mtspr 560, 3
+  mtspr 568, 3
   isync
 .endm
 ";
@@ -90,6 +136,19 @@ pub struct Program {
 impl Program {
     /// Assembles `source`, which defines `_start`, and links it at 0x4000.
     pub fn new(source: &str) -> Self {
+        Self::assemble("-m604", MACROS_6XX, source)
+    }
+
+    /// As [`Program::new`], for this machine.
+    pub fn on(machine: &str, source: &str) -> Self {
+        if machine.starts_with("mpc8") {
+            Self::assemble("-m860", MACROS_8XX, source)
+        } else {
+            Self::new(source)
+        }
+    }
+
+    fn assemble(core: &str, macros: &str, source: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let install = if source.contains("vector ") {
@@ -99,7 +158,7 @@ impl Program {
         };
         std::fs::write(
             path.join("a.s"),
-            format!("{MACROS}{VECTOR}\n.globl _start\n{source}\n{install}\n"),
+            format!("{MACROS}{macros}{VECTOR}\n.globl _start\n{source}\n{install}\n"),
         )
         .unwrap();
         let run = |program: &str, arguments: &[&str]| {
@@ -114,7 +173,7 @@ impl Program {
                 String::from_utf8_lossy(&output.stderr)
             );
         };
-        run("powerpc-linux-gnu-as", &["-m604", "-o", "a.o", "a.s"]);
+        run("powerpc-linux-gnu-as", &[core, "-o", "a.o", "a.s"]);
         run(
             "powerpc-linux-gnu-ld",
             &[
