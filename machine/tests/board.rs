@@ -205,7 +205,7 @@ fn control_device_shows_the_selected_tlb_entry() {
     };
     let mut board = board();
     board.show_tlb(shown);
-    let read = |address| board.read(address, 4, Instant::default());
+    let mut read = |address| board.read(address, 4, Instant::default());
     assert_eq!(
         [0x2c, 0x30, 0x34, 0x38, 0x3c].map(|offset| read(0x8000_0f00 + offset)),
         [

@@ -262,3 +262,77 @@ fn a_missing_file_is_named() {
     let error = MachineConfig::from_file(Path::new("no/such.toml"), &[]).unwrap_err();
     assert!(error.to_string().starts_with("no/such.toml: "), "{error}");
 }
+
+/// The 8xx's TLBs have an index of five bits and no ways; its bus, lines and caches are its own; it walks nothing.
+#[test]
+fn an_8xx_is_none_of_the_others() {
+    const NAME: &str = "mpc855t-48";
+    let config = with_settings(NAME, &[]).unwrap();
+    assert_eq!(config.core.kind, CoreKind::Mpc8xx);
+    assert_eq!((config.core.clock, config.tlb.data.sets()), (48_000_000, 1));
+    assert!(!config.core.kind.hash_walk() && !config.core.kind.software_reload());
+    let lines = |needle: &str| {
+        let text = text_of(NAME);
+        let found = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.contains(needle));
+        found.map(|(number, _)| number + 1).collect::<Vec<_>>()
+    };
+    for (from, to, line, words) in [
+        (
+            "entries = 32",
+            "entries = 64",
+            lines("entries = 32")[0],
+            "`tlb.instruction.entries` is 64: allowed are powers of two from 8 to 32",
+        ),
+        (
+            "ways = 32",
+            "ways = 4",
+            lines("ways = 32")[0],
+            "`tlb.instruction.ways` is 4: the TLBs of core.kind \"8xx\" are fully associative; allowed is tlb.instruction.entries, which is 32",
+        ),
+        (
+            "replacement = \"lru\"",
+            "replacement = \"pseudo-lru\"",
+            lines("replacement = \"lru\"")[0],
+            "`cache.instruction.replacement` is not \"lru\", which core.kind \"8xx\" has",
+        ),
+        (
+            "line = 16",
+            "line = 32",
+            lines("line = 16")[0],
+            "`cache.instruction.line` is 32: core.kind \"8xx\" has lines of 16",
+        ),
+        (
+            "width = 4",
+            "width = 8",
+            lines("width = 4")[0],
+            "`bus.width` is 8: the bus of core.kind \"8xx\" has 4 bytes",
+        ),
+        (
+            "[bus]",
+            "[walk]\nstart = 1\naccess = 1\nfinish = 1\nwhole-line = true\ncached = true\n\n[bus]",
+            lines("[bus]")[0],
+            "`walk` does not go with core.kind \"8xx\", whose TLBs software reloads: remove [walk]",
+        ),
+        (
+            "[bus]",
+            "[cache.l2]\nsize = 262144\nways = 2\nline = 16\nreplacement = \"lru\"\nfirst-beat = 1\nnext-beat = 1\nmiss = 1\n\n[bus]",
+            lines("[bus]")[0],
+            "`cache.l2` does not go with core.kind \"8xx\", which has none: remove [cache.l2]",
+        ),
+    ] {
+        assert_eq!(refusal(NAME, from, to), format!("m.toml:{line}: {words}"));
+    }
+    with_settings(
+        NAME,
+        &[
+            "tlb.data.entries=8",
+            "tlb.data.ways=8",
+            "tlb.instruction.entries=16",
+            "tlb.instruction.ways=16",
+        ],
+    )
+    .unwrap();
+}
