@@ -26,7 +26,12 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
     """
     kernel = kernel_vsids(state)
     tlb = [*state["instruction_tlb"], *state["data_tlb"]]
-    found = {"tlb.used": len(tlb), "tlb.kernel": sum(row["vsid"] in kernel for row in tlb)}
+    entries = [*state["instruction_entries"], *state["data_entries"]]
+    found = {
+        "tlb.used": len(tlb) + len(entries),
+        "tlb.kernel": sum(row["vsid"] in kernel for row in tlb)
+        + sum(row["effective"] >> 28 in _KERNEL_SEGMENTS for row in entries),
+    }
     table = state["hash_table"]
     if table is not None:
         found["hash.groups"] = table["groups"]

@@ -225,7 +225,7 @@ proptest! {
 
     /// A checksum finds what the format would take for another state.
     #[test]
-    fn damaged_snapshots_are_refused(hits in hits(), length in any::<usize>()) {
+    fn damaged_snapshots_are_refused_or_mean_the_same(hits in hits(), length in any::<usize>()) {
         static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let config = config("ppc604-133", &[SMALL]);
             let session =
@@ -237,8 +237,13 @@ proptest! {
         let refused = |bytes: &[u8]| Session::restore(bytes, "s", Console::memory()).is_err();
         prop_assert!(!refused(&BYTES));
         prop_assert!(refused(&BYTES[..length % BYTES.len()]));
+        // Some bytes of a compressed frame have other values that mean the same state.
         let bytes = damaged(&BYTES, &hits);
-        prop_assert!(bytes == *BYTES || refused(&bytes));
+        let same = |bytes: &[u8]| {
+            let restored = Session::restore(bytes, "s", Console::memory());
+            restored.is_ok_and(|mut session| session.save().is_ok_and(|saved| saved == *BYTES))
+        };
+        prop_assert!(refused(&bytes) || same(&bytes));
     }
 }
 

@@ -415,3 +415,76 @@ fn the_sanitizers_find_stale_entries() {
         session.sanitize(Default::default());
     }
 }
+
+/// What a DTLB miss costs beyond a hit, by where the two descriptors and the handler are: the figures of
+/// docs/memory.md. They follow from the machine file's bus, pipeline and exception costs.
+#[test]
+fn a_miss_costs_what_its_parts_cost() {
+    const SOURCE: &str = "
+.macro measure result
+  bl measured
+  mr \\result, 3
+.endm
+_start:
+  caches_on
+  vector 0x1200, dtlb_miss
+  paging
+  load 3, 0x00200000
+  mtspr 796, 3
+  load 4, 0x00201001
+  stw 4, 0x600(3)
+  load 5, 0x00201000
+  load 4, 0x003009f1
+  stw 4, 0(5)
+  addi 3, 3, 0x600
+  mr 8, 3
+  mr 9, 5
+  load 10, 0x60000000
+  load 30, 0x80001008
+  measure 14
+  measure 14
+  tlbie 10
+  measure 15
+  dcbf 0, 8
+  dcbf 0, 9
+  sync
+  tlbie 10
+  measure 16
+  dcbf 0, 8
+  dcbf 0, 9
+  li 11, 0x1200
+  icbi 0, 11
+  addi 11, 11, 16
+  icbi 0, 11
+  addi 11, 11, 16
+  icbi 0, 11
+  sync
+  isync
+  tlbie 10
+  measure 17
+  power_off 0
+.balign 16
+measured:
+  lwz 20, 0(30)
+  lwz 3, 0(10)
+  lwz 21, 0(30)
+  subf 3, 20, 21
+  blr
+dtlb_miss:
+  mtspr 799, 3
+  mfspr 3, 796
+  lwz 3, 0(3)
+  mtspr 797, 3
+  mfspr 3, 797
+  lwz 3, 0(3)
+  mtspr 798, 3
+  mfspr 3, 799
+  rfi
+";
+    let session = run(SOURCE);
+    let [hit, cached, descriptors, memory] = [14, 15, 16, 17].map(|number| gpr(&session, number));
+    assert_eq!(
+        (cached - hit, descriptors - cached, memory - descriptors),
+        (30, 12, 14)
+    );
+}

@@ -348,6 +348,29 @@ def dump(
                     ),
                 )
             )
+    for name in ("instruction_entries", "data_entries"):
+        rows = state[name]
+        if rows:
+            out.print(
+                table(
+                    name.replace("_", " "),
+                    [">entry", "page", "physical", ">size", "ASID", "V", "C", "WIMG", "group"],
+                    (
+                        [
+                            f"{row['number']}{'*' if row['reserved'] else ''}",
+                            f"{row['effective']:08x}",
+                            f"{row['physical']:08x}",
+                            row["size"],
+                            "shared" if row["shared"] else f"{row['asid']:x}",
+                            "V" if row["valid"] else "",
+                            "C" if row["changed"] else "",
+                            f"{row['wimg']:04b}",
+                            f"{row['group']:x}",
+                        ]
+                        for row in rows
+                    ),
+                )
+            )
 
 
 def gdb(

@@ -188,11 +188,11 @@ named! {
         WalkCycles = "walk.cycles",
         /// Cycles of those for a fetch.
         InstructionWalkCycles = "walk.cycles.instruction",
-        /// TLB congruence classes invalidated by `tlbie`.
+        /// `tlbie` executed: each empties a congruence class, on the 8xx what holds an address.
         TlbInvalidate = "tlb.invalidate",
-        /// Entries written by `tlbld` and `tlbli`.
+        /// Entries written by `tlbld` and `tlbli`, and on the 8xx by Mx_RPN.
         TlbLoad = "tlb.load",
-        /// 603: stores to a resident entry with C = 0 (vector 0x1200 without a miss).
+        /// 603: stores to a resident entry with C = 0 (vector 0x1200 without a miss). 8xx: DTLB errors of that kind.
         TlbChangeTrap = "tlb.data.unchanged",
         /// Bus reads (bursts and single beats).
         BusRead = "bus.read",
