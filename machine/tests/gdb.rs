@@ -125,6 +125,48 @@ fn registers_and_memory_are_read_through_the_translation() {
     assert_eq!(status, Some(6), "{text}");
 }
 
+/// The registers of an 8xx's MMU are there, and memory is read through its TLBs.
+#[test]
+fn an_8xx_shows_its_own_registers() {
+    const SOURCE: &str = "_start:\ncaches_on\npaging\nload 5, 0x40000000\nload 6, 0x1234\nstw 6, 0(5)\n\
+        middle: mtspr 824, 6\nnop\npower_off 6";
+    let program = Program::on("mpc855t-48", SOURCE);
+    let (text, status) = attached(
+        runner("mpc855t-48", &program.elf()),
+        &program.elf(),
+        &[
+            "break *middle",
+            "continue",
+            "print /x $md_ctr",
+            "print /x $mi_ap",
+            "print /x $pvr",
+            "print /x $hid0",
+            "x/1xw 0x40000000",
+            "x/1xw 0x80000000",
+            "x/1xw 0x50000000",
+            "print $md_ctr = 0x0c001f00",
+            "stepi",
+            "stepi",
+            "print /x $md_cam",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "$1 = 0xc001a00",
+            "$2 = 0x40000000",
+            "$3 = 0x500000",
+            "$4 = 0x0",
+            "0x40000000:\t0x00001234",
+            "Cannot access memory at address 0x50000000",
+            "$6 = 0xff0",
+            "exited with code 06",
+        ],
+    );
+    assert_eq!(status, Some(6), "{text}");
+}
+
 #[test]
 fn single_steps_and_watchpoints_stop_where_they_should() {
     let (text, status) = gdb(

@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
     instructions: 20_000,
 };
 
-const MACHINES: [&str; 3] = ["ppc603-133", "ppc604-133", "ppc750-400"];
+const MACHINES: [&str; 4] = ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48"];
 
 /// The smallest memory that these programs need.
 const SMALL: &str = "memory.size=0x100000";
@@ -109,7 +109,10 @@ fn changed(text: &str, edits: &[(usize, usize, usize)]) -> String {
 
 /// Words that are instructions more often than not, and touch what only supervisors touch.
 fn word() -> impl Strategy<Value = u32> {
-    let sprs: [u32; 12] = [1, 8, 9, 22, 26, 27, 528, 536, 952, 1008, 25, 982];
+    let sprs: [u32; 22] = [
+        1, 8, 9, 22, 26, 27, 528, 536, 952, 1008, 25, 982, 80, 560, 568, 784, 787, 790, 792, 793,
+        797, 798,
+    ];
     prop_oneof![
         2 => any::<u32>(),
         4 => (any::<u32>(), 0..1024u32).prop_map(|(w, x)| 31 << 26 | w & 0x03ff_f801 | x << 1),
@@ -133,8 +136,13 @@ fn word() -> impl Strategy<Value = u32> {
 fn among(words: &[u32], machine: &str, caches: bool) -> Session {
     let mut words: Vec<u32> = words.iter().copied().cycle().take(0x1000).collect();
     if caches {
-        // lis r3, 0; ori r3, r3, 0xc000; mtspr HID0, r3; isync
-        let on = [0x3c60_0000, 0x6063_c000, 0x7c70_fba6, 0x4c00_012c];
+        let on = if machine == "mpc855t-48" {
+            // lis r3, 0x0200; mtspr IC_CST, r3; mtspr DC_CST, r3; isync
+            [0x3c60_0200, 0x7c70_8ba6, 0x7c78_8ba6, 0x4c00_012c]
+        } else {
+            // lis r3, 0; ori r3, r3, 0xc000; mtspr HID0, r3; isync
+            [0x3c60_0000, 0x6063_c000, 0x7c70_fba6, 0x4c00_012c]
+        };
         words[0x800..0x804].copy_from_slice(&on);
     }
     let bytes = words.iter().flat_map(|word| word.to_be_bytes()).collect();

@@ -41,7 +41,7 @@ fn unit() -> Mpc8xx {
 }
 
 fn write(unit: &mut Mpc8xx, number: u32, value: u32) {
-    let _ = unit.write(number, value, &mut account());
+    let _ = unit.write(number, value, &mut Account::default());
 }
 
 fn read(unit: &Mpc8xx, number: u32) -> u32 {
@@ -88,7 +88,7 @@ fn touch_as(unit: &mut Mpc8xx, ea: u32, access: Access, msr: u32, account: &mut 
 }
 
 fn touch(unit: &mut Mpc8xx, ea: u32, access: Access, msr: u32) -> Given {
-    touch_as(unit, ea, access, msr, &mut account())
+    touch_as(unit, ea, access, msr, &mut Account::default())
 }
 
 /// A TLB as the manual describes it, written down plainly.
@@ -202,7 +202,7 @@ proptest! {
                     }
                 }
                 Step::Invalidate(ea) => {
-                    unit.tlbie(ea, &mut account());
+                    unit.tlbie(ea, &mut Account::default());
                     models.iter_mut().for_each(|model| model.invalidate(ea));
                 }
                 Step::InvalidateAll => {

@@ -157,12 +157,84 @@ fn a_program_that_goes_wrong_says_where() {
         .status()
         .unwrap();
     assert!(status.success());
-    for machine in ["ppc603-133", "ppc604-133"] {
+    for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
         let output = here(machine, &[], &program, &[], Path::new("/dev/null"));
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(125), "{message}");
         assert!(message.contains("<_start+0x4>"), "{message}");
     }
+}
+
+/// 100 pages in turn, more than the 8xx's TLB holds, some of them given back and mapped again: brk, then write and exit.
+const PAGES: &str = "
+.globl _start
+_start:
+  li 0, 45
+  li 3, 0
+  sc
+  mr 31, 3
+  addis 3, 3, 7
+  li 0, 45
+  sc
+  li 30, 3
+1: mr 10, 31
+  li 4, 100
+  mtctr 4
+2: lwz 5, 8(10)
+  add 5, 5, 4
+  stw 5, 8(10)
+  addi 10, 10, 4096
+  bdnz 2b
+  mr 3, 31
+  li 0, 45
+  sc
+  addis 3, 31, 7
+  li 0, 45
+  sc
+  addic. 30, 30, -1
+  bne 1b
+  li 0, 4
+  li 3, 1
+  lis 4, text@ha
+  addi 4, 4, text@l
+  li 5, 5
+  sc
+  li 0, 1
+  li 3, 7
+  sc
+text: .ascii \"done\\n\"
+";
+
+#[test]
+fn an_8xx_loads_a_programs_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("pages.s"), folder.path().join("pages"));
+    std::fs::write(&source, PAGES).unwrap();
+    let status = Command::new("powerpc-linux-gnu-gcc")
+        .args(["-nostdlib", "-static", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let counted = |oracle: &[&str]| {
+        let file = folder.path().join("counters.json");
+        let mut options = vec!["--counters", file.to_str().unwrap()];
+        options.extend(oracle);
+        let output = here(
+            "mpc855t-48",
+            &options,
+            &program,
+            &[],
+            Path::new("/dev/null"),
+        );
+        assert_eq!(output.status.code(), Some(7), "{output:?}");
+        assert_eq!(output.stdout, b"done\n");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let fast = counted(&[]);
+    assert_eq!(fast, counted(&["--oracle"]));
+    assert!(fast.contains("\"tlb.data.miss\": 300"), "{fast}");
 }
 
 #[test]
