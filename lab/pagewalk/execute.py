@@ -77,7 +77,7 @@ class Cell:
             "ratio": self.ratio,
             "published_before": published.before.shown if published.before else None,
             "published_after": published.after.shown if published.after else None,
-            "published_ratio": published.ratio.shown if published.ratio else None,
+            "published_ratio": published.effect,
             "verdict": self.verdict,
             "reason": self.reason,
         }
@@ -142,7 +142,9 @@ class Lab(Workshop):
             machine=self.machine(side.machine, overrides),
             kernel=self.kernel,
             initrd=self.bench_image(row.program, row.files, row.image),
-            command_line=command_line(side.setting.policies, [f"/bin/{row.program}", *row.arguments]),
+            command_line=command_line(
+                side.setting.policies, [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]
+            ),
             sample=row.sample,
         )
         return Work(f"{row.name}, {side.machine}, {side.setting.label}", job)

@@ -28,10 +28,12 @@ class _Model(BaseModel):
 
 
 class Setting(_Model):
-    """One side of a comparison: policies by name, and the words a table heads its column with."""
+    """One side of a comparison: policies by name, the program's arguments after the row's own, and the words a table
+    heads its column with."""
 
     label: str
     policies: dict[str, str] = {}
+    arguments: list[str] = []
 
 
 class _MachineEntry(_Model):
@@ -58,6 +60,7 @@ class _RowEntry(_Model):
     unit: str
     better: Better
     bound: Bound = "equal"
+    saves: bool = False
     claim: str | None = None
     floor: float | None = None
     item: int | None = None
@@ -96,13 +99,20 @@ class Published:
     """What the document prints for one cell: ranges, since figures are rounded or printed as ranges.
 
     Without claims, `after` is the least that the hardware allows: nothing to reproduce, but to come close to; or there
-    is nothing at all, and a policy is judged by whether its row gets better.
+    is nothing at all, and a policy is judged by whether its row gets better. `saving` is what a document prints that
+    tells neither figure, but what lies between them.
     """
 
     claims: tuple[Claim, ...]
     before: Range | None
     after: Range | None
     ratio: Range | None
+    saving: Range | None = None
+
+    @property
+    def effect(self) -> str | None:
+        """The ratio, or what is saved, as a table prints it."""
+        return self.ratio.shown if self.ratio else f"saves {self.saving.shown}" if self.saving else None
 
     @property
     def is_open(self) -> bool:
@@ -225,6 +235,8 @@ class _Builder:
         after = Range.of(claim.value, item)
         before = Range.of(claim.baseline, item)
         held = [claim]
+        if row.saves:
+            return Published(claims=(claim,), before=None, after=None, ratio=None, saving=after)
         if row.claim is None and machine.baseline_claim is not None:
             baseline = claims.claim(machine.baseline_claim)
             before = Range.of(baseline.value, item)
@@ -248,6 +260,8 @@ class _Builder:
         if bool(row.program) == bool(row.constant):
             raise BadInput(f"row {row.name!r}: give program or constant")
         before = None if row.constant else self.side(row, machine, "before")
+        if row.saves and before is None:
+            raise BadInput(f"row {row.name!r}: saves what? it has no setting before")
         return Row(
             name=row.name,
             program=row.program,

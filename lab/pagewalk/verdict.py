@@ -112,6 +112,13 @@ def judge_change(ratio: float) -> Kind:
     return {1: "better", 0: "no difference", -1: "worse"}[_direction(ratio)]  # type: ignore[return-value]
 
 
+def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
+    """The verdict where the document prints only how much less a figure is, or, None, only that it is better."""
+    if published is not None and saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
+        return "figure reproduced"
+    return "direction reproduced" if _direction(ratio) == 1 else "not reproduced"
+
+
 def _judge_without_ratio(row: Row, before: float | None, after: float) -> Judgement:
     """The verdict where the figures before and after have no quotient, or the document prints no ratio."""
     published = row.published
@@ -136,7 +143,7 @@ def judge(row: Row, before: float | None, after: float | None) -> Judgement:
         return Judgement(judge_change(ratio), ratio)
     if ratio is not None and published.ratio is not None:
         return Judgement(judge_ratio(ratio, published.ratio), ratio)
-    if ratio is not None and published.after is None:
-        return Judgement("direction reproduced" if _direction(ratio) == 1 else "not reproduced", ratio)
+    if before is not None and ratio is not None and published.after is None:
+        return Judgement(judge_saving(before - after, ratio, published.saving), ratio)
     alone = _judge_without_ratio(row, before, after)
     return alone if ratio is None else Judgement(alone.kind, ratio)

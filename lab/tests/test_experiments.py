@@ -45,6 +45,7 @@ def test_a_row_is_built_for_each_machine(tmp_path: Path) -> None:
         ('figure = "us"', 'figure = "usec"', "unknown name in figure"),
         ('"lower"', '"smaller"', "row.0.better"),
         ("[[row]]", "[[row", "osdi99-mine.toml"),
+        ("item = 0", 'item = 0\nsaves = true\nbefore = "nothing"', "saves what?"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, good: str, bad: str, complaint: str) -> None:

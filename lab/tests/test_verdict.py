@@ -2,7 +2,7 @@ import pytest
 
 from pagewalk import experiments
 from pagewalk.published_range import Range, ratio_range
-from pagewalk.verdict import Judgement, improvement, judge, judge_figure, judge_ratio
+from pagewalk.verdict import Judgement, improvement, judge, judge_figure, judge_ratio, judge_saving
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,20 @@ def test_a_figure_is_judged(figure: float, bound: str, verdict: str) -> None:
     assert judge_figure(figure, Range.exactly(32), bound) == verdict  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (600.0, 500.0, "figure reproduced"),
+        (600.0, 540.0, "direction reproduced"),
+        (600.0, 300.0, "direction reproduced"),
+        (600.0, 597.0, "not reproduced"),
+        (500.0, 600.0, "not reproduced"),
+    ],
+)
+def test_a_saving_is_judged(before: float, after: float, verdict: str) -> None:
+    assert judge_saving(before - after, before / after, Range.exactly(100)) == verdict
+
+
 def test_nothing_at_all_can_be_the_published_figure() -> None:
     assert judge_figure(0.0, Range.exactly(0.0), "equal") == "figure reproduced"
     assert judge_figure(0.1, Range.exactly(0.0), "equal") == "not reproduced"
@@ -62,6 +76,14 @@ def test_improvement_is_above_one_when_it_is_better() -> None:
 def test_what_is_gone_altogether_is_better_by_no_finite_ratio() -> None:
     evictions = experiments.find("osdi99-zombie")[0].rows[0]
     assert judge(evictions, 0.7, 0.0) == Judgement("direction reproduced", None)
+
+
+def test_a_row_may_be_held_against_what_is_saved() -> None:
+    combined = next(row for row in experiments.find("sosp93-short")[0].rows if "two calls" in row.name)
+    assert combined.published.effect == "saves 344"
+    assert judge(combined, 1044.0, 700.0) == Judgement("figure reproduced", 1044 / 700)
+    assert judge(combined, 800.0, 700.0).kind == "direction reproduced"
+    assert judge(combined, 700.0, 800.0).kind == "not reproduced"
 
 
 def test_a_row_without_a_claim_is_held_against_its_floor() -> None:

@@ -28,7 +28,7 @@ QUICK_MACHINES = ("ppc603-133", "ppc604-133")
 MACHINES = (*QUICK_MACHINES, "ppc750-400")
 
 # What depends most on translation, and takes little time.
-QUICK_CASES = ("cow", "exec", "mmap", "pipe", "process")
+QUICK_CASES = ("cow", "exec", "ipc", "mmap", "pipe", "process")
 
 # The whole suite, as far as the invariant checker and the sanitizers get through it in less than an hour.
 WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")

@@ -43,7 +43,7 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
         made.add_row(
             f"{cell.row.name}, {cell.row.unit}",
             theirs,
-            published.ratio.shown if published.ratio else "",
+            published.effect or "",
             ours,
             "" if cell.ratio is None else f"{cell.ratio:.3g}",
             f"[{_COLOURS[tone(cell.verdict)]}]{cell.verdict}[/]",
