@@ -22,7 +22,7 @@ use crate::memory::cache::DIRTY;
 use crate::mmu::Mmu;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
-use crate::powerpc::instruction::InstructionSet;
+use crate::powerpc::instruction_set::InstructionSet;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
@@ -172,7 +172,7 @@ impl Machine {
                 .copy_from_slice(&chunk.bytes);
         }
         if self.config.core.kind == CoreKind::Mpc8xx {
-            // 860 UM table 5-4.
+            // TGPR is the 603's, PM the 604's.
             self.registers.msr_absent = msr::TGPR | msr::PM;
         }
         self.registers.pc = boot.entry;

@@ -10,7 +10,8 @@ use super::Handler;
 use super::dispatch;
 use super::timing::{BlockTiming, Timings};
 use crate::powerpc::Operands;
-use crate::powerpc::instruction::{Instruction, InstructionSet, uses};
+use crate::powerpc::instruction::{Instruction, uses};
+use crate::powerpc::instruction_set::InstructionSet;
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
 #[derive(Clone, Copy)]

@@ -262,6 +262,7 @@ impl Mmu {
             None => {
                 self.count_miss(access, tag, account);
                 match self.geometry.reload {
+                    // The 8xx's unit has answered before.
                     Reload::Software { .. } | Reload::Registers => {
                         return Err(self.software_miss(ea, access, key));
                     }

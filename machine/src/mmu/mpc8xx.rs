@@ -19,7 +19,7 @@ use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
 use tlb::{Entry, PageSize, Reach, Resolution, Tlb, epn, rpn, twc};
 
-/// SPR numbers (860 UM table 5-7; Linux asm/mmu-8xx.h).
+/// SPR numbers (Linux asm/mmu-8xx.h).
 pub mod number {
     /// Instruction MMU control.
     pub const MI_CTR: u32 = 784;
@@ -270,7 +270,7 @@ impl Mpc8xx {
         }
     }
 
-    /// Storage control in real mode: all of memory is guarded (860 UM 9.3).
+    /// Storage control in real mode: all of memory is guarded (860 UM p.9-3).
     fn real(&self, ea: u32, fetch: bool) -> Translation {
         let control = self.side(fetch).control;
         let mut wimg = wimg::G;

@@ -1,8 +1,8 @@
 //! The instructions of the 603, 604, 750 and 8xx (PEM chapter 8): one table of encodings, operands and
-//! classes, from which decoding, timing and the engine's dispatch all follow; and what each core has of it.
+//! classes, from which decoding, timing and the engine's dispatch all follow. What
+//! each core has of it says [`super::instruction_set`].
 
 use super::registers::Register;
-use crate::config::CoreKind;
 
 /// What an instruction reads and writes, for the pipeline's dependence check.
 pub mod uses {
@@ -532,52 +532,6 @@ pub const fn mask(begin: u32, end: u32) -> u32 {
     let from = u32::MAX >> (begin & 31);
     let to = u32::MAX << (31 - (end & 31));
     if begin <= end { from & to } else { from | to }
-}
-
-/// What a core has of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InstructionSet {
-    mpc8xx: bool,
-}
-
-impl InstructionSet {
-    /// The instructions of a core.
-    #[must_use]
-    pub fn of(kind: CoreKind) -> Self {
-        InstructionSet {
-            mpc8xx: kind == CoreKind::Mpc8xx,
-        }
-    }
-
-    /// The 8xx has no floating-point unit, no segment registers and no external control (860 UM 3.7, table
-    /// 3-3); it alone has `tlbia`.
-    fn has(self, opcode: Opcode) -> bool {
-        match opcode {
-            Opcode::Tlbia => self.mpc8xx,
-            Opcode::Mfsr
-            | Opcode::Mfsrin
-            | Opcode::Mtsr
-            | Opcode::Mtsrin
-            | Opcode::Tlbld
-            | Opcode::Tlbli
-            | Opcode::Eciwx
-            | Opcode::Ecowx => !self.mpc8xx,
-            _ => !self.mpc8xx || opcode.uses() & uses::FLOAT == 0,
-        }
-    }
-
-    /// As [`decode`]; an instruction that the core lacks is illegal.
-    #[must_use]
-    pub fn decode(self, word: u32) -> Instruction {
-        let instruction = decode(word);
-        if self.has(instruction.opcode) {
-            return instruction;
-        }
-        Instruction {
-            opcode: Opcode::Illegal,
-            ..instruction
-        }
-    }
 }
 
 /// The instruction that `word` encodes. Reserved fields are not looked at, as on hardware.

@@ -9,6 +9,7 @@ pub mod core;
 pub mod exception;
 pub mod float;
 pub mod instruction;
+pub mod instruction_set;
 pub mod integer;
 pub mod load_store;
 pub mod performance;

@@ -11,7 +11,7 @@ use crate::config::CoreKind;
 use crate::machine::Machine;
 use crate::mmu::mpc8xx::{Change, REGISTERS};
 
-/// SPR numbers (860 UM table 5-7; Linux asm/reg_8xx.h).
+/// SPR numbers (Linux asm/reg_8xx.h; 860 UM chapter 5).
 pub mod number {
     /// External interrupt enable: a write sets MSR\[EE\] and MSR\[RI\].
     pub const EIE: u32 = 80;

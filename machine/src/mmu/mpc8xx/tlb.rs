@@ -8,7 +8,7 @@ use super::super::Access;
 use crate::memory::wimg;
 use serde::{Deserialize, Serialize};
 
-/// Bits of Mx_EPN (860 UM 9.8.5; Linux asm/mmu-8xx.h).
+/// Bits of Mx_EPN (Linux asm/mmu-8xx.h).
 pub mod epn {
     /// EA\[0-21\]: page, and subpage of 1 KB.
     pub const PAGE: u32 = 0xffff_fc00;
@@ -48,7 +48,7 @@ pub mod rpn {
     pub const VALID: u32 = 0x1;
 }
 
-/// The sizes of a page (860 UM 9.1).
+/// The sizes of a page (860 UM chapter 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PageSize {
     /// 4 KB.

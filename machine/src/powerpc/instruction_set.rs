@@ -1,0 +1,50 @@
+//! What each core has of the instruction table.
+
+use super::instruction::{Instruction, Opcode, decode, uses};
+use crate::config::CoreKind;
+
+/// The instructions of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionSet {
+    mpc8xx: bool,
+}
+
+impl InstructionSet {
+    /// What a core of this kind has.
+    #[must_use]
+    pub fn of(kind: CoreKind) -> Self {
+        InstructionSet {
+            mpc8xx: kind == CoreKind::Mpc8xx,
+        }
+    }
+
+    /// The 8xx has no floating-point unit, no segment registers and no optional instructions such as external
+    /// control (866 UM table 3-3, the same core); it alone has `tlbia` (860 UM 9.10.4).
+    fn has(self, opcode: Opcode) -> bool {
+        match opcode {
+            Opcode::Tlbia => self.mpc8xx,
+            Opcode::Mfsr
+            | Opcode::Mfsrin
+            | Opcode::Mtsr
+            | Opcode::Mtsrin
+            | Opcode::Tlbld
+            | Opcode::Tlbli
+            | Opcode::Eciwx
+            | Opcode::Ecowx => !self.mpc8xx,
+            _ => !self.mpc8xx || opcode.uses() & uses::FLOAT == 0,
+        }
+    }
+
+    /// As [`decode`]; an instruction that the core lacks is illegal.
+    #[must_use]
+    pub fn decode(self, word: u32) -> Instruction {
+        let instruction = decode(word);
+        if self.has(instruction.opcode) {
+            return instruction;
+        }
+        Instruction {
+            opcode: Opcode::Illegal,
+            ..instruction
+        }
+    }
+}
