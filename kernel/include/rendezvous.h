@@ -61,6 +61,14 @@ struct rendezvous_copy {
 extern const struct rendezvous_copy *rendezvous_copy, rendezvous_copy_twice, rendezvous_copy_window;
 extern u64 rendezvous_windows;          /* opened */
 
+/* The two calls that send and then receive; policy ipc.path binds them: the general form, or one for the shortest way. */
+struct rendezvous_path {
+	long (*call)(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2);
+	long (*reply_wait)(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2);
+};
+extern const struct rendezvous_path *rendezvous_path, rendezvous_path_general, rendezvous_path_fast;
+extern u64 rendezvous_fast;             /* messages that took the shortest way */
+
 /*
  * current, whose state is set, waits; `next`, whose wait the message has ended, may run. Policy ipc.switch binds it:
  * next enters the ready queue and the scheduler picks, or the processor goes straight to next.

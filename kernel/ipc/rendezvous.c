@@ -14,10 +14,6 @@
 
 #include "rendezvous.h"
 
-/* The first of the registers that carry a message's words, and the one that tells its bytes of memory. */
-#define REGISTER_WORDS 6
-#define REGISTER_SIZE  4
-
 #define LOOK_AGAIN 1                    /* of a wait: nobody has ended it */
 
 void rendezvous_init(struct task *task)
@@ -33,12 +29,14 @@ static bool awaits(const struct task *receiver, const struct task *sender)
 	return theirs->state == RENDEZVOUS_RECEIVING && (!theirs->partner || theirs->partner == sender) && !theirs->copier;
 }
 
-/* A wait ends, by its partner. The thread does not run yet. */
+/* A wait ends, by its partner; with an error, what the thread holds goes nowhere. The thread does not run yet. */
 static void end_wait(struct task *task, long result)
 {
 	struct rendezvous *theirs = &task->rendezvous;
 
 	list_del(&theirs->link);
+	if (result < 0)
+		theirs->holds = false;
 	theirs->state = RENDEZVOUS_NONE;
 	theirs->result = result;
 	theirs->done = true;
@@ -324,7 +322,7 @@ long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
 	return error ? error : receive(task, deadline_of(timeout), NULL);
 }
 
-long sys_ipc_call(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
 	u64 deadline = deadline_of(timeout);
 	struct task *woken;
@@ -336,7 +334,8 @@ long sys_ipc_call(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 wo
 	return result ? result : receive(woken, deadline, woken);
 }
 
-long sys_ipc_reply_wait(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1,
+				 u32 word2)
 {
 	struct task *woken = NULL;
 	long error = load_buffers(buffers);
@@ -345,6 +344,30 @@ long sys_ipc_reply_wait(s32 to, const struct ipc_buffers *buffers, u32 timeout, 
 	if (!error && to)
 		error = send(to, 0, false, &woken);
 	return error ? error : receive(NULL, deadline_of(timeout), woken);
+}
+
+const struct rendezvous_path rendezvous_path_general = { call_generally, reply_wait_generally };
+const struct rendezvous_path *rendezvous_path = &rendezvous_path_general;
+
+long sys_ipc_call(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+{
+	return rendezvous_path->call(to, buffers, timeout, word0, word1, word2);
+}
+
+long sys_ipc_reply_wait(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+{
+	return rendezvous_path->reply_wait(to, buffers, timeout, word0, word1, word2);
+}
+
+long rendezvous_receive_again(s32 from)
+{
+	struct task *task = NULL;
+	long error = 0;
+
+	withdraw();
+	if (from)
+		task = find(from, &error);
+	return error ? error : receive(task, TIME_NEVER, NULL);
 }
 
 void rendezvous_exit(void)

@@ -4,6 +4,13 @@
 
 #include <rendezvous.h>
 
+/* The first of the three registers that carry a message's words, and the one that tells its bytes of memory. */
+#define REGISTER_WORDS 6
+#define REGISTER_SIZE  4
+
+/* current's wait to receive, without a time limit, was interrupted: it waits on, or its result. 0: from anyone. */
+long rendezvous_receive_again(s32 from);
+
 /*
  * A waiting sender's message, n bytes, to current. Returns current's error, *other_error is set to the other's; what
  * is missing is paged in, so others may run meanwhile: current->rendezvous.copied is NULL if the other waits no more.

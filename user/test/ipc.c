@@ -497,6 +497,27 @@ static void memory_arrives(void)
 	}
 }
 
+/* A caller that nobody takes the message of: what it sent is not what it receives. */
+static void nothing_arrives_without_an_answer(void)
+{
+	uint8_t *data = (uint8_t *)map(2 * PAGE, PROT_READ | PROT_WRITE);
+	uint8_t *answer = (uint8_t *)map(16 * PAGE, PROT_READ | PROT_WRITE);
+	struct ipc_buffers buffers = { data, 2 * PAGE, answer, 16 * PAGE };
+	struct ipc_message message = { { 0 }, 0 };
+	pid_t child = test_child(end_soon, NULL);
+
+	fill(data, 2 * PAGE, 9);
+	CHECK_EQUAL(ipc_invoke(IPC_CALL, child, &buffers, IPC_FOREVER, &message), -ESRCH);
+	for (uint32_t i = 0; i < 16 * PAGE; i++)
+		CHECK(!answer[i]);
+	CHECK_EQUAL(test_wait(child), 0);
+	child = test_child(send_number, (void *)1);
+	CHECK_EQUAL(receive_bytes(child, answer, 16 * PAGE, IPC_FOREVER, &(uint32_t){ 0 }), child);
+	for (uint32_t i = 0; i < 16 * PAGE; i++)
+		CHECK(!answer[i]);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 static int echo_bytes(void *unused)
 {
 	uint8_t *data = (uint8_t *)map(IPC_BYTES_MOST, PROT_READ | PROT_WRITE);
@@ -787,6 +808,7 @@ static const struct test_case cases[] = {
 	CASE(nobody_to_meet),
 	CASE(rights_are_those_of_signals),
 	CASE(memory_arrives),
+	CASE(nothing_arrives_without_an_answer),
 	CASE(calls_carry_memory_both_ways),
 	CASE(what_is_too_long_is_cut_off),
 	CASE(a_bad_sender_does_not_disturb_the_receiver),
