@@ -127,6 +127,9 @@ struct trace {
 	struct process *tracer;         /* NULL: nobody traces it */
 	struct list_head link;          /* in tracer->traced */
 	u32 options;                    /* PTRACE_O_* */
+	bool seized;                    /* PTRACE_SEIZE: it sees stops of the whole process, and stops on demand */
+	bool listening;                 /* stays stopped until something happens, and takes no other request */
+	u8 traps;                       /* TRAP_*: stops at its next look at its signals */
 	bool syscalls;                  /* stops before and after each system call */
 	bool stepping;                  /* stops after the next instruction */
 	bool unreported;                /* wait has not told of the stop, or of a thread's end, yet */

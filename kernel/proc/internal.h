@@ -47,6 +47,7 @@ enum default_action signal_default(int sig);
 /* The task is of the first process, which can't be killed or stopped by what it has not asked for. */
 bool signal_protects_init(const struct task *task, int sig);
 void signal_recalculate(struct task *task);             /* WORK_SIGNAL as the pending set and mask say */
+void signal_notice(struct task *task);                  /* the same, and a sleeper looks */
 void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
 int signal_dequeue(sigset wanted, struct siginfo *info); /* a signal in wanted that waits for current, or 0 */
 void sigpending_init(struct sigpending *pending);
@@ -134,8 +135,12 @@ struct pid_handle *pidfd_handle(const struct file *f);  /* NULL: no such descrip
 #define PTRACE_O_EXITKILL       0x100000u
 #define PTRACE_O_KNOWN          0x10007fu
 enum { PTRACE_EVENT_FORK = 1, PTRACE_EVENT_VFORK, PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, PTRACE_EVENT_VFORK_DONE,
-       PTRACE_EVENT_EXIT };
-void trace_attach(struct task *task, struct process *tracer, u32 options);
+       PTRACE_EVENT_EXIT, PTRACE_EVENT_STOP = 128 };
+#define TRAP_STOP   1u          /* PTRACE_INTERRUPT, or the process stops: any other stop does as well */
+#define TRAP_NOTIFY 2u          /* SIGCONT came */
+void trace_attach(struct task *task, struct process *tracer, bool seize, u32 options);
+void trace_trap(struct task *task, u8 trap);            /* a seized one stops, PTRACE_EVENT_STOP */
+void trace_trapped(void);                               /* current does */
 void trace_detach(struct task *task);                   /* goes on as it is */
 void trace_resume(struct task *task, int sig);          /* out of its stop */
 /* current stops with this status and waits; the signal that the tracer lets it have, 0 for none. */

@@ -17,6 +17,7 @@ enum {
 	PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15, PTRACE_ATTACH = 16,
 	PTRACE_DETACH = 17, PTRACE_SYSCALL = 24, PTRACE_SETOPTIONS = 0x4200, PTRACE_GETEVENTMSG = 0x4201,
 	PTRACE_GETSIGINFO = 0x4202, PTRACE_SETSIGINFO = 0x4203, PTRACE_GETREGSET = 0x4204, PTRACE_SETREGSET = 0x4205,
+	PTRACE_SEIZE = 0x4206, PTRACE_INTERRUPT = 0x4207, PTRACE_LISTEN = 0x4208,
 };
 
 /* The registers as a program sees them: struct regs, then, at word 48, the floating-point ones. */
@@ -28,13 +29,18 @@ enum {
 #define FP_SIZE   (FP_WORDS * sizeof(u64))
 #define REGSET_SIZE (GENERAL_WORDS * sizeof(u32))
 
+static bool may_attach(const struct task *task)
+{
+	return task->process != current->process && !task->trace.tracer && may_trace(task);
+}
+
 static long attach(struct task *task)
 {
 	struct process *process = task->process;
 
-	if (process == current->process || task->trace.tracer || !may_trace(task))
+	if (!may_attach(task))
 		return -EPERM;
-	trace_attach(task, current->process, 0);
+	trace_attach(task, current->process, false, 0);
 	/* A process that SIGSTOP or the terminal stopped goes on, to stop for its tracer. */
 	if (process->stopping) {
 		process->stopping = process->stopped = process->stop_unreported = false;
@@ -44,13 +50,28 @@ static long attach(struct task *task)
 	return 0;
 }
 
+/* The tracee goes on; one whose process has stopped tells so. */
+static long seize(struct task *task, u32 address, u32 options)
+{
+	if (address || options & ~PTRACE_O_KNOWN)
+		return -EIO;
+	if (!may_attach(task))
+		return -EPERM;
+	trace_attach(task, current->process, true, options);
+	if (task->process->stopping)
+		trace_trap(task, TRAP_STOP);
+	else
+		signal_recalculate(task);
+	return 0;
+}
+
 static long trace_me(void)
 {
 	struct process *parent = current->process->parent;
 
 	if (current->trace.tracer || parent->pid <= 0)
 		return -EPERM;
-	trace_attach(current, parent, 0);
+	trace_attach(current, parent, false, 0);
 	return 0;
 }
 
@@ -62,7 +83,9 @@ static struct task *tracee(s32 pid)
 {
 	struct task *task = task_find(pid);
 
-	return task && task->trace.tracer == current->process && task->state == TASK_TRACED ? task : NULL;
+	return task && task->trace.tracer == current->process && task->state == TASK_TRACED && !task->trace.listening ?
+		       task :
+		       NULL;
 }
 
 static long peek(struct task *task, u32 address, u32 *user)
@@ -241,6 +264,26 @@ static long go_on(struct task *task, int request, u32 sig)
 	return 0;
 }
 
+/* Out of a stop of its process, but it does not go on: SIGCONT and PTRACE_INTERRUPT are told. */
+static long listen(struct task *task)
+{
+	if (!task->trace.seized || task->trace.info.code >> 8 != PTRACE_EVENT_STOP)
+		return -EIO;
+	task->trace.listening = true;
+	task->trace.unreported = false;
+	if (task->trace.traps)
+		signal_notice(task);
+	return 0;
+}
+
+static long interrupt(struct task *task)
+{
+	if (!task->trace.seized)
+		return -EIO;
+	trace_trap(task, TRAP_STOP);
+	return 0;
+}
+
 static long command(struct task *task, int request, u32 address, u32 data)
 {
 	switch (request) {
@@ -278,9 +321,8 @@ static long command(struct task *task, int request, u32 address, u32 data)
 	case PTRACE_SINGLESTEP:
 	case PTRACE_DETACH:
 		return go_on(task, request, data);
-	case PTRACE_KILL:
-		signal_task(task, SIGKILL, NULL);
-		return 0;
+	case PTRACE_LISTEN:
+		return listen(task);
 	}
 	return -EIO;
 }
@@ -296,6 +338,17 @@ long sys_ptrace(int request, s32 pid, u32 address, u32 data)
 		return -ESRCH;
 	if (request == PTRACE_ATTACH)
 		return attach(task);
+	if (request == PTRACE_SEIZE)
+		return seize(task, address, data);
+	if (task->trace.tracer != current->process)
+		return -ESRCH;
+	/* These need no stop. */
+	if (request == PTRACE_INTERRUPT)
+		return interrupt(task);
+	if (request == PTRACE_KILL) {
+		signal_task(task, SIGKILL, NULL);
+		return 0;
+	}
 	task = tracee(pid);
 	return task ? command(task, request, address, data) : -ESRCH;
 }

@@ -88,7 +88,8 @@ void signal_recalculate(struct task *task)
 {
 	struct process *process = task->process;
 
-	if ((signal_all_pending(task) & (~task->blocked | task->wanted)) || task->killed || process->stopping)
+	if ((signal_all_pending(task) & (~task->blocked | task->wanted)) || task->killed || task->trace.traps ||
+	    (process->stopping && !task->trace.seized))
 		task->work |= WORK_SIGNAL;
 	else
 		task->work &= ~WORK_SIGNAL;
@@ -161,7 +162,7 @@ bool signal_protects_init(const struct task *task, int sig)
 	       action != ACT_IGNORE && action != ACT_CONTINUE;
 }
 
-static void notice(struct task *task)
+void signal_notice(struct task *task)
 {
 	signal_recalculate(task);
 	if (task->sighand)
@@ -174,6 +175,8 @@ static void notice(struct task *task)
 		task_wake(task);
 	else if (task->state == TASK_TRACED && (task->killed || (signal_all_pending(task) & SIGBIT(SIGKILL))))
 		task_continue(task);
+	else if (task->trace.traps && (task->trace.listening || task->state == TASK_STOPPED))
+		task_continue(task);
 }
 
 void signal_wake_all(struct process *process)
@@ -183,7 +186,7 @@ void signal_wake_all(struct process *process)
 	list_for_each_entry(task, &process->threads, group_link) {
 		if (task->state == TASK_STOPPED && (task->killed || !process->stopping))
 			task_continue(task);
-		notice(task);
+		signal_notice(task);
 	}
 }
 
@@ -212,6 +215,10 @@ static void cancel_opposites(struct process *process, int sig)
 		list_for_each_entry(task, &process->threads, group_link)
 			remove_queued(&task->pending, opposites);
 	}
+	if (sig == SIGCONT)
+		list_for_each_entry(task, &process->threads, group_link)
+			if (task->trace.seized)
+				trace_trap(task, TRAP_NOTIFY);
 	if ((sig == SIGCONT || sig == SIGKILL) && process->stopping) {
 		bool was_stopped = process->stopped;
 
@@ -270,7 +277,7 @@ void signal_task(struct task *task, int sig, const struct siginfo *info)
 	if (!matters(task, sig))
 		return;
 	add_pending(&task->pending, sig, with_story(sig, info));
-	notice(task);
+	signal_notice(task);
 }
 
 void signal_task_queued(struct task *task, struct sigqueued *queued)
@@ -278,7 +285,7 @@ void signal_task_queued(struct task *task, struct sigqueued *queued)
 	if (!can_take(task) || !matters(task, queued->info.signo))
 		return;
 	add_pending(&task->pending, queued->info.signo, queued);
-	notice(task);
+	signal_notice(task);
 }
 
 /* The thread that is to see a new signal to the process; NULL when nobody is. */
@@ -300,7 +307,7 @@ void signal_process(struct process *process, int sig, const struct siginfo *info
 	if (!task)
 		return;
 	add_pending(&process->pending, sig, with_story(sig, info));
-	notice(task);
+	signal_notice(task);
 	if (sig == SIGKILL)
 		signal_wake_all(process);
 }
@@ -312,7 +319,7 @@ void signal_process_queued(struct process *process, struct sigqueued *queued)
 	if (!task)
 		return;
 	add_pending(&process->pending, queued->info.signo, queued);
-	notice(task);
+	signal_notice(task);
 }
 
 static u32 stories(const struct sigpending *pending)

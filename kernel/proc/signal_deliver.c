@@ -53,24 +53,28 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 		regs->gpr[3] = EINTR;
 }
 
-/* This thread stops until SIGCONT or SIGKILL; with the last one, the process has stopped. */
+/* With the last thread, the process has stopped: news for its parent, unless that sees it as a tracer. */
+static void thread_stops(struct process *process)
+{
+	const struct task *task;
+
+	list_for_each_entry(task, &process->threads, group_link)
+		if (task != current && task->state != TASK_STOPPED && task->state != TASK_TRACED)
+			return;
+	if (process->stopped)
+		return;
+	process->stopped = true;
+	process->continue_unreported = false;
+	process->stop_unreported = process->leader->trace.tracer != process->parent;
+	if (process->stop_unreported)
+		notify_parent(process, CLD_STOPPED, process->stop_signal << 8);
+}
+
+/* This thread stops until SIGCONT or SIGKILL. */
 static void stop_here(void)
 {
-	struct process *process = current->process;
-	struct task *task;
-	bool all = true;
-
-	list_for_each_entry(task, &process->threads, group_link) {
-		if (task != current && task->state != TASK_STOPPED)
-			all = false;
-	}
 	current->state = TASK_STOPPED;
-	if (all && !process->stopped) {
-		process->stopped = true;
-		process->stop_unreported = true;
-		process->continue_unreported = false;
-		notify_parent(process, CLD_STOPPED, process->stop_signal << 8);
-	}
+	thread_stops(current->process);
 	schedule();
 }
 
@@ -78,13 +82,14 @@ static void act_by_default(const struct siginfo *info)
 {
 	int sig = info->signo;
 	struct process *process = current->process;
+	struct task *task;
 
 	switch (signal_default(sig)) {
 	case ACT_IGNORE:
 	case ACT_CONTINUE:
 		return;
 	case ACT_STOP:
-		if (current->trace.tracer) {
+		if (current->trace.tracer && !current->trace.seized) {
 			trace_stop(sig, NULL);
 			return;
 		}
@@ -92,6 +97,9 @@ static void act_by_default(const struct siginfo *info)
 			return;         /* nobody could continue it */
 		process->stopping = true;
 		process->stop_signal = sig;
+		list_for_each_entry(task, &process->threads, group_link)
+			if (task->trace.seized)
+				trace_trap(task, TRAP_STOP);
 		signal_wake_all(process);
 		return;
 	case ACT_TERMINATE:
@@ -148,7 +156,13 @@ void signal_deliver(struct regs *regs)
 
 		if (current->killed)
 			task_exit(current->process->exit_status);
-		if (current->process->stopping) {
+		if (current->trace.traps) {
+			if (current->process->stopping)
+				thread_stops(current->process);
+			trace_trapped();
+			continue;
+		}
+		if (current->process->stopping && !current->trace.seized) {
 			stop_here();
 			continue;
 		}

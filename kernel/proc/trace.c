@@ -29,9 +29,10 @@ void trace_mode(struct task *task, bool syscalls, bool stepping)
 		task_regs(task)->msr &= ~(u32)MSR_SE;
 }
 
-void trace_attach(struct task *task, struct process *tracer, u32 options)
+void trace_attach(struct task *task, struct process *tracer, bool seize, u32 options)
 {
 	task->trace.tracer = tracer;
+	task->trace.seized = seize;
 	task->trace.options = options;
 	list_add_tail(&task->trace.link, &tracer->traced);
 }
@@ -39,7 +40,7 @@ void trace_attach(struct task *task, struct process *tracer, u32 options)
 void trace_resume(struct task *task, int sig)
 {
 	task->trace.resume_signal = sig;
-	task->trace.unreported = false;
+	task->trace.unreported = task->trace.listening = false;
 	task_continue(task);
 }
 
@@ -48,7 +49,27 @@ void trace_detach(struct task *task)
 	trace_mode(task, false, false);
 	list_del(&task->trace.link);
 	task->trace.tracer = NULL;
+	task->trace.seized = false;
+	task->trace.traps = 0;
 	task->trace.options = 0;
+	/* Without its tracer, it stops with its process. */
+	if (task->state != TASK_DEAD)
+		signal_recalculate(task);
+}
+
+void trace_trap(struct task *task, u8 trap)
+{
+	task->trace.traps |= trap;
+	signal_notice(task);
+}
+
+void trace_trapped(void)
+{
+	const struct process *process = current->process;
+	int sig = process->stopping ? process->stop_signal : SIGTRAP;
+
+	current->trace.traps = 0;
+	trace_stop(sig | PTRACE_EVENT_STOP << 8, NULL);
 }
 
 static void tell_tracer(struct task *task)
@@ -70,13 +91,14 @@ int trace_stop(s32 status, const struct siginfo *info)
 	/* Whoever is to end does not stop; nobody may be there to let it go on. */
 	if (current->killed || signal_fatal_pending())
 		return 0;
+	trace->traps &= (u8)~TRAP_STOP;
 	trace->status = status << 8 | 0x7f;
 	trace->info = info ? *info : (struct siginfo){ .signo = status & 0x7f, .code = status };
 	trace->resume_signal = 0;
 	current->state = TASK_TRACED;
 	tell_tracer(current);
 	schedule();
-	trace->unreported = false;
+	trace->unreported = trace->listening = false;
 	return trace->resume_signal;
 }
 
@@ -103,7 +125,7 @@ void trace_exec(void)
 	info.kill.uid = current->cred.uid;
 	if (current->trace.options & PTRACE_O_TRACEEXEC)
 		trace_event(PTRACE_EVENT_EXEC, (u32)current->pid);
-	else
+	else if (!current->trace.seized)
 		signal_task(current, SIGTRAP, &info);
 }
 
@@ -123,8 +145,11 @@ int trace_new_task(struct task *child, u32 clone_flags, u32 exit_signal)
 	if (clone_flags & CLONE_UNTRACED || !(trace->options & option_of(event)))
 		event = 0;
 	if (event || clone_flags & CLONE_PTRACE) {
-		trace_attach(child, trace->tracer, trace->options);
-		signal_task(child, SIGSTOP, NULL);
+		trace_attach(child, trace->tracer, trace->seized, trace->options);
+		if (trace->seized)
+			trace_trap(child, TRAP_STOP);
+		else
+			signal_task(child, SIGSTOP, NULL);
 	}
 	return event;
 }

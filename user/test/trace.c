@@ -407,6 +407,173 @@ static void tracer_ends(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
+/* The status of a stop that is no signal's: of its process, or on demand. */
+#define EVENT_STOP(number) (0x7f | (number) << 8 | 128 << 16)
+
+static void seized(void)
+{
+	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t before;
+	siginfo_t info;
+	pid_t child;
+
+	CHECK(word != MAP_FAILED);
+	child = test_child(counts, (void *)word);
+	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, (void *)4, NULL), EIO);
+	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, NULL, (void *)0x80000000u), EIO);
+	CHECK_ERROR(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), ESRCH);
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, NULL, NULL), EPERM);
+	before = *word;
+	while (*word == before)
+		sched_yield();
+	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
+	for (int again = 0; again < 2; again++) {
+		MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+		CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
+		MUST(ptrace(PTRACE_GETSIGINFO, child, NULL, &info));
+		CHECK_EQUAL(info.si_signo, SIGTRAP);
+		CHECK_EQUAL(info.si_code, SIGTRAP | 128 << 8);
+		before = *word;
+		usleep(20000);
+		CHECK_EQUAL(*word, before);
+		MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+		while (*word == before)
+			sched_yield();
+	}
+	/* Asked for while it stands: it stops once more. */
+	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
+	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
+	MUST(ptrace(PTRACE_DETACH, child, NULL, NULL));
+	before = *word;
+	while (*word == before)
+		sched_yield();
+	/* These are for who was seized. */
+	MUST(ptrace(PTRACE_ATTACH, child, NULL, NULL));
+	stops(child, SIGSTOP);
+	CHECK_ERROR(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), EIO);
+	CHECK_ERROR(ptrace(PTRACE_LISTEN, child, NULL, NULL), EIO);
+	MUST(ptrace(PTRACE_KILL, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
+static int sleeps_a_while(void *unused)
+{
+	struct timespec some = { 0, 50000000 };
+
+	(void)unused;
+	return nanosleep(&some, NULL) == 0 ? 12 : 13;
+}
+
+/* A call that was interrupted goes on. */
+static void sleeper_interrupted(void)
+{
+	pid_t child = test_child(sleeps_a_while, NULL);
+
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, (void *)PTRACE_O_TRACESYSGOOD));
+	usleep(10000);
+	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 12);
+}
+
+/* It stands as long as its process does, and its tracer hears of SIGCONT. */
+static void stop_of_a_process(void)
+{
+	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t before;
+	pid_t child;
+
+	CHECK(word != MAP_FAILED);
+	child = test_child(counts, (void *)word);
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	MUST(kill(child, SIGSTOP));
+	stops(child, SIGSTOP);
+	CHECK_ERROR(ptrace(PTRACE_LISTEN, child, NULL, NULL), EIO);
+	MUST(ptrace(PTRACE_CONT, child, NULL, (void *)SIGSTOP));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGSTOP));
+	MUST(ptrace(PTRACE_LISTEN, child, NULL, NULL));
+	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
+	CHECK_ERROR(ptrace(PTRACE_CONT, child, NULL, NULL), ESRCH);
+	before = *word;
+	usleep(20000);
+	CHECK_EQUAL(*word, before);
+	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGSTOP));
+	MUST(ptrace(PTRACE_LISTEN, child, NULL, NULL));
+	MUST(kill(child, SIGCONT));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	stops(child, SIGCONT);
+	CHECK_EQUAL(*word, before);
+	MUST(ptrace(PTRACE_CONT, child, NULL, (void *)SIGCONT));
+	while (*word == before)
+		sched_yield();
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
+/* Who is seized while its process has stopped tells so, and is left as it was found. */
+static void seized_while_stopped(void)
+{
+	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t before;
+	pid_t child;
+	int status;
+
+	CHECK(word != MAP_FAILED);
+	child = test_child(counts, (void *)word);
+	MUST(kill(child, SIGSTOP));
+	CHECK_EQUAL(waitpid(child, &status, WUNTRACED), child);
+	CHECK_EQUAL(status, 0x7f | SIGSTOP << 8);
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGSTOP));
+	MUST(ptrace(PTRACE_DETACH, child, NULL, NULL));
+	before = *word;
+	usleep(20000);
+	CHECK_EQUAL(*word, before);
+	MUST(kill(child, SIGCONT));
+	CHECK_EQUAL(waitpid(child, &status, WCONTINUED), child);
+	CHECK(WIFCONTINUED(status));
+	while (*word == before)
+		sched_yield();
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
+/* Children of who is seized are, too: they begin with a stop that is no signal's, and exec has none by itself. */
+static void children_seized(void)
+{
+	unsigned long message;
+	pid_t child, grandchild;
+	int ends[2];
+	char byte;
+
+	MUST(pipe(ends));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		MUST(read(ends[0], &byte, 1));
+		grandchild = fork();
+		_exit(grandchild ? test_wait(grandchild) : executes());
+	}
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, (void *)PTRACE_O_TRACEFORK));
+	MUST(write(ends[1], "x", 1));
+	CHECK_EQUAL(stop_of(child), 0x7f | SIGTRAP << 8 | PTRACE_EVENT_FORK << 16);
+	MUST(ptrace(PTRACE_GETEVENTMSG, child, NULL, &message));
+	grandchild = (pid_t)message;
+	CHECK_EQUAL(stop_of(grandchild), EVENT_STOP(SIGTRAP));
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	MUST(ptrace(PTRACE_CONT, grandchild, NULL, NULL));
+	CHECK_EQUAL(stop_of(grandchild) & 0x7f, 0);
+	stops(child, SIGCHLD);
+	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 static void *ends(void *unused)
 {
 	return unused;
@@ -486,11 +653,53 @@ static void memory_of_others(void)
 	CHECK_ERROR(process_vm_readv(child, &local, 1, remote, 1, 0), ESRCH);
 }
 
+static void *counts_on(void *words)
+{
+	((volatile uint32_t *)words)[2] = (uint32_t)gettid();
+	counts(words);
+	return NULL;
+}
+
+/* SIGSTOP is one thread's news, the stop every thread's. */
+static void stop_of_threads(void)
+{
+	volatile uint32_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child, thread, first, second;
+	int status;
+
+	CHECK(words != MAP_FAILED);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		pthread_t made;
+
+		CHECK_EQUAL(pthread_create(&made, NULL, counts_on, (void *)words), 0);
+		counts((void *)(words + 1));
+	}
+	while (!words[0] || !words[1])
+		sched_yield();
+	thread = (pid_t)words[2];
+	MUST(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	MUST(ptrace(PTRACE_SEIZE, thread, NULL, NULL));
+	MUST(kill(child, SIGTSTP));
+	first = (pid_t)MUST(waitpid(-1, &status, __WALL));
+	CHECK_EQUAL(status, 0x7f | SIGTSTP << 8);
+	CHECK_EQUAL(waitpid(-1, &status, __WALL | WNOHANG), 0);
+	MUST(ptrace(PTRACE_CONT, first, NULL, (void *)SIGSTOP));
+	first = (pid_t)MUST(waitpid(-1, &status, __WALL));
+	CHECK_EQUAL(status, EVENT_STOP(SIGSTOP));
+	second = (pid_t)MUST(waitpid(-1, &status, __WALL));
+	CHECK_EQUAL(status, EVENT_STOP(SIGSTOP));
+	CHECK_EQUAL(first + second, child + thread);
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(stop_of(thread), SIGKILL);
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
 static const struct test_case cases[] = {
 	CASE(stopped_and_continued), CASE(memory), CASE(breakpoints), CASE(single_steps), CASE(system_calls),
 	CASE(registers), CASE(signals), CASE(forks_and_ends), CASE(exec_stops), CASE(attached), CASE(first_process_attached),
-	CASE(tracer_ends),
-	CASE(threads), CASE(memory_of_others),
+	CASE(tracer_ends), CASE(seized), CASE(sleeper_interrupted), CASE(stop_of_a_process), CASE(seized_while_stopped),
+	CASE(children_seized), CASE(threads), CASE(stop_of_threads), CASE(memory_of_others),
 };
 
 TEST_MAIN("trace", cases)
