@@ -159,13 +159,12 @@ long sys_tkill(s32 tid, int sig)
 }
 
 /* A program may tell any story to itself; to others, none that only the kernel or kill() could tell. */
-static int info_from_user(struct siginfo *info, const struct siginfo *user, int sig, bool to_itself)
+static int info_from_user(struct siginfo *info, const struct siginfo *user, bool to_itself)
 {
 	if (copy_from_user(info, user, sizeof(*info)))
 		return -EFAULT;
 	if ((info->code >= 0 || info->code == SI_TKILL) && !to_itself)
 		return -EPERM;
-	info->signo = sig;
 	return 0;
 }
 
@@ -177,7 +176,7 @@ long sys_rt_sigqueueinfo(s32 pid, int sig, const struct siginfo *user)
 
 	if (sig < 0 || sig > NSIG)
 		return -EINVAL;
-	error = info_from_user(&info, user, sig, pid == current->tgid);
+	error = info_from_user(&info, user, pid == current->tgid);
 	if (error)
 		return error;
 	return task ? kill_process(task->process, sig, &info) : -ESRCH;
@@ -190,7 +189,7 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 
 	if (tgid <= 0 || tid <= 0 || sig < 0 || sig > NSIG)
 		return -EINVAL;
-	error = info_from_user(&info, user, sig, tid == current->pid);
+	error = info_from_user(&info, user, tid == current->pid);
 	return error ? error : kill_thread(tgid, tid, sig, &info);
 }
 
@@ -216,7 +215,9 @@ long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 f
 	else if (flags || sig < 0 || sig > NSIG)
 		error = -EINVAL;
 	else if (user)
-		error = info_from_user(&info, user, sig, process == current->process);
+		error = info_from_user(&info, user, process == current->process);
+	if (!error && info.signo != sig)
+		error = -EINVAL;
 	if (!error) {
 		/* The copy may have slept: only now is it certain that the process is still there. */
 		process = described(f);

@@ -75,12 +75,14 @@ static void readable_at_the_end(void)
 
 static void signals(void)
 {
+	siginfo_t other = { .si_signo = SIGUSR1, .si_code = SI_QUEUE };
 	pid_t child = test_child(sleeps, NULL);
 	int fd = (int)MUST(descriptor_of(child, 0));
 
 	CHECK_EQUAL(send_signal(fd, 0), 0);
 	CHECK_ERROR(send_signal(fd, 65), EINVAL);
 	CHECK_ERROR(syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0x100), EINVAL);
+	CHECK_ERROR(syscall(SYS_pidfd_send_signal, fd, SIGUSR2, &other, 0), EINVAL);
 	CHECK_ERROR(send_signal(0, 0), EBADF);
 	CHECK_ERROR(send_signal(-1, 0), EBADF);
 	CHECK_EQUAL(send_signal(fd, SIGTERM), 0);
