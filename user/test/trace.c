@@ -331,16 +331,23 @@ static int counts(void *word)
 	return 0;
 }
 
+/* A child that counts without end in a word that the caller sees. */
+static pid_t counter(volatile uint32_t **word)
+{
+	*word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(*word != MAP_FAILED);
+	return test_child(counts, (void *)*word);
+}
+
 static void attached(void)
 {
-	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *word;
 	uint32_t before;
 	char status[2048];
 	pid_t child;
 	char path[64];
 
-	CHECK(word != MAP_FAILED);
-	child = test_child(counts, (void *)word);
+	child = counter(&word);
 	while (!*word)
 		sched_yield();
 	CHECK_ERROR(ptrace(PTRACE_PEEKUSER, child, AT(NIP), NULL), ESRCH);
@@ -391,12 +398,11 @@ static int is_traced(void *tracee)
 /* What its tracer leaves behind goes on; and who is killed while it is stopped ends. */
 static void tracer_ends(void)
 {
-	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *word;
 	uint32_t before;
 	pid_t child;
 
-	CHECK(word != MAP_FAILED);
-	child = test_child(counts, (void *)word);
+	child = counter(&word);
 	CHECK_EQUAL(test_in_child(is_traced, (void *)(intptr_t)child), 0);
 	before = *word;
 	while (*word == before)
@@ -412,13 +418,12 @@ static void tracer_ends(void)
 
 static void seized(void)
 {
-	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *word;
 	uint32_t before;
 	siginfo_t info;
 	pid_t child;
 
-	CHECK(word != MAP_FAILED);
-	child = test_child(counts, (void *)word);
+	child = counter(&word);
 	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, (void *)4, NULL), EIO);
 	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, NULL, (void *)0x80000000u), EIO);
 	CHECK_ERROR(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), ESRCH);
@@ -484,12 +489,11 @@ static void sleeper_interrupted(void)
 /* It stands as long as its process does, and its tracer hears of SIGCONT. */
 static void stop_of_a_process(void)
 {
-	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *word;
 	uint32_t before;
 	pid_t child;
 
-	CHECK(word != MAP_FAILED);
-	child = test_child(counts, (void *)word);
+	child = counter(&word);
 	MUST(ptrace(PTRACE_SEIZE, child, NULL, NULL));
 	MUST(kill(child, SIGSTOP));
 	stops(child, SIGSTOP);
@@ -520,13 +524,12 @@ static void stop_of_a_process(void)
 /* Who is seized while its process has stopped tells so, and is left as it was found. */
 static void seized_while_stopped(void)
 {
-	volatile uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *word;
 	uint32_t before;
 	pid_t child;
 	int status;
 
-	CHECK(word != MAP_FAILED);
-	child = test_child(counts, (void *)word);
+	child = counter(&word);
 	MUST(kill(child, SIGSTOP));
 	CHECK_EQUAL(waitpid(child, &status, WUNTRACED), child);
 	CHECK_EQUAL(status, 0x7f | SIGSTOP << 8);
