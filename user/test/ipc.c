@@ -251,6 +251,41 @@ static void callers_starve_nobody(void)
 	end(server);
 }
 
+static int answer_flag(void *flag)
+{
+	struct ipc_message message = { { 0 }, 0 };
+	long client = receive_words(IPC_ANYONE, IPC_FOREVER, &message);
+
+	CHECK_EQUAL(send_words(client, 0, *(volatile uint32_t *)flag, 0, 0), 0);
+	return 0;
+}
+
+static int set_flag(void *flag)
+{
+	*(volatile uint32_t *)flag = 1;
+	return 0;
+}
+
+/* Who is ready and of a higher priority than the receiver runs before it, however the message is passed. */
+static void priorities_hold(void)
+{
+	uint32_t *flag = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sched_param high = { .sched_priority = 50 }, low = { .sched_priority = 10 };
+	struct ipc_message message = { { 0 }, 0 };
+	pid_t server, between;
+
+	CHECK(flag != MAP_FAILED);
+	server = test_child(answer_flag, flag);
+	let_wait();
+	MUST(sched_setscheduler(0, SCHED_FIFO, &high));
+	between = test_child(set_flag, flag);
+	MUST(sched_setscheduler(between, SCHED_FIFO, &low));
+	CHECK_EQUAL(*(volatile uint32_t *)flag, 0);
+	CHECK_EQUAL(call_words(server, IPC_FOREVER, &message), server);
+	CHECK_EQUAL(message.word[0], 1);
+	CHECK_EQUAL(test_wait(between) + test_wait(server), 0);
+}
+
 /* Ends of waits -------------------------------------------------------------- */
 
 static int sleep_for_long(void *unused)
@@ -800,6 +835,7 @@ static const struct test_case cases[] = {
 	CASE(calls_that_waited_are_answered_at_once),
 	CASE(one_server_has_many_clients),
 	CASE(callers_starve_nobody),
+	CASE(priorities_hold),
 	CASE(time_limits),
 	CASE(a_time_limit_is_of_the_answer_too),
 	CASE(signals_interrupt),
