@@ -3,7 +3,7 @@
 mod common;
 
 use common::{account, bus, memory, plain_memory, unit};
-use pagewalk_machine::memory::{Bus, BusTiming, Forward, wimg};
+use pagewalk_machine::memory::{Bus, BusTiming, Forward, TouchedLine, wimg};
 use pagewalk_machine::observe::{Event, Plain};
 use proptest::prelude::*;
 
@@ -49,6 +49,70 @@ fn a_write_back_follows_its_fill_and_holds_up_only_what_comes_next() {
     assert_eq!(memory.load(4 * 4096, CACHED, 10_000, &mut account), 14);
     // Fill until 10032; the victim's write takes 1 + 3 + 3 = 7 bus clocks more.
     assert_eq!(memory.bus.free_at(), 10_046);
+}
+
+#[test]
+fn a_touched_line_is_there_when_it_has_come() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    assert_eq!(memory.dcbt(0x100, CACHED, 0, &mut account), 0);
+    assert!(memory.data.find(0x100).is_none());
+    // The whole line has come at 32.
+    assert_eq!(memory.load(0x104, CACHED, 10, &mut account), 22);
+    assert_eq!(memory.load(0x108, CACHED, 32, &mut account), 0);
+    memory.dcbt(0x200, CACHED, 100, &mut account);
+    memory.dcbt(0x210, CACHED, 101, &mut account);
+    assert_eq!(memory.load(0x200, CACHED, 200, &mut account), 0);
+    assert_eq!(account.counters.plain(Plain::BusRead), 2);
+    assert_eq!(account.counters.total(Event::DataCacheMiss), 2);
+    memory.dcbt(0x300, CACHED, 300, &mut account);
+    assert_eq!(memory.store(0x300, CACHED, 310, &mut account), 22);
+    assert!(memory.data.is_dirty(0x300));
+}
+
+#[test]
+fn touches_hold_the_core_when_their_buffers_are_full() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    assert_eq!(memory.dcbt(0x100, CACHED, 0, &mut account), 0);
+    assert_eq!(memory.dcbt(0x200, CACHED, 1, &mut account), 0);
+    assert_eq!(memory.dcbt(0x300, CACHED, 2, &mut account), 30);
+    assert_eq!(memory.load(0x100, CACHED, 32, &mut account), 0);
+    // Without buffers a touch does nothing.
+    let mut timing = unit();
+    timing.touch_buffers = 0;
+    let mut without = common::memory(None, bus(), timing);
+    assert_eq!(without.dcbt(0x100, CACHED, 0, &mut account), 0);
+    assert_eq!(without.load(0x100, CACHED, 1000, &mut account), 14);
+}
+
+#[test]
+fn a_buffer_keeps_a_touched_line_until_it_is_wanted_or_the_next_touch_comes() {
+    let mut timing = unit();
+    timing.touch_buffers = 1;
+    timing.touched_line = TouchedLine::Buffer;
+    let (mut memory, mut account) = (memory(None, bus(), timing), account());
+    memory.dcbt(0x100, CACHED, 0, &mut account);
+    memory.load(0x2000, CACHED, 100, &mut account);
+    assert!(memory.data.find(0x100).is_none());
+    assert_eq!(memory.load(0x100, CACHED, 200, &mut account), 0);
+    assert!(memory.data.find(0x100).is_some());
+    memory.dcbt(0x200, CACHED, 1000, &mut account);
+    memory.dcbt(0x300, CACHED, 1100, &mut account);
+    assert_eq!(memory.load(0x200, CACHED, 1200, &mut account), 14);
+    assert_eq!(memory.load(0x300, CACHED, 1300, &mut account), 0);
+}
+
+#[test]
+fn lines_put_out_hold_the_core_when_the_buffers_are_full() {
+    let (mut memory, mut account) = (plain_memory(), account());
+    for n in 0..4 {
+        assert_eq!(memory.dcbz(n * 4096, CACHED, 0, &mut account), Ok(0));
+    }
+    // Each takes 7 bus clocks; one waits in the buffer.
+    assert_eq!(memory.dcbz(4 * 4096, CACHED, 100, &mut account), Ok(0));
+    assert_eq!(memory.dcbz(5 * 4096, CACHED, 101, &mut account), Ok(13));
+    assert_eq!(memory.dcbst(4 * 4096, 200, &mut account), 0);
+    assert_eq!(memory.dcbf(5 * 4096, 202, &mut account), 12);
+    assert_eq!(memory.dcbf(5 * 4096, 214, &mut account), 0);
 }
 
 #[test]

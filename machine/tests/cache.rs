@@ -405,7 +405,8 @@ fn cache_instructions_do_what_the_manual_says() {
         memory.dcbt(0x100, wimg, 0, &mut account);
         assert!(memory.data.find(0x100).is_none());
     }
-    memory.dcbt(0x100, CACHED, 0, &mut account);
+    memory.dcbt(0x100, CACHED, 1000, &mut account);
+    assert_eq!(memory.load(0x100, CACHED, 2000, &mut account), 0);
     assert!(memory.data.find(0x100).is_some());
 }
 

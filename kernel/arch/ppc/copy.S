@@ -45,11 +45,10 @@ copy_end:
 END(user_copy)
 
 /*
- * The same by cache lines of 32 bytes: a line that is written whole need not be read first (dcbz), and the source is asked
- * for ahead of the loads. Ends that are not whole lines, and what is too short to gain, go the plain way.
+ * The same by cache lines of 32 bytes: a line that is written whole need not be read first (dcbz), and the source's
+ * next line is asked for before this one is read. Ends that are not whole lines, and what is too short to gain, go the plain way.
  */
 #define LEAST 128
-#define AHEAD 64
 
 FUNCTION(copy_by_lines)
 	cmplwi	r5, LEAST
@@ -91,14 +90,15 @@ lines_head_byte:
 lines_whole:
 	srwi	r0, r5, 5
 	mtctr	r0
-	li	r12, AHEAD
+	li	r12, 32
 lines_long:
-	dcbt	r12, r4
-	dcbz	0, r3
-	lwz	r6, 0(r4)
+	lwz	r6, 0(r4)		/* has this line before the next is touched: the 603 has one buffer */
 	lwz	r7, 4(r4)
 	lwz	r8, 8(r4)
 	lwz	r9, 12(r4)
+	bdz	1f			/* nothing is touched behind the last */
+	dcbt	r12, r4
+1:	dcbz	0, r3
 	stw	r6, 0(r3)
 	stw	r7, 4(r3)
 	stw	r8, 8(r3)
@@ -114,7 +114,8 @@ lines_long:
 	addi	r4, r4, 32
 	addi	r3, r3, 32
 	addi	r5, r5, -32
-	bdnz	lines_long
+	cmplwi	r5, 32
+	bge	lines_long
 lines_rest:
 	srwi.	r0, r5, 4
 	b	copy_words

@@ -201,6 +201,13 @@ fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
 fn caches(checker: &mut Checker, config: &MachineConfig) {
     let set = &config.cache;
     checker.range("cache.store-queue", set.store_queue.into(), 0, 16);
+    checker.range(
+        "cache.write-back-buffers",
+        set.write_back_buffers.into(),
+        0,
+        16,
+    );
+    checker.range("cache.touch-buffers", set.touch_buffers.into(), 0, 16);
     cache(
         checker,
         [
@@ -314,7 +321,6 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
         1,
         256,
     );
-    checker.range("pipeline.store-queue", pipeline.store_queue.into(), 0, 16);
     for (path, cost) in config.latency.all() {
         latency(checker, path, cost);
     }

@@ -11,6 +11,7 @@ pub(crate) use check::MEMORY_MOST;
 pub use error::ConfigError;
 pub use parse::Override;
 
+use crate::memory::TouchedLine;
 use serde::{Deserialize, Serialize};
 
 /// A whole machine.
@@ -132,6 +133,13 @@ pub struct WalkConfig {
 pub struct CacheSet {
     /// Stores that wait for the bus without holding the core; 0: the core waits for each.
     pub store_queue: u32,
+    /// Modified lines, put out by `dcbz`, `dcbst` and `dcbf`, that wait for the bus without holding the core; 0: it
+    /// waits for each.
+    pub write_back_buffers: u32,
+    /// Lines asked for by `dcbt` that can be on their way; 0: it does nothing.
+    pub touch_buffers: u32,
+    /// Where such a line goes: into the cache, or into a buffer until an access wants it.
+    pub touched_line: TouchedLine,
     pub instruction: CacheConfig,
     pub data: CacheConfig,
     pub l2: Option<L2Config>,
@@ -255,8 +263,6 @@ pub struct PipelineConfig {
     pub completion_queue: u32,
     /// Branches are folded out of the dispatch stream.
     pub fold_branches: bool,
-    /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
-    pub store_queue: u32,
 }
 
 /// Latency and initiation interval of an instruction class, in core cycles.

@@ -401,8 +401,12 @@ impl Core for Machine {
             return Ok(());
         }
         match operation {
-            CacheOperation::Flush => self.memory.dcbf(physical, now, &mut self.account),
-            CacheOperation::Store => self.memory.dcbst(physical, now, &mut self.account),
+            CacheOperation::Flush => {
+                self.hot.cycles += self.memory.dcbf(physical, now, &mut self.account);
+            }
+            CacheOperation::Store => {
+                self.hot.cycles += self.memory.dcbst(physical, now, &mut self.account);
+            }
             CacheOperation::Invalidate => self.memory.dcbi(physical),
             CacheOperation::InstructionInvalidate => self.memory.icbi(physical),
             CacheOperation::Zero => {
@@ -437,7 +441,7 @@ impl Machine {
             .translated(ea, false, &translation, &self.mmu);
         self.make_shortcut(ea, access, &translation, report.is_none());
         if self.memory.ram.contains(translation.pa, 1) {
-            self.memory.dcbt(
+            self.hot.cycles += self.memory.dcbt(
                 translation.pa,
                 translation.wimg,
                 self.hot.cycles,

@@ -71,6 +71,9 @@ impl Memory {
                 instruction_forward: forward(&machine.cache.instruction),
                 data_forward: forward(&machine.cache.data),
                 store_queue: machine.cache.store_queue,
+                write_back_buffers: machine.cache.write_back_buffers,
+                touch_buffers: machine.cache.touch_buffers,
+                touched_line: machine.cache.touched_line,
                 icbi_whole_set: machine.core.kind.software_reload(),
             },
         )

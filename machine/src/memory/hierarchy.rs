@@ -2,12 +2,14 @@
 //!
 //! Rules of timing: transfers hold the bus in the order of their requests; a write-back follows the
 //! fill that caused it and holds up only later transfers; a store that misses, or goes past the cache,
-//! is posted and holds the core only while all entries of the store queue wait.
+//! is posted and holds the core only while all entries of the store queue wait; what `dcbz`, `dcbst` and
+//! `dcbf` write back holds it while all write-back buffers wait; a touch while all touch buffers do.
 
 use super::bus::{Bus, BusTiming, Delivery};
 use super::cache::{Cache, CacheGeometry};
 use super::l2::{L2, L2Timing};
 use super::ram::Ram;
+use super::touch::{Touched, TouchedLine, Touches};
 use super::wimg;
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,12 @@ pub struct MemoryTiming {
     pub data_forward: Forward,
     /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
     pub store_queue: u32,
+    /// Modified lines that can wait for the bus; 0: the core waits for each.
+    pub write_back_buffers: u32,
+    /// Touched lines that can be on their way; 0: touches do nothing.
+    pub touch_buffers: u32,
+    /// Where a touched line goes.
+    pub touched_line: TouchedLine,
     /// `icbi` invalidates every way of the set without comparing (603, UM 3.7.8).
     pub icbi_whole_set: bool,
 }
@@ -67,15 +75,18 @@ pub mod l2cr {
     pub const L2I: u32 = 0x0020_0000;
 }
 
-/// Cycles at which posted stores are done, oldest first.
+/// Most write-back buffers and touch buffers that a machine file may ask for.
+pub const BUFFERS_MAX: u32 = 16;
+
+/// Cycles at which posted writes are done, oldest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct StoreQueue {
+struct PostedWrites {
     done: [u64; STORE_QUEUE_MAX as usize],
     used: usize,
 }
 
-impl StoreQueue {
-    /// Posts a store that is done at cycle `done` into a queue of `entries`; returns how long the core waits.
+impl PostedWrites {
+    /// Posts a write that is done at cycle `done` into a queue of `entries`; returns how long the core waits.
     fn post(&mut self, now: u64, done: u64, entries: usize) -> u64 {
         if entries == 0 {
             return done.saturating_sub(now);
@@ -112,7 +123,9 @@ pub struct Memory {
     /// The 60x bus.
     pub bus: Bus,
     timing: MemoryTiming,
-    stores: StoreQueue,
+    stores: PostedWrites,
+    write_backs: PostedWrites,
+    touches: Touches,
     /// Every store is written through, whatever its page says (8xx: DC_CST).
     write_through: bool,
 }
@@ -142,6 +155,12 @@ impl Memory {
                 timing.store_queue
             ));
         }
+        if timing.write_back_buffers > BUFFERS_MAX || timing.touch_buffers > BUFFERS_MAX {
+            return Err(format!(
+                "there are {} write-back and {} touch buffers: 0 to {BUFFERS_MAX} are allowed",
+                timing.write_back_buffers, timing.touch_buffers
+            ));
+        }
         if bus.ratio_x2 < 2 {
             return Err("the core's clock is slower than the bus's".to_string());
         }
@@ -157,7 +176,9 @@ impl Memory {
                 .transpose()?,
             bus: Bus::new(bus),
             timing,
-            stores: StoreQueue::default(),
+            stores: PostedWrites::default(),
+            write_backs: PostedWrites::default(),
+            touches: Touches::default(),
             write_through: false,
         })
     }
@@ -168,8 +189,14 @@ impl Memory {
         &self.timing
     }
 
+    /// What touches have asked for comes to nothing: the D-cache is switched or emptied.
+    pub fn forget_touches(&mut self) {
+        self.touches.clear();
+    }
+
     /// Takes a write of HID0: enables, locks, flash invalidation.
     pub fn write_hid0(&mut self, value: u32) {
+        self.forget_touches();
         self.instruction.set_enabled(value & hid0::ICE != 0);
         self.data.set_enabled(value & hid0::DCE != 0);
         self.instruction.set_locked(value & hid0::ILOCK != 0);
@@ -299,6 +326,9 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        if let Some(stall) = self.touched(pa, false, now, account) {
+            return stall;
+        }
         self.data_miss(pa, cause, account);
         if self.data.locked() {
             return self.bus.read_single(now, account) - now;
@@ -351,12 +381,16 @@ impl Memory {
     }
 
     fn write_missed(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
-        self.data_miss(pa, cause, account);
-        if self.data.locked() {
-            return self.post_single(now, account);
-        }
-        let delivery = self.fill(Side::Data, pa, true, now, cause, account);
-        let done = now + wait(self.timing.data_forward, delivery, now);
+        let done = if let Some(stall) = self.touched(pa, true, now, account) {
+            now + stall
+        } else {
+            self.data_miss(pa, cause, account);
+            if self.data.locked() {
+                return self.post_single(now, account);
+            }
+            let delivery = self.fill(Side::Data, pa, true, now, cause, account);
+            now + wait(self.timing.data_forward, delivery, now)
+        };
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }
@@ -379,27 +413,37 @@ impl Memory {
         }
         let line = self.data.geometry().line;
         self.ram.zero(self.data.line_address(pa), line as usize);
+        self.settle(now, account);
+        self.touches.take(self.data.line_address(pa));
+        let mut stall = 0;
         if !self.data.access(pa, true) {
             account.add(Event::DataCacheEstablish, 1);
-            self.install(Side::Data, pa, true, now, account.cause, account);
+            stall = self.install(Side::Data, pa, true, now, account.cause, account);
+            account.add(Event::MemoryStall, stall);
         }
-        Ok(0)
+        Ok(stall)
     }
 
-    /// `dcbst`: a modified line is written to memory and stays. The write is posted.
-    pub fn dcbst(&mut self, pa: u32, now: u64, account: &mut Account) {
-        let cause = account.cause;
-        self.flush_line(pa, now, false, cause, account);
+    /// `dcbst`: a modified line is written to memory and stays. The write is posted; returns the stall.
+    pub fn dcbst(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, now, false, account)
     }
 
-    /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted.
-    pub fn dcbf(&mut self, pa: u32, now: u64, account: &mut Account) {
-        let cause = account.cause;
-        self.flush_line(pa, now, true, cause, account);
+    /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted; returns the
+    /// stall.
+    pub fn dcbf(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, now, true, account)
+    }
+
+    fn flushed(&mut self, pa: u32, now: u64, invalidate: bool, account: &mut Account) -> u64 {
+        let stall = self.flush_line(pa, now, invalidate, account.cause, account);
+        account.add(Event::MemoryStall, stall);
+        stall
     }
 
     /// `dcbi`: the line leaves the caches unwritten.
     pub fn dcbi(&mut self, pa: u32) {
+        self.touches.take(self.data.line_address(pa));
         self.data.invalidate(pa);
         if let Some(l2) = &mut self.l2 {
             l2.cache.invalidate(pa);
@@ -415,17 +459,76 @@ impl Memory {
         }
     }
 
-    /// `dcbt`, `dcbtst`: brings the line in without holding the core; nothing where W, I or G is set
-    /// or the cache is off or locked (603 UM 3.7.2). The caller counts the access.
-    pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) {
-        let no_op =
-            wimg & (wimg::W | wimg::I | wimg::G) != 0 || !self.data.enabled() || self.data.locked();
-        if no_op || self.data.access(pa, false) {
-            return;
+    /// `dcbt`, `dcbtst`: asks for the line; nothing where W, I or G is set or the cache is off or locked
+    /// (603 UM 3.7.2). The core waits only while every touch buffer has a line on its way; returns the
+    /// stall. The caller counts the access.
+    pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        let (line, buffers) = (
+            self.data.line_address(pa),
+            self.timing.touch_buffers as usize,
+        );
+        let no_op = wimg & (wimg::W | wimg::I | wimg::G) != 0
+            || !self.data.enabled()
+            || self.data.locked()
+            || buffers == 0;
+        if no_op || self.data.access(pa, false) || self.touches.has(line) {
+            return 0;
+        }
+        self.settle(now, account);
+        if self.data.access(pa, false) {
+            return 0;
+        }
+        let full = self.touches.len() == buffers;
+        let free = match self.touches.oldest() {
+            Some(oldest) if full => oldest.at.max(now),
+            _ => now,
+        };
+        if full {
+            match self.timing.touched_line {
+                TouchedLine::Cache => self.settle(free, account),
+                TouchedLine::Buffer => {
+                    self.touches.take_oldest();
+                }
+            }
         }
         let cause = account.cause;
         self.data_miss(pa, cause, account);
-        self.fill(Side::Data, pa, false, now, cause, account);
+        let at = self.request(pa, free, cause, account).complete;
+        self.touches.add(Touched { line, at, cause });
+        account.add(Event::MemoryStall, free - now);
+        free - now
+    }
+
+    /// Of an access, or a store, that the D-cache has missed: how long it waits for the line if that has been touched, and
+    /// then has it in the cache. None: it has not been.
+    fn touched(&mut self, pa: u32, store: bool, now: u64, account: &mut Account) -> Option<u64> {
+        if self.touches.is_empty() {
+            return None;
+        }
+        self.settle(now, account);
+        if self.data.access(pa, store) {
+            return Some(0);
+        }
+        let touched = self.touches.take(self.data.line_address(pa))?;
+        let there = touched.at.max(now);
+        self.install(Side::Data, pa, store, there, touched.cause, account);
+        Some(there - now)
+    }
+
+    /// Touched lines that have come by `now` are in the cache, where that is their place.
+    fn settle(&mut self, now: u64, account: &mut Account) {
+        if self.timing.touched_line == TouchedLine::Buffer {
+            return;
+        }
+        while self
+            .touches
+            .oldest()
+            .is_some_and(|touched| touched.at <= now)
+        {
+            if let Some(Touched { line, at, cause }) = self.touches.take_oldest() {
+                self.install(Side::Data, line, false, at, cause, account);
+            }
+        }
     }
 
     /// Cycles until all posted stores and transfers are done (`sync`).
@@ -451,16 +554,22 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
-        let line = self.data.geometry().line;
-        let delivery = match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.read_line(now, line, account),
-        };
+        let delivery = self.request(pa, now, cause, account);
         self.install(side, pa, dirty, delivery.complete, cause, account);
         delivery
     }
 
-    /// Enters a line into an L1 and writes the victim back from cycle `now` on.
+    /// Asks the L2 or the bus for a line.
+    fn request(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> Delivery {
+        let line = self.data.geometry().line;
+        match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
+            _ => self.bus.read_line(now, line, account),
+        }
+    }
+
+    /// Enters a line into an L1 and writes the victim back from cycle `now` on; returns how long that waits for a
+    /// buffer, which is nothing to a fill: its read comes after the writes that wait.
     fn install(
         &mut self,
         side: Side,
@@ -469,7 +578,7 @@ impl Memory {
         now: u64,
         cause: Cause,
         account: &mut Account,
-    ) {
+    ) -> u64 {
         let (cache, array) = match side {
             Side::Instruction => (&mut self.instruction, Array::InstructionCache),
             Side::Data => (&mut self.data, Array::DataCache),
@@ -477,23 +586,26 @@ impl Memory {
         if let Some(out) = cache.fill(pa, dirty) {
             account.pollution.line_evicted(array, out.pa, cause);
             if out.dirty {
-                self.write_back(out.pa, now, cause, account);
+                return self.write_back(out.pa, now, cause, account);
             }
         }
+        0
     }
 
-    /// Writes a modified L1 line to the next level.
-    fn write_back(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+    /// Writes a modified L1 line to the next level; returns how long it waits for a buffer.
+    fn write_back(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
         let line = self.data.geometry().line;
-        match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => {
-                l2.write_line(pa, now, &mut self.bus, cause, account);
-            }
-            _ => {
-                self.bus.write_line(now, line, account);
-            }
-        }
+        let done = match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => l2.write_line(pa, now, &mut self.bus, cause, account),
+            _ => self.bus.write_line(now, line, account),
+        };
+        self.posted_write_back(now, done)
+    }
+
+    fn posted_write_back(&mut self, now: u64, done: u64) -> u64 {
+        self.write_backs
+            .post(now, done, self.timing.write_back_buffers as usize)
     }
 
     /// Pushes a modified L1 line to the next level and keeps it clean.
@@ -510,7 +622,7 @@ impl Memory {
         }
     }
 
-    /// Writes a line to memory if L1 or L2 hold it modified.
+    /// Writes a line to memory if L1 or L2 hold it modified; returns how long that waits for a buffer.
     fn flush_line(
         &mut self,
         pa: u32,
@@ -518,8 +630,11 @@ impl Memory {
         invalidate: bool,
         cause: Cause,
         account: &mut Account,
-    ) {
+    ) -> u64 {
         let line = self.data.geometry().line;
+        if invalidate {
+            self.touches.take(self.data.line_address(pa));
+        }
         let in_l1 = if invalidate {
             self.data.invalidate(pa)
         } else {
@@ -538,8 +653,10 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            self.bus.write_line(now, line, account);
+            let done = self.bus.write_line(now, line, account);
+            return self.posted_write_back(now, done);
         }
+        0
     }
 
     /// Posts a single-beat write; returns how long the core waits.

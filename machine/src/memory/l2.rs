@@ -88,7 +88,7 @@ impl L2 {
         delivery
     }
 
-    /// Takes a modified line that an L1 put out at `now`.
+    /// Takes a modified line that an L1 put out at `now`; returns the cycle at which it, and what it drives out, is written.
     pub fn write_line(
         &mut self,
         pa: u32,
@@ -96,9 +96,11 @@ impl L2 {
         bus: &mut Bus,
         cause: Cause,
         account: &mut Account,
-    ) {
-        if !self.cache.access(pa, true) {
-            self.allocate(pa, true, now, bus, cause, account);
+    ) -> u64 {
+        if self.cache.access(pa, true) {
+            now
+        } else {
+            self.allocate(pa, true, now, bus, cause, account)
         }
     }
 
@@ -110,13 +112,14 @@ impl L2 {
         bus: &mut Bus,
         cause: Cause,
         account: &mut Account,
-    ) {
+    ) -> u64 {
         if let Some(out) = self.cache.fill(pa, dirty) {
             account.pollution.line_evicted(Array::L2, out.pa, cause);
             if out.dirty {
                 account.add_as(Event::L2Writeback, cause, 1);
-                bus.write_line(now, self.cache.geometry().line, account);
+                return bus.write_line(now, self.cache.geometry().line, account);
             }
         }
+        now
     }
 }

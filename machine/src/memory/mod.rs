@@ -12,12 +12,14 @@ pub mod cache;
 pub mod hierarchy;
 pub mod l2;
 pub mod ram;
+pub mod touch;
 
 pub use bus::{Bus, BusTiming};
 pub use cache::{Cache, CacheGeometry, Replacement};
 pub use hierarchy::{CacheInhibited, Forward, Memory, MemoryTiming};
 pub use l2::{L2, L2Timing};
 pub use ram::Ram;
+pub use touch::TouchedLine;
 
 /// Storage control bits as in a PTE's low word, shifted to the bottom: W 8, I 4, M 2, G 1.
 pub mod wimg {

@@ -147,6 +147,7 @@ fn read_status(m: &mut Machine, instruction: bool) -> u32 {
 }
 
 fn command(m: &mut Machine, instruction: bool, command: u32) {
+    m.memory.forget_touches();
     let side = if instruction {
         &mut m.memory.instruction
     } else {

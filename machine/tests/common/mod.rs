@@ -4,6 +4,7 @@
 
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
+    TouchedLine,
 };
 use pagewalk_machine::mmu::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
 use pagewalk_machine::observe::{Account, Cause};
@@ -50,12 +51,16 @@ pub fn bus() -> BusTiming {
     }
 }
 
-/// A memory unit that forwards the critical double word and has no store queue.
+/// A memory unit that forwards the critical double word and has no store queue, one write-back buffer, and two touch
+/// buffers.
 pub fn unit() -> MemoryTiming {
     MemoryTiming {
         instruction_forward: Forward::Critical,
         data_forward: Forward::Critical,
         store_queue: 0,
+        write_back_buffers: 1,
+        touch_buffers: 2,
+        touched_line: TouchedLine::Cache,
         icbi_whole_set: false,
     }
 }

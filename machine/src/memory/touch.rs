@@ -1,0 +1,79 @@
+//! Lines that `dcbt` or `dcbtst` has asked for and no access has used yet: on their way, or, where the
+//! core has a buffer for them, waiting in it.
+
+use crate::observe::Cause;
+use serde::{Deserialize, Serialize};
+
+/// Where a touched line goes when it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TouchedLine {
+    /// Into the D-cache.
+    Cache,
+    /// It stays in the buffer until an access wants it, and is lost to a touch that needs the buffer
+    /// (603e UM 3.2.4).
+    Buffer,
+}
+
+/// A line on its way.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Touched {
+    /// Its physical address.
+    pub line: u32,
+    /// The core cycle at which the whole of it is there.
+    pub at: u64,
+    /// Whose touch it was.
+    pub cause: Cause,
+}
+
+/// The touched lines, the oldest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Touches(Vec<Touched>);
+
+impl Touches {
+    /// Is there none?
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A line is on its way.
+    pub fn add(&mut self, touched: Touched) {
+        self.0.push(touched);
+    }
+
+    /// The oldest.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Touched> {
+        self.0.first().copied()
+    }
+
+    /// Takes out the oldest.
+    pub fn take_oldest(&mut self) -> Option<Touched> {
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+
+    /// Is this line among them?
+    #[must_use]
+    pub fn has(&self, line: u32) -> bool {
+        self.0.iter().any(|touched| touched.line == line)
+    }
+
+    /// Takes out this line.
+    pub fn take(&mut self, line: u32) -> Option<Touched> {
+        let place = self.0.iter().position(|touched| touched.line == line)?;
+        Some(self.0.remove(place))
+    }
+
+    /// Forgets them all.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
