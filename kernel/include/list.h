@@ -35,6 +35,11 @@ static inline bool list_empty(const struct list_head *head)
 	return head->next == head;
 }
 
+static inline bool list_single(const struct list_head *head)
+{
+	return head->next == head->prev && !list_empty(head);
+}
+
 static inline void list_insert(struct list_head *item, struct list_head *prev, struct list_head *next)
 {
 	item->prev = prev;

@@ -32,11 +32,13 @@ static struct class classes[ARRAY_SIZE(sizes)];
 static size_t bytes_used;
 static u32 objects;
 
+/* The class of a size up to the largest one's, from the first of those between two powers of two. */
 static unsigned class_for(size_t size)
 {
-	unsigned i = 0;
+	static const u8 first[] = { 0, 0, 0, 0, 1, 2, 3, 4, 6, 8, 10, 12 };
+	unsigned i = first[size > 1 ? 32 - __builtin_clz(size - 1) : 0];
 
-	while (i < ARRAY_SIZE(sizes) && sizes[i] < size)
+	while (sizes[i] < size)
 		i++;
 	return i;
 }
@@ -85,14 +87,15 @@ static void *large(size_t size)
 
 void *kmalloc(size_t size)
 {
-	unsigned class = class_for(size);
 	struct object *object;
 	struct slab *slab;
+	unsigned class;
 
 	if (!size || failalloc_hit())
 		return NULL;
-	if (class == ARRAY_SIZE(sizes))
+	if (size > sizes[ARRAY_SIZE(sizes) - 1])
 		return large(size);
+	class = class_for(size);
 	if (!classes[class].partial.next)
 		list_init(&classes[class].partial);
 	if (list_empty(&classes[class].partial)) {
@@ -143,7 +146,8 @@ void kfree(const void *p)
 		list_add(&frame->link, &classes[slab->class].partial);
 	object->next = slab->free;
 	slab->free = object;
-	if (--slab->used == 0) {
+	/* A class keeps one slab, so that an object that comes and goes does not make and undo a slab each time. */
+	if (--slab->used == 0 && !list_single(&classes[slab->class].partial)) {
 		list_del(&frame->link);
 		frame_put(frame);
 	}

@@ -8,9 +8,9 @@
  * segment 0 has this VSID; 12 to 15 are the kernel's and stay. VSIDs are taken modulo 2^24.
  */
 FUNCTION(segments_load)
+	lis	r5, SR_KEY_USER >> 16
 	.irp	segment, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-	clrlwi	r5, r3, 8
-	oris	r5, r5, SR_KEY_USER >> 16
+	rlwimi	r5, r3, 0, 8, 31
 	mtsr	\segment, r5
 	add	r3, r3, r4
 	.endr

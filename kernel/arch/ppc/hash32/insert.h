@@ -38,19 +38,19 @@
 	rlwinm	r6, r6, 0, 23, 19       /* without software's bits */
 	rlwinm	r6, r6, 0, 30, 28
 	/* An empty slot of the primary group */
-	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
-	lwz	r0, \slot(r5)
+	addi	r3, r5, -8
+	.rept	HPTES_PER_GROUP
+	lwzu	r0, 8(r3)
 	cmpwi	r0, 0
-	addi	r3, r5, \slot
 	bge	8f
 	.endr
 	/* or of the secondary one, */
 	xor	r8, r5, r4
 	ori	r7, r7, HPTE_SECONDARY
-	.irp	slot, 0, 8, 16, 24, 32, 40, 48, 56
-	lwz	r0, \slot(r8)
+	addi	r3, r8, -8
+	.rept	HPTES_PER_GROUP
+	lwzu	r0, 8(r3)
 	cmpwi	r0, 0
-	addi	r3, r8, \slot
 	bge	8f
 	.endr
 	/* else the next one in turn of the primary. */
