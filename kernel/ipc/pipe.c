@@ -108,7 +108,8 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 	for (;;) {
 		if (!p->readers)
 			return done ? done : broken();
-		if (by_transfer && waitq_active(&p->readable) && ring_room(&p->ring)) {
+		/* A reader that has emptied the pipe keeps up, be it that it runs and does not wait yet. */
+		if (by_transfer && ring_room(&p->ring) && (waitq_active(&p->readable) || !ring_used(&p->ring))) {
 			n = pipe_transfer->long_write(p, it);
 			if (n < 0)
 				return done ? done : n;

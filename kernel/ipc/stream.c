@@ -123,8 +123,12 @@ long stream_send(struct socket *s, struct message *m)
 			return n ? n : socket_broken_pipe(m->flags);
 		}
 		if (ring_room(&to->ring) && m->data->left) {
-			/* As in a pipe: a reader that waits gets each page, the last one too, while it is in the cache. */
-			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && waitq_active(&to->readable);
+			/*
+			 * As in a pipe: a reader that waits, or keeps up, gets each page, the last one too, while it is in
+			 * the cache.
+			 */
+			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
+			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && keeps_up;
 
 			n = ring_write(&to->ring, m->data,
 				       hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
