@@ -104,14 +104,14 @@ u32 context_next(void)
 
 void context_start(void)
 {
-	segments_load_kernel(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
+	mmu->kernel_context(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
 	load();
 }
 
 void context_restart(void)
 {
 	begin_generation();
-	segments_load_kernel(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
+	mmu->kernel_context(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
 	if (context_active)
 		give_number(context_active);
 	load();

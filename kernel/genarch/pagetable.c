@@ -42,7 +42,7 @@ static void map_kernel(u32 virtual, u32 pte)
 
 		if (!frame)
 			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
-		*slot = frame_pa(frame);
+		*slot = frame_pa(frame) | mmu->root_bits_kernel;
 	}
 	pagetable_table(*slot)[pagetable_index(virtual)] = pte;
 }
@@ -90,7 +90,7 @@ static int add_table(struct mm *mm, u32 *slot)
 	if (!frame)
 		return -ENOMEM;
 	mm->table_pages++;
-	*slot = frame_pa(frame);
+	*slot = frame_pa(frame) | mmu->root_bits;
 	return 0;
 }
 

@@ -83,12 +83,13 @@ static inline void io_write8(void *address, u8 value)
 struct arch_cpu {
 	const char *name;               /* "603e", "604", ... */
 	u32 pvr;
+	u32 hwcap;                      /* AT_HWCAP */
 	u32 clock_hz, timebase_hz, bus_hz;
 	u32 dcache_line, icache_line;   /* bytes */
 	u32 dcache_size, icache_size;
 };
 extern struct arch_cpu arch_cpu;
-#define ARCH_HWCAP 0x88000000u          /* PPC_FEATURE_32 | PPC_FEATURE_HAS_FPU */
+#define ARCH_HWCAP_FPU 0x08000000u      /* there is a floating-point unit (Linux: PPC_FEATURE_HAS_FPU) */
 
 /* Instructions in [address, address + size) were written through the kernel's mapping. */
 void arch_icache_sync(void *address, size_t size);

@@ -5,6 +5,7 @@
  * it is shared, frame->private is the number of frames that its entries hold, each of which is held once.
  */
 #include <arch.h>
+#include <arch/mmu.h>
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
@@ -100,7 +101,7 @@ int table_unshare(struct mm *mm, u32 address)
 		return -ENOMEM;
 	for_each_entry(mm, base_of(address), pagetable_table(*slot), pagetable_table(frame_pa(own)), hold);
 	frame_put(pa_frame(*slot & PTE_RPN));
-	*slot = frame_pa(own);
+	*slot = frame_pa(own) | mmu->root_bits;
 	return 0;
 }
 

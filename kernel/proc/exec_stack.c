@@ -148,7 +148,7 @@ static void make_auxiliary(struct exec *exec, u32 platform, u32 random, u32 name
 	add_auxiliary(mm, AT_DCACHEBSIZE, arch_cpu.dcache_line);
 	add_auxiliary(mm, AT_ICACHEBSIZE, arch_cpu.icache_line);
 	add_auxiliary(mm, AT_UCACHEBSIZE, 0);
-	add_auxiliary(mm, AT_HWCAP, ARCH_HWCAP);
+	add_auxiliary(mm, AT_HWCAP, arch_cpu.hwcap);
 	add_auxiliary(mm, AT_PAGESZ, PAGE_SIZE);
 	add_auxiliary(mm, AT_CLKTCK, HZ);
 	add_auxiliary(mm, AT_PHDR, exec->image.headers);

@@ -164,13 +164,10 @@ static void check_cached(struct mm *mm, u32 start, u32 end)
 		return;
 	if ((end - start) >> PAGE_SHIFT > PAGES_SEARCHED) {
 		mmu->check(bad);
-		tlb_check(bad);
 		return;
 	}
-	for (u32 address = start; address < end; address += PAGE_SIZE) {
+	for (u32 address = start; address < end; address += PAGE_SIZE)
 		mmu->check_page(mm, address, bad);
-		tlb_check_page(address, bad);
-	}
 }
 
 /* Frames by use, block by block, and how often each is mapped. */
@@ -205,7 +202,6 @@ void check_sweep(const char *operation)
 	context_for_each(check_space);
 	check_frames();
 	mmu->check(bad);
-	tlb_check(bad);
 	end_check();
 }
 

@@ -217,9 +217,37 @@ static void unaligned_multiple_faults(void)
 	CHECK((unsigned char *)fault_address >= page + 4096 - 6 && (unsigned char *)fault_address < page + 4096 + 16);
 }
 
-static const struct test_case cases[] = {
+static int calculate(void *argument)
+{
+	volatile double one = 1.0;
+
+	(void)argument;
+	return one + one > 1;
+}
+
+static void without_a_unit(void)
+{
+	uint64_t number = 0xc004000000000001u, back = 0;
+	uint32_t single = 0xc0200000, narrow = 0;       /* -2.5 */
+
+	__asm__ volatile("lfd 14,0(%0)\n stfd 14,0(%1)" : : "b"(&number), "b"(&back) : "fr14", "memory");
+	CHECK(back == number);
+	__asm__ volatile("lfs 14,0(%0)\n stfd 14,0(%1)\n stfs 14,0(%2)" : : "b"(&single), "b"(&back), "b"(&narrow) : "fr14", "memory");
+	CHECK(back == 0xc004000000000000u);
+	CHECK_EQUAL(narrow, single);
+	CHECK_EQUAL(test_in_child(calculate, NULL), 1000 + SIGILL);
+}
+
+/* Those that need the unit come first. */
+#define CALCULATING 5
+static struct test_case cases[] = {
 	CASE(registers_survive_switches), CASE(results_survive_preemption), CASE(rounding_mode_is_the_process_s_own),
 	CASE(arithmetic), CASE(unaligned_access), CASE(unaligned_multiple), CASE(unaligned_multiple_faults),
 };
 
-TEST_MAIN("fpu", cases)
+int main(int argc, char **argv)
+{
+	for (unsigned int i = 0; i < CALCULATING && !test_has_fpu(); i++)
+		cases[i].run = without_a_unit;
+	return test_run("fpu", argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

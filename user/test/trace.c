@@ -199,13 +199,17 @@ static void system_calls(void)
 	CHECK_EQUAL(test_wait(child), 5);
 }
 
+/* As floating-point registers have them. */
+#define ONE_AND_A_HALF 0x3ff8000000000000u
+#define TWO_AND_A_HALF 0x4004000000000000u
+
 static int in_registers(void)
 {
 	register uint32_t kept __asm__("r14") = 0x11112222;
-	register double real __asm__("fr14") = 1.5;
+	volatile uint64_t real = ONE_AND_A_HALF;
 
-	__asm__ volatile("trap" : "+r"(kept), "+f"(real));
-	return kept == 0x33334444 && real == 2.5 ? 9 : 1;
+	__asm__ volatile("lfd 14,0(%1)\n trap\n stfd 14,0(%1)" : "+r"(kept) : "b"(&real) : "fr14", "memory");
+	return kept == 0x33334444 && real == TWO_AND_A_HALF ? 9 : 1;
 }
 
 static void registers(void)
@@ -213,7 +217,7 @@ static void registers(void)
 	pid_t child = traced(in_registers);
 	struct iovec all;
 	uint32_t words[48];
-	double reals[33];
+	uint64_t reals[33];
 
 	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
 	stops(child, SIGTRAP);
@@ -225,8 +229,8 @@ static void registers(void)
 	words[NIP] += 4;
 	MUST(ptrace(PTRACE_SETREGS, child, NULL, words));
 	MUST(ptrace(PTRACE_GETFPREGS, child, NULL, reals));
-	CHECK(reals[14] == 1.5);
-	reals[14] = 2.5;
+	CHECK(reals[14] == ONE_AND_A_HALF);
+	reals[14] = TWO_AND_A_HALF;
 	MUST(ptrace(PTRACE_SETFPREGS, child, NULL, reals));
 	memset(words, 0xff, sizeof(words));
 	all = (struct iovec){ words, sizeof(words) };

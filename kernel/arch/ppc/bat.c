@@ -4,14 +4,14 @@
 #include <arch/pte.h>
 #include <lib.h>
 
+#include "internal.h"
+
 void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
 
 #define BAT_VS 2u               /* valid in supervisor mode */
 #define BAT_BLOCK_MAX 0x10000000u
 #define BAT_RW 2u
 
-#define IO_VIRTUAL  0xf0000000u
-#define IO_PHYSICAL 0x80000000u
 #define IO_SIZE     0x00020000u         /* ISA's 64 KB of ports, in the smallest block */
 #define INTACK_VIRTUAL  0xfffff000u
 #define INTACK_PHYSICAL 0xbffff000u
@@ -38,7 +38,7 @@ static u32 block_size(u32 start, u32 bytes)
 
 bool bat_maps_uncached(void)
 {
-	return boot.memory_size <= BAT_BLOCK_MAX;
+	return mmu->blocks && boot.memory_size <= BAT_BLOCK_MAX;
 }
 
 void bat_map_ram(u32 bytes)

@@ -1,26 +1,33 @@
 /* Which processor this is, its clocks and caches. */
 #include <arch.h>
 #include <arch/mmu.h>
+#include <arch/reg8xx.h>
 #include <lib.h>
 
 struct arch_cpu arch_cpu;
+
+/* AT_HWCAP (Linux uapi, powerpc asm/cputable.h). */
+#define HWCAP     0x80000000u           /* PPC_FEATURE_32 */
+#define HWCAP_FPU (HWCAP | ARCH_HWCAP_FPU)
 
 /* Processor versions (PVR's upper half; each processor's user's manual, chapter 2). */
 static const struct {
 	u16 version;
 	const char *name;
-	bool software_reload;
+	const struct mmu_backend *mmu;
+	u32 hwcap;
 } processors[] = {
-	{ 0x0003, "603", true },
-	{ 0x0006, "603e", true },
-	{ 0x0007, "603ev", true },
-	{ 0x0004, "604", false },
-	{ 0x0009, "604e", false },
-	{ 0x000a, "604ev", false },
-	{ 0x0008, "750", false },
+	{ 0x0003, "603", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0006, "603e", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0007, "603ev", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0004, "604", &hash32_backend, HWCAP_FPU },
+	{ 0x0009, "604e", &hash32_backend, HWCAP_FPU },
+	{ 0x000a, "604ev", &hash32_backend, HWCAP_FPU },
+	{ 0x0008, "750", &hash32_backend, HWCAP_FPU },
+	{ PVR_8XX, "8xx", &soft8xx_backend, HWCAP },
 };
 
-bool cpu_identify(void)
+const struct mmu_backend *cpu_identify(void)
 {
 	u32 pvr;
 
@@ -29,10 +36,11 @@ bool cpu_identify(void)
 	for (size_t i = 0; i < ARRAY_SIZE(processors); i++) {
 		if (processors[i].version == pvr >> 16) {
 			arch_cpu.name = processors[i].name;
-			return processors[i].software_reload;
+			arch_cpu.hwcap = processors[i].hwcap;
+			return processors[i].mmu;
 		}
 	}
-	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750", pvr);
+	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", pvr);
 }
 
 u64 arch_timebase(void)

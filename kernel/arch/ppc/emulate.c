@@ -37,7 +37,7 @@ bool emulate_program(struct regs *regs)
 	 * mffsl and its like are mffs with a field that older processors ignore (Power ISA 3.0, 4.6.10); QEMU's
 	 * models of them do not.
 	 */
-	if (OPCODE(i) == 63 && XO(i) == 583 && RA(i)) {
+	if (arch_cpu.hwcap & ARCH_HWCAP_FPU && OPCODE(i) == 63 && XO(i) == 583 && RA(i)) {
 		arch_fpu_save(current);
 		current->arch.fpr[RT(i)] = current->arch.fpscr;
 		arch_fpu_drop(current);
@@ -160,6 +160,37 @@ static bool transfer(struct regs *regs, const struct access *a, u32 address, u32
 	return true;
 }
 
+/* A load or store of one register. */
+static bool decode(u32 i, struct access *a)
+{
+	return OPCODE(i) == 31 ? decode_x(XO(i), a) : decode_d(OPCODE(i), a);
+}
+
+static int emulate_access(struct regs *regs, u32 i, const struct access *a)
+{
+	u32 base = RA(i) ? regs->gpr[RA(i)] : 0;
+	u32 address = base + (OPCODE(i) == 31 ? regs->gpr[RB(i)] : (u32)(s32)(s16)i);
+
+	regs->dar = address;
+	if (!transfer(regs, a, address, RT(i)))
+		return -EFAULT;
+	if (a->update)
+		regs->gpr[RA(i)] = address;
+	regs->nip += 4;
+	return 0;
+}
+
+/* C libraries' setjmp saves these registers also where nobody calculates with them. */
+int emulate_float(struct regs *regs)
+{
+	struct access a;
+	u32 i;
+
+	if (!fetch(regs, &i))
+		return -EFAULT;
+	return decode(i, &a) && a.floating ? emulate_access(regs, i, &a) : -EINVAL;
+}
+
 int emulate_alignment(struct regs *regs)
 {
 	struct access a;
@@ -185,19 +216,5 @@ int emulate_alignment(struct regs *regs)
 		regs->nip += 4;
 		return 0;
 	}
-	if (OPCODE(i) == 31) {
-		if (!decode_x(XO(i), &a))
-			return -EINVAL;
-		address = base + regs->gpr[RB(i)];
-	} else {
-		if (!decode_d(OPCODE(i), &a))
-			return -EINVAL;
-		address = base + (u32)(s32)(s16)i;
-	}
-	if (!transfer(regs, &a, address, RT(i)))
-		return -EFAULT;
-	if (a.update)
-		regs->gpr[RA(i)] = address;
-	regs->nip += 4;
-	return 0;
+	return decode(i, &a) ? emulate_access(regs, i, &a) : -EINVAL;
 }

@@ -175,6 +175,20 @@ void exception_program(struct regs *regs)
 	}
 }
 
+/* An MPC8xx: what it has no hardware for, as a rule floating point. */
+void exception_emulation(struct regs *regs)
+{
+	int error;
+
+	if (!regs_user(regs))
+		panic_regs(regs, "kernel instruction that the processor does not have");
+	error = emulate_float(regs);
+	if (error == -EFAULT)
+		signal_fault(SIGSEGV, SEGV_ACCERR, regs->dar);
+	else if (error)
+		signal_fault(SIGILL, ILL_ILLOPC, regs->nip);
+}
+
 void exception_fpu_unavailable(struct regs *regs)
 {
 	if (!regs_user(regs))

@@ -3,6 +3,7 @@
  * are emptied, BATs map RAM and I/O so that C can run before any table exists, and caches are turned on.
  */
 #include <arch/asm.h>
+#include <arch/reg8xx.h>
 
 	.section .vectors, "ax"
 	b	start
@@ -12,6 +13,10 @@
 FUNCTION(start)
 	mr	r31, r3
 	li	r0, 0
+	mfspr	r4, SPR_PVR
+	srwi	r4, r4, 16
+	cmpwi	r4, PVR_8XX
+	beq	start_8xx               /* soft8xx/head.S */
 	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
 	mtspr	\bat, r0
 	.endr
@@ -60,6 +65,8 @@ FUNCTION(start)
 	sync
 	isync
 
+.globl start_common
+start_common:
 	/* Uninitialised data, by physical address; with the caches on. */
 	load_address r4, PHYS(bss_start)
 	load_address r5, PHYS(bss_end)
@@ -67,7 +74,6 @@ FUNCTION(start)
 	addi	r4, r4, 4
 	cmplw	r4, r5
 	blt	2b
-
 
 	/* The boot context is the idle task to be; its stack ends where an exception frame would. */
 	load_address r2, idle_task

@@ -6,6 +6,10 @@
 #include <proc.h>
 #include <types.h>
 
+/* I/O space of the kernel, and where the board has it. */
+#define IO_VIRTUAL  0xf0000000u
+#define IO_PHYSICAL 0x80000000u
+
 /* copy.S */
 u32 user_copy(void *to, const void *from, u32 n);
 u32 user_clear(void *user, u32 n);
@@ -33,6 +37,7 @@ void exception_machine_check(struct regs *regs);
 void exception_external(struct regs *regs);
 void exception_alignment(struct regs *regs);
 void exception_program(struct regs *regs);
+void exception_emulation(struct regs *regs);
 void exception_fpu_unavailable(struct regs *regs);
 void exception_decrementer(struct regs *regs);
 void exception_syscall(struct regs *regs);
@@ -44,6 +49,8 @@ void exception_instruction_fault(struct regs *regs);
 
 /* emulate.c: what user programs may do that the processor leaves to software; false: a signal. */
 bool emulate_program(struct regs *regs);
+/* The same for a load or store of a floating-point register; -EINVAL: it is none. */
+int emulate_float(struct regs *regs);
 /* 0, or -EFAULT where memory is out of reach, or -EINVAL for what is not emulated. */
 int emulate_alignment(struct regs *regs);
 

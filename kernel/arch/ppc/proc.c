@@ -4,6 +4,7 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/reload.h>
+#include <arch/soft8xx.h>
 #include <check.h>
 #include <context.h>
 #include <errno.h>
@@ -213,11 +214,17 @@ void mm_proc_init(void)
 	proc_file("check", check_show, check_store);
 	proc_file("failalloc", show_failalloc, store_failalloc);
 	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
-	proc_file("mmu/bats", show_bats, NULL);
-	proc_file("mmu/segments", show_segments, NULL);
-	proc_file("mmu/hash", show_hash, NULL);
-	proc_file("mmu/histogram", show_histogram, NULL);
-	proc_file("mmu/misses", show_misses, NULL);
+	if (mmu->blocks) {
+		proc_file("mmu/bats", show_bats, NULL);
+		proc_file("mmu/segments", show_segments, NULL);
+	}
+	if (mmu->hash) {
+		proc_file("mmu/hash", show_hash, NULL);
+		proc_file("mmu/histogram", show_histogram, NULL);
+		proc_file("mmu/misses", show_misses, NULL);
+	}
+	if (mmu == &soft8xx_backend)
+		proc_file("mmu/tlb", soft8xx_show, soft8xx_empty);
 	proc_file("mmu/flushes", show_flushes, reset_flushes);
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

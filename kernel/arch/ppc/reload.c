@@ -32,64 +32,74 @@ DECLARE_IMAGE(image_count_hash_data);
 DECLARE_IMAGE(image_count_hash_instruction);
 DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
+DECLARE_IMAGE(image_miss8_instruction_c);
+DECLARE_IMAGE(image_miss8_data_c);
+DECLARE_IMAGE(image_miss8_instruction_asm);
+DECLARE_IMAGE(image_miss8_data_asm);
+DECLARE_IMAGE(image_error8_instruction);
+DECLARE_IMAGE(image_error8_data);
+DECLARE_IMAGE(image_count8_instruction);
+DECLARE_IMAGE(image_count8_data);
 
-/* The images of vectors 0x300, 0x400, and on a 603 0x1000, 0x1100, 0x1200. */
-struct reload_images {
-	const struct image *data, *instruction;
-	const struct image *miss_instruction, *miss_load, *miss_store;
+/* What is at a vector, and what counts before it, if misses come there: what a 603's handlers pass on has been counted. */
+struct reload_image {
+	u32 vector;             /* 0: the end */
+	const struct image *image, *count;
 };
 
-#define MISSES(form) &image_miss_instruction_##form, &image_miss_load_##form, &image_miss_store_##form
+#define HASH32(form)                                                                             \
+	{                                                                                        \
+		{ 0x300, &image_dsi_##form, &image_count_hash_data },                            \
+		{ 0x400, &image_isi_##form, &image_count_hash_instruction }, { 0 },              \
+	}
+#define SOFT6XX(faults, form)                                                                    \
+	{                                                                                        \
+		{ 0x300, &image_dsi_##faults, NULL }, { 0x400, &image_isi_##faults, NULL },      \
+		{ 0x1000, &image_miss_instruction_##form, &image_count_soft_instruction },       \
+		{ 0x1100, &image_miss_load_##form, &image_count_soft_data },                     \
+		{ 0x1200, &image_miss_store_##form, &image_count_soft_data }, { 0 },             \
+	}
+#define SOFT8XX(form)                                                                            \
+	{                                                                                        \
+		{ 0x1100, &image_miss8_instruction_##form, &image_count8_instruction },          \
+		{ 0x1200, &image_miss8_data_##form, &image_count8_data },                        \
+		{ 0x1300, &image_error8_instruction, NULL }, { 0x1400, &image_error8_data, NULL }, { 0 }, \
+	}
 
-static const struct reload_images hash32_c = { .data = &image_dsi_c, .instruction = &image_isi_c };
-static const struct reload_images hash32_asm = { .data = &image_dsi_asm, .instruction = &image_isi_asm };
-static const struct reload_images soft6xx_c = { &image_dsi_soft, &image_isi_soft, MISSES(c) };
-/* Indexed by board_is_qemu. What an emulated hash table lacks is put in as a 604 does it. */
-static const struct reload_images soft6xx_emulate[2] = {
-	{ &image_dsi_asm, &image_isi_asm, MISSES(emulate) },
-	{ &image_dsi_asm, &image_isi_asm, MISSES(emulate_qemu) },
-};
-static const struct reload_images soft6xx_bypass[2] = {
-	{ &image_dsi_soft, &image_isi_soft, MISSES(bypass) },
-	{ &image_dsi_soft, &image_isi_soft, MISSES(bypass_qemu) },
-};
+static const struct reload_image hash32_c[] = HASH32(c), hash32_asm[] = HASH32(asm);
+static const struct reload_image soft6xx_c[] = SOFT6XX(soft, c);
+static const struct reload_image soft6xx_bypass[] = SOFT6XX(soft, bypass);
+static const struct reload_image soft6xx_bypass_qemu[] = SOFT6XX(soft, bypass_qemu);
+/* What an emulated hash table lacks is put in as a 604 does it. */
+static const struct reload_image soft6xx_emulate[] = SOFT6XX(asm, emulate);
+static const struct reload_image soft6xx_emulate_qemu[] = SOFT6XX(asm, emulate_qemu);
+static const struct reload_image soft8xx_c[] = SOFT8XX(c), soft8xx_asm[] = SOFT8XX(asm);
 
 u64 reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
 static bool assembly, counting;
 static u64 accounted;           /* misses that reloads_assembly and reloads_bypass know of */
 
-static const struct reload_images *choose(void)
+static const struct reload_image *choose(void)
 {
+	if (mmu == &soft8xx_backend)
+		return assembly ? soft8xx_asm : soft8xx_c;
 	if (!mmu->software_reload)
-		return assembly ? &hash32_asm : &hash32_c;
+		return assembly ? hash32_asm : hash32_c;
 	if (!assembly)
-		return &soft6xx_c;
-	return soft_lookup == &soft_lookup_bypass ? &soft6xx_bypass[board_is_qemu] : &soft6xx_emulate[board_is_qemu];
+		return soft6xx_c;
+	if (soft_lookup == &soft_lookup_bypass)
+		return board_is_qemu ? soft6xx_bypass_qemu : soft6xx_bypass;
+	return board_is_qemu ? soft6xx_emulate_qemu : soft6xx_emulate;
 }
 
-static void install(u32 vector, const struct image *image, const struct image *count)
-{
-	if (counting)
-		image_install_before(vector, count, image);
-	else
-		image_install(vector, image);
-}
-
-/* A 603's misses are its own exceptions; what comes as DSI and ISI there, another handler has counted. */
 static void install_all(void)
 {
-	const struct reload_images *images = choose();
-
-	if (images->miss_load) {
-		image_install(0x300, images->data);
-		image_install(0x400, images->instruction);
-		install(0x1000, images->miss_instruction, &image_count_soft_instruction);
-		install(0x1100, images->miss_load, &image_count_soft_data);
-		install(0x1200, images->miss_store, &image_count_soft_data);
-	} else {
-		install(0x300, images->data, &image_count_hash_data);
-		install(0x400, images->instruction, &image_count_hash_instruction);
+	for (const struct reload_image *at = choose(); at->vector; at++) {
+		if (counting && at->count)
+			image_install_before(at->vector, at->count, at->image);
+		else
+			image_install(at->vector, at->image);
 	}
 }
 

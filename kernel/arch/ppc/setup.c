@@ -26,7 +26,6 @@
 #define UART_PA     0x800003f8u
 #define PORTS_PA    0x80000000u
 #define INTACK_PA   0xbffffff0u
-#define MEMORY_MAX  0x20000000u         /* 512 MB: what two BATs of 256 MB map */
 #define UART_IRQ    4u
 
 extern struct task idle_task;    /* proc/sched.c: the context that boots */
@@ -58,7 +57,7 @@ static void read_memory(const void *fdt)
 
 	if (!reg || length < 8 || reg[0] != 0)
 		fatal(EXIT_PANIC, "the device tree lacks /memory with reg from 0");
-	boot.memory_size = MIN(ALIGN_DOWN(reg[1], PAGE_SIZE), MEMORY_MAX);
+	boot.memory_size = MIN(ALIGN_DOWN(reg[1], PAGE_SIZE), mmu->memory_most);
 	fdt_u32(fdt, "/chosen", "linux,initrd-start", &boot.initrd_start);
 	fdt_u32(fdt, "/chosen", "linux,initrd-end", &boot.initrd_end);
 	if (boot.initrd_start >= boot.initrd_end || boot.initrd_end > boot.memory_size)
@@ -83,12 +82,12 @@ static void start_frames(const void *fdt)
 	frames_init(ranges, n);
 }
 
-static void bind_backend(bool software_reload)
+static void bind_backend(void)
 {
 	static struct mmu_backend qemu;
 
-	mmu = software_reload ? &soft6xx_backend : &hash32_backend;
-	if (software_reload && board_is_qemu) {
+	mmu = cpu_identify();
+	if (mmu == &soft6xx_backend && board_is_qemu) {
 		qemu = soft6xx_qemu_backend();
 		mmu = &qemu;
 	}
@@ -107,7 +106,6 @@ static void make_root(void)
 void start_c(const void *fdt_physical)
 {
 	const void *fdt = pa_kva((u32)fdt_physical);
-	bool software_reload;
 
 	uart_init((uintptr_t)arch_io(UART_PA));
 	exceptions_init();
@@ -118,17 +116,18 @@ void start_c(const void *fdt_physical)
 
 	board_is_qemu = compatible && strcmp(compatible, "qemu,40p") == 0;
 	control_init(fdt_string(fdt, "/isa/pagewalk", "compatible") != NULL);
-	software_reload = cpu_identify();
+	bind_backend();
 	read_cpu(fdt);
 	read_memory(fdt);
 	command_line_early();
 
 	printk("pagewalk: %s at %u MHz, %u MB, %s\n", arch_cpu.name, arch_cpu.clock_hz / 1000000,
-	       boot.memory_size >> 20, software_reload ? "software reload" : "hardware search");
-	bat_map_ram(boot.memory_size);
-	bat_map_io(true);
+	       boot.memory_size >> 20, mmu->software_reload ? "software reload" : "hardware search");
+	if (mmu->blocks) {
+		bat_map_ram(boot.memory_size);
+		bat_map_io(true);
+	}
 	start_frames(fdt);
-	bind_backend(software_reload);
 	mmu->init();
 	pagetable_init();
 	mm_init();

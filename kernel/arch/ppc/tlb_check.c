@@ -3,6 +3,7 @@
  * them (docs/interfaces.md, section 2). Without the device nothing is checked.
  */
 #include <arch.h>
+#include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <context.h>
@@ -33,8 +34,9 @@ static void check_entries(enum control_tlb tlb, u32 first, u32 count, check_bad 
 			check_one(&entry, bad);
 }
 
-void tlb_check(check_bad *bad)
+void hash_tlb_check(check_bad *bad)
 {
+	hash_check(bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
 		u32 ways, sets = control_tlb_shape(tlb, &ways);
 
@@ -42,8 +44,9 @@ void tlb_check(check_bad *bad)
 	}
 }
 
-void tlb_check_page(u32 address, check_bad *bad)
+void hash_tlb_check_page(const struct mm *mm, u32 address, check_bad *bad)
 {
+	hash_check_page(mm, address, bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {
 		u32 ways, sets = control_tlb_shape(tlb, &ways);
 

@@ -2,13 +2,17 @@
  * ipc.copy: how the memory of a message gets from sender to receiver (Liedtke 1993, 5.2.3).
  *
  * twice: into a buffer of the kernel's, which the receiver empties when it runs. window: once, straight from the one
- * address space to the other, of which a segment register shows a segment meanwhile.
+ * address space to the other, of which a segment register shows a segment meanwhile: not on an MPC8xx, which has none.
  */
+#include <arch/mmu.h>
+#include <errno.h>
 #include <policy.h>
 #include <rendezvous.h>
 
 static int apply(const struct policy_setting *to)
 {
+	if (to->choice && !mmu->blocks)
+		return -ENODEV;
 	rendezvous_copy = to->choice ? &rendezvous_copy_window : &rendezvous_copy_twice;
 	return 0;
 }

@@ -6,12 +6,15 @@
  * nothing of the table, any other reads one entry or two. It costs an insertion a store to the tree.
  */
 #include <arch/hash.h>
+#include <arch/mmu.h>
 #include <errno.h>
 #include <mm.h>
 #include <policy.h>
 
 static int apply(const struct policy_setting *to)
 {
+	if (to->choice && !mmu->hash)
+		return -ENODEV;
 	/* A note is about one address space's entry: no table may belong to two. */
 	if (to->choice && tables_unshare_everywhere())
 		return -ENOMEM;

@@ -7,6 +7,8 @@
  * exception then, is used neither by them nor by idle work.
  */
 #include <arch.h>
+#include <arch/mmu.h>
+#include <errno.h>
 #include <policy.h>
 #include <proc.h>
 
@@ -36,6 +38,8 @@ static bool run_locked(bool (*work)(void))
 
 static int apply(const struct policy_setting *to)
 {
+	if (to->choice && !mmu->blocks)
+		return -ENODEV;
 	if (!plainly)
 		plainly = idle_run;
 	idle_caches_locked = to->choice != 0;

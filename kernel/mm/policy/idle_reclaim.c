@@ -8,9 +8,11 @@
  */
 #include <arch.h>
 #include <arch/hash.h>
+#include <arch/mmu.h>
 #include <arch/pte.h>
 #include <context.h>
 #include <control.h>
+#include <errno.h>
 #include <frame.h>
 #include <lib.h>
 #include <policy.h>
@@ -133,6 +135,8 @@ static int apply(const struct policy_setting *to)
 {
 	static struct idle_hook hook = { .work = work };
 
+	if (to->choice && !mmu->hash)
+		return -ENODEV;
 	if (reclaim)
 		idle_hook_remove(&hook);
 	reclaim = to->choice == 0 ? NULL : to->choice == 1 ? &zombies : &colour;

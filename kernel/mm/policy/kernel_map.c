@@ -8,10 +8,13 @@
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>
+#include <errno.h>
 #include <policy.h>
 
 static int apply(const struct policy_setting *to)
 {
+	if (!mmu->blocks)
+		return to->choice ? -ENODEV : 0;
 	bat_map_ram(to->choice >= 1 ? boot.memory_size : 0);
 	bat_map_io(to->choice == 2);
 	return 0;

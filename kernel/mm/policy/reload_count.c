@@ -5,10 +5,14 @@
  * a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
  */
 #include <arch/hash.h>
+#include <arch/mmu.h>
+#include <errno.h>
 #include <policy.h>
 
 static int apply(const struct policy_setting *to)
 {
+	if (!mmu->hash)
+		return to->choice ? -ENODEV : 0;
 	return hash_count(to->choice == 1);
 }
 

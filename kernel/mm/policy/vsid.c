@@ -5,6 +5,7 @@
  * in them fall into few groups of the hash table. scatter:<multiplier>: the number times an odd constant, segments
  * 0x111 apart (so that their low four bits still tell them apart and no two contexts share a VSID).
  */
+#include <arch/mmu.h>
 #include <context.h>
 #include <errno.h>
 #include <policy.h>
@@ -27,6 +28,8 @@ static int apply(const struct policy_setting *to)
 {
 	if (to->choice && to->value % 2 == 0)
 		return -EINVAL;
+	if (to->choice && !mmu->blocks)
+		return -ENODEV;
 	vsid_form.multiplier = to->choice ? to->value : 1;
 	vsid_form.inverse = inverse(vsid_form.multiplier);
 	vsid_form.step = to->choice ? SCATTER_STEP : 1;

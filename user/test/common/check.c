@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,13 @@
 #define PATIENCE 60
 
 static char directory[64];
+
+#define PPC_FEATURE_HAS_FPU 0x08000000
+
+int test_has_fpu(void)
+{
+	return (getauxval(AT_HWCAP) & PPC_FEATURE_HAS_FPU) != 0;
+}
 
 static void remove_tree(const char *path)
 {

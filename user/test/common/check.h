@@ -38,6 +38,10 @@ void test_equal(const char *file, int line, const char *text, long long got, lon
 void test_error(const char *file, int line, const char *text, long long result, int number);
 long test_must(const char *file, int line, const char *text, long result);
 
+/* Whether the processor has a floating-point unit. Without one calculation is SIGILL, and the kernel loads and stores its
+ * registers in memory of its own. */
+int test_has_fpu(void);
+
 /* A child that runs the function and exits with what it returned. */
 pid_t test_child(int (*function)(void *), void *argument);
 /* Waits for the child; its exit status, or 1000 + signal. */

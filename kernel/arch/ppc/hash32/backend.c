@@ -118,9 +118,13 @@ static void flush_all(void)
 
 const struct mmu_backend hash32_backend = {
 	.name = "hash32",
+	.hash = true,
+	.blocks = true,
+	.memory_most = BAT_MEMORY_MOST,
 	.init = hash_init,
+	.kernel_context = segments_load_kernel,
 	.page_flush = page_flush,
 	.flush_all = flush_all,
-	.check = hash_check,
-	.check_page = hash_check_page,
+	.check = hash_tlb_check,
+	.check_page = hash_tlb_check_page,
 };

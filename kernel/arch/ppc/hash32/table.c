@@ -58,9 +58,10 @@ void hash_reach(u32 base)
 {
 	u32 sdr1;
 
+	if (!hash_table)
+		return;
 	__asm__ volatile("mfspr %0, %1" : "=r"(sdr1) : "i"(SPR_SDR1));
-	if (hash_table)
-		hash_table = (struct hpte *)(base + (sdr1 & 0xffff0000));
+	hash_table = (struct hpte *)(base + (sdr1 & 0xffff0000));
 }
 
 static inline u32 hash_of(u32 vsid, u32 address)

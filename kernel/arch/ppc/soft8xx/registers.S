@@ -1,0 +1,129 @@
+/*
+ * What C changes in the MPC8xx's MMU. Its registers are written with translation off (MPC860 manual, 9.8.1): a miss in
+ * between would take them for itself.
+ */
+#include <arch/asm.h>
+#include <arch/reg8xx.h>
+
+/* Goes on behind the macro with translation off; r12 and r11 have the way back. Uses r10. */
+.macro translation_off
+	mfmsr	r11
+	mflr	r12
+	li	r0, MSR_ME
+	load_address r10, PHYS(7f)
+	mtsrr0	r10
+	mtsrr1	r0
+	rfi
+7:
+.endm
+
+.macro translation_back
+	mtsrr0	r12
+	mtsrr1	r11
+	rfi
+.endm
+
+	.section .text.cause.reload, "ax"
+
+	.balign	128             /* within one page: no miss between mtsrr0 and rfi */
+/* void soft8xx_load_data(u32 epn (r3), u32 twc (r4), u32 rpn (r5)): interrupts are off. */
+FUNCTION(soft8xx_load_data)
+	translation_off
+	mtspr	SPR_MD_EPN, r3
+	mtspr	SPR_MD_TWC, r4
+	mtspr	SPR_MD_RPN, r5
+	translation_back
+END(soft8xx_load_data)
+
+	.balign	128
+FUNCTION(soft8xx_load_instruction)
+	translation_off
+	mtspr	SPR_MI_EPN, r3
+	mtspr	SPR_MI_TWC, r4
+	mtspr	SPR_MI_RPN, r5
+	translation_back
+END(soft8xx_load_instruction)
+
+	.section .text.cause.switch, "ax"
+
+/* In place of segments_load: the space's number, 16 times which is in r3, and where its tree is, as for a 603. */
+FUNCTION(soft8xx_activate)
+	mfspr	r5, SPR_SPRG2
+	rlwinm	r4, r3, 28, 28, 31
+	mtspr	SPR_M_TWB, r5
+	mtspr	SPR_M_CASID, r4
+	isync
+	blr
+END(soft8xx_activate)
+
+	.text
+
+/* The four reserved entries of a TLB from the table at r3, which goes on; \control has Mx_CTR without the index. */
+.macro pin_side ctr, epn, twc, rpn, control
+	mtspr	\ctr, \control
+	andis.	r0, \control, CTR_RSV4I >> 16
+	beq	2f
+	li	r6, TLB_RESERVED << CTR_INDEX_SHIFT
+	li	r0, TLB_ENTRIES_8XX - TLB_RESERVED
+	mtctr	r0
+1:	or	r0, r6, \control
+	mtspr	\ctr, r0
+	lwz	r7, 0(r3)
+	lwz	r8, 4(r3)
+	lwz	r9, 8(r3)
+	mtspr	\epn, r7
+	mtspr	\twc, r8
+	mtspr	\rpn, r9
+	addi	r3, r3, 12
+	addi	r6, r6, 1 << CTR_INDEX_SHIFT
+	bdnz	1b
+	ori	r0, \control, (TLB_RESERVED - 1) << CTR_INDEX_SHIFT
+	mtspr	\ctr, r0
+2:
+.endm
+
+	.balign	256
+/*
+ * void soft8xx_pin(u32 table (r3), u32 mi_ctr (r4), u32 md_ctr (r5)): both TLBs are emptied, also of what was pinned; where a
+ * control word reserves entries, they are loaded from the table (physical): EPN, TWC, RPN of each, the instructions' four first.
+ */
+FUNCTION(soft8xx_pin)
+	translation_off
+	li	r0, 0
+	mtspr	SPR_MI_CTR, r0
+	lis	r0, CTR_TWAM >> 16
+	mtspr	SPR_MD_CTR, r0
+	tlbia
+	isync
+	pin_side SPR_MI_CTR, SPR_MI_EPN, SPR_MI_TWC, SPR_MI_RPN, r4
+	pin_side SPR_MD_CTR, SPR_MD_EPN, SPR_MD_TWC, SPR_MD_RPN, r5
+	isync
+	translation_back
+END(soft8xx_pin)
+
+/* Shows the entry that the index in r3 names: a write of Mx_CAM copies it to the three that are read. */
+.macro read_side ctr, cam
+	mfspr	r6, \ctr
+	rlwimi	r3, r6, 0, 0, 18
+	mtspr	\ctr, r3
+	mtspr	\cam, r3
+	mfspr	r7, \cam
+	mfspr	r8, \cam + 1
+	mfspr	r9, \cam + 2
+	mtspr	\ctr, r6
+.endm
+
+	.balign	128
+/* void soft8xx_read(u32 index (r3: in place), u32 instruction (r4), u32 out (r5)): CAM, RAM0, RAM1 to physical memory. */
+FUNCTION(soft8xx_read)
+	translation_off
+	cmpwi	r4, 0
+	bne	1f
+	read_side SPR_MD_CTR, SPR_MD_CAM
+	b	2f
+1:	read_side SPR_MI_CTR, SPR_MI_CAM
+2:	stw	r7, 0(r5)
+	stw	r8, 4(r5)
+	stw	r9, 8(r5)
+	translation_back
+END(soft8xx_read)

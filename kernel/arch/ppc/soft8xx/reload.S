@@ -1,0 +1,172 @@
+/*
+ * The MPC8xx's TLB misses (MPC860 manual, 8.7 and 9.8): hardware has put the address into Mx_EPN and replaces the entry
+ * that its counter names when Mx_RPN is written. M_TWB gives the address of the first level's entry, MD_TWC the
+ * second's, so that a reload is two loads and no test: a page that is not there becomes an entry that is not valid,
+ * whose use is a TLB error.
+ */
+#include <arch/asm.h>
+#include <arch/reg8xx.h>
+
+#define MISS_INSTRUCTION 0x1100
+#define MISS_DATA        0x1200
+
+/*
+ * What Mx_RPN takes of the tree's entry \pte, which has a hash-table entry's format: PP, C, I and R move to their places. In
+ * \to: the entry of the first level, in whose group the kernel's pages are known, which every address space shares.
+ */
+.macro entry_to_rpn to, pte
+	rlwinm	\to, \to, 29, 29, 29    /* group to SH */
+	rlwimi	\to, \pte, 24, 31, 31   /* R to V */
+	rlwimi	\to, \pte, 28, 30, 30   /* I to CI */
+	rlwimi	\to, \pte, 1, 23, 23    /* C */
+	rlwimi	\to, \pte, 10, 20, 21   /* PP */
+	rlwimi	\to, \pte, 0, 0, 19
+	ori	\to, \to, RPN_SUBPAGES
+.endm
+
+.macro load_data a, b
+	mfspr	\a, SPR_M_TWB
+	lwz	\b, 0(\a)
+	mtspr	SPR_MD_TWC, \b
+	mfspr	\a, SPR_MD_TWC
+	lwz	\a, 0(\a)
+	rlwimi	\b, \a, 1, 27, 27       /* G */
+	mtspr	SPR_MD_TWC, \b
+	entry_to_rpn \b, \a
+	mtspr	SPR_MD_RPN, \b
+.endm
+
+/* The walk's registers are the data TLB's: they want the address first. */
+.macro load_instruction a, b
+	mfspr	\a, SPR_SRR0
+	mtspr	SPR_MD_EPN, \a
+	mfspr	\a, SPR_M_TWB
+	lwz	\b, 0(\a)
+	mtspr	SPR_MI_TWC, \b
+	mtspr	SPR_MD_TWC, \b
+	mfspr	\a, SPR_MD_TWC
+	lwz	\a, 0(\a)
+	entry_to_rpn \b, \a
+	mtspr	SPR_MI_RPN, \b
+.endm
+
+.macro fast_image name, load
+image \name
+	mtspr	SPR_M_TW, r10
+	mtspr	SPR_SPRG0, r11
+	\load	r10, r11
+	mfspr	r10, SPR_M_TW
+	mfspr	r11, SPR_SPRG0
+	rfi
+end_image \name
+.endm
+
+	fast_image image_miss8_instruction_asm, load_instruction
+	fast_image image_miss8_data_asm, load_data
+
+	.section .text.cause.reload, "ax"
+
+/*
+ * The plain form saves everything and lets C look (soft8xx/backend.c). C cannot load the kernel's own pages: it would miss on
+ * itself without end. These are loaded here, after the same saving and before the same restoring. In: r11 = frame
+ * (physical), r3 = address, r12 = trap.
+ */
+FUNCTION(soft8xx_enter)
+	stw	r3, FRAME_DAR(r11)
+	mr	r10, r12
+	lis	r12, KERNEL_BASE_ASM >> 16
+	cmplw	r3, r12
+	bge	3f
+	bl	enter
+	.long	exception_soft8xx_miss
+3:	mfctr	r0
+	mfxer	r5
+	stw	r0, FRAME_CTR(r11)
+	stw	r5, FRAME_XER(r11)
+	mr	r1, r11
+	cmpwi	r10, MISS_INSTRUCTION
+	beq	1f
+	load_data r5, r6
+	b	return_short
+1:	load_instruction r5, r6
+	b	return_short
+END(soft8xx_enter)
+
+.macro vector_c name, trap, address
+image \name
+	save_volatile
+	mfspr	r3, \address
+	li	r12, \trap
+	ba	PHYS(soft8xx_enter)
+end_image \name
+.endm
+
+	vector_c image_miss8_instruction_c, MISS_INSTRUCTION, SPR_SRR0
+	vector_c image_miss8_data_c, MISS_DATA, SPR_MD_EPN
+
+/*
+ * TLB errors: a page that is not there, or that forbids the access. An entry that is not valid would stay and go on being
+ * found: it goes. (Not one that forbids: that may be a pinned entry, which a program has no business to remove.)
+ */
+image image_error8_data
+	save_volatile
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	andis.	r0, r12, ERROR_NOT_VALID >> 16
+	beq	1f
+	tlbie	r10
+1:	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_data_fault
+end_image image_error8_data
+
+image image_error8_instruction
+	save_volatile
+	mfspr	r10, SPR_SRR0
+	andis.	r0, r9, ERROR_NOT_VALID >> 16
+	beq	1f
+	tlbie	r10
+1:	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_instruction_fault
+end_image image_error8_instruction
+
+/* Instructions that the processor leaves to software: all of floating point. */
+image image_emulation
+	save_volatile
+	enter_c_whole 0x1000, exception_emulation
+end_image image_emulation
+
+/*
+ * Counting misses, before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
+ * addresses. Without a compare: there is nowhere to save the condition register.
+ */
+.macro count8 name, address, counts
+image \name
+	mtspr	SPR_M_TW, r10
+	mtspr	SPR_SPRG0, r11
+	mtspr	SPR_SPRG1, r12
+	mfspr	r10, SPR_SRR1
+	rlwinm	r10, r10, 21, 28, 28    /* MSR[PR] as 8 */
+	addis	r10, r10, PHYS(\counts)@ha
+	lwz	r11, PHYS(\counts) + 4@l(r10)
+	addi	r11, r11, 1
+	stw	r11, PHYS(\counts) + 4@l(r10)
+	mfspr	r12, \address
+	srwi	r12, r12, 30
+	addi	r12, r12, 1
+	srwi	r12, r12, 2             /* 1 for an address of the last gigabyte */
+	lis	r10, PHYS(misses_of_kernel_pages)@ha
+	lwz	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
+	add	r11, r11, r12
+	stw	r11, PHYS(misses_of_kernel_pages) + 4@l(r10)
+	mfspr	r10, SPR_M_TW
+	mfspr	r11, SPR_SPRG0
+	mfspr	r12, SPR_SPRG1
+	ba	0
+end_image \name
+.endm
+
+	count8 image_count8_instruction, SPR_SRR0, misses_instruction
+	count8 image_count8_data, SPR_MD_EPN, misses_data

@@ -1,0 +1,25 @@
+/*
+ * pin: which of the kernel's pages stay in an MPC8xx's TLBs (Tosatti 2005).
+ *
+ * off: none; entries of 4 KB come and go with the programs'. text: one entry of 8 MB from the kernel's base in the
+ * instructions' TLB. base: in both. ram: for data up to 24 MB of RAM, and I/O. Reserved entries serve nobody else: a TLB that
+ * pins one has four less for 4 KB pages. Other processors have kernel.map instead: off only.
+ */
+#include <arch/mmu.h>
+#include <arch/soft8xx.h>
+#include <errno.h>
+#include <policy.h>
+
+static int apply(const struct policy_setting *to)
+{
+	static const struct { u32 text, data; bool io; } forms[] = {
+		{ 0, 0, false }, { 1, 0, false }, { 1, 1, false }, { 1, 3, true },
+	};
+
+	if (mmu != &soft8xx_backend)
+		return to->choice ? -ENODEV : 0;
+	soft8xx_pin_kernel(forms[to->choice].text, forms[to->choice].data, forms[to->choice].io);
+	return 0;
+}
+
+POLICY(pin, "pin", CHOICES("off", "text", "base", "ram"), POLICY_QUIESCED, apply, "pinned", &soft8xx_pinned);
