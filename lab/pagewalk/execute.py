@@ -140,7 +140,7 @@ class Lab(Workshop):
         """The run that measures one side of a row."""
         job = Job(
             machine=self.machine(side.machine, overrides),
-            kernel=self.kernel,
+            kernel=self.kernel_named(side.setting.kernel),
             initrd=self.bench_image(row.program, row.files, row.image),
             command_line=command_line(
                 side.setting.policies, [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]

@@ -28,12 +28,13 @@ class _Model(BaseModel):
 
 
 class Setting(_Model):
-    """One side of a comparison: policies by name, the program's arguments after the row's own, and the words a table
-    heads its column with."""
+    """One side of a comparison: policies by name, the program's arguments after the row's own, the kernel image, and
+    the words a table heads its column with."""
 
     label: str
     policies: dict[str, str] = {}
     arguments: list[str] = []
+    kernel: str = "vmlinux"
 
 
 class _MachineEntry(_Model):

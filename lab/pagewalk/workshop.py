@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from pagewalk import machines, programs
+from pagewalk.errors import unknown
 from pagewalk.paths import home
 from pagewalk.runner import ResolvedMachine, Runner
 
@@ -21,6 +22,14 @@ class Workshop:
     def kernel(self) -> bytes:
         """The kernel that the build has made."""
         return home().built(home().kernel, "the kernel").read_bytes()
+
+    def kernel_named(self, name: str) -> bytes:
+        """The kernel image of that name: the build makes the kernel with its functions in other orders, too."""
+        folder = home().built(home().kernel, "the kernel").parent
+        known = sorted(path.name for path in folder.glob("vmlinux*"))
+        if name not in known:
+            raise unknown("kernel image", name, known)
+        return (folder / name).read_bytes()
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""
