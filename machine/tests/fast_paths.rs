@@ -190,7 +190,7 @@ proptest! {
 #[test]
 fn the_kernel_counts_the_same_without_fast_paths() {
     let kernel = kernel::build();
-    for machine in ["ppc603-133", "ppc604-133"] {
+    for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
         for program in [
             "/bin/hello",
             "/bin/tlb-stress iterations=1 warmup=0 processes=3 pages=200",
