@@ -8,8 +8,9 @@
 use super::bus::{Bus, BusTiming, Delivery};
 use super::cache::{Cache, CacheGeometry};
 use super::l2::{L2, L2Timing};
+use super::posted::{POSTED_MAX, PostedWrites};
 use super::ram::Ram;
-use super::touch::{Touched, TouchedLine, Touches};
+use super::touch::{TouchedLine, Touches};
 use super::wimg;
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
@@ -43,9 +44,6 @@ pub struct MemoryTiming {
     pub icbi_whole_set: bool,
 }
 
-/// Longest store queue that a machine file may ask for.
-pub const STORE_QUEUE_MAX: u32 = 16;
-
 /// `dcbz` on memory that the D-cache may not hold: the core takes an alignment exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("dcbz on memory that the data cache may not hold")]
@@ -75,40 +73,6 @@ pub mod l2cr {
     pub const L2I: u32 = 0x0020_0000;
 }
 
-/// Most write-back buffers and touch buffers that a machine file may ask for.
-pub const BUFFERS_MAX: u32 = 16;
-
-/// Cycles at which posted writes are done, oldest first.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct PostedWrites {
-    done: [u64; STORE_QUEUE_MAX as usize],
-    used: usize,
-}
-
-impl PostedWrites {
-    /// Posts a write that is done at cycle `done` into a queue of `entries`; returns how long the core waits.
-    fn post(&mut self, now: u64, done: u64, entries: usize) -> u64 {
-        if entries == 0 {
-            return done.saturating_sub(now);
-        }
-        let finished = self.done[..self.used].partition_point(|&at| at <= now);
-        self.drop_first(finished);
-        let mut wait = 0;
-        if self.used >= entries {
-            wait = self.done[0] - now;
-            self.drop_first(1);
-        }
-        self.done[self.used] = done;
-        self.used += 1;
-        wait
-    }
-
-    fn drop_first(&mut self, count: usize) {
-        self.done.copy_within(count..self.used, 0);
-        self.used -= count;
-    }
-}
-
 /// RAM, the caches, and the bus.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Memory {
@@ -122,16 +86,16 @@ pub struct Memory {
     pub l2: Option<L2>,
     /// The 60x bus.
     pub bus: Bus,
-    timing: MemoryTiming,
+    pub(super) timing: MemoryTiming,
     stores: PostedWrites,
     write_backs: PostedWrites,
-    touches: Touches,
+    pub(super) touches: Touches,
     /// Every store is written through, whatever its page says (8xx: DC_CST).
     write_through: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Side {
+pub(super) enum Side {
     Instruction,
     Data,
 }
@@ -149,16 +113,14 @@ impl Memory {
         bus: BusTiming,
         timing: MemoryTiming,
     ) -> Result<Self, String> {
-        if timing.store_queue > STORE_QUEUE_MAX {
+        let queues = [
+            timing.store_queue,
+            timing.write_back_buffers,
+            timing.touch_buffers,
+        ];
+        if queues.iter().any(|&entries| entries > POSTED_MAX) {
             return Err(format!(
-                "store_queue is {}: 0 to {STORE_QUEUE_MAX} are allowed",
-                timing.store_queue
-            ));
-        }
-        if timing.write_back_buffers > BUFFERS_MAX || timing.touch_buffers > BUFFERS_MAX {
-            return Err(format!(
-                "there are {} write-back and {} touch buffers: 0 to {BUFFERS_MAX} are allowed",
-                timing.write_back_buffers, timing.touch_buffers
+                "store queue, write-back and touch buffers have {queues:?} entries: 0 to {POSTED_MAX} are allowed"
             ));
         }
         if bus.ratio_x2 < 2 {
@@ -395,149 +357,13 @@ impl Memory {
             .post(now, done, self.timing.store_queue as usize)
     }
 
-    /// `dcbz`: the line at `pa` becomes zero and modified without a read; returns the stall. The
-    /// caller counts the access.
-    ///
-    /// # Errors
-    /// [`CacheInhibited`] where the line may not be allocated (W or I set, cache off or locked):
-    /// alignment exception.
-    pub fn dcbz(
-        &mut self,
-        pa: u32,
-        wimg: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> Result<u64, CacheInhibited> {
-        if wimg & (wimg::W | wimg::I) != 0 || !self.data.enabled() || self.data.locked() {
-            return Err(CacheInhibited);
-        }
-        let line = self.data.geometry().line;
-        self.ram.zero(self.data.line_address(pa), line as usize);
-        self.settle(now, account);
-        self.touches.take(self.data.line_address(pa));
-        let mut stall = 0;
-        if !self.data.access(pa, true) {
-            account.add(Event::DataCacheEstablish, 1);
-            stall = self.install(Side::Data, pa, true, now, account.cause, account);
-            account.add(Event::MemoryStall, stall);
-        }
-        Ok(stall)
-    }
-
-    /// `dcbst`: a modified line is written to memory and stays. The write is posted; returns the stall.
-    pub fn dcbst(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, now, false, account)
-    }
-
-    /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted; returns the
-    /// stall.
-    pub fn dcbf(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, now, true, account)
-    }
-
-    fn flushed(&mut self, pa: u32, now: u64, invalidate: bool, account: &mut Account) -> u64 {
-        let stall = self.flush_line(pa, now, invalidate, account.cause, account);
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    /// `dcbi`: the line leaves the caches unwritten.
-    pub fn dcbi(&mut self, pa: u32) {
-        self.touches.take(self.data.line_address(pa));
-        self.data.invalidate(pa);
-        if let Some(l2) = &mut self.l2 {
-            l2.cache.invalidate(pa);
-        }
-    }
-
-    /// `icbi`: the line (603: its whole set) leaves the I-cache.
-    pub fn icbi(&mut self, pa: u32) {
-        if self.timing.icbi_whole_set {
-            self.instruction.invalidate_set(pa);
-        } else {
-            self.instruction.invalidate(pa);
-        }
-    }
-
-    /// `dcbt`, `dcbtst`: asks for the line; nothing where W, I or G is set or the cache is off or locked
-    /// (603 UM 3.7.2). The core waits only while every touch buffer has a line on its way; returns the
-    /// stall. The caller counts the access.
-    pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        let (line, buffers) = (
-            self.data.line_address(pa),
-            self.timing.touch_buffers as usize,
-        );
-        let no_op = wimg & (wimg::W | wimg::I | wimg::G) != 0
-            || !self.data.enabled()
-            || self.data.locked()
-            || buffers == 0;
-        if no_op || self.data.access(pa, false) || self.touches.has(line) {
-            return 0;
-        }
-        self.settle(now, account);
-        if self.data.access(pa, false) {
-            return 0;
-        }
-        let full = self.touches.len() == buffers;
-        let free = match self.touches.oldest() {
-            Some(oldest) if full => oldest.at.max(now),
-            _ => now,
-        };
-        if full {
-            match self.timing.touched_line {
-                TouchedLine::Cache => self.settle(free, account),
-                TouchedLine::Buffer => {
-                    self.touches.take_oldest();
-                }
-            }
-        }
-        let cause = account.cause;
-        self.data_miss(pa, cause, account);
-        let at = self.request(pa, free, cause, account).complete;
-        self.touches.add(Touched { line, at, cause });
-        account.add(Event::MemoryStall, free - now);
-        free - now
-    }
-
-    /// Of an access, or a store, that the D-cache has missed: how long it waits for the line if that has been touched, and
-    /// then has it in the cache. None: it has not been.
-    fn touched(&mut self, pa: u32, store: bool, now: u64, account: &mut Account) -> Option<u64> {
-        if self.touches.is_empty() {
-            return None;
-        }
-        self.settle(now, account);
-        if self.data.access(pa, store) {
-            return Some(0);
-        }
-        let touched = self.touches.take(self.data.line_address(pa))?;
-        let there = touched.at.max(now);
-        self.install(Side::Data, pa, store, there, touched.cause, account);
-        Some(there - now)
-    }
-
-    /// Touched lines that have come by `now` are in the cache, where that is their place.
-    fn settle(&mut self, now: u64, account: &mut Account) {
-        if self.timing.touched_line == TouchedLine::Buffer {
-            return;
-        }
-        while self
-            .touches
-            .oldest()
-            .is_some_and(|touched| touched.at <= now)
-        {
-            if let Some(Touched { line, at, cause }) = self.touches.take_oldest() {
-                self.install(Side::Data, line, false, at, cause, account);
-            }
-        }
-    }
-
     /// Cycles until all posted stores and transfers are done (`sync`).
     #[must_use]
     pub fn drain(&self, now: u64) -> u64 {
         self.bus.free_at().saturating_sub(now)
     }
 
-    fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
+    pub(super) fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
         account.add_as(Event::DataCacheMiss, cause, 1);
         account
             .pollution
@@ -560,7 +386,13 @@ impl Memory {
     }
 
     /// Asks the L2 or the bus for a line.
-    fn request(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> Delivery {
+    pub(super) fn request(
+        &mut self,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
         let line = self.data.geometry().line;
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
@@ -570,7 +402,7 @@ impl Memory {
 
     /// Enters a line into an L1 and writes the victim back from cycle `now` on; returns how long that waits for a
     /// buffer, which is nothing to a fill: its read comes after the writes that wait.
-    fn install(
+    pub(super) fn install(
         &mut self,
         side: Side,
         pa: u32,
@@ -623,7 +455,7 @@ impl Memory {
     }
 
     /// Writes a line to memory if L1 or L2 hold it modified; returns how long that waits for a buffer.
-    fn flush_line(
+    pub(super) fn flush_line(
         &mut self,
         pa: u32,
         now: u64,

@@ -9,8 +9,10 @@
 mod build;
 pub mod bus;
 pub mod cache;
+mod control;
 pub mod hierarchy;
 pub mod l2;
+mod posted;
 pub mod ram;
 pub mod touch;
 
