@@ -59,7 +59,7 @@ void hash_clear_slot(u32 vsid, u32 address, u32 slot);
 void hash_check(check_bad *bad);
 void hash_check_page(const struct mm *mm, u32 address, check_bad *bad);
 
-/* An entry's address, from its word 0 and the group that it is in. */
-u32 hash_address(const struct hpte *entry);
+/* An entry's address, from its word 0, as it was read, and the group that it is in. */
+u32 hash_address(const struct hpte *entry, u32 word0);
 
 #endif

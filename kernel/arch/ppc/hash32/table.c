@@ -172,13 +172,13 @@ CAUSE(flush) void hash_clear_slot(u32 vsid, u32 address, u32 slot)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-u32 hash_address(const struct hpte *entry)
+u32 hash_address(const struct hpte *entry, u32 word0)
 {
 	u32 index = (u32)(entry - hash_table) / HPTES_PER_GROUP;
-	u32 vsid = (entry->word0 & HPTE_VSID) >> 7;
+	u32 vsid = (word0 & HPTE_VSID) >> 7;
 
-	if (entry->word0 & HPTE_SECONDARY)
+	if (word0 & HPTE_SECONDARY)
 		index = ~index;
 	/* The low ten bits of the page index come back from the group's number, the high six are the API. */
-	return (entry->word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
+	return (word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
 }
