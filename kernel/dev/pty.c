@@ -191,7 +191,7 @@ static long ptmx_ioctl(struct file *f, unsigned command, uintptr_t argument)
 		return open_peer(p, (u32)argument);
 	case TIOCSIG:
 		return send(p, (u32)argument);
-	case FIONREAD_TTY:
+	case FIONREAD:
 		return put_user((s32)(p->head - p->tail), (s32 *)argument);
 	/* On this side they tell of the terminal's session, which is not the caller's. */
 	case TIOCGPGRP:

@@ -6,22 +6,13 @@
 
 #include "../fs/internal.h"
 
+#include <abi/ioctl.h>
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
 #include <uaccess.h>
-
-/* Linux uapi linux/fs.h, with powerpc's coding of direction and size. */
-#define BLKROSET 0x2000125du
-#define BLKROGET 0x2000125eu
-#define BLKGETSIZE 0x20001260u
-#define BLKFLSBUF 0x20001261u
-#define BLKSSZGET 0x20001268u
-#define BLKPBSZGET 0x2000127bu
-#define BLKBSZGET 0x40041270u
-#define BLKGETSIZE64 0x40041272u
 
 #define SECTOR 512u
 /* A write leaves one frame in this many free: the programs' share, as in the RAM file system. */

@@ -2,11 +2,10 @@
 #ifndef TTY_INTERNAL_H
 #define TTY_INTERNAL_H
 
+#include <abi/termios.h>
 #include <file.h>
 #include <tty.h>
 #include <wait.h>
-
-#include "termios.h"
 
 #define RING 4096u	/* characters of input kept */
 #define ENTRY_END 0x100u	/* this character ends a line */

@@ -228,7 +228,7 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 		return insert(t, user);
 	case TIOCOUTQ:
 		return put_user(0, (s32 *)user);
-	case FIONREAD_TTY:
+	case FIONREAD:
 		return put_user(bytes_ready(t), (s32 *)user);
 	case TIOCGETD:
 		return put_user(0, (s32 *)user);

@@ -1,6 +1,8 @@
 /* Modes, owners, times and sizes: changing them, and asking for permission. */
 #include "internal.h"
 
+#include <abi/fs.h>
+#include <abi/time.h>
 #include <err.h>
 #include <file.h>
 #include <inotify.h>
@@ -12,13 +14,6 @@
 #include <syscall.h>
 #include <time.h>
 #include <uaccess.h>
-
-#define AT_EACCESS 0x200u
-#define UTIME_NOW 0x3fffffff
-#define UTIME_OMIT 0x3ffffffe
-#define FALLOC_KEEP_SIZE 1
-#define FALLOC_PUNCH_HOLE 2
-#define FALLOC_ZERO_RANGE 16
 
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {
@@ -321,10 +316,6 @@ long sys_utimes(const char *path, const struct timeval32 *user)
 		return -EFAULT;
 	return sys_futimesat(AT_FDCWD, path, user);
 }
-
-struct utimbuf32 {
-	s32 atime, mtime;
-};
 
 long sys_utime(const char *path, const struct utimbuf32 *user)
 {

@@ -1,6 +1,7 @@
 /* Data from one file to another: sendfile, copy_file_range, and splice with its relatives. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <frame.h>
@@ -166,9 +167,6 @@ long sys_copy_file_range(int in, s64 *in_offset, int out, s64 *out_offset, size_
 	file_put(to);
 	return result;
 }
-
-#define SPLICE_F_NONBLOCK 2u
-#define SPLICE_F_ALL 15u	/* MOVE, MORE and GIFT are hints */
 
 static bool waits(const struct file *pipe, u32 flags)
 {

@@ -1,6 +1,7 @@
 /* Making, removing and renaming names. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <inotify.h>
@@ -9,10 +10,6 @@
 #include <proc.h>
 #include <syscall.h>
 
-#define AT_SYMLINK_FOLLOW 0x400u
-#define AT_REMOVEDIR 0x200u
-#define RENAME_NOREPLACE 1u
-#define RENAME_EXCHANGE 2u
 #define LINK_MAX 32000u
 
 static bool is_dot(const char *name, size_t len)

@@ -1,6 +1,7 @@
 /* Reading directories and links, and the place where a process is. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
@@ -8,20 +9,6 @@
 #include <proc.h>
 #include <syscall.h>
 #include <uaccess.h>
-
-struct dirent64 {
-	u64 ino;
-	s64 next;
-	u16 size;
-	u8 type;
-	char name[];
-} __attribute__((packed));
-
-struct dirent32 {
-	u32 ino, next;
-	u16 size;
-	char name[];
-} __attribute__((packed));
 
 /* Fills user memory with entries. */
 struct user_sink {

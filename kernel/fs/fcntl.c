@@ -1,6 +1,8 @@
 /* fcntl, ioctl, flock, and the calls that ask for data to reach a disk. */
 #include "internal.h"
 
+#include <abi/fcntl.h>
+#include <abi/ioctl.h>
 #include <async.h>
 #include <err.h>
 #include <file.h>
@@ -12,55 +14,7 @@
 #include <syscall.h>
 #include <uaccess.h>
 
-#define F_DUPFD 0
-#define F_GETFD 1
-#define F_SETFD 2
-#define F_GETFL 3
-#define F_SETFL 4
-#define F_GETLK 5	/* powerpc keeps the first numbers for the old form ... */
-#define F_SETLK 6
-#define F_SETLKW 7
-#define F_SETOWN 8
-#define F_GETOWN 9
-#define F_SETSIG 10
-#define F_GETSIG 11
-#define F_GETLK64 12	/* ... and these for the one with 64-bit offsets */
-#define F_SETLK64 13
-#define F_SETLKW64 14
-#define F_SETOWN_EX 15
-#define F_GETOWN_EX 16
-#define F_OFD_GETLK 36
-#define F_OFD_SETLK 37
-#define F_OFD_SETLKW 38
-#define F_DUPFD_CLOEXEC 1030
-#define F_SETPIPE_SZ 1031
-#define F_GETPIPE_SZ 1032
-#define F_ADD_SEALS 1033
-#define F_GET_SEALS 1034
-#define FD_CLOEXEC 1u
-
-#define FIOCLEX 0x20006601u
-#define FIONCLEX 0x20006602u
-#define FIOASYNC 0x8004667du
-#define FIONBIO 0x8004667eu
-#define FIONREAD 0x4004667fu
-#define FIOSETOWN 0x8901u
-#define SIOCSPGRP 0x8902u
-#define FIOGETOWN 0x8903u
-#define SIOCGPGRP 0x8904u
-
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
-
-struct flock32 {
-	s16 type, whence;
-	s32 start, length, pid;
-};
-
-struct flock64 {
-	s16 type, whence;
-	s64 start, length;
-	s32 pid;
-};
 
 static int lock_from_user(struct record_lock *r, u32 user, bool wide)
 {

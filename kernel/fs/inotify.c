@@ -1,6 +1,8 @@
 /* inotify: watches on inodes, and queues of events that are read from a descriptor. */
 #include "internal.h"
 
+#include <abi/inotify.h>
+#include <abi/ioctl.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -15,19 +17,7 @@
 #include <uaccess.h>
 #include <wait.h>
 
-#define IN_ALL_EVENTS 0xfffu
-#define IN_Q_OVERFLOW 0x4000u
-#define IN_IGNORED 0x8000u
-#define IN_ONLYDIR 0x01000000u
-#define IN_DONT_FOLLOW 0x02000000u
-#define IN_EXCL_UNLINK 0x04000000u
-#define IN_MASK_CREATE 0x10000000u
-#define IN_MASK_ADD 0x20000000u
-#define IN_ISDIR 0x40000000u
-#define IN_ONESHOT 0x80000000u
 #define IN_KNOWN (IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)
-
-#define FIONREAD 0x4004667fu
 
 struct inotify {
 	struct list_head watches, events;
@@ -43,12 +33,6 @@ struct watch {
 	struct inode *inode;		/* not referenced: the watch leaves with it */
 	s32 number;
 	u32 mask;
-};
-
-/* As it is read, but for the name's padding. */
-struct inotify_event {
-	s32 watch;
-	u32 mask, cookie, length;
 };
 
 struct event {

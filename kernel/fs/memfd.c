@@ -1,6 +1,7 @@
 /* Files without a name (memfd_create), and seals: what nobody will do to a file any more (fcntl(2), F_ADD_SEALS). */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -8,13 +9,6 @@
 #include <lib.h>
 #include <mm.h>
 #include <syscall.h>
-
-#define F_SEAL_SEAL 1u
-#define F_SEAL_SHRINK 2u
-#define F_SEAL_GROW 4u
-#define F_SEAL_WRITE 8u
-#define F_SEAL_FUTURE_WRITE 16u
-#define F_SEALS 31u
 
 static bool has_seals(const struct file *f)
 {
@@ -68,8 +62,6 @@ int seals_check_map(const struct inode *i, struct file_map *map)
 	return map->write ? -EPERM : 0;
 }
 
-#define MFD_CLOEXEC 1u
-#define MFD_ALLOW_SEALING 2u
 #define MEMFD_NAME_MAX 249u
 
 long sys_memfd_create(const char *user_name, u32 flags)

@@ -1,6 +1,7 @@
 /* File systems and where they are mounted. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -8,9 +9,6 @@
 #include <procfs.h>
 #include <text.h>
 #include <uaccess.h>
-
-#define MS_RDONLY 1u
-#define MS_REMOUNT 32u
 
 struct list_head filesystems = LIST_HEAD_INIT(filesystems);
 struct filesystem *root_filesystem;

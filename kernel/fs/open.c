@@ -1,6 +1,7 @@
 /* open, close and descriptor copies. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <inotify.h>
@@ -202,9 +203,6 @@ long sys_close(int fd)
 {
 	return fd_close(fd);
 }
-
-#define CLOSE_RANGE_UNSHARE 2u
-#define CLOSE_RANGE_CLOEXEC 4u
 
 long sys_close_range(u32 first, u32 last, u32 flags)
 {

@@ -1,6 +1,7 @@
 /* read, write and their relatives. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <inotify.h>
@@ -150,9 +151,6 @@ long sys_pwritev(int fd, const struct iovec *vector, size_t count, u32 low, u32 
 }
 
 /* What preadv2's flags ask for has happened by the time that a call ends, or cannot be had. */
-#define RWF_HIPRI 1u
-#define RWF_DSYNC 2u
-#define RWF_SYNC 4u
 #define RWF_NOTHING_TO_DO (RWF_HIPRI | RWF_DSYNC | RWF_SYNC)
 
 static long vectored_with_flags(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags,

@@ -1,22 +1,16 @@
 /* What programs learn about a file and a file system. */
 #include "internal.h"
 
+#include <abi/fs.h>
+#include <abi/stat.h>
 #include <err.h>
 #include <file.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
-#include <stat.h>
 #include <syscall.h>
 #include <uaccess.h>
-
-#define AT_NO_AUTOMOUNT 0x800u
-#define AT_STATX_SYNC_TYPE 0x6000u
-#define STATX_RESERVED 0x80000000u
-#define STATX_BASIC_STATS 0x7ffu
-#define ST_RDONLY 1u
-#define ST_VALID 0x20u
 
 /* The inode that a descriptor names, referenced. */
 static int inode_of_fd(int fd, struct inode **out)

@@ -4,6 +4,7 @@
  */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <frame.h>
@@ -13,11 +14,6 @@
 #include <proc.h>
 #include <syscall.h>
 #include <uaccess.h>
-
-#define XATTR_CREATE 1u
-#define XATTR_REPLACE 2u
-#define XATTR_NAME_MAX 255u
-#define XATTR_SIZE_MAX 65536u
 
 /* Making one leaves one frame in this many free: the programs' share, as for a file's contents. */
 #define RESERVE_FRACTION 16

@@ -2,6 +2,8 @@
 #ifndef FILE_H
 #define FILE_H
 
+#include <abi/fcntl.h>
+#include <abi/fs.h>
 #include <types.h>
 
 #include <fs.h>
@@ -10,43 +12,10 @@ struct async;
 struct poll_table;
 struct text;
 
-/* open(2) flags, PowerPC values (Linux uapi asm-generic/fcntl.h with asm/fcntl.h for powerpc). */
-#define O_ACCMODE 03
-#define O_RDONLY 00
-#define O_WRONLY 01
-#define O_RDWR 02
-#define O_CREAT 0100
-#define O_EXCL 0200
-#define O_NOCTTY 0400
-#define O_TRUNC 01000
-#define O_APPEND 02000
-#define O_NONBLOCK 04000
-#define O_DSYNC 010000
-#define O_ASYNC 020000
-#define O_DIRECTORY 040000
-#define O_NOFOLLOW 0100000
-#define O_LARGEFILE 0200000
-#define O_DIRECT 0400000
-#define O_NOATIME 01000000
-#define O_CLOEXEC 02000000
-#define O_PATH 010000000
-#define O_TMPFILE 020040000
-
 /* Waits until cond holds, where the file may: 0, -EAGAIN or -ERESTARTSYS. */
 #define file_wait_event(f, wq, cond) \
 	((cond) ? 0 : (f)->flags & O_NONBLOCK ? -EAGAIN : wait_event(wq, cond))
 
-#define SEEK_SET 0
-#define SEEK_CUR 1
-#define SEEK_END 2
-#define SEEK_DATA 3
-#define SEEK_HOLE 4
-
-struct iovec {
-	void *base;
-	size_t len;
-};
-#define IOV_MAX 1024
 #define TRANSFER_MAX 0x7ffff000u	/* bytes one call moves at most, as Linux's MAX_RW_COUNT */
 
 /* A place in a list of memory pieces, in user space or (kernel = true) in the kernel. */

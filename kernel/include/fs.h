@@ -2,6 +2,7 @@
 #ifndef FS_H
 #define FS_H
 
+#include <abi/fs.h>
 #include <types.h>
 
 #include <list.h>
@@ -14,29 +15,7 @@ struct frame;
 struct inode;
 struct text;
 
-#define PATH_MAX 4096
-#define NAME_MAX 255
 #define SYMLINK_DEPTH_MAX 40
-
-/* File type and mode bits (POSIX <sys/stat.h>, Linux values). */
-#define S_IFMT 0170000
-#define S_IFSOCK 0140000
-#define S_IFLNK 0120000
-#define S_IFREG 0100000
-#define S_IFBLK 0060000
-#define S_IFDIR 0040000
-#define S_IFCHR 0020000
-#define S_IFIFO 0010000
-#define S_ISUID 04000
-#define S_ISGID 02000
-#define S_ISVTX 01000
-#define S_ISREG(m) (((m) & S_IFMT) == S_IFREG)
-#define S_ISDIR(m) (((m) & S_IFMT) == S_IFDIR)
-#define S_ISLNK(m) (((m) & S_IFMT) == S_IFLNK)
-#define S_ISCHR(m) (((m) & S_IFMT) == S_IFCHR)
-#define S_ISBLK(m) (((m) & S_IFMT) == S_IFBLK)
-#define S_ISFIFO(m) (((m) & S_IFMT) == S_IFIFO)
-#define S_ISSOCK(m) (((m) & S_IFMT) == S_IFSOCK)
 
 /* Access asked for, as in access(2). */
 #define MAY_EXEC 1
@@ -157,10 +136,6 @@ void fs_mount_standard(void);
 /* Unpacks a cpio "newc" archive into the root. 0, or a negative errno after a message on the console that
    names the offset and the reason. */
 int initramfs_unpack(const void *archive, size_t size);
-
-#define AT_FDCWD (-100)
-#define AT_SYMLINK_NOFOLLOW 0x100u
-#define AT_EMPTY_PATH 0x1000u
 
 /* Path walk. A path is a kernel string. The results are referenced. */
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */

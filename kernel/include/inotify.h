@@ -2,20 +2,8 @@
 #ifndef INOTIFY_H
 #define INOTIFY_H
 
+#include <abi/inotify.h>
 #include <fs.h>
-
-#define IN_ACCESS 0x1u
-#define IN_MODIFY 0x2u
-#define IN_ATTRIB 0x4u
-#define IN_CLOSE_WRITE 0x8u
-#define IN_CLOSE_NOWRITE 0x10u
-#define IN_OPEN 0x20u
-#define IN_MOVED_FROM 0x40u
-#define IN_MOVED_TO 0x80u
-#define IN_CREATE 0x100u
-#define IN_DELETE 0x200u
-#define IN_DELETE_SELF 0x400u
-#define IN_MOVE_SELF 0x800u
 
 #define INOTIFY_EVENTS_MAX 16384u	/* that wait in one queue, as Linux's max_queued_events */
 #define INOTIFY_WATCHES_MAX 8192u	/* in all */

@@ -2,18 +2,10 @@
 #ifndef LOCK_H
 #define LOCK_H
 
+#include <abi/fs.h>
 #include <types.h>
 
 struct file;
-
-#define F_RDLCK 0
-#define F_WRLCK 1
-#define F_UNLCK 2
-
-#define LOCK_SH 1
-#define LOCK_EX 2
-#define LOCK_NB 4
-#define LOCK_UN 8
 
 /* struct flock with every field wide enough for both forms of the ABI. */
 struct record_lock {

@@ -6,6 +6,7 @@
 #ifndef MM_H
 #define MM_H
 
+#include <abi/mman.h>
 #include <frame.h>
 #include <list.h>
 #include <rbtree.h>
@@ -16,35 +17,6 @@ struct inode;
 struct regs;
 struct task;
 struct text;
-
-/* ABI: mmap's bits (Linux/PPC32). */
-#define PROT_NONE      0
-#define PROT_READ      1
-#define PROT_WRITE     2
-#define PROT_EXEC      4
-#define PROT_GROWSDOWN 0x01000000
-#define PROT_GROWSUP   0x02000000
-#define MAP_SHARED          0x01
-#define MAP_PRIVATE         0x02
-#define MAP_SHARED_VALIDATE 0x03
-#define MAP_TYPE            0x0f
-#define MAP_FIXED           0x10
-#define MAP_ANONYMOUS       0x20
-#define MAP_NORESERVE       0x40
-#define MAP_LOCKED          0x80
-#define MAP_GROWSDOWN       0x0100
-#define MAP_DENYWRITE       0x0800
-#define MAP_EXECUTABLE      0x1000
-#define MAP_POPULATE        0x8000
-#define MAP_NONBLOCK        0x10000
-#define MAP_STACK           0x20000
-#define MAP_FIXED_NOREPLACE 0x100000
-#define MREMAP_MAYMOVE   1
-#define MREMAP_FIXED     2
-#define MREMAP_DONTUNMAP 4
-#define MS_ASYNC      1
-#define MS_INVALIDATE 2
-#define MS_SYNC       4
 
 /* struct vma's flags. The first three equal PROT_*. */
 #define VM_READ      0x001u

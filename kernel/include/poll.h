@@ -2,21 +2,10 @@
 #ifndef POLL_H
 #define POLL_H
 
+#include <abi/poll.h>
 #include <types.h>
 
 #include <wait.h>
-
-#define POLLIN 0x001u
-#define POLLPRI 0x002u
-#define POLLOUT 0x004u
-#define POLLERR 0x008u
-#define POLLHUP 0x010u
-#define POLLNVAL 0x020u
-#define POLLRDNORM 0x040u
-#define POLLRDBAND 0x080u
-#define POLLWRNORM 0x100u
-#define POLLWRBAND 0x200u
-#define POLLRDHUP 0x2000u
 
 struct file;
 

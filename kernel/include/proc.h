@@ -5,6 +5,8 @@
 #ifndef PROC_H
 #define PROC_H
 
+#include <abi/process.h>
+#include <abi/system.h>
 #include <arch/task.h>
 #include <list.h>
 #include <rendezvous.h>
@@ -20,10 +22,8 @@ struct file;
 struct fs_context;
 
 #define TASK_NAME_SIZE 16
-#define NGROUPS_MAX    32
 #define PID_MAX        32768
 #define CORE_NAME      "core"           /* of a core file, in the working directory */
-#define CAPABILITY_LAST 40             /* number of the last capability that the ABI knows */
 
 enum task_state {
 	TASK_RUNNING,           /* runs or waits for the processor */
@@ -45,15 +45,6 @@ struct credentials {
 	u32 group_count;
 	u32 groups[NGROUPS_MAX];
 };
-
-/* setrlimit's resources; RLIM_INFINITY is all ones. */
-enum {
-	RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS,
-	RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_AS, RLIMIT_LOCKS,
-	RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME,
-	RLIMIT_COUNT
-};
-#define RLIM_INFINITY 0xffffffffu
 
 struct rlimit { u32 soft, hard; };
 

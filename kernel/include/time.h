@@ -7,6 +7,7 @@
 #ifndef TIME_H
 #define TIME_H
 
+#include <abi/time.h>
 #include <list.h>
 #include <types.h>
 
@@ -18,28 +19,6 @@
 /* The scheduler's tick; also sysconf(_SC_CLK_TCK), which the ABI fixes at 100. */
 #define HZ            100
 #define NSEC_PER_TICK (NSEC_PER_SEC / HZ)
-
-/* clockid_t */
-#define CLOCK_REALTIME           0
-#define CLOCK_MONOTONIC          1
-#define CLOCK_PROCESS_CPUTIME_ID 2
-#define CLOCK_THREAD_CPUTIME_ID  3
-#define CLOCK_MONOTONIC_RAW      4
-#define CLOCK_REALTIME_COARSE    5
-#define CLOCK_MONOTONIC_COARSE   6
-#define CLOCK_BOOTTIME           7
-#define CLOCK_TAI                11     /* as CLOCK_REALTIME: nobody has told of leap seconds */
-
-#define TIMER_ABSTIME 1
-
-/* ABI structures: the 32-bit-time forms and the time64 forms. */
-struct timespec32 { s32 sec; s32 nsec; };
-struct timespec64 { s64 sec; s64 nsec; };
-struct timeval32 { s32 sec; s32 usec; };
-struct itimerval32 { struct timeval32 interval, value; };
-struct itimerspec32 { struct timespec32 interval, value; };
-struct itimerspec64 { struct timespec64 interval, value; };
-struct timezone32 { s32 minuteswest; s32 dsttime; };
 
 /* Once, before the first interrupt; the frequency is the device tree's timebase-frequency. */
 void time_init(u32 timebase_hz);

@@ -3,6 +3,7 @@
  * queue puts it on the list; epoll_wait asks each file on the list again, and
  * keeps those that are still ready there unless they are edge-triggered.
  */
+#include <abi/poll.h>
 #include <anon.h>
 #include <arch.h>
 #include <err.h>
@@ -18,22 +19,10 @@
 #include <uaccess.h>
 #include <wait.h>
 
-#define EPOLLEXCLUSIVE (1u << 28)
-#define EPOLLWAKEUP (1u << 29)
-#define EPOLLONESHOT (1u << 30)
-#define EPOLLET (1u << 31)
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
-
-enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
 
 #define LEVELS_MAX 5u	/* of epolls in epolls */
 #define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
-
-struct epoll_event {
-	u32 events;
-	u64 data;
-};
-_Static_assert(sizeof(struct epoll_event) == 16, "struct epoll_event");
 
 struct epoll {
 	struct list_head items;

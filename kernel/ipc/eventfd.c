@@ -1,4 +1,5 @@
 /* eventfd: a 64-bit counter that can be waited for. */
+#include <abi/poll.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -8,7 +9,6 @@
 #include <syscall.h>
 #include <wait.h>
 
-#define EFD_SEMAPHORE 1u
 #define COUNT_MAX 0xfffffffffffffffeull
 
 struct eventfd {

@@ -6,27 +6,18 @@
 #include "datagram.h"
 #include "stream.h"
 
+#include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
 
-#define IPPROTO_TCP 6
-#define IPPROTO_UDP 17
-#define INADDR_ANY 0u
 #define LOOPBACK 0x7f000001u
 #define BROADCAST 0xffffffffu
 #define PORT_PRIVILEGED 1024u	/* lower ones are the superuser's */
 #define PORT_FIRST 32768u	/* of those that the kernel gives out */
 #define PORT_LAST 60999u
-
-struct sockaddr_in {
-	u16 family;
-	u16 port;	/* network order, which is this machine's */
-	u32 address;
-	u8 zero[8];
-};
 
 struct endpoint {
 	u32 address;

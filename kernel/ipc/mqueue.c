@@ -1,4 +1,5 @@
 /* POSIX message queues: mq_open and its family. Their names are a space of their own, without folders. */
+#include <abi/sysv.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -23,11 +24,6 @@
 #define SIZE_DEFAULT 8192u
 #define SIZE_HARD 16777216u
 #define PRIORITIES 32768u
-
-struct mq_attr {
-	s32 flags, count_max, size_max, count;
-	s32 reserved[4];
-};
 
 struct queued {
 	struct list_head link;

@@ -1,4 +1,6 @@
 /* System V message queues. */
+#include <abi/sysv.h>
+#include <abi/sysv_status.h>
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -12,11 +14,6 @@
 #include "sysv.h"
 #include "sysv_calls.h"
 
-#define MSG_NOERROR 010000u
-#define MSG_EXCEPT 020000u
-#define IPC_NOWAIT_FLAG 04000u
-
-enum { MSG_STAT = 11, MSG_INFO, MSG_STAT_ANY };
 
 struct queued {
 	struct list_head link;
@@ -34,19 +31,6 @@ struct queue {
 	struct waitq readable, writable;
 	u32 busy;		/* callers that sleep in it */
 	bool removed;
-};
-
-struct msqid_ds {
-	struct sysv_perm_abi perm;
-	u32 stime_high, stime, rtime_high, rtime, ctime_high, ctime;
-	u32 bytes, count, bytes_max;
-	s32 last_sender, last_receiver;
-	u32 unused[2];
-};
-
-struct msginfo {
-	s32 pool, map, message_max, queue_bytes, queues_max, segment_size, headers;
-	u16 segments;
 };
 
 static struct sysv_table queues = { .max = SYSV_SLOTS_MAX };
@@ -112,7 +96,7 @@ static long send(int id, struct queued *m, u32 flags)
 	if (!sysv_may(&q->perm, SYSV_WRITE))
 		return -EACCES;
 	while (!fits(q, m->size)) {
-		if (flags & IPC_NOWAIT_FLAG)
+		if (flags & IPC_NOWAIT)
 			return -EAGAIN;
 		q->busy++;
 		result = woken(q, wait_event(&q->writable, fits(q, m->size) || q->removed));
@@ -177,7 +161,7 @@ static long take(int id, s32 type, size_t room, u32 flags, struct queued **out)
 	if (!sysv_may(&q->perm, SYSV_READ))
 		return -EACCES;
 	while ((m = pick(q, type, except)) == NULL) {
-		if (flags & IPC_NOWAIT_FLAG)
+		if (flags & IPC_NOWAIT)
 			return -ENOMSG;
 		q->busy++;
 		result = woken(q, wait_event(&q->readable, pick(q, type, except) || q->removed));

@@ -1,6 +1,7 @@
 /* Pipes and FIFOs. */
 #include "pipe_transfer.h"
 
+#include <abi/ioctl.h>
 #include <anon.h>
 #include <err.h>
 #include <ipc.h>
@@ -14,7 +15,6 @@
 
 #define PIPE_SIZE 65536u
 #define PIPE_BUF 4096u	/* a write of at most this many bytes is never split */
-#define FIONREAD 0x4004667fu
 
 static struct pipe *pipe_new(void)
 {

@@ -1,6 +1,7 @@
 /* poll and ppoll. */
 #include "readiness.h"
 
+#include <abi/poll.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -13,11 +14,6 @@
 #include "timeout.h"
 
 #define INLINE_COUNT 16u
-
-struct pollfd {
-	s32 fd;
-	u16 events, revents;
-};
 
 /* Descriptors, entries: on the stack while they are few. */
 struct request {

@@ -1,6 +1,7 @@
 /* select and pselect6: three sets of bits, each descriptor one entry. */
 #include "readiness.h"
 
+#include <abi/poll.h>
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -15,8 +16,6 @@
 #define IN_SET (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
 #define OUT_SET (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
 #define EXCEPT_SET POLLPRI
-
-#define FD_SETSIZE 1024u
 
 enum { READ, WRITE, EXCEPT, SETS };
 static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };

@@ -1,4 +1,6 @@
 /* System V semaphores. */
+#include <abi/sysv.h>
+#include <abi/sysv_status.h>
 #include <arch.h>
 #include <err.h>
 #include <ipc.h>
@@ -15,16 +17,6 @@
 #include "sysv_calls.h"
 
 #define VALUE_MAX 32767
-#define SEM_UNDO 0x1000
-#define IPC_NOWAIT_FLAG 04000
-
-enum { GETPID = 11, GETVAL, GETALL, GETNCNT, GETZCNT, SETVAL, SETALL, SEM_STAT, SEM_INFO, SEM_STAT_ANY };
-
-struct sembuf {
-	u16 number;
-	s16 change;
-	s16 flags;
-};
 
 struct sem {
 	s32 value;
@@ -52,13 +44,6 @@ struct undo {
 
 struct undo_list {
 	struct list_head undos;
-};
-
-/* semid64_ds of a 32-bit program. */
-struct semid_ds {
-	struct sysv_perm_abi perm;
-	u32 otime_high, otime, ctime_high, ctime;
-	u32 count, unused[2];
 };
 
 static struct sysv_table sets = { .max = SYSV_SLOTS_MAX };
@@ -246,7 +231,7 @@ static long operate(struct set *s, const struct sembuf *op, u32 count, u64 deadl
 		return -EACCES;
 	stopped = try_operations(s, op, count);
 	while (stopped > 0) {
-		if (op[stopped - 1].flags & IPC_NOWAIT_FLAG)
+		if (op[stopped - 1].flags & IPC_NOWAIT)
 			return -EAGAIN;
 		stopped = wait_for_change(s, &op[stopped - 1], op, count, deadline);
 	}
@@ -442,10 +427,6 @@ static long one_semaphore(struct set *s, int number, int command, u32 argument)
 	wake_up(&s->wq);
 	return 0;
 }
-
-struct seminfo {
-	s32 map, sets, semaphores, undos, per_set, operations, undo_entries, undo_size, value_max, adjust_max;
-};
 
 static long give_info(u32 user, bool used)
 {

@@ -1,4 +1,6 @@
 /* System V shared memory: a segment is an unnamed file, an attachment a shared mapping of it. */
+#include <abi/sysv.h>
+#include <abi/sysv_status.h>
 #include <anon.h>
 #include <arch.h>
 #include <err.h>
@@ -15,14 +17,6 @@
 #include "sysv.h"
 #include "sysv_calls.h"
 
-#define SHM_RDONLY 010000u
-#define SHM_RND 020000u
-#define SHM_REMAP 040000u
-#define SHM_EXEC 0100000u
-#define SHM_DEST 01000u		/* in the mode shown: goes with the last attachment */
-
-enum { SHM_LOCK = 11, SHM_UNLOCK, SHM_STAT, SHM_INFO, SHM_STAT_ANY };
-
 struct segment {
 	struct sysv_perm perm;
 	struct inode *inode;
@@ -38,23 +32,6 @@ struct attachment {
 	struct list_head link;
 	struct segment *segment;
 	struct file *file;		/* not referenced */
-};
-
-struct shmid_ds {
-	struct sysv_perm_abi perm;
-	u32 atime_high, atime, dtime_high, dtime, ctime_high, ctime, unused4;
-	u32 size;
-	s32 creator, last;
-	u32 attachments, unused5, unused6;
-};
-
-struct shminfo {
-	u32 size_max, size_min, segments_max, per_process_max, pages_max, unused[4];
-};
-
-struct shm_info {
-	s32 used;
-	u32 total, resident, swapped, swap_attempts, swap_successes;
 };
 
 static struct sysv_table segments = { .max = SYSV_SLOTS_MAX };

@@ -1,6 +1,8 @@
 /* Sockets as files: creation, connection, and the calls that name addresses. */
 #include "socket.h"
 
+#include <abi/ioctl.h>
+#include <abi/socket.h>
 #include <anon.h>
 #include <arch.h>
 #include <err.h>
@@ -12,11 +14,6 @@
 #include <uaccess.h>
 
 #include "socket_calls.h"
-
-#define SOCK_NONBLOCK 04000u
-#define SOCK_CLOEXEC 02000000u
-#define FIONREAD 0x4004667fu
-#define SIOCATMARK 0x8905u
 
 static long socket_read(struct file *f, struct iter *it, u64 *position)
 {

@@ -2,30 +2,12 @@
 #ifndef SOCKET_H
 #define SOCKET_H
 
+#include <abi/socket.h>
+#include <abi/socket_option.h>
 #include <file.h>
 #include <poll.h>
 #include <time.h>
 #include <wait.h>
-
-#define AF_UNSPEC 0
-#define AF_UNIX 1
-#define AF_INET 2
-
-#define SOCK_STREAM 1
-#define SOCK_DGRAM 2
-#define SOCK_SEQPACKET 5
-#define SOCK_TYPE_MASK 15
-
-#define MSG_OOB 0x1u
-#define MSG_PEEK 0x2u
-#define MSG_CTRUNC 0x8u
-#define MSG_TRUNC 0x20u
-#define MSG_DONTWAIT 0x40u
-#define MSG_WAITALL 0x100u
-#define MSG_ERRQUEUE 0x2000u
-#define MSG_NOSIGNAL 0x4000u
-#define MSG_WAITFORONE 0x10000u
-#define MSG_CMSG_CLOEXEC 0x40000000u
 
 #define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */
 #define SHUT_WR 2u
@@ -60,11 +42,6 @@ struct message {
 	struct address *address;	/* send: where to (len 0: the peer); receive: where from. NULL: not wanted */
 	struct rights *rights;	/* send: taken over on success; receive: the caller's to free */
 	u32 out_flags;		/* MSG_TRUNC */
-};
-
-struct ucred {
-	s32 pid;
-	u32 uid, gid;
 };
 
 struct socket;
@@ -109,9 +86,6 @@ struct socket {
 	unsigned end;			/* which of its two ends this is */
 	void *data;		/* of the transport */
 };
-
-#define SOL_SOCKET 1
-#define SO_REUSEADDR 2
 
 static inline bool socket_option(const struct socket *s, unsigned option)
 {

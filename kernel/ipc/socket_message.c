@@ -2,6 +2,7 @@
 #include "socket_calls.h"
 #include "timeout.h"
 
+#include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -11,24 +12,7 @@
 #include <time.h>
 #include <uaccess.h>
 
-#define SCM_RIGHTS 1
 #define CONTROL_MAX 4096u
-
-/* struct msghdr and struct cmsghdr of a 32-bit program. */
-struct msghdr {
-	u32 name;
-	u32 name_len;
-	u32 vector, vector_len;
-	u32 control, control_len;
-	u32 flags;
-};
-
-struct cmsghdr {
-	u32 len;
-	s32 level, type;
-};
-
-#define CMSG_ALIGN(n) ALIGN_UP(n, 4u)
 
 void rights_free(struct rights *r)
 {
@@ -309,11 +293,6 @@ long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
 {
 	return one_message(fd, user, flags, recvmsg_to);
 }
-
-struct mmsghdr {
-	struct msghdr header;
-	u32 size;		/* bytes sent or received */
-};
 
 #define MESSAGES_MAX 1024u	/* in one call; more are left for the next */
 

@@ -1,23 +1,13 @@
 /* setsockopt and getsockopt (socket(7), tcp(7), ip(7); numbers: Linux uapi powerpc asm/socket.h). */
 #include "socket_calls.h"
 
+#include <abi/socket.h>
+#include <abi/socket_option.h>
 #include <err.h>
 #include <lib.h>
 #include <syscall.h>
 #include <uaccess.h>
 
-enum {
-	SO_DEBUG = 1, SO_TYPE = 3, SO_ERROR = 4, SO_DONTROUTE = 5, SO_BROADCAST = 6, SO_SNDBUF = 7, SO_RCVBUF = 8,
-	SO_KEEPALIVE = 9, SO_OOBINLINE = 10, SO_PRIORITY = 12, SO_LINGER = 13, SO_REUSEPORT = 15, SO_RCVLOWAT = 16,
-	SO_SNDLOWAT = 17, SO_RCVTIMEO = 18, SO_SNDTIMEO = 19, SO_PASSCRED = 20, SO_PEERCRED = 21, SO_ACCEPTCONN = 30,
-	SO_SNDBUFFORCE = 32, SO_RCVBUFFORCE = 33, SO_PROTOCOL = 38, SO_DOMAIN = 39, SO_RCVTIMEO_NEW = 66,
-	SO_SNDTIMEO_NEW = 67,
-};
-
-#define IPPROTO_IP 0
-#define IPPROTO_TCP 6
-#define TCP_NODELAY 1
-#define TCP_MAXSEG 2
 #define TCP_OPTION_MAX 31
 #define LOOPBACK_SEGMENT 65483	/* bytes: what Linux's loopback device allows */
 #define BUFFER_MIN 2048u

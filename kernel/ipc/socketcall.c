@@ -1,13 +1,8 @@
 /* socketcall: the older entry to all socket calls, with the arguments in memory. */
+#include <abi/socket.h>
 #include <err.h>
 #include <syscall.h>
 #include <uaccess.h>
-
-enum {
-	CALL_SOCKET = 1, CALL_BIND, CALL_CONNECT, CALL_LISTEN, CALL_ACCEPT, CALL_GETSOCKNAME, CALL_GETPEERNAME,
-	CALL_SOCKETPAIR, CALL_SEND, CALL_RECV, CALL_SENDTO, CALL_RECVFROM, CALL_SHUTDOWN, CALL_SETSOCKOPT,
-	CALL_GETSOCKOPT, CALL_SENDMSG, CALL_RECVMSG, CALL_ACCEPT4, CALL_RECVMMSG, CALL_SENDMMSG,
-};
 
 long sys_socketcall(int call, const u32 *user)
 {

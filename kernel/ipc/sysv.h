@@ -2,16 +2,9 @@
 #ifndef SYSV_H
 #define SYSV_H
 
+#include <abi/sysv.h>
+#include <abi/sysv_status.h>
 #include <types.h>
-
-#define IPC_PRIVATE 0
-#define IPC_CREAT 01000u
-#define IPC_EXCL 02000u
-#define IPC_RMID 0
-#define IPC_SET 1
-#define IPC_STAT 2
-#define IPC_INFO 3
-#define IPC_64 0x100	/* the form of the status structures; the only one offered */
 
 #define SYSV_READ 4u
 #define SYSV_WRITE 2u
@@ -26,13 +19,6 @@ struct sysv_perm {
 	s32 id, key;
 	u32 uid, gid, creator_uid, creator_gid, mode;
 	u32 sequence;
-};
-
-/* struct ipc64_perm of powerpc. */
-struct sysv_perm_abi {
-	s32 key;
-	u32 uid, gid, cuid, cgid, mode, seq, pad;
-	u64 unused[2];
 };
 
 /* Identifiers are slot + SYSV_SLOTS_MAX * how often the slot was used. */

@@ -1,16 +1,11 @@
 /* The multiplexed ipc(2), which the C libraries of this ABI use. */
+#include <abi/sysv.h>
 #include <err.h>
 #include <syscall.h>
 #include <time.h>
 #include <uaccess.h>
 
 #include "sysv_calls.h"
-
-enum {
-	SEMOP = 1, SEMGET = 2, SEMCTL = 3, SEMTIMEDOP = 4,
-	MSGSND = 11, MSGRCV = 12, MSGGET = 13, MSGCTL = 14,
-	SHMAT = 21, SHMDT = 22, SHMGET = 23, SHMCTL = 24,
-};
 
 static long timed_operations(int id, u32 count, u32 operations, u32 timeout)
 {

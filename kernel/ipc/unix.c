@@ -7,6 +7,7 @@
 
 #include "../fs/internal.h"
 
+#include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
@@ -15,7 +16,6 @@
 #include <signal.h>
 
 #define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
-#define UNIX_PATH_MAX 108u
 
 struct unix_socket {
 	struct list_head link;		/* bound sockets */

@@ -1,4 +1,5 @@
 /* madvise, msync, mincore. */
+#include <abi/mman.h>
 #include <arch.h>
 #include <check.h>
 #include <errno.h>
@@ -8,12 +9,6 @@
 #include <uaccess.h>
 
 #include "internal.h"
-
-enum {
-	MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED,
-	MADV_FREE = 8, MADV_DONTFORK = 10, MADV_DOFORK = 11, MADV_DONTDUMP = 16, MADV_DODUMP = 17,
-	MADV_WIPEONFORK = 18, MADV_KEEPONFORK = 19, MADV_COLD = 20, MADV_PAGEOUT = 21,
-};
 
 int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
 {

@@ -2,6 +2,7 @@
  * mlock and its relatives. Nothing is ever paged out: locking makes pages present, counts against RLIMIT_MEMLOCK, and
  * keeps them from madvise and msync that would take them away.
  */
+#include <abi/mman.h>
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -10,12 +11,6 @@
 #include <syscall.h>
 
 #include "internal.h"
-
-#define MLOCK_ONFAULT 1u
-
-#define MCL_CURRENT 0x2000u     /* Linux uapi asm/mman.h, powerpc */
-#define MCL_FUTURE  0x4000u
-#define MCL_ONFAULT 0x8000u
 
 u32 mm_locked_pages(struct mm *mm)
 {

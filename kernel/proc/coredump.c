@@ -3,6 +3,7 @@
  * registers of every thread and what was known of the process, and the memory that it wrote. What its files still have,
  * is left to them. Layouts: Linux uapi linux/elfcore.h, powerpc asm/elf.h.
  */
+#include <abi/elf_machine.h>
 #include <arch.h>
 #include <err.h>
 #include <file.h>
@@ -30,26 +31,6 @@ struct core {
 	struct text notes;
 };
 
-struct core_time { s32 sec, usec; };
-
-struct prstatus {
-	s32 sig, code, error;
-	s16 current_signal, padding;
-	u32 pending, blocked;
-	s32 pid, parent, group, session;
-	struct core_time user, system, children_user, children_system;
-	u32 regs[GENERAL_WORDS];
-	s32 has_fp;
-};
-_Static_assert(sizeof(struct prstatus) == 268, "debuggers know it by its size");
-
-struct prpsinfo {
-	u8 state, letter, zombie, nice;
-	u32 flags, uid, gid;
-	s32 pid, parent, group, session;
-	char name[TASK_NAME_SIZE], arguments[80];
-};
-_Static_assert(sizeof(struct prpsinfo) == 128, "debuggers know it by its size");
 _Static_assert(sizeof(struct siginfo) == 128, "the note is as large as the ABI's");
 
 bool core_wanted(void)
@@ -287,11 +268,11 @@ static bool put_headers(struct core *core)
 	u32 offset = ALIGN_UP(start + (u32)core->notes.len, PAGE_SIZE);
 	struct elf_header elf = {
 		.magic = ELF_MAGIC,
-		.class = ELFCLASS32,
-		.data = ELFDATA2MSB,
+		.class = ABI_ELF_CLASS,
+		.data = ABI_ELF_DATA,
 		.version = EV_CURRENT,
 		.type = ET_CORE,
-		.machine = EM_PPC,
+		.machine = ABI_ELF_MACHINE,
 		.file_version = EV_CURRENT,
 		.program_headers = sizeof(elf),
 		.header_size = sizeof(elf),

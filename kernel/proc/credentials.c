@@ -1,4 +1,5 @@
 /* User and group numbers. */
+#include <abi/system.h>
 #include <errno.h>
 #include <proc.h>
 #include <syscall.h>
@@ -244,13 +245,6 @@ long sys_setgroups(int count, const u32 *groups)
 }
 
 /* Capabilities are all or nothing here: the superuser has all, others none, and neither can change that. */
-#define CAPABILITY_VERSION_1 0x19980330u
-#define CAPABILITY_VERSION_2 0x20071026u
-#define CAPABILITY_VERSION_3 0x20080522u
-
-struct cap_header { u32 version; s32 pid; };
-struct cap_data { u32 effective, permitted, inheritable; };
-
 static int capability_words(struct cap_header *user, struct cap_header *header)
 {
 	if (copy_from_user(header, user, sizeof(*header)))

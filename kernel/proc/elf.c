@@ -44,9 +44,9 @@ static int read_headers(struct file *file, struct program *program, const char *
 		return lie(reason, "shorter than an ELF header");
 	if (header->magic != ELF_MAGIC)
 		return lie(reason, "no ELF magic");
-	if (header->class != ELFCLASS32 || header->data != ELFDATA2MSB)
+	if (header->class != ABI_ELF_CLASS || header->data != ABI_ELF_DATA)
 		return lie(reason, "not a 32-bit big-endian ELF");
-	if (header->machine != EM_PPC)
+	if (header->machine != ABI_ELF_MACHINE)
 		return lie(reason, "not for PowerPC");
 	if (header->type != ET_EXEC && header->type != ET_DYN)
 		return lie(reason, "not an executable (ELF type)");

@@ -1,4 +1,5 @@
 /* The stack that a program starts with: its arguments and environment, and the auxiliary vector. */
+#include <abi/auxv.h>
 #include <arch.h>
 #include <errno.h>
 #include <kmalloc.h>
@@ -10,14 +11,6 @@
 
 #define STRING_MAX    131072u   /* bytes of one argument, with its NUL */
 #define STACK_INITIAL 131072u   /* bytes of the stack's first area */
-
-/* Auxiliary vector (uapi/linux/auxvec.h, asm/auxvec.h). */
-enum {
-	AT_NULL = 0, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY,
-	AT_UID = 11, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK,
-	AT_DCACHEBSIZE = 19, AT_ICACHEBSIZE, AT_UCACHEBSIZE, AT_SECURE = 23, AT_RANDOM = 25,
-	AT_HWCAP2 = 26, AT_EXECFN = 31,
-};
 
 static int string_address(const struct strings *strings, u32 index, u32 *address)
 {

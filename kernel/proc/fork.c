@@ -1,4 +1,5 @@
 /* fork, vfork, clone and clone3. */
+#include <abi/clone.h>
 #include <arch.h>
 #include <control.h>
 #include <err.h>
@@ -14,37 +15,11 @@
 
 #include "internal.h"
 
-#define CSIGNAL              0x000000ffu
-#define CLONE_VM             0x00000100u
-#define CLONE_FS             0x00000200u
-#define CLONE_FILES          0x00000400u
-#define CLONE_SIGHAND        0x00000800u
-#define CLONE_PIDFD          0x00001000u
-#define CLONE_PTRACE         0x00002000u
-#define CLONE_VFORK          0x00004000u
-#define CLONE_PARENT         0x00008000u
-#define CLONE_THREAD         0x00010000u
-#define CLONE_SYSVSEM        0x00040000u
-#define CLONE_SETTLS         0x00080000u
-#define CLONE_PARENT_SETTID  0x00100000u
-#define CLONE_CHILD_CLEARTID 0x00200000u
-#define CLONE_DETACHED       0x00400000u
-#define CLONE_UNTRACED       0x00800000u
-#define CLONE_CHILD_SETTID   0x01000000u
-#define CLONE_IO             0x80000000u
-
 /* Name spaces and the rest are not offered. */
 #define CLONE_KNOWN                                                                             \
 	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PIDFD | CLONE_PTRACE | CLONE_VFORK | \
 	 CLONE_PARENT | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |        \
 	 CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
-
-/* clone3's argument block; VER0 of the ABI is the first 64 bytes. */
-struct clone_args {
-	u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
-	u64 set_tid, set_tid_size, cgroup;
-};
-#define CLONE_ARGS_SIZE_VER0 64u
 
 static int check_flags(const struct clone_request *request)
 {
@@ -89,8 +64,6 @@ static int take_parts(struct task *child, u32 flags)
 	child->mm = (flags & CLONE_VM) ? mm_get(current->mm) : mm_fork(current->mm);
 	return child->mm ? 0 : -ENOMEM;
 }
-
-#define CLONE_NEW_ANYTHING 0x7e020080u  /* namespaces, of which there is one each */
 
 /* Gives the caller tables of its own; memory, handlers and the thread group are only those of the caller alone. */
 long sys_unshare(u32 flags)

@@ -1,4 +1,5 @@
 /* futex: sleeping on a word of user memory; the robust list; set_tid_address's promise. */
+#include <abi/futex.h>
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
@@ -7,21 +8,6 @@
 #include <uaccess.h>
 
 #include "internal.h"
-
-#define FUTEX_WAIT         0
-#define FUTEX_WAKE         1
-#define FUTEX_REQUEUE      3
-#define FUTEX_CMP_REQUEUE  4
-#define FUTEX_WAKE_OP      5
-#define FUTEX_LOCK_PI      6
-#define FUTEX_UNLOCK_PI    7
-#define FUTEX_TRYLOCK_PI   8
-#define FUTEX_WAIT_BITSET  9
-#define FUTEX_WAKE_BITSET  10
-#define FUTEX_LOCK_PI2     13
-#define FUTEX_PRIVATE_FLAG   128
-#define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_ANY_BIT      0xffffffffu
 
 #define ROBUST_LIST_LIMIT 2048  /* a list that is longer is a loop */
 
@@ -34,13 +20,6 @@ struct sleeper {
 	struct task *task;
 	u32 bitset;
 	bool woken;
-};
-
-/* The user's robust list: a circular list through the mutexes that the thread holds. */
-struct robust_head {
-	u32 first;
-	s32 futex_offset;       /* of the futex word from a list entry */
-	u32 pending;            /* being taken or released just now */
 };
 
 static struct list_head buckets[BUCKETS];

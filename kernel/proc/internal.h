@@ -2,6 +2,9 @@
 #ifndef PROC_INTERNAL_H
 #define PROC_INTERNAL_H
 
+#include <abi/futex.h>
+#include <abi/ptrace.h>
+#include <abi/sched.h>
 #include <mm.h>
 #include <proc.h>
 
@@ -26,11 +29,6 @@ void sched_tick(struct regs *regs, u64 late_ns);
 void sched_activate(struct mm *mm);                     /* current's address space from now on */
 void sched_requeue(struct task *task);                  /* its priority changed */
 
-#define SCHED_NORMAL 0u
-#define SCHED_FIFO   1u
-#define SCHED_RR     2u
-#define SCHED_BATCH  3u
-#define SCHED_IDLE   5u
 s32 sched_slice(const struct task *task);               /* ticks of a full turn */
 
 /* signal.c */
@@ -83,10 +81,6 @@ long futex_pi_unlock(u32 *word, bool is_private);
 void futex_pi_inherit(struct task *task);               /* task->run_priority: its own, or a waiter's */
 void futex_pi_task_exit(struct task *task);             /* its mutexes go to those who wait */
 
-/* The futex word, of a mutex with an owner: thread number and two flags. */
-#define FUTEX_WAITERS    0x80000000u
-#define FUTEX_OWNER_DIED 0x40000000u
-#define FUTEX_TID_MASK   0x3fffffffu
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b);
 
 /* itimer.c */
@@ -125,17 +119,6 @@ struct file *pidfd_file(struct pid_handle *handle, u32 flags);  /* ERR_PTR(-ENOM
 struct pid_handle *pidfd_handle(const struct file *f);  /* NULL: no such descriptor's file, or no file */
 
 /* trace.c: what a tracer sees and does; ptrace.c has the requests. */
-#define PTRACE_O_TRACESYSGOOD   0x01u
-#define PTRACE_O_TRACEFORK      0x02u
-#define PTRACE_O_TRACEVFORK     0x04u
-#define PTRACE_O_TRACECLONE     0x08u
-#define PTRACE_O_TRACEEXEC      0x10u
-#define PTRACE_O_TRACEVFORKDONE 0x20u
-#define PTRACE_O_TRACEEXIT      0x40u
-#define PTRACE_O_EXITKILL       0x100000u
-#define PTRACE_O_KNOWN          0x10007fu
-enum { PTRACE_EVENT_FORK = 1, PTRACE_EVENT_VFORK, PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, PTRACE_EVENT_VFORK_DONE,
-       PTRACE_EVENT_EXIT, PTRACE_EVENT_STOP = 128 };
 #define TRAP_STOP   1u          /* PTRACE_INTERRUPT, or the process stops: any other stop does as well */
 #define TRAP_NOTIFY 2u          /* SIGCONT came */
 void trace_attach(struct task *task, struct process *tracer, bool seize, u32 options);

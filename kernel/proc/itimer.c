@@ -1,4 +1,5 @@
 /* alarm, setitimer, and the limits of processor time. */
+#include <abi/time.h>
 #include <errno.h>
 #include <lib.h>
 #include <proc.h>
@@ -7,10 +8,6 @@
 #include <uaccess.h>
 
 #include "internal.h"
-
-#define ITIMER_REAL    0
-#define ITIMER_VIRTUAL 1        /* user time */
-#define ITIMER_PROF    2        /* user and kernel time */
 
 static struct process *owner(struct timer *timer)
 {

@@ -1,4 +1,5 @@
 /* Resource limits. */
+#include <abi/process.h>
 #include <errno.h>
 #include <file.h>
 #include <lib.h>
@@ -10,8 +11,6 @@
 #include "internal.h"
 
 #define NOFILE_MAX 4096u        /* the largest descriptor table, whoever asks */
-
-struct rlimit64 { u64 soft, hard; };
 
 u32 rlimit(u32 resource)
 {

@@ -1,4 +1,5 @@
 /* nice, scheduling policies, affinity. */
+#include <abi/sched.h>
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -8,9 +9,6 @@
 
 #include "internal.h"
 
-#define PRIO_PROCESS 0
-#define PRIO_PGRP    1
-#define PRIO_USER    2
 #define RT_PRIORITY_MAX 99
 #define RESET_ON_FORK   0x40000000u
 
@@ -186,18 +184,6 @@ long sys_sched_setparam(s32 pid, const s32 *param)
 {
 	return set_policy(pid, ~0u, param);
 }
-
-/* Linux uapi linux/sched/types.h: the first form, of 48 bytes. There is no deadline policy to use the times. */
-struct sched_attr {
-	u32 size, policy;
-	u64 flags;
-	s32 nice;
-	u32 priority;
-	u64 runtime, deadline, period;
-};
-#define SCHED_ATTR_SIZE 48u
-#define SCHED_FLAG_RESET_ON_FORK 1u
-_Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr");
 
 /* A longer form is understood while what is beyond the first one is zero. */
 static long attr_from_user(struct sched_attr *attr, struct sched_attr *user)
@@ -380,12 +366,6 @@ long sys_getcpu(u32 *cpu, u32 *node, u32 cache)
 }
 
 /* Barriers between threads need nothing on one processor, where a switch is one. Private ones want to be asked for. */
-#define MEMBARRIER_QUERY                      0
-#define MEMBARRIER_GLOBAL                     1
-#define MEMBARRIER_GLOBAL_EXPEDITED           2
-#define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED  4
-#define MEMBARRIER_PRIVATE_EXPEDITED          8
-#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
 #define MEMBARRIERS                           31
 
 long sys_membarrier(int command, u32 flags, int cpu)

@@ -1,4 +1,5 @@
 /* ptrace: what a tracer reads, writes and orders. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
+#include <abi/ptrace.h>
 #include <arch.h>
 #include <errno.h>
 #include <file.h>
@@ -11,20 +12,6 @@
 #include "elf.h"
 #include "internal.h"
 
-enum {
-	PTRACE_TRACEME = 0, PTRACE_PEEKTEXT = 1, PTRACE_PEEKDATA = 2, PTRACE_PEEKUSR = 3, PTRACE_POKETEXT = 4,
-	PTRACE_POKEDATA = 5, PTRACE_POKEUSR = 6, PTRACE_CONT = 7, PTRACE_KILL = 8, PTRACE_SINGLESTEP = 9,
-	PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15, PTRACE_ATTACH = 16,
-	PTRACE_DETACH = 17, PTRACE_SYSCALL = 24, PTRACE_SETOPTIONS = 0x4200, PTRACE_GETEVENTMSG = 0x4201,
-	PTRACE_GETSIGINFO = 0x4202, PTRACE_SETSIGINFO = 0x4203, PTRACE_GETREGSET = 0x4204, PTRACE_SETREGSET = 0x4205,
-	PTRACE_SEIZE = 0x4206, PTRACE_INTERRUPT = 0x4207, PTRACE_LISTEN = 0x4208,
-};
-
-/* The registers as a program sees them: struct regs, then, at word 48, the floating-point ones. */
-#define WORD_MSR  33u
-#define WORD_TRAP 40u
-#define WORD_FPR  48u
-#define WORD_FPSCR (WORD_FPR + 65u)
 #define REGS_SIZE sizeof(struct regs)
 #define FP_SIZE   (FP_WORDS * sizeof(u64))
 #define REGSET_SIZE (GENERAL_WORDS * sizeof(u32))

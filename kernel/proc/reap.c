@@ -1,4 +1,5 @@
 /* Parents and the end of their children: SIGCHLD, wait4, waitid. */
+#include <abi/process.h>
 #include <errno.h>
 #include <file.h>
 #include <lib.h>
@@ -8,21 +9,6 @@
 
 #include "internal.h"
 #include "usage.h"
-
-#define WNOHANG    1u
-#define WUNTRACED  2u
-#define WSTOPPED   2u
-#define WEXITED    4u
-#define WCONTINUED 8u
-#define WNOWAIT    0x01000000u
-#define WNOTHREAD  0x20000000u
-#define WALL       0x40000000u
-#define WCLONE     0x80000000u
-
-#define P_ALL  0
-#define P_PID  1
-#define P_PGID 2
-#define P_PIDFD 3
 
 #define STATUS_STOPPED(sig) (((sig) << 8) | 0x7f)
 #define STATUS_CONTINUED    0xffff

@@ -1,4 +1,5 @@
 /* The signal system calls. */
+#include <abi/signal.h>
 #include <arch.h>
 #include <err.h>
 #include <errno.h>
@@ -10,12 +11,6 @@
 #include <uaccess.h>
 
 #include "internal.h"
-
-#define SIGSET_SIZE 8u
-
-struct old_sigaction {
-	u32 handler, mask, flags, restorer;
-};
 
 static bool valid(int sig)
 {

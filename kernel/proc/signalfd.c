@@ -1,4 +1,5 @@
 /* signalfd: signals that are read from a descriptor, by whoever reads. */
+#include <abi/signal.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -18,19 +19,6 @@
 struct signalfd {
 	sigset mask;
 };
-
-/* Linux uapi <linux/signalfd.h>. */
-struct signalfd_siginfo {
-	u32 signo;
-	s32 err, code;
-	u32 pid, uid;
-	s32 fd;
-	u32 tid, band, overrun, trapno;
-	s32 status, value;
-	u64 pointer, utime, stime, address;
-	u16 address_lsb, pad[23];
-};
-_Static_assert(sizeof(struct signalfd_siginfo) == 128, "struct signalfd_siginfo");
 
 static bool waiting(const struct signalfd *s)
 {

@@ -1,4 +1,6 @@
 /* What the system says about itself: uname, sysinfo, host name, prctl, reboot, getrandom. */
+#include <abi/elf_machine.h>
+#include <abi/system.h>
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -10,25 +12,10 @@
 
 #include "internal.h"
 
-#define UTS_OLD_FIELD 9u
-
-/* The release is that of the ABI whose calls are offered: C libraries refuse to run on an older one. */
-struct oldutsname { char field[5][UTS_FIELD]; };
-struct oldoldutsname { char field[5][UTS_OLD_FIELD]; };
-
 enum { UTS_NODE = 1, UTS_DOMAIN = 5 };
 
-struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", "ppc", "(none)" } };
-
-/* ABI: struct sysinfo of a 32-bit program, 64 bytes. */
-struct sysinfo {
-	s32 uptime;
-	u32 load[3];
-	u32 total_ram, free_ram, shared_ram, buffer_ram, total_swap, free_swap;
-	u16 processes, pad;
-	u32 total_high, free_high, unit;
-	u8 reserved[8];
-};
+/* The release is that of the ABI whose calls are offered: C libraries refuse to run on an older one. */
+struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", ABI_MACHINE, "(none)" } };
 
 long sys_uname(struct utsname *user)
 {
@@ -87,27 +74,11 @@ long sys_sysinfo(struct sysinfo *user)
 	return copy_to_user(user, &info, sizeof(info));
 }
 
-#define PERSONALITY_QUERY 0xffffffffu
-
 /* Only the plain one is offered. */
 long sys_personality(u32 persona)
 {
 	return persona == 0 || persona == PERSONALITY_QUERY ? 0 : -EINVAL;
 }
-
-#define PR_SET_PDEATHSIG   1
-#define PR_GET_PDEATHSIG   2
-#define PR_GET_DUMPABLE    3
-#define PR_SET_DUMPABLE    4
-#define PR_SET_NAME        15
-#define PR_GET_NAME        16
-#define PR_GET_ENDIAN      19
-#define PR_SET_TIMERSLACK  29
-#define PR_GET_TIMERSLACK  30
-#define PR_SET_CHILD_SUBREAPER 36
-#define PR_GET_CHILD_SUBREAPER 37
-#define PR_SET_NO_NEW_PRIVS 38
-#define PR_GET_NO_NEW_PRIVS 39
 
 static long name_from_user(u32 address)
 {
@@ -167,13 +138,6 @@ long sys_prctl(int option, u32 arg2, u32 arg3, u32 arg4, u32 arg5)
 	}
 }
 
-#define REBOOT_MAGIC1   ((int)0xfee1dead)
-#define REBOOT_RESTART  0x01234567u
-#define REBOOT_HALT     0xcdef0123u
-#define REBOOT_POWER_OFF 0x4321fedcu
-#define REBOOT_CAD_ON   0x89abcdefu
-#define REBOOT_CAD_OFF  0u
-
 static bool is_magic2(int magic)
 {
 	return magic == 672274793 || magic == 85072278 || magic == 369367448 || magic == 537993216;
@@ -199,10 +163,6 @@ long sys_reboot(int magic1, int magic2, u32 command, u32 argument)
 		return -EINVAL;
 	}
 }
-
-#define GRND_NONBLOCK 1u
-#define GRND_RANDOM   2u
-#define GRND_INSECURE 4u
 
 long sys_getrandom(void *buffer, size_t size, u32 flags)
 {

@@ -1,4 +1,5 @@
 /* timerfd: a timer whose expiries are read from a descriptor. */
+#include <abi/time.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -12,8 +13,6 @@
 #include <wait.h>
 
 #include "internal.h"
-
-#define TFD_TIMER_CANCEL_ON_SET 2u
 
 struct timerfd {
 	struct list_head link;          /* in `dated`, when it waits for a date */

@@ -2,6 +2,7 @@
  * Tracing: how a task stops for its tracer, goes on, and ends (ptrace(2)). A traced task stops before it takes a
  * signal, at the events that the tracer asked for, and around system calls. The stop is news for the tracer's wait.
  */
+#include <abi/clone.h>
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -128,10 +129,6 @@ void trace_exec(void)
 	else if (!current->trace.seized)
 		signal_task(current, SIGTRAP, &info);
 }
-
-#define CLONE_PTRACE   0x00002000u
-#define CLONE_VFORK    0x00004000u
-#define CLONE_UNTRACED 0x00800000u
 
 int trace_new_task(struct task *child, u32 clone_flags, u32 exit_signal)
 {

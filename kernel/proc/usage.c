@@ -1,4 +1,5 @@
 /* Processor time and other usage: getrusage, times. */
+#include <abi/process.h>
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
@@ -8,12 +9,6 @@
 
 #include "internal.h"
 #include "usage.h"
-
-#define RUSAGE_SELF     0
-#define RUSAGE_CHILDREN (-1)
-#define RUSAGE_THREAD   1
-
-struct tms { s32 user, system, children_user, children_system; };
 
 /* The exact running time, split as the ticks saw user and kernel. */
 void task_usage(const struct task *task, struct usage *usage)

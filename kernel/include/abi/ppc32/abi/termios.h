@@ -1,8 +1,8 @@
 /* Terminal settings and requests, PowerPC's numbers (Linux uapi powerpc asm/termbits.h, asm/ioctls.h, asm/termios.h). */
-#ifndef TERMIOS_H
-#define TERMIOS_H
+#ifndef ABI_TERMIOS_H
+#define ABI_TERMIOS_H
 
-#include <types.h>
+#include <abi/ioctl.h>
 
 #define NCCS 19
 enum { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC, VWERASE, VREPRINT, VSUSP, VSTART, VSTOP, VLNEXT };
@@ -57,22 +57,22 @@ _Static_assert(sizeof(struct termio) == 20, "struct termio");
 #define TOSTOP 0x00400000u
 #define NOFLSH 0x80000000u
 
-#define TCGETS 0x402c7413u
-#define TCSETS 0x802c7414u
-#define TCSETSW 0x802c7415u
-#define TCSETSF 0x802c7416u
-#define TCGETA 0x40147417u
-#define TCSETA 0x80147418u
-#define TCSETAW 0x80147419u
-#define TCSETAF 0x8014741cu
-#define TCSBRK 0x2000741du
-#define TCXONC 0x2000741eu
-#define TCFLSH 0x2000741fu
-#define TIOCSWINSZ 0x80087467u
-#define TIOCGWINSZ 0x40087468u
-#define TIOCOUTQ 0x40047473u
-#define TIOCSPGRP 0x80047476u
-#define TIOCGPGRP 0x40047477u
+#define TCGETS IOC_READ('t', 19, struct termios)
+#define TCSETS IOC_WRITE('t', 20, struct termios)
+#define TCSETSW IOC_WRITE('t', 21, struct termios)
+#define TCSETSF IOC_WRITE('t', 22, struct termios)
+#define TCGETA IOC_READ('t', 23, struct termio)
+#define TCSETA IOC_WRITE('t', 24, struct termio)
+#define TCSETAW IOC_WRITE('t', 25, struct termio)
+#define TCSETAF IOC_WRITE('t', 28, struct termio)
+#define TCSBRK IOC_NO_ARGUMENT('t', 29)
+#define TCXONC IOC_NO_ARGUMENT('t', 30)
+#define TCFLSH IOC_NO_ARGUMENT('t', 31)
+#define TIOCSWINSZ IOC_WRITE('t', 103, struct winsize)
+#define TIOCGWINSZ IOC_READ('t', 104, struct winsize)
+#define TIOCOUTQ IOC_READ('t', 115, s32)
+#define TIOCSPGRP IOC_WRITE('t', 118, s32)
+#define TIOCGPGRP IOC_READ('t', 119, s32)
 #define TIOCEXCL 0x540cu
 #define TIOCNXCL 0x540du
 #define TIOCSCTTY 0x540eu
@@ -83,11 +83,10 @@ _Static_assert(sizeof(struct termio) == 20, "struct termio");
 #define TIOCGETD 0x5424u
 #define TCSBRKP 0x5425u
 #define TIOCGSID 0x5429u
-#define TIOCGPTN 0x40045430u
-#define TIOCSPTLCK 0x80045431u
-#define TIOCSIG 0x80045436u
-#define TIOCGPTLCK 0x40045439u
-#define TIOCGPTPEER 0x20005441u
-#define FIONREAD_TTY 0x4004667fu
+#define TIOCGPTN IOC_READ('T', 0x30, u32)
+#define TIOCSPTLCK IOC_WRITE('T', 0x31, s32)
+#define TIOCSIG IOC_WRITE('T', 0x36, s32)
+#define TIOCGPTLCK IOC_READ('T', 0x39, s32)
+#define TIOCGPTPEER IOC_NO_ARGUMENT('T', 0x41)
 
 #endif

@@ -1,0 +1,36 @@
+/* Scheduling and barriers (uapi linux/sched.h, linux/sched/types.h, linux/membarrier.h). */
+#ifndef ABI_SCHED_H
+#define ABI_SCHED_H
+
+#include <types.h>
+
+#define SCHED_NORMAL 0u
+#define SCHED_FIFO   1u
+#define SCHED_RR     2u
+#define SCHED_BATCH  3u
+#define SCHED_IDLE   5u
+
+#define PRIO_PROCESS 0
+#define PRIO_PGRP    1
+#define PRIO_USER    2
+
+/* Linux uapi linux/sched/types.h: the first form, of 48 bytes. There is no deadline policy to use the times. */
+struct sched_attr {
+	u32 size, policy;
+	u64 flags;
+	s32 nice;
+	u32 priority;
+	u64 runtime, deadline, period;
+};
+#define SCHED_ATTR_SIZE 48u
+#define SCHED_FLAG_RESET_ON_FORK 1u
+_Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr");
+
+#define MEMBARRIER_QUERY                      0
+#define MEMBARRIER_GLOBAL                     1
+#define MEMBARRIER_GLOBAL_EXPEDITED           2
+#define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED  4
+#define MEMBARRIER_PRIVATE_EXPEDITED          8
+#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+
+#endif

@@ -1,0 +1,81 @@
+/* Sockets: families, types, flags, messages (uapi linux/socket.h, un.h, in.h, tcp.h, net.h). */
+#ifndef ABI_SOCKET_H
+#define ABI_SOCKET_H
+
+#include <types.h>
+
+#define AF_UNSPEC 0
+#define AF_UNIX 1
+#define AF_INET 2
+
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+#define SOCK_SEQPACKET 5
+#define SOCK_TYPE_MASK 15
+
+#define MSG_OOB 0x1u
+#define MSG_PEEK 0x2u
+#define MSG_CTRUNC 0x8u
+#define MSG_TRUNC 0x20u
+#define MSG_DONTWAIT 0x40u
+#define MSG_WAITALL 0x100u
+#define MSG_ERRQUEUE 0x2000u
+#define MSG_NOSIGNAL 0x4000u
+#define MSG_WAITFORONE 0x10000u
+#define MSG_CMSG_CLOEXEC 0x40000000u
+
+struct ucred {
+	s32 pid;
+	u32 uid, gid;
+};
+
+#define SOCK_NONBLOCK 04000u
+#define SOCK_CLOEXEC 02000000u
+
+#define SCM_RIGHTS 1
+
+/* struct msghdr and struct cmsghdr of a 32-bit program. */
+struct msghdr {
+	u32 name;
+	u32 name_len;
+	u32 vector, vector_len;
+	u32 control, control_len;
+	u32 flags;
+};
+
+struct cmsghdr {
+	u32 len;
+	s32 level, type;
+};
+
+#define CMSG_ALIGN(n) ALIGN_UP(n, 4u)
+
+struct mmsghdr {
+	struct msghdr header;
+	u32 size;		/* bytes sent or received */
+};
+
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define INADDR_ANY 0u
+
+struct sockaddr_in {
+	u16 family;
+	u16 port;	/* network order, which is this machine's */
+	u32 address;
+	u8 zero[8];
+};
+
+#define IPPROTO_IP 0
+#define TCP_NODELAY 1
+#define TCP_MAXSEG 2
+
+enum {
+	CALL_SOCKET = 1, CALL_BIND, CALL_CONNECT, CALL_LISTEN, CALL_ACCEPT, CALL_GETSOCKNAME, CALL_GETPEERNAME,
+	CALL_SOCKETPAIR, CALL_SEND, CALL_RECV, CALL_SENDTO, CALL_RECVFROM, CALL_SHUTDOWN, CALL_SETSOCKOPT,
+	CALL_GETSOCKOPT, CALL_SENDMSG, CALL_RECVMSG, CALL_ACCEPT4, CALL_RECVMMSG, CALL_SENDMMSG,
+};
+
+#define UNIX_PATH_MAX 108u
+
+#endif

@@ -1,0 +1,39 @@
+/* ELF on PowerPC: what a program says that it is for, and the registers in a core file (powerpc asm/elf.h, linux/elfcore.h). */
+#ifndef ABI_ELF_MACHINE_H
+#define ABI_ELF_MACHINE_H
+
+#include <types.h>
+
+#define EM_PPC 20
+
+#define ABI_ELF_CLASS   ELFCLASS32
+#define ABI_ELF_DATA    ELFDATA2MSB
+#define ABI_ELF_MACHINE EM_PPC
+#define ABI_MACHINE     "ppc"           /* of uname */
+
+/* A task's registers as a debugger sees them: the general ones are struct regs, padded with zeros. */
+#define GENERAL_WORDS 48u
+#define FP_WORDS      33u               /* of 64 bits: the last is FPSCR */
+
+struct core_time { s32 sec, usec; };
+
+struct prstatus {
+	s32 sig, code, error;
+	s16 current_signal, padding;
+	u32 pending, blocked;
+	s32 pid, parent, group, session;
+	struct core_time user, system, children_user, children_system;
+	u32 regs[GENERAL_WORDS];
+	s32 has_fp;
+};
+_Static_assert(sizeof(struct prstatus) == 268, "debuggers know it by its size");
+
+struct prpsinfo {
+	u8 state, letter, zombie, nice;
+	u32 flags, uid, gid;
+	s32 pid, parent, group, session;
+	char name[16], arguments[80];
+};
+_Static_assert(sizeof(struct prpsinfo) == 128, "debuggers know it by its size");
+
+#endif

@@ -1,0 +1,35 @@
+/* Requests of ioctl, and how a number tells direction, size and kind (uapi powerpc asm/ioctl.h, ioctls.h, linux/fs.h). */
+#ifndef ABI_IOCTL_H
+#define ABI_IOCTL_H
+
+#include <types.h>
+
+/* Direction (3 bits: 1 none, 2 the program reads, 4 it writes), size of the argument (13), kind (8), number (8). */
+#define IOC(direction, kind, number, size) ((direction) << 29 | (u32)(size) << 16 | (u32)(kind) << 8 | (number))
+#define IOC_NO_ARGUMENT(kind, number)  IOC(1u, kind, number, 0)
+#define IOC_READ(kind, number, type)   IOC(2u, kind, number, sizeof(type))
+#define IOC_WRITE(kind, number, type)  IOC(4u, kind, number, sizeof(type))
+
+/* Any file. */
+#define FIOCLEX    IOC_NO_ARGUMENT('f', 1)
+#define FIONCLEX   IOC_NO_ARGUMENT('f', 2)
+#define FIOASYNC   IOC_WRITE('f', 125, s32)
+#define FIONBIO    IOC_WRITE('f', 126, s32)
+#define FIONREAD   IOC_READ('f', 127, s32)
+#define FIOSETOWN  0x8901u
+#define SIOCSPGRP  0x8902u
+#define FIOGETOWN  0x8903u
+#define SIOCGPGRP  0x8904u
+#define SIOCATMARK 0x8905u
+
+/* Block devices. */
+#define BLKROSET     IOC_NO_ARGUMENT(0x12, 93)
+#define BLKROGET     IOC_NO_ARGUMENT(0x12, 94)
+#define BLKGETSIZE   IOC_NO_ARGUMENT(0x12, 96)
+#define BLKFLSBUF    IOC_NO_ARGUMENT(0x12, 97)
+#define BLKSSZGET    IOC_NO_ARGUMENT(0x12, 104)
+#define BLKPBSZGET   IOC_NO_ARGUMENT(0x12, 123)
+#define BLKBSZGET    IOC_READ(0x12, 112, size_t)
+#define BLKGETSIZE64 IOC_READ(0x12, 114, size_t)
+
+#endif

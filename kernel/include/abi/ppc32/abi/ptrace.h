@@ -1,0 +1,16 @@
+/* ptrace: PowerPC's requests, and its registers by number of the word (uapi powerpc asm/ptrace.h). */
+#ifndef ABI_PTRACE_H
+#define ABI_PTRACE_H
+
+#include <abi/elf_machine.h>
+#include <abi/ptrace_base.h>
+
+enum { PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15 };
+
+/* PTRACE_PEEKUSR: struct regs, then, at word 48, the floating-point registers. */
+#define WORD_MSR   33u
+#define WORD_TRAP  40u
+#define WORD_FPR   48u
+#define WORD_FPSCR (WORD_FPR + 65u)
+
+#endif
