@@ -8,7 +8,7 @@
 #include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <lock.h>
+#include <file_lock.h>
 #include <pipe.h>
 #include <proc.h>
 #include <syscall.h>

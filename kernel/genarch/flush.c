@@ -1,4 +1,4 @@
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <context.h>
 #include <flush.h>
 #include <frame.h>

@@ -1,5 +1,5 @@
 #include <arch.h>
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <arch/pte.h>
 #include <errno.h>
 #include <frame.h>

@@ -6,18 +6,13 @@
 #ifndef FRAME_H
 #define FRAME_H
 
+#include <arch/layout.h>
 #include <list.h>
 #include <types.h>
 
 #define PAGE_SHIFT 12
 #define PAGE_SIZE  4096u
 #define PAGE_MASK  (~(PAGE_SIZE - 1))
-
-/* All RAM is mapped here, physical 0 first. */
-#define KERNEL_BASE 0xc0000000u
-
-/* All RAM a second time, past the cache, where block address translation has a pair left for it (bat_map_uncached). */
-#define KERNEL_UNCACHED 0xe0000000u
 
 #define FRAME_ORDER_MAX 10              /* 4 MB */
 

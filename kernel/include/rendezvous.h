@@ -58,8 +58,8 @@ struct rendezvous_copy {
 	/* current's message, n bytes, to a receiver that waits: see rendezvous_pull(). */
 	long (*push)(struct task *receiver, u32 n, long *receiver_error);
 };
-extern const struct rendezvous_copy *rendezvous_copy, rendezvous_copy_twice, rendezvous_copy_window;
-extern u64 rendezvous_windows;          /* opened */
+extern const struct rendezvous_copy *rendezvous_copy, rendezvous_copy_twice, rendezvous_copy_aperture;
+extern u64 rendezvous_apertures;          /* opened */
 
 /* The two calls that send and then receive; policy ipc.path binds them: the general form, or one for the shortest way. */
 struct rendezvous_path {

@@ -36,6 +36,7 @@ struct sigpending {
 
 struct task;
 struct process;
+struct mm;
 struct regs;
 
 /*
@@ -80,5 +81,19 @@ int sigset_to_user(u32 *user, sigset set);
 
 /* Before going back to user mode with WORK_SIGNAL set. */
 void signal_deliver(struct regs *regs);
+
+void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
+
+/*
+ * The architecture's (signal_frame.c): the frame of a handler on the program's stack, 0, or -EFAULT when the stack is
+ * not writable; and the page of code by which handlers return.
+ */
+int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
+		      sigset mask);
+#define TRAMPOLINE_ADDRESS 0x00100000u
+#define TRAMPOLINE_SIGRETURN    TRAMPOLINE_ADDRESS
+#define TRAMPOLINE_RT_SIGRETURN (TRAMPOLINE_ADDRESS + 32)
+void trampoline_init(void);
+int trampoline_map(struct mm *mm);
 
 #endif

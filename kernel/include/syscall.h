@@ -35,6 +35,9 @@ extern const u8 syscall_needs_full_regs[];
 extern u32 syscall_unknown_count;
 extern u32 syscall_unknown_last;
 
+/* current, whose calls are traced, stops before or after a call (proc/trace.c). */
+void trace_stop_at_call(void);
+
 /* The plain entry's C dispatch: runs the call in regs and stores result and CR0.SO. */
 void syscall_dispatch(struct regs *regs);
 

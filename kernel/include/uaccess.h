@@ -18,7 +18,7 @@ size_t copy_to_user_partial(void *user, const void *from, size_t n);
 long strncpy_from_user(char *to, const char *user, size_t n);
 /* Length without NUL; -EFAULT; -ENAMETOOLONG when longer than max. */
 long strnlen_user(const char *user, size_t max);
-/* From one place of user space to another, both checked to lie in it, or in a window (window.h): the bytes copied. */
+/* From one place of user space to another, both checked to lie in it, or in an aperture (aperture.h): the bytes copied. */
 size_t copy_in_user(void *to, const void *from, size_t n);
 /* [user, user+n) lies in user space; it need not be mapped. */
 bool user_range_ok(const void *user, size_t n);

@@ -1,6 +1,6 @@
 /*
  * The memory of a message, from one address space to the other: twice, through a buffer of the kernel's, or once,
- * through a window (policy ipc.copy). What was begun in one way is ended in it, whatever is bound meanwhile.
+ * through an aperture (policy ipc.copy). What was begun in one way is ended in it, whatever is bound meanwhile.
  */
 #include <arch.h>
 #include <errno.h>
@@ -9,21 +9,21 @@
 #include <mm.h>
 #include <proc.h>
 #include <uaccess.h>
-#include <window.h>
+#include <aperture.h>
 
 #include "rendezvous.h"
 
-u64 rendezvous_windows;
+u64 rendezvous_apertures;
 
 /* Within a page of the other's space, whose `mm` is not current's: the bytes that were copied. */
-CAUSE(copy) static size_t copy_by_window(struct mm *mm, u32 theirs, u32 own, size_t n, bool to_other)
+CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, u32 theirs, u32 own, size_t n, bool to_other)
 {
-	u32 there = window_begin(mm, theirs, own);
+	u32 there = aperture_begin(mm, theirs, own);
 	size_t done = to_other ? copy_in_user((void *)there, (const void *)own, n) :
 				 copy_in_user((void *)own, (const void *)there, n);
 
-	window_end();
-	rendezvous_windows++;
+	aperture_end();
+	rendezvous_apertures++;
 	return done;
 }
 
@@ -48,7 +48,7 @@ CAUSE(copy) static long copy(struct mm *mm, u32 theirs, u32 own, u32 n, bool to_
 		u32 part = MIN(n, PAGE_SIZE - theirs % PAGE_SIZE), done;
 
 		if (mm != current->mm)
-			done = copy_by_window(mm, theirs, own, part, to_other);
+			done = copy_by_aperture(mm, theirs, own, part, to_other);
 		else
 			done = to_other ? copy_in_user((void *)theirs, (const void *)own, part) :
 					  copy_in_user((void *)own, (const void *)theirs, part);
@@ -148,14 +148,14 @@ CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_e
 	return error;
 }
 
-CAUSE(copy) static long push_by_window(struct task *receiver, u32 n, long *receiver_error)
+CAUSE(copy) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
 {
 	return copy_with(receiver, (u32)receiver->rendezvous.buffers.receive, (u32)current->rendezvous.buffers.send, n,
 			 true, receiver_error);
 }
 
 const struct rendezvous_copy rendezvous_copy_twice = { .hold = hold_all, .push = push_held };
-const struct rendezvous_copy rendezvous_copy_window = { .hold = hold_nothing, .push = push_by_window };
+const struct rendezvous_copy rendezvous_copy_aperture = { .hold = hold_nothing, .push = push_by_aperture };
 const struct rendezvous_copy *rendezvous_copy = &rendezvous_copy_twice;
 
 CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)

@@ -1,7 +1,7 @@
 /*
  * The list of free frames that the idle task has cleared. The idle task puts frames in with interrupts on and no
- * lock: the reservation of lwarx is lost when an interrupt comes in between. Everybody else runs with interrupts
- * off, and the idle task never takes frames out, so that a frame cannot leave and return under its hands.
+ * lock, by compare and exchange. Everybody else runs with interrupts off, and only the idle task puts frames in, so
+ * that a frame cannot leave and return between its load and its store.
  */
 #include <arch.h>
 #include <frame.h>
@@ -15,22 +15,12 @@ static u32 first;
 
 void frame_list_cleared(struct frame *frame)
 {
-	u32 number = frame_number(frame), next;
+	u32 number = frame_number(frame), next = first;
 
 	do {
-		__asm__ volatile("lwarx %0, 0, %1" : "=r"(next) : "r"(&first) : "memory");
 		frame->mapped = next;
-		__asm__ goto("stwcx. %0, 0, %1; bne- %l2" : : "r"(number), "r"(&first) : "cr0", "memory" : again);
-		break;
-again:;
-	} while (true);
-	do {
-		__asm__ volatile("lwarx %0, 0, %1" : "=r"(next) : "r"(&frames_cleared) : "memory");
-		next++;
-		__asm__ goto("stwcx. %0, 0, %1; bne- %l2" : : "r"(next), "r"(&frames_cleared) : "cr0", "memory" : late);
-		break;
-late:;
-	} while (true);
+	} while (!__atomic_compare_exchange_n(&first, &next, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	__atomic_add_fetch(&frames_cleared, 1, __ATOMIC_RELAXED);
 }
 
 static struct frame *pop(void)

@@ -1,6 +1,6 @@
 /* Page faults: demand paging, copy on write, growing stacks. */
 #include <arch.h>
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <check.h>
 #include <errno.h>
 #include <file.h>

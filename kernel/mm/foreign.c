@@ -1,6 +1,6 @@
 /* The memory of another process: process_vm_readv and _writev, what a debugger writes, and what a core file shows. */
 #include <arch.h>
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <check.h>
 #include <err.h>
 #include <file.h>

@@ -169,10 +169,9 @@ void frame_free(struct frame *frame)
 
 CAUSE(clear) void frame_clear(struct frame *frame)
 {
-	u32 line = arch_cpu.dcache_line;
+	u32 start = (u32)frame_kva(frame);
 
-	for (u32 a = (u32)frame_kva(frame), end = a + PAGE_SIZE; a < end; a += line)
-		__asm__ volatile("dcbz 0, %0" : : "r"(a) : "memory");
+	arch_lines_clear(start, start + PAGE_SIZE, arch_cpu.dcache_line);
 }
 
 void *(*frame_copy_block)(void *to, const void *from, size_t n) = memcpy;

@@ -5,7 +5,7 @@
  * it is shared, frame->private is the number of frames that its entries hold, each of which is held once.
  */
 #include <arch.h>
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <context.h>
 #include <errno.h>
 #include <lib.h>

@@ -46,7 +46,6 @@ enum default_action signal_default(int sig);
 bool signal_protects_init(const struct task *task, int sig);
 void signal_recalculate(struct task *task);             /* WORK_SIGNAL as the pending set and mask say */
 void signal_notice(struct task *task);                  /* the same, and a sleeper looks */
-void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
 int signal_dequeue(sigset wanted, struct siginfo *info); /* a signal in wanted that waits for current, or 0 */
 void sigpending_init(struct sigpending *pending);
 void sigpending_drop(struct sigpending *pending, int sig);
@@ -56,15 +55,6 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* every thread looks at its signals */
-
-/* signal_frame.c: 0, or -EFAULT when the stack is not writable. */
-int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
-		      sigset mask);
-#define TRAMPOLINE_ADDRESS 0x00100000u
-#define TRAMPOLINE_SIGRETURN    TRAMPOLINE_ADDRESS
-#define TRAMPOLINE_RT_SIGRETURN (TRAMPOLINE_ADDRESS + 32)
-void trampoline_init(void);
-int trampoline_map(struct mm *mm);
 
 /* exit.c */
 extern u32 subreapers;                                  /* processes that are one */

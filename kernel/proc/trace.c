@@ -193,27 +193,10 @@ bool trace_keep_thread(struct task *task)
 }
 
 /* The stop before or after a call. A signal that the tracer adds is taken on the way back. */
-static void stop_at_call(void)
+void trace_stop_at_call(void)
 {
 	int sig = trace_stop(SIGTRAP | (current->trace.options & PTRACE_O_TRACESYSGOOD ? 0x80 : 0), NULL);
 
 	if (sig)
 		signal_task(current, sig, NULL);
-}
-
-/* Every system call comes here, not to syscall_dispatch() at once, while anybody's are traced. */
-void exception_syscall_traced(struct regs *regs)
-{
-	const struct trace *trace = &current->trace;
-
-	if (trace->syscalls)
-		stop_at_call();
-	syscall_dispatch(regs);
-	if (trace->syscalls) {
-		stop_at_call();
-	} else if (trace->stepping) {
-		/* The processor would trace only the instruction after the call. */
-		regs->msr &= ~(u32)MSR_SE;
-		signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
-	}
 }

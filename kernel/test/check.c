@@ -5,7 +5,7 @@
  * the same.
  */
 #include <arch.h>
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <check.h>
 #include <context.h>
 #include <frame.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# The kernel's addresses are the last four segments (kernel/include/arch.h).
+# The kernel's addresses are the last four segments (kernel/arch/ppc/include/arch/layout.h).
 _KERNEL_SEGMENTS = range(12, 16)
 
 

@@ -26,7 +26,7 @@ _SLOTS = 8
 _NUMBER_SHIFT = 4
 """Under `vsid=pid` a VSID is 16 times the context's number, and the segment."""
 _STEP = 0x111
-"""Between the VSIDs of a context's segments under `vsid=scatter` (kernel/mm/policy/vsid.c)."""
+"""Between the VSIDs of a context's segments under `vsid=scatter` (kernel/arch/ppc/policy/vsid.c)."""
 _TABLE_TIMES = 8
 _SAMPLE = 500_000
 """Cycles between two looks at the hash table."""

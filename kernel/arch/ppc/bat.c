@@ -36,7 +36,7 @@ static u32 block_size(u32 start, u32 bytes)
 	return size;
 }
 
-bool bat_maps_uncached(void)
+bool arch_maps_uncached(void)
 {
 	return mmu->blocks && boot.memory_size <= BAT_BLOCK_MAX;
 }
@@ -51,7 +51,7 @@ void bat_map_ram(u32 bytes)
 	if (bytes > BAT_BLOCK_MAX)
 		upper1 = bat_upper(KERNEL_BASE + BAT_BLOCK_MAX, block_size(BAT_BLOCK_MAX, bytes));
 	data1 = upper1;
-	if (bat_maps_uncached()) {
+	if (arch_maps_uncached()) {
 		data1 = bat_upper(KERNEL_UNCACHED, block_size(0, boot.memory_size));
 		data1_lower = PTE_UNCACHED | BAT_RW;
 	}

@@ -10,7 +10,7 @@
 #include <syscall.h>
 #include <time.h>
 #include <tty.h>
-#include <window.h>
+#include <aperture.h>
 
 #include "internal.h"
 
@@ -80,7 +80,7 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 
 CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 {
-	int error = address < USER_END && current->mm && !window_open ? mm_fault(current->mm, address, access) :
+	int error = address < USER_END && current->mm && !aperture_open ? mm_fault(current->mm, address, access) :
 									 -EFAULT;
 
 	if (error)

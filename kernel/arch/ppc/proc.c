@@ -1,20 +1,16 @@
-/* The files of /proc about translation, frames and policies. */
+/* The files of /proc about translation. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/reload.h>
 #include <arch/soft8xx.h>
-#include <check.h>
 #include <context.h>
-#include <errno.h>
 #include <flush.h>
 #include <frame.h>
-#include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
-#include <policy.h>
 #include <procfs.h>
 #include <text.h>
 
@@ -142,77 +138,8 @@ static void show_contexts(struct text *text)
 		    contexts_renewed, contexts_retired, context_generations, flush_pages, flush_cutoffs, reloads_c);
 }
 
-/*
- * Ranges that were flushed, page by page or by a new context: how many, their pages, the largest, and how many there
- * were of each size ("pages_40 3"); FLUSH_SIZES - 1 stands for all from there on.
- */
-static void show_flushes(struct text *text)
+void arch_proc_init(void)
 {
-	u32 ranges = 0, pages = 0, largest = 0;
-
-	for (u32 size = 0; size < FLUSH_SIZES; size++)
-		if (flush_sizes[size]) {
-			ranges += flush_sizes[size];
-			pages += flush_sizes[size] * size;
-			largest = size;
-		}
-	text_printf(text, "ranges %u\npages %u\nlargest %u\n", ranges, pages, largest);
-	for (u32 size = 0; size < FLUSH_SIZES; size++)
-		if (flush_sizes[size])
-			text_printf(text, "pages_%u %u\n", size, flush_sizes[size]);
-}
-
-/* Any write forgets the sizes counted so far. */
-static int reset_flushes(const char *words, size_t size)
-{
-	(void)words;
-	(void)size;
-	memset(flush_sizes, 0, sizeof(flush_sizes));
-	return 0;
-}
-
-static void show_frames(struct text *text)
-{
-	static const char *const names[FRAME_USES] = { "free", "reserved", "kernel", "page_table", "anonymous", "cache" };
-	struct frame_statistics s;
-
-	frame_statistics(&s);
-	text_printf(text, "total %u\n", s.total);
-	for (unsigned i = 0; i < FRAME_USES; i++)
-		text_printf(text, "%s %u\n", names[i], s.use[i]);
-	text_printf(text, "allocations %llu\nfrees %llu\nfailures %llu\nkmalloc_bytes %u\nkmalloc_objects %u\n",
-		    s.allocations, s.frees, s.failures, (u32)kmalloc_bytes(), kmalloc_objects());
-	text_printf(text, "failalloc_seen %llu\n", failalloc_count);
-}
-
-static void show_failalloc(struct text *text)
-{
-	text_printf(text, "seen %llu\nbefore %llu\n", failalloc_count, failalloc_before);
-}
-
-static int store_failalloc(const char *words, size_t size)
-{
-	char number[12];
-	u32 n;
-
-	while (size && words[size - 1] == '\n')
-		size--;
-	if (size >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, words, size);
-	number[size] = '\0';
-	if (parse_u32(number, &n))
-		return -EINVAL;
-	failalloc_set(n);
-	return 0;
-}
-
-void mm_proc_init(void)
-{
-	proc_file("policy", policy_show, policy_store);
-	proc_file("frames", show_frames, NULL);
-	proc_file("check", check_show, check_store);
-	proc_file("failalloc", show_failalloc, store_failalloc);
 	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
 	if (mmu->blocks) {
 		proc_file("mmu/bats", show_bats, NULL);
@@ -225,6 +152,5 @@ void mm_proc_init(void)
 	}
 	if (mmu == &soft8xx_backend)
 		proc_file("mmu/tlb", soft8xx_show, soft8xx_empty);
-	proc_file("mmu/flushes", show_flushes, reset_flushes);
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

@@ -1,4 +1,4 @@
-/* Segment registers of a program: what a switch of address spaces, and a window into one, cost the MMU. */
+/* Segment registers of a program: what a switch of address spaces, and an aperture into one, cost the MMU. */
 #include <arch/asm.h>
 
 	.section .text.cause.switch, "ax"

@@ -4,7 +4,7 @@
  * twice: into a buffer of the kernel's, which the receiver empties when it runs. window: once, straight from the one
  * address space to the other, of which a segment register shows a segment meanwhile: not on an MPC8xx, which has none.
  */
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <errno.h>
 #include <policy.h>
 #include <rendezvous.h>
@@ -13,8 +13,8 @@ static int apply(const struct policy_setting *to)
 {
 	if (to->choice && !mmu->blocks)
 		return -ENODEV;
-	rendezvous_copy = to->choice ? &rendezvous_copy_window : &rendezvous_copy_twice;
+	rendezvous_copy = to->choice ? &rendezvous_copy_aperture : &rendezvous_copy_twice;
 	return 0;
 }
 
-POLICY(ipc_copy, "ipc.copy", CHOICES("twice", "window"), POLICY_ANY, apply, "windows", &rendezvous_windows);
+POLICY(ipc_copy, "ipc.copy", CHOICES("twice", "window"), POLICY_ANY, apply, "windows", &rendezvous_apertures);

@@ -7,7 +7,6 @@
  * the list.
  */
 #include <arch.h>
-#include <arch/mmu.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -35,8 +34,7 @@ CAUSE(clear) static void clear_piece(void)
 	u32 start = form.base + frame_pa(frame) + offset, end = start + PIECE;
 
 	if (form.base == KERNEL_BASE && !idle_caches_locked)
-		for (u32 a = start; a < end; a += arch_cpu.dcache_line)
-			__asm__ volatile("dcbz 0, %0" : : "r"(a) : "memory");
+		arch_lines_clear(start, end, arch_cpu.dcache_line);
 	else
 		for (u32 *word = (u32 *)start; word < (u32 *)end; word += 4)
 			word[0] = word[1] = word[2] = word[3] = 0;
@@ -75,7 +73,7 @@ static int apply(const struct policy_setting *to)
 	static bool hooked;
 	bool past_cache = to->choice >= 2;
 
-	if (past_cache && !bat_maps_uncached())
+	if (past_cache && !arch_maps_uncached())
 		return -ENODEV;
 	if (hooked)
 		idle_hook_remove(&hook);

@@ -5,7 +5,7 @@
  * immediate: with each entry, as it is cleared. batch: entries are cleared and listed first, then what is cached of the
  * listed ones goes, and only then are their frames free. The end of an address space is tlb.flush's.
  */
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <arch/pte.h>
 #include <context.h>
 #include <flush.h>

@@ -5,7 +5,7 @@
  * or ends. lazy: what concerns the whole address space gives it a new context instead; the old entries become
  * zombies, whose VSIDs match nothing.
  */
-#include <arch/mmu.h>
+#include <mmu.h>
 #include <context.h>
 #include <flush.h>
 #include <frame.h>

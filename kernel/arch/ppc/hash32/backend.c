@@ -28,7 +28,7 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
-	hash_insert(segment_vsid(address), address, pte);       /* a window's is another space's */
+	hash_insert(segment_vsid(address), address, pte);       /* an aperture's is another space's */
 	return true;
 }
 

@@ -80,7 +80,7 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 
 	reloads_c++;
 	if (context_active && address < KERNEL_BASE)
-		pte = soft_lookup->find(segment_vsid(address), address);        /* a window's is another space's */
+		pte = soft_lookup->find(segment_vsid(address), address);        /* an aperture's is another space's */
 	if ((pte & need) != need) {
 		exception_fault(regs, address, access);
 		return;

@@ -21,7 +21,7 @@ static int apply(const struct policy_setting *to)
 {
 	u32 base = to->choice ? KERNEL_UNCACHED : KERNEL_BASE;
 
-	if (to->choice && !bat_maps_uncached())
+	if (to->choice && !arch_maps_uncached())
 		return -ENODEV;
 	for (u32 i = 0; to->choice && i < frame_count; i++)
 		if (frames[i].use == FRAME_PAGE_TABLE)

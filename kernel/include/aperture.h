@@ -1,23 +1,23 @@
 /*
  * A temporary mapping of another address space (policy ipc.copy): a segment of the active one shows a segment of the
  * other, whose translations serve as they are. While it is open the kernel only copies: a page that is missing ends
- * the copy, and the caller closes the window and sees to it.
+ * the copy, and the caller closes the aperture and brings the page in.
  */
-#ifndef WINDOW_H
-#define WINDOW_H
+#ifndef APERTURE_H
+#define APERTURE_H
 
 #include <types.h>
 
 struct mm;
 
-/* A window reaches from an address to the end of what one page table covers. */
-extern bool window_open;
+/* An aperture reaches from an address to the end of what one page table covers. */
+extern bool aperture_open;
 
 /*
  * Shows mm's `address` in a segment that [own, own + one page) does not touch; the address there. No system call, no
- * sleep and no window of interrupts before the end.
+ * sleep and no window for interrupts before the end.
  */
-u32 window_begin(struct mm *mm, u32 address, u32 own);
-void window_end(void);
+u32 aperture_begin(struct mm *mm, u32 address, u32 own);
+void aperture_end(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Temporary mappings. A segment register gets the other space's VSID, under which the TLB and the hash table know its
- * pages already, and which keeps what they learn through the window right for the other space. The active tree's root
+ * pages already, and which keeps what they learn through the aperture right for the other space. The active tree's root
  * gets the other's page table, for the reloads; so a miss is served as any other, by whatever handler is bound. The
- * window's addresses differ from the other space's in the segment's number only, on which no hash and no congruence
+ * aperture's addresses differ from the other space's in the segment's number only, on which no hash and no congruence
  * class depends: nothing has to be flushed before or after.
  */
 #include <arch.h>
@@ -10,18 +10,18 @@
 #include <context.h>
 #include <lib.h>
 #include <pagetable.h>
-#include <window.h>
+#include <aperture.h>
 
 /* Segments that give way: whichever is far from the caller's own address. */
 #define SEGMENT_LOW  0x00000000u
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu
 
-bool window_open;
+bool aperture_open;
 static u32 *shown;                      /* the entry of the active root that gave way */
 static u32 shown_before, segment, register_before;
 
-CAUSE(copy) u32 window_begin(struct mm *mm, u32 address, u32 own)
+CAUSE(copy) u32 aperture_begin(struct mm *mm, u32 address, u32 own)
 {
 	u32 there;
 
@@ -33,13 +33,13 @@ CAUSE(copy) u32 window_begin(struct mm *mm, u32 address, u32 own)
 	*shown = pagetable_root(mm->root)[address >> ROOT_SHIFT];
 	register_before = segment_register(segment);
 	segment_load(segment, SR_KEY_USER | context_vsid(mm, address));
-	window_open = true;
+	aperture_open = true;
 	return there;
 }
 
-CAUSE(copy) void window_end(void)
+CAUSE(copy) void aperture_end(void)
 {
-	window_open = false;
+	aperture_open = false;
 	*shown = shown_before;
 	segment_load(segment, register_before);
 }

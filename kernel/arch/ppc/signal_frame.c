@@ -11,10 +11,9 @@
 #include <lib.h>
 #include <mm.h>
 #include <proc.h>
+#include <signal.h>
 #include <syscall.h>
 #include <uaccess.h>
-
-#include "internal.h"
 
 #define SIGNAL_HEADER 64u       /* below every signal frame: room for a caller's stack frame */
 #define ABI_GAP       224u      /* above it: 18 GPRs and 19 FPRs that a leaf function may use */

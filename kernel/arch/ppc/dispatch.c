@@ -39,3 +39,20 @@ CAUSE(entry) void syscall_dispatch(struct regs *regs)
 		regs->ccr &= ~CCR_SO;
 	}
 }
+
+/* Every system call comes here, not to syscall_dispatch() at once, while anybody's are traced. */
+void exception_syscall_traced(struct regs *regs)
+{
+	const struct trace *trace = &current->trace;
+
+	if (trace->syscalls)
+		trace_stop_at_call();
+	syscall_dispatch(regs);
+	if (trace->syscalls) {
+		trace_stop_at_call();
+	} else if (trace->stepping) {
+		/* The processor would trace only the instruction after the call. */
+		regs->msr &= ~(u32)MSR_SE;
+		signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
+	}
+}

@@ -5,7 +5,7 @@
 #include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <lock.h>
+#include <file_lock.h>
 #include <proc.h>
 #include <uaccess.h>
 #include <wait.h>

@@ -1,6 +1,6 @@
 /* Advisory locks, as fcntl and flock ask for them. */
-#ifndef LOCK_H
-#define LOCK_H
+#ifndef FILE_LOCK_H
+#define FILE_LOCK_H
 
 #include <abi/fs.h>
 #include <types.h>

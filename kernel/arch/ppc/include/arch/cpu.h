@@ -1,0 +1,47 @@
+/* Interrupts on and off, accesses to I/O space, and cache lines. */
+#ifndef ARCH_CPU_H
+#define ARCH_CPU_H
+
+#include <arch/reg.h>
+#include <types.h>
+
+static inline u32 mfmsr(void)
+{
+	u32 msr;
+	__asm__ volatile("mfmsr %0" : "=r"(msr));
+	return msr;
+}
+static inline void mtmsr(u32 msr)
+{
+	__asm__ volatile("mtmsr %0; isync" : : "r"(msr) : "memory");
+}
+static inline u32 irq_save(void)
+{
+	u32 msr = mfmsr();
+	mtmsr(msr & ~MSR_EE);
+	return msr;
+}
+static inline void irq_restore(u32 msr) { mtmsr(msr); }
+static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
+static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
+
+static inline u8 io_read8(const void *address)
+{
+	u8 value = *(const volatile u8 *)address;
+	__asm__ volatile("eieio" : : : "memory");
+	return value;
+}
+static inline void io_write8(void *address, u8 value)
+{
+	*(volatile u8 *)address = value;
+	__asm__ volatile("eieio" : : : "memory");
+}
+
+/* Clears [start, end), whole cache lines of `line` bytes, without reading them from memory. */
+static inline void arch_lines_clear(u32 start, u32 end, u32 line)
+{
+	for (; start < end; start += line)
+		__asm__ volatile("dcbz 0, %0" : : "r"(start) : "memory");
+}
+
+#endif

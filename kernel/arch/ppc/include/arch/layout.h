@@ -1,0 +1,18 @@
+/* Where what lies in the virtual address space. */
+#ifndef ARCH_LAYOUT_H
+#define ARCH_LAYOUT_H
+
+/*
+ * User space is [PAGE_SIZE, USER_END); the kernel starts at KERNEL_BASE.
+ * Segments 0 to 11 belong to the program, 12 to 15 to the kernel.
+ */
+#define USER_END   0xc0000000u
+#define USER_STACK_TOP 0xbfff0000u
+
+/* All RAM is mapped here, physical 0 first. */
+#define KERNEL_BASE 0xc0000000u
+
+/* All RAM a second time, past the cache, where block address translation has a pair left for it (arch_maps_uncached). */
+#define KERNEL_UNCACHED 0xe0000000u
+
+#endif
