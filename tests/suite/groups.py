@@ -85,6 +85,16 @@ def user_tests() -> Group:
     return Group("user", "own tests", image, cases)
 
 
+def hostile() -> Group:
+    """Attacks on the kernel by a user without privilege, one program a class; only the kernel runs them."""
+    image = base()
+    cases = []
+    for attack in sorted(wanted(USER / "hostile", "run make -C user").iterdir()):
+        image.file(f"hostile/{attack.name}", stripped(attack), 0o755)
+        cases.append(Case(attack.name, (f"/hostile/{attack.name}",), seconds=600, alone=True))
+    return Group("hostile", "attacks without privilege", image, cases)
+
+
 # Where the cross compiler keeps the target's libraries, and which of them the program names.
 _LIBRARIES = Path("/usr/powerpc-linux-gnu/lib")
 _WANTED = ("ld.so.1", "libc.so.6", "libm.so.6")
@@ -248,6 +258,7 @@ def all_groups() -> dict[str, Callable[[], Group]]:
     """Every group by name; building one reads its programs."""
     groups: dict[str, Callable[[], Group]] = {
         "user": user_tests,
+        "hostile": hostile,
         "dynamic": dynamic,
         "fuzz": lambda: fuzz(20_000),
         "fuzz-soak": lambda: fuzz(1_000_000),

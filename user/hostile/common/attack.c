@@ -1,0 +1,82 @@
+/* Giving up privilege before the attacks, and looking at the system after them. */
+#define _GNU_SOURCE
+#include "attack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Memory that a bystander holds while the attacks run. */
+#define WITNESS (64 * 4096)
+
+struct witness {
+	pid_t process;
+	int ask[2];
+};
+
+static uint32_t pattern(size_t i)
+{
+	return (uint32_t)(i * 2654435761u) ^ 0x5a5aa5a5u;
+}
+
+/* Holds its memory until it is asked; exits with 0 if nobody has changed it. */
+static int bear_witness(void *argument)
+{
+	const struct witness *witness = argument;
+	uint32_t *words = mmap(NULL, WITNESS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char byte;
+
+	CHECK(words != MAP_FAILED);
+	for (size_t i = 0; i < WITNESS / sizeof(*words); i++)
+		words[i] = pattern(i);
+	close(witness->ask[1]);
+	CHECK_EQUAL(read(witness->ask[0], &byte, 1), 0);
+	for (size_t i = 0; i < WITNESS / sizeof(*words); i++)
+		CHECK_EQUAL(words[i], pattern(i));
+	CHECK_EQUAL(getuid(), ATTACKER);
+	return 0;
+}
+
+static int say_hello(void *argument)
+{
+	(void)argument;
+	execl("/bin/hello", "hello", "after", "the", "attack", (char *)NULL);
+	return 1;
+}
+
+/* The bystander's memory is as it was, programs still start, and this process is still nobody. */
+static int check_system(void *argument)
+{
+	(void)argument;
+	CHECK_EQUAL(getuid(), ATTACKER);
+	CHECK_EQUAL(geteuid(), ATTACKER);
+	CHECK_ERROR(setuid(0), EPERM);
+	CHECK_ERROR(kill(1, 0), EPERM);
+	CHECK_EQUAL(test_in_child(say_hello, NULL), 0);
+	return 0;
+}
+
+int attack_run(const char *subject, int argc, char **argv, const struct test_case *cases, size_t count)
+{
+	struct witness witness;
+	int status, intact;
+
+	if (geteuid() == 0) {
+		MUST(setgroups(0, NULL));
+		MUST(setgid(ATTACKER));
+		MUST(setuid(ATTACKER));
+	}
+	MUST(pipe2(witness.ask, O_CLOEXEC));
+	witness.process = test_child(bear_witness, &witness);
+	close(witness.ask[0]);
+	status = test_run(subject, argc, argv, cases, count);
+	intact = test_in_child(check_system, NULL) == 0;
+	close(witness.ask[1]);
+	intact &= test_wait(witness.process) == 0;
+	printf("%s: the system is %s\n", subject, intact ? "as it was" : "DAMAGED");
+	return status || !intact;
+}
