@@ -333,6 +333,17 @@ long sys_utime(const char *path, const struct utimbuf32 *user)
 	return times_at(AT_FDCWD, path, t, 0);
 }
 
+/* RLIMIT_FSIZE, where a file is to become longer. */
+static int limit_growth(const struct inode *i, u64 size)
+{
+	u32 limit = rlimit(RLIMIT_FSIZE);
+
+	if (limit == RLIM_INFINITY || size <= limit || size <= i->size)
+		return 0;
+	signal_process(current->process, SIGXFSZ, NULL);
+	return -EFBIG;
+}
+
 static int set_size(struct dentry *d, s64 size)
 {
 	struct inode *i = d->inode;
@@ -344,11 +355,9 @@ static int set_size(struct dentry *d, s64 size)
 		return -EISDIR;
 	if (!S_ISREG(i->mode) || !i->ops || !i->ops->truncate)
 		return -EINVAL;
-	if (rlimit(RLIMIT_FSIZE) != RLIM_INFINITY && (u64)size > rlimit(RLIMIT_FSIZE) && (u64)size > i->size) {
-		signal_process(current->process, SIGXFSZ, NULL);
-		return -EFBIG;
-	}
-	error = i->ops->truncate(i, (u64)size);
+	error = limit_growth(i, (u64)size);
+	if (!error)
+		error = i->ops->truncate(i, (u64)size);
 	if (!error) {
 		inode_drop_privileges(i);
 		inode_touch(i, true);
@@ -404,10 +413,13 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 	int error = mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE) ? seals_check_write(i, end) :
 								     seals_check_size(i, MAX(end, i->size));
 
+	if (!error && !(mode & FALLOC_KEEP_SIZE))
+		error = limit_growth(i, to);
 	if (error)
 		return error;
+	inode_drop_privileges(i);
 	if (mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE)) {
-		inode_punch(i, from, MIN(to, i->size));
+		inode_punch(i, from, to);
 	} else {
 		for (u64 at = from & ~(u64)(PAGE_SIZE - 1); at < to; at += PAGE_SIZE) {
 			struct frame *frame;
@@ -425,6 +437,16 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 		i->size = to;
 	inode_touch(i, true);
 	return 0;
+}
+
+static long allocate_alone(struct inode *i, int mode, u64 from, u64 to)
+{
+	long result;
+
+	mutex_lock(&i->writing);
+	result = allocate(i, mode, from, to);
+	mutex_unlock(&i->writing);
+	return result;
 }
 
 long sys_fallocate(int fd, int mode, s64 offset, s64 length)
@@ -448,7 +470,7 @@ long sys_fallocate(int fd, int mode, s64 offset, s64 length)
 	else if ((u64)offset + (u64)length > FILE_SIZE_MAX)
 		result = -EFBIG;
 	else
-		result = allocate(f->inode, mode, (u64)offset, (u64)offset + (u64)length);
+		result = allocate_alone(f->inode, mode, (u64)offset, (u64)offset + (u64)length);
 	file_put(f);
 	return result;
 }

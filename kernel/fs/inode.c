@@ -100,11 +100,14 @@ int inode_resize(struct inode *i, u64 size)
 	return 0;
 }
 
-/* Zeroes a range without changing the size; the frames stay. */
+/* Zeroes a range without changing the size; the frames stay. Behind the end there are zeros already. */
 void inode_punch(struct inode *i, u64 from, u64 to)
 {
 	u32 page = (u32)(from >> PAGE_SHIFT);
 
+	to = MIN(to, i->size);
+	if (from >= to)
+		return;
 	inode_edit(i);
 	for (; page_next(&i->pages, &page) && (u64)page << PAGE_SHIFT < to; page++) {
 		u64 start = (u64)page << PAGE_SHIFT;

@@ -28,16 +28,22 @@ long seals_get(const struct file *f)
 
 long seals_add(struct file *f, u32 seals)
 {
+	long error = 0;
+
 	if (!FILE_WRITES(f))
 		return -EPERM;
 	if (seals & ~F_SEALS || !has_seals(f))
 		return -EINVAL;
+	/* A write that has begun sleeps where its memory is missing: no seal may come in the middle of it. */
+	mutex_lock(&f->inode->writing);
 	if (seals_of(f->inode) & F_SEAL_SEAL)
-		return -EPERM;
-	if (seals & ~f->inode->seals & F_SEAL_WRITE && mm_may_write_inode(f->inode))
-		return -EBUSY;
-	f->inode->seals |= seals;
-	return 0;
+		error = -EPERM;
+	else if (seals & ~f->inode->seals & F_SEAL_WRITE && mm_may_write_inode(f->inode))
+		error = -EBUSY;
+	else
+		f->inode->seals |= seals;
+	mutex_unlock(&f->inode->writing);
+	return error;
 }
 
 int seals_check_write(const struct inode *i, u64 end)

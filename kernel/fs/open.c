@@ -164,6 +164,7 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 			file_put(f);
 			f = ERR_PTR(error);
 		} else {
+			inode_drop_privileges(d->inode);
 			inode_touch(d->inode, true);
 			note_file(d, IN_MODIFY);
 		}

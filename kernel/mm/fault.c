@@ -114,8 +114,8 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 {
 	if (access == MM_WRITE)
 		return vma->flags & VM_WRITE;
-	/* These processors' pages have no right to execute of their own. */
-	return (vma->flags & VM_PROT) != 0;
+	/* These processors' pages have no right to execute of their own, but a guarded page is not executed. */
+	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
 }
 
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);

@@ -143,13 +143,17 @@ static struct process *new_process(const struct clone_request *request)
 	return process;
 }
 
-static u32 processes_of_user(u32 uid)
+/* Threads, and processes that nobody has waited for: what RLIMIT_NPROC limits. */
+static u32 tasks_of_user(u32 uid)
 {
 	struct process *process;
-	u32 count = 0;
+	u32 count = 0, looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all)
-		count += process->leader->cred.uid == uid;
+	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
+		if (process->leader->cred.uid == uid)
+			count += MAX(process->thread_count, 1u);
+	}
 	return count;
 }
 
@@ -214,7 +218,7 @@ static long clone(const struct clone_request *request)
 	/* A signal that the fork raced with is seen by both sides: take it first. */
 	if (signal_pending())
 		return -ERESTARTNOINTR;
-	if (current->cred.uid && processes_of_user(current->cred.uid) >= rlimit(RLIMIT_NPROC))
+	if (current->cred.uid && tasks_of_user(current->cred.uid) >= rlimit(RLIMIT_NPROC))
 		return -EAGAIN;
 	if (!thread) {
 		process = new_process(request);

@@ -39,17 +39,15 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 	return a->object == b->object && a->page == b->page && a->offset == b->offset;
 }
 
-/* Who has the higher priority is woken first, then who came first. */
+/* Who has the higher priority is woken first, then who came first: from the end, where nearly everybody belongs. */
 static void fall_in(struct sleeper *sleeper)
 {
-	struct list_head *head = bucket(&sleeper->key);
-	struct sleeper *other;
+	struct list_head *head = bucket(&sleeper->key), *before = head->prev;
 
-	list_for_each_entry(other, head, link) {
-		if (other->task->run_priority < sleeper->task->run_priority)
-			break;
-	}
-	list_add_tail(&sleeper->link, &other->link);
+	while (before != head &&
+	       list_entry(before, struct sleeper, link)->task->run_priority < sleeper->task->run_priority)
+		before = before->prev;
+	list_add(&sleeper->link, before);
 }
 
 static void wake_sleeper(struct sleeper *sleeper)
@@ -64,6 +62,7 @@ static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	struct sleeper *sleeper, *next;
 	struct futex_key key;
 	long woken = 0;
+	u32 looked_at = 0;
 	int error;
 
 	if (!bitset)
@@ -72,6 +71,7 @@ static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	if (error)
 		return error;
 	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+		interrupt_window_at(++looked_at);
 		if ((u32)woken >= count)
 			break;
 		if (futex_key_same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
@@ -114,12 +114,12 @@ static long wait_again(struct task *task)
 	return result == -ERESTARTSYS ? -ERESTART_RESTARTBLOCK : result;
 }
 
-/* With a relative timeout the call continues to the same deadline after a signal. */
-static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadline)
+/* With a timeout the call continues to the same deadline after a signal without a handler. */
+static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool timed, u64 deadline)
 {
 	long result = wait(word, is_private, expected, bitset, deadline);
 
-	if (result != -ERESTARTSYS || deadline == TIME_NEVER)
+	if (result != -ERESTARTSYS || !timed)
 		return result;
 	current->restart = (struct restart){
 		.again = wait_again,
@@ -137,21 +137,25 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 {
 	struct futex_key key, key2;
 	struct sleeper *sleeper, *next;
+	u32 value, looked_at = 0;
 	long done = 0;
-	u32 value;
+	bool same;
 	int error = mm_futex_key(current->mm, (u32)word, is_private, &key);
 
 	if (!error)
 		error = mm_futex_key(current->mm, (u32)word2, is_private, &key2);
 	if (error)
 		return error;
+	same = futex_key_same(&key, &key2);
 	if (expected) {
 		if (get_user(value, word))
 			return -EFAULT;
 		if (value != *expected)
 			return -EAGAIN;
 	}
+	/* Who is moved within one bucket is met again, with the other key. */
 	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+		interrupt_window_at(++looked_at);
 		if (!futex_key_same(&sleeper->key, &key))
 			continue;
 		if (wake_count) {
@@ -159,9 +163,11 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 			wake_sleeper(sleeper);
 		} else if (move_count) {
 			move_count--;
-			list_del(&sleeper->link);
-			sleeper->key = key2;
-			fall_in(sleeper);
+			if (!same) {
+				list_del(&sleeper->link);
+				sleeper->key = key2;
+				fall_in(sleeper);
+			}
 		} else {
 			break;
 		}
@@ -277,7 +283,8 @@ static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 valu
 		error = deadline_of(command, op, timeout, time64, &deadline);
 		if (error)
 			return error;
-		return wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, deadline);
+		return wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, timeout,
+				 deadline);
 	case FUTEX_WAKE:
 		return wake(word, is_private, value, FUTEX_ANY_BIT);
 	case FUTEX_WAKE_BITSET:
@@ -345,6 +352,7 @@ static void walk_robust_list(void)
 	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1u) != (u32)user; i++) {
 		u32 next;
 
+		interrupt_window();
 		/* Read the link before the mutex is free: another thread may reuse it at once. */
 		if (get_user(next, (const u32 *)(entry & ~1u)))
 			return;

@@ -93,13 +93,17 @@ static u64 widen(u32 limit)
 
 long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rlimit64 *old)
 {
-	struct task *task = pid ? task_find(pid) : current;
 	struct rlimit64 wide;
+	struct task *task;
 	struct rlimit was;
 	long error;
 
 	if ((u32)resource >= RLIMIT_COUNT)
 		return -EINVAL;
+	/* The copy may sleep: nothing is known of the task before it. */
+	if (new && copy_from_user(&wide, new, sizeof(wide)))
+		return -EFAULT;
+	task = pid ? task_find(pid) : current;
 	if (!task)
 		return -ESRCH;
 	if (task->process != current->process && !capable() &&
@@ -107,8 +111,6 @@ long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rli
 		return -EPERM;
 	was = task->process->rlimit[resource];
 	if (new) {
-		if (copy_from_user(&wide, new, sizeof(wide)))
-			return -EFAULT;
 		if (wide.soft > wide.hard)
 			return -EINVAL;
 		error = set_limit(task->process, (u32)resource,

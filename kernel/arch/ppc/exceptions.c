@@ -106,8 +106,12 @@ void exception_unexpected(struct regs *regs)
 
 void exception_machine_check(struct regs *regs)
 {
-	if (!regs_user(regs))
+	if (!regs_user(regs)) {
+		/* A device that a program has mapped refuses accesses of some sizes, those of a copy among them. */
+		if (recover(regs))
+			return;
 		panic_regs(regs, "machine check");
+	}
 	signal_fault(SIGBUS, BUS_ADRERR, regs->nip);
 }
 
