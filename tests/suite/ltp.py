@@ -1,11 +1,12 @@
-"""The Linux Test Project's system-call tests, from a tree in which they were built: how many end how.
+"""The Linux Test Project's system-call tests, from a folder of built programs: how many end how.
 
-python -m suite.ltp TREE [--qemu CPU | --machine NAME] [--only PATTERN ...] [--save FOLDER]
+python -m suite.ltp FOLDER [--qemu CPU | --machine NAME] [--only PATTERN ...] [--save FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections import Counter
@@ -13,10 +14,10 @@ from pathlib import Path
 
 from pagewalk.initramfs import Initramfs
 
-from suite import targets
-from suite.groups import add_libraries, stripped, with_busybox
+from suite import built, targets
+from suite.groups import stripped, with_busybox
 from suite.model import Case, Group, Outcome
-from suite.places import Missing, wanted
+from suite.places import BUILD, Missing, wanted
 
 # In MB, and what an archive may take of it beside the kernel and the unpacked root.
 _MEMORY = 128
@@ -35,6 +36,9 @@ exec sh -c "exec $*" 2>&1
 _USERS = b"root:x:0:0:root:/root:/bin/sh\nbin:x:2:2:bin:/bin:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n"
 _GROUPS = b"root:x:0:\nbin:x:2:\nusers:x:100:\nnogroup:x:65534:\n"
 
+# How many faults a message lists.
+_NAMES_MOST = 12
+
 # The bits of a test's exit status (LTP, include/tst_res_flags.h), the worst first.
 _BITS = ((1, "FAIL"), (2, "BROK"), (4, "WARN"), (32, "CONF"))
 
@@ -51,7 +55,6 @@ def verdict(outcome: Outcome | None) -> str:
 
 def _root() -> Initramfs:
     image = with_busybox("glibc")
-    add_libraries(image, "librt.so.1", "libpthread.so.0", "libgcc_s.so.1")
     for folder in ("root", "var", "ltp", "ltp/bin"):
         image.directory(folder)
     image.directory("var/tmp", 0o1777)
@@ -62,55 +65,90 @@ def _root() -> Initramfs:
     return image
 
 
-def _is_elf(path: Path) -> bool:
-    """Whether a file is for 32-bit big-endian PowerPC (machine 20), linked in whatever way."""
-    with path.open("rb") as file:
-        header = file.read(20)
-    return header[:7] == b"\x7fELF\x01\x02\x01" and header[18:] == b"\x00\x14"
+def _stem(name: str) -> str:
+    """What the names of a test and of the programs that it runs begin with: the letters before the first digit or _."""
+    return re.split(r"[\d_]", name, maxsplit=1)[0]
 
 
-def groups(tree: Path, only: list[str]) -> list[Group]:
-    """The entries of runtest/syscalls whose programs were built, as many to a boot as memory has room for."""
-    built = wanted(tree / "testcases" / "kernel" / "syscalls", "name a tree of LTP")
-    programs = {
-        path.name: path
-        for path in sorted(built.rglob("*"))
-        if path.is_file() and path.stat().st_mode & 0o111 and _is_elf(path)
-    }
-    made: list[Group] = []
-    held: set[Path] = set()
-    room = 0
-    for line in (tree / "runtest" / "syscalls").read_text().splitlines():
-        name, _, command = line.partition("#")[0].strip().partition(" ")
-        program = programs.get((command.split() or [name])[0])
-        if program is None or (only and not any(re.fullmatch(pattern, name) for pattern in only)):
-            continue
-        if program.parent not in held:
-            # A test may run its neighbours.
-            files = {path.name: stripped(path) for path in programs.values() if path.parent == program.parent}
-            size = sum(len(contents) for contents in files.values())
-            if size > room:
+class Built:
+    """A folder of LTP's built programs: what it has to hold, and what of it is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.list = wanted(folder / "runtest" / "syscalls", "a folder of LTP's programs holds LTP's list of its tests")
+        self.programs: dict[str, Path] = {}
+        self.unfit: dict[str, str] = {}
+        self.used: set[Path] = set()
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.stat().st_mode & 0o111:
+                why = built.fault(path)
+                if why:
+                    self.unfit[path.name] = why
+                else:
+                    self.programs[path.name] = path
+
+    def neighbours(self, program: Path) -> dict[str, Path]:
+        """A test and the programs that it may run."""
+        stem = _stem(program.name)
+        return {name: path for name, path in self.programs.items() if _stem(name) == stem}
+
+    def groups(self, only: list[str]) -> tuple[list[Group], dict[str, str]]:
+        """The entries of the list whose programs are there, as many to a boot as fit; the others' faults."""
+        made: list[Group] = []
+        missing: dict[str, str] = {}
+        held: set[str] = set()
+        room = 0
+        for line in self.list.read_text(errors="replace").splitlines():
+            name, _, command = line.partition("#")[0].strip().partition(" ")
+            if not name or (only and not any(re.fullmatch(pattern, name) for pattern in only)):
+                continue
+            wants = (command.split() or [name])[0]
+            program = self.programs.get(wants)
+            if program is None:
+                missing[name] = f"{wants}: {self.unfit.get(wants, 'missing')}"
+                continue
+            new = {other: path for other, path in self.neighbours(program).items() if other not in held}
+            files = {other: stripped(path) for other, path in new.items()}
+            size = sum(map(len, files.values()))
+            if size > room or not made:
+                files = {other: stripped(path) for other, path in self.neighbours(program).items()}
+                size = sum(map(len, files.values()))
                 made.append(Group(f"ltp-{len(made)}", "LTP", _root(), []))
                 held.clear()
                 room = _ARCHIVE_MOST
             room -= size
-            held.add(program.parent)
             for other, contents in files.items():
+                held.add(other)
+                self.used.add(self.programs[other])
                 made[-1].image.file(f"ltp/bin/{other}", contents, 0o755)
-        made[-1].cases.append(Case(name, ("/bin/sh", "/run", command.strip() or name), seconds=100))
-    if not made:
-        raise Missing(f"{tree} holds no PPC32 program that runtest/syscalls names")
-    return made
+            made[-1].cases.append(Case(name, ("/bin/sh", "/run", command.strip() or name), seconds=100))
+        if not made:
+            faults = ", ".join(sorted(set(missing.values()))[:_NAMES_MOST])
+            raise Missing(
+                f"{self.folder} holds no program that runtest/syscalls names and --only allows"
+                f"{': ' + faults if faults else ''}; each has to be {built.KIND}"
+            )
+        return made, missing
 
 
 def main() -> int:
     """Exit status 0 when all was run, whatever came of it; 2 when something is missing."""
     parser = argparse.ArgumentParser(prog="python -m suite.ltp", description=__doc__)
-    parser.add_argument("tree", type=Path)
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help=f"holds runtest/syscalls and, in any folder below, the programs that it names, each {built.KIND}; "
+        "its file VERSION says which release they are of",
+    )
     parser.add_argument("--machine", help="a file of machines/ with room for 128 MB, in place of QEMU's 40p")
     parser.add_argument("--qemu", default="604", metavar="CPU", help="QEMU's 40p: 603e, 604 or 750 (default: 604)")
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN", help="only tests whose whole name matches")
-    parser.add_argument("--save", type=Path, metavar="FOLDER", help="what each test wrote, as a file")
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FOLDER",
+        help="what each test wrote, as a file, and results.json: verdicts, versions, hashes",
+    )
     chosen = parser.parse_args()
     target: targets.Target = (
         targets.MachineTarget(chosen.machine, _OPTIONS, memory=_MEMORY)
@@ -119,7 +157,12 @@ def main() -> int:
     )
     verdicts: dict[str, str] = {}
     try:
-        for group in groups(chosen.tree, chosen.only):
+        kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+        tests = Built(chosen.folder)
+        groups, missing = tests.groups(chosen.only)
+        for name, why in missing.items():
+            print(f"{name}: not run: {why}", file=sys.stderr)
+        for group in groups:
             outcomes = targets.run(target, group).outcomes
             for case in group.cases:
                 outcome = outcomes.get(case.name)
@@ -128,12 +171,17 @@ def main() -> int:
                     chosen.save.mkdir(parents=True, exist_ok=True)
                     (chosen.save / case.name).write_text(f"{outcome.output}{outcome.end}\n")
             print(f"{len(verdicts)} tests run", file=sys.stderr)
+        ran = built.record(chosen.folder, tests.used, kernel)
+        if chosen.save:
+            result = {"target": target.name, "ltp": ran, "verdicts": verdicts, "not run": missing}
+            (chosen.save / "results.json").write_text(json.dumps(result, indent=1) + "\n")
     except Missing as error:
         print(f"suite.ltp: {error}", file=sys.stderr)
         return 2
     for name, given in verdicts.items():
         if given not in ("PASS", "CONF"):
             print(f"{name}: {given}")
+    print(f"LTP's version: {ran['version']}; {len(missing)} entries of the list have no program")
     print(f"{len(verdicts)} tests:", ", ".join(f"{n} {given}" for given, n in Counter(verdicts.values()).most_common()))
     return 0
 

@@ -1,0 +1,89 @@
+"""Programs that are not part of the checkout: a folder in which somebody has built them, and what of it was run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from suite.places import Missing
+
+# What a program has to be; said in the messages.
+KIND = "a static executable for 32-bit big-endian PowerPC (ELF)"
+
+# How many names a message lists.
+_NAMES_MOST = 12
+
+# What reading a damaged ELF file may raise.
+_DAMAGED = (ELFError, OSError, ValueError, KeyError, OverflowError)
+
+
+def fault(path: Path) -> str:
+    """What keeps a file from being a program that the kernel can run by itself; empty where nothing does."""
+    if not path.is_file():
+        return "missing"
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            header = elf.header
+            if (elf.elfclass, elf.little_endian, header.e_machine) != (32, False, "EM_PPC"):
+                return "for another processor"
+            if header.e_type != "ET_EXEC":
+                return "no executable"
+            if any(part.header.p_type == "PT_INTERP" for part in elf.iter_segments()):
+                return "dynamically linked"
+    except _DAMAGED as error:
+        return f"no ELF file ({error})" if str(error) else "no ELF file"
+    return ""
+
+
+def wanted_programs(folder: Path, names: Iterable[str]) -> dict[str, Path]:
+    """The programs `names` of a folder, or an error that lists which are missing and which are of another kind."""
+    if not folder.is_dir():
+        raise Missing(f"{folder} is no folder: name one that holds built programs")
+    found = {name: folder / name for name in sorted(names)}
+    faults = [f"{name} ({why})" for name, path in found.items() if (why := fault(path))]
+    if faults:
+        more = f", and {len(faults) - _NAMES_MOST} more" if len(faults) > _NAMES_MOST else ""
+        raise Missing(f"{folder} lacks {', '.join(faults[:_NAMES_MOST])}{more}; each has to be {KIND}")
+    return found
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def compiler(path: Path) -> str:
+    """What the compiler wrote into a program about itself; empty where it wrote nothing."""
+    try:
+        with path.open("rb") as file:
+            section = ELFFile(file).get_section_by_name(".comment")
+            text = section.data() if section else b""
+    except _DAMAGED:
+        return ""
+    return "; ".join(sorted({part.decode(errors="replace") for part in text.split(b"\0") if part}))
+
+
+def version(folder: Path) -> str:
+    """The first line of the folder's file VERSION (or Version): which release the programs are of."""
+    for name in ("VERSION", "Version"):
+        if (folder / name).is_file():
+            lines = (folder / name).read_text(errors="replace").split("\n")
+            return lines[0].strip()
+    return ""
+
+
+def record(folder: Path, programs: Iterable[Path], kernel: Path) -> dict[str, object]:
+    """What ran, for the results: release, and each program's hash and compiler."""
+    return {
+        "version": version(folder) or "not stated",
+        "kernel": digest(kernel),
+        "programs": {
+            str(path.relative_to(folder)): {"sha256": digest(path), "compiler": compiler(path)}
+            for path in sorted(programs)
+        },
+    }
