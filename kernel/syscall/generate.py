@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Generate code, documentation and the fuzzer's specification from syscalls.tbl.
 
-    generate.py syscalls.tbl --prototypes FILE --table FILE [--documentation FILE] [--fuzz FILE] [--fuzz-table FILE]
+    generate.py syscalls.tbl --abi NAME --prototypes FILE --table FILE
+                [--documentation FILE] [--fuzz FILE] [--fuzz-table FILE]
 
-The prototypes give each call a C function whose argument registers are the ABI's: PowerPC's calling
-convention puts a 64-bit argument into an aligned register pair just as the system-call ABI does, so the
+The prototypes give each call a C function whose argument registers are the ABI's: where a processor's calling
+convention puts a 64-bit argument into the same registers as its system-call ABI does (PowerPC's does), the
 compiler does that work. The fuzz specification is JSON: for each call its number and, for each argument,
 kind, width in registers and first register, and why the fuzzer leaves the call out, if it does. The fuzz table is
 the same as a C array, for the program that makes the calls.
@@ -40,7 +41,6 @@ SCALARS = {
 WIDE = {"s64", "u64"}
 POINTED = {"void", "char", "u8", "u16", "u32", "s32", "u64", "s64"}
 ATTRIBUTES = {"-", "full"}
-FIRST_REGISTER, LAST_REGISTER = 3, 8
 POINTER = re.compile(r"(in|out|inout)\((\w+)\)(?:\[(\w*)\])?$")
 
 
@@ -48,13 +48,28 @@ class TableError(Exception):
     """A line of the table that cannot be understood; the message names file and line."""
 
 
+@dataclass(frozen=True)
+class Abi:
+    """How an ABI passes arguments: its registers in order, and whether a 64-bit one begins at an even place."""
+
+    name: str
+    registers: list[str]
+    aligned_pairs: bool
+    high_word_first: bool
+
+    def pair(self, place: int) -> str:
+        """The registers of a 64-bit argument, high word first, as the documentation names them."""
+        first, second = self.registers[place : place + 2]
+        return f"{first}:{second}" if self.high_word_first else f"{second}:{first}"
+
+
 @dataclass
 class Argument:
-    """One argument: its name, the table's type, and the register that it starts in."""
+    """One argument: its name, the table's type, and the place of its first register in the ABI's order."""
 
     name: str
     kind: str
-    register: int
+    place: int
     registers: int
     optional: bool
     target: str | None = None
@@ -90,77 +105,126 @@ class Call:
         return f"long sys_{self.name}({arguments});"
 
 
-def parse_argument(text: str, register: int) -> Argument:
-    """Parse name:type; the register is the first that is still free. Raises ValueError."""
+def parse_abi(words: list[str]) -> Abi:
+    """Parse name, registers, pairs, order of words. Raises ValueError."""
+    if len(words) != 4 or words[2] not in ("aligned", "packed") or words[3] not in ("high-first", "low-first"):
+        raise ValueError("expected: abi name register,... aligned|packed high-first|low-first")
+    return Abi(words[0], words[1].split(","), words[2] == "aligned", words[3] == "high-first")
+
+
+def parse_argument(text: str, place: int, abi: Abi) -> Argument:
+    """Parse name:type; the place is the first that is still free. Raises ValueError."""
     name, colon, kind = text.partition(":")
     if not colon or not name.isidentifier():
         raise ValueError(f"'{text}' is not name:type")
     optional = kind.endswith("?")
     kind = kind.removesuffix("?")
     if kind in WIDE:
-        register += (register + 1) % 2
-        return Argument(name, kind, register, 2, optional)
+        place += place % 2 if abi.aligned_pairs else 0
+        return Argument(name, kind, place, 2, optional)
     if kind in SCALARS:
         if optional and kind != "path":
             raise ValueError(f"'{text}': only pointers and paths may be optional")
-        return Argument(name, kind, register, 1, optional)
+        return Argument(name, kind, place, 1, optional)
     pointer = POINTER.match(kind)
     if pointer is None:
         raise ValueError(f"'{text}': unknown type; allowed are {', '.join(SCALARS)}, in(T), out(T), inout(T)")
-    return Argument(name, pointer[1], register, 1, optional, pointer[2], pointer[3])
+    return Argument(name, pointer[1], place, 1, optional, pointer[2], pointer[3])
 
 
-def leave_out(calls: list[Call], words: list[str]) -> None:
-    """Note why the fuzzer makes no such call. Raises ValueError for a call not yet named, or no reason."""
-    if len(words) < 2:
-        raise ValueError("expected: unfuzzed name reason")
-    call = next((c for c in calls if c.name == words[0]), None)
-    if call is None or call.unfuzzed is not None:
-        raise ValueError(f"unfuzzed: '{words[0]}' is no call named above, or is left out already")
-    call.unfuzzed = " ".join(words[1:])
+def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: str) -> Call | None:
+    """Parse a call's line; None: the ABI has no such call. Raises ValueError."""
+    numbers = words[:columns]
+    if len(words) < columns + 2 or words[columns + 1] not in ATTRIBUTES:
+        raise ValueError(f"expected: a number for each ABI, name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
+    if not all(n.isdigit() or n == "-" for n in numbers):
+        raise ValueError(f"expected {columns} columns of numbers, each a number or - for an ABI without the call")
+    if numbers[column] == "-":
+        return None
+    call = Call(int(numbers[column]), words[columns], words[columns + 1] == "full", section)
+    place = 0
+    for word in words[columns + 2 :]:
+        argument = parse_argument(word, place, abi)
+        place = argument.place + argument.registers
+        call.arguments.append(argument)
+    if place > len(abi.registers):
+        raise ValueError(f"the arguments need more registers than {', '.join(abi.registers)}")
+    names = {a.name for a in call.arguments}
+    for a in call.arguments:
+        if a.count and not a.count.isdigit() and a.count not in names:
+            raise ValueError(f"[{a.count}] is no argument of {call.name}")
+    return call
 
 
-def parse(path: Path) -> list[Call]:
-    """Read the table. Raises TableError for anything that is not understood, twice there or too long."""
-    calls: list[Call] = []
-    numbers: dict[int, str] = {}
-    section = ""
-    for number, text in enumerate(path.read_text().splitlines(), 1):
-        line = text.partition("#")[0].strip()
-        if not line:
-            continue
-        try:
-            if line.startswith("["):
-                section = line.strip("[]")
-                continue
-            words = line.split()
-            if words[0] == "unfuzzed":
-                leave_out(calls, words[1:])
-                continue
-            if len(words) < 3 or not words[0].isdigit() or words[2] not in ATTRIBUTES:
-                raise ValueError(f"expected: number name attributes({'|'.join(sorted(ATTRIBUTES))}) arguments")
-            call = Call(int(words[0]), words[1], words[2] == "full", section)
-            if call.number in numbers:
-                raise ValueError(f"number {call.number} is already {numbers[call.number]}")
-            numbers[call.number] = call.name
-            register = FIRST_REGISTER
-            for word in words[3:]:
-                argument = parse_argument(word, register)
-                register = argument.register + argument.registers
-                call.arguments.append(argument)
-            if register > LAST_REGISTER + 1:
-                raise ValueError(f"the arguments need more registers than r3..r{LAST_REGISTER}")
-            names = {a.name for a in call.arguments}
-            for a in call.arguments:
-                if a.count and not a.count.isdigit() and a.count not in names:
-                    raise ValueError(f"[{a.count}] is no argument of {call.name}")
-            calls.append(call)
-        except ValueError as error:
-            raise TableError(f"{path}:{number}: {error}") from None
-    return sorted(calls, key=lambda c: c.number)
+class Table:
+    """What the lines read so far say: the ABIs, and the calls of the one that is wanted."""
+
+    def __init__(self, abi: str) -> None:
+        """Begin with no ABI known."""
+        self.wanted = abi
+        self.abis: list[Abi] = []
+        self.calls: list[Call] = []
+        self.names: set[str] = set()
+        self.section = ""
+
+    def read(self, line: str) -> None:
+        """Take in one line. Raises ValueError for what is not understood, or is there already."""
+        words = line.split()
+        if line.startswith("["):
+            self.section = line.strip("[]")
+        elif words[0] == "abi":
+            self.abis.append(parse_abi(words[1:]))
+        elif words[0] == "unfuzzed":
+            self._leave_out(words[1:])
+        else:
+            self._add(words)
+
+    def column(self) -> int:
+        """Where the wanted ABI's numbers stand. Raises ValueError for an ABI that no line names."""
+        names = [a.name for a in self.abis]
+        if self.wanted not in names:
+            raise ValueError(f"no ABI '{self.wanted}'; there are: {', '.join(names) or 'none'}")
+        return names.index(self.wanted)
+
+    def _add(self, words: list[str]) -> None:
+        column = self.column()
+        call = parse_call(words, self.abis[column], column, len(self.abis), self.section)
+        self.names.add(words[len(self.abis)])
+        if call is None:
+            return
+        same = next((c for c in self.calls if c.number == call.number), None)
+        if same is not None:
+            raise ValueError(f"number {call.number} is already {same.name}")
+        self.calls.append(call)
+
+    def _leave_out(self, words: list[str]) -> None:
+        """Note why the fuzzer makes no such call."""
+        if len(words) < 2:
+            raise ValueError("expected: unfuzzed name reason")
+        if words[0] not in self.names:
+            raise ValueError(f"unfuzzed: '{words[0]}' is no call named above")
+        for call in (c for c in self.calls if c.name == words[0]):
+            if call.unfuzzed is not None:
+                raise ValueError(f"unfuzzed: '{words[0]}' is left out already")
+            call.unfuzzed = " ".join(words[1:])
 
 
-def prototypes(calls: list[Call]) -> str:
+def parse(path: Path, abi: str) -> tuple[Abi, list[Call]]:
+    """Read an ABI's calls. Raises TableError for anything that is not understood, twice there or too long."""
+    table = Table(abi)
+    number = 0
+    try:
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            line = text.partition("#")[0].strip()
+            if line:
+                table.read(line)
+        column = table.column()
+    except ValueError as error:
+        raise TableError(f"{path}:{number}: {error}") from None
+    return table.abis[column], sorted(table.calls, key=lambda c: c.number)
+
+
+def prototypes(_: Abi, calls: list[Call]) -> str:
     """The header: a prototype for each call, and the number of table entries."""
     structs = sorted({a.target for c in calls for a in c.arguments if a.target and a.target not in POINTED})
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */"]
@@ -173,12 +237,13 @@ def prototypes(calls: list[Call]) -> str:
     return "\n".join(lines)
 
 
-def table(calls: list[Call]) -> str:
+def table(abi: Abi, calls: list[Call]) -> str:
     """The C source of the dispatch table and what stands beside it."""
     by_number = {c.number: c for c in calls}
     count = calls[-1].number + 1
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
-    lines += ["/* The registers r3..r8 go through unchanged, whatever the function calls them. */"]
+    first, last = abi.registers[0], abi.registers[-1]
+    lines += [f"/* The registers {first}..{last} go through unchanged, whatever the function calls them. */"]
     lines += ['#pragma GCC diagnostic ignored "-Wcast-function-type"', ""]
     lines.append("const syscall_fn syscall_table[SYSCALL_COUNT] = {")
     for n in range(count):
@@ -192,7 +257,7 @@ def table(calls: list[Call]) -> str:
     return "\n".join(lines)
 
 
-def documentation(calls: list[Call]) -> str:
+def documentation(abi: Abi, calls: list[Call]) -> str:
     """The table as a Markdown page, by section."""
     lines = ["# System calls", "", "Made from `kernel/syscall/syscalls.tbl`. Any other number gives ENOSYS.", ""]
     for section in dict.fromkeys(c.section for c in calls):
@@ -200,7 +265,7 @@ def documentation(calls: list[Call]) -> str:
         for c in (c for c in calls if c.section == section):
             arguments = ", ".join(
                 f"{a.name}: {a.c_type().strip()}{f'[{a.count}]' if a.count is not None else ''}"
-                f"{' or NULL' if a.optional else ''} (r{a.register}{f':r{a.register + 1}' if a.registers == 2 else ''})"
+                f"{' or NULL' if a.optional else ''} ({abi.pair(a.place) if a.registers == 2 else abi.registers[a.place]})"
                 for a in c.arguments
             )
             lines.append(f"| {c.number} | `{c.name}` | {arguments} |")
@@ -208,7 +273,7 @@ def documentation(calls: list[Call]) -> str:
     return "\n".join(lines)
 
 
-def fuzz(calls: list[Call]) -> str:
+def fuzz(abi: Abi, calls: list[Call]) -> str:
     """The fuzzer's specification as JSON."""
     return json.dumps(
         [
@@ -221,7 +286,7 @@ def fuzz(calls: list[Call]) -> str:
                     {
                         "name": a.name,
                         "kind": a.kind,
-                        "register": a.register,
+                        "register": abi.registers[a.place],
                         "registers": a.registers,
                         "optional": a.optional,
                         "target": a.target,
@@ -236,14 +301,14 @@ def fuzz(calls: list[Call]) -> str:
     )
 
 
-def fuzz_table(calls: list[Call]) -> str:
+def fuzz_table(_: Abi, calls: list[Call]) -> str:
     """The calls as C, for user/fuzz: number, name and the kind of each argument."""
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", '#include "fuzz.h"', ""]
     lines.append("const struct fuzz_call fuzz_calls[] = {")
     for c in (c for c in calls if c.unfuzzed is None):
         lines.append(f'\t{{ "{c.name}", {c.number}, {int(c.full)}, {len(c.arguments)}, {{')
         lines += [
-            f"\t\t{{ FUZZ_{'POINTER' if a.target else a.kind.upper()}, {a.register}, {a.registers} }}, /* {a.name} */"
+            f"\t\t{{ FUZZ_{'POINTER' if a.target else a.kind.upper()}, {a.place}, {a.registers} }}, /* {a.name} */"
             for a in c.arguments
         ]
         lines.append("\t} },")
@@ -256,6 +321,7 @@ def main() -> int:
     """Exit status 0, or 1 when the table cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path)
+    parser.add_argument("--abi", required=True, metavar="NAME")
     outputs = {
         "prototypes": prototypes,
         "table_out": table,
@@ -270,7 +336,7 @@ def main() -> int:
     parser.add_argument("--fuzz-table", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     try:
-        calls = parse(arguments.table)
+        abi, calls = parse(arguments.table, arguments.abi)
     except (TableError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -278,7 +344,7 @@ def main() -> int:
         output: Path | None = getattr(arguments, name)
         if output is not None:
             output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(make(calls))
+            output.write_text(make(abi, calls))
     return 0
 
 

@@ -11,7 +11,7 @@ enum fuzz_kind {
 
 struct fuzz_argument {
 	uint8_t kind;
-	uint8_t first;	/* register */
+	uint8_t first;	/* of the registers that pass arguments, from 0 */
 	uint8_t registers;
 };
 

@@ -366,9 +366,9 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 		for (unsigned i = 0; i < call->arguments; i++) {
 			const struct fuzz_argument *a = &call->argument[i];
 
-			r[a->first - 3] = argument(&s, (enum fuzz_kind)a->kind);
+			r[a->first] = argument(&s, (enum fuzz_kind)a->kind);
 			if (a->registers == 2)
-				r[a->first - 2] = number(&s);
+				r[a->first + 1] = number(&s);
 		}
 		if (trace >= 0)
 			tell(trace, call, r);
