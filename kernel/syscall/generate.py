@@ -57,8 +57,10 @@ class Abi:
     aligned_pairs: bool
     high_word_first: bool
 
-    def pair(self, place: int) -> str:
-        """The registers of a 64-bit argument, high word first, as the documentation names them."""
+    def named(self, place: int, count: int) -> str:
+        """The registers of an argument, of a 64-bit one the high word's first."""
+        if count == 1:
+            return self.registers[place]
         first, second = self.registers[place : place + 2]
         return f"{first}:{second}" if self.high_word_first else f"{second}:{first}"
 
@@ -212,16 +214,17 @@ class Table:
 def parse(path: Path, abi: str) -> tuple[Abi, list[Call]]:
     """Read an ABI's calls. Raises TableError for anything that is not understood, twice there or too long."""
     table = Table(abi)
-    number = 0
-    try:
-        for number, text in enumerate(path.read_text().splitlines(), 1):
-            line = text.partition("#")[0].strip()
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        line = text.partition("#")[0].strip()
+        try:
             if line:
                 table.read(line)
-        column = table.column()
+        except ValueError as error:
+            raise TableError(f"{path}:{number}: {error}") from None
+    try:
+        return table.abis[table.column()], sorted(table.calls, key=lambda c: c.number)
     except ValueError as error:
-        raise TableError(f"{path}:{number}: {error}") from None
-    return table.abis[column], sorted(table.calls, key=lambda c: c.number)
+        raise TableError(f"{path}: {error}") from None
 
 
 def prototypes(_: Abi, calls: list[Call]) -> str:
@@ -265,7 +268,7 @@ def documentation(abi: Abi, calls: list[Call]) -> str:
         for c in (c for c in calls if c.section == section):
             arguments = ", ".join(
                 f"{a.name}: {a.c_type().strip()}{f'[{a.count}]' if a.count is not None else ''}"
-                f"{' or NULL' if a.optional else ''} ({abi.pair(a.place) if a.registers == 2 else abi.registers[a.place]})"
+                f"{' or NULL' if a.optional else ''} ({abi.named(a.place, a.registers)})"
                 for a in c.arguments
             )
             lines.append(f"| {c.number} | `{c.name}` | {arguments} |")
