@@ -90,9 +90,6 @@ void signal_set_blocked(sigset blocked);                /* of current; SIGKILL a
  */
 int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
 		      sigset mask);
-#define TRAMPOLINE_ADDRESS 0x00100000u
-#define TRAMPOLINE_SIGRETURN    TRAMPOLINE_ADDRESS
-#define TRAMPOLINE_RT_SIGRETURN (TRAMPOLINE_ADDRESS + 32)
 void trampoline_init(void);
 int trampoline_map(struct mm *mm);
 

@@ -111,9 +111,9 @@ static void pass_words(struct task *from, struct task *to)
 	const struct regs *sent = task_regs(from);
 	struct regs *received = task_regs(to);
 
-	for (u32 i = REGISTER_WORDS; i < REGISTER_WORDS + 3; i++)
-		received->gpr[i] = sent->gpr[i];
-	received->gpr[REGISTER_SIZE] = from->rendezvous.buffers.send_size;
+	for (u32 i = ARGUMENT_WORDS; i < ARGUMENT_WORDS + 3; i++)
+		regs_set_argument(received, i, regs_argument(sent, i));
+	regs_set_argument(received, ARGUMENT_SIZE, from->rendezvous.buffers.send_size);
 }
 
 /* The thread of this number; else NULL and why. */
@@ -194,7 +194,7 @@ static long received(long result)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
-	if (mine->holds && rendezvous_take_held(MIN(task_regs(current)->gpr[REGISTER_SIZE], mine->buffers.receive_size)))
+	if (mine->holds && rendezvous_take_held(MIN(regs_argument(task_regs(current), ARGUMENT_SIZE), mine->buffers.receive_size)))
 		return -EFAULT;
 	return result;
 }

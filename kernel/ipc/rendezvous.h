@@ -4,9 +4,9 @@
 
 #include <rendezvous.h>
 
-/* The first of the three registers that carry a message's words, and the one that tells its bytes of memory. */
-#define REGISTER_WORDS 6
-#define REGISTER_SIZE  4
+/* Which arguments of the call, and of its return, are a message's three words, and which is its bytes of memory. */
+#define ARGUMENT_WORDS 3
+#define ARGUMENT_SIZE  1
 
 /* current's wait to receive, without a time limit, was interrupted: it waits on, or its result. 0: from anyone. */
 long rendezvous_receive_again(s32 from);

@@ -32,13 +32,13 @@ static inline long exchange(struct task *to, struct task *from, u32 word0, u32 w
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &to->rendezvous;
 	s32 number = from ? from->pid : 0;
-	u32 *received = task_regs(to)->gpr;
+	struct regs *received = task_regs(to);
 
 	/* The point of no return. */
-	received[REGISTER_SIZE] = 0;
-	received[REGISTER_WORDS] = word0;
-	received[REGISTER_WORDS + 1] = word1;
-	received[REGISTER_WORDS + 2] = word2;
+	regs_set_argument(received, ARGUMENT_SIZE, 0);
+	regs_set_argument(received, ARGUMENT_WORDS, word0);
+	regs_set_argument(received, ARGUMENT_WORDS + 1, word1);
+	regs_set_argument(received, ARGUMENT_WORDS + 2, word2);
 	theirs->state = RENDEZVOUS_NONE;
 	theirs->result = current->pid;
 	theirs->done = true;

@@ -3,6 +3,7 @@
  * registers of every thread and what was known of the process, and the memory that it wrote. What its files still have,
  * is left to them. Layouts: Linux uapi linux/elfcore.h, powerpc asm/elf.h.
  */
+#include <abi/elf.h>
 #include <abi/elf_machine.h>
 #include <arch.h>
 #include <err.h>
@@ -10,10 +11,10 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <register_set.h>
 #include <text.h>
 #include <uaccess.h>
 
-#include "elf.h"
 #include "internal.h"
 
 /* An area, and how many bytes of it go to the file. */

@@ -2,6 +2,9 @@
  * ELF programs: static ones, position-independent ones, and those that name an interpreter. Every header
  * field is a claim of a file that may lie; whatever does not add up is ENOEXEC with the reason.
  */
+#include <abi/elf.h>
+#include <abi/elf_machine.h>
+#include <abi/ucontext.h>
 #include <arch.h>
 #include <err.h>
 #include <errno.h>
@@ -12,7 +15,6 @@
 #include <proc.h>
 #include <uaccess.h>
 
-#include "elf.h"
 #include "internal.h"
 
 #define HEADERS_MAX   32u       /* program headers; static programs have about ten */

@@ -249,7 +249,7 @@ static void commit(struct exec *exec)
 	control_context((u32)current->tgid);
 	control_command(exec->path);
 	arch_task_exec(task_regs(current), exec->image.start, exec->stack_pointer);
-	task_regs(current)->trap = 0;   /* not a call that returns */
+	regs_no_call(task_regs(current));
 	trace_exec();
 }
 

@@ -250,9 +250,9 @@ static long clone(const struct clone_request *request)
 	arch_task_fork(child, task_regs(current));
 	regs = task_regs(child);
 	if (request->stack)
-		regs->gpr[1] = request->stack;
+		regs_set_stack(regs, request->stack);
 	if (request->flags & CLONE_SETTLS)
-		regs->gpr[2] = request->tls;
+		regs_set_thread_pointer(regs, request->tls);
 	arch_task_start(child, child_start, child);
 	if (!thread) {
 		process->leader = child;

@@ -1,4 +1,6 @@
 /* ptrace: what a tracer reads, writes and orders. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
+#include <abi/elf.h>
+#include <abi/elf_machine.h>
 #include <abi/ptrace.h>
 #include <arch.h>
 #include <errno.h>
@@ -6,13 +8,12 @@
 #include <lib.h>
 #include <mm.h>
 #include <proc.h>
+#include <register_set.h>
 #include <syscall.h>
 #include <uaccess.h>
 
-#include "elf.h"
 #include "internal.h"
 
-#define REGS_SIZE sizeof(struct regs)
 #define FP_SIZE   (FP_WORDS * sizeof(u64))
 #define REGSET_SIZE (GENERAL_WORDS * sizeof(u32))
 
@@ -102,47 +103,16 @@ static long poke(struct task *task, u32 address, u32 word)
 	return error ? -EIO : 0;
 }
 
-/* The word of the user area, or NULL where there is none. */
-static u32 *user_word(struct task *task, u32 offset)
-{
-	u32 word = offset / sizeof(u32);
-
-	if (offset % sizeof(u32))
-		return NULL;
-	if (word < REGS_SIZE / sizeof(u32))
-		return (u32 *)task_regs(task) + word;
-	if (word < WORD_FPR || word > WORD_FPSCR)
-		return NULL;
-	arch_fpu_save(task);
-	if (word == WORD_FPSCR)
-		return (u32 *)&task->arch.fpscr + 1;
-	return word < WORD_FPR + 64 ? (u32 *)task->arch.fpr + (word - WORD_FPR) : NULL;
-}
-
 static long peek_user(struct task *task, u32 offset, u32 *user)
 {
-	const u32 *word = user_word(task, offset);
+	u32 word;
 
-	return word ? put_user(*word, user) : -EIO;
-}
-
-/* The machine state and the reason for the stop are not the tracer's to change. */
-static bool is_fixed(u32 word)
-{
-	return word == WORD_MSR || word == WORD_TRAP;
+	return register_word_get(task, offset, &word) ? -EIO : put_user(word, user);
 }
 
 static long poke_user(struct task *task, u32 offset, u32 value)
 {
-	u32 *word = user_word(task, offset);
-
-	if (!word)
-		return -EIO;
-	if (offset / sizeof(u32) >= WORD_FPR)
-		arch_fpu_drop(task);
-	if (!is_fixed(offset / sizeof(u32)))
-		*word = value;
-	return 0;
+	return register_word_set(task, offset, value) ? -EIO : 0;
 }
 
 static size_t set_size(u32 kind)
@@ -161,27 +131,8 @@ static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
 	task = tracee(pid);
 	if (!task)
 		return -ESRCH;
-	if (kind == NT_PRFPREG) {
-		arch_fpu_save(task);
-		arch_fpu_drop(task);
-		memcpy(task->arch.fpr, new.fp, size);
-		return 0;
-	}
-	for (u32 word = 0; word < MIN(size, REGS_SIZE) / sizeof(u32); word++)
-		if (!is_fixed(word))
-			((u32 *)task_regs(task))[word] = new.general[word];
+	register_set_put(task, kind, &new, size);
 	return 0;
-}
-
-void register_set_get(struct task *task, u32 kind, struct register_set *set)
-{
-	memset(set, 0, sizeof(*set));
-	if (kind == NT_PRFPREG) {
-		arch_fpu_save(task);
-		memcpy(set->fp, task->arch.fpr, FP_SIZE);
-	} else {
-		memcpy(set->general, task_regs(task), REGS_SIZE);
-	}
 }
 
 static long get_regset(struct task *task, u32 kind, void *user, size_t size)
@@ -285,9 +236,9 @@ static long command(struct task *task, int request, u32 address, u32 data)
 	case PTRACE_POKEUSR:
 		return poke_user(task, address, data);
 	case PTRACE_GETREGS:
-		return get_regset(task, NT_PRSTATUS, (void *)data, REGS_SIZE);
+		return get_regset(task, NT_PRSTATUS, (void *)data, PTRACE_REGS_SIZE);
 	case PTRACE_SETREGS:
-		return set_regset(task->pid, NT_PRSTATUS, (const void *)data, REGS_SIZE);
+		return set_regset(task->pid, NT_PRSTATUS, (const void *)data, PTRACE_REGS_SIZE);
 	case PTRACE_GETFPREGS:
 		return get_regset(task, NT_PRFPREG, (void *)data, FP_SIZE);
 	case PTRACE_SETFPREGS:

@@ -14,7 +14,6 @@
 
 #include "internal.h"
 
-#define INSTRUCTION_SC 0x44000002u
 #define LATE_NS        1000000u /* only the kernel keeps interrupts off that long (a fault that copies a lot) */
 
 struct task idle_task;
@@ -246,7 +245,7 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 
 	if (!regs_user(regs) || late_ns > LATE_NS)
 		return true;
-	return mm_peek(current->mm, regs->nip - 4, &before) && before == INSTRUCTION_SC;
+	return mm_peek(current->mm, regs_pc_before(regs), &before) && before == REGS_CALL_INSTRUCTION;
 }
 
 /* Each 1/HZ s of the clock, from the decrementer, late_ns after it was due. */

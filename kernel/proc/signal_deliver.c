@@ -9,24 +9,17 @@
 /* The errno with which the interrupted call wants to be made again, or 0. */
 static u32 restart_reason(const struct regs *regs)
 {
-	if (regs->trap != TRAP_SYSCALL || !(regs->ccr & CCR_SO))
-		return 0;
-	switch (regs->gpr[3]) {
+	u32 error = regs_error(regs);
+
+	switch (error) {
 	case ERESTARTSYS:
 	case ERESTARTNOINTR:
 	case ERESTARTNOHAND:
 	case ERESTART_RESTARTBLOCK:
-		return regs->gpr[3];
+		return error;
 	default:
 		return 0;
 	}
-}
-
-static void make_again(struct regs *regs)
-{
-	regs->gpr[3] = regs->orig_gpr3;
-	regs->ccr &= ~CCR_SO;
-	regs->nip -= 4;         /* the sc instruction */
 }
 
 /* No handler runs: the call goes on as if nothing had happened. */
@@ -36,9 +29,9 @@ static void restart_without_handler(struct regs *regs)
 
 	if (!reason)
 		return;
-	make_again(regs);
+	regs_call_again(regs);
 	if (reason == ERESTART_RESTARTBLOCK)
-		regs->gpr[0] = 0;       /* restart_syscall */
+		regs_set_call(regs, SYSCALL_RESTART_SYSCALL);
 }
 
 static void restart_with_handler(struct regs *regs, const struct action *action)
@@ -48,9 +41,9 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 	if (!reason)
 		return;
 	if (reason == ERESTARTNOINTR || (reason == ERESTARTSYS && (action->flags & SA_RESTART)))
-		make_again(regs);
+		regs_call_again(regs);
 	else
-		regs->gpr[3] = EINTR;
+		regs_set_error(regs, EINTR);
 }
 
 /* With the last thread, the process has stopped: news for its parent, unless that sees it as a tracer. */
@@ -140,7 +133,7 @@ static void run_handler(struct regs *regs, int sig, struct action *entry, const 
 		/* No stack to run on: as fatal as it gets. */
 		if (sig == SIGSEGV)
 			entry->handler = SIG_DFL;
-		signal_fault(SIGSEGV, SI_KERNEL, regs->gpr[1]);
+		signal_fault(SIGSEGV, SI_KERNEL, regs_stack(regs));
 		return;
 	}
 	signal_set_blocked(current->blocked | action.mask | ((action.flags & SA_NODEFER) ? 0 : SIGBIT(sig)));

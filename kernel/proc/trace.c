@@ -24,10 +24,7 @@ void trace_mode(struct task *task, bool syscalls, bool stepping)
 	trace->stepping = stepping;
 	if (task->state == TASK_DEAD)
 		return;
-	if (stepping)
-		task_regs(task)->msr |= MSR_SE;
-	else
-		task_regs(task)->msr &= ~(u32)MSR_SE;
+	regs_set_stepping(task_regs(task), stepping);
 }
 
 void trace_attach(struct task *task, struct process *tracer, bool seize, u32 options)

@@ -29,7 +29,7 @@ void latency_note(const struct regs *regs, u64 ns)
 {
 	latency_longest = ns;
 	where.user = regs_user(regs);
-	where.address = where.user ? regs->nip : regs->link;
+	where.address = where.user ? regs_pc(regs) : regs_caller(regs);
 	strlcpy(where.name, current->name, sizeof where.name);
 }
 

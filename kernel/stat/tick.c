@@ -31,7 +31,7 @@ static u32 slots(void)
 
 static void sample(const struct regs *regs, bool idle)
 {
-	u32 slot = (regs->nip - (u32)kernel_start) >> BYTES_SHIFT;
+	u32 slot = (regs_pc(regs) - (u32)kernel_start) >> BYTES_SHIFT;
 
 	if (regs_user(regs))
 		profile_user++;

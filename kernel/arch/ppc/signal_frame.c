@@ -1,7 +1,5 @@
-/*
- * Signal frames of Linux/PPC32, which libc's unwinders and ucontext users know: the layouts are those of
- * <asm/sigcontext.h>, <asm/ucontext.h> and of the frames that gcc's unwinder looks for on powerpc-linux.
- */
+/* Signal frames: how they get onto the stack of a program, and how a handler returns. */
+#include <abi/ucontext.h>
 #include <arch.h>
 #include <err.h>
 #include <errno.h>
@@ -15,55 +13,7 @@
 #include <syscall.h>
 #include <uaccess.h>
 
-#define SIGNAL_HEADER 64u       /* below every signal frame: room for a caller's stack frame */
-#define ABI_GAP       224u      /* above it: 18 GPRs and 19 FPRs that a leaf function may use */
-
-/* The registers. The vector part has its place but is never filled: these cores have none. */
-struct machine_context {
-	u32 gregs[48];          /* struct regs, and padding */
-	u64 fpr[32];
-	u64 fpscr;
-	u32 trampoline[2];
-	u32 vector[33 * 4];
-};
-
-struct user_context {
-	u32 flags;
-	u32 link;
-	struct sigaltstack_abi stack;
-	u32 pad[7];
-	u32 regs;               /* user address of the machine context */
-	u32 mask[2];            /* low signals first */
-	u32 mask_room[30];
-	u32 pad2[3];
-	struct machine_context machine;
-};
-
-struct signal_context {         /* the old frame's */
-	u32 unused[3];
-	u32 mask_high;
-	u32 sig;
-	u32 handler;
-	u32 mask_low;
-	u32 regs;               /* user address of the machine context */
-};
-
-struct frame_old {
-	struct signal_context context;
-	struct machine_context machine;
-	u8 gap[ABI_GAP];
-};
-
-struct frame_rt {
-	struct siginfo info;
-	struct user_context context;
-	u8 gap[ABI_GAP];
-};
-
-_Static_assert(sizeof(struct regs) == 44 * 4, "struct regs is the ABI's pt_regs");
-_Static_assert(sizeof(struct siginfo) == 128, "ABI size of siginfo");
-_Static_assert(offsetof(struct user_context, machine) == 192, "ABI offset of uc_mcontext");
-_Static_assert(sizeof(struct machine_context) == 992, "ABI size of mcontext");
+_Static_assert(sizeof(struct regs) <= sizeof(((struct machine_context *)0)->gregs), "struct regs is the ABI's pt_regs");
 
 #define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* all that a program may change */
 
@@ -291,8 +241,8 @@ static struct file *trampoline_file;
 void trampoline_init(void)
 {
 	static const u32 code[] = {
-		[0] = 0x38000077, 0x44000002,           /* li r0, 119 (sigreturn); sc */
-		[8] = 0x380000ac, 0x44000002,           /* li r0, 172 (rt_sigreturn); sc */
+		[0] = 0x38000000 | SYSCALL_SIGRETURN, REGS_CALL_INSTRUCTION,        /* li r0, n; sc */
+		[8] = 0x38000000 | SYSCALL_RT_SIGRETURN, REGS_CALL_INSTRUCTION,
 	};
 	struct inode *inode = inode_anonymous(PAGE_SIZE);
 	struct dentry *dentry = inode ? dentry_new(NULL, "[signal]", 8, inode) : NULL;

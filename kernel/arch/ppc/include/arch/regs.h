@@ -1,4 +1,4 @@
-/* The registers that an exception saves. */
+/* The registers that an exception saves. What is not the architecture's reads and changes them by regs_*() alone. */
 #ifndef ARCH_REGS_H
 #define ARCH_REGS_H
 
@@ -18,11 +18,48 @@ struct regs {
 	u32 mq;                 /* 601 only; 0 */
 	u32 trap;               /* vector, 0xc00 for a system call */
 	u32 dar, dsisr;         /* of a fault */
-	u32 result;             /* free for the system-call layer */
+	u32 result;             /* unused; the ABI has it */
 };
 
 #define TRAP_SYSCALL 0xc00u
 
+/* User mode, not the interrupted kernel. */
 static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_PR) != 0; }
+/* Where it goes on, and the address that the function there returns to, as far as that is in a register. */
+static inline u32 regs_pc(const struct regs *regs) { return regs->nip; }
+static inline u32 regs_caller(const struct regs *regs) { return regs->link; }
+static inline u32 regs_stack(const struct regs *regs) { return regs->gpr[1]; }
+static inline void regs_set_stack(struct regs *regs, u32 address) { regs->gpr[1] = address; }
+static inline void regs_set_thread_pointer(struct regs *regs, u32 value) { regs->gpr[2] = value; }
+
+/* System calls: arguments are counted from 0. A call may hand back more than its result in the arguments' registers. */
+static inline u32 regs_argument(const struct regs *regs, unsigned n) { return regs->gpr[3 + n]; }
+static inline void regs_set_argument(struct regs *regs, unsigned n, u32 value) { regs->gpr[3 + n] = value; }
+/* The error that the call has ended with, a positive number; 0: no error, or no call. */
+static inline u32 regs_error(const struct regs *regs)
+{
+	return regs->trap == TRAP_SYSCALL && regs->ccr & CCR_SO ? regs->gpr[3] : 0;
+}
+static inline void regs_set_error(struct regs *regs, u32 error) { regs->gpr[3] = error; }
+/* The program makes the call again, as if it had not returned. */
+static inline void regs_call_again(struct regs *regs)
+{
+	regs->gpr[3] = regs->orig_gpr3;
+	regs->ccr &= ~CCR_SO;
+	regs->nip -= sizeof(u32);       /* of the sc instruction */
+}
+/* Of a call that is made again: another one. */
+static inline void regs_set_call(struct regs *regs, u32 number) { regs->gpr[0] = number; }
+/* The registers are complete as they are: no call's result is stored in them. */
+static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
+/* The instruction of a system call, and where the one before regs_pc() lies. */
+#define REGS_CALL_INSTRUCTION 0x44000002u       /* sc */
+static inline u32 regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
+
+/* An exception after each instruction of the program. */
+static inline void regs_set_stepping(struct regs *regs, bool on)
+{
+	regs->msr = on ? regs->msr | MSR_SE : regs->msr & ~(u32)MSR_SE;
+}
 
 #endif

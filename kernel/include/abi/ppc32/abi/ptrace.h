@@ -7,6 +7,8 @@
 
 enum { PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15 };
 
+#define PTRACE_REGS_SIZE (44u * sizeof(u32))
+
 /* PTRACE_PEEKUSR: struct regs, then, at word 48, the floating-point registers. */
 #define WORD_MSR   33u
 #define WORD_TRAP  40u
