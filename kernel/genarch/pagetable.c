@@ -1,6 +1,5 @@
 #include <arch.h>
 #include <mmu.h>
-#include <arch/pte.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -10,10 +9,11 @@
 
 #define KERNEL_FIRST (KERNEL_BASE >> ROOT_SHIFT)
 
-u32 *kernel_root;
+struct root_entry *kernel_root;
 
 u32 pagetable_base = KERNEL_BASE;
 u64 pagetables_uncached;
+bool pagetable_notes;
 
 /* What the cache has of a fresh table leaves when tables are reached past the cache. */
 static void leave_cache(struct frame *frame)
@@ -33,23 +33,23 @@ struct frame *pagetable_table_new(void)
 	return frame;
 }
 
-static void map_kernel(u32 virtual, u32 pte)
+static void map_kernel(u32 virtual, pte_t pte)
 {
-	u32 *slot = &kernel_root[virtual >> ROOT_SHIFT];
+	struct root_entry *slot = &kernel_root[virtual >> ROOT_SHIFT];
 
-	if (!*slot) {
+	if (slot_empty(slot)) {
 		struct frame *frame = pagetable_table_new();
 
 		if (!frame)
 			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
-		*slot = frame_pa(frame) | mmu->root_bits_kernel;
+		*slot = root_entry_make(frame_pa(frame), mmu->root_bits_kernel);
 	}
-	pagetable_table(*slot)[pagetable_index(virtual)] = pte;
+	pagetable_install(&slot_table(slot)[pagetable_index(virtual)], pte);
 }
 
 static void map_io(u32 virtual, u32 pa)
 {
-	map_kernel(virtual, pa | PTE_VALID | PTE_CHANGED | PTE_UNCACHED | PTE_GUARDED | PP_KERNEL);
+	map_kernel(virtual, pte_make_kernel(pa, true));
 }
 
 void pagetable_init(void)
@@ -61,14 +61,14 @@ void pagetable_init(void)
 		fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
 	kernel_root = frame_kva(frame);
 	for (pa = 0; pa < boot.memory_size; pa += PAGE_SIZE)
-		map_kernel(KERNEL_BASE + pa, pa | PTE_VALID | PTE_CHANGED | PP_KERNEL);
+		map_kernel(KERNEL_BASE + pa, pte_make_kernel(pa, false));
 	io_for_each_page(map_io);
 }
 
-u32 *pagetable_root_new(void)
+struct root_entry *pagetable_root_new(void)
 {
 	struct frame *frame = pagetable_table_new();
-	u32 *root;
+	struct root_entry *root;
 
 	if (!frame)
 		return NULL;
@@ -78,49 +78,54 @@ u32 *pagetable_root_new(void)
 	return root;
 }
 
-void pagetable_root_free(u32 *root)
+void pagetable_root_free(struct root_entry *root)
 {
 	frame_put(kva_frame(root));
 }
 
-static int add_table(struct mm *mm, u32 *slot)
+void slot_set(struct root_entry *slot, const struct frame *table)
+{
+	*slot = root_entry_make(frame_pa(table), mmu->root_bits);
+}
+
+static int add_table(struct mm *mm, struct root_entry *slot)
 {
 	struct frame *frame = pagetable_table_new();
 
 	if (!frame)
 		return -ENOMEM;
 	mm->table_pages++;
-	*slot = frame_pa(frame) | mmu->root_bits;
+	slot_set(slot, frame);
 	return 0;
 }
 
-NOINLINE static u32 *entry_in_own_table(struct mm *mm, u32 *slot, u32 address)
+NOINLINE static struct pte *entry_in_own_table(struct mm *mm, struct root_entry *slot, u32 address)
 {
-	if (*slot ? table_unshare(mm, address) : add_table(mm, slot))
+	if (slot_empty(slot) ? add_table(mm, slot) : table_unshare(mm, address))
 		return NULL;
-	return &pagetable_table(*slot)[pagetable_index(address)];
+	return &slot_table(slot)[pagetable_index(address)];
 }
 
-CAUSE(fault) u32 *pagetable_make(struct mm *mm, u32 address)
+CAUSE(fault) struct pte *pagetable_make(struct mm *mm, u32 address)
 {
-	u32 *slot = &pagetable_root(mm->root)[address >> ROOT_SHIFT];
+	struct root_entry *slot = pagetable_slot(mm->root, address);
 
-	if (!*slot || tables_shared)
+	if (slot_empty(slot) || tables_shared)
 		return entry_in_own_table(mm, slot, address);
-	return &pagetable_table(*slot)[pagetable_index(address)];
+	return &slot_table(slot)[pagetable_index(address)];
 }
 
 void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling)
 {
 	/* A table goes when all that it covers lies between the areas around. */
-	u32 first = start & ~0x3fffffu, last = (end - 1) & ~0x3fffffu;
+	u32 first = ALIGN_DOWN(start, TABLE_SPAN), last = ALIGN_DOWN(end - 1, TABLE_SPAN);
 
-	for (u32 base = first;; base += 0x400000) {
-		u32 *slot = &pagetable_root(mm->root)[base >> ROOT_SHIFT];
+	for (u32 base = first;; base += TABLE_SPAN) {
+		struct root_entry *slot = pagetable_slot(mm->root, base);
 
-		if (*slot && base >= floor && base + 0x3fffff < ceiling) {
-			frame_put(pa_frame(*slot & PTE_RPN));
-			*slot = 0;
+		if (!slot_empty(slot) && base >= floor && base + (TABLE_SPAN - 1) < ceiling) {
+			frame_put(slot_frame(slot));
+			slot_clear(slot);
 			mm->table_pages--;
 			interrupt_window();
 		}

@@ -9,6 +9,8 @@
 #include <mm.h>
 #include <types.h>
 
+struct root_entry;
+
 #define CONTEXT_NUMBERS (1u << 20)      /* 24-bit VSIDs, 16 segments */
 #define CONTEXT_KERNEL  0u
 #define CONTEXTS_LEAST  4u              /* the kernel's, two at once, and one more */
@@ -53,7 +55,7 @@ void context_start(void);
 /* A new generation: every cached translation is flushed, every address space gets a new number when it next runs. */
 void context_restart(void);
 /* The root of the tree that translates a VSID now, and the segment; NULL: nobody's. For the checker and /proc. */
-const u32 *context_find(u32 vsid, u32 *segment);
+const struct root_entry *context_find(u32 vsid, u32 *segment);
 
 /* The number that will be given out next: those from it on have no entries yet. */
 u32 context_next(void);

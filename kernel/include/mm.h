@@ -15,6 +15,7 @@
 struct file;
 struct inode;
 struct regs;
+struct root_entry;
 struct task;
 struct text;
 
@@ -59,7 +60,7 @@ struct mm_context {
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
-	u32 *root;                      /* the page-table tree's root, one page */
+	struct root_entry *root;        /* the page-table tree's root, one page */
 	struct mm_context context;
 	struct rb_root areas;
 	struct vma *last;               /* the area found last */

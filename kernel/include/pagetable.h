@@ -1,4 +1,7 @@
-/* The page-table tree (arch/pte.h has the format). Only these functions write it. */
+/*
+ * The page-table tree: two levels of 1024 entries, 4 KB pages. The architecture says what an entry is (arch/pte.h);
+ * only the functions of this header write one.
+ */
 #ifndef PAGETABLE_H
 #define PAGETABLE_H
 
@@ -8,19 +11,46 @@
 
 struct mm;
 
-extern u32 *kernel_root;                /* the kernel's tree: entries 768 to 1023, shared by every root */
+#define PTE_PER_TABLE 1024
+#define ROOT_SHIFT 22
+#define TABLE_SHIFT 12
+#define TABLE_SPAN 0x400000u            /* bytes that one table covers */
+
+extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 1023, shared by every root */
 
 /* Where C reaches physical 0 for the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
 extern u32 pagetable_base;
 extern u64 pagetables_uncached;         /* tables and roots made past the cache */
-static inline u32 *pagetable_table(u32 root_entry) { return (u32 *)(pagetable_base + (root_entry & PTE_RPN)); }
-static inline u32 *pagetable_root(const u32 *root) { return (u32 *)((u32)root - KERNEL_BASE + pagetable_base); }
+/* Entries have notes, each of which is about one address space (policy hpte.slot): no table may belong to two. */
+extern bool pagetable_notes;
+
+static inline struct root_entry *pagetable_root(const struct root_entry *root)
+{
+	return (struct root_entry *)((u32)root - KERNEL_BASE + pagetable_base);
+}
+
+/* Entries of a root. */
+static inline struct root_entry *pagetable_slot(const struct root_entry *root, u32 address)
+{
+	return &pagetable_root(root)[address >> ROOT_SHIFT];
+}
+static inline bool slot_empty(const struct root_entry *slot) { return !slot->word; }
+static inline struct frame *slot_frame(const struct root_entry *slot) { return pa_frame(root_entry_pa(*slot)); }
+static inline struct pte *slot_table(const struct root_entry *slot)
+{
+	return (struct pte *)(pagetable_base + root_entry_pa(*slot));
+}
+static inline bool slot_same(const struct root_entry *a, const struct root_entry *b) { return a->word == b->word; }
+/* A program's table into an entry; the table of another into it; none. */
+void slot_set(struct root_entry *slot, const struct frame *table);
+static inline void slot_share(struct root_entry *slot, const struct root_entry *from) { *slot = *from; }
+static inline void slot_clear(struct root_entry *slot) { *slot = (struct root_entry){ 0 }; }
 
 /* The kernel's tree: RAM and I/O. */
 void pagetable_init(void);
 /* A root with the kernel's part; NULL: no memory. */
-u32 *pagetable_root_new(void);
-void pagetable_root_free(u32 *root);
+struct root_entry *pagetable_root_new(void);
+void pagetable_root_free(struct root_entry *root);
 
 static inline u32 pagetable_index(u32 address)
 {
@@ -28,24 +58,37 @@ static inline u32 pagetable_index(u32 address)
 }
 
 /* Where the entry for an address is; NULL: there is no table. */
-static inline u32 *pagetable_find(const u32 *root, u32 address)
+static inline struct pte *pagetable_find(const struct root_entry *root, u32 address)
 {
-	u32 entry = pagetable_root(root)[address >> ROOT_SHIFT];
+	const struct root_entry *slot = pagetable_slot(root, address);
 
-	return entry ? &pagetable_table(entry)[pagetable_index(address)] : NULL;
+	return slot_empty(slot) ? NULL : &slot_table(slot)[pagetable_index(address)];
 }
 
-/* The entry; 0: none. */
-static inline u32 pagetable_read(const u32 *root, u32 address)
+/* The entry for an address. */
+static inline pte_t pagetable_read(const struct root_entry *root, u32 address)
 {
-	const u32 *entry = pagetable_find(root, address);
+	const struct pte *entry = pagetable_find(root, address);
 
-	return entry ? *entry : 0;
+	return entry ? pte_get(entry) : PTE_NONE;
 }
 
-/* The same, to be changed: in a table of mm's own, which is made if need be. NULL: no memory. */
-u32 *pagetable_make(struct mm *mm, u32 address);
-#define TABLE_SPAN 0x400000u            /* bytes that one table covers */
+/*
+ * The entry at a place becomes `pte`. What is cached of the old one goes by flush->page() or range() (flush.h), before
+ * or after. pagetable_install(): it was none. pagetable_clear(): it is none, and nothing is cached of the page any more.
+ */
+static inline void pagetable_set(struct pte *entry, pte_t pte) { pte_store(entry, pte); }
+static inline void pagetable_install(struct pte *entry, pte_t pte) { pte_store_first(entry, pte); }
+static inline void pagetable_clear(struct pte *entry) { pte_clear(entry); }
+
+/* The frame that an entry stands for, and holds a reference to; NULL: none, or a device's page. */
+static inline struct frame *pte_frame(pte_t pte)
+{
+	return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count ? pa_frame(pte_pa(pte)) : NULL;
+}
+
+/* The place of an entry, to be changed: in a table of mm's own, which is made if need be. NULL: no memory. */
+struct pte *pagetable_make(struct mm *mm, u32 address);
 /* An empty table; NULL: no memory. */
 struct frame *pagetable_table_new(void);
 /* Before an entry changes: mm has the table of an address alone (mm/shared_tables.c). 0 or -ENOMEM. */

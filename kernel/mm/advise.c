@@ -98,7 +98,7 @@ static int resident(struct mm *mm, u32 address)
 
 	if (!vma || vma->start > address)
 		return -ENOMEM;
-	if (pagetable_read(mm->root, address))
+	if (!pte_none(pagetable_read(mm->root, address)))
 		return 1;
 	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND,
 				      &frame) || !frame)

@@ -12,28 +12,25 @@
 
 struct frame *zero_frame;       /* what untouched anonymous memory reads as */
 
-u32 vma_pte(const struct vma *vma, u32 pa, bool writable)
+pte_t vma_pte(const struct vma *vma, u32 pa, bool writable)
 {
-	u32 pte = pa | (vma->flags & VM_DEVICE ? PTE_UNCACHED | PTE_GUARDED : 0);
+	enum pte_access access = writable && vma->flags & VM_WRITE ? PTE_READ_WRITE : PTE_READ;
 
-	if (!(vma->flags & VM_PROT))
-		return pte | PP_KERNEL;
-	pte |= PTE_VALID;
-	return writable && vma->flags & VM_WRITE ? pte | PTE_CHANGED | PP_USER_RW : pte | PP_USER_RO;
+	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
 }
 
 /* In the place of an entry that is there. */
-CAUSE(fault) static void pte_replace(struct mm *mm, u32 *entry, u32 address, u32 pte)
+CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, u32 address, pte_t pte)
 {
-	*entry = pte | (*entry & PTE_NOTE);
+	pagetable_set(entry, pte);
 	flush->page(mm, address);
 	page_installed(mm, address, pte);
 }
 
 /* Into an empty one: nothing is cached of the page. */
-CAUSE(fault) static void pte_install(struct mm *mm, u32 *entry, u32 address, u32 pte)
+CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, u32 address, pte_t pte)
 {
-	*entry = pte;
+	pagetable_install(entry, pte);
 	page_installed(mm, address, pte);
 }
 
@@ -63,9 +60,9 @@ CAUSE(fault) static int anonymous_frame(bool write, struct frame **out)
 }
 
 /* A write to a page that is there without the right: the last owner takes it, others get a copy. */
-CAUSE(fault) static int fault_write(struct vma *vma, u32 *entry, u32 address)
+CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, u32 address)
 {
-	struct frame *old = pa_frame(*entry & PTE_RPN), *copy;
+	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
 
 	if (vma->flags & VM_SHARED || (old->refs == 1 && old->use == FRAME_ANONYMOUS)) {
 		pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(old), true));
@@ -125,7 +122,8 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	struct vma *vma = area_for(mm, address);
 	bool write = access == MM_WRITE;
 	struct frame *frame;
-	u32 *entry;
+	struct pte *entry;
+	pte_t now;
 	int error;
 
 	if (!vma)
@@ -135,8 +133,9 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 	entry = pagetable_make(mm, address);
 	if (!entry)
 		return -ENOMEM;
-	if (*entry)
-		return write && (*entry & PTE_PP) != PP_USER_RW ? fault_write(vma, entry, address) : 0;
+	now = pte_get(entry);
+	if (!pte_none(now))
+		return write && !pte_writable(now) ? fault_write(vma, entry, address) : 0;
 	if (vma->flags & VM_DEVICE) {
 		pte_install(mm, entry, address, vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true));
 		return 0;
@@ -177,14 +176,15 @@ void mm_init(void)
 int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out)
 {
 	for (;;) {
-		u32 pte = pagetable_read(mm->root, address);
+		pte_t pte = pagetable_read(mm->root, address);
 		int error;
 
-		if (address < USER_END && pte & PTE_VALID &&
-		    (access != MM_WRITE || (pte & PTE_PP) == PP_USER_RW)) {
-			if (!pte_frame(pte))
+		if (address < USER_END && pte_present(pte) && (access != MM_WRITE || pte_writable(pte))) {
+			struct frame *frame = pte_frame(pte);
+
+			if (!frame)
 				return -EFAULT;
-			*out = frame_get(pa_frame(pte & PTE_RPN));
+			*out = frame_get(frame);
 			return 0;
 		}
 		error = mm_fault(mm, address, access);
@@ -195,11 +195,11 @@ int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **o
 
 bool mm_peek(struct mm *mm, u32 address, u32 *word)
 {
-	u32 pte = address < USER_END && address % sizeof(*word) == 0 ? pagetable_read(mm->root, address) : 0;
+	pte_t pte = address < USER_END && address % sizeof(*word) == 0 ? pagetable_read(mm->root, address) : PTE_NONE;
 
 	if (!pte_frame(pte))
 		return false;
-	*word = *(const u32 *)pa_kva((pte & PTE_RPN) + address % PAGE_SIZE);
+	*word = *(const u32 *)pa_kva(pte_pa(pte) + address % PAGE_SIZE);
 	return true;
 }
 
@@ -207,7 +207,7 @@ int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
 {
 	struct frame *frame;
 	int error = mm_frame(mm, address, MM_READ, &frame);
-	u32 *entry;
+	struct pte *entry;
 
 	if (error)
 		return error;
@@ -218,7 +218,7 @@ int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
 		return -ENOMEM;
 	error = fault_write(mm_find(mm, address), entry, address);
 	if (!error)
-		*out = frame_get(pa_frame(*entry & PTE_RPN));
+		*out = frame_get(pte_frame(pte_get(entry)));
 	check_range(mm, address, address + PAGE_SIZE, "poke");
 	return error;
 }

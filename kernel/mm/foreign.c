@@ -1,6 +1,5 @@
 /* The memory of another process: process_vm_readv and _writev, what a debugger writes, and what a core file shows. */
 #include <arch.h>
-#include <mmu.h>
 #include <check.h>
 #include <err.h>
 #include <file.h>
@@ -49,14 +48,16 @@ bool vma_has_own_pages(const struct vma *vma)
 	u32 address = vma->start;
 
 	while (address < vma->end) {
-		const u32 *entry = pagetable_find(vma->mm->root, address);
+		const struct pte *entry = pagetable_find(vma->mm->root, address);
+		const struct frame *frame;
 
 		if (!entry) {
 			address = pagetable_next(address);
 			continue;
 		}
 		interrupt_window_at(address >> PAGE_SHIFT);
-		if (pte_frame(*entry) && pa_frame(*entry & PTE_RPN)->use == FRAME_ANONYMOUS)
+		frame = pte_frame(pte_get(entry));
+		if (frame && frame->use == FRAME_ANONYMOUS)
 			return true;
 		address += PAGE_SIZE;
 	}
@@ -67,14 +68,14 @@ struct frame *mm_frame_present(struct mm *mm, u32 address)
 {
 	const struct vma *vma = mm_find(mm, address);
 	struct frame *frame;
-	u32 pte;
+	pte_t pte;
 
 	if (!vma || vma->start > address)
 		return NULL;
 	pte = pagetable_read(mm->root, address);
-	if (pte) {
-		frame = pte_frame(pte) ? pa_frame(pte & PTE_RPN) : zero_frame;
-		return frame == zero_frame ? NULL : frame_get(frame);
+	if (!pte_none(pte)) {
+		frame = pte_frame(pte);
+		return !frame || frame == zero_frame ? NULL : frame_get(frame);
 	}
 	if (!vma->inode || inode_page(vma->inode, vma_page(vma, address), PAGE_FIND, &frame))
 		return NULL;

@@ -56,12 +56,7 @@ void table_lost(struct mm *mm, u32 address, u32 frames);
 /* fault.c */
 extern struct frame *zero_frame;
 /* The entry with which an area maps a frame; writable: now, not only by right. */
-u32 vma_pte(const struct vma *vma, u32 pa, bool writable);
-/* An entry stands for a frame of RAM (and holds a reference to it). */
-static inline bool pte_frame(u32 pte)
-{
-	return pte && (pte & PTE_RPN) >> PAGE_SHIFT < frame_count;
-}
+pte_t vma_pte(const struct vma *vma, u32 pa, bool writable);
 
 /* oom.c: kills a process so that memory comes back. True: try again. */
 bool oom_kill(void);

@@ -195,7 +195,8 @@ static void change_entries(struct vma *vma)
 	u32 address = vma->start;
 
 	while (address < vma->end) {
-		u32 *entry = pagetable_find(vma->mm->root, address);
+		struct pte *entry = pagetable_find(vma->mm->root, address);
+		pte_t pte;
 
 		if (!entry) {
 			address = pagetable_next(address);
@@ -206,12 +207,13 @@ static void change_entries(struct vma *vma)
 			interrupt_window();
 		else
 			interrupt_window_at(address >> PAGE_SHIFT);
-		if (*entry) {
-			bool own = !pte_frame(*entry) || vma->flags & VM_SHARED || (*entry & PTE_PP) == PP_USER_RW;
+		pte = pte_get(entry);
+		if (!pte_none(pte)) {
+			bool own = !pte_frame(pte) || vma->flags & VM_SHARED || pte_writable(pte);
 
-			*entry = vma_pte(vma, *entry & PTE_RPN, own) | (*entry & PTE_NOTE);
-			if (vma->flags & VM_EXEC && pte_frame(*entry))
-				arch_icache_sync(pa_kva(*entry & PTE_RPN), PAGE_SIZE);
+			pagetable_set(entry, vma_pte(vma, pte_pa(pte), own));
+			if (vma->flags & VM_EXEC && pte_frame(pte))
+				arch_icache_sync(pa_kva(pte_pa(pte)), PAGE_SIZE);
 		}
 		address += PAGE_SIZE;
 	}

@@ -13,20 +13,20 @@ static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 {
 	flush->range(mm, from, from + size);
 	for (u32 at = from; at < from + size; at += PAGE_SIZE) {
-		u32 *old = pagetable_find(mm->root, at), *new;
+		struct pte *old = pagetable_find(mm->root, at), *new;
 
 		if (!old) {
 			at = pagetable_next(at) - PAGE_SIZE;
 			continue;
 		}
 		interrupt_window_at(at >> PAGE_SHIFT);
-		if (!*old)
+		if (pte_none(pte_get(old)))
 			continue;
 		new = pagetable_make(mm, to + (at - from));
 		if (!new)
 			return -ENOMEM;
-		*new = *old & ~(u32)PTE_NOTE;
-		*old = 0;
+		pagetable_install(new, pte_get(old));
+		pagetable_clear(old);
 	}
 	return 0;
 }

@@ -5,7 +5,6 @@
  * it is shared, frame->private is the number of frames that its entries hold, each of which is held once.
  */
 #include <arch.h>
-#include <mmu.h>
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
@@ -16,9 +15,9 @@
 u64 tables_shared;
 bool (*fork_shares)(struct mm *parent, u32 base);
 
-static u32 *slot_of(struct mm *mm, u32 address)
+static struct root_entry *slot_of(struct mm *mm, u32 address)
 {
-	return &pagetable_root(mm->root)[address >> ROOT_SHIFT];
+	return pagetable_slot(mm->root, address);
 }
 
 static u32 base_of(u32 address)
@@ -26,82 +25,87 @@ static u32 base_of(u32 address)
 	return pagetable_next(address) - TABLE_SPAN;
 }
 
-static bool shared(u32 root_entry)
+static bool shared(const struct root_entry *slot)
 {
-	return root_entry && pa_frame(root_entry & PTE_RPN)->refs > 1;
+	return !slot_empty(slot) && slot_frame(slot)->refs > 1;
 }
 
-/* Calls function for each entry, not 0, that the areas of the table at base have; `to` is where it lies in a twin. */
-static void for_each_entry(struct mm *mm, u32 base, u32 *table, u32 *twin,
-			   void (*function)(const struct vma *vma, u32 *entry, u32 *to))
+/* Calls function for each entry that the areas of the table at base have; `to` is where it lies in a twin. */
+static void for_each_entry(struct mm *mm, u32 base, struct pte *table, struct pte *twin,
+			   void (*function)(const struct vma *vma, struct pte *entry, struct pte *to))
 {
 	for (struct vma *vma = mm_find(mm, base); vma && vma->start < base + TABLE_SPAN; vma = mm_next(vma)) {
 		u32 first = pagetable_index(MAX(vma->start, base));
 		u32 last = pagetable_index(MIN(vma->end, base + TABLE_SPAN) - PAGE_SIZE);
 
 		for (u32 i = first; i <= last; i++)
-			if (table[i])
+			if (!pte_none(pte_get(&table[i])))
 				function(vma, &table[i], &twin[i]);
 	}
 }
 
 static u32 held;                /* frames that protect() has met */
 
-static void protect(const struct vma *vma, u32 *entry, u32 *to)
+static void protect(const struct vma *vma, struct pte *entry, struct pte *to)
 {
+	pte_t pte = pte_get(entry);
+
 	(void)to;
-	if (!pte_frame(*entry))
+	if (!pte_frame(pte))
 		return;
 	held++;
-	if (!(vma->flags & VM_SHARED) && (*entry & PTE_PP) == PP_USER_RW)
-		*entry = (*entry & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO;
+	if (!(vma->flags & VM_SHARED) && pte_writable(pte))
+		pagetable_set(entry, pte_write_protect(pte));
 }
 
 bool table_share(struct mm *parent, struct mm *child, u32 address)
 {
-	u32 *from = slot_of(parent, address), *to = slot_of(child, address), base = base_of(address);
+	struct root_entry *from = slot_of(parent, address), *to = slot_of(child, address);
+	u32 base = base_of(address);
 	struct frame *frame;
 
-	if (!*from || *to || !fork_shares || !fork_shares(parent, base))
-		return *from == *to;
-	frame = pa_frame(*from & PTE_RPN);
+	if (slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))
+		return slot_same(from, to);
+	frame = slot_frame(from);
 	if (frame->refs == 1) {
 		held = 0;
-		for_each_entry(parent, base, pagetable_table(*from), pagetable_table(*from), protect);
+		for_each_entry(parent, base, slot_table(from), slot_table(from), protect);
 		frame->private = (u16)held;
 	}
 	frame_get(frame);
-	*to = *from;
+	slot_share(to, from);
 	child->table_pages++;
 	child->resident_pages += frame->private;
 	tables_shared++;
 	return true;
 }
 
-static void hold(const struct vma *vma, u32 *entry, u32 *to)
+static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
 {
-	(void)vma;
-	if (pte_frame(*entry)) {
-		struct frame *frame = frame_get(pa_frame(*entry & PTE_RPN));
+	struct frame *frame = pte_frame(pte_get(entry));
 
+	(void)vma;
+	if (frame) {
+		frame_get(frame);
 		frame->mapped++;
 	}
-	*to = *entry;
+	pagetable_install(to, pte_get(entry));
 }
 
 int table_unshare(struct mm *mm, u32 address)
 {
-	u32 *slot = slot_of(mm, address);
+	struct root_entry *slot = slot_of(mm, address), fresh;
 	struct frame *own;
 
-	if (!tables_shared || !shared(*slot))
+	if (!tables_shared || !shared(slot))
 		return 0;
 	own = pagetable_table_new();
 	if (!own)
 		return -ENOMEM;
-	for_each_entry(mm, base_of(address), pagetable_table(*slot), pagetable_table(frame_pa(own)), hold);
-	frame_put(pa_frame(*slot & PTE_RPN));
-	*slot = frame_pa(own) | mmu->root_bits;
+	slot_set(&fresh, own);
+	for_each_entry(mm, base_of(address), slot_table(slot), slot_table(&fresh), hold);
+	frame_put(slot_frame(slot));
+	slot_share(slot, &fresh);
 	return 0;
 }
 
@@ -131,47 +135,48 @@ int tables_unshare_everywhere(void)
 	return failed;
 }
 
-static void leave(struct mm *mm, u32 *slot)
+static void leave(struct mm *mm, struct root_entry *slot)
 {
-	struct frame *frame = pa_frame(*slot & PTE_RPN);
+	struct frame *frame = slot_frame(slot);
 
 	mm->resident_pages -= frame->private;
 	mm->table_pages--;
 	frame_put(frame);
-	*slot = 0;
+	slot_clear(slot);
 }
 
 void tables_leave(struct vma *vma)
 {
 	for (u32 address = vma->start; tables_shared && address < vma->end; address = pagetable_next(address)) {
-		u32 *slot = slot_of(vma->mm, address);
+		struct root_entry *slot = slot_of(vma->mm, address);
 
-		if (shared(*slot))
+		if (shared(slot))
 			leave(vma->mm, slot);
 	}
 }
 
 /* The table that table_lost() is about, and what it lost. */
 static struct {
-	u32 root_entry, address, frames;
+	struct root_entry root_entry;
+	u32 address, frames;
 } lost;
 
 static void lose(struct mm *mm)
 {
-	if (*slot_of(mm, lost.address) == lost.root_entry)
+	if (slot_same(slot_of(mm, lost.address), &lost.root_entry))
 		mm->resident_pages -= lost.frames;
 }
 
 void table_lost(struct mm *mm, u32 address, u32 frames)
 {
-	u32 root_entry = *slot_of(mm, address);
+	const struct root_entry *slot = slot_of(mm, address);
 
-	if (!tables_shared || !shared(root_entry)) {
+	if (!tables_shared || !shared(slot)) {
 		mm->resident_pages -= frames;
 		return;
 	}
-	pa_frame(root_entry & PTE_RPN)->private -= (u16)frames;
-	lost.root_entry = root_entry;
+	slot_frame(slot)->private -= (u16)frames;
+	lost.root_entry = *slot;
 	lost.address = address;
 	lost.frames = frames;
 	context_for_each(lose);

@@ -67,27 +67,30 @@ void mm_put(struct mm *mm)
 static int copy_table(struct mm *child, struct vma *vma, u32 start, u32 end)
 {
 	bool protect = !(vma->flags & VM_SHARED);
-	u32 *from = pagetable_find(vma->mm->root, start);
+	struct pte *from = pagetable_find(vma->mm->root, start);
 
 	for (; start < end; start += PAGE_SIZE, from++) {
-		u32 *to;
+		pte_t pte = pte_get(from);
+		struct frame *frame;
+		struct pte *to;
 
 		interrupt_window_at(start >> PAGE_SHIFT);
-		if (!*from)
+		if (pte_none(pte))
 			continue;
 		to = pagetable_make(child, start);
 		if (!to)
 			return -ENOMEM;
-		if (pte_frame(*from)) {
-			struct frame *frame = pa_frame(*from & PTE_RPN);
-
-			if (protect && (*from & PTE_PP) == PP_USER_RW)
-				*from = (*from & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO;
+		frame = pte_frame(pte);
+		if (frame) {
+			if (protect && pte_writable(pte)) {
+				pte = pte_write_protect(pte);
+				pagetable_set(from, pte);
+			}
 			frame_get(frame);
 			frame->mapped++;
 			child->resident_pages++;
 		}
-		*to = *from & ~(u32)PTE_NOTE;
+		pagetable_install(to, pte);
 	}
 	return 0;
 }

@@ -8,39 +8,39 @@
 
 #include "internal.h"
 
-/* Takes out what *entry, not 0, has for an address; the number of frames that it held. */
-typedef u32 zap_one(struct mm *mm, u32 address, u32 *entry);
+/* Takes out an entry that is not none; the number of frames that it held. */
+typedef u32 zap_one(struct mm *mm, u32 address, struct pte *entry);
 
-static inline u32 zap_entry(struct mm *mm, u32 address, u32 *entry)
+static inline u32 zap_entry(struct mm *mm, u32 address, struct pte *entry)
 {
-	u32 held = pte_frame(*entry);
+	struct frame *frame = pte_frame(pte_get(entry));
 
 	(void)mm;
 	(void)address;
-	if (held) {
-		struct frame *frame = pa_frame(*entry & PTE_RPN);
-
+	if (frame) {
 		frame->mapped--;
 		frame_put(frame);
 	}
-	*entry = 0;
-	return held;
+	pagetable_clear(entry);
+	return frame != NULL;
 }
 
 #define LINE_ENTRIES 8u         /* entries in a cache line */
 
-static inline bool line_empty(const u32 *entry)
+static inline bool line_empty(const struct pte *entry)
 {
-	return !(entry[0] | entry[1] | entry[2] | entry[3] | entry[4] | entry[5] | entry[6] | entry[7]);
+	return pte_none(pte_get(&entry[0]) | pte_get(&entry[1]) | pte_get(&entry[2]) | pte_get(&entry[3]) |
+			pte_get(&entry[4]) | pte_get(&entry[5]) | pte_get(&entry[6]) | pte_get(&entry[7]));
 }
 
 /* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
-static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 address, u32 *entry, u32 *last, zap_one *one)
+static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 address, struct pte *entry,
+								      struct pte *last, zap_one *one)
 {
 	u32 held = 0;
 
 	while (entry < last) {
-		u32 *next = (u32 *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
+		struct pte *next = (struct pte *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
 
 		interrupt_window_at((u32)entry / sizeof(*entry));
 		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 
 			continue;
 		}
 		for (next = MIN(next, last); entry < next; entry++, address += PAGE_SIZE)
-			if (*entry)
+			if (!pte_none(pte_get(entry)))
 				held += one(mm, address, entry);
 	}
 	return held;
@@ -60,7 +60,8 @@ static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, u32 st
 {
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
-		u32 *entry = pagetable_find(mm->root, start), held = 0;
+		struct pte *entry = pagetable_find(mm->root, start);
+		u32 held = 0;
 
 		interrupt_window();
 		if (entry)

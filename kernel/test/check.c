@@ -61,19 +61,19 @@ static void end_check(void)
 }
 
 /* shared: other address spaces have the entry's table too. */
-static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 pte, bool shared)
+static void check_entry(struct mm *mm, const struct vma *vma, u32 address, pte_t pte, bool shared)
 {
-	u32 number = (pte & PTE_RPN) >> PAGE_SHIFT;
+	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 	if (!vma || vma->start > address)
 		bad("an entry outside of every area", mm->context.number, address, pte);
-	else if ((pte & PTE_PP) == PP_USER_RW && !(vma->flags & VM_WRITE))
+	else if (pte_writable(pte) && !(vma->flags & VM_WRITE))
 		bad("a writable entry in an area that is not", mm->context.number, address, pte);
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
 		bad("an entry for a frame that is free", mm->context.number, address, pte);
 	else if (number < frame_count && frames[number].refs < frames[number].mapped)
 		bad("a frame that is mapped more often than it is held", mm->context.number, address, pte);
-	else if ((pte & PTE_PP) == PP_USER_RW && number < frame_count && !(vma->flags & VM_SHARED) &&
+	else if (pte_writable(pte) && number < frame_count && !(vma->flags & VM_SHARED) &&
 		 (shared || frames[number].mapped > 1))
 		bad("a private page is writable in two places", mm->context.number, address, pte);
 }
@@ -81,17 +81,18 @@ static void check_entry(struct mm *mm, const struct vma *vma, u32 address, u32 p
 /* The entries of [start, end), which one table covers; how many of them are frames. */
 static u32 check_table(struct mm *mm, u32 start, u32 end, const struct frame *frame, bool counted)
 {
-	const u32 *entry = pagetable_find(mm->root, start);
+	const struct pte *entry = pagetable_find(mm->root, start);
 	u32 resident = 0;
 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
 		bad("a page table in a frame that holds none", mm->context.number, start, frame_pa(frame));
 	for (; start < end; start += PAGE_SIZE, entry++) {
-		u32 number = (*entry & PTE_RPN) >> PAGE_SHIFT;
+		pte_t pte = pte_get(entry);
+		u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
-		if (!*entry)
+		if (pte_none(pte))
 			continue;
-		check_entry(mm, mm_find(mm, start), start, *entry, frame->refs > 1);
+		check_entry(mm, mm_find(mm, start), start, pte, frame->refs > 1);
 		if (number >= frame_count)
 			continue;
 		resident++;
@@ -107,11 +108,14 @@ static u32 check_entries(struct mm *mm, u32 start, u32 end, bool sweep)
 	u32 resident = 0, stop;
 
 	for (; start < end; start = stop) {
-		u32 table = pagetable_root(mm->root)[start >> ROOT_SHIFT] & PTE_RPN;
+		const struct root_entry *slot = pagetable_slot(mm->root, start);
 
 		stop = MIN(pagetable_next(start), end);
-		if (table)
-			resident += check_table(mm, start, stop, pa_frame(table), sweep && !mappings[table >> PAGE_SHIFT]++);
+		if (!slot_empty(slot)) {
+			const struct frame *table = slot_frame(slot);
+
+			resident += check_table(mm, start, stop, table, sweep && !mappings[frame_number(table)]++);
+		}
 	}
 	return resident;
 }
@@ -141,7 +145,7 @@ static void check_accounts(struct mm *mm, u32 resident)
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
 	for (u32 index = 0; index < USER_END >> ROOT_SHIFT; index++)
-		tables += pagetable_root(mm->root)[index] != 0;
+		tables += !slot_empty(&pagetable_root(mm->root)[index]);
 	if (resident != mm->resident_pages)
 		bad("resident pages miscounted", mm->context.number, resident, mm->resident_pages);
 	if (tables != mm->table_pages)

@@ -4,7 +4,6 @@
  */
 #include <arch.h>
 #include <arch/hash.h>
-#include <arch/pte.h>
 #include <check.h>
 #include <context.h>
 #include <errno.h>
@@ -20,14 +19,14 @@
 struct target {
 	struct mm *mm;
 	u32 address, vsid;
-	u32 *pte;
+	struct pte *entry;
 	struct frame *frame;
 };
 
 /* The tree lets a program write where the area does not. */
 static void make_writable(const struct target *t)
 {
-	*t->pte = (*t->pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW;
+	pagetable_set(t->entry, pte_make_writable(pte_get(t->entry)));
 	flush->page(t->mm, t->address);
 }
 
@@ -35,21 +34,21 @@ static void make_writable(const struct target *t)
 static void change_hpte(const struct target *t)
 {
 	hash_remove_searching(t->mm, t->vsid, t->address);
-	hash_insert(t->vsid, t->address, *t->pte ^ PAGE_SIZE);
+	hash_insert(t->vsid, t->address, pte_get(t->entry) ^ PAGE_SIZE);
 }
 
 /* The hash table has the page twice. */
 static void double_hpte(const struct target *t)
 {
 	while (hash_copies(t->vsid, t->address) < 2)
-		hash_insert(t->vsid, t->address, *t->pte);
+		hash_insert(t->vsid, t->address, pte_get(t->entry));
 }
 
 /* The page's right to be written is taken from tree and hash table, and the TLB forgotten. */
 static void leave_tlb(const struct target *t)
 {
 	hash_remove_searching(t->mm, t->vsid, t->address);
-	*t->pte = (*t->pte & ~(u32)(PTE_PP | PTE_CHANGED | PTE_NOTE)) | PP_USER_RO;
+	pagetable_set(t->entry, pte_write_protect(pte_get(t->entry)));
 }
 
 static void count_mapping(const struct target *t)
@@ -93,19 +92,16 @@ static const struct {
 
 static int find_target(u32 address, struct target *out)
 {
-	u32 word, pte;
+	u32 word;
 
 	if (get_user(word, (const u32 *)address))
 		return -EFAULT;
 	out->mm = current->mm;
 	out->address = ALIGN_DOWN(address, PAGE_SIZE);
 	out->vsid = context_vsid(out->mm, out->address);
-	out->pte = pagetable_find(out->mm->root, out->address);
-	pte = *out->pte;
-	if ((pte & PTE_RPN) >> PAGE_SHIFT >= frame_count)
-		return -ENXIO;
-	out->frame = pa_frame(pte & PTE_RPN);
-	return 0;
+	out->entry = pagetable_find(out->mm->root, out->address);
+	out->frame = pte_frame(pte_get(out->entry));
+	return out->frame ? 0 : -ENXIO;
 }
 
 int check_store(const char *words, size_t size)

@@ -18,8 +18,9 @@
 #define SEGMENT_OFFSET 0x0fffffffu
 
 bool aperture_open;
-static u32 *shown;                      /* the entry of the active root that gave way */
-static u32 shown_before, segment, register_before;
+static struct root_entry *shown;        /* the entry of the active root that gave way */
+static struct root_entry shown_before;
+static u32 segment, register_before;
 
 CAUSE(copy) u32 aperture_begin(struct mm *mm, u32 address, u32 own)
 {
@@ -28,9 +29,9 @@ CAUSE(copy) u32 aperture_begin(struct mm *mm, u32 address, u32 own)
 	context_ensure(mm);
 	segment = own < 0x80000000u ? SEGMENT_HIGH : SEGMENT_LOW;
 	there = segment | (address & SEGMENT_OFFSET);
-	shown = &pagetable_root(context_active->root)[there >> ROOT_SHIFT];
+	shown = pagetable_slot(context_active->root, there);
 	shown_before = *shown;
-	*shown = pagetable_root(mm->root)[address >> ROOT_SHIFT];
+	*shown = *pagetable_slot(mm->root, address);
 	register_before = segment_register(segment);
 	segment_load(segment, SR_KEY_USER | context_vsid(mm, address));
 	aperture_open = true;

@@ -35,7 +35,7 @@ void context_for_each(void (*function)(struct mm *mm))
 		function(mm);
 }
 
-static void set_root(const u32 *root)
+static void set_root(const struct root_entry *root)
 {
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(root)) : "memory");
 }
@@ -131,7 +131,7 @@ CAUSE(switch) void mm_activate(struct mm *mm)
 	load();
 }
 
-const u32 *context_find(u32 vsid, u32 *segment)
+const struct root_entry *context_find(u32 vsid, u32 *segment)
 {
 	u32 number = context_number(vsid);
 	struct mm *mm;

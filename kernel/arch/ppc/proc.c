@@ -67,7 +67,7 @@ static void count_table(struct occupancy *o)
 
 		for (u32 i = 0; i < HPTES_PER_GROUP; i++) {
 			const struct hpte *entry = &hash_table[g * HPTES_PER_GROUP + i];
-			const u32 *root;
+			const struct root_entry *root;
 			u32 segment;
 
 			if (!(entry->word0 & HPTE_VALID))

@@ -13,7 +13,7 @@
 static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
 {
 	u32 segment, address, pte;
-	const u32 *root = context_find(entry->vsid, &segment);
+	const struct root_entry *root = context_find(entry->vsid, &segment);
 
 	if (!root)
 		return;         /* a zombie: its VSID is in no segment register, and never will be again */

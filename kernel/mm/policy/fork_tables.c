@@ -6,7 +6,6 @@
  * which both write to at once, so that sharing would only put the copying off; tables with areas that the child does
  * not get; any table while the tree holds notes (hpte.slot=noted), which are about one address space.
  */
-#include <arch/hash.h>
 #include <mm.h>
 #include <pagetable.h>
 #include <policy.h>
@@ -15,7 +14,7 @@ static bool shares(struct mm *parent, u32 base)
 {
 	u32 end = base + TABLE_SPAN;
 
-	if (hash_remove == hash_remove_noted || (parent->data_start < end && parent->data_end > base))
+	if (pagetable_notes || (parent->data_start < end && parent->data_end > base))
 		return false;
 	for (struct vma *vma = mm_find(parent, base); vma && vma->start < end; vma = mm_next(vma))
 		if (vma->flags & (VM_STACK | VM_DONTFORK | VM_WIPEONFORK))

@@ -6,7 +6,6 @@
  * listed ones goes, and only then are their frames free. The end of an address space is tlb.flush's.
  */
 #include <mmu.h>
-#include <arch/pte.h>
 #include <context.h>
 #include <flush.h>
 #include <policy.h>
@@ -42,7 +41,7 @@ static void by_range(struct vma *vma, u32 start, u32 end)
 	zap_unflushed(vma, start, end);
 }
 
-static u32 one_at_once(struct mm *mm, u32 address, u32 *entry)
+static u32 one_at_once(struct mm *mm, u32 address, struct pte *entry)
 {
 	page_gone(mm, address);
 	return zap_entry(mm, address, entry);
@@ -67,9 +66,9 @@ static void batch_flush(struct mm *mm)
 }
 
 /* The note of where the hash table has the page stays until it is flushed. */
-static u32 one_listed(struct mm *mm, u32 address, u32 *entry)
+static u32 one_listed(struct mm *mm, u32 address, struct pte *entry)
 {
-	struct frame *frame = pte_frame(*entry) ? pa_frame(*entry & PTE_RPN) : NULL;
+	struct frame *frame = pte_frame(pte_get(entry));
 
 	if (batch.count == BATCH)
 		batch_flush(mm);
@@ -77,7 +76,7 @@ static u32 one_listed(struct mm *mm, u32 address, u32 *entry)
 	batch.page[batch.count++].frame = frame;
 	if (frame)
 		frame->mapped--;
-	*entry = *entry & PTE_HASHED ? *entry & PTE_NOTE : 0;
+	pagetable_set(entry, PTE_NONE);
 	return frame != NULL;
 }
 

@@ -74,7 +74,7 @@ static u32 around;
 CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pte)
 {
 	u32 start = ALIGN_DOWN(address, around << PAGE_SHIFT), vsid;
-	const u32 *entry;
+	const struct pte *entry;
 
 	if (mm != context_active || !(pte & PTE_VALID))
 		return;
@@ -82,8 +82,8 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pt
 	vsid = context_vsid(mm, address);
 	entry = pagetable_find(mm->root, start);        /* the window lies in one table */
 	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
-		if (*entry & PTE_VALID && start != address && !hash_find(vsid, start)) {
-			hash_insert(vsid, start, *entry);
+		if (pte_present(pte_get(entry)) && start != address && !hash_find(vsid, start)) {
+			hash_insert(vsid, start, pte_get(entry));
 			hash_preloads++;
 		}
 }

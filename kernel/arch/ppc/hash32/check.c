@@ -23,7 +23,7 @@ static void check_entry(const struct hpte *entry, check_bad *bad)
 {
 	struct hpte seen = read_entry(entry);
 	u32 vsid = (seen.word0 & HPTE_VSID) >> 7, segment, address, pte;
-	const u32 *root = seen.word0 & HPTE_VALID ? context_find(vsid, &segment) : NULL;
+	const struct root_entry *root = seen.word0 & HPTE_VALID ? context_find(vsid, &segment) : NULL;
 
 	if (!root)
 		return;         /* a zombie: its VSID is in no segment register, and never will be again */
@@ -33,7 +33,7 @@ static void check_entry(const struct hpte *entry, check_bad *bad)
 		bad("the hash table maps a page that the tree does not", vsid, address, seen.word1);
 	else if ((pte ^ seen.word1) & (PTE_HARDWARE & ~PTE_VALID))
 		bad("hash table and tree differ", vsid, address, seen.word1);
-	else if (root != kernel_root && !hash_noted(pte, entry))
+	else if (root != kernel_root && !hash_noted(pagetable_find(root, address), entry))
 		bad("a hash-table entry that the tree has no note of", vsid, address, pte);
 }
 

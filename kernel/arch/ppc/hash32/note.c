@@ -25,10 +25,9 @@ static void placed_nowhere(u32 address, const struct hpte *entry)
 
 CAUSE(reload) static void placed_noted(u32 address, const struct hpte *entry)
 {
-	u32 *pte = pagetable_find(context_active->root, address);
 	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
 
-	*pte = (*pte & ~(u32)PTE_SLOT) | slot << SLOT_SHIFT | PTE_HASHED;
+	pte_set_note(pagetable_find(context_active->root, address), slot << SLOT_SHIFT | PTE_HASHED);
 }
 
 void (*hash_placed)(u32 address, const struct hpte *entry) = placed_nowhere;
@@ -37,27 +36,28 @@ bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address) = hash_remove_searchin
 /* What was never put in needs no look; what was is in the slot of the note, or has been replaced since. */
 CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address)
 {
-	u32 *pte = pagetable_find(mm->root, address);
+	struct pte *entry = pagetable_find(mm->root, address);
 
-	if (!pte || !(*pte & PTE_HASHED))
+	if (!entry || !(pte_note(entry) & PTE_HASHED))
 		return false;
 	hash_notes_used++;
-	hash_clear_slot(vsid, address, (*pte & PTE_SLOT) >> SLOT_SHIFT);
-	*pte &= ~(u32)PTE_NOTE;
+	hash_clear_slot(vsid, address, (pte_note(entry) & PTE_SLOT) >> SLOT_SHIFT);
+	pte_set_note(entry, 0);
 	return true;
 }
 
-bool hash_noted(u32 pte, const struct hpte *entry)
+bool hash_noted(const struct pte *at, const struct hpte *entry)
 {
 	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
 
-	return hash_remove != hash_remove_noted || (pte & PTE_NOTE) == (slot << SLOT_SHIFT | PTE_HASHED);
+	return !pagetable_notes || pte_note(at) == (slot << SLOT_SHIFT | PTE_HASHED);
 }
 
 void hash_note(bool on)
 {
 	code_divert(hash_placed_data, on ? hash_placed_data_on : NULL, EIEIO);
 	code_divert(hash_placed_instruction, on ? hash_placed_instruction_on : NULL, EIEIO);
+	pagetable_notes = on;
 	hash_placed = on ? placed_noted : placed_nowhere;
 	hash_remove = on ? hash_remove_noted : hash_remove_searching;
 }

@@ -8,8 +8,8 @@
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <errno.h>
+#include <pagetable.h>
 #include <policy.h>
 
 static int apply(const struct policy_setting *to)

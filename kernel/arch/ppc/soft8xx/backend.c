@@ -35,10 +35,10 @@ u32 soft8xx_rpn(u32 pte)
  */
 CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 {
-	const u32 *root = context_active ? context_active->root : kernel_root;
+	const struct root_entry *root = context_active ? context_active->root : kernel_root;
 	u32 address = regs->dar;
 	u32 epn = (address & PAGE_MASK) | EPN_VALID | (context_active ? context_active->context.number : 0);
-	u32 twc = pagetable_root(root)[address >> ROOT_SHIFT] & ~PTE_RPN;
+	u32 twc = pagetable_slot(root, address)->word & ~PTE_RPN;
 	u32 pte = pagetable_read(root, address);
 
 	reloads_c++;

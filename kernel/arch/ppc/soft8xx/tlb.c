@@ -82,7 +82,7 @@ static u32 reserved(bool instruction)
 }
 
 /* The tree that an entry is of; NULL: nobody's. */
-static const u32 *root_of(const struct entry *e)
+static const struct root_entry *root_of(const struct entry *e)
 {
 	u32 segment;
 
@@ -92,7 +92,7 @@ static const u32 *root_of(const struct entry *e)
 static void check_entry(u32 number, bool instruction, u32 address, check_bad *bad)
 {
 	struct entry e;
-	const u32 *root;
+	const struct root_entry *root;
 	u32 pte;
 
 	if (!read_entry(number, instruction, &e) || address - e.address >= e.bytes || !e.page_valid)

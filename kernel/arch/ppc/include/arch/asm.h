@@ -2,7 +2,7 @@
 #ifndef ARCH_ASM_H
 #define ARCH_ASM_H
 
-#include <arch/pte.h>
+#include <arch/pte_bits.h>
 #include <arch/reg.h>
 #include <asm_offsets.h>
 

@@ -52,7 +52,8 @@ void hash_note(bool on);
 extern void (*hash_placed)(u32 address, const struct hpte *entry);
 extern u64 hash_notes_used;
 /* The tree's entry tells of this slot, or notes are off. */
-bool hash_noted(u32 pte, const struct hpte *entry);
+struct pte;
+bool hash_noted(const struct pte *at, const struct hpte *entry);
 /* The two slots of this number that can hold the page; clears the one that does. */
 void hash_clear_slot(u32 vsid, u32 address, u32 slot);
 /* The invariant checker: every entry; the entries of one page. */

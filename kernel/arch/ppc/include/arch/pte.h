@@ -1,47 +1,73 @@
-/*
- * Entries of the page-table tree: two levels, 1024 entries each, 4 KB pages.
- *
- * A root entry is the physical address of a second-level table, or 0. A page's
- * entry has the format of a hash-table entry's second word (604 manual, figure
- * 5-24), so that no handler converts it: the 603's RPA register and the hash
- * table take it as it is. R is set in every entry that hardware may use, C in
- * every entry that may be written. The reserved bits are software's.
- */
+/* Entries of the page-table tree, as the rest of the kernel makes and reads them (pte_bits.h has the format). */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
 
-#define PTE_RPN     0xfffff000
-#define PTE_SLOT    0x00000e00  /* software: where the hash-table entry is (policy hpte.slot) */
-#define PTE_VALID   0x00000100  /* R: hardware may use this entry */
-#define PTE_CHANGED 0x00000080  /* C: set wherever PTE_WRITE is */
-#define PTE_THROUGH 0x00000040  /* W */
-#define PTE_UNCACHED 0x00000020 /* I */
-#define PTE_COHERENT 0x00000010 /* M */
-#define PTE_GUARDED 0x00000008  /* G */
-#define PTE_HASHED  0x00000004  /* software: a hash-table entry may exist */
-#define PTE_NOTE    (PTE_SLOT | PTE_HASHED)
-#define PTE_PP      0x00000003
-#define PTE_WIMG    0x00000078
+#include <arch/pte_bits.h>
+#include <types.h>
 
-/* Page protection with Ks = 0, Kp = 1 in every segment register. */
-#define PP_KERNEL   0           /* kernel reads and writes, user nothing */
-#define PP_USER_RW  2
-#define PP_USER_RO  3           /* read-only for the kernel too: copy-on-write holds for it */
+typedef u32 pte_t;
 
-/* What of an entry goes into RPA and into the hash table. */
-#define PTE_HARDWARE (PTE_RPN | PTE_VALID | PTE_CHANGED | PTE_WIMG | PTE_PP)
+/* Where an entry of a table is, and where an entry of a root is. */
+struct pte {
+	u32 word;
+};
+struct root_entry {
+	u32 word;
+};
 
-#define SR_KEY_USER 0x20000000  /* Kp: user accesses are checked by PP, the kernel's (Ks = 0) too where PP = 3 */
+#define PTE_NONE 0u
 
-#define PTE_PER_TABLE 1024
-#define ROOT_SHIFT 22
-#define TABLE_SHIFT 12
+/* The kernel's stores obey a page that programs may only read: copies to programs need no look at the tree. */
+#define ARCH_KERNEL_OBEYS_READ_ONLY 1
 
-/* First word of a hash-table entry. */
-#define HPTE_VALID     0x80000000
-#define HPTE_VSID      0x7fffff80
-#define HPTE_SECONDARY 0x00000040
-#define HPTE_API       0x0000003f
-#define HPTES_PER_GROUP 8
+/* What programs may do with a page. */
+enum pte_access {
+	PTE_NO_ACCESS,
+	PTE_READ,
+	PTE_READ_WRITE,
+};
+
+/* device: past the cache, and neither ahead of time nor twice. */
+static inline pte_t pte_make(u32 pa, enum pte_access access, bool device)
+{
+	pte_t pte = pa | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
+
+	if (access == PTE_NO_ACCESS)
+		return pte | PP_KERNEL;
+	return pte | PTE_VALID | (access == PTE_READ_WRITE ? PTE_CHANGED | PP_USER_RW : PP_USER_RO);
+}
+
+/* A page of the kernel's own. */
+static inline pte_t pte_make_kernel(u32 pa, bool device)
+{
+	return pa | PTE_VALID | PTE_CHANGED | PP_KERNEL | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
+}
+
+static inline bool pte_none(pte_t pte) { return pte == PTE_NONE; }
+/* Hardware may use it; an entry that is not none, and not this, has no access. */
+static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
+static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
+static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }
+static inline u32 pte_pa(pte_t pte) { return pte & PTE_RPN; }
+
+static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
+static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
+
+/*
+ * Beside its entry a place in the tree has a note, of where the hash table has the page (policy hpte.slot). Only the
+ * hash table's code sees it. An entry that changes keeps it, until the page is flushed.
+ */
+static inline pte_t pte_get(const struct pte *at) { return at->word & ~(u32)PTE_NOTE; }
+static inline u32 pte_note(const struct pte *at) { return at->word & PTE_NOTE; }
+static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->word & PTE_NOTE); }
+/* Where there was none. */
+static inline void pte_store_first(struct pte *at, pte_t pte) { at->word = pte; }
+static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word & ~(u32)PTE_NOTE) | note; }
+/* Nothing is cached of the page any more. */
+static inline void pte_clear(struct pte *at) { at->word = 0; }
+
+/* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
+static inline u32 root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
+static inline struct root_entry root_entry_make(u32 table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
 
 #endif
