@@ -2,6 +2,7 @@
 #include <file.h>
 
 #include <err.h>
+#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
@@ -57,13 +58,17 @@ static void let_go(struct files *t, struct file *f)
 
 void files_put(struct files *t)
 {
+	bool delayed;
+
 	if (!t || --t->refs)
 		return;
+	delayed = rights_delay();
 	for (u32 i = 0; i < t->size; i++) {
 		interrupt_window_at(i);
 		if (t->slot[i])
 			let_go(t, t->slot[i]);
 	}
+	rights_continue(delayed);
 	kfree(t->slot);
 	kfree(t->cloexec);
 	kfree(t);

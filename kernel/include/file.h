@@ -81,6 +81,7 @@ struct file_ops {
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
 	void (*show)(const struct file *, struct text *);	/* what /proc/<pid>/fdinfo says besides; may be NULL */
+	u32 (*pages_held)(const struct file *);	/* of kernel memory, that come back with it; NULL: none to speak of */
 };
 
 struct file {
@@ -131,6 +132,12 @@ struct files {
 struct files *files_new(void);			/* NULL: no memory */
 struct files *files_dup(struct files *);	/* for fork; NULL: no memory */
 void files_put(struct files *);			/* closes all with the last reference */
+/*
+ * Pages of kernel memory that the open files hold: what waits in pipes, sockets and message queues, and in files that
+ * wait in sockets. What several hold counts for each by its share. For the choice of a victim when memory is short: it
+ * neither allocates nor sleeps.
+ */
+u32 files_pages_held(const struct files *);
 /* For exec: a private table (CLONE_FILES undone) without the close-on-exec descriptors. */
 int files_unshare(void);			/* current->files gets refs == 1; -ENOMEM */
 void close_on_exec(struct files *);

@@ -19,4 +19,11 @@ void mqueue_proc_init(void);
 /* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);
 
+/*
+ * Between the two, files in flight that come to be closed wait: who ends closes many sockets. The second gets what the
+ * first returned.
+ */
+bool rights_delay(void);
+void rights_continue(bool delayed);
+
 #endif

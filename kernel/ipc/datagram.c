@@ -1,6 +1,7 @@
 /* Queues of datagrams. */
 #include "datagram.h"
 
+#include <arch.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -12,6 +13,7 @@ struct datagram {
 	struct list_head link;
 	struct address from;
 	struct rights *rights;
+	struct ucred sender;
 	u32 size;
 	u8 data[];
 };
@@ -41,6 +43,20 @@ void datagram_free(struct datagram_queue *q)
 		drop(q, list_first_entry(&q->datagrams, struct datagram, link));
 }
 
+u32 datagram_pages_held(const struct datagram_queue *q)
+{
+	return (q->bytes + q->count * (u32)sizeof(struct datagram) + PAGE_SIZE - 1) / PAGE_SIZE;
+}
+
+void datagram_each_rights(const struct datagram_queue *q, void (*show)(struct rights *, void *), void *argument)
+{
+	struct datagram *d;
+
+	list_for_each_entry(d, &q->datagrams, link)
+		if (d->rights)
+			show(d->rights, argument);
+}
+
 bool datagram_room(const struct datagram_queue *q)
 {
 	return q->count < COUNT_MAX && q->bytes < SOCKET_BUFFER;
@@ -64,6 +80,7 @@ long datagram_put(struct datagram_queue *q, struct message *m, const struct addr
 	if (from)
 		d->from = *from;
 	d->size = (u32)size;
+	d->sender = m->sender;
 	d->rights = m->rights;
 	m->rights = NULL;
 	list_add_tail(&d->link, &q->datagrams);
@@ -96,6 +113,7 @@ long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m
 	}
 	if (m->address)
 		*m->address = d->from;
+	m->sender = d->sender;
 	if (m->flags & MSG_PEEK)
 		return n;
 	m->rights = d->rights;

@@ -21,6 +21,8 @@ long datagram_put(struct datagram_queue *, struct message *, const struct addres
 long datagram_take(struct socket *, struct datagram_queue *, struct message *);
 /* The receiving half of a socket's poll. */
 unsigned datagram_poll(struct socket *, struct datagram_queue *, struct poll_table *);
+u32 datagram_pages_held(const struct datagram_queue *);
+void datagram_each_rights(const struct datagram_queue *, void (*show)(struct rights *, void *), void *argument);
 u32 datagram_next_size(const struct datagram_queue *);
 
 #endif

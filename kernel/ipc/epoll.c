@@ -29,7 +29,10 @@ struct epoll {
 	struct list_head ready;
 	struct waitq wq;
 	struct file *file;	/* its own; not referenced */
+	u32 seen, levels;	/* the round of looking in which it was, and the levels that were found */
 };
+
+static u32 round;
 
 struct item;
 
@@ -179,47 +182,82 @@ long sys_epoll_create(int size)
 	return size <= 0 ? -EINVAL : sys_epoll_create1(0);
 }
 
-/* Levels of epolls in an epoll, itself included; counts no further than `limit`. */
-static u32 levels_below(const struct epoll *ep, u32 limit)
+/*
+ * Levels of epolls in an epoll, itself included, with each looked at once in a round, however many ways lead to it.
+ * Those that were have this round in `seen`. No deeper than LEVELS_MAX, by check_nesting().
+ */
+static u32 levels_below(struct epoll *ep, u32 round)
 {
 	const struct item *i;
-	u32 most = 0;
 
-	list_for_each_entry(i, &ep->items, link)
-		if (limit > 1 && i->file->ops == &epoll_ops)
-			most = MAX(most, levels_below(i->file->data, limit - 1));
-	return most + 1;
+	if (ep->seen == round)
+		return ep->levels;
+	ep->seen = round;
+	ep->levels = 1;
+	list_for_each_entry(i, &ep->items, link) {
+		interrupt_window();
+		if (i->file->ops == &epoll_ops)
+			ep->levels = MAX(ep->levels, levels_below(i->file->data, round) + 1);
+	}
+	return ep->levels;
 }
 
-static u32 levels_above(const struct epoll *ep, u32 limit)
+/* No deeper than LEVELS_MAX, and along no more ways than paths_fit() allows. */
+static u32 levels_above(const struct epoll *ep)
 {
 	const struct item *i;
 	u32 most = 0;
 
 	list_for_each_entry(i, &ep->file->watches, watch_link)
-		if (limit > 1)
-			most = MAX(most, levels_above(i->epoll, limit - 1));
+		most = MAX(most, levels_above(i->epoll));
 	return most + 1;
-}
-
-static bool leads_to(const struct epoll *from, const struct epoll *to)
-{
-	const struct item *i;
-
-	list_for_each_entry(i, &from->items, link)
-		if (i->file->ops == &epoll_ops && (i->file->data == to || leads_to(i->file->data, to)))
-			return true;
-	return false;
 }
 
 /* Epolls in epolls make no circle, and no more than LEVELS_MAX levels. */
 static int check_nesting(const struct epoll *ep, const struct file *f)
 {
+	u32 below;
+
 	if (f->ops != &epoll_ops)
 		return 0;
-	if (leads_to(f->data, ep))
-		return -ELOOP;
-	return levels_above(ep, LEVELS_MAX) + levels_below(f->data, LEVELS_MAX) > LEVELS_MAX ? -ELOOP : 0;
+	below = levels_below(f->data, ++round);
+	return ep->seen == round || levels_above(ep) + below > LEVELS_MAX ? -ELOOP : 0;
+}
+
+/*
+ * What a wake-up in an epoll costs: the ways up from it, by their length, each to an epoll that is in no other. False:
+ * more than Linux allows.
+ */
+static bool count_paths(const struct epoll *ep, u32 length, u32 count[LEVELS_MAX])
+{
+	static const u16 most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
+	const struct item *i;
+
+	if (list_empty(&ep->file->watches))
+		return ++count[length] <= most[length];
+	list_for_each_entry(i, &ep->file->watches, watch_link)
+		if (!count_paths(i->epoll, length + 1, count))
+			return false;
+	return true;
+}
+
+/* Whether this holds for an epoll and all below it. */
+static bool paths_fit(struct epoll *ep, u32 this_round)
+{
+	u32 count[LEVELS_MAX] = { 0 };
+	const struct item *i;
+
+	if (ep->seen == this_round)
+		return true;
+	ep->seen = this_round;
+	if (!count_paths(ep, 0, count))
+		return false;
+	list_for_each_entry(i, &ep->items, link) {
+		interrupt_window();
+		if (i->file->ops == &epoll_ops && !paths_fit(i->file->data, this_round))
+			return false;
+	}
+	return true;
 }
 
 static long add_item(struct epoll *ep, struct file *f, int fd, const struct epoll_event *event)
@@ -240,6 +278,10 @@ static long add_item(struct epoll *ep, struct file *f, int fd, const struct epol
 	i->table.add = add_queue;
 	list_add_tail(&i->link, &ep->items);
 	list_add_tail(&i->watch_link, &f->watches);
+	if (f->ops == &epoll_ops && !paths_fit(f->data, ++round)) {
+		remove_item(i);
+		return -EINVAL;
+	}
 	if (ask(i, &i->table))
 		make_ready(i);
 	return 0;
@@ -285,6 +327,8 @@ long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *us
 	else if (!f->ops->poll)
 		result = -EPERM;
 	else if (ep == f || ep->ops != &epoll_ops)
+		result = -EINVAL;
+	else if (operation == EPOLL_CTL_ADD && event.events & EPOLLEXCLUSIVE && f->ops == &epoll_ops)
 		result = -EINVAL;
 	else
 		result = control(ep->data, f, fd, operation, &event);

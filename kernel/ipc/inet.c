@@ -283,10 +283,21 @@ static void inet_release(struct socket *s)
 	kfree(i);
 }
 
+static u32 inet_pages_held(const struct socket *s)
+{
+	const struct socket *embryo;
+	u32 pages = stream_pages_held(s) + datagram_pages_held(&inet_of(s)->queue);
+
+	list_for_each_entry(embryo, &s->pending, pending_link)
+		pages += stream_pages_held(embryo);
+	return pages;
+}
+
 static const struct socket_ops tcp_ops = {
 	.bind = inet_bind, .connect = tcp_connect, .listen = tcp_listen, .find_listener = tcp_listener,
 	.accept = socket_accept, .name = inet_name, .send = tcp_send, .receive = tcp_receive, .poll = stream_poll,
-	.shutdown = stream_shutdown, .readable_bytes = stream_bytes, .release = inet_release,
+	.shutdown = stream_shutdown, .readable_bytes = stream_bytes, .pages_held = inet_pages_held,
+	.release = inet_release,
 };
 
 static long udp_connect(struct socket *s, const struct address *a, bool nonblock)
@@ -378,5 +389,6 @@ static u32 udp_bytes(struct socket *s)
 
 static const struct socket_ops udp_ops = {
 	.bind = inet_bind, .connect = udp_connect, .name = inet_name, .send = udp_send, .receive = udp_receive,
-	.poll = udp_poll, .shutdown = udp_shutdown, .readable_bytes = udp_bytes, .release = inet_release,
+	.poll = udp_poll, .shutdown = udp_shutdown, .readable_bytes = udp_bytes, .pages_held = inet_pages_held,
+	.release = inet_release,
 };

@@ -1,6 +1,8 @@
 /* POSIX message queues: mq_open and its family. Their names are a space of their own, without folders. */
 #include <abi/sysv.h>
+#include <account.h>
 #include <anon.h>
+#include <arch.h>
 #include <err.h>
 #include <file.h>
 #include <ipc.h>
@@ -16,6 +18,10 @@
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
+
+#include "../fs/internal.h"
+
+#define OVERHEAD 80u	/* bytes that each message counts for besides its own, against RLIMIT_MSGQUEUE */
 
 /* Linux's defaults (mq_overview(7)); the superuser may go up to the hard ones. */
 #define QUEUES_MAX 256u
@@ -37,6 +43,8 @@ struct mqueue {
 	char name[NAME_MAX + 1];
 	struct inode *inode;		/* owner, mode and times */
 	u32 count, count_max, size_max;
+	u32 bytes;			/* of the messages */
+	struct account *account;	/* of who made it, that its limits count for */
 	struct list_head messages;	/* by falling priority, then by arrival */
 	struct waitq readable, writable;
 	struct sigevent event;		/* when a message comes and nobody waits for it */
@@ -56,6 +64,31 @@ static struct mqueue *find(const char *name)
 	return NULL;
 }
 
+/* What a queue may grow to. Within 32 bits: charge() has seen to it. */
+static u32 most_bytes(u32 count_max, u32 size_max)
+{
+	return count_max * (size_max + OVERHEAD);
+}
+
+/* RLIMIT_MSGQUEUE, by user. The account, or -EMFILE, -ENOMEM. */
+static struct account *charge(u32 count_max, u32 size_max)
+{
+	u32 limit = rlimit(RLIMIT_MSGQUEUE);
+	struct account *a;
+
+	if (size_max + OVERHEAD > limit / count_max)
+		return ERR_PTR(-EMFILE);
+	a = account_of(current->cred.uid);
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	if (a->queue_bytes > limit - most_bytes(count_max, size_max)) {
+		account_settle(a);
+		return ERR_PTR(-EMFILE);
+	}
+	a->queue_bytes += most_bytes(count_max, size_max);
+	return a;
+}
+
 static void queue_put(struct mqueue *q)
 {
 	if (--q->refs)
@@ -68,6 +101,8 @@ static void queue_put(struct mqueue *q)
 	}
 	inode_put(q->inode);
 	queue_count--;
+	q->account->queue_bytes -= most_bytes(q->count_max, q->size_max);
+	account_settle(q->account);
 	kfree(q);
 }
 
@@ -89,7 +124,36 @@ static void queue_release(struct file *f)
 	queue_put(q);
 }
 
-static const struct file_ops queue_ops = { .poll = queue_poll, .release = queue_release };
+/* Linux's line: bytes in the queue, and who is told of a message (mq_overview(7)). */
+static long queue_read(struct file *f, struct iter *it, u64 *position)
+{
+	const struct mqueue *q = f->data;
+	char line[80];
+	u32 size = (u32)snprintf(line, sizeof line, "QSIZE:%-10u NOTIFY:%-5d SIGNO:%-5d NOTIFY_PID:%-6d\n", q->bytes,
+				 q->notified ? q->event.notify : 0,
+				 q->notified && q->event.notify == SIGEV_SIGNAL ? q->event.signo : 0,
+				 q->notified ? q->notified->pid : 0);
+	long n;
+
+	if (*position >= size)
+		return 0;
+	n = iter_write(it, line + *position, size - (u32)*position);
+	if (n > 0)
+		*position += (u64)n;
+	return n;
+}
+
+static u32 queue_pages_held(const struct file *f)
+{
+	const struct mqueue *q = f->data;
+
+	return (q->bytes + q->count * (u32)sizeof(struct queued) + PAGE_SIZE - 1) / PAGE_SIZE / q->refs;
+}
+
+static const struct file_ops queue_ops = {
+	.read = queue_read, .seek = seek_endless, .poll = queue_poll, .release = queue_release,
+	.pages_held = queue_pages_held,
+};
 
 /* A process that ends is told of nothing any more. */
 void mqueue_process_exit(const struct process *process)
@@ -113,19 +177,26 @@ static int check_attributes(const struct mq_attr *a)
 static int create(const char *name, u32 mode, const struct mq_attr *a, struct mqueue **out)
 {
 	struct mqueue *q;
+	struct account *account;
 	int error = check_attributes(a);
 
 	if (error)
 		return error;
 	if (queue_count >= QUEUES_MAX && !capable())
 		return -ENOSPC;
+	account = charge((u32)a->count_max, (u32)a->size_max);
+	if (IS_ERR(account))
+		return (int)PTR_ERR(account);
 	q = kzalloc(sizeof *q);
 	if (q)
 		q->inode = inode_nameless(S_IFREG | (mode & 0777 & ~current->fs->umask));
 	if (!q || !q->inode) {
+		account->queue_bytes -= most_bytes((u32)a->count_max, (u32)a->size_max);
+		account_settle(account);
 		kfree(q);
 		return -ENOMEM;
 	}
+	q->account = account;
 	strlcpy(q->name, name, sizeof q->name);
 	q->refs = 1;
 	q->count_max = (u32)a->count_max;
@@ -247,6 +318,7 @@ static void insert(struct mqueue *q, struct queued *m)
 			break;
 	list_add_tail(&m->link, &other->link);
 	q->count++;
+	q->bytes += m->size;
 	wake_up(&q->readable);
 	if (alone)
 		notify(q);
@@ -295,6 +367,7 @@ static long receive(struct file *f, struct mqueue *q, void *data, size_t size, u
 	m = list_first_entry(&q->messages, struct queued, link);
 	list_del(&m->link);
 	q->count--;
+	q->bytes -= m->size;
 	wake_up(&q->writable);
 	result = (long)m->size;
 	if (copy_to_user(data, m->data, m->size) || (priority && put_user(m->priority, priority)))

@@ -204,8 +204,17 @@ static void pipe_release(struct file *f)
 	}
 }
 
+/* Each open end's share. */
+static u32 pipe_pages_held(const struct file *f)
+{
+	const struct pipe *p = f->data;
+
+	return ring_pages(&p->ring) / MAX(p->readers + p->writers, 1u);
+}
+
 static const struct file_ops pipe_ops = {
 	.read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl, .release = pipe_release,
+	.pages_held = pipe_pages_held,
 };
 
 static int wait_for_other_side(struct file *f, struct pipe *p)
@@ -251,7 +260,7 @@ static int fifo_open(struct file *f)
 
 const struct file_ops fifo_ops = {
 	.open = fifo_open, .read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl,
-	.release = pipe_release,
+	.release = pipe_release, .pages_held = pipe_pages_held,
 };
 
 void fifo_inode_gone(struct inode *i)

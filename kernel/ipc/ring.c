@@ -11,6 +11,15 @@ void ring_init(struct ring *r, u32 size)
 	r->size = size;
 }
 
+u32 ring_pages(const struct ring *r)
+{
+	u32 pages = 0;
+
+	for (u32 i = 0; i < RING_PAGES_MAX; i++)
+		pages += r->page[i] != NULL;
+	return pages;
+}
+
 static void drop_pages(struct ring *r, u32 from)
 {
 	for (u32 i = from; i < RING_PAGES_MAX; i++)

@@ -15,6 +15,7 @@ struct ring {
 static inline u32 ring_used(const struct ring *r) { return r->head - r->tail; }
 static inline u32 ring_room(const struct ring *r) { return r->size - (r->head - r->tail); }
 
+u32 ring_pages(const struct ring *);	/* that it holds */
 void ring_init(struct ring *, u32 size);
 void ring_free(struct ring *);
 /* Bytes moved: as many as fit or are there; a negative errno if none could be. */

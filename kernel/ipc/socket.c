@@ -35,8 +35,13 @@ static long socket_write(struct file *f, struct iter *it, u64 *position)
 	struct socket *s = f->data;
 	struct message m = { .data = it, .nonblock = f->flags & O_NONBLOCK };
 
+	long n;
+
 	(void)position;
-	return s->ops->send(s, &m);
+	n = s->ops->send(s, &m);
+	if (m.rights)
+		rights_free(m.rights);
+	return n;
 }
 
 static unsigned socket_poll(struct file *f, struct poll_table *table)
@@ -64,10 +69,22 @@ static void socket_file_release(struct file *f)
 	socket_release(f->data);
 }
 
+static u32 socket_pages_held(const struct file *f)
+{
+	const struct socket *s = f->data;
+
+	return s->ops->pages_held ? s->ops->pages_held(s) : 0;
+}
+
 static const struct file_ops socket_ops = {
 	.read = socket_read, .write = socket_write, .poll = socket_poll, .ioctl = socket_ioctl,
-	.release = socket_file_release,
+	.release = socket_file_release, .pages_held = socket_pages_held,
 };
+
+struct socket *socket_of(const struct file *f)
+{
+	return f->ops == &socket_ops ? f->data : NULL;
+}
 
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *ops)
 {
@@ -85,6 +102,9 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 	list_init(&s->pending_link);
 	waitq_init(&s->accepting);
 	waitq_init(&s->room);
+	list_init(&s->flight.link);
+	list_init(&s->flight.work);
+	list_init(&s->flight.weigh);
 	return s;
 }
 
@@ -104,6 +124,8 @@ static struct file *socket_file(struct socket *s, u32 flags)
 
 	if (IS_ERR(f))
 		socket_release(s);
+	else
+		s->file = f;
 	return f;
 }
 
@@ -123,6 +145,15 @@ long socket_error(struct socket *s)
 struct ucred current_ucred(void)
 {
 	return (struct ucred){ .pid = current->tgid, .uid = current->cred.euid, .gid = current->cred.egid };
+}
+
+struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *m)
+{
+	if (m->as)
+		return *m->as;
+	if (socket_option(from, SO_PASSCRED) || (to && socket_option(to, SO_PASSCRED)))
+		return (struct ucred){ .pid = current->tgid, .uid = current->cred.uid, .gid = current->cred.gid };
+	return (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
 }
 
 long socket_broken_pipe(u32 flags)
@@ -337,6 +368,10 @@ static long accept_on(struct socket *s, bool nonblock, struct sockaddr *user, u3
 
 	if (!s->ops->accept)
 		return -EOPNOTSUPP;
+	/* Before the connection is taken: without a descriptor to give, it stays for the next call. */
+	result = fd_reserve(0);
+	if (result < 0)
+		return result;
 	result = s->ops->accept(s, nonblock, &new);
 	if (result)
 		return result;

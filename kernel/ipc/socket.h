@@ -9,6 +9,10 @@
 #include <time.h>
 #include <wait.h>
 
+#include "rights.h"
+
+#define UID_NOBODY 65534u	/* who a message came from that does not tell; its group, too */
+
 #define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */
 #define SHUT_WR 2u
 
@@ -24,16 +28,6 @@ struct address {
 	};
 };
 
-/* Files that travel with data (SCM_RIGHTS). */
-#define RIGHTS_MAX 253u
-struct rights {
-	struct list_head link;
-	u64 at;		/* the byte of a stream that they come with */
-	u32 count;
-	struct file *file[];
-};
-void rights_free(struct rights *);
-
 /* One transfer. */
 struct message {
 	struct iter *data;
@@ -41,6 +35,8 @@ struct message {
 	bool nonblock;
 	struct address *address;	/* send: where to (len 0: the peer); receive: where from. NULL: not wanted */
 	struct rights *rights;	/* send: taken over on success; receive: the caller's to free */
+	const struct ucred *as;	/* send: who it shall come from (SCM_CREDENTIALS); NULL: current */
+	struct ucred sender;	/* of a Unix socket's: who it came from, as its receiver may be told */
 	u32 out_flags;		/* MSG_TRUNC */
 };
 
@@ -61,11 +57,24 @@ struct socket_ops {
 	unsigned (*poll)(struct socket *, struct poll_table *);
 	long (*shutdown)(struct socket *, unsigned how);
 	u32 (*readable_bytes)(struct socket *);
+	u32 (*pages_held)(const struct socket *);	/* of memory; NULL: none to speak of */
 	void (*release)(struct socket *);
+};
+
+/* A socket's part in rights.c. */
+struct flight {
+	struct list_head link;		/* in flight */
+	u32 count;			/* how often: of its file's references */
+	u32 outside;			/* of these, those that are not in queues of its like */
+	bool reached;
+	struct list_head work, weigh;	/* still to be looked at */
+	u32 weighed;			/* the round in which it was */
 };
 
 struct socket {
 	const struct socket_ops *ops;
+	struct file *file;		/* not referenced; NULL: not accepted yet */
+	struct flight flight;
 	u16 family, type, protocol;
 	u32 shut;		/* SHUT_... of this side */
 	s32 error;		/* positive errno to report once (SO_ERROR) */
@@ -92,10 +101,13 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 	return s->options >> option & 1;
 }
 
+struct socket *socket_of(const struct file *);	/* NULL: it is none */
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
 long socket_error(struct socket *);		/* the pending error as a negative errno, cleared; 0 none */
 struct ucred current_ucred(void);
+/* Who a message comes from, for its receiver (NULL: gone): told where either end asked (SO_PASSCRED), or it was named. */
+struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *);
 long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */
 
 /* accept's queue, the same for every stream. */
@@ -125,6 +137,8 @@ void socket_drop_pending(struct socket *listener);
 /* ipc/unix.c, ipc/inet.c */
 long unix_create(int type, int protocol, struct socket **);
 long unix_pair(int type, struct socket *pair[2]);
+/* Shows what came with messages in its queue, and in those of connections that nobody has accepted yet. */
+void unix_each_rights(struct socket *, void (*show)(struct rights *, void *argument), void *argument);
 long inet_create(int type, int protocol, struct socket **);
 
 #endif

@@ -14,43 +14,39 @@
 
 #define CONTROL_MAX 4096u
 
-void rights_free(struct rights *r)
+/* Whom current may say that a message comes from (unix(7)). */
+static long check_cred(const struct ucred *c)
 {
-	for (u32 i = 0; i < r->count; i++)
-		file_put(r->file[i]);
-	kfree(r);
+	const struct credentials *own = &current->cred;
+	bool uid = c->uid == own->uid || c->uid == own->euid || c->uid == own->suid;
+	bool gid = c->gid == own->gid || c->gid == own->egid || c->gid == own->sgid;
+
+	if (!(c->pid == current->tgid && uid && gid) && !capable())
+		return -EPERM;
+	return c->pid == current->tgid || task_find(c->pid) ? 0 : -ESRCH;
 }
 
-static long take_fds(const s32 *fds, u32 count, struct rights **out)
+/* One piece of the ancillary data of a send: descriptors to pass, or who it comes from. */
+static long read_piece(const struct cmsghdr *c, struct message *m, struct ucred *cred, u32 room)
 {
-	struct rights *r;
+	u32 size = c->len - (u32)sizeof *c;
 
-	if (*out || count == 0 || count > RIGHTS_MAX)
+	if (c->type == SCM_RIGHTS)
+		return rights_add(&m->rights, (const s32 *)(c + 1), size / sizeof(s32), room);
+	if (c->type != SCM_CREDENTIALS || size != sizeof *cred)
 		return -EINVAL;
-	r = kzalloc(sizeof *r + count * sizeof r->file[0]);
-	if (!r)
-		return -ENOMEM;
-	list_init(&r->link);
-	for (u32 i = 0; i < count; i++) {
-		r->file[i] = fd_get(fds[i]);
-		if (!r->file[i]) {
-			rights_free(r);
-			return -EBADF;
-		}
-		r->count++;
-	}
-	*out = r;
-	return 0;
+	memcpy(cred, c + 1, sizeof *cred);
+	m->as = cred;
+	return check_cred(cred);
 }
 
-/* The ancillary data of a send: descriptors to pass. */
-static long read_control(const struct socket *s, const struct msghdr *h, struct rights **rights)
+/* The ancillary data of a send. On error the message has none. */
+static long read_control(const struct socket *s, const struct msghdr *h, struct message *m, struct ucred *cred)
 {
 	u8 *control;
 	u32 at = 0;
 	long result = 0;
 
-	*rights = NULL;
 	if (!h->control_len)
 		return 0;
 	if (h->control_len > CONTROL_MAX)
@@ -65,53 +61,88 @@ static long read_control(const struct socket *s, const struct msghdr *h, struct 
 
 		if (c->len < sizeof *c || c->len > h->control_len - at)
 			result = -EINVAL;
-		else if (c->level == SOL_SOCKET && s->family == AF_UNIX) {
-			if (c->type != SCM_RIGHTS)
-				result = -EINVAL;
-			else
-				result = take_fds((const s32 *)(c + 1), (c->len - sizeof *c) / sizeof(s32), rights);
-		}
+		else if (c->level == SOL_SOCKET && s->family == AF_UNIX)
+			result = read_piece(c, m, cred, h->control_len / sizeof(s32));
 		if (!result)
 			at += CMSG_ALIGN(c->len);
 	}
 	kfree(control);
-	if (result && *rights) {
-		rights_free(*rights);
-		*rights = NULL;
+	if (result && m->rights) {
+		rights_free(m->rights);
+		m->rights = NULL;
 	}
 	return result;
 }
 
-/* Installs received files as descriptors and describes them; sets MSG_CTRUNC where there is no room. */
-static u32 write_control(struct msghdr *h, struct message *m)
-{
-	struct rights *r = m->rights;
-	struct cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };
-	u32 room, given = 0, flags = 0;
+/* Where the next piece of a receiver's ancillary data goes. */
+struct control {
+	u32 at, left;	/* user address; bytes */
+	u32 flags;	/* MSG_CTRUNC */
+};
 
-	if (!r) {
-		h->control_len = 0;
-		return 0;
-	}
-	room = h->control_len > sizeof c ? (h->control_len - sizeof c) / sizeof(s32) : 0;
+static void advance(struct control *out, u32 size)
+{
+	size = MIN(CMSG_ALIGN(size), out->left);
+	out->at += size;
+	out->left -= size;
+}
+
+static void write_cred(struct control *out, const struct ucred *cred)
+{
+	struct {
+		struct cmsghdr header;
+		struct ucred cred;
+	} c = { { sizeof c, SOL_SOCKET, SCM_CREDENTIALS }, *cred };
+
+	if (out->left < sizeof c)
+		out->flags |= MSG_CTRUNC;
+	if (out->left < sizeof c.header)
+		return;
+	c.header.len = MIN((u32)sizeof c, out->left);
+	if (copy_to_user((void *)out->at, &c, c.header.len))
+		out->flags |= MSG_CTRUNC;
+	else
+		advance(out, c.header.len);
+}
+
+/* Installs received files as descriptors. */
+static void write_rights(struct control *out, const struct rights *r, bool cloexec)
+{
+	struct cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };
+	u32 room = out->left > sizeof c ? (out->left - sizeof c) / sizeof(s32) : 0, given = 0;
+
 	while (given < r->count && given < room) {
-		s32 fd = fd_add(file_get(r->file[given]), m->flags & MSG_CMSG_CLOEXEC);
+		s32 fd = fd_add(file_get(r->file[given]), cloexec);
 
 		if (fd < 0)
 			break;
-		if (put_user(fd, (s32 *)(h->control + sizeof c) + given)) {
+		if (put_user(fd, (s32 *)(out->at + sizeof c) + given)) {
 			fd_close(fd);
 			break;
 		}
 		given++;
 	}
 	if (given < r->count)
-		flags = MSG_CTRUNC;
+		out->flags |= MSG_CTRUNC;
+	if (!given)
+		return;
 	c.len = sizeof c + given * sizeof(s32);
-	if (given && copy_to_user((void *)h->control, &c, sizeof c))
-		flags = MSG_CTRUNC;
-	h->control_len = given ? MIN(CMSG_ALIGN(c.len), h->control_len) : 0;
-	return flags;
+	if (copy_to_user((void *)out->at, &c, sizeof c))
+		out->flags |= MSG_CTRUNC;
+	advance(out, c.len);
+}
+
+/* Tells what came with a message; MSG_CTRUNC where there was no room. */
+static u32 write_control(const struct socket *s, struct msghdr *h, const struct message *m)
+{
+	struct control out = { .at = h->control, .left = h->control ? h->control_len : 0 };
+
+	if (s->family == AF_UNIX && socket_option(s, SO_PASSCRED))
+		write_cred(&out, &m->sender);
+	if (m->rights)
+		write_rights(&out, m->rights, m->flags & MSG_CMSG_CLOEXEC);
+	h->control_len = out.at - h->control;
+	return out.flags;
 }
 
 static long send_message(struct file *f, struct socket *s, struct message *m)
@@ -208,6 +239,7 @@ static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h,
 	struct address a = { .len = 0 };
 	struct iter it;
 	struct message m = { .data = &it, .flags = flags, .address = &a };
+	struct ucred cred;
 	long result = 0;
 
 	if (h->name && h->name_len)
@@ -217,7 +249,7 @@ static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h,
 	result = load_vector(&vector, h, &it);
 	if (result)
 		return result;
-	result = read_control(s, h, &m.rights);
+	result = read_control(s, h, &m, &cred);
 	if (!result)
 		result = send_message(f, s, &m);
 	user_vector_free(&vector);
@@ -247,7 +279,7 @@ static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 f
 	result = receive_message(f, s, &m);
 	user_vector_free(&vector);
 	if (result >= 0) {
-		h->flags = m.out_flags | write_control(h, &m);
+		h->flags = m.out_flags | write_control(s, h, &m);
 		if (h->name && copy_to_user((void *)h->name, a.bytes, MIN(h->name_len, a.len)))
 			result = -EFAULT;
 		h->name_len = h->name ? a.len : h->name_len;

@@ -15,6 +15,7 @@ static void init_side(struct side *s)
 {
 	ring_init(&s->ring, SOCKET_BUFFER);
 	list_init(&s->rights);
+	s->put_by = s->taken_by = (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
 	waitq_init(&s->readable);
 	waitq_init(&s->writable);
 }
@@ -41,6 +42,28 @@ static void drop_rights(struct side *s)
 	}
 }
 
+u32 stream_pages_held(const struct socket *s)
+{
+	const struct connection *c = s->connection;
+	u32 pages;
+
+	if (!c)
+		return 0;
+	/* What it has sent is its own until the other end is gone with what that had sent. */
+	pages = ring_pages(&c->side[!s->end].ring);
+	return c->refs == 1 ? pages + ring_pages(&c->side[s->end].ring) : pages;
+}
+
+void stream_each_rights(const struct socket *s, void (*show)(struct rights *, void *), void *argument)
+{
+	struct rights *r;
+
+	if (!s->connection)
+		return;
+	list_for_each_entry(r, &s->connection->side[s->end].rights, link)
+		show(r, argument);
+}
+
 static void wake_end(struct connection *c, unsigned end)
 {
 	wake_up(&c->side[end].readable);
@@ -55,6 +78,7 @@ static void connection_leave(struct connection *c, unsigned end)
 	if (ring_used(&mine->ring))
 		other->error = ECONNRESET;
 	mine->deaf = true;
+	mine->owner = NULL;
 	other->ended = true;
 	drop_rights(mine);
 	ring_free(&mine->ring);
@@ -69,6 +93,8 @@ static void connection_leave(struct connection *c, unsigned end)
 void connection_join(struct connection *c, struct socket *first, struct socket *second)
 {
 	first->connection = second->connection = c;
+	c->side[0].owner = first;
+	c->side[1].owner = second;
 	first->end = 0;
 	second->end = 1;
 }
@@ -108,13 +134,25 @@ static bool sendable(const struct side *to)
 	return ring_room(&to->ring) || to->ended || to->deaf;
 }
 
+/* Sees to it that the receiver can tell who the next bytes come from: by m->rights, where another sent the last. */
+static long sign(const struct socket *s, struct side *to, struct message *m)
+{
+	m->sender = message_cred(s, to->owner, m);
+	if (!m->rights && memcmp(&m->sender, &to->put_by, sizeof m->sender)) {
+		m->rights = rights_mark();
+		if (!m->rights)
+			return -ENOBUFS;
+	}
+	if (m->rights)
+		m->rights->cred = m->sender;
+	return 0;
+}
+
 long stream_send(struct socket *s, struct message *m)
 {
 	struct side *from = &s->connection->side[s->end], *to = &s->connection->side[!s->end];
 	long done = 0, n;
 
-	if (m->rights && m->data->left == 0)
-		return -EINVAL;
 	for (;;) {
 		if (to->ended || to->deaf) {
 			if (done)
@@ -130,6 +168,9 @@ long stream_send(struct socket *s, struct message *m)
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
 			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && keeps_up;
 
+			n = sign(s, to, m);
+			if (n)
+				return done ? done : n;
 			n = ring_write(&to->ring, m->data,
 				       hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
 			if (n < 0)
@@ -138,6 +179,7 @@ long stream_send(struct socket *s, struct message *m)
 				m->rights->at = to->put;
 				list_add_tail(&m->rights->link, &to->rights);
 				m->rights = NULL;
+				to->put_by = m->sender;
 			}
 			to->put += (u64)n;
 			done += n;
@@ -169,17 +211,25 @@ static size_t run_length(const struct side *from, size_t wanted)
 	return wanted;
 }
 
-static struct rights *rights_here(struct side *from, bool take)
+/* What comes with the next byte, and who sent it. Looking on leaves it there. */
+static struct rights *rights_here(struct side *from, bool peek, struct ucred *sender)
 {
-	struct rights *r;
+	*sender = from->taken_by;
+	while (!list_empty(&from->rights)) {
+		struct rights *r = list_first_entry(&from->rights, struct rights, link);
 
-	if (!take || list_empty(&from->rights))
-		return NULL;
-	r = list_first_entry(&from->rights, struct rights, link);
-	if (r->at > from->taken)
-		return NULL;
-	list_del(&r->link);
-	return r;
+		if (r->at > from->taken)
+			break;
+		*sender = r->cred;
+		if (peek)
+			break;
+		from->taken_by = r->cred;
+		list_del(&r->link);
+		if (r->count)
+			return r;
+		rights_free(r);
+	}
+	return NULL;
 }
 
 static bool receivable(const struct side *from)
@@ -204,8 +254,8 @@ long stream_receive(struct socket *s, struct message *m)
 			n = done ? 0 : take_error(from);
 			return done ? done : n;
 		}
-		if (!m->rights)
-			m->rights = rights_here(from, !peek && !done);
+		if (!done)
+			m->rights = rights_here(from, peek, &m->sender);
 		if (peek) {
 			n = ring_peek(&from->ring, m->data, 0, run_length(from, m->data->left));
 			return n;

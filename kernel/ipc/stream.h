@@ -13,6 +13,8 @@ struct side {
 	bool deaf;		/* this end reads no more */
 	s32 error;		/* for this end, after the data: positive errno */
 	struct list_head rights;
+	struct ucred put_by, taken_by;	/* who sent the last bytes */
+	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */
 	struct waitq writable;	/* the other end waits for room */
 };
@@ -37,6 +39,8 @@ long stream_receive(struct socket *, struct message *);
 unsigned stream_poll(struct socket *, struct poll_table *);
 long stream_shutdown(struct socket *, unsigned how);
 u32 stream_bytes(struct socket *);
+u32 stream_pages_held(const struct socket *);
+void stream_each_rights(const struct socket *, void (*show)(struct rights *, void *), void *argument);
 void stream_leave(struct socket *);	/* the socket goes */
 
 #endif

@@ -25,6 +25,7 @@ struct unix_socket {
 	struct address peer_name;	/* stream and packets, connected */
 	struct datagram_queue queue;	/* datagram and packets */
 	struct unix_socket *peer;	/* datagram and packets, connected */
+	bool peer_gone;			/* it was closed: the next datagram to it tells */
 	struct list_head senders;	/* sockets whose peer is this one, by sender_link */
 	struct list_head sender_link;
 };
@@ -82,6 +83,7 @@ static void connect_datagram(struct unix_socket *u, struct unix_socket *to)
 {
 	list_del(&u->sender_link);
 	u->peer = to;
+	u->peer_gone = false;
 	if (to)
 		list_add(&u->sender_link, &to->senders);
 }
@@ -237,6 +239,14 @@ static long bind_any(struct unix_socket *u)
 	return -ENOSPC;
 }
 
+/* Who shall be known to receivers has a name. */
+static long name_for_credentials(struct socket *s)
+{
+	struct unix_socket *u = unix_of(s);
+
+	return socket_option(s, SO_PASSCRED) && u->name.len == PATH_OFFSET ? bind_any(u) : 0;
+}
+
 static long unix_bind(struct socket *s, const struct address *a)
 {
 	struct unix_socket *u = unix_of(s);
@@ -329,6 +339,9 @@ static long unix_stream_connect(struct socket *s, const struct address *a, bool 
 		return -EINVAL;
 	if (s->connection)
 		return -EISCONN;
+	error = name_for_credentials(s);
+	if (error)
+		return error;
 	embryo = new_unix(SOCK_STREAM);
 	error = stream_connect(s, embryo, a, nonblock, &listener);
 	if (!error)
@@ -366,31 +379,65 @@ static void unix_release(struct socket *s)
 			/* What was sent here and not read is lost. */
 			sender->socket->error = u->queue.count ? ECONNRESET : 0;
 		} else {
-			sender->socket->error = ECONNREFUSED;
+			sender->peer_gone = true;
 		}
 		wake_up(&sender->queue.readable);	/* the next call tells */
 	}
 	datagram_free(&u->queue);
 	kfree(u);
+	rights_collect();	/* what it was the last to refer to from outside */
+}
+
+static void each_own_rights(const struct socket *s, void (*show)(struct rights *, void *), void *argument)
+{
+	stream_each_rights(s, show, argument);
+	datagram_each_rights(&unix_of(s)->queue, show, argument);
+}
+
+void unix_each_rights(struct socket *s, void (*show)(struct rights *, void *), void *argument)
+{
+	struct socket *embryo;
+
+	each_own_rights(s, show, argument);
+	list_for_each_entry(embryo, &s->pending, pending_link)
+		each_own_rights(embryo, show, argument);
+}
+
+static u32 own_pages(const struct socket *s)
+{
+	return stream_pages_held(s) + datagram_pages_held(&unix_of(s)->queue);
+}
+
+static u32 unix_pages_held(const struct socket *s)
+{
+	const struct socket *embryo;
+	u32 pages = own_pages(s);
+
+	list_for_each_entry(embryo, &s->pending, pending_link)
+		pages += own_pages(embryo);
+	return pages;
 }
 
 static const struct socket_ops stream_ops = {
 	.bind = unix_bind, .connect = unix_stream_connect, .listen = unix_listen, .find_listener = stream_listener,
 	.accept = socket_accept, .name = unix_name, .send = unix_stream_send, .receive = unix_stream_receive,
-	.poll = stream_poll, .shutdown = stream_shutdown, .readable_bytes = stream_bytes, .release = unix_release,
+	.poll = stream_poll, .shutdown = stream_shutdown, .readable_bytes = stream_bytes, .pages_held = unix_pages_held,
+	.release = unix_release,
 };
 
 static long datagram_connect(struct socket *s, const struct address *a, bool nonblock)
 {
 	struct unix_socket *u = unix_of(s), *to = NULL;
-	int error = 0;
+	long error;
 
 	(void)nonblock;
 	if (a->len >= PATH_OFFSET && a->family == AF_UNSPEC) {
 		connect_datagram(u, NULL);
 		return 0;
 	}
-	error = find_peer(a, SOCK_DGRAM, &to);
+	error = name_for_credentials(s);
+	if (!error)
+		error = find_peer(a, SOCK_DGRAM, &to);
 	if (!error && to->peer && to->peer != u)
 		error = -EPERM;		/* it talks with somebody else only */
 	if (!error)
@@ -400,14 +447,14 @@ static long datagram_connect(struct socket *s, const struct address *a, bool non
 
 static int destination(struct unix_socket *u, const struct message *m, struct unix_socket **to)
 {
-	long error;
-
 	if (m->address && m->address->len)
 		return find_peer(m->address, SOCK_DGRAM, to);
-	if (!u->peer) {
-		error = socket_error(u->socket);
-		return error ? (int)error : -ENOTCONN;
+	if (u->peer_gone) {
+		u->peer_gone = false;
+		return -ECONNREFUSED;
 	}
+	if (!u->peer)
+		return -ENOTCONN;
 	*to = u->peer;
 	return 0;
 }
@@ -435,8 +482,10 @@ static long wait_for_room(struct socket *s, struct unix_socket *to, bool nonbloc
 static long unix_datagram_send(struct socket *s, struct message *m)
 {
 	struct unix_socket *u = unix_of(s), *to;
-	long error;
+	long error = name_for_credentials(s);
 
+	if (error)
+		return error;
 	do {
 		error = destination(u, m, &to);
 		if (error)
@@ -447,7 +496,10 @@ static long unix_datagram_send(struct socket *s, struct message *m)
 			return socket_broken_pipe(m->flags);
 		error = wait_for_room(s, to, m->nonblock);
 	} while (error == 1);
-	return error ? error : datagram_put(&to->queue, m, &u->name);
+	if (error)
+		return error;
+	m->sender = message_cred(s, to->socket, m);
+	return datagram_put(&to->queue, m, &u->name);
 }
 
 static long unix_datagram_receive(struct socket *s, struct message *m)
@@ -487,7 +539,8 @@ static u32 unix_datagram_bytes(struct socket *s)
 static const struct socket_ops datagram_ops = {
 	.bind = unix_bind, .connect = datagram_connect, .name = unix_name, .send = unix_datagram_send,
 	.receive = unix_datagram_receive, .poll = unix_datagram_poll, .shutdown = unix_datagram_shutdown,
-	.readable_bytes = unix_datagram_bytes, .release = unix_release,
+	.readable_bytes = unix_datagram_bytes, .pages_held = unix_pages_held,
+	.release = unix_release,
 };
 
 static long packet_listener(const struct address *a, struct socket **out)
@@ -504,6 +557,9 @@ static long packet_connect(struct socket *s, const struct address *a, bool nonbl
 		return -EINVAL;
 	if (unix_of(s)->peer)
 		return -EISCONN;
+	error = name_for_credentials(s);
+	if (error)
+		return error;
 	embryo = new_unix(SOCK_SEQPACKET);
 	if (!embryo)
 		return -ENOMEM;
@@ -534,7 +590,10 @@ static long packet_send(struct socket *s, struct message *m)
 			return -ENOTCONN;
 		error = wait_for_room(s, u->peer, m->nonblock);
 	} while (error == 1);
-	return error ? error : datagram_put(&u->peer->queue, m, NULL);
+	if (error)
+		return error;
+	m->sender = message_cred(s, u->peer->socket, m);
+	return datagram_put(&u->peer->queue, m, NULL);
 }
 
 static long packet_receive(struct socket *s, struct message *m)
@@ -583,5 +642,6 @@ static long packet_shutdown(struct socket *s, unsigned how)
 static const struct socket_ops packet_ops = {
 	.bind = unix_bind, .connect = packet_connect, .listen = unix_listen, .find_listener = packet_listener,
 	.accept = socket_accept, .name = unix_name, .send = packet_send, .receive = packet_receive, .poll = packet_poll,
-	.shutdown = packet_shutdown, .readable_bytes = unix_datagram_bytes, .release = unix_release,
+	.shutdown = packet_shutdown, .readable_bytes = unix_datagram_bytes, .pages_held = unix_pages_held,
+	.release = unix_release,
 };

@@ -10,8 +10,6 @@
 
 #include "internal.h"
 
-#define NOFILE_MAX 4096u        /* the largest descriptor table, whoever asks */
-
 u32 rlimit(u32 resource)
 {
 	return current->process->rlimit[resource].soft;
@@ -43,7 +41,7 @@ static long set_limit(struct process *process, u32 resource, struct rlimit new)
 		return -EINVAL;
 	if (new.hard > limit->hard && !capable())
 		return -EPERM;
-	if (resource == RLIMIT_NOFILE && new.hard > NOFILE_MAX)
+	if (resource == RLIMIT_NOFILE && new.hard > FILES_MAX)
 		return -EPERM;
 	*limit = new;
 	apply(process, resource);

@@ -141,7 +141,25 @@ static void polling(void)
 	MUST(mq_unlink(queue_name()));
 }
 
+static void status_line(void)
+{
+	mqd_t queue = make(0, 4);
+	char line[128] = "";
+
+	MUST(mq_send(queue, "twelve bytes", 12, 1));
+	MUST(mq_send(queue, "more", 4, 1));
+	CHECK(read((int)queue, line, sizeof(line) - 1) > 0);
+	CHECK_EQUAL(strcmp(line, "QSIZE:16         NOTIFY:0     SIGNO:0     NOTIFY_PID:0     \n"), 0);
+	CHECK_EQUAL(read((int)queue, line, sizeof(line)), 0);
+	CHECK_EQUAL(lseek((int)queue, 6, SEEK_SET), 6);
+	CHECK_EQUAL(read((int)queue, line, 2), 2);
+	CHECK_EQUAL(line[0], '1');
+	MUST(mq_close(queue));
+	MUST(mq_unlink(queue_name()));
+}
+
 static const struct test_case cases[] = {
+	CASE(status_line),
 	CASE(priorities_go_first), CASE(names), CASE(limits), CASE(between_processes), CASE(polling),
 };
 

@@ -241,7 +241,32 @@ static void epolls_in_epolls(void)
 	CHECK_EQUAL(epoll_wait(level[4], &got, 1, -1), 1);
 }
 
+static void exclusive_is_not_for_epolls(void)
+{
+	int outer = (int)MUST(epoll_create1(0)), inner = (int)MUST(epoll_create1(0)), ends[2];
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+
+	MUST(pipe(ends));
+	CHECK_ERROR(epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event), EINVAL);
+	MUST(epoll_ctl(outer, EPOLL_CTL_ADD, ends[0], &event));
+}
+
+/* One epoll in 501 others: more than Linux lets a wake-up go through. */
+static void many_ways_up(void)
+{
+	int inner = (int)MUST(epoll_create1(0)), ends[2];
+	struct epoll_event event = { .events = EPOLLIN };
+
+	MUST(pipe(ends));
+	MUST(epoll_ctl(inner, EPOLL_CTL_ADD, ends[0], &event));
+	for (int i = 0; i < 500; i++)
+		MUST(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, inner, &event));
+	CHECK_ERROR(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, inner, &event), EINVAL);
+}
+
 static const struct test_case cases[] = {
+	CASE(exclusive_is_not_for_epolls),
+	CASE(many_ways_up),
 	CASE(signal_for_readiness), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
 	CASE(select_sets), CASE(pselect_mask), CASE(epoll_level_and_edge), CASE(epoll_forgets_closed_files),

@@ -33,6 +33,7 @@ struct ucred {
 #define SOCK_CLOEXEC 02000000u
 
 #define SCM_RIGHTS 1
+#define SCM_CREDENTIALS 2
 
 /* struct msghdr and struct cmsghdr of a 32-bit program. */
 struct msghdr {

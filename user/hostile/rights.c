@@ -1,0 +1,318 @@
+/* Files in flight: nested to any depth, in circles, by the thousand; and messages that say to come from another. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+#define EACH_TYPE(t) for (size_t t##_ = 0; t##_ < 3; t##_++) for (int t = types[t##_], once = 1; once; once = 0)
+
+static void pair(int type, int ends[2])
+{
+	MUST(socketpair(AF_UNIX, type, 0, ends));
+}
+
+/* A message of one byte with descriptors. */
+static ssize_t send_files(int socket, const int *files, size_t count)
+{
+	char byte = 'x', control[CMSG_SPACE(253 * sizeof(int))];
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
+	struct cmsghdr *header;
+
+	memset(control, 0, sizeof(control));
+	header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(header), files, count * sizeof(int));
+	return sendmsg(socket, &message, MSG_DONTWAIT);
+}
+
+/* A pair of sockets, with the pair before in its queue, and so on: closing the last closes them all. */
+static void nested(int type, int depth)
+{
+	int ends[2], outer[2];
+
+	pair(type, ends);
+	for (int i = 0; i < depth; i++) {
+		pair(type, outer);
+		MUST(send_files(outer[0], ends, 2));
+		close(ends[0]);
+		close(ends[1]);
+		memcpy(ends, outer, sizeof(ends));
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* As deep as the limit of files in flight allows, and then some: each level is two. */
+static void nested_to_the_limit(void)
+{
+	EACH_TYPE(type)
+		nested(type, 450);
+}
+
+static int nest_until_refused(void *type)
+{
+	int ends[2], outer[2];
+
+	pair(*(int *)type, ends);
+	for (int i = 0; i < 10000; i++) {
+		pair(*(int *)type, outer);
+		if (send_files(outer[0], ends, 2) < 0) {
+			CHECK_EQUAL(errno, ETOOMANYREFS);
+			return 0;
+		}
+		close(ends[0]);
+		close(ends[1]);
+		memcpy(ends, outer, sizeof(ends));
+	}
+	return 1;
+}
+
+/* The process ends with them open: all are gone after it. */
+static void nested_until_refused(void)
+{
+	EACH_TYPE(type)
+		CHECK_EQUAL(test_in_child(nest_until_refused, &type), 0);
+}
+
+static void fill(int socket)
+{
+	static char block[4096];
+
+	while (send(socket, block, sizeof(block), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+/* Sockets in each other's queues, full of data, and in the queue of a third. More than memory, if they stayed. */
+static void circles(void)
+{
+	EACH_TYPE(type)
+		for (int i = 0; i < 600; i++) {
+			int ends[2], other[2];
+
+			pair(type, ends);
+			pair(type, other);
+			MUST(send_files(ends[0], ends, 2));
+			MUST(send_files(ends[1], other, 2));
+			MUST(send_files(other[0], ends, 2));
+			fill(ends[0]);
+			fill(other[1]);
+			close(ends[0]);
+			close(ends[1]);
+			close(other[0]);
+			close(other[1]);
+		}
+}
+
+static int leave_circles(void *argument)
+{
+	(void)argument;
+	for (int i = 0; i < 100; i++) {
+		int ends[2];
+
+		pair(SOCK_STREAM, ends);
+		MUST(send_files(ends[0], ends, 2));
+		MUST(send_files(ends[1], ends, 2));
+		fill(ends[0]);
+		fill(ends[1]);
+	}
+	return 0;
+}
+
+/* A process that ends takes its circles along. */
+static void circles_of_processes(void)
+{
+	for (int i = 0; i < 8; i++)
+		CHECK_EQUAL(test_in_child(leave_circles, NULL), 0);
+}
+
+static int send_until_too_many(void *argument)
+{
+	struct rlimit limit = { 30, 30 };
+	int ends[2], sent = 0;
+
+	(void)argument;
+	pair(SOCK_DGRAM, ends);
+	MUST(setrlimit(RLIMIT_NOFILE, &limit));
+	while (send_files(ends[0], (int[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8) == 1) {
+		char byte;
+
+		/* Received without room for them, they are closed. */
+		if (sent++ >= 2)
+			CHECK_EQUAL(recv(ends[1], &byte, 1, 0), 1);
+		if (sent == 50)
+			break;
+	}
+	CHECK_EQUAL(sent, 50);
+	for (sent = 0; send_files(ends[0], (int[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8) == 1;)
+		sent++;
+	CHECK_EQUAL(errno, ETOOMANYREFS);
+	CHECK_EQUAL(sent, 2);
+	return 0;
+}
+
+/* A user without privilege has no more files in flight than RLIMIT_NOFILE, by a message. */
+static void limit(void)
+{
+	CHECK_EQUAL(test_in_child(send_until_too_many, NULL), 0);
+}
+
+/* One message, with what it says of its sender: CHECKs its first byte. False: nothing was said. */
+static int receive_cred(int socket, char *data, size_t size, struct ucred *cred)
+{
+	char control[CMSG_SPACE(sizeof(*cred)) + CMSG_SPACE(4 * sizeof(int))];
+	struct iovec piece = { data, size };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT);
+
+	if (n < 0)
+		return -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_CREDENTIALS) {
+		CHECK_EQUAL(header->cmsg_len, CMSG_LEN(sizeof(*cred)));
+		memcpy(cred, CMSG_DATA(header), sizeof(*cred));
+	} else {
+		memset(cred, 0, sizeof(*cred));
+		cred->pid = -1;
+	}
+	return (int)n;
+}
+
+static ssize_t send_cred(int socket, pid_t pid, uid_t uid, gid_t gid)
+{
+	char byte = 'c', control[CMSG_SPACE(sizeof(struct ucred))];
+	struct ucred cred = { pid, uid, gid };
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+
+	memset(control, 0, sizeof(control));
+	header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_CREDENTIALS;
+	header->cmsg_len = CMSG_LEN(sizeof(cred));
+	memcpy(CMSG_DATA(header), &cred, sizeof(cred));
+	return sendmsg(socket, &message, 0);
+}
+
+static int forge(void *argument)
+{
+	int socket = *(int *)argument;
+
+	CHECK_EQUAL(send_cred(socket, getpid(), ATTACKER, ATTACKER), 1);
+	CHECK_ERROR(send_cred(socket, getppid(), ATTACKER, ATTACKER), EPERM);
+	CHECK_ERROR(send_cred(socket, 1, ATTACKER, ATTACKER), EPERM);
+	CHECK_ERROR(send_cred(socket, getpid(), 0, ATTACKER), EPERM);
+	CHECK_ERROR(send_cred(socket, getpid(), ATTACKER, 0), EPERM);
+	CHECK_EQUAL(send(socket, "z", 1, 0), 1);
+	return 0;
+}
+
+static void credentials_cannot_be_forged(void)
+{
+	EACH_TYPE(type) {
+		int ends[2], on = 1;
+		struct ucred cred;
+		char data[8];
+		pid_t child;
+
+		pair(type, ends);
+		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
+		/* A stream gives what different processes wrote one by one. */
+		CHECK_EQUAL(send(ends[0], "a", 1, 0), 1);
+		child = test_child(forge, &ends[0]);
+		CHECK_EQUAL(test_wait(child), 0);
+		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 1);
+		CHECK_EQUAL(cred.pid, getpid());
+		for (int left = 2; left;) {
+			left -= receive_cred(ends[1], data, 1, &cred);
+			CHECK_EQUAL(cred.pid, child);
+			CHECK_EQUAL(cred.uid, ATTACKER);
+		}
+		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), -1);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+/* Epolls in epolls: no circle, five levels, and not so many ways that one wake-up would take for ever. */
+static void epolls_in_epolls(void)
+{
+	enum { WIDTH = 12 };
+	int level[6][WIDTH], pipe_ends[2], refused = 0;
+	struct epoll_event event = { .events = EPOLLIN };
+
+	MUST(pipe(pipe_ends));
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < WIDTH; j++)
+			level[i][j] = (int)MUST(epoll_create1(0));
+	for (int j = 0; j < WIDTH; j++)
+		MUST(epoll_ctl(level[0][j], EPOLL_CTL_ADD, pipe_ends[0], &event));
+	for (int i = 1; i < 6; i++)
+		for (int j = 0; j < WIDTH; j++)
+			for (int k = 0; k < WIDTH; k++)
+				if (epoll_ctl(level[i][j], EPOLL_CTL_ADD, level[i - 1][k], &event) < 0) {
+					CHECK(errno == EINVAL || errno == ELOOP);
+					refused++;
+				}
+	CHECK(refused > 0);
+	CHECK_ERROR(epoll_ctl(level[0][0], EPOLL_CTL_ADD, level[1][0], &event), ELOOP);
+	CHECK_EQUAL(write(pipe_ends[1], "x", 1), 1);
+	CHECK_EQUAL(epoll_wait(level[1][0], &event, 1, 0), 1);
+}
+
+/* Messages that nobody receives are limited by user, and queues by what they may grow to. */
+static void message_queues(void)
+{
+	struct mq_attr attributes = { .mq_maxmsg = 10, .mq_msgsize = 8192 };
+	char name[32];
+	int made = 0;
+
+	for (;; made++) {
+		mqd_t queue;
+
+		snprintf(name, sizeof(name), "/hostile-%d", made);
+		queue = mq_open(name, O_CREAT | O_RDWR | O_NONBLOCK, 0600, &attributes);
+		if (queue < 0)
+			break;
+		while (mq_send(queue, (char[8192]){ 0 }, 8192, 0) == 0)
+			continue;
+		CHECK_EQUAL(errno, EAGAIN);
+		MUST(mq_close(queue));
+	}
+	CHECK_EQUAL(errno, EMFILE);
+	CHECK_EQUAL(made, 9);	/* RLIMIT_MSGQUEUE is 819200 bytes */
+	while (made--) {
+		snprintf(name, sizeof(name), "/hostile-%d", made);
+		MUST(mq_unlink(name));
+	}
+}
+
+static const struct test_case cases[] = {
+	CASE(nested_to_the_limit),
+	CASE(nested_until_refused),
+	CASE(circles),
+	CASE(circles_of_processes),
+	CASE(limit),
+	CASE(credentials_cannot_be_forged),
+	CASE(epolls_in_epolls),
+	CASE(message_queues),
+};
+
+ATTACK_MAIN("rights", cases)

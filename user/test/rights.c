@@ -1,0 +1,347 @@
+/* What travels with data over Unix sockets: files, nested and in circles, and who sent the data. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+#define EACH_TYPE(t) for (size_t t##_ = 0; t##_ < 3; t##_++) for (int t = types[t##_], once = 1; once; once = 0)
+
+static void pair(int type, int ends[2])
+{
+	MUST(socketpair(AF_UNIX, type, 0, ends));
+}
+
+/* A message of one byte with descriptors. */
+static ssize_t send_files(int socket, const int *files, size_t count)
+{
+	char byte = 'x', control[CMSG_SPACE(253 * sizeof(int))];
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
+	struct cmsghdr *header;
+
+	memset(control, 0, sizeof(control));
+	header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(header), files, count * sizeof(int));
+	return sendmsg(socket, &message, MSG_DONTWAIT);
+}
+
+/* The descriptors that came with the next byte; how many. */
+static size_t receive_files(int socket, int *files, size_t most)
+{
+	char byte, control[CMSG_SPACE(253 * sizeof(int))];
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = CMSG_SPACE(most * sizeof(int)) };
+	struct cmsghdr *header;
+	size_t count;
+
+	CHECK_EQUAL(recvmsg(socket, &message, MSG_DONTWAIT), 1);
+	header = CMSG_FIRSTHDR(&message);
+	if (!header)
+		return 0;
+	CHECK_EQUAL(header->cmsg_type, SCM_RIGHTS);
+	count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(files, CMSG_DATA(header), count * sizeof(int));
+	return count;
+}
+
+/* A pair of sockets, with the pair before in its queue, and so on: closing the last closes them all. */
+static void nested(int type, int depth)
+{
+	int ends[2], outer[2];
+
+	pair(type, ends);
+	for (int i = 0; i < depth; i++) {
+		pair(type, outer);
+		CHECK_EQUAL(send_files(outer[0], ends, 2), 1);
+		close(ends[0]);
+		close(ends[1]);
+		memcpy(ends, outer, sizeof(ends));
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void deep(void)
+{
+	EACH_TYPE(type)
+		nested(type, 400);
+}
+
+/* What is nested can be taken out again. */
+static void unpacked(void)
+{
+	EACH_TYPE(type) {
+		int ends[2], outer[2], files[4];
+
+		pair(type, ends);
+		for (int i = 0; i < 40; i++) {
+			pair(type, outer);
+			CHECK_EQUAL(send_files(outer[0], ends, 2), 1);
+			close(ends[0]);
+			close(ends[1]);
+			memcpy(ends, outer, sizeof(ends));
+		}
+		for (int i = 0; i < 40; i++) {
+			CHECK_EQUAL(receive_files(ends[1], files, 2), 2);
+			close(ends[0]);
+			close(ends[1]);
+			memcpy(ends, files, sizeof(ends));
+		}
+		CHECK_EQUAL(write(ends[0], "end", 3), 3);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+static void fill(int socket)
+{
+	static char block[4096];
+
+	while (send(socket, block, sizeof(block), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+/* More of them than memory has room for, unless those before are gone. */
+static void circles(void)
+{
+	EACH_TYPE(type)
+		for (int i = 0; i < 700; i++) {
+			int ends[2];
+
+			pair(type, ends);
+			CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
+			CHECK_EQUAL(send_files(ends[1], &ends[0], 1), 1);
+			fill(ends[0]);
+			close(ends[0]);
+			close(ends[1]);
+		}
+}
+
+static void own_queue(void)
+{
+	EACH_TYPE(type)
+		for (int i = 0; i < 1500; i++) {
+			int ends[2];
+
+			pair(type, ends);
+			CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
+			fill(ends[0]);
+			close(ends[0]);
+			close(ends[1]);
+		}
+}
+
+/* Three in a ring, one of which is still open: all can be taken out. */
+static void reachable_circle(void)
+{
+	EACH_TYPE(type) {
+		int ends[3][2], got[3] = { -1, -1, -1 };
+
+		for (int i = 0; i < 3; i++)
+			pair(type, ends[i]);
+		for (int i = 0; i < 3; i++)
+			CHECK_EQUAL(send_files(ends[i][0], &ends[(i + 1) % 3][1], 1), 1);
+		for (int i = 0; i < 3; i++) {
+			close(ends[i][0]);
+			if (i)
+				close(ends[i][1]);
+		}
+		own_queue();
+		CHECK_EQUAL(receive_files(ends[0][1], &got[0], 1), 1);
+		CHECK_EQUAL(receive_files(got[0], &got[1], 1), 1);
+		CHECK_EQUAL(receive_files(got[1], &got[2], 1), 1);
+		close(ends[0][1]);
+		for (int i = 0; i < 3; i++)
+			close(got[i]);
+	}
+}
+
+/* A connection that nobody has accepted yet may hold the socket that would accept it. */
+static void listener_in_its_own_connection(void)
+{
+	for (int i = 0; i < 300; i++) {
+		int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+		struct sockaddr_un name = { .sun_family = AF_UNIX };
+		socklen_t size = sizeof(name);
+
+		MUST(bind(listener, (struct sockaddr *)&name, sizeof(sa_family_t)));
+		MUST(getsockname(listener, (struct sockaddr *)&name, &size));
+		MUST(listen(listener, 4));
+		MUST(connect(client, (struct sockaddr *)&name, size));
+		CHECK_EQUAL(send_files(client, &listener, 1), 1);
+		fill(client);
+		close(listener);
+		close(client);
+	}
+}
+
+static void several_pieces(void)
+{
+	char byte = 'x', control[CMSG_SPACE(sizeof(int)) * 2];
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	int ends[2], got[4];
+	struct cmsghdr *header;
+
+	memset(control, 0, sizeof(control));
+	pair(SOCK_STREAM, ends);
+	for (header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(header), &ends[0], sizeof(int));
+	}
+	CHECK_EQUAL(sendmsg(ends[0], &message, 0), 1);
+	CHECK_EQUAL(receive_files(ends[1], got, 4), 2);
+	/* Without data there is no message. */
+	piece.iov_len = 0;
+	message.msg_controllen = CMSG_SPACE(sizeof(int));
+	CHECK_EQUAL(sendmsg(ends[0], &message, 0), 0);
+	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
+	CHECK_ERROR(send_files(ends[0], (int[]){ 0, 999 }, 2), EBADF);
+	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
+}
+
+/* One message, with what it says of its sender: CHECKs its first byte. False: nothing was said. */
+static int receive_cred(int socket, char *data, size_t size, struct ucred *cred)
+{
+	char control[CMSG_SPACE(sizeof(*cred)) + CMSG_SPACE(4 * sizeof(int))];
+	struct iovec piece = { data, size };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT);
+
+	if (n < 0)
+		return -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_CREDENTIALS) {
+		CHECK_EQUAL(header->cmsg_len, CMSG_LEN(sizeof(*cred)));
+		memcpy(cred, CMSG_DATA(header), sizeof(*cred));
+	} else {
+		memset(cred, 0, sizeof(*cred));
+		cred->pid = -1;
+	}
+	return (int)n;
+}
+
+static ssize_t send_cred(int socket, pid_t pid, uid_t uid, gid_t gid)
+{
+	char byte = 'c', control[CMSG_SPACE(sizeof(struct ucred))];
+	struct ucred cred = { pid, uid, gid };
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+
+	memset(control, 0, sizeof(control));
+	header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_CREDENTIALS;
+	header->cmsg_len = CMSG_LEN(sizeof(cred));
+	memcpy(CMSG_DATA(header), &cred, sizeof(cred));
+	return sendmsg(socket, &message, 0);
+}
+
+static void credentials(void)
+{
+	EACH_TYPE(type) {
+		int ends[2], on = 1, value = -1;
+		socklen_t size = sizeof(value);
+		struct ucred cred;
+		char data[8];
+
+		pair(type, ends);
+		MUST(getsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &value, &size));
+		CHECK_EQUAL(value, 0);
+		/* Sent before anybody asked: from nobody. */
+		CHECK_EQUAL(send(ends[0], "a", 1, 0), 1);
+		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
+		CHECK_EQUAL(send(ends[0], "b", 1, 0), 1);
+		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 1);
+		CHECK_EQUAL(data[0], 'a');
+		CHECK_EQUAL(cred.pid, 0);
+		CHECK_EQUAL(cred.uid, 65534);
+		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 1);
+		CHECK_EQUAL(data[0], 'b');
+		CHECK_EQUAL(cred.pid, getpid());
+		CHECK_EQUAL(cred.uid, getuid());
+		CHECK_EQUAL(cred.gid, getgid());
+		/* Named by the sender. */
+		CHECK_EQUAL(send_cred(ends[0], getpid(), getuid(), getgid()), 1);
+		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 1);
+		CHECK_EQUAL(cred.pid, getpid());
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+/* Who passes credentials has a name, so that the receiver can answer. */
+static void named_for_credentials(void)
+{
+	int server = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), on = 1;
+	struct sockaddr_un name = { .sun_family = AF_UNIX }, from;
+	socklen_t size = sizeof(name), from_size = sizeof(from);
+	char byte;
+
+	MUST(bind(server, (struct sockaddr *)&name, sizeof(sa_family_t)));
+	MUST(getsockname(server, (struct sockaddr *)&name, &size));
+	MUST(setsockopt(client, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
+	CHECK_EQUAL(sendto(client, "x", 1, 0, (struct sockaddr *)&name, size), 1);
+	CHECK_EQUAL(recvfrom(server, &byte, 1, 0, (struct sockaddr *)&from, &from_size), 1);
+	CHECK_EQUAL(from_size, sizeof(sa_family_t) + 6);
+	CHECK_EQUAL(from.sun_path[0], 0);
+}
+
+/* accept() without a descriptor to give leaves the connection for the next call. */
+static void accept_without_descriptor(void)
+{
+	int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(name);
+	struct rlimit limit, less;
+	char byte;
+
+	MUST(bind(listener, (struct sockaddr *)&name, sizeof(sa_family_t)));
+	MUST(getsockname(listener, (struct sockaddr *)&name, &size));
+	MUST(listen(listener, 1));
+	MUST(connect(client, (struct sockaddr *)&name, size));
+	CHECK_EQUAL(write(client, "x", 1), 1);
+	MUST(getrlimit(RLIMIT_NOFILE, &limit));
+	less = limit;
+	less.rlim_cur = 3;
+	MUST(setrlimit(RLIMIT_NOFILE, &less));
+	CHECK_ERROR(accept(listener, NULL, NULL), EMFILE);
+	MUST(setrlimit(RLIMIT_NOFILE, &limit));
+	CHECK_EQUAL(read((int)MUST(accept(listener, NULL, NULL)), &byte, 1), 1);
+}
+
+static const struct test_case cases[] = {
+	CASE(deep),
+	CASE(unpacked),
+	CASE(own_queue),
+	CASE(circles),
+	CASE(reachable_circle),
+	CASE(listener_in_its_own_connection),
+	CASE(several_pieces),
+	CASE(credentials),
+	CASE(named_for_credentials),
+	CASE(accept_without_descriptor),
+};
+
+TEST_MAIN("rights", cases)
