@@ -24,7 +24,8 @@ pub enum Command {
     /// Runs a kernel, a bare-metal program or a ROM until it powers off.
     Run(Box<Run>),
     /// Runs a static Linux program in user mode, the host standing in for a kernel: the processor is
-    /// accounted for, system calls cost nothing.
+    /// accounted for, system calls cost nothing. The program opens this computer's files with your rights: run only
+    /// what you trust.
     Program(Program),
     /// Measures what the OSDI 1999 paper states as hardware costs, and prints both.
     Constants(Constants),

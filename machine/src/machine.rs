@@ -2,6 +2,7 @@
 
 mod accounting;
 mod events;
+mod idle;
 mod state;
 mod stop;
 
@@ -19,6 +20,7 @@ use crate::engine::{CacheProbe, Exit, Hot};
 use crate::loader::Boot;
 use crate::memory::Memory;
 use crate::memory::cache::DIRTY;
+use crate::memory::hierarchy::l2cr;
 use crate::mmu::Mmu;
 use crate::observe::{Account, Cause, Observers};
 use crate::pipeline::{Predictor, Schedule};
@@ -183,8 +185,24 @@ impl Machine {
         if let Some(rom) = &boot.rom {
             self.board.fit_rom(rom);
             self.registers.msr = msr::IP;
+        } else {
+            self.enable_l2();
         }
         Ok(())
+    }
+
+    /// Enables a 750's L2, as firmware does before it starts a kernel: Linux leaves L2CR as it finds it.
+    fn enable_l2(&mut self) {
+        let Some(l2) = &self.memory.l2 else { return };
+        if self.config.core.kind != CoreKind::Ppc750 {
+            return;
+        }
+        let size = (l2.cache.geometry().size >> 17)
+            .checked_ilog2()
+            .unwrap_or(0)
+            & 3;
+        self.registers.l2cr = l2cr::L2E | size << l2cr::L2SIZ_SHIFT;
+        self.memory.write_l2cr(self.registers.l2cr);
     }
 
     /// What the machine is made of.
@@ -231,8 +249,31 @@ impl Machine {
         }
     }
 
-    /// Points the fast path at where things are now.
+    /// Points the fast path at where things are now, and makes sure of what it takes for granted: RAM, caches and TLBs
+    /// have the sizes that the machine was made with, and each line of the I-cache that lies in RAM has a decoded form.
+    /// [`Machine::memory`] and [`Machine::mmu`] may have been changed since it last ran.
+    ///
+    /// # Panics
+    /// When one of them has been put in that is of another size.
     fn refresh(&mut self) {
+        let (code, config) = (self.memory.instruction.geometry(), &self.config.cache);
+        let line = code.line as usize;
+        assert!(
+            (code.size, code.ways) == (config.instruction.size, config.instruction.ways)
+                && self.lines.are_for(self.memory.ram.size(), line)
+                && self.memory.data.geometry().line as usize == line
+                && self.data_shortcuts.are_for(&mut self.mmu.dtlb)
+                && self.fetch_shortcuts.are_for(&mut self.mmu.itlb),
+            "RAM, caches and TLBs keep their sizes"
+        );
+        let lines = self.memory.instruction.lines();
+        let unknown: Vec<u32> = lines
+            .map(|(_, _, physical, _)| physical)
+            .filter(|&physical| !self.lines.has(physical))
+            .collect();
+        for physical in unknown {
+            self.memory.instruction.invalidate(physical);
+        }
         self.hot.instruction_tags = CacheProbe::of(&mut self.memory.instruction);
         self.hot.data_tags = CacheProbe::of(&mut self.memory.data);
         let (index, base, stride) = self.lines.parts();
@@ -245,8 +286,8 @@ impl Machine {
         } else {
             DIRTY
         };
-        self.hot.data_recent = self.mmu.dtlb.recent_mut();
-        self.hot.fetch_recent = self.mmu.itlb.recent_mut();
+        self.hot.data_recent = self.mmu.dtlb.recent_mut().as_mut_ptr();
+        self.hot.fetch_recent = self.mmu.itlb.recent_mut().as_mut_ptr();
         self.select_shortcuts();
         self.hot.deadline = 0;
     }

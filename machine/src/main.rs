@@ -72,7 +72,12 @@ fn execute(run: &Run) -> Result<u8, Failure> {
     let stop = go(run, &mut session, run.on.limits())?;
     write_results(run, &session, &stop)?;
     Ok(match stop {
-        Stop::PowerOff { status } => status as u8,
+        Stop::PowerOff { status } => {
+            for warning in session.warnings() {
+                eprintln!("pagewalk-machine: warning: {warning}");
+            }
+            status as u8
+        }
         Stop::Fatal(_) => {
             eprintln!("pagewalk-machine: {}", session.explain(&stop));
             FATAL
@@ -90,6 +95,7 @@ fn run_program(arguments: &Program) -> Result<u8, Failure> {
     let elf = read_file(Path::new(name))?;
     let mut program = shim::Program::new(config, &elf, name, &arguments.command, &arguments.env)?;
     program.machine_mut().set_oracle(arguments.on.oracle);
+    eprintln!("pagewalk-machine: warning: {name} opens this computer's files with your rights");
     let ending = program.run(arguments.on.limits());
     if let Some(path) = &arguments.on.counters {
         let counters: serde_json::Map<_, _> = program

@@ -303,9 +303,32 @@ impl Session {
         })
     }
 
-    /// Why the machine stopped, for a person. A fatal stop comes with PC, symbol and registers.
+    /// What the guest asked for that was not done, and output that was not kept, because it would have taken memory
+    /// without end.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.machine.observers.warnings();
+        let dropped = self.machine.board.console().dropped();
+        if dropped != 0 {
+            warnings.push(format!(
+                "{dropped} bytes of the console's output were not kept"
+            ));
+        }
+        warnings
+    }
+
+    /// Why the machine stopped, for a person, with the warnings. A fatal stop comes with PC, symbol and registers.
     #[must_use]
     pub fn explain(&self, stop: &Stop) -> String {
+        let mut text = self.explain_stop(stop);
+        for warning in self.warnings() {
+            text += "\nwarning: ";
+            text += &warning;
+        }
+        text
+    }
+
+    fn explain_stop(&self, stop: &Stop) -> String {
         let now = self.machine.instant();
         match stop {
             Stop::PowerOff { status } => format!("power-off {status}"),
@@ -350,6 +373,10 @@ impl Session {
                     self.place(*pc)
                 )
             }
+            Fatal::Asleep { pc } => format!(
+                "asleep before {}: the processor saves power (MSR[POW]), and no interrupt can wake it",
+                self.place(*pc)
+            ),
             Fatal::Sanitizer { pc, report } => {
                 format!("sanitizer at {}: {report}", self.place(*pc))
             }

@@ -488,3 +488,23 @@ dtlb_miss:
         (30, 12, 14)
     );
 }
+
+#[test]
+fn development_registers_keep_what_is_written_and_immr_names_the_devices() {
+    let session = run("_start:
+           load 3, 0x12345678
+           mtspr 144, 3
+           mtspr 149, 3
+           mtspr 148, 3
+           mtspr 159, 3
+           mtspr 638, 3
+           mfspr 20, 144
+           mfspr 21, 149
+           mfspr 22, 148
+           mfspr 23, 159
+           mfspr 24, 638
+           power_off 0");
+    let read = [20, 21, 22, 23].map(|n| gpr(&session, n));
+    assert_eq!(read, [0x1234_5678, 0x1234_5678, 0, 0x1234_5678]);
+    assert_eq!(gpr(&session, 24) >> 16, 0xff00);
+}

@@ -416,7 +416,7 @@ fn the_walk_registers_give_the_addresses_of_the_descriptors() {
     assert_eq!(touch(&mut unit, ea, Access::Store, SUPERVISOR), Miss);
     assert_eq!(read(&unit, n::MD_EPN), 0xdead_b800 | 0x200 | 0xb);
     assert_eq!(read(&unit, n::M_TWB), 0x0012_3000 | (ea >> 22) << 2);
-    write(&mut unit, n::MD_TWC, 0x0045_6fff);
+    write(&mut unit, n::MD_TWC, 0x0045_6ff3);
     assert_eq!(
         read(&unit, n::MD_TWC),
         0x0045_6000 | (ea >> 12 & 0x3ff) << 2
@@ -428,6 +428,11 @@ fn the_walk_registers_give_the_addresses_of_the_descriptors() {
         read(&unit, n::MD_TWC),
         0x0045_6000 | (ea >> 10 & 0x3ff) << 2
     );
+    // MPC885 RM p.8-10: the table of pages of 512 KB and 8 MB has one descriptor.
+    for size in [0x4, 0xc] {
+        write(&mut unit, n::MD_TWC, 0x0045_6000 | size | 1);
+        assert_eq!(read(&unit, n::MD_TWC), 0x0045_6000);
+    }
     // A fetch's goes to the other side, and the walk is by what software copies over.
     assert_eq!(touch(&mut unit, 0x1234, Access::Fetch, SUPERVISOR), Miss);
     assert_eq!(read(&unit, n::MI_EPN), 0x1000 | 0x200 | 0xb);

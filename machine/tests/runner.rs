@@ -394,3 +394,55 @@ fn the_tree_for_another_machine_is_written_with_its_places() {
             .starts_with(&[0xd0, 0x0d, 0xfe, 0xed])
     );
 }
+
+#[test]
+fn an_endless_file_is_refused() {
+    let machine = machine_file("ppc604-133");
+    let machine = machine.to_str().unwrap();
+    for arguments in [
+        ["--machine", "/dev/zero", "--kernel", "/dev/null"],
+        ["--machine", machine, "--kernel", "/dev/zero"],
+        ["--machine", machine, "--rom", "/dev/zero"],
+    ] {
+        let output = run(&arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(126), "{message}");
+        assert!(message.contains("/dev/zero: "), "{message}");
+        assert!(message.contains(" bytes"), "{message}");
+    }
+}
+
+/// Begins and ends more regions than there is room for, and asks for more dumps, contexts and programs.
+#[test]
+fn what_a_guest_asks_for_without_end_has_a_limit_and_a_warning() {
+    let program = Program::new(
+        "_start: caches_on
+           load 5, 0x80001000
+           load 6, 0x80000f00
+           load 7, 0x10000
+           load 8, 5000
+           mtctr 8
+           li 8, 0
+        1: addi 8, 8, 1
+           stw 8, 0(5)
+           stw 8, 4(5)
+           stw 8, 0x1c(6)
+           stw 8, 0x24(6)
+           stw 8, 0(7)
+           oris 9, 8, 0x4141
+           stw 9, 0(7)
+           stw 7, 0x20(6)
+           bdnz 1b
+           power_off 0",
+    );
+    let output = on("ppc604-133", &program, &["--set", "memory.size=0x100000"]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    for warning in [
+        "3976 regions were not counted: 1024 numbers are the most",
+        "4936 state dumps were not written: 64 are the most",
+        "programs or contexts go without a name: 4096 programs and 262144 contexts are the most",
+    ] {
+        assert!(message.contains(warning), "{message}");
+    }
+}

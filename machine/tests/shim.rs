@@ -245,3 +245,63 @@ fn what_is_no_program_is_refused() {
     assert_eq!(output.status.code(), Some(126), "{message}");
     assert!(message.contains("is not an ELF file"), "{message}");
 }
+
+/// Opens a file by its path, at 1f, and reads a byte; exits with the error of the first that fails, or 0.
+fn opens(folder: &Path, path: &str) -> Output {
+    let source = folder.join("opens.s");
+    let text = format!(
+        ".globl _start
+         _start:
+           li 0, 5
+           lis 3, path@ha
+           addi 3, 3, path@l
+           li 4, 0
+           sc
+           bso 1f
+           li 0, 3
+           lis 4, byte@ha
+           addi 4, 4, byte@l
+           li 5, 1
+           sc
+           bso 1f
+           li 3, 0
+         1: li 0, 1
+           sc
+           .data
+         path: .asciz \"{path}\"
+         byte: .space 4
+        "
+    );
+    std::fs::write(&source, text).unwrap();
+    let program = folder.join("opens");
+    let status = Command::new("powerpc-linux-gnu-gcc")
+        .args(["-nostdlib", "-static", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let options = ["--max-cycles", "1000000"];
+    here(
+        "ppc604-133",
+        &options,
+        &program,
+        &[],
+        Path::new("/dev/null"),
+    )
+}
+
+#[test]
+fn a_pipe_of_the_host_does_not_hold_a_program_up() {
+    const ENXIO: i32 = 6;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let output = opens(folder.path(), pipe.to_str().unwrap());
+    assert_eq!(output.status.code(), Some(ENXIO), "{output:?}");
+    let output = opens(folder.path(), "/dev/zero");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("opens this computer's files"), "{message}");
+}

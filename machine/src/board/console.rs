@@ -16,11 +16,16 @@ enum Input {
     Live(Receiver<u8>),
 }
 
-/// The host's end of the serial line. Everything printed is also kept in memory.
+/// Bytes of the guest's output that are kept in memory.
+pub(super) const KEPT: usize = 64 << 20;
+
+/// The host's end of the serial line. What is printed is also kept in memory, up to [`KEPT`].
 pub struct Console {
     output: Output,
     input: Input,
     printed: Vec<u8>,
+    /// Bytes that were printed and not kept.
+    dropped: u64,
     typed: VecDeque<u8>,
 }
 
@@ -43,6 +48,7 @@ impl Console {
             output: Output::Memory,
             input: Input::Memory,
             printed: Vec::new(),
+            dropped: 0,
             typed: VecDeque::new(),
         }
     }
@@ -84,9 +90,14 @@ impl Console {
         self.typed.extend(bytes);
     }
 
-    /// Everything the guest printed so far.
+    /// What the guest printed so far; of more than 64 MB the first.
     pub fn printed(&self) -> &[u8] {
         &self.printed
+    }
+
+    /// Bytes that the guest printed beyond what is kept.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Input can come at any time from outside.
@@ -95,7 +106,11 @@ impl Console {
     }
 
     pub(super) fn put(&mut self, byte: u8) {
-        self.printed.push(byte);
+        if self.printed.len() < KEPT {
+            self.printed.push(byte);
+        } else {
+            self.dropped += 1;
+        }
         // A closed terminal or a full disk must not stop or change the simulation.
         let _ = match &mut self.output {
             Output::Memory => Ok(()),

@@ -227,12 +227,23 @@ impl Board {
         }
     }
 
-    pub(crate) fn set_state(&mut self, state: BoardState) {
+    /// Puts the devices into `state`. False if no board can have come to it.
+    #[must_use]
+    pub(crate) fn set_state(&mut self, state: BoardState) -> bool {
+        let fits = state.uart.fits()
+            && state.pics.fits()
+            && state.control.is_some() == self.control.is_some()
+            && state.rom.as_ref().is_none_or(|rom| rom.len() == ROM_SIZE)
+            && state.printed.len() <= console::KEPT;
+        if !fits {
+            return false;
+        }
         self.uart = state.uart;
         self.pics = state.pics;
         self.control = state.control;
         self.rom = state.rom;
         self.console.resume(state.printed, state.typed);
+        true
     }
 
     fn update_interrupts(&mut self) {

@@ -61,6 +61,11 @@ impl Pic {
         }
     }
 
+    /// Could a controller have come to this? A snapshot is asked before use.
+    fn fits(&self) -> bool {
+        self.lowest < 8
+    }
+
     fn set(&mut self, input: u8, high: bool) {
         let bit = 1 << input;
         let was = self.lines & bit != 0;
@@ -233,6 +238,11 @@ impl PicPair {
             master: Pic::new(),
             slave: Pic::new(),
         }
+    }
+
+    /// Could the pair have come to this? A snapshot is asked before use.
+    pub fn fits(&self) -> bool {
+        self.master.fits() && self.slave.fits()
     }
 
     /// Level of ISA interrupt request 0 to 15.

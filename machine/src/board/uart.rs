@@ -47,6 +47,11 @@ impl Uart {
         }
     }
 
+    /// Could a UART have come to this? A snapshot is asked before use.
+    pub fn fits(&self) -> bool {
+        self.receive.len() <= FIFO_DEPTH
+    }
+
     pub fn read(&mut self, register: u32, console: &mut Console) -> u8 {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
         match register {

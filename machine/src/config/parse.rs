@@ -1,5 +1,7 @@
 //! From TOML text and `--set` overrides to a checked [`MachineConfig`].
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -78,6 +80,22 @@ impl Override {
     }
 }
 
+/// Bytes of a machine file at most.
+const FILE_MOST: u64 = 1 << 20;
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(FILE_MOST + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_MOST {
+        let message =
+            format!("has more than {FILE_MOST} bytes, which are the most for a machine file");
+        return Err(std::io::Error::other(message));
+    }
+    Ok(text)
+}
+
 impl MachineConfig {
     /// Reads a machine file and applies `overrides` in order.
     ///
@@ -85,11 +103,17 @@ impl MachineConfig {
     /// Names file, line, key and what is allowed, or the override at fault.
     pub fn from_file(path: &Path, overrides: &[Override]) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        let text = read_text(path).map_err(|error| ConfigError::Unreadable {
             file: file.clone(),
             message: error.to_string(),
         })?;
         Self::from_toml(&text, &file, overrides)
+    }
+
+    /// What is wrong with a machine that no file was read for, if anything.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let first = check::problems(self).into_iter().next();
+        first.map(|problem| problem.to_string())
     }
 
     /// As [`MachineConfig::from_file`], from text; `file` is the name used in messages.

@@ -211,6 +211,17 @@ impl Lines {
         }
     }
 
+    /// Is this the store for the lines of `line_bytes` of a RAM of so many bytes?
+    pub fn are_for(&self, ram_bytes: usize, line_bytes: usize) -> bool {
+        self.shape.words * 4 == line_bytes && self.index.len() == ram_bytes.div_ceil(line_bytes)
+    }
+
+    /// Has the line at `physical` a decoded form?
+    pub fn has(&self, physical: u32) -> bool {
+        let entry = self.index.get((physical >> self.line_shift) as usize);
+        entry.is_some_and(|&number| number != 0)
+    }
+
     fn layout(shape: Shape, capacity: usize) -> Layout {
         Layout::from_size_align(shape.stride * (capacity + SINGLES), 64)
             .expect("caches are smaller than the address space")

@@ -127,10 +127,16 @@ impl CacheProbe {
         offset_mask: 0,
     };
 
+    /// A probe of `cache`.
+    ///
+    /// # Panics
+    /// When the cache has not the tags that its geometry says.
     pub fn of(cache: &mut crate::memory::Cache) -> CacheProbe {
         let geometry = cache.geometry();
+        let tags = cache.tags_mut();
+        assert_eq!(tags.len(), (geometry.sets() * geometry.ways) as usize);
         CacheProbe {
-            tags: cache.tags_mut(),
+            tags: tags.as_mut_ptr(),
             line_shift: geometry.line.trailing_zeros(),
             set_mask: geometry.sets() - 1,
             ways: geometry.ways,

@@ -71,6 +71,13 @@ impl Shortcuts {
         }
     }
 
+    /// Are these shortcuts for a TLB of this size, whose table of ways used last has every class and one more?
+    pub fn are_for(&self, tlb: &mut Tlb) -> bool {
+        let (classes, ways) = (tlb.geometry().sets(), tlb.free_ways());
+        let recent = tlb.recent_mut().len();
+        (self.classes, self.ways) == (classes, ways) && recent == classes as usize + 1
+    }
+
     /// Shortcuts of a mode, less one: for [`place`].
     pub fn mask(&self) -> u32 {
         self.tables[0].len() as u32 - 1

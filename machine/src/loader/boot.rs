@@ -1,11 +1,13 @@
 //! Where everything goes before the first instruction.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
 use super::{CauseRange, ElfImage, LoadError, SymbolTable, Target, device_tree};
 use crate::board::ROM_SIZE;
-use crate::config::MachineConfig;
+use crate::config::{MEMORY_MOST, MachineConfig};
 
 const PAGE: u32 = 4096;
 
@@ -144,13 +146,25 @@ fn take(
     Ok(start)
 }
 
+/// Bytes of a file at most: more than the largest RAM, which is all that anything loaded goes to.
+const FILE_MOST: u64 = MEMORY_MOST as u64 + (64 << 20);
+
 /// Reads a file, naming it in the error.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When it cannot be read, or has more bytes than any machine can take, as an endless file has.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, LoadError> {
-    std::fs::read(path).map_err(|error| LoadError::Unreadable {
+    let unreadable = |message: String| LoadError::Unreadable {
         file: path.display().to_string(),
-        message: error.to_string(),
-    })
+        message,
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_MOST + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > FILE_MOST {
+        let message = format!("has more than {FILE_MOST} bytes, which no machine has memory for");
+        return Err(unreadable(message));
+    }
+    Ok(bytes)
 }

@@ -27,6 +27,11 @@ impl SymbolTable {
         SymbolTable { symbols }
     }
 
+    /// Are the symbols in order of address?
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.symbols.is_sorted_by(|a, b| a.address < b.address)
+    }
+
     /// Bounds the symbols without a size by `end`, the first address behind the segment that an address
     /// lies in; those that lie in none name nothing that could run.
     #[must_use]

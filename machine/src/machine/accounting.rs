@@ -26,6 +26,22 @@ pub struct Settled {
     watched_pc: u32,
 }
 
+impl Settled {
+    /// Could this be entered in the account of a machine that has come so far? A snapshot is asked before use.
+    pub(super) fn fits(&self, now: [u64; 5]) -> bool {
+        let settled = [
+            self.cycles,
+            self.instructions,
+            self.accesses,
+            self.branches,
+            self.mispredicted,
+        ];
+        settled == now
+            && self.watched_cycles <= self.cycles
+            && self.watched_instructions <= self.instructions
+    }
+}
+
 /// Value that no line's cause has, so that every line entered goes the slow way.
 const EVERY_LINE: u32 = u32::MAX;
 

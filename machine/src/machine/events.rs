@@ -41,10 +41,9 @@ impl Machine {
         if now >= self.limits.cycles || self.hot.instructions >= self.limits.instructions {
             return Some(Stop::Limit);
         }
-        self.timers.advance(now);
-        self.watch_performance();
-        if self.board.console().live() {
-            self.board.poll();
+        self.take_notice();
+        if let Some(stop) = self.save_power() {
+            return Some(stop);
         }
         if self.registers.msr & msr::EE != 0 {
             // External interrupts come before the decrementer (PEM table 6-3).
@@ -74,6 +73,27 @@ impl Machine {
         None
     }
 
+    /// Notes what has happened by now and may interrupt the processor.
+    pub(super) fn take_notice(&mut self) {
+        self.timers.advance(self.hot.cycles);
+        self.watch_performance();
+        if self.board.console().live() {
+            self.board.poll();
+        }
+    }
+
+    /// Would an interrupt be taken before the next instruction?
+    pub(super) fn interrupted(&self) -> bool {
+        self.registers.msr & msr::EE != 0
+            && (self.board.interrupt() || self.timers.pending() || self.performance.interrupt())
+    }
+
+    /// When the console is looked at next, if input can come at any time.
+    pub(super) fn next_poll(&self) -> Option<u64> {
+        let live = self.board.console().live();
+        live.then(|| self.hot.cycles + POLL)
+    }
+
     fn next_deadline(&self) -> u64 {
         let now = self.hot.cycles;
         let mut next = self.limits.cycles.min(self.timers.next_expiry());
@@ -83,8 +103,8 @@ impl Machine {
             let width = u64::from(self.config.pipeline.dispatch) + 1;
             next = next.min(now + (left / width).max(1));
         }
-        if self.board.console().live() {
-            next = next.min(now + POLL);
+        if let Some(poll) = self.next_poll() {
+            next = next.min(poll);
         }
         if let Some(period) = self.performance.period() {
             next = next.min(now + period);
@@ -94,10 +114,7 @@ impl Machine {
 
     /// An interrupt may have become deliverable: the next block is not begun before that is looked at.
     pub(crate) fn look_at_interrupts(&mut self) {
-        let enabled = self.registers.msr & msr::EE != 0;
-        let pending =
-            self.board.interrupt() || self.timers.pending() || self.performance.interrupt();
-        if enabled && pending {
+        if self.interrupted() || self.registers.msr & msr::POW != 0 {
             self.hot.deadline = 0;
         } else {
             self.hot.deadline = self.hot.deadline.min(self.timers.next_expiry());

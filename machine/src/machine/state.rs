@@ -1,5 +1,6 @@
 //! What a snapshot must keep of the processor beside its registers, MMU, memory, board and account.
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Machine;
@@ -8,6 +9,7 @@ use crate::pipeline::{Pending, Predictor};
 use crate::powerpc::Vector;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
+use crate::snapshot::LATEST;
 
 /// The processor's state beside its registers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,9 +64,44 @@ impl Machine {
         }
     }
 
+    /// Can the processor be put into `state`? It must be one that [`Machine::core_state`] can give with the memory
+    /// that the machine has now, and come with the decoded form of each line of the I-cache.
+    fn accepts(&self, state: &CoreState) -> bool {
+        let counts = [
+            state.cycles,
+            state.instructions,
+            state.accesses,
+            state.predictor.branches,
+            state.predictor.mispredicted,
+        ];
+        let cache = &self.memory.instruction;
+        let line = cache.geometry().line;
+        let whole = |(physical, content): &(u32, Vec<u8>)| {
+            physical % line == 0
+                && content.len() == line as usize
+                && self.memory.ram.contains(*physical, content.len())
+        };
+        let held: FxHashSet<u32> = state.code.iter().map(|(physical, _)| *physical).collect();
+        counts.iter().all(|&count| count < LATEST)
+            && state.settled.fits(counts)
+            && state.timers.fits(&self.timers, state.cycles)
+            && state.predictor.fits(&self.predictor)
+            && state.pending.fits(self.config.pipeline.completion_queue)
+            && state.code.len() <= (cache.geometry().size / line) as usize
+            && state.code.iter().all(whole)
+            && cache
+                .lines()
+                .all(|(_, _, physical, _)| held.contains(&physical))
+    }
+
     /// Puts the processor into a state that [`Machine::core_state`] gave; registers, MMU, memory,
-    /// board and account must have been put back before.
-    pub fn set_core_state(&mut self, state: CoreState) {
+    /// board and account must have been put back before. False, and nothing is changed, if no machine like this one
+    /// can have come to it.
+    #[must_use]
+    pub fn set_core_state(&mut self, state: CoreState) -> bool {
+        if !self.accepts(&state) {
+            return false;
+        }
         self.hot.cycles = state.cycles;
         self.hot.instructions = state.instructions;
         self.hot.accesses = state.accesses;
@@ -91,5 +128,6 @@ impl Machine {
             });
         }
         self.state_changed();
+        true
     }
 }

@@ -50,6 +50,8 @@ pub enum Fatal {
     Checkstop { pc: u32, physical: u32 },
     /// MSR[LE]: the machine runs big-endian only.
     LittleEndian { pc: u32 },
+    /// The processor saves power (MSR[POW]), and no interrupt can wake it.
+    Asleep { pc: u32 },
     /// A sanitizer's report.
     Sanitizer { pc: u32, report: String },
 }
@@ -73,6 +75,10 @@ impl fmt::Display for Fatal {
                     "little-endian mode was entered at {pc:#010x}; the machine has none"
                 )
             }
+            Fatal::Asleep { pc } => write!(
+                f,
+                "the processor saves power (MSR[POW]) before {pc:#010x}, and no interrupt can wake it"
+            ),
             Fatal::Sanitizer { pc, report } => write!(f, "{report}, at {pc:#010x}"),
         }
     }

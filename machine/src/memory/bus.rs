@@ -70,6 +70,11 @@ impl Bus {
         self.free_edge / 2
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        self.timing == fresh.timing && self.free_edge < crate::snapshot::LATEST
+    }
+
     /// Holds the bus for `clocks` from the first edge at or after `now` at which it is free; returns
     /// that edge in half core cycles.
     #[inline]

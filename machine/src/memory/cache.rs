@@ -182,8 +182,8 @@ impl Cache {
     /// All tag words (set after set, MRU first), for an engine that indexes them directly:
     /// `tags[((pa >> line_shift) & set_mask) * ways]`. All that it may write is [`DIRTY`] of such a
     /// line, as [`Cache::access`] would. A line that is watched has a tag word of its own.
-    pub fn tags_mut(&mut self) -> *mut u32 {
-        self.tags.as_mut_ptr()
+    pub fn tags_mut(&mut self) -> &mut [u32] {
+        &mut self.tags
     }
 
     /// What an engine ORs to a line address to compare with a tag word: [`VALID`] | [`DIRTY`], or a
@@ -396,6 +396,26 @@ impl Cache {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// Its lines lie in RAM of `ram` bytes.
+    pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
+        let ways = self.geometry.ways as usize;
+        let flags = VALID | EITHER;
+        self.geometry == fresh.geometry
+            && self.tags.len() == fresh.tags.len()
+            && self.ways.len() == fresh.ways.len()
+            && self.trees.len() == fresh.trees.len()
+            && self.paths == fresh.paths
+            && (self.line_shift, self.set_mask) == (fresh.line_shift, fresh.set_mask)
+            && self.ways.chunks(ways).all(is_order)
+            && self.tags.iter().enumerate().all(|(n, &tag)| {
+                let line = self.line_address(tag);
+                tag & !flags == line
+                    && (tag & VALID == 0
+                        || self.first(line) == n / ways * ways && (line as usize) < ram)
+            })
+    }
+
     /// Every valid line: set, way (LRU: recency, 0 the most recent), address, modified.
     pub fn lines(&self) -> impl Iterator<Item = (u32, u8, u32, bool)> + '_ {
         let ways = self.geometry.ways as usize;
@@ -413,6 +433,15 @@ impl Cache {
                 )
             })
     }
+}
+
+/// Is each number below the length there once?
+pub(crate) fn is_order(ways: &[u8]) -> bool {
+    let seen = ways.iter().fold(0_u128, |seen, &way| {
+        seen | 1_u128.checked_shl(way.into()).unwrap_or(0)
+    });
+    seen.count_ones() as usize == ways.len()
+        && ways.iter().all(|&way| usize::from(way) < ways.len())
 }
 
 /// The PLRU tree bits on the path to `way`, and those of them that point to the other side there.

@@ -69,6 +69,8 @@ pub mod hid0 {
 pub mod l2cr {
     /// L2 enable.
     pub const L2E: u32 = 0x8000_0000;
+    /// Shift of L2SIZ: 1 is 256 KB, 2 is 512 KB, 3 is 1 MB.
+    pub const L2SIZ_SHIFT: u32 = 28;
     /// L2 global invalidate.
     pub const L2I: u32 = 0x0020_0000;
 }
@@ -143,6 +145,24 @@ impl Memory {
             touches: Touches::default(),
             write_through: false,
         })
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let ram = fresh.ram.size();
+        let l2 = match (&self.l2, &fresh.l2) {
+            (Some(l2), Some(fresh)) => l2.fits(fresh, ram),
+            (None, None) => true,
+            _ => false,
+        };
+        l2 && self.ram.size() == ram
+            && self.instruction.fits(&fresh.instruction, ram)
+            && self.data.fits(&fresh.data, ram)
+            && self.bus.fits(&fresh.bus)
+            && self.timing == fresh.timing
+            && self.stores.fits()
+            && self.write_backs.fits()
+            && self.touches.fits(ram)
     }
 
     /// The memory unit's timing.

@@ -39,14 +39,20 @@ pub struct L2 {
 }
 
 impl L2 {
-    /// An empty L2.
+    /// An empty L2 as after a reset: one behind the core is off until L2CR enables it (750 UM 9.1.3), one on the
+    /// board is on.
     ///
     /// # Errors
     /// What is wrong with the geometry; see [`CacheGeometry::check`].
     pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
         let mut cache = Cache::new(geometry)?;
-        cache.set_enabled(true);
+        cache.set_enabled(matches!(timing, L2Timing::Lookaside { .. }));
         Ok(Self { cache, timing })
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
+        self.timing == fresh.timing && self.cache.fits(&fresh.cache, ram)
     }
 
     /// Reads a line for an L1 that missed at `now`.

@@ -30,6 +30,13 @@ impl PostedWrites {
         wait
     }
 
+    /// Could a run have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self) -> bool {
+        self.done.get(..self.used).is_some_and(|done| {
+            done.is_sorted() && done.iter().all(|&at| at < crate::snapshot::LATEST)
+        })
+    }
+
     fn drop_first(&mut self, count: usize) {
         self.done.copy_within(count..self.used, 0);
         self.used -= count;

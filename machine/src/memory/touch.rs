@@ -72,6 +72,14 @@ impl Touches {
         Some(self.0.remove(place))
     }
 
+    /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
+    pub(crate) fn fits(&self, ram: usize) -> bool {
+        let may_be = |touched: &Touched| {
+            (touched.line as usize) < ram && touched.at < crate::snapshot::LATEST
+        };
+        self.0.len() <= super::posted::POSTED_MAX as usize && self.0.iter().all(may_be)
+    }
+
     /// Forgets them all.
     pub fn clear(&mut self) {
         self.0.clear();

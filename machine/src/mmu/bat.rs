@@ -85,6 +85,16 @@ impl Bats {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let count = fresh.blocks.len();
+        let pairs = self.upper.iter().zip(&self.lower);
+        (self.upper.len(), self.lower.len(), self.blocks.len()) == (count, count, count)
+            && pairs.zip(&self.blocks).all(|((&upper, &lower), block)| {
+                *block == Block::decode(upper, lower) || *block == Block::default()
+            })
+    }
+
     /// How many pairs there are.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -173,6 +173,23 @@ impl Mmu {
         })
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let mpc8xx = match (&self.mpc8xx, &fresh.mpc8xx) {
+            (Some(unit), Some(fresh)) => [true, false]
+                .into_iter()
+                .all(|side| unit.side(side).tlb.fits(&fresh.side(side).tlb)),
+            (None, None) => true,
+            _ => false,
+        };
+        mpc8xx
+            && self.geometry == fresh.geometry
+            && self.itlb.fits(&fresh.itlb)
+            && self.dtlb.fits(&fresh.dtlb)
+            && self.ibat.fits(&fresh.ibat)
+            && self.dbat.fits(&fresh.dbat)
+    }
+
     /// The MMU's shape.
     #[must_use]
     pub fn geometry(&self) -> &MmuGeometry {

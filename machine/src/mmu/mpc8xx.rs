@@ -417,6 +417,8 @@ impl Mpc8xx {
             // Level-one index: EA[0-9] of tables for 4 KB pages, EA[0-11] of those for 1 KB.
             n::M_TWB if walk_4k => self.base & 0xffff_f000 | data.epn >> 20 & 0xffc,
             n::M_TWB => self.base & 0xffff_c000 | data.epn >> 18 & 0x3ffc,
+            // The level-two table of a large page has one descriptor, at the table's base (885 RM p.8-10).
+            n::MD_TWC if data.twc & twc::SIZE != 0 => data.twc & 0xffff_f000,
             // Level-two index: EA[10-19], or EA[12-21].
             n::MD_TWC if walk_4k => data.twc & 0xffff_f000 | data.epn >> 10 & 0xffc,
             n::MD_TWC => data.twc & 0xffff_f000 | data.epn >> 8 & 0xffc,

@@ -6,7 +6,7 @@
 //! VSID: a changed segment register leaves them in place.
 
 use super::segment;
-use crate::memory::cache::to_front;
+use crate::memory::cache::{is_order, to_front};
 use serde::{Deserialize, Serialize};
 
 /// Shape of a TLB.
@@ -198,8 +198,8 @@ impl Tlb {
     /// way at the set's index, and has done all that [`Tlb::access`] would do. Sets of more than two
     /// ways bear this for their most recently used entry alone, whose way stands there already. The
     /// index behind the last set is for accesses that no entry translates.
-    pub fn recent_mut(&mut self) -> *mut u8 {
-        self.recent.as_mut_ptr()
+    pub fn recent_mut(&mut self) -> &mut [u8] {
+        &mut self.recent
     }
 
     /// Ways of which an engine may write in any order to [`Tlb::recent_mut`]; else 1.
@@ -387,6 +387,25 @@ impl Tlb {
         for (set, recent) in self.recent.iter_mut().enumerate() {
             *recent = self.entries.get(set * ways).map_or(0, TlbEntry::way);
         }
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let ways = self.geometry.ways as usize;
+        self.geometry == fresh.geometry
+            && self.entries.len() == fresh.entries.len()
+            && self.recent.len() == fresh.recent.len()
+            && self.set_mask == fresh.set_mask
+            && self.recent.iter().all(|&way| usize::from(way) < ways)
+            && self.entries.chunks(ways).all(|set| {
+                let order: Vec<u8> = set.iter().map(TlbEntry::way).collect();
+                is_order(&order)
+            })
+            && self
+                .entries
+                .iter()
+                .enumerate()
+                .all(|(n, entry)| !entry.valid() || self.set_of(entry.page()) == n / ways)
     }
 
     /// Every valid entry with its set, in the order of [`Tlb::entry`].

@@ -202,6 +202,8 @@ named! {
         BusCycles = "bus.cycles",
         /// Core cycles that accesses waited for a busy bus.
         BusWait = "bus.wait",
+        /// Core cycles without an instruction, in a power-saving mode (MSR\[POW\]).
+        IdleCycles = "idle.cycles",
         /// Branches completed.
         Branch = "branch",
         /// Branches predicted wrongly.
@@ -360,6 +362,15 @@ impl Counters {
         self.named()
             .into_iter()
             .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// Is every count one that a run can have come to?
+    pub(crate) fn fits(&self) -> bool {
+        let mut all = (self.split.iter().flatten())
+            .chain(&self.plain)
+            .chain(&self.exception)
+            .chain(self.pollution.iter().flatten().flatten());
+        all.all(|&count| count < crate::snapshot::LATEST)
     }
 
     /// Adds another difference to this one.

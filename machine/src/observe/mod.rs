@@ -43,6 +43,11 @@ impl Account {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        self.counters.fits() && self.pollution.fits(&fresh.pollution)
+    }
+
     /// The current position in the mode × cause split of an event; see [`Counters::split`].
     #[inline]
     #[must_use]

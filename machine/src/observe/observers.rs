@@ -3,15 +3,18 @@
 
 use super::dump::StateDump;
 use super::profile::Profile;
-use super::regions::Regions;
+use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
-use super::symbolize::Symbolizer;
+use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use super::trace::Trace;
 use super::{Account, Cause};
 use crate::board::Effect;
 use crate::memory::Memory;
 use crate::mmu::{Mmu, Translation};
 use crate::powerpc::{Registers, Vector};
+
+/// Dumps at most that DUMP writes: one of a machine with a large hash table has megabytes.
+pub const DUMPS_MOST: usize = 64;
 
 /// Longest program path that COMMAND is read to.
 const PATH_LIMIT: u32 = 4096;
@@ -26,6 +29,8 @@ pub struct Observers {
     pub sanitizers: Option<Sanitizers>,
     /// Dumps that the guest asked for.
     pub dumps: Vec<StateDump>,
+    /// Dumps that the guest asked for beyond [`DUMPS_MOST`].
+    pub dumps_refused: u64,
 }
 
 /// The processor's state as an effect of the control device sees it.
@@ -179,13 +184,16 @@ impl Observers {
             Effect::Context(context) => self.set_context(context, scene.cycle),
             Effect::Command(address) => self.set_command(address, scene.memory),
             Effect::Fork(child) => self.symbols.set_fork(child),
-            Effect::Dump(label) => self.dumps.push(StateDump::take(
-                label,
-                scene.cycle,
-                scene.registers,
-                scene.mmu,
-                scene.memory,
-            )),
+            Effect::Dump(label) if self.dumps.len() < DUMPS_MOST => {
+                self.dumps.push(StateDump::take(
+                    label,
+                    scene.cycle,
+                    scene.registers,
+                    scene.mmu,
+                    scene.memory,
+                ));
+            }
+            Effect::Dump(_) => self.dumps_refused += 1,
             Effect::RegionBegin(number) => {
                 self.regions.begin(number, &scene.account.counters);
                 self.trace_region(number, true, scene.cycle);
@@ -196,6 +204,32 @@ impl Observers {
             }
         }
         None
+    }
+
+    /// What the guest asked for that was not done, because it would take memory without end.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut add = |count: u64, what: &str| {
+            if count != 0 {
+                warnings.push(format!("{count} {what}"));
+            }
+        };
+        add(
+            self.regions.refused(),
+            &format!("regions were not counted: {REGIONS_MOST} numbers are the most"),
+        );
+        add(
+            self.dumps_refused,
+            &format!("state dumps were not written: {DUMPS_MOST} are the most"),
+        );
+        add(
+            self.symbols.refused(),
+            &format!(
+                "programs or contexts go without a name: {PROGRAMS_MOST} programs and {CONTEXTS_MOST} contexts are the most"
+            ),
+        );
+        warnings
     }
 
     fn trace_region(&mut self, number: u32, begins: bool, cycle: u64) {

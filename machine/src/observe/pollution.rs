@@ -78,6 +78,15 @@ impl Pollution {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
+        let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());
+        self.line_shift == fresh.line_shift
+            && lines(self) == lines(fresh)
+            && entries(self) == entries(fresh)
+    }
+
     fn line(&mut self, array: Array, pa: u32) -> Option<&mut u8> {
         let cache = array as usize - Array::InstructionCache as usize;
         self.lines[cache].get_mut((pa >> self.line_shift) as usize)

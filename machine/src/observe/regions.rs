@@ -16,15 +16,25 @@ pub struct Region {
     begun: Option<Counters>,
 }
 
+/// Regions at most: each takes two sets of counters, some 20 KB together.
+pub const REGIONS_MOST: usize = 1024;
+
 /// All regions, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regions {
     regions: BTreeMap<u32, Box<Region>>,
+    /// Beginnings of further regions, which count nothing.
+    refused: u64,
 }
 
 impl Regions {
-    /// REGION_BEGIN: a region that has begun already begins anew.
+    /// REGION_BEGIN: a region that has begun already begins anew. Of a number beyond the first [`REGIONS_MOST`] it is
+    /// only noted that there was one.
     pub fn begin(&mut self, number: u32, counters: &Counters) {
+        if self.regions.len() >= REGIONS_MOST && !self.regions.contains_key(&number) {
+            self.refused += 1;
+            return;
+        }
         self.regions.entry(number).or_default().begun = Some(counters.clone());
     }
 
@@ -37,6 +47,23 @@ impl Regions {
             region.passes += 1;
             region.counters.accumulate(&(counters - &begun));
         }
+    }
+
+    /// Could a run have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self) -> bool {
+        let latest = crate::snapshot::LATEST;
+        self.regions.len() <= REGIONS_MOST
+            && self.refused < latest
+            && self
+                .regions
+                .values()
+                .all(|region| region.passes < latest && region.counters.fits())
+    }
+
+    /// Beginnings of regions that there was no room for.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Regions that were left at least once, in order of number.
@@ -85,6 +112,26 @@ mod tests {
         assert_eq!(
             regions.get(2).unwrap().counters.plain(Plain::HashSearch),
             189
+        );
+    }
+
+    #[test]
+    fn numbers_without_end_take_no_memory_without_end() {
+        let mut regions = Regions::default();
+        for number in 0..REGIONS_MOST as u32 + 5 {
+            regions.begin(number, &at(1));
+            regions.end(number, &at(2));
+        }
+        regions.begin(0, &at(2));
+        regions.end(0, &at(4));
+        assert_eq!(
+            (regions.iter().count(), regions.refused()),
+            (REGIONS_MOST, 5)
+        );
+        assert_eq!(
+            regions.get(0).unwrap().passes,
+            2,
+            "one that is there goes on"
         );
     }
 

@@ -109,6 +109,17 @@ impl Sanitizers {
         }
     }
 
+    /// Could the sanitizers of a machine with this memory have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self, memory: &Memory) -> bool {
+        let fresh = Self::new(self.set, memory);
+        let code = match (&self.code, &fresh.code) {
+            (Some(code), Some(fresh)) => code.fits(fresh, memory),
+            (None, None) => true,
+            _ => false,
+        };
+        code && self.freed.0.len() <= (Freed::FRAMES / 64) as usize
+    }
+
     /// FRAME_FREED.
     pub fn frame_freed(&mut self, frame: u32) {
         if self.set.translation {

@@ -25,6 +25,10 @@ pub struct Located {
     pub high: u32,
 }
 
+/// Names of programs at most, and address spaces of which it is known what they run.
+pub const PROGRAMS_MOST: usize = 4096;
+pub const CONTEXTS_MOST: usize = 1 << 18;
+
 /// Symbols of the kernel and of programs, and which program each address space runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Symbolizer {
@@ -36,6 +40,11 @@ pub struct Symbolizer {
     /// What each address space runs, as an index of `programs`.
     commands: BTreeMap<u32, u32>,
     context: u32,
+    /// Programs and address spaces that there was no room for.
+    refused: u64,
+    /// `programs`, by name.
+    #[serde(skip)]
+    numbers: HashMap<String, u32>,
 }
 
 impl Default for Symbolizer {
@@ -53,7 +62,27 @@ impl Symbolizer {
             programs: vec!["kernel".to_owned()],
             commands: BTreeMap::new(),
             context: 0,
+            refused: 0,
+            numbers: HashMap::new(),
         }
+    }
+
+    /// Programs and address spaces that there was no room for: they go by the kernel's name.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Could a run have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self) -> bool {
+        let (tables, programs) = (self.tables.len() as u32, self.programs.len() as u32);
+        tables > 0
+            && self.tables.iter().all(SymbolTable::is_ordered)
+            && self.by_name.values().all(|&table| table < tables)
+            && (1..=PROGRAMS_MOST).contains(&self.programs.len())
+            && self.commands.len() <= CONTEXTS_MOST
+            && self.commands.values().all(|&program| program < programs)
+            && self.refused < crate::snapshot::LATEST
     }
 
     /// Symbols of the program whose path ends in `name`'s last part.
@@ -81,25 +110,47 @@ impl Symbolizer {
     /// goes by its number; 0 is the kernel's own.
     pub fn set_context(&mut self, context: u32) {
         self.context = context;
-        if context != 0 && !self.commands.contains_key(&context) {
+        let named = self.commands.contains_key(&context);
+        if context != 0 && !named && self.commands.len() < CONTEXTS_MOST {
             self.set_command(&format!("context {context}"));
         }
     }
 
     /// COMMAND: the current address space runs this program from now on.
     pub fn set_command(&mut self, path: &str) {
-        let program = self.programs.iter().position(|known| known == path);
-        let program = program.unwrap_or_else(|| {
-            self.programs.push(path.to_owned());
-            self.programs.len() - 1
-        });
-        self.commands.insert(self.context, program as u32);
+        if self.numbers.len() != self.programs.len() {
+            let names = self.programs.iter().cloned();
+            self.numbers = names.zip(0..).collect();
+        }
+        let program = match self.numbers.get(path) {
+            Some(&known) => known,
+            None if self.programs.len() < PROGRAMS_MOST => {
+                let number = self.programs.len() as u32;
+                self.programs.push(path.to_owned());
+                self.numbers.insert(path.to_owned(), number);
+                number
+            }
+            None => {
+                self.refused += 1;
+                0
+            }
+        };
+        self.runs(self.context, program);
+    }
+
+    /// The address space `context` runs `program` from now on.
+    fn runs(&mut self, context: u32, program: u32) {
+        if self.commands.len() < CONTEXTS_MOST || self.commands.contains_key(&context) {
+            self.commands.insert(context, program);
+        } else {
+            self.refused += 1;
+        }
     }
 
     /// FORK: the address space `child` runs the current one's program from now on, whatever an
     /// earlier one of the same number ran.
     pub fn set_fork(&mut self, child: u32) {
-        self.commands.insert(child, self.program());
+        self.runs(child, self.program());
     }
 
     /// Number of the program in the current address space; 0 where none was named.
@@ -177,4 +228,24 @@ impl Symbolizer {
 
 fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_and_programs_without_end_have_a_limit() {
+        let mut symbols = Symbolizer::default();
+        for context in 1..=CONTEXTS_MOST as u32 + 10 {
+            symbols.set_context(context);
+        }
+        assert_eq!(symbols.programs.len(), PROGRAMS_MOST);
+        assert_eq!(symbols.commands.len(), CONTEXTS_MOST);
+        assert!(symbols.refused() > 0);
+        symbols.set_context(7);
+        assert_eq!(symbols.program_name(symbols.program()), "context 7");
+        symbols.set_command("context 9");
+        assert_eq!(symbols.program_name(symbols.program()), "context 9");
+    }
 }

@@ -83,6 +83,18 @@ impl Predictor {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let costs = |p: &Self| [p.taken, p.taken_target_miss, p.mispredict, p.compare];
+        let lengths = |p: &Self| [p.history.len(), p.targets.len(), p.registers.len()];
+        costs(self) == costs(fresh)
+            && lengths(self) == lengths(fresh)
+            && self.volatile_targets == fresh.volatile_targets
+            && self.history.iter().all(|&counter| counter < 4)
+            && self.next_target < self.targets.len().max(1)
+            && self.branches.max(self.mispredicted) < crate::snapshot::LATEST
+    }
+
     /// Core cycles of a taken branch at `pc` whose direction is not in doubt.
     #[inline]
     pub fn unconditional(&mut self, pc: u32) -> u64 {

@@ -42,6 +42,17 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Could a pipeline whose completion queue has `queue` places have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self, queue: u32) -> bool {
+        self.queue.len() <= queue as usize
+            && self.queue.is_sorted()
+            && self.resources.is_sorted_by(|a, b| a.0 < b.0)
+            && self
+                .resources
+                .iter()
+                .all(|&(index, _)| usize::from(index) < resource::ALL)
+    }
+
     /// Cycles until nothing is unfinished.
     #[must_use]
     pub fn longest(&self) -> u16 {

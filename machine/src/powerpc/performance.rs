@@ -279,7 +279,9 @@ impl Machine {
             counters.plain(WalkCycles),
             counters.plain(InstructionWalkCycles),
         );
-        let l2_hits = counters.total(Event::L2Access) - counters.total(Event::L2Miss);
+        let l2_hits = counters
+            .total(Event::L2Access)
+            .wrapping_sub(counters.total(Event::L2Miss));
         for (event, value) in [
             (Cycle, self.hot.cycles),
             (Instruction, self.hot.instructions),
@@ -298,9 +300,9 @@ impl Machine {
             (Mispredict, self.predictor.mispredicted),
             (SystemCall, counters.exceptions(Vector::SystemCall as u32)),
             (InstructionSearch, fetch_searches),
-            (DataSearch, searches - fetch_searches),
+            (DataSearch, searches.wrapping_sub(fetch_searches)),
             (InstructionSearchCycle, fetch_walks),
-            (DataSearchCycle, walks - fetch_walks),
+            (DataSearchCycle, walks.wrapping_sub(fetch_walks)),
             (Castout, counters.total(Event::DataCacheWriteback)),
             (L2Hit, l2_hits),
             (L2Castout, counters.total(Event::L2Writeback)),

@@ -258,6 +258,8 @@ pub struct Registers {
     pub pir: u32,
     /// The four registers that MSR[TGPR] swaps for r0 to r3 (603).
     pub temporary: [u32; 4],
+    /// Development support: SPR 144 to 159 (8xx).
+    pub development: [u32; 16],
     /// A command of IC_CST, or of DC_CST, has failed (8xx).
     pub cache_error: [bool; 2],
     /// Physical address of the reserved granule of `lwarx`.

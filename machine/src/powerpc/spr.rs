@@ -16,6 +16,7 @@ pub mod number {
     pub const SDR1: u32 = 25;
     pub const SRR0: u32 = 26;
     pub const SRR1: u32 = 27;
+    /// The time base as `mftb` reads it, also in user mode; `mfspr` reads it too (750GX UM p.111).
     pub const TBL_READ: u32 = 268;
     pub const TBU_READ: u32 = 269;
     pub const SPRG0: u32 = 272;
@@ -82,6 +83,8 @@ pub fn exists(kind: CoreKind, number: u32) -> bool {
         | n::SRR1
         | n::SPRG0..=n::SPRG3
         | n::EAR
+        | n::TBL_READ
+        | n::TBU_READ
         | n::TBL_WRITE
         | n::TBU_WRITE
         | n::PVR
@@ -157,6 +160,8 @@ pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
     let miss = &m.mmu.miss;
     Ok(match number {
         n::DEC => m.timers.decrementer(m.cycles()),
+        n::TBL_READ => m.time_base() as u32,
+        n::TBU_READ => (m.time_base() >> 32) as u32,
         n::SDR1 => m.mmu.sdr1,
         n::PVR => m.config.core.pvr,
         n::IBAT0U..=n::DBAT3L => {
@@ -187,6 +192,9 @@ pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
 /// The program exception where the core has no such register, or not for this program.
 pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> {
     check(m, number)?;
+    if matches!(number, n::TBL_READ | n::TBU_READ) {
+        return Err(not_implemented(m));
+    }
     if spr_8xx::write(m, number, value) {
         return Ok(());
     }

@@ -1,8 +1,10 @@
 //! Special-purpose registers of the 8xx beside those that every core has: interrupt enable, caches, MMU.
 //!
-//! Not modelled: development support (SPR 144 to 159, 630), the internal memory map (IMMR; the board has no
-//! SIU and no CPM), and the cache's lines one by one (IC_ADR, IC_DAT, DC_ADR, DC_DAT, and the commands that
-//! name a line).
+//! The development-support registers (SPR 144 to 159) keep what is written and do nothing: no comparator
+//! matches, no counter counts, nothing enters debug mode.
+//!
+//! Not modelled: DPDR (SPR 630), and the cache's lines one by one (IC_ADR, IC_DAT, DC_ADR, DC_DAT, and the
+//! commands that name a line).
 
 use super::exception;
 use super::registers::msr;
@@ -19,13 +21,25 @@ pub mod number {
     pub const EID: u32 = 81;
     /// Non-recoverable interrupt: a write clears MSR\[EE\] and MSR\[RI\].
     pub const NRI: u32 = 82;
+    /// The first development-support register.
+    pub const CMPA: u32 = 144;
+    /// Interrupt cause: no debug interrupt ever comes, so it reads 0.
+    pub const ICR: u32 = 148;
+    /// The last development-support register.
+    pub const BAR: u32 = 159;
+    /// Internal memory map: base address of the on-chip devices, part and mask number.
+    pub const IMMR: u32 = 638;
     /// Instruction cache control and status.
     pub const IC_CST: u32 = 560;
     /// Data cache control and status.
     pub const DC_CST: u32 = 568;
 }
 
-use number::{DC_CST, EID, EIE, IC_CST, NRI};
+use number::{BAR, CMPA, DC_CST, EID, EIE, IC_CST, ICR, IMMR, NRI};
+
+/// IMMR as it reads: the devices begin at 0xff000000. The part number is that of the MPC860P, whose die the MPC855T
+/// shares (recalled). Writes are ignored: the board's address map is fixed.
+const INTERNAL_MAP: u32 = 0xff00_0502;
 
 /// IC_CST and DC_CST (860 UM 8.3; Linux asm/reg_8xx.h).
 mod cache {
@@ -56,12 +70,16 @@ pub fn exists(number: u32) -> bool {
         | n::SRR0
         | n::SRR1
         | n::SPRG0..=n::SPRG3
+        | n::TBL_READ
+        | n::TBU_READ
         | n::TBL_WRITE
         | n::TBU_WRITE
         | n::PVR
         | EIE
         | EID
         | NRI
+        | CMPA..=BAR
+        | IMMR
         | IC_CST
         | DC_CST => true,
         _ => REGISTERS.contains(&number),
@@ -75,7 +93,9 @@ pub fn read(m: &mut Machine, number: u32) -> Option<u32> {
     }
     match number {
         // They have no content.
-        EIE | EID | NRI => Some(0),
+        EIE | EID | NRI | ICR => Some(0),
+        CMPA..=BAR => Some(m.registers.development[(number - CMPA) as usize]),
+        IMMR => Some(INTERNAL_MAP),
         IC_CST | DC_CST => Some(read_status(m, number == IC_CST)),
         _ => m.mmu.mpc8xx.as_ref()?.read(number),
     }
@@ -90,6 +110,8 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
         EIE => enable_interrupts(m, msr::EE | msr::RI),
         EID => enable_interrupts(m, msr::RI),
         NRI => enable_interrupts(m, 0),
+        CMPA..=BAR => m.registers.development[(number - CMPA) as usize] = value,
+        IMMR => {}
         IC_CST => command(m, true, value & cache::COMMAND),
         DC_CST => command(m, false, value & cache::COMMAND),
         _ if REGISTERS.contains(&number) => {

@@ -85,13 +85,13 @@ pub fn mfmsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
     Ok(())
 }
 
-/// The cores have no POW behaviour to model here beyond waiting: MSR[POW] is dropped, and execution
-/// goes on at once.
+/// Setting MSR[POW] ends the block: what follows waits for an interrupt.
 pub fn mtmsr(m: &mut Machine, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let value = m.registers.gpr.get(i.t);
     m.settle();
-    exception::set_msr(&mut m.registers, value & !msr::POW);
+    let value = value & !msr::POW | m.power_bit(value);
+    exception::set_msr(&mut m.registers, value);
     Ok(m.mode_changed(Flow::Next))
 }
 
@@ -108,14 +108,10 @@ pub fn mtspr(m: &mut Machine, i: &Operands) -> Outcome {
 }
 
 pub fn mftb(m: &mut Machine, i: &Operands) -> Outcome {
-    let time = m.timers.time_base(m.cycles());
-    let value = match i.spr() {
-        spr::number::TBL_READ => time as u32,
-        spr::number::TBU_READ => (time >> 32) as u32,
-        _ => return illegal(m, i),
-    };
-    m.registers.gpr.set(i.t, value);
-    Ok(Flow::Next)
+    match i.spr() {
+        spr::number::TBL_READ | spr::number::TBU_READ => mfspr(m, i),
+        _ => illegal(m, i),
+    }
 }
 
 /// SR is bits 12-15.

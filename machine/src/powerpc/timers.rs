@@ -30,6 +30,13 @@ impl Timers {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self, cycles: u64) -> bool {
+        self.cycles_per_two_ticks == fresh.cycles_per_two_ticks
+            // An expiry is at most one turn of the decrementer away, and may be overdue by what a block takes.
+            && self.expires.abs_diff(self.ticks(cycles)) <= 1 << 33
+    }
+
     fn ticks(&self, cycles: u64) -> u64 {
         cycles * 2 / self.cycles_per_two_ticks
     }
@@ -64,6 +71,14 @@ impl Timers {
         let now = self.ticks(cycles);
         self.decrementer = value.wrapping_add(now as u32);
         self.expires = now + u64::from(value) + 1;
+    }
+
+    /// The clock of both has stood still from cycle `from` to `until`.
+    pub fn stand_still(&mut self, from: u64, until: u64) {
+        let ticks = self.ticks(until) - self.ticks(from);
+        self.base = self.base.wrapping_sub(ticks);
+        self.decrementer = self.decrementer.wrapping_add(ticks as u32);
+        self.expires = self.expires.saturating_add(ticks);
     }
 
     /// First core cycle at which the decrementer has expired again.

@@ -10,12 +10,14 @@ use crate::powerpc::registers::Register;
 pub mod errno {
     pub const ENOENT: u32 = 2;
     pub const EIO: u32 = 5;
+    pub const ENXIO: u32 = 6;
     pub const EBADF: u32 = 9;
     pub const ENOMEM: u32 = 12;
     pub const EFAULT: u32 = 14;
     pub const EINVAL: u32 = 22;
     pub const EMFILE: u32 = 24;
     pub const ENOTTY: u32 = 25;
+    pub const ENOSPC: u32 = 28;
     pub const ESPIPE: u32 = 29;
     pub const ENAMETOOLONG: u32 = 36;
     pub const ENOSYS: u32 = 38;

@@ -8,6 +8,18 @@ use super::calls::errno;
 /// Files that a program can have open at once.
 const MOST: usize = 64;
 
+/// Bytes of output that are kept for [`super::Program::printed`].
+const KEPT: usize = 64 << 20;
+
+/// Devices that a program may open: reading or writing them waits for nobody.
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
 /// Descriptors; the first three are the host's standard streams.
 #[derive(Default)]
 pub struct Files {
@@ -43,6 +55,7 @@ impl Files {
             1 => (false, true),
             _ => (true, true),
         };
+        may_open(path)?;
         let file = OpenOptions::new()
             .read(read)
             .write(write)
@@ -91,6 +104,9 @@ impl Files {
 
     pub fn write(&mut self, descriptor: u32, bytes: &[u8]) -> Result<usize, u32> {
         if let (1 | 2, Some(captured)) = (descriptor, &mut self.captured) {
+            if captured.len() + bytes.len() > KEPT {
+                return Err(errno::ENOSPC);
+            }
             captured.extend(bytes);
             return Ok(bytes.len());
         }
@@ -136,6 +152,24 @@ impl Files {
     pub fn flush(&mut self) {
         // A closed standard output is the reader's decision.
         let _ = io::stdout().flush();
+    }
+}
+
+/// Only files and directories of a disk, and a few devices, are opened: a pipe or a terminal could make the program
+/// wait longer than its limit of cycles.
+fn may_open(path: &str) -> Result<(), u32> {
+    let Ok(data) = std::fs::metadata(path) else {
+        // It does not exist, or opening it says why not.
+        return Ok(());
+    };
+    let known = std::fs::canonicalize(path).is_ok_and(|path| {
+        let mut devices = DEVICES.iter();
+        devices.any(|device| path.as_os_str() == *device)
+    });
+    if data.is_file() || data.is_dir() || known {
+        Ok(())
+    } else {
+        Err(errno::ENXIO)
     }
 }
 

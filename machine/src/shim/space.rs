@@ -121,12 +121,14 @@ impl Space {
         if !self.allowed(address) {
             return None;
         }
-        let frame = self.free.pop().unwrap_or_else(|| {
-            self.next += PAGE;
-            self.next - PAGE
-        });
+        let fresh = self.free.is_empty();
+        let frame = self.free.pop().unwrap_or(self.next);
+        // Where RAM is full, the next call must not find another frame.
         if !machine.memory.ram.zero(frame, PAGE as usize) {
             return None;
+        }
+        if fresh {
+            self.next += PAGE;
         }
         self.frames.insert(page, frame);
         Some(frame)

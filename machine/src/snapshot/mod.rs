@@ -1,6 +1,9 @@
 //! Snapshots: the whole computer at an instant, in a file. From there on a restored machine counts
 //! exactly what the saved one counted.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{Read as _, Write as _};
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,9 @@ const MOST: u64 = 2 << 30;
 
 /// Fast rather than small: most of a snapshot is RAM that is zero.
 const COMPRESSION: i32 = 3;
+
+/// Every cycle and every count of a run is below this: what is added to one later does not overflow.
+pub(crate) const LATEST: u64 = 1 << 56;
 
 /// A snapshot file that cannot be used, or a state that cannot be saved.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +118,16 @@ pub fn restore(
         file: file.to_owned(),
         message,
     };
+    let snapshot = unpack(bytes, file)?;
+    put_back(snapshot, console).map_err(damaged)
+}
+
+/// What a file holds, as it was written; nothing in it has been looked at.
+fn unpack(bytes: &[u8], file: &str) -> Result<Snapshot, SnapshotError> {
+    let damaged = |message: String| SnapshotError::Damaged {
+        file: file.to_owned(),
+        message,
+    };
     let packed = bytes
         .strip_prefix(MAGIC)
         .and_then(|rest| rest.strip_prefix(VERSION))
@@ -125,29 +141,46 @@ pub fn restore(
     if plain.len() as u64 > MOST {
         return Err(damaged(format!("it holds more than {MOST} bytes")));
     }
-    let snapshot: Snapshot =
-        postcard::from_bytes(&plain).map_err(|error| damaged(error.to_string()))?;
+    postcard::from_bytes(&plain).map_err(|error| damaged(error.to_string()))
+}
+
+/// A machine in the state of `snapshot`, which may have been made up: it becomes a part of the machine only if a
+/// machine like this one can have come to it.
+fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseRange>), String> {
+    if let Some(problem) = snapshot.config.problem() {
+        return Err(problem);
+    }
     let boot = Boot {
         causes: snapshot.causes,
         ..Boot::default()
     };
-    let mut machine = Machine::new(snapshot.config, &boot, console).map_err(damaged)?;
-    let same_shape = snapshot.memory.ram.size() == machine.memory.ram.size()
-        && snapshot.memory.instruction.geometry() == machine.memory.instruction.geometry()
-        && snapshot.memory.data.geometry() == machine.memory.data.geometry()
-        && snapshot.mmu.geometry() == machine.mmu.geometry();
-    if !same_shape {
-        return Err(damaged("its memory or MMU is not its machine's".to_owned()));
-    }
+    let mut machine = Machine::new(snapshot.config, &boot, console)?;
+    let needs = |fits: bool, what: &str| {
+        let message = || format!("no machine like this one can have come to its {what}");
+        if fits { Ok(()) } else { Err(message()) }
+    };
+    let same_bits = snapshot.registers.msr_absent == machine.registers.msr_absent;
+    needs(same_bits, "registers")?;
+    needs(snapshot.mmu.fits(&machine.mmu), "MMU")?;
+    needs(snapshot.memory.fits(&machine.memory), "memory")?;
+    needs(snapshot.account.fits(&machine.account), "account")?;
     machine.registers = snapshot.registers;
     machine.mmu = snapshot.mmu;
     machine.memory = snapshot.memory;
     machine.account = snapshot.account;
-    machine.set_core_state(snapshot.core);
-    machine.board.set_state(snapshot.board);
-    machine.observers.symbols = snapshot.observers.symbols;
-    machine.observers.regions = snapshot.observers.regions;
-    machine.observers.sanitizers = snapshot.observers.sanitizers;
+    needs(machine.set_core_state(snapshot.core), "processor")?;
+    needs(machine.board.set_state(snapshot.board), "board")?;
+    let ObserverState {
+        symbols,
+        regions,
+        sanitizers,
+    } = snapshot.observers;
+    needs(symbols.fits() && regions.fits(), "regions and programs")?;
+    let sane = sanitizers.as_ref().is_none_or(|s| s.fits(&machine.memory));
+    needs(sane, "sanitizers")?;
+    machine.observers.symbols = symbols;
+    machine.observers.regions = regions;
+    machine.observers.sanitizers = sanitizers;
     machine.state_changed();
     Ok((machine, boot.causes))
 }

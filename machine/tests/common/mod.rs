@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test program uses some of these.
 
+use pagewalk_machine::memory::hierarchy::l2cr;
 use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
     TouchedLine,
@@ -69,6 +70,7 @@ pub fn unit() -> MemoryTiming {
 pub fn memory(l2: Option<(CacheGeometry, L2Timing)>, bus: BusTiming, unit: MemoryTiming) -> Memory {
     let mut memory = Memory::new(Ram::new(RAM), l1(), l1(), l2, bus, unit).expect("valid shapes");
     memory.write_hid0(CACHES_ON);
+    memory.write_l2cr(l2cr::L2E);
     memory
 }
 

@@ -365,6 +365,17 @@ impl Tlb {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let made = |e: &Entry| *e == Entry::new(e.epn, e.twc, e.rpn, e.resolution);
+        self.entries.len() == fresh.entries.len()
+            && (self.index as usize) < self.entries.len()
+            && self
+                .entries
+                .iter()
+                .all(|entry| *entry == Entry::default() || made(entry))
+    }
+
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> u32 {

@@ -42,6 +42,19 @@ impl Code {
         code
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
+        let (modified, new) = (&self.modified, &fresh.modified);
+        let line = new.line as usize;
+        let in_ram = |&at: &u32| at as usize % line == 0 && memory.ram.contains(at, line);
+        (modified.sets, modified.ways, modified.line) == (new.sets, new.ways, new.line)
+            && modified.lines.len() == new.lines.len()
+            && modified.bytes.len() == new.bytes.len()
+            && self.behind.keys().all(in_ram)
+            && self.behind.values().all(|bytes| bytes.len() == line)
+            && self.pages.len() == fresh.pages.len()
+    }
+
     /// A store, or `dcbz`, is about to write the line at `pa`.
     pub fn storing(&mut self, pa: u32, memory: &mut Memory) {
         let line = memory.data.line_address(pa);

@@ -1,0 +1,100 @@
+//! Power saving: a processor that waits for an interrupt does nothing until one can come.
+
+use super::{Fatal, Machine, Stop};
+use crate::config::CoreKind;
+use crate::observe::Plain;
+use crate::powerpc::msr;
+
+/// HID0 bits that choose what MSR\[POW\] enters (603e UM 2.1.2.1, 750 UM 2.1.2.2).
+mod hid0 {
+    pub const DOZE: u32 = 0x0080_0000;
+    pub const NAP: u32 = 0x0040_0000;
+    pub const SLEEP: u32 = 0x0020_0000;
+}
+
+/// Which clocks run while the processor saves power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Doze and nap: time base and decrementer count. The difference, whether the caches snoop, is no matter with
+    /// one processor.
+    Nap,
+    /// Only an external interrupt wakes the processor: time base and decrementer stand still.
+    Sleep,
+}
+
+impl Machine {
+    /// What setting MSR\[POW\] enters now, if anything. The 604 has nap alone, without a HID0 bit (604 UM 7.2.13,
+    /// recalled). An 8xx goes by PLPRCR, and at full power POW does nothing.
+    fn power_mode(&self) -> Option<Mode> {
+        let hid0 = self.registers.hid0;
+        match self.config.core.kind {
+            CoreKind::Ppc604 | CoreKind::Ppc604e => Some(Mode::Nap),
+            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 => {
+                if hid0 & (hid0::DOZE | hid0::NAP) != 0 {
+                    Some(Mode::Nap)
+                } else if hid0 & hid0::SLEEP != 0 {
+                    Some(Mode::Sleep)
+                } else {
+                    None
+                }
+            }
+            CoreKind::Mpc8xx => None,
+        }
+    }
+
+    /// MSR\[POW\] as `mtmsr` sets it: the bit stays set only while the processor saves power.
+    pub(crate) fn power_bit(&self, value: u32) -> u32 {
+        if self.power_mode().is_some() {
+            value & msr::POW
+        } else {
+            0
+        }
+    }
+
+    /// Skips the time until something can wake the processor, while it saves power. Called between two blocks, with
+    /// everything due by now noted. Returns why the machine stops, if it does.
+    pub(super) fn save_power(&mut self) -> Option<Stop> {
+        while self.registers.msr & msr::POW != 0 && !self.interrupted() {
+            let Some(mode) = self.power_mode() else {
+                self.registers.msr &= !msr::POW;
+                return None;
+            };
+            let now = self.hot.cycles;
+            if now >= self.limits.cycles {
+                return Some(Stop::Limit);
+            }
+            let Some(next) = self.next_wake(mode) else {
+                let pc = self.registers.pc;
+                return Some(Stop::Fatal(Fatal::Asleep { pc }));
+            };
+            let next = next.clamp(now + 1, self.limits.cycles);
+            if mode == Mode::Sleep {
+                self.timers.stand_still(now, next);
+            }
+            self.hot.cycles = next;
+            self.account.add_plain(Plain::IdleCycles, next - now);
+            self.take_notice();
+        }
+        None
+    }
+
+    /// The next cycle at which an interrupt can come; `None` if none ever can.
+    fn next_wake(&self, mode: Mode) -> Option<u64> {
+        if self.registers.msr & msr::EE == 0 {
+            return None;
+        }
+        let timers = (mode == Mode::Nap).then(|| self.timers.next_expiry());
+        let counters = self
+            .performance
+            .period()
+            .map(|period| self.hot.cycles + period);
+        [
+            timers,
+            counters.filter(|_| mode == Mode::Nap),
+            self.next_poll(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}

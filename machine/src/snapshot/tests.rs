@@ -1,0 +1,163 @@
+//! Snapshots that were made up: fields of a good one changed, and the file sealed again with a valid checksum. Whatever
+//! comes is refused with a message, or runs: never a panic, and nothing that only a debugger would notice.
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use crate::config::Override;
+use crate::loader::Chunk;
+use crate::machine::{Limits, Stop};
+use crate::memory::Ram;
+use crate::observe::sanitizers::SanitizerSet;
+use crate::session::Session;
+
+const MACHINES: [&str; 4] = ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48"];
+
+/// Switches the caches on; then loads, stores and calls without end.
+fn words(machine: &str) -> Vec<u32> {
+    let on = if machine == "mpc855t-48" {
+        // lis r3, 0x0200; mtspr IC_CST, r3; mtspr DC_CST, r3
+        [0x3c60_0200, 0x7c70_8ba6, 0x7c78_8ba6]
+    } else {
+        // lis r3, 0; ori r3, r3, 0xc000; mtspr HID0, r3
+        [0x3c60_0000, 0x6063_c000, 0x7c70_fba6]
+    };
+    let endless = [
+        0x4c00_012c, // isync
+        0x3c80_0001, // lis r4, 1
+        0x84a4_0024, // lwzu r5, 36(r4)
+        0x90a4_0004, // stw r5, 4(r4)
+        0x5484_033e, // rlwinm r4, r4, 0, 12, 31
+        0x4800_0009, // bl to the mullw
+        0x4bff_fff0, // b to the lwzu
+        0x7ca5_29d6, // mullw r5, r5, r5
+        0x4e80_0020, // blr
+    ];
+    [&on[..], &endless[..]].concat()
+}
+
+/// A snapshot amid the loop as a tree of values, without its RAM, and the RAM.
+fn good(machine: &str) -> (Value, Ram) {
+    let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
+    let small = Override::parse("memory.size=0x100000").expect("a setting");
+    let config = MachineConfig::from_file(file.as_ref(), &[small]).expect("a machine file");
+    let bytes = words(machine)
+        .into_iter()
+        .flat_map(|word| word.to_be_bytes());
+    let boot = Boot {
+        chunks: vec![Chunk {
+            physical: 0x2000,
+            bytes: bytes.collect(),
+        }],
+        entry: 0x2000,
+        ..Boot::default()
+    };
+    let mut session = Session::new(config, &boot, Console::memory()).expect("it fits");
+    session.sanitize(SanitizerSet {
+        translation: true,
+        fetch: true,
+        vsid: true,
+    });
+    assert_eq!(session.run(until(9000)), Stop::Limit);
+    let bytes = session.save().expect("it can be saved");
+    let mut snapshot = unpack(&bytes, "s").expect("it can be read");
+    let ram = std::mem::take(&mut snapshot.memory.ram);
+    (serde_json::to_value(&snapshot).expect("a tree"), ram)
+}
+
+fn until(cycles: u64) -> Limits {
+    Limits {
+        cycles,
+        ..Limits::NONE
+    }
+}
+
+/// Changes one part of the tree: `path` says where to go at each container, `how` what to do there.
+fn change(tree: &mut Value, path: &[usize], how: u64) {
+    let more = |len: usize| len > 0 && !path.is_empty();
+    match tree {
+        Value::Array(items) if more(items.len()) && path[0] % 8 != 0 => {
+            let length = items.len();
+            change(&mut items[path[0] / 8 % length], &path[1..], how);
+        }
+        Value::Object(fields) if more(fields.len()) => {
+            let nth = path[0] % fields.len();
+            if let Some(field) = fields.values_mut().nth(nth) {
+                change(field, &path[1..], how);
+            }
+        }
+        Value::Array(items) => match how % 5 {
+            0 => items.clear(),
+            1 => drop(items.pop()),
+            2 => items.extend(items.last().cloned()),
+            3 => items.reverse(),
+            _ => items.truncate(items.len() / 2),
+        },
+        Value::Number(number) => {
+            let old = number.as_u64().unwrap_or(0);
+            *tree = match how % 9 {
+                0 => 0.into(),
+                1 => 1.into(),
+                2 => old.wrapping_add(1).into(),
+                3 => old.wrapping_sub(1).into(),
+                4 => u8::MAX.into(),
+                5 => u32::MAX.into(),
+                6 => u64::MAX.into(),
+                7 => (old ^ 1 << (how >> 8 & 31)).into(),
+                _ => (how >> 8).into(),
+            };
+        }
+        Value::Bool(bit) => *bit = !*bit,
+        Value::String(text) => text.push('!'),
+        other => *other = Value::Null,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn made_up_snapshots_are_refused_or_run(
+        machine in 0..MACHINES.len(),
+        changes in prop::collection::vec((prop::collection::vec(any::<usize>(), 12), any::<u64>()), 1..3),
+        ram in prop::option::weighted(0.05, 0..0x20_0000_usize),
+    ) {
+        static GOOD: LazyLock<Vec<(Value, Ram)>> =
+            LazyLock::new(|| MACHINES.iter().map(|machine| good(machine)).collect());
+        let (tree, whole) = &GOOD[machine];
+        let mut tree = tree.clone();
+        for (path, how) in &changes {
+            change(&mut tree, path, *how);
+        }
+        // What has another shape cannot be written down as a snapshot in the first place.
+        let Ok(mut snapshot) = serde_json::from_value::<Snapshot>(tree) else { return Ok(()) };
+        snapshot.memory.ram = ram.map_or_else(|| whole.clone(), Ram::new);
+        let plain = postcard::to_stdvec(&snapshot).expect("plain values");
+        let sealed = pack(&plain).expect("memory");
+        match Session::restore(&sealed, "s", Console::memory()) {
+            Err(error) => prop_assert!(error.to_string().starts_with("s: "), "{error}"),
+            Ok(mut session) => {
+                let now = session.machine().instant().cycles;
+                let stop = session.run(until(now + 20_000));
+                prop_assert!(!session.explain(&stop).is_empty());
+                prop_assert!(!session.dump(0).to_string().is_empty());
+                prop_assert!(session.save().is_ok());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_not_changed_is_taken() {
+    for machine in MACHINES {
+        let (tree, ram) = good(machine);
+        let mut snapshot: Snapshot = serde_json::from_value(tree).expect("the same shape");
+        snapshot.memory.ram = ram;
+        let sealed = pack(&postcard::to_stdvec(&snapshot).expect("plain values")).expect("memory");
+        let restored = Session::restore(&sealed, "s", Console::memory());
+        assert!(restored.is_ok(), "{machine}: {:?}", restored.err());
+    }
+}
