@@ -10,19 +10,26 @@ with pagewalk.Laboratory() as lab:
 ```
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here: `pagewalk.entry` has to set its handler of Ctrl-C before anything slow.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pagewalk.api import Benchmark, Laboratory, Result
 
-__all__ = ["Benchmark", "Laboratory", "Result"]
+    __version__: str
+
+__all__ = ["Benchmark", "Laboratory", "Result", "__version__"]
+_API = ("Benchmark", "Laboratory", "Result")
 
 
-def __getattr__(name: str) -> Any:
-    """The API on first use: the command does without data frames, which are slow to import."""
-    if name in __all__:
+def __getattr__(name: str) -> "Any":
+    """The API and the version on first use: the command does without data frames, which are slow to import."""
+    if name == "__version__":
+        from importlib import metadata  # noqa: PLC0415
+
+        return metadata.version("pagewalk")
+    if name in _API:
         from pagewalk import api  # noqa: PLC0415
 
         return getattr(api, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,31 @@ from pagewalk.guest import Program
 from pagewalk.paths import home
 from pagewalk.runner import Job
 from pagewalk.store import Store, StoredRun
-from pagewalk.sweep import Sweep
+from pagewalk.sweep import Sweep, Value
+
+Axis = Value | Sequence[Value]
+"""The values of one axis of a sweep: a word such as `off,5..40..5`, one value, or a list."""
 
 DEFAULT_MACHINE = "ppc604-185"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """One run: how it ended, what was printed, and every counter."""
 
     run: StoredRun
+
+    def __repr__(self) -> str:
+        """One line: how it ended and what it cost; the output and the counters are properties."""
+        cycles = self._program.get("cycles", 0)
+        stop = self.run.result.stop
+        ended = f"status {self.status}" if stop.kind == "power-off" else f"{stop.kind}: {stop.reason}"
+        name = type(self).__name__
+        return f"<{name} {self.key[:12]} on {self.run.machine}: {ended}, {cycles:,} cycles, {self.seconds:.6f} s>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the line of `repr`, and the table of causes."""
+        return f"<p>{html.escape(repr(self))}</p>{self.causes._repr_html_()}"
 
     @property
     def key(self) -> str:
@@ -71,7 +87,7 @@ class Result:
         return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark(Result):
     """A run of a benchmark program, and what its row measured."""
 
@@ -80,6 +96,20 @@ class Benchmark(Result):
     def figure(self, text: str) -> float | None:
         """A figure of the row, as experiments write it (`us`, `mb_s`, `each("tlb.*.miss")`; docs/experiments.md)."""
         return self.measured.compute(Figure.parse(text))
+
+
+def _texts(settings: Mapping[str, Value] | None) -> dict[str, str]:
+    return {name: sweep.text_of(value) for name, value in (settings or {}).items()}
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """The column as numbers, where every entry is one."""
+    for kind in (pl.Int64, pl.Float64):
+        try:
+            return column.cast(kind)
+        except pl.exceptions.InvalidOperationError:
+            continue
+    return column
 
 
 def _counters(counters: Mapping[str, int]) -> pl.DataFrame:
@@ -153,8 +183,8 @@ class Laboratory:
         program: str | Path,
         *arguments: str,
         machine: str = DEFAULT_MACHINE,
-        policies: Mapping[str, str] | None = None,
-        sets: Mapping[str, str] | None = None,
+        policies: Mapping[str, Value] | None = None,
+        sets: Mapping[str, Value] | None = None,
         files: Sequence[str] = (),
     ) -> Result:
         """Runs a static PowerPC program on the kernel; a run that is in the results is not simulated again.
@@ -162,7 +192,7 @@ class Laboratory:
         `sets` are machine keys (`{"tlb.data.entries": "32"}`), `files` further files (`HOST:GUEST`).
         """
         what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
-        job = guest.job(self._lab, machine, what, overrides=sets or {}, settings=policies or {})
+        job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies))
         return Result(self._run(str(program), job))
 
     def bench(
@@ -171,16 +201,16 @@ class Laboratory:
         *arguments: str,
         row: str | None = None,
         machine: str = DEFAULT_MACHINE,
-        policies: Mapping[str, str] | None = None,
-        sets: Mapping[str, str] | None = None,
+        policies: Mapping[str, Value] | None = None,
+        sets: Mapping[str, Value] | None = None,
         files: Sequence[str] = (),
     ) -> Benchmark:
         """Runs a benchmark program of `user/bench`; `row` is the printed row, by default the program's name."""
         job = Job(
-            machine=self._lab.machine(machine, sets),
+            machine=self._lab.machine(machine, _texts(sets)),
             kernel=self._lab.kernel,
             initrd=self._lab.bench_image(program, files),
-            command_line=command_line(policies or {}, [f"/bin/{program}", *arguments]),
+            command_line=command_line(_texts(policies), [f"/bin/{program}", *arguments]),
         )
         run = self._run(program, job)
         return Benchmark(run, self._lab.measured(row or program, run, program))
@@ -192,12 +222,13 @@ class Laboratory:
         figure: str = "us",
         row: str | None = None,
         machine: str = DEFAULT_MACHINE,
-        policies: Mapping[str, str] | None = None,
-        sets: Mapping[str, str] | None = None,
+        policies: Mapping[str, Axis] | None = None,
+        sets: Mapping[str, Axis] | None = None,
     ) -> pl.DataFrame:
-        """A benchmark over every combination of axes (`{"tlb.cutoff": "off,5..40..5"}`).
+        """A benchmark over every combination of axes.
 
-        One column an axis, and `value`.
+        An axis is written `{"tlb.cutoff": "off,5..40..5"}` or `{"tlb.data.entries": [32, 64]}`. One
+        column an axis, of numbers where every value is one, and `value`.
         """
         plan = Sweep(
             machine=machine,
@@ -205,15 +236,16 @@ class Laboratory:
             arguments=arguments,
             row=row or program,
             figure=Figure.parse(figure),
-            sets={name: sweep.values(text) for name, text in (sets or {}).items()},
-            policies={name: sweep.values(text) for name, text in (policies or {}).items()},
+            sets={name: sweep.axis(given) for name, given in (sets or {}).items()},
+            policies={name: sweep.axis(given) for name, given in (policies or {}).items()},
         )
         points = sweep.measure(self._lab, plan, self.events)
-        return pl.DataFrame([{**point.settings, "value": point.value} for point in points], infer_schema_length=None)
+        frame = pl.DataFrame([{**point.settings, "value": point.value} for point in points], infer_schema_length=None)
+        return frame.with_columns(_typed(frame[name]) for name in frame.columns if name != "value")
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer of the results file to a query (docs/results.md describes the tables)."""
-        columns, rows = self._store.query_columns(query)
+        columns, rows = self._store.ask(query)
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def _run(self, label: str, job: Job) -> StoredRun:

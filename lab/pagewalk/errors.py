@@ -32,6 +32,11 @@ class PagewalkError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def explained(self) -> str:
+        """The message with its hint, in one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class BadInput(PagewalkError):
     """A name, file or value that cannot be used as it is."""
@@ -66,8 +71,10 @@ class Interrupted(PagewalkError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to `name`, or None when nothing is close."""
-    matches = get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.5)
+    """The known name that begins with `name`, else the closest; None when nothing is close."""
+    names = sorted(known)
+    longer = [candidate for candidate in names if name and candidate.lower().startswith(name.lower())]
+    matches = longer or get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     return matches[0] if matches else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from pagewalk import explain, native, policies, rows
+from pagewalk import explain, interrupts, native, policies, rows
 from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -89,7 +89,7 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
     if stop.kind == "power-off" and stop.status == 0:
         return run.result
     tail = run.result.console.decode("utf-8", "replace").splitlines()[-_CONSOLE_TAIL:]
-    hint = "the console's end:\n    " + "\n    ".join(tail) if tail else None
+    hint = "the end of its console:\n    " + "\n    ".join(tail) if tail else None
     if stop.kind == "limit":
         raise RunLimit(f"{what}: the run reached its limit; {stop.reason}", hint=hint)
     if stop.kind == "fatal":
@@ -156,7 +156,8 @@ class Lab(Workshop):
         Ctrl-C, runs in progress are dropped and finished ones kept.
         """
         wanted = {entry.job.key(self.runner.version): entry for entry in work}
-        known = {key: run for key in wanted if (run := self.store.get(key)) is not None}
+        with self.store.reading():
+            known = {key: run for key in wanted if (run := self.store.get(key)) is not None}
         missing = {key: entry for key, entry in wanted.items() if key not in known}
         events.planned(len(wanted), len(known))
         if missing:
@@ -167,6 +168,7 @@ class Lab(Workshop):
         latest: dict[str, Progress] = {}
         errors: list[PagewalkError] = []
         done: dict[str, StoredRun] = {}
+        futures: dict[Future[RunResult], str] = {}
 
         def keep(future: Future[RunResult]) -> None:
             key = futures[future]
@@ -176,6 +178,12 @@ class Lab(Workshop):
             except PagewalkError as error:
                 errors.append(error)
                 return
+            except BaseException as error:
+                lost = place.lost(error)
+                if lost is None:
+                    raise
+                errors.append(lost)
+                return
             self.store.add(key, self.runner.version, missing[key].job, result)
             found = self.store.get(key)
             assert found is not None, "the run was committed"
@@ -183,26 +191,28 @@ class Lab(Workshop):
             events.finished(missing[key].label)
 
         place = self.make_place()
-        try:
-            futures = {place.submit(entry.job, partial(latest.__setitem__, key)): key for key, entry in missing.items()}
-            pending: set[Future[RunResult]] = set(futures)
-            while pending:
-                ready, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
-                for key, progress in list(latest.items()):
-                    events.progress(missing[key].label, progress)
-                for future in ready:
-                    keep(future)
-        except KeyboardInterrupt:
-            place.stop()
-            for future, key in futures.items():
-                if key not in done and future.done() and not future.cancelled() and future.exception() is None:
-                    keep(future)
-            raise Interrupted(
-                f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
-                hint="the same command goes on from there",
-            ) from None
-        finally:
-            place.stop()
+        # A run that has ended is kept before Ctrl-C is obeyed.
+        with interrupts.noted() as interrupted:
+            try:
+                for key, entry in missing.items():
+                    futures[place.submit(entry.job, partial(latest.__setitem__, key))] = key
+                pending: set[Future[RunResult]] = set(futures)
+                while pending and not interrupted.is_set():
+                    ready, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+                    for key, progress in list(latest.items()):
+                        events.progress(missing[key].label, progress)
+                    for future in ready:
+                        keep(future)
+            finally:
+                place.stop()
+            if interrupted.is_set():
+                for future in pending:
+                    if future.done() and not future.cancelled() and future.exception() is None:
+                        keep(future)
+                raise Interrupted(
+                    f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
+                    hint="the same command goes on from there",
+                )
         if errors:
             raise errors[0]
         return done
@@ -223,7 +233,7 @@ class Lab(Workshop):
         planned = [self._plan(row) for row in experiment.rows]
         runs = self.run((entry for works in planned if isinstance(works, list) for entry in works), events)
         cells = [
-            self._cell(row, works, runs) if isinstance(works, list) else _no_figure(row, works.message)
+            self._cell(row, works, runs) if isinstance(works, list) else _no_figure(row, works.explained)
             for row, works in zip(experiment.rows, planned, strict=True)
         ]
         self.store.add_cells(experiment.name, [cell.record() for cell in cells])
@@ -243,7 +253,7 @@ class Lab(Workshop):
         try:
             found = native.constants(self.machine(row.after.machine))
         except (BadInput, NotBuilt) as error:
-            return _no_figure(row, error.message)
+            return _no_figure(row, error.explained)
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
         # What the machine was told reproduces nothing.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pagewalk.errors import BadInput, unknown
 from pagewalk.paths import home
@@ -44,6 +46,21 @@ def load(path: Path) -> Machine:
         core=str(core.get("kind", "")),
         clock=core["clock"],
     )
+
+
+def keys(name: str) -> list[str]:
+    """The keys of a machine of the checkout, with their tables before them: `tlb.data.entries`."""
+    found: list[str] = []
+
+    def walk(table: Mapping[str, Any], prefix: str) -> None:
+        for key, value in table.items():
+            if isinstance(value, dict):
+                walk(value, f"{prefix}{key}.")
+            else:
+                found.append(prefix + key)
+
+    walk(tomllib.loads((home().machines / f"{name}.toml").read_text(encoding="utf-8")), "")
+    return found
 
 
 def find(name: str) -> Machine:

@@ -6,9 +6,10 @@ The file is open for any SQL; docs/results.md describes the tables.
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,18 @@ from typing import Any
 
 import duckdb
 
-from pagewalk.errors import StoreError
+from pagewalk import interrupts
+from pagewalk.errors import BadInput, StoreError
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
 SCHEMA = 1
-_LOCK_SECONDS = 20.0
+_LOCK_SECONDS = 600.0
+"""How long another program may keep the file open before we give up. Our own commands keep it for milliseconds."""
+_PATIENCE_SECONDS = 2.0
+"""How long to wait before saying so."""
+_RETRY_SECONDS = 0.05
+_LOCKED = "Could not set lock on file"
+"""What DuckDB says of a file that another process has open."""
 _LEAST_FREE = 16 << 20
 
 _TABLES = """
@@ -52,6 +60,12 @@ CREATE TABLE cells (
 """
 
 
+def _holder(message: str) -> str:
+    """The process that DuckDB names as the holder of a lock, as words to append."""
+    found = re.search(r"PID (\d+)", message)
+    return f" (process {found[1]})" if found else ""
+
+
 def _columns(rows: Sequence[tuple[int, str, int]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
 
@@ -71,16 +85,33 @@ class StoredRun:
     result: RunResult
 
 
-class Store:
-    """An open results file; use as a context manager."""
+def _nobody(_: str) -> None:
+    pass
 
-    def __init__(self, path: Path) -> None:
+
+class Store:
+    """A results file; use as a context manager.
+
+    The file is opened for each piece of work and closed after it: while one command simulates, others may read
+    and write. `read_only` opens it for questions only; a file that is not there yet is made all the same.
+    `told` gets a sentence when the file is in use and has to be waited for.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, told: Callable[[str], None] = _nobody) -> None:
         self.path = path
+        self._read_only = read_only
+        self._told = told
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._writes = False
         with self._explained():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._check_room()
-            self._connection = self._open()
-            self._prepare()
+            if not read_only or not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._check_room()
+                with self._session(write=True):
+                    self._prepare()
+            else:
+                with self._session():
+                    self._check_schema()
 
     def __enter__(self) -> Store:
         return self
@@ -90,14 +121,44 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; what was committed is on the disk."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keeps the file open for several questions inside the block; nothing may be added meanwhile."""
+        with self._session():
+            yield
+
+    @contextmanager
+    def _session(self, *, write: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        if self._connection is not None:
+            assert self._writes or not write, "nothing is added while the file is open for questions"
+            yield self._connection
+            return
+        with self._explained():
+            self._connection = self._open(write=write)
+        self._writes = write
+        try:
+            yield self._connection
+        finally:
+            with self._explained():
+                self.close()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise self._explanation(str(error)) from error
+        except RuntimeError as error:
+            # DuckDB's way to say that Ctrl-C ended a query.
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise self._full() from error
@@ -113,8 +174,10 @@ class Store:
         first = message.splitlines()[0]
         if "No space left" in message:
             return self._full()
-        if "lock" in message.lower():
-            return StoreError(f"{self.path} is in use by another program", hint="wait for it to end, or end it")
+        if _LOCKED in message:
+            return StoreError(
+                f"{self.path} is in use by another program{_holder(message)}", hint="wait for it to end, or end it"
+            )
         return StoreError(
             f"{self.path} cannot be used as a results file: {first}",
             hint="move it away: a new one is made, and runs are simulated again",
@@ -124,26 +187,37 @@ class Store:
         if shutil.disk_usage(self.path.parent).free < _LEAST_FREE:
             raise self._full()
 
-    def _open(self) -> duckdb.DuckDBPyConnection:
-        end = time.monotonic() + _LOCK_SECONDS
+    def _open(self, *, write: bool) -> duckdb.DuckDBPyConnection:
+        """Opens the file, and waits for another program that has it open; DuckDB locks whole files."""
+        begin = time.monotonic()
+        said = False
         while True:
             try:
-                return duckdb.connect(str(self.path))
+                return duckdb.connect(str(self.path), read_only=not write)
             except duckdb.IOException as error:
-                if "lock" not in str(error).lower() or time.monotonic() > end:
+                waited = time.monotonic() - begin
+                if _LOCKED not in str(error) or waited >= _LOCK_SECONDS or interrupts.asked():
                     raise
-                time.sleep(0.2)
+                if not said and waited >= _PATIENCE_SECONDS:
+                    said = True
+                    self._told(f"waiting for {self.path}, which another program has open{_holder(str(error))}")
+                time.sleep(_RETRY_SECONDS)
 
     def _prepare(self) -> None:
-        tables = {row[0] for row in self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-        if not tables:
-            with self._transaction():
-                self._connection.execute(_TABLES)
-                self._connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
+        if self._tables():
+            self._check_schema()
             return
-        if "meta" not in tables:
+        with self._transaction() as connection:
+            connection.execute(_TABLES)
+            connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self.query("SELECT table_name FROM duckdb_tables()")}
+
+    def _check_schema(self) -> None:
+        if "meta" not in self._tables():
             raise StoreError(f"{self.path} is a database, but not one of results", hint="name another file")
-        found = self._connection.execute("SELECT schema FROM meta").fetchall()
+        found = self.query("SELECT schema FROM meta")
         if found != [(SCHEMA,)]:
             raise StoreError(
                 f"{self.path} was written by another version (schema {found}, this one is {SCHEMA})",
@@ -151,23 +225,23 @@ class Store:
             )
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._explained():
+    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._explained(), self._session(write=True) as connection:
             self._check_room()
-            self._connection.execute("BEGIN")
+            connection.execute("BEGIN")
             try:
-                yield
+                yield connection
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
+            connection.execute("COMMIT")
 
     def add(self, key: str, version: str, job: Job, result: RunResult) -> None:
         """Commits one run; a run that is already there stays as it is."""
-        with self._transaction():
-            if self._connection.execute("SELECT 1 FROM runs WHERE key = ?", [key]).fetchone():
+        with self._transaction() as connection:
+            if connection.execute("SELECT 1 FROM runs WHERE key = ?", [key]).fetchone():
                 return
-            self._connection.execute(
+            connection.execute(
                 "INSERT INTO runs VALUES (?, now()::TIMESTAMP, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     key, version, job.machine.name, job.machine.clock, job.machine.config, job.kernel_hash,
@@ -175,11 +249,11 @@ class Store:
                     result.console, result.host_seconds,
                 ],
             )  # fmt: skip
-            self._add_counts(key, result)
+            self._add_counts(connection, key, result)
             for number, state in enumerate(result.dumps):
-                self._connection.execute("INSERT INTO dumps VALUES (?, ?, ?)", [key, number, state])
+                connection.execute("INSERT INTO dumps VALUES (?, ?, ?)", [key, number, state])
 
-    def _add_counts(self, key: str, result: RunResult) -> None:
+    def _add_counts(self, connection: duckdb.DuckDBPyConnection, key: str, result: RunResult) -> None:
         """Counters that are 0 are left out."""
         counted = [
             (region, name, value)
@@ -187,33 +261,31 @@ class Store:
             for name, value in counters.items()
             if value
         ]
-        self._connection.execute(
+        connection.execute(
             "INSERT INTO counters SELECT ?, unnest(?::INTEGER[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
             [key, *_columns(counted)],
         )
         sampled = [(sample.cycle, name, value) for sample in result.samples for name, value in sample.counts.items()]
-        self._connection.execute(
+        connection.execute(
             "INSERT INTO samples SELECT ?, unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
             [key, *_columns(sampled)],
         )
 
     def get(self, key: str) -> StoredRun | None:
         """The run of that key, or None if it was never finished."""
-        with self._explained():
-            found = self._connection.execute(
+        with self._explained(), self._session() as connection:
+            found = connection.execute(
                 "SELECT machine, clock, command_line, stop, status, reason, console, host_seconds "
                 "FROM runs WHERE key = ?",
                 [key],
             ).fetchone()
             if found is None:
                 return None
-            counted = self._connection.execute(
-                "SELECT region, name, value FROM counters WHERE run = ?", [key]
-            ).fetchall()
-            sampled = self._connection.execute(
+            counted = connection.execute("SELECT region, name, value FROM counters WHERE run = ?", [key]).fetchall()
+            sampled = connection.execute(
                 "SELECT cycle, name, value FROM samples WHERE run = ? ORDER BY cycle, name", [key]
             ).fetchall()
-            dumps = self._connection.execute("SELECT state FROM dumps WHERE run = ? ORDER BY number", [key]).fetchall()
+            dumps = connection.execute("SELECT state FROM dumps WHERE run = ? ORDER BY number", [key]).fetchall()
         regions: dict[int, dict[str, int]] = {}
         for region, name, value in counted:
             regions.setdefault(region, {})[name] = value
@@ -250,33 +322,43 @@ class Store:
 
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:
         """Commits the cells of one experiment's table."""
-        with self._transaction():
-            made = self._connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
+        with self._transaction() as connection:
+            made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
             for number, cell in enumerate(cells):
                 names = ", ".join(cell)
                 marks = ", ".join("?" for _ in cell)
-                self._connection.execute(
+                connection.execute(
                     f"INSERT INTO cells (experiment, made, number, {names}) VALUES (?, ?, ?, {marks})",
                     [experiment, made, number, *cell.values()],
                 )
 
     def add_points(self, sweep: str, unit: str, points: Sequence[tuple[str, float | None, str, str]]) -> None:
         """Commits the points of a sweep: settings as JSON, value, run and reason of each."""
-        with self._transaction():
-            made = self._connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
+        with self._transaction() as connection:
+            made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
             for number, (settings, value, run, reason) in enumerate(points):
-                self._connection.execute(
+                connection.execute(
                     "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [sweep, made, number, settings, unit, value, run, reason],
                 )
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of any SQL query."""
-        with self._explained():
-            return self._connection.execute(sql, list(parameters)).fetchall()
+        with self._explained(), self._session() as connection:
+            return connection.execute(sql, list(parameters)).fetchall()
 
-    def query_columns(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The column names and rows of any SQL query."""
-        with self._explained():
-            cursor = self._connection.execute(sql, list(parameters))
-            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+    def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The column names and rows of a person's query; BadInput says what is wrong with it.
+
+        The file is open for questions only: a query that would change it is refused.
+        """
+        with self._session() as connection:
+            try:
+                cursor = connection.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+            except duckdb.InterruptException:
+                raise KeyboardInterrupt from None
+            except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
+                if isinstance(error, RuntimeError) and "interrupted" in str(error).lower():
+                    raise KeyboardInterrupt from None
+                raise BadInput(f"the query: {error}", hint="docs/results.md describes the tables") from None

@@ -44,14 +44,34 @@ def values(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+Value = str | int | float
+"""What a machine key or a policy may be set to from Python."""
+
+
+def text_of(value: Value) -> str:
+    """The value as a machine file or the kernel's command line has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def axis(given: Value | Sequence[Value]) -> list[str]:
+    """The values of an axis from Python: a word with lists and ranges in it, one value, or a sequence of values."""
+    if isinstance(given, str):
+        return values(given)
+    if isinstance(given, Sequence):
+        if not given:
+            raise BadInput("an axis has no value")
+        return list(dict.fromkeys(text_of(value) for value in given))
+    return [text_of(given)]
+
+
 def axes(words: Iterable[str]) -> dict[str, list[str]]:
-    """Axes by name, from `name=values` words."""
-    found = {}
+    """Axes by name, from `name=values` words; an axis that is given again gets further values."""
+    found: dict[str, list[str]] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise BadInput(f"{word!r} is no axis", hint="write name=values, as in tlb.data.entries=32,64,128")
-        found[name] = values(text)
+        found[name] = list(dict.fromkeys([*found.get(name, []), *values(text)]))
     return found
 
 
@@ -115,5 +135,5 @@ def measure(lab: Lab, sweep: Sweep, events: Events) -> list[Point]:
             value = lab.measured(sweep.row, runs[key], entry.label).compute(sweep.figure)
             points.append(Point(settings, value, key))
         except (RunFailed, RunLimit) as error:
-            points.append(Point(settings, None, key, error.message))
+            points.append(Point(settings, None, key, error.explained))
     return points

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from pagewalk.cli.app import app
 
-COMMAND = [sys.executable, "-c", "from pagewalk.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 
 
 def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:

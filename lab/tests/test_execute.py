@@ -1,3 +1,5 @@
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -103,7 +105,10 @@ def test_an_interrupted_experiment_keeps_what_was_finished(experiment: Experimen
 
     def third(job: Job) -> None:
         if len(runner.ran) == 2:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
+            # Long enough for the lab to see it and to drop the fourth run.
+            time.sleep(0.5)
+            raise Interrupted("the runner was told to end")
 
     runner.before_run = third
     with pytest.raises(Interrupted, match="2 of 4 runs finished and kept"):

@@ -9,7 +9,7 @@ import pytest
 from scripted import benchmark
 
 from pagewalk import store as results
-from pagewalk.errors import StoreError
+from pagewalk.errors import BadInput, StoreError
 from pagewalk.runner import Job, ResolvedMachine, Sample
 from pagewalk.store import Store
 
@@ -37,7 +37,7 @@ def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
 def test_plain_sql_works(tmp_path: Path) -> None:
     with Store(tmp_path / "r.duckdb") as store:
         store.add("key", "v", JOB, benchmark("row", {"flush": 7}))
-        names, rows = store.query_columns("SELECT name, value FROM counters WHERE region = 1 ORDER BY name")
+        names, rows = store.ask("SELECT name, value FROM counters WHERE region = 1 ORDER BY name")
     assert names == ["name", "value"]
     assert rows == [("cycles", 7), ("cycles.cause.flush", 7)]
 
@@ -59,6 +59,36 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE mine (x INTEGER)")
     with pytest.raises(StoreError, match="not one of results"):
         Store(tmp_path / "r.duckdb")
+
+
+def test_a_reader_does_not_wait_for_an_open_store(tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    with Store(path) as writer, Store(path, read_only=True, told=pytest.fail) as reader:
+        writer.add("key", "v", JOB, benchmark("row", {"flush": 7}))
+        assert reader.ask("SELECT count(*) AS runs FROM runs") == (["runs"], [(1,)])
+        code = "import sys, duckdb; print(duckdb.connect(sys.argv[1]).execute('SELECT key FROM runs').fetchall())"
+        other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+        assert other.stdout == "[('key',)]\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT nothing FROM runs", "nothing"),
+        ("SELECT no_clock()", "no_clock"),
+        ("DROP TABLE runs", "read-only"),
+        ("INSERT INTO meta VALUES (2)", "read-only"),
+        ("SELECT '\udcff'", "the query"),
+    ],
+)
+def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, query: str, words: str) -> None:
+    path = tmp_path / "r.duckdb"
+    for read_only in (False, True):
+        with Store(path, read_only=read_only) as store:
+            with pytest.raises(BadInput, match=words):
+                store.ask(query)
+            assert store.ask("SELECT schema FROM meta")[1] == [(results.SCHEMA,)]
 
 
 def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

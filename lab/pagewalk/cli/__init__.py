@@ -1,7 +1,1 @@
 """The `pagewalk` command."""
-
-from __future__ import annotations
-
-from pagewalk.cli.app import main
-
-__all__ = ["main"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from pagewalk import __version__
 from pagewalk.cli import guest, listings, results, run, tune
-from pagewalk.cli.output import complain, err
+from pagewalk.cli.output import complain, err, say
 from pagewalk.errors import ExitStatus, PagewalkError
 
 app = typer.Typer(
@@ -15,6 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="""
 A laboratory for address translation: boots a small kernel on a simulated PowerPC that accounts for
 every cycle, TLB entry, hash-table slot and cache line.
@@ -28,14 +31,38 @@ for part in (run, guest, results, listings, tune):
     part.register(app)
 
 
-def main() -> None:
-    """Runs the command line; ends the process with its exit status."""
-    as_json = "--json" in sys.argv
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"pagewalk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """What stands before a subcommand."""
+    del version
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether `--json` is an option of ours: what follows `--` belongs to the guest's program."""
+    ours = words[: words.index("--")] if "--" in words else words
+    return "--json" in ours
+
+
+def command() -> int:
+    """Runs the command line; returns the exit status. Every error of ours ends here."""
     try:
         app()
     except PagewalkError as error:
-        complain(error, as_json=as_json)
-        sys.exit(int(error.status))
+        complain(error, as_json=_wants_json(sys.argv[1:]))
+        return int(error.status)
     except KeyboardInterrupt:
-        err.print("interrupted; finished runs are kept")
-        sys.exit(int(ExitStatus.INTERRUPTED))
+        say(err, "interrupted; finished runs are kept")
+        return int(ExitStatus.INTERRUPTED)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0

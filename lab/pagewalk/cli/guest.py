@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +16,13 @@ import typer
 
 from pagewalk import _machine, guest, native, snapshot, summary
 from pagewalk.cli import options
-from pagewalk.cli.output import Json, err, out, print_json, table
+from pagewalk.cli.laboratory import Ticker
+from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
 from pagewalk.paths import home
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, Stop
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, RunResult, Stop
+from pagewalk.store import Store
 from pagewalk.workshop import Workshop
 
 Command = Annotated[
@@ -76,20 +80,36 @@ def watch(
     if typed is not None:
         machine.type_in(sys.stdin.buffer.read() if str(typed) == "-" else _bytes(typed))
     shown = 0
+    ticker = Ticker()
 
-    def look(_: Progress) -> bool:
+    def look(progress: Progress) -> bool:
         nonlocal shown
         if not quiet:
+            ticker.clear()
             shown = _write_console(machine, shown)
+            ticker.show(progress)
         return True
 
     try:
         stop = native.go(machine, job.limit, look, until=until)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
+    finally:
+        ticker.clear()
     if not quiet:
         _write_console(machine, shown)
     return Watched(machine, job, stop)
+
+
+def _sanitizing(names: str | None) -> Callable[[_machine.Machine], None]:
+    def prepare(machine: _machine.Machine) -> None:
+        if names:
+            try:
+                machine.sanitize(names)
+            except ValueError as error:
+                raise BadInput(f"--sanitize: {error}") from None
+
+    return prepare
 
 
 def _program(command: list[str], files: list[str] | None) -> Program:
@@ -140,6 +160,23 @@ def print_summary(watched: Watched) -> None:
     )
 
 
+def _keep(watched: Watched, seconds: float) -> str:
+    """Keeps the run in the results, for `pagewalk compare`; returns its key."""
+    runner = native.NativeRunner()
+    key = watched.job.key(runner.version)
+    result = RunResult(
+        stop=watched.stop,
+        console=watched.machine.printed(),
+        counters=watched.machine.counters(),
+        regions=watched.machine.regions(),
+        host_seconds=seconds,
+        dumps=tuple(watched.machine.dumps()),
+    )
+    with Store(home().results, told=partial(say, err)) as store:
+        store.add(key, runner.version, watched.job, result)
+    return key
+
+
 def execute(
     command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
@@ -147,20 +184,28 @@ def execute(
     sets: options.Sets = None,
     file: options.Files = None,
     typed: options.Typed = None,
+    sanitize: options.Sanitize = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
     """Run a static Linux/PPC32 program on our kernel, and say what it cost.
 
-    The exit status is the program's own; 128 and the signal's number where a signal killed it.
+    The exit status is the program's own; 128 and the signal's number where a signal killed it. The run is kept
+    in the results under the key that is printed, for `pagewalk compare`; a run with typed input is not.
 
     Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
     `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`
     """
-    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, typed=typed)
+    begin = time.monotonic()
+    watched = watch(
+        _job(machine, command, file, sets, policy, limit), quiet=as_json, typed=typed, prepare=_sanitizing(sanitize)
+    )
+    # What is typed is no part of a run's key.
+    key = None if typed or sanitize else _keep(watched, time.monotonic() - begin)
     if as_json:
         print_json(
             {
+                "run": key,
                 "output": watched.machine.printed(),
                 "stop": watched.stop,
                 "status": watched.status,
@@ -171,6 +216,8 @@ def execute(
         )
     else:
         print_summary(watched)
+        if key is not None:
+            say(err, f"kept as run {key[:12]}: pagewalk compare {key[:12]} OTHER")
         watched.check()
     raise typer.Exit(watched.status)
 
@@ -299,7 +346,7 @@ def trace(
     if as_json:
         print_json({"output": output, "events": events, "stop": watched.stop})
     else:
-        err.print(f"{events:,} events in {output}: open it in ui.perfetto.dev", highlight=False, soft_wrap=True)
+        say(err, f"{events:,} events in {output}: open it in ui.perfetto.dev")
     watched.check()
 
 
@@ -394,7 +441,7 @@ def gdb(
 
     def announce(found: int) -> None:
         words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"
-        err.print(words, highlight=False, soft_wrap=True)
+        say(err, words)
 
     # The stub waits outside of Python, where only the system's own handling of Ctrl-C ends it.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -408,7 +455,7 @@ def gdb(
         print_json({"stop": kind, "status": status, "reason": words, "output": loaded.printed()})
     else:
         sys.stdout.buffer.write(loaded.printed())
-        err.print(words, highlight=False)
+        say(err, words)
 
 
 def register(app: typer.Typer) -> None:

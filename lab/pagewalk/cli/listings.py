@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,8 @@ import typer
 from pagewalk import claims, experiments, machines, policies
 from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
-from pagewalk.cli.output import Json, out, print_json, table
+from pagewalk.cli import options
+from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput
 from pagewalk.paths import home
 from pagewalk.store import Store
@@ -128,7 +130,9 @@ def _held_by(claim: Claim) -> list[str]:
 
 @claims_app.command("explain")
 def explain_claim(
-    claim_id: Annotated[str, typer.Argument(help="A claim's id, as in osdi99.table2.604-185.")],
+    claim_id: Annotated[
+        str, typer.Argument(help="A claim's id, as in osdi99.table2.604-185.", autocompletion=options.complete_claim)
+    ],
     as_json: Json = False,
 ) -> None:
     """Say what a published figure means, where it stands, and which experiment is held against it.
@@ -175,7 +179,7 @@ def claims_page(
 
     Example: `pagewalk claims page osdi99 -o docs/osdi99.md`
     """
-    with Store(home().results) as store:
+    with Store(home().results, read_only=True, told=partial(say, err)) as store, store.reading():
         page = claims_markdown.build(store, document)
     if output is not None:
         try:

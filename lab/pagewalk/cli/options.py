@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import experiments, machines, policies
+from pagewalk import claims, experiments, machines, policies
 from pagewalk.errors import BadInput, PagewalkError
+from pagewalk.paths import home
 
 
 def complete_machine(start: str) -> list[str]:
@@ -19,6 +20,23 @@ def complete_machine(start: str) -> list[str]:
 def complete_experiment(start: str) -> list[str]:
     """Experiment names for the shell."""
     return [name for name in experiments.names() if name.startswith(start)]
+
+
+def complete_claim(start: str) -> list[str]:
+    """Ids of published figures for the shell."""
+    return [name for name in claims.all_claims() if name.startswith(start)]
+
+
+def complete_program(start: str) -> list[str]:
+    """Benchmark programs for the shell."""
+    folder = home().build / "user" / "bench"
+    return sorted(path.name for path in folder.glob(f"{start}*") if path.is_file())
+
+
+def complete_key(start: str) -> list[str]:
+    """Keys of the machine files for the shell."""
+    keys = {key for name in machines.names() for key in machines.keys(name)}
+    return sorted(f"{key}=" for key in keys if key.startswith(start))
 
 
 def complete_policy(start: str) -> list[str]:
@@ -41,7 +59,9 @@ Machine = Annotated[
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A machine key, as in tlb.data.entries=32; may be given again."),
+    typer.Option(
+        "--set", help="A machine key, as in tlb.data.entries=32; may be given again.", autocompletion=complete_key
+    ),
 ]
 Policies = Annotated[
     list[str] | None,
@@ -58,6 +78,11 @@ Typed = Annotated[
     Path | None,
     typer.Option("--input", help="A file that is typed on the guest's console; - is standard input."),
 ]
+Sanitize = Annotated[
+    str | None,
+    typer.Option(help="Stop at what a correct kernel never does: translation, fetch, vsid, or all; comma-separated."),
+]
+Cluster = Annotated[str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Most instructions to simulate.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one a core.")]
 

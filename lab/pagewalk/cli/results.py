@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 from pagewalk import experiments, records, sweep
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
-from pagewalk.cli.output import Json, err, number, out, print_json, table
+from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, table
 from pagewalk.errors import BadInput, ExitStatus
 from pagewalk.figures import Figure
 from pagewalk.paths import home
@@ -25,7 +26,7 @@ from pagewalk.sweep import Sweep
 
 @contextmanager
 def _store() -> Iterator[Store]:
-    with Store(home().results) as opened:
+    with Store(home().results, read_only=True, told=partial(say, err)) as opened, opened.reading():
         yield opened
 
 
@@ -141,7 +142,7 @@ def make_report(
     if as_json:
         print_json({"output": output, "bytes": len(page.encode())})
     else:
-        out.print(f"wrote {output}", highlight=False, soft_wrap=True)
+        say(out, f"wrote {output}")
 
 
 def results(
@@ -161,7 +162,7 @@ def results(
         "FROM runs ORDER BY made"
     )
     with _store() as store:
-        columns, found = store.query_columns(sql or listing)
+        columns, found = store.ask(sql or listing)
     if as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
     else:
@@ -169,11 +170,17 @@ def results(
 
 
 def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
+    """A cell as JSON has it: a float that is no number becomes null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def do_sweep(
-    program: Annotated[str, typer.Argument(help="A benchmark program (user/bench), as in mmap-latency.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A benchmark program (user/bench), as in mmap-latency.", autocompletion=options.complete_program
+        ),
+    ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Its parameters, as in size=1m.")] = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     sets: Annotated[
@@ -188,7 +195,7 @@ def do_sweep(
         list[str] | None, typer.Option("--with", help="A built program that the benchmark starts, as in hello.")
     ] = None,
     jobs: options.Jobs = None,
-    cluster: Annotated[str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.")] = None,
+    cluster: options.Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Measure one benchmark over every combination of machine keys and policies.
@@ -218,11 +225,12 @@ def do_sweep(
         print_json(points)
     else:
         names = list(points[0].settings)
+        say(out, name)
         out.print(
             table(
-                name,
+                "",
                 [*names, f">{figure}"],
-                ([*p.settings.values(), p.reason if p.value is None else number(p.value)] for p in points),
+                ([*p.settings.values(), p.reason if p.value is None else exact(p.value)] for p in points),
             )
         )
     if any(point.value is None for point in points):

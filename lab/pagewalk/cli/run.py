@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.box import SIMPLE
 from rich.table import Table
+from rich.text import Text
 
 from pagewalk import experiments
 from pagewalk.cli import options
@@ -28,7 +29,7 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
     labels = [f"{c.row.before.setting.label} → {c.row.after.setting.label}" for c in chosen if c.row.before]
     heading = Counter(labels).most_common(1)[0][0] if labels else chosen[0].row.after.setting.label
     made = Table(
-        title=f"{experiment.title}\n{machine}: {heading}", title_justify="left", header_style="bold", box=SIMPLE
+        title=Text(f"{experiment.title}\n{machine}: {heading}"), title_justify="left", header_style="bold", box=SIMPLE
     )
     made.add_column("row")
     for column in ("published", "ratio", "ours", "ratio"):
@@ -41,12 +42,12 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
             number(figure) for figure in ((cell.before, cell.after) if cell.row.before else (cell.after,))
         )
         made.add_row(
-            f"{cell.row.name}, {cell.row.unit}",
-            theirs,
+            Text(f"{cell.row.name}, {cell.row.unit}"),
+            Text(theirs),
             published.effect or "",
             ours,
             "" if cell.ratio is None else f"{cell.ratio:.3g}",
-            f"[{_COLOURS[tone(cell.verdict)]}]{cell.verdict}[/]",
+            Text(cell.verdict, style=_COLOURS[tone(cell.verdict)]),
         )
     return made
 
@@ -56,10 +57,14 @@ def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
     for machine in dict.fromkeys(cell.row.after.machine for cell in cells):
         out.print(experiment_table(experiment, cells, machine))
     for cell in cells:
-        out.print(f"  [bold]{cell.row.name}[/], {cell.row.after.machine}: {cell.reason}", highlight=False)
+        out.print(Text.assemble("  ", (cell.row.name, "bold"), f", {cell.row.after.machine}: {cell.reason}"))
     for entry in experiment.elsewhere:
         figures = ", ".join(f"{figure:g}" for figure in entry.claim.value)
-        out.print(f"  [bold]{entry.label}[/] (published only, {entry.why}): {figures} ({entry.claim.unit})")
+        out.print(
+            Text.assemble(
+                "  ", (entry.label, "bold"), f" (published only, {entry.why}): {figures} ({entry.claim.unit})"
+            )
+        )
     counts = Counter(cell.verdict for cell in cells)
     out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
 
@@ -73,6 +78,7 @@ def run(
         ),
     ],
     jobs: options.Jobs = None,
+    cluster: options.Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Reproduce a published table: theirs and ours side by side, with a verdict for every row.
@@ -84,7 +90,7 @@ def run(
     found = [experiment for name in names for experiment in experiments.find(name)]
     failed = False
     records = []
-    with laboratory(jobs) as lab:
+    with laboratory(jobs, cluster) as lab:
         for experiment in found:
             with events(as_json=as_json) as listener:
                 cells = lab.experiment(experiment, listener)

@@ -45,19 +45,20 @@ _MISSES = {
 
 def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
     """Stacked bars as shares of the larger side of their row, with the sum of each bar behind it."""
-    sums = [sum(bar.parts.values()) for bar in bars]
+    # A program that measures empty loops and takes them off may leave a part below 0: it has no length.
+    sums = [sum(max(part, 0.0) for part in bar.parts.values()) for bar in bars]
     most: dict[str, float] = {}
     for bar, whole in zip(bars, sums, strict=True):
         most[bar.row] = max(most.get(bar.row, 0.0), whole)
     shown = [(bar, whole) for bar, whole in zip(bars, sums, strict=True) if most[bar.row] > 0]
-    present = [name for name in colours if any(bar.parts.get(name) for bar, _ in shown)]
+    present = [name for name in colours if any(bar.parts.get(name, 0.0) > 0 for bar, _ in shown)]
     labels = [f"{bar.row}: {bar.side}" for bar, _ in shown]
     pieces = pl.DataFrame(
         [
             {"bar": label, part: name, "share": bar.parts[name] / most[bar.row], "order": number}
             for label, (bar, _) in zip(labels, shown, strict=True)
             for number, name in enumerate(present)
-            if bar.parts.get(name)
+            if bar.parts.get(name, 0.0) > 0
         ]
     )
     ends = pl.DataFrame(
@@ -117,18 +118,39 @@ def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
     return svg(squares + text)
 
 
-def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, marked: Sequence[float] = ()) -> str:
-    """A figure over one numeric axis; `marked` axis values are ruled."""
+def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Sequence[tuple[str, float]] = ()) -> str:
+    """A figure over one numeric axis, both from 0; values that are words (`off`) are ruled lines with their name."""
     data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
     line = (
         alt.Chart(data, width=560, height=260)
         .mark_line(point=True, color="#0072b2")
-        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit, scale=alt.Scale(zero=False)))
+        .encode(x=alt.X("x:Q", title=axis), y=alt.Y("y:Q", title=unit))
     )
-    if not marked:
+    if not words:
         return svg(line)
-    rules = alt.Chart(pl.DataFrame({"x": list(marked)})).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
-    return svg(line + rules)
+    named = pl.DataFrame([{"y": y, "name": word} for word, y in words])
+    rules = alt.Chart(named).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
+    names = (
+        alt.Chart(named).mark_text(align="left", baseline="bottom", dx=3).encode(y="y:Q", text="name:N", x=alt.value(0))
+    )
+    return svg(line + rules + names)
+
+
+def grid(points: Sequence[tuple[str, str, float]], axes: tuple[str, str], unit: str) -> str:
+    """A figure over two axes, as a heat map with the figures written into it."""
+    data = pl.DataFrame([{"x": x, "y": y, "value": value, "text": f"{value:.4g}"} for x, y, value in points])
+    across = list(dict.fromkeys(point[0] for point in points))
+    down = list(dict.fromkeys(point[1] for point in points))
+    base = alt.Chart(data, width=alt.Step(64), height=alt.Step(26)).encode(
+        x=alt.X("x:O", sort=across, title=axes[0], axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("y:O", sort=down, title=axes[1]),
+    )
+    middle = (min(point[2] for point in points) + max(point[2] for point in points)) / 2
+    squares = base.mark_rect().encode(color=alt.Color("value:Q", title=unit, scale=alt.Scale(scheme="oranges")))
+    text = base.mark_text(fontSize=10).encode(
+        text="text:N", color=alt.condition(alt.datum.value > middle, alt.value("white"), alt.value("black"))
+    )
+    return svg(squares + text)
 
 
 _HEAT_COLUMNS = 64

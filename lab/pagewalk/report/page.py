@@ -184,7 +184,7 @@ def _sections(store: Store) -> list[Section]:
 
 
 def _sweeps(store: Store) -> list[Picture]:
-    """A curve for each sweep over one axis of numbers, the latest of each name."""
+    """A curve for each sweep over one axis, a heat map for one over two, the latest of each name."""
     rows = store.query(
         "SELECT sweep, settings, unit, value FROM points p WHERE value IS NOT NULL "
         "AND made = (SELECT max(made) FROM points q WHERE q.sweep = p.sweep) ORDER BY sweep, number"
@@ -196,16 +196,27 @@ def _sweeps(store: Store) -> list[Picture]:
     for name, points in sweeps.items():
         axes = {axis for settings, _, _ in points for axis in settings}
         varying = [axis for axis in axes if len({settings.get(axis) for settings, _, _ in points}) > 1]
-        if len(varying) != 1:
-            continue
-        numeric = [
-            (float(settings[varying[0]]), value)
-            for settings, _, value in points
-            if settings[varying[0]].replace(".", "", 1).isdigit()
-        ]
-        if len(numeric) > 1:
-            pictures.append(_picture(name, charts.curve(numeric, varying[0], points[0][1])))
+        unit = points[0][1]
+        if len(varying) == 2:
+            across, down = varying
+            cells = [(settings[across], settings[down], value) for settings, _, value in points]
+            pictures.append(_picture(name, charts.grid(cells, (across, down), unit)))
+        elif len(varying) == 1:
+            (axis,) = varying
+            values = [(settings[axis], value) for settings, _, value in points]
+            numeric = [(float(text), value) for text, value in values if _is_number(text)]
+            words = [(text, value) for text, value in values if not _is_number(text)]
+            pictures.append(_picture(name, charts.curve(numeric, axis, unit, words)))
+        elif varying:
+            undrawn = (
+                f"{name}: {len(varying)} axes vary, and pictures have two at most; `pagewalk results` has the points"
+            )
+            pictures.append(Picture(undrawn, Markup("")))
     return pictures
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
 
 
 def _number(value: float | None) -> str:

@@ -1,0 +1,184 @@
+"""Whatever is typed: a sentence and a documented status, never a traceback, and JSON where JSON was asked for."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from pagewalk.cli.app import command
+
+COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
+NAMES = (
+    b"foo[/]bar",
+    b"[/red]",
+    b"a[b]",
+    b"with space",
+    b"two\nlines",
+    b"\xff\xfe",
+    b"--",
+    b"",
+    "\u2028\u00e9".encode(),
+    b"%s{}",
+)
+STATUSES = {2, 123, 124, 125, 126}
+
+
+def pagewalk(*words: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*COMMAND, *words], capture_output=True, check=False, env=os.environ | environment)
+
+
+class Here:
+    """The command run in this process, which is faster: an exception that reaches a person fails the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capfd = capfd
+
+    def run(self, words: Sequence[str]) -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "argv", ["pagewalk", *words])
+        for stream in (sys.stdout, sys.stderr):
+            assert isinstance(stream, TextIOWrapper)
+            stream.reconfigure(errors="backslashreplace")
+        status = command()
+        sys.stdout.flush()
+        printed = self._capfd.readouterr()
+        return status, printed.out, printed.err
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Here:
+    return Here(monkeypatch, capfd)
+
+
+@pytest.fixture(autouse=True)
+def own_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGEWALK_RESULTS", str(tmp_path / "results.duckdb"))
+
+
+# Every command that takes a name, with the name's place.
+PLACES: tuple[tuple[str, ...], ...] = (
+    ("run", "{}"),
+    ("exec", "--", "{}"),
+    ("exec", "-m", "{}", "--", "prog"),
+    ("exec", "-p", "{}", "--", "prog"),
+    ("exec", "--set", "{}", "--", "prog"),
+    ("exec", "--file", "{}", "--", "prog"),
+    ("boot", "{}"),
+    ("profile", "--", "{}"),
+    ("compare", "{}", "{}"),
+    ("results", "{}"),
+    ("sweep", "{}"),
+    ("claims", "explain", "{}"),
+    ("claims", "list", "{}"),
+    ("claims", "page", "{}"),
+    ("tune", "vsid", "--multipliers", "{}"),
+)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+def test_odd_names_are_refused_in_words(place: Sequence[str], here: Here) -> None:
+    for name in map(os.fsdecode, NAMES):
+        status, _, said = here.run([name if word == "{}" else word for word in place])
+        assert "Traceback" not in said
+        # `results` takes an empty query for none, and options may end at `--`: no errors.
+        assert status in STATUSES or not said, (name, status, said)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+def test_errors_are_json_where_asked_for(place: Sequence[str], here: Here) -> None:
+    words = [os.fsdecode(b"foo[/]\xff") if word == "{}" else word for word in place]
+    at = words.index("--") if "--" in words else len(words)
+    status, printed, _ = here.run([*words[:at], "--json", *words[at:]])
+    assert status in STATUSES
+    assert json.loads(printed)["status"] == status
+
+
+def test_a_terminal_without_unicode_shows_codes() -> None:
+    done = pagewalk("run", b"\xff\xc3\xa9", PYTHONIOENCODING="ascii")
+    assert done.returncode == 126
+    assert b"Traceback" not in done.stderr
+
+
+def test_json_behind_the_dashes_belongs_to_the_program() -> None:
+    done = pagewalk("exec", "--", "/nothing", "--json")
+    assert done.returncode == 126
+    assert done.stdout == b""
+    assert b"/nothing" in done.stderr
+
+
+LISTINGS = (
+    ("machines",), ("policies",), ("experiments",), ("claims", "list"), ("results",),
+    ("claims", "explain", "osdi99.table2.604-185"), ("claims", "page", "osdi99"),
+    ("results", "SELECT 1 AS a, 'nan'::DOUBLE AS b, now() AS c, 'x'::BLOB AS d, [1, 2] AS e"),
+)  # fmt: skip
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("words", LISTINGS, ids=" ".join)
+def test_every_listing_prints_json(words: Sequence[str], here: Here) -> None:
+    status, printed, said = here.run([*words, "--json"])
+    assert status == 0, said
+    json.loads(printed)
+
+
+def test_a_name_is_shown_as_it_was_typed() -> None:
+    done = pagewalk("exec", "--", "a[b]/nothere")
+    assert b"a[b]/nothere" in done.stderr
+
+
+def test_the_hint_for_dask_has_its_brackets() -> None:
+    code = (
+        "import sys; sys.modules['distributed'] = None; "
+        "sys.argv = ['pagewalk', 'run', 'osdi99-table2', '--cluster', 'tcp://127.0.0.1:9']; "
+        "from pagewalk.entry import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert b"pagewalk[dask]" in done.stderr, done.stderr
+
+
+def test_a_wrong_query_does_not_advise_to_throw_results_away(here: Here) -> None:
+    for query in ("SELEC 1", "DROP TABLE runs", "SELECT clock_of(1)"):
+        status, _, said = here.run(["results", query])
+        assert status == 126
+        assert "move it away" not in said
+
+
+def test_what_begins_with_the_typed_name_is_suggested(here: Here) -> None:
+    assert "osdi99.table2." in here.run(["claims", "explain", "osdi99.table2"])[2]
+
+
+def test_version_and_short_help(here: Here) -> None:
+    assert here.run(["--version"])[1].startswith("pagewalk ")
+    assert "Usage" in here.run(["-h"])[1]
+    assert "Usage" in here.run(["exec", "-h"])[1]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "claims", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_ctrl_c_at_any_instant_gives_no_traceback() -> None:
+    # A spread of delays meets imports, planning and the end; no assertion is about time.
+    for number in range(8):
+        with subprocess.Popen(
+            [*COMMAND, "claims", "list"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                process.wait(0.1 + 0.12 * number)
+            except subprocess.TimeoutExpired:
+                process.send_signal(2)
+            assert process.stderr is not None
+            said = process.stderr.read().decode()
+        # Before our first line the interpreter itself may be interrupted.
+        assert "Traceback" not in said or "pagewalk/" not in said, said
