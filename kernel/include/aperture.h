@@ -11,8 +11,6 @@
 struct mm;
 
 /* An aperture reaches from an address to the end of what one page table covers. */
-extern bool aperture_open;
-
 /*
  * Shows mm's `address` in a segment that [own, own + one page) does not touch; the address there. No system call, no
  * sleep and no window for interrupts before the end.

@@ -60,8 +60,6 @@ const struct root_entry *context_find(u32 vsid, u32 *segment);
 /* The number that will be given out next: those from it on have no entries yet. */
 u32 context_next(void);
 
-/* Who is in the segment registers: mm, or NULL for the kernel alone. */
-extern struct mm *context_active;
 /* Every address space, for the checker. */
 void context_register(struct mm *mm);
 void context_unregister(struct mm *mm);

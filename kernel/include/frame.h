@@ -76,7 +76,6 @@ void frame_return(struct frame *frame);         /* back to the allocator */
 void frame_list_cleared(struct frame *frame);   /* with interrupts on or off */
 struct frame *frame_alloc_cleared(enum frame_use use);  /* from the list, else cleared now */
 bool frames_return_cleared(void);               /* the whole list to the allocator; false: it was empty */
-extern u32 frames_cleared;                      /* in the list */
 extern u64 frames_cleared_used;
 /* The accounts of a frame taken from the list; NULL when this allocation is to fail. */
 struct frame *frame_account(struct frame *frame, enum frame_use use);

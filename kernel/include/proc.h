@@ -202,7 +202,6 @@ bool pgrp_in_session(s32 pgid, s32 sid);
 bool pgrp_orphaned(s32 pgid);
 
 /* Boot: the idle task (pid 0) is the context that calls this; then the first process, once files work. */
-extern struct task idle_task;
 void proc_init(void);
 void start_init(const char *path, const char *const *arguments);
 
@@ -232,8 +231,6 @@ static inline void interrupt_window_at(u32 step)
 		interrupt_window();
 }
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
-extern u32 run_queue_length;            /* runnable tasks, without current */
-extern u64 context_switches;
 
 /* The boot context ends here. Idle work is a chain of hooks in order of registration. */
 void idle_loop(void) __attribute__((noreturn));

@@ -1,6 +1,7 @@
 /* Address spaces: birth, fork, end. */
 #include <context.h>
 #include <check.h>
+#include <cpu.h>
 #include <errno.h>
 #include <file.h>
 #include <flush.h>
@@ -48,7 +49,7 @@ void mm_put(struct mm *mm)
 		tables_trim(mm, start, end);
 	}
 	ASSERT(mm->resident_pages == 0 && mm->table_pages == 1);
-	if (context_active == mm)
+	if (this_cpu()->mm == mm)
 		mm_activate(NULL);
 	check_everything("exit");
 	context_unregister(mm);

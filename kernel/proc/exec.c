@@ -231,7 +231,7 @@ static void commit(struct exec *exec)
 	}
 	current->mm = exec->mm;
 	exec->mm = NULL;
-	sched_activate(current->mm);
+	mm_activate(current->mm);
 	check_everything("exec");
 	if (old)
 		mm_put(old);

@@ -1,5 +1,6 @@
 /* The end of threads and processes. */
 #include <arch.h>
+#include <cpu.h>
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
@@ -39,7 +40,7 @@ static void leave_address_space(struct task *task)
 	futex_task_exit(task);
 	vfork_done(task);
 	task->mm = NULL;
-	sched_activate(NULL);
+	mm_activate(NULL);
 	mm_put(mm);
 }
 
@@ -179,7 +180,7 @@ void task_exit(s32 status)
 	struct task *task = current;
 	struct process *process = task->process;
 
-	ASSERT(task != &idle_task);
+	ASSERT(task != this_cpu()->idle);
 	wait_for_core(process);
 	trace_event(PTRACE_EVENT_EXIT, (u32)status);
 	task->trace.status = process->exiting ? process->exit_status : status;

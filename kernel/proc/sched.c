@@ -7,6 +7,7 @@
  */
 #include <arch.h>
 #include <control.h>
+#include <cpu.h>
 #include <lib.h>
 #include <mm.h>
 #include <proc.h>
@@ -16,18 +17,19 @@
 
 #define LATE_NS        1000000u /* only the kernel keeps interrupts off that long (a fault that copies a lot) */
 
-struct task idle_task;
+/* The boot's processor. */
+static struct task idle_task;
+struct cpu cpus[CPUS] = { {
+	.running = &idle_task,
+	.idle = &idle_task,
+	.active = &cpus[0].turns[0],
+	.expired = &cpus[0].turns[1],
+	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
+	.real_time = LIST_HEAD_INIT(cpus[0].real_time),
+	.timers = LIST_HEAD_INIT(cpus[0].timers),
+} };
 
-static struct list_head real_time = LIST_HEAD_INIT(real_time);  /* by falling run_priority */
-static struct list_head turns[2] = { LIST_HEAD_INIT(turns[0]), LIST_HEAD_INIT(turns[1]) };
-static struct list_head *active = &turns[0], *expired = &turns[1];
-
-static struct mm *active_mm;            /* what the MMU holds now; kernel tasks leave it */
-static struct task *ended;              /* has run for the last time; its stack can go */
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
-
-u32 run_queue_length;
-u64 context_switches;
 
 static bool is_real_time(const struct task *task)
 {
@@ -42,16 +44,17 @@ s32 sched_slice(const struct task *task)
 
 CAUSE(switch) static void enqueue(struct task *task, bool first)
 {
-	struct list_head *queue = active;
+	struct cpu *cpu = this_cpu();
+	struct list_head *queue = cpu->active;
 
 	task->queued = true;
-	run_queue_length++;
+	cpu->run_queue_length++;
 	if (is_real_time(task)) {
 		struct task *other;
 
 		if (task->slice <= 0)
 			task->slice = sched_slice(task);
-		list_for_each_entry(other, &real_time, run_link) {
+		list_for_each_entry(other, &cpu->real_time, run_link) {
 			if (other->run_priority < task->run_priority ||
 			    (first && other->run_priority == task->run_priority))
 				break;
@@ -61,7 +64,7 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 	}
 	if (task->slice <= 0) {
 		task->slice = sched_slice(task);
-		queue = expired;
+		queue = cpu->expired;
 	}
 	if (first)
 		list_add(&task->run_link, queue);
@@ -73,25 +76,26 @@ CAUSE(switch) static void dequeue(struct task *task)
 {
 	list_del(&task->run_link);
 	task->queued = false;
-	run_queue_length--;
+	this_cpu()->run_queue_length--;
 }
 
 CAUSE(switch) static struct task *pick(void)
 {
+	struct cpu *cpu = this_cpu();
 	struct task *task;
 
-	if (!list_empty(&real_time)) {
-		task = list_first_entry(&real_time, struct task, run_link);
+	if (!list_empty(&cpu->real_time)) {
+		task = list_first_entry(&cpu->real_time, struct task, run_link);
 	} else {
-		if (list_empty(active)) {
-			struct list_head *other = active;
+		if (list_empty(cpu->active)) {
+			struct list_head *other = cpu->active;
 
-			active = expired;
-			expired = other;
-			if (list_empty(active))
-				return &idle_task;
+			cpu->active = cpu->expired;
+			cpu->expired = other;
+			if (list_empty(cpu->active))
+				return cpu->idle;
 		}
-		task = list_first_entry(active, struct task, run_link);
+		task = list_first_entry(cpu->active, struct task, run_link);
 	}
 	dequeue(task);
 	return task;
@@ -100,7 +104,7 @@ CAUSE(switch) static struct task *pick(void)
 /* Whether task, just woken, should run before current's turn is over. */
 static bool preempts(const struct task *task)
 {
-	if (current == &idle_task)
+	if (current == this_cpu()->idle)
 		return true;
 	if (is_real_time(task))
 		return !is_real_time(current) || task->run_priority > current->run_priority;
@@ -150,25 +154,20 @@ void sched_requeue(struct task *task)
 	current->work |= WORK_RESCHED;
 }
 
-void sched_activate(struct mm *mm)
-{
-	active_mm = mm;
-	mm_activate(mm);
-}
-
 /* What is left to do for the task that ran before: it may have ended. */
 CAUSE(switch) void schedule_tail(void)
 {
-	if (ended) {
-		struct task *task = ended;
+	struct task *task = this_cpu()->ended;
 
-		ended = NULL;
+	if (task) {
+		this_cpu()->ended = NULL;
 		task_release_stack(task);
 	}
 }
 
 CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(struct task *previous, struct task *next)
 {
+	struct cpu *cpu = this_cpu();
 	u64 now;
 
 	switch_preload(next);
@@ -177,13 +176,13 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(stru
 	else
 		previous->voluntary_switches++;
 	if (previous->state == TASK_DEAD)
-		ended = previous;
+		cpu->ended = previous;
 	now = arch_timebase();
 	previous->run_ticks += now - previous->run_since;
 	next->run_since = now;
-	context_switches++;
-	if (next->mm && next->mm != active_mm) {
-		active_mm = next->mm;
+	cpu->context_switches++;
+	cpu->running = next;
+	if (next->mm && next->mm != cpu->mm) {
 		mm_activate(next->mm);
 		control_context((u32)next->tgid);
 	}
@@ -197,7 +196,7 @@ CAUSE(switch) void schedule(void)
 
 	previous->work &= ~WORK_RESCHED;
 	/* A preempted FIFO task stays the first of its priority. */
-	if (previous->state == TASK_RUNNING && previous != &idle_task)
+	if (previous->state == TASK_RUNNING && previous != this_cpu()->idle)
 		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
 	next = pick();
 	if (next != previous)
@@ -207,8 +206,8 @@ CAUSE(switch) void schedule(void)
 CAUSE(switch) bool schedule_to(struct task *next)
 {
 	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
-	    (!list_empty(&real_time) &&
-	     list_first_entry(&real_time, struct task, run_link)->run_priority > next->run_priority))
+	    (!list_empty(&this_cpu()->real_time) &&
+	     list_first_entry(&this_cpu()->real_time, struct task, run_link)->run_priority > next->run_priority))
 		return false;
 	next->state = TASK_RUNNING;
 	switch_from(current, next);
@@ -254,7 +253,7 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	struct task *task = current;
 	bool user;
 
-	if (task == &idle_task)
+	if (task == this_cpu()->idle)
 		return;
 	user = !fell_in_kernel(regs, late_ns);
 	if (user)
@@ -271,8 +270,9 @@ u64 task_run_ns(const struct task *task)
 {
 	u64 ticks = task->run_ticks;
 
-	if (task == current)
-		ticks += arch_timebase() - task->run_since;
+	for_each_cpu(cpu)
+		if (task == cpu->running)
+			ticks += arch_timebase() - task->run_since;
 	return time_ticks_to_ns(ticks);
 }
 
@@ -298,7 +298,11 @@ void idle_hook_remove(struct idle_hook *hook)
 
 u64 idle_time_ns(void)
 {
-	return task_run_ns(&idle_task);
+	u64 ns = 0;
+
+	for_each_cpu(cpu)
+		ns += task_run_ns(cpu->idle);
+	return ns;
 }
 
 static bool run_plainly(bool (*work)(void))
@@ -318,7 +322,7 @@ static bool idle_work(void)
 		irq_enable();
 		worked |= idle_run(hook->work);
 		irq_disable();
-		if (run_queue_length)
+		if (this_cpu()->run_queue_length)
 			return true;
 	}
 	return worked;
@@ -330,7 +334,7 @@ void idle_loop(void)
 	for (;;) {
 		schedule();
 		control_cause(CONTROL_CAUSE_IDLE);
-		while (!run_queue_length) {
+		while (!this_cpu()->run_queue_length) {
 			if (!idle_work())
 				arch_idle();
 		}

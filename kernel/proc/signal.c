@@ -1,5 +1,6 @@
 /* Signals: sending, choosing the thread, and what happens before user mode. */
 #include <arch.h>
+#include <cpu.h>
 #include <errno.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -293,7 +294,7 @@ static struct task *receiver(struct process *process, int sig)
 {
 	struct task *task;
 
-	if (!process->thread_count || process == idle_task.process)
+	if (!process->thread_count || process == this_cpu()->idle->process)
 		return NULL;
 	cancel_opposites(process, sig);
 	task = choose(process, sig);

@@ -1,5 +1,6 @@
 /* Tasks and processes as objects: birth, finding them, end. */
 #include <arch.h>
+#include <cpu.h>
 #include <err.h>
 #include <errno.h>
 #include <file.h>
@@ -210,17 +211,19 @@ static const struct rlimit initial_limits[RLIMIT_COUNT] = {
 
 void proc_init(void)
 {
+	struct task *idle = this_cpu()->idle;
+
 	for (u32 i = 0; i < PID_HASH; i++)
 		list_init(&pid_hash[i]);
-	idle_task.state = TASK_RUNNING;
-	idle_task.run_since = arch_timebase();
-	sigpending_init(&idle_task.pending);
-	strlcpy(idle_task.name, "idle", sizeof(idle_task.name));
+	idle->state = TASK_RUNNING;
+	idle->run_since = arch_timebase();
+	sigpending_init(&idle->pending);
+	strlcpy(idle->name, "idle", sizeof(idle->name));
 	waitq_init(&idle_process.child_wait);
 	list_init(&idle_process.children);
 	list_init(&idle_process.traced);
 	sigpending_init(&idle_process.pending);
-	idle_task.process = &idle_process;
+	idle->process = &idle_process;
 }
 
 #define INIT_ARGUMENTS_MAX 32

@@ -1,5 +1,6 @@
 /* The clock, from the timebase, and kernel timers, from the decrementer. */
 #include <arch.h>
+#include <cpu.h>
 #include <errno.h>
 #include <latency.h>
 #include <lib.h>
@@ -22,10 +23,6 @@
 static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
 static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
 static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
-static u64 next_tick;           /* ns since boot */
-static u64 programmed;          /* when the decrementer will interrupt */
-
-static struct list_head timers = LIST_HEAD_INIT(timers);        /* by expiry, first the next */
 
 /* A 64-bit count of timebase ticks in ns; exact to one part in 2^32. */
 u64 time_ticks_to_ns(u64 ticks)
@@ -186,7 +183,7 @@ static void program(u64 now, u64 when)
 		delta = DECREMENTER_MAX_NS;
 	if (latency_sample && delta > latency_sample)
 		delta = latency_sample;
-	programmed = now + delta;
+	this_cpu()->programmed = now + delta;
 	arch_decrementer_set((u32)((delta * ticks_per_ns) >> 32) + 1);
 }
 
@@ -200,6 +197,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *))
 
 void timer_set(struct timer *timer, u64 expires)
 {
+	struct cpu *cpu = this_cpu();
 	struct timer *later;
 	u64 now;
 
@@ -208,16 +206,16 @@ void timer_set(struct timer *timer, u64 expires)
 	if (expires == TIME_NEVER)
 		return;
 	timer->active = true;
-	list_for_each_entry(later, &timers, link) {
+	list_for_each_entry(later, &cpu->timers, link) {
 		if (later->expires > expires)
 			break;
 	}
 	list_add_tail(&timer->link, &later->link);
-	if (expires >= programmed)
+	if (expires >= cpu->programmed)
 		return;
 	now = time_now_ns();
 	/* An interrupt that is due already comes as soon as it may, and sees this timer too. */
-	if (programmed > now)
+	if (cpu->programmed > now)
 		program(now, expires);
 }
 
@@ -229,8 +227,8 @@ void timer_cancel(struct timer *timer)
 
 static void fire_expired(u64 now)
 {
-	while (!list_empty(&timers)) {
-		struct timer *timer = list_first_entry(&timers, struct timer, link);
+	while (!list_empty(&this_cpu()->timers)) {
+		struct timer *timer = list_first_entry(&this_cpu()->timers, struct timer, link);
 
 		if (timer->expires > now)
 			return;
@@ -241,24 +239,25 @@ static void fire_expired(u64 now)
 
 void timer_interrupt(struct regs *regs)
 {
+	struct cpu *cpu = this_cpu();
 	u64 now = time_now_ns(), next;
 
-	if (now > programmed && now - programmed > latency_longest)
-		latency_note(regs, now - programmed);
-	programmed = 0;                 /* timers that fire() sets are programmed below */
+	if (now > cpu->programmed && now - cpu->programmed > latency_longest)
+		latency_note(regs, now - cpu->programmed);
+	cpu->programmed = 0;            /* timers that fire() sets are programmed below */
 	fire_expired(now);
-	if (now >= next_tick) {
-		u64 late = now - next_tick;
+	if (now >= cpu->next_tick) {
+		u64 late = now - cpu->next_tick;
 
-		next_tick += NSEC_PER_TICK;
-		if (next_tick <= now)   /* ticks were lost while interrupts were off */
-			next_tick = now + NSEC_PER_TICK;
+		cpu->next_tick += NSEC_PER_TICK;
+		if (cpu->next_tick <= now)   /* ticks were lost while interrupts were off */
+			cpu->next_tick = now + NSEC_PER_TICK;
 		stat_tick(regs);
 		sched_tick(regs, late);
 	}
-	next = next_tick;
-	if (!list_empty(&timers) && list_first_entry(&timers, struct timer, link)->expires < next)
-		next = list_first_entry(&timers, struct timer, link)->expires;
+	next = cpu->next_tick;
+	if (!list_empty(&cpu->timers) && list_first_entry(&cpu->timers, struct timer, link)->expires < next)
+		next = list_first_entry(&cpu->timers, struct timer, link)->expires;
 	program(time_now_ns(), next);
 }
 
@@ -266,6 +265,6 @@ void time_init(u32 timebase_hz)
 {
 	ns_per_tick = (NSEC_PER_SEC << 32) / timebase_hz;
 	ticks_per_ns = (u32)(((u64)timebase_hz << 32) / NSEC_PER_SEC);
-	next_tick = time_now_ns() + NSEC_PER_TICK;
-	program(time_now_ns(), next_tick);
+	this_cpu()->next_tick = time_now_ns() + NSEC_PER_TICK;
+	program(time_now_ns(), this_cpu()->next_tick);
 }

@@ -5,6 +5,7 @@
 #include "tick.h"
 
 #include <arch.h>
+#include <cpu.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <latency.h>
@@ -45,12 +46,14 @@ static u32 count_running(void)
 
 static void stat_show(struct text *t)
 {
-	u64 idle = centiseconds(idle_time_ns());
+	u64 idle = centiseconds(idle_time_ns()), switches = 0;
 
+	for_each_cpu(cpu)
+		switches += cpu->context_switches;
 	text_printf(t, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
 	text_printf(t, "cpu0 %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
 	text_printf(t, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
-		    context_switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
+		    switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
 	text_printf(t, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
 }
 

@@ -8,6 +8,7 @@
 #include <arch.h>
 #include <arch/mmu.h>
 #include <context.h>
+#include <cpu.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <aperture.h>
@@ -17,30 +18,29 @@
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu
 
-bool aperture_open;
-static struct root_entry *shown;        /* the entry of the active root that gave way */
-static struct root_entry shown_before;
-static u32 segment, register_before;
-
 CAUSE(copy) u32 aperture_begin(struct mm *mm, u32 address, u32 own)
 {
-	u32 there;
+	struct cpu_state *cpu = &this_cpu()->arch;
+	u32 segment, there;
 
 	context_ensure(mm);
 	segment = own < 0x80000000u ? SEGMENT_HIGH : SEGMENT_LOW;
 	there = segment | (address & SEGMENT_OFFSET);
-	shown = pagetable_slot(context_active->root, there);
-	shown_before = *shown;
-	*shown = *pagetable_slot(mm->root, address);
-	register_before = segment_register(segment);
+	cpu->aperture_entry = pagetable_slot(this_cpu()->mm->root, there);
+	cpu->aperture_entry_before = *cpu->aperture_entry;
+	*cpu->aperture_entry = *pagetable_slot(mm->root, address);
+	cpu->aperture_segment = segment;
+	cpu->aperture_register_before = segment_register(segment);
 	segment_load(segment, SR_KEY_USER | context_vsid(mm, address));
-	aperture_open = true;
+	cpu->aperture_open = true;
 	return there;
 }
 
 CAUSE(copy) void aperture_end(void)
 {
-	aperture_open = false;
-	*shown = shown_before;
-	segment_load(segment, register_before);
+	struct cpu_state *cpu = &this_cpu()->arch;
+
+	cpu->aperture_open = false;
+	*cpu->aperture_entry = cpu->aperture_entry_before;
+	segment_load(cpu->aperture_segment, cpu->aperture_register_before);
 }

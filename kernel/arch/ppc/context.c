@@ -2,13 +2,13 @@
 #include <arch/mmu.h>
 #include <context.h>
 #include <control.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
 
 static u64 contexts_plain;
 struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
-struct mm *context_active;
 u64 contexts_renewed, contexts_retired, context_generations;
 
 u32 context_limit = CONTEXT_NUMBERS;
@@ -40,10 +40,10 @@ static void set_root(const struct root_entry *root)
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(root)) : "memory");
 }
 
-/* The processor's registers for context_active. */
+/* The processor's registers for what this processor runs. */
 CAUSE(switch) static void load(void)
 {
-	struct mm *mm = context_active;
+	struct mm *mm = this_cpu()->mm;
 
 	set_root(mm ? mm->root : kernel_root);
 	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
@@ -73,8 +73,8 @@ NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit) {
 		begin_generation();
-		if (context_active && context_active != mm) {
-			give_number(context_active);
+		if (this_cpu()->mm && this_cpu()->mm != mm) {
+			give_number(this_cpu()->mm);
 			load();
 		}
 	}
@@ -86,7 +86,7 @@ CAUSE(flush) void context_renew(struct mm *mm)
 	contexts_renewed++;
 	contexts_retired++;
 	take_number(mm);
-	if (mm == context_active)
+	if (mm == this_cpu()->mm)
 		load();
 }
 
@@ -112,8 +112,8 @@ void context_restart(void)
 {
 	begin_generation();
 	mmu->kernel_context(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
-	if (context_active)
-		give_number(context_active);
+	if (this_cpu()->mm)
+		give_number(this_cpu()->mm);
 	load();
 }
 
@@ -127,7 +127,7 @@ CAUSE(switch) void mm_activate(struct mm *mm)
 {
 	if (mm && !context_live(mm))
 		take_number(mm);
-	context_active = mm;
+	this_cpu()->mm = mm;
 	load();
 }
 

@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
+#include <cpu.h>
 #include <lib.h>
 #include <mm.h>
 #include <panic.h>
@@ -80,7 +81,7 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 
 CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 {
-	int error = address < USER_END && current->mm && !aperture_open ? mm_fault(current->mm, address, access) :
+	int error = address < USER_END && current->mm && !this_cpu()->arch.aperture_open ? mm_fault(current->mm, address, access) :
 									 -EFAULT;
 
 	if (error)

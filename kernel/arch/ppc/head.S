@@ -76,7 +76,8 @@ start_common:
 	blt	2b
 
 	/* The boot context is the idle task to be; its stack ends where an exception frame would. */
-	load_address r2, idle_task
+	load_address r2, PHYS(cpus + CPU_IDLE)
+	lwz	r2, 0(r2)
 	load_address r1, boot_stack + KERNEL_STACK_SIZE
 	to_phys	r4, r2
 	addi	r4, r4, TASK_ARCH

@@ -1,6 +1,7 @@
 /* Offsets for assembly: compiled to assembly, from which the build takes the lines that begin with "->". */
 #include <arch.h>
 #include <arch/entry.h>
+#include <cpu.h>
 #include <proc.h>
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
@@ -27,6 +28,8 @@ void offsets(void)
 	VALUE(FRAME_RESULT, 16 + offsetof(struct regs, result));
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
 	VALUE(LEAN_CALLS, LEAN_CALLS);
+	OFFSET(CPU_IDLE, struct cpu, idle);
+	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
 	OFFSET(TASK_WORK, struct task, work);
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);

@@ -4,6 +4,7 @@
 #include <arch/reload.h>
 #include <context.h>
 #include <control.h>
+#include <cpu.h>
 #include <fdt.h>
 #include <frame.h>
 #include <lib.h>
@@ -51,7 +52,7 @@ void arch_init_early(const void *fdt)
 {
 	uart_init((uintptr_t)arch_io(UART_PA));
 	exceptions_init();
-	idle_task.kernel_stack = boot_stack;
+	this_cpu()->idle->kernel_stack = boot_stack;
 	if (fdt_check(fdt))
 		fatal(EXIT_PANIC, "r3 does not point to a device tree");
 	const char *compatible = fdt_string(fdt, "/", "compatible");

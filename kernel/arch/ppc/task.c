@@ -1,5 +1,6 @@
 /* Tasks: how they start, switch, and share the floating-point unit. */
 #include <arch.h>
+#include <cpu.h>
 #include <lib.h>
 #include <proc.h>
 
@@ -11,9 +12,6 @@ struct switch_frame {
 	u32 gpr[19];            /* r13 to r31 */
 	u32 pad[2];
 };
-
-/* Whose registers the FPU holds; NULL: nobody's. */
-static struct task *fpu_owner;
 
 struct regs *task_regs(struct task *task)
 {
@@ -70,14 +68,14 @@ void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer)
 
 void arch_task_free(struct task *task)
 {
-	if (fpu_owner == task)
-		fpu_owner = NULL;
+	if (this_cpu()->arch.fpu_owner == task)
+		this_cpu()->arch.fpu_owner = NULL;
 }
 
 CAUSE(switch) void switch_to(struct task *previous, struct task *next)
 {
 	/* The owner's registers stay in the FPU; it only has to ask for them again. */
-	if (fpu_owner == previous)
+	if (this_cpu()->arch.fpu_owner == previous)
 		task_regs(previous)->msr &= ~(u32)MSR_FP;
 	switch_context(previous, next);
 }
@@ -85,19 +83,19 @@ CAUSE(switch) void switch_to(struct task *previous, struct task *next)
 /* Runs with MSR[FP] on, which the caller's exit takes off again: the kernel has no use for it. */
 CAUSE(switch) void fpu_give(struct task *task)
 {
-	if (fpu_owner != task) {
+	if (this_cpu()->arch.fpu_owner != task) {
 		mtmsr(mfmsr() | MSR_FP);
-		if (fpu_owner)
-			fpu_store(fpu_owner->arch.fpr);
+		if (this_cpu()->arch.fpu_owner)
+			fpu_store(this_cpu()->arch.fpu_owner->arch.fpr);
 		fpu_load(task->arch.fpr);
 		mtmsr(mfmsr() & ~(u32)MSR_FP);
-		fpu_owner = task;
+		this_cpu()->arch.fpu_owner = task;
 	}
 }
 
 void arch_fpu_save(struct task *task)
 {
-	if (fpu_owner != task)
+	if (this_cpu()->arch.fpu_owner != task)
 		return;
 	mtmsr(mfmsr() | MSR_FP);
 	fpu_store(task->arch.fpr);
@@ -106,7 +104,7 @@ void arch_fpu_save(struct task *task)
 
 void arch_fpu_drop(struct task *task)
 {
-	if (fpu_owner == task)
-		fpu_owner = NULL;
+	if (this_cpu()->arch.fpu_owner == task)
+		this_cpu()->arch.fpu_owner = NULL;
 	task_regs(task)->msr &= ~(u32)MSR_FP;
 }

@@ -7,6 +7,7 @@
  * the list.
  */
 #include <arch.h>
+#include <cpu.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -24,46 +25,45 @@ static struct {
 	bool listed;
 } form;
 
-/* The frame that is being cleared, and how far it is. */
-static struct frame *frame;
-static u32 offset;
-
 /* dcbz makes lines without reading them, where the cache can take them: past it, or while it is locked, stores do. */
 CAUSE(clear) static void clear_piece(void)
 {
-	u32 start = form.base + frame_pa(frame) + offset, end = start + PIECE;
+	struct cpu *cpu = this_cpu();
+	u32 start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
 
 	if (form.base == KERNEL_BASE && !idle_caches_locked)
 		arch_lines_clear(start, end, arch_cpu.dcache_line);
 	else
 		for (u32 *word = (u32 *)start; word < (u32 *)end; word += 4)
 			word[0] = word[1] = word[2] = word[3] = 0;
-	offset += PIECE;
+	cpu->clearing_offset += PIECE;
 }
 
 static bool work(void)
 {
-	if (!frame) {
-		if (frames_cleared >= LIST_MOST || frames_free() < FREE_LEAST + frames_cleared)
+	struct cpu *cpu = this_cpu();
+
+	if (!cpu->clearing) {
+		if (cpu->cleared_count >= LIST_MOST || frames_free() < FREE_LEAST + cpu->cleared_count)
 			return false;
-		frame = frame_set_aside();
-		if (!frame)
+		cpu->clearing = frame_set_aside();
+		if (!cpu->clearing)
 			return false;
-		offset = 0;
+		cpu->clearing_offset = 0;
 		/* A line that the cache still holds must not be written back over what goes past it. */
 		if (form.base == KERNEL_UNCACHED)
-			arch_dcache_flush(frame_kva(frame), PAGE_SIZE);
+			arch_dcache_flush(frame_kva(cpu->clearing), PAGE_SIZE);
 		return true;
 	}
 	clear_piece();
-	if (offset < PAGE_SIZE)
+	if (cpu->clearing_offset < PAGE_SIZE)
 		return true;
 	cleared++;
 	if (form.listed)
-		frame_list_cleared(frame);
+		frame_list_cleared(cpu->clearing);
 	else
-		frame_return(frame);
-	frame = NULL;
+		frame_return(cpu->clearing);
+	cpu->clearing = NULL;
 	return true;
 }
 
@@ -77,9 +77,9 @@ static int apply(const struct policy_setting *to)
 		return -ENODEV;
 	if (hooked)
 		idle_hook_remove(&hook);
-	if (frame)
-		frame_return(frame);
-	frame = NULL;
+	if (this_cpu()->clearing)
+		frame_return(this_cpu()->clearing);
+	this_cpu()->clearing = NULL;
 	frames_return_cleared();
 	hooked = to->choice != 0;
 	form.base = past_cache ? KERNEL_UNCACHED : KERNEL_BASE;

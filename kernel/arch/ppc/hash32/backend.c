@@ -6,6 +6,7 @@
 #include <arch/pte.h>
 #include <arch/reload.h>
 #include <context.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
@@ -22,9 +23,9 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
 	u32 pte;
 
-	if (!context_active || address >= KERNEL_BASE)
+	if (!this_cpu()->mm || address >= KERNEL_BASE)
 		return false;
-	pte = pagetable_read(context_active->root, address);
+	pte = pagetable_read(this_cpu()->mm->root, address);
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
@@ -59,7 +60,7 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, u32 address, u32 pte)
 /* The access that faulted comes again at once: without this its search fails first, and a reload puts the entry in. */
 CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
 {
-	if (mm != context_active || !(pte & PTE_VALID))
+	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
 	hash_insert(context_vsid(mm, address), address, pte);
 	hash_preloads++;
@@ -76,7 +77,7 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pt
 	u32 start = ALIGN_DOWN(address, around << PAGE_SHIFT), vsid;
 	const struct pte *entry;
 
-	if (mm != context_active || !(pte & PTE_VALID))
+	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
 	preloaded(mm, address, pte);
 	vsid = context_vsid(mm, address);

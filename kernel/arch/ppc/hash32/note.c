@@ -4,6 +4,7 @@
 #include <arch/image.h>
 #include <arch/pte.h>
 #include <context.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
@@ -27,7 +28,7 @@ CAUSE(reload) static void placed_noted(u32 address, const struct hpte *entry)
 {
 	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
 
-	pte_set_note(pagetable_find(context_active->root, address), slot << SLOT_SHIFT | PTE_HASHED);
+	pte_set_note(pagetable_find(this_cpu()->mm->root, address), slot << SLOT_SHIFT | PTE_HASHED);
 }
 
 void (*hash_placed)(u32 address, const struct hpte *entry) = placed_nowhere;

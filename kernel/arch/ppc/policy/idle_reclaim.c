@@ -12,6 +12,7 @@
 #include <arch/pte.h>
 #include <context.h>
 #include <control.h>
+#include <cpu.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -72,7 +73,7 @@ static void leave_colour(struct mm *mm)
 {
 	if (!context_live(mm) || mm->context.number >= below)
 		return;
-	if (mm == context_active)
+	if (mm == this_cpu()->mm)
 		context_renew(mm);
 	else
 		context_forget(mm);

@@ -7,6 +7,7 @@
 #include <arch/reload.h>
 #include <arch/soft6xx.h>
 #include <context.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
@@ -23,15 +24,13 @@ void exception_soft_miss(struct regs *regs);
  * What the vectors load, with translation off, when the last miss that C handled comes again: C's own way back to the
  * program may need the place in the TLB of what it loaded, since the kernel's pages go by the TLB too, and without
  * this such a program would never get on. One for instructions, two for loads and two for stores by the page number's
- * last bit, so that both pages of an access that crosses from one to the next have theirs. `compare` is the miss's
- * compare register, which holds the VSID; 0: nothing. Aligned, so that one address register reaches all of them.
+ * last bit, so that both pages of an access that crosses from one to the next have theirs.
  */
-_Alignas(128) struct { u32 address, compare, pte, unused; } soft_prepared[5];
-
 static void forget_prepared(void)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(soft_prepared); i++)
-		soft_prepared[i].compare = 0;
+	for_each_cpu(cpu)
+		for (u32 i = 0; i < SOFT_PREPARED; i++)
+			cpu->arch.soft_prepared[i].compare = 0;
 }
 
 const struct soft_lookup *soft_lookup = &soft_lookup_emulate;
@@ -39,7 +38,7 @@ const struct soft_lookup *soft_lookup = &soft_lookup_emulate;
 CAUSE(reload) static u32 tree_lookup(u32 vsid, u32 address)
 {
 	(void)vsid;
-	return context_active ? pagetable_read(context_active->root, address) : 0;
+	return this_cpu()->mm ? pagetable_read(this_cpu()->mm->root, address) : 0;
 }
 
 /* As the 604's hardware does: both groups are searched; then the tree, whose entry goes into the table. */
@@ -79,16 +78,16 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 	u32 pte = 0, slot;
 
 	reloads_c++;
-	if (context_active && address < KERNEL_BASE)
+	if (this_cpu()->mm && address < KERNEL_BASE)
 		pte = soft_lookup->find(segment_vsid(address), address);        /* an aperture's is another space's */
 	if ((pte & need) != need) {
 		exception_fault(regs, address, access);
 		return;
 	}
 	slot = access == MM_EXECUTE ? 0 : (access == MM_READ ? 1 : 3) + (address >> PAGE_SHIFT) % 2;
-	soft_prepared[slot].address = address;
-	soft_prepared[slot].compare = regs->orig_gpr3;
-	soft_prepared[slot].pte = pte;
+	this_cpu()->arch.soft_prepared[slot].address = address;
+	this_cpu()->arch.soft_prepared[slot].compare = regs->orig_gpr3;
+	this_cpu()->arch.soft_prepared[slot].pte = pte;
 	if (access == MM_EXECUTE)
 		soft_load_instruction(address, pte, regs->dsisr, regs->orig_gpr3);
 	else

@@ -83,18 +83,18 @@ FUNCTION(soft_load_instruction)
 END(soft_load_instruction)
 
 /*
- * What C prepared for the last miss (soft_prepared[slot]: address, compare register, pte, nothing; for data, the next
- * slot for odd pages) is loaded when that miss comes again. SRR1's upper half is cleared before every rfi: QEMU's 603
+ * What C prepared for the last miss (soft_prepared[slot] of struct cpu: address, compare register, pte, nothing; for
+ * data, the next slot for odd pages) is loaded when that miss comes again. SRR1's upper half is cleared before every rfi: QEMU's 603
  * would take it into the MSR.
  */
 .macro soft_vector_c trap, miss, compare, load, slot, by_page
-	lis	r2, PHYS(soft_prepared + 16 * \slot)@ha
+	lis	r2, PHYS(cpus + CPU_SOFT_PREPARED + 16 * \slot)@ha
 	mfspr	r3, \miss
 	.if	\by_page
 	rlwinm	r1, r3, 24, 27, 27      /* 16 where the page number is odd */
 	add	r2, r2, r1
 	.endif
-	lwz	r0, PHYS(soft_prepared + 16 * \slot)@l(r2)
+	lwz	r0, PHYS(cpus + CPU_SOFT_PREPARED + 16 * \slot)@l(r2)
 	cmplw	r0, r3
 	beq	7f
 6:	mfspr	r3, SPR_SRR1
@@ -108,11 +108,11 @@ END(soft_load_instruction)
 	mfspr	r10, \compare
 	li	r12, \trap
 	ba	PHYS(soft_enter)
-7:	lwz	r0, PHYS(soft_prepared + 16 * \slot + 4)@l(r2)
+7:	lwz	r0, PHYS(cpus + CPU_SOFT_PREPARED + 16 * \slot + 4)@l(r2)
 	mfspr	r1, \compare
 	cmplw	r0, r1
 	bne	6b
-	lwz	r1, PHYS(soft_prepared + 16 * \slot + 8)@l(r2)
+	lwz	r1, PHYS(cpus + CPU_SOFT_PREPARED + 16 * \slot + 8)@l(r2)
 	ba	PHYS(\load)
 .endm
 

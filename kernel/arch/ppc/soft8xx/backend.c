@@ -7,6 +7,7 @@
 #include <arch/reload.h>
 #include <arch/soft8xx.h>
 #include <context.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
@@ -35,9 +36,9 @@ u32 soft8xx_rpn(u32 pte)
  */
 CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 {
-	const struct root_entry *root = context_active ? context_active->root : kernel_root;
+	const struct root_entry *root = this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
 	u32 address = regs->dar;
-	u32 epn = (address & PAGE_MASK) | EPN_VALID | (context_active ? context_active->context.number : 0);
+	u32 epn = (address & PAGE_MASK) | EPN_VALID | (this_cpu()->mm ? this_cpu()->mm->context.number : 0);
 	u32 twc = pagetable_slot(root, address)->word & ~PTE_RPN;
 	u32 pte = pagetable_read(root, address);
 
