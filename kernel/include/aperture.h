@@ -10,10 +10,9 @@
 
 struct mm;
 
-/* An aperture reaches from an address to the end of what one page table covers. */
 /*
- * Shows mm's `address` in a segment that [own, own + one page) does not touch; the address there. No system call, no
- * sleep and no window for interrupts before the end.
+ * Shows mm's `address` in a segment that [own, own + one page) does not touch, up to the end of what one page table
+ * covers; the address there. No system call, no sleep and no window for interrupts before the end.
  */
 u32 aperture_begin(struct mm *mm, u32 address, u32 own);
 void aperture_end(void);
