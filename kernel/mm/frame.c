@@ -167,7 +167,7 @@ void frame_free(struct frame *frame)
 	release(frame);
 }
 
-CAUSE(clear) void frame_clear(struct frame *frame)
+CAUSE(clear) NOINLINE void frame_clear(struct frame *frame)
 {
 	u32 start = (u32)frame_kva(frame);
 

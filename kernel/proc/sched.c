@@ -144,7 +144,7 @@ void sched_start(struct task *task)
 	make_runnable(task);
 }
 
-void sched_requeue(struct task *task)
+CAUSE(switch) void sched_requeue(struct task *task)
 {
 	task->slice = sched_slice(task);
 	if (task->queued) {

@@ -7,9 +7,9 @@ import sys
 
 from suite.places import Missing
 
-from kernel import boot, checker, failalloc, fuzz, policies
+from kernel import boot, causes, checker, failalloc, fuzz, policies
 
-SUBJECTS = ("boot", "checker", "failalloc", "fuzz", "policies")
+SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "policies")
 
 
 def main() -> int:
@@ -33,6 +33,8 @@ def main() -> int:
     try:
         if "boot" in subjects:
             failed += boot.check(update=chosen.update)
+        if "causes" in subjects:
+            failed += causes.check()
         if "checker" in subjects:
             failed += checker.check()
         if "failalloc" in subjects:

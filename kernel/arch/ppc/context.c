@@ -41,7 +41,7 @@ static void set_root(const struct root_entry *root)
 }
 
 /* The processor's registers for what this processor runs. */
-CAUSE(switch) static void load(void)
+static inline void load(void)
 {
 	struct mm *mm = this_cpu()->mm;
 

@@ -26,7 +26,7 @@ static struct {
 } form;
 
 /* dcbz makes lines without reading them, where the cache can take them: past it, or while it is locked, stores do. */
-CAUSE(clear) static void clear_piece(void)
+CAUSE(clear) NOINLINE static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();
 	u32 start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
