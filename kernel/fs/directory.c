@@ -4,35 +4,34 @@
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <proc.h>
 #include <syscall.h>
 #include <uaccess.h>
 
-/* Fills user memory with entries. */
-struct user_sink {
+/* Fills a page with entries: the directory must not change while it is read, so nothing sleeps in between. */
+struct page_sink {
 	struct dir_sink sink;
 	char *at;
 	size_t left;
-	int error;
 	bool wide;		/* getdents64 */
-	bool any;
+	bool full;		/* an entry found no room */
 };
 
 static bool add_entry(struct dir_sink *sink, const char *name, size_t len, u64 ino, unsigned type, u64 next)
 {
-	struct user_sink *u = container_of(sink, struct user_sink, sink);
+	struct page_sink *u = container_of(sink, struct page_sink, sink);
 	size_t head = u->wide ? offsetof(struct dirent64, name) : offsetof(struct dirent32, name);
 	size_t align = u->wide ? 8 : 4;
 	size_t size = ALIGN_UP(head + len + (u->wide ? 1u : 2u), align);
-	char entry[ALIGN_UP(sizeof(struct dirent64) + NAME_MAX + 2, 8u)];
+	char *entry = u->at;
 
 	if (len > NAME_MAX)
 		return true;
 	if (size > u->left) {
-		if (!u->any)
-			u->error = -EINVAL;
+		u->full = true;
 		return false;
 	}
 	memset(entry, 0, size);
@@ -52,19 +51,38 @@ static bool add_entry(struct dir_sink *sink, const char *name, size_t len, u64 i
 		entry[size - 1] = (char)type;
 	}
 	memcpy(entry + head, name, len);
-	if (copy_to_user(u->at, entry, size)) {
-		u->error = -EFAULT;
-		return false;
-	}
 	u->at += size;
 	u->left -= size;
-	u->any = true;
 	return true;
+}
+
+/* A page's worth of entries; those that cannot be given to the caller are not counted as read. */
+static long give_entries(struct file *f, void *buffer, size_t size, bool wide)
+{
+	struct page_sink u = { .sink.add = add_entry, .left = MIN(size, (size_t)PAGE_SIZE), .wide = wide };
+	char *page = kmalloc(PAGE_SIZE);
+	u64 before = f->position;
+	long result;
+
+	if (!page)
+		return -ENOMEM;
+	u.at = page;
+	result = f->ops->getdents(f, &u.sink);
+	if (!result) {
+		result = u.at - page;
+		if (!result && u.full)
+			result = -EINVAL;
+		else if (copy_to_user(buffer, page, (size_t)result))
+			result = -EFAULT;
+		if (result < 0)
+			f->position = before;
+	}
+	kfree(page);
+	return result;
 }
 
 static long getdents(int fd, void *buffer, size_t size, bool wide)
 {
-	struct user_sink u = { .sink.add = add_entry, .at = buffer, .left = size, .wide = wide };
 	struct file *f = fd_get(fd);
 	long result;
 
@@ -77,13 +95,9 @@ static long getdents(int fd, void *buffer, size_t size, bool wide)
 	else if (f->dentry->parent != f->dentry && !f->dentry->linked && f->inode->nlink == 0)
 		result = -ENOENT;
 	else
-		result = f->ops->getdents(f, &u.sink);
+		result = give_entries(f, buffer, size, wide);
 	file_put(f);
-	if (result < 0)
-		return result;
-	if (!u.any && u.error)
-		return u.error;
-	return (long)(size - u.left);
+	return result;
 }
 
 long sys_getdents64(int fd, void *buffer, size_t size)

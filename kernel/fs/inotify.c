@@ -84,11 +84,16 @@ static void queue(struct inotify *n, s32 watch, u32 mask, u32 cookie, const char
 	wake_up(&n->readable);
 }
 
-static void drop_event(struct inotify *n, struct event *e)
+static void take_off(struct inotify *n, struct event *e)
 {
 	list_del(&e->link);
 	n->event_count--;
 	n->event_bytes -= (u32)sizeof e->head + e->head.length;
+}
+
+static void drop_event(struct inotify *n, struct event *e)
+{
+	take_off(n, e);
 	kfree(e);
 }
 
@@ -159,14 +164,18 @@ static long give(struct inotify *n, struct iter *it)
 	while (!list_empty(&n->events)) {
 		struct event *e = list_first_entry(&n->events, struct event, link);
 		size_t size = sizeof e->head + e->head.length;
+		bool given;
 
 		if (size > it->left)
 			return done ? done : -EINVAL;
-		if (iter_write(it, &e->head, sizeof e->head) != (long)sizeof e->head ||
-		    iter_write(it, e->name, e->head.length) != (long)e->head.length)
+		/* The copy may sleep, and another reader come meanwhile. */
+		take_off(n, e);
+		given = iter_write(it, &e->head, sizeof e->head) == (long)sizeof e->head &&
+			iter_write(it, e->name, e->head.length) == (long)e->head.length;
+		kfree(e);
+		if (!given)
 			return done ? done : -EFAULT;
 		done += (long)size;
-		drop_event(n, e);
 	}
 	return done;
 }
@@ -245,10 +254,13 @@ long sys_inotify_init(void)
 static struct watch *find_watch(const struct inotify *n, const struct inode *i)
 {
 	struct watch *w;
+	u32 looked_at = 0;
 
-	list_for_each_entry(w, &n->watches, link)
+	list_for_each_entry(w, &n->watches, link) {
+		interrupt_window_at(++looked_at);
 		if (w->inode == i)
 			return w;
+	}
 	return NULL;
 }
 

@@ -20,14 +20,15 @@ void iter_init(struct iter *it, void *base, size_t len, bool kernel)
 	it->kernel = kernel;
 }
 
+/* A call moves no more than TRANSFER_MAX bytes, however much the pieces sum up to. */
 int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, bool kernel)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (vector[i].len > (size_t)0x7fffffff - sum)
+		if (vector[i].len > 0x7fffffffu)
 			return -EINVAL;
-		sum += vector[i].len;
+		sum += MIN(vector[i].len, TRANSFER_MAX - sum);
 	}
 	it->piece = vector;
 	it->pieces = count;

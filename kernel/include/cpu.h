@@ -7,11 +7,13 @@
 
 #include <arch/cpu_state.h>
 #include <list.h>
+#include <rbtree.h>
 #include <types.h>
 
 struct frame;
 struct mm;
 struct task;
+struct timer;
 
 #define CPUS 1u
 
@@ -32,7 +34,8 @@ struct cpu {
 	/* proc/time.c */
 	u64 next_tick;                  /* ns since boot */
 	u64 programmed;                 /* when the timer will interrupt */
-	struct list_head timers;        /* by expiry, first the next */
+	struct rb_root timers;          /* by expiry; of equals, in the order in which they were set */
+	struct timer *next_timer;       /* the first of them */
 
 	/* mm/cleared.c, mm/policy/idle_clear.c: free frames that the idle task has cleared, and is clearing */
 	u32 first_cleared;              /* number of the first frame, 0: none (frame 0 is the vectors') */

@@ -118,6 +118,7 @@ struct trace {
 	struct process *tracer;         /* NULL: nobody traces it */
 	struct list_head link;          /* in tracer->traced */
 	u32 options;                    /* PTRACE_O_* */
+	bool privileged;                /* whoever began it was the superuser: an exec may give new privileges */
 	bool seized;                    /* PTRACE_SEIZE: it sees stops of the whole process, and stops on demand */
 	bool listening;                 /* stays stopped until something happens, and takes no other request */
 	u8 traps;                       /* TRAP_*: stops at its next look at its signals */

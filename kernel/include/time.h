@@ -8,7 +8,7 @@
 #define TIME_H
 
 #include <abi/time.h>
-#include <list.h>
+#include <rbtree.h>
 #include <types.h>
 
 #define NSEC_PER_SEC  1000000000ULL
@@ -57,16 +57,25 @@ u64 time_since_boot(u64 date_ns);
 /* now + delta, TIME_NEVER when that overflows. */
 u64 time_deadline(u64 delta_ns);
 
+struct cpu;
+
 /*
  * A one-shot timer. fire() runs in the decrementer interrupt, with the timer
  * already inactive, and may set it again. It must not sleep.
  */
 struct timer {
-	struct list_head link;
+	struct rb_node node;            /* while active: by expiry */
+	struct cpu *cpu;                /* while active: whose interrupt fires it */
 	u64 expires;
 	void (*fire)(struct timer *timer);
 	bool active;
 };
+
+/*
+ * A periodic timer begins its next interval when its signal is taken, and is not due sooner than this after it: the way
+ * to the handler takes less, on the slowest machine too, so that the program runs before the timer is due again.
+ */
+#define TIMER_LEAST_NS (NSEC_PER_TICK / 50)
 
 void timer_init(struct timer *timer, void (*fire)(struct timer *));
 void timer_set(struct timer *timer, u64 expires);

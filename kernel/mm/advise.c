@@ -82,6 +82,7 @@ int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
 		return -ENOMEM;
 	for (struct vma *vma = mm_find(mm, address); vma && vma->start < address + size; vma = mm_next(vma)) {
+		interrupt_window();
 		if (flags & MS_INVALIDATE && vma->flags & VM_LOCKED)
 			return -EBUSY;
 		if (flags & (MS_ASYNC | MS_SYNC) && vma->inode && vma->flags & VM_SHARED && vma->flags & VM_WRITE)

@@ -190,6 +190,7 @@ int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
 	if (areas_cut(mm, start, end))
 		return -ENOMEM;
 	for (vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
+		interrupt_window();
 		if (set & VM_WIPEONFORK && (vma->inode || vma->flags & VM_SHARED))
 			return -EINVAL;
 		vma->flags = (vma->flags & ~clear) | set;
@@ -265,8 +266,11 @@ static bool survey(struct vma *vma)
 /* Only when somebody looks for room: address spaces change often, and end, unasked. */
 static void survey_stale(struct rb_node *node)
 {
+	static u32 surveyed;
+
 	if (!node || !node->stale)
 		return;
+	interrupt_window_at(++surveyed);
 	survey_stale(node->left);
 	survey_stale(node->right);
 	survey(entry(node));

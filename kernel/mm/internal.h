@@ -65,6 +65,8 @@ bool oom_kill(void);
 bool mm_may_lock(struct mm *mm, u32 pages);
 
 /* map.c */
+u32 pages_mapped(struct mm *mm, u32 start, u32 end);    /* pages of areas in a range */
+void areas_remove(struct mm *mm, u32 start, u32 end);   /* areas that begin and end at the bounds, with their pages */
 bool range_ok(u32 address, u32 size);   /* page-aligned start, end within user space, size not 0 */
 
 #endif

@@ -14,9 +14,10 @@
 
 u32 mm_locked_pages(struct mm *mm)
 {
-	u32 pages = 0;
+	u32 pages = 0, areas = 0;
 
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
 		if (vma->flags & VM_LOCKED)
 			pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
@@ -114,6 +115,10 @@ long sys_mlockall(u32 flags)
 		return 0;
 	/* Areas may come and go while pages are brought in. */
 	for (u32 next = 0; (vma = mm_find(mm, next)); ) {
+		preemption_point();
+		vma = mm_find(mm, next);
+		if (!vma || signal_fatal_pending())
+			break;
 		next = vma->end;
 		if (vma->flags & VM_DEVICE)
 			continue;
@@ -130,6 +135,7 @@ long sys_munlockall(void)
 
 	mm->lock_future = false;
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		interrupt_window();
 		vma->flags &= ~VM_LOCKED;
 		vma = vma_merge(vma);
 	}

@@ -76,13 +76,28 @@ static int attach(struct vma *vma, struct file *file, u32 page)
 bool mm_may_write_inode(const struct inode *inode)
 {
 	const struct vma *vma;
+	u32 areas = 0;
 
-	list_for_each_entry(vma, &inode->mappings, mapping)
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		interrupt_window_at(++areas);
 		if (vma->flags & VM_SHARED && vma->flags & VM_MAY_WRITE)
 			return true;
+	}
 	return false;
 }
 
+u32 pages_mapped(struct mm *mm, u32 start, u32 end)
+{
+	u32 pages = 0, areas = 0;
+
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
+		pages += (MIN(vma->end, end) - MAX(vma->start, start)) >> PAGE_SHIFT;
+	}
+	return pages;
+}
+
+/* What is there goes only when the new area is ready: a call that fails leaves it. */
 static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
@@ -91,6 +106,8 @@ static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct fi
 	if (!vma)
 		return (u32)-ENOMEM;
 	error = attach(vma, file, page);
+	if (!error)
+		error = mm_unmap(mm, address, size);
 	if (error) {
 		vma_free(vma);
 		return (u32)error;
@@ -114,7 +131,7 @@ static void populate(struct mm *mm, u32 start, u32 end)
 
 u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
 {
-	u32 type = flags & MAP_TYPE, result;
+	u32 type = flags & MAP_TYPE, replaced = 0, result;
 
 	if (!size)
 		return (u32)-EINVAL;
@@ -128,8 +145,6 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	else if (type != MAP_SHARED && type != MAP_PRIVATE)
 		return (u32)-EINVAL;
-	if (mm->total_pages + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
-		return (u32)-ENOMEM;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
 		if (address % PAGE_SIZE)
 			return (u32)-EINVAL;
@@ -142,17 +157,15 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 
 			if (vma && vma->start < address + size)
 				return (u32)-EEXIST;
-		} else {
-			int error = mm_unmap(mm, address, size);
-
-			if (error)
-				return (u32)error;
 		}
+		replaced = pages_mapped(mm, address, address + size);
 	} else {
 		address = area_place(mm, address, size);
 		if (!address)
 			return (u32)-ENOMEM;
 	}
+	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
+		return (u32)-ENOMEM;
 	if (flags & MAP_LOCKED || mm->lock_future) {
 		if (!mm_may_lock(mm, size >> PAGE_SHIFT))
 			return (u32)-EAGAIN;
@@ -163,6 +176,17 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 		populate(mm, result, result + size);
 	check_range(mm, address, address + size, "mmap");
 	return result;
+}
+
+void areas_remove(struct mm *mm, u32 start, u32 end)
+{
+	struct vma *vma;
+
+	while ((vma = mm_find(mm, start)) && vma->start < end) {
+		zap_range(vma, vma->start, vma->end);
+		vma_unlink(vma);
+		vma_free(vma);
+	}
 }
 
 int mm_unmap(struct mm *mm, u32 address, u32 size)
@@ -179,11 +203,7 @@ int mm_unmap(struct mm *mm, u32 address, u32 size)
 		return 0;
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
-	while ((vma = mm_find(mm, address)) && vma->start < end) {
-		zap_range(vma, vma->start, vma->end);
-		vma_unlink(vma);
-		vma_free(vma);
-	}
+	areas_remove(mm, address, end);
 	tables_trim(mm, address, end);
 	check_range(mm, address, end, "munmap");
 	return 0;
@@ -221,7 +241,7 @@ static void change_entries(struct vma *vma)
 
 int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
 {
-	u32 end, rights = prot & VM_PROT;
+	u32 end, rights = prot & VM_PROT, areas = 0;
 	struct vma *vma;
 
 	if (address % PAGE_SIZE || prot & ~(u32)(VM_PROT | PROT_GROWSDOWN | PROT_GROWSUP))
@@ -237,12 +257,15 @@ int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
 		address = vma->start;
 	if (!areas_cover(mm, address, end))
 		return -ENOMEM;
-	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma))
+	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
 		if (rights & ~(vma->flags >> 4 & VM_PROT))
 			return -EACCES;
+	}
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
 	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
 		if ((vma->flags & VM_PROT) == rights)
 			continue;
 		vma->flags = (vma->flags & ~VM_PROT) | rights;
@@ -273,6 +296,7 @@ u32 mm_brk(struct mm *mm, u32 address)
 	} else if (new > old) {
 		/* A page stays free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||
+		    (mm->lock_future && !mm_may_lock(mm, (new - old) >> PAGE_SHIFT)) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 			return mm->brk;
 		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | (mm->lock_future ? MAP_LOCKED : 0)) |
@@ -289,8 +313,12 @@ u32 mm_brk(struct mm *mm, u32 address)
 
 int mm_stack_init(struct mm *mm, u32 top, u32 size)
 {
-	struct vma *vma = vma_new(mm, top - size, top,
-				  area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN) | VM_STACK);
+	struct vma *vma;
+
+	if (size > top - PAGE_SIZE || !range_free(mm, top - size, top))
+		return -ENOEXEC;
+	vma = vma_new(mm, top - size, top,
+		      area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN) | VM_STACK);
 
 	if (!vma)
 		return -ENOMEM;

@@ -8,8 +8,23 @@
 
 #include "internal.h"
 
-/* Moves the entries of [from, from + size) to the same places of `to`; -ENOMEM leaves some behind. */
-static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
+/* The tables that move_entries() needs; -ENOMEM leaves some. */
+static int make_tables(struct mm *mm, u32 from, u32 to, u32 size)
+{
+	u32 stop;
+
+	for (u32 at = from; at < from + size; at = stop) {
+		stop = MIN(pagetable_next(at), from + size);
+		interrupt_window();
+		if (pagetable_find(mm->root, at) &&
+		    (!pagetable_make(mm, to + (at - from)) || !pagetable_make(mm, to + (stop - from) - PAGE_SIZE)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Moves the entries of [from, from + size) to the same places of `to`, whose tables are there. */
+static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 {
 	flush->range(mm, from, from + size);
 	for (u32 at = from; at < from + size; at += PAGE_SIZE) {
@@ -23,48 +38,62 @@ static int move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 		if (pte_none(pte_get(old)))
 			continue;
 		new = pagetable_make(mm, to + (at - from));
-		if (!new)
-			return -ENOMEM;
+		ASSERT(new);
 		pagetable_install(new, pte_get(old));
 		pagetable_clear(old);
 	}
-	return 0;
 }
 
-/* The area at `from` gets a twin at `to` with its pages; new_size may be larger. */
-static u32 move(struct vma *vma, u32 from, u32 size, u32 to, u32 new_size, bool keep)
+/* The area at `from` gets a twin at `to` with its pages, in place of what is there; new_size may be larger, or smaller. */
+static u32 move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, bool keep)
 {
-	struct mm *mm = vma->mm;
-	struct vma *twin;
+	struct vma *vma, *twin;
 
-	if (tables_unshare(mm, from, from + size) || tables_unshare(mm, to, to + new_size))
+	if (tables_unshare(mm, from, from + size) || tables_unshare(mm, to, to + new_size) ||
+	    areas_cut(mm, to, to + new_size) || (!keep && areas_cut(mm, from, from + size)))
 		return (u32)-ENOMEM;
+	vma = mm_find(mm, from);
 	twin = vma_copy(vma);
 	if (!twin)
 		return (u32)-ENOMEM;
+	if (make_tables(mm, from, to, MIN(size, new_size))) {
+		vma_free(twin);
+		tables_trim(mm, to, to + new_size);
+		return (u32)-ENOMEM;
+	}
+	/* From here on nothing fails. */
+	areas_remove(mm, to, to + new_size);
 	twin->first_page = vma_page(vma, from);
 	twin->start = to;
 	twin->end = to + new_size;
 	twin->flags &= ~VM_STACK;
 	vma_link(twin);
-	if (move_entries(mm, from, to, MIN(size, new_size))) {
-		/* What has moved goes back: those tables exist. */
-		move_entries(mm, to, from, MIN(size, new_size));
-		vma_unlink(twin);
-		vma_free(twin);
-		tables_trim(mm, to, to + new_size);
-		return (u32)-ENOMEM;
-	}
+	move_entries(mm, from, to, MIN(size, new_size));
 	if (!keep)
 		mm_unmap(mm, from, size);
 	vma_merge(mm_find(mm, to));
 	return to;
 }
 
+/* The area can be shown once more, or have this many pages more: 0, or a negative errno. */
+static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_size, u32 pages, u32 replaced)
+{
+	/* Behind a device's pages there is something else. */
+	if (vma->flags & VM_DEVICE)
+		return -EFAULT;
+	if (vma->inode && (u64)vma_page(vma, old) + (new_size >> PAGE_SHIFT) > 0xffffffffull)
+		return -EINVAL;
+	if (mm->total_pages - replaced + pages > mm->address_limit >> PAGE_SHIFT)
+		return -ENOMEM;
+	return vma->flags & VM_LOCKED && !mm_may_lock(mm, pages) ? -EAGAIN : 0;
+}
+
 u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address)
 {
+	u32 result, replaced = 0, added;
 	struct vma *vma;
-	u32 result;
+	bool keep;
+	int error;
 
 	old_size = ALIGN_UP(old_size, PAGE_SIZE);
 	new_size = ALIGN_UP(new_size, PAGE_SIZE);
@@ -88,19 +117,23 @@ u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 
 		return (u32)-EINVAL;
 
 	if (flags & MREMAP_FIXED) {
-		if (!range_ok(new_address, new_size) || (new_address < old + old_size && old < new_address + new_size))
+		if (!range_ok(new_address, new_size) || new_address < PAGE_SIZE ||
+		    (new_address < old + old_size && old < new_address + new_size))
 			return (u32)-EINVAL;
-		if (mm_unmap(mm, new_address, new_size))
-			return (u32)-ENOMEM;
-		vma = mm_find(mm, old);
+		/* A second mapping over the first page of the first one. */
+		if (new_address <= old && old - new_address < new_size)
+			return (u32)-EFAULT;
+		replaced = pages_mapped(mm, new_address, new_address + new_size);
 	} else if (new_size <= old_size && !(flags & MREMAP_DONTUNMAP)) {
 		if (new_size < old_size && mm_unmap(mm, old + new_size, old_size - new_size))
 			return (u32)-ENOMEM;
 		return old;
 	}
-	if (new_size > old_size &&
-	    mm->total_pages + ((new_size - old_size) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
-		return (u32)-ENOMEM;
+	keep = !old_size || flags & MREMAP_DONTUNMAP;
+	added = keep ? new_size : new_size > old_size ? new_size - old_size : 0;
+	error = added ? check_growth(mm, vma, old, new_size, added >> PAGE_SHIFT, replaced) : 0;
+	if (error)
+		return (u32)error;
 	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
 		/* In place, when the area ends here and nothing follows. */
 		if (old_size && vma->end == old + old_size && new_size <= USER_END - old &&
@@ -120,7 +153,7 @@ u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 
 		if (!new_address)
 			return (u32)-ENOMEM;
 	}
-	result = move(vma, old, old_size, new_address, new_size, !old_size || flags & MREMAP_DONTUNMAP);
+	result = move(mm, old, old_size, new_address, new_size, keep);
 	check_range(mm, old, old + old_size, "mremap");
 	check_range(mm, new_address, new_address + new_size, "mremap");
 	return result;

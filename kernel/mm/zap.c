@@ -39,9 +39,11 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 	struct vma *vma;
 	u32 start, end;
 
-	list_for_each_entry(vma, &inode->mappings, mapping)
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		interrupt_window();
 		if (part(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);
+	}
 	list_for_each_entry(vma, &inode->mappings, mapping)
 		if (part(vma, first, last, &start, &end))
 			zap_unflushed(vma, start, end);

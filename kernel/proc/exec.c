@@ -150,18 +150,34 @@ static int find_program(struct exec *exec)
 	return result;
 }
 
+static bool is_traced_by_stranger(void)
+{
+	return current->trace.tracer && !current->trace.privileged;
+}
+
+/* Whether somebody without the new privileges could steer the program: its tracer, or who shares its directories. */
+static bool is_steered(void)
+{
+	const struct task *task;
+	u32 own = 0;
+
+	list_for_each_entry(task, &current->process->threads, group_link)
+		own += task->fs == current->fs;
+	return is_traced_by_stranger() || current->fs->refs > own;
+}
+
 static void new_credentials(struct exec *exec)
 {
 	const struct inode *inode = exec->file->inode;
 	struct credentials *cred = &exec->cred;
 
 	*cred = current->cred;
-	if (current->process->no_new_privileges)
-		return;
-	if (inode->mode & S_ISUID)
-		cred->euid = inode->uid;
-	if ((inode->mode & (S_ISGID | 0010)) == (S_ISGID | 0010))
-		cred->egid = inode->gid;
+	if (!current->process->no_new_privileges && (capable() || !is_steered())) {
+		if (inode->mode & S_ISUID)
+			cred->euid = inode->uid;
+		if ((inode->mode & (S_ISGID | 0010)) == (S_ISGID | 0010))
+			cred->egid = inode->gid;
+	}
 	cred->suid = cred->fsuid = cred->euid;
 	cred->sgid = cred->fsgid = cred->egid;
 	exec->secure = cred->uid != cred->euid || cred->gid != cred->egid;
@@ -273,6 +289,9 @@ static int run(struct exec *exec)
 	}
 	if (!error)
 		error = prepare();
+	/* Somebody may have begun to trace the caller while it waited for its threads. */
+	if (!error && exec->secure && !capable() && is_traced_by_stranger())
+		error = -EAGAIN;
 	if (!error)
 		commit(exec);
 	return error;

@@ -11,6 +11,7 @@
 
 #define STRING_MAX    131072u   /* bytes of one argument, with its NUL */
 #define STACK_INITIAL 131072u   /* bytes of the stack's first area */
+#define STRINGS_MAX   (6u << 20) /* bytes of arguments or environment, whatever the stack's limit is */
 
 static int string_address(const struct strings *strings, u32 index, u32 *address)
 {
@@ -21,6 +22,23 @@ static int string_address(const struct strings *strings, u32 index, u32 *address
 	else if (get_user(*address, strings->user + index))
 		return -EFAULT;
 	return 0;
+}
+
+/* As strnlen_user(), in pieces, between which others run. */
+static long string_length(const char *user)
+{
+	u32 length = 0;
+
+	while (length < STRING_MAX - 1) {
+		u32 part = MIN(STRING_MAX - 1 - length, PAGE_SIZE);
+		long found = strnlen_user(user + length, part);
+
+		if (found != -ENAMETOOLONG)
+			return found < 0 ? found : (long)length + found;
+		length += part;
+		preemption_point();
+	}
+	return -ENAMETOOLONG;
 }
 
 /* Counts and measures; the limit is Linux's: a quarter of the stack's limit, pointers included. */
@@ -37,11 +55,14 @@ static int measure(struct strings *strings, u32 limit)
 		if (!address)
 			return 0;
 		length = strings->kernel ? (long)strlen((const char *)address) :
-					   strnlen_user((const char *)address, STRING_MAX - 1);
+					   string_length((const char *)address);
 		if (length < 0)
 			return length == -ENAMETOOLONG ? -E2BIG : (int)length;
 		strings->bytes += (u32)length + 1;
 		strings->count++;
+		preemption_point();
+		if (signal_fatal_pending())
+			return -EINTR;
 		if (strings->bytes + strings->count * sizeof(u32) > limit)
 			return -E2BIG;
 	}
@@ -88,7 +109,7 @@ static int put_kernel_string(struct stack_builder *stack, const char *text)
 /* The caller's other threads may change the strings meanwhile; they never outgrow what was measured. */
 static int put_user_string(struct stack_builder *stack, const char *user)
 {
-	long length = strnlen_user(user, STRING_MAX - 1);
+	long length = string_length(user);
 	u32 at = 0;
 	int error;
 
@@ -106,6 +127,7 @@ static int put_user_string(struct stack_builder *stack, const char *user)
 			stack->bounce[n - 1] = 0;
 		error = mm_copy_to(stack->mm, stack->string + at, stack->bounce, n);
 		at += n;
+		preemption_point();
 	}
 	stack->string += (u32)length + 1;
 	return error;
@@ -211,7 +233,7 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 int exec_build_stack(struct exec *exec)
 {
 	struct stack_builder stack = { .mm = exec->mm };
-	u32 needed, limit = MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX);
+	u32 needed, limit = MIN(MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX), STRINGS_MAX);
 	int error = measure(&exec->argv, limit);
 
 	if (!error)

@@ -137,6 +137,7 @@ static struct process *new_process(const struct clone_request *request)
 		process->exit_signal = parent->exit_signal;
 	}
 	process->private_barriers = parent->private_barriers;
+	process->no_new_privileges = parent->no_new_privileges;
 	memcpy(process->rlimit, parent->rlimit, sizeof(process->rlimit));
 	if (parent->rlimit[RLIMIT_CPU].soft != RLIM_INFINITY)
 		process->cpu_limits = true;

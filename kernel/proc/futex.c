@@ -386,15 +386,17 @@ long sys_set_robust_list(u32 head, size_t size)
 
 long sys_get_robust_list(s32 pid, u32 *head, u32 *size)
 {
-	struct task *task = pid ? task_find(pid) : current;
+	const struct task *task = pid ? task_find(pid) : current;
+	u32 list;
 
 	if (!task)
 		return -ESRCH;
-	if (signal_check_permission(task->process, 0))
+	if (!may_trace(task))
 		return -EPERM;
+	list = (u32)task->robust_list;
 	if (put_user((u32)sizeof(struct robust_head), size))
 		return -EFAULT;
-	return put_user((u32)task->robust_list, head);
+	return put_user(list, head);
 }
 
 long sys_set_tid_address(s32 *tid)

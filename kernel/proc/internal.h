@@ -76,6 +76,7 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b);
 void itimer_init(struct process *process);
 void itimer_cancel_all(struct process *process);
 void itimer_tick(struct process *process, bool user);
+void itimer_taken(struct process *process);             /* SIGALRM goes to its handler */
 
 /* A processor-time clock of some process or thread: ~pid in the upper bits, kind in the lower three. */
 #define CPU_CLOCK_PID(clock)    (~((clock) >> 3))

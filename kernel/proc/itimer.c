@@ -14,17 +14,29 @@ static struct process *owner(struct timer *timer)
 	return container_of(timer, struct process, itimer[ITIMER_REAL].timer);
 }
 
+/* Begins the next interval, which ends no sooner than `least` from now. */
+static void go_on(struct itimer *itimer, u64 least)
+{
+	u64 now = time_now_ns(), passed = now > itimer->timer.expires ? now - itimer->timer.expires : 0;
+
+	if (itimer->interval && !itimer->timer.active)
+		timer_set(&itimer->timer, MAX(itimer->timer.expires + (passed / itimer->interval + 1) * itimer->interval,
+					      now + least));
+}
+
+/* While the signal waits the timer stands still: so no interval is too short. Nobody may ever take it. */
 static void real_expired(struct timer *timer)
 {
 	struct process *process = owner(timer);
-	struct itimer *itimer = &process->itimer[ITIMER_REAL];
 
-	if (itimer->interval) {
-		u64 next = timer->expires + itimer->interval, now = time_now_ns();
-
-		timer_set(timer, next > now ? next : now + itimer->interval);
-	}
 	signal_process(process, SIGALRM, NULL);
+	if (!(process->pending.set & SIGBIT(SIGALRM)))
+		go_on(&process->itimer[ITIMER_REAL], NSEC_PER_TICK);
+}
+
+void itimer_taken(struct process *process)
+{
+	go_on(&process->itimer[ITIMER_REAL], TIMER_LEAST_NS);
 }
 
 void itimer_init(struct process *process)
@@ -87,6 +99,8 @@ static void read_timer(int which, u64 *value, u64 *interval)
 		*value = 0;
 		if (itimer->timer.active)
 			*value = itimer->timer.expires > now ? itimer->timer.expires - now : NSEC_PER_USEC;
+		else if (itimer->interval)
+			*value = itimer->interval;      /* until its signal is taken */
 	}
 }
 
@@ -95,7 +109,7 @@ static void set_timer(int which, u64 value, u64 interval)
 	struct process *process = current->process;
 	struct itimer *itimer = &process->itimer[which];
 
-	itimer->interval = interval;
+	itimer->interval = value ? interval : 0;
 	if (which == ITIMER_REAL) {
 		timer_cancel(&itimer->timer);
 		if (value)

@@ -119,8 +119,13 @@ void posix_timer_taken(struct sigqueued *queued)
 	u64 passed = 0;
 
 	if (timer->interval && !timer->armed && !timer->timer.active) {
-		passed = advance(timer, clock_now(timer));
+		u64 now = clock_now(timer);
+
+		passed = advance(timer, now);
 		arm(timer, timer->expires);
+		/* Overruns are counted from what is due, be it that the interrupt for it comes later. */
+		if (timer->timer.active && timer->expires < now + TIMER_LEAST_NS)
+			timer_set(&timer->timer, now + TIMER_LEAST_NS);
 	}
 	timer->overrun = (s32)MIN(passed, (u64)OVERRUN_MAX);
 	queued->info.timer.overrun = timer->overrun;

@@ -26,7 +26,6 @@ struct cpu cpus[CPUS] = { {
 	.expired = &cpus[0].turns[1],
 	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
 	.real_time = LIST_HEAD_INIT(cpus[0].real_time),
-	.timers = LIST_HEAD_INIT(cpus[0].timers),
 } };
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);

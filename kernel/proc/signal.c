@@ -401,6 +401,8 @@ static void take(struct sigpending *pending, int sig, struct siginfo *info)
 	}
 	if (!more)
 		pending->set &= ~SIGBIT(sig);
+	if (sig == SIGALRM)
+		itimer_taken(current->process);
 	*info = (struct siginfo){ .signo = sig, .code = SI_KERNEL };
 	if (found) {
 		if (found->fixed)

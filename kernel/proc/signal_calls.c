@@ -165,8 +165,8 @@ static int info_from_user(struct siginfo *info, const struct siginfo *user, bool
 
 long sys_rt_sigqueueinfo(s32 pid, int sig, const struct siginfo *user)
 {
-	struct task *task = pid > 0 ? task_find(pid) : NULL;    /* any thread's number names the process */
 	struct siginfo info;
+	struct task *task;
 	int error;
 
 	if (sig < 0 || sig > NSIG)
@@ -174,6 +174,7 @@ long sys_rt_sigqueueinfo(s32 pid, int sig, const struct siginfo *user)
 	error = info_from_user(&info, user, pid == current->tgid);
 	if (error)
 		return error;
+	task = pid > 0 ? task_find(pid) : NULL; /* any thread's number names the process */
 	return task ? kill_process(task->process, sig, &info) : -ESRCH;
 }
 

@@ -192,5 +192,8 @@ void return_to_user(struct regs *regs)
 			schedule();
 		if (current->work & WORK_SIGNAL)
 			signal_deliver(regs);
+		/* As many handlers as the program has let signals gather. */
+		if (current->work)
+			interrupt_window();
 	}
 }

@@ -24,6 +24,9 @@ static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
 static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
 static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
 
+/* Timers that one interrupt fires at most; the others are due at once after it. */
+#define FIRED_MOST 32u
+
 /* A 64-bit count of timebase ticks in ns; exact to one part in 2^32. */
 u64 time_ticks_to_ns(u64 ticks)
 {
@@ -189,16 +192,33 @@ static void program(u64 now, u64 when)
 
 void timer_init(struct timer *timer, void (*fire)(struct timer *))
 {
-	list_init(&timer->link);
 	timer->fire = fire;
 	timer->active = false;
 	timer->expires = TIME_NEVER;
 }
 
+static void insert(struct cpu *cpu, struct timer *timer)
+{
+	struct rb_node **link = &cpu->timers.node, *parent = NULL;
+	bool first = true;
+
+	while (*link) {
+		bool left;
+
+		parent = *link;
+		left = timer->expires < rb_entry(parent, struct timer, node)->expires;
+		link = left ? &parent->left : &parent->right;
+		first &= left;
+	}
+	rb_insert(&cpu->timers, &timer->node, parent, link);
+	timer->cpu = cpu;
+	if (first)
+		cpu->next_timer = timer;
+}
+
 void timer_set(struct timer *timer, u64 expires)
 {
 	struct cpu *cpu = this_cpu();
-	struct timer *later;
 	u64 now;
 
 	timer_cancel(timer);
@@ -206,11 +226,7 @@ void timer_set(struct timer *timer, u64 expires)
 	if (expires == TIME_NEVER)
 		return;
 	timer->active = true;
-	list_for_each_entry(later, &cpu->timers, link) {
-		if (later->expires > expires)
-			break;
-	}
-	list_add_tail(&timer->link, &later->link);
+	insert(cpu, timer);
 	if (expires >= cpu->programmed)
 		return;
 	now = time_now_ns();
@@ -221,16 +237,25 @@ void timer_set(struct timer *timer, u64 expires)
 
 void timer_cancel(struct timer *timer)
 {
-	list_del(&timer->link);
+	struct cpu *cpu = timer->cpu;
+
+	if (!timer->active)
+		return;
 	timer->active = false;
+	if (cpu->next_timer == timer) {
+		struct rb_node *next = rb_next(&timer->node);
+
+		cpu->next_timer = next ? rb_entry(next, struct timer, node) : NULL;
+	}
+	rb_erase(&cpu->timers, &timer->node);
 }
 
 static void fire_expired(u64 now)
 {
-	while (!list_empty(&this_cpu()->timers)) {
-		struct timer *timer = list_first_entry(&this_cpu()->timers, struct timer, link);
+	for (u32 fired = 0; fired < FIRED_MOST; fired++) {
+		struct timer *timer = this_cpu()->next_timer;
 
-		if (timer->expires > now)
+		if (!timer || timer->expires > now)
 			return;
 		timer_cancel(timer);
 		timer->fire(timer);
@@ -256,8 +281,8 @@ void timer_interrupt(struct regs *regs)
 		sched_tick(regs, late);
 	}
 	next = cpu->next_tick;
-	if (!list_empty(&cpu->timers) && list_first_entry(&cpu->timers, struct timer, link)->expires < next)
-		next = list_first_entry(&cpu->timers, struct timer, link)->expires;
+	if (cpu->next_timer && cpu->next_timer->expires < next)
+		next = cpu->next_timer->expires;
 	program(time_now_ns(), next);
 }
 

@@ -30,6 +30,7 @@ void trace_mode(struct task *task, bool syscalls, bool stepping)
 void trace_attach(struct task *task, struct process *tracer, bool seize, u32 options)
 {
 	task->trace.tracer = tracer;
+	task->trace.privileged = capable();
 	task->trace.seized = seize;
 	task->trace.options = options;
 	list_add_tail(&task->trace.link, &tracer->traced);
@@ -140,6 +141,7 @@ int trace_new_task(struct task *child, u32 clone_flags, u32 exit_signal)
 		event = 0;
 	if (event || clone_flags & CLONE_PTRACE) {
 		trace_attach(child, trace->tracer, trace->seized, trace->options);
+		child->trace.privileged = trace->privileged;
 		if (trace->seized)
 			trace_trap(child, TRAP_STOP);
 		else

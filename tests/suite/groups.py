@@ -92,6 +92,8 @@ def hostile() -> Group:
     for attack in sorted(wanted(USER / "hostile", "run make -C user").iterdir()):
         image.file(f"hostile/{attack.name}", stripped(attack), 0o755)
         cases.append(Case(attack.name, (f"/hostile/{attack.name}",), seconds=600, alone=True))
+    # What the attacks on set-ID programs start: the same program, root's.
+    image.file("bin/set-uid", stripped(USER / "hostile" / "privilege"), 0o4755)
     return Group("hostile", "attacks without privilege", image, cases)
 
 

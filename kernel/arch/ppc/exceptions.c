@@ -92,7 +92,10 @@ CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 
 CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
-	exception_fault(regs, regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ);
+	if (regs->dsisr & DSISR_NEVER)
+		not_served(regs, regs->dar, MM_READ, -ENXIO);
+	else
+		exception_fault(regs, regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ);
 }
 
 CAUSE(fault) void exception_instruction_fault(struct regs *regs)

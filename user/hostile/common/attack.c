@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* Memory that a bystander holds while the attacks run. */
@@ -69,6 +70,8 @@ int attack_run(const char *subject, int argc, char **argv, const struct test_cas
 		MUST(setgroups(0, NULL));
 		MUST(setgid(ATTACKER));
 		MUST(setuid(ATTACKER));
+		/* What a program that began as this user is: children may be traced. */
+		MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	}
 	MUST(pipe2(witness.ask, O_CLOEXEC));
 	witness.process = test_child(bear_witness, &witness);

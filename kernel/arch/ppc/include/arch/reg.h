@@ -55,6 +55,7 @@
 #define DSISR_NO_PTE     0x40000000
 #define DSISR_PROTECTION 0x08000000
 #define DSISR_STORE      0x02000000
+#define DSISR_NEVER      0x04100000     /* no page makes it work: eciwx and ecowx, lwarx and stwcx. past the cache */
 #define ISI_GUARDED      0x10000000     /* no-execute segment or guarded memory */
 
 /* SRR1 after a 603's table-search exception (MPC603e manual, table 5-9). */

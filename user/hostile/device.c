@@ -1,0 +1,243 @@
+/* /dev/pagewalk mapped: any call may be given an address in it, and any access may be tried on it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define PAGE 4096u
+
+static char *device(int protection)
+{
+	int fd = open("/dev/pagewalk", O_RDWR);
+	char *at;
+
+	if (fd < 0)             /* a machine without the device */
+		_exit(0);
+	at = mmap(NULL, PAGE, protection, MAP_SHARED, fd, 0);
+	CHECK(at != MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+/* The mapping stays one page of the device's, wherever it is. */
+static void does_not_grow(void)
+{
+	char *at = device(PROT_READ | PROT_WRITE), *room;
+
+	CHECK(mremap(at, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
+	CHECK(mremap(at, PAGE, 2 * PAGE, 0) == MAP_FAILED && errno == EFAULT);
+	CHECK(mremap(at, 0, PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
+	CHECK(mremap(at, 0, 1 << 30, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
+	CHECK(mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
+	room = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(room != MAP_FAILED);
+	CHECK(mremap(at, PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room) == MAP_FAILED && errno == EFAULT);
+	CHECK(mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room) == room);
+	CHECK_EQUAL(*(volatile uint32_t *)(room + 0x18), 0x50574c4b);
+	CHECK(mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, (int)MUST(open("/dev/pagewalk", O_RDWR)), 0) == MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, (int)MUST(open("/dev/pagewalk", O_RDWR)), PAGE) == MAP_FAILED);
+}
+
+static void nothing(int n)
+{
+	(void)n;
+}
+
+static int ends[2];
+
+/* One call with the address in several arguments: it meets it as a structure, a buffer, a path or a list. */
+static int any_arguments(void *argument)
+{
+	static const long offsets[] = { 0x18, 0x19, 0xffe };
+	const struct itimerval soon = { { 0, 10000 }, { 0, 10000 } };
+	const struct sigaction action = { .sa_handler = nothing };
+	long number = ((long *)argument)[0], at = ((long *)argument)[1];
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	/* What waits is interrupted. */
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		long p = at + offsets[i];
+
+		(void)syscall(number, p, p, p, p, p, p);
+		(void)syscall(number, ends[0], p, 8, p, p, p);
+		(void)syscall(number, p, 8, p, 8, p, 8);
+		(void)syscall(number, 1, p, p, 0, 0, 0);
+	}
+	return 0;
+}
+
+static int is_left_out(long number)
+{
+	return number == SYS_exit || number == SYS_exit_group || number == SYS_pause || number == SYS_rt_sigsuspend ||
+	       number == SYS_sigsuspend || number == SYS_rt_sigreturn || number == SYS_sigreturn || number == SYS_kill ||
+	       number == SYS_fork || number == SYS_vfork || number == SYS_clone || number == SYS_swapcontext;
+}
+
+static void any_call(void)
+{
+	char *at = device(PROT_READ | PROT_WRITE);
+
+	MUST(pipe2(ends, O_NONBLOCK));
+	CHECK_EQUAL(write(ends[1], "some data, more than enough for a structure", 40), 40);
+	for (long number = 1; number < 512; number++) {
+		if (is_left_out(number))
+			continue;
+		test_in_child(any_arguments, (long[]){ number, (long)at });
+	}
+}
+
+/* Those that the numbers above do not reach: with arguments that lead to the copy. */
+static int chosen_calls(void *argument)
+{
+	char *at = argument, buffer[64] = "text";
+	struct iovec piece = { at, 8 }, own = { buffer, 8 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
+	stack_t stack = { .ss_sp = at, .ss_size = PAGE };
+	struct sigaction action = { .sa_handler = SIG_IGN };
+	int sockets[2], file = (int)MUST(memfd_create("file", 0)), status;
+	pid_t child;
+
+	alarm(20);
+	MUST(pipe2(ends, O_NONBLOCK));
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, sockets));
+	for (int unaligned = 0; unaligned < 2; unaligned++, at++) {
+		piece.iov_base = at;
+		CHECK_ERROR(write(ends[1], at, 3), EFAULT);
+		CHECK_ERROR(write(file, at, 64), EFAULT);
+		CHECK_ERROR(pwrite(file, at + 0xf00, 64, 9), EFAULT);
+		MUST(write(ends[1], buffer, 32));
+		CHECK_ERROR(read(ends[0], at, 3), EFAULT);
+		CHECK_ERROR(writev(ends[1], &piece, 1), EFAULT);
+		CHECK_ERROR(sendmsg(sockets[0], &message, 0), EFAULT);
+		MUST(send(sockets[0], buffer, 8, 0));
+		(void)recvmsg(sockets[1], &message, 0);
+		(void)process_vm_readv(getpid(), &own, 1, &piece, 1, 0);
+		(void)process_vm_writev(getpid(), &own, 1, &piece, 1, 0);
+		(void)process_vm_readv(getpid(), &piece, 1, &own, 1, 0);
+		(void)syscall(SYS_futex, at, FUTEX_WAIT, 7, NULL, NULL, 0);
+		(void)syscall(SYS_futex, at, FUTEX_WAKE_OP, 1, 1, at, 0x10000000);
+		(void)syscall(SYS_futex, at, FUTEX_CMP_REQUEUE, 1, 1, at, 0);
+		(void)syscall(SYS_futex, at, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+		(void)syscall(SYS_futex, at, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0);
+		(void)open(at, O_RDONLY);
+		(void)msync(at, PAGE, MS_SYNC);
+		(void)mlock(at, PAGE);
+		(void)madvise(at, PAGE, MADV_DONTNEED);
+		(void)execve("/bin/hello", (char **)at, (char **)at);
+		(void)execve(at, (char **)at, (char **)at);
+	}
+	MUST(mprotect((char *)argument, PAGE, PROT_READ));
+	MUST(mprotect((char *)argument, PAGE, PROT_NONE));
+	MUST(mprotect((char *)argument, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	/* A tracer reads and writes it. */
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	MUST(waitpid(child, &status, 0));
+	(void)ptrace(PTRACE_PEEKDATA, child, argument, 0);
+	(void)ptrace(PTRACE_POKEDATA, child, argument, (void *)1);
+	(void)ptrace(PTRACE_SETREGS, child, 0, argument);
+	(void)ptrace(PTRACE_GETREGS, child, 0, argument);
+	MUST(ptrace(PTRACE_CONT, child, 0, 0));
+	MUST(waitpid(child, &status, 0));
+	/* The signal's stack, the robust list and the thread's number lie in it when the process ends. */
+	MUST(syscall(SYS_set_robust_list, argument, 12));
+	MUST(syscall(SYS_set_tid_address, argument));
+	MUST(sigaltstack(&stack, NULL));
+	action.sa_flags = SA_ONSTACK;
+	action.sa_handler = (void (*)(int))argument;
+	MUST(sigaction(SIGUSR1, &action, NULL));
+	raise(SIGUSR1);
+	return 1;
+}
+
+static void the_calls_that_copy(void)
+{
+	CHECK_EQUAL(test_in_child(chosen_calls, device(PROT_READ | PROT_WRITE)), 1000 + SIGSEGV);
+}
+
+/* Accesses of the program itself end in a signal, or do nothing. */
+#define ACCESSES(one) \
+	one(lbz, "lbz 5, 1(%0)") one(lhz, "lhz 5, 2(%0)") one(lha, "lha 5, 2(%0)") one(lwz, "lwz 5, 0x18(%0)") \
+	one(lwz_odd, "lwz 5, 0x1a(%0)") one(lwz_end, "lwz 5, 0xffe(%0)") one(stb, "stb 5, 1(%0)") \
+	one(sth, "sth 5, 2(%0)") one(stw_odd, "stw 5, 6(%0)") one(stw_magic, "stw 5, 0x18(%0)") \
+	one(stw_nothing, "stw 5, 0x100(%0)") one(lwz_nothing, "lwz 5, 0x100(%0)") one(lmw, "lmw 31, 8(%0)") \
+	one(stmw, "stmw 29, 0x100(%0)") one(lwbrx, "lwbrx 5, 0, %0") one(stwbrx, "stwbrx 5, 0, %0") \
+	one(lswi, "lswi 5, %0, 7") one(stswi, "stswi 5, %0, 7") one(lwarx, "lwarx 5, 0, %0") \
+	one(stwcx, "stwcx. 5, 0, %0") one(dcbz, "dcbz 0, %0") one(dcbf, "dcbf 0, %0") one(dcbst, "dcbst 0, %0") \
+	one(dcbt, "dcbt 0, %0") one(dcbi, "dcbi 0, %0") one(icbi, "icbi 0, %0") one(eciwx, "eciwx 5, 0, %0") \
+	one(ecowx, "ecowx 5, 0, %0") one(lfd, "lfd 1, 8(%0)") one(lfs, "lfs 1, 8(%0)") one(stfd, "stfd 1, 8(%0)") \
+	one(lfd_odd, "lfd 1, 9(%0)") one(stfs_odd, "stfs 1, 9(%0)") one(jump, "mtctr %0\n\tbctrl")
+
+#define FUNCTION(name, text) \
+	static int do_##name(void *argument) \
+	{ \
+		asm volatile(text : : "b"(argument) : "5", "6", "7", "8", "31", "fr1", "ctr", "lr", "cc", "memory"); \
+		return 0; \
+	}
+ACCESSES(FUNCTION)
+
+#define ENTRY(name, text) { #name, do_##name },
+static const struct {
+	const char *name;
+	int (*run)(void *);
+} accesses[] = { ACCESSES(ENTRY) };
+
+static int ended_well(int status)
+{
+	return status == 0 || status == 1000 + SIGBUS || status == 1000 + SIGSEGV || status == 1000 + SIGILL;
+}
+
+static void any_access(void)
+{
+	char *at = device(PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
+		int status;
+
+		printf("%s:", accesses[i].name);
+		status = test_in_child(accesses[i].run, at);
+		printf(" %d\n", status);
+		CHECK(ended_well(status));
+	}
+	CHECK_EQUAL(test_in_child(do_jump, at), 1000 + SIGSEGV);
+	CHECK_EQUAL(test_in_child(do_jump, at + 0xff8), 1000 + SIGSEGV);
+}
+
+static const struct test_case cases[] = {
+	CASE(does_not_grow),
+	CASE(any_call),
+	CASE(the_calls_that_copy),
+	CASE(any_access),
+};
+
+ATTACK_MAIN("device", cases)

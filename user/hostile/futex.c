@@ -1,0 +1,172 @@
+/* Futexes: words that are moved to themselves, and more who wait than one call should look at. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define WAITERS 60
+
+static uint32_t word, other;
+
+static long futex(uint32_t *at, int op, uint32_t value, long value2, uint32_t *at2, uint32_t value3)
+{
+	return syscall(SYS_futex, at, op, value, value2, at2, value3);
+}
+
+static void *wait_for_word(void *argument)
+{
+	(void)argument;
+	while (futex(&word, FUTEX_WAIT, 0, 0, NULL, 0) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+static void start(pthread_t *threads, unsigned int count)
+{
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (unsigned int i = 0; i < count; i++)
+		CHECK_EQUAL(pthread_create(&threads[i], &small, wait_for_word, NULL), 0);
+	/* Who is counted by a call that moves nobody, waits. */
+	while (futex(&word, FUTEX_REQUEUE, 0, INT_MAX, &word, 0) < (long)count)
+		sched_yield();
+}
+
+/* Linux moves nobody, and counts all. */
+static void moved_to_itself(void)
+{
+	pthread_t threads[2];
+
+	start(threads, 2);
+	CHECK_EQUAL(futex(&word, FUTEX_REQUEUE, 0, INT_MAX, &word, 0), 2);
+	CHECK_EQUAL(futex(&word, FUTEX_CMP_REQUEUE, 0, INT_MAX, &word, 0), 2);
+	CHECK_EQUAL(futex(&word, FUTEX_REQUEUE, 1, INT_MAX, &word, 0), 2);
+	CHECK_EQUAL(futex(&word, FUTEX_WAKE, INT_MAX, 0, NULL, 0), 1);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void many_are_moved(void)
+{
+	static pthread_t threads[WAITERS];
+
+	start(threads, WAITERS);
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQUAL(futex(&word, FUTEX_REQUEUE, 0, INT_MAX, &other, 0), WAITERS);
+		CHECK_EQUAL(futex(&other, FUTEX_CMP_REQUEUE, 0, INT_MAX, &word, 0), WAITERS);
+	}
+	CHECK_EQUAL(futex(&word, FUTEX_WAKE, INT_MAX, 0, NULL, 0), WAITERS);
+	for (int i = 0; i < WAITERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* A list that does not end, and one whose entries lie where there is nothing. */
+static int leave_a_list(void *argument)
+{
+	struct robust_list_head *head = argument;
+
+	MUST(syscall(SYS_set_robust_list, head, sizeof(*head)));
+	return 0;
+}
+
+static void robust_lists(void)
+{
+	static struct robust_list circle = { &circle };
+	struct robust_list_head endless = { .list = { &circle }, .futex_offset = 8 };
+	struct robust_list_head wild = { .list = { (struct robust_list *)0xbffffffc }, .futex_offset = LONG_MAX };
+	struct robust_list_head kernel = { .list = { (struct robust_list *)0xc0000000 }, .futex_offset = 1 };
+
+	CHECK_EQUAL(test_in_child(leave_a_list, &endless), 0);
+	CHECK_EQUAL(test_in_child(leave_a_list, &wild), 0);
+	CHECK_EQUAL(test_in_child(leave_a_list, &kernel), 0);
+	CHECK_EQUAL(test_in_child(leave_a_list, (void *)1), 0);
+	CHECK_EQUAL(test_in_child(leave_a_list, (void *)0xfffffff8), 0);
+}
+
+/* A mutex that names an owner who is about to end, again and again, and one who does not exist. */
+static void *lock_it(void *argument)
+{
+	(void)argument;
+	(void)futex(&word, FUTEX_LOCK_PI, 0, 0, NULL, 0);
+	return NULL;
+}
+
+static void an_owner_who_ends(void)
+{
+	for (int i = 0; i < 8; i++) {
+		pthread_t threads[4];
+
+		word = 0;
+		for (int n = 0; n < 4; n++)
+			CHECK_EQUAL(pthread_create(&threads[n], NULL, lock_it, NULL), 0);
+		for (int n = 0; n < 4; n++)
+			pthread_join(threads[n], NULL);
+	}
+	word = 30000;
+	CHECK_ERROR(futex(&word, FUTEX_LOCK_PI, 0, 0, NULL, 0), ESRCH);
+	word = (uint32_t)getpid();
+	CHECK_ERROR(futex(&word, FUTEX_LOCK_PI, 0, 0, NULL, 0), EDEADLK);
+	word = 1;
+	CHECK_ERROR(futex(&word, FUTEX_TRYLOCK_PI, 0, 0, NULL, 0), EAGAIN);
+}
+
+static void nothing(int n)
+{
+	(void)n;
+}
+
+/* With a timeout a wait ends with a handler, however far the timeout is. */
+static void a_far_timeout(void)
+{
+	struct timespec far = { LONG_MAX, 0 };
+	const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	ualarm(20000, 0);
+	CHECK_ERROR(futex(&word, FUTEX_WAIT, word, (long)&far, NULL, 0), EINTR);
+}
+
+static int start_threads(void *argument)
+{
+	struct rlimit limit = { 40, 40 };
+	pthread_t thread;
+	int made = 0;
+
+	(void)argument;
+	MUST(setrlimit(RLIMIT_NPROC, &limit));
+	while (made < 100 && pthread_create(&thread, NULL, wait_for_word, NULL) == 0)
+		made++;
+	return made;
+}
+
+/* RLIMIT_NPROC counts threads. */
+static void threads_are_limited(void)
+{
+	int made = test_in_child(start_threads, NULL);
+
+	CHECK(made > 20 && made < 40);
+}
+
+static const struct test_case cases[] = {
+	CASE(moved_to_itself),
+	CASE(many_are_moved),
+	CASE(robust_lists),
+	CASE(an_owner_who_ends),
+	CASE(a_far_timeout),
+	CASE(threads_are_limited),
+};
+
+ATTACK_MAIN("futex", cases)

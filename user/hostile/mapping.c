@@ -1,0 +1,146 @@
+/* Mappings: what moves, grows or replaces others, and calls that fail half-way. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define PAGE 4096u
+
+static char *map(size_t size, int flags)
+{
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+#define CHECK_NO_MAP(call, number) CHECK((call) == MAP_FAILED && errno == (number))
+
+/* The second mapping would lie over the first one's beginning. */
+static void a_second_mapping_over_the_first(void)
+{
+	char *at = map(4 * PAGE, MAP_SHARED), *next = map(4 * PAGE, MAP_SHARED);
+
+	at[0] = 'a';
+	next[0] = 'b';
+	CHECK_NO_MAP(mremap(at, 0, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at), EFAULT);
+	CHECK_NO_MAP(mremap(at, 0, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at - 2 * PAGE), EINVAL);
+	CHECK_EQUAL(at[0], 'a');
+	CHECK_EQUAL(next[0], 'b');
+	/* Over its end it may. */
+	CHECK(mremap(at, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + 3 * PAGE) == at + 3 * PAGE);
+	CHECK_EQUAL(at[3 * PAGE], 'a');
+}
+
+static int no_room(void)
+{
+	struct rlimit limit = { 16 << 20, 16 << 20 };
+
+	return setrlimit(RLIMIT_AS, &limit);
+}
+
+/* A mapping that cannot be made leaves what was in its place. */
+static void a_failing_call_leaves_what_was_there(void)
+{
+	char *at = map(4 * PAGE, MAP_PRIVATE), *other = map(2 * PAGE, MAP_PRIVATE);
+	int directory = (int)MUST(open("/tmp", O_RDONLY | O_DIRECTORY)), zero = (int)MUST(open("/dev/null", O_RDWR));
+	int write_only = (int)MUST(open(test_path("file"), O_WRONLY | O_CREAT, 0600));
+
+	memset(at, 'a', 4 * PAGE);
+	memset(other, 'o', 2 * PAGE);
+	CHECK_NO_MAP(mmap(at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, directory, 0), ENODEV);
+	CHECK_NO_MAP(mmap(at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, zero, 0), ENODEV);
+	CHECK_NO_MAP(mmap(at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, write_only, 0), EACCES);
+	MUST(no_room());
+	CHECK_NO_MAP(mmap(at, 32 << 20, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0), ENOMEM);
+	CHECK_NO_MAP(mremap(other, 2 * PAGE, 32 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, at - (64 << 20)), ENOMEM);
+	CHECK_NO_MAP(mremap(other, 2 * PAGE, 32 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, at), ENOMEM);
+	for (unsigned int i = 0; i < 4 * PAGE; i++)
+		CHECK_EQUAL(at[i], 'a');
+	for (unsigned int i = 0; i < 2 * PAGE; i++)
+		CHECK_EQUAL(other[i], 'o');
+	/* In place of what is there, a mapping takes no more room than before. */
+	CHECK(mmap(at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at);
+	CHECK_EQUAL(at[0], 0);
+	CHECK_EQUAL(at[PAGE], 'a');
+}
+
+/* Moves of every shape between two places, compared with a plain copy of what must be there. */
+static void moves_of_every_shape(void)
+{
+	for (unsigned int from = 0; from < 4; from++) {
+		for (unsigned int old = 1; old + from <= 4; old++) {
+			for (unsigned int new = 1; new <= 6; new++) {
+				char *at = map(4 * PAGE, MAP_PRIVATE), *to = map(8 * PAGE, MAP_PRIVATE);
+
+				for (unsigned int i = 0; i < 4; i++)
+					at[i * PAGE] = (char)('0' + i);
+				for (unsigned int i = 0; i < 8; i++)
+					to[i * PAGE] = (char)('a' + i);
+				/* Only the end of an area grows. */
+				if (new > old && from + old < 4 &&
+				    mremap(at + from * PAGE, old * PAGE, new * PAGE, 0) != MAP_FAILED)
+					CHECK(0);
+				CHECK(mremap(at + from * PAGE, old * PAGE, new * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+					     to + PAGE) == to + PAGE);
+				CHECK_EQUAL(to[0], 'a');
+				for (unsigned int i = 0; i < new; i++)
+					CHECK_EQUAL(to[(1 + i) * PAGE], i < old ? (char)('0' + from + i) : 0);
+				for (unsigned int i = new + 1; i < 8; i++)
+					CHECK_EQUAL(to[i * PAGE], 'a' + (int)i);
+				for (unsigned int i = 0; i < 4; i++) {
+					unsigned char in;
+
+					if (i < from || i >= from + old)
+						CHECK_EQUAL(at[i * PAGE], '0' + (int)i);
+					else
+						CHECK_ERROR(mincore(at + i * PAGE, PAGE, &in), ENOMEM);
+				}
+				munmap(at, 4 * PAGE);
+				munmap(to, 8 * PAGE);
+			}
+		}
+	}
+}
+
+/* What RLIMIT_MEMLOCK allows is not exceeded by growing what is locked. */
+static void locked_memory_does_not_grow(void)
+{
+	struct rlimit limit = { 4 * PAGE, 4 * PAGE };
+	char *at = map(4 * PAGE, MAP_PRIVATE);
+
+	MUST(setrlimit(RLIMIT_MEMLOCK, &limit));
+	MUST(mlock(at, 4 * PAGE));
+	CHECK_NO_MAP(mremap(at, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE), EAGAIN);
+	MUST(munlockall());
+	MUST(mlockall(MCL_FUTURE));
+	CHECK_NO_MAP(mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), EAGAIN);
+	CHECK(sbrk(64 * PAGE) == (void *)-1);
+}
+
+/* Far in a file: page numbers have 32 bits. */
+static void a_mapping_at_the_end_of_the_file(void)
+{
+	int fd = (int)MUST(memfd_create("far", 0));
+	off_t far = ((off_t)0xffffffff - 8) * PAGE;
+	char *at = mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, far);
+
+	CHECK(at != MAP_FAILED);
+	CHECK_NO_MAP(mremap(at, 4 * PAGE, 32 * PAGE, MREMAP_MAYMOVE), EINVAL);
+	CHECK_NO_MAP(mremap(at, 0, 32 * PAGE, MREMAP_MAYMOVE), EINVAL);
+}
+
+static const struct test_case cases[] = {
+	CASE(a_second_mapping_over_the_first),
+	CASE(a_failing_call_leaves_what_was_there),
+	CASE(moves_of_every_shape),
+	CASE(locked_memory_does_not_grow),
+	CASE(a_mapping_at_the_end_of_the_file),
+};
+
+ATTACK_MAIN("mapping", cases)

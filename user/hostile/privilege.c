@@ -1,0 +1,196 @@
+/* Ways to privileges that the attacker does not have: set-ID programs under his control, and files that keep the bits. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+/* This program again, owned by root and with the set-user-ID bit (tests/suite/groups.py). */
+#define SET_UID "/bin/set-uid"
+#define REPORT "report"
+#define IS_ROOT 42
+#define IS_NOBODY 43
+
+static int run_it(void *argument)
+{
+	(void)argument;
+	execl(SET_UID, SET_UID, REPORT, (char *)NULL);
+	return 1;
+}
+
+static int traced(void *argument)
+{
+	MUST(ptrace(PTRACE_TRACEME, 0, 0, 0));
+	return run_it(argument);
+}
+
+/* Lets it run from stop to stop; its exit status. */
+static int follow(pid_t child)
+{
+	int status;
+
+	while (MUST(waitpid(child, &status, 0)) == child && WIFSTOPPED(status))
+		MUST(ptrace(PTRACE_CONT, child, 0, 0));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void a_traced_program_gets_nothing(void)
+{
+	pid_t child;
+
+	CHECK_EQUAL(test_in_child(run_it, NULL), IS_ROOT);
+	CHECK_EQUAL(follow(test_child(traced, NULL)), IS_NOBODY);
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		raise(SIGSTOP);
+		_exit(run_it(NULL));
+	}
+	CHECK_EQUAL(waitpid(child, NULL, WUNTRACED), child);
+	MUST(ptrace(PTRACE_SEIZE, child, 0, 0));
+	MUST(kill(child, SIGCONT));
+	CHECK_EQUAL(follow(child), IS_NOBODY);
+}
+
+static int no_new(void *argument)
+{
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	return test_in_child(run_it, argument);
+}
+
+static void children_get_nothing_either(void)
+{
+	CHECK_EQUAL(test_in_child(no_new, NULL), IS_NOBODY);
+}
+
+/* Who shares his directories with another process could be led elsewhere by it. */
+static void shared_directories(void)
+{
+	pid_t child = (pid_t)MUST(syscall(SYS_clone, CLONE_FS | SIGCHLD, 0, 0, 0, 0));
+
+	if (child == 0)
+		_exit(run_it(NULL));
+	CHECK_EQUAL(test_wait(child), IS_NOBODY);
+}
+
+/* Nobody attaches to it when it runs. */
+static void nobody_attaches(void)
+{
+	int ends[2], told[2];
+	pid_t child;
+	char byte;
+
+	MUST(pipe(ends));
+	MUST(pipe(told));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		dup2(ends[0], 0);
+		dup2(told[1], 1);
+		close(ends[1]);
+		execl(SET_UID, SET_UID, "wait", (char *)NULL);
+		_exit(1);
+	}
+	CHECK_EQUAL(read(told[0], &byte, 1), 1);
+	CHECK_ERROR(ptrace(PTRACE_ATTACH, child, 0, 0), EPERM);
+	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, 0, 0), EPERM);
+	close(ends[1]);
+	close(ends[0]);
+	CHECK_EQUAL(test_wait(child), IS_ROOT);
+}
+
+static int file;
+
+static void by_write(const char *path) { (void)path; CHECK_EQUAL(pwrite(file, "x", 1, 0), 1); }
+static void by_truncate(const char *path) { MUST(truncate(path, 10)); }
+static void by_ftruncate(const char *path) { (void)path; MUST(ftruncate(file, 10)); }
+static void by_open(const char *path) { close((int)MUST(open(path, O_WRONLY | O_TRUNC))); }
+static void by_open_to_read(const char *path) { close((int)MUST(open(path, O_RDONLY | O_TRUNC))); }
+static void by_fallocate(const char *path) { (void)path; MUST(fallocate(file, 0, 0, 8192)); }
+static void by_hole(const char *path) { (void)path; MUST(fallocate(file, 3, 0, 10)); }
+static void by_zeroes(const char *path) { (void)path; MUST(fallocate(file, 16, 0, 10)); }
+static void by_chown(const char *path) { MUST(chown(path, ATTACKER, ATTACKER)); }
+
+static void by_sendfile(const char *path)
+{
+	(void)path;
+	CHECK_EQUAL(sendfile(file, (int)MUST(open("/bin/hello", O_RDONLY)), NULL, 10), 10);
+}
+
+static void by_copy(const char *path)
+{
+	(void)path;
+	CHECK_EQUAL(copy_file_range((int)MUST(open("/bin/hello", O_RDONLY)), NULL, file, NULL, 10, 0), 10);
+}
+
+static void by_splice(const char *path)
+{
+	int ends[2];
+
+	(void)path;
+	MUST(pipe(ends));
+	CHECK_EQUAL(write(ends[1], "x", 1), 1);
+	CHECK_EQUAL(splice(ends[0], NULL, file, NULL, 1, 0), 1);
+}
+
+static void (*const changes[])(const char *) = {
+	by_write, by_truncate, by_ftruncate, by_open, by_open_to_read, by_fallocate, by_hole, by_zeroes, by_chown,
+	by_sendfile, by_copy, by_splice,
+};
+
+/* Whichever way a file changes, its set-ID bits go. */
+static void the_bits_go(void)
+{
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		const char *path = test_path("file");
+		struct stat status;
+
+		test_write_file(path, "some text, long enough", 20);
+		file = (int)MUST(open(path, O_RDWR));
+		MUST(chmod(path, 06755));
+		MUST(stat(path, &status));
+		CHECK_EQUAL(status.st_mode & 07777, 06755);
+		changes[i](path);
+		MUST(stat(path, &status));
+		if ((status.st_mode & 07777) != 0755)
+			printf("change %zu leaves %o\n", i, status.st_mode);
+		CHECK_EQUAL(status.st_mode & 07777, 0755);
+		close(file);
+		MUST(unlink(path));
+	}
+}
+
+static const struct test_case cases[] = {
+	CASE(a_traced_program_gets_nothing),
+	CASE(children_get_nothing_either),
+	CASE(shared_directories),
+	CASE(nobody_attaches),
+	CASE(the_bits_go),
+};
+
+int main(int argc, char **argv)
+{
+	char byte;
+
+	if (argc == 2 && strcmp(argv[1], "wait") == 0) {
+		if (write(1, "!", 1) != 1)
+			return 1;
+		while (read(0, &byte, 1) > 0)
+			;
+		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
+	}
+	if (argc == 2 && strcmp(argv[1], REPORT) == 0)
+		return geteuid() == 0 ? IS_ROOT : IS_NOBODY;
+	return attack_run("privilege", argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

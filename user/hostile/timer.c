@@ -1,0 +1,217 @@
+/* Timers that are due again at once: whoever sets them, others get their turn. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define TIMERS 32
+
+static const struct itimerval soon = { { 0, 1 }, { 0, 1 } };
+static const struct itimerspec at_once = { { 0, 1 }, { 0, 1 } };
+
+static volatile sig_atomic_t taken;
+
+static void take(int n)
+{
+	(void)n;
+	taken++;
+}
+
+static void handle(int sig, int flags, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	MUST(sigaction(sig, &action, NULL));
+}
+
+static int interval_timer(void *argument)
+{
+	(void)argument;
+	handle(SIGALRM, 0, take);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (;;)
+		;
+	return 0;
+}
+
+static int ignored_timer(void *argument)
+{
+	(void)argument;
+	handle(SIGALRM, 0, SIG_IGN);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (;;)
+		;
+	return 0;
+}
+
+static int blocked_timer(void *argument)
+{
+	sigset_t set;
+
+	(void)argument;
+	sigfillset(&set);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (;;)
+		;
+	return 0;
+}
+
+/* Each handler is interrupted by the next, until there is no stack. */
+static int nested_timer(void *argument)
+{
+	(void)argument;
+	handle(SIGALRM, SA_NODEFER, take);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (;;)
+		;
+	return 0;
+}
+
+static int posix_timers(void *argument)
+{
+	int flags = *(const int *)argument;
+
+	for (int i = 0; i < TIMERS; i++) {
+		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + i % (SIGRTMAX - SIGRTMIN) };
+		timer_t timer;
+
+		handle(event.sigev_signo, flags, take);
+		MUST(timer_create(CLOCK_MONOTONIC, &event, &timer));
+		MUST(timer_settime(timer, 0, &at_once, NULL));
+	}
+	for (;;)
+		;
+	return 0;
+}
+
+static int timer_files(void *argument)
+{
+	int files[TIMERS];
+
+	(void)argument;
+	for (int i = 0; i < TIMERS; i++) {
+		files[i] = (int)MUST(timerfd_create(CLOCK_MONOTONIC, 0));
+		MUST(timerfd_settime(files[i], 0, &at_once, NULL));
+	}
+	for (;;) {
+		for (int i = 0; i < TIMERS; i++) {
+			uint64_t count;
+
+			MUST(read(files[i], &count, sizeof(count)));
+		}
+	}
+	return 0;
+}
+
+static int sleeper(void *argument)
+{
+	const struct timespec little = { 0, 1 };
+
+	(void)argument;
+	for (;;)
+		MUST(nanosleep(&little, NULL));
+	return 0;
+}
+
+static int handled = 0, nested = SA_NODEFER;
+
+static const struct {
+	const char *name;
+	int (*run)(void *);
+	void *argument;
+} attacks[] = {
+	{ "interval_timer", interval_timer, NULL },
+	{ "ignored_timer", ignored_timer, NULL },
+	{ "blocked_timer", blocked_timer, NULL },
+	{ "nested_timer", nested_timer, NULL },
+	{ "posix_timers", posix_timers, &handled },
+	{ "nested_posix_timers", posix_timers, &nested },
+	{ "timer_files", timer_files, NULL },
+	{ "sleeper", sleeper, NULL },
+};
+
+#define ATTACKERS 2
+
+/* A program starts and ends beside the attackers, who are killed then. */
+static void others_get_their_turn(void)
+{
+	for (size_t i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
+		pid_t attackers[ATTACKERS], child;
+
+		for (int n = 0; n < ATTACKERS; n++)
+			attackers[n] = test_child(attacks[i].run, attacks[i].argument);
+		child = (pid_t)MUST(fork());
+		if (child == 0) {
+			execl("/bin/hello", "hello", attacks[i].name, (char *)NULL);
+			_exit(1);
+		}
+		CHECK_EQUAL(test_wait(child), 0);
+		for (int n = 0; n < ATTACKERS; n++)
+			MUST(kill(attackers[n], SIGKILL));
+		for (int n = 0; n < ATTACKERS; n++)
+			CHECK(test_wait(attackers[n]) >= 1000);
+	}
+}
+
+static volatile int *progress;
+
+static int worker(void *argument)
+{
+	(void)argument;
+	handle(SIGALRM, 0, take);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (int i = 0; i < 2000; i++)
+		*progress = i;
+	return 0;
+}
+
+/* The program that has set such a timer goes on as well. */
+static void the_program_itself_goes_on(void)
+{
+	progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(progress != MAP_FAILED);
+	CHECK_EQUAL(test_in_child(worker, NULL), 0);
+}
+
+/* The interval begins again when the signal is taken, and is shown meanwhile. */
+static void the_interval_goes_on(void)
+{
+	const struct itimerval often = { { 0, 5000 }, { 0, 5000 } }, off = { { 0, 5000 }, { 0, 0 } };
+	struct itimerval now;
+	sigset_t set, old;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	handle(SIGALRM, 0, take);
+	MUST(setitimer(ITIMER_REAL, &often, NULL));
+	while (taken < 5)
+		pause();
+	MUST(sigprocmask(SIG_BLOCK, &set, &old));
+	for (int i = 0; i < 3; i++)
+		CHECK_EQUAL(sigwait(&set, &sig), 0);
+	MUST(getitimer(ITIMER_REAL, &now));
+	CHECK(now.it_value.tv_usec > 0 || now.it_value.tv_sec > 0);
+	CHECK_EQUAL(now.it_interval.tv_usec, 5000);
+	MUST(setitimer(ITIMER_REAL, &off, NULL));
+	MUST(getitimer(ITIMER_REAL, &now));
+	CHECK_EQUAL(now.it_value.tv_usec, 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(others_get_their_turn),
+	CASE(the_program_itself_goes_on),
+	CASE(the_interval_goes_on),
+};
+
+ATTACK_MAIN("timer", cases)
