@@ -273,7 +273,7 @@ static void ptmx_release(struct file *f)
 
 const struct file_ops ptmx_ops = {
 	.open = ptmx_open, .read = ptmx_read, .write = ptmx_write, .poll = ptmx_poll, .ioctl = ptmx_ioctl,
-	.release = ptmx_release,
+	.release = ptmx_release, .signals = true,
 };
 
 static int pts_open(struct file *f)
@@ -296,5 +296,5 @@ static void pts_release(struct file *f)
 
 const struct file_ops pts_ops = {
 	.open = pts_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
-	.release = pts_release,
+	.release = pts_release, .signals = true,
 };

@@ -290,14 +290,14 @@ static void controlling_release(struct file *f)
 }
 
 const struct file_ops tty_ops = {
-	.open = tty_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.open = tty_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl, .signals = true,
 };
 
 const struct file_ops console_ops = {
-	.open = console_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.open = console_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl, .signals = true,
 };
 
 const struct file_ops controlling_ops = {
-	.open = controlling_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.open = controlling_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl, .signals = true,
 	.release = controlling_release,
 };

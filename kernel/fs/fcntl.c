@@ -109,6 +109,8 @@ static long set_flags(struct file *f, int fd, u32 flags)
 {
 	int error = 0;
 
+	if (!f->ops->signals)
+		flags &= ~(u32)O_ASYNC;		/* without a word, as on Linux */
 	if (flags & O_NOATIME && !(f->flags & O_NOATIME) && !may_change(f->inode))
 		return -EPERM;
 	if ((f->flags ^ flags) & O_ASYNC)

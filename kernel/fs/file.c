@@ -152,14 +152,10 @@ int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *
 
 long file_read_kernel(struct file *f, void *buffer, size_t size, u64 offset)
 {
-	struct iter it;
-
-	if (S_ISREG(f->inode->mode) && f->ops == &ramfs_file_ops)
-		return inode_read(f->inode, buffer, size, offset);
-	if (!f->ops->read)
+	/* Nothing else is executable. */
+	if (!S_ISREG(f->inode->mode) || f->ops != &ramfs_file_ops)
 		return -EINVAL;
-	iter_init(&it, buffer, size, true);
-	return f->ops->read(f, &it, &offset);
+	return inode_read(f->inode, buffer, size, offset);
 }
 
 int file_mmap(struct file *f, struct file_map *map)

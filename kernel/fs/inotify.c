@@ -227,7 +227,7 @@ static void inotify_show(const struct file *f, struct text *out)
 
 static const struct file_ops inotify_ops = {
 	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
-	.show = inotify_show,
+	.show = inotify_show, .signals = true,
 };
 
 long sys_inotify_init1(u32 flags)

@@ -81,6 +81,7 @@ struct file_ops {
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
 	void (*show)(const struct file *, struct text *);	/* what /proc/<pid>/fdinfo says besides; may be NULL */
+	bool signals;		/* O_ASYNC works; never for what a signal itself makes ready, such as a signalfd */
 	u32 (*pages_held)(const struct file *);	/* of kernel memory, that come back with it; NULL: none to speak of */
 };
 

@@ -196,6 +196,14 @@ extern struct process *init_process;     /* adopts orphans; its end is the machi
 extern u32 process_count;               /* zombies included */
 extern u32 task_count;
 
+/*
+ * A kernel stack that overflowed, or is about to, is a panic. regs: of the exception that looks. The lowest word is
+ * looked at by the tick and at a task's end, the depth wherever the kernel itself is interrupted.
+ */
+void stack_mark(struct task *task);     /* a new stack's lowest word */
+bool stack_overflown(const struct task *task, const struct regs *regs);
+void stack_check(const struct regs *regs);
+
 /* NULL when there is none. */
 struct task *task_find(s32 pid);
 struct process *process_find(s32 pid);

@@ -214,7 +214,7 @@ static u32 pipe_pages_held(const struct file *f)
 
 static const struct file_ops pipe_ops = {
 	.read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl, .release = pipe_release,
-	.pages_held = pipe_pages_held,
+	.pages_held = pipe_pages_held, .signals = true,
 };
 
 static int wait_for_other_side(struct file *f, struct pipe *p)
@@ -260,7 +260,7 @@ static int fifo_open(struct file *f)
 
 const struct file_ops fifo_ops = {
 	.open = fifo_open, .read = pipe_read, .write = pipe_write, .poll = pipe_poll, .ioctl = pipe_ioctl,
-	.release = pipe_release, .pages_held = pipe_pages_held,
+	.release = pipe_release, .pages_held = pipe_pages_held, .signals = true,
 };
 
 void fifo_inode_gone(struct inode *i)

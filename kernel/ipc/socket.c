@@ -78,7 +78,7 @@ static u32 socket_pages_held(const struct file *f)
 
 static const struct file_ops socket_ops = {
 	.read = socket_read, .write = socket_write, .poll = socket_poll, .ioctl = socket_ioctl,
-	.release = socket_file_release, .pages_held = socket_pages_held,
+	.release = socket_file_release, .pages_held = socket_pages_held, .signals = true,
 };
 
 struct socket *socket_of(const struct file *f)

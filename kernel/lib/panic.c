@@ -43,7 +43,8 @@ static void panic_end(const struct regs *regs)
 	if (again)
 		power_off(EXIT_PANIC);
 	again = true;
-	console_printf("task %d \"%s\"\n", current->pid, current->name);
+	console_printf("task %d \"%s\"%s\n", current->pid, current->name,
+		       stack_overflown(current, regs) ? ": kernel stack overflow" : "");
 	if (regs)
 		arch_show_regs(regs);
 	arch_show_stack(regs);

@@ -8,6 +8,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
+#include <panic.h>
 #include <proc.h>
 
 #include "internal.h"
@@ -78,6 +79,28 @@ s32 pid_allocate(void)
 	return -EAGAIN;
 }
 
+#define STACK_WORD 0x5afe57acu
+
+void stack_mark(struct task *task)
+{
+	*(u32 *)task->kernel_stack = STACK_WORD;
+}
+
+bool stack_overflown(const struct task *task, const struct regs *regs)
+{
+	const u32 *lowest = task->kernel_stack;
+
+	if (!lowest)
+		return false;   /* boot has not come so far */
+	return *lowest != STACK_WORD || (regs && !regs_user(regs) && (s32)((u32)regs - (u32)lowest) < (s32)STACK_RED_ZONE);
+}
+
+void stack_check(const struct regs *regs)
+{
+	if (unlikely(stack_overflown(current, regs)))
+		panic_regs(regs, "kernel stack overflow at 0x%08x", regs->nip);
+}
+
 struct task *task_new(struct process *process)
 {
 	struct task *task = kzalloc(sizeof(*task));
@@ -89,6 +112,7 @@ struct task *task_new(struct process *process)
 		kfree(task);
 		return NULL;
 	}
+	stack_mark(task);
 	task->process = process;
 	task->state = TASK_UNINTERRUPTIBLE;     /* until sched_start() */
 	timer_init(&task->sleep_timer, sleep_timed_out);
@@ -141,6 +165,8 @@ void task_release_stack(struct task *task)
 	struct process *process = task->process;
 
 	arch_task_free(task);
+	if (stack_overflown(task, NULL))
+		panic("kernel stack overflow: task %d \"%s\", which has ended", task->pid, task->name);
 	kfree(task->kernel_stack);
 	task->kernel_stack = NULL;
 	if (task->state != TASK_DEAD)

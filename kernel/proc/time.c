@@ -277,6 +277,7 @@ void timer_interrupt(struct regs *regs)
 		cpu->next_tick += NSEC_PER_TICK;
 		if (cpu->next_tick <= now)   /* ticks were lost while interrupts were off */
 			cpu->next_tick = now + NSEC_PER_TICK;
+		stack_check(regs);
 		stat_tick(regs);
 		sched_tick(regs, late);
 	}

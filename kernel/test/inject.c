@@ -81,13 +81,33 @@ static void free_frame(const struct target *t)
 	frame_put(t->frame);
 }
 
+/* Goes down to the red zone, and has the kernel interrupted there. */
+NOINLINE static u32 use_stack(const struct target *t)
+{
+	volatile u32 space[64];
+	u32 word, left = (u32)__builtin_frame_address(0) - (u32)current->kernel_stack;
+
+	space[0] = 0;
+	if (left >= STACK_RED_ZONE)
+		space[0] = use_stack(t);
+	else if (get_user(word, (const u32 *)(t->address + PAGE_SIZE)))
+		space[0] = 1;
+	return space[0];
+}
+
+static void overflow_stack(const struct target *t)
+{
+	if (!use_stack(t))
+		panic("the page after the target is there");
+}
+
 static const struct {
 	const char *name;
 	void (*make)(const struct target *t);
 } faults[] = {
 	{ "tree", make_writable },  { "hpte", change_hpte },  { "hpte-twice", double_hpte }, { "tlb", leave_tlb },
 	{ "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },	     { "freed", free_frame },
-	{ "room", change_room },
+	{ "room", change_room },    { "stack", overflow_stack },
 };
 
 static int find_target(u32 address, struct target *out)

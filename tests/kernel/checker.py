@@ -37,6 +37,7 @@ FAULTS = (
     Fault("resident", None, "resident pages miscounted"),
     Fault("areas", None, "areas miscounted"),
     Fault("room", None, "room between areas misjudged"),
+    Fault("stack", "kernel stack overflow at", None),
 )
 
 

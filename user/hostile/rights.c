@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -304,7 +307,33 @@ static void message_queues(void)
 	}
 }
 
+/* A signalfd that asks for a signal when it has one: were it sent, it would be sent for ever. */
+static void signalfd_that_signals(void)
+{
+	sigset_t set;
+	int fd, pidfd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	fd = (int)MUST(signalfd(-1, &set, SFD_NONBLOCK));
+	pidfd = (int)MUST(syscall(SYS_pidfd_open, getpid(), 0));
+	for (int i = 0; i < 2; i++) {
+		MUST(fcntl(i ? pidfd : fd, F_SETOWN, getpid()));
+		MUST(fcntl(i ? pidfd : fd, F_SETSIG, SIGRTMIN + 3));
+		MUST(fcntl(i ? pidfd : fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+		CHECK_EQUAL(fcntl(i ? pidfd : fd, F_GETFL) & O_ASYNC, 0);
+	}
+	MUST(kill(getpid(), SIGRTMIN + 3));
+	for (int i = 0; i < 2; i++) {
+		struct signalfd_siginfo info;
+
+		CHECK_EQUAL(read(fd, &info, sizeof(info)), i ? -1 : (ssize_t)sizeof(info));
+	}
+}
+
 static const struct test_case cases[] = {
+	CASE(signalfd_that_signals),
 	CASE(nested_to_the_limit),
 	CASE(nested_until_refused),
 	CASE(circles),

@@ -81,9 +81,12 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 
 CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 {
-	int error = address < USER_END && current->mm && !this_cpu()->arch.aperture_open ? mm_fault(current->mm, address, access) :
-									 -EFAULT;
+	int error = -EFAULT;
 
+	if (!regs_user(regs))
+		stack_check(regs);
+	if (address < USER_END && current->mm && !this_cpu()->arch.aperture_open)
+		error = mm_fault(current->mm, address, access);
 	if (error)
 		not_served(regs, address, access, error);
 	else

@@ -53,6 +53,7 @@ void arch_init_early(const void *fdt)
 	uart_init((uintptr_t)arch_io(UART_PA));
 	exceptions_init();
 	this_cpu()->idle->kernel_stack = boot_stack;
+	stack_mark(this_cpu()->idle);
 	if (fdt_check(fdt))
 		fatal(EXIT_PANIC, "r3 does not point to a device tree");
 	const char *compatible = fdt_string(fdt, "/", "compatible");

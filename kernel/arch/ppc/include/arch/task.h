@@ -11,6 +11,7 @@ struct regs;
 register struct task *current __asm__("r2");
 
 #define KERNEL_STACK_SIZE 8192u
+#define STACK_RED_ZONE 1024u    /* lowest bytes of a kernel stack, which only a panic may use */
 
 /*
  * Member `arch` of struct task; zeroed at the task's birth. The entry code
