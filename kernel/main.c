@@ -11,8 +11,9 @@
 #include <mmu.h>
 #include <pagetable.h>
 #include <policy.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
+#include <sched.h>
 #include <time.h>
 #include <tty.h>
 

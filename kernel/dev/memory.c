@@ -4,8 +4,9 @@
 #include <err.h>
 #include <frame.h>
 #include <lib.h>
-#include <proc.h>
 #include <signal.h>
+#include <task.h>
+#include <window.h>
 
 static long null_read(struct file *f, struct iter *it, u64 *position)
 {

@@ -12,7 +12,6 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 #include <signal.h>
 #include <uaccess.h>
 

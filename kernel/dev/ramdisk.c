@@ -11,7 +11,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 
 #define SECTOR 512u

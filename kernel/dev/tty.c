@@ -10,9 +10,11 @@
 #include <err.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 struct tty console_tty;
 static struct list_head terminals = LIST_HEAD_INIT(terminals);

@@ -4,8 +4,9 @@
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
+#include <task.h>
 #include <uaccess.h>
 
 static void take_settings(struct tty *t, const struct termios *new, bool flush)

@@ -3,7 +3,7 @@
 
 #include <err.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 #include <time.h>
 
 /* 0 or -EACCES. The superuser may do all but execute a file that nobody may execute. */

@@ -9,11 +9,13 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out)
 {

@@ -8,10 +8,11 @@
 #include <inotify.h>
 #include <lib.h>
 #include <pipe.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 /*
  * Copies between files through one page of kernel memory. `from` is the input's

@@ -7,8 +7,8 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 
 #define LINK_MAX 32000u
 

@@ -4,7 +4,7 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 #define BUCKETS 1024u
 

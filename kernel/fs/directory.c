@@ -7,8 +7,8 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 /* Fills a page with entries: the directory must not change while it is read, so nothing sleeps in between. */

@@ -10,7 +10,6 @@
 #include <lib.h>
 #include <file_lock.h>
 #include <pipe.h>
-#include <proc.h>
 #include <syscall.h>
 #include <uaccess.h>
 

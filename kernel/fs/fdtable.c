@@ -5,8 +5,10 @@
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #define FIRST_SIZE 32u	/* slots; a power of two, as every size */
 

@@ -9,7 +9,6 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 
 static struct file *file_new(struct dentry *d, unsigned flags, const struct file_ops *ops)
 {

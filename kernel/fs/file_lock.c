@@ -6,7 +6,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <file_lock.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 #include <wait.h>
 

@@ -6,7 +6,8 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
+#include <window.h>
 
 /* Inodes of no file system: pipes, sockets and the like share one number sequence. */
 static u64 next_nameless = 1;

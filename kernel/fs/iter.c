@@ -5,8 +5,8 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <uaccess.h>
+#include <window.h>
 
 void iter_init(struct iter *it, void *base, size_t len, bool kernel)
 {

@@ -5,10 +5,11 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <procfs.h>
+#include <task.h>
 #include <text.h>
 #include <uaccess.h>
+#include <window.h>
 
 struct list_head filesystems = LIST_HEAD_INIT(filesystems);
 struct filesystem *root_filesystem;

@@ -7,8 +7,9 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <tty.h>
 #include <uaccess.h>
 

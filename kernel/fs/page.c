@@ -5,7 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 #define SLOT_BITS 6
 #define SLOTS (1u << SLOT_BITS)

@@ -7,8 +7,10 @@
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
+#include <task.h>
+#include <window.h>
 
 #define TMPFS_MAGIC 0x01021994u
 

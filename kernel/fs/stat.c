@@ -8,8 +8,8 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 /* The inode that a descriptor names, referenced. */

@@ -5,7 +5,7 @@
 #include <file.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 static int start_at(int dirfd, const char *path, struct dentry **out)
 {

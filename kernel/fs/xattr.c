@@ -11,8 +11,8 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 /* Making one leaves one frame in this many free: the programs' share, as for a file's contents. */

@@ -4,7 +4,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
-#include <proc.h>
+#include <window.h>
 
 const struct flush_operations *flush;
 u32 flush_cutoff = ~0u;

@@ -5,7 +5,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
-#include <proc.h>
+#include <window.h>
 
 #define KERNEL_FIRST (KERNEL_BASE >> ROOT_SHIFT)
 

@@ -81,6 +81,8 @@ int sigset_to_user(u32 *user, sigset set);
 
 /* Before going back to user mode with WORK_SIGNAL set. */
 void signal_deliver(struct regs *regs);
+/* Before user mode when work is not 0: schedules and delivers signals until it is 0. */
+void return_to_user(struct regs *regs);
 
 void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
 

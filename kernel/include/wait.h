@@ -3,7 +3,7 @@
  *
  * The kernel runs with external interrupts and the decrementer off, except in
  * the idle task and where a long call lets them in (interrupt_window() and
- * preemption_point() in proc.h); so a condition checked in the kernel stays
+ * preemption_point() in window.h); so a condition checked in the kernel stays
  * true until then or until the task sleeps, and no lock is needed around short
  * critical sections.
  */

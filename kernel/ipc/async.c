@@ -7,8 +7,9 @@
 #include <file.h>
 #include <kmalloc.h>
 #include <poll.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
+#include <task.h>
 
 #define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
 

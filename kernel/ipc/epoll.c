@@ -11,13 +11,13 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
+#include <window.h>
 
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
 

@@ -11,7 +11,7 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 #define LOOPBACK 0x7f000001u
 #define BROADCAST 0xffffffffu

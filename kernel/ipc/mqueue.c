@@ -10,10 +10,11 @@
 #include <lib.h>
 #include <list.h>
 #include <poll.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>

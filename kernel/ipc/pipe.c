@@ -8,9 +8,9 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #define PIPE_SIZE 65536u

@@ -5,7 +5,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <sched.h>
 
 u64 pipe_transfers;
 

@@ -5,11 +5,12 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
 #include <syscall.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "timeout.h"
 

@@ -5,9 +5,11 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <sched.h>
 #include <signal.h>
+#include <task.h>
 #include <wait.h>
+#include <window.h>
 
 #define FIRST_PLACES 8u
 #define CHUNK_PLACES 64u

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

@@ -7,9 +7,10 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 #include <aperture.h>
+#include <window.h>
 
 #include "rendezvous.h"
 

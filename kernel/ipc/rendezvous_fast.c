@@ -5,7 +5,8 @@
  */
 #include <arch.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <task.h>
 
 #include "rendezvous.h"
 

@@ -1,7 +1,8 @@
 /* How the processor gets from the thread that waits to the one whose wait its message has ended (policy ipc.switch). */
 #include <lib.h>
-#include <proc.h>
 #include <rendezvous.h>
+#include <sched.h>
+#include <task.h>
 
 u64 rendezvous_direct;
 void (*rendezvous_switch)(struct task *next) = rendezvous_switch_queue;

@@ -14,7 +14,9 @@
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <task.h>
+#include <window.h>
 
 #define COLLECT_EACH 64u	/* messages with files: what nobody can receive holds no more memory than these */
 

@@ -6,9 +6,9 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "timeout.h"

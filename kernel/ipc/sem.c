@@ -7,8 +7,8 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <list.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>

@@ -8,9 +8,9 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "socket_calls.h"

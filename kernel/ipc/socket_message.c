@@ -7,8 +7,8 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

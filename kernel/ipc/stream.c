@@ -6,8 +6,9 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <sched.h>
 #include <signal.h>
+#include <task.h>
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
 

@@ -4,7 +4,7 @@
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 void *sysv_at(const struct sysv_table *t, int slot)
 {

@@ -12,8 +12,8 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <signal.h>
+#include <task.h>
 
 #define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
 

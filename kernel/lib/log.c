@@ -3,8 +3,8 @@
 #include <err.h>
 #include <lib.h>
 #include <log.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 #include <wait.h>
 

@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <lib.h>
 #include <panic.h>
-#include <proc.h>
+#include <task.h>
 #include <tty.h>
 
 #define MESSAGE_MAX 512

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <fs.h>
 #include <lib.h>
-#include <proc.h>
+#include <signal.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 

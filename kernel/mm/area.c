@@ -5,7 +5,7 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -4,8 +4,8 @@
 #include <file.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 
 #include "internal.h"
 

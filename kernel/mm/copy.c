@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 
 /* Moves bytes between kernel memory and any address space, by the kernel's mapping of its frames. */

@@ -4,9 +4,10 @@
 #include <err.h>
 #include <file.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 

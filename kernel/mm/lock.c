@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -6,7 +6,8 @@
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
-#include <proc.h>
+#include <signal.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -2,8 +2,10 @@
 #include <arch.h>
 #include <frame.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <signal.h>
+#include <task.h>
 #include <time.h>
 
 #include "internal.h"

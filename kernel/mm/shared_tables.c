@@ -8,7 +8,7 @@
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 #include "internal.h"
 

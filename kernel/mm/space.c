@@ -8,7 +8,7 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 #include "internal.h"
 

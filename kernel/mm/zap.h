@@ -4,7 +4,7 @@
 
 #include <frame.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -1,8 +1,9 @@
 /* The clocks' system calls. */
 #include <arch.h>
 #include <errno.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

@@ -14,6 +14,7 @@
 #include <register_set.h>
 #include <text.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 

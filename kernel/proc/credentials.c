@@ -1,8 +1,9 @@
 /* User and group numbers. */
 #include <abi/system.h>
 #include <errno.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

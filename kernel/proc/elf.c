@@ -12,7 +12,6 @@
 #include <fs.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
 #include <uaccess.h>
 
 #include "internal.h"

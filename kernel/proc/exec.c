@@ -12,8 +12,9 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 
 #include "exec.h"
 

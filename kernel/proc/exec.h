@@ -2,7 +2,7 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-#include <proc.h>
+#include <task.h>
 #include <types.h>
 
 #include "internal.h"

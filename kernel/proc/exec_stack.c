@@ -6,6 +6,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "exec.h"
 

@@ -7,8 +7,10 @@
 #include <ipc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
 #include <tty.h>
 
 #include "internal.h"

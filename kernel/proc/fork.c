@@ -9,9 +9,11 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <sched.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

@@ -6,7 +6,9 @@
 #include <abi/ptrace.h>
 #include <abi/sched.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
+#include <task.h>
 
 /* task.c: birth and end of the structures. */
 struct task *task_new(struct process *process);         /* kernel stack included; NULL: no memory */

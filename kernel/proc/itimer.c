@@ -2,8 +2,9 @@
 #include <abi/time.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

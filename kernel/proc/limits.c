@@ -4,8 +4,9 @@
 #include <file.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

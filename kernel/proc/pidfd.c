@@ -8,8 +8,9 @@
 #include <file.h>
 #include <kmalloc.h>
 #include <poll.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 
 #include "internal.h"

@@ -3,8 +3,10 @@
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

@@ -7,9 +7,10 @@
 #include <file.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <register_set.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

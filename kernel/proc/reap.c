@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <file.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

@@ -10,8 +10,11 @@
 #include <cpu.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
+#include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 

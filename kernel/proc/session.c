@@ -1,7 +1,8 @@
 /* Process numbers, process groups and sessions. */
 #include <errno.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 
 #include "internal.h"
 

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <file.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 #include "internal.h"

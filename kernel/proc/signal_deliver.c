@@ -1,8 +1,11 @@
 /* The way back to user mode when there is something to do: signals, stops, restarted calls. */
 #include <arch.h>
 #include <errno.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
+#include <window.h>
 
 #include "internal.h"
 

@@ -6,9 +6,9 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 #include <wait.h>
 

@@ -1,7 +1,7 @@
 /* nanosleep and clock_nanosleep, and their continuation after a signal without handler. */
 #include <errno.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

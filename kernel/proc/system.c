@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 #include <uname.h>
+#include <window.h>
 
 #include "internal.h"
 

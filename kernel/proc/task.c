@@ -9,7 +9,8 @@
 #include <lib.h>
 #include <mm.h>
 #include <panic.h>
-#include <proc.h>
+#include <process.h>
+#include <task.h>
 
 #include "internal.h"
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <latency.h>
 #include <lib.h>
-#include <proc.h>
 #include <stat_tick.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 

@@ -6,7 +6,6 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
 #include <time.h>

@@ -6,8 +6,10 @@
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
 
 #include "internal.h"
 

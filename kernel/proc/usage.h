@@ -3,7 +3,7 @@
 #define PROC_USAGE_H
 
 #include <abi/process.h>
-#include <proc.h>
+#include <process.h>
 
 void usage_add(struct usage *sum, const struct usage *more);
 int usage_to_user(struct rusage32 *user, const struct usage *usage);

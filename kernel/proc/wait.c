@@ -1,6 +1,7 @@
 /* Wait queues, sleeping and mutexes. */
 #include <errno.h>
-#include <proc.h>
+#include <sched.h>
+#include <task.h>
 #include <wait.h>
 
 #include "internal.h"

@@ -10,8 +10,8 @@
 #include <err.h>
 #include <latency.h>
 #include <lib.h>
-#include <proc.h>
 #include <procfs.h>
+#include <task.h>
 #include <time.h>
 
 #define SAMPLE_LEAST 1000u      /* ns; the handler itself takes some hundred cycles */

@@ -5,8 +5,9 @@
 
 #include <err.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
+#include <task.h>
 
 /* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^18 each. */
 #define PID_INO(pid) (((u64)(pid) + 4) << 18)

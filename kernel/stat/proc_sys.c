@@ -11,7 +11,7 @@
 #include <inotify.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
 #include <uname.h>
 

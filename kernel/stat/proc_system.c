@@ -11,9 +11,11 @@
 #include <latency.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
+#include <sched.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 #include <time.h>
 #include <uname.h>

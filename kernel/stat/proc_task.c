@@ -8,8 +8,9 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
+#include <task.h>
 #include <text.h>
 #include <time.h>
 #include <tty.h>

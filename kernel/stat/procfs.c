@@ -6,8 +6,9 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <process.h>
 #include <procfs.h>
+#include <task.h>
 
 #define PROC_MAGIC 0x9fa0u
 #define STORE_MAX 4096u	/* bytes of one write to a file of /proc */

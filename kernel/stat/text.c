@@ -4,7 +4,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
+#include <window.h>
 
 /* Room for n more bytes and a NUL. */
 static bool reserve(struct text *t, size_t n)

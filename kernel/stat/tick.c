@@ -9,8 +9,8 @@
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
-#include <proc.h>
 #include <stat_tick.h>
+#include <task.h>
 
 #include "tick.h"
 

@@ -12,7 +12,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 
 /* A page that is there, and in the TLB. */

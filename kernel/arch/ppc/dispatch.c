@@ -2,8 +2,8 @@
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
 #include <syscall.h>
+#include <task.h>
 
 u32 syscall_unknown_count, syscall_unknown_last;
 

@@ -6,9 +6,10 @@
 #include <lib.h>
 #include <mm.h>
 #include <panic.h>
-#include <proc.h>
+#include <process.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <tty.h>
 #include <aperture.h>

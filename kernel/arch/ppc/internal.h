@@ -3,7 +3,7 @@
 #define ARCH_PPC_INTERNAL_H
 
 #include <arch.h>
-#include <proc.h>
+#include <task.h>
 #include <types.h>
 
 /* I/O space of the kernel, and where the board has it. */

@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <arch/entry.h>
 #include <cpu.h>
-#include <proc.h>
+#include <task.h>
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
 #define VALUE(name, value) __asm__ volatile("\n->" #name " %0" : : "i"(value))

@@ -4,8 +4,8 @@
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
-#include <proc.h>
 #include <register_set.h>
+#include <task.h>
 
 #define REGS_WORDS (sizeof(struct regs) / sizeof(u32))
 

@@ -8,7 +8,7 @@
 #include <fdt.h>
 #include <frame.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 #include <tty.h>
 
 #include "internal.h"

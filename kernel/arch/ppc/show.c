@@ -1,7 +1,7 @@
 /* Registers and return addresses, as a panic shows them. */
 #include <arch.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 void arch_show_regs(const struct regs *regs)
 {

@@ -8,9 +8,9 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
-#include <proc.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 _Static_assert(sizeof(struct regs) <= sizeof(((struct machine_context *)0)->gregs), "struct regs is the ABI's pt_regs");

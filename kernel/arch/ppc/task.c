@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>
-#include <proc.h>
+#include <task.h>
 
 #include "internal.h"
 

@@ -12,7 +12,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <policy.h>
-#include <proc.h>
+#include <sched.h>
 
 #define LIST_MOST 256u          /* frames: what a few programs' starts use up */
 #define FREE_LEAST 64u          /* frames that stay with the allocator */

@@ -10,7 +10,7 @@
 #include <arch/mmu.h>
 #include <errno.h>
 #include <policy.h>
-#include <proc.h>
+#include <sched.h>
 
 bool idle_caches_locked;
 static u64 locked_runs;

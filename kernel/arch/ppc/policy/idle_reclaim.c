@@ -17,7 +17,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <policy.h>
-#include <proc.h>
+#include <sched.h>
 
 #define PIECE 64u               /* entries that one call looks at: some hundred cycles in which no task runs */
 #define COLOUR 256u             /* contexts of one colour */

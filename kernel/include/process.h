@@ -1,0 +1,97 @@
+/* Processes: what wait4, kill and the shell see, a group of threads. */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include <abi/process.h>
+#include <list.h>
+#include <signal.h>
+#include <time.h>
+#include <types.h>
+#include <wait.h>
+
+struct task;
+
+#define PID_MAX        32768
+#define CORE_NAME      "core"           /* of a core file, in the working directory */
+
+struct rlimit { u32 soft, hard; };
+
+/* What getrusage adds up; times in ns. */
+struct usage {
+	u64 user_ns, system_ns;
+	u32 minor_faults, major_faults;
+	u32 voluntary_switches, involuntary_switches;
+	u32 peak_pages;                 /* most resident at once; added up as a maximum */
+};
+
+struct itimer {
+	struct timer timer;     /* ITIMER_REAL only */
+	u64 value, interval;    /* ns; value: what is left of VIRTUAL and PROF */
+};
+
+struct process {
+	s32 pid;                        /* of the leader: getpid() */
+	s32 pgid, sid;
+	struct task *leader;            /* kept until reaped, even when it ends first */
+	struct list_head threads;       /* tasks, by group_link */
+	u32 thread_count;               /* that have not ended */
+	struct list_head all;           /* in process_list */
+	struct process *parent;
+	struct list_head children;      /* by sibling */
+	struct list_head sibling;
+	struct waitq child_wait;        /* wait4 sleeps here */
+	struct list_head traced;        /* tasks, by trace.link */
+	s32 exit_signal;                /* to the parent, normally SIGCHLD; 0 none */
+	s32 exit_status;                /* as wait4 gives it */
+	bool exiting;                   /* exit_group or a fatal signal: every thread ends */
+	bool zombie;
+	bool execed;                    /* since fork: setpgid by the parent is EACCES */
+	bool stopping;                  /* a stop signal was taken: every thread stops */
+	bool stopped;                   /* and all have */
+	bool stop_unreported, continue_unreported;      /* wait4 has not seen it yet */
+	s32 stop_signal;
+	struct sigpending pending;      /* signals to the process */
+	struct rlimit rlimit[RLIMIT_COUNT];
+	struct itimer itimer[3];
+	struct list_head posix_timers;
+	struct usage ended;             /* of threads that have ended */
+	struct usage children_usage;    /* of reaped children */
+	u64 ended_run_ticks;            /* timebase ticks of threads that have ended */
+	bool cpu_limits;                /* the tick has a timer or a limit of processor time to look at */
+	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
+	bool private_barriers;          /* membarrier may be used for them */
+	bool subreaper;                 /* orphans among its descendants come to it, not to init */
+	bool auto_reap;                 /* the parent ignores its children: nobody waits */
+	struct pid_handle *handle;      /* what descriptors of the process hold (proc/pidfd.c); NULL: none yet */
+	struct waitq exec_wait;         /* a thread in execve waits here for the others to end; and around a core file */
+	struct task *execing;
+	struct task *dumper;            /* the thread that writes a core file */
+	u32 dumped_threads;             /* others that wait until it has */
+	u64 start_ns;                   /* since boot */
+};
+
+extern struct list_head process_list;   /* of struct process, by all */
+extern struct process *init_process;     /* adopts orphans; its end is the machine's */
+extern u32 process_count;               /* zombies included */
+
+struct process *process_find(s32 pid);  /* NULL: there is none */
+bool pgrp_in_session(s32 pgid, s32 sid);
+bool pgrp_orphaned(s32 pgid);
+
+/* Boot: the idle task (pid 0) is the context that calls this; then the first process, once files work. */
+void proc_init(void);
+void start_init(const char *path, const char *const *arguments);
+
+/* Ends the calling thread, or the whole process, with a wait4 status. */
+void task_exit(s32 status) __attribute__((noreturn));
+void process_exit(s32 status) __attribute__((noreturn));
+/* By this signal, with a core file if the process may leave one. */
+void process_exit_dumping(const struct siginfo *info) __attribute__((noreturn));
+
+u32 rlimit(u32 resource);               /* soft limit of current's process */
+
+/* With the ended threads; times in ns. */
+void process_usage(const struct process *process, struct usage *usage);
+u64 process_run_ns(const struct process *process);
+
+#endif
