@@ -1,11 +1,11 @@
 /* /dev: a RAM file system that starts with the devices that there are. Numbers: Linux, admin-guide/devices. */
 #include "devices.h"
 
-#include "../fs/internal.h"
 #include "tty_internal.h"
 
 #include <control.h>
 #include <err.h>
+#include <filesystem.h>
 #include <lib.h>
 
 static const struct device {

@@ -1,9 +1,8 @@
 /* devpts: a directory of the pseudo-terminals that there are now. Every mount shows the same ones. */
 #include "pty.h"
 
-#include "../fs/internal.h"
-
 #include <err.h>
+#include <filesystem.h>
 #include <lib.h>
 
 #define DEVPTS_MAGIC 0x1cd1u

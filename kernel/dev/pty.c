@@ -5,10 +5,9 @@
  */
 #include "pty.h"
 
-#include "../fs/internal.h"
-
 #include <anon.h>
 #include <err.h>
+#include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <poll.h>

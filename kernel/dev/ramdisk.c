@@ -4,10 +4,9 @@
  */
 #include "devices.h"
 
-#include "../fs/internal.h"
-
 #include <abi/ioctl.h>
 #include <err.h>
+#include <filesystem.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>

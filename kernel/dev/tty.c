@@ -4,10 +4,9 @@
  */
 #include "tty_internal.h"
 
-#include "../fs/internal.h"
-
 #include <arch.h>
 #include <err.h>
+#include <filesystem.h>
 #include <lib.h>
 #include <poll.h>
 #include <process.h>

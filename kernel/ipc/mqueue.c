@@ -5,6 +5,7 @@
 #include <arch.h>
 #include <err.h>
 #include <file.h>
+#include <filesystem.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -20,7 +21,6 @@
 #include <uaccess.h>
 #include <wait.h>
 
-#include "../fs/internal.h"
 
 #define OVERHEAD 80u	/* bytes that each message counts for besides its own, against RLIMIT_MSGQUEUE */
 

@@ -5,11 +5,10 @@
 #include "datagram.h"
 #include "stream.h"
 
-#include "../fs/internal.h"
-
 #include <abi/socket.h>
 #include <arch.h>
 #include <err.h>
+#include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <signal.h>

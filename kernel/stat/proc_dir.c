@@ -1,9 +1,8 @@
 /* The directories of /proc: looking up their names and listing them. */
 #include "proc_internal.h"
 
-#include "../fs/internal.h"
-
 #include <err.h>
+#include <filesystem.h>
 #include <lib.h>
 #include <process.h>
 #include <procfs.h>

@@ -1,12 +1,12 @@
 /* The files of /proc about the whole system. Formats: proc(5). */
 #include "proc_internal.h"
 
-#include "../fs/internal.h"
 #include "tick.h"
 
 #include <arch.h>
 #include <cpu.h>
 #include <err.h>
+#include <filesystem.h>
 #include <kmalloc.h>
 #include <latency.h>
 #include <lib.h>

@@ -1,10 +1,9 @@
 /* The files of /proc/<pid>. Formats: proc(5). */
 #include "proc_internal.h"
 
-#include "../fs/internal.h"
-
 #include <arch.h>
 #include <err.h>
+#include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>

@@ -1,9 +1,8 @@
 /* /proc: inodes made when a name is looked up, text made when a file is read. */
 #include "proc_internal.h"
 
-#include "../fs/internal.h"
-
 #include <err.h>
+#include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>

@@ -7,9 +7,9 @@ import sys
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, failalloc, fuzz, policies
+from kernel import boot, causes, checker, failalloc, fuzz, includes, policies
 
-SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "policies")
+SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "includes", "policies")
 
 
 def main() -> int:
@@ -41,6 +41,8 @@ def main() -> int:
             failed += failalloc.check(whole=chosen.whole)
         if "fuzz" in subjects:
             failed += fuzz.check()
+        if "includes" in subjects:
+            failed += includes.check()
         if "policies" in subjects:
             failed += policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows)
     except Missing as error:

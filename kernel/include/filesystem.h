@@ -1,0 +1,70 @@
+/* What makes a file system, and finds and makes names: for those of other folders (/dev, /proc, sockets, queues). */
+#ifndef FILESYSTEM_H
+#define FILESYSTEM_H
+
+#include <fs.h>
+
+struct file_ops;
+struct frame;
+struct iter;
+struct page_tree;
+struct text;
+
+/* File systems (fs/mount.c). */
+struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);
+void filesystem_free(struct filesystem *);
+void filesystem_drop(struct filesystem *);	/* with everything in it; nothing of it is in use */
+struct filesystem *tmpfs_new(const char *source);
+struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
+struct filesystem *devfs_new(const char *source);	/* dev/devfs.c */
+struct filesystem *devpts_new(const char *source);	/* dev/devpts.c */
+void mounts_show(struct text *);
+void filesystems_show(struct text *);
+int filesystem_mount(struct filesystem *, struct dentry *on);
+extern struct list_head filesystems;
+extern struct filesystem *root_filesystem;
+struct filesystem *ramfs_new(const char *type, const char *source);
+
+/*
+ * A path walk that stopped before the last component: what creating, removing
+ * and renaming start from. `last` points into the path or into `owned` (a
+ * symbolic link's text), so the walk lives as long as its result.
+ */
+struct walk {
+	struct dentry *dir;	/* referenced */
+	const char *last;	/* not NUL-terminated */
+	size_t len;		/* 0: the path was only slashes */
+	bool slash;		/* slashes follow the last component */
+	unsigned links;		/* symbolic links followed so far */
+	char *owned;
+};
+int walk_parent(struct walk *, int dirfd, const char *path);
+/* One step from w->dir to its last component: a referenced dentry, or ERR_PTR. Mounts are crossed. */
+struct dentry *walk_last(struct walk *);
+/* The last component is this symbolic link: goes on to the parent of what it names. */
+int walk_follow(struct walk *, struct dentry *link);
+void walk_done(struct walk *);
+
+/* Names (fs/dentry.c, fs/create.c). */
+struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at the caller's root; referenced */
+int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out);
+int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
+int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out);
+
+/* A directory's read operation fails (fs/ramfs.c). */
+long directory_read(struct file *, struct iter *, u64 *position);
+/* lseek: the new position, or -EINVAL; end: what SEEK_END counts from, or -1 where there is none. */
+s64 seek_from(struct file *, s64 offset, int whence, s64 end);
+s64 seek_endless(struct file *, s64 offset, int whence);
+
+/* The page cache's tree (fs/page.c). */
+struct frame *page_find(const struct page_tree *, u32 page);
+int page_insert(struct page_tree *, u32 page, struct frame *);
+u32 page_drop_from(struct page_tree *, u32 first);
+
+/* Devices: numbers in the ABI's form, to and from the kernel's (fs/create.c); and the files of their inodes (dev/). */
+u32 device_from_user(u32 device);
+u32 device_to_user(u32 device);
+const struct file_ops *device_ops(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */
+
+#endif

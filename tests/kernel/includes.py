@@ -1,0 +1,124 @@
+"""Which part of the kernel may include which: the table of docs/kernel.md, held against every #include line."""
+
+from __future__ import annotations
+
+import re
+
+from suite.places import ROOT
+
+KERNEL = ROOT / "kernel"
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# The parts, lowest first: each may include its own headers and those of the parts before it. A header of include/
+# belongs to the part that it is named under; one that no line names is an error.
+HEADERS = {
+    "abi": "types",
+    "base": "lib list rbtree err errno text fdt log random panic command_line",
+    "machine": "arch mmu context aperture control register_set uaccess check frame kmalloc account pagetable flush",
+    "task": "task process sched window wait time cpu signal latency stat_tick",
+    "call": "syscall syscall_prototypes policy",
+    "fs": "fs filesystem file file_lock inotify async poll anon procfs",
+    "mm": "mm",
+    "arch": "",
+    "ipc": "ipc pipe rendezvous",
+    "proc": "uname",
+    "dev": "tty",
+    "stat": "",
+    "test": "",
+    "main": "",
+}
+ORDER = list(HEADERS)
+OWNER = {f"{name}.h": part for part, names in HEADERS.items() for name in names.split()}
+# The part that the files of a folder are of, where it is not the folder's name.
+FOLDERS = {"lib": "base", "genarch": "arch", "policy": "arch", "main.c": "main", "syscall": "call"}
+
+# Includes against the order, or of another folder's inner header, and why each is there.
+ALLOWED = {
+    ("include/task.h", "rendezvous.h"): "a task embeds its part in synchronous messages",
+    ("include/context.h", "mm.h"): "an address space carries its context",
+    ("lib/command_line.c", "file.h"): "reads the words of every part at boot",
+    ("lib/command_line.c", "frame.h"): "the same",
+    ("lib/command_line.c", "arch.h"): "the same",
+    ("lib/command_line.c", "context.h"): "the same",
+    ("lib/command_line.c", "policy.h"): "the same",
+    ("lib/log.c", "arch.h"): "syslog is a system call, whose readers wait",
+    ("lib/log.c", "task.h"): "the same",
+    ("lib/log.c", "wait.h"): "the same",
+    ("lib/log.c", "syscall.h"): "the same",
+    ("lib/log.c", "uaccess.h"): "the same",
+    ("lib/random.c", "arch.h"): "the seed is the time base",
+    ("lib/panic.c", "arch.h"): "names the registers and the task, and writes to the console",
+    ("lib/panic.c", "task.h"): "the same",
+    ("lib/panic.c", "tty.h"): "the same",
+    ("fs/fcntl.c", "pipe.h"): "fcntl sets a pipe's size",
+    ("fs/copy.c", "pipe.h"): "splice moves data of pipes",
+    ("fs/fdtable.c", "ipc.h"): "closing a descriptor",
+    ("fs/ramfs.c", "ipc.h"): "a FIFO has a name in the file system",
+    ("fs/open.c", "tty.h"): "opening a terminal may make it the controlling one",
+    ("fs/memfd.c", "mm.h"): "a seal forbids mappings",
+    ("arch/ppc/exceptions.c", "tty.h"): "hands the console's interrupt on",
+    ("arch/ppc/setup.c", "tty.h"): "the console is the first device",
+    ("stat/proc_sys.c", "../dev/pty.h"): "/proc/sys shows the limits of every part",
+    ("stat/proc_sys.c", "../ipc/ring.h"): "the same",
+    ("stat/proc_sys.c", "../ipc/socket.h"): "the same",
+    ("stat/proc_sys.c", "../ipc/sysv.h"): "the same",
+    ("proc/exit.c", "tty.h"): "the end of a session's leader hangs up its terminal",
+}
+
+
+def part_of(file: str) -> str | None:
+    """The part of a file, by its path below kernel/; None: a header that no part owns."""
+    first, _, rest = file.partition("/")
+    if first == "include":
+        return "abi" if rest.startswith("abi/") else OWNER.get(rest)
+    if first == "arch" and "/include/" in file:
+        return "machine"
+    return FOLDERS.get(first, first)
+
+
+def target_of(file: str, mark: str, header: str) -> tuple[str, bool] | None:
+    """The part of an included header, and whether it is another folder's inner one; None: this folder's own."""
+    if mark == "<":
+        if header.startswith(("abi/", "arch/")):
+            return ("abi" if header.startswith("abi/") else "machine"), False
+        return (OWNER[header], False) if header in OWNER else None
+    path = (KERNEL / file).parent.joinpath(header).resolve()
+    if not path.is_relative_to(KERNEL) or not path.exists():
+        return None
+    folder = str(path.relative_to(KERNEL)).partition("/")[0]
+    return None if folder == file.partition("/")[0] else (FOLDERS.get(folder, folder), True)
+
+
+def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """The includes against the order, and the headers that no part owns."""
+    wrong: list[tuple[str, str]] = []
+    unowned: list[str] = []
+    for file, text in sorted(sources.items()):
+        part = part_of(file)
+        if part is None:
+            unowned.append(file)
+            continue
+        for mark, header in INCLUDE.findall(text):
+            target = target_of(file, mark, header)
+            if target and (target[1] or ORDER.index(target[0]) > ORDER.index(part)):
+                wrong.append((file, header))
+    return wrong, unowned
+
+
+def check() -> int:
+    """The number of includes that should not be, printed."""
+    files = [f for f in KERNEL.rglob("*") if f.suffix in (".c", ".h", ".S")]
+    wrong, unowned = against({str(f.relative_to(KERNEL)): f.read_text() for f in files})
+    problems = [f"{file} belongs to no part: name it in tests/kernel/includes.py" for file in unowned]
+    problems += [
+        f"{file} includes {header}, against the order" for file, header in wrong if (file, header) not in ALLOWED
+    ]
+    problems += [
+        f"{file} no longer includes {header}: allowed for nothing" for file, header in ALLOWED.keys() - set(wrong)
+    ]
+    if against({"lib/example.c": "#include <mm.h>\n"})[0] != [("lib/example.c", "mm.h")]:
+        problems.append("an include against the order is not found")
+    for problem in problems:
+        print(f"includes: {problem}")
+    print(f"includes: {len(files)} files, {len(wrong)} includes against the order, {len(problems)} of them not allowed")
+    return len(problems)
