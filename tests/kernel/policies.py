@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pagewalk import kernel_image
 from pagewalk.initramfs import Initramfs
-from suite.groups import all_groups, user_tests
+from suite.catalog import all_groups
+from suite.groups import user_tests
 from suite.model import Case, Group, Outcome, read_transcript
 from suite.places import BUILD, wanted
 

@@ -42,12 +42,16 @@ compiler() {
 	esac
 }
 
-# stamp <name> <word>...: what a result is built from, beside the words: the script, this file, the compiler.
+# stamp <name> <word>...: what a result is built from, beside the words: the script, this file, the source packages that
+# the script fetches, the compiler.
 stamp() {
 	name=$1
 	shift
 	{
-		cat "$0" "$here/common.sh" "$here/sources.txt"
+		cat "$0" "$here/common.sh"
+		for package in $(sed -n 's/.*(fetch \([^)]*\)).*/\1/p' "$0"); do
+			grep "^$package " "$here/sources.txt" || fail "$package is not in sources.txt"
+		done
 		"${cross}gcc" -dumpfullversion
 		echo "$@"
 	} | sha256sum | cut -d' ' -f1 >"$programs/$name.wanted"

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from suite import reference, targets
-from suite.groups import all_groups, is_long, programs
+from suite.catalog import ON_REQUEST, all_groups, is_long
+from suite.groups import programs
 from suite.model import Group, Transcript, Verdict, judge
 from suite.places import Missing
 
@@ -20,7 +21,10 @@ def main() -> int:
         "--group",
         action="append",
         choices=list(all_groups()),
-        help="default: all but busybox-own, lua-own, fuzz-soak",
+        help=f"default: all but {', '.join(ON_REQUEST)}",
+    )
+    parser.add_argument(
+        "--built", type=Path, metavar="FOLDER", help="built programs that are not part of the checkout: stress-ng"
     )
     parser.add_argument("--programs", type=Path, help="instead of groups: every static PPC32 program below this folder")
     parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
@@ -37,7 +41,7 @@ def main() -> int:
 
     verdicts: list[Verdict] = []
     try:
-        for group in programs(chosen.programs) if chosen.programs else named(chosen.group):
+        for group in programs(chosen.programs) if chosen.programs else named(chosen.group, chosen.built):
             if chosen.case:
                 group.cases = [case for case in group.cases if case.name in chosen.case]
             compared = [case for case in group.cases if not case.alone]
@@ -55,9 +59,9 @@ def main() -> int:
     return 1 if any(verdict.failures for verdict in verdicts) else 0
 
 
-def named(names: list[str] | None) -> Iterator[Group]:
+def named(names: list[str] | None, built: Path | None) -> Iterator[Group]:
     """The groups of these names, or all that do not take long, each built when its turn comes."""
-    groups = all_groups()
+    groups = all_groups(built)
     return (groups[name]() for name in names or [name for name in groups if not is_long(name)])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -249,26 +248,3 @@ def is_program(path: Path) -> bool:
     with path.open("rb") as file:
         header = file.read(20)
     return header[:7] == b"\x7fELF\x01\x02\x01" and header[16:] == b"\x00\x02\x00\x14"
-
-
-def is_long(name: str) -> bool:
-    """Whether a group takes many minutes and runs only when it is asked for."""
-    return name.startswith(("busybox-own", "lua-own")) or name == "fuzz-soak"
-
-
-def all_groups() -> dict[str, Callable[[], Group]]:
-    """Every group by name; building one reads its programs."""
-    groups: dict[str, Callable[[], Group]] = {
-        "user": user_tests,
-        "hostile": hostile,
-        "dynamic": dynamic,
-        "fuzz": lambda: fuzz(20_000),
-        "fuzz-soak": lambda: fuzz(1_000_000),
-    }
-    for kind, make in (
-        ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("lua-own", lua_own), ("sqlite", sqlite),
-        ("tcc", tcc),
-    ):  # fmt: skip
-        for libc in LIBCS:
-            groups[f"{kind}-{libc}"] = lambda make=make, libc=libc: make(libc)  # type: ignore[misc]
-    return groups

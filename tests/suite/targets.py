@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
 from suite.places import BUILD, ROOT, wanted
 
 # A system that stops half-way through a group is booted again for the cases that are left, but not for ever.
-_BOOTS_MOST = 6
-
-
-class Target(Protocol):
-    """Something that boots the kernel."""
-
-    @property
-    def name(self) -> str:
-        """How reports call it."""
-
-    def boot(self, initramfs: Path, arguments: str) -> str:
-        """Boots with this initramfs and these kernel arguments; returns what the console showed."""
+_STOPS_MOST = 6
 
 
 @dataclass(frozen=True)
@@ -94,31 +82,42 @@ class QemuTarget:
 
 
 def _console(command: list[str], seconds: int) -> str:
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=seconds,
-        check=False,
-    )
+    """What the system wrote, until it ended or so many seconds of the host's time passed."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        return (error.stdout or b"").decode(errors="replace")
     return done.stdout.decode(errors="replace")
+
+
+Target = MachineTarget | QemuTarget
 
 
 def run(target: Target, group: Group) -> Transcript:
     """Runs a group's cases. Where the system stops on a case, that case has "no end" and the rest gets a fresh boot."""
+    target = replace(target, memory=max(target.memory, group.memory))
     outcomes: dict[str, Outcome] = {}
     said: list[str] = []
     left: list[Case] = list(group.cases)
-    for _ in range(_BOOTS_MOST):
+    stops = 0
+    while left and stops < _STOPS_MOST:
+        batch = left[: group.to_a_boot or len(left)]
         with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
-            file.write(group.packed(left))
+            file.write(group.packed(batch))
             file.flush()
             transcript = read_transcript(target.boot(Path(file.name), "-- /bin/suite /etc/suite"))
         outcomes.update(transcript.outcomes)
         said.append(transcript.rest)
-        started = len([case for case in left if case.name in transcript.outcomes])
+        started = len([case for case in batch if case.name in transcript.outcomes])
         left = left[started:]
-        if not left or not started:
+        if not started:
             break
+        stops += started < len(batch)
     return Transcript(outcomes, "".join(said))

@@ -1,0 +1,49 @@
+"""Every group by name, and which of them run only when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from suite import stress_ng
+from suite.groups import (
+    LIBCS,
+    busybox,
+    busybox_own,
+    dynamic,
+    fuzz,
+    hostile,
+    lua,
+    lua_own,
+    sqlite,
+    tcc,
+    user_tests,
+)
+from suite.model import Group
+
+# Groups that take many minutes, or whose programs `make programs` does not build.
+ON_REQUEST = ("busybox-own", "lua-own", "fuzz-soak", "stress-ng")
+
+
+def is_long(name: str) -> bool:
+    """Whether a group runs only when it is asked for."""
+    return name.startswith(ON_REQUEST)
+
+
+def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
+    """Every group by name; making one reads its programs. `built` holds those that are not part of the checkout."""
+    groups: dict[str, Callable[[], Group]] = {
+        "user": user_tests,
+        "hostile": hostile,
+        "dynamic": dynamic,
+        "fuzz": lambda: fuzz(20_000),
+        "fuzz-soak": lambda: fuzz(1_000_000),
+        "stress-ng": lambda: stress_ng.group(built),
+    }
+    for kind, make in (
+        ("busybox", busybox), ("busybox-own", busybox_own), ("lua", lua), ("lua-own", lua_own), ("sqlite", sqlite),
+        ("tcc", tcc),
+    ):  # fmt: skip
+        for libc in LIBCS:
+            groups[f"{kind}-{libc}"] = lambda make=make, libc=libc: make(libc)  # type: ignore[misc]
+    return groups
