@@ -203,6 +203,8 @@ void task_exit(s32 status)
 	task_count--;
 	if (!process->exiting && task == process->leader)
 		process->exit_status = status;
+	if (process->parent && process->parent->leader)
+		sched_give_back(task, process->parent->leader);
 	if (--process->thread_count == 0)
 		become_zombie(process);
 	else

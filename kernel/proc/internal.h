@@ -28,6 +28,7 @@ void sched_start(struct task *task);                    /* a new task is runnabl
 void task_continue(struct task *task);                  /* a stopped or traced one */
 void schedule_tail(void);                               /* first thing that a new task does */
 void sched_tick(struct regs *regs, u64 late_ns);
+void sched_give_back(const struct task *task, struct task *parent);
 void sched_requeue(struct task *task);                  /* its priority changed */
 
 s32 sched_slice(const struct task *task);               /* ticks of a full turn */

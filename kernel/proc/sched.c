@@ -140,15 +140,32 @@ void task_continue(struct task *task)
 		make_runnable(task);
 }
 
+/*
+ * A new task gets half of what its maker has left of its turn, and nothing of a last tick: a chain of processes, each of
+ * which forks once and ends, would otherwise have the processor to itself.
+ */
 void sched_start(struct task *task)
 {
-	task->slice = sched_slice(task);
+	if (current == &idle_task || is_real_time(task) || is_real_time(current)) {
+		task->slice = sched_slice(task);
+	} else {
+		task->slice = current->slice > 1 ? current->slice / 2 : 0;
+		current->slice -= task->slice;
+	}
 	make_runnable(task);
 }
 
+/* What is left of the turn of one that ends goes to its parent, so that making many short tasks costs it no turns. */
+void sched_give_back(const struct task *task, struct task *parent)
+{
+	if (task->slice > 0 && parent->slice > 0 && !is_real_time(task) && !is_real_time(parent))
+		parent->slice = MIN(parent->slice + task->slice, sched_slice(parent));
+}
+
+/* Asking for another priority begins no new turn. */
 CAUSE(switch) void sched_requeue(struct task *task)
 {
-	task->slice = sched_slice(task);
+	task->slice = MIN(task->slice, sched_slice(task));
 	if (task->queued) {
 		dequeue(task);
 		enqueue(task, false);
