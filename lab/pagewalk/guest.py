@@ -18,13 +18,13 @@ _STATUS_OTHER = 63
 _EXITED = re.compile(rb"^init: \S+: exit status (\d+)\r?$", re.MULTILINE)
 _KILLED = re.compile(rb"^init: \S+: killed by signal (\d+)\r?$", re.MULTILINE)
 _SIGNALLED = 128
-_PROGRAM_REGION = 65536
+PROGRAM_REGION = 65536
 """init's region: all of the program, without boot and power-off (docs/interfaces.md, section 8)."""
 
 
 def program_counters(regions: Mapping[int, Mapping[str, int]], counters: Mapping[str, int]) -> Mapping[str, int]:
     """The counters of the program alone, or of the whole run where its end was not reached."""
-    return regions.get(_PROGRAM_REGION, counters)
+    return regions.get(PROGRAM_REGION, counters)
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,10 @@ impl Machine {
         })
     }
 
-    /// Charges every cycle from now on to its function.
-    fn record_profile(&self) {
-        self.session().record_profile();
+    /// Charges every cycle from now on to its function; with a region, every cycle inside it.
+    #[pyo3(signature = (region=None))]
+    fn record_profile(&self, region: Option<u32>) {
+        self.session().record_profile(region);
     }
 
     /// Records the events of a window of cycles, written `a..b`, `a..` or `..b`.

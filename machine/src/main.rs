@@ -60,7 +60,7 @@ fn execute(run: &Run) -> Result<u8, Failure> {
     }
     let mut session = load(run, config)?;
     if run.profile.is_some() || run.profile_table.is_some() {
-        session.record_profile();
+        session.record_profile(None);
     }
     if run.trace.is_some() {
         session.record_trace(run.trace_window.clone());

@@ -14,7 +14,7 @@
 //! let kernel = std::fs::read("vmlinux")?;
 //! let mut session =
 //!     Session::with_kernel(config, &kernel, "vmlinux", None, "quiet", Console::memory())?;
-//! session.record_profile();
+//! session.record_profile(None);
 //! let stop = session.run(Limits::NONE);
 //! println!("{}", session.explain(&stop));
 //! for (name, value) in session.counters() {
@@ -141,9 +141,9 @@ impl Session {
         Ok(())
     }
 
-    /// From now on every cycle is charged to its function.
-    pub fn record_profile(&mut self) {
-        self.machine.observers.profile = Some(Profile::default());
+    /// From now on every cycle is charged to its function; with a region, every cycle inside it.
+    pub fn record_profile(&mut self, region: Option<u32>) {
+        self.machine.observers.profile = Some(Profile::new(region));
         self.machine.state_changed();
     }
 

@@ -123,7 +123,7 @@ fn watching_a_chain_changes_nothing() {
         let mut plain = program.session(machine, SMALL);
         finish(&mut plain);
         let mut profiled = program.session(machine, SMALL);
-        profiled.record_profile();
+        profiled.record_profile(None);
         finish(&mut profiled);
         assert_eq!(profiled.counters(), plain.counters(), "{machine}");
         let mut oracle = program.session(machine, SMALL);

@@ -216,7 +216,7 @@ fn the_kernel_counts_the_same_without_fast_paths() {
             );
             assert_same(&what, &fast, &run(session(""), true));
             let mut profiled = session("");
-            profiled.record_profile();
+            profiled.record_profile(None);
             assert_same(&what, &fast, &run(profiled, false));
             // A kernel that is listened to says more, one that checks itself looks at the TLB: both run longer.
             let checked = || session("check=on");

@@ -88,7 +88,7 @@ fn observers_change_no_count() {
     let program = Program::new(WORK);
     let expected = plain(&program);
     let mut session = program.session("ppc604-185", &[]);
-    session.record_profile();
+    session.record_profile(None);
     session.record_trace(Window::default());
     finished(&mut session);
     assert_eq!(session.counters(), expected);
@@ -102,7 +102,7 @@ fn observers_change_no_count() {
 fn the_profile_holds_every_cycle_and_instruction() {
     let program = Program::new(WORK);
     let mut session = program.session("ppc604-185", &[]);
-    session.record_profile();
+    session.record_profile(None);
     finished(&mut session);
     let rows = session.profile();
     let counters = &session.machine().account.counters;
@@ -149,7 +149,7 @@ fn the_profile_takes_back_what_an_exception_takes_back() {
     let mut plain = program.session("ppc604-185", &[]);
     finished(&mut plain);
     let mut session = program.session("ppc604-185", &[]);
-    session.record_profile();
+    session.record_profile(None);
     finished(&mut session);
     assert_eq!(session.counters(), plain.counters());
     let rows = session.profile();

@@ -282,16 +282,21 @@ def profile(
     top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
     folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
     flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
+    boot: Annotated[bool, typer.Option("--boot", help="Count boot and power-off, too.")] = False,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Say in which functions of kernel and program the cycles go: exact, not sampled.
+    """Say in which functions of kernel and program the cycles go: every cycle is counted, none is sampled.
+
+    Only the program's own time is shown, from its start to its end; `--boot` shows the whole run.
 
     Examples: `pagewalk profile -- ./hello`, `pagewalk profile --flame hello.svg -- ./hello`
     """
-    watched = watch(
-        _job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=_machine.Machine.record_profile
-    )
+
+    def prepare(loaded: _machine.Machine) -> None:
+        loaded.record_profile(None if boot else guest.PROGRAM_REGION)
+
+    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=prepare)
     rows = watched.machine.profile()
     if folded:
         _write(folded, watched.machine.profile_folded())
@@ -306,7 +311,7 @@ def profile(
         whole = sum(row[4] for row in rows) or 1
         out.print(
             table(
-                "Cycles by function",
+                "Cycles by function, boot included" if boot else "Cycles by function, without boot",
                 ["function", "program", "mode", "cause", ">cycles", ">share", ">instructions"],
                 (
                     [function, program, mode, cause, f"{cycles:,}", f"{cycles / whole:.1%}", f"{instructions:,}"]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use object::elf;
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
-use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind};
+use object::{BigEndian, Object as _, ObjectSymbol as _, SymbolKind, SymbolSection};
 
 use serde::{Deserialize, Serialize};
 
@@ -199,6 +199,10 @@ fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
         })
         .filter_map(|symbol| {
             let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+            // A number of the linker script is no code, though it may equal an address.
+            if symbol.section() == SymbolSection::Absolute && !name.starts_with("__cause_") {
+                return None;
+            }
             Some(Symbol {
                 address: u32::try_from(symbol.address()).ok()?,
                 size: u32::try_from(symbol.size()).ok()?,

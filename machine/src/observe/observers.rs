@@ -95,6 +95,12 @@ impl Observers {
         }
     }
 
+    fn profile_region(&mut self, number: u32, begins: bool) {
+        if let Some(profile) = &mut self.profile {
+            profile.region(number, begins);
+        }
+    }
+
     /// What ran last has not run to its end: an exception has taken so much of it back.
     pub fn took_back(&mut self, cycles: u64, instructions: u64) {
         if let Some(profile) = &mut self.profile {
@@ -196,10 +202,12 @@ impl Observers {
             Effect::Dump(_) => self.dumps_refused += 1,
             Effect::RegionBegin(number) => {
                 self.regions.begin(number, &scene.account.counters);
+                self.profile_region(number, true);
                 self.trace_region(number, true, scene.cycle);
             }
             Effect::RegionEnd(number) => {
                 self.regions.end(number, &scene.account.counters);
+                self.profile_region(number, false);
                 self.trace_region(number, false, scene.cycle);
             }
         }

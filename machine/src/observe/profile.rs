@@ -25,6 +25,10 @@ struct Sums {
 /// What was charged, and a shortcut for runs inside one function.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
+    /// Only what runs inside this region of interest is charged; everything where there is none.
+    region: Option<u32>,
+    /// Is it outside of its region?
+    outside: bool,
     sums: HashMap<Key, Sums>,
     open: Option<Open>,
     /// Who was charged last, once that is closed.
@@ -54,6 +58,25 @@ pub struct ProfileRow {
 }
 
 impl Profile {
+    /// A profile of everything that runs, or of one region of interest alone.
+    #[must_use]
+    pub fn new(region: Option<u32>) -> Self {
+        Profile {
+            region,
+            outside: region.is_some(),
+            ..Profile::default()
+        }
+    }
+
+    /// A region of interest begins or ends.
+    pub fn region(&mut self, number: u32, begins: bool) {
+        if self.region == Some(number) {
+            self.close();
+            self.last = None;
+            self.outside = !begins;
+        }
+    }
+
     /// Charges what ran at `pc`.
     pub fn charge(
         &mut self,
@@ -64,6 +87,9 @@ impl Profile {
         cycles: u64,
         instructions: u64,
     ) {
+        if self.outside {
+            return;
+        }
         if let Some(open) = &mut self.open
             && (open.low..=open.high).contains(&pc)
             && open.key.user == user

@@ -194,13 +194,13 @@ impl Symbolizer {
         }
     }
 
-    /// Name of a function; `?` where no symbol covers it.
+    /// Name of a function; `(no symbol)` where no symbol covers it.
     #[must_use]
     pub fn function_name(&self, function: Function) -> &str {
         self.tables
             .get(function.table as usize)
             .and_then(|table| table.get(function.index as usize))
-            .map_or("?", |symbol| &symbol.name)
+            .map_or("(no symbol)", |symbol| &symbol.name)
     }
 
     /// `name+0x1c` for messages.
