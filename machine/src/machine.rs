@@ -11,7 +11,7 @@ pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 
 use crate::board::{Board, Console, Instant};
-use crate::config::{CoreKind, MachineConfig};
+use crate::config::MachineConfig;
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
 use crate::engine::shortcut::{NO_PAGE, Shortcuts};
@@ -88,13 +88,13 @@ impl Machine {
     /// # Errors
     /// What the machine file asks for and cannot be had, or the boot image does not fit.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
-        let mmu = Mmu::from_config(&config)?;
+        let mut mmu = Mmu::from_config(&config)?;
         let memory = Memory::from_config(&config)?;
         let line = config.cache.instruction.line as usize;
         let ram = memory.ram.size();
         let cache_lines = (config.cache.instruction.size as usize) / line;
-        let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.dtlb);
-        let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.itlb);
+        let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.recency(false));
+        let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.recency(true));
         let mut machine = Machine {
             registers: Registers::default(),
             hot: Hot {
@@ -173,9 +173,11 @@ impl Machine {
                 .ok_or_else(|| format!("{:#x} is not in RAM", chunk.physical))?
                 .copy_from_slice(&chunk.bytes);
         }
-        if self.config.core.kind == CoreKind::Mpc8xx {
-            // TGPR is the 603's, PM the 604's.
-            self.registers.msr_absent = msr::TGPR | msr::PM;
+        let core = self.config.core.kind.core();
+        for (has, bit) in [(core.temporary_registers, msr::TGPR), (core.marks, msr::PM)] {
+            if !has {
+                self.registers.msr_absent |= bit;
+            }
         }
         self.registers.pc = boot.entry;
         self.registers.gpr.set(
@@ -194,7 +196,7 @@ impl Machine {
     /// Enables a 750's L2, as firmware does before it starts a kernel: Linux leaves L2CR as it finds it.
     fn enable_l2(&mut self) {
         let Some(l2) = &self.memory.l2 else { return };
-        if self.config.core.kind != CoreKind::Ppc750 {
+        if !self.config.core.kind.core().registers.l2_and_thermal {
             return;
         }
         let size = (l2.cache.geometry().size >> 17)
@@ -262,8 +264,8 @@ impl Machine {
             (code.size, code.ways) == (config.instruction.size, config.instruction.ways)
                 && self.lines.are_for(self.memory.ram.size(), line)
                 && self.memory.data.geometry().line as usize == line
-                && self.data_shortcuts.are_for(&mut self.mmu.dtlb)
-                && self.fetch_shortcuts.are_for(&mut self.mmu.itlb),
+                && self.data_shortcuts.are_for(&self.mmu.recency(false))
+                && self.fetch_shortcuts.are_for(&self.mmu.recency(true)),
             "RAM, caches and TLBs keep their sizes"
         );
         let lines = self.memory.instruction.lines();
@@ -286,8 +288,8 @@ impl Machine {
         } else {
             DIRTY
         };
-        self.hot.data_recent = self.mmu.dtlb.recent_mut().as_mut_ptr();
-        self.hot.fetch_recent = self.mmu.itlb.recent_mut().as_mut_ptr();
+        self.hot.data_recent = self.mmu.recency(false).recent.as_mut_ptr();
+        self.hot.fetch_recent = self.mmu.recency(true).recent.as_mut_ptr();
         self.select_shortcuts();
         self.hot.deadline = 0;
     }

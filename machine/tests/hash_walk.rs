@@ -3,12 +3,12 @@
 mod common;
 
 use common::{
-    RAM, SUPERVISOR, TABLE, USER, account, bus, hash_mmu, l1, memory, mmu, plain_memory, put_pte,
-    unit, walker,
+    Parts as _, RAM, SUPERVISOR, TABLE, USER, account, bus, hash_mmu, l1, memory, mmu,
+    plain_memory, put_pte, unit, walker,
 };
 use pagewalk_machine::config::MachineConfig;
 use pagewalk_machine::memory::{BusTiming, CacheGeometry, Forward, L2Timing, Memory};
-use pagewalk_machine::mmu::{Access, FaultKind, Mmu, Reload, WalkTiming, hash};
+use pagewalk_machine::mmu::{Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ const EA: u32 = 0x3456_7890;
 
 fn ready() -> (Memory, Mmu, Account) {
     let mut mmu = hash_mmu();
-    mmu.segments.write(EA >> 28, VSID);
+    mmu.six().segments.write(EA >> 28, VSID);
     (plain_memory(), mmu, account())
 }
 
@@ -78,7 +78,7 @@ fn a_search_without_a_match_takes_sixteen_accesses_and_faults() {
         assert_eq!(account.counters.plain(Plain::HashAccess), 16);
         assert_eq!(account.counters.plain(Plain::HashMiss), 1);
         assert!(fault.cycles > 0);
-        assert_eq!(mmu.dtlb.valid_entries().count(), 0);
+        assert_eq!(mmu.six().dtlb.valid_entries().count(), 0);
     }
     let (mut memory, mut mmu, mut account) = ready();
     let fault = mmu
@@ -90,7 +90,7 @@ fn a_search_without_a_match_takes_sixteen_accesses_and_faults() {
 #[test]
 fn a_table_outside_ram_is_a_machine_check() {
     let (mut memory, mut mmu, mut account) = ready();
-    mmu.sdr1 = RAM as u32;
+    mmu.six().sdr1 = RAM as u32;
     let fault = mmu
         .translate(EA, Access::Load, SUPERVISOR, &mut memory, 0, &mut account)
         .expect_err("no memory there");
@@ -127,7 +127,7 @@ fn loads_set_r_and_stores_set_c_as_byte_writes() {
 #[test]
 fn a_store_that_is_not_permitted_leaves_c_alone() {
     let (mut memory, mut mmu, mut account) = ready();
-    mmu.segments.write(EA >> 28, VSID | 0x2000_0000);
+    mmu.six().segments.write(EA >> 28, VSID | 0x2000_0000);
     let pte = put_pte(&mut memory, VSID, EA, 0x0010_0001, false, 0);
     let fault = mmu
         .translate(EA, Access::Store, USER, &mut memory, 0, &mut account)
@@ -173,7 +173,7 @@ fn walk_750gx(ratio_x2: u32, first: u32, next: u32, in_l1: bool, in_l2: bool) ->
     let mut memory = memory(Some((shape, l2)), bus, unit());
     let mut account = account();
     let mut mmu = hash_mmu();
-    mmu.segments.write(EA >> 28, VSID);
+    mmu.six().segments.write(EA >> 28, VSID);
     let pte = put_pte(&mut memory, VSID, EA, 0x0010_0182, false, 0);
     if in_l1 || in_l2 {
         memory.load(pte, 0, 0, &mut account);
@@ -205,7 +205,7 @@ fn a_walker_around_the_cache_leaves_no_line_behind() {
     };
     let (mut memory, mut account) = (plain_memory(), account());
     let mut mmu = mmu(128, 2, Reload::Hash(timing));
-    mmu.segments.write(EA >> 28, VSID);
+    mmu.six().segments.write(EA >> 28, VSID);
     put_pte(&mut memory, VSID, EA, 0x0010_0002, true, 7);
     mmu.translate(EA, Access::Store, SUPERVISOR, &mut memory, 0, &mut account)
         .expect("mapped");
@@ -297,7 +297,7 @@ proptest! {
     fn what_is_in_the_table_is_found(vsid in 0u32..1 << 24, ea: u32, frame in 0u32..1024, slot in 0u32..16) {
         let (mut memory, mut account) = (plain_memory(), account());
         let mut mmu = hash_mmu();
-        mmu.segments.write(ea >> 28, vsid);
+        mmu.six().segments.write(ea >> 28, vsid);
         put_pte(&mut memory, vsid, ea, frame << 12 | 0x182, slot >= 8, slot % 8);
         let found = mmu.translate(ea, Access::Store, SUPERVISOR, &mut memory, 0, &mut account);
         prop_assert_eq!(found.expect("mapped").pa, frame << 12 | (ea & 0xfff));
@@ -314,13 +314,13 @@ fn worst_search(machine: &str, cold: bool) -> u64 {
     let mut memory = Memory::from_config(&config).expect("a memory");
     let mut mmu = Mmu::from_config(&config).expect("an MMU");
     memory.write_hid0(common::CACHES_ON);
-    mmu.sdr1 = TABLE;
-    mmu.segments.write(EA >> 28, VSID);
+    mmu.six().sdr1 = TABLE;
+    mmu.six().segments.write(EA >> 28, VSID);
     let mut account = account();
     put_pte(&mut memory, VSID, EA, 0x0010_0182, true, 7);
     let mut cycles = 0;
     for n in 0..if cold { 1 } else { 2 } {
-        mmu.tlbia();
+        let _ = mmu.invalidate(Invalidation::All, &mut account);
         cycles = mmu
             .translate(
                 EA,

@@ -5,7 +5,9 @@ mod common;
 use common::{SUPERVISOR, USER, account, cases};
 use pagewalk_machine::memory::wimg;
 use pagewalk_machine::mmu::mpc8xx::number as n;
-use pagewalk_machine::mmu::{Access, FaultKind, Mpc8xx, Mpc8xxFault, Source};
+use pagewalk_machine::mmu::{
+    Access, FaultKind, Invalidation, Mpc8xx, Mpc8xxFault, Reached, Source, Unit as _,
+};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
@@ -202,11 +204,11 @@ proptest! {
                     }
                 }
                 Step::Invalidate(ea) => {
-                    unit.tlbie(ea, &mut Account::default());
+                    let _ = unit.invalidate(Invalidation::Address(ea), &mut Account::default());
                     models.iter_mut().for_each(|model| model.invalidate(ea));
                 }
                 Step::InvalidateAll => {
-                    unit.tlbia();
+                    let _ = unit.invalidate(Invalidation::All, &mut Account::default());
                     models.iter_mut().for_each(Model::invalidate_all);
                 }
                 Step::Control(index, reserve) => {
@@ -318,7 +320,7 @@ fn subpages_have_protection_or_validity_of_their_own() {
     assert_eq!(hit.expect("allowed").source, Source::Subpage);
     // Without it the last four bits say which subpages there are.
     write(&mut unit, n::MD_CTR, WALK_4K);
-    unit.tlbia();
+    let _ = unit.invalidate(Invalidation::All, &mut Account::default());
     load(&mut unit, 0x3000, 0, SMALL, 0x5901 | 0b0110 << 4);
     let given: Vec<_> = (0x3000..0x4000)
         .step_by(0x400)
@@ -328,7 +330,7 @@ fn subpages_have_protection_or_validity_of_their_own() {
     // Or for whom the entry hits.
     write(&mut unit, n::MD_CTR, MODES | WALK_4K);
     for (bits, supervisor, user) in [(0b1000, true, false), (0b0100, false, true)] {
-        unit.tlbia();
+        let _ = unit.invalidate(Invalidation::All, &mut Account::default());
         load(&mut unit, 0x3000, 0, SMALL, 0x5901 | bits << 4);
         for (msr, hits) in [(SUPERVISOR, supervisor), (USER, user)] {
             let expected = if hits { Hit(0x5c00) } else { Miss };
@@ -447,6 +449,15 @@ fn the_walk_registers_give_the_addresses_of_the_descriptors() {
     assert_eq!(read(&unit, n::MD_EPN), 0);
 }
 
+/// How many entries were reached: two at most are told apart.
+fn reaches(reached: Reached) -> usize {
+    match reached {
+        Reached::Nothing => 0,
+        Reached::These(reaches) => reaches.iter().flatten().count(),
+        Reached::Everything => usize::MAX,
+    }
+}
+
 #[test]
 fn tlbie_looks_at_no_address_space_and_tlbia_spares_what_is_reserved() {
     let mut unit = unit();
@@ -462,14 +473,14 @@ fn tlbie_looks_at_no_address_space_and_tlbia_spares_what_is_reserved() {
     };
     assert_eq!(present(&unit), [4, 5, 31]);
     assert!(unit.data.tlb.reserved(31) && !unit.data.tlb.reserved(27));
-    let gone = unit.tlbie(0x4000_3fff, &mut account());
-    assert_eq!((gone.len(), present(&unit)), (2, vec![31]));
+    let gone = unit.invalidate(Invalidation::Address(0x4000_3fff), &mut account());
+    assert_eq!((reaches(gone.data), present(&unit)), (2, vec![31]));
     load(&mut unit, 0x4000_3000, 1, SMALL, 0x5000 | ALL);
-    unit.tlbia();
+    let _ = unit.invalidate(Invalidation::All, &mut Account::default());
     assert_eq!(present(&unit), [31]);
     assert_eq!(read(&unit, n::MD_CTR), WALK_4K | RESERVE);
-    let gone = unit.tlbie(0x7f_ffff, &mut account());
-    assert_eq!((gone.len(), present(&unit)), (1, vec![]));
+    let gone = unit.invalidate(Invalidation::Address(0x7f_ffff), &mut account());
+    assert_eq!((reaches(gone.data), present(&unit)), (1, vec![]));
 }
 
 /// The counter goes down from the last entry that is not reserved.
@@ -541,8 +552,8 @@ fn misses_are_charged_to_who_evicted_the_entry() {
             Miss
         );
         account.cause = Cause::Reload;
-        unit.write(n::MD_TWC, level_one, &mut account);
-        unit.write(n::MD_RPN, ea | ALL, &mut account);
+        let _ = unit.write(n::MD_TWC, level_one, &mut account);
+        let _ = unit.write(n::MD_RPN, ea | ALL, &mut account);
     };
     miss(&mut unit, 0x80_0000, Cause::Copy, M8);
     for page in 0..32 {
@@ -570,6 +581,6 @@ fn a_hint_and_an_observer_change_nothing() {
     let hint = |msr| unit.translate_hint(0x3456, Access::Load, msr);
     assert_eq!(hint(SUPERVISOR).map(|hit| hit.pa), Some(0x5456));
     assert_eq!(hint(USER), None, "not permitted");
-    assert!(unit.user_entry(0x3456, false).is_none());
+    assert!(unit.user_space(0x3456, false).is_none());
     assert_eq!(unit.read(n::MD_EPN), Some(0x3200));
 }

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{SUPERVISOR, account, hash_mmu, plain_memory, put_pte, soft_mmu};
-use pagewalk_machine::board::TlbView;
+use common::{Parts as _, SUPERVISOR, account, hash_mmu, plain_memory, put_pte, soft_mmu};
 use pagewalk_machine::memory::Memory;
-use pagewalk_machine::mmu::{Access, FaultKind, Mmu, Tlb, TlbEntry, TlbGeometry, tlb};
+use pagewalk_machine::mmu::{
+    Access, EntryView, FaultKind, Invalidation, Mmu, Tlb, TlbEntry, TlbGeometry, tlb,
+};
 use pagewalk_machine::observe::{Account, Event};
 use proptest::prelude::*;
 
@@ -159,7 +160,7 @@ proptest! {
 
 /// Maps `pages` pages from EA 0 (VSID 7) to a frame each of the first megabytes.
 fn map(memory: &mut Memory, mmu: &mut Mmu, pages: u32) {
-    mmu.segments.write(0, 7);
+    mmu.six().segments.write(0, 7);
     for page in 0..pages {
         put_pte(
             memory,
@@ -247,9 +248,9 @@ fn entries_survive_a_change_of_the_segment_register() {
             .pa
     };
     assert_eq!(load(&mut mmu, &mut memory, &mut account), 0x10);
-    mmu.segments.write(0, 8);
+    mmu.six().segments.write(0, 8);
     assert_eq!(load(&mut mmu, &mut memory, &mut account), 0x3_3010);
-    mmu.segments.write(0, 7);
+    mmu.six().segments.write(0, 7);
     assert_eq!(load(&mut mmu, &mut memory, &mut account), 0x10);
     assert_eq!(account.counters.total(Event::DataTlbMiss), 2);
 }
@@ -265,8 +266,12 @@ fn tlbie_empties_the_congruence_class_of_both_tlbs_and_no_other() {
         }
     }
     // The class of page 5 also holds page 69; the EA's upper bits and the VSID don't matter.
-    mmu.tlbie(0xf000_5abc | 0x0100_0000, &mut account);
-    for tlb in [&mmu.itlb, &mmu.dtlb] {
+    let _ = mmu.invalidate(
+        Invalidation::Address(0xf000_5abc | 0x0100_0000),
+        &mut account,
+    );
+    let front = mmu.six();
+    for tlb in [&front.itlb, &front.dtlb] {
         assert_eq!(tlb.valid_entries().count(), 126);
         assert!(tlb.valid_entries().all(|(set, _)| set != 5));
     }
@@ -275,15 +280,15 @@ fn tlbie_empties_the_congruence_class_of_both_tlbs_and_no_other() {
 #[test]
 fn the_603_names_the_least_recently_used_way_and_tlbld_writes_it() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), soft_mmu(), account());
-    mmu.segments.write(0, 7);
+    mmu.six().segments.write(0, 7);
     let mut miss = |mmu: &mut Mmu, ea: u32| -> Option<u32> {
         match mmu.translate(ea, Access::Load, SUPERVISOR, &mut memory, 0, &mut account) {
             Ok(_) => None,
             Err(fault) => match fault.kind {
                 FaultKind::Software(miss) => {
                     assert_eq!(miss.vector, 0x1100);
-                    mmu.miss.rpa = ea & 0xf_f000 | 2;
-                    mmu.tlbld(ea, miss.srr1, &mut account);
+                    mmu.soft().miss.rpa = ea & 0xf_f000 | 2;
+                    let _ = mmu.soft().load(ea, miss.srr1, false, &mut account);
                     Some(miss.srr1 >> 17 & 1)
                 }
                 other => panic!("{other:?}"),
@@ -299,20 +304,20 @@ fn the_603_names_the_least_recently_used_way_and_tlbld_writes_it() {
     assert_eq!(miss(&mut mmu, c), Some(second), "b was used before a");
     assert_eq!(miss(&mut mmu, a), None);
     assert_eq!(miss(&mut mmu, b), Some(second), "c was used before a");
-    assert_eq!(mmu.dtlb.valid_entries().count(), 2);
+    assert_eq!(mmu.six().dtlb.valid_entries().count(), 2);
 }
 
 #[test]
 fn a_store_to_an_unchanged_page_names_the_way_of_its_entry() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), soft_mmu(), account());
-    mmu.segments.write(0, 7);
+    mmu.six().segments.write(0, 7);
     for (ea, way) in [(0x3000u32, 0u32), (0x23000, 1)] {
         let fault = mmu
             .translate(ea, Access::Load, SUPERVISOR, &mut memory, 0, &mut account)
             .expect_err("not loaded yet");
         assert!(matches!(fault.kind, FaultKind::Software(_)));
-        mmu.miss.rpa = ea & 0xf_f000 | 2;
-        mmu.tlbld(ea, way << 17, &mut account);
+        mmu.soft().miss.rpa = ea & 0xf_f000 | 2;
+        let _ = mmu.soft().load(ea, way << 17, false, &mut account);
     }
     for (ea, way) in [(0x3000u32, 0u32), (0x23000, 1), (0x3000, 0)] {
         let fault = mmu
@@ -323,11 +328,11 @@ fn a_store_to_an_unchanged_page_names_the_way_of_its_entry() {
         };
         assert_eq!(miss.vector, 0x1200);
         assert_eq!(miss.srr1, way << 17 | 0x0001_0000);
-        assert_eq!(mmu.miss.dmiss, ea);
+        assert_eq!(mmu.soft().miss.dmiss, ea);
     }
     // Reloaded with C = 1 into the way named, the entry is not doubled.
-    mmu.miss.rpa = 0x3000 | 0x82;
-    mmu.tlbld(0x3000, 0, &mut account);
+    mmu.soft().miss.rpa = 0x3000 | 0x82;
+    let _ = mmu.soft().load(0x3000, 0, false, &mut account);
     assert!(
         mmu.translate(
             0x3004,
@@ -339,7 +344,7 @@ fn a_store_to_an_unchanged_page_names_the_way_of_its_entry() {
         )
         .is_ok()
     );
-    assert_eq!(mmu.dtlb.valid_entries().count(), 2);
+    assert_eq!(mmu.six().dtlb.valid_entries().count(), 2);
     assert_eq!(account.counters.total(Event::DataTlbMiss), 2);
 }
 
@@ -356,25 +361,26 @@ fn shapes_that_hardware_cannot_have_are_refused() {
 #[test]
 fn the_control_device_finds_entries_by_number() {
     let mut mmu = hash_mmu();
-    let geometry = mmu.itlb.geometry();
+    let geometry = mmu.six().itlb.geometry();
     let (ea, vsid, word1) = (0x0123_4000, 0x00ab_cdef, 0x0765_4092);
-    mmu.itlb.fill(TlbEntry::new(tlb::tag(vsid, ea), word1));
-    let empty = TlbView {
+    mmu.six()
+        .itlb
+        .fill(TlbEntry::new(tlb::tag(vsid, ea), word1));
+    let empty = EntryView {
         shape: geometry.sets() << 16 | geometry.ways,
-        ..TlbView::default()
+        ..EntryView::default()
     };
     let entry = (ea >> 12) % geometry.sets() * geometry.ways;
-    let instruction = 1 << 31;
     assert_eq!(
-        TlbView::at(instruction | entry, &mmu),
-        TlbView {
-            vsid: 1 << 31 | vsid,
+        mmu.view(true, entry),
+        EntryView {
+            space: 1 << 31 | vsid,
             page: ea,
             word1,
             ..empty
         }
     );
-    assert_eq!(TlbView::at(instruction | (entry + 1), &mmu), empty);
-    assert_eq!(TlbView::at(entry, &mmu), empty);
-    assert_eq!(TlbView::at(instruction | geometry.entries, &mmu), empty);
+    assert_eq!(mmu.view(true, entry + 1), empty);
+    assert_eq!(mmu.view(false, entry), empty);
+    assert_eq!(mmu.view(true, geometry.entries), empty);
 }

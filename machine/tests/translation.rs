@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{SUPERVISOR, USER, account, hash_mmu, mmu, plain_memory, put_pte, soft_mmu, walker};
+use common::{
+    Parts as _, SUPERVISOR, USER, account, hash_mmu, mmu, plain_memory, put_pte, soft_mmu, walker,
+};
 use pagewalk_machine::memory::wimg;
 use pagewalk_machine::mmu::{
     Access, DirectStore, FaultKind, Mmu, MmuGeometry, Reload, Source, TlbGeometry,
@@ -77,7 +79,7 @@ fn page_protection_is_the_manuals_table() {
                 (true, false) => 0x4000_0000,
                 (true, true) => 0x2000_0000,
             };
-            mmu.segments.write(2, keys | 0x77);
+            mmu.six().segments.write(2, keys | 0x77);
             put_pte(&mut memory, 0x77, 0x2000_0000, 0x0010_0180 | pp, false, 0);
             let mode = if user { USER } else { SUPERVISOR };
             for access in ALL {
@@ -104,7 +106,7 @@ fn page_protection_is_the_manuals_table() {
 fn nothing_is_fetched_from_guarded_or_no_execute_memory() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), hash_mmu(), account());
     let isi = FaultKind::Isi { srr1: 0x1000_0000 };
-    mmu.segments.write(0, 5);
+    mmu.six().segments.write(0, 5);
     put_pte(&mut memory, 5, 0x1000, 0x0010_0182 | 0x08, false, 0);
     put_pte(&mut memory, 5, 0x2000, 0x0010_0182, false, 0);
     let mut fetch = |mmu: &mut Mmu, ea| {
@@ -113,13 +115,13 @@ fn nothing_is_fetched_from_guarded_or_no_execute_memory() {
     };
     assert_eq!(fetch(&mut mmu, 0x1000), Err(isi), "G");
     assert!(fetch(&mut mmu, 0x2000).is_ok());
-    mmu.segments.write(0, 5 | 0x1000_0000);
+    mmu.six().segments.write(0, 5 | 0x1000_0000);
     assert_eq!(
         fetch(&mut mmu, 0x2000),
         Err(isi),
         "N, though an entry is there"
     );
-    mmu.segments.write(0, 0x8000_0000);
+    mmu.six().segments.write(0, 0x8000_0000);
     assert_eq!(fetch(&mut mmu, 0x2000), Err(isi), "T");
 }
 
@@ -142,7 +144,7 @@ fn a_direct_store_segment_reports_what_the_core_says() {
         })
         .expect("valid");
         let (mut memory, mut account) = (plain_memory(), account());
-        mmu.segments.write(8, 0x8000_0000);
+        mmu.six().segments.write(8, 0x8000_0000);
         for (access, dsisr) in [(Access::Load, bits), (Access::Store, bits | 0x0200_0000)] {
             let fault = mmu
                 .translate(
@@ -162,9 +164,9 @@ fn a_direct_store_segment_reports_what_the_core_says() {
 #[test]
 fn a_bat_is_asked_before_segment_and_page() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), hash_mmu(), account());
-    mmu.segments.write(0xc, 0x8000_0000);
-    mmu.dbat.set_upper(1, 0xc000_0000 | 0x7 << 2 | 2);
-    mmu.dbat.set_lower(1, 0x0010_0000 | 0x12);
+    mmu.six().segments.write(0xc, 0x8000_0000);
+    mmu.six().dbat.set_upper(1, 0xc000_0000 | 0x7 << 2 | 2);
+    mmu.six().dbat.set_lower(1, 0x0010_0000 | 0x12);
     let found = mmu
         .translate(
             0xc00f_1234,
@@ -221,7 +223,7 @@ fn a_bat_is_asked_before_segment_and_page() {
         (2, true, true),
         (3, true, false),
     ] {
-        mmu.dbat.set_lower(1, 0x0010_0000 | pp);
+        mmu.six().dbat.set_lower(1, 0x0010_0000 | pp);
         for (access, allowed) in [(Access::Load, load), (Access::Store, store)] {
             let got = mmu.translate(
                 0xc000_0000,
@@ -255,11 +257,11 @@ proptest! {
         let (mut memory, mut mmu, mut account) = (plain_memory(), hash_mmu(), account());
         let bepi = block & !units;
         let brpn = real & !units;
-        mmu.dbat.set_upper(3, bepi << 17 | units << 2 | valid);
-        mmu.dbat.set_lower(3, brpn << 17 | 2);
-        mmu.segments.write(ea >> 28, 0x8000_0000);
+        mmu.six().dbat.set_upper(3, bepi << 17 | units << 2 | valid);
+        mmu.six().dbat.set_lower(3, brpn << 17 | 2);
+        mmu.six().segments.write(ea >> 28, 0x8000_0000);
         let ea = if near { bepi << 17 | (ea & (units << 17 | 0x1_ffff)) } else { ea };
-        mmu.segments.write(ea >> 28, 0x8000_0000);
+        mmu.six().segments.write(ea >> 28, 0x8000_0000);
         let valid = if user { valid & 1 != 0 } else { valid & 2 != 0 };
         let inside = (ea >> 17) & !units == bepi;
         let mode = if user { USER } else { SUPERVISOR };
@@ -277,7 +279,7 @@ proptest! {
 fn a_603_miss_sets_the_registers_of_the_manual() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), soft_mmu(), account());
     let (vsid, ea) = (0x00ab_cdefu32, 0x5432_1678u32);
-    mmu.segments.write(5, 0x2000_0000 | vsid);
+    mmu.six().segments.write(5, 0x2000_0000 | vsid);
     let page_index = ea >> 12 & 0xffff;
     let hash = (vsid & 0x7_ffff) ^ page_index;
     let primary = common::TABLE + (hash % 1024) * 64;
@@ -289,7 +291,7 @@ fn a_603_miss_sets_the_registers_of_the_manual() {
         (Access::Store, 0x1200, 0x0001_0000),
     ] {
         for (mode, key) in [(SUPERVISOR, 0), (USER, 0x0008_0000)] {
-            mmu.miss = Default::default();
+            mmu.soft().miss = Default::default();
             let fault = mmu
                 .translate(ea, access, mode, &mut memory, 0, &mut account)
                 .expect_err("empty TLB");
@@ -298,11 +300,14 @@ fn a_603_miss_sets_the_registers_of_the_manual() {
             };
             assert_eq!(miss.vector, vector);
             assert_eq!(miss.srr1 & !0x0002_0000, bits | key);
-            assert_eq!((mmu.miss.hash1, mmu.miss.hash2), (primary, secondary));
+            assert_eq!(
+                (mmu.soft().miss.hash1, mmu.soft().miss.hash2),
+                (primary, secondary)
+            );
             let (address, word0) = if access == Access::Fetch {
-                (mmu.miss.imiss, mmu.miss.icmp)
+                (mmu.soft().miss.imiss, mmu.soft().miss.icmp)
             } else {
-                (mmu.miss.dmiss, mmu.miss.dcmp)
+                (mmu.soft().miss.dmiss, mmu.soft().miss.dcmp)
             };
             assert_eq!((address, word0), (ea, compare));
         }
@@ -315,7 +320,7 @@ fn a_603_miss_sets_the_registers_of_the_manual() {
 fn the_original_603_reports_no_key() {
     let (mut memory, mut account) = (plain_memory(), account());
     let mut mmu = mmu(64, 2, Reload::Software { key: false });
-    mmu.segments.write(0, 0x2000_0000);
+    mmu.six().segments.write(0, 0x2000_0000);
     let fault = mmu
         .translate(0, Access::Load, USER, &mut memory, 0, &mut account)
         .expect_err("empty TLB");
@@ -325,18 +330,18 @@ fn the_original_603_reports_no_key() {
 #[test]
 fn what_tlbld_loads_translates_with_the_bits_of_rpa() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), soft_mmu(), account());
-    mmu.segments.write(3, 0x4000_0123);
+    mmu.six().segments.write(3, 0x4000_0123);
     let ea = 0x3fed_c000;
     for (load, access) in [(false, Access::Load), (true, Access::Fetch)] {
         assert!(
             mmu.translate(ea, access, SUPERVISOR, &mut memory, 0, &mut account)
                 .is_err()
         );
-        mmu.miss.rpa = 0x0012_3000 | 0x180 | 0x10 | 0x1;
+        mmu.soft().miss.rpa = 0x0012_3000 | 0x180 | 0x10 | 0x1;
         if load {
-            mmu.tlbli(ea, 0, &mut account);
+            let _ = mmu.soft().load(ea, 0, true, &mut account);
         } else {
-            mmu.tlbld(ea, 0, &mut account);
+            let _ = mmu.soft().load(ea, 0, false, &mut account);
         }
         let found = mmu
             .translate(ea | 0xabc, access, SUPERVISOR, &mut memory, 0, &mut account)
@@ -353,7 +358,7 @@ fn what_tlbld_loads_translates_with_the_bits_of_rpa() {
 #[test]
 fn hints_never_fault_and_never_walk() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), hash_mmu(), account());
-    mmu.segments.write(0, 5);
+    mmu.six().segments.write(0, 5);
     put_pte(&mut memory, 5, 0x1000, 0x0010_0181, false, 0);
     assert_eq!(mmu.translate_hint(0x1000, Access::Load, SUPERVISOR), None);
     mmu.translate(
@@ -369,6 +374,6 @@ fn hints_never_fault_and_never_walk() {
         .translate_hint(0x1010, Access::Load, SUPERVISOR)
         .expect("resident");
     assert_eq!(found.pa, 0x0010_0010);
-    mmu.segments.write(0, 5 | 0x4000_0000);
+    mmu.six().segments.write(0, 5 | 0x4000_0000);
     assert_eq!(mmu.translate_hint(0x1010, Access::Store, SUPERVISOR), None);
 }

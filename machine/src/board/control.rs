@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Instant;
-use crate::mmu::{Mmu, mpc8xx};
 
 const MAGIC: u32 = 0x5057_4c4b;
 
@@ -35,7 +34,7 @@ pub enum Effect {
     Fork(u32),
     /// Write a state dump with this label.
     Dump(u32),
-    /// Show this TLB entry: [`TlbView::at`] has the format.
+    /// Show this TLB entry: the most significant bit chooses the instruction TLB, the others are the entry's number.
     TlbSelect(u32),
     RegionBegin(u32),
     RegionEnd(u32),
@@ -54,52 +53,6 @@ pub struct TlbView {
     pub word1: u32,
     /// 8xx: as it was written to Mx_TWC, without the table's base.
     pub level_one: u32,
-}
-
-impl TlbView {
-    const INSTRUCTION: u32 = 1 << 31;
-
-    /// The entry that a write of `selected` names: the most significant bit chooses the instruction TLB, the others are
-    /// its number, as [`crate::mmu::Tlb::entry`] has it. One that does not exist shows as invalid.
-    #[must_use]
-    pub fn at(selected: u32, mmu: &Mmu) -> Self {
-        if let Some(unit) = &mmu.mpc8xx {
-            let side = unit.side(selected & Self::INSTRUCTION != 0);
-            return Self::of_8xx(selected & !Self::INSTRUCTION, &side.tlb);
-        }
-        let tlb = if selected & Self::INSTRUCTION != 0 {
-            &mmu.itlb
-        } else {
-            &mmu.dtlb
-        };
-        let geometry = tlb.geometry();
-        let mut view = TlbView {
-            shape: geometry.sets() << 16 | geometry.ways,
-            ..TlbView::default()
-        };
-        let entry = tlb.entry(selected & !Self::INSTRUCTION);
-        if let Some(entry) = entry.filter(|entry| entry.valid()) {
-            view.vsid = 1 << 31 | entry.vsid();
-            view.page = entry.page() << 12;
-            view.word1 = entry.word1();
-        }
-        view
-    }
-
-    fn of_8xx(number: u32, tlb: &mpc8xx::tlb::Tlb) -> Self {
-        let mut view = TlbView {
-            shape: 1 << 16 | tlb.len(),
-            ..TlbView::default()
-        };
-        if let Some(entry) = tlb.entry(number).filter(|entry| entry.valid()) {
-            let reserved = u32::from(tlb.reserved(number)) << 30;
-            view.vsid = 1 << 31 | reserved | u32::from(entry.asid());
-            view.page = entry.page();
-            view.word1 = entry.rpn();
-            view.level_one = entry.twc();
-        }
-        view
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

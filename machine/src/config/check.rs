@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
-use super::{CacheConfig, CoreKind, Cost, L2Config, MachineConfig, Replacement, TlbConfig};
+use super::{CacheConfig, Cost, L2Config, MachineConfig, Replacement, TlbConfig};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -102,6 +103,9 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
             checker.range("walk.start", walk.start.into(), 0, 1000);
             checker.range("walk.access", walk.access.into(), 0, 1000);
             checker.range("walk.finish", walk.finish.into(), 0, 1000);
+            if let Err(problem) = AnyWalker::from_config(&walk.walker, &walk.options) {
+                checker.fail("walk.walker", problem);
+            }
         }
         (None, false) => {}
     }
@@ -116,7 +120,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
             }
         }
     }
-    if kind == CoreKind::Mpc8xx {
+    if kind.core().mpc8xx {
         mpc8xx(checker, config);
     }
     if config.memory.size < 1 << 20

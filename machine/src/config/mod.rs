@@ -4,15 +4,18 @@
 //! (`tlb.data.entries`). A [`MachineConfig`] that came out of this module has passed every check.
 
 mod check;
+mod cores;
 mod error;
 mod parse;
 
 pub(crate) use check::MEMORY_MOST;
+pub use cores::{Core, CoreKind, Monitor, Power, Reload};
 pub use error::ConfigError;
 pub use parse::Override;
 
 use crate::memory::TouchedLine;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,51 +35,6 @@ pub struct MachineConfig {
     pub latency: LatencyConfig,
     pub branch: BranchConfig,
     pub exception: ExceptionConfig,
-}
-
-/// Which processor: chooses the instruction set, the MMU and the pipeline description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CoreKind {
-    #[serde(rename = "603")]
-    Ppc603,
-    #[serde(rename = "603e")]
-    Ppc603e,
-    #[serde(rename = "604")]
-    Ppc604,
-    #[serde(rename = "604e")]
-    Ppc604e,
-    #[serde(rename = "750")]
-    Ppc750,
-    /// MPC860 and its kin, the MPC855T among them.
-    #[serde(rename = "8xx")]
-    Mpc8xx,
-}
-
-impl CoreKind {
-    /// The 603 family reloads its TLBs in software by `tlbld` and `tlbli`.
-    pub fn software_reload(self) -> bool {
-        matches!(self, CoreKind::Ppc603 | CoreKind::Ppc603e)
-    }
-
-    /// The core walks the hash table in hardware.
-    pub fn hash_walk(self) -> bool {
-        matches!(
-            self,
-            CoreKind::Ppc604 | CoreKind::Ppc604e | CoreKind::Ppc750
-        )
-    }
-
-    /// The name used in machine files and in the device tree.
-    pub fn name(self) -> &'static str {
-        match self {
-            CoreKind::Ppc603 => "603",
-            CoreKind::Ppc603e => "603e",
-            CoreKind::Ppc604 => "604",
-            CoreKind::Ppc604e => "604e",
-            CoreKind::Ppc750 => "750",
-            CoreKind::Mpc8xx => "8xx",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +84,16 @@ pub struct WalkConfig {
     /// PTE reads go through the data cache. No core has this as a switch: `false` asks what a walker
     /// with its own path to the bus would do.
     pub cached: bool,
+    /// What finds the entries of the page table, by a name of [`crate::mmu::walker`].
+    #[serde(default = "hash_search")]
+    pub walker: String,
+    /// Numbers that the walker takes.
+    #[serde(default)]
+    pub options: BTreeMap<String, u32>,
+}
+
+fn hash_search() -> String {
+    "hash".to_owned()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -96,7 +96,10 @@ fn system(machine: &mut Machine, which: System) -> u32 {
         System::Spr(number) => {
             as_supervisor(machine, |machine| spr::read(machine, number)).unwrap_or(0)
         }
-        System::Segment(number) => machine.mmu.segments.read(number),
+        System::Segment(number) => {
+            let front = machine.mmu.front();
+            front.map_or(0, |front| front.segments.read(number))
+        }
         System::Temporary(n) => machine.registers.temporary[n],
     }
 }
@@ -112,7 +115,11 @@ fn set_system(machine: &mut Machine, which: System, value: u32) {
             // A register that the core lacks ignores the write.
             let _ = as_supervisor(machine, |machine| spr::write(machine, number, value));
         }
-        System::Segment(number) => machine.mmu.segments.write(number, value),
+        System::Segment(number) => {
+            if let Some(front) = machine.mmu.front_mut() {
+                front.segments.write(number, value);
+            }
+        }
         System::Temporary(n) => machine.registers.temporary[n] = value,
     }
 }

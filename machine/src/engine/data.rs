@@ -4,8 +4,7 @@ use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{CacheInhibited, wimg};
-use crate::mmu::mpc8xx::tlb::Reach;
-use crate::mmu::{Access, Source, TlbEntry, Translation};
+use crate::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::core::{CacheOperation, Core, Datum};
 use crate::powerpc::{Exception, Registers};
 
@@ -23,7 +22,7 @@ impl Machine {
             return None;
         }
         // SAFETY: `refresh` points this at the data TLB's table, which has every class.
-        unsafe { *hot.data_recent.add(usize::from(known.class)) = known.way };
+        unsafe { *hot.data_recent.add(usize::from(known.used.set)) = known.used.way };
         let physical = ea.wrapping_add(known.delta);
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
@@ -69,12 +68,8 @@ impl Machine {
     /// `sound`: the sanitizers have nothing against the translation.
     fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation, sound: bool) {
         let page = ea & !0xfff;
-        let (class, way) = if self.mmu.mpc8xx.is_some() {
-            self.data_shortcuts.unordered()
-        } else {
-            self.data_shortcuts
-                .translated(page, translation.source, &self.mmu.dtlb)
-        };
+        let used = self.mmu.used(false, page, translation.source);
+        let used = self.data_shortcuts.translated(page, used);
         let whole = translation.source != Source::Subpage;
         let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled() && whole;
         let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
@@ -97,62 +92,30 @@ impl Machine {
             load: page,
             store,
             delta,
-            class,
-            way,
+            used,
         };
         self.data_shortcuts.set(self.data_mode, shortcut);
     }
 
-    /// The page frame was freed: whoever reaches it by a TLB entry goes the slow way, or finds that
-    /// entry sound once more.
+    /// The page frame was freed: an access that reaches it by a TLB entry goes the slow way, where it is looked at
+    /// once more.
     pub(crate) fn drop_frame(&mut self, frame: u32) {
-        if let Some(unit) = &self.mmu.mpc8xx {
-            let page = Reach { ea: 0, bytes: 4096 };
-            let reaches = |fetch: bool| -> Vec<Reach> {
-                let entries = unit.side(fetch).tlb.valid_entries();
-                let ea = entries.filter_map(|(_, entry)| entry.effective(frame << 12));
-                ea.map(|ea| Reach { ea, ..page }).collect()
-            };
-            let (data, fetch) = (reaches(false), reaches(true));
-            data.into_iter()
-                .for_each(|reach| self.drop_data_reach(reach));
-            fetch
-                .into_iter()
-                .for_each(|reach| self.drop_fetch_reach(reach));
-            return;
+        for reach in self.mmu.reaching(frame, false) {
+            self.data_shortcuts.drop_reach(reach);
         }
-        let page = |(_, entry): (u32, &TlbEntry)| {
-            (entry.rpn() >> 12 == frame).then_some(entry.page() << 12)
-        };
-        for ea in self.mmu.dtlb.valid_entries().filter_map(page) {
-            self.data_shortcuts.drop_class(ea);
-        }
-        for ea in self.mmu.itlb.valid_entries().filter_map(page) {
-            self.fetch_shortcuts.drop_class(ea);
+        for reach in self.mmu.reaching(frame, true) {
+            self.fetch_shortcuts.drop_reach(reach);
             self.hot.page = NO_PAGE;
         }
     }
 
-    /// The congruence class of `ea` in the data TLB has changed.
-    pub(crate) fn drop_data_class(&mut self, ea: u32) {
-        self.data_shortcuts.drop_class(ea);
-    }
-
-    /// The congruence class of `ea` in the instruction TLB has changed.
-    pub(crate) fn drop_fetch_class(&mut self, ea: u32) {
-        self.fetch_shortcuts.drop_class(ea);
-        self.hot.page = NO_PAGE;
-    }
-
-    /// What the data TLB of an 8xx says of these addresses has changed.
-    pub(crate) fn drop_data_reach(&mut self, reach: Reach) {
-        self.data_shortcuts.drop_reach(reach);
-    }
-
-    /// The same of its instruction TLB.
-    pub(crate) fn drop_fetch_reach(&mut self, reach: Reach) {
-        self.fetch_shortcuts.drop_reach(reach);
-        self.hot.page = NO_PAGE;
+    /// The translations that these reach may have changed.
+    pub(crate) fn forget(&mut self, reaches: Reaches) {
+        self.data_shortcuts.forget(reaches.data);
+        if reaches.instruction != Reached::Nothing {
+            self.fetch_shortcuts.forget(reaches.instruction);
+            self.hot.page = NO_PAGE;
+        }
     }
 
     /// Drops every shortcut, of data accesses and of fetches: translations or caches have changed.
@@ -191,7 +154,7 @@ impl Machine {
             return None;
         }
         // SAFETY: as in `direct`.
-        unsafe { *self.hot.data_recent.add(usize::from(shortcut.class)) = shortcut.way };
+        unsafe { *self.hot.data_recent.add(usize::from(shortcut.used.set)) = shortcut.used.way };
         Some(ea.wrapping_add(shortcut.delta))
     }
 

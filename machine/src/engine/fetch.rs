@@ -134,7 +134,7 @@ impl Machine {
             return false;
         }
         // SAFETY: `refresh` points this at the instruction TLB's table, which has every class.
-        unsafe { *self.hot.fetch_recent.add(usize::from(shortcut.class)) = shortcut.way };
+        unsafe { *self.hot.fetch_recent.add(usize::from(shortcut.used.set)) = shortcut.used.way };
         self.hot.page = shortcut.load;
         self.hot.page_delta = shortcut.delta;
         true
@@ -288,12 +288,8 @@ impl Machine {
         let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
-        let (class, way) = if self.mmu.mpc8xx.is_some() {
-            self.fetch_shortcuts.unordered()
-        } else {
-            self.fetch_shortcuts
-                .translated(page, source, &self.mmu.itlb)
-        };
+        let used = self.mmu.used(true, page, source);
+        let used = self.fetch_shortcuts.translated(page, used);
         let whole = source != Source::Subpage;
         if cached && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff) {
             self.hot.page = page;
@@ -302,8 +298,7 @@ impl Machine {
                 load: page,
                 store: NO_PAGE,
                 delta: self.hot.page_delta,
-                class,
-                way,
+                used,
             };
             self.fetch_shortcuts.set(self.fetch_mode, shortcut);
         }

@@ -1,7 +1,6 @@
 //! Shortcuts past BATs, segment registers and TLB, for pages that were translated before.
 
-use crate::mmu::mpc8xx::tlb::Reach;
-use crate::mmu::{Source, Tlb};
+use crate::mmu::{Reach, Reached, Recency, Used};
 
 /// A page whose accesses of one kind need no look at BATs, segments or TLB. It is good for as long as
 /// the TLB entry behind it, if there is one, stays in its way.
@@ -14,11 +13,9 @@ pub struct Shortcut {
     pub store: u32,
     /// Physical minus effective address.
     pub delta: u32,
-    /// Where to write down that the TLB entry was used: its congruence class, or for a BAT or real
-    /// mode the index behind the last class.
-    pub class: u16,
-    /// What to write there: the entry's way.
-    pub way: u8,
+    /// The TLB entry behind it: where to write that it was used ([`Recency`]). For a BAT or real mode that is the
+    /// index behind the last set.
+    pub used: Used,
 }
 
 /// No effective page: its low bits are not zero.
@@ -29,8 +26,7 @@ impl Shortcut {
         load: NO_PAGE,
         store: NO_PAGE,
         delta: 0,
-        class: 0,
-        way: 0,
+        used: Used { set: 0, way: 0 },
     };
 }
 
@@ -49,33 +45,30 @@ pub const MODES: usize = 4;
 pub struct Shortcuts {
     tables: [Box<[Shortcut]>; MODES],
     empty: bool,
-    /// The page behind each entry of the TLB that may have shortcuts: `ways` for each class.
+    /// The page behind each entry of the TLB that may have shortcuts: `ways` for each set.
     held: Box<[u32]>,
-    classes: u32,
-    /// Entries of a class that may have shortcuts at a time, a power of two: all, if writing down the
-    /// way used last is all that LRU needs; else the most recently used one alone.
+    sets: u32,
+    /// Entries of a set that may have shortcuts at a time, a power of two ([`Recency::ways`]).
     ways: u32,
 }
 
 impl Shortcuts {
     /// No shortcuts yet; `length`, a power of two, is how many a mode has at most.
-    pub fn new(length: usize, tlb: &Tlb) -> Shortcuts {
+    pub fn new(length: usize, tlb: &Recency<'_>) -> Shortcuts {
         let table = || vec![Shortcut::NONE; length].into_boxed_slice();
-        let (classes, ways) = (tlb.geometry().sets(), tlb.free_ways());
+        let (sets, ways) = (tlb.sets, tlb.ways);
         Shortcuts {
             tables: [table(), table(), table(), table()],
             empty: true,
-            held: vec![NO_PAGE; (classes * ways) as usize].into_boxed_slice(),
-            classes,
+            held: vec![NO_PAGE; (sets * ways) as usize].into_boxed_slice(),
+            sets,
             ways,
         }
     }
 
-    /// Are these shortcuts for a TLB of this size, whose table of ways used last has every class and one more?
-    pub fn are_for(&self, tlb: &mut Tlb) -> bool {
-        let (classes, ways) = (tlb.geometry().sets(), tlb.free_ways());
-        let recent = tlb.recent_mut().len();
-        (self.classes, self.ways) == (classes, ways) && recent == classes as usize + 1
+    /// Are these shortcuts for a TLB of this size, whose table of ways used last has every set and one more?
+    pub fn are_for(&self, tlb: &Recency<'_>) -> bool {
+        (self.sets, self.ways) == (tlb.sets, tlb.ways) && tlb.recent.len() == self.sets as usize + 1
     }
 
     /// Shortcuts of a mode, less one: for [`place`].
@@ -104,22 +97,18 @@ impl Shortcuts {
         self.empty = false;
     }
 
-    /// Class and way for a shortcut of a page whose entry, if any, keeps no account of its use.
-    pub fn unordered(&self) -> (u16, u8) {
-        (self.classes as u16, 0)
-    }
-
-    /// `page` has been translated by `source`; an entry of `tlb` is now its class's most recently used
-    /// one. Drops the shortcuts of the page that the entry's way held before. Returns class and way for
-    /// a shortcut.
-    pub fn translated(&mut self, page: u32, source: Source, tlb: &Tlb) -> (u16, u8) {
-        if source != Source::Tlb {
-            return self.unordered();
-        }
-        let class = page >> 12 & (self.classes - 1);
-        let way = tlb.recent_way(page);
-        self.hold(class * self.ways + (u32::from(way) & (self.ways - 1)), page);
-        (class as u16, way)
+    /// `page` has been translated, and `used` is now its set's most recently used entry. Drops the shortcuts of the
+    /// page that the entry held before. Returns what a shortcut of `page` is to write.
+    pub fn translated(&mut self, page: u32, used: Option<Used>) -> Used {
+        let Some(used) = used else {
+            return Used {
+                set: self.sets as u16,
+                way: 0,
+            };
+        };
+        let way = u32::from(used.way) & (self.ways - 1);
+        self.hold(u32::from(used.set) * self.ways + way, page);
+        used
     }
 
     fn hold(&mut self, place: u32, page: u32) {
@@ -139,27 +128,40 @@ impl Shortcuts {
         }
     }
 
-    /// The translation of `reach` has changed.
-    pub fn drop_reach(&mut self, reach: Reach) {
-        let pages = reach.bytes >> 12;
-        if pages <= self.mask() {
-            for page in 0..pages {
-                self.drop_page(reach.ea + (page << 12));
-            }
-        } else {
-            for shortcut in self.tables.iter_mut().flatten() {
-                if shortcut.load & !(reach.bytes - 1) == reach.ea {
-                    *shortcut = Shortcut::NONE;
+    /// The translation of these addresses may have changed.
+    pub fn forget(&mut self, reached: Reached) {
+        match reached {
+            Reached::Nothing => {}
+            Reached::These(reaches) => {
+                for reach in reaches.into_iter().flatten() {
+                    self.drop_reach(reach);
                 }
             }
+            Reached::Everything => self.drop_all(),
         }
     }
 
-    /// The entries of `ea`'s congruence class have changed.
-    pub fn drop_class(&mut self, ea: u32) {
-        let class = ea >> 12 & (self.classes - 1);
-        for way in 0..self.ways {
-            self.hold(class * self.ways + way, NO_PAGE);
+    /// The translation of `reach` may have changed.
+    pub fn drop_reach(&mut self, reach: Reach) {
+        match reach {
+            Reach::Set(ea) => {
+                let set = ea >> 12 & (self.sets - 1);
+                for way in 0..self.ways {
+                    self.hold(set * self.ways + way, NO_PAGE);
+                }
+            }
+            Reach::Page { ea, bytes } if bytes >> 12 <= self.mask() => {
+                for page in 0..bytes >> 12 {
+                    self.drop_page(ea + (page << 12));
+                }
+            }
+            Reach::Page { ea, bytes } => {
+                for shortcut in self.tables.iter_mut().flatten() {
+                    if shortcut.load & !(bytes - 1) == ea {
+                        *shortcut = Shortcut::NONE;
+                    }
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Fatal, Machine, Stop};
 use crate::board::{Effect, TlbView};
 use crate::engine::Exit;
 use crate::engine::line::Op;
-use crate::mmu::{Fault, FaultKind, Mpc8xxFault, Translation};
+use crate::mmu::{Fault, Translation};
 use crate::observe::observers::Scene;
 use crate::powerpc::system::Flow;
 use crate::powerpc::{Exception, Vector, exception, msr};
@@ -130,9 +130,7 @@ impl Machine {
             || near_limit
     }
 
-    /// Does IABR name an instruction in the block of `mask` + 1 bytes around `ea`? The 604 and 750
-    /// compare their TE bit with MSR\[IR\]; the 603 looks at addresses only (604 UM 2.1.2.5, 603e UM
-    /// 2.1.2.5).
+    /// Does IABR name an instruction in the block of `mask` + 1 bytes around `ea`?
     pub(crate) fn breaks_in(&self, ea: u32, mask: u32) -> bool {
         const ENABLED: u32 = 2;
         const TRANSLATED: u32 = 1;
@@ -141,7 +139,8 @@ impl Machine {
             return false;
         }
         let translated = self.registers.msr & msr::IR != 0;
-        self.config.core.kind.software_reload() || (iabr & TRANSLATED != 0) == translated
+        !self.config.core.kind.core().breakpoint_translated
+            || (iabr & TRANSLATED != 0) == translated
     }
 
     /// The exception that DABR raises for an access at `ea`, which does not leave its double word (604
@@ -183,32 +182,8 @@ impl Machine {
     /// The exception that a failed translation of `ea` raises.
     pub(crate) fn fault(&mut self, fault: Fault, ea: u32) -> Exception {
         self.hot.cycles += fault.cycles;
-        match fault.kind {
-            FaultKind::Isi { srr1 } => Exception::InstructionStorage { srr1 },
-            FaultKind::Dsi { dsisr } => Exception::DataStorage { address: ea, dsisr },
-            FaultKind::MachineCheck { pa } => Exception::MachineCheck { physical: pa },
-            FaultKind::Software(miss) => match miss.vector {
-                0x1000 => Exception::InstructionTlbMiss { srr1: miss.srr1 },
-                0x1100 => Exception::DataLoadTlbMiss { srr1: miss.srr1 },
-                _ => Exception::DataStoreTlbMiss { srr1: miss.srr1 },
-            },
-            FaultKind::Mpc8xx { fault, instruction } => match fault {
-                Mpc8xxFault::Miss if instruction => Exception::ItlbMiss,
-                Mpc8xxFault::Miss => Exception::DtlbMiss,
-                Mpc8xxFault::Error { bits, .. } if instruction => {
-                    Exception::ItlbError { srr1: bits }
-                }
-                Mpc8xxFault::Error { bits, invalidated } => {
-                    if let Some(reach) = invalidated {
-                        self.drop_data_reach(reach);
-                    }
-                    Exception::DtlbError {
-                        address: ea,
-                        dsisr: bits,
-                    }
-                }
-            },
-        }
+        self.forget(fault.gone);
+        Exception::of_fault(fault.kind, ea)
     }
 
     /// Takes `exception` at the program counter. False if the machine cannot go on.
@@ -313,7 +288,7 @@ impl Machine {
             Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
             Effect::Cause(number) => self.set_dynamic_cause(number),
             Effect::TlbSelect(selected) => {
-                self.board.show_tlb(TlbView::at(selected, &self.mmu));
+                self.board.show_tlb(self.tlb_view(selected));
             }
             _ => {}
         }
@@ -331,6 +306,21 @@ impl Machine {
             && self.observers.sanitizers.is_some()
         {
             self.drop_frame(frame);
+        }
+    }
+
+    /// The TLB entry that the control device shows: the most significant bit of `selected` chooses the instruction
+    /// TLB, the others are the entry's number.
+    fn tlb_view(&self, selected: u32) -> TlbView {
+        const INSTRUCTION: u32 = 1 << 31;
+        let fetch = selected & INSTRUCTION != 0;
+        let entry = self.mmu.view(fetch, selected & !INSTRUCTION);
+        TlbView {
+            shape: entry.shape,
+            vsid: entry.space,
+            page: entry.page,
+            word1: entry.word1,
+            level_one: entry.level_one,
         }
     }
 

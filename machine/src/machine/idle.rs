@@ -1,7 +1,7 @@
 //! Power saving: a processor that waits for an interrupt does nothing until one can come.
 
 use super::{Fatal, Machine, Stop};
-use crate::config::CoreKind;
+use crate::config::Power;
 use crate::observe::Plain;
 use crate::powerpc::msr;
 
@@ -23,22 +23,14 @@ enum Mode {
 }
 
 impl Machine {
-    /// What setting MSR\[POW\] enters now, if anything. The 604 has nap alone, without a HID0 bit (604 UM 7.2.13,
-    /// recalled). An 8xx goes by PLPRCR, and at full power POW does nothing.
+    /// What setting MSR\[POW\] enters now, if anything.
     fn power_mode(&self) -> Option<Mode> {
         let hid0 = self.registers.hid0;
-        match self.config.core.kind {
-            CoreKind::Ppc604 | CoreKind::Ppc604e => Some(Mode::Nap),
-            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 => {
-                if hid0 & (hid0::DOZE | hid0::NAP) != 0 {
-                    Some(Mode::Nap)
-                } else if hid0 & hid0::SLEEP != 0 {
-                    Some(Mode::Sleep)
-                } else {
-                    None
-                }
-            }
-            CoreKind::Mpc8xx => None,
+        match self.config.core.kind.core().power {
+            Power::Nap => Some(Mode::Nap),
+            Power::Hid0 if hid0 & (hid0::DOZE | hid0::NAP) != 0 => Some(Mode::Nap),
+            Power::Hid0 if hid0 & hid0::SLEEP != 0 => Some(Mode::Sleep),
+            Power::Hid0 | Power::None => None,
         }
     }
 

@@ -74,7 +74,7 @@ impl Memory {
                 write_back_buffers: machine.cache.write_back_buffers,
                 touch_buffers: machine.cache.touch_buffers,
                 touched_line: machine.cache.touched_line,
-                icbi_whole_set: machine.core.kind.software_reload(),
+                icbi_whole_set: machine.core.kind.core().icbi_by_index,
             },
         )
     }

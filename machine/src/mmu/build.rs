@@ -1,7 +1,8 @@
 //! The MMU that a machine file describes.
 
-use super::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
-use crate::config::{CoreKind, MachineConfig, TlbConfig};
+use super::walker::AnyWalker;
+use super::{DirectStore, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use crate::config::{self, MachineConfig, TlbConfig};
 use crate::memory::Forward;
 
 fn geometry(tlb: &TlbConfig) -> TlbGeometry {
@@ -17,10 +18,9 @@ impl Mmu {
     /// # Errors
     /// What the machine file asks for and cannot be had.
     pub fn from_config(machine: &MachineConfig) -> Result<Self, String> {
-        let kind = machine.core.kind;
-        let mpc8xx = kind == CoreKind::Mpc8xx;
-        let reload = match &machine.walk {
-            Some(walk) => Reload::Hash(WalkTiming {
+        let core = machine.core.kind.core();
+        let reload = match (core.reload, &machine.walk) {
+            (config::Reload::Hash, Some(walk)) => Reload::Hash(WalkTiming {
                 start: walk.start,
                 access: walk.access,
                 finish: walk.finish,
@@ -31,24 +31,24 @@ impl Mmu {
                 },
                 cached: walk.cached,
             }),
-            None if mpc8xx => Reload::Registers,
-            // Only the 603e and later report the key (603e UM appendix C.2).
-            None => Reload::Software {
-                key: kind != CoreKind::Ppc603,
-            },
+            (config::Reload::Hash, None) => return Err("there is no [walk]".to_owned()),
+            (config::Reload::Software { key }, _) => Reload::Software { key },
+            (config::Reload::Registers, _) => Reload::Registers,
         };
-        let direct_store = match kind {
-            CoreKind::Ppc604 | CoreKind::Ppc604e => DirectStore::Error,
-            CoreKind::Ppc603 | CoreKind::Ppc603e | CoreKind::Ppc750 | CoreKind::Mpc8xx => {
-                DirectStore::Unsupported
-            }
-        };
-        Self::new(MmuGeometry {
+        let mut mmu = Self::new(MmuGeometry {
             instruction: geometry(&machine.tlb.instruction),
             data: geometry(&machine.tlb.data),
-            bats: if mpc8xx { 0 } else { 4 },
+            bats: if core.mpc8xx { 0 } else { 4 },
             reload,
-            direct_store,
-        })
+            direct_store: if core.direct_store {
+                DirectStore::Error
+            } else {
+                DirectStore::Unsupported
+            },
+        })?;
+        if let (Kind::Hash32(unit), Some(walk)) = (mmu.kind_mut(), &machine.walk) {
+            unit.set_walker(AnyWalker::from_config(&walk.walker, &walk.options)?);
+        }
+        Ok(mmu)
     }
 }

@@ -1,7 +1,6 @@
 //! What a failed translation reports: vector and register bits.
 
-use super::mpc8xx::tlb::Reach;
-use super::{Access, DirectStore, Mpc8xxFault, SoftwareMiss};
+use super::{Access, DirectStore, Mpc8xxFault, Reaches, SoftwareMiss};
 
 /// Bits of SRR1 (ISI) and DSISR (DSI).
 pub mod bits {
@@ -55,9 +54,19 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Core cycles that a table walk took before it failed.
     pub cycles: u64,
+    /// What the entries reached that the fault has taken away.
+    pub gone: Reaches,
 }
 
 impl Fault {
+    fn new(kind: FaultKind, cycles: u64) -> Self {
+        Self {
+            kind,
+            cycles,
+            gone: Reaches::NOTHING,
+        }
+    }
+
     fn storage(access: Access, bits: u32, cycles: u64) -> Self {
         let kind = match access {
             Access::Fetch => FaultKind::Isi { srr1: bits },
@@ -66,7 +75,7 @@ impl Fault {
                 dsisr: bits | bits::STORE,
             },
         };
-        Self { kind, cycles }
+        Self::new(kind, cycles)
     }
 
     /// No PTE.
@@ -103,61 +112,53 @@ impl Fault {
     /// The walker met no memory at `pa`.
     #[must_use]
     pub fn machine_check(pa: u32, cycles: u64) -> Self {
-        Self {
-            kind: FaultKind::MachineCheck { pa },
-            cycles,
-        }
+        Self::new(FaultKind::MachineCheck { pa }, cycles)
     }
 
     /// A 603's software reload.
     #[must_use]
     pub fn software(miss: SoftwareMiss) -> Self {
-        Self {
-            kind: FaultKind::Software(miss),
-            cycles: 0,
-        }
+        Self::new(FaultKind::Software(miss), 0)
     }
 
     /// An 8xx's fault.
     #[must_use]
     pub fn mpc8xx(fault: Mpc8xxFault, access: Access) -> Self {
-        Self {
-            kind: FaultKind::Mpc8xx {
-                fault,
-                instruction: access.is_fetch(),
-            },
-            cycles: 0,
-        }
+        let instruction = access.is_fetch();
+        Self::new(FaultKind::Mpc8xx { fault, instruction }, 0)
     }
 
-    fn mpc8xx_error(access: Access, bits: u32, invalidated: Option<Reach>) -> Self {
+    fn mpc8xx_error(access: Access, bits: u32) -> Self {
         let store = if access.is_store() { bits::STORE } else { 0 };
         let bits = bits | store;
-        Self::mpc8xx(Mpc8xxFault::Error { bits, invalidated }, access)
+        Self::mpc8xx(Mpc8xxFault::Error { bits }, access)
     }
 
     /// An 8xx's entry is loaded from a descriptor that is not valid (860 UM 9.9).
     #[must_use]
     pub fn mpc8xx_page(access: Access) -> Self {
-        Self::mpc8xx_error(access, bits::NO_PTE, None)
+        Self::mpc8xx_error(access, bits::NO_PTE)
     }
 
     /// Neither an 8xx's group nor page permits it.
     #[must_use]
     pub fn mpc8xx_protection(access: Access) -> Self {
-        Self::mpc8xx_error(access, bits::PROTECTION, None)
+        Self::mpc8xx_error(access, bits::PROTECTION)
     }
 
     /// An 8xx's fetch from guarded memory.
     #[must_use]
     pub fn mpc8xx_no_execute() -> Self {
-        Self::mpc8xx_error(Access::Fetch, bits::NO_EXECUTE, None)
+        Self::mpc8xx_error(Access::Fetch, bits::NO_EXECUTE)
     }
 
-    /// An 8xx's store to a page with C = 0, which has invalidated the entry that reached this. DSISR says
+    /// An 8xx's store to a page with C = 0, which has invalidated the entry (801 UM 11.4.1). DSISR says
     /// no more than that it was a store (Linux 2.4 head_8xx.S tells it so from a fault).
     #[must_use]
-    pub fn mpc8xx_unchanged(reach: Reach) -> Self {
-        Self::mpc8xx_error(Access::Store, 0, Some(reach))
+    pub fn mpc8xx_unchanged(gone: Reaches) -> Self {
+        Self {
+            gone,
+            ..Self::mpc8xx_error(Access::Store, 0)
+        }
     }
 }

@@ -1,30 +1,42 @@
-//! Address translation as the architecture says it: block address translation first, then the segment
-//! register, the TLB, and on a TLB miss the hardware's hash-table walk (604, 750) or the software
-//! reload's exceptions (603). The 8xx has none of this but a unit of its own ([`mpc8xx`]).
+//! Address translation: one file for each kind of MMU.
 //!
-//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5.
+//! - [`hash32`]: BATs, segments, TLBs, and a walk of the hash table in hardware (604, 750);
+//! - [`soft6xx`]: the same without the walk: software reloads the TLBs (603);
+//! - [`mpc8xx`]: two TLBs that software loads, and nothing else.
+//!
+//! The rest of the machine asks an MMU through [`Unit`] and does not know its kind. [`front6xx`] is what the first two
+//! share. [`walker`] is the seam for other page tables, second-level TLBs and walk caches.
+//!
+//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; [`mpc8xx`] names its own.
 
 pub mod bat;
 mod build;
 pub mod fault;
+pub mod front6xx;
 pub mod hash;
+pub mod hash32;
 pub mod mpc8xx;
+pub mod reach;
 pub mod segment;
-pub mod software;
+pub mod soft6xx;
 pub mod tlb;
+pub mod unit;
+pub mod walker;
 
 pub use bat::{BatHit, Bats};
 pub use fault::{Fault, FaultKind};
-pub use hash::WalkTiming;
+pub use front6xx::Front6xx;
+pub use hash32::Hash32;
 pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
+pub use reach::{Invalidation, Reach, Reached, Reaches};
 pub use segment::Segments;
-pub use software::{MissRegisters, SoftwareMiss};
+pub use soft6xx::{MissRegisters, Soft6xx, SoftwareMiss};
 pub use tlb::{Tlb, TlbEntry, TlbGeometry};
+pub use unit::{EntryView, Holder, Recency, Space, Unit, Used};
+pub use walker::WalkTiming;
 
-use crate::memory::{Memory, wimg};
-use crate::observe::{Account, Array, Cause, Event, Plain};
-use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 
 /// What an access is, for protection and reporting.
 ///
@@ -73,7 +85,7 @@ pub enum Source {
 pub struct Translation {
     /// Physical address.
     pub pa: u32,
-    /// Storage control bits; see [`wimg`].
+    /// Storage control bits; see [`crate::memory::wimg`].
     pub wimg: u8,
     /// What translated.
     pub source: Source,
@@ -81,18 +93,18 @@ pub struct Translation {
     pub cycles: u64,
 }
 
-/// How the TLBs are reloaded.
+/// How the TLBs are reloaded: this chooses the kind of MMU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reload {
-    /// By hardware from the hash table (604, 750).
+    /// By hardware from the hash table: [`hash32`].
     Hash(WalkTiming),
-    /// By software through the exceptions 0x1000, 0x1100, 0x1200 (603).
+    /// By software through the exceptions 0x1000, 0x1100, 0x1200: [`soft6xx`].
     Software {
         /// SRR1\[KEY\] is set at a miss (603e; the original 603 has no such bit).
         key: bool,
     },
-    /// By software through Mx_RPN (8xx): see [`mpc8xx`].
+    /// By software through Mx_RPN: [`mpc8xx`].
     Registers,
 }
 
@@ -113,7 +125,7 @@ pub struct MmuGeometry {
     pub instruction: TlbGeometry,
     /// Data TLB.
     pub data: TlbGeometry,
-    /// Pairs of BAT registers for each of I and D: 4 or 8.
+    /// Pairs of BAT registers for each of I and D: 4 or 8; an 8xx has none.
     pub bats: u32,
     /// Reload.
     pub reload: Reload,
@@ -121,28 +133,22 @@ pub struct MmuGeometry {
     pub direct_store: DirectStore,
 }
 
-/// A memory management unit.
+/// A memory management unit: see [`Unit`] for what it does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Mmu {
     geometry: MmuGeometry,
-    /// Segment registers.
-    pub segments: Segments,
-    /// Instruction BATs.
-    pub ibat: Bats,
-    /// Data BATs.
-    pub dbat: Bats,
-    /// SDR1, every bit kept as written.
-    pub sdr1: u32,
-    /// Instruction TLB.
-    pub itlb: Tlb,
-    /// Data TLB.
-    pub dtlb: Tlb,
-    /// The 603's miss registers.
-    pub miss: MissRegisters,
-    /// Cause of the access that missed last: what the reload evicts is its doing, not the handler's.
-    miss_cause: Cause,
-    /// The 8xx's MMU, in whose place none of the above is used.
-    pub mpc8xx: Option<Mpc8xx>,
+    kind: Kind,
+}
+
+/// The kinds of MMU.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Kind {
+    /// 604, 750.
+    Hash32(Hash32),
+    /// 603.
+    Soft6xx(Soft6xx),
+    /// 8xx.
+    Mpc8xx(Mpc8xx),
 }
 
 impl Mmu {
@@ -151,43 +157,35 @@ impl Mmu {
     /// # Errors
     /// What is wrong with a TLB's shape.
     pub fn new(geometry: MmuGeometry) -> Result<Self, String> {
-        let mpc8xx = matches!(geometry.reload, Reload::Registers);
-        if !matches!((mpc8xx, geometry.bats), (false, 4 | 8) | (true, 0)) {
+        let registers = matches!(geometry.reload, Reload::Registers);
+        if !matches!((registers, geometry.bats), (false, 4 | 8) | (true, 0)) {
             return Err(format!(
                 "bats is {}: 4 or 8 are allowed, on the 8xx 0",
                 geometry.bats
             ));
         }
-        Ok(Self {
-            geometry,
-            segments: Segments::default(),
-            ibat: Bats::new(geometry.bats as usize),
-            dbat: Bats::new(geometry.bats as usize),
-            sdr1: 0,
-            itlb: Tlb::new(geometry.instruction)?,
-            dtlb: Tlb::new(geometry.data)?,
-            miss: MissRegisters::default(),
-            miss_cause: Cause::Kernel,
-            mpc8xx: mpc8xx
-                .then(|| Mpc8xx::new(geometry.instruction.entries, geometry.data.entries)),
-        })
+        let kind = match geometry.reload {
+            Reload::Hash(timing) => Kind::Hash32(Hash32::new(Front6xx::new(&geometry)?, timing)),
+            Reload::Software { key } => Kind::Soft6xx(Soft6xx::new(Front6xx::new(&geometry)?, key)),
+            Reload::Registers => {
+                geometry.instruction.check()?;
+                geometry.data.check()?;
+                let (instruction, data) = (geometry.instruction.entries, geometry.data.entries);
+                Kind::Mpc8xx(Mpc8xx::new(instruction, data))
+            }
+        };
+        Ok(Self { geometry, kind })
     }
 
     /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let mpc8xx = match (&self.mpc8xx, &fresh.mpc8xx) {
-            (Some(unit), Some(fresh)) => [true, false]
-                .into_iter()
-                .all(|side| unit.side(side).tlb.fits(&fresh.side(side).tlb)),
-            (None, None) => true,
+        let kind = match (&self.kind, &fresh.kind) {
+            (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),
+            (Kind::Soft6xx(unit), Kind::Soft6xx(fresh)) => unit.fits(fresh),
+            (Kind::Mpc8xx(unit), Kind::Mpc8xx(fresh)) => unit.fits(fresh),
             _ => false,
         };
-        mpc8xx
-            && self.geometry == fresh.geometry
-            && self.itlb.fits(&fresh.itlb)
-            && self.dtlb.fits(&fresh.dtlb)
-            && self.ibat.fits(&fresh.ibat)
-            && self.dbat.fits(&fresh.dbat)
+        kind && self.geometry == fresh.geometry
     }
 
     /// The MMU's shape.
@@ -196,288 +194,89 @@ impl Mmu {
         &self.geometry
     }
 
-    /// Translates `ea` for `access` under `msr` at core cycle `now`.
-    ///
-    /// The caller counts the TLB access (one for each access with MSR\[IR\] or MSR\[DR\] set); misses,
-    /// walks and everything else are counted here.
-    ///
-    /// # Errors
-    /// The exception that the access takes, with the registers that the hardware sets for it.
-    #[inline]
-    pub fn translate(
-        &mut self,
-        ea: u32,
-        access: Access,
-        msr: u32,
-        memory: &mut Memory,
-        now: u64,
-        account: &mut Account,
-    ) -> Result<Translation, Fault> {
-        if let Some(unit) = &mut self.mpc8xx {
-            return unit.translate(ea, access, msr, account);
-        }
-        let (on, real) = if access.is_fetch() {
-            (msr & msr::IR != 0, wimg::REAL_FETCH)
-        } else {
-            (msr & msr::DR != 0, wimg::REAL_DATA)
-        };
-        if !on {
-            return Ok(Translation {
-                pa: ea,
-                wimg: real,
-                source: Source::Real,
-                cycles: 0,
-            });
-        }
-        let user = msr & msr::PR != 0;
-        let bats = if access.is_fetch() {
-            &self.ibat
-        } else {
-            &self.dbat
-        };
-        if let Some(hit) = bats.lookup(ea, user) {
-            return if hit.permits(access) {
-                Ok(Translation {
-                    pa: hit.pa,
-                    wimg: hit.wimg,
-                    source: Source::Bat,
-                    cycles: 0,
-                })
-            } else {
-                Err(Fault::protection(access, 0))
-            };
-        }
-        self.translate_page(ea, access, user, memory, now, account)
-    }
-
-    /// Translation by segment and page, once no BAT holds `ea`.
-    fn translate_page(
-        &mut self,
-        ea: u32,
-        access: Access,
-        user: bool,
-        memory: &mut Memory,
-        now: u64,
-        account: &mut Account,
-    ) -> Result<Translation, Fault> {
-        let segment = self.segments.get(ea);
-        if segment & segment::T != 0 {
-            return Err(Fault::direct_store(access, self.geometry.direct_store));
-        }
-        if access.is_fetch() && segment & segment::N != 0 {
-            return Err(Fault::no_execute(0));
-        }
-        let key = segment::key(segment, user);
-        let tag = tlb::tag(segment, ea);
-        let tlb = if access.is_fetch() {
-            &mut self.itlb
-        } else {
-            &mut self.dtlb
-        };
-        let (entry, cycles) = match tlb.access(tag) {
-            Some(entry) => (entry, 0),
-            None => {
-                self.count_miss(access, tag, account);
-                match self.geometry.reload {
-                    // The 8xx's unit has answered before.
-                    Reload::Software { .. } | Reload::Registers => {
-                        return Err(self.software_miss(ea, access, key));
-                    }
-                    Reload::Hash(timing) => {
-                        let walk = hash::walk(self.sdr1, segment, ea, timing, memory, now, account);
-                        self.reload(walk, access, tag, memory, now, account)?
-                    }
-                }
-            }
-        };
-        if access.is_fetch() && entry.wimg() & wimg::G != 0 {
-            return Err(Fault::no_execute(cycles));
-        }
-        if !tlb::permits(entry.pp(), key, access.is_store()) {
-            return Err(Fault::protection(access, cycles));
-        }
-        let cycles = if access.is_store() && !entry.changed() {
-            cycles + self.change(ea, key, entry, memory, now + cycles, account)?
-        } else {
-            cycles
-        };
-        Ok(Translation {
-            pa: entry.rpn() | (ea & 0xfff),
-            wimg: entry.wimg(),
-            source: Source::Tlb,
-            cycles,
-        })
-    }
-
-    /// Enters what a walk found into the TLB and sets R in memory.
-    fn reload(
-        &mut self,
-        walk: hash::Walk,
-        access: Access,
-        tag: u64,
-        memory: &mut Memory,
-        now: u64,
-        account: &mut Account,
-    ) -> Result<(TlbEntry, u64), Fault> {
-        let mut walk = walk;
-        if walk.found.is_some() {
-            hash::set_referenced(&mut walk, memory, now, account);
-        }
-        account.add_plain(Plain::WalkCycles, walk.cycles);
-        if access.is_fetch() {
-            account.add_plain(Plain::InstructionSearches, 1);
-            account.add_plain(Plain::InstructionWalkCycles, walk.cycles);
-        }
-        let found = match walk.found {
-            Some(found) => found,
-            None if walk.outside => return Err(Fault::machine_check(walk.pa, walk.cycles)),
-            None => return Err(Fault::page(access, walk.cycles)),
-        };
-        let cause = account.cause;
-        let entry = TlbEntry::new(tag, found.word1);
-        let (tlb, array) = self.side(access.is_fetch());
-        if let Some(old) = tlb.fill(entry) {
-            account.pollution.entry_evicted(array, old.tag(), cause);
-        }
-        Ok((entry, walk.cycles))
-    }
-
-    /// A permitted store to a resident entry with C = 0: hardware finds the PTE again and sets its C
-    /// bit (750 UM 5.4.1.2), the 603 traps. Returns the cycles it took.
-    fn change(
-        &mut self,
-        ea: u32,
-        key: bool,
-        entry: TlbEntry,
-        memory: &mut Memory,
-        now: u64,
-        account: &mut Account,
-    ) -> Result<u64, Fault> {
-        let segment = self.segments.get(ea);
-        let timing = match self.geometry.reload {
-            Reload::Software { .. } | Reload::Registers => {
-                account.add_plain(Plain::TlbChangeTrap, 1);
-                self.miss_cause = account.cause;
-                return Err(self.software_unchanged(ea, key, entry.way()));
-            }
-            Reload::Hash(timing) => timing,
-        };
-        let mut walk = hash::walk(self.sdr1, segment, ea, timing, memory, now, account);
-        if walk.found.is_some() {
-            hash::set_changed(&mut walk, memory, now, account);
-        }
-        account.add_plain(Plain::WalkCycles, walk.cycles);
-        if walk.found.is_none() {
-            return Err(if walk.outside {
-                Fault::machine_check(walk.pa, walk.cycles)
-            } else {
-                Fault::page(Access::Store, walk.cycles)
-            });
-        }
-        self.dtlb.set_changed(entry.tag());
-        Ok(walk.cycles)
-    }
-
-    fn side(&mut self, instruction: bool) -> (&mut Tlb, Array) {
-        if instruction {
-            (&mut self.itlb, Array::InstructionTlb)
-        } else {
-            (&mut self.dtlb, Array::DataTlb)
-        }
-    }
-
-    fn count_miss(&mut self, access: Access, tag: u64, account: &mut Account) {
-        let (event, array) = if access.is_fetch() {
-            (Event::InstructionTlbMiss, Array::InstructionTlb)
-        } else {
-            (Event::DataTlbMiss, Array::DataTlb)
-        };
-        account.add(event, 1);
-        self.miss_cause = account.cause;
-        let cause = account.cause;
-        account
-            .pollution
-            .entry_missed(&mut account.counters, array, tag, cause);
-    }
-
-    /// Translates as a hint (`dcbt`, `dcbtst`): by BAT or a resident entry that permits it, else not
-    /// at all; no exception, no walk (603 UM 3.7.2).
-    pub fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
-        if let Some(unit) = &self.mpc8xx {
-            return unit.translate_hint(ea, access, msr);
-        }
-        if msr & msr::DR == 0 {
-            return Some(Translation {
-                pa: ea,
-                wimg: wimg::REAL_DATA,
-                source: Source::Real,
-                cycles: 0,
-            });
-        }
-        let user = msr & msr::PR != 0;
-        if let Some(hit) = self.dbat.lookup(ea, user) {
-            return hit.permits(access).then_some(Translation {
-                pa: hit.pa,
-                wimg: hit.wimg,
-                source: Source::Bat,
-                cycles: 0,
-            });
-        }
-        let segment = self.segments.get(ea);
-        if segment & segment::T != 0 {
-            return None;
-        }
-        let entry = self.dtlb.access(tlb::tag(segment, ea))?;
-        tlb::permits(entry.pp(), segment::key(segment, user), access.is_store()).then_some(
-            Translation {
-                pa: entry.rpn() | (ea & 0xfff),
-                wimg: entry.wimg(),
-                source: Source::Tlb,
-                cycles: 0,
-            },
-        )
-    }
-
-    /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection
-    /// is not checked. Looks in BATs, the TLB, then the hash table.
+    /// The MMU by its kind, for what only that kind has.
     #[must_use]
-    pub fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
-        if let Some(unit) = &self.mpc8xx {
-            return unit.peek(ea, access, msr);
-        }
-        let (on, bats, tlb) = if access.is_fetch() {
-            (msr & msr::IR != 0, &self.ibat, &self.itlb)
-        } else {
-            (msr & msr::DR != 0, &self.dbat, &self.dtlb)
-        };
-        if !on {
-            return Some(ea);
-        }
-        if let Some(hit) = bats.lookup(ea, msr & msr::PR != 0) {
-            return Some(hit.pa);
-        }
-        let segment = self.segments.get(ea);
-        if segment & segment::T != 0 {
-            return None;
-        }
-        let rpn = match tlb.find(tlb::tag(segment, ea)) {
-            Some(entry) => entry.rpn(),
-            None => hash::peek(self.sdr1, segment, ea, &memory.ram)?.word1 & 0xffff_f000,
-        };
-        Some(rpn | (ea & 0xfff))
+    pub fn kind(&self) -> &Kind {
+        &self.kind
     }
 
-    /// `tlbie`: the congruence class of `ea` leaves both TLBs, every way, whatever its tags
-    /// (604 UM 5.4.3.2).
-    pub fn tlbie(&mut self, ea: u32, account: &mut Account) {
-        account.add_plain(Plain::TlbInvalidate, 1);
-        self.itlb.invalidate_class(ea);
-        self.dtlb.invalidate_class(ea);
+    /// As [`Mmu::kind`], to change it.
+    pub fn kind_mut(&mut self) -> &mut Kind {
+        &mut self.kind
     }
 
-    /// Every entry leaves both TLBs (`tlbia`, where a core has it; a reset).
-    pub fn tlbia(&mut self) {
-        self.itlb.invalidate_all();
-        self.dtlb.invalidate_all();
+    /// BATs, segments and TLBs, where the MMU has them.
+    #[must_use]
+    pub fn front(&self) -> Option<&Front6xx> {
+        match &self.kind {
+            Kind::Hash32(unit) => Some(&unit.front),
+            Kind::Soft6xx(unit) => Some(&unit.front),
+            Kind::Mpc8xx(_) => None,
+        }
+    }
+
+    /// As [`Mmu::front`], to change it.
+    pub fn front_mut(&mut self) -> Option<&mut Front6xx> {
+        match &mut self.kind {
+            Kind::Hash32(unit) => Some(&mut unit.front),
+            Kind::Soft6xx(unit) => Some(&mut unit.front),
+            Kind::Mpc8xx(_) => None,
+        }
+    }
+
+    /// The 603's MMU, if it is one.
+    #[must_use]
+    pub fn soft6xx(&self) -> Option<&Soft6xx> {
+        match &self.kind {
+            Kind::Soft6xx(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// As [`Mmu::soft6xx`], to change it.
+    pub fn soft6xx_mut(&mut self) -> Option<&mut Soft6xx> {
+        match &mut self.kind {
+            Kind::Soft6xx(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// The 8xx's MMU, if it is one.
+    #[must_use]
+    pub fn mpc8xx(&self) -> Option<&Mpc8xx> {
+        match &self.kind {
+            Kind::Mpc8xx(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// As [`Mmu::mpc8xx`], to change it.
+    pub fn mpc8xx_mut(&mut self) -> Option<&mut Mpc8xx> {
+        match &mut self.kind {
+            Kind::Mpc8xx(unit) => Some(unit),
+            _ => None,
+        }
+    }
+}
+
+impl Deref for Mmu {
+    type Target = dyn Unit;
+
+    fn deref(&self) -> &Self::Target {
+        match &self.kind {
+            Kind::Hash32(unit) => unit,
+            Kind::Soft6xx(unit) => unit,
+            Kind::Mpc8xx(unit) => unit,
+        }
+    }
+}
+
+impl DerefMut for Mmu {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match &mut self.kind {
+            Kind::Hash32(unit) => unit,
+            Kind::Soft6xx(unit) => unit,
+            Kind::Mpc8xx(unit) => unit,
+        }
     }
 }

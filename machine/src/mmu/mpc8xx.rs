@@ -12,12 +12,15 @@
 
 pub mod tlb;
 
-use super::{Access, Fault, Source, Translation};
-use crate::memory::wimg;
+use super::{
+    Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
+    Translation, Unit, Used,
+};
+use crate::memory::{Memory, wimg};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
-use tlb::{Entry, PageSize, Reach, Resolution, Tlb, epn, rpn, twc};
+use tlb::{Entry, PageSize, Resolution, Tlb, epn, rpn, twc};
 
 /// SPR numbers (Linux asm/mmu-8xx.h).
 pub mod number {
@@ -115,25 +118,7 @@ pub enum Mpc8xxFault {
     Error {
         /// As for an ISI or DSI; none but the store's for a store to an unchanged page.
         bits: u32,
-        /// A store to an unchanged page has invalidated the entry that reached this (801 UM 11.4.1).
-        invalidated: Option<Reach>,
     },
-}
-
-/// What a write to a register has done to translations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing.
-    None,
-    /// An entry of a TLB was loaded: what it reaches, and what the one before it reached.
-    Entry {
-        /// Of the instruction TLB.
-        instruction: bool,
-        /// New and old entry.
-        reaches: [Option<Reach>; 2],
-    },
-    /// How all entries are looked at, or real mode.
-    All,
 }
 
 /// One of the two TLBs with its registers.
@@ -149,6 +134,9 @@ pub struct Side {
     rpn: u32,
     /// Mx_CAM, Mx_RAM0, Mx_RAM1.
     shown: [u32; 3],
+    /// Where an engine notes the use of entries ([`Recency::recent`]): nothing reads it.
+    #[serde(skip)]
+    unused: u8,
 }
 
 impl Side {
@@ -161,6 +149,7 @@ impl Side {
             twc: 0,
             rpn: 0,
             shown: [0; 3],
+            unused: 0,
         }
     }
 
@@ -174,16 +163,16 @@ impl Side {
     }
 
     /// `implemented`: the bits that this side's register has.
-    fn set_control(&mut self, value: u32, implemented: u32) -> Change {
+    fn set_control(&mut self, value: u32, implemented: u32) -> Reaches {
         const SEEN: u32 = control::DOMAINS | control::REAL_INHIBITED | control::REAL_WRITE_THROUGH;
         let old = self.control;
         self.control = value & implemented;
         self.tlb
             .control((value & control::INDEX) >> 8, value & control::RESERVE != 0);
         if (old ^ self.control) & SEEN == 0 {
-            Change::None
+            Reaches::NOTHING
         } else {
-            Change::All
+            Reaches::EVERYTHING
         }
     }
 
@@ -246,6 +235,12 @@ impl Mpc8xx {
         }
     }
 
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        let fit = |side: bool| self.side(side).tlb.fits(&fresh.side(side).tlb);
+        fit(true) && fit(false)
+    }
+
     /// M_CASID.
     #[must_use]
     pub fn casid(&self) -> u8 {
@@ -288,7 +283,7 @@ impl Mpc8xx {
         }
     }
 
-    /// Translates `ea` for `access` under `msr`, as [`super::Mmu::translate`].
+    /// Translates `ea` for `access` under `msr`, as [`Unit::translate`].
     ///
     /// # Errors
     /// Miss or error, with the registers that the hardware sets for it.
@@ -324,7 +319,9 @@ impl Mpc8xx {
             side.tlb.invalidate(number);
             account.add_plain(Plain::TlbChangeTrap, 1);
             self.miss_cause = account.cause;
-            return Err(Fault::mpc8xx_unchanged(entry.reach()));
+            let mut gone = Reaches::NOTHING;
+            gone.add(false, entry.reach());
+            return Err(Fault::mpc8xx_unchanged(gone));
         }
         Ok(hit(&entry, ea))
     }
@@ -355,15 +352,6 @@ impl Mpc8xx {
         entry.page_valid().then(|| entry.physical(ea))
     }
 
-    /// The entry by which user programs of the current address space can read or execute at `ea`.
-    #[must_use]
-    pub fn user_entry(&self, ea: u32, fetch: bool) -> Option<&Entry> {
-        let side = self.side(fetch);
-        let entry = side.tlb.entry(side.tlb.find(ea, self.casid, true)?)?;
-        let access = if fetch { Access::Fetch } else { Access::Load };
-        (entry.page_valid() && side.permits(entry, ea, access, true)).then_some(entry)
-    }
-
     fn count_miss(&mut self, ea: u32, fetch: bool, account: &mut Account) {
         let (event, array) = if fetch {
             (Event::InstructionTlbMiss, Array::InstructionTlb)
@@ -383,20 +371,6 @@ impl Mpc8xx {
                 }
             }
         }
-    }
-
-    /// `tlbie`. Returns what was reached by the entries that are gone, of both TLBs.
-    pub fn tlbie(&mut self, ea: u32, account: &mut Account) -> Vec<Reach> {
-        account.add_plain(Plain::TlbInvalidate, 1);
-        let mut gone = self.instruction.tlb.invalidate_address(ea);
-        gone.append(&mut self.data.tlb.invalidate_address(ea));
-        gone
-    }
-
-    /// `tlbia`.
-    pub fn tlbia(&mut self) {
-        self.instruction.tlb.invalidate_all();
-        self.data.tlb.invalidate_all();
     }
 
     /// Reads SPR `number`; `None` if it is none of this unit's.
@@ -431,7 +405,7 @@ impl Mpc8xx {
     }
 
     /// Writes SPR `number`; nothing if it is none of this unit's.
-    pub fn write(&mut self, number: u32, value: u32, account: &mut Account) -> Change {
+    pub fn write(&mut self, number: u32, value: u32, account: &mut Account) -> Reaches {
         const EITHER: u32 =
             control::DOMAINS | control::SUBPAGES | control::REAL_INHIBITED | control::MODES;
         const DATA: u32 = EITHER | control::REAL_WRITE_THROUGH | control::WALK_4K;
@@ -454,10 +428,10 @@ impl Mpc8xx {
             n::MD_CAM => self.data.shown = data_halves(&self.data),
             _ => {}
         }
-        Change::None
+        Reaches::NOTHING
     }
 
-    fn load(&mut self, instruction: bool, value: u32, account: &mut Account) -> Change {
+    fn load(&mut self, instruction: bool, value: u32, account: &mut Account) -> Reaches {
         account.add_plain(Plain::TlbLoad, 1);
         let evictor = self.miss_cause;
         let (new, old) = self.side_mut(instruction).load(value);
@@ -469,20 +443,126 @@ impl Mpc8xx {
             };
             account.pollution.entry_evicted(array, old.key(), evictor);
         }
-        let reach = |entry: Entry| entry.valid().then(|| entry.reach());
-        Change::Entry {
-            instruction,
-            reaches: [reach(new), reach(old)],
+        let mut reaches = Reaches::NOTHING;
+        for entry in [new, old].into_iter().filter(Entry::valid) {
+            reaches.add(instruction, entry.reach());
         }
+        reaches
     }
 }
 
-fn changed<T: PartialEq>(register: &mut T, value: T) -> Change {
+fn changed<T: PartialEq>(register: &mut T, value: T) -> Reaches {
     if *register == value {
-        return Change::None;
+        return Reaches::NOTHING;
     }
     *register = value;
-    Change::All
+    Reaches::EVERYTHING
+}
+
+impl Unit for Mpc8xx {
+    fn translate(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        _: &mut Memory,
+        _: u64,
+        account: &mut Account,
+    ) -> Result<Translation, Fault> {
+        Self::translate(self, ea, access, msr, account)
+    }
+
+    fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
+        Self::translate_hint(self, ea, access, msr)
+    }
+
+    fn peek(&self, ea: u32, access: Access, msr: u32, _: &Memory) -> Option<u32> {
+        Self::peek(self, ea, access, msr)
+    }
+
+    /// `tlbie` takes every entry that holds the address; `tlbia` keeps reserved entries.
+    fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
+        match what {
+            Invalidation::Address(ea) => {
+                account.add_plain(Plain::TlbInvalidate, 1);
+                Reaches {
+                    instruction: self.instruction.tlb.invalidate_address(ea),
+                    data: self.data.tlb.invalidate_address(ea),
+                }
+            }
+            Invalidation::All => {
+                self.instruction.tlb.invalidate_all();
+                self.data.tlb.invalidate_all();
+                Reaches::EVERYTHING
+            }
+        }
+    }
+
+    /// A counter chooses the entry to replace: no order of use is kept.
+    fn recency(&mut self, fetch: bool) -> Recency<'_> {
+        Recency {
+            sets: 0,
+            ways: 1,
+            recent: std::slice::from_mut(&mut self.side_mut(fetch).unused),
+        }
+    }
+
+    fn used(&self, _: bool, _: u32, _: Source) -> Option<Used> {
+        None
+    }
+
+    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
+        let entries = self.side(fetch).tlb.valid_entries();
+        entries
+            .filter_map(|(_, entry)| entry.effective(frame << 12))
+            .map(|ea| Reach::Page { ea, bytes: 4096 })
+            .collect()
+    }
+
+    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
+        let side = self.side(fetch);
+        let entry = side.tlb.entry(side.tlb.find(ea, self.casid, true)?)?;
+        let access = if fetch { Access::Fetch } else { Access::Load };
+        let reads = entry.page_valid() && side.permits(entry, ea, access, true);
+        reads.then(|| Space::Asid(entry.asid()))
+    }
+
+    fn holder(&self, asid: u32) -> Option<Holder> {
+        [("instruction", true), ("data", false)]
+            .into_iter()
+            .find_map(|(name, fetch)| {
+                let mut entries = self.side(fetch).tlb.valid_entries();
+                let (number, entry) = entries
+                    .find(|(_, entry)| !entry.shared() && u32::from(entry.asid()) == asid)?;
+                Some(Holder {
+                    space: Space::Asid(entry.asid()),
+                    place: format!(
+                        "the {name} TLB holds it: entry {number}, page {:#010x}",
+                        entry.page()
+                    ),
+                })
+            })
+    }
+
+    fn hash_table(&self) -> Option<u32> {
+        None
+    }
+
+    fn view(&self, fetch: bool, number: u32) -> EntryView {
+        let tlb = &self.side(fetch).tlb;
+        let mut view = EntryView {
+            shape: 1 << 16 | tlb.len(),
+            ..EntryView::default()
+        };
+        if let Some(entry) = tlb.entry(number).filter(|entry| entry.valid()) {
+            let reserved = u32::from(tlb.reserved(number)) << 30;
+            view.space = 1 << 31 | reserved | u32::from(entry.asid());
+            view.page = entry.page();
+            view.word1 = entry.rpn();
+            view.level_one = entry.twc();
+        }
+        view
+    }
 }
 
 fn hit(entry: &Entry, ea: u32) -> Translation {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::memory::{Cache, Memory};
 use crate::mmu::mpc8xx::tlb::PageSize;
-use crate::mmu::{Bats, Mmu, Mpc8xx, Tlb, hash, mpc8xx, segment};
+use crate::mmu::{Bats, Mmu, Mpc8xx, Segments, Tlb, hash, mpc8xx, segment};
 use crate::powerpc::Registers;
 
 /// Everything a dump shows.
@@ -136,29 +136,23 @@ impl StateDump {
     /// Reads the state; nothing changes, nothing is counted.
     #[must_use]
     pub fn take(label: u32, cycle: u64, registers: &Registers, mmu: &Mmu, memory: &Memory) -> Self {
-        let unit = mmu.mpc8xx.as_ref();
+        let (front, unit) = (mmu.front(), mmu.mpc8xx());
         StateDump {
             label,
             cycle,
             pc: registers.pc,
             msr: registers.msr,
-            segments: if unit.is_some() {
-                Vec::new()
-            } else {
-                segments(mmu)
-            },
-            instruction_bats: bats(&mmu.ibat),
-            data_bats: bats(&mmu.dbat),
-            instruction_tlb: tlb(&mmu.itlb),
-            data_tlb: tlb(&mmu.dtlb),
+            segments: front.map_or_else(Vec::new, |front| segments(&front.segments)),
+            instruction_bats: front.map_or_else(Vec::new, |front| bats(&front.ibat)),
+            data_bats: front.map_or_else(Vec::new, |front| bats(&front.dbat)),
+            instruction_tlb: front.map_or_else(Vec::new, |front| tlb(&front.itlb)),
+            data_tlb: front.map_or_else(Vec::new, |front| tlb(&front.dtlb)),
             casid: unit.map(Mpc8xx::casid),
             instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
             data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),
-            hash_table: if unit.is_some() {
-                None
-            } else {
-                HashTable::read(mmu.sdr1, memory)
-            },
+            hash_table: mmu
+                .hash_table()
+                .and_then(|sdr1| HashTable::read(sdr1, memory)),
             instruction_cache: lines(&memory.instruction),
             data_cache: lines(&memory.data),
             l2_cache: memory
@@ -175,9 +169,9 @@ impl StateDump {
     }
 }
 
-fn segments(mmu: &Mmu) -> Vec<SegmentRow> {
+fn segments(segments: &Segments) -> Vec<SegmentRow> {
     (0..)
-        .zip(mmu.segments.all())
+        .zip(segments.all())
         .map(|(number, &value)| SegmentRow {
             number,
             direct_store: value & segment::T != 0,

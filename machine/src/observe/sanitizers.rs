@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dump::HashTable;
 use crate::memory::Memory;
-use crate::mmu::{Mmu, Mpc8xx, Source, Translation, segment, tlb};
+use crate::mmu::{Mmu, Source, Translation};
 use code::Code;
 
 /// Which checks are on.
@@ -147,23 +147,10 @@ impl Sanitizers {
         if !paged || !self.freed.contains(frame) {
             return None;
         }
-        if let Some(unit) = &mmu.mpc8xx {
-            let entry = unit.user_entry(ea, fetch)?;
-            return Some(format!(
-                "stale translation: {ea:#010x} (ASID {:x}) still reaches page frame {frame:#x}, which was freed",
-                entry.asid()
-            ));
-        }
-        let register = mmu.segments.get(ea);
-        let side = if fetch { &mmu.itlb } else { &mmu.dtlb };
-        let entry = side.find(tlb::tag(register, ea))?;
-        let user_key = segment::key(register, true);
-        tlb::permits(entry.pp(), user_key, false).then(|| {
-            format!(
-                "stale translation: {ea:#010x} (VSID {:06x}) still reaches page frame {frame:#x}, which was freed",
-                entry.vsid()
-            )
-        })
+        let space = mmu.user_space(ea, fetch)?;
+        Some(format!(
+            "stale translation: {ea:#010x} ({space}) still reaches page frame {frame:#x}, which was freed"
+        ))
     }
 
     /// See [`Code::storing`].
@@ -200,38 +187,13 @@ impl Sanitizers {
         if !self.set.vsid {
             return None;
         }
-        if let Some(unit) = &mmu.mpc8xx {
-            return asid_issued(vsid, unit);
+        if let Some(holder) = mmu.holder(vsid) {
+            return Some(format!("{} issued while {}", holder.space, holder.place));
         }
-        for (name, side) in [("instruction", &mmu.itlb), ("data", &mmu.dtlb)] {
-            if let Some((set, entry)) = side.valid_entries().find(|(_, entry)| entry.vsid() == vsid)
-            {
-                return Some(format!(
-                    "VSID {vsid:06x} issued while the {name} TLB holds it: set {set} way {}, page {:#06x}",
-                    entry.way(),
-                    entry.page()
-                ));
-            }
-        }
-        let row = HashTable::find(mmu.sdr1, vsid, memory)?;
+        let row = HashTable::find(mmu.hash_table()?, vsid, memory)?;
         Some(format!(
             "VSID {vsid:06x} issued while the hash table holds it: PTEG {} slot {}, page {:#06x}",
             row.group, row.slot, row.page_index
         ))
     }
-}
-
-/// An 8xx's address space is given out afresh: reports the first entry that is its own.
-fn asid_issued(asid: u32, unit: &Mpc8xx) -> Option<String> {
-    [("instruction", true), ("data", false)]
-        .into_iter()
-        .find_map(|(name, fetch)| {
-            let mut entries = unit.side(fetch).tlb.valid_entries();
-            let (number, entry) =
-                entries.find(|(_, entry)| !entry.shared() && u32::from(entry.asid()) == asid)?;
-            Some(format!(
-                "ASID {asid:x} issued while the {name} TLB holds it: entry {number}, page {:#010x}",
-                entry.page()
-            ))
-        })
 }

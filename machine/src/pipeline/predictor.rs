@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{CoreKind, MachineConfig};
+use crate::config::MachineConfig;
 
 /// Entries of a target cache at most: it is searched entry by entry.
 pub(crate) const TARGETS_MOST: u32 = 64;
@@ -77,7 +77,7 @@ impl Predictor {
             taken_target_miss: config.taken_target_miss as u16,
             mispredict: config.mispredict as u16,
             compare: machine.latency.compare.latency as u16,
-            volatile_targets: machine.core.kind == CoreKind::Ppc750,
+            volatile_targets: machine.core.kind.core().volatile_targets,
             branches: 0,
             mispredicted: 0,
         }
@@ -247,6 +247,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
+    use crate::config::CoreKind;
     use proptest::prelude::*;
 
     fn machine(kind: CoreKind) -> MachineConfig {

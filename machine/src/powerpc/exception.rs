@@ -1,6 +1,7 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
 use super::registers::{Registers, msr};
+use crate::mmu::{FaultKind, Mpc8xxFault};
 
 /// Exception vectors: offsets from the prefix (PEM 6.2; 603: MPC603e UM 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -234,6 +235,29 @@ pub fn float_available(r: &Registers) -> Result<(), Exception> {
 }
 
 impl Exception {
+    /// The exception that a failed translation of `ea` raises.
+    pub fn of_fault(kind: FaultKind, ea: u32) -> Exception {
+        match kind {
+            FaultKind::Isi { srr1 } => Exception::InstructionStorage { srr1 },
+            FaultKind::Dsi { dsisr } => Exception::DataStorage { address: ea, dsisr },
+            FaultKind::MachineCheck { pa } => Exception::MachineCheck { physical: pa },
+            FaultKind::Software(miss) => match miss.vector {
+                0x1000 => Exception::InstructionTlbMiss { srr1: miss.srr1 },
+                0x1100 => Exception::DataLoadTlbMiss { srr1: miss.srr1 },
+                _ => Exception::DataStoreTlbMiss { srr1: miss.srr1 },
+            },
+            FaultKind::Mpc8xx { fault, instruction } => match (fault, instruction) {
+                (Mpc8xxFault::Miss, true) => Exception::ItlbMiss,
+                (Mpc8xxFault::Miss, false) => Exception::DtlbMiss,
+                (Mpc8xxFault::Error { bits }, true) => Exception::ItlbError { srr1: bits },
+                (Mpc8xxFault::Error { bits }, false) => Exception::DtlbError {
+                    address: ea,
+                    dsisr: bits,
+                },
+            },
+        }
+    }
+
     pub fn vector(self) -> Vector {
         match self {
             Exception::MachineCheck { .. } => Vector::MachineCheck,

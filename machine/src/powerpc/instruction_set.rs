@@ -14,7 +14,7 @@ impl InstructionSet {
     #[must_use]
     pub fn of(kind: CoreKind) -> Self {
         InstructionSet {
-            mpc8xx: kind == CoreKind::Mpc8xx,
+            mpc8xx: kind.core().mpc8xx,
         }
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Vector;
 use super::registers::msr;
 use super::spr::number as n;
-use crate::config::CoreKind;
+use crate::config::Monitor;
 use crate::machine::Machine;
 use crate::observe::Event;
 
@@ -90,14 +90,14 @@ impl Happening {
     /// PMC3 and PMC4 of the 604e, code 0x15 of its PMC2, and the 750's table searches, L2 events and code
     /// 8 of PMC4: the event lists of the perfctr library which were made from the 604e's and
     /// the 750's manuals.
-    fn of(kind: CoreKind, counter: usize, code: u32) -> Option<Happening> {
-        match (kind, counter, code) {
-            (CoreKind::Ppc604, 2.., _) => None,
+    fn of(monitor: Monitor, counter: usize, code: u32) -> Option<Happening> {
+        match (monitor, counter, code) {
+            (Monitor::None, ..) | (Monitor::Ppc604, 2.., _) => None,
             (_, _, 1) => Some(Cycle),
             // Completed; dispatched.
             (_, _, 2 | 4) => Some(Instruction),
             (_, _, 3) => Some(Tick),
-            (CoreKind::Ppc750, ..) => Self::of_750(counter, code),
+            (Monitor::Ppc750, ..) => Self::of_750(counter, code),
             _ => Self::of_604(counter, code),
         }
     }
@@ -225,7 +225,7 @@ impl PerformanceMonitor {
     }
 
     /// Adds what has happened in `state` since the last call.
-    fn count(&mut self, kind: CoreKind, state: u32, totals: Totals) {
+    fn count(&mut self, monitor: Monitor, state: u32, totals: Totals) {
         let seen = std::mem::replace(&mut self.seen, totals);
         if !self.counts(state) {
             return;
@@ -235,7 +235,7 @@ impl PerformanceMonitor {
             if counter > 0 && waits {
                 break;
             }
-            let Some(event) = Happening::of(kind, counter, self.code(counter)) else {
+            let Some(event) = Happening::of(monitor, counter, self.code(counter)) else {
                 continue;
             };
             let more = match event {
@@ -315,8 +315,8 @@ impl Machine {
     /// Brings the counters up to date; what has run since the last call has run in the current state.
     pub(crate) fn count_performance(&mut self) {
         let totals = self.performance_totals();
-        let kind = self.config.core.kind;
-        self.performance.count(kind, self.registers.msr, totals);
+        let monitor = self.config.core.kind.core().monitor;
+        self.performance.count(monitor, self.registers.msr, totals);
     }
 
     /// The time base has been set: that is no transition of its bits.

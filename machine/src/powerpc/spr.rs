@@ -5,8 +5,9 @@ use super::exception::{Exception, privileged};
 use super::registers::Registers;
 use super::spr_8xx;
 use super::system::not_implemented;
-use crate::config::CoreKind;
+use crate::config::{CoreKind, Monitor};
 use crate::machine::Machine;
+use crate::mmu::{Mmu, Reaches};
 
 /// SPR numbers (PEM 2.3; 603e UM, 604 UM, 750 UM chapter 2).
 pub mod number {
@@ -60,20 +61,13 @@ pub mod number {
 
 use number as n;
 
-fn is_604(kind: CoreKind) -> bool {
-    matches!(kind, CoreKind::Ppc604 | CoreKind::Ppc604e)
-}
-
-/// Does the core have four counters (604e, 750) rather than the 604's two?
-fn four_counters(kind: CoreKind) -> bool {
-    matches!(kind, CoreKind::Ppc604e | CoreKind::Ppc750)
-}
-
 /// Does a core of this kind have SPR `number` (for reading or for writing)?
 pub fn exists(kind: CoreKind, number: u32) -> bool {
-    if kind == CoreKind::Mpc8xx {
+    let core = kind.core();
+    if core.mpc8xx {
         return spr_8xx::exists(number);
     }
+    let (has, monitor) = (core.registers, core.monitor);
     match number {
         n::DSISR
         | n::DAR
@@ -91,14 +85,15 @@ pub fn exists(kind: CoreKind, number: u32) -> bool {
         | n::IBAT0U..=n::DBAT3L
         | n::HID0
         | n::IABR => true,
-        n::HID1 => kind != CoreKind::Ppc603 && kind != CoreKind::Ppc604,
+        n::HID1 => has.hid1,
         n::DMISS..=n::RPA => kind.software_reload(),
-        n::DABR => !kind.software_reload(),
-        n::MMCR0 | n::PMC1 | n::PMC2 | n::SIA => !kind.software_reload(),
-        n::SDA => is_604(kind),
-        n::MMCR1 | n::PMC3 | n::PMC4 => four_counters(kind),
-        n::PIR => is_604(kind),
-        n::UMMCR0..=n::UPMC4 | n::L2CR | n::ICTC | n::THRM1..=n::THRM3 => kind == CoreKind::Ppc750,
+        n::DABR => has.dabr,
+        n::PIR => has.pir,
+        n::L2CR | n::ICTC | n::THRM1..=n::THRM3 => has.l2_and_thermal,
+        n::MMCR0 | n::PMC1 | n::PMC2 | n::SIA => monitor != Monitor::None,
+        n::SDA => matches!(monitor, Monitor::Ppc604 | Monitor::Ppc604e),
+        n::MMCR1 | n::PMC3 | n::PMC4 => matches!(monitor, Monitor::Ppc604e | Monitor::Ppc750),
+        n::UMMCR0..=n::UPMC4 => monitor == Monitor::Ppc750,
         _ => false,
     }
 }
@@ -148,6 +143,57 @@ fn plain(r: &mut Registers, number: u32) -> Option<&mut u32> {
     })
 }
 
+/// Reads SDR1, a BAT register or a miss register, where the MMU has them.
+fn read_translation(mmu: &Mmu, number: u32) -> Option<u32> {
+    let miss = || mmu.soft6xx().map(|unit| unit.miss);
+    Some(match number {
+        n::SDR1 => mmu.front()?.sdr1,
+        n::IBAT0U..=n::DBAT3L => {
+            let (data, pair, lower) = bat(number);
+            let front = mmu.front()?;
+            let bats = if data { &front.dbat } else { &front.ibat };
+            if lower {
+                bats.lower(pair)
+            } else {
+                bats.upper(pair)
+            }
+        }
+        n::DMISS => miss()?.dmiss,
+        n::DCMP => miss()?.dcmp,
+        n::HASH1 => miss()?.hash1,
+        n::HASH2 => miss()?.hash2,
+        n::IMISS => miss()?.imiss,
+        n::ICMP => miss()?.icmp,
+        n::RPA => miss()?.rpa,
+        _ => return None,
+    })
+}
+
+/// Writes SDR1, a BAT register or RPA, where the MMU has them. `None`: the register is none of these.
+fn write_translation(mmu: &mut Mmu, number: u32, value: u32) -> Option<Reaches> {
+    match number {
+        n::SDR1 => mmu.front_mut()?.sdr1 = value,
+        n::RPA => mmu.soft6xx_mut()?.miss.rpa = value,
+        n::IBAT0U..=n::DBAT3L => {
+            let (data, pair, lower) = bat(number);
+            let front = mmu.front_mut()?;
+            let bats = if data {
+                &mut front.dbat
+            } else {
+                &mut front.ibat
+            };
+            if lower {
+                bats.set_lower(pair, value);
+            } else {
+                bats.set_upper(pair, value);
+            }
+            return Some(Reaches::EVERYTHING);
+        }
+        _ => return None,
+    }
+    Some(Reaches::NOTHING)
+}
+
 /// Reads SPR `number`.
 ///
 /// # Errors
@@ -157,29 +203,14 @@ pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
     if let Some(value) = spr_8xx::read(m, number) {
         return Ok(value);
     }
-    let miss = &m.mmu.miss;
+    if let Some(value) = read_translation(&m.mmu, number) {
+        return Ok(value);
+    }
     Ok(match number {
         n::DEC => m.timers.decrementer(m.cycles()),
         n::TBL_READ => m.time_base() as u32,
         n::TBU_READ => (m.time_base() >> 32) as u32,
-        n::SDR1 => m.mmu.sdr1,
         n::PVR => m.config.core.pvr,
-        n::IBAT0U..=n::DBAT3L => {
-            let (data, pair, lower) = bat(number);
-            let bats = if data { &m.mmu.dbat } else { &m.mmu.ibat };
-            if lower {
-                bats.lower(pair)
-            } else {
-                bats.upper(pair)
-            }
-        }
-        n::DMISS => miss.dmiss,
-        n::DCMP => miss.dcmp,
-        n::HASH1 => miss.hash1,
-        n::HASH2 => miss.hash2,
-        n::IMISS => miss.imiss,
-        n::ICMP => miss.icmp,
-        n::RPA => miss.rpa,
         n::UMMCR0..=n::UPMC4 => m.read_performance_monitor(number + 16),
         n::MMCR0..=n::SDA => m.read_performance_monitor(number),
         _ => plain(&mut m.registers, number).map_or(0, |register| *register),
@@ -198,13 +229,16 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
     if spr_8xx::write(m, number, value) {
         return Ok(());
     }
+    if let Some(reaches) = write_translation(&mut m.mmu, number, value) {
+        m.forget(reaches);
+        return Ok(());
+    }
     let cycles = m.cycles();
     match number {
         n::DEC => {
             m.timers.set_decrementer(value, cycles);
             m.look_at_interrupts();
         }
-        n::SDR1 => m.mmu.sdr1 = value,
         n::TBL_WRITE | n::TBU_WRITE => {
             m.count_performance();
             if number == n::TBL_WRITE {
@@ -214,21 +248,6 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
             }
             m.skip_performance();
         }
-        n::IBAT0U..=n::DBAT3L => {
-            let (data, pair, lower) = bat(number);
-            let bats = if data {
-                &mut m.mmu.dbat
-            } else {
-                &mut m.mmu.ibat
-            };
-            if lower {
-                bats.set_lower(pair, value);
-            } else {
-                bats.set_upper(pair, value);
-            }
-            m.drop_shortcuts();
-        }
-        n::RPA => m.mmu.miss.rpa = value,
         n::HID0 => write_hid0(m, value),
         n::L2CR => {
             m.registers.l2cr = value;
@@ -256,15 +275,13 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
     Ok(())
 }
 
-/// The flash-invalidate bits clear themselves on the 604 and 750; on the 603 software clears them
-/// (604 UM 2.1.2.3, 603e UM 2.1.2.1).
 fn write_hid0(m: &mut Machine, value: u32) {
     use crate::memory::hierarchy::hid0::{DCFI, ICFI};
     m.memory.write_hid0(value);
-    m.registers.hid0 = if m.config.core.kind.software_reload() {
-        value
-    } else {
+    m.registers.hid0 = if m.config.core.kind.core().flash_bits_clear {
         value & !(ICFI | DCFI)
+    } else {
+        value
     };
     m.drop_shortcuts();
 }

@@ -9,9 +9,8 @@
 use super::exception;
 use super::registers::msr;
 use super::spr::number as n;
-use crate::config::CoreKind;
 use crate::machine::Machine;
-use crate::mmu::mpc8xx::{Change, REGISTERS};
+use crate::mmu::mpc8xx::REGISTERS;
 
 /// SPR numbers (Linux asm/reg_8xx.h; 860 UM chapter 5).
 pub mod number {
@@ -88,22 +87,20 @@ pub fn exists(number: u32) -> bool {
 
 /// Reads an SPR of the 8xx; `None` if it is none of these.
 pub fn read(m: &mut Machine, number: u32) -> Option<u32> {
-    if m.config.core.kind != CoreKind::Mpc8xx {
-        return None;
-    }
+    m.mmu.mpc8xx()?;
     match number {
         // They have no content.
         EIE | EID | NRI | ICR => Some(0),
         CMPA..=BAR => Some(m.registers.development[(number - CMPA) as usize]),
         IMMR => Some(INTERNAL_MAP),
         IC_CST | DC_CST => Some(read_status(m, number == IC_CST)),
-        _ => m.mmu.mpc8xx.as_ref()?.read(number),
+        _ => m.mmu.mpc8xx()?.read(number),
     }
 }
 
 /// Writes an SPR of the 8xx. False if it is none of these.
 pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
-    if m.config.core.kind != CoreKind::Mpc8xx {
+    if m.mmu.mpc8xx().is_none() {
         return false;
     }
     match number {
@@ -115,9 +112,9 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
         IC_CST => command(m, true, value & cache::COMMAND),
         DC_CST => command(m, false, value & cache::COMMAND),
         _ if REGISTERS.contains(&number) => {
-            if let Some(unit) = &mut m.mmu.mpc8xx {
-                let change = unit.write(number, value, &mut m.account);
-                follow(m, change);
+            if let Some(unit) = m.mmu.mpc8xx_mut() {
+                let reaches = unit.write(number, value, &mut m.account);
+                m.forget(reaches);
             }
         }
         _ => return false,
@@ -130,26 +127,6 @@ fn enable_interrupts(m: &mut Machine, bits: u32) {
     m.settle();
     exception::set_msr(&mut m.registers, state);
     m.look_at_interrupts();
-}
-
-/// Takes away the shortcuts that a change of the MMU has made wrong.
-fn follow(m: &mut Machine, change: Change) {
-    match change {
-        Change::None => {}
-        Change::All => m.drop_shortcuts(),
-        Change::Entry {
-            instruction,
-            reaches,
-        } => {
-            for reach in reaches.into_iter().flatten() {
-                if instruction {
-                    m.drop_fetch_reach(reach);
-                } else {
-                    m.drop_data_reach(reach);
-                }
-            }
-        }
-    }
 }
 
 fn read_status(m: &mut Machine, instruction: bool) -> u32 {

@@ -4,8 +4,8 @@ use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
-use crate::config::CoreKind;
 use crate::machine::Machine;
+use crate::mmu::{Invalidation, Reaches};
 
 /// Where the processor goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn tw(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
 
 /// What an instruction or register that the core lacks raises (8xx: 860 UM 7.1.3.1).
 pub fn not_implemented(m: &Machine) -> Exception {
-    if m.config.core.kind == CoreKind::Mpc8xx {
+    if m.config.core.kind.core().mpc8xx {
         Exception::SoftwareEmulation
     } else {
         Exception::Program {
@@ -119,24 +119,30 @@ fn segment_field(i: &Operands) -> u32 {
     i.imm >> 16 & 15
 }
 
-pub fn mfsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
-    privileged(&m.registers)?;
-    let value = m.mmu.segments.read(segment_field(i));
+fn read_segment(m: &mut Machine, i: &Operands, number: u32) -> Result<(), Exception> {
+    let front = m.mmu.front().ok_or_else(|| not_implemented(m))?;
+    let value = front.segments.read(number);
     m.registers.gpr.set(i.t, value);
     Ok(())
+}
+
+pub fn mfsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+    privileged(&m.registers)?;
+    read_segment(m, i, segment_field(i))
 }
 
 pub fn mfsrin(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
     privileged(&m.registers)?;
-    let value = m.mmu.segments.read(m.registers.gpr.get(i.b) >> 28);
-    m.registers.gpr.set(i.t, value);
-    Ok(())
+    let number = m.registers.gpr.get(i.b) >> 28;
+    read_segment(m, i, number)
 }
 
 fn write_segment(m: &mut Machine, number: u32, value: u32) -> Outcome {
     privileged(&m.registers)?;
-    m.mmu.segments.write(number, value);
-    m.drop_shortcuts();
+    let absent = not_implemented(m);
+    let front = m.mmu.front_mut().ok_or(absent)?;
+    front.segments.write(number, value);
+    m.forget(Reaches::EVERYTHING);
     Ok(Flow::Next)
 }
 
@@ -168,29 +174,21 @@ pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
     Ok(Flow::Next)
 }
 
-pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
+fn invalidate(m: &mut Machine, what: Invalidation) -> Outcome {
     privileged(&m.registers)?;
-    let ea = m.registers.gpr.get(i.b);
-    if let Some(unit) = &mut m.mmu.mpc8xx {
-        for reach in unit.tlbie(ea, &mut m.account) {
-            m.drop_data_reach(reach);
-            m.drop_fetch_reach(reach);
-        }
-    } else {
-        m.mmu.tlbie(ea, &mut m.account);
-        m.drop_shortcuts();
-    }
+    let reaches = m.mmu.invalidate(what, &mut m.account);
+    m.forget(reaches);
     Ok(Flow::Next)
+}
+
+pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
+    let ea = m.registers.gpr.get(i.b);
+    invalidate(m, Invalidation::Address(ea))
 }
 
 /// The 8xx's alone.
 pub fn tlbia(m: &mut Machine, _: &Operands) -> Outcome {
-    privileged(&m.registers)?;
-    if let Some(unit) = &mut m.mmu.mpc8xx {
-        unit.tlbia();
-    }
-    m.drop_shortcuts();
-    Ok(Flow::Next)
+    invalidate(m, Invalidation::All)
 }
 
 pub fn tlbsync(m: &mut Machine, _: &Operands) -> Outcome {
@@ -199,28 +197,25 @@ pub fn tlbsync(m: &mut Machine, _: &Operands) -> Outcome {
 }
 
 /// tlbld and tlbli are the 603's alone.
-fn software_reload(m: &Machine) -> Result<(), Exception> {
-    if m.config.core.kind.software_reload() {
-        privileged(&m.registers)
-    } else {
-        Err(not_implemented(m))
+fn load_entry(m: &mut Machine, i: &Operands, fetch: bool) -> Outcome {
+    if m.mmu.soft6xx().is_none() {
+        return Err(not_implemented(m));
     }
+    privileged(&m.registers)?;
+    let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
+    if let Some(unit) = m.mmu.soft6xx_mut() {
+        let reaches = unit.load(ea, srr1, fetch, &mut m.account);
+        m.forget(reaches);
+    }
+    Ok(Flow::Next)
 }
 
 pub fn tlbld(m: &mut Machine, i: &Operands) -> Outcome {
-    software_reload(m)?;
-    let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
-    m.mmu.tlbld(ea, srr1, &mut m.account);
-    m.drop_data_class(ea);
-    Ok(Flow::Next)
+    load_entry(m, i, false)
 }
 
 pub fn tlbli(m: &mut Machine, i: &Operands) -> Outcome {
-    software_reload(m)?;
-    let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
-    m.mmu.tlbli(ea, srr1, &mut m.account);
-    m.drop_fetch_class(ea);
-    Ok(Flow::Next)
+    load_entry(m, i, true)
 }
 
 /// External control needs EAR[E]; no device here answers to it.

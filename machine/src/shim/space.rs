@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::machine::Machine;
 use crate::mmu::mpc8xx::number;
 use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
-use crate::mmu::{Reload, hash};
+use crate::mmu::{Invalidation, Kind, hash};
 
 pub const PAGE: u32 = 4096;
 
@@ -35,16 +35,20 @@ impl Space {
     pub fn new(machine: &mut Machine) -> Self {
         // Group 0 of the 8xx, which every page is of: access as the page says.
         const CLIENT: u32 = 0x4000_0000;
-        if let Some(unit) = &mut machine.mmu.mpc8xx {
-            unit.write(number::MI_AP, CLIENT, &mut machine.account);
-            unit.write(number::MD_AP, CLIENT, &mut machine.account);
+        for register in [number::MI_AP, number::MD_AP] {
+            if let Some(unit) = machine.mmu.mpc8xx_mut() {
+                let reaches = unit.write(register, CLIENT, &mut machine.account);
+                machine.forget(reaches);
+            }
         }
         let table = (machine.memory.ram.size() as u32 / 512)
             .next_power_of_two()
             .max(0x1_0000);
-        machine.mmu.sdr1 = table | (table / 0x1_0000 - 1);
-        for segment in 0..16 {
-            machine.mmu.segments.write(segment, vsid(segment));
+        if let Some(front) = machine.mmu.front_mut() {
+            front.sdr1 = table | (table / 0x1_0000 - 1);
+            for segment in 0..16 {
+                front.segments.write(segment, vsid(segment));
+            }
         }
         Space {
             areas: BTreeMap::new(),
@@ -139,8 +143,11 @@ impl Space {
         let Some(frame) = self.frame(machine, address) else {
             return false;
         };
-        let segment = machine.mmu.segments.get(address);
-        let (primary, secondary) = hash::groups(machine.mmu.sdr1, segment, address);
+        let Some(front) = machine.mmu.front() else {
+            return false;
+        };
+        let segment = front.segments.get(address);
+        let (primary, secondary) = hash::groups(front.sdr1, segment, address);
         let ram = &mut machine.memory.ram;
         let free = [(primary, false), (secondary, true)]
             .into_iter()
@@ -156,18 +163,18 @@ impl Space {
 
     /// A 603's miss.
     pub fn reload(&mut self, machine: &mut Machine, srr1: u32, instruction: bool) -> bool {
-        let miss = machine.mmu.miss;
+        let Some(miss) = machine.mmu.soft6xx().map(|unit| unit.miss) else {
+            return false;
+        };
         let address = if instruction { miss.imiss } else { miss.dmiss };
         let Some(frame) = self.frame(machine, address) else {
             return false;
         };
-        machine.mmu.miss.rpa = frame | ATTRIBUTES;
-        if instruction {
-            machine.mmu.tlbli(address, srr1, &mut machine.account);
-        } else {
-            machine.mmu.tlbld(address, srr1, &mut machine.account);
+        if let Some(unit) = machine.mmu.soft6xx_mut() {
+            unit.miss.rpa = frame | ATTRIBUTES;
+            let reaches = unit.load(address, srr1, instruction, &mut machine.account);
+            machine.forget(reaches);
         }
-        machine.state_changed();
         true
     }
 
@@ -180,7 +187,7 @@ impl Space {
             [number::MI_EPN, number::MI_TWC, number::MI_RPN],
         ];
         let [missed, level_one, level_two] = REGISTERS[usize::from(instruction)];
-        let unit = machine.mmu.mpc8xx.as_ref();
+        let unit = machine.mmu.mpc8xx();
         let Some(address) = unit.and_then(|unit| unit.read(missed)) else {
             return false;
         };
@@ -188,11 +195,12 @@ impl Space {
             return false;
         };
         let word = frame | ALL_MAY_WRITE | rpn::CHANGED | SUBPAGES | rpn::VALID;
-        if let Some(unit) = &mut machine.mmu.mpc8xx {
-            unit.write(level_one, twc::VALID, &mut machine.account);
-            unit.write(level_two, word, &mut machine.account);
+        for (register, value) in [(level_one, twc::VALID), (level_two, word)] {
+            if let Some(unit) = machine.mmu.mpc8xx_mut() {
+                let reaches = unit.write(register, value, &mut machine.account);
+                machine.forget(reaches);
+            }
         }
-        machine.state_changed();
         true
     }
 
@@ -229,19 +237,17 @@ impl Space {
 
 /// No PTE and no TLB entry for `page` remains.
 fn forget(machine: &mut Machine, page: u32) {
-    if matches!(machine.mmu.geometry().reload, Reload::Hash(_)) {
-        let segment = machine.mmu.segments.get(page);
-        let found = hash::peek(machine.mmu.sdr1, segment, page, &machine.memory.ram);
+    if let Kind::Hash32(unit) = machine.mmu.kind() {
+        let (sdr1, segment) = (unit.front.sdr1, unit.front.segments.get(page));
+        let found = hash::peek(sdr1, segment, page, &machine.memory.ram);
         if let Some(found) = found {
             machine.memory.ram.write_u32(found.pa, 0);
         }
     }
-    match &mut machine.mmu.mpc8xx {
-        Some(unit) => {
-            unit.tlbie(page, &mut machine.account);
-        }
-        None => machine.mmu.tlbie(page, &mut machine.account),
-    }
+    let reaches = machine
+        .mmu
+        .invalidate(Invalidation::Address(page), &mut machine.account);
+    machine.forget(reaches);
 }
 
 /// `length` bytes from `address` on, cut at page boundaries; as ranges of the bytes.

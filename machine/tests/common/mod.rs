@@ -7,7 +7,9 @@ use pagewalk_machine::memory::{
     BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
     TouchedLine,
 };
-use pagewalk_machine::mmu::{DirectStore, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use pagewalk_machine::mmu::{
+    DirectStore, Front6xx, Mmu, MmuGeometry, Reload, Soft6xx, TlbGeometry, WalkTiming,
+};
 use pagewalk_machine::observe::{Account, Cause};
 use pagewalk_machine::powerpc::msr;
 use proptest::test_runner::{Config, RngSeed};
@@ -108,8 +110,26 @@ pub fn mmu(entries: u32, ways: u32, reload: Reload) -> Mmu {
         direct_store: DirectStore::Unsupported,
     })
     .expect("valid shapes");
-    mmu.sdr1 = TABLE;
+    mmu.six().sdr1 = TABLE;
     mmu
+}
+
+/// The parts of an MMU that a test knows to be there.
+pub trait Parts {
+    /// BATs, segments and TLBs of a 603, 604 or 750.
+    fn six(&mut self) -> &mut Front6xx;
+    /// A 603's MMU.
+    fn soft(&mut self) -> &mut Soft6xx;
+}
+
+impl Parts for Mmu {
+    fn six(&mut self) -> &mut Front6xx {
+        self.front_mut().expect("a 603, 604 or 750")
+    }
+
+    fn soft(&mut self) -> &mut Soft6xx {
+        self.soft6xx_mut().expect("a 603")
+    }
 }
 
 /// A 604's or 750's MMU.

@@ -4,7 +4,7 @@
 //! valid modes) and a RAM half that says what a hit gives (physical page, storage control, protection).
 //! It is kept here as the registers that it was loaded from; the halves follow from them.
 
-use super::super::Access;
+use super::super::{Access, Reach, Reached};
 use crate::memory::wimg;
 use serde::{Deserialize, Serialize};
 
@@ -111,15 +111,6 @@ pub struct Resolution {
     pub modes: bool,
 }
 
-/// Effective addresses that an entry translates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
-    /// The first of them.
-    pub ea: u32,
-    /// Bytes.
-    pub bytes: u32,
-}
-
 /// One translation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -180,7 +171,7 @@ impl Entry {
     /// The addresses that it translates.
     #[must_use]
     pub fn reach(&self) -> Reach {
-        Reach {
+        Reach::Page {
             ea: self.page(),
             bytes: self.size().bytes(),
         }
@@ -463,12 +454,12 @@ impl Tlb {
     }
 
     /// `tlbie`: invalidates every entry that holds `ea`, in whatever address space, the reserved ones too
-    /// (860 UM 9.10.4). Returns what each of them reached.
-    pub fn invalidate_address(&mut self, ea: u32) -> Vec<Reach> {
-        let mut gone = Vec::new();
+    /// (860 UM 9.10.4). Returns what they reached.
+    pub fn invalidate_address(&mut self, ea: u32) -> Reached {
+        let mut gone = Reached::Nothing;
         for entry in &mut self.entries {
             if entry.holds(ea) {
-                gone.push(entry.reach());
+                gone.add(entry.reach());
                 *entry = Entry::default();
             }
         }

@@ -1,0 +1,243 @@
+//! What the kinds of core differ in beside the keys of a machine file: one row for each kind.
+//!
+//! A number or a size is a key of the machine file. What is here is how a core works.
+
+use serde::{Deserialize, Serialize};
+
+/// Which processor: chooses the instruction set, the MMU and the pipeline description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CoreKind {
+    #[serde(rename = "603")]
+    Ppc603,
+    #[serde(rename = "603e")]
+    Ppc603e,
+    #[serde(rename = "604")]
+    Ppc604,
+    #[serde(rename = "604e")]
+    Ppc604e,
+    #[serde(rename = "750")]
+    Ppc750,
+    /// MPC860 and its kin, the MPC855T among them.
+    #[serde(rename = "8xx")]
+    Mpc8xx,
+}
+
+/// What reloads the TLBs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reload {
+    /// A walk of the hash table in hardware.
+    Hash,
+    /// Software, by `tlbld` and `tlbli`. `key`: SRR1\[KEY\] tells the key of the access (603e UM appendix C.2).
+    Software { key: bool },
+    /// Software, by Mx_RPN.
+    Registers,
+}
+
+/// Which events the performance monitor counts, and in how many counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Monitor {
+    None,
+    /// Two counters.
+    Ppc604,
+    /// Four counters.
+    Ppc604e,
+    /// Four counters, which user programs may read.
+    Ppc750,
+}
+
+/// What setting MSR\[POW\] enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// Nothing: an 8xx goes by PLPRCR, and at full power POW does nothing.
+    None,
+    /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled).
+    Nap,
+    /// What HID0 chooses: doze, nap or sleep (603e UM 2.1.2.1, 750 UM 2.1.2.2).
+    Hid0,
+}
+
+/// Special-purpose registers beside those that all of 603, 604 and 750 have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// HID1: the clock's configuration.
+    pub hid1: bool,
+    /// DABR: data address breakpoint.
+    pub dabr: bool,
+    /// PIR: the processor's number.
+    pub pir: bool,
+    /// L2CR, ICTC and THRM1 to THRM3.
+    pub l2_and_thermal: bool,
+}
+
+/// How a kind of core works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// The name used in machine files and in the device tree.
+    pub name: &'static str,
+    pub reload: Reload,
+    /// A load or store to a direct-store segment ends in an error of the transfer: the core has the interface.
+    pub direct_store: bool,
+    /// The registers, instructions and exceptions of the 8xx in place of those of 603, 604 and 750. It has no
+    /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same core).
+    pub mpc8xx: bool,
+    pub registers: Registers,
+    pub monitor: Monitor,
+    pub power: Power,
+    /// MSR\[TGPR\]: a TLB miss swaps r0 to r3.
+    pub temporary_registers: bool,
+    /// MSR\[PM\]: marks a process for the performance monitor.
+    pub marks: bool,
+    /// IABR compares its TE bit with MSR\[IR\]; the 603 looks at addresses only (604 UM 2.1.2.5, 603e UM 2.1.2.5).
+    pub breakpoint_translated: bool,
+    /// HID0\[ICFI, DCFI\] clear themselves; on the 603 software clears them (604 UM 2.1.2.3, 603e UM 2.1.2.1).
+    pub flash_bits_clear: bool,
+    /// `icbi` does not translate its address and takes the whole set (603e UM 3.7.8).
+    pub icbi_by_index: bool,
+    /// The branch target cache holds instructions and is emptied by exceptions, `rfi`, `icbi` and flash invalidation
+    /// (MPC7400 UM 6-29). The 604's holds addresses and stays.
+    pub volatile_targets: bool,
+    /// Integer units for adds, logic, shifts and compares.
+    pub integer_units: usize,
+    /// Multiplies and divides go to a unit of their own (604: MCIU) instead of an integer unit.
+    pub complex_unit: bool,
+}
+
+const NO_REGISTERS: Registers = Registers {
+    hid1: false,
+    dabr: false,
+    pir: false,
+    l2_and_thermal: false,
+};
+
+/// One IU (603 UM).
+const PPC603: Core = Core {
+    name: "603",
+    reload: Reload::Software { key: false },
+    direct_store: false,
+    mpc8xx: false,
+    registers: NO_REGISTERS,
+    monitor: Monitor::None,
+    power: Power::Hid0,
+    temporary_registers: true,
+    marks: true,
+    breakpoint_translated: false,
+    flash_bits_clear: false,
+    icbi_by_index: true,
+    volatile_targets: false,
+    integer_units: 1,
+    complex_unit: false,
+};
+
+/// The SRU adds and compares too (gcc's description).
+const PPC603E: Core = Core {
+    name: "603e",
+    reload: Reload::Software { key: true },
+    registers: Registers {
+        hid1: true,
+        ..NO_REGISTERS
+    },
+    integer_units: 2,
+    ..PPC603
+};
+
+/// Two SCIU and an MCIU (604 UM p.35).
+const PPC604: Core = Core {
+    name: "604",
+    reload: Reload::Hash,
+    direct_store: true,
+    mpc8xx: false,
+    registers: Registers {
+        dabr: true,
+        pir: true,
+        ..NO_REGISTERS
+    },
+    monitor: Monitor::Ppc604,
+    power: Power::Nap,
+    temporary_registers: true,
+    marks: true,
+    breakpoint_translated: true,
+    flash_bits_clear: true,
+    icbi_by_index: false,
+    volatile_targets: false,
+    integer_units: 2,
+    complex_unit: true,
+};
+
+const PPC604E: Core = Core {
+    name: "604e",
+    registers: Registers {
+        hid1: true,
+        ..PPC604.registers
+    },
+    monitor: Monitor::Ppc604e,
+    ..PPC604
+};
+
+/// IU1 (everything) and IU2 (no multiply, no divide; gcc's description).
+const PPC750: Core = Core {
+    name: "750",
+    direct_store: false,
+    registers: Registers {
+        hid1: true,
+        dabr: true,
+        pir: false,
+        l2_and_thermal: true,
+    },
+    monitor: Monitor::Ppc750,
+    power: Power::Hid0,
+    volatile_targets: true,
+    complex_unit: false,
+    ..PPC604
+};
+
+/// ALU and IMUL-IDIV (gcc's mpc.md; MPC565 RM 3.4.2, whose core is the same).
+const MPC8XX: Core = Core {
+    name: "8xx",
+    reload: Reload::Registers,
+    direct_store: false,
+    mpc8xx: true,
+    registers: NO_REGISTERS,
+    monitor: Monitor::None,
+    power: Power::None,
+    temporary_registers: false,
+    marks: false,
+    breakpoint_translated: true,
+    flash_bits_clear: true,
+    icbi_by_index: false,
+    volatile_targets: false,
+    integer_units: 1,
+    complex_unit: true,
+};
+
+impl CoreKind {
+    /// How a core of this kind works.
+    #[must_use]
+    pub const fn core(self) -> &'static Core {
+        match self {
+            CoreKind::Ppc603 => &PPC603,
+            CoreKind::Ppc603e => &PPC603E,
+            CoreKind::Ppc604 => &PPC604,
+            CoreKind::Ppc604e => &PPC604E,
+            CoreKind::Ppc750 => &PPC750,
+            CoreKind::Mpc8xx => &MPC8XX,
+        }
+    }
+
+    /// The 603 family reloads its TLBs in software by `tlbld` and `tlbli`.
+    #[must_use]
+    pub fn software_reload(self) -> bool {
+        matches!(self.core().reload, Reload::Software { .. })
+    }
+
+    /// The core walks the hash table in hardware.
+    #[must_use]
+    pub fn hash_walk(self) -> bool {
+        self.core().reload == Reload::Hash
+    }
+
+    /// The name used in machine files and in the device tree.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.core().name
+    }
+}

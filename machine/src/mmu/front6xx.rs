@@ -1,0 +1,411 @@
+//! What the MMUs of 603, 604 and 750 share: BATs, segment registers, two TLBs, SDR1, and the order in which they are
+//! asked. They differ in what follows a TLB miss ([`Refill`]).
+
+use super::{
+    Access, BatHit, Bats, DirectStore, EntryView, Fault, Holder, Invalidation, MmuGeometry, Reach,
+    Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, segment,
+    tlb,
+};
+use crate::memory::{Memory, wimg};
+use crate::observe::{Account, Array, Cause, Event, Plain};
+use crate::powerpc::msr;
+use serde::{Deserialize, Serialize};
+
+/// BATs, segment registers, SDR1, TLBs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Front6xx {
+    /// Segment registers.
+    pub segments: Segments,
+    /// Instruction BATs.
+    pub ibat: Bats,
+    /// Data BATs.
+    pub dbat: Bats,
+    /// SDR1, every bit kept as written.
+    pub sdr1: u32,
+    /// Instruction TLB.
+    pub itlb: Tlb,
+    /// Data TLB.
+    pub dtlb: Tlb,
+    direct_store: DirectStore,
+    /// Cause of the access that missed last. An entry that the reload evicts is charged to it, not to the handler.
+    pub(super) miss_cause: Cause,
+}
+
+/// A page, as the segment register of an access names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    /// Effective address of the access.
+    pub ea: u32,
+    /// Segment register.
+    pub segment: u32,
+    /// SDR1.
+    pub sdr1: u32,
+    /// Key that protection is checked with.
+    pub key: bool,
+}
+
+impl Page {
+    /// The tag of a TLB entry for this page.
+    #[must_use]
+    pub fn tag(&self) -> u64 {
+        tlb::tag(self.segment, self.ea)
+    }
+}
+
+/// What an address belongs to.
+enum Place {
+    /// Translation is off.
+    Real(Translation),
+    Block(BatHit),
+    /// A segment with T = 1.
+    DirectStore,
+    Page(Page),
+}
+
+/// Memory and account at an instant.
+pub(super) struct Now<'a> {
+    pub memory: &'a mut Memory,
+    pub account: &'a mut Account,
+    /// Core cycle.
+    pub cycle: u64,
+}
+
+/// What follows when the TLB alone cannot translate.
+pub(super) trait Refill {
+    /// There is no entry for `page`. Returns the entry that has been loaded, and the core cycles that it took.
+    fn reload(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        access: Access,
+        now: &mut Now<'_>,
+    ) -> Result<(TlbEntry, u64), Fault>;
+
+    /// A permitted store finds an entry with C = 0. Returns the core cycles that it took to set C.
+    fn change(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        entry: TlbEntry,
+        now: &mut Now<'_>,
+    ) -> Result<u64, Fault>;
+}
+
+fn block(hit: &BatHit) -> Translation {
+    Translation {
+        pa: hit.pa,
+        wimg: hit.wimg,
+        source: Source::Bat,
+        cycles: 0,
+    }
+}
+
+fn page(entry: TlbEntry, ea: u32, cycles: u64) -> Translation {
+    Translation {
+        pa: entry.rpn() | (ea & 0xfff),
+        wimg: entry.wimg(),
+        source: Source::Tlb,
+        cycles,
+    }
+}
+
+impl Front6xx {
+    pub(super) fn new(geometry: &MmuGeometry) -> Result<Self, String> {
+        Ok(Self {
+            segments: Segments::default(),
+            ibat: Bats::new(geometry.bats as usize),
+            dbat: Bats::new(geometry.bats as usize),
+            sdr1: 0,
+            itlb: Tlb::new(geometry.instruction)?,
+            dtlb: Tlb::new(geometry.data)?,
+            direct_store: geometry.direct_store,
+            miss_cause: Cause::Kernel,
+        })
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        self.direct_store == fresh.direct_store
+            && self.itlb.fits(&fresh.itlb)
+            && self.dtlb.fits(&fresh.dtlb)
+            && self.ibat.fits(&fresh.ibat)
+            && self.dbat.fits(&fresh.dbat)
+    }
+
+    /// What `ea` belongs to: BATs are asked before segments (PEM 7.3).
+    #[inline]
+    fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
+        let (on, real, bats) = if access.is_fetch() {
+            (msr & msr::IR != 0, wimg::REAL_FETCH, &self.ibat)
+        } else {
+            (msr & msr::DR != 0, wimg::REAL_DATA, &self.dbat)
+        };
+        if !on {
+            return Place::Real(Translation {
+                pa: ea,
+                wimg: real,
+                source: Source::Real,
+                cycles: 0,
+            });
+        }
+        let user = msr & msr::PR != 0;
+        if let Some(hit) = bats.lookup(ea, user) {
+            return Place::Block(hit);
+        }
+        let segment = self.segments.get(ea);
+        if segment & segment::T != 0 {
+            return Place::DirectStore;
+        }
+        Place::Page(Page {
+            ea,
+            segment,
+            sdr1: self.sdr1,
+            key: segment::key(segment, user),
+        })
+    }
+
+    /// The TLB of fetches or of data, and what the account calls it.
+    pub(super) fn side_mut(&mut self, fetch: bool) -> (&mut Tlb, Array) {
+        if fetch {
+            (&mut self.itlb, Array::InstructionTlb)
+        } else {
+            (&mut self.dtlb, Array::DataTlb)
+        }
+    }
+
+    fn side(&self, fetch: bool) -> &Tlb {
+        if fetch { &self.itlb } else { &self.dtlb }
+    }
+
+    /// As [`super::Unit::translate`].
+    pub(super) fn translate(
+        &mut self,
+        refill: &mut impl Refill,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        mut now: Now<'_>,
+    ) -> Result<Translation, Fault> {
+        match self.place(ea, access, msr) {
+            Place::Real(translation) => Ok(translation),
+            Place::Block(hit) if hit.permits(access) => Ok(block(&hit)),
+            Place::Block(_) => Err(Fault::protection(access, 0)),
+            Place::DirectStore => Err(Fault::direct_store(access, self.direct_store)),
+            Place::Page(page) => self.translate_page(refill, &page, access, &mut now),
+        }
+    }
+
+    fn translate_page(
+        &mut self,
+        refill: &mut impl Refill,
+        sought: &Page,
+        access: Access,
+        now: &mut Now<'_>,
+    ) -> Result<Translation, Fault> {
+        if access.is_fetch() && sought.segment & segment::N != 0 {
+            return Err(Fault::no_execute(0));
+        }
+        let tag = sought.tag();
+        let (entry, cycles) = match self.side_mut(access.is_fetch()).0.access(tag) {
+            Some(entry) => (entry, 0),
+            None => {
+                self.count_miss(access, tag, now.account);
+                refill.reload(self, sought, access, now)?
+            }
+        };
+        if access.is_fetch() && entry.wimg() & wimg::G != 0 {
+            return Err(Fault::no_execute(cycles));
+        }
+        if !tlb::permits(entry.pp(), sought.key, access.is_store()) {
+            return Err(Fault::protection(access, cycles));
+        }
+        let mut all = cycles;
+        if access.is_store() && !entry.changed() {
+            now.cycle += cycles;
+            all += refill.change(self, sought, entry, now)?;
+        }
+        Ok(page(entry, sought.ea, all))
+    }
+
+    fn count_miss(&mut self, access: Access, tag: u64, account: &mut Account) {
+        let (event, array) = if access.is_fetch() {
+            (Event::InstructionTlbMiss, Array::InstructionTlb)
+        } else {
+            (Event::DataTlbMiss, Array::DataTlb)
+        };
+        account.add(event, 1);
+        self.miss_cause = account.cause;
+        let cause = account.cause;
+        account
+            .pollution
+            .entry_missed(&mut account.counters, array, tag, cause);
+    }
+
+    /// As [`super::Unit::translate_hint`].
+    pub(super) fn translate_hint(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+    ) -> Option<Translation> {
+        match self.place(ea, access, msr) {
+            Place::Real(translation) => Some(translation),
+            Place::Block(hit) => hit.permits(access).then(|| block(&hit)),
+            Place::DirectStore => None,
+            Place::Page(sought) => {
+                let entry = self.side_mut(access.is_fetch()).0.access(sought.tag())?;
+                tlb::permits(entry.pp(), sought.key, access.is_store()).then(|| page(entry, ea, 0))
+            }
+        }
+    }
+
+    /// As [`super::Unit::peek`]; `behind` looks where the TLB has no entry, and returns a PTE's word 1.
+    pub(super) fn peek(
+        &self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        behind: impl FnOnce(&Page) -> Option<u32>,
+    ) -> Option<u32> {
+        match self.place(ea, access, msr) {
+            Place::Real(translation) => Some(translation.pa),
+            Place::Block(hit) => Some(hit.pa),
+            Place::DirectStore => None,
+            Place::Page(sought) => {
+                let rpn = match self.side(access.is_fetch()).find(sought.tag()) {
+                    Some(entry) => entry.rpn(),
+                    None => behind(&sought)? & 0xffff_f000,
+                };
+                Some(rpn | (ea & 0xfff))
+            }
+        }
+    }
+
+    /// `tlbie` takes the whole set of an address out of both TLBs, whatever its tags (604 UM 5.4.3.2); `tlbia` all sets.
+    pub(super) fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
+        match what {
+            Invalidation::Address(ea) => {
+                account.add_plain(Plain::TlbInvalidate, 1);
+                self.itlb.invalidate_class(ea);
+                self.dtlb.invalidate_class(ea);
+                let mut reaches = Reaches::NOTHING;
+                reaches.add(true, Reach::Set(ea));
+                reaches.add(false, Reach::Set(ea));
+                reaches
+            }
+            Invalidation::All => {
+                self.itlb.invalidate_all();
+                self.dtlb.invalidate_all();
+                Reaches::EVERYTHING
+            }
+        }
+    }
+
+    pub(super) fn recency(&mut self, fetch: bool) -> Recency<'_> {
+        let tlb = self.side_mut(fetch).0;
+        Recency {
+            sets: tlb.geometry().sets(),
+            ways: tlb.free_ways(),
+            recent: tlb.recent_mut(),
+        }
+    }
+
+    pub(super) fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
+        let tlb = self.side(fetch);
+        (source == Source::Tlb).then(|| Used {
+            set: (page >> 12 & (tlb.geometry().sets() - 1)) as u16,
+            way: tlb.recent_way(page),
+        })
+    }
+
+    pub(super) fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
+        self.side(fetch)
+            .valid_entries()
+            .filter(|(_, entry)| entry.rpn() >> 12 == frame)
+            .map(|(_, entry)| Reach::Set(entry.page() << 12))
+            .collect()
+    }
+
+    pub(super) fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
+        let register = self.segments.get(ea);
+        let entry = self.side(fetch).find(tlb::tag(register, ea))?;
+        let user_key = segment::key(register, true);
+        tlb::permits(entry.pp(), user_key, false).then(|| Space::Vsid(entry.vsid()))
+    }
+
+    pub(super) fn holder(&self, vsid: u32) -> Option<Holder> {
+        [("instruction", &self.itlb), ("data", &self.dtlb)]
+            .into_iter()
+            .find_map(|(name, tlb)| {
+                let mut entries = tlb.valid_entries();
+                let (set, entry) = entries.find(|(_, entry)| entry.vsid() == vsid)?;
+                Some(Holder {
+                    space: Space::Vsid(vsid),
+                    place: format!(
+                        "the {name} TLB holds it: set {set} way {}, page {:#06x}",
+                        entry.way(),
+                        entry.page()
+                    ),
+                })
+            })
+    }
+
+    pub(super) fn view(&self, fetch: bool, number: u32) -> EntryView {
+        let tlb = self.side(fetch);
+        let geometry = tlb.geometry();
+        let mut view = EntryView {
+            shape: geometry.sets() << 16 | geometry.ways,
+            ..EntryView::default()
+        };
+        if let Some(entry) = tlb.entry(number).filter(|entry| entry.valid()) {
+            view.space = 1 << 31 | entry.vsid();
+            view.page = entry.page() << 12;
+            view.word1 = entry.word1();
+        }
+        view
+    }
+
+    /// Looks for the page's PTE in the hash table, for an observer.
+    pub(super) fn peek_table(page: &Page, memory: &Memory) -> Option<u32> {
+        let found = hash::peek(page.sdr1, page.segment, page.ea, &memory.ram)?;
+        Some(found.word1)
+    }
+}
+
+/// The methods of [`super::Unit`] that 603, 604 and 750 have in common.
+macro_rules! unit_of_front {
+    () => {
+        fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
+            self.front.translate_hint(ea, access, msr)
+        }
+
+        fn recency(&mut self, fetch: bool) -> Recency<'_> {
+            self.front.recency(fetch)
+        }
+
+        fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
+            self.front.used(fetch, page, source)
+        }
+
+        fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach> {
+            self.front.reaching(frame, fetch)
+        }
+
+        fn user_space(&self, ea: u32, fetch: bool) -> Option<Space> {
+            self.front.user_space(ea, fetch)
+        }
+
+        fn holder(&self, space: u32) -> Option<Holder> {
+            self.front.holder(space)
+        }
+
+        fn hash_table(&self) -> Option<u32> {
+            Some(self.front.sdr1)
+        }
+
+        fn view(&self, fetch: bool, number: u32) -> EntryView {
+            self.front.view(fetch, number)
+        }
+    };
+}
+pub(super) use unit_of_front;

@@ -1,0 +1,158 @@
+//! The MMU of 604 and 750: hardware walks the page table at a TLB miss.
+
+use super::front6xx::{Now, Page, Refill, unit_of_front};
+use super::walker::{AnyWalker, Found, NoEntry, Port, WalkTiming};
+use super::{
+    Access, EntryView, Fault, Front6xx, Holder, Invalidation, Reach, Reaches, Recency, Source,
+    Space, TlbEntry, Translation, Unit, Used, hash,
+};
+use crate::memory::Memory;
+use crate::observe::{Account, Plain};
+use serde::{Deserialize, Serialize};
+
+/// The MMU of 604 and 750.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Hash32 {
+    /// BATs, segments, TLBs, SDR1.
+    pub front: Front6xx,
+    search: Search,
+}
+
+/// The walker, and what it costs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Search {
+    timing: WalkTiming,
+    walker: AnyWalker,
+}
+
+impl Hash32 {
+    pub(super) fn new(front: Front6xx, timing: WalkTiming) -> Self {
+        let walker = AnyWalker::default();
+        Self {
+            front,
+            search: Search { timing, walker },
+        }
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        let (search, made) = (&self.search, &fresh.search);
+        search.timing == made.timing
+            && search.walker.fits(&made.walker)
+            && self.front.fits(&fresh.front)
+    }
+
+    /// Has another walker search the page table.
+    pub fn set_walker(&mut self, walker: AnyWalker) {
+        self.search.walker = walker;
+    }
+}
+
+impl Search {
+    /// Searches for `page` and sets `bits`, R or R and C, of the PTE. Returns it with the cycles that this took.
+    fn run(
+        &mut self,
+        page: &Page,
+        access: Access,
+        bits: u32,
+        now: &mut Now<'_>,
+    ) -> Result<(Found, u64), Fault> {
+        now.account.add_plain(Plain::HashSearch, 1);
+        let mut port = Port::new(self.timing, now.memory, now.account, now.cycle);
+        let walker = self.walker.get();
+        let mut result = walker.search(page, &mut port);
+        port.finish();
+        match &mut result {
+            Ok(found) => {
+                for bit in [hash::R, hash::C] {
+                    if bits & !found.word1 & bit != 0 {
+                        walker.set(found, bit, &mut port);
+                    }
+                }
+            }
+            Err(_) => port.account.add_plain(Plain::HashMiss, 1),
+        }
+        let cycles = port.cycles();
+        port.account.add_plain(Plain::WalkCycles, cycles);
+        match result {
+            Ok(found) => Ok((found, cycles)),
+            Err(NoEntry::Outside(pa)) => Err(Fault::machine_check(pa, cycles)),
+            Err(NoEntry::Absent) => Err(Fault::page(access, cycles)),
+        }
+    }
+}
+
+impl Refill for Search {
+    /// Searches, sets R in memory, and enters what was found into the TLB.
+    fn reload(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        access: Access,
+        now: &mut Now<'_>,
+    ) -> Result<(TlbEntry, u64), Fault> {
+        let result = self.run(page, access, hash::R, now);
+        if access.is_fetch() {
+            let cycles = match &result {
+                Ok((_, cycles)) => *cycles,
+                Err(fault) => fault.cycles,
+            };
+            now.account.add_plain(Plain::InstructionSearches, 1);
+            now.account.add_plain(Plain::InstructionWalkCycles, cycles);
+        }
+        let (found, cycles) = result?;
+        let cause = now.account.cause;
+        let entry = TlbEntry::new(page.tag(), found.word1);
+        let (tlb, array) = front.side_mut(access.is_fetch());
+        if let Some(old) = tlb.fill(entry) {
+            let pollution = &mut now.account.pollution;
+            pollution.entry_evicted(array, old.tag(), cause);
+        }
+        Ok((entry, cycles))
+    }
+
+    /// Hardware searches again and sets the PTE's C bit (750 UM 5.4.1.2).
+    fn change(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        entry: TlbEntry,
+        now: &mut Now<'_>,
+    ) -> Result<u64, Fault> {
+        let (_, cycles) = self.run(page, Access::Store, hash::R | hash::C, now)?;
+        front.dtlb.set_changed(entry.tag());
+        Ok(cycles)
+    }
+}
+
+impl Unit for Hash32 {
+    fn translate(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        memory: &mut Memory,
+        cycle: u64,
+        account: &mut Account,
+    ) -> Result<Translation, Fault> {
+        let now = Now {
+            memory,
+            account,
+            cycle,
+        };
+        let Self { front, search } = self;
+        front.translate(search, ea, access, msr, now)
+    }
+
+    fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
+        let behind = |page: &Page| self.search.walker.peek(page, &memory.ram);
+        self.front.peek(ea, access, msr, behind)
+    }
+
+    fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
+        self.search.walker.get().invalidate(what);
+        self.front.invalidate(what, account)
+    }
+
+    unit_of_front!();
+}

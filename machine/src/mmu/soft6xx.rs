@@ -1,0 +1,204 @@
+//! The MMU of the 603: software reloads the TLBs. At a miss hardware puts what the handler needs into registers, and
+//! `tlbld` and `tlbli` load an entry (603e UM 5.5.2; G2 RM 6.5).
+
+use super::front6xx::{Now, Page, Refill, unit_of_front};
+use super::{
+    Access, EntryView, Fault, Front6xx, Holder, Invalidation, Reach, Reaches, Recency, Source,
+    Space, TlbEntry, Translation, Unit, Used, hash, segment, tlb,
+};
+use crate::memory::Memory;
+use crate::observe::{Account, Plain};
+use serde::{Deserialize, Serialize};
+
+/// SRR1 bits at a TLB miss; bits 0-3 are CR0 and the low half is MSR, both put there by the core.
+pub mod srr1 {
+    /// KEY: the key of the access (bit 12).
+    pub const KEY: u32 = 0x0008_0000;
+    /// I/D: 1 for an instruction miss (bit 13).
+    pub const INSTRUCTION: u32 = 0x0004_0000;
+    /// WAY: the way that `tlbld`/`tlbli` will write (bit 14).
+    pub const WAY: u32 = 0x0002_0000;
+    /// S/L: 1 for a store (bit 15).
+    pub const STORE: u32 = 0x0001_0000;
+}
+
+/// DMISS, DCMP, HASH1, HASH2, IMISS, ICMP, RPA (SPR 976 to 982).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissRegisters {
+    /// EA of the data access that missed.
+    pub dmiss: u32,
+    /// PTE word 0 to look for, of the data access.
+    pub dcmp: u32,
+    /// Physical address of the primary PTEG of the last miss.
+    pub hash1: u32,
+    /// Physical address of the secondary PTEG of the last miss.
+    pub hash2: u32,
+    /// EA of the fetch that missed.
+    pub imiss: u32,
+    /// PTE word 0 to look for, of the fetch.
+    pub icmp: u32,
+    /// PTE word 1 that `tlbld`/`tlbli` load: written by software.
+    pub rpa: u32,
+}
+
+/// The exception of a software reload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoftwareMiss {
+    /// 0x1000 instruction, 0x1100 data load, 0x1200 data store or C = 0.
+    pub vector: u32,
+    /// SRR1\[12-15\].
+    pub srr1: u32,
+}
+
+/// The MMU of the 603.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Soft6xx {
+    /// BATs, segments, TLBs, SDR1.
+    pub front: Front6xx,
+    /// The miss registers.
+    pub miss: MissRegisters,
+    /// SRR1\[KEY\] is set at a miss.
+    key: bool,
+}
+
+/// What raises the miss exceptions.
+struct Miss<'a> {
+    registers: &'a mut MissRegisters,
+    key: bool,
+}
+
+impl Miss<'_> {
+    /// Sets the registers for a miss whose entry is to go to `way`, and says which exception to take.
+    fn raise(&mut self, page: &Page, access: Access, way: u8) -> Fault {
+        let ea = page.ea;
+        let compare = hash::word0(page.segment, ea, false);
+        let (primary, secondary) = hash::groups(page.sdr1, page.segment, ea);
+        self.registers.hash1 = primary;
+        self.registers.hash2 = secondary;
+        let mut bits = if way & 1 != 0 { srr1::WAY } else { 0 };
+        if page.key && self.key {
+            bits |= srr1::KEY;
+        }
+        let vector = match access {
+            Access::Fetch => {
+                self.registers.imiss = ea;
+                self.registers.icmp = compare;
+                bits |= srr1::INSTRUCTION;
+                0x1000
+            }
+            Access::Load => {
+                self.registers.dmiss = ea;
+                self.registers.dcmp = compare;
+                0x1100
+            }
+            Access::Store => {
+                self.registers.dmiss = ea;
+                self.registers.dcmp = compare;
+                bits |= srr1::STORE;
+                0x1200
+            }
+        };
+        Fault::software(SoftwareMiss { vector, srr1: bits })
+    }
+}
+
+impl Refill for Miss<'_> {
+    fn reload(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        access: Access,
+        _: &mut Now<'_>,
+    ) -> Result<(TlbEntry, u64), Fault> {
+        let way = front.side_mut(access.is_fetch()).0.victim_way(page.ea);
+        Err(self.raise(page, access, way))
+    }
+
+    /// The exception names the way of the entry whose C bit is 0, so that the reload replaces it.
+    fn change(
+        &mut self,
+        front: &mut Front6xx,
+        page: &Page,
+        entry: TlbEntry,
+        now: &mut Now<'_>,
+    ) -> Result<u64, Fault> {
+        now.account.add_plain(Plain::TlbChangeTrap, 1);
+        front.miss_cause = now.account.cause;
+        Err(self.raise(page, Access::Store, entry.way()))
+    }
+}
+
+impl Soft6xx {
+    pub(super) fn new(front: Front6xx, key: bool) -> Self {
+        let miss = MissRegisters::default();
+        Self { front, miss, key }
+    }
+
+    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        self.key == fresh.key && self.front.fits(&fresh.front)
+    }
+
+    /// `tlbld` and `tlbli`: loads the entry for `ea` of the data or the instruction TLB from DCMP or ICMP, and RPA,
+    /// into the way that SRR1 names.
+    pub fn load(&mut self, ea: u32, srr1: u32, fetch: bool, account: &mut Account) -> Reaches {
+        account.add_plain(Plain::TlbLoad, 1);
+        let compare = if fetch {
+            self.miss.icmp
+        } else {
+            self.miss.dcmp
+        };
+        let way = u8::from(srr1 & srr1::WAY != 0);
+        let vsid = compare >> 7 & segment::VSID;
+        // The API part of the page index comes from the compare register, the rest from rB.
+        let page = (compare & 0x3f) << 22 | (ea & 0x003f_f000);
+        let mut tag = tlb::tag(vsid, page);
+        if compare & hash::V == 0 {
+            tag = 0;
+        }
+        let entry = TlbEntry::new(tag, self.miss.rpa);
+        let evictor = self.front.miss_cause;
+        let (tlb, array) = self.front.side_mut(fetch);
+        if let Some(old) = tlb.write_way(ea, way, entry) {
+            account.pollution.entry_evicted(array, old.tag(), evictor);
+        }
+        let mut reaches = Reaches::NOTHING;
+        reaches.add(fetch, Reach::Set(ea));
+        reaches
+    }
+}
+
+impl Unit for Soft6xx {
+    fn translate(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        memory: &mut Memory,
+        cycle: u64,
+        account: &mut Account,
+    ) -> Result<Translation, Fault> {
+        let now = Now {
+            memory,
+            account,
+            cycle,
+        };
+        let mut miss = Miss {
+            registers: &mut self.miss,
+            key: self.key,
+        };
+        self.front.translate(&mut miss, ea, access, msr, now)
+    }
+
+    /// Software may keep a hash table where SDR1 says.
+    fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
+        let behind = |page: &Page| Front6xx::peek_table(page, memory);
+        self.front.peek(ea, access, msr, behind)
+    }
+
+    fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
+        self.front.invalidate(what, account)
+    }
+
+    unit_of_front!();
+}

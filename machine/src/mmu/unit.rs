@@ -1,0 +1,123 @@
+//! What the rest of the machine asks of an MMU, whatever its kind.
+
+use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
+use crate::memory::Memory;
+use crate::observe::Account;
+use serde::{Deserialize, Serialize};
+
+/// The name of an address space in TLB entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// A virtual segment identifier.
+    Vsid(u32),
+    /// An address space identifier.
+    Asid(u8),
+}
+
+impl std::fmt::Display for Space {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vsid(vsid) => write!(f, "VSID {vsid:06x}"),
+            Self::Asid(asid) => write!(f, "ASID {asid:x}"),
+        }
+    }
+}
+
+/// An entry of an address space, for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The address space.
+    pub space: Space,
+    /// Which TLB, which place in it, and which page.
+    pub place: String,
+}
+
+/// The entry that an access used: where an engine notes that it was used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    /// Its set.
+    pub set: u16,
+    /// Its way.
+    pub way: u8,
+}
+
+/// How a TLB keeps the order of use, for an engine that repeats an access without asking.
+///
+/// To note that an entry was used again, the engine writes its way at its set's index of `recent`: that does all that
+/// looking it up would do. The index behind the last set is for accesses that no entry translates.
+#[derive(Debug)]
+pub struct Recency<'a> {
+    /// Sets whose order of use is kept; 0 of a TLB that keeps none.
+    pub sets: u32,
+    /// Ways of a set whose use may be noted so, in any order.
+    pub ways: u32,
+    /// One byte a set, and one more.
+    pub recent: &'a mut [u8],
+}
+
+/// A TLB entry as five words, for programs that look at the TLB (docs/interfaces.md, section 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryView {
+    /// Sets of the TLB in the upper half, ways in the lower.
+    pub shape: u32,
+    /// Bit 0: valid. Then the VSID; of an 8xx bit 1: reserved, and the ASID.
+    pub space: u32,
+    /// EA\[4-19\] of the page; of an 8xx EA\[0-19\].
+    pub page: u32,
+    /// A PTE's word 1: RPN, C, WIMG, PP; of an 8xx Mx_RPN as it was written.
+    pub word1: u32,
+    /// Of an 8xx Mx_TWC as it was written, without the table's base.
+    pub level_one: u32,
+}
+
+/// An MMU.
+pub trait Unit {
+    /// Translates `ea` for `access` under `msr` at core cycle `now`.
+    ///
+    /// The caller counts the TLB access (one for each access with MSR\[IR\] or MSR\[DR\] set); the MMU counts misses,
+    /// walks and everything else.
+    ///
+    /// # Errors
+    /// The exception that the access takes, with the registers that the hardware sets for it.
+    fn translate(
+        &mut self,
+        ea: u32,
+        access: Access,
+        msr: u32,
+        memory: &mut Memory,
+        now: u64,
+        account: &mut Account,
+    ) -> Result<Translation, Fault>;
+
+    /// Translates as a hint (`dcbt`, `dcbtst`): without an exception and without a walk; `None` where one of them would
+    /// be needed (603 UM 3.7.2).
+    fn translate_hint(&mut self, ea: u32, access: Access, msr: u32) -> Option<Translation>;
+
+    /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection is not checked.
+    fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32>;
+
+    /// `tlbie` and `tlbia`. Returns what the entries that are gone reached.
+    fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches;
+
+    /// How the TLB of fetches or of data keeps the order of use.
+    fn recency(&mut self, fetch: bool) -> Recency<'_>;
+
+    /// The entry that has just translated `page` by `source`, if its TLB keeps an order of use.
+    fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used>;
+
+    /// What the entries reach that translate to the page frame `frame`.
+    fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach>;
+
+    /// The address space whose programs can read, or fetch from, `ea` by a TLB entry.
+    fn user_space(&self, ea: u32, fetch: bool) -> Option<Space>;
+
+    /// The first TLB entry of the address space with this number.
+    fn holder(&self, space: u32) -> Option<Holder>;
+
+    /// SDR1, if there is a hash table.
+    fn hash_table(&self) -> Option<u32>;
+
+    /// The entry with this number: the ways of the first set, then those of the second, and so on. One that does
+    /// not exist shows as invalid.
+    fn view(&self, fetch: bool, number: u32) -> EntryView;
+}

@@ -1,0 +1,192 @@
+//! The seam for what stands behind a TLB that hardware reloads: a page table, a second-level TLB, a walk cache.
+//!
+//! Such a part is one file in `walker/` and one line in the list below. A machine file names it by `walk.walker`, and
+//! gives it numbers in `[walk.options]`. docs/extend.md has a worked example.
+
+use super::Invalidation;
+use super::front6xx::Page;
+use crate::memory::{Forward, Memory, Ram, wimg};
+use crate::observe::{Account, Plain};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a walk costs beside the time of its memory accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkTiming {
+    /// Core cycles from the TLB miss to the first PTE access.
+    pub start: u32,
+    /// Core cycles of a PTE access that hits the L1, with its comparison: the walker makes the next
+    /// access only then.
+    pub access: u32,
+    /// Core cycles from the matching PTE, or the last one, to the TLB write and the access's retry.
+    pub finish: u32,
+    /// What a PTE read that misses the L1 waits for.
+    pub forward: Forward,
+    /// PTE accesses go through the D-cache.
+    pub cached: bool,
+}
+
+/// A page-table entry that matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Physical address.
+    pub pa: u32,
+    /// RPN, R, C, WIMG, PP, as in word 1 of a PTE of the hash table.
+    pub word1: u32,
+}
+
+/// Why a search found no entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoEntry {
+    /// The table has none.
+    Absent,
+    /// The table reaches to this physical address, where there is no memory.
+    Outside(u32),
+}
+
+/// The walker's way to memory: each access takes its time.
+pub struct Port<'a> {
+    memory: &'a mut Memory,
+    /// Where events are counted.
+    pub account: &'a mut Account,
+    timing: WalkTiming,
+    began: u64,
+    cycles: u64,
+}
+
+impl<'a> Port<'a> {
+    /// A walk begins at core cycle `now`.
+    pub(super) fn new(
+        timing: WalkTiming,
+        memory: &'a mut Memory,
+        account: &'a mut Account,
+        now: u64,
+    ) -> Self {
+        Self {
+            memory,
+            account,
+            timing,
+            began: now,
+            cycles: timing.start.into(),
+        }
+    }
+
+    /// Core cycles since the walk began.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Lets time pass: what a part takes beside its memory accesses.
+    pub fn wait(&mut self, cycles: u64) {
+        self.cycles += cycles;
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.wait(self.timing.finish.into());
+    }
+
+    fn wimg(&self) -> u8 {
+        if self.timing.cached {
+            wimg::WALK
+        } else {
+            wimg::I | wimg::M
+        }
+    }
+
+    /// Reads and compares the double word at `pa`; `None` where there is no memory.
+    pub fn read(&mut self, pa: u32) -> Option<u64> {
+        let value = self.memory.ram.read_u64(pa)?;
+        self.account.add_plain(Plain::HashAccess, 1);
+        let (wimg, now) = (self.wimg(), self.began + self.cycles);
+        let stall = self
+            .memory
+            .walk_read(pa, wimg, self.timing.forward, now, self.account);
+        self.cycles += stall + u64::from(self.timing.access);
+        Some(value)
+    }
+
+    /// Writes a byte.
+    pub fn write(&mut self, pa: u32, byte: u8) {
+        let (wimg, now) = (self.wimg(), self.began + self.cycles);
+        self.cycles += self.memory.walk_write(pa, wimg, now, self.account);
+        self.memory.ram.write_u8(pa, byte);
+    }
+}
+
+/// A part that finds page-table entries.
+pub trait Walker {
+    /// Searches for the entry of `page`. R and C are not looked at.
+    ///
+    /// # Errors
+    /// There is none.
+    fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry>;
+
+    /// As [`Walker::search`], for an observer: nothing changes, takes time or is counted.
+    fn peek(&self, page: &Page, ram: &Ram) -> Option<u32>;
+
+    /// Sets `bit`, R or C, of an entry that was found, in memory too.
+    fn set(&mut self, found: &mut Found, bit: u32, port: &mut Port<'_>);
+
+    /// `tlbie` and `tlbia`: a part that keeps translations drops them.
+    fn invalidate(&mut self, _what: Invalidation) {}
+}
+
+/// What `[walk.options]` of a machine file says.
+pub type Options = BTreeMap<String, u32>;
+
+/// The walkers, and how a machine file names them.
+macro_rules! walkers {
+    ($($text:literal $module:ident $part:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// One of the walkers.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        pub enum AnyWalker { $(#[doc = $text] $part($module::$part),)* }
+
+        /// Every walker's name in machine files.
+        pub const NAMES: &[&str] = &[$($text,)*];
+
+        impl AnyWalker {
+            /// The walker with this name.
+            ///
+            /// # Errors
+            /// There is no such name, or the walker does not have these options.
+            pub fn from_config(name: &str, options: &Options) -> Result<Self, String> {
+                match name {
+                    $($text => $module::$part::new(options).map(Self::$part),)*
+                    _ => Err(format!("is \"{name}\": allowed are {}", NAMES.join(", "))),
+                }
+            }
+
+            pub(super) fn get(&mut self) -> &mut dyn Walker {
+                match self { $(Self::$part(walker) => walker,)* }
+            }
+
+            /// Could a machine that was made with `fresh` have come to this? A snapshot's parts are asked before use.
+            pub(super) fn fits(&self, fresh: &Self) -> bool {
+                match (self, fresh) {
+                    $((Self::$part(walker), Self::$part(fresh)) => walker.fits(fresh),)*
+                    _ => false,
+                }
+            }
+
+            /// As [`Walker::peek`].
+            #[must_use]
+            pub fn peek(&self, page: &Page, ram: &Ram) -> Option<u32> {
+                match self { $(Self::$part(walker) => walker.peek(page, ram),)* }
+            }
+        }
+    };
+}
+
+walkers! {
+    "hash" hashed Hashed,
+    "walk-cache" walk_cache WalkCache,
+}
+
+impl Default for AnyWalker {
+    fn default() -> Self {
+        Self::Hashed(hashed::Hashed)
+    }
+}

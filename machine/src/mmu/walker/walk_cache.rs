@@ -1,0 +1,100 @@
+//! A walk cache: it remembers in which slot the search for a page ended.
+//!
+//! A search of the hash table reads up to 16 PTEs, because the hash says only in which two groups a page's PTE can be.
+//! The cache keeps the slot for each page that was searched for lately. At a TLB miss of such a page the walker reads
+//! that one PTE first. If it is still the page's, the walk is over after one access; if not, the whole search follows.
+//!
+//! The PTE is read from memory and compared each time, so that software can change the table without telling the
+//! cache: `tlbie` need not reach it. No processor of the family has one; it is an example of docs/extend.md.
+
+use super::hashed::{Hashed, compare};
+use super::{Found, NoEntry, Options, Port, Walker};
+use crate::memory::Ram;
+use crate::mmu::front6xx::Page;
+use crate::mmu::hash::{self, PTEG_SLOTS};
+use serde::{Deserialize, Serialize};
+
+/// A cache of slots, direct-mapped, in front of the search.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WalkCache {
+    entries: Box<[Entry]>,
+    search: Hashed,
+}
+
+/// The slot of one page.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Entry {
+    /// As a TLB entry's; 0: the entry is empty.
+    tag: u64,
+    /// 0 to 7 in the primary PTEG, 8 to 15 in the secondary one.
+    slot: u32,
+}
+
+/// Entries at most.
+const MOST: u32 = 1 << 16;
+
+impl WalkCache {
+    /// An empty cache. Its one option is `entries`, a power of two.
+    ///
+    /// # Errors
+    /// Another option is given, or a size that cannot be had.
+    pub fn new(options: &Options) -> Result<Self, String> {
+        if let Some(name) = options.keys().find(|name| *name != "entries") {
+            return Err(format!("has no option \"{name}\": allowed is entries"));
+        }
+        let entries = options.get("entries").copied().unwrap_or(256);
+        if !entries.is_power_of_two() || entries > MOST {
+            return Err(format!(
+                "has {entries} entries: allowed are powers of two up to {MOST}"
+            ));
+        }
+        Ok(Self {
+            entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
+            search: Hashed,
+        })
+    }
+
+    /// Could a cache that was made as `fresh` was have come to this?
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        self.entries.len() == fresh.entries.len()
+    }
+
+    /// The entry where the slot of `page` is kept. The VSID takes part, for all programs use the same addresses.
+    fn entry(&mut self, page: &Page) -> Option<&mut Entry> {
+        let hash = hash::hash(page.segment, page.ea) as usize;
+        let index = hash.checked_rem(self.entries.len())?;
+        self.entries.get_mut(index)
+    }
+}
+
+impl Walker for WalkCache {
+    fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
+        let tag = page.tag();
+        let known = self.entry(page).filter(|entry| entry.tag == tag);
+        if let Some(slot) = known.map(|entry| entry.slot % (2 * PTEG_SLOTS)) {
+            let (primary, secondary) = hash::groups(page.sdr1, page.segment, page.ea);
+            let second = slot >= PTEG_SLOTS;
+            let group = if second { secondary } else { primary };
+            let result = compare(page, group + slot % PTEG_SLOTS * 8, second, port);
+            if result != Err(NoEntry::Absent) {
+                return result;
+            }
+        }
+        let found = self.search.search(page, port)?;
+        let (primary, _) = hash::groups(page.sdr1, page.segment, page.ea);
+        let in_primary = found.pa & !(hash::PTEG_BYTES - 1) == primary;
+        let slot = found.pa % hash::PTEG_BYTES / 8 + if in_primary { 0 } else { PTEG_SLOTS };
+        if let Some(entry) = self.entry(page) {
+            *entry = Entry { tag, slot };
+        }
+        Ok(found)
+    }
+
+    fn peek(&self, page: &Page, ram: &Ram) -> Option<u32> {
+        self.search.peek(page, ram)
+    }
+
+    fn set(&mut self, found: &mut Found, bit: u32, port: &mut Port<'_>) {
+        self.search.set(found, bit, port);
+    }
+}

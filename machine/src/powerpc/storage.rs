@@ -1,0 +1,130 @@
+//! Storage as instructions see it: accesses, reservations and cache instructions (PEM 4.2.3, 4.2.6, 4.3).
+
+use super::core::{CacheOperation, Core};
+use super::{Exception, Registers};
+use crate::machine::Machine;
+use crate::memory::{CacheInhibited, Datum};
+use crate::mmu::Access;
+
+impl Core for Machine {
+    #[inline(always)]
+    fn registers(&mut self) -> &mut Registers {
+        &mut self.registers
+    }
+
+    #[inline(always)]
+    fn load<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        self.load_data(ea)
+    }
+
+    #[inline(always)]
+    fn store<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
+        self.store_data(ea, value)
+    }
+
+    fn load_element<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        let value = self.load(ea)?;
+        self.hot.accesses += 1;
+        self.hot.cycles += self.schedule.element();
+        Ok(value)
+    }
+
+    fn store_element<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
+        self.store(ea, value)?;
+        self.hot.accesses += 1;
+        self.hot.cycles += self.schedule.element();
+        Ok(())
+    }
+
+    fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception> {
+        let value = self.load_slowly(ea, 4)? as u32;
+        let translation = self.translate_data(ea, Access::Load)?;
+        self.registers.reservation = Some(self.memory.data.line_address(translation.pa));
+        Ok(value)
+    }
+
+    fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception> {
+        // The address is translated, and may fault, whether or not the reservation stands.
+        let translation = self.translate_data(ea, Access::Store)?;
+        let granule = self.memory.data.line_address(translation.pa);
+        let reserved = self.registers.reservation == Some(granule);
+        if reserved {
+            self.store_slowly(ea, 4, u64::from(value))?;
+        }
+        self.registers.reservation = None;
+        Ok(reserved)
+    }
+
+    fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception> {
+        let access = match operation {
+            CacheOperation::Touch | CacheOperation::TouchForStore => {
+                self.touch(ea);
+                return Ok(());
+            }
+            CacheOperation::Zero | CacheOperation::Invalidate => Access::Store,
+            CacheOperation::Flush
+            | CacheOperation::Store
+            | CacheOperation::InstructionInvalidate => Access::Load,
+        };
+        self.hot.accesses += 1;
+        if operation == CacheOperation::InstructionInvalidate
+            && self.config.core.kind.core().icbi_by_index
+        {
+            self.memory.icbi(ea);
+            return Ok(());
+        }
+        let translation = self.translate_data(ea, access)?;
+        let (physical, now) = (translation.pa, self.hot.cycles);
+        if !self.memory.ram.contains(physical, 1) {
+            return Ok(());
+        }
+        match operation {
+            CacheOperation::Flush => {
+                self.hot.cycles += self.memory.dcbf(physical, now, &mut self.account);
+            }
+            CacheOperation::Store => {
+                self.hot.cycles += self.memory.dcbst(physical, now, &mut self.account);
+            }
+            CacheOperation::Invalidate => self.memory.dcbi(physical),
+            CacheOperation::InstructionInvalidate => self.memory.icbi(physical),
+            CacheOperation::Zero => {
+                let line = self.memory.data.geometry().line;
+                self.watch(ea & !(line - 1), line, true);
+                self.observers.storing(physical, &mut self.memory);
+                match self
+                    .memory
+                    .dcbz(physical, translation.wimg, now, &mut self.account)
+                {
+                    Ok(stall) => self.hot.cycles += stall,
+                    Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
+                }
+            }
+            CacheOperation::Touch | CacheOperation::TouchForStore => {}
+        }
+        Ok(())
+    }
+}
+
+impl Machine {
+    /// dcbt and dcbtst, a hint that never faults.
+    fn touch(&mut self, ea: u32) {
+        self.hot.accesses += 1;
+        let access = Access::Load;
+        let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
+            return;
+        };
+        // A hint is no crime, but what follows it by a shortcut may be one.
+        let report = self
+            .observers
+            .translated(ea, false, &translation, &self.mmu);
+        self.make_shortcut(ea, access, &translation, report.is_none());
+        if self.memory.ram.contains(translation.pa, 1) {
+            self.hot.cycles += self.memory.dcbt(
+                translation.pa,
+                translation.wimg,
+                self.hot.cycles,
+                &mut self.account,
+            );
+        }
+    }
+}
