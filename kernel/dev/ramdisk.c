@@ -14,8 +14,6 @@
 #include <uaccess.h>
 
 #define SECTOR 512u
-/* A write leaves one frame in this many free: the programs' share, as in the RAM file system. */
-#define RESERVE_FRACTION 16
 
 u32 ramdisk_kilobytes = 16384;
 
@@ -42,7 +40,7 @@ static struct frame *frame_to_write(struct disk *d, u32 page)
 
 	if (frame)
 		return frame_get(frame);
-	frame = frames_free() < frame_count / RESERVE_FRACTION ? NULL : frame_alloc_zeroed(FRAME_CACHE);
+	frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
 	if (frame && page_insert(&d->pages, page, frame)) {
 		frame_put(frame);
 		frame = NULL;

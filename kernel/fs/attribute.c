@@ -426,7 +426,7 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 		for (u64 at = from & ~(u64)(PAGE_SIZE - 1); at < to; at += PAGE_SIZE) {
 			struct frame *frame;
 
-			if (frames_free() < frame_count / 16 ||
+			if (frames_short() ||
 			    inode_page(i, (u32)(at >> PAGE_SHIFT), PAGE_FILL, &frame))
 				return -ENOSPC;
 			frame_put(frame);

@@ -14,9 +14,6 @@
 
 #define TMPFS_MAGIC 0x01021994u
 
-/* A write leaves one frame in this many free: the programs' share. */
-#define RESERVE_FRACTION 16
-
 static const struct inode_ops ramfs_ops;
 
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
@@ -126,11 +123,6 @@ static long ramfs_read(struct file *f, struct iter *it, u64 *position)
 	return (long)done;
 }
 
-static bool memory_is_short(void)
-{
-	return frames_free() < frame_count / RESERVE_FRACTION;
-}
-
 /* A frame for a page that will be overwritten from offset on; zeroed where it is not. */
 static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int *error)
 {
@@ -139,7 +131,7 @@ static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int 
 	*error = 0;
 	if (frame)
 		return frame_get(frame);
-	if (memory_is_short()) {
+	if (frames_short()) {
 		*error = -ENOSPC;
 		return NULL;
 	}
@@ -250,7 +242,14 @@ static int ramfs_mmap(struct file *f, struct file_map *map)
 	return 0;
 }
 
+/* What has no name has only its descriptors, and mappings. */
+static u32 ramfs_pages_held(const struct file *f)
+{
+	return f->inode->nlink ? 0 : f->inode->page_count;
+}
+
 const struct file_ops ramfs_file_ops = {
+	.pages_held = ramfs_pages_held,
 	.read = ramfs_read,
 	.write = ramfs_write,
 	.mmap = ramfs_mmap,

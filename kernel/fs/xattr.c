@@ -15,9 +15,6 @@
 #include <task.h>
 #include <uaccess.h>
 
-/* Making one leaves one frame in this many free: the programs' share, as for a file's contents. */
-#define RESERVE_FRACTION 16
-
 struct xattr {
 	struct xattr *next;
 	char *name;		/* lies behind the structure */
@@ -94,7 +91,7 @@ static struct xattr *make(const char *name, const void *value, size_t size)
 {
 	struct xattr *x;
 
-	if (frames_free() < frame_count / RESERVE_FRACTION)
+	if (frames_short())
 		return ERR_PTR(-ENOSPC);
 	x = kmalloc(sizeof(*x) + size + strlen(name) + 1);
 	if (!x)

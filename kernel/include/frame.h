@@ -95,6 +95,10 @@ static inline u32 frames_free(void)
 	return statistics.use[FRAME_FREE];
 }
 
+/* What outlives who made it (files, messages) leaves one frame in this many free: the programs' share. */
+#define FRAMES_RESERVE 16u
+static inline bool frames_short(void) { return frames_free() < frame_count / FRAMES_RESERVE; }
+
 /*
  * The n-th allocation (frame or kmalloc, counted from 1 after init started)
  * fails when the command line says failalloc=<n>, or the n-th after n was

@@ -18,6 +18,8 @@ void mqueue_proc_init(void);
 
 /* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);
+/* CLONE_SYSVSEM: the child shares current's adjustments; 0 or -ENOMEM. */
+int sem_share_undos(struct task *child);
 
 /*
  * Between the two, files in flight that come to be closed wait: who ends closes many sockets. The second gets what the

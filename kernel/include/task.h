@@ -108,6 +108,7 @@ struct task {
 	u32 *clear_child_tid;           /* user addresses */
 	u32 *set_child_tid;
 	void *robust_list;
+	bool left_futexes;              /* it ends, and has handed over what others wait for */
 	void *sem_undo;                 /* ipc/sem.c */
 	struct rendezvous rendezvous;   /* its part in synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */

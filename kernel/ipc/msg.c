@@ -3,6 +3,7 @@
 #include <abi/sysv_status.h>
 #include <arch.h>
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <syscall.h>
@@ -10,10 +11,10 @@
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
+#include <window.h>
 
 #include "sysv.h"
 #include "sysv_calls.h"
-
 
 struct queued {
 	struct list_head link;
@@ -42,6 +43,7 @@ static void free_queue(struct queue *q)
 
 		list_del(&m->link);
 		kfree(m);
+		interrupt_window_at(q->count--);
 	}
 	kfree(q);
 }
@@ -124,7 +126,8 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 		return -EFAULT;
 	if (type < 1)
 		return -EINVAL;
-	m = kmalloc(sizeof *m + size);
+	/* Messages outlive their senders: they leave memory for the programs. */
+	m = frames_short() ? NULL : kmalloc(sizeof *m + size);
 	if (!m)
 		return -ENOMEM;
 	m->type = type;
@@ -139,8 +142,10 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 static struct queued *pick(const struct queue *q, s32 type, bool except)
 {
 	struct queued *m, *best = NULL;
+	u32 looked_at = 0;
 
 	list_for_each_entry(m, &q->messages, link) {
+		interrupt_window_at(++looked_at);
 		if (type == 0 || (type > 0 && (m->type == type) != except))
 			return m;
 		if (type < 0 && m->type <= (type == (s32)0x80000000 ? 0x7fffffff : -type) && (!best || m->type < best->type))
@@ -215,12 +220,19 @@ static long give_status(const struct queue *q, u32 user)
 	return copy_to_user((void *)user, &ds, sizeof ds);
 }
 
-static long set_status(struct queue *q, u32 user)
+/* The copy may sleep, and the queue be removed meanwhile. */
+static long set_status(int id, u32 user)
 {
 	struct msqid_ds ds;
+	struct queue *q;
 
 	if (copy_from_user(&ds, (void *)user, sizeof ds))
 		return -EFAULT;
+	q = sysv_find(&queues, id);
+	if (!q)
+		return -EINVAL;
+	if (!sysv_owns(&q->perm))
+		return -EPERM;
 	if (ds.bytes_max > SYSV_QUEUE_BYTES && !capable())
 		return -EPERM;
 	sysv_perm_set(&q->perm, &ds.perm);
@@ -287,7 +299,7 @@ long sys_msgctl(int id, int command, u32 user)
 		result = give_status(q, user);
 		return result || !by_slot ? result : (long)q->perm.id;
 	case IPC_SET:
-		return sysv_owns(&q->perm) ? set_status(q, user) : -EPERM;
+		return set_status(id, user);
 	case IPC_RMID:
 		return sysv_owns(&q->perm) ? remove_queue(q) : -EPERM;
 	}

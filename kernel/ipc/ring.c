@@ -3,35 +3,40 @@
 
 #include <err.h>
 #include <frame.h>
+#include <kmalloc.h>
 #include <lib.h>
 
 void ring_init(struct ring *r, u32 size)
 {
 	memset(r, 0, sizeof *r);
 	r->size = size;
+	r->page = r->few;
 }
 
 u32 ring_pages(const struct ring *r)
 {
 	u32 pages = 0;
 
-	for (u32 i = 0; i < RING_PAGES_MAX; i++)
+	for (u32 i = 0; i < r->size / PAGE_SIZE; i++)
 		pages += r->page[i] != NULL;
 	return pages;
 }
 
-static void drop_pages(struct ring *r, u32 from)
+static void drop_pages(struct ring *r)
 {
-	for (u32 i = from; i < RING_PAGES_MAX; i++)
+	for (u32 i = 0; i < r->size / PAGE_SIZE; i++)
 		if (r->page[i]) {
 			frame_put(r->page[i]);
 			r->page[i] = NULL;
 		}
+	if (r->page != r->few)
+		kfree(r->page);
+	r->page = r->few;
 }
 
 void ring_free(struct ring *r)
 {
-	drop_pages(r, 0);
+	drop_pages(r);
 	r->head = r->tail = 0;
 }
 
@@ -43,7 +48,7 @@ static char *place(struct ring *r, u32 count, size_t n, size_t *part)
 
 	*part = MIN(n, (size_t)(PAGE_SIZE - offset));
 	if (!*page) {
-		*page = frame_alloc(FRAME_KERNEL);
+		*page = frame_alloc_zeroed(FRAME_KERNEL);       /* of two writers, one may leave a part of it */
 		if (!*page)
 			return NULL;
 	}
@@ -58,7 +63,11 @@ long ring_write(struct ring *r, struct iter *it, size_t n)
 	while (done < n) {
 		size_t part;
 		char *to = place(r, r->head, n - done, &part);
-		long moved = to ? iter_read(it, to, part) : -ENOMEM;
+		long moved;
+
+		r->busy++;
+		moved = to ? iter_read(it, to, part) : -ENOMEM;
+		r->busy--;
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -79,7 +88,11 @@ long ring_peek(struct ring *r, struct iter *it, size_t skip, size_t n)
 	while (done < n) {
 		size_t part;
 		const char *data = place(r, from, n - done, &part);
-		long moved = data ? iter_write(it, data, part) : -ENOMEM;
+		long moved;
+
+		r->busy++;
+		moved = data ? iter_write(it, data, part) : -ENOMEM;
+		r->busy--;
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -109,28 +122,36 @@ long ring_read(struct ring *r, struct iter *it, size_t n)
 
 long ring_resize(struct ring *r, u32 wanted)
 {
-	struct frame *moved[RING_PAGES_MAX] = { NULL };
+	struct frame *few[RING_PAGES_FEW] = { NULL }, **moved = few;
 	u32 size = PAGE_SIZE, used = ring_used(r), first, last;
 
 	if (wanted > RING_PAGES_MAX * PAGE_SIZE)
 		return -EPERM;
 	while (size < wanted)
 		size *= 2;
-	if (used > size)
+	if (used > size || r->busy)
 		return -EBUSY;
 	/* Pages move whole: the data keeps its offset within a page. */
 	first = r->tail >> PAGE_SHIFT;
 	last = (r->head + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	if (used && last - first > size / PAGE_SIZE)
 		return -EBUSY;
+	if (size > RING_PAGES_FEW * PAGE_SIZE) {
+		moved = kzalloc(size / PAGE_SIZE * sizeof *moved);
+		if (!moved)
+			return -ENOMEM;
+	}
 	for (u32 page = first; used && page < last; page++) {
 		struct frame **from = &r->page[page & (r->size / PAGE_SIZE - 1)];
 
 		moved[page - first] = *from;
 		*from = NULL;
 	}
-	drop_pages(r, 0);
-	memcpy(r->page, moved, sizeof moved);
+	drop_pages(r);
+	if (moved == few)
+		memcpy(r->few, few, sizeof few);
+	else
+		r->page = moved;
 	r->tail -= first << PAGE_SHIFT;
 	r->head -= first << PAGE_SHIFT;
 	if (!used)

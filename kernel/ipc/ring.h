@@ -4,12 +4,15 @@
 
 #include <file.h>
 
-#define RING_PAGES_MAX 16u
+#define RING_PAGES_FEW 16u
+#define RING_PAGES_MAX 256u	/* 1 MB */
 
 struct ring {
 	u32 size;	/* bytes; a power of two, at least a page */
 	u32 head, tail;	/* bytes written and read so far; both start again when the ring runs empty */
-	struct frame *page[RING_PAGES_MAX];	/* allocated at first use */
+	u32 busy;	/* copies that are under way: they may sleep, and their pages stay */
+	struct frame **page;	/* allocated at first use */
+	struct frame *few[RING_PAGES_FEW];	/* what `page` is while the ring is small */
 };
 
 static inline u32 ring_used(const struct ring *r) { return r->head - r->tail; }
@@ -25,7 +28,7 @@ long ring_read(struct ring *, struct iter *, size_t n);
 long ring_peek(struct ring *, struct iter *, size_t skip, size_t n);
 /* Takes n bytes, which are there. */
 void ring_skip(struct ring *, u32 n);
-/* Sizes other than a power of two are rounded up; -EBUSY if what is queued would not fit, -EPERM if too large. */
+/* Sizes other than a power of two are rounded up; -EBUSY if what is queued would not fit; -ENOMEM; -EPERM if too large. */
 long ring_resize(struct ring *, u32 size);
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <uaccess.h>
 #include <wait.h>
+#include <window.h>
 
 #include "sysv.h"
 #include "sysv_calls.h"
@@ -43,6 +44,7 @@ struct undo {
 };
 
 struct undo_list {
+	u32 refs;			/* threads that share it (CLONE_SYSVSEM): the last one's end applies it */
 	struct list_head undos;
 };
 
@@ -105,11 +107,23 @@ long sys_semget(s32 key, int count, u32 flags)
 	return id;
 }
 
+static bool may_adjust(s32 adjustment)
+{
+	return adjustment >= -VALUE_MAX - 1 && adjustment <= VALUE_MAX;
+}
+
+static void apply(struct set *s, const struct sembuf *op, struct undo *undo, s32 sign)
+{
+	s->sem[op->number].value += sign * op->change;
+	if (op->flags & SEM_UNDO)
+		undo->adjust[op->number] = (s16)(undo->adjust[op->number] - sign * op->change);
+}
+
 /*
  * Applies all operations, or none: 0; or the index of the one that cannot be,
  * plus one; or a negative errno. *undone: an operation has SEM_UNDO.
  */
-static long try_operations(struct set *s, const struct sembuf *op, u32 count)
+static long try_operations(struct set *s, const struct sembuf *op, u32 count, struct undo *undo)
 {
 	long stopped = 0;
 	u32 i;
@@ -124,13 +138,15 @@ static long try_operations(struct set *s, const struct sembuf *op, u32 count)
 			stopped = (long)i + 1;
 		else if (value > VALUE_MAX)
 			stopped = -ERANGE;
+		else if (op[i].flags & SEM_UNDO && !may_adjust(undo->adjust[op[i].number] - op[i].change))
+			stopped = -ERANGE;
 		else
-			m->value = value;
+			apply(s, &op[i], undo, 1);
 	}
 	if (!stopped)
 		return 0;
 	for (i--; i--;)		/* the operation that stopped changed nothing */
-		s->sem[op[i].number].value -= op[i].change;
+		apply(s, &op[i], undo, -1);
 	return stopped;
 }
 
@@ -138,24 +154,49 @@ static struct undo *find_undo(struct undo_list *list, const struct set *s)
 {
 	struct undo *u;
 
-	list_for_each_entry(u, &list->undos, of_task)
+	u32 looked_at = 0;
+
+	list_for_each_entry(u, &list->undos, of_task) {
+		interrupt_window_at(++looked_at);
 		if (u->set == s)
 			return u;
+	}
 	return NULL;
 }
 
-static struct undo *get_undo(struct set *s)
+static struct undo_list *own_undos(void)
 {
 	struct undo_list *list = current->sem_undo;
-	struct undo *u;
 
 	if (!list) {
 		list = kmalloc(sizeof *list);
 		if (!list)
 			return NULL;
+		list->refs = 1;
 		list_init(&list->undos);
 		current->sem_undo = list;
 	}
+	return list;
+}
+
+int sem_share_undos(struct task *child)
+{
+	struct undo_list *list = own_undos();
+
+	if (!list)
+		return -ENOMEM;
+	list->refs++;
+	child->sem_undo = list;
+	return 0;
+}
+
+static struct undo *get_undo(struct set *s)
+{
+	struct undo_list *list = own_undos();
+	struct undo *u;
+
+	if (!list)
+		return NULL;
 	u = find_undo(list, s);
 	if (u)
 		return u;
@@ -168,19 +209,17 @@ static struct undo *get_undo(struct set *s)
 	return u;
 }
 
-static void applied(struct set *s, const struct sembuf *op, u32 count, struct undo *undo)
+static void applied(struct set *s, const struct sembuf *op, u32 count)
 {
-	for (u32 i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++)
 		s->sem[op[i].number].last_pid = current->tgid;
-		if (op[i].flags & SEM_UNDO)
-			undo->adjust[op[i].number] = (s16)(undo->adjust[op[i].number] - op[i].change);
-	}
 	s->operated = (s64)time_real_seconds();
 	wake_up(&s->wq);
 }
 
 /* Sleeps until the set changes; counts the caller as a waiter on the semaphore that stopped it. */
-static long wait_for_change(struct set *s, const struct sembuf *op, const struct sembuf *all, u32 count, u64 deadline)
+static long wait_for_change(struct set *s, const struct sembuf *op, const struct sembuf *all, u32 count, struct undo *undo,
+			    u64 deadline)
 {
 	struct sem *m = &s->sem[op->number];
 	u32 *waiting = op->change ? &m->waiting_more : &m->waiting_zero;
@@ -196,7 +235,7 @@ static long wait_for_change(struct set *s, const struct sembuf *op, const struct
 		result = sleep_interruptible(&w.woken, deadline);
 		if (s->removed || result)
 			break;
-		tried = try_operations(s, all, count);
+		tried = try_operations(s, all, count, undo);
 	} while (tried == op - all + 1);
 	waitq_remove(&w);
 	s->busy--;
@@ -229,14 +268,14 @@ static long operate(struct set *s, const struct sembuf *op, u32 count, u64 deadl
 	}
 	if (!sysv_may(&s->perm, change ? SYSV_WRITE : SYSV_READ))
 		return -EACCES;
-	stopped = try_operations(s, op, count);
+	stopped = try_operations(s, op, count, undo);
 	while (stopped > 0) {
 		if (op[stopped - 1].flags & IPC_NOWAIT)
 			return -EAGAIN;
-		stopped = wait_for_change(s, &op[stopped - 1], op, count, deadline);
+		stopped = wait_for_change(s, &op[stopped - 1], op, count, undo, deadline);
 	}
 	if (stopped == 0)
-		applied(s, op, count, undo);
+		applied(s, op, count);
 	return stopped;
 }
 
@@ -285,10 +324,13 @@ void sem_exit(struct task *task)
 	struct undo_list *list = task->sem_undo;
 	struct undo *u, *next;
 
-	if (!list)
+	task->sem_undo = NULL;
+	if (!list || --list->refs)
 		return;
 	list_for_each_entry_safe(u, next, &list->undos, of_task) {
 		struct set *s = u->set;
+
+		interrupt_window();
 
 		for (u32 i = 0; i < s->count; i++) {
 			s32 value = s->sem[i].value + u->adjust[i];
@@ -304,33 +346,46 @@ void sem_exit(struct task *task)
 		kfree(u);
 	}
 	kfree(list);
-	task->sem_undo = NULL;
 }
 
 static void forget_undos(struct set *s, u32 number)
 {
 	struct undo *u;
+	u32 looked_at = 0;
 
-	list_for_each_entry(u, &s->undos, of_set)
+	list_for_each_entry(u, &s->undos, of_set) {
+		interrupt_window_at(++looked_at);
 		u->adjust[number] = 0;
+	}
 }
 
+/* A copy may sleep, and the set be removed meanwhile: it is found again by its number after one, or not used. */
 static long set_all(struct set *s, const u16 *user)
 {
-	u16 *values = kmalloc(s->count * sizeof *values);
+	int id = (int)s->perm.id;
+	u32 count = s->count;
+	u16 *values = kmalloc(count * sizeof *values);
 	long result = 0;
 
 	if (!values)
 		return -ENOMEM;
-	if (copy_from_user(values, user, s->count * sizeof *values))
+	if (copy_from_user(values, user, count * sizeof *values))
 		result = -EFAULT;
-	for (u32 i = 0; !result && i < s->count; i++)
+	for (u32 i = 0; !result && i < count; i++)
 		if (values[i] > VALUE_MAX)
 			result = -ERANGE;
-	for (u32 i = 0; !result && i < s->count; i++) {
+	if (!result) {
+		s = find_set(id);
+		result = s ? 0 : -EIDRM;
+	}
+	for (u32 i = 0; !result && i < count; i++) {
 		s->sem[i].value = values[i];
 		s->sem[i].last_pid = current->tgid;
 		forget_undos(s, i);
+	}
+	if (!result) {
+		s->changed = (s64)time_real_seconds();
+		wake_up(&s->wq);
 	}
 	kfree(values);
 	return result;
@@ -338,13 +393,17 @@ static long set_all(struct set *s, const u16 *user)
 
 static long get_all(const struct set *s, u16 *user)
 {
-	for (u32 i = 0; i < s->count; i++) {
-		u16 value = (u16)s->sem[i].value;
+	u32 count = s->count;
+	u16 *values = kmalloc(count * sizeof *values);
+	long result;
 
-		if (put_user(value, &user[i]))
-			return -EFAULT;
-	}
-	return 0;
+	if (!values)
+		return -ENOMEM;
+	for (u32 i = 0; i < count; i++)
+		values[i] = (u16)s->sem[i].value;
+	result = copy_to_user(user, values, count * sizeof *values) ? -EFAULT : 0;
+	kfree(values);
+	return result;
 }
 
 static long give_status(const struct set *s, u32 user)
@@ -359,12 +418,18 @@ static long give_status(const struct set *s, u32 user)
 	return copy_to_user((void *)user, &ds, sizeof ds);
 }
 
-static long set_status(struct set *s, u32 user)
+static long set_status(int id, u32 user)
 {
 	struct semid_ds ds;
+	struct set *s;
 
 	if (copy_from_user(&ds, (void *)user, sizeof ds))
 		return -EFAULT;
+	s = find_set(id);
+	if (!s)
+		return -EINVAL;
+	if (!sysv_owns(&s->perm))
+		return -EPERM;
 	sysv_perm_set(&s->perm, &ds.perm);
 	s->changed = (s64)time_real_seconds();
 	return 0;
@@ -372,8 +437,6 @@ static long set_status(struct set *s, u32 user)
 
 static long whole_set(struct set *s, int command, u32 argument)
 {
-	long result;
-
 	switch (command) {
 	case IPC_STAT:
 		return sysv_may(&s->perm, SYSV_READ) ? give_status(s, argument) : -EACCES;
@@ -382,14 +445,9 @@ static long whole_set(struct set *s, int command, u32 argument)
 	case SETALL:
 		if (!sysv_may(&s->perm, SYSV_WRITE))
 			return -EACCES;
-		result = set_all(s, (const u16 *)argument);
-		if (!result) {
-			s->changed = (s64)time_real_seconds();
-			wake_up(&s->wq);
-		}
-		return result;
+		return set_all(s, (const u16 *)argument);
 	case IPC_SET:
-		return sysv_owns(&s->perm) ? set_status(s, argument) : -EPERM;
+		return set_status((int)s->perm.id, argument);
 	case IPC_RMID:
 		if (!sysv_owns(&s->perm))
 			return -EPERM;

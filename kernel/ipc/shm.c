@@ -218,12 +218,19 @@ static long give_status(const struct segment *s, u32 user)
 	return copy_to_user((void *)user, &ds, sizeof ds);
 }
 
-static long set_status(struct segment *s, u32 user)
+/* The copy may sleep, and the segment go meanwhile. */
+static long set_status(int id, u32 user)
 {
 	struct shmid_ds ds;
+	struct segment *s;
 
 	if (copy_from_user(&ds, (void *)user, sizeof ds))
 		return -EFAULT;
+	s = sysv_find(&segments, id);
+	if (!s)
+		return -EINVAL;
+	if (!sysv_owns(&s->perm))
+		return -EPERM;
 	sysv_perm_set(&s->perm, &ds.perm);
 	s->changed = (s64)time_real_seconds();
 	return 0;
@@ -286,7 +293,7 @@ long sys_shmctl(int id, int command, u32 user)
 		result = give_status(s, user);
 		return result || !by_slot ? result : (long)s->perm.id;
 	case IPC_SET:
-		return sysv_owns(&s->perm) ? set_status(s, user) : -EPERM;
+		return set_status(id, user);
 	case IPC_RMID:
 		return sysv_owns(&s->perm) ? remove_segment(s) : -EPERM;
 	case SHM_LOCK:

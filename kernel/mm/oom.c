@@ -1,5 +1,6 @@
 /* Out of memory: one process goes, the largest; never init. */
 #include <arch.h>
+#include <file.h>
 #include <frame.h>
 #include <lib.h>
 #include <process.h>
@@ -12,28 +13,29 @@
 
 #define INIT_PID 1
 
-static struct mm *mm_of(const struct process *process)
+static const struct task *living_thread(const struct process *process)
 {
-	struct task *task;
+	const struct task *task;
 
 	list_for_each_entry(task, &process->threads, group_link)
 		if (task->mm)
-			return task->mm;
+			return task;
 	return NULL;
 }
 
-/* Pages that come back with the process: its own, and its tables. */
+/* Pages that come back with the process: its own, its tables, and what its descriptors hold. */
 static u32 weight(const struct process *process)
 {
-	const struct mm *mm = mm_of(process);
+	const struct task *task = living_thread(process);
+	u32 pages = task ? task->mm->resident_pages + task->mm->table_pages : 0;
 
-	return mm ? mm->resident_pages + mm->table_pages : 0;
+	return task && task->files ? pages + files_pages_held(task->files) : pages;
 }
 
 bool oom_kill(void)
 {
 	struct process *process, *victim = NULL;
-	u32 most = 0;
+	u32 most = 0, pages;
 
 	/* A single allocation may fail while there is memory: failalloc, or another task was faster. */
 	if (frames_free())
@@ -45,8 +47,9 @@ bool oom_kill(void)
 			victim = process;       /* on its way out already */
 			break;
 		}
-		if (weight(process) > most) {
-			most = weight(process);
+		pages = weight(process);
+		if (pages > most) {
+			most = pages;
 			victim = process;
 		}
 	}

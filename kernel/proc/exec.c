@@ -244,6 +244,7 @@ static void commit(struct exec *exec)
 
 	if (old) {
 		futex_task_exit(current);
+		current->left_futexes = false;
 		vfork_done(current);
 	}
 	current->mm = exec->mm;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
+#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
@@ -63,6 +64,9 @@ static int take_parts(struct task *child, u32 flags)
 	else if (!(child->sighand = sighand_new(current->sighand)))
 		return -ENOMEM;
 
+	if (flags & CLONE_SYSVSEM && sem_share_undos(child))
+		return -ENOMEM;
+
 	child->mm = (flags & CLONE_VM) ? mm_get(current->mm) : mm_fork(current->mm);
 	return child->mm ? 0 : -ENOMEM;
 }
@@ -85,6 +89,8 @@ long sys_unshare(u32 flags)
 		fs_context_put(current->fs);
 		current->fs = fs;
 	}
+	if (flags & CLONE_SYSVSEM)
+		sem_exit(current);
 	return flags & CLONE_FILES ? files_unshare() : 0;
 }
 
@@ -98,6 +104,7 @@ static void release_parts(struct task *child)
 		sighand_put(child->sighand);
 	if (child->mm)
 		mm_put(child->mm);
+	sem_exit(child);
 }
 
 static void inherit(struct task *child, const struct clone_request *request)

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -81,6 +82,14 @@ static u32 owned_by(const struct pi_waiter *waiter)
 	return (u32)waiter->task->pid | flags;
 }
 
+/* Who owns the mutex, while it may still unlock it or hand it over. */
+static struct task *owner_of(u32 value)
+{
+	struct task *task = task_find((s32)(value & FUTEX_TID_MASK));
+
+	return task && task->state != TASK_DEAD && task->mm && !task->left_futexes ? task : NULL;
+}
+
 /* Takes a free mutex (0), or finds its owner and tells it by the word that somebody waits (1). */
 static long take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
 {
@@ -95,8 +104,7 @@ static long take(u32 *word, const struct futex_key *key, bool wait, struct task 
 			wanted = (u32)current->pid | (value & FUTEX_OWNER_DIED) |
 				 (first_in_line(key) ? FUTEX_WAITERS : 0);
 		} else {
-			*owner = task_find((s32)(value & FUTEX_TID_MASK));
-			if (!*owner || (*owner)->state == TASK_DEAD)
+			if (!owner_of(value))
 				return -ESRCH;
 			if (!wait)
 				return -EAGAIN;
@@ -105,7 +113,11 @@ static long take(u32 *word, const struct futex_key *key, bool wait, struct task 
 		if (user_cmpxchg(word, value, wanted, &seen))
 			return -EFAULT;
 	} while (seen != value);
-	return (value & FUTEX_TID_MASK) ? 1 : 0;
+	if (!(value & FUTEX_TID_MASK))
+		return 0;
+	/* Writing may have slept, and the owner have ended meanwhile. */
+	*owner = owner_of(value);
+	return *owner ? 1 : -ESRCH;
 }
 
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
@@ -182,6 +194,7 @@ void futex_pi_task_exit(struct task *task)
 {
 	struct pi_waiter *next;
 
+	task->left_futexes = true;      /* nobody waits for it from now on */
 	while ((next = who_waits_for(task))) {
 		struct mm *mm = mm_get(next->task->mm);
 		u32 value = owned_by(next) | FUTEX_OWNER_DIED;
@@ -191,5 +204,6 @@ void futex_pi_task_exit(struct task *task)
 		mm_put(mm);
 		if (still_waits(next))
 			hand_over(next);
+		preemption_point();
 	}
 }

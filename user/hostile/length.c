@@ -2,15 +2,24 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "common/attack.h"
 
 #define PAGE 4096
 #define PUNCH (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
+
+union semun {
+	int val;
+};
 
 static int small_file(size_t size)
 {
@@ -41,8 +50,91 @@ static void a_hole_behind_the_end(void)
 	}
 }
 
+/* RLIMIT_FSIZE holds however a file grows. */
+static void the_limit_of_a_file(void)
+{
+	const struct rlimit limit = { 4 * PAGE, 4 * PAGE };
+	int fd = small_file(PAGE);
+
+	signal(SIGXFSZ, SIG_IGN);
+	MUST(setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK_ERROR(fallocate(fd, 0, 0, 5 * PAGE), EFBIG);
+	CHECK_ERROR(fallocate(fd, FALLOC_FL_ZERO_RANGE, 0, 5 * PAGE), EFBIG);
+	CHECK_ERROR(fallocate(fd, 0, (off_t)1 << 40, 5 * PAGE), EFBIG);
+	CHECK_ERROR(ftruncate(fd, 5 * PAGE), EFBIG);
+	CHECK_ERROR(pwrite(fd, "x", 1, 4 * PAGE), EFBIG);
+	MUST(fallocate(fd, 0, 0, 4 * PAGE));
+	CHECK_EQUAL(lseek(fd, 0, SEEK_END), 4 * PAGE);
+}
+
+/* Lengths that sum up to more than a call moves. */
+static void sums_of_lengths(void)
+{
+	static char buffer[64];
+	struct iovec pieces[4] = { { buffer, 32 }, { buffer, 0x7fffffff }, { buffer, 0x7fffffff }, { buffer, 0x7fffffff } };
+	struct iovec negative[2] = { { buffer, 4 }, { buffer, 0x80000000 } };
+	int fd = small_file(40), ends[2];
+
+	CHECK_EQUAL(preadv(fd, pieces, 4, 0), 40);
+	CHECK_ERROR(preadv(fd, negative, 2, 0), EINVAL);
+	MUST(pipe(ends));
+	CHECK_EQUAL(fcntl(ends[0], F_SETPIPE_SZ, 1 << 20), 1 << 20);
+	CHECK_ERROR(fcntl(ends[0], F_SETPIPE_SZ, (1 << 20) + 1), EPERM);
+	CHECK_EQUAL(write(ends[1], "text", 4), 4);
+	CHECK_EQUAL(fcntl(ends[0], F_SETPIPE_SZ, 4096), 4096);
+	CHECK_EQUAL(read(ends[0], buffer, 64), 4);
+	CHECK_EQUAL(memcmp(buffer, "text", 4), 0);
+}
+
+/* A semaphore's adjustments stay within bounds, and a call that would leave them changes nothing. */
+static void sums_of_adjustments(void)
+{
+	int set = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
+	struct sembuf down = { 0, -32767, SEM_UNDO }, up = { 0, 32767, 0 };
+
+	MUST(semop(set, &up, 1));
+	MUST(semop(set, &down, 1));
+	MUST(semop(set, &up, 1));
+	CHECK_ERROR(semop(set, &down, 1), ERANGE);
+	CHECK_EQUAL(semctl(set, 0, GETVAL), 32767);
+	MUST(semctl(set, 0, IPC_RMID));
+}
+
+static void *one_thread(void *argument)
+{
+	struct sembuf down = { 0, -1, SEM_UNDO };
+
+	MUST(semop(*(int *)argument, &down, 1));
+	return NULL;
+}
+
+static int threads_of_a_process(void *argument)
+{
+	pthread_t thread;
+
+	CHECK_EQUAL(pthread_create(&thread, NULL, one_thread, argument), 0);
+	pthread_join(thread, NULL);
+	/* The thread is gone; its process gives back when it ends. */
+	return semctl(*(int *)argument, 0, GETVAL);
+}
+
+/* CLONE_SYSVSEM: the adjustments belong to all threads. */
+static void adjustments_of_threads(void)
+{
+	int set = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
+
+	MUST(semctl(set, 0, SETVAL, (union semun){ .val = 3 }));
+	CHECK_EQUAL(test_in_child(threads_of_a_process, &set), 2);
+	CHECK_EQUAL(semctl(set, 0, GETVAL), 3);
+	MUST(semctl(set, 0, IPC_RMID));
+}
+
 static const struct test_case cases[] = {
 	CASE(a_hole_behind_the_end),
+	CASE(the_limit_of_a_file),
+	CASE(sums_of_lengths),
+	CASE(sums_of_adjustments),
+	CASE(adjustments_of_threads),
 };
 
 ATTACK_MAIN("length", cases)

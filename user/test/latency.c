@@ -2,7 +2,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +13,12 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -330,6 +335,78 @@ static void have_many_areas(void)
 	MUST(munmap(at, 4000 * PAGE));
 }
 
+/* Every call that goes over areas, over many. */
+static void go_over_areas(void)
+{
+	char *at = map(4000 * PAGE, PROT_READ | PROT_WRITE, 0);
+
+	for (size_t i = 0; i < 4000; i += 2)
+		MUST(mprotect(at + i * PAGE, PAGE, PROT_READ));
+	MUST(mlock2(at, 4000 * PAGE, MLOCK_ONFAULT));
+	MUST(msync(at, 4000 * PAGE, MS_ASYNC));
+	MUST(munlockall());
+	MUST(mlockall(MCL_CURRENT | MCL_ONFAULT));
+	MUST(munlockall());
+	CHECK(mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + 3999 * PAGE) != MAP_FAILED);
+	CHECK(mmap(at, 4000 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+	MUST(munmap(at, 4000 * PAGE));
+}
+
+#define WAITERS 300
+
+static uint32_t word, other;
+
+static long futex(uint32_t *at, int op, uint32_t value, long value2, uint32_t *at2)
+{
+	return syscall(SYS_futex, at, op, value, value2, at2, 0);
+}
+
+static void *wait_for_word(void *argument)
+{
+	(void)argument;
+	(void)futex(&word, FUTEX_WAIT, 0, 0, NULL);
+	return NULL;
+}
+
+/* Every futex call that goes over those who wait, over many. */
+static void wait_together(void)
+{
+	static pthread_t threads[WAITERS];
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQUAL(pthread_create(&threads[i], &small, wait_for_word, NULL), 0);
+	while (futex(&word, FUTEX_REQUEUE, 0, WAITERS, &word) < WAITERS)
+		sched_yield();
+	CHECK_EQUAL(futex(&word, FUTEX_REQUEUE, 0, WAITERS, &other), WAITERS);
+	CHECK_EQUAL(futex(&other, FUTEX_CMP_REQUEUE, 0, WAITERS, &word), WAITERS);
+	CHECK_EQUAL(futex(&word, FUTEX_WAKE, WAITERS, 0, NULL), WAITERS);
+	for (int i = 0; i < WAITERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* A robust list that does not end is given up after 2048 entries. */
+static void leave_a_robust_list(void)
+{
+	static struct robust_list circle = { &circle };
+	static struct robust_list_head head = { .list = { &circle }, .futex_offset = 8 };
+
+	MUST(syscall(SYS_set_robust_list, &head, sizeof(head)));
+}
+
+static void send_many_messages(void)
+{
+	struct { long type; } message = { 1 };
+	int queue = (int)MUST(msgget(IPC_PRIVATE, 0600)), sent = 0;
+
+	while (sent < 4000 && msgsnd(queue, &message, 0, IPC_NOWAIT) == 0)
+		sent++;
+	CHECK_ERROR(msgrcv(queue, &message, 0, 2, IPC_NOWAIT), ENOMSG);
+	MUST(msgctl(queue, IPC_RMID, NULL));
+}
+
 static void poll_many(void)
 {
 	static struct pollfd set[1000];
@@ -384,6 +461,10 @@ static const struct {
 	{ "map_sparsely", map_sparsely },
 	{ "map_densely", map_densely },
 	{ "have_many_areas", have_many_areas },
+	{ "go_over_areas", go_over_areas },
+	{ "wait_together", wait_together },
+	{ "leave_a_robust_list", leave_a_robust_list },
+	{ "send_many_messages", send_many_messages },
 	{ "poll_many", poll_many },
 	{ "unmount", unmount },
 	{ "unmount_deep_tree", unmount_deep_tree },

@@ -1,0 +1,105 @@
+/* Memory that a process holds outside of its address space, until there is none left. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define PAGE 4096
+#define HOGS 3
+
+static char data[65536];
+
+static void hold_pipes(void)
+{
+	int ends[2];
+
+	while (pipe2(ends, O_NONBLOCK) == 0)
+		if (write(ends[1], data, sizeof(data)) < (ssize_t)sizeof(data))
+			return;
+}
+
+static void hold_files(void)
+{
+	int fd;
+
+	while ((fd = memfd_create("hog", 0)) >= 0)
+		for (int i = 0; i < 64; i++)
+			if (write(fd, data, sizeof(data)) < (ssize_t)sizeof(data))
+				return;
+}
+
+/* Holds what it can get, then waits; the first one also takes what is left, so that somebody must go. */
+static int hog(void *argument)
+{
+	int number = *(int *)argument;
+
+	if (number % 2)
+		hold_files();
+	else
+		hold_pipes();
+	if (number == 0) {
+		for (;;) {
+			char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			for (size_t i = 0; at != MAP_FAILED && i < 1 << 20; i += PAGE)
+				at[i] = 1;
+		}
+	}
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* Of those who hold the memory some are killed, never who stands by. */
+static void the_hogs_go(void)
+{
+	static int number[HOGS];
+	pid_t hogs[HOGS];
+	int status;
+
+	memset(data, 'x', sizeof(data));
+	for (int i = HOGS - 1; i >= 0; i--) {
+		number[i] = i;
+		hogs[i] = test_child(hog, &number[i]);
+	}
+	CHECK_EQUAL(test_wait(hogs[0]), 1000 + SIGKILL);
+	for (int i = 1; i < HOGS; i++) {
+		kill(hogs[i], SIGKILL);
+		MUST(waitpid(hogs[i], &status, 0));
+	}
+}
+
+static int fill_mapping(void *argument)
+{
+	int fd = (int)MUST(open(argument, O_RDWR | O_CREAT, 0600));
+	size_t size = 512u << 20;
+	char *at;
+
+	MUST(ftruncate(fd, (off_t)size));
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(at != MAP_FAILED);
+	for (size_t i = 0; i < size; i += PAGE)
+		at[i] = 1;
+	return 0;
+}
+
+/* A file that is mapped and written grows no further than one that is written. */
+static void a_mapped_file_fills_its_file_system(void)
+{
+	CHECK_EQUAL(test_in_child(fill_mapping, (void *)test_path("file")), 1000 + SIGBUS);
+}
+
+static const struct test_case cases[] = {
+	CASE(the_hogs_go),
+	CASE(a_mapped_file_fills_its_file_system),
+};
+
+ATTACK_MAIN("memory", cases)
