@@ -140,6 +140,7 @@ static const struct {
 	{ "ramfs", tmpfs_new, true },
 	{ "rootfs", tmpfs_new, true },
 	{ "proc", procfs_new, true },
+	{ "sysfs", sysfs_new, true },
 	{ "devtmpfs", devfs_new, true },
 	{ "devpts", devpts_new, true },
 };
@@ -292,6 +293,27 @@ void mounts_show(struct text *t)
 	kfree(buffer);
 }
 
+/* A file system is mounted once: its device number is the mount's, too (proc(5)). */
+void mountinfo_show(struct text *t)
+{
+	struct filesystem *fs;
+	char *buffer = kmalloc(PATH_MAX), *path;
+
+	if (!buffer)
+		return;
+	list_for_each_entry(fs, &filesystems, link) {
+		const struct filesystem *above = fs->covers ? fs->covers->inode->fs : fs;
+		const char *access = fs->read_only ? "ro" : "rw";
+
+		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
+		if (path && IS_ERR(path))
+			continue;
+		text_printf(t, "%u %u %u:%u / %s %s,relatime - %s %s %s\n", MINOR(fs->dev), MINOR(above->dev),
+			    MAJOR(fs->dev), MINOR(fs->dev), path ? path : "/", access, fs->type, fs->source, access);
+	}
+	kfree(buffer);
+}
+
 void filesystems_show(struct text *t)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -305,6 +327,7 @@ void fs_init(void)
 		fatal(EXIT_MEMORY, "no memory for the root file system");
 	list_add_tail(&root_filesystem->link, &filesystems);
 	procfs_init();
+	sysfs_init();
 }
 
 static struct filesystem *mount_standard(struct filesystem *below, const char *type, const char *name)
@@ -325,6 +348,7 @@ void fs_mount_standard(void)
 {
 	mount_standard(mount_standard(root_filesystem, "devtmpfs", "dev"), "devpts", "pts");
 	mount_standard(root_filesystem, "proc", "proc");
+	mount_standard(root_filesystem, "sysfs", "sys");
 }
 
 struct fs_context *fs_context_new(void)

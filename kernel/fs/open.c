@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <abi/fs.h>
+#include <arch.h>
 #include <err.h>
 #include <file.h>
 #include <inotify.h>
@@ -95,7 +96,7 @@ static struct dentry *find_or_create(struct walk *w, unsigned flags, unsigned mo
 			return d;
 		}
 		if (d->inode->ops->follow) {
-			struct dentry *target = d->inode->ops->follow(d->inode);
+			struct dentry *target = walk_magic(w, d);
 
 			dentry_put(d);
 			return target;
@@ -137,7 +138,7 @@ static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, un
 	return f;
 }
 
-static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigned mode)
+static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigned mode, u32 resolve)
 {
 	struct walk w;
 	struct dentry *d;
@@ -151,7 +152,7 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 		return open_unnamed(dirfd, path, flags, mode);
 	else if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
 		return ERR_PTR(-EINVAL);
-	error = walk_parent(&w, dirfd, path);
+	error = walk_parent_resolving(&w, dirfd, path, resolve);
 	d = error ? ERR_PTR(error) : find_or_create(&w, flags, mode, &created);
 	walk_done(&w);
 	if (IS_ERR(d))
@@ -176,19 +177,71 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 
 struct file *file_open(const char *path, unsigned flags, unsigned mode)
 {
-	return open_at(AT_FDCWD, path, flags, mode);
+	return open_at(AT_FDCWD, path, flags, mode, 0);
 }
 
-long sys_openat(int dirfd, const char *user_path, u32 flags, u32 mode)
+static long open_user(int dirfd, const char *user_path, u32 flags, u32 mode, u32 resolve)
 {
 	char *path = path_from_user(user_path);
 	struct file *f;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	f = open_at(dirfd, path, flags, mode);
+	f = open_at(dirfd, path, flags, mode, resolve);
 	kfree(path);
 	return fd_add(f, flags & O_CLOEXEC);
+}
+
+long sys_openat(int dirfd, const char *path, u32 flags, u32 mode)
+{
+	return open_user(dirfd, path, flags, mode, 0);
+}
+
+#define PATH_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define OPEN_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_DSYNC | O_ASYNC | \
+		    O_LARGEFILE | O_DIRECT | O_NOATIME | O_SYNC | O_TMPFILE | PATH_FLAGS)
+
+/* Unlike open's, wrong bits are errors. */
+static long check_how(const struct open_how *how)
+{
+	bool creates = how->flags & O_CREAT || (how->flags & O_TMPFILE) == O_TMPFILE;
+
+	if (how->flags & ~(u64)OPEN_FLAGS || how->resolve & ~(u64)RESOLVE_ALL)
+		return -EINVAL;
+	if ((how->resolve & RESOLVE_BENEATH) && (how->resolve & RESOLVE_IN_ROOT))
+		return -EINVAL;
+	if (creates ? how->mode & ~07777ull : how->mode)
+		return -EINVAL;
+	if (how->flags & O_PATH && how->flags & ~(u64)PATH_FLAGS)
+		return -EINVAL;
+	/* Everything is in memory, but these may have to wait on other systems. */
+	if (how->resolve & RESOLVE_CACHED && (how->flags & O_TRUNC || creates))
+		return -EAGAIN;
+	return 0;
+}
+
+long sys_openat2(int dirfd, const char *path, const struct open_how *user, size_t size)
+{
+	struct open_how how;
+	long error;
+
+	if (size < sizeof how)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	if (copy_from_user(&how, user, sizeof how))
+		return -EFAULT;
+	/* A later version's fields, of which none may be used. */
+	for (size_t at = sizeof how; at < size; at++) {
+		u8 byte;
+
+		if (get_user(byte, (const u8 *)user + at))
+			return -EFAULT;
+		if (byte)
+			return -E2BIG;
+	}
+	error = check_how(&how);
+	return error ? error : open_user(dirfd, path, (u32)how.flags, (u32)how.mode, (u32)how.resolve & ~RESOLVE_CACHED);
 }
 
 long sys_open(const char *path, u32 flags, u32 mode)

@@ -1,6 +1,7 @@
 /* From a path to the dentry that it names. */
 #include "internal.h"
 
+#include <abi/fs.h>
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
@@ -31,15 +32,23 @@ static int start_at(int dirfd, const char *path, struct dentry **out)
 	return 0;
 }
 
-/* The child of dir by that name, mounts crossed; referenced, or ERR_PTR. */
-static struct dentry *step(struct dentry *dir, const char *name, size_t len)
+/* "..": a walk that stays below its start does not leave it. */
+static struct dentry *step_up(const struct walk *w)
 {
-	struct dentry *d;
+	if (w->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && w->dir == w->start)
+		return w->resolve & RESOLVE_BENEATH ? ERR_PTR(-EXDEV) : dentry_get(w->dir);
+	return dentry_parent(w->dir);
+}
+
+/* The child of the walk's directory by that name, mounts crossed; referenced, or ERR_PTR. */
+static struct dentry *step_any(const struct walk *w, const char *name, size_t len)
+{
+	struct dentry *dir = w->dir, *d;
 
 	if (len == 1 && name[0] == '.')
 		return dentry_get(dir);
 	if (len == 2 && name[0] == '.' && name[1] == '.')
-		return dentry_parent(dir);
+		return step_up(w);
 	d = dentry_find(dir, name, len);
 	if (!d) {
 		if (!dir->inode->ops->lookup)
@@ -51,13 +60,50 @@ static struct dentry *step(struct dentry *dir, const char *name, size_t len)
 	return dentry_get(d);
 }
 
+static struct dentry *step(const struct walk *w, const char *name, size_t len)
+{
+	struct dentry *d = step_any(w, name, len);
+
+	if (!IS_ERR(d) && w->resolve & RESOLVE_NO_XDEV && d->inode->fs != w->dir->inode->fs) {
+		dentry_put(d);
+		return ERR_PTR(-EXDEV);
+	}
+	return d;
+}
+
+struct dentry *walk_magic(const struct walk *w, struct dentry *link)
+{
+	if (w->resolve & (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
+		return ERR_PTR(-ELOOP);
+	if (w->resolve)
+		return ERR_PTR(-EXDEV);		/* it may lead anywhere */
+	return link->inode->ops->follow(link->inode);
+}
+
+/* An absolute path, from a link's text: where it starts. */
+static int restart(struct walk *w)
+{
+	struct dentry *root = w->resolve & RESOLVE_IN_ROOT ? w->start : current->fs->root;
+
+	if (w->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	if (w->resolve & RESOLVE_NO_XDEV && root->inode->fs != w->dir->inode->fs)
+		return -EXDEV;
+	dentry_put(w->dir);
+	w->dir = dentry_get(root);
+	return 0;
+}
+
 /* Replaces what is left of the walk's path by the link's text followed by `rest`. */
 static int splice_link(struct walk *w, struct dentry *link, const char **path, const char *rest)
 {
 	size_t tail = strlen(rest);
-	char *text = kmalloc(PATH_MAX + tail + 2);
+	char *text;
 	long len;
 
+	if (w->resolve & RESOLVE_NO_SYMLINKS)
+		return -ELOOP;
+	text = kmalloc(PATH_MAX + tail + 2);
 	if (!text)
 		return -ENOMEM;
 	len = link->inode->ops->readlink(link->inode, text, PATH_MAX);
@@ -69,11 +115,7 @@ static int splice_link(struct walk *w, struct dentry *link, const char **path, c
 	kfree(w->owned);
 	w->owned = text;
 	*path = text;
-	if (*text == '/') {
-		dentry_put(w->dir);
-		w->dir = dentry_get(current->fs->root);
-	}
-	return 0;
+	return *text == '/' ? restart(w) : 0;
 }
 
 enum { STOP_BEFORE_LAST = 1, FOLLOW_LAST = 2 };
@@ -118,7 +160,7 @@ static int walk_on(struct walk *w, const char *path, unsigned how)
 			w->slash = slash;
 			return 0;
 		}
-		next = step(w->dir, name, len);
+		next = step(w, name, len);
 		if (IS_ERR(next))
 			return (int)PTR_ERR(next);
 		if (S_ISLNK(next->inode->mode) && (!last || slash || how & FOLLOW_LAST)) {
@@ -127,7 +169,7 @@ static int walk_on(struct walk *w, const char *path, unsigned how)
 				return -ELOOP;
 			}
 			if (next->inode->ops->follow) {
-				struct dentry *target = next->inode->ops->follow(next->inode);
+				struct dentry *target = walk_magic(w, next);
 
 				dentry_put(next);
 				if (IS_ERR(target))
@@ -157,9 +199,33 @@ static int walk_start(struct walk *w, int dirfd, const char *path)
 	w->last = NULL;
 	w->slash = false;
 	w->dir = NULL;
+	w->resolve = 0;
+	w->start = NULL;
 	if (!*path)
 		return -ENOENT;
 	return start_at(dirfd, path, &w->dir);
+}
+
+int walk_parent_resolving(struct walk *w, int dirfd, const char *path, u32 resolve)
+{
+	bool absolute = *path == '/';
+	int error;
+
+	if (absolute && resolve & RESOLVE_IN_ROOT) {
+		while (*path == '/')
+			path++;
+		if (!*path)
+			path = ".";
+	}
+	error = walk_start(w, dirfd, path);
+	if (error)
+		return error;
+	if (absolute && resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	w->resolve = resolve;
+	if (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT))
+		w->start = dentry_get(w->dir);
+	return walk_on(w, path, STOP_BEFORE_LAST);
 }
 
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out)
@@ -186,7 +252,7 @@ int walk_parent(struct walk *w, int dirfd, const char *path)
 
 struct dentry *walk_last(struct walk *w)
 {
-	return w->len ? step(w->dir, w->last, w->len) : dentry_get(w->dir);
+	return w->len ? step(w, w->last, w->len) : dentry_get(w->dir);
 }
 
 int walk_follow(struct walk *w, struct dentry *link)
@@ -203,7 +269,9 @@ int walk_follow(struct walk *w, struct dentry *link)
 void walk_done(struct walk *w)
 {
 	dentry_put(w->dir);
+	if (w->start)
+		dentry_put(w->start);
 	kfree(w->owned);
-	w->dir = NULL;
+	w->dir = w->start = NULL;
 	w->owned = NULL;
 }

@@ -23,4 +23,7 @@ int async_signal(const struct file *);
 /* The file goes; it has an async. */
 void async_forget(struct file *);
 
+/* The owner, if there is one, is told of urgent data (SIGURG), whether O_ASYNC is on or not. */
+void async_urgent(const struct file *);
+
 #endif

@@ -16,9 +16,12 @@ void filesystem_free(struct filesystem *);
 void filesystem_drop(struct filesystem *);	/* with everything in it; nothing of it is in use */
 struct filesystem *tmpfs_new(const char *source);
 struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
+struct filesystem *sysfs_new(const char *source);	/* stat/sysfs.c */
+void sysfs_init(void);
 struct filesystem *devfs_new(const char *source);	/* dev/devfs.c */
 struct filesystem *devpts_new(const char *source);	/* dev/devpts.c */
 void mounts_show(struct text *);
+void mountinfo_show(struct text *);
 void filesystems_show(struct text *);
 int filesystem_mount(struct filesystem *, struct dentry *on);
 extern struct list_head filesystems;
@@ -37,8 +40,13 @@ struct walk {
 	bool slash;		/* slashes follow the last component */
 	unsigned links;		/* symbolic links followed so far */
 	char *owned;
+	u32 resolve;		/* RESOLVE_*: what openat2 forbids */
+	struct dentry *start;	/* what the walk stays below; referenced; NULL: it may go anywhere */
 };
 int walk_parent(struct walk *, int dirfd, const char *path);
+int walk_parent_resolving(struct walk *, int dirfd, const char *path, u32 resolve);
+/* Where a link of /proc leads that is more than its text: referenced, or ERR_PTR. */
+struct dentry *walk_magic(const struct walk *, struct dentry *link);
 /* One step from w->dir to its last component: a referenced dentry, or ERR_PTR. Mounts are crossed. */
 struct dentry *walk_last(struct walk *);
 /* The last component is this symbolic link: goes on to the parent of what it names. */

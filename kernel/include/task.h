@@ -87,6 +87,7 @@ struct task {
 	struct list_head hash_link;     /* by pid */
 	s32 nice;                       /* -20 .. 19 */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
+	u16 io_priority;                /* ioprio_set's: there is no disk to wait for, so it is only kept */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
 	u32 run_priority;               /* that it runs at: rt_priority, or a higher one that it inherits; 0: by turns */
 	s32 slice;                      /* ticks left */

@@ -37,9 +37,8 @@ static bool may_signal(const struct async *a, const struct process *to)
 	       a->uid == theirs->uid;
 }
 
-static void send(const struct async *a, const struct siginfo *info)
+static void send(const struct async *a, int sig, const struct siginfo *info)
 {
-	int sig = a->signal ? a->signal : SIGIO;
 	struct process *process;
 	struct task *task;
 
@@ -70,7 +69,13 @@ static void wake(struct waiter *waiter)
 	if (!ready || !a->owner.id)
 		return;
 	info.code = ready & POLLHUP ? POLL_HUP : ready & POLLERR ? POLL_ERR : ready & POLLIN ? POLL_IN : POLL_OUT;
-	send(a, a->signal ? &info : NULL);
+	send(a, a->signal ? a->signal : SIGIO, a->signal ? &info : NULL);
+}
+
+void async_urgent(const struct file *f)
+{
+	if (f->async && f->async->owner.id)
+		send(f->async, SIGURG, NULL);
 }
 
 static void add_queue(struct poll_table *table, struct waitq *queue)

@@ -414,7 +414,7 @@ long sys_epoll_wait(int epfd, struct epoll_event *events, int count, int timeout
 	return epoll_wait_until(epfd, events, count, deadline_ms(timeout_ms));
 }
 
-long sys_epoll_pwait(int epfd, struct epoll_event *events, int count, int timeout_ms, const u32 *mask, size_t size)
+static long wait_with_mask(int epfd, struct epoll_event *events, int count, u64 deadline, const u32 *mask, size_t size)
 {
 	long result;
 
@@ -423,8 +423,24 @@ long sys_epoll_pwait(int epfd, struct epoll_event *events, int count, int timeou
 		if (result)
 			return result;
 	}
-	result = epoll_wait_until(epfd, events, count, deadline_ms(timeout_ms));
+	result = epoll_wait_until(epfd, events, count, deadline);
 	if (mask)
 		signal_mask_restore(result);
 	return result;
+}
+
+long sys_epoll_pwait(int epfd, struct epoll_event *events, int count, int timeout_ms, const u32 *mask, size_t size)
+{
+	return wait_with_mask(epfd, events, count, deadline_ms(timeout_ms), mask, size);
+}
+
+long sys_epoll_pwait2(int epfd, struct epoll_event *events, int count, const struct timespec64 *timeout,
+		      const u32 *mask, size_t size)
+{
+	u64 ns = 0;
+	int error = timeout ? timespec64_from_user(timeout, &ns) : 0;
+
+	if (error)
+		return error;
+	return wait_with_mask(epfd, events, count, !timeout ? TIME_NEVER : ns ? time_deadline(ns) : 0, mask, size);
 }

@@ -14,6 +14,7 @@
 #include <uaccess.h>
 
 #include "socket_calls.h"
+#include "stream.h"
 
 static long socket_read(struct file *f, struct iter *it, u64 *position)
 {
@@ -59,7 +60,7 @@ static long socket_ioctl(struct file *f, unsigned command, uintptr_t argument)
 	case FIONREAD:
 		return put_user((s32)s->ops->readable_bytes(s), (s32 *)argument);
 	case SIOCATMARK:
-		return put_user(0, (s32 *)argument);
+		return put_user((s32)stream_at_mark(s), (s32 *)argument);
 	}
 	return -ENOTTY;
 }

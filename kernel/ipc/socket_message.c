@@ -1,5 +1,6 @@
 /* Sending and receiving: send, sendto, sendmsg and their counterparts. */
 #include "socket_calls.h"
+#include "stream.h"
 #include "timeout.h"
 
 #include <abi/socket.h>
@@ -149,10 +150,11 @@ static long send_message(struct file *f, struct socket *s, struct message *m)
 {
 	long n;
 
-	if (m->flags & MSG_OOB)
-		return -EOPNOTSUPP;
 	m->nonblock = f->flags & O_NONBLOCK || m->flags & MSG_DONTWAIT;
-	n = s->ops->send(s, m);
+	if (m->flags & MSG_OOB && (s->type != SOCK_STREAM || (s->family == AF_UNIX && !m->data->left)))
+		n = -EOPNOTSUPP;
+	else
+		n = s->ops->send(s, m);
 	if (m->rights)
 		rights_free(m->rights);
 	return n;
@@ -161,7 +163,8 @@ static long send_message(struct file *f, struct socket *s, struct message *m)
 static long receive_message(struct file *f, struct socket *s, struct message *m)
 {
 	if (m->flags & MSG_OOB)
-		return s->family == AF_INET ? -EINVAL : -EOPNOTSUPP;
+		return s->type == SOCK_STREAM ? stream_receive_urgent(s, m) :
+		       s->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
 	if (m->flags & MSG_ERRQUEUE)
 		return -EAGAIN;		/* nothing ever queues there */
 	m->nonblock = f->flags & O_NONBLOCK || m->flags & MSG_DONTWAIT;

@@ -2,6 +2,7 @@
 #include "stream.h"
 
 #include <arch.h>
+#include <async.h>
 #include <err.h>
 #include <frame.h>
 #include <kmalloc.h>
@@ -149,6 +150,15 @@ static long sign(const struct socket *s, struct side *to, struct message *m)
 	return 0;
 }
 
+/* The last byte put. One that was before is data like any other. */
+static void make_urgent(struct side *to)
+{
+	to->urgent = URGENT;
+	to->mark = to->put - 1;
+	if (to->owner && to->owner->file)
+		async_urgent(to->owner->file);
+}
+
 long stream_send(struct socket *s, struct message *m)
 {
 	struct side *from = &s->connection->side[s->end], *to = &s->connection->side[!s->end];
@@ -183,6 +193,8 @@ long stream_send(struct socket *s, struct message *m)
 				to->put_by = m->sender;
 			}
 			to->put += (u64)n;
+			if (m->flags & MSG_OOB && n && !m->data->left)
+				make_urgent(to);
 			done += n;
 			wake_up(&to->readable);
 			if (hand_over && n && !signal_pending()) {
@@ -201,11 +213,18 @@ long stream_send(struct socket *s, struct message *m)
 	}
 }
 
-/* How much may be read at once: not beyond the next byte that rights come with. */
+static bool at_mark(const struct side *from)
+{
+	return from->urgent != NO_MARK && from->taken == from->mark;
+}
+
+/* How much may be read at once: not beyond the mark, nor beyond the next byte that rights come with. */
 static size_t run_length(const struct side *from, size_t wanted)
 {
 	const struct rights *r;
 
+	if (from->urgent != NO_MARK && from->taken < from->mark)
+		wanted = (size_t)MIN((u64)wanted, from->mark - from->taken);
 	list_for_each_entry(r, &from->rights, link)
 		if (r->at > from->taken)
 			return (size_t)MIN((u64)wanted, r->at - from->taken);
@@ -233,6 +252,20 @@ static struct rights *rights_here(struct side *from, bool peek, struct ucred *se
 	return NULL;
 }
 
+/* The next byte is urgent: it is left out, unless it is wanted in line. Looking on leaves it there. */
+static bool left_out(const struct socket *s, const struct side *from)
+{
+	return at_mark(from) && !socket_option(s, SO_OOBINLINE);
+}
+
+static void leave_out(struct side *from)
+{
+	ring_skip(&from->ring, 1);
+	from->taken++;
+	from->urgent = NO_MARK;
+	wake_up(&from->writable);
+}
+
 static bool receivable(const struct side *from)
 {
 	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
@@ -255,17 +288,23 @@ long stream_receive(struct socket *s, struct message *m)
 			n = done ? 0 : take_error(from);
 			return done ? done : n;
 		}
+		if (done && at_mark(from))
+			return done;
+		if (left_out(s, from) && (!peek || ring_used(&from->ring) == 1)) {
+			leave_out(from);
+			continue;
+		}
 		if (!done)
 			m->rights = rights_here(from, peek, &m->sender);
-		if (peek) {
-			n = ring_peek(&from->ring, m->data, 0, run_length(from, m->data->left));
-			return n;
-		}
+		if (peek)
+			return ring_peek(&from->ring, m->data, left_out(s, from), run_length(from, m->data->left));
 		n = ring_read(&from->ring, m->data, run_length(from, m->data->left));
 		if (n < 0)
 			return done ? done : n;
 		from->taken += (u64)n;
 		done += n;
+		if (from->urgent != NO_MARK && from->taken > from->mark)
+			from->urgent = NO_MARK;
 		wake_up(&from->writable);
 		if (!list_empty(&from->rights) || m->rights)
 			return done;
@@ -275,6 +314,39 @@ long stream_receive(struct socket *s, struct message *m)
 	return done;
 }
 
+long stream_receive_urgent(struct socket *s, struct message *m)
+{
+	struct side *from = s->connection ? &s->connection->side[s->end] : NULL;
+	long n;
+
+	if (!from || from->urgent != URGENT || socket_option(s, SO_OOBINLINE))
+		return -EINVAL;
+	if (m->address)
+		m->address->len = 0;
+	n = ring_peek(&from->ring, m->data, (size_t)(from->mark - from->taken), MIN(m->data->left, (size_t)1));
+	if (n < 0)
+		return n;
+	m->out_flags |= MSG_OOB;
+	if (!(m->flags & MSG_PEEK))
+		from->urgent = URGENT_READ;
+	return n;
+}
+
+bool stream_at_mark(const struct socket *s)
+{
+	return s->connection && at_mark(&s->connection->side[s->end]);
+}
+
+/* Whether a read would find something. An urgent byte alone is told of by POLLPRI, on a Unix socket by both. */
+static bool has_data(const struct side *mine)
+{
+	const struct socket *s = mine->owner;
+
+	if (ring_used(&mine->ring) != 1 || !s || !left_out(s, mine))
+		return ring_used(&mine->ring);
+	return s->family == AF_UNIX && mine->urgent == URGENT;
+}
+
 static unsigned connection_poll(struct connection *c, unsigned end, struct poll_table *table)
 {
 	struct side *mine = &c->side[end], *other = &c->side[!end];
@@ -282,8 +354,10 @@ static unsigned connection_poll(struct connection *c, unsigned end, struct poll_
 
 	poll_wait(table, &mine->readable);
 	poll_wait(table, &other->writable);
-	if (ring_used(&mine->ring) || mine->ended || mine->deaf)
+	if (has_data(mine) || mine->ended || mine->deaf)
 		ready |= POLLIN | POLLRDNORM;
+	if (mine->urgent == URGENT)
+		ready |= POLLPRI;
 	if (mine->ended)
 		ready |= POLLRDHUP;
 	if (mine->ended && (other->ended || other->deaf))
@@ -322,5 +396,9 @@ long stream_shutdown(struct socket *s, unsigned how)
 
 u32 stream_bytes(struct socket *s)
 {
-	return s->connection ? ring_used(&s->connection->side[s->end].ring) : 0;
+	const struct side *mine = s->connection ? &s->connection->side[s->end] : NULL;
+
+	if (mine && s->family == AF_INET && mine->urgent != NO_MARK && !socket_option(s, SO_OOBINLINE))
+		return (u32)(mine->mark - mine->taken);
+	return mine ? ring_used(&mine->ring) : 0;
 }

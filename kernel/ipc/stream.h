@@ -14,6 +14,8 @@ struct side {
 	s32 error;		/* for this end, after the data: positive errno */
 	struct list_head rights;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
+	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte that was sent with MSG_OOB, if it lies ahead */
+	u64 mark;		/* where it is */
 	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */
 	struct waitq writable;	/* the other end waits for room */
@@ -35,6 +37,8 @@ long stream_connect(struct socket *, struct socket *embryo, const struct address
 /* The operations of connected sockets. */
 long stream_send(struct socket *, struct message *);
 long stream_receive(struct socket *, struct message *);
+long stream_receive_urgent(struct socket *, struct message *);	/* with MSG_OOB */
+bool stream_at_mark(const struct socket *);			/* the next byte is the urgent one */
 /* Those of sockets that may be listening, connected, or neither. */
 unsigned stream_poll(struct socket *, struct poll_table *);
 long stream_shutdown(struct socket *, unsigned how);

@@ -53,6 +53,13 @@ static int clock_read(s32 clock, u64 *ns)
 	}
 }
 
+bool clock_known(s32 clock)
+{
+	u64 ignored;
+
+	return !clock_read(clock, &ignored);
+}
+
 long sys_clock_gettime(s32 clock, struct timespec32 *user)
 {
 	struct timespec32 now;

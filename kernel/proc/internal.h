@@ -163,4 +163,6 @@ struct clone_request {
 	s32 *parent_tid, *child_tid, *pidfd;
 };
 
+bool clock_known(s32 clock);            /* clock_gettime has it */
+
 #endif

@@ -103,6 +103,80 @@ long sys_getpriority(int which, s32 who)
 	return for_each_named(which, who, read_one, &best) ? best : -EINVAL;
 }
 
+#define IOPRIO_CLASS(p) ((p) >> 13)
+#define IOPRIO_LEVEL(p) ((p) & 7)
+#define IOPRIO_HINTS(p) ((p) >> 3 & 0x3ff)
+enum { IOPRIO_NONE, IOPRIO_REAL_TIME, IOPRIO_BEST_EFFORT, IOPRIO_IDLE };
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_WHO_GROUP, IOPRIO_WHO_USER };
+
+static long check_io_priority(u32 priority)
+{
+	if (priority > 0xffff)
+		return -EINVAL;
+	switch (IOPRIO_CLASS(priority)) {
+	case IOPRIO_REAL_TIME:
+		return capable() ? 0 : -EPERM;
+	case IOPRIO_BEST_EFFORT:
+	case IOPRIO_IDLE:
+		return 0;
+	case IOPRIO_NONE:
+		return priority ? -EINVAL : 0;
+	}
+	return -EINVAL;
+}
+
+struct io_priority_change {
+	u32 priority;
+	long result;
+};
+
+static void change_io_priority(struct task *task, void *argument)
+{
+	struct io_priority_change *change = argument;
+
+	if (!may_change(task)) {
+		change->result = -EPERM;
+		return;
+	}
+	task->io_priority = (u16)change->priority;
+	if (change->result == -ESRCH)
+		change->result = 0;
+}
+
+long sys_ioprio_set(int which, s32 who, int priority)
+{
+	struct io_priority_change change = { .priority = (u32)priority, .result = -ESRCH };
+	long error = check_io_priority(change.priority);
+
+	if (error)
+		return error;
+	if (which < IOPRIO_WHO_PROCESS || which > IOPRIO_WHO_USER)
+		return -EINVAL;
+	return for_each_named(which - IOPRIO_WHO_PROCESS, who, change_io_priority, &change) ? change.result : -EINVAL;
+}
+
+/* The most urgent of several: a lower class, or a lower level in it. None counts as best effort, in the middle. */
+static void read_io_priority(struct task *task, void *argument)
+{
+	long *best = argument, own = task->io_priority ? task->io_priority : IOPRIO_BEST_EFFORT << 13 | 4;
+
+	*best = *best == -ESRCH ? own : MIN(*best, own);
+}
+
+long sys_ioprio_get(int which, s32 who)
+{
+	long best = -ESRCH;
+
+	if (which < IOPRIO_WHO_PROCESS || which > IOPRIO_WHO_USER)
+		return -EINVAL;
+	if (which == IOPRIO_WHO_PROCESS) {
+		struct task *task = who ? task_find(who) : current;
+
+		return task ? task->io_priority : -ESRCH;
+	}
+	return for_each_named(which - IOPRIO_WHO_PROCESS, who, read_io_priority, &best) ? best : -EINVAL;
+}
+
 static struct task *named(s32 pid, long *error)
 {
 	struct task *task = pid ? task_find(pid) : current;

@@ -23,6 +23,11 @@ struct proc_node {
 };
 extern struct proc_node proc_root_node;
 
+/* proc_file in another tree of such nodes, and a file system that shows it. */
+void proc_file_below(struct proc_node *root, const char *path, void (*show)(struct text *),
+		     int (*store)(const char *, size_t));
+struct filesystem *proc_filesystem_new(const char *type, const char *source, u32 magic, struct proc_node *root);
+
 /* A file of a process. */
 struct proc_entry {
 	const char *name;

@@ -234,6 +234,12 @@ static void mounts_of_show(struct text *out, struct task *t)
 	mounts_show(out);
 }
 
+static void mountinfo_of_show(struct text *out, struct task *t)
+{
+	(void)t;
+	mountinfo_show(out);
+}
+
 static void limits_show(struct text *out, struct task *t)
 {
 	static const struct {
@@ -307,6 +313,7 @@ const struct proc_entry proc_entries[] = {
 	{ .name = "exe", .mode = S_IFLNK | 0777, .link = exe_link },
 	{ .name = "limits", .mode = FILE_MODE, .show = limits_show },
 	{ .name = "maps", .mode = FILE_MODE, .show = maps_show },
+	{ .name = "mountinfo", .mode = FILE_MODE, .show = mountinfo_of_show },
 	{ .name = "mounts", .mode = FILE_MODE, .show = mounts_of_show },
 	{ .name = "root", .mode = S_IFLNK | 0777, .link = root_link },
 	{ .name = "stat", .mode = FILE_MODE, .show = stat_show },

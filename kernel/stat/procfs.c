@@ -47,9 +47,8 @@ static struct proc_node *add_node(struct proc_node *dir, const char *name, size_
 }
 
 /* The node for a path, directories made on the way. The path outlives it. */
-static struct proc_node *node_for(const char *path)
+static struct proc_node *node_for(struct proc_node *dir, const char *path)
 {
-	struct proc_node *dir = &proc_root_node;
 	const char *slash;
 
 	while ((slash = strchr(path, '/')) != NULL) {
@@ -66,17 +65,23 @@ static struct proc_node *node_for(const char *path)
 	return add_node(dir, path, strlen(path));
 }
 
-void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t))
+void proc_file_below(struct proc_node *root, const char *path, void (*show)(struct text *),
+		     int (*store)(const char *, size_t))
 {
-	struct proc_node *n = node_for(path);
+	struct proc_node *n = node_for(root, path);
 
 	n->show = show;
 	n->store = store;
 }
 
+void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t))
+{
+	proc_file_below(&proc_root_node, path, show, store);
+}
+
 void proc_link(const char *path, const char *target)
 {
-	node_for(path)->target = target;
+	node_for(&proc_root_node, path)->target = target;
 }
 
 static void proc_free(struct inode *i)
@@ -305,7 +310,12 @@ const struct file_ops proc_text_ops = {
 
 struct filesystem *procfs_new(const char *source)
 {
-	struct filesystem *fs = filesystem_new("proc", source, PROC_MAGIC);
+	return proc_filesystem_new("proc", source, PROC_MAGIC, &proc_root_node);
+}
+
+struct filesystem *proc_filesystem_new(const char *type, const char *source, u32 magic, struct proc_node *root)
+{
+	struct filesystem *fs = filesystem_new(type, source, magic);
 	struct inode *i;
 	struct proc_item *item;
 
@@ -315,7 +325,7 @@ struct filesystem *procfs_new(const char *source)
 	item = kzalloc(sizeof *item);
 	if (i && item) {
 		item->kind = PROC_NODE;
-		item->node = &proc_root_node;
+		item->node = root;
 		i->data = item;
 		i->ops = &proc_ops;
 		i->fops = &proc_dir_ops;

@@ -15,7 +15,7 @@ from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 LIBCS = ("glibc", "musl")
 
 # What only the kernel can pass: see the files' first comments.
-_KERNEL_ONLY = ("strict", "policy", "inherit", "latency", "ramdisk", "trace", "system", "core", "ipc")
+_KERNEL_ONLY = ("recent", "strict", "policy", "inherit", "latency", "ramdisk", "trace", "system", "core", "ipc")
 
 
 def base() -> Initramfs:

@@ -147,4 +147,16 @@ _Static_assert(sizeof(struct statx) == 256, "struct statx");
 _Static_assert(sizeof(struct statfs32) == 64, "struct statfs");
 _Static_assert(sizeof(struct statfs64) == 88, "struct statfs64");
 
+/* openat2 (uapi linux/openat2.h) */
+struct open_how {
+	u64 flags, mode, resolve;
+};
+#define RESOLVE_NO_XDEV 1u
+#define RESOLVE_NO_MAGICLINKS 2u
+#define RESOLVE_NO_SYMLINKS 4u
+#define RESOLVE_BENEATH 8u
+#define RESOLVE_IN_ROOT 16u
+#define RESOLVE_CACHED 32u
+#define RESOLVE_ALL 63u
+
 #endif

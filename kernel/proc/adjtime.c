@@ -1,0 +1,192 @@
+/*
+ * adjtimex(2) and its relatives. The machine's clock is exact and its rate stays: what a program sets is kept and shown.
+ * What the clock is to be moved by, it is moved by at once.
+ */
+#include <abi/timex.h>
+#include <errno.h>
+#include <lib.h>
+#include <syscall.h>
+#include <task.h>
+#include <time.h>
+#include <uaccess.h>
+
+#include "internal.h"
+
+static struct clock_state {
+	s32 offset, frequency, error_most, error_estimate, status, constant, tick, tai;
+} state = {
+	.error_most = 16000000, .error_estimate = 16000000, .status = STA_UNSYNC, .constant = 2,
+	.tick = (s32)(NSEC_PER_SEC / HZ / NSEC_PER_USEC),
+};
+
+static s32 within(s64 value, s32 low, s32 high)
+{
+	return (s32)MAX((s64)low, MIN((s64)high, value));
+}
+
+static long check(const struct timex64 *t)
+{
+	s64 unit = t->modes & ADJ_NANO ? (s64)NSEC_PER_SEC : 1000000;
+
+	if (t->modes & ADJ_ADJTIME) {
+		if (!(t->modes & ADJ_OFFSET_SINGLESHOT))
+			return -EINVAL;
+		return (t->modes & ADJ_OFFSET_READONLY) || capable() ? 0 : -EPERM;
+	}
+	if (t->modes && !capable())
+		return -EPERM;
+	if (t->modes & ADJ_TICK && (t->tick < 900000 / HZ || t->tick > 1100000 / HZ))
+		return -EINVAL;
+	if (t->modes & ADJ_SETOFFSET && (t->sub_seconds < 0 || t->sub_seconds >= unit))
+		return -EINVAL;
+	return 0;
+}
+
+/* Moves the clock. A date before 1970 is none. */
+static long step(s64 seconds, s64 part_ns)
+{
+	s64 now = (s64)time_real_ns(), most = INT64_MAX / (s64)NSEC_PER_SEC / 4;
+
+	if (seconds < -most || seconds > most)
+		return -EINVAL;
+	now += seconds * (s64)NSEC_PER_SEC + part_ns;
+	if (now < 0)
+		return -EINVAL;
+	time_set_real_ns((u64)now);
+	return 0;
+}
+
+/* What the call asks to be moved by, all at once. */
+static long move(const struct timex64 *t)
+{
+	if (t->modes & ADJ_ADJTIME) {
+		if (t->modes & ADJ_OFFSET_READONLY)
+			return 0;
+		return step(0, (s64)within(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
+	}
+	if (!(t->modes & ADJ_SETOFFSET))
+		return 0;
+	return step(t->seconds, t->sub_seconds * (t->modes & ADJ_NANO ? 1 : (s64)NSEC_PER_USEC));
+}
+
+static void keep(const struct timex64 *t)
+{
+	if (t->modes & ADJ_STATUS)
+		state.status = (state.status & STA_READ_ONLY) | (t->status & ~STA_READ_ONLY);
+	if (t->modes & ADJ_NANO)
+		state.status |= STA_NANO;
+	if (t->modes & ADJ_MICRO)
+		state.status &= ~STA_NANO;
+	if (t->modes & ADJ_FREQUENCY)
+		state.frequency = within(t->frequency, -TIMEX_FREQUENCY_MAX, TIMEX_FREQUENCY_MAX);
+	if (t->modes & ADJ_MAXERROR)
+		state.error_most = within(t->error_most, 0, TIMEX_ERROR_MAX);
+	if (t->modes & ADJ_ESTERROR)
+		state.error_estimate = within(t->error_estimate, 0, TIMEX_ERROR_MAX);
+	if (t->modes & ADJ_TIMECONST)
+		state.constant = within(t->constant + (state.status & STA_NANO ? 0 : 4), 0, 10);
+	if (t->modes & ADJ_TAI)
+		state.tai = within(t->constant, 0, 0x7fffffff);
+	if (t->modes & ADJ_TICK)
+		state.tick = (s32)t->tick;
+}
+
+static void show(struct timex64 *t)
+{
+	u64 now = time_real_ns();
+	u32 part = (u32)(now % NSEC_PER_SEC);
+
+	t->offset = state.offset;
+	t->frequency = state.frequency;
+	t->error_most = state.error_most;
+	t->error_estimate = state.error_estimate;
+	t->status = state.status;
+	t->constant = state.constant;
+	t->precision = 1;
+	t->tolerance = TIMEX_FREQUENCY_MAX;
+	t->seconds = (s64)(now / NSEC_PER_SEC);
+	t->sub_seconds = state.status & STA_NANO ? part : part / NSEC_PER_USEC;
+	t->tick = state.tick;
+	t->tai = state.tai;
+}
+
+static long adjust(struct timex64 *t)
+{
+	long error = check(t);
+
+	if (!error)
+		error = move(t);
+	if (error)
+		return error;
+	if (!(t->modes & ADJ_ADJTIME))
+		keep(t);
+	show(t);
+	if (t->modes & ADJ_ADJTIME)
+		t->offset = 0;	/* nothing is left to be moved by */
+	return state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
+}
+
+static void widen(struct timex64 *wide, const struct timex32 *t)
+{
+	*wide = (struct timex64){
+		.modes = t->modes, .offset = t->offset, .frequency = t->frequency, .error_most = t->error_most,
+		.error_estimate = t->error_estimate, .status = t->status, .constant = t->constant,
+		.seconds = t->seconds, .sub_seconds = t->sub_seconds, .tick = t->tick,
+	};
+}
+
+static void narrow(struct timex32 *t, const struct timex64 *wide)
+{
+	*t = (struct timex32){
+		.modes = wide->modes, .offset = (s32)wide->offset, .frequency = (s32)wide->frequency,
+		.error_most = (s32)wide->error_most, .error_estimate = (s32)wide->error_estimate,
+		.status = wide->status, .constant = (s32)wide->constant, .precision = (s32)wide->precision,
+		.tolerance = (s32)wide->tolerance, .seconds = (s32)wide->seconds,
+		.sub_seconds = (s32)wide->sub_seconds, .tick = (s32)wide->tick, .tai = wide->tai,
+	};
+}
+
+long sys_adjtimex(struct timex32 *user)
+{
+	struct timex32 t;
+	struct timex64 wide;
+	long result;
+
+	if (copy_from_user(&t, user, sizeof(t)))
+		return -EFAULT;
+	widen(&wide, &t);
+	result = adjust(&wide);
+	if (result < 0)
+		return result;
+	narrow(&t, &wide);
+	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;
+}
+
+static long check_clock(s32 clock)
+{
+	if (clock == CLOCK_REALTIME)
+		return 0;
+	return clock_known(clock) ? -EOPNOTSUPP : -EINVAL;
+}
+
+long sys_clock_adjtime(s32 clock, struct timex32 *user)
+{
+	long error = check_clock(clock);
+
+	return error ? error : sys_adjtimex(user);
+}
+
+long sys_clock_adjtime64(s32 clock, struct timex64 *user)
+{
+	struct timex64 t;
+	long result = check_clock(clock);
+
+	if (result)
+		return result;
+	if (copy_from_user(&t, user, sizeof(t)))
+		return -EFAULT;
+	result = adjust(&t);
+	if (result < 0)
+		return result;
+	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;
+}

@@ -1,0 +1,88 @@
+/* /sys: as much of it as tells programs which processors there are (sysfs-devices-system-cpu). */
+#include "proc_internal.h"
+
+#include <cpu.h>
+#include <filesystem.h>
+#include <kmalloc.h>
+#include <lib.h>
+
+#define SYSFS_MAGIC 0x62656572u
+#define CPU_DIRECTORY "devices/system/cpu/"
+
+static struct proc_node sys_root_node = {
+	.link = LIST_HEAD_INIT(sys_root_node.link),
+	.children = LIST_HEAD_INIT(sys_root_node.children),
+	.name = "",
+	.ino = 1,
+	.directory = true,
+};
+
+/* All of them are possible, there, on, and in one package. */
+static void all_list(struct text *t)
+{
+	if (CPUS == 1)
+		text_puts(t, "0\n");
+	else
+		text_printf(t, "0-%u\n", CPUS - 1);
+}
+
+static void all_mask(struct text *t)
+{
+	text_printf(t, "%x\n", (1u << CPUS) - 1);
+}
+
+static void none(struct text *t)
+{
+	text_puts(t, "\n");
+}
+
+static void highest(struct text *t)
+{
+	text_printf(t, "%u\n", CPUS - 1);
+}
+
+static void package(struct text *t)
+{
+	text_puts(t, "0\n");
+}
+
+static const struct {
+	const char *name;
+	void (*show)(struct text *);
+} topology[] = {
+	{ "topology/core_cpus", all_mask },	   { "topology/core_cpus_list", all_list },
+	{ "topology/core_siblings", all_mask },	   { "topology/core_siblings_list", all_list },
+	{ "topology/package_cpus", all_mask },	   { "topology/package_cpus_list", all_list },
+	{ "topology/thread_siblings", all_mask },  { "topology/thread_siblings_list", all_list },
+	{ "topology/physical_package_id", package }, { "topology/core_id", package },
+};
+
+/* The name stays: a node refers to it. */
+static void processor_file(u32 number, const char *name, void (*show)(struct text *))
+{
+	size_t size = sizeof CPU_DIRECTORY + 8 + strlen(name);
+	char *path = kmalloc(size);
+
+	if (!path)
+		panic("no memory for /sys");
+	snprintf(path, size, CPU_DIRECTORY "cpu%u/%s", number, name);
+	proc_file_below(&sys_root_node, path, show, NULL);
+}
+
+void sysfs_init(void)
+{
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "online", all_list, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "possible", all_list, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "present", all_list, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "offline", none, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "isolated", none, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "kernel_max", highest, NULL);
+	for_each_cpu(cpu)
+		for (size_t i = 0; i < ARRAY_SIZE(topology); i++)
+			processor_file((u32)(cpu - cpus), topology[i].name, topology[i].show);
+}
+
+struct filesystem *sysfs_new(const char *source)
+{
+	return proc_filesystem_new("sysfs", source, SYSFS_MAGIC, &sys_root_node);
+}
