@@ -149,7 +149,7 @@ soak: soak-instructions $(STAMPS)/machine ready programs
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
-		--machine ppc603-133 --machine ppc604-133
+		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
 
 clean:
 	rm -rf build target

@@ -3,7 +3,7 @@
  *   fuzz [seed=<n>] [calls=<n>] [workers=<n>] [life=<n>] [trace=1]
  *
  * `workers` processes make random calls from the kernel's own table, with good and bad pointers, lengths, descriptors
- * and flags; one that dies, or no longer gets on, is replaced, and after `life` calls each is. Their root is a file
+ * and flags, and attack it by sequences of calls (attack.c); one that dies, or no longer gets on, is replaced, and after `life` calls each is. Their root is a file
  * system of its own. When `calls` are made, all processes, file systems and System V objects of theirs are removed, and
  * the kernel must hold as many frames and objects as before (/proc/frames). A process of its own conducts each round, and has ended when stock is taken: what
  * it touches of its memory depends on what it finds. The same seed gives the same run: on a deterministic machine, to
@@ -364,7 +364,7 @@ static void take_stock(unsigned long stock[FIELDS])
 
 int main(int argc, char **argv)
 {
-	unsigned long before[FIELDS], after[FIELDS], warm, errors = 0, digest = 0;
+	unsigned long before[FIELDS], after[FIELDS], warm, errors = 0, roots = 0, digest = 0;
 	int bad = 0;
 
 	for (int i = 1; i < argc; i++)
@@ -388,10 +388,14 @@ int main(int argc, char **argv)
 	take_stock(after);
 	for (unsigned i = 0; i < settings.workers; i++) {
 		errors += account->progress[i].errors;
+		roots += account->progress[i].roots;
 		digest = digest * 31 + account->progress[i].digest;
 	}
 	printf("fuzz: seed %lu, %lu calls, %lu errors in all, %lu processes, %lu stuck, digest %08lx\n", settings.seed,
 	       made() - warm, errors, account->lives, account->stuck, digest);
+	if (roots)
+		printf("fuzz: a worker without privilege became root\n");
+	bad = roots != 0;
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (after[i] == before[i])
 			continue;

@@ -50,7 +50,8 @@ struct progress {
 	volatile uint32_t calls;
 	volatile uint32_t errors;
 	volatile uint32_t digest;	/* of calls and results in order */
-	volatile uint32_t last;		/* number of the last call */
+	volatile uint32_t last;		/* number of the last call; 0 is an attack */
+	volatile uint32_t roots;	/* calls after which it was root, without having been it before */
 	volatile int32_t pid;
 };
 

@@ -1,7 +1,7 @@
 /* One process that makes random calls. It keeps nothing in memory that it could not lose: a call that takes its memory,
  * descriptors or registers away ends this process, and the driver starts the next. */
 #define _GNU_SOURCE
-#include "fuzz.h"
+#include "state.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,211 +19,18 @@
 
 #include "syscall.h"
 
-#define PAGE 4096u
-#define SCRATCH_PAGES 16u
-#define SCRATCH_SIZE (SCRATCH_PAGES * PAGE)
 /* So much of it gets contents of its own, the rest repeats. */
 #define FILLED 1024u
 #define FILE_MOST (256u * 1024)
-#define NAME_MOST 200u
 
 /* Calls between two repairs of what keeps a worker going: its timer and its signal mask. */
 #define REPAIR 8u
 
-struct state {
-	struct sequence random;
-	uint8_t *scratch;	/* readable and writable, then a page that is only readable, then none */
-	uint8_t *locked;	/* a page without any right */
-	const struct progress *all;
-	unsigned workers;
-	int privileged;
-};
+/* One in so many is an attack in place of a call. */
+#define ATTACK 6u
 
-static const char *const names[] = {
-	"a", "b", "c", "d", "a/b", "d/a", "d/c/a", "..", ".", "", "./a", "d/..", "b/", "a//", "../fuzz/a", "e", "f", "d/c",
-	FOLDER, FOLDER "/a", FOLDER "/d/b", "/proc/self/maps", "/proc/self/fd/3", "/proc/self/exe", "/proc/self",
-	"/proc/meminfo", "/proc/self/status", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/none", "/",
-	"user.a", "user.b", "trusted.a", "/dev/ram0", "/dev/ptmx", "/dev/pts/0",
-};
-
-static const uint32_t numbers[] = {
-	0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 63, 64, 65, 100, 127, 128, 129, 255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096,
-	4097, 8191, 8192, 32767, 32768, 65535, 65536, 65537, 0x100000, 0x7ffff000, 0x7fffffff, 0x80000000, 0x80000001,
-	0xbfffffff, 0xc0000000, 0xfffff000, 0xffffff9c, 0xfffffffe, 0xffffffff,
-};
-
-#define PICK(s, list) ((list)[below(&(s)->random, sizeof(list) / sizeof((list)[0]))])
-
-static uint32_t number(struct state *s)
-{
-	switch (below(&s->random, 8)) {
-	case 0:
-		return next(&s->random);
-	case 1:
-		return 1u << below(&s->random, 32);
-	case 2:
-	case 3:
-		return below(&s->random, 32);
-	default:
-		return PICK(s, numbers);
-	}
-}
-
-static uint32_t descriptor(struct state *s)
-{
-	switch (below(&s->random, 10)) {
-	case 0:
-		return number(s);
-	case 1:
-		return (uint32_t)AT_FDCWD;
-	default:
-		return below(&s->random, 24);
-	}
-}
-
-/* Never a process that is not the fuzzer's own: itself, another worker, a group of theirs, or none. */
-static uint32_t process(struct state *s)
-{
-	uint32_t other = (uint32_t)s->all[below(&s->random, s->workers)].pid;
-
-	switch (below(&s->random, 8)) {
-	case 0:
-		return 0x7fffff00u + below(&s->random, 256);
-	case 1:
-		return 0x80000000u + below(&s->random, 256);
-	case 2:
-		return other > 1 ? other : 0;
-	case 3:
-		return other > 1 ? -other : 0;
-	case 4:
-		return (uint32_t)getpid();
-	default:
-		return 0;
-	}
-}
-
-static uint32_t flag_bits(struct state *s)
-{
-	uint32_t bits = 0;
-
-	if (below(&s->random, 8) == 0)
-		return next(&s->random);
-	for (uint32_t n = below(&s->random, 4); n; n--)
-		bits |= 1u << below(&s->random, 32);
-	return bits;
-}
-
-/* An address of every kind there is; most are good. */
-static uint32_t address(struct state *s)
-{
-	uint32_t scratch = (uint32_t)(uintptr_t)s->scratch;
-
-	switch (below(&s->random, 24)) {
-	case 0:
-		return 0;
-	case 1:
-		return below(&s->random, PAGE);
-	case 2:
-		return 0xc0000000u + below(&s->random, 0x400000);
-	case 3:
-		return 0xfffffff0u + below(&s->random, 16);
-	case 4:
-		return scratch + SCRATCH_SIZE - below(&s->random, 64);
-	case 5:
-		return scratch + SCRATCH_SIZE + PAGE - below(&s->random, 64);
-	case 6:
-		return scratch + SCRATCH_SIZE + PAGE + below(&s->random, PAGE);
-	case 7:
-		return (uint32_t)(uintptr_t)s->locked + below(&s->random, PAGE);
-	case 8:
-		return (uint32_t)(uintptr_t)numbers;
-	case 9:
-		return scratch + below(&s->random, SCRATCH_SIZE);
-	case 10:
-		return 0xbffff000u + below(&s->random, 2 * PAGE);
-	case 11:
-		return next(&s->random);
-	case 12:
-	case 13:
-	case 14:
-		return scratch + PAGE * below(&s->random, SCRATCH_PAGES);
-	default:
-		return scratch + 8 * below(&s->random, SCRATCH_SIZE / 8);
-	}
-}
-
-static void put(struct state *s, uint32_t at, uint32_t value)
-{
-	uint32_t offset = at - (uint32_t)(uintptr_t)s->scratch;
-
-	if (offset <= SCRATCH_SIZE - sizeof(value))
-		memcpy(s->scratch + offset, &value, sizeof(value));
-}
-
-/* A word as a structure may hold it. */
-static uint32_t content(struct state *s)
-{
-	switch (below(&s->random, 6)) {
-	case 0:
-		return descriptor(s);
-	case 1:
-		return address(s);
-	case 2:
-		return below(&s->random, 4);
-	case 3:
-		return (uint32_t)AF_UNIX << 16 | below(&s->random, 0x10000);
-	default:
-		return number(s);
-	}
-}
-
-static uint32_t pointer(struct state *s)
-{
-	uint32_t at = address(s), words = below(&s->random, 16);
-
-	for (uint32_t i = 0; i < words; i++)
-		put(s, at + 4 * i, content(s));
-	return at;
-}
-
-static uint32_t path(struct state *s)
-{
-	uint32_t at = address(s), offset = at - (uint32_t)(uintptr_t)s->scratch;
-	const char *name = PICK(s, names);
-
-	if (below(&s->random, 16) == 0 && offset < SCRATCH_SIZE) {
-		memset(s->scratch + offset, 'x', SCRATCH_SIZE - offset < 5000 ? SCRATCH_SIZE - offset : 5000);
-		return at;
-	}
-	if (offset < SCRATCH_SIZE - NAME_MOST)
-		strcpy((char *)s->scratch + offset, name);
-	return at;
-}
-
-static uint32_t argument(struct state *s, enum fuzz_kind kind)
-{
-	switch (kind) {
-	case FUZZ_FD:
-		return descriptor(s);
-	case FUZZ_PID:
-		return process(s);
-	case FUZZ_SIGNAL:
-		return below(&s->random, 4) ? below(&s->random, 66) : number(s);
-	case FUZZ_MODE:
-		return below(&s->random, 4) ? 0700 | below(&s->random, 01000) : number(s);
-	case FUZZ_FLAGS:
-		return flag_bits(s);
-	case FUZZ_ADDRESS:
-	case FUZZ_POINTER:
-		return pointer(s);
-	case FUZZ_PATH:
-		return path(s);
-	case FUZZ_CLOCK:
-		return below(&s->random, 8) ? below(&s->random, 12) : number(s);
-	default:
-		return number(s);
-	}
-}
+/* The user of the first worker without privilege; each has its own. */
+#define USER 1000u
 
 /* A child that the call made comes back with 0: it ends at once, without touching the memory that it may share. */
 static long fork_call(long n, const uint32_t r[6])
@@ -262,13 +69,17 @@ static void on_alarm(int n)
 /* A call that waits ends by this timer's signal, also when a call before it took signals or timer away. */
 static void repair(void)
 {
-	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction handle = { .sa_handler = on_alarm };
 	sigset_t none;
 
 	sigemptyset(&none);
 	sigaction(SIGALRM, &handle, NULL);
+	sigaction(SIGVTALRM, &handle, NULL);
+	sigaction(SIGPROF, &handle, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
+	setitimer(ITIMER_VIRTUAL, &never, NULL);
+	setitimer(ITIMER_PROF, &never, NULL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
@@ -279,9 +90,10 @@ static void limit(int resource, rlim_t most)
 	setrlimit((__rlimit_resource_t)resource, &both);
 }
 
-static void prepare(struct state *s)
+static void prepare(struct state *s, uid_t user)
 {
 	int pair[2], fd = open("/dev/null", O_RDWR);
+	void *window;
 
 	setsid();
 	limit(RLIMIT_FSIZE, FILE_MOST);
@@ -290,8 +102,10 @@ static void prepare(struct state *s)
 	limit(RLIMIT_CORE, FILE_MOST);
 	s->scratch = mmap(NULL, SCRATCH_SIZE + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	s->locked = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s->scratch == MAP_FAILED || s->locked == MAP_FAILED)
+	window = mmap(NULL, WINDOW_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->scratch == MAP_FAILED || s->locked == MAP_FAILED || window == MAP_FAILED)
 		_exit(2);
+	s->window = (uint32_t)(uintptr_t)window;
 	for (uint32_t i = 0; i < FILLED; i += 4)
 		put(s, (uint32_t)(uintptr_t)s->scratch + i, content(s));
 	for (uint32_t i = FILLED; i < SCRATCH_SIZE; i += FILLED)
@@ -318,9 +132,8 @@ static void prepare(struct state *s)
 	pair[0] = 0;
 	ioctl(fd, TIOCSPTLCK, pair);
 	ioctl(fd, TIOCGPTPEER, O_RDWR);
-	/* Most lives are led without privilege: what a privileged process may break is not the kernel's fault. */
-	s->privileged = below(&s->random, 4) == 0;
-	if (!s->privileged && (setgid(1000) < 0 || setuid(1000) < 0))
+	map_device(s);
+	if (!s->privileged && (setgid(user) < 0 || setuid(user) < 0))
 		_exit(2);
 }
 
@@ -338,6 +151,15 @@ static const struct fuzz_call *choose(struct state *s)
 	return call;
 }
 
+static void announce(const char *name, int trace)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "%d %s()\n", getpid(), name);
+
+	if (write(trace, line, (size_t)n) < 0)
+		return;
+}
+
 static void tell(int trace, const struct fuzz_call *call, const uint32_t r[6])
 {
 	char line[160];
@@ -351,15 +173,27 @@ static void tell(int trace, const struct fuzz_call *call, const uint32_t r[6])
 void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most, int trace)
 {
 	struct state s = { .random = { seed }, .all = all, .workers = workers };
+	unsigned number_of = (unsigned)(mine - all);
 	uint32_t r[6];
 	long result;
 
-	prepare(&s);
+	/* One in four has every privilege, the others none: what a privileged process may break is not the kernel's fault. */
+	s.privileged = number_of % 4 == 0 && (workers > 1 || below(&s.random, 4) == 0);
+	prepare(&s, USER + number_of);
 	for (unsigned n = 0; n < most; n++) {
-		const struct fuzz_call *call = choose(&s);
+		const struct fuzz_call *call;
 
 		if (n % REPAIR == 0)
 			repair();
+		if (!s.privileged && geteuid() == 0)
+			mine->roots++;
+		if (below(&s.random, ATTACK) == 0) {
+			mine->last = 0;
+			mine->calls++;
+			attack(&s, announce, trace);
+			continue;
+		}
+		call = choose(&s);
 		/* Registers that the call does not use have something in them too. */
 		for (unsigned i = 0; i < 6; i++)
 			r[i] = number(&s);
