@@ -10,7 +10,7 @@ pub use events::Watchpoint;
 pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 
-use crate::board::{Board, Console, Instant};
+use crate::board::{Board, BusError, Console, Instant};
 use crate::config::MachineConfig;
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
@@ -70,6 +70,8 @@ pub struct Machine {
     last_exception: Option<(Vector, u64)>,
     /// Exceptions stop the machine instead of being taken.
     hosted: bool,
+    /// The access under way that no device has answered, where that ends the run.
+    unanswered: Option<BusError>,
     /// The breakpoint that the machine stopped at and may now pass.
     passing: Option<u32>,
 }
@@ -153,6 +155,7 @@ impl Machine {
             watchpoints: Vec::new(),
             last_exception: None,
             hosted: false,
+            unanswered: None,
             passing: None,
             mmu,
             memory,
@@ -184,6 +187,8 @@ impl Machine {
             crate::powerpc::registers::Register::new(3),
             boot.device_tree,
         );
+        let stack = crate::powerpc::registers::Register::new(1);
+        self.registers.gpr.set(stack, boot.stack);
         if let Some(rom) = &boot.rom {
             self.board.fit_rom(rom);
             self.registers.msr = msr::IP;

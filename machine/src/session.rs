@@ -377,6 +377,7 @@ impl Session {
                 "asleep before {}: the processor saves power (MSR[POW]), and no interrupt can wake it",
                 self.place(*pc)
             ),
+            Fatal::Unanswered { pc, error } => format!("{error} at {}", self.place(*pc)),
             Fatal::Sanitizer { pc, report } => {
                 format!("sanitizer at {}: {report}", self.place(*pc))
             }

@@ -293,3 +293,33 @@ fn an_image_that_asks_for_more_than_any_memory_is_refused() {
         "{message}"
     );
 }
+
+/// [`Machine::memory`](pagewalk_machine::machine::Machine::memory) is anybody's: a line that the I-cache is told to hold
+/// has no decoded form.
+#[test]
+fn lines_put_into_the_instruction_cache_from_outside_are_fetched() {
+    let config = config("ppc604-133", &[SMALL]);
+    let session = Session::with_kernel(config, &IMAGE, "a.elf", None, "", Console::memory());
+    let mut session = session.expect("it fits");
+    session.run(Limits {
+        cycles: 3000,
+        ..LIMITS
+    });
+    let memory = &mut session.machine_mut().memory;
+    memory.instruction.invalidate_all();
+    for line in (0..0x10_0000).step_by(32).chain([0xffff_ffe0]) {
+        memory.instruction.fill(line, false);
+    }
+    let stop = session.run(LIMITS);
+    assert!(!session.explain(&stop).is_empty());
+}
+
+#[test]
+#[should_panic(expected = "keep their sizes")]
+fn ram_of_another_size_is_not_run() {
+    let config = config("ppc604-133", &[SMALL]);
+    let session = Session::with_kernel(config, &IMAGE, "a.elf", None, "", Console::memory());
+    let mut session = session.expect("it fits");
+    session.machine_mut().memory.ram = pagewalk_machine::memory::Ram::new(4096);
+    session.run(LIMITS);
+}

@@ -1,20 +1,29 @@
-//! Board `prep`: UART, interrupt controllers, control device and ROM on the processor bus.
+//! The board: the devices on the processor bus, where its map says.
 //!
-//! RAM is not here: the memory system asks the board only for addresses above RAM. The address map
-//! is that of a PReP machine (PowerPC Reference Platform Specification 1.1, section 5.1): ISA I/O
-//! ports from 0x80000000, interrupt acknowledge at 0xbffffff0.
+//! RAM is not here: the memory system asks the board only for addresses above RAM. A board is one file: its devices, its
+//! address map, how interrupts are wired, what an access means that no device answers, and its device tree. The control
+//! device (docs/interfaces.md, section 2) is the simulator's own, at the same addresses on every board.
 
 mod console;
 mod control;
+mod ipic;
+mod mpc83xx;
+mod mpc8xx;
 mod pic;
+mod prep;
+mod registers;
+mod siu;
 mod uart;
 
 pub use console::Console;
 pub use control::{Effect, Half, TlbView};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use vm_fdt::FdtWriter;
 
-use crate::config::MachineConfig;
+use crate::config::{BoardKind, MachineConfig};
+use crate::loader::Target;
+use control::Control;
 
 /// The instant of an access: what the control device's clock registers read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,36 +34,215 @@ pub struct Instant {
     pub instructions: u64,
 }
 
-/// No device answered: the access ends in a machine check.
+/// No device answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusError {
     pub physical: u32,
     pub size: u32,
     pub write: bool,
     pub reason: &'static str,
+    /// The device-tree node whose addresses these are, if there is one.
+    pub node: Option<&'static str>,
+    /// The run ends here; otherwise the processor takes a machine check.
+    pub fatal: bool,
 }
 
-pub(crate) const ROM_BASE: u32 = 0xfff0_0000;
+impl std::fmt::Display for BusError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = if self.write { "write" } else { "read" };
+        let (size, physical, reason) = (self.size, self.physical, self.reason);
+        write!(
+            out,
+            "{what} of {size} bytes at physical address {physical:#010x}"
+        )?;
+        if let Some(node) = self.node {
+            write!(out, " ({node})")?;
+        }
+        write!(out, ": {reason},")
+    }
+}
+
 /// Bytes of ROM; a shorter image is padded with ones, as erased flash reads.
 pub const ROM_SIZE: usize = 1 << 20;
+pub(crate) const ROM_BASE: u32 = 0xfff0_0000;
 
-const PIC_MASTER: u32 = 0x8000_0020;
-const PIC_SLAVE: u32 = 0x8000_00a0;
-const PIC_EDGE_LEVEL: u32 = 0x8000_04d0;
-const UART: u32 = 0x8000_03f8;
 const CONTROL_KERNEL: u32 = 0x8000_0f00;
 const CONTROL_USER: u32 = 0x8000_1000;
-const INTERRUPT_ACKNOWLEDGE: u32 = 0xbfff_fff0;
 
-/// ISA interrupt request of the UART at 0x3f8 (COM1 by convention).
-const UART_IRQ: u8 = 4;
+/// Where an access reaches a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct At {
+    /// Which of the device's windows, where it has several.
+    window: u8,
+    /// From the window's beginning.
+    offset: u32,
+    /// Bytes: one of [`Device::widths`].
+    size: u32,
+}
+
+/// A device of a board.
+trait Device: std::fmt::Debug + Send {
+    /// The sizes of access that it takes, in bytes.
+    fn widths(&self) -> &'static [u32];
+
+    /// A read; big-endian in the low bits of the result.
+    ///
+    /// # Errors
+    /// When there is no such register.
+    fn read(&mut self, at: At, console: &mut Console) -> Result<u64, &'static str>;
+
+    /// A write, and what it asks of the machine.
+    ///
+    /// # Errors
+    /// When there is no such register.
+    fn write(
+        &mut self,
+        at: At,
+        value: u64,
+        console: &mut Console,
+    ) -> Result<Option<Effect>, &'static str>;
+
+    /// Level of its interrupt output, if it has one.
+    fn interrupt(&self) -> bool {
+        false
+    }
+
+    /// The level of an interrupt input is this from now on, of a device that has some.
+    fn set_input(&mut self, _line: u8, _high: bool) {}
+
+    /// The core cycle, after `now`, at which [`Device::poll`] must be called; `None` for a device that changes by
+    /// accesses alone.
+    fn deadline(&self, _now: u64, _console: &Console) -> Option<u64> {
+        None
+    }
+
+    /// Notes what has come from outside.
+    fn poll(&mut self, _console: &mut Console) {}
+
+    /// Its state, for a snapshot.
+    fn save(&self) -> Vec<u8>;
+
+    /// Puts it into a state that [`Device::save`] gave. False if no device can have come to it.
+    fn restore(&mut self, saved: &[u8]) -> bool;
+}
+
+/// [`Device::save`] of a device that is all state.
+fn saved(device: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(device).unwrap_or_default()
+}
+
+/// [`Device::restore`] of such a device, whose states are those that `fits` says.
+fn restored<D: DeserializeOwned>(device: &mut D, saved: &[u8], fits: impl Fn(&D) -> bool) -> bool {
+    let Some(state) = postcard::from_bytes(saved).ok().filter(|state| fits(state)) else {
+        return false;
+    };
+    *device = state;
+    true
+}
+
+/// Number of a device in its board's list.
+type Number = usize;
+
+/// A range of addresses that a device answers.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    first: u32,
+    /// Inclusive.
+    last: u32,
+    device: Number,
+    /// The device's number of this window.
+    window: u8,
+}
+
+/// From a device's interrupt output to an input of another.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    from: Number,
+    to: Number,
+    line: u8,
+}
+
+/// Addresses that a node of the device tree names.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    first: u32,
+    /// Inclusive.
+    last: u32,
+    path: &'static str,
+}
+
+/// What a board is made of.
+#[derive(Debug)]
+struct Parts {
+    devices: Vec<Box<dyn Device>>,
+    windows: &'static [Window],
+    /// In the order in which levels spread.
+    wires: &'static [Wire],
+    /// The device whose output is the processor's external interrupt input.
+    controller: Number,
+    /// The most special first.
+    nodes: &'static [Node],
+    /// An access that nothing answers ends the run; otherwise it is a machine check.
+    strict: bool,
+}
+
+/// A board's part of the device tree, and where its kernels look for it.
+pub(crate) struct Tree {
+    pub model: &'static str,
+    pub compatible: &'static str,
+    /// Property of /chosen that names the console, and its value.
+    pub stdout: (&'static str, &'static str),
+    /// Writes the nodes of the devices.
+    pub nodes: fn(&mut FdtWriter, &MachineConfig, Target) -> Result<(), vm_fdt::Error>,
+    /// QEMU has this board.
+    pub on_qemu: bool,
+    /// The tree lies below this address, where kernels map it early.
+    pub reach: u32,
+    /// The loader gives the kernel a stack, as firmware does: Linux begins on it.
+    pub stack: bool,
+}
+
+impl BoardKind {
+    fn parts(self) -> Parts {
+        match self {
+            BoardKind::Prep => prep::parts(),
+            BoardKind::Mpc83xx => mpc83xx::parts(),
+            BoardKind::Mpc8xx => mpc8xx::parts(),
+        }
+    }
+
+    pub(crate) fn tree(self) -> &'static Tree {
+        match self {
+            BoardKind::Prep => &prep::TREE,
+            BoardKind::Mpc83xx => &mpc83xx::TREE,
+            BoardKind::Mpc8xx => &mpc8xx::TREE,
+        }
+    }
+}
+
+/// The node of a UART at `address` of its bus, whose interrupt is `interrupt` of the controller with phandle 1.
+fn serial_node(
+    fdt: &mut FdtWriter,
+    config: &MachineConfig,
+    address: u32,
+    interrupt: &[u32],
+) -> Result<(), vm_fdt::Error> {
+    let serial = fdt.begin_node(&format!("serial@{address:x}"))?;
+    fdt.property_string("device_type", "serial")?;
+    fdt.property_string("compatible", "ns16550")?;
+    fdt.property_array_u32("reg", &[address, 0x100])?;
+    fdt.property_u32("clock-frequency", config.board.uart_clock)?;
+    fdt.property_u32("current-speed", 115_200)?;
+    fdt.property_u32("interrupt-parent", 1)?;
+    fdt.property_array_u32("interrupts", interrupt)?;
+    fdt.end_node(serial)
+}
 
 /// All devices of the board.
 #[derive(Debug)]
 pub struct Board {
-    uart: uart::Uart,
-    pics: pic::PicPair,
-    control: Option<control::Control>,
+    parts: Parts,
+    control: Option<Control>,
     rom: Option<Vec<u8>>,
     console: Console,
 }
@@ -62,21 +250,27 @@ pub struct Board {
 /// All devices, for a snapshot.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BoardState {
-    uart: uart::Uart,
-    pics: pic::PicPair,
-    control: Option<control::Control>,
+    devices: Vec<Vec<u8>>,
+    control: Option<Control>,
     rom: Option<Vec<u8>>,
     printed: Vec<u8>,
     typed: Vec<u8>,
+}
+
+/// Who answers an address.
+enum Answers {
+    Control(Half, u32),
+    Rom(usize),
+    Device(Window),
+    Nobody,
 }
 
 impl Board {
     /// A board after power-on.
     pub fn new(config: &MachineConfig, console: Console) -> Self {
         Board {
-            uart: uart::Uart::new(),
-            pics: pic::PicPair::new(),
-            control: config.board.control.then(control::Control::new),
+            parts: config.board.kind.parts(),
+            control: config.board.control.then(Control::new),
             rom: None,
             console,
         }
@@ -103,48 +297,71 @@ impl Board {
         }
     }
 
+    fn answers(&self, physical: u32) -> Answers {
+        if self.control.is_some() {
+            match physical {
+                CONTROL_KERNEL..=0x8000_0fff => {
+                    return Answers::Control(Half::Kernel, physical - CONTROL_KERNEL);
+                }
+                CONTROL_USER..=0x8000_1fff => {
+                    return Answers::Control(Half::User, physical - CONTROL_USER);
+                }
+                _ => {}
+            }
+        }
+        if physical >= ROM_BASE && self.rom.is_some() {
+            return Answers::Rom((physical - ROM_BASE) as usize);
+        }
+        let mut windows = self.parts.windows.iter();
+        match windows.find(|window| (window.first..=window.last).contains(&physical)) {
+            Some(window) => Answers::Device(*window),
+            None => Answers::Nobody,
+        }
+    }
+
+    /// Does an access cost nothing? It is the control device's: observation must not change what it observes.
+    #[must_use]
+    pub fn is_free(&self, physical: u32) -> bool {
+        matches!(physical, CONTROL_KERNEL..=0x8000_1fff)
+    }
+
+    fn error(&self, physical: u32, size: u32, write: bool, reason: &'static str) -> BusError {
+        let mut nodes = self.parts.nodes.iter();
+        let node = nodes.find(|node| (node.first..=node.last).contains(&physical));
+        BusError {
+            physical,
+            size,
+            write,
+            reason,
+            node: node.map(|node| node.path),
+            fatal: self.parts.strict,
+        }
+    }
+
     /// A read of `size` bytes (1, 2, 4 or 8), big-endian in the low bits of the result.
     ///
     /// # Errors
     /// When no device answers at this address with this size.
     pub fn read(&mut self, physical: u32, size: u32, now: Instant) -> Result<u64, BusError> {
-        if physical >= ROM_BASE
-            && let Some(value) = self.read_rom(physical, size)
-        {
-            return Ok(value);
-        }
-        let fail = |reason| BusError {
-            physical,
-            size,
-            write: false,
-            reason,
-        };
-        if let Some((half, offset)) = control_half(physical)
-            && let Some(control) = &mut self.control
-        {
-            return control
-                .read(half, offset, size, now)
-                .map(u64::from)
-                .map_err(fail);
-        }
-        if size != 1 {
-            return Err(fail(
-                "no device answers; devices of the ISA bus are one byte wide",
-            ));
-        }
-        let value = match physical {
-            UART..=0x8000_03ff => {
-                let value = self.uart.read(physical - UART, &mut self.console);
-                self.update_interrupts();
+        self.read_from(physical, size, now)
+            .map_err(|reason| self.error(physical, size, false, reason))
+    }
+
+    fn read_from(&mut self, physical: u32, size: u32, now: Instant) -> Result<u64, &'static str> {
+        match self.answers(physical) {
+            Answers::Control(half, offset) => match &mut self.control {
+                Some(control) => control.read(half, offset, size, now).map(u64::from),
+                None => Err(NOBODY),
+            },
+            Answers::Rom(start) => self.read_rom(start, size).ok_or("the ROM ends there"),
+            Answers::Device(window) => {
+                let at = self.at(window, physical, size)?;
+                let value = self.parts.devices[window.device].read(at, &mut self.console);
+                self.spread(window.device);
                 value
             }
-            PIC_MASTER..=0x8000_0021 => self.pics.read(false, physical & 1),
-            PIC_SLAVE..=0x8000_00a1 => self.pics.read(true, physical & 1),
-            PIC_EDGE_LEVEL..=0x8000_04d1 => self.pics.read_edge_level(physical & 1),
-            INTERRUPT_ACKNOWLEDGE..=0xbfff_ffff => self.pics.acknowledge(),
-            _ => return Err(fail("no device answers")),
-        };
-        Ok(value.into())
+            Answers::Nobody => Err(NOBODY),
+        }
     }
 
     /// A write of `size` bytes (1, 2, 4 or 8). The machine carries out the effect it returns.
@@ -157,37 +374,53 @@ impl Board {
         size: u32,
         value: u64,
     ) -> Result<Option<Effect>, BusError> {
-        let fail = |reason| BusError {
-            physical,
-            size,
-            write: true,
-            reason,
-        };
-        if let Some((half, offset)) = control_half(physical)
-            && let Some(control) = &mut self.control
-        {
-            return control
-                .write(half, offset, size, value as u32)
-                .map(Some)
-                .map_err(fail);
-        }
-        if size != 1 {
-            return Err(fail(
-                "no device answers; devices of the ISA bus are one byte wide",
-            ));
-        }
-        let value = value as u8;
-        match physical {
-            UART..=0x8000_03ff => {
-                self.uart.write(physical - UART, value, &mut self.console);
-                self.update_interrupts();
+        self.write_to(physical, size, value)
+            .map_err(|reason| self.error(physical, size, true, reason))
+    }
+
+    fn write_to(
+        &mut self,
+        physical: u32,
+        size: u32,
+        value: u64,
+    ) -> Result<Option<Effect>, &'static str> {
+        match self.answers(physical) {
+            Answers::Control(half, offset) => match &mut self.control {
+                Some(control) => control.write(half, offset, size, value as u32).map(Some),
+                None => Err(NOBODY),
+            },
+            Answers::Rom(_) => Err("the ROM cannot be written"),
+            Answers::Device(window) => {
+                let at = self.at(window, physical, size)?;
+                let effect = self.parts.devices[window.device].write(at, value, &mut self.console);
+                self.spread(window.device);
+                effect
             }
-            PIC_MASTER..=0x8000_0021 => self.pics.write(false, physical & 1, value),
-            PIC_SLAVE..=0x8000_00a1 => self.pics.write(true, physical & 1, value),
-            PIC_EDGE_LEVEL..=0x8000_04d1 => self.pics.write_edge_level(physical & 1, value),
-            _ => return Err(fail("no device answers")),
+            Answers::Nobody => Err(NOBODY),
         }
-        Ok(None)
+    }
+
+    fn at(&self, window: Window, physical: u32, size: u32) -> Result<At, &'static str> {
+        if !self.parts.devices[window.device].widths().contains(&size) {
+            return Err("the device takes no access of this size");
+        }
+        Ok(At {
+            window: window.window,
+            offset: physical - window.first,
+            size,
+        })
+    }
+
+    /// The interrupt output of a device may have changed: its level goes along the wires.
+    fn spread(&mut self, from: Number) {
+        let mut changed = 1_u32 << from;
+        for wire in self.parts.wires {
+            if changed >> wire.from & 1 != 0 {
+                let high = self.parts.devices[wire.from].interrupt();
+                self.parts.devices[wire.to].set_input(wire.line, high);
+                changed |= 1 << wire.to;
+            }
+        }
     }
 
     /// What memory looks like to a debugger: ROM only, no side effects.
@@ -198,14 +431,24 @@ impl Board {
 
     /// The processor's external interrupt input.
     pub fn interrupt(&self) -> bool {
-        self.pics.interrupt()
+        self.parts.devices[self.parts.controller].interrupt()
     }
 
-    /// Takes in console input that has come since the last call; the machine calls it at its
-    /// deadlines while [`Console::live`] says that input can come at any time.
+    /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.
+    #[must_use]
+    pub fn deadline(&self, now: u64) -> Option<u64> {
+        let devices = self.parts.devices.iter();
+        devices
+            .filter_map(|device| device.deadline(now, &self.console))
+            .min()
+    }
+
+    /// Takes in what has come from outside, such as console input.
     pub fn poll(&mut self) {
-        self.uart.receive(&mut self.console);
-        self.update_interrupts();
+        for number in 0..self.parts.devices.len() {
+            self.parts.devices[number].poll(&mut self.console);
+            self.spread(number);
+        }
     }
 
     pub fn console(&self) -> &Console {
@@ -218,8 +461,7 @@ impl Board {
 
     pub(crate) fn state(&self) -> BoardState {
         BoardState {
-            uart: self.uart.clone(),
-            pics: self.pics.clone(),
+            devices: self.parts.devices.iter().map(|d| d.save()).collect(),
             control: self.control.clone(),
             rom: self.rom.clone(),
             printed: self.console.printed().to_vec(),
@@ -230,29 +472,26 @@ impl Board {
     /// Puts the devices into `state`. False if no board can have come to it.
     #[must_use]
     pub(crate) fn set_state(&mut self, state: BoardState) -> bool {
-        let fits = state.uart.fits()
-            && state.pics.fits()
+        let devices = &mut self.parts.devices;
+        let fits = state.devices.len() == devices.len()
+            && devices
+                .iter_mut()
+                .zip(&state.devices)
+                .all(|(device, saved)| device.restore(saved))
             && state.control.is_some() == self.control.is_some()
             && state.rom.as_ref().is_none_or(|rom| rom.len() == ROM_SIZE)
             && state.printed.len() <= console::KEPT;
         if !fits {
             return false;
         }
-        self.uart = state.uart;
-        self.pics = state.pics;
         self.control = state.control;
         self.rom = state.rom;
         self.console.resume(state.printed, state.typed);
         true
     }
 
-    fn update_interrupts(&mut self) {
-        self.pics.set_request(UART_IRQ, self.uart.interrupt());
-    }
-
-    fn read_rom(&self, physical: u32, size: u32) -> Option<u64> {
+    fn read_rom(&self, start: usize, size: u32) -> Option<u64> {
         let rom = self.rom.as_ref()?;
-        let start = (physical - ROM_BASE) as usize;
         let bytes = rom.get(start..start + size as usize)?;
         Some(
             bytes
@@ -262,16 +501,4 @@ impl Board {
     }
 }
 
-/// Does the address belong to the control device, whose accesses cost nothing?
-#[must_use]
-pub fn is_control(physical: u32) -> bool {
-    control_half(physical).is_some()
-}
-
-fn control_half(physical: u32) -> Option<(Half, u32)> {
-    match physical {
-        CONTROL_KERNEL..=0x8000_0fff => Some((Half::Kernel, physical - CONTROL_KERNEL)),
-        CONTROL_USER..=0x8000_1fff => Some((Half::User, physical - CONTROL_USER)),
-        _ => None,
-    }
-}
+const NOBODY: &str = "no device answers";

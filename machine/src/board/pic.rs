@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{At, Console, Device, Effect, restored, saved};
+
+/// Windows of a pair: the ports of the master and of the slave, the edge/level control registers of the ISA bridge, and
+/// the address whose read is an interrupt-acknowledge cycle.
+pub const MASTER: u8 = 0;
+pub const SLAVE: u8 = 1;
+pub const EDGE_LEVEL: u8 = 2;
+pub const ACKNOWLEDGE: u8 = 3;
+
 const CASCADE: u8 = 2;
 
 /// Which initialisation word port 1 expects next.
@@ -240,13 +249,8 @@ impl PicPair {
         }
     }
 
-    /// Could the pair have come to this? A snapshot is asked before use.
-    pub fn fits(&self) -> bool {
-        self.master.fits() && self.slave.fits()
-    }
-
     /// Level of ISA interrupt request 0 to 15.
-    pub fn set_request(&mut self, irq: u8, high: bool) {
+    fn set_request(&mut self, irq: u8, high: bool) {
         if irq < 8 {
             self.master.set(irq, high);
         } else {
@@ -255,12 +259,8 @@ impl PicPair {
         }
     }
 
-    pub fn interrupt(&self) -> bool {
-        self.master.pending().is_some()
-    }
-
     /// An INTA cycle: the vector of the highest request, or the spurious vector (input 7).
-    pub fn acknowledge(&mut self) -> u8 {
+    fn acknowledge(&mut self) -> u8 {
         let Some(input) = self.master.pending() else {
             return self.master.vector | 7;
         };
@@ -279,7 +279,7 @@ impl PicPair {
         vector
     }
 
-    pub fn read(&mut self, slave: bool, port: u32) -> u8 {
+    fn get(&mut self, slave: bool, port: u32) -> u8 {
         let value = if slave {
             self.slave.read(port)
         } else {
@@ -289,7 +289,7 @@ impl PicPair {
         value
     }
 
-    pub fn write(&mut self, slave: bool, port: u32, value: u8) {
+    fn put(&mut self, slave: bool, port: u32, value: u8) {
         if slave {
             self.slave.write(port, value)
         } else {
@@ -298,7 +298,7 @@ impl PicPair {
         self.cascade();
     }
 
-    pub fn read_edge_level(&self, slave: u32) -> u8 {
+    fn edge_level(&self, slave: u32) -> u8 {
         if slave == 1 {
             self.slave.edge_level
         } else {
@@ -307,7 +307,7 @@ impl PicPair {
     }
 
     /// Timer, keyboard, cascade, clock and coprocessor inputs stay edge-triggered.
-    pub fn write_edge_level(&mut self, slave: u32, value: u8) {
+    fn set_edge_level(&mut self, slave: u32, value: u8) {
         if slave == 1 {
             self.slave.edge_level = value & 0xde;
         } else {
@@ -322,5 +322,51 @@ impl PicPair {
             self.master.set(CASCADE, false);
         }
         self.master.set(CASCADE, high);
+    }
+}
+
+impl Device for PicPair {
+    fn widths(&self) -> &'static [u32] {
+        &[1]
+    }
+
+    fn read(&mut self, at: At, _: &mut Console) -> Result<u64, &'static str> {
+        let value = match at.window {
+            EDGE_LEVEL => self.edge_level(at.offset),
+            ACKNOWLEDGE => self.acknowledge(),
+            pic => self.get(pic == SLAVE, at.offset),
+        };
+        Ok(value.into())
+    }
+
+    fn write(
+        &mut self,
+        at: At,
+        value: u64,
+        _: &mut Console,
+    ) -> Result<Option<Effect>, &'static str> {
+        let value = value as u8;
+        match at.window {
+            EDGE_LEVEL => self.set_edge_level(at.offset, value),
+            ACKNOWLEDGE => return Err("interrupt acknowledge is only read"),
+            pic => self.put(pic == SLAVE, at.offset, value),
+        }
+        Ok(None)
+    }
+
+    fn interrupt(&self) -> bool {
+        self.master.pending().is_some()
+    }
+
+    fn set_input(&mut self, line: u8, high: bool) {
+        self.set_request(line, high);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> bool {
+        restored(self, state, |pair| pair.master.fits() && pair.slave.fits())
     }
 }

@@ -7,9 +7,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Console;
+use super::{At, Console, Device, Effect, restored, saved};
 
 const FIFO_DEPTH: usize = 16;
+
+/// Core cycles between two looks at console input that can come at any time.
+const POLL: u64 = 100_000;
 
 const IER_RECEIVED: u8 = 1;
 const IER_TRANSMIT_EMPTY: u8 = 2;
@@ -48,11 +51,11 @@ impl Uart {
     }
 
     /// Could a UART have come to this? A snapshot is asked before use.
-    pub fn fits(&self) -> bool {
+    fn fits(&self) -> bool {
         self.receive.len() <= FIFO_DEPTH
     }
 
-    pub fn read(&mut self, register: u32, console: &mut Console) -> u8 {
+    fn get(&mut self, register: u32, console: &mut Console) -> u8 {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
         match register {
             0 if latch => self.divisor as u8,
@@ -93,7 +96,7 @@ impl Uart {
         }
     }
 
-    pub fn write(&mut self, register: u32, value: u8, console: &mut Console) {
+    fn put(&mut self, register: u32, value: u8, console: &mut Console) {
         let latch = self.line_control & LCR_DIVISOR_LATCH != 0;
         match register {
             0 if latch => self.divisor = self.divisor & 0xff00 | u16::from(value),
@@ -131,7 +134,7 @@ impl Uart {
     }
 
     /// Moves waiting console input into the receiver while it has room.
-    pub fn receive(&mut self, console: &mut Console) {
+    fn receive(&mut self, console: &mut Console) {
         if self.modem_control & MCR_LOOPBACK != 0 {
             return;
         }
@@ -139,10 +142,6 @@ impl Uart {
             let Some(byte) = console.take() else { break };
             self.receive.push_back(byte);
         }
-    }
-
-    pub fn interrupt(&self) -> bool {
-        self.identification() & 1 == 0
     }
 
     fn depth(&self) -> usize {
@@ -182,5 +181,45 @@ impl Uart {
         }
         let control = self.modem_control;
         (control & 2) << 3 | (control & 1) << 5 | (control & 0x0c) << 4
+    }
+}
+
+impl Device for Uart {
+    fn widths(&self) -> &'static [u32] {
+        &[1]
+    }
+
+    fn read(&mut self, at: At, console: &mut Console) -> Result<u64, &'static str> {
+        Ok(self.get(at.offset, console).into())
+    }
+
+    fn write(
+        &mut self,
+        at: At,
+        value: u64,
+        console: &mut Console,
+    ) -> Result<Option<Effect>, &'static str> {
+        self.put(at.offset, value as u8, console);
+        Ok(None)
+    }
+
+    fn interrupt(&self) -> bool {
+        self.identification() & 1 == 0
+    }
+
+    fn deadline(&self, now: u64, console: &Console) -> Option<u64> {
+        console.live().then(|| now + POLL)
+    }
+
+    fn poll(&mut self, console: &mut Console) {
+        self.receive(console);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> bool {
+        restored(self, state, Self::fits)
     }
 }

@@ -201,15 +201,23 @@ pub struct MemoryConfig {
     pub size: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which board: chooses devices, address map and device tree. Any board goes with any core that its kernels run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoardKind {
+    /// ISA bus with a UART and a pair of 8259s.
+    #[default]
     Prep,
+    /// MPC8313E, as Linux for `MPC8313ERDB` knows it.
+    Mpc83xx,
+    /// MPC875 with a 16550 UART, as Linux for `adder875` knows it.
+    Mpc8xx,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoardConfig {
+    #[serde(default)]
     pub kind: BoardKind,
     /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
     pub uart_clock: u32,

@@ -247,7 +247,7 @@ impl Machine {
         let value = self.board.read(physical, bytes, now);
         self.charge_device(physical);
         self.look_at_interrupts();
-        value.map_err(|_| Exception::MachineCheck { physical })
+        value.map_err(|error| self.unanswered(error))
     }
 
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
@@ -261,7 +261,7 @@ impl Machine {
                 }
                 Ok(())
             }
-            Err(_) => Err(Exception::MachineCheck { physical }),
+            Err(error) => Err(self.unanswered(error)),
         }
     }
 }

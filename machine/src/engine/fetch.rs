@@ -416,7 +416,7 @@ impl Machine {
         self.board
             .read(physical, 4, now)
             .map(|word| word as u32)
-            .map_err(|_| Exception::MachineCheck { physical })
+            .map_err(|error| self.unanswered(error))
     }
 }
 

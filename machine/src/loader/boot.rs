@@ -11,8 +11,11 @@ use crate::config::{MEMORY_MOST, MachineConfig};
 
 const PAGE: u32 = 4096;
 
-/// A kernel that lies at 3 GB, I/O above it, maps this much RAM at once (two BATs of 256 MB).
-const KERNEL_REACH: u32 = 512 << 20;
+/// Kernels map this much RAM at least, so that an initramfs may lie there.
+const INITRAMFS_REACH: u32 = 512 << 20;
+
+/// Bytes of a stack frame that the ABI gives to whoever is called.
+const STACK_FRAME: u32 = 16;
 
 /// Bytes for physical memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +36,16 @@ pub struct Boot {
     pub entry: u32,
     /// r3: physical address of the device tree, 0 with a ROM.
     pub device_tree: u32,
+    /// r1: a stack for the kernel's first steps, or 0.
+    pub stack: u32,
     pub initramfs: Option<Range<u32>>,
     pub symbols: SymbolTable,
     pub causes: Vec<CauseRange>,
 }
 
 impl Boot {
-    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of its
-    /// first 512 MB, and the initramfs below it, both at page boundaries.
+    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of what kernels of the board map
+    /// early, and the initramfs below it, both at page boundaries.
     ///
     /// # Errors
     /// When RAM is too small for the three, or `arguments` holds a NUL byte.
@@ -53,9 +58,21 @@ impl Boot {
     ) -> Result<Self, LoadError> {
         let ram = config.memory.size;
         image.check_fits(ram)?;
+        let board = config.board.kind.tree();
         let tree_size = device_tree(config, target, arguments, Some(0..0))?.len();
-        let mut top = ram.min(KERNEL_REACH);
+        let mut top = ram.min(board.reach);
         let tree_at = take(&mut top, tree_size, image, "the device tree", ram)?;
+        let stack = if board.stack {
+            take(&mut top, PAGE as usize, image, "the first stack", ram)? + PAGE - STACK_FRAME
+        } else {
+            0
+        };
+        // Below the tree, or at the top of RAM where the tree must lie lower.
+        let mut top = if board.reach < ram.min(INITRAMFS_REACH) {
+            ram.min(INITRAMFS_REACH)
+        } else {
+            top
+        };
         let range = match initramfs {
             Some(bytes) => {
                 let start = take(&mut top, bytes.len(), image, "the initramfs", ram)?;
@@ -76,6 +93,7 @@ impl Boot {
             });
         }
         boot.device_tree = tree_at;
+        boot.stack = stack;
         boot.initramfs = range;
         Ok(boot)
     }
@@ -96,7 +114,7 @@ impl Boot {
             .collect();
         Ok(Boot {
             chunks,
-            entry: image.entry,
+            entry: image.physical_entry(),
             symbols: image.symbols.clone(),
             causes: image.causes.clone(),
             ..Boot::default()

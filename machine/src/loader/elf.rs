@@ -161,6 +161,21 @@ impl ElfImage {
         Ok(())
     }
 
+    /// The physical address of the first instruction: Linux names it by its virtual one.
+    pub fn physical_entry(&self) -> u32 {
+        let inside = |start: u32, size: u32| self.entry.wrapping_sub(start) < size;
+        let segments = &self.segments;
+        if segments.iter().any(|s| inside(s.physical, s.size)) {
+            return self.entry;
+        }
+        let segment = segments.iter().find(|s| inside(s.virtual_address, s.size));
+        segment.map_or(self.entry, |s| {
+            self.entry
+                .wrapping_sub(s.virtual_address)
+                .wrapping_add(s.physical)
+        })
+    }
+
     /// First physical address behind the image.
     pub fn end(&self) -> u32 {
         self.segments

@@ -13,4 +13,5 @@ pub use cpio::{CpioFile, files as cpio_files};
 pub use elf::{CauseRange, ElfImage, Segment};
 pub use error::LoadError;
 pub use symbols::{Symbol, SymbolTable};
+pub(crate) use tree::clocks;
 pub use tree::{Target, device_tree};

@@ -1,5 +1,5 @@
 //! The flattened device tree (docs/interfaces.md, section 4; format: Devicetree Specification 0.4,
-//! chapter 5).
+//! chapter 5): what every board has. Each board adds its devices.
 
 use std::ops::Range;
 
@@ -31,6 +31,11 @@ pub fn device_tree(
     arguments: &str,
     initramfs: Option<Range<u32>>,
 ) -> Result<Vec<u8>, LoadError> {
+    if target == Target::Qemu40p && !config.board.kind.tree().on_qemu {
+        return Err(LoadError::BadTree {
+            message: "QEMU's 40p has board.kind \"prep\", and no other".to_owned(),
+        });
+    }
     build(config, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
         message: match error {
             Error::InvalidString => "the command line holds a NUL byte".to_owned(),
@@ -47,8 +52,9 @@ fn build(
 ) -> Result<Vec<u8>, Error> {
     let mut fdt = FdtWriter::new()?;
     let root = fdt.begin_node("")?;
-    fdt.property_string("model", "pagewalk,prep")?;
-    fdt.property_string("compatible", "prep")?;
+    let board = config.board.kind.tree();
+    fdt.property_string("model", board.model)?;
+    fdt.property_string("compatible", board.compatible)?;
     fdt.property_u32("#address-cells", 1)?;
     fdt.property_u32("#size-cells", 1)?;
     processor(&mut fdt, config, target)?;
@@ -56,10 +62,11 @@ fn build(
     fdt.property_string("device_type", "memory")?;
     fdt.property_array_u32("reg", &[0, config.memory.size])?;
     fdt.end_node(memory)?;
-    isa(&mut fdt, config, target)?;
+    (board.nodes)(&mut fdt, config, target)?;
     let chosen = fdt.begin_node("chosen")?;
     fdt.property_string("bootargs", arguments)?;
-    fdt.property_string("linux,stdout-path", "/isa/serial@3f8")?;
+    let (property, console) = board.stdout;
+    fdt.property_string(property, console)?;
     if let Some(range) = initramfs {
         fdt.property_u32("linux,initrd-start", range.start)?;
         fdt.property_u32("linux,initrd-end", range.end)?;
@@ -99,7 +106,7 @@ fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Res
 }
 
 /// Core, time base and bus clock in Hz, rounded to the nearest.
-fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
+pub(crate) fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
     let bus_clock = |divider: u64| {
         let per = config.bus.core_per_two_bus() * divider;
         (2 * config.core.clock + per / 2) / per
@@ -111,38 +118,4 @@ fn clocks(config: &MachineConfig) -> (u32, u32, u32) {
         cell(bus_clock(config.bus.timebase_divider.into())),
         cell(bus_clock(1)),
     )
-}
-
-fn isa(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<(), Error> {
-    let isa = fdt.begin_node("isa")?;
-    fdt.property_string("device_type", "isa")?;
-    fdt.property_string("compatible", "prep,isa")?;
-    // ISA style: address space (1: I/O ports), port, and the ports' place in physical memory.
-    fdt.property_u32("#address-cells", 2)?;
-    fdt.property_u32("#size-cells", 1)?;
-    fdt.property_array_u32("ranges", &[1, 0, 0x8000_0000, 0x0001_0000])?;
-    let controller = fdt.begin_node("interrupt-controller@20")?;
-    fdt.property_string("device_type", "interrupt-controller")?;
-    fdt.property_string("compatible", "chrp,iic")?;
-    fdt.property_array_u32("reg", &[1, 0x20, 2, 1, 0xa0, 2])?;
-    fdt.property_null("interrupt-controller")?;
-    fdt.property_u32("#interrupt-cells", 2)?;
-    fdt.property_phandle(1)?;
-    fdt.end_node(controller)?;
-    let serial = fdt.begin_node("serial@3f8")?;
-    fdt.property_string("device_type", "serial")?;
-    fdt.property_string("compatible", "ns16550")?;
-    fdt.property_array_u32("reg", &[1, 0x3f8, 8])?;
-    fdt.property_u32("clock-frequency", config.board.uart_clock)?;
-    fdt.property_u32("interrupt-parent", 1)?;
-    // ISA IRQ 4, sense 3: rising edge.
-    fdt.property_array_u32("interrupts", &[4, 3])?;
-    fdt.end_node(serial)?;
-    if target == Target::Pagewalk && config.board.control {
-        let control = fdt.begin_node("pagewalk@f00")?;
-        fdt.property_string("compatible", "pagewalk,control")?;
-        fdt.property_array_u32("reg", &[1, 0xf00, 0x100, 1, 0x1000, 0x1000])?;
-        fdt.end_node(control)?;
-    }
-    fdt.end_node(isa)
 }

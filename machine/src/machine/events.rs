@@ -1,7 +1,7 @@
 //! Exceptions, interrupts, limits, breakpoints: what interrupts the flow of instructions.
 
 use super::{Fatal, Machine, Stop};
-use crate::board::{Effect, TlbView};
+use crate::board::{BusError, Effect, TlbView};
 use crate::engine::Exit;
 use crate::engine::line::Op;
 use crate::mmu::{Fault, Translation};
@@ -27,9 +27,6 @@ impl Watchpoint {
         u64::from(ea) < end && u64::from(ea) + u64::from(bytes) > start
     }
 }
-
-/// Core cycles between two looks at console input that can come at any time.
-const POLL: u64 = 100_000;
 
 impl Machine {
     /// What must be done before the next block: interrupts, limits, stops. Sets the next deadline.
@@ -77,7 +74,7 @@ impl Machine {
     pub(super) fn take_notice(&mut self) {
         self.timers.advance(self.hot.cycles);
         self.watch_performance();
-        if self.board.console().live() {
+        if self.next_poll().is_some() {
             self.board.poll();
         }
     }
@@ -88,10 +85,9 @@ impl Machine {
             && (self.board.interrupt() || self.timers.pending() || self.performance.interrupt())
     }
 
-    /// When the console is looked at next, if input can come at any time.
+    /// When the board must be looked at next, if it changes by itself.
     pub(super) fn next_poll(&self) -> Option<u64> {
-        let live = self.board.console().live();
-        live.then(|| self.hot.cycles + POLL)
+        self.board.deadline(self.hot.cycles)
     }
 
     fn next_deadline(&self) -> u64 {
@@ -193,6 +189,10 @@ impl Machine {
         self.drain_pipeline();
         if self.hosted {
             self.stop = Some(Stop::Exception(exception));
+            return false;
+        }
+        if let Some(error) = self.unanswered.take() {
+            self.stop = Some(Stop::Fatal(Fatal::Unanswered { pc, error }));
             return false;
         }
         if let Exception::MachineCheck { physical } = exception
@@ -358,9 +358,18 @@ impl Machine {
         }
     }
 
+    /// The exception that an access raises which no device answers: on some boards the run ends instead.
+    pub(crate) fn unanswered(&mut self, error: BusError) -> Exception {
+        let physical = error.physical;
+        if error.fatal {
+            self.unanswered = Some(error);
+        }
+        Exception::MachineCheck { physical }
+    }
+
     /// What an access to the board costs: a bus transfer, but nothing for the control device.
     pub(crate) fn charge_device(&mut self, physical: u32) {
-        if !crate::board::is_control(physical) {
+        if !self.board.is_free(physical) {
             self.hot.cycles += self
                 .config
                 .bus

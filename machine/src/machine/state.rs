@@ -77,7 +77,7 @@ impl Machine {
         let cache = &self.memory.instruction;
         let line = cache.geometry().line;
         let whole = |(physical, content): &(u32, Vec<u8>)| {
-            physical % line == 0
+            physical.is_multiple_of(line)
                 && content.len() == line as usize
                 && self.memory.ram.contains(*physical, content.len())
         };

@@ -4,6 +4,7 @@ use std::fmt;
 
 #[cfg(doc)]
 use super::Machine;
+use crate::board::BusError;
 use crate::powerpc::{Exception, Vector};
 
 /// How far a run may go, in totals since reset.
@@ -52,6 +53,8 @@ pub enum Fatal {
     LittleEndian { pc: u32 },
     /// The processor saves power (MSR[POW]), and no interrupt can wake it.
     Asleep { pc: u32 },
+    /// An access that no device answered, on a board where that is a mistake of this model or of its kernel.
+    Unanswered { pc: u32, error: BusError },
     /// A sanitizer's report.
     Sanitizer { pc: u32, report: String },
 }
@@ -79,6 +82,7 @@ impl fmt::Display for Fatal {
                 f,
                 "the processor saves power (MSR[POW]) before {pc:#010x}, and no interrupt can wake it"
             ),
+            Fatal::Unanswered { pc, error } => write!(f, "{error} at {pc:#010x}"),
             Fatal::Sanitizer { pc, report } => write!(f, "{report}, at {pc:#010x}"),
         }
     }

@@ -79,7 +79,7 @@ fn until(cycles: u64) -> Limits {
 fn change(tree: &mut Value, path: &[usize], how: u64) {
     let more = |len: usize| len > 0 && !path.is_empty();
     match tree {
-        Value::Array(items) if more(items.len()) && path[0] % 8 != 0 => {
+        Value::Array(items) if more(items.len()) && !path[0].is_multiple_of(8) => {
             let length = items.len();
             change(&mut items[path[0] / 8 % length], &path[1..], how);
         }

@@ -46,7 +46,8 @@ impl Code {
     pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;
-        let in_ram = |&at: &u32| at as usize % line == 0 && memory.ram.contains(at, line);
+        let in_ram =
+            |&at: &u32| (at as usize).is_multiple_of(line) && memory.ram.contains(at, line);
         (modified.sets, modified.ways, modified.line) == (new.sets, new.ways, new.line)
             && modified.lines.len() == new.lines.len()
             && modified.bytes.len() == new.bytes.len()

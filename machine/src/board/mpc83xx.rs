@@ -1,0 +1,115 @@
+//! Board `mpc83xx`: as much of an MPC8313E's internal memory map (MPC8313E RM chapter 2) as Linux for `MPC8313ERDB`
+//! uses: system configuration, interrupt controller, reset registers, one UART. IMMR is at 0xe0000000. An access that
+//! nothing answers ends the run.
+
+use vm_fdt::{Error, FdtWriter};
+
+use super::ipic::{self, Ipic};
+use super::registers::{self, Kind, Plain, Register};
+use super::uart::Uart;
+use super::{Effect, Node, Parts, Tree, Window, Wire};
+use crate::config::MachineConfig;
+use crate::loader::Target;
+
+const IMMR: u32 = 0xe000_0000;
+const IMMR_SIZE: u32 = 0x10_0000;
+
+const SYSTEM: usize = 0;
+const RESET: usize = 1;
+const SERIAL: usize = 2;
+const INTERRUPTS: usize = 3;
+
+const fn window(offset: u32, size: u32, device: usize) -> Window {
+    Window {
+        first: IMMR + offset,
+        last: IMMR + offset + size - 1,
+        device,
+        window: 0,
+    }
+}
+
+const WINDOWS: [Window; 4] = [
+    window(0x100, 0x100, SYSTEM),
+    window(0x700, 0x100, INTERRUPTS),
+    window(0x900, 0x100, RESET),
+    window(0x4500, 8, SERIAL),
+];
+
+const fn node(offset: u32, size: u32, path: &'static str) -> Node {
+    Node {
+        first: IMMR + offset,
+        last: IMMR + offset + size - 1,
+        path,
+    }
+}
+
+const NODES: [Node; 3] = [
+    node(0x700, 0x100, "/soc@e0000000/pic@700"),
+    node(0x4500, 0x100, "/soc@e0000000/serial@4500"),
+    node(0, IMMR_SIZE, "/soc@e0000000"),
+];
+
+/// Interrupt source of UART1.
+const UART_SOURCE: u8 = 9;
+
+const WIRES: [Wire; 1] = [Wire {
+    from: SERIAL,
+    to: INTERRUPTS,
+    line: UART_SOURCE,
+}];
+
+/// SPCR: Linux sets TBEN, which lets the time base count; here it counts always.
+const SPCR: Register = registers::word(0x10, Kind::Storage);
+/// RPR lets RCR be written, and a write of RCR resets the board: that ends the run.
+const RPR: Register = registers::word(0x18, Kind::Storage);
+const RCR: Register = registers::word(0x1c, Kind::Asks(Effect::PowerOff(0)));
+
+pub(super) fn parts() -> Parts {
+    Parts {
+        devices: vec![
+            Box::new(Plain::new([SPCR])),
+            Box::new(Plain::new([RPR, RCR])),
+            Box::new(Uart::new()),
+            Box::new(Ipic::new()),
+        ],
+        windows: &WINDOWS,
+        wires: &WIRES,
+        controller: INTERRUPTS,
+        nodes: &NODES,
+        strict: true,
+    }
+}
+
+pub(super) const TREE: Tree = Tree {
+    model: "pagewalk,mpc83xx",
+    compatible: "MPC8313ERDB",
+    stdout: ("stdout-path", "/soc@e0000000/serial@4500"),
+    nodes,
+    on_qemu: false,
+    // The first BAT maps 256 MB.
+    reach: 256 << 20,
+    stack: true,
+};
+
+fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
+    let (_, _, bus) = crate::loader::clocks(config);
+    let soc = fdt.begin_node("soc@e0000000")?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 1)?;
+    fdt.property_string("device_type", "soc")?;
+    fdt.property_string("compatible", "simple-bus")?;
+    fdt.property_array_u32("ranges", &[0, IMMR, IMMR_SIZE])?;
+    fdt.property_array_u32("reg", &[IMMR, 0x200])?;
+    fdt.property_u32("bus-frequency", bus)?;
+    let pic = fdt.begin_node("pic@700")?;
+    fdt.property_null("interrupt-controller")?;
+    fdt.property_u32("#address-cells", 0)?;
+    fdt.property_u32("#interrupt-cells", 2)?;
+    fdt.property_array_u32("reg", &[0x700, 0x100])?;
+    fdt.property_string("compatible", "fsl,ipic")?;
+    fdt.property_string("device_type", "ipic")?;
+    fdt.property_phandle(1)?;
+    fdt.end_node(pic)?;
+    super::serial_node(fdt, config, 0x4500, &[UART_SOURCE.into(), ipic::LOW_LEVEL])?;
+    fdt.end_node(soc)
+}

@@ -1,0 +1,160 @@
+//! Board `mpc8xx`: as much of an MPC875's internal memory map (MPC885 RM chapter 2) as Linux for `adder875` uses, and a
+//! 16550 UART on the local bus, where the board has its console on the CPM's SMC1. IMMR is at 0xff000000. An access
+//! that nothing answers ends the run.
+
+use vm_fdt::{Error, FdtWriter};
+
+use super::registers::{self, Kind, Plain, words};
+use super::siu::{self, Siu};
+use super::uart::Uart;
+use super::{Effect, Node, Parts, Tree, Window, Wire};
+use crate::config::MachineConfig;
+use crate::loader::Target;
+
+const IMMR: u32 = 0xff00_0000;
+const IMMR_SIZE: u32 = 0x4000;
+const LOCAL_BUS: u32 = 0xfa00_0000;
+
+const INTERRUPTS: usize = 0;
+const INTERNAL: usize = 1;
+const SERIAL: usize = 2;
+
+const fn window(first: u32, size: u32, device: usize) -> Window {
+    Window {
+        first,
+        last: first + (size - 1),
+        device,
+        window: 0,
+    }
+}
+
+const WINDOWS: [Window; 3] = [
+    window(IMMR + siu::FIRST, siu::SIZE, INTERRUPTS),
+    window(IMMR, IMMR_SIZE, INTERNAL),
+    window(LOCAL_BUS, 8, SERIAL),
+];
+
+const fn node(first: u32, size: u32, path: &'static str) -> Node {
+    Node {
+        first,
+        last: first + (size - 1),
+        path,
+    }
+}
+
+const NODES: [Node; 4] = [
+    node(IMMR, 0x24, "/soc@ff000000/interrupt-controller@0"),
+    node(IMMR + 0x9c0, 0x40, "/soc@ff000000/cpm@9c0"),
+    node(IMMR, IMMR_SIZE, "/soc@ff000000"),
+    node(LOCAL_BUS, 0x1000, "/localbus@fa000000/serial@0"),
+];
+
+/// External interrupt IRQ2: the even numbers are the pins, the odd ones the internal levels.
+const SERIAL_INTERRUPT: u8 = 4;
+
+const WIRES: [Wire; 1] = [Wire {
+    from: SERIAL,
+    to: INTERRUPTS,
+    line: SERIAL_INTERRUPT,
+}];
+
+/// CPCR is 16 bits wide: FLG reads 0 as soon as a command is written, because every command is done at once.
+const CPCR: registers::Register = registers::Register {
+    offset: 0x9c0,
+    size: 2,
+    reset: 0,
+    kind: Kind::Clears(1),
+};
+
+/// PLPRCR: with CSR (0x80) a checkstop resets the board. Linux sets it to restart: that ends the run.
+const PLPRCR: registers::Register =
+    registers::word(0x284, Kind::AsksFor(0x80, Effect::PowerOff(0)));
+
+/// The internal memory map beside the interrupt controller.
+fn internal() -> Plain {
+    Plain::new(
+        // SIUMCR, SYPCR; SDCR; memory controller.
+        (words(0x000, 0x008))
+            .chain(words(0x030, 0x034))
+            .chain(words(0x100, 0x180))
+            // Time base and real-time clock; SCCR and PLPRCR; the keys of both groups.
+            .chain(words(0x200, 0x210))
+            .chain(words(0x220, 0x230))
+            .chain(words(0x240, 0x24c))
+            .chain(words(0x280, 0x284))
+            .chain([PLPRCR])
+            .chain(words(0x300, 0x310))
+            .chain(words(0x320, 0x330))
+            .chain(words(0x340, 0x348))
+            .chain(words(0x380, 0x38c))
+            // CPM interrupts: none comes. Ports A, C, D.
+            .chain(words(0x930, 0x934))
+            .chain(words(0x940, 0x950))
+            .chain(words(0x950, 0x97c))
+            .chain([CPCR])
+            .chain(words(0x9c4, 0x9c8))
+            // Baud rate generators; ports B and E, clock and time-slot assignment.
+            .chain(words(0x9f0, 0xa00))
+            .chain(words(0xab8, 0xaf4))
+            // Dual-port RAM.
+            .chain(words(0x2000, IMMR_SIZE)),
+    )
+}
+
+pub(super) fn parts() -> Parts {
+    Parts {
+        devices: vec![
+            Box::new(Siu::new()),
+            Box::new(internal()),
+            Box::new(Uart::new()),
+        ],
+        windows: &WINDOWS,
+        wires: &WIRES,
+        controller: INTERRUPTS,
+        nodes: &NODES,
+        strict: true,
+    }
+}
+
+pub(super) const TREE: Tree = Tree {
+    model: "pagewalk,mpc8xx",
+    compatible: "analogue-and-micro,adder875",
+    stdout: ("stdout-path", "/localbus@fa000000/serial@0"),
+    nodes,
+    on_qemu: false,
+    // The first entry of the TLB maps 8 MB.
+    reach: 8 << 20,
+    stack: false,
+};
+
+fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
+    let soc = fdt.begin_node("soc@ff000000")?;
+    fdt.property_string("device_type", "soc")?;
+    fdt.property_string_list(
+        "compatible",
+        vec!["fsl,pq1-soc".to_owned(), "simple-bus".to_owned()],
+    )?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 1)?;
+    fdt.property_array_u32("ranges", &[0, IMMR, IMMR_SIZE])?;
+    fdt.property_array_u32("reg", &[IMMR, IMMR_SIZE])?;
+    let pic = fdt.begin_node("interrupt-controller@0")?;
+    fdt.property_null("interrupt-controller")?;
+    fdt.property_u32("#interrupt-cells", 2)?;
+    fdt.property_array_u32("reg", &[0, 0x24])?;
+    fdt.property_string("compatible", "fsl,pq1-pic")?;
+    fdt.property_phandle(1)?;
+    fdt.end_node(pic)?;
+    let cpm = fdt.begin_node("cpm@9c0")?;
+    fdt.property_string("compatible", "fsl,cpm1")?;
+    fdt.property_array_u32("reg", &[0x9c0, 0x40])?;
+    fdt.end_node(cpm)?;
+    fdt.end_node(soc)?;
+    let bus = fdt.begin_node("localbus@fa000000")?;
+    fdt.property_string("compatible", "simple-bus")?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 1)?;
+    fdt.property_array_u32("ranges", &[0, LOCAL_BUS, 0x1000])?;
+    super::serial_node(fdt, config, 0, &[SERIAL_INTERRUPT.into(), siu::LOW_LEVEL])?;
+    fdt.end_node(bus)
+}

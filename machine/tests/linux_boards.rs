@@ -1,0 +1,306 @@
+//! The boards that Linux knows: every register, the way of an interrupt, the device trees, and accesses that nothing
+//! answers.
+
+mod support;
+
+use pagewalk_machine::board::{Board, Console, Effect, Instant};
+use pagewalk_machine::loader::{Target, device_tree};
+use pagewalk_machine::machine::{Fatal, Limits, Stop};
+use pagewalk_machine::powerpc::registers::Register;
+use pagewalk_machine::session::Session;
+use support::{Program, config};
+
+const MPC83XX: (&str, &str) = ("ppc603-133", "board.kind=mpc83xx");
+const MPC8XX: (&str, &str) = ("mpc855t-48", "board.kind=mpc8xx");
+
+const IMMR_83XX: u32 = 0xe000_0000;
+const IMMR_8XX: u32 = 0xff00_0000;
+const UART_83XX: u32 = IMMR_83XX + 0x4500;
+const UART_8XX: u32 = 0xfa00_0000;
+
+const LIMITS: Limits = Limits {
+    cycles: 1_000_000,
+    ..Limits::NONE
+};
+
+fn board((machine, kind): (&str, &str)) -> Board {
+    Board::new(&config(machine, &[kind]), Console::memory())
+}
+
+fn get(board: &mut Board, address: u32, size: u32) -> u32 {
+    let value = board.read(address, size, Instant::default());
+    value.unwrap_or_else(|error| panic!("{error}")) as u32
+}
+
+fn put(board: &mut Board, address: u32, size: u32, value: u32) -> Option<Effect> {
+    let effect = board.write(address, size, value.into());
+    effect.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Registers that keep what is written, and nothing else.
+fn keeps(board: &mut Board, base: u32, offsets: impl IntoIterator<Item = u32>) {
+    for offset in offsets {
+        let value = 0x1234_0000 | offset;
+        assert_eq!(put(board, base + offset, 4, value), None, "{offset:#x}");
+        assert_eq!(get(board, base + offset, 4), value, "{offset:#x}");
+        assert_eq!(
+            get(board, base + offset + 2, 2),
+            value & 0xffff,
+            "{offset:#x}"
+        );
+        put(board, base + offset, 1, 0xab);
+        assert_eq!(get(board, base + offset, 4) >> 24, 0xab, "{offset:#x}");
+        put(board, base + offset, 4, 0);
+    }
+}
+
+#[test]
+fn the_83xx_keeps_its_system_registers_and_resets() {
+    let mut board = board(MPC83XX);
+    keeps(&mut board, IMMR_83XX, [0x110, 0x918]);
+    put(&mut board, IMMR_83XX + 0x918, 4, 0x5253_5445);
+    let reset = put(&mut board, IMMR_83XX + 0x91c, 4, 2);
+    assert_eq!(reset, Some(Effect::PowerOff(0)));
+}
+
+#[test]
+fn the_ipic_gives_the_uarts_vector_while_its_level_is_there() {
+    const IPIC: u32 = IMMR_83XX + 0x700;
+    const UART1: u32 = 0x80;
+    let mut board = board(MPC83XX);
+    // Configuration, priorities, masks, force and error registers.
+    let words = (0x00..0x60).step_by(4);
+    for offset in words.filter(|offset| ![0x04, 0x08, 0x0c, 0x40].contains(offset)) {
+        put(&mut board, IPIC + offset, 4, 0x0530_9770);
+        assert_eq!(
+            get(&mut board, IPIC + offset, 4),
+            0x0530_9770,
+            "{offset:#x}"
+        );
+        put(&mut board, IPIC + offset, 4, 0);
+    }
+    // SIVCR, SIPNR_H, SIPNR_L, SERSR, SCVCR and SMVCR are not written.
+    for offset in [0x04, 0x08, 0x0c, 0x40] {
+        put(&mut board, IPIC + offset, 4, u32::MAX);
+    }
+    for offset in [0x04, 0x08, 0x0c, 0x40, 0x60, 0x64] {
+        assert_eq!(get(&mut board, IPIC + offset, 4), 0, "{offset:#x}");
+    }
+    // The UART's transmitter is empty, and says so.
+    put(&mut board, UART_83XX + 1, 1, 2);
+    assert_eq!(get(&mut board, IPIC + 0x08, 4), UART1, "pending");
+    assert!(!board.interrupt(), "masked");
+    assert_eq!(get(&mut board, IPIC + 0x04, 4), 0);
+    put(&mut board, IPIC + 0x20, 4, UART1);
+    assert!(board.interrupt());
+    assert_eq!(get(&mut board, IPIC + 0x04, 4) & 0x7f, 9);
+    // Reading IIR takes the cause away; no end of interrupt is needed.
+    assert_eq!(get(&mut board, UART_83XX + 2, 1) & 0xf, 2);
+    assert!(!board.interrupt());
+    assert_eq!(get(&mut board, IPIC + 0x04, 4), 0);
+}
+
+#[test]
+fn the_siu_gives_the_number_of_the_interrupt() {
+    const IRQ2: u32 = 0x8000_0000 >> 4;
+    let mut board = board(MPC8XX);
+    let [sipend, simask, siel, sivec] = [0x10, 0x14, 0x18, 0x1c].map(|offset| IMMR_8XX + offset);
+    assert_eq!(get(&mut board, sivec, 4) >> 26, 15, "none");
+    put(&mut board, UART_8XX + 1, 1, 2);
+    assert_eq!(get(&mut board, sipend, 4), IRQ2);
+    assert_eq!(
+        (board.interrupt(), get(&mut board, sivec, 4) >> 26),
+        (false, 15)
+    );
+    put(&mut board, simask, 4, IRQ2);
+    assert_eq!(
+        (board.interrupt(), get(&mut board, sivec, 4) >> 26),
+        (true, 4)
+    );
+    put(&mut board, sipend, 4, IRQ2);
+    assert!(board.interrupt(), "a level stays");
+    put(&mut board, siel, 4, 0xaaaa_0000);
+    assert_eq!(get(&mut board, siel, 4), 0xaaaa_0000);
+    assert_eq!(get(&mut board, UART_8XX + 2, 1) & 0xf, 2);
+    assert!(!board.interrupt());
+}
+
+#[test]
+fn the_8xx_keeps_its_internal_registers() {
+    let mut board = board(MPC8XX);
+    let ranges = [
+        (0x000, 0x008),
+        (0x030, 0x034),
+        (0x100, 0x180),
+        (0x200, 0x210),
+        (0x220, 0x230),
+        (0x240, 0x24c),
+        (0x280, 0x284),
+        (0x300, 0x310),
+        (0x320, 0x330),
+        (0x340, 0x348),
+        (0x380, 0x38c),
+        (0x930, 0x934),
+        (0x940, 0x97c),
+        (0x9c4, 0x9c8),
+        (0x9f0, 0xa00),
+        (0xab8, 0xaf4),
+        (0x2000, 0x4000),
+    ];
+    for (first, end) in ranges {
+        keeps(&mut board, IMMR_8XX, (first..end).step_by(4));
+    }
+    // CPCR: reset and flag; the command is done at once. PLPRCR: CSR ends the run.
+    put(&mut board, IMMR_8XX + 0x9c0, 2, 0x8001);
+    assert_eq!(get(&mut board, IMMR_8XX + 0x9c0, 2), 0x8000);
+    assert_eq!(put(&mut board, IMMR_8XX + 0x284, 4, 0x0050_0000), None);
+    assert_eq!(get(&mut board, IMMR_8XX + 0x284, 4), 0x0050_0000);
+    let reset = put(&mut board, IMMR_8XX + 0x284, 4, 0x0050_0080);
+    assert_eq!(reset, Some(Effect::PowerOff(0)));
+}
+
+#[test]
+fn what_nothing_answers_names_its_node() {
+    for (kind, address, size, node) in [
+        (MPC83XX, 0xe000_0000, 4, Some("/soc@e0000000")),
+        (MPC83XX, 0xe000_0768, 4, Some("/soc@e0000000/pic@700")),
+        (MPC83XX, 0xe000_0704, 1, Some("/soc@e0000000/pic@700")),
+        (MPC83XX, 0xe000_4508, 1, Some("/soc@e0000000/serial@4500")),
+        (MPC83XX, 0xf000_0000, 4, None),
+        (
+            MPC8XX,
+            0xff00_0008,
+            4,
+            Some("/soc@ff000000/interrupt-controller@0"),
+        ),
+        (MPC8XX, 0xff00_09c8, 4, Some("/soc@ff000000/cpm@9c0")),
+        (MPC8XX, 0xff00_0e00, 4, Some("/soc@ff000000")),
+        (MPC8XX, 0xfa00_0010, 1, Some("/localbus@fa000000/serial@0")),
+        (MPC8XX, 0x8000_03f8, 1, None),
+    ] {
+        let mut board = board(kind);
+        for error in [
+            board.read(address, size, Instant::default()).err(),
+            board.write(address, size, 0).err(),
+        ] {
+            let error = error.expect("nothing answers");
+            assert_eq!((error.node, error.fatal), (node, true), "{error}");
+        }
+    }
+}
+
+/// On both boards: the console prints, and the control device ends the run.
+#[test]
+fn programs_reach_the_console_and_the_control_device() {
+    for ((machine, kind), uart) in [(MPC83XX, UART_83XX), (MPC8XX, UART_8XX)] {
+        let source = format!(
+            "_start: load 5, {uart:#x}\n li 6, 'o'\n stb 6, 0(5)\n li 6, 'k'\n stb 6, 0(5)\n power_off 3"
+        );
+        let mut session = Program::on(machine, &source).session(machine, &[kind]);
+        assert_eq!(session.run(LIMITS), Stop::PowerOff { status: 3 });
+        assert_eq!(session.printed(), b"ok");
+        let saved = session.save().expect("it can be saved");
+        assert!(Session::restore(&saved, "s", Console::memory()).is_ok());
+    }
+}
+
+#[test]
+fn an_access_that_nothing_answers_ends_the_run_and_says_where() {
+    let (machine, kind) = MPC83XX;
+    for (access, what) in [
+        ("lwz 4, 0x20(5)", "read of 4 bytes"),
+        ("stb 4, 0x20(5)", "write of 1 bytes"),
+    ] {
+        let source =
+            format!("_start: load 5, 0xe0000000\n .globl wrong\nwrong: {access}\n power_off 0");
+        let mut session = Program::new(&source).session(machine, &[kind]);
+        let stop = session.run(LIMITS);
+        let there = matches!(stop, Stop::Fatal(Fatal::Unanswered { pc: 0x4008, .. }));
+        assert!(there, "{stop:?}");
+        let message = session.explain(&stop);
+        let expected = format!(
+            "{what} at physical address 0xe0000020 (/soc@e0000000): no device answers, at 0x00004008 <wrong>"
+        );
+        assert!(
+            message.contains("fatal: ") && message.contains(&expected),
+            "{message}"
+        );
+    }
+    // So does a fetch.
+    let mut session =
+        Program::new("_start: load 5, 0xf0000000\n mtctr 5\n bctr").session(machine, &[kind]);
+    let stop = session.run(LIMITS);
+    assert!(
+        matches!(
+            stop,
+            Stop::Fatal(Fatal::Unanswered {
+                pc: 0xf000_0000,
+                ..
+            })
+        ),
+        "{stop:?}"
+    );
+}
+
+#[test]
+fn the_loader_does_what_linux_expects() {
+    for ((machine, kind), reach) in [(MPC83XX, 256 << 20), (MPC8XX, 8 << 20)] {
+        let mut session = Program::on(machine, "_start: power_off 0").session(machine, &[kind]);
+        let gpr = |session: &Session, n| session.machine().registers.gpr.get(Register::new(n));
+        let (stack, tree) = (gpr(&session, 1), gpr(&session, 3));
+        assert!((0x5000..reach).contains(&tree), "{tree:#x}");
+        let ram = &session.machine().memory.ram;
+        assert_eq!(ram.read_u32(tree), Some(0xd00d_feed), "{machine}");
+        if machine == MPC83XX.0 {
+            assert!(
+                stack % 16 == 0 && (tree - 4096..tree).contains(&stack),
+                "{stack:#x}"
+            );
+        }
+        assert_eq!(session.run(LIMITS), Stop::PowerOff { status: 0 });
+    }
+}
+
+#[test]
+fn each_board_has_its_own_tree_and_only_prep_is_on_qemu() {
+    for ((machine, kind), compatible, serial) in [
+        (MPC83XX, "MPC8313ERDB", "/soc@e0000000/serial@4500"),
+        (
+            MPC8XX,
+            "analogue-and-micro,adder875",
+            "/localbus@fa000000/serial@0",
+        ),
+    ] {
+        let config = config(machine, &[kind]);
+        let tree = device_tree(&config, Target::Pagewalk, "quiet", None).expect("a tree");
+        let holds = |text: &str| tree.windows(text.len()).any(|part| part == text.as_bytes());
+        for text in [compatible, serial, "stdout-path", "ns16550", "simple-bus"] {
+            assert!(holds(text), "{kind}: {text}");
+        }
+        assert!(!holds("prep"), "{kind}");
+        let error = device_tree(&config, Target::Qemu40p, "", None).expect_err("refused");
+        assert!(error.to_string().contains("board.kind"), "{error}");
+    }
+}
+
+/// Linux's entry is a virtual address.
+#[test]
+fn a_virtual_entry_is_taken_for_its_physical_one() {
+    let program = Program::new("_start: power_off 5");
+    let mut elf = std::fs::read(program.elf()).unwrap();
+    let word = |bytes: &[u8], at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let first = word(&elf, 28) as usize;
+    let load = (first..)
+        .step_by(32)
+        .find(|&at| word(&elf, at) == 1)
+        .unwrap();
+    for at in [24, load + 8] {
+        let virtual_address = word(&elf, at) + 0xc000_0000;
+        elf[at..at + 4].copy_from_slice(&virtual_address.to_be_bytes());
+    }
+    let config = config("ppc603-133", &["board.kind=mpc83xx"]);
+    let mut session =
+        Session::with_kernel(config, &elf, "a.elf", None, "", Console::memory()).unwrap();
+    assert_eq!(session.machine().registers.pc, 0x4000);
+    assert_eq!(session.run(LIMITS), Stop::PowerOff { status: 5 });
+}
