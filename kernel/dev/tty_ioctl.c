@@ -19,7 +19,7 @@ static void take_settings(struct tty *t, const struct termios *new, bool flush)
 	tty_settings_changed(t, &old);
 }
 
-static long set_termios(struct tty *t, u32 argument, bool flush)
+static long set_termios(struct tty *t, uaddr_t argument, bool flush)
 {
 	struct termios new;
 	long result = tty_check_change(t);
@@ -35,7 +35,7 @@ static long set_termios(struct tty *t, u32 argument, bool flush)
 /* The old form has the low halves of the flags and ten control characters in another order. */
 static const u8 old_order[10] = { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC };
 
-static long set_termio(struct tty *t, u32 argument, bool flush)
+static long set_termio(struct tty *t, uaddr_t argument, bool flush)
 {
 	struct termios new = t->settings;
 	struct termio old;
@@ -55,7 +55,7 @@ static long set_termio(struct tty *t, u32 argument, bool flush)
 	return 0;
 }
 
-static long get_termio(const struct tty *t, u32 argument)
+static long get_termio(const struct tty *t, uaddr_t argument)
 {
 	struct termio old = {
 		.iflag = (u16)t->settings.iflag,
@@ -70,7 +70,7 @@ static long get_termio(const struct tty *t, u32 argument)
 	return copy_to_user((void *)argument, &old, sizeof old);
 }
 
-static long set_foreground(struct tty *t, u32 argument)
+static long set_foreground(struct tty *t, uaddr_t argument)
 {
 	s32 pgid;
 	long result;
@@ -90,7 +90,7 @@ static long set_foreground(struct tty *t, u32 argument)
 	return 0;
 }
 
-static long set_size(struct tty *t, u32 argument)
+static long set_size(struct tty *t, uaddr_t argument)
 {
 	struct winsize size;
 
@@ -165,7 +165,7 @@ static long flow(struct tty *t, u32 action)
 	return -EINVAL;
 }
 
-static long insert(struct tty *t, u32 argument)
+static long insert(struct tty *t, uaddr_t argument)
 {
 	char c;
 
@@ -189,7 +189,7 @@ static s32 bytes_ready(const struct tty *t)
 
 long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 {
-	u32 user = (u32)argument;
+	uaddr_t user = argument;
 
 	switch (command) {
 	case TCGETS:

@@ -15,7 +15,7 @@
 
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
 
-static int lock_from_user(struct record_lock *r, u32 user, bool wide)
+static int lock_from_user(struct record_lock *r, uaddr_t user, bool wide)
 {
 	if (wide) {
 		struct flock64 l;
@@ -33,7 +33,7 @@ static int lock_from_user(struct record_lock *r, u32 user, bool wide)
 	return 0;
 }
 
-static int lock_to_user(const struct record_lock *r, u32 user, bool wide)
+static int lock_to_user(const struct record_lock *r, uaddr_t user, bool wide)
 {
 	if (wide) {
 		struct flock64 l;
@@ -55,7 +55,7 @@ static int lock_to_user(const struct record_lock *r, u32 user, bool wide)
 	return copy_to_user((void *)user, &l, sizeof l);
 }
 
-static long lock_command(struct file *f, int command, u32 argument)
+static long lock_command(struct file *f, int command, uaddr_t argument)
 {
 	bool wide = command >= F_GETLK64, ofd = command >= F_OFD_GETLK;
 	struct record_lock r;
@@ -93,7 +93,7 @@ static long get_owner(const struct file *f)
 	return owner.type == ASYNC_GROUP ? -owner.id : owner.id;
 }
 
-static long set_owner_ex(struct file *f, u32 user)
+static long set_owner_ex(struct file *f, uaddr_t user)
 {
 	struct async_owner owner;
 
@@ -121,7 +121,7 @@ static long set_flags(struct file *f, int fd, u32 flags)
 }
 
 /* F_GETFL tells of O_LARGEFILE only what open was given, and O_PATH files have little else. */
-static long control(int fd, struct file *f, int command, u32 argument)
+static long control(int fd, struct file *f, int command, uaddr_t argument)
 {
 	switch (command) {
 	case F_DUPFD:
@@ -178,7 +178,7 @@ static long control(int fd, struct file *f, int command, u32 argument)
 	return -EINVAL;
 }
 
-long sys_fcntl64(int fd, int command, u32 argument)
+long sys_fcntl64(int fd, int command, uaddr_t argument)
 {
 	struct file *f = fd_get(fd);
 	long result;
@@ -190,21 +190,21 @@ long sys_fcntl64(int fd, int command, u32 argument)
 	return result;
 }
 
-long sys_fcntl(int fd, int command, u32 argument)
+long sys_fcntl(int fd, int command, uaddr_t argument)
 {
 	if (command >= F_GETLK64 && command <= F_SETLKW64)
 		return -EINVAL;
 	return sys_fcntl64(fd, command, argument);
 }
 
-static long bytes_to_read(struct file *f, u32 argument)
+static long bytes_to_read(struct file *f, uaddr_t argument)
 {
 	u64 left = f->inode->size > f->position ? f->inode->size - f->position : 0;
 
 	return put_user((s32)left, (s32 *)argument);
 }
 
-static long set_flag(struct file *f, int fd, u32 flag, u32 argument)
+static long set_flag(struct file *f, int fd, u32 flag, uaddr_t argument)
 {
 	s32 on;
 
@@ -213,7 +213,7 @@ static long set_flag(struct file *f, int fd, u32 flag, u32 argument)
 	return set_flags(f, fd, on ? f->flags | flag : f->flags & ~flag);
 }
 
-static long generic_ioctl(int fd, struct file *f, u32 command, u32 argument)
+static long generic_ioctl(int fd, struct file *f, u32 command, uaddr_t argument)
 {
 	if (f->flags & O_PATH)
 		return -EBADF;
@@ -247,7 +247,7 @@ static long generic_ioctl(int fd, struct file *f, u32 command, u32 argument)
 	return f->ops->ioctl ? f->ops->ioctl(f, command, argument) : -ENOTTY;
 }
 
-long sys_ioctl(int fd, u32 command, u32 argument)
+long sys_ioctl(int fd, u32 command, uaddr_t argument)
 {
 	struct file *f = fd_get(fd);
 	long result;

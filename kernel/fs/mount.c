@@ -215,7 +215,7 @@ static long remount(const char *target, bool read_only)
 	return error;
 }
 
-long sys_mount(const char *source, const char *target, const char *type, u32 flags, u32 data)
+long sys_mount(const char *source, const char *target, const char *type, u32 flags, uaddr_t data)
 {
 	char *from, *on, *kind;
 	long result;

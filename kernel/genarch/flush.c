@@ -11,7 +11,7 @@ u32 flush_cutoff = ~0u;
 u64 flush_pages, flush_cutoffs;
 u32 flush_sizes[FLUSH_SIZES];
 
-CAUSE(flush) static void flush_pages_of_table(struct mm *mm, u32 start, u32 stop)
+CAUSE(flush) static void flush_pages_of_table(struct mm *mm, uaddr_t start, u32 stop)
 {
 	for (; start < stop; start += PAGE_SIZE) {
 		interrupt_window_at(start >> PAGE_SHIFT);
@@ -20,7 +20,7 @@ CAUSE(flush) static void flush_pages_of_table(struct mm *mm, u32 start, u32 stop
 	}
 }
 
-CAUSE(flush) bool flush_range_whole(struct mm *mm, u32 start, u32 end)
+CAUSE(flush) bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	interrupt_window();
 	if (!context_live(mm))
@@ -33,7 +33,7 @@ CAUSE(flush) bool flush_range_whole(struct mm *mm, u32 start, u32 end)
 	return true;
 }
 
-CAUSE(flush) void flush_range_searching(struct mm *mm, u32 start, u32 end)
+CAUSE(flush) void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(mm, start, end))
 		return;

@@ -33,7 +33,7 @@ struct frame *pagetable_table_new(void)
 	return frame;
 }
 
-static void map_kernel(u32 virtual, pte_t pte)
+static void map_kernel(vaddr_t virtual, pte_t pte)
 {
 	struct root_entry *slot = &kernel_root[virtual >> ROOT_SHIFT];
 
@@ -47,7 +47,7 @@ static void map_kernel(u32 virtual, pte_t pte)
 	pagetable_install(&slot_table(slot)[pagetable_index(virtual)], pte);
 }
 
-static void map_io(u32 virtual, u32 pa)
+static void map_io(vaddr_t virtual, paddr_t pa)
 {
 	map_kernel(virtual, pte_make_kernel(pa, true));
 }
@@ -55,7 +55,7 @@ static void map_io(u32 virtual, u32 pa)
 void pagetable_init(void)
 {
 	struct frame *frame = pagetable_table_new();
-	u32 pa;
+	paddr_t pa;
 
 	if (!frame)
 		fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
@@ -99,14 +99,14 @@ static int add_table(struct mm *mm, struct root_entry *slot)
 	return 0;
 }
 
-NOINLINE static struct pte *entry_in_own_table(struct mm *mm, struct root_entry *slot, u32 address)
+NOINLINE static struct pte *entry_in_own_table(struct mm *mm, struct root_entry *slot, vaddr_t address)
 {
 	if (slot_empty(slot) ? add_table(mm, slot) : table_unshare(mm, address))
 		return NULL;
 	return &slot_table(slot)[pagetable_index(address)];
 }
 
-CAUSE(fault) struct pte *pagetable_make(struct mm *mm, u32 address)
+CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 {
 	struct root_entry *slot = pagetable_slot(mm->root, address);
 
@@ -115,7 +115,7 @@ CAUSE(fault) struct pte *pagetable_make(struct mm *mm, u32 address)
 	return &slot_table(slot)[pagetable_index(address)];
 }
 
-void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling)
+void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling)
 {
 	/* A table goes when all that it covers lies between the areas around. */
 	u32 first = ALIGN_DOWN(start, TABLE_SPAN), last = ALIGN_DOWN(end - 1, TABLE_SPAN);

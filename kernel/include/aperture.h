@@ -14,7 +14,7 @@ struct mm;
  * Shows mm's `address` in a segment that [own, own + one page) does not touch, up to the end of what one page table
  * covers; the address there. No system call, no sleep and no window for interrupts before the end.
  */
-u32 aperture_begin(struct mm *mm, u32 address, u32 own);
+uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own);
 void aperture_end(void);
 
 #endif

@@ -20,9 +20,9 @@ u32 arch_timebase_hz(void);
 void arch_decrementer_set(u32 ticks);   /* interrupt when ticks have passed; at most 0x7fffffff */
 
 /* I/O space: a virtual address for a physical one of the board; NULL outside of it. */
-void *arch_io(u32 pa);
+void *arch_io(paddr_t pa);
 /* Every page of I/O space: its virtual address, as arch_io gives it, and the physical one. */
-void io_for_each_page(void (*function)(u32 virtual, u32 pa));
+void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
 /* Facts for the auxiliary vector, /proc/cpuinfo and uname. */
 struct arch_cpu {
@@ -68,7 +68,7 @@ void kernel_main(const void *fdt) __attribute__((noreturn));
 /* What the device tree and the command line said. */
 struct boot {
 	u32 memory_size;                /* bytes of RAM from physical 0 */
-	u32 initrd_start, initrd_end;   /* physical; equal: none */
+	paddr_t initrd_start, initrd_end;   /* physical; equal: none */
 	const char *command_line;
 	const char *init;               /* init=, default "/init" */
 	const char *const *init_arguments;      /* the words after --, ends with NULL */

@@ -16,14 +16,14 @@ struct text;
 #define CHECK_SWEEP_EVERY 64u
 
 /* Who is told of a contradiction: an address space's number or VSID, where, and the entry. */
-typedef void check_bad(const char *what, u32 vsid, u32 address, u32 pte);
+typedef void check_bad(const char *what, u32 vsid, vaddr_t address, u32 pte);
 
 /* Panics with the operation's name and the first contradictions: in [start, end) of mm, or anywhere. */
-void check_run(struct mm *mm, u32 start, u32 end, const char *operation);
+void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation);
 void check_sweep(const char *operation);
 extern u64 check_runs, check_sweeps;
 
-static inline void check_range(struct mm *mm, u32 start, u32 end, const char *operation)
+static inline void check_range(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation)
 {
 	if (unlikely(boot.check))
 		check_run(mm, start, end, operation);

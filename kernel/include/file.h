@@ -61,7 +61,7 @@ struct file_map {
 	size_t size;
 	bool shared, write;
 	enum map_kind kind;	/* out */
-	u32 device_address;	/* out */
+	paddr_t device_address;	/* out */
 	bool never_written;	/* out: nor after a change of the area's rights */
 };
 

@@ -10,8 +10,8 @@
 struct mm;
 
 struct flush_operations {
-	void (*page)(struct mm *mm, u32 address);
-	void (*range)(struct mm *mm, u32 start, u32 end);       /* page-aligned, end not included */
+	void (*page)(struct mm *mm, uaddr_t address);
+	void (*range)(struct mm *mm, uaddr_t start, uaddr_t end);       /* page-aligned, end not included */
 	void (*whole)(struct mm *mm);
 	void (*last)(struct mm *mm);                            /* mm ends: its areas are still there */
 };
@@ -25,8 +25,8 @@ extern u64 flush_cutoffs;                       /* ranges that the cutoff turned
 extern u32 flush_sizes[FLUSH_SIZES];
 
 /* What comes before a range's pages. True: nothing of it is cached, or its address space has got a new context. */
-bool flush_range_whole(struct mm *mm, u32 start, u32 end);
+bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end);
 /* Page by page, where there is a page table: the plain range flush, which the operations share. */
-void flush_range_searching(struct mm *mm, u32 start, u32 end);
+void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end);
 
 #endif

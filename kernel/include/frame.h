@@ -40,11 +40,11 @@ extern struct frame *frames;            /* index: physical frame number */
 extern u32 frame_count;                 /* frames of RAM */
 
 static inline u32 frame_number(const struct frame *frame) { return (u32)(frame - frames); }
-static inline u32 frame_pa(const struct frame *frame) { return frame_number(frame) << PAGE_SHIFT; }
+static inline paddr_t frame_pa(const struct frame *frame) { return frame_number(frame) << PAGE_SHIFT; }
 static inline void *frame_kva(const struct frame *frame) { return (void *)(KERNEL_BASE + frame_pa(frame)); }
-static inline struct frame *pa_frame(u32 pa) { return &frames[pa >> PAGE_SHIFT]; }
-static inline u32 kva_pa(const void *kva) { return (u32)kva - KERNEL_BASE; }
-static inline void *pa_kva(u32 pa) { return (void *)(pa + KERNEL_BASE); }
+static inline struct frame *pa_frame(paddr_t pa) { return &frames[pa >> PAGE_SHIFT]; }
+static inline paddr_t kva_pa(const void *kva) { return (vaddr_t)kva - KERNEL_BASE; }
+static inline void *pa_kva(paddr_t pa) { return (void *)(pa + KERNEL_BASE); }
 static inline struct frame *kva_frame(const void *kva) { return pa_frame(kva_pa(kva)); }
 
 /*
@@ -111,11 +111,11 @@ void failalloc_set(u32 n);              /* starts counting anew; 0: none fails *
 
 /* Boot: ranges of physical memory that are not the allocator's, in rising order. */
 struct frame_range {
-	u32 start, end;
+	paddr_t start, end;
 };
 #define FRAMES_LEAST 256u               /* free frames without which the kernel does not start */
 void frames_init(const struct frame_range *reserved, unsigned ranges);
 /* A reserved range that is no longer needed (the initramfs, once unpacked): whole pages within it. */
-void frames_release(u32 start, u32 end);
+void frames_release(paddr_t start, paddr_t end);
 
 #endif

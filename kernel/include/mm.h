@@ -42,7 +42,7 @@ struct vma {
 	struct rb_node node;            /* mm->areas, by address */
 	struct list_head mapping;       /* inode->mappings, when a file's */
 	struct mm *mm;
-	u32 start, end;
+	uaddr_t start, end;
 	u32 first, last, room;          /* of its part of the tree, unless it is stale (mm/area.c) */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
@@ -65,7 +65,7 @@ struct mm {
 	struct rb_root areas;
 	struct vma *last;               /* the area found last */
 	u32 area_count;
-	u32 brk_start, brk;             /* heap; brk_start is page-aligned */
+	uaddr_t brk_start, brk;             /* heap; brk_start is page-aligned */
 	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
 	u32 address_limit;              /* bytes in all; RLIMIT_AS, ~0 for none */
 	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
@@ -76,8 +76,8 @@ struct mm {
 	u32 resident_peak;
 	u32 table_pages;                /* frames of the tree */
 	/* For /proc/<pid>: filled in by exec. */
-	u32 code_start, code_end, data_start, data_end;
-	u32 stack_start, arguments_start, arguments_end, environment_start, environment_end;
+	uaddr_t code_start, code_end, data_start, data_end;
+	uaddr_t stack_start, arguments_start, arguments_end, environment_start, environment_end;
 	u32 auxv[48], auxv_count;
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
@@ -85,7 +85,7 @@ struct mm {
 /* For core files. */
 bool vma_has_own_pages(const struct vma *vma);          /* that no file has: somebody wrote them */
 /* What the address space shows at an address, with a reference, if it is anywhere; NULL: zeros, or nothing. */
-struct frame *mm_frame_present(struct mm *mm, u32 address);
+struct frame *mm_frame_present(struct mm *mm, uaddr_t address);
 
 struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */
 static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
@@ -101,7 +101,7 @@ int tables_unshare_everywhere(void);            /* every address space gets tabl
 void mm_activate(struct mm *mm);
 
 /* Areas. */
-struct vma *mm_find(struct mm *mm, u32 address);        /* the first area that ends above address */
+struct vma *mm_find(struct mm *mm, uaddr_t address);        /* the first area that ends above address */
 struct vma *mm_first(struct mm *mm);
 struct vma *mm_next(struct vma *vma);
 bool areas_surveyed_right(struct mm *mm);               /* for the invariant checker */
@@ -112,34 +112,34 @@ bool areas_surveyed_right(struct mm *mm);               /* for the invariant che
  * or negative errno (IS_ERR_VALUE).
  */
 #define IS_ERR_VALUE(x) ((u32)(x) >= (u32)-4095)
-u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
-int mm_unmap(struct mm *mm, u32 address, u32 size);
-int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot);
-u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address);
-int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags);
-int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice);
+uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
+int mm_unmap(struct mm *mm, uaddr_t address, u32 size);
+int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot);
+uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address);
+int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags);
+int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice);
 u32 mm_locked_pages(struct mm *mm);
-int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector);
+int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector);
 /* Sets the break; the new one, or the old one if it cannot be. mm_brk_init: exec's. */
-u32 mm_brk(struct mm *mm, u32 address);
-void mm_brk_init(struct mm *mm, u32 start);
+uaddr_t mm_brk(struct mm *mm, uaddr_t address);
+void mm_brk_init(struct mm *mm, uaddr_t start);
 /* exec's: the initial stack area of `size` bytes below top, growing down. */
 int mm_stack_init(struct mm *mm, u32 top, u32 size);
 
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
-int mm_fault(struct mm *mm, u32 address, enum mm_access access);
+int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
 /* The frame behind an address, faulted in, with a reference. */
-int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out);
+int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /* The word at an address if its page is there: for interrupts, which fault nothing in. */
-bool mm_peek(struct mm *mm, u32 address, u32 *word);
+bool mm_peek(struct mm *mm, uaddr_t address, u32 *word);
 /* The same for a page of a private area that need not be writable: a frame of its own, a copy if need be. */
-int mm_frame_own(struct mm *mm, u32 address, struct frame **out);
+int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out);
 /* A debugger writes, where the program itself may not, too (mm/foreign.c): 0 or -EFAULT. */
-int mm_poke(struct mm *mm, u32 address, const void *from, size_t n);
+int mm_poke(struct mm *mm, uaddr_t address, const void *from, size_t n);
 /* Key for a futex: the frame and offset of a shared page, or (mm, address): 0 or -EFAULT. */
 struct futex_key { const void *object; u32 page, offset; };
-int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key);
+int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key);
 
 /* Whether a mapping may change the file, or could after an mprotect. */
 bool mm_may_write_inode(const struct inode *inode);

@@ -24,16 +24,16 @@ struct mmu_backend {
 	/* Makes the kernel's own context known. */
 	void (*kernel_context)(u32 segment_base, u32 step);
 	/* Entries of one page of mm, of a VSID: removed from hash table and TLB. The tree's entry keeps PTE_NOTE so far. */
-	void (*page_flush)(struct mm *mm, u32 vsid, u32 address);
+	void (*page_flush)(struct mm *mm, u32 vsid, vaddr_t address);
 	/* Everything: hash table emptied, TLB invalidated. */
 	void (*flush_all)(void);
 	/* The invariant checker: calls bad() for each cached entry that the tree contradicts; all, or an address's. */
 	void (*check)(check_bad *bad);
-	void (*check_page)(const struct mm *mm, u32 address, check_bad *bad);
+	void (*check_page)(const struct mm *mm, vaddr_t address, check_bad *bad);
 };
 
 extern const struct mmu_backend *mmu;           /* the processor's, bound at boot */
 /* Told that the tree has a new entry for a page, of which nothing is cached; policy hash.preload binds it. */
-extern void (*page_installed)(struct mm *mm, u32 address, u32 pte);
+extern void (*page_installed)(struct mm *mm, vaddr_t address, u32 pte);
 
 #endif

@@ -26,11 +26,11 @@ extern bool pagetable_notes;
 
 static inline struct root_entry *pagetable_root(const struct root_entry *root)
 {
-	return (struct root_entry *)((u32)root - KERNEL_BASE + pagetable_base);
+	return (struct root_entry *)((vaddr_t)root - KERNEL_BASE + pagetable_base);
 }
 
 /* Entries of a root. */
-static inline struct root_entry *pagetable_slot(const struct root_entry *root, u32 address)
+static inline struct root_entry *pagetable_slot(const struct root_entry *root, vaddr_t address)
 {
 	return &pagetable_root(root)[address >> ROOT_SHIFT];
 }
@@ -52,13 +52,13 @@ void pagetable_init(void);
 struct root_entry *pagetable_root_new(void);
 void pagetable_root_free(struct root_entry *root);
 
-static inline u32 pagetable_index(u32 address)
+static inline u32 pagetable_index(vaddr_t address)
 {
 	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
 }
 
 /* Where the entry for an address is; NULL: there is no table. */
-static inline struct pte *pagetable_find(const struct root_entry *root, u32 address)
+static inline struct pte *pagetable_find(const struct root_entry *root, vaddr_t address)
 {
 	const struct root_entry *slot = pagetable_slot(root, address);
 
@@ -66,7 +66,7 @@ static inline struct pte *pagetable_find(const struct root_entry *root, u32 addr
 }
 
 /* The entry for an address. */
-static inline pte_t pagetable_read(const struct root_entry *root, u32 address)
+static inline pte_t pagetable_read(const struct root_entry *root, vaddr_t address)
 {
 	const struct pte *entry = pagetable_find(root, address);
 
@@ -88,14 +88,14 @@ static inline struct frame *pte_frame(pte_t pte)
 }
 
 /* The place of an entry, to be changed: in a table of mm's own, which is made if need be. NULL: no memory. */
-struct pte *pagetable_make(struct mm *mm, u32 address);
+struct pte *pagetable_make(struct mm *mm, vaddr_t address);
 /* An empty table; NULL: no memory. */
 struct frame *pagetable_table_new(void);
 /* Before an entry changes: mm has the table of an address alone (mm/shared_tables.c). 0 or -ENOMEM. */
-int table_unshare(struct mm *mm, u32 address);
+int table_unshare(struct mm *mm, vaddr_t address);
 /* The end of what one table covers: where a walk over an absent table goes on. */
-static inline u32 pagetable_next(u32 address) { return (address | (TABLE_SPAN - 1)) + 1; }
+static inline u32 pagetable_next(vaddr_t address) { return (address | (TABLE_SPAN - 1)) + 1; }
 /* Frees the tables of [start, end) that hold no entry of any area: the caller says what lies around. */
-void pagetable_free_range(struct mm *mm, u32 start, u32 end, u32 floor, u32 ceiling);
+void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling);
 
 #endif

@@ -15,9 +15,9 @@ typedef u64 sigset;
 #define SIGBIT(sig) (1ULL << ((sig) - 1))
 
 struct action {
-	u32 handler;
+	uaddr_t handler;
 	u32 flags;
-	u32 restorer;
+	uaddr_t restorer;
 	sigset mask;
 };
 
@@ -54,7 +54,7 @@ u32 signals_queued(u32 uid);
  * A synchronous fault of current (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP):
  * delivered even when blocked or ignored, in which case it kills.
  */
-void signal_fault(int sig, int code, u32 addr);
+void signal_fault(int sig, int code, uaddr_t addr);
 
 /* Whether current may send sig to a process: 0 or -EPERM. */
 int signal_check_permission(const struct process *target, int sig);

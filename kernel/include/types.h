@@ -17,4 +17,9 @@ typedef int32_t s32;
 typedef int64_t s64;
 typedef int32_t ssize_t;
 
+/* Addresses, as wide as a pointer: in a program's space, in any space the processor translates, and of memory itself. */
+typedef u32 uaddr_t;
+typedef u32 vaddr_t;
+typedef u32 paddr_t;
+
 #endif

@@ -37,7 +37,7 @@ int user_icache_sync(const void *user, size_t n);
 
 /* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */
 struct mm;
-int mm_copy_to(struct mm *mm, u32 address, const void *from, size_t n);
-int mm_copy_from(struct mm *mm, void *to, u32 address, size_t n);
+int mm_copy_to(struct mm *mm, uaddr_t address, const void *from, size_t n);
+int mm_copy_from(struct mm *mm, void *to, uaddr_t address, size_t n);
 
 #endif

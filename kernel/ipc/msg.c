@@ -203,7 +203,7 @@ long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
 	return result;
 }
 
-static long give_status(const struct queue *q, u32 user)
+static long give_status(const struct queue *q, uaddr_t user)
 {
 	struct msqid_ds ds;
 
@@ -221,7 +221,7 @@ static long give_status(const struct queue *q, u32 user)
 }
 
 /* The copy may sleep, and the queue be removed meanwhile. */
-static long set_status(int id, u32 user)
+static long set_status(int id, uaddr_t user)
 {
 	struct msqid_ds ds;
 	struct queue *q;
@@ -253,7 +253,7 @@ static long remove_queue(struct queue *q)
 	return 0;
 }
 
-static long give_info(u32 user, bool used)
+static long give_info(uaddr_t user, bool used)
 {
 	struct msginfo info = {
 		.message_max = SYSV_MESSAGE_MAX, .queue_bytes = SYSV_QUEUE_BYTES, .queues_max = SYSV_SLOTS_MAX, .segment_size = 16,
@@ -277,7 +277,7 @@ static long give_info(u32 user, bool used)
 	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&queues);
 }
 
-long sys_msgctl(int id, int command, u32 user)
+long sys_msgctl(int id, int command, uaddr_t user)
 {
 	struct queue *q;
 	bool by_slot;

@@ -43,7 +43,7 @@ static long deliver_part(struct pipe *p, struct iter *it, size_t most)
 	struct iter before = *it;
 	u32 number = p->sinks;
 	size_t part;
-	u32 address = (u32)iter_place(sink->to, &part), offset = address % PAGE_SIZE;
+	uaddr_t address = (uaddr_t)iter_place(sink->to, &part), offset = address % PAGE_SIZE;
 	struct mm *mm = mm_get(sink->mm);
 	struct frame *frame;
 	long moved = 0;

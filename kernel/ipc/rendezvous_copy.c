@@ -17,9 +17,9 @@
 u64 rendezvous_apertures;
 
 /* Within a page of the other's space, whose `mm` is not current's: the bytes that were copied. */
-CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, u32 theirs, u32 own, size_t n, bool to_other)
+CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_t own, size_t n, bool to_other)
 {
-	u32 there = aperture_begin(mm, theirs, own);
+	uaddr_t there = aperture_begin(mm, theirs, own);
 	size_t done = to_other ? copy_in_user((void *)there, (const void *)own, n) :
 				 copy_in_user((void *)own, (const void *)there, n);
 
@@ -29,7 +29,7 @@ CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, u32 theirs, u32 own, s
 }
 
 /* Sees to the page that stopped a copy, on the sender's side first. Returns current's error, and the other's. */
-static long page_in(struct mm *mm, u32 theirs, u32 own, bool to_other, long *other_error)
+static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, long *other_error)
 {
 	if (!to_other && mm_fault(mm, theirs, MM_READ))
 		*other_error = -EFAULT;
@@ -41,7 +41,7 @@ static long page_in(struct mm *mm, u32 theirs, u32 own, bool to_other, long *oth
 }
 
 /* Between the two spaces, piece by piece: a piece without progress, though both its pages were seen to, is a fault. */
-CAUSE(copy) static long copy(struct mm *mm, u32 theirs, u32 own, u32 n, bool to_other, long *other_error)
+CAUSE(copy) static long copy(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	u32 fruitless = 0;
 
@@ -72,7 +72,7 @@ CAUSE(copy) static long copy(struct mm *mm, u32 theirs, u32 own, u32 n, bool to_
 }
 
 /* Others may run while a page is brought in, and the other's space may lose its last thread. */
-static long copy_with(struct task *other, u32 theirs, u32 own, u32 n, bool to_other, long *other_error)
+static long copy_with(struct task *other, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	struct mm *mm = mm_get(other->mm);
 	long error;
@@ -151,7 +151,7 @@ CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_e
 
 CAUSE(copy) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
 {
-	return copy_with(receiver, (u32)receiver->rendezvous.buffers.receive, (u32)current->rendezvous.buffers.send, n,
+	return copy_with(receiver, (uaddr_t)receiver->rendezvous.buffers.receive, (uaddr_t)current->rendezvous.buffers.send, n,
 			 true, receiver_error);
 }
 
@@ -165,7 +165,7 @@ CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
 	long error;
 
 	if (!theirs->holds)
-		return copy_with(sender, (u32)theirs->buffers.send, (u32)mine->buffers.receive, n, false, other_error);
+		return copy_with(sender, (uaddr_t)theirs->buffers.send, (uaddr_t)mine->buffers.receive, n, false, other_error);
 	mine->copied = sender;
 	theirs->copier = current;
 	hand_held(theirs, mine);

@@ -406,7 +406,7 @@ static long get_all(const struct set *s, u16 *user)
 	return result;
 }
 
-static long give_status(const struct set *s, u32 user)
+static long give_status(const struct set *s, uaddr_t user)
 {
 	struct semid_ds ds;
 
@@ -418,7 +418,7 @@ static long give_status(const struct set *s, u32 user)
 	return copy_to_user((void *)user, &ds, sizeof ds);
 }
 
-static long set_status(int id, u32 user)
+static long set_status(int id, uaddr_t user)
 {
 	struct semid_ds ds;
 	struct set *s;
@@ -435,7 +435,7 @@ static long set_status(int id, u32 user)
 	return 0;
 }
 
-static long whole_set(struct set *s, int command, u32 argument)
+static long whole_set(struct set *s, int command, uaddr_t argument)
 {
 	switch (command) {
 	case IPC_STAT:
@@ -457,7 +457,7 @@ static long whole_set(struct set *s, int command, u32 argument)
 	return -EINVAL;
 }
 
-static long one_semaphore(struct set *s, int number, int command, u32 argument)
+static long one_semaphore(struct set *s, int number, int command, uaddr_t argument)
 {
 	struct sem *m;
 
@@ -486,7 +486,7 @@ static long one_semaphore(struct set *s, int number, int command, u32 argument)
 	return 0;
 }
 
-static long give_info(u32 user, bool used)
+static long give_info(uaddr_t user, bool used)
 {
 	struct seminfo info = {
 		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX), .undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
@@ -507,7 +507,7 @@ static long give_info(u32 user, bool used)
 	return sysv_highest(&sets);
 }
 
-long sys_semctl(int id, int number, int command, u32 argument)
+long sys_semctl(int id, int number, int command, uaddr_t argument)
 {
 	struct set *s;
 	long result;

@@ -135,7 +135,7 @@ static struct file *open_attachment(struct segment *s, u32 flags)
 	return f;
 }
 
-long shm_attach(int id, u32 address, u32 flags, u32 *at)
+long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 {
 	struct segment *s = sysv_find(&segments, id);
 	u32 protection = PROT_READ, map = MAP_SHARED, result;
@@ -174,7 +174,7 @@ long shm_attach(int id, u32 address, u32 flags, u32 *at)
 }
 
 /* An address of 2 GB or more is no error: only the last 4095 values are (syscall/dispatch.c). */
-long sys_shmat(int id, u32 address, u32 flags)
+long sys_shmat(int id, uaddr_t address, u32 flags)
 {
 	u32 at;
 	long result = shm_attach(id, address, flags, &at);
@@ -182,7 +182,7 @@ long sys_shmat(int id, u32 address, u32 flags)
 	return result ? result : (long)at;
 }
 
-long sys_shmdt(u32 address)
+long sys_shmdt(uaddr_t address)
 {
 	struct vma *v = mm_find(current->mm, address), *next;
 	struct file *f;
@@ -200,7 +200,7 @@ long sys_shmdt(u32 address)
 	return 0;
 }
 
-static long give_status(const struct segment *s, u32 user)
+static long give_status(const struct segment *s, uaddr_t user)
 {
 	struct shmid_ds ds;
 
@@ -219,7 +219,7 @@ static long give_status(const struct segment *s, u32 user)
 }
 
 /* The copy may sleep, and the segment go meanwhile. */
-static long set_status(int id, u32 user)
+static long set_status(int id, uaddr_t user)
 {
 	struct shmid_ds ds;
 	struct segment *s;
@@ -244,7 +244,7 @@ static long remove_segment(struct segment *s)
 	return 0;
 }
 
-static long give_limits(u32 user)
+static long give_limits(uaddr_t user)
 {
 	struct shminfo info = {
 		.size_max = USER_END, .size_min = 1, .segments_max = SYSV_SLOTS_MAX, .per_process_max = SYSV_SLOTS_MAX,
@@ -254,7 +254,7 @@ static long give_limits(u32 user)
 	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
 }
 
-static long give_use(u32 user)
+static long give_use(uaddr_t user)
 {
 	struct shm_info info = { .used = (s32)segments.used };
 
@@ -269,7 +269,7 @@ static long give_use(u32 user)
 	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
 }
 
-long sys_shmctl(int id, int command, u32 user)
+long sys_shmctl(int id, int command, uaddr_t user)
 {
 	struct segment *s;
 	bool by_slot;

@@ -7,7 +7,7 @@
 
 #include "sysv_calls.h"
 
-static long timed_operations(int id, u32 count, u32 operations, u32 timeout)
+static long timed_operations(int id, u32 count, uaddr_t operations, uaddr_t timeout)
 {
 	u64 deadline = TIME_NEVER, ns;
 
@@ -22,7 +22,7 @@ static long timed_operations(int id, u32 count, u32 operations, u32 timeout)
 }
 
 /* Version 0 of msgrcv finds its buffer and type through a pointer, later ones have them as arguments. */
-static long receive(u32 version, int id, size_t room, u32 flags, u32 pointer, u32 fifth)
+static long receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer, uaddr_t fifth)
 {
 	u32 pair[2] = { pointer, fifth };
 
@@ -36,7 +36,7 @@ static long receive(u32 version, int id, size_t room, u32 flags, u32 pointer, u3
 }
 
 /* The address goes to where the third argument points. */
-static long attach(int id, u32 flags, u32 result_at, u32 address)
+static long attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
 {
 	u32 at;
 	long result = shm_attach(id, address, flags, &at);
@@ -51,7 +51,7 @@ static long attach(int id, u32 flags, u32 result_at, u32 address)
 }
 
 /* The upper half of the call's number is a version. */
-long sys_ipc(u32 call, int first, int second, u32 third, u32 pointer, u32 fifth)
+long sys_ipc(u32 call, int first, int second, uaddr_t third, uaddr_t pointer, uaddr_t fifth)
 {
 	u32 argument;
 

@@ -170,7 +170,7 @@ int vsnprintf(char *buffer, size_t size, const char *format, va_list args_)
 			break;
 		case 'p':
 			field.alternate = true;
-			put_number(&out, &field, (u32)va_arg(args, void *), 16, false, "");
+			put_number(&out, &field, (vaddr_t)va_arg(args, void *), 16, false, "");
 			break;
 		case 'c': {
 			char c = (char)va_arg(args, int);

@@ -11,9 +11,9 @@
 
 #include "internal.h"
 
-int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
+int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 {
-	u32 end;
+	uaddr_t end;
 	int error = 0;
 
 	size = ALIGN_UP(size, PAGE_SIZE);
@@ -72,7 +72,7 @@ int mm_advise(struct mm *mm, u32 address, u32 size, u32 advice)
  * Files live in the page cache that the mappings show: there is nothing to write. Nobody notices a store through a
  * mapping, so the time of one is that of the msync after it, whether or not there was one (POSIX.1, mmap).
  */
-int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
+int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 {
 	size = ALIGN_UP(size, PAGE_SIZE);
 	if (flags & ~(u32)(MS_ASYNC | MS_INVALIDATE | MS_SYNC) || (flags & MS_ASYNC && flags & MS_SYNC) ||
@@ -93,7 +93,7 @@ int mm_sync(struct mm *mm, u32 address, u32 size, u32 flags)
 }
 
 /* 1 or 0; -ENOMEM when another thread has unmapped it. */
-static int resident(struct mm *mm, u32 address)
+static int resident(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);
 	struct frame *frame = NULL;
@@ -109,7 +109,7 @@ static int resident(struct mm *mm, u32 address)
 	return 1;
 }
 
-int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector)
+int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector)
 {
 	size = ALIGN_UP(size, PAGE_SIZE);
 	if (address % PAGE_SIZE)
@@ -118,7 +118,7 @@ int mm_incore(struct mm *mm, u32 address, u32 size, u8 *user_vector)
 		return 0;
 	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
 		return -ENOMEM;
-	for (u32 end = address + size; address < end; address += PAGE_SIZE) {
+	for (uaddr_t end = address + size; address < end; address += PAGE_SIZE) {
 		int in = resident(mm, address);
 		u8 byte = (u8)in;
 

@@ -14,7 +14,7 @@ static struct vma *entry(struct rb_node *node)
 	return node ? rb_entry(node, struct vma, node) : NULL;
 }
 
-struct vma *vma_new(struct mm *mm, u32 start, u32 end, u32 flags)
+struct vma *vma_new(struct mm *mm, uaddr_t start, uaddr_t end, u32 flags)
 {
 	struct vma *vma;
 
@@ -79,7 +79,7 @@ void vma_unlink(struct vma *vma)
 	mm->last = NULL;
 }
 
-CAUSE(fault) struct vma *mm_find(struct mm *mm, u32 address)
+CAUSE(fault) struct vma *mm_find(struct mm *mm, uaddr_t address)
 {
 	struct rb_node *node = mm->areas.node;
 	struct vma *found = mm->last;
@@ -119,7 +119,7 @@ static struct vma *previous(const struct vma *vma)
 	return entry(rb_prev(&vma->node));
 }
 
-int vma_split(struct vma *vma, u32 address)
+int vma_split(struct vma *vma, uaddr_t address)
 {
 	struct vma *upper = vma_copy(vma);
 	u32 pages = (address - vma->start) >> PAGE_SHIFT;
@@ -149,7 +149,7 @@ static bool one(const struct vma *a, const struct vma *b)
 
 static void join(struct vma *a, struct vma *b)
 {
-	u32 end = b->end;
+	uaddr_t end = b->end;
 
 	vma_unlink(b);
 	vma_free(b);
@@ -171,7 +171,7 @@ struct vma *vma_merge(struct vma *vma)
 	return vma;
 }
 
-int areas_cut(struct mm *mm, u32 start, u32 end)
+int areas_cut(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 
@@ -183,7 +183,7 @@ int areas_cut(struct mm *mm, u32 start, u32 end)
 	return 0;
 }
 
-int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
+int areas_mark(struct mm *mm, uaddr_t start, uaddr_t end, u32 set, u32 clear)
 {
 	struct vma *vma;
 
@@ -199,7 +199,7 @@ int areas_mark(struct mm *mm, u32 start, u32 end, u32 set, u32 clear)
 	return 0;
 }
 
-bool areas_cover(struct mm *mm, u32 start, u32 end)
+bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 areas = 0;
 
@@ -212,7 +212,7 @@ bool areas_cover(struct mm *mm, u32 start, u32 end)
 	return false;
 }
 
-bool range_free(struct mm *mm, u32 start, u32 end)
+bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	u32 below = vma && vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
@@ -233,7 +233,7 @@ static u32 upper_bound(const struct vma *vma)
 	return MIN(vma->end, MMAP_TOP);
 }
 
-static u32 between(u32 end, u32 start)
+static u32 between(uaddr_t end, uaddr_t start)
 {
 	return start > end ? start - end : 0;
 }
@@ -324,7 +324,7 @@ static u32 room_by_survey(struct mm *mm, u32 size)
 	return top;
 }
 
-u32 area_place(struct mm *mm, u32 hint, u32 size)
+uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size)
 {
 	u32 top;
 

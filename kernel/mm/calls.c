@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-static long map(u32 address, u32 length, int protection, u32 flags, int fd, u32 page)
+static long map(uaddr_t address, u32 length, int protection, u32 flags, int fd, u32 page)
 {
 	struct file *file = NULL;
 	long result;
@@ -27,50 +27,50 @@ static long map(u32 address, u32 length, int protection, u32 flags, int fd, u32 
 	return result;
 }
 
-long sys_mmap(u32 address, size_t length, int protection, u32 flags, int fd, u32 offset)
+long sys_mmap(uaddr_t address, size_t length, int protection, u32 flags, int fd, u32 offset)
 {
 	return offset % PAGE_SIZE ? -EINVAL : map(address, length, protection, flags, fd, offset >> PAGE_SHIFT);
 }
 
 /* The offset is in units of 4096 bytes. */
-long sys_mmap2(u32 address, size_t length, int protection, u32 flags, int fd, u32 page)
+long sys_mmap2(uaddr_t address, size_t length, int protection, u32 flags, int fd, u32 page)
 {
 	return map(address, length, protection, flags, fd, page);
 }
 
-long sys_munmap(u32 address, size_t length)
+long sys_munmap(uaddr_t address, size_t length)
 {
 	return length > USER_END ? -EINVAL : mm_unmap(current->mm, address, length);
 }
 
-long sys_mremap(u32 address, size_t old_length, size_t new_length, u32 flags, u32 new_address)
+long sys_mremap(uaddr_t address, size_t old_length, size_t new_length, u32 flags, uaddr_t new_address)
 {
 	if (old_length > USER_END || new_length > USER_END)
 		return -EINVAL;
 	return (long)mm_remap(current->mm, address, old_length, new_length, flags, new_address);
 }
 
-long sys_mprotect(u32 address, size_t length, int protection)
+long sys_mprotect(uaddr_t address, size_t length, int protection)
 {
 	return length > USER_END ? -ENOMEM : mm_protect(current->mm, address, length, (u32)protection);
 }
 
-long sys_msync(u32 address, size_t length, u32 flags)
+long sys_msync(uaddr_t address, size_t length, u32 flags)
 {
 	return length > USER_END ? -ENOMEM : mm_sync(current->mm, address, length, flags);
 }
 
-long sys_madvise(u32 address, size_t length, int advice)
+long sys_madvise(uaddr_t address, size_t length, int advice)
 {
 	return length > USER_END ? -EINVAL : mm_advise(current->mm, address, length, (u32)advice);
 }
 
-long sys_mincore(u32 address, size_t length, u8 *pages)
+long sys_mincore(uaddr_t address, size_t length, u8 *pages)
 {
 	return length > USER_END ? -ENOMEM : mm_incore(current->mm, address, length, pages);
 }
 
-long sys_brk(u32 end)
+long sys_brk(uaddr_t end)
 {
 	return (long)mm_brk(current->mm, end);
 }

@@ -7,7 +7,7 @@
 #include <uaccess.h>
 
 /* Moves bytes between kernel memory and any address space, by the kernel's mapping of its frames. */
-static int mm_copy(struct mm *mm, u32 address, void *kernel, size_t n, bool to_mm)
+static int mm_copy(struct mm *mm, uaddr_t address, void *kernel, size_t n, bool to_mm)
 {
 	while (n) {
 		u32 offset = address % PAGE_SIZE;
@@ -30,19 +30,19 @@ static int mm_copy(struct mm *mm, u32 address, void *kernel, size_t n, bool to_m
 	return 0;
 }
 
-int mm_copy_to(struct mm *mm, u32 address, const void *from, size_t n)
+int mm_copy_to(struct mm *mm, uaddr_t address, const void *from, size_t n)
 {
 	return mm_copy(mm, address, (void *)from, n, true);
 }
 
-int mm_copy_from(struct mm *mm, void *to, u32 address, size_t n)
+int mm_copy_from(struct mm *mm, void *to, uaddr_t address, size_t n)
 {
 	return mm_copy(mm, address, to, n, false);
 }
 
 int user_icache_sync(const void *user, size_t n)
 {
-	u32 address = (u32)user;
+	uaddr_t address = (uaddr_t)user;
 
 	while (n) {
 		u32 offset = address % PAGE_SIZE;

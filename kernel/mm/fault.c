@@ -12,7 +12,7 @@
 
 struct frame *zero_frame;       /* what untouched anonymous memory reads as */
 
-pte_t vma_pte(const struct vma *vma, u32 pa, bool writable)
+pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 {
 	enum pte_access access = writable && vma->flags & VM_WRITE ? PTE_READ_WRITE : PTE_READ;
 
@@ -20,7 +20,7 @@ pte_t vma_pte(const struct vma *vma, u32 pa, bool writable)
 }
 
 /* In the place of an entry that is there. */
-CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, u32 address, pte_t pte)
+CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
 {
 	pagetable_set(entry, pte);
 	flush->page(mm, address);
@@ -28,14 +28,14 @@ CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, u32 addre
 }
 
 /* Into an empty one: nothing is cached of the page. */
-CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, u32 address, pte_t pte)
+CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
 {
 	pagetable_install(entry, pte);
 	page_installed(mm, address, pte);
 }
 
 /* A page of the area's file, with a reference: shared as it is, or a private copy when it is written. */
-CAUSE(fault) static int file_frame(struct vma *vma, u32 address, bool write, struct frame **out)
+CAUSE(fault) static int file_frame(struct vma *vma, uaddr_t address, bool write, struct frame **out)
 {
 	u32 page = vma_page(vma, address);
 	struct frame *cached;
@@ -60,7 +60,7 @@ CAUSE(fault) static int anonymous_frame(bool write, struct frame **out)
 }
 
 /* A write to a page that is there without the right: the last owner takes it, others get a copy. */
-CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, u32 address)
+CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t address)
 {
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
 
@@ -83,7 +83,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, u32 addr
 }
 
 /* A stack above the address grown down to it, if that is allowed; else NULL. */
-NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, u32 start)
+NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t start)
 {
 	struct mm *mm = vma->mm;
 	struct rb_node *before = rb_prev(&vma->node);
@@ -100,7 +100,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, u32 start)
 }
 
 /* The area for a page's address; NULL: none. */
-CAUSE(fault) static struct vma *area_for(struct mm *mm, u32 address)
+CAUSE(fault) static struct vma *area_for(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);
 
@@ -117,7 +117,7 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
-CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access access)
+CAUSE(fault) static int fault_once(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
 	bool write = access == MM_WRITE;
@@ -153,7 +153,7 @@ CAUSE(fault) static int fault_once(struct mm *mm, u32 address, enum mm_access ac
 }
 
 /* Killing may sleep, and areas may have changed after it: the whole fault begins again. */
-CAUSE(fault) int mm_fault(struct mm *mm, u32 address, enum mm_access access)
+CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error;
 
@@ -173,7 +173,7 @@ void mm_init(void)
 	ASSERT(zero_frame);
 }
 
-int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **out)
+int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out)
 {
 	for (;;) {
 		pte_t pte = pagetable_read(mm->root, address);
@@ -193,7 +193,7 @@ int mm_frame(struct mm *mm, u32 address, enum mm_access access, struct frame **o
 	}
 }
 
-bool mm_peek(struct mm *mm, u32 address, u32 *word)
+bool mm_peek(struct mm *mm, uaddr_t address, u32 *word)
 {
 	pte_t pte = address < USER_END && address % sizeof(*word) == 0 ? pagetable_read(mm->root, address) : PTE_NONE;
 
@@ -203,7 +203,7 @@ bool mm_peek(struct mm *mm, u32 address, u32 *word)
 	return true;
 }
 
-int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
+int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out)
 {
 	struct frame *frame;
 	int error = mm_frame(mm, address, MM_READ, &frame);
@@ -223,7 +223,7 @@ int mm_frame_own(struct mm *mm, u32 address, struct frame **out)
 	return error;
 }
 
-int mm_futex_key(struct mm *mm, u32 address, bool is_private, struct futex_key *key)
+int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key)
 {
 	struct vma *vma = mm_find(mm, address);
 

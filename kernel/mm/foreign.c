@@ -15,7 +15,7 @@
  * The frame of a page that a debugger writes, with a reference: also of an area that the program may only read, if it
  * is private. Then the program gets a copy of its own, without the right to write it.
  */
-static int frame_to_poke(struct mm *mm, u32 address, struct frame **out)
+static int frame_to_poke(struct mm *mm, uaddr_t address, struct frame **out)
 {
 	struct vma *vma = mm_find(mm, address);
 
@@ -26,7 +26,7 @@ static int frame_to_poke(struct mm *mm, u32 address, struct frame **out)
 	return mm_frame_own(mm, address, out);
 }
 
-int mm_poke(struct mm *mm, u32 address, const void *from, size_t n)
+int mm_poke(struct mm *mm, uaddr_t address, const void *from, size_t n)
 {
 	while (n) {
 		u32 offset = address % PAGE_SIZE, part = MIN((u32)n, PAGE_SIZE - offset);
@@ -46,7 +46,7 @@ int mm_poke(struct mm *mm, u32 address, const void *from, size_t n)
 
 bool vma_has_own_pages(const struct vma *vma)
 {
-	u32 address = vma->start;
+	uaddr_t address = vma->start;
 
 	while (address < vma->end) {
 		const struct pte *entry = pagetable_find(vma->mm->root, address);
@@ -65,7 +65,7 @@ bool vma_has_own_pages(const struct vma *vma)
 	return false;
 }
 
-struct frame *mm_frame_present(struct mm *mm, u32 address)
+struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 {
 	const struct vma *vma = mm_find(mm, address);
 	struct frame *frame;
@@ -84,7 +84,7 @@ struct frame *mm_frame_present(struct mm *mm, u32 address)
 }
 
 /* Moves one piece, page by page; the bytes moved, or an error if there were none. */
-static long move(struct mm *mm, u32 address, size_t size, struct iter *it, bool write)
+static long move(struct mm *mm, uaddr_t address, size_t size, struct iter *it, bool write)
 {
 	long done = 0;
 
@@ -117,7 +117,7 @@ static long move_all(struct mm *mm, const struct user_vector *remote, size_t cou
 
 	for (size_t i = 0; i < count && it->left; i++) {
 		const struct iovec *piece = &remote->piece[i];
-		long n = piece->len ? move(mm, (u32)piece->base, piece->len, it, write) : 0;
+		long n = piece->len ? move(mm, (uaddr_t)piece->base, piece->len, it, write) : 0;
 
 		if (n < 0)
 			return done ? done : n;

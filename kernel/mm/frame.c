@@ -169,7 +169,7 @@ void frame_free(struct frame *frame)
 
 CAUSE(clear) NOINLINE void frame_clear(struct frame *frame)
 {
-	u32 start = (u32)frame_kva(frame);
+	vaddr_t start = (vaddr_t)frame_kva(frame);
 
 	arch_lines_clear(start, start + PAGE_SIZE, arch_cpu.dcache_line);
 }
@@ -187,7 +187,7 @@ void frame_statistics(struct frame_statistics *out)
 }
 
 /* Gives [start, end), physical, to the allocator, in the largest blocks that lie in it. */
-static void add_range(u32 start, u32 end)
+static void add_range(paddr_t start, paddr_t end)
 {
 	u32 number = ALIGN_UP(start, PAGE_SIZE) >> PAGE_SHIFT, last = end >> PAGE_SHIFT;
 
@@ -256,7 +256,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 	}
 }
 
-void frames_release(u32 start, u32 end)
+void frames_release(paddr_t start, paddr_t end)
 {
 	add_range(start, end);
 }

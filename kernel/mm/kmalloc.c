@@ -140,7 +140,7 @@ void kfree(const void *p)
 		frame_put(frame);
 		return;
 	}
-	slab = (struct slab *)((u32)p & PAGE_MASK);
+	slab = (struct slab *)((vaddr_t)p & PAGE_MASK);
 	bytes_used -= sizes[slab->class];
 	if (!slab->free)
 		list_add(&frame->link, &classes[slab->class].partial);

@@ -39,7 +39,7 @@ static bool may_lock_anything(void)
 }
 
 /* The pages of areas or of a part of one; a page that cannot be brought in ends it, or that another thread unmaps. */
-static int make_present(struct mm *mm, u32 address, u32 end)
+static int make_present(struct mm *mm, uaddr_t address, uaddr_t end)
 {
 	for (; address < end && !signal_fatal_pending(); address += PAGE_SIZE) {
 		struct vma *vma = mm_find(mm, address);
@@ -54,7 +54,7 @@ static int make_present(struct mm *mm, u32 address, u32 end)
 }
 
 /* The whole pages that the range touches: 0, or -ENOMEM where some are not mapped. */
-static int whole_pages(u32 *address, u32 length, u32 *end)
+static int whole_pages(uaddr_t *address, u32 length, uaddr_t *end)
 {
 	u32 size = ALIGN_UP(*address % PAGE_SIZE + length, PAGE_SIZE);
 
@@ -63,9 +63,9 @@ static int whole_pages(u32 *address, u32 length, u32 *end)
 	return length <= USER_END && range_ok(*address, size) && areas_cover(current->mm, *address, *end) ? 0 : -ENOMEM;
 }
 
-static long lock(u32 address, u32 length, bool present)
+static long lock(uaddr_t address, u32 length, bool present)
 {
-	u32 end;
+	uaddr_t end;
 	int error;
 
 	if (!may_lock_anything())
@@ -82,19 +82,19 @@ static long lock(u32 address, u32 length, bool present)
 	return error;
 }
 
-long sys_mlock(u32 address, size_t length)
+long sys_mlock(uaddr_t address, size_t length)
 {
 	return lock(address, length, true);
 }
 
-long sys_mlock2(u32 address, size_t length, u32 flags)
+long sys_mlock2(uaddr_t address, size_t length, u32 flags)
 {
 	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock(address, length, !(flags & MLOCK_ONFAULT));
 }
 
-long sys_munlock(u32 address, size_t length)
+long sys_munlock(uaddr_t address, size_t length)
 {
-	u32 end;
+	uaddr_t end;
 	int error = length ? whole_pages(&address, length, &end) : 0;
 
 	return error || !length ? error : areas_mark(current->mm, address, end, 0, VM_LOCKED);

@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-bool range_ok(u32 address, u32 size)
+bool range_ok(uaddr_t address, u32 size)
 {
 	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
 }
@@ -87,7 +87,7 @@ bool mm_may_write_inode(const struct inode *inode)
 	return false;
 }
 
-u32 pages_mapped(struct mm *mm, u32 start, u32 end)
+u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 pages = 0, areas = 0;
 
@@ -99,7 +99,7 @@ u32 pages_mapped(struct mm *mm, u32 start, u32 end)
 }
 
 /* What is there goes only when the new area is ready: a call that fails leaves it. */
-static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct file *file, u32 page)
+static u32 map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
 	int error;
@@ -118,7 +118,7 @@ static u32 map_new(struct mm *mm, u32 address, u32 size, u32 vm_flags, struct fi
 	return address;
 }
 
-static void populate(struct mm *mm, u32 start, u32 end)
+static void populate(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
@@ -130,7 +130,7 @@ static void populate(struct mm *mm, u32 start, u32 end)
 	}
 }
 
-u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
+uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
 {
 	u32 type = flags & MAP_TYPE, replaced = 0, result;
 
@@ -179,7 +179,7 @@ u32 mm_map(struct mm *mm, u32 address, u32 size, u32 prot, u32 flags, struct fil
 	return result;
 }
 
-void areas_remove(struct mm *mm, u32 start, u32 end)
+void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
 
@@ -190,9 +190,9 @@ void areas_remove(struct mm *mm, u32 start, u32 end)
 	}
 }
 
-int mm_unmap(struct mm *mm, u32 address, u32 size)
+int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
 {
-	u32 end;
+	uaddr_t end;
 	struct vma *vma;
 
 	size = ALIGN_UP(size, PAGE_SIZE);
@@ -213,7 +213,7 @@ int mm_unmap(struct mm *mm, u32 address, u32 size)
 /* Entries take the area's new rights; what must be copied before it is written stays read-only. */
 static void change_entries(struct vma *vma)
 {
-	u32 address = vma->start;
+	uaddr_t address = vma->start;
 
 	while (address < vma->end) {
 		struct pte *entry = pagetable_find(vma->mm->root, address);
@@ -240,9 +240,9 @@ static void change_entries(struct vma *vma)
 	}
 }
 
-int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
+int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
 {
-	u32 end, rights = prot & VM_PROT, areas = 0;
+	uaddr_t end, rights = prot & VM_PROT, areas = 0;
 	struct vma *vma;
 
 	if (address % PAGE_SIZE || prot & ~(u32)(VM_PROT | PROT_GROWSDOWN | PROT_GROWSUP))
@@ -278,12 +278,12 @@ int mm_protect(struct mm *mm, u32 address, u32 size, u32 prot)
 	return 0;
 }
 
-void mm_brk_init(struct mm *mm, u32 start)
+void mm_brk_init(struct mm *mm, uaddr_t start)
 {
 	mm->brk_start = mm->brk = ALIGN_UP(start, PAGE_SIZE);
 }
 
-u32 mm_brk(struct mm *mm, u32 address)
+uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 {
 	u32 old = ALIGN_UP(mm->brk, PAGE_SIZE), new;
 	struct vma *vma;

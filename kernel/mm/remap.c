@@ -88,7 +88,7 @@ static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_s
 	return vma->flags & VM_LOCKED && !mm_may_lock(mm, pages) ? -EAGAIN : 0;
 }
 
-u32 mm_remap(struct mm *mm, u32 old, u32 old_size, u32 new_size, u32 flags, u32 new_address)
+uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address)
 {
 	u32 result, replaced = 0, added;
 	struct vma *vma;

@@ -15,12 +15,12 @@
 u64 tables_shared;
 bool (*fork_shares)(struct mm *parent, u32 base);
 
-static struct root_entry *slot_of(struct mm *mm, u32 address)
+static struct root_entry *slot_of(struct mm *mm, uaddr_t address)
 {
 	return pagetable_slot(mm->root, address);
 }
 
-static u32 base_of(u32 address)
+static u32 base_of(uaddr_t address)
 {
 	return pagetable_next(address) - TABLE_SPAN;
 }
@@ -58,7 +58,7 @@ static void protect(const struct vma *vma, struct pte *entry, struct pte *to)
 		pagetable_set(entry, pte_write_protect(pte));
 }
 
-bool table_share(struct mm *parent, struct mm *child, u32 address)
+bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 {
 	struct root_entry *from = slot_of(parent, address), *to = slot_of(child, address);
 	u32 base = base_of(address);
@@ -92,7 +92,7 @@ static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
 	pagetable_install(to, pte_get(entry));
 }
 
-int table_unshare(struct mm *mm, u32 address)
+int table_unshare(struct mm *mm, uaddr_t address)
 {
 	struct root_entry *slot = slot_of(mm, address), fresh;
 	struct frame *own;
@@ -109,7 +109,7 @@ int table_unshare(struct mm *mm, u32 address)
 	return 0;
 }
 
-int tables_unshare(struct mm *mm, u32 start, u32 end)
+int tables_unshare(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	int error = 0;
 
@@ -147,7 +147,7 @@ static void leave(struct mm *mm, struct root_entry *slot)
 
 void tables_leave(struct vma *vma)
 {
-	for (u32 address = vma->start; tables_shared && address < vma->end; address = pagetable_next(address)) {
+	for (uaddr_t address = vma->start; tables_shared && address < vma->end; address = pagetable_next(address)) {
 		struct root_entry *slot = slot_of(vma->mm, address);
 
 		if (shared(slot))
@@ -158,7 +158,8 @@ void tables_leave(struct vma *vma)
 /* The table that table_lost() is about, and what it lost. */
 static struct {
 	struct root_entry root_entry;
-	u32 address, frames;
+	uaddr_t address;
+	u32 frames;
 } lost;
 
 static void lose(struct mm *mm)
@@ -167,7 +168,7 @@ static void lose(struct mm *mm)
 		mm->resident_pages -= lost.frames;
 }
 
-void table_lost(struct mm *mm, u32 address, u32 frames)
+void table_lost(struct mm *mm, uaddr_t address, u32 frames)
 {
 	const struct root_entry *slot = slot_of(mm, address);
 

@@ -40,7 +40,7 @@ void mm_put(struct mm *mm)
 		return;
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
-		u32 start = vma->start, end = vma->end;
+		uaddr_t start = vma->start, end = vma->end;
 
 		tables_leave(vma);
 		zap_unflushed(vma, start, end);
@@ -65,7 +65,7 @@ void mm_put(struct mm *mm)
  * The child's entries of one area in [start, end), which one table covers: frames are shared; private writable ones
  * become read-only in both.
  */
-static int copy_table(struct mm *child, struct vma *vma, u32 start, u32 end)
+static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	bool protect = !(vma->flags & VM_SHARED);
 	struct pte *from = pagetable_find(vma->mm->root, start);
@@ -101,7 +101,7 @@ static int copy_pages(struct mm *child, struct vma *vma)
 	int error = 0;
 	u32 stop;
 
-	for (u32 start = vma->start; start < vma->end && !error; start = stop) {
+	for (uaddr_t start = vma->start; start < vma->end && !error; start = stop) {
 		stop = MIN(pagetable_next(start), vma->end);
 		if (!table_share(vma->mm, child, start))
 			error = copy_table(child, vma, start, stop);

@@ -6,12 +6,12 @@
 
 #include "zap.h"
 
-void zap_unflushed(struct vma *vma, u32 start, u32 end)
+void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	zap_walk(vma->mm, start, end, zap_entry);
 }
 
-void tables_trim(struct mm *mm, u32 start, u32 end)
+void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *above = mm_find(mm, start);
 	u32 floor = 0, ceiling = above ? above->start : KERNEL_BASE;
@@ -23,7 +23,7 @@ void tables_trim(struct mm *mm, u32 start, u32 end)
 }
 
 /* The part of an area that shows pages [first, last] of its file; false: none of it does. */
-static bool part(const struct vma *vma, u32 first, u32 last, u32 *start, u32 *end)
+static bool part(const struct vma *vma, u32 first, u32 last, uaddr_t *start, uaddr_t *end)
 {
 	u32 pages = (vma->end - vma->start) >> PAGE_SHIFT;
 	u32 from = MAX(first, vma->first_page), to = MIN(last, vma->first_page + pages - 1);
@@ -37,7 +37,7 @@ static bool part(const struct vma *vma, u32 first, u32 last, u32 *start, u32 *en
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
-	u32 start, end;
+	uaddr_t start, end;
 
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();

@@ -9,9 +9,9 @@
 #include "internal.h"
 
 /* Takes out an entry that is not none; the number of frames that it held. */
-typedef u32 zap_one(struct mm *mm, u32 address, struct pte *entry);
+typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry);
 
-static inline u32 zap_entry(struct mm *mm, u32 address, struct pte *entry)
+static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
 {
 	struct frame *frame = pte_frame(pte_get(entry));
 
@@ -34,15 +34,15 @@ static inline bool line_empty(const struct pte *entry)
 }
 
 /* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
-static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 address, struct pte *entry,
+static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uaddr_t address, struct pte *entry,
 								      struct pte *last, zap_one *one)
 {
 	u32 held = 0;
 
 	while (entry < last) {
-		struct pte *next = (struct pte *)ALIGN_DOWN((u32)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
+		struct pte *next = (struct pte *)ALIGN_DOWN((uaddr_t)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
 
-		interrupt_window_at((u32)entry / sizeof(*entry));
+		interrupt_window_at((uaddr_t)entry / sizeof(*entry));
 		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
 			entry = next;
 			address += LINE_ENTRIES << PAGE_SHIFT;
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, u32 
 }
 
 /* Table by table: what one table covers and does not have is skipped in one step. Inline, for each `one` by itself. */
-static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, u32 start, u32 end, zap_one *one)
+static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one)
 {
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);

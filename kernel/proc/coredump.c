@@ -266,7 +266,7 @@ static bool put_header(struct core *core, const struct program_header *header)
 
 static bool put_headers(struct core *core)
 {
-	u32 start = sizeof(struct elf_header) + (core->count + 1) * sizeof(struct program_header);
+	uaddr_t start = sizeof(struct elf_header) + (core->count + 1) * sizeof(struct program_header);
 	u32 offset = ALIGN_UP(start + (u32)core->notes.len, PAGE_SIZE);
 	struct elf_header elf = {
 		.magic = ELF_MAGIC,

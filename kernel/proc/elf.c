@@ -26,7 +26,7 @@ struct program {
 	struct elf_header header;
 	struct program_header segment[HEADERS_MAX];
 	u32 count;
-	u32 low, high;          /* addresses that its segments span */
+	uaddr_t low, high;          /* addresses that its segments span */
 	u32 base;               /* added to every address */
 };
 
@@ -65,7 +65,7 @@ static int read_headers(struct file *file, struct program *program, const char *
 /* Ends that wrap around, overlap, or leave user space never reach the mapping code. */
 static int check_segments(struct program *program, u64 file_size, const char **reason)
 {
-	u32 end = 0;
+	uaddr_t end = 0;
 
 	program->low = USER_END;
 	for (u32 i = 0; i < program->count; i++) {
@@ -105,9 +105,9 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 		       const struct program_header *p)
 {
 	static const u8 zeros[256];
-	u32 start = ALIGN_DOWN(p->address, PAGE_SIZE) + program->base;
+	uaddr_t start = ALIGN_DOWN(p->address, PAGE_SIZE) + program->base;
 	u32 file_end = p->address + p->file_size + program->base;
-	u32 end = ALIGN_UP(p->address + p->memory_size, PAGE_SIZE) + program->base;
+	uaddr_t end = ALIGN_UP(p->address + p->memory_size, PAGE_SIZE) + program->base;
 	u32 file_pages_end = p->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
 	u32 prot = protection(p->flags), result;
 
@@ -138,7 +138,7 @@ static void note_layout(struct mm *mm, const struct program *program)
 {
 	for (u32 i = 0; i < program->count; i++) {
 		const struct program_header *p = &program->segment[i];
-		u32 start = p->address + program->base;
+		uaddr_t start = p->address + program->base;
 
 		if (p->type != PT_LOAD)
 			continue;

@@ -160,7 +160,7 @@ static bool is_traced_by_stranger(void)
 static bool is_steered(void)
 {
 	const struct task *task;
-	u32 own = 0;
+	uaddr_t own = 0;
 
 	list_for_each_entry(task, &current->process->threads, group_link)
 		own += task->fs == current->fs;

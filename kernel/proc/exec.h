@@ -39,7 +39,7 @@ struct exec {
 	struct elf_image image;
 	struct credentials cred;
 	bool secure;                    /* set-user-ID or set-group-ID changed something */
-	u32 stack_pointer;
+	uaddr_t stack_pointer;
 	const char *reason;
 };
 

@@ -14,10 +14,10 @@
 #define STACK_INITIAL 131072u   /* bytes of the stack's first area */
 #define STRINGS_MAX   (6u << 20) /* bytes of arguments or environment, whatever the stack's limit is */
 
-static int string_address(const struct strings *strings, u32 index, u32 *address)
+static int string_address(const struct strings *strings, u32 index, uaddr_t *address)
 {
 	if (strings->kernel)
-		*address = (u32)strings->own[index];
+		*address = (uaddr_t)strings->own[index];
 	else if (!strings->user)
 		*address = 0;
 	else if (get_user(*address, strings->user + index))
@@ -47,7 +47,7 @@ static int measure(struct strings *strings, u32 limit)
 {
 	strings->count = strings->bytes = 0;
 	for (;;) {
-		u32 address;
+		uaddr_t address;
 		long length;
 		int error = string_address(strings, strings->count, &address);
 
@@ -83,7 +83,7 @@ int exec_push_prefix(struct prefix *prefix, const char *text, u32 length)
 /* Where the next string goes on the new stack, and the table of pointers that is filled meanwhile. */
 struct stack_builder {
 	struct mm *mm;
-	u32 string, string_end;
+	uaddr_t string, string_end;
 	u32 table;
 	char *bounce;           /* one page */
 };
@@ -137,7 +137,7 @@ static int put_user_string(struct stack_builder *stack, const char *user)
 static int put_strings(struct stack_builder *stack, const struct strings *strings, u32 first)
 {
 	for (u32 i = first; i < strings->count; i++) {
-		u32 address;
+		uaddr_t address;
 		int error = string_address(strings, i, &address);
 
 		if (!error)

@@ -300,7 +300,7 @@ long sys_vfork(void)
 	return clone(&(struct clone_request){ .flags = CLONE_VFORK | CLONE_VM, .exit_signal = SIGCHLD });
 }
 
-long sys_clone(u32 flags, u32 stack, s32 *parent_tid, u32 tls, s32 *child_tid)
+long sys_clone(u32 flags, uaddr_t stack, s32 *parent_tid, uaddr_t tls, s32 *child_tid)
 {
 	/* One argument for both. */
 	if ((flags & CLONE_PIDFD) && (flags & CLONE_PARENT_SETTID))

@@ -29,7 +29,7 @@ static struct list_head buckets[BUCKETS];
 
 static struct list_head *bucket(const struct futex_key *key)
 {
-	u32 hash = (u32)key->object ^ (key->page * 0x9e3779b1u) ^ (key->offset << 3);
+	u32 hash = (uaddr_t)key->object ^ (key->page * 0x9e3779b1u) ^ (key->offset << 3);
 	struct list_head *head = &buckets[(hash ^ hash >> 16) >> 2 & (BUCKETS - 1)];
 
 	if (!head->next)
@@ -70,7 +70,7 @@ static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
 
 	if (!bitset)
 		return -EINVAL;
-	error = mm_futex_key(current->mm, (u32)word, is_private, &key);
+	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
 	if (error)
 		return error;
 	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
@@ -94,7 +94,7 @@ static long wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadl
 
 	if (!bitset)
 		return -EINVAL;
-	error = mm_futex_key(current->mm, (u32)word, is_private, &sleeper.key);
+	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &sleeper.key);
 	if (error)
 		return error;
 	/* Fault the page in first: from the second reading on, nothing else runs. */
@@ -143,10 +143,10 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 	u32 value, looked_at = 0;
 	long done = 0;
 	bool same;
-	int error = mm_futex_key(current->mm, (u32)word, is_private, &key);
+	int error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
 
 	if (!error)
-		error = mm_futex_key(current->mm, (u32)word2, is_private, &key2);
+		error = mm_futex_key(current->mm, (uaddr_t)word2, is_private, &key2);
 	if (error)
 		return error;
 	same = futex_key_same(&key, &key2);
@@ -250,7 +250,7 @@ static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count
 }
 
 /* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, absolute on one of two clocks for others. */
-static int deadline_of(int command, int op, u32 timeout, bool time64, u64 *deadline)
+static int deadline_of(int command, int op, uaddr_t timeout, bool time64, u64 *deadline)
 {
 	u64 time;
 	int error;
@@ -269,7 +269,7 @@ static int deadline_of(int command, int op, u32 timeout, bool time64, u64 *deadl
 	return 0;
 }
 
-static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3, bool time64)
+static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3, bool time64)
 {
 	int command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 	bool is_private = op & FUTEX_PRIVATE_FLAG;
@@ -278,7 +278,7 @@ static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 valu
 
 	if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2)
 		return -ENOSYS;
-	if ((u32)word & 3)
+	if ((uaddr_t)word & 3)
 		return -EINVAL;
 	switch (command) {
 	case FUTEX_WAIT:
@@ -315,18 +315,18 @@ static long futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 valu
 	}
 }
 
-long sys_futex(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3)
+long sys_futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
 {
 	return futex(word, op, value, timeout, word2, value3, false);
 }
 
-long sys_futex_time64(u32 *word, int op, u32 value, u32 timeout, u32 word2, u32 value3)
+long sys_futex_time64(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
 {
 	return futex(word, op, value, timeout, word2, value3, true);
 }
 
 /* A mutex whose owner ends: its word says so, and one of those who wait may try. */
-static void owner_died(u32 address)
+static void owner_died(uaddr_t address)
 {
 	u32 *word = (u32 *)address;
 	u32 value, seen;
@@ -347,12 +347,12 @@ static void walk_robust_list(void)
 {
 	const struct robust_head *user = current->robust_list;
 	struct robust_head head;
-	u32 entry;
+	uaddr_t entry;
 
 	if (!user || copy_from_user(&head, user, sizeof(head)))
 		return;
 	entry = head.first;
-	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1u) != (u32)user; i++) {
+	for (u32 i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1u) != (uaddr_t)user; i++) {
 		u32 next;
 
 		interrupt_window();
@@ -379,7 +379,7 @@ void futex_task_exit(struct task *task)
 	task->clear_child_tid = NULL;
 }
 
-long sys_set_robust_list(u32 head, size_t size)
+long sys_set_robust_list(uaddr_t head, size_t size)
 {
 	if (size != sizeof(struct robust_head))
 		return -EINVAL;
@@ -396,7 +396,7 @@ long sys_get_robust_list(s32 pid, u32 *head, u32 *size)
 		return -ESRCH;
 	if (!may_trace(task))
 		return -EPERM;
-	list = (u32)task->robust_list;
+	list = (uaddr_t)task->robust_list;
 	if (put_user((u32)sizeof(struct robust_head), size))
 		return -EFAULT;
 	return put_user(list, head);

@@ -123,7 +123,7 @@ static long take(u32 *word, const struct futex_key *key, bool wait, struct task 
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 {
 	struct pi_waiter waiter = { .word = word, .task = current };
-	long result = mm_futex_key(current->mm, (u32)word, is_private, &waiter.key);
+	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
 
 	if (!result)
 		result = take(word, &waiter.key, wait, &waiter.owner);
@@ -148,7 +148,7 @@ long futex_pi_unlock(u32 *word, bool is_private)
 	struct pi_waiter *next;
 	struct futex_key key;
 	u32 value, seen;
-	long error = mm_futex_key(current->mm, (u32)word, is_private, &key);
+	long error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
 
 	if (error)
 		return error;
@@ -200,7 +200,7 @@ void futex_pi_task_exit(struct task *task)
 		u32 value = owned_by(next) | FUTEX_OWNER_DIED;
 
 		/* A page that is gone takes the mutex with it; who waits finds out at its next use. Writing may sleep. */
-		(void)mm_copy_to(mm, (u32)next->word, &value, sizeof(value));
+		(void)mm_copy_to(mm, (uaddr_t)next->word, &value, sizeof(value));
 		mm_put(mm);
 		if (still_waits(next))
 			hand_over(next);

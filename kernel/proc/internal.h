@@ -141,10 +141,10 @@ int exec_kernel(const char *path, const char *const *argv, const char *const *en
 
 /* elf.c: maps the file's program into mm. */
 struct elf_image {
-	u32 entry;              /* of the program itself */
-	u32 start;              /* where execution begins: the interpreter's entry if it has one */
+	uaddr_t entry;              /* of the program itself */
+	uaddr_t start;              /* where execution begins: the interpreter's entry if it has one */
 	u32 headers, header_count;      /* AT_PHDR, AT_PHNUM */
-	u32 interpreter_base;   /* AT_BASE */
+	uaddr_t interpreter_base;   /* AT_BASE */
 };
 int elf_load(struct mm *mm, struct file *file, struct elf_image *image, const char **reason);
 
@@ -158,8 +158,8 @@ void vfork_done(struct task *child);
 struct clone_request {
 	u32 flags;
 	u32 exit_signal;
-	u32 stack;              /* 0: the parent's */
-	u32 tls;
+	uaddr_t stack;              /* 0: the parent's */
+	uaddr_t tls;
 	s32 *parent_tid, *child_tid, *pidfd;
 };
 

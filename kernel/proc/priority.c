@@ -433,7 +433,7 @@ long sys_sched_getaffinity(s32 pid, size_t size, u32 *mask)
 	return put_user(1u, mask) ? -EFAULT : (long)sizeof(u32);
 }
 
-long sys_getcpu(u32 *cpu, u32 *node, u32 cache)
+long sys_getcpu(u32 *cpu, u32 *node, uaddr_t cache)
 {
 	(void)cache;
 	if ((cpu && put_user(0u, cpu)) || (node && put_user(0u, node)))

@@ -40,7 +40,7 @@ static long attach(struct task *task)
 }
 
 /* The tracee goes on; one whose process has stopped tells so. */
-static long seize(struct task *task, u32 address, u32 options)
+static long seize(struct task *task, uaddr_t address, u32 options)
 {
 	if (address || options & ~PTRACE_O_KNOWN)
 		return -EIO;
@@ -77,7 +77,7 @@ static struct task *tracee(s32 pid)
 		       NULL;
 }
 
-static long peek(struct task *task, u32 address, u32 *user)
+static long peek(struct task *task, uaddr_t address, u32 *user)
 {
 	struct mm *mm = task->mm;
 	u32 word;
@@ -91,7 +91,7 @@ static long peek(struct task *task, u32 address, u32 *user)
 	return error ? -EIO : put_user(word, user);
 }
 
-static long poke(struct task *task, u32 address, u32 word)
+static long poke(struct task *task, uaddr_t address, u32 word)
 {
 	struct mm *mm = task->mm;
 	int error;
@@ -223,7 +223,7 @@ static long interrupt(struct task *task)
 	return 0;
 }
 
-static long command(struct task *task, int request, u32 address, u32 data)
+static long command(struct task *task, int request, uaddr_t address, uaddr_t data)
 {
 	switch (request) {
 	case PTRACE_PEEKTEXT:
@@ -266,7 +266,7 @@ static long command(struct task *task, int request, u32 address, u32 data)
 	return -EIO;
 }
 
-long sys_ptrace(int request, s32 pid, u32 address, u32 data)
+long sys_ptrace(int request, s32 pid, uaddr_t address, uaddr_t data)
 {
 	struct task *task;
 

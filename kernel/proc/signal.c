@@ -141,7 +141,7 @@ void signal_exec(void)
 {
 	for (int i = 0; i < NSIG; i++) {
 		struct action *action = &current->sighand->action[i];
-		u32 handler = action->handler == SIG_IGN ? SIG_IGN : SIG_DFL;
+		uaddr_t handler = action->handler == SIG_IGN ? SIG_IGN : SIG_DFL;
 
 		*action = (struct action){ .handler = handler };
 	}
@@ -150,7 +150,7 @@ void signal_exec(void)
 
 static bool is_ignored(const struct task *task, int sig)
 {
-	u32 handler = task->sighand->action[sig - 1].handler;
+	uaddr_t handler = task->sighand->action[sig - 1].handler;
 	enum default_action action = signal_default(sig);
 
 	/* SIGCONT has done its work when it is sent. */
@@ -371,7 +371,7 @@ void signal_kill(struct process *process)
 }
 
 /* The program cannot go on from a fault: a handler that cannot run is no handler. */
-void signal_fault(int sig, int code, u32 addr)
+void signal_fault(int sig, int code, uaddr_t addr)
 {
 	struct action *action = &current->sighand->action[sig - 1];
 	struct siginfo info = { .signo = sig, .code = code, .fault.addr = addr };

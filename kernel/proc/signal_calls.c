@@ -304,7 +304,7 @@ long sys_sigaction(int sig, const struct old_sigaction *user, struct old_sigacti
 	return copy_to_user(user_old, &abi, sizeof(abi));
 }
 
-long sys_signal(int sig, u32 handler)
+long sys_signal(int sig, uaddr_t handler)
 {
 	struct action new = { .handler = handler, .flags = SA_RESETHAND | SA_NODEFER }, old;
 	long error;
@@ -354,7 +354,7 @@ long sys_sigprocmask(int how, const u32 *user, u32 *user_old)
 {
 	sigset old = current->blocked;
 	long error;
-	u32 low;
+	uaddr_t low;
 
 	if (user) {
 		if (get_user(low, user))

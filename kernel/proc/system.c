@@ -82,7 +82,7 @@ long sys_personality(u32 persona)
 	return persona == 0 || persona == PERSONALITY_QUERY ? 0 : -EINVAL;
 }
 
-static long name_from_user(u32 address)
+static long name_from_user(uaddr_t address)
 {
 	char name[TASK_NAME_SIZE];
 	long length = strncpy_from_user(name, (const char *)address, sizeof(name));
@@ -95,7 +95,7 @@ static long name_from_user(u32 address)
 	return 0;
 }
 
-long sys_prctl(int option, u32 arg2, u32 arg3, u32 arg4, u32 arg5)
+long sys_prctl(int option, uaddr_t arg2, uaddr_t arg3, uaddr_t arg4, uaddr_t arg5)
 {
 	switch (option) {
 	case PR_SET_PDEATHSIG:
@@ -146,7 +146,7 @@ static bool is_magic2(int magic)
 }
 
 /* A restart, too, ends the run: what starts a machine is outside of it. */
-long sys_reboot(int magic1, int magic2, u32 command, u32 argument)
+long sys_reboot(int magic1, int magic2, u32 command, uaddr_t argument)
 {
 	(void)argument;
 	if (!capable())

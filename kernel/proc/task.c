@@ -93,7 +93,8 @@ bool stack_overflown(const struct task *task, const struct regs *regs)
 
 	if (!lowest)
 		return false;   /* boot has not come so far */
-	return *lowest != STACK_WORD || (regs && !regs_user(regs) && (s32)((u32)regs - (u32)lowest) < (s32)STACK_RED_ZONE);
+	return *lowest != STACK_WORD || (regs && !regs_user(regs) && 
+	       (s32)((vaddr_t)regs - (vaddr_t)lowest) < (s32)STACK_RED_ZONE);
 }
 
 void stack_check(const struct regs *regs)

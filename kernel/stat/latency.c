@@ -19,7 +19,7 @@
 u64 latency_longest, latency_sample;
 
 static struct {
-	u32 address;
+	vaddr_t address;
 	bool user;
 	char name[TASK_NAME_SIZE];
 } where;

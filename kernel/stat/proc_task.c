@@ -72,7 +72,7 @@ static void signal_sets(const struct task *t, sigset *ignored, sigset *caught)
 {
 	*ignored = *caught = 0;
 	for (int sig = 1; t->sighand && sig <= NSIG; sig++) {
-		u32 handler = t->sighand->action[sig - 1].handler;
+		uaddr_t handler = t->sighand->action[sig - 1].handler;
 
 		if (handler == SIG_IGN)
 			*ignored |= SIGBIT(sig);
@@ -161,7 +161,7 @@ static void statm_show(struct text *out, struct task *t)
 }
 
 /* A range of the process's memory, as it is. */
-static void memory_show(struct text *out, struct mm *mm, u32 start, u32 end)
+static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	char piece[256];
 

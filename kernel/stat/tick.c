@@ -31,7 +31,7 @@ static u32 slots(void)
 
 static void sample(const struct regs *regs, bool idle)
 {
-	u32 slot = (regs_pc(regs) - (u32)kernel_start) >> BYTES_SHIFT;
+	u32 slot = (regs_pc(regs) - (vaddr_t)kernel_start) >> BYTES_SHIFT;
 
 	if (regs_user(regs))
 		profile_user++;
@@ -61,7 +61,7 @@ void profile_show(struct text *t)
 		    profile_other);
 	for (u32 i = 0; counts && i < slots(); i++)
 		if (counts[i])
-			text_printf(t, "%08x %u\n", (u32)kernel_start + (i << BYTES_SHIFT), counts[i]);
+			text_printf(t, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), counts[i]);
 }
 
 static bool word_is(const char *words, size_t size, const char *word)

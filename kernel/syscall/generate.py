@@ -35,7 +35,7 @@ SCALARS = {
     "signal": "int",
     "clock": "s32",
     "flags": "u32",
-    "address": "u32",
+    "address": "uaddr_t",
     "path": "const char *",
 }
 WIDE = {"s64", "u64"}

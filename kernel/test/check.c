@@ -41,7 +41,7 @@ void check_init(void)
 	mappings = frame_kva(block);
 }
 
-static void bad(const char *what, u32 vsid, u32 address, u32 pte)
+static void bad(const char *what, u32 vsid, vaddr_t address, u32 pte)
 {
 	if (contradictions++ < CONTRADICTIONS_SHOWN)
 		console_printf("check: after %s: %s (VSID 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what, vsid,
@@ -61,7 +61,7 @@ static void end_check(void)
 }
 
 /* shared: other address spaces have the entry's table too. */
-static void check_entry(struct mm *mm, const struct vma *vma, u32 address, pte_t pte, bool shared)
+static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, pte_t pte, bool shared)
 {
 	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
@@ -79,7 +79,7 @@ static void check_entry(struct mm *mm, const struct vma *vma, u32 address, pte_t
 }
 
 /* The entries of [start, end), which one table covers; how many of them are frames. */
-static u32 check_table(struct mm *mm, u32 start, u32 end, const struct frame *frame, bool counted)
+static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct frame *frame, bool counted)
 {
 	const struct pte *entry = pagetable_find(mm->root, start);
 	u32 resident = 0;
@@ -103,7 +103,7 @@ static u32 check_table(struct mm *mm, u32 start, u32 end, const struct frame *fr
 }
 
 /* The entries of [start, end), table by table; a sweep counts a table that several address spaces have once. */
-static u32 check_entries(struct mm *mm, u32 start, u32 end, bool sweep)
+static u32 check_entries(struct mm *mm, vaddr_t start, vaddr_t end, bool sweep)
 {
 	u32 resident = 0, stop;
 
@@ -121,7 +121,7 @@ static u32 check_entries(struct mm *mm, u32 start, u32 end, bool sweep)
 }
 
 /* The areas of [start, end), and their neighbours. */
-static void check_areas(struct mm *mm, u32 start, u32 end)
+static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	struct rb_node *before = vma ? rb_prev(&vma->node) : NULL;
@@ -162,7 +162,7 @@ static void check_space(struct mm *mm)
 	check_accounts(mm, check_entries(mm, 0, USER_END, true));
 }
 
-static void check_cached(struct mm *mm, u32 start, u32 end)
+static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
 {
 	if (!context_live(mm))
 		return;
@@ -170,7 +170,7 @@ static void check_cached(struct mm *mm, u32 start, u32 end)
 		mmu->check(bad);
 		return;
 	}
-	for (u32 address = start; address < end; address += PAGE_SIZE)
+	for (vaddr_t address = start; address < end; address += PAGE_SIZE)
 		mmu->check_page(mm, address, bad);
 }
 
@@ -209,7 +209,7 @@ void check_sweep(const char *operation)
 	end_check();
 }
 
-void check_run(struct mm *mm, u32 start, u32 end, const char *operation)
+void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 {
 	start = ALIGN_DOWN(start, PAGE_SIZE);
 	end = MIN(ALIGN_UP(end, PAGE_SIZE), USER_END);

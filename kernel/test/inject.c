@@ -18,7 +18,8 @@
 /* A page that is there, and in the TLB. */
 struct target {
 	struct mm *mm;
-	u32 address, vsid;
+	uaddr_t address;
+	u32 vsid;
 	struct pte *entry;
 	struct frame *frame;
 };
@@ -85,7 +86,7 @@ static void free_frame(const struct target *t)
 NOINLINE static u32 use_stack(const struct target *t)
 {
 	volatile u32 space[64];
-	u32 word, left = (u32)__builtin_frame_address(0) - (u32)current->kernel_stack;
+	u32 word, left = (vaddr_t)__builtin_frame_address(0) - (vaddr_t)current->kernel_stack;
 
 	space[0] = 0;
 	if (left >= STACK_RED_ZONE)
@@ -110,7 +111,7 @@ static const struct {
 	{ "room", change_room },    { "stack", overflow_stack },
 };
 
-static int find_target(u32 address, struct target *out)
+static int find_target(vaddr_t address, struct target *out)
 {
 	u32 word;
 
@@ -128,7 +129,7 @@ int check_store(const char *words, size_t size)
 {
 	char line[64], *space;
 	struct target target;
-	u32 address;
+	vaddr_t address;
 	int error;
 
 	if (!boot.check)

@@ -18,7 +18,7 @@
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu
 
-CAUSE(copy) u32 aperture_begin(struct mm *mm, u32 address, u32 own)
+CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, u32 address, u32 own)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
 	u32 segment, there;

@@ -21,7 +21,7 @@ void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
 	__asm__ volatile("mtspr %0, %2; isync; mtspr %1, %3; mtspr %0, %4; isync" : :     \
 			 "i"(n), "i"((n) + 1), "r"(0), "r"(lower), "r"(upper) : "memory")
 
-static u32 bat_upper(u32 virtual, u32 size)
+static u32 bat_upper(vaddr_t virtual, u32 size)
 {
 	return virtual | (size / 0x20000 - 1) << 2 | BAT_VS;
 }
@@ -80,7 +80,7 @@ void *arch_io(u32 pa)
 	return NULL;
 }
 
-void io_for_each_page(void (*function)(u32 virtual, u32 pa))
+void io_for_each_page(void (*function)(vaddr_t virtual, u32 pa))
 {
 	for (u32 offset = 0; offset < IO_SIZE; offset += PAGE_SIZE)
 		function(IO_VIRTUAL + offset, IO_PHYSICAL + offset);

@@ -180,7 +180,7 @@ long sys_rt_sigreturn(void)
  * Saves the caller's context, to be continued as if this call had returned 0, and continues another. What a signal
  * frame holds differs by one thing: the thread pointer (r2) stays the thread's own.
  */
-long sys_swapcontext(u32 old_address, u32 new_address, size_t size)
+long sys_swapcontext(uaddr_t old_address, uaddr_t new_address, size_t size)
 {
 	struct user_context *old = (struct user_context *)old_address;
 	const struct user_context *new = (const struct user_context *)new_address;

@@ -12,7 +12,7 @@
 
 static bool shares(struct mm *parent, u32 base)
 {
-	u32 end = base + TABLE_SPAN;
+	uaddr_t end = base + TABLE_SPAN;
 
 	if (pagetable_notes || (parent->data_start < end && parent->data_end > base))
 		return false;

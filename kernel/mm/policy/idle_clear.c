@@ -21,7 +21,7 @@
 static u64 cleared;             /* frames that the idle task has cleared */
 
 static struct {
-	u32 base;               /* where frames are cleared: KERNEL_BASE or KERNEL_UNCACHED */
+	vaddr_t base;           /* where frames are cleared: KERNEL_BASE or KERNEL_UNCACHED */
 	bool listed;
 } form;
 
@@ -29,7 +29,7 @@ static struct {
 CAUSE(clear) NOINLINE static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();
-	u32 start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
+	vaddr_t start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
 
 	if (form.base == KERNEL_BASE && !idle_caches_locked)
 		arch_lines_clear(start, end, arch_cpu.dcache_line);

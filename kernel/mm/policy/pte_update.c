@@ -19,12 +19,12 @@ static u64 at_update;           /* pages flushed as their entries went */
 static struct {
 	u32 count;
 	struct {
-		u32 address;
+		uaddr_t address;
 		struct frame *frame;    /* NULL: none is held */
 	} page[BATCH];
 } batch;
 
-CAUSE(flush) static void page_gone(struct mm *mm, u32 address)
+CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
 {
 	mmu->page_flush(mm, context_vsid(mm, address), address);
 	flush_pages++;
@@ -35,19 +35,19 @@ CAUSE(flush) static void page_gone(struct mm *mm, u32 address)
  * Flushed first: no program runs in between that could use or reload an entry (handlers of interrupts touch no memory
  * of programs), and a frame is free only when no translation reaches it.
  */
-static void by_range(struct vma *vma, u32 start, u32 end)
+static void by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	flush->range(vma->mm, start, end);
 	zap_unflushed(vma, start, end);
 }
 
-static u32 one_at_once(struct mm *mm, u32 address, struct pte *entry)
+static u32 one_at_once(struct mm *mm, uaddr_t address, struct pte *entry)
 {
 	page_gone(mm, address);
 	return zap_entry(mm, address, entry);
 }
 
-static void immediately(struct vma *vma, u32 start, u32 end)
+static void immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(vma->mm, start, end))
 		zap_unflushed(vma, start, end);
@@ -66,7 +66,7 @@ static void batch_flush(struct mm *mm)
 }
 
 /* The note of where the hash table has the page stays until it is flushed. */
-static u32 one_listed(struct mm *mm, u32 address, struct pte *entry)
+static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry)
 {
 	struct frame *frame = pte_frame(pte_get(entry));
 
@@ -80,7 +80,7 @@ static u32 one_listed(struct mm *mm, u32 address, struct pte *entry)
 	return frame != NULL;
 }
 
-static void in_batches(struct vma *vma, u32 start, u32 end)
+static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(vma->mm, start, end)) {
 		zap_unflushed(vma, start, end);
@@ -90,11 +90,11 @@ static void in_batches(struct vma *vma, u32 start, u32 end)
 	batch_flush(vma->mm);
 }
 
-void (*zap_range)(struct vma *vma, u32 start, u32 end);
+void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 
 static int apply(const struct policy_setting *to)
 {
-	static void (*const forms[])(struct vma *vma, u32 start, u32 end) = { by_range, immediately, in_batches };
+	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range, immediately, in_batches };
 
 	zap_range = forms[to->choice];
 	return 0;

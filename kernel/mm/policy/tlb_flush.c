@@ -13,7 +13,7 @@
 #include <mm.h>
 #include <policy.h>
 
-CAUSE(flush) static void page(struct mm *mm, u32 address)
+CAUSE(flush) static void page(struct mm *mm, uaddr_t address)
 {
 	if (!context_live(mm))
 		return;

@@ -67,7 +67,7 @@ static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word
 static inline void pte_clear(struct pte *at) { at->word = 0; }
 
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
-static inline u32 root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
+static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
 static inline struct root_entry root_entry_make(u32 table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
 
 #endif

@@ -26,10 +26,10 @@ struct regs {
 /* User mode, not the interrupted kernel. */
 static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_PR) != 0; }
 /* Where it goes on, and the address that the function there returns to, as far as that is in a register. */
-static inline u32 regs_pc(const struct regs *regs) { return regs->nip; }
-static inline u32 regs_caller(const struct regs *regs) { return regs->link; }
-static inline u32 regs_stack(const struct regs *regs) { return regs->gpr[1]; }
-static inline void regs_set_stack(struct regs *regs, u32 address) { regs->gpr[1] = address; }
+static inline vaddr_t regs_pc(const struct regs *regs) { return regs->nip; }
+static inline vaddr_t regs_caller(const struct regs *regs) { return regs->link; }
+static inline uaddr_t regs_stack(const struct regs *regs) { return regs->gpr[1]; }
+static inline void regs_set_stack(struct regs *regs, uaddr_t address) { regs->gpr[1] = address; }
 static inline void regs_set_thread_pointer(struct regs *regs, u32 value) { regs->gpr[2] = value; }
 
 /* System calls: arguments are counted from 0. A call may hand back more than its result in the arguments' registers. */
@@ -54,7 +54,7 @@ static inline void regs_set_call(struct regs *regs, u32 number) { regs->gpr[0] =
 static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
 /* The instruction of a system call, and where the one before regs_pc() lies. */
 #define REGS_CALL_INSTRUCTION 0x44000002u       /* sc */
-static inline u32 regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
+static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
 
 /* An exception after each instruction of the program. */
 static inline void regs_set_stepping(struct regs *regs, bool on)
