@@ -557,7 +557,8 @@ pub fn decode(word: u32) -> Instruction {
     let description = opcode.description();
     Instruction {
         opcode,
-        record: description.has_record && word & 1 != 0,
+        // `andi.`, `andis.`, `addic.` and `stwcx.` always do.
+        record: description.has_record && word & 1 != 0 || description.mnemonic.ends_with('.'),
         overflow: matches!(description.extended, Nine(_)) && word & 0x400 != 0,
         operands: operands(word, description.form),
     }
