@@ -184,7 +184,7 @@ fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
             measured: memory,
             unit: "cycles",
             nature: Nature::Result,
-            note: "walk.*, bus.*",
+            note: "walk.*, bus.*, cache.data.forward",
         },
         Figure {
             name: "the same, table in the D-cache",
@@ -194,6 +194,15 @@ fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
             unit: "cycles",
             nature: Nature::Result,
             note: "walk.*",
+        },
+        Figure {
+            name: "of the search in memory, waiting for its lines",
+            section: "",
+            published: None,
+            measured: memory.saturating_sub(cached),
+            unit: "cycles",
+            nature: Nature::Result,
+            note: "bus.*, cache.data.forward",
         },
         Figure {
             name: "memory accesses of that search",

@@ -102,6 +102,7 @@ impl Machine {
             hot: Hot {
                 cycles: 0,
                 deadline: 0,
+                due: 0,
                 instructions: 0,
                 accesses: 0,
                 block: std::ptr::null(),
@@ -218,8 +219,9 @@ impl Machine {
         &self.config
     }
 
-    /// Always-probe mode: with `on`, every access goes through MMU and caches in full. Cycles and
-    /// counters are the same; it is there to prove that.
+    /// Always-probe mode: with `on`, every load, store and block entered goes through MMU and caches, and
+    /// every block through the schedule. Only the numbers of the pipeline's states, and what waits for
+    /// a branch make of them, are remembered. Cycles and counters are the same; it is there to prove that.
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
         self.drop_shortcuts();
@@ -296,7 +298,7 @@ impl Machine {
         self.hot.data_recent = self.mmu.recency(false).recent.as_mut_ptr();
         self.hot.fetch_recent = self.mmu.recency(true).recent.as_mut_ptr();
         self.select_shortcuts();
-        self.hot.deadline = 0;
+        self.hot.set_deadline(0);
     }
 
     /// Follows MSR[PR], MSR[DR] and MSR[IR].
@@ -314,7 +316,7 @@ impl Machine {
         self.drop_shortcuts();
         self.select_shortcuts();
         self.choose_cause();
-        self.hot.deadline = 0;
+        self.hot.set_deadline(0);
     }
 
     /// Core cycles since reset.

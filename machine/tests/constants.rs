@@ -48,20 +48,20 @@ fn a_603_takes_32_cycles_to_invoke_and_leave_its_miss_handler() {
     }
 }
 
-/// Search in memory, search in the D-cache, its accesses, the interrupt, then the three counts.
+/// Search in memory, search in the D-cache, the difference, its accesses, the interrupt, then the three counts.
 #[test]
 fn a_604_searches_its_hash_table_as_slowly_as_memory_and_cache_are() {
     assert_eq!(
         measured(&figures("ppc604-133", &[])),
-        [126, 52, 16, 91, 16, 34, 6]
+        [172, 52, 120, 16, 91, 16, 34, 6]
     );
     assert_eq!(
         measured(&figures("ppc604-185", &[])),
-        [183, 52, 16, 91, 16, 34, 6]
+        [210, 52, 158, 16, 91, 16, 34, 6]
     );
     assert_eq!(
         measured(&figures("ppc604-200", &[])),
-        [144, 52, 16, 91, 16, 34, 6]
+        [162, 52, 110, 16, 91, 16, 34, 6]
     );
 }
 
@@ -72,7 +72,7 @@ fn results_follow_their_keys_and_inputs_are_their_keys() {
         &["walk.access=4", "exception.tlb-miss-entry=50"],
     );
     assert_eq!(slower[1].measured, 52 + 16);
-    assert_eq!(slower[3].measured, 50);
+    assert_eq!(slower[4].measured, 50);
     let input = figures("ppc603-133", &["exception.leave=20"]);
     assert_eq!(input[0].measured, 41);
 }

@@ -60,6 +60,7 @@ fn every_shipped_machine_is_accepted() {
             "ppc603-133",
             "ppc603-180",
             "ppc604-133",
+            "ppc604-133-l2",
             "ppc604-185",
             "ppc604-200",
             "ppc750-400"
@@ -185,7 +186,7 @@ fn impossible_combinations_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        message.ends_with("`cache.instruction.ways` is 32: 32 ways of 32-byte lines do not fit cache.instruction.size, which is 512"),
+        message.ends_with("`cache.instruction.ways` is 32: 32 ways of 32-byte lines do not fit the size, which is 512"),
         "{message}"
     );
     let message = refusal("ppc750-400", "line = 32", "line = 64");
@@ -229,7 +230,7 @@ fn a_wrong_setting_is_named() {
         ),
         (
             &["memory.size=0x400000", "tlb.data.entries=1"],
-            "--set tlb.data.entries=1: `tlb.data.ways` is 2: allowed are 1 to tlb.data.entries, which is 1",
+            "--set tlb.data.entries=1: `tlb.data.ways` is 2: allowed are 1 to the entries, which are 1",
         ),
         (
             &["core.clock.rate=3"],
@@ -318,7 +319,7 @@ fn an_8xx_is_none_of_the_others() {
         ),
         (
             "[bus]",
-            "[cache.l2]\nsize = 262144\nways = 2\nline = 16\nreplacement = \"lru\"\nfirst-beat = 1\nnext-beat = 1\nmiss = 1\n\n[bus]",
+            "[cache.l2]\nsize = 262144\nways = 2\nline = 16\nplace = \"back-side\"\nreplacement = \"lru\"\nfirst-beat = 1\nnext-beat = 1\nmiss = 1\n\n[bus]",
             lines("[bus]")[0],
             "`cache.l2` does not go with core.kind \"8xx\", which has none: remove [cache.l2]",
         ),

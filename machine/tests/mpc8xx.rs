@@ -485,7 +485,7 @@ dtlb_miss:
     let [hit, cached, descriptors, memory] = [14, 15, 16, 17].map(|number| gpr(&session, number));
     assert_eq!(
         (cached - hit, descriptors - cached, memory - descriptors),
-        (30, 12, 14)
+        (30, 12, 13)
     );
 }
 

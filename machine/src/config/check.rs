@@ -5,7 +5,8 @@ use std::fmt;
 use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
-use super::{CacheConfig, Cost, L2Config, MachineConfig, Replacement, TlbConfig};
+use super::shape::{self, Misfit};
+use super::{CacheConfig, Cost, L2Config, L2Place, MachineConfig, Replacement};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -35,15 +36,18 @@ impl Checker {
         });
     }
 
-    fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) -> bool {
-        let good = value.is_power_of_two() && (low..=high).contains(&value);
-        if !good {
-            self.fail(
-                path,
-                format!("is {value}: allowed are powers of two from {low} to {high}"),
-            );
+    fn power_of_two(&mut self, path: &'static str, value: u32, low: u32, high: u32) {
+        if let Err(misfit) = shape::power_of_two(path, value, &(low..=high)) {
+            self.fail(path, misfit.message);
         }
-        good
+    }
+
+    /// A cache or TLB whose keys are `paths`.
+    fn shape(&mut self, paths: &[&'static str], rule: Result<(), Misfit>) {
+        if let Err(misfit) = rule {
+            let path = paths.iter().find(|path| path.ends_with(misfit.key));
+            self.fail(path.unwrap_or(&paths[0]), misfit.message);
+        }
     }
 
     fn range(&mut self, path: &'static str, value: u64, low: u64, high: u64) -> bool {
@@ -53,20 +57,6 @@ impl Checker {
         }
         good
     }
-
-    fn tlb(&mut self, entries_path: &'static str, ways_path: &'static str, tlb: &TlbConfig) {
-        let entries = self.power_of_two(entries_path, tlb.entries, 1, 4096);
-        let ways = self.power_of_two(ways_path, tlb.ways, 1, 64);
-        if entries && ways && tlb.ways > tlb.entries {
-            self.fail(
-                ways_path,
-                format!(
-                    "is {}: allowed are 1 to {entries_path}, which is {}",
-                    tlb.ways, tlb.entries
-                ),
-            );
-        }
-    }
 }
 
 pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
@@ -75,12 +65,15 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
     };
     core(&mut checker, config);
     let tlb = &config.tlb;
-    checker.tlb(
-        "tlb.instruction.entries",
-        "tlb.instruction.ways",
-        &tlb.instruction,
-    );
-    checker.tlb("tlb.data.entries", "tlb.data.ways", &tlb.data);
+    for (paths, tlb) in [
+        (
+            ["tlb.instruction.entries", "tlb.instruction.ways"],
+            &tlb.instruction,
+        ),
+        (["tlb.data.entries", "tlb.data.ways"], &tlb.data),
+    ] {
+        checker.shape(&paths, shape::tlb(tlb.entries, tlb.ways));
+    }
     caches(&mut checker, config);
     bus(&mut checker, config);
     pipeline(&mut checker, config);
@@ -240,34 +233,15 @@ fn caches(checker: &mut Checker, config: &MachineConfig) {
     }
 }
 
-fn cache(checker: &mut Checker, [size, ways, line]: [&'static str; 3], cache: &CacheConfig) {
-    let good = checker.power_of_two(line, cache.line, 16, 128)
-        & checker.power_of_two(ways, cache.ways, 1, 64)
-        & checker.power_of_two(size, cache.size, 512, 1 << 20);
-    if good && u64::from(cache.ways) * u64::from(cache.line) > u64::from(cache.size) {
-        checker.fail(
-            ways,
-            format!(
-                "is {}: {} ways of {}-byte lines do not fit {size}, which is {}",
-                cache.ways, cache.ways, cache.line, cache.size
-            ),
-        );
-    }
+fn cache(checker: &mut Checker, paths: [&'static str; 3], cache: &CacheConfig) {
+    let rule = shape::cache(cache.size, cache.ways, cache.line, shape::L1_MOST);
+    checker.shape(&paths, rule);
 }
 
 fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
-    let good = checker.power_of_two("cache.l2.line", l2.line, 16, 128)
-        & checker.power_of_two("cache.l2.ways", l2.ways, 1, 64)
-        & checker.power_of_two("cache.l2.size", l2.size, 1 << 12, 1 << 26);
-    if good && l2.ways.saturating_mul(l2.line) > l2.size {
-        checker.fail(
-            "cache.l2.ways",
-            format!(
-                "is {}: the ways do not fit cache.l2.size, which is {}",
-                l2.ways, l2.size
-            ),
-        );
-    }
+    let paths = ["cache.l2.size", "cache.l2.ways", "cache.l2.line"];
+    let rule = shape::cache(l2.size, l2.ways, l2.line, shape::CACHE_MOST);
+    checker.shape(&paths, rule);
     if l2.line != l1_line {
         checker.fail(
             "cache.l2.line",
@@ -279,7 +253,20 @@ fn l2_cache(checker: &mut Checker, l2: &L2Config, l1_line: u32) {
     }
     checker.range("cache.l2.first-beat", l2.first_beat.into(), 1, 1000);
     checker.range("cache.l2.next-beat", l2.next_beat.into(), 0, 1000);
-    checker.range("cache.l2.miss", l2.miss.into(), 0, 1000);
+    match (l2.place, l2.miss) {
+        (L2Place::BackSide, Some(miss)) => {
+            checker.range("cache.l2.miss", miss.into(), 0, 1000);
+        }
+        (L2Place::BackSide, None) => checker.fail(
+            "cache.l2.place",
+            "is \"back-side\": add cache.l2.miss, the core cycles from a level-one miss to the bus request",
+        ),
+        (L2Place::LookAside, Some(_)) => checker.fail(
+            "cache.l2.miss",
+            "does not go with cache.l2.place \"look-aside\", which delays no bus request: remove it",
+        ),
+        (L2Place::LookAside, None) => {}
+    }
 }
 
 fn bus(checker: &mut Checker, config: &MachineConfig) {
@@ -294,8 +281,8 @@ fn bus(checker: &mut Checker, config: &MachineConfig) {
             ),
         );
     }
-    let width = checker.power_of_two("bus.width", bus.width, 4, 32);
-    if width && bus.width > config.cache.data.line {
+    checker.power_of_two("bus.width", bus.width, 4, 32);
+    if bus.width > config.cache.data.line {
         checker.fail(
             "bus.width",
             format!(
@@ -310,7 +297,29 @@ fn bus(checker: &mut Checker, config: &MachineConfig) {
     checker.range("bus.write-first", bus.write_first.into(), 1, 1000);
     checker.range("bus.write-next", bus.write_next.into(), 1, 1000);
     checker.range("bus.device", bus.device.into(), 1, 100_000);
-    checker.range("bus.address-only", bus.address_only.into(), 0, 1000);
+    checker.range("bus.turnaround", bus.turnaround.into(), 0, 1000);
+    checker.range("bus.return-path", bus.return_path.into(), 0, 1000);
+    let kind = config.core.kind;
+    match (bus.address_only, kind.broadcasts()) {
+        (Some(clocks), true) => {
+            checker.range("bus.address-only", clocks.into(), 1, 1000);
+        }
+        (None, true) => checker.fail(
+            "core.kind",
+            format!(
+                "is \"{}\", which broadcasts what its caches and TLBs do: add bus.address-only",
+                kind.name()
+            ),
+        ),
+        (Some(_), false) => checker.fail(
+            "bus.address-only",
+            format!(
+                "does not go with core.kind \"{}\", which broadcasts nothing: remove it",
+                kind.name()
+            ),
+        ),
+        (None, false) => {}
+    }
     checker.range("bus.timebase-divider", bus.timebase_divider.into(), 1, 1024);
 }
 

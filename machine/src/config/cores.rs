@@ -45,6 +45,17 @@ pub enum Monitor {
     Ppc750,
 }
 
+/// What a core puts on the bus (Bus Interface for 32-Bit Microprocessors, 2-9, 4-14 to 4-20).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Broadcast {
+    /// Nothing (603, 603e; 8xx).
+    Never,
+    /// While HID0\[ABE\] is set, all but TLB and I-cache invalidations (750).
+    Enabled,
+    /// Everything (604, 604e).
+    Always,
+}
+
 /// What setting MSR\[POW\] enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
@@ -93,6 +104,7 @@ pub struct Core {
     pub flash_bits_clear: bool,
     /// `icbi` does not translate its address and takes the whole set (603e UM 3.7.8).
     pub icbi_by_index: bool,
+    pub broadcast: Broadcast,
     /// The branch target cache holds instructions and is emptied by exceptions, `rfi`, `icbi` and flash invalidation
     /// (MPC7400 UM 6-29). The 604's holds addresses and stays.
     pub volatile_targets: bool,
@@ -123,6 +135,7 @@ const PPC603: Core = Core {
     breakpoint_translated: false,
     flash_bits_clear: false,
     icbi_by_index: true,
+    broadcast: Broadcast::Never,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: false,
@@ -158,6 +171,7 @@ const PPC604: Core = Core {
     breakpoint_translated: true,
     flash_bits_clear: true,
     icbi_by_index: false,
+    broadcast: Broadcast::Always,
     volatile_targets: false,
     integer_units: 2,
     complex_unit: true,
@@ -185,6 +199,7 @@ const PPC750: Core = Core {
     },
     monitor: Monitor::Ppc750,
     power: Power::Hid0,
+    broadcast: Broadcast::Enabled,
     volatile_targets: true,
     complex_unit: false,
     ..PPC604
@@ -204,6 +219,7 @@ const MPC8XX: Core = Core {
     breakpoint_translated: true,
     flash_bits_clear: true,
     icbi_by_index: false,
+    broadcast: Broadcast::Never,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: true,
@@ -227,6 +243,12 @@ impl CoreKind {
     #[must_use]
     pub fn software_reload(self) -> bool {
         matches!(self.core().reload, Reload::Software { .. })
+    }
+
+    /// The core puts transactions without data on the bus.
+    #[must_use]
+    pub fn broadcasts(self) -> bool {
+        self.core().broadcast != Broadcast::Never
     }
 
     /// The core walks the hash table in hardware.

@@ -7,13 +7,13 @@ mod check;
 mod cores;
 mod error;
 mod parse;
+pub mod shape;
 
 pub(crate) use check::MEMORY_MOST;
-pub use cores::{Core, CoreKind, Monitor, Power, Reload};
+pub use cores::{Broadcast, Core, CoreKind, Monitor, Power, Reload};
 pub use error::ConfigError;
 pub use parse::Override;
 
-use crate::memory::TouchedLine;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub struct WalkConfig {
     pub access: u32,
     /// From the matching PTE to the access that missed.
     pub finish: u32,
-    /// A PTE read that misses the data cache waits for the whole line, not for its first beat.
+    /// A PTE read waits until the whole line is in, whatever loads wait for.
     pub whole_line: bool,
     /// PTE reads go through the data cache. No core has this as a switch: `false` asks what a walker
     /// with its own path to the bus would do.
@@ -113,13 +113,38 @@ pub struct CacheSet {
     pub l2: Option<L2Config>,
 }
 
+/// Where a touched line goes when it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TouchedLine {
+    /// Into the D-cache.
+    Cache,
+    /// It stays in the buffer until an access wants it, and is lost to a touch that needs the buffer
+    /// (603e UM 3.2.4).
+    Buffer,
+}
+
+/// How a set of a cache chooses its victim. Invalid lines are always filled first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
-    /// True least-recently-used order.
+    /// Least recently used (603, 604).
     Lru,
-    /// Binary-tree pseudo-LRU.
+    /// Tree of bits, one a pair (750: 8 ways, 7 bits).
     PseudoLru,
+}
+
+/// What the core gets of a line that is on its way into a cache. Its first beat holds the address that missed, the others
+/// follow in order, round within the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forward {
+    /// Nothing before the whole line is in.
+    Line,
+    /// The first beat; nothing more before the whole line is in.
+    Critical,
+    /// Each beat when it comes.
+    Beats,
 }
 
 /// A level-one cache. Sizes in bytes.
@@ -130,8 +155,8 @@ pub struct CacheConfig {
     pub ways: u32,
     pub line: u32,
     pub replacement: Replacement,
-    /// True: the access that missed goes on at its first beat; false: when the whole line is in.
-    pub critical_word_first: bool,
+    /// What an access gets of a line on its way.
+    pub forward: Forward,
 }
 
 impl CacheConfig {
@@ -140,20 +165,31 @@ impl CacheConfig {
     }
 }
 
-/// A unified second-level cache; write-back, latencies in core cycles.
+/// Where a second-level cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2Place {
+    /// On a bus of its own behind the core, which looks there before it asks the processor bus. Times in core cycles.
+    BackSide,
+    /// On the processor bus beside the memory, which answers when this cache misses. Times in bus clocks.
+    LookAside,
+}
+
+/// A unified second-level cache; write-back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct L2Config {
+    pub place: L2Place,
     pub size: u32,
     pub ways: u32,
     pub line: u32,
     pub replacement: Replacement,
-    /// Cycles from a level-one miss to the first beat of a line that hits.
+    /// To the first beat of a line that hits: back-side from the level-one miss, look-aside from the address.
     pub first_beat: u32,
-    /// Cycles for each further beat of a line that hits.
+    /// Each further beat of a line that hits.
     pub next_beat: u32,
-    /// Cycles from a level-one miss to the bus request when this cache misses too.
-    pub miss: u32,
+    /// Back-side: from a level-one miss to the bus request when this cache misses too.
+    pub miss: Option<u32>,
 }
 
 /// The processor bus. Times in bus clocks, a beat moves `width` bytes.
@@ -164,8 +200,12 @@ pub struct BusConfig {
     pub core_to_bus: f64,
     /// Bytes in a beat.
     pub width: u32,
-    /// From a miss to the start of the address tenure.
+    /// From a miss to the start of its address tenure on an idle bus.
     pub request: u32,
+    /// From the last beat of a transfer until the next one can begin.
+    pub turnaround: u32,
+    /// From a beat of a read on the bus to the core.
+    pub return_path: u32,
     /// Read: from the address to the first beat; also a single-beat read.
     pub read_first: u32,
     /// Read: each further beat of a burst.
@@ -176,8 +216,9 @@ pub struct BusConfig {
     pub write_next: u32,
     /// An access to a device of the board.
     pub device: u32,
-    /// An address-only broadcast: tlbie, tlbsync, sync where the core puts them on the bus.
-    pub address_only: u32,
+    /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, as the core broadcasts them.
+    /// Present exactly when the core broadcasts.
+    pub address_only: Option<u32>,
     /// Bus clocks in one tick of time base and decrementer.
     pub timebase_divider: u32,
 }

@@ -161,10 +161,8 @@ impl Machine {
     /// A load within one double word.
     fn load_piece(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         if let Some(physical) = self.known(ea, false) {
-            if !self.memory.data.access(physical, false) {
-                let (now, account) = (self.hot.cycles, &mut self.account);
-                self.hot.cycles += self.memory.load_missed(physical, now, account);
-            }
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.load_cached(physical, now, account);
             return Ok(self
                 .memory
                 .ram
@@ -204,11 +202,9 @@ impl Machine {
     /// A store within one double word.
     fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         if let Some(physical) = self.known(ea, true) {
-            self.observers.storing(physical, &mut self.memory);
-            if !self.memory.data.access(physical, true) {
-                let (now, account) = (self.hot.cycles, &mut self.account);
-                self.hot.cycles += self.memory.store_missed(physical, now, account);
-            }
+            self.storing(physical);
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.store_cached(physical, now, account);
             self.put(physical, bytes, value);
             return Ok(());
         }
@@ -220,12 +216,21 @@ impl Machine {
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
-        self.observers.storing(physical, &mut self.memory);
+        self.storing(physical);
         self.hot.cycles += self
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
         self.put(physical, bytes, value);
         Ok(())
+    }
+
+    /// A store, or `dcbz`, is about to write at `physical`. If that is in the line that runs, an observer may
+    /// watch it from now on: the next block is looked at.
+    fn storing(&mut self, physical: u32) {
+        self.observers.storing(physical, &mut self.memory);
+        if self.observers.watch_stores() {
+            self.hot.deadline = 0;
+        }
     }
 
     fn put(&mut self, physical: u32, bytes: u32, value: u64) {
@@ -355,31 +360,36 @@ impl Core for Machine {
         if operation == CacheOperation::InstructionInvalidate
             && self.config.core.kind.software_reload()
         {
-            self.memory.icbi(ea);
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.icbi(ea, 0, now, account);
             return Ok(());
         }
         let translation = self.translate_data(ea, access)?;
-        let (physical, now) = (translation.pa, self.hot.cycles);
+        let Translation {
+            pa: physical, wimg, ..
+        } = translation;
+        let (now, account) = (self.hot.cycles, &mut self.account);
         if !self.memory.ram.contains(physical, 1) {
             return Ok(());
         }
         match operation {
             CacheOperation::Flush => {
-                self.hot.cycles += self.memory.dcbf(physical, now, &mut self.account);
+                self.hot.cycles += self.memory.dcbf(physical, wimg, now, account);
             }
             CacheOperation::Store => {
-                self.hot.cycles += self.memory.dcbst(physical, now, &mut self.account);
+                self.hot.cycles += self.memory.dcbst(physical, wimg, now, account);
             }
-            CacheOperation::Invalidate => self.memory.dcbi(physical),
-            CacheOperation::InstructionInvalidate => self.memory.icbi(physical),
+            CacheOperation::Invalidate => {
+                self.hot.cycles += self.memory.dcbi(physical, wimg, now, account);
+            }
+            CacheOperation::InstructionInvalidate => {
+                self.hot.cycles += self.memory.icbi(physical, wimg, now, account);
+            }
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
-                self.observers.storing(physical, &mut self.memory);
-                match self
-                    .memory
-                    .dcbz(physical, translation.wimg, now, &mut self.account)
-                {
+                self.storing(physical);
+                match self.memory.dcbz(physical, wimg, now, &mut self.account) {
                     Ok(stall) => self.hot.cycles += stall,
                     Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
                 }

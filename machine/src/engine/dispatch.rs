@@ -488,7 +488,7 @@ pub fn handler(
         Opcode::Mtsr => system!(system::mtsr),
         Opcode::Mtsrin => system!(system::mtsrin),
         Opcode::Sync => system!(system::sync),
-        Opcode::Eieio => plain!(|_, _| ()),
+        Opcode::Eieio => checked!(system::eieio),
         Opcode::Isync => system!(system::isync),
         Opcode::Tlbie => system!(system::tlbie),
         Opcode::Tlbia => system!(system::tlbia),

@@ -218,7 +218,7 @@ impl Machine {
     pub(crate) fn enter_slowly(&mut self, ea: u32) -> *const Op {
         self.registers.pc = ea;
         loop {
-            if self.hot.cycles >= self.hot.deadline {
+            if self.hot.cycles >= self.hot.due {
                 return self.leave(Exit::Deadline);
             }
             if self.single_steps() {
@@ -247,14 +247,34 @@ impl Machine {
             let line = ea & !offset_mask;
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
+            let look = self.memory.instruction.marked(fetch.physical);
             // SAFETY: `at` gives an op of this machine's lines.
-            return unsafe {
+            unsafe {
                 if self.oracle {
                     self.time_block(op);
                 }
-                self.begin(op)
-            };
+                self.begin(op);
+                if look {
+                    self.wait_for_rest(op, fetch.physical);
+                }
+            }
+            self.hot.deadline = if look || self.oracle { 0 } else { self.hot.due };
+            return op;
         }
+    }
+
+    /// The block at `op`, from `physical` on, has begun in a line that may be on its way: it ends when its
+    /// last instruction has come.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this machine.
+    #[cold]
+    unsafe fn wait_for_rest(&mut self, op: *const Op, physical: u32) {
+        // SAFETY: the caller's.
+        let further = unsafe { u32::from((*op).instructions) }.saturating_sub(1);
+        let (last, end) = (physical + 4 * further, self.hot.cycles);
+        let stall = self.memory.fetch_rest(last, end, &mut self.account);
+        self.wait(stall);
     }
 
     fn leave(&mut self, exit: Exit) -> *const Op {
@@ -380,7 +400,8 @@ impl Machine {
         let op = self.lines.single(word, cause);
         self.hot.line = ea;
         let traced = self.registers.msr & (msr::SE | msr::BE);
-        let deadline = std::mem::replace(&mut self.hot.deadline, 0);
+        let due = std::mem::replace(&mut self.hot.due, 0);
+        self.hot.deadline = 0;
         // SAFETY: `single` gives an op of this machine's lines, followed by one that ends the line.
         let next = unsafe {
             self.begin(op);
@@ -388,8 +409,8 @@ impl Machine {
         };
         debug_assert!(next.is_null());
         // An event that came up meanwhile has set the deadline itself.
-        if self.hot.deadline == 0 {
-            self.hot.deadline = deadline;
+        if self.hot.due == 0 {
+            self.hot.set_deadline(due);
         }
         self.after_single(ea, word, traced);
     }

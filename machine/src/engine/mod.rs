@@ -15,7 +15,10 @@
 //! Touching the most recently used line already changes no state, and of a TLB's set of two the way
 //! used last is all the state there is, which a shortcut writes: so they are exact. What the checks
 //! do not let through goes the slow way, through `mmu` and `memory`; a line that is not the most recently used
-//! one costs no more than the cache's own search. With the oracle on no shortcut is ever made.
+//! one costs no more than the cache's own search. A line that is still on its way into a cache has a mark in
+//! its tag word, so that every access to it goes the slow way and waits for its beat; while such a line runs,
+//! each of its blocks is entered the slow way. With the oracle on no shortcut is ever made, and every block is
+//! entered the slow way: translated, looked up in the I-cache, and timed by the schedule.
 //!
 //! The sanitizers see what they look at because that goes the slow way: a page whose translation is a
 //! crime gets no shortcut, and loses it when its frame is freed; a page of which the I-cache holds lines
@@ -62,8 +65,12 @@ pub enum Exit {
 pub struct Hot {
     /// Core cycles since reset.
     pub cycles: u64,
-    /// The inner loop is left at the first block entered at or after this cycle.
+    /// A block entered at or after this cycle is entered the slow way.
     pub deadline: u64,
+    /// There the inner loop is left if it is at or after this one. Both are the same, but that `deadline` is
+    /// 0 while every block is to be looked at: the line that runs has not come whole yet, or is watched; or
+    /// the oracle is on.
+    pub due: u64,
     /// Instructions begun since reset, less those that took an exception.
     pub instructions: u64,
     /// Data accesses since reset.
@@ -103,6 +110,14 @@ pub struct Hot {
     pub fetch_recent: *mut u8,
     /// Why the inner loop was left.
     pub exit: Exit,
+}
+
+impl Hot {
+    /// Has the inner loop left at the first block entered at or after cycle `at`.
+    pub fn set_deadline(&mut self, at: u64) {
+        self.due = at;
+        self.deadline = at;
+    }
 }
 
 /// A cache's tags as the fast path sees them.

@@ -61,7 +61,7 @@ impl Machine {
                 return self.stop.take();
             }
         }
-        self.hot.deadline = self.next_deadline();
+        self.hot.set_deadline(self.next_deadline());
         let pc = self.registers.pc;
         if self.breakpoints.contains(&pc) && self.passing != Some(pc) {
             self.passing = Some(pc);
@@ -111,9 +111,10 @@ impl Machine {
     /// An interrupt may have become deliverable: the next block is not begun before that is looked at.
     pub(crate) fn look_at_interrupts(&mut self) {
         if self.interrupted() || self.registers.msr & msr::POW != 0 {
-            self.hot.deadline = 0;
+            self.hot.set_deadline(0);
         } else {
-            self.hot.deadline = self.hot.deadline.min(self.timers.next_expiry());
+            self.hot.due = self.hot.due.min(self.timers.next_expiry());
+            self.hot.deadline = self.hot.deadline.min(self.hot.due);
         }
     }
 
@@ -275,7 +276,7 @@ impl Machine {
         self.choose_cause();
         self.look_at_interrupts();
         if self.single_steps() {
-            self.hot.deadline = 0;
+            self.hot.set_deadline(0);
         }
         flow
     }
@@ -327,7 +328,7 @@ impl Machine {
     /// Stops the machine once the current block is done.
     fn halt(&mut self, stop: Stop) {
         self.stop.get_or_insert(stop);
-        self.hot.deadline = 0;
+        self.hot.set_deadline(0);
     }
 
     /// A sanitizer has found something about the code at `pc`, or in the line there.

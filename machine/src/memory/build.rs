@@ -1,31 +1,14 @@
 //! Memory as a machine file describes it.
 
-use super::{BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement};
-use crate::config::{self, CacheConfig, MachineConfig};
-
-impl From<config::Replacement> for Replacement {
-    fn from(replacement: config::Replacement) -> Self {
-        match replacement {
-            config::Replacement::Lru => Self::Lru,
-            config::Replacement::PseudoLru => Self::Plru,
-        }
-    }
-}
+use super::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Ram};
+use crate::config::{CacheConfig, L2Place, MachineConfig};
 
 fn geometry(cache: &CacheConfig) -> CacheGeometry {
     CacheGeometry {
         size: cache.size,
         ways: cache.ways,
         line: cache.line,
-        replacement: cache.replacement.into(),
-    }
-}
-
-fn forward(cache: &CacheConfig) -> Forward {
-    if cache.critical_word_first {
-        Forward::Critical
-    } else {
-        Forward::Whole
+        replacement: cache.replacement,
     }
 }
 
@@ -42,12 +25,18 @@ impl Memory {
                     size: l2.size,
                     ways: l2.ways,
                     line: l2.line,
-                    replacement: l2.replacement.into(),
+                    replacement: l2.replacement,
                 },
-                L2Timing::Backside {
-                    hit: l2.first_beat,
-                    miss: l2.miss,
-                    beat: l2.next_beat,
+                match l2.place {
+                    L2Place::BackSide => L2Timing::Backside {
+                        hit: l2.first_beat,
+                        miss: l2.miss.unwrap_or_default(),
+                        beat: l2.next_beat,
+                    },
+                    L2Place::LookAside => L2Timing::LookAside {
+                        first: l2.first_beat,
+                        next: l2.next_beat,
+                    },
                 },
             )
         });
@@ -59,22 +48,26 @@ impl Memory {
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
                 request: bus.request,
+                turnaround: bus.turnaround,
+                return_path: bus.return_path,
                 read_first: bus.read_first,
                 read_next: bus.read_next,
                 write_first: bus.write_first,
                 write_next: bus.write_next,
                 single_read: bus.read_first,
                 single_write: bus.write_first,
+                address_only: bus.address_only.unwrap_or_default(),
                 beat: bus.width,
             },
             MemoryTiming {
-                instruction_forward: forward(&machine.cache.instruction),
-                data_forward: forward(&machine.cache.data),
+                instruction_forward: machine.cache.instruction.forward,
+                data_forward: machine.cache.data.forward,
                 store_queue: machine.cache.store_queue,
                 write_back_buffers: machine.cache.write_back_buffers,
                 touch_buffers: machine.cache.touch_buffers,
                 touched_line: machine.cache.touched_line,
                 icbi_whole_set: machine.core.kind.core().icbi_by_index,
+                broadcast: machine.core.kind.core().broadcast,
             },
         )
     }

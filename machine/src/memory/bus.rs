@@ -1,8 +1,9 @@
 //! The 60x bus: when a transfer begins and ends.
 //!
-//! Bus clock edge k is at core cycle floor(k × ratio). A transfer begins on the first edge at which
-//! the request is there and the bus is free, and holds the bus until its last beat; transfers are
-//! served in the order of their requests.
+//! Bus clock edge k is at core cycle floor(k × ratio). A transfer is asked for from the first edge at or
+//! after its request; `request` clocks later it begins, or when the bus is free if that is later. It holds
+//! the bus until its last beat and for `turnaround` clocks more. What is read is at the core `return_path`
+//! clocks after it was on the bus. Transfers are served in the order of their requests.
 
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,12 @@ use serde::{Deserialize, Serialize};
 pub struct BusTiming {
     /// Core clocks per bus clock, times two (2:1 is 4, 2.5:1 is 5).
     pub ratio_x2: u32,
-    /// From a miss's request on the bus to the start of its address tenure: arbitration.
+    /// From a request to the start of its address tenure on an idle bus.
     pub request: u32,
+    /// For which a transfer holds the bus after its last beat.
+    pub turnaround: u32,
+    /// From a beat of a read on the bus to the core that waits for it.
+    pub return_path: u32,
     /// From the start of a burst read to its first beat.
     pub read_first: u32,
     /// Between further beats of a burst read.
@@ -26,17 +31,70 @@ pub struct BusTiming {
     pub single_read: u32,
     /// A single-beat write, whole.
     pub single_write: u32,
+    /// A transaction without data, whole.
+    pub address_only: u32,
     /// Bytes a beat (8 on the 60x bus).
     pub beat: u32,
 }
 
-/// When a burst delivers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When the beats of a line come to the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// Core cycle of the first beat, which is the critical double word.
-    pub critical: u64,
+    /// When the first one does, which holds the address asked for, in half core cycles.
+    first: u64,
+    /// Half core cycles between beats.
+    step: u64,
+    /// Beats, a power of two.
+    beats: u32,
+    /// Bytes of a beat.
+    width: u32,
+}
+
+impl Delivery {
+    /// A line of `bytes` whose first beat of `width` bytes comes at the core cycle `first`, each further one
+    /// `step` cycles later.
+    #[must_use]
+    pub fn new(first: u64, step: u32, bytes: u32, width: u32) -> Self {
+        Self {
+            first: 2 * first,
+            step: 2 * u64::from(step),
+            beats: (bytes / width).max(1),
+            width,
+        }
+    }
+
+    /// Could a run have come to this? A snapshot is asked before use.
+    pub(crate) fn fits(&self) -> bool {
+        self.first < crate::snapshot::LATEST
+            && self.step <= u64::from(u32::MAX)
+            && self.beats.is_power_of_two()
+            && self.width.is_power_of_two()
+    }
+
+    /// Core cycle of beat `number`, from 0 on.
+    #[must_use]
+    pub fn beat(&self, number: u32) -> u64 {
+        (self.first + u64::from(number) * self.step) / 2
+    }
+
+    /// Core cycle of the first beat.
+    #[must_use]
+    pub fn critical(&self) -> u64 {
+        self.beat(0)
+    }
+
     /// Core cycle of the last beat.
-    pub complete: u64,
+    #[must_use]
+    pub fn complete(&self) -> u64 {
+        self.beat(self.beats - 1)
+    }
+
+    /// The beat that holds `pa`, when that of `critical` comes first and the others follow in order, round
+    /// within the line.
+    #[must_use]
+    pub fn beat_of(&self, critical: u32, pa: u32) -> u32 {
+        (pa / self.width).wrapping_sub(critical / self.width) & (self.beats - 1)
+    }
 }
 
 /// The bus and when it is free.
@@ -45,6 +103,8 @@ pub struct Bus {
     timing: BusTiming,
     /// The edge from which the bus is free, in half core cycles: a multiple of the ratio.
     free_edge: u64,
+    /// The core cycle at which the last transfer is over, for reads at the core.
+    done: u64,
 }
 
 impl Bus {
@@ -54,6 +114,7 @@ impl Bus {
         Self {
             timing,
             free_edge: 0,
+            done: 0,
         }
     }
 
@@ -72,37 +133,49 @@ impl Bus {
 
     /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        self.timing == fresh.timing && self.free_edge < crate::snapshot::LATEST
+        let latest = crate::snapshot::LATEST;
+        self.timing == fresh.timing
+            && self.free_edge < latest
+            && self
+                .free_edge
+                .is_multiple_of(u64::from(self.timing.ratio_x2))
+            && self.done < latest
     }
 
-    /// Holds the bus for `clocks` from the first edge at or after `now` at which it is free; returns
-    /// that edge in half core cycles.
+    /// The core cycle at which all that was asked for is done.
+    #[must_use]
+    pub fn done_at(&self) -> u64 {
+        self.done
+    }
+
+    /// A transfer of `clocks` that is asked for at `now`, holds the bus for `hold` clocks more, and is over for
+    /// the core `back` clocks after its last beat; returns the edge at which it begins, in half core cycles.
     #[inline]
-    fn occupy(&mut self, now: u64, clocks: u32, account: &mut Account) -> u64 {
-        let ratio = self.timing.ratio_x2;
+    fn transfer(
+        &mut self,
+        now: u64,
+        clocks: u32,
+        (hold, back): (u32, u32),
+        account: &mut Account,
+    ) -> u64 {
+        let ratio = u64::from(self.timing.ratio_x2);
         // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
         // k × ratio >= 2 × now.
-        let edge = match (2 * now).checked_sub(self.free_edge) {
-            None => {
-                account.add_plain(Plain::BusWait, self.free_at() - now);
-                self.free_edge
-            }
-            Some(idle) => {
-                let edges = match u32::try_from(idle) {
-                    Ok(idle) => u64::from(idle.div_ceil(ratio)),
-                    Err(_) => idle.div_ceil(u64::from(ratio)),
-                };
-                self.free_edge + edges * u64::from(ratio)
-            }
-        };
-        self.free_edge = self.after(edge, clocks);
-        account.add_plain(Plain::BusCycles, self.free_at() - edge / 2);
+        let asked = (2 * now).next_multiple_of(ratio);
+        let ready = self.after(asked, self.timing.request);
+        let edge = ready.max(self.free_edge);
+        if edge > ready {
+            account.add_plain(Plain::BusWait, (edge - ready) / 2);
+        }
+        self.free_edge = self.after(edge, clocks + hold);
+        self.done = self.after(edge, clocks + back) / 2;
+        account.add_plain(Plain::BusCycles, (self.free_edge - edge) / 2);
         edge
     }
 
     /// The edge `clocks` after `edge`.
     fn after(&self, edge: u64, clocks: u32) -> u64 {
-        edge + u64::from(clocks * self.timing.ratio_x2)
+        edge + u64::from(clocks) * u64::from(self.timing.ratio_x2)
     }
 
     /// Reads a line of `bytes` whose request is made at `now`.
@@ -111,7 +184,7 @@ impl Bus {
         self.read_burst(now, bytes, t.read_first, t.read_next, account)
     }
 
-    /// Reads a line of `bytes` from something on the bus that has its own beats (a lookaside L2).
+    /// Reads a line of `bytes` from something on the bus that has its own beats (a look-aside L2).
     pub fn read_burst(
         &mut self,
         now: u64,
@@ -120,13 +193,16 @@ impl Bus {
         next: u32,
         account: &mut Account,
     ) -> Delivery {
-        let further = (bytes / self.timing.beat).saturating_sub(1) * next;
-        let to_first = self.timing.request + first;
-        let edge = self.occupy(now, to_first + further, account);
+        let (width, back) = (self.timing.beat, self.timing.return_path);
+        let beats = (bytes / width).max(1);
+        let after = (self.timing.turnaround, back);
+        let edge = self.transfer(now, first + (beats - 1) * next, after, account);
         account.add_plain(Plain::BusRead, 1);
         Delivery {
-            critical: self.after(edge, to_first) / 2,
-            complete: self.free_at(),
+            first: self.after(edge, first + back),
+            step: u64::from(next) * u64::from(self.timing.ratio_x2),
+            beats,
+            width,
         }
     }
 
@@ -134,24 +210,31 @@ impl Bus {
     pub fn write_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> u64 {
         let t = self.timing;
         let further = (bytes / t.beat).saturating_sub(1) * t.write_next;
-        self.occupy(now, t.request + t.write_first + further, account);
+        self.transfer(now, t.write_first + further, (t.turnaround, 0), account);
         account.add_plain(Plain::BusWrite, 1);
-        self.free_at()
+        self.done
     }
 
     /// Reads a beat or less; returns the cycle at which the data is there.
     pub fn read_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let clocks = self.timing.request + self.timing.single_read;
-        self.occupy(now, clocks, account);
+        let t = self.timing;
+        self.transfer(now, t.single_read, (t.turnaround, t.return_path), account);
         account.add_plain(Plain::BusRead, 1);
-        self.free_at()
+        self.done
     }
 
     /// Writes a beat or less; returns the cycle at which it is done.
     pub fn write_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let clocks = self.timing.request + self.timing.single_write;
-        self.occupy(now, clocks, account);
+        let t = self.timing;
+        self.transfer(now, t.single_write, (t.turnaround, 0), account);
         account.add_plain(Plain::BusWrite, 1);
-        self.free_at()
+        self.done
+    }
+
+    /// A transaction without data, posted at `now`; returns the cycle at which it is done.
+    pub fn address_only(&mut self, now: u64, account: &mut Account) -> u64 {
+        self.transfer(now, self.timing.address_only, (0, 0), account);
+        account.add_plain(Plain::BusAddress, 1);
+        self.done
     }
 }

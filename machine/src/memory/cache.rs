@@ -4,26 +4,18 @@
 //! changes nothing: neither for LRU nor for the PLRU tree, whose bits already point away from the way
 //! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
+pub use crate::config::Replacement;
+use crate::config::shape::{self, Misfit};
 use serde::{Deserialize, Serialize};
-
-/// How a set chooses its victim. Invalid lines are always filled first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// Least recently used (603, 604).
-    Lru,
-    /// Tree of bits, one a pair (750: 8 ways, 7 bits).
-    Plru,
-}
 
 /// Size and shape of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheGeometry {
-    /// Bytes in all; a power of two times the ways.
+    /// Bytes in all.
     pub size: u32,
     /// Lines a set.
     pub ways: u32,
-    /// Bytes a line: a power of two, at least 16.
+    /// Bytes a line, 16 at least.
     pub line: u32,
     /// Victim choice.
     pub replacement: Replacement,
@@ -40,27 +32,8 @@ impl CacheGeometry {
     ///
     /// # Errors
     /// A sentence that says what is allowed.
-    pub fn check(&self) -> Result<(), String> {
-        if !self.line.is_power_of_two() || !(16..=4096).contains(&self.line) {
-            return Err(format!(
-                "line is {}: a power of two from 16 to 4096 is allowed",
-                self.line
-            ));
-        }
-        if self.ways == 0 || self.ways > 64 {
-            return Err(format!("ways is {}: 1 to 64 are allowed", self.ways));
-        }
-        if self.replacement == Replacement::Plru && !self.ways.is_power_of_two() {
-            return Err(format!("ways is {}: PLRU needs a power of two", self.ways));
-        }
-        let way_bytes = self.line * self.ways;
-        if !self.size.is_multiple_of(way_bytes) || !self.sets().is_power_of_two() {
-            return Err(format!(
-                "size is {}: {way_bytes} (ways x line) times a power of two is allowed",
-                self.size
-            ));
-        }
-        Ok(())
+    pub fn check(&self) -> Result<(), Misfit> {
+        shape::cache(self.size, self.ways, self.line, shape::CACHE_MOST)
     }
 }
 
@@ -68,12 +41,12 @@ impl CacheGeometry {
 pub const VALID: u32 = 1;
 /// The line is newer than memory.
 pub const DIRTY: u32 = 2;
-/// Never set in a tag word: comparing with it matches nothing.
-const NEVER: u32 = 4;
-/// An observer wants to know of every use: an engine that compares tag words does not find the line.
+/// Some of the line is still on its way: an engine that compares tag words does not find it.
+pub const ARRIVING: u32 = 4;
+/// An observer wants to know of every use: nor does it find this line.
 const WATCHED: u32 = 8;
 /// A line is held whether or not these are set. No line is so short that they were bits of its address.
-const EITHER: u32 = DIRTY | WATCHED;
+const EITHER: u32 = DIRTY | ARRIVING | WATCHED;
 
 /// A line that a fill put out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +61,7 @@ pub struct Evicted {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cache {
     geometry: CacheGeometry,
-    /// Set after set, most recently used first: line address | [`DIRTY`] | [`VALID`] | [`WATCHED`].
+    /// Set after set, most recently used first: line address | [`VALID`] and what [`EITHER`] has.
     tags: Box<[u32]>,
     /// PLRU: physical way of each element of `tags`. For LRU it would make no difference and stays
     /// the element's number.
@@ -101,7 +74,6 @@ pub struct Cache {
     set_mask: u32,
     enabled: bool,
     locked: bool,
-    probe: u32,
 }
 
 impl Cache {
@@ -113,7 +85,7 @@ impl Cache {
         geometry.check()?;
         let sets = geometry.sets() as usize;
         let ways = geometry.ways as usize;
-        let mut cache = Self {
+        Ok(Self {
             geometry,
             tags: vec![0; sets * ways].into_boxed_slice(),
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
@@ -123,10 +95,7 @@ impl Cache {
             set_mask: geometry.sets() - 1,
             enabled: false,
             locked: false,
-            probe: 0,
-        };
-        cache.set_enabled(false);
-        Ok(cache)
+        })
     }
 
     /// Size and shape.
@@ -159,7 +128,6 @@ impl Cache {
     /// Enables or disables. The lines stay, unseen while disabled (603 UM 3.2.3.2).
     pub fn set_enabled(&mut self, enabled: bool) {
         self.enabled = enabled;
-        self.probe = VALID | DIRTY | if enabled { 0 } else { NEVER };
     }
 
     /// Locks or unlocks: a locked cache serves hits and fills nothing.
@@ -181,32 +149,9 @@ impl Cache {
 
     /// All tag words (set after set, MRU first), for an engine that indexes them directly:
     /// `tags[((pa >> line_shift) & set_mask) * ways]`. All that it may write is [`DIRTY`] of such a
-    /// line, as [`Cache::access`] would. A line that is watched has a tag word of its own.
+    /// line, as [`Cache::access`] would. A line that is watched, or still on its way, has a tag word of its own.
     pub fn tags_mut(&mut self) -> &mut [u32] {
         &mut self.tags
-    }
-
-    /// What an engine ORs to a line address to compare with a tag word: [`VALID`] | [`DIRTY`], or a
-    /// value that no tag word has while the cache is disabled.
-    #[inline]
-    #[must_use]
-    pub fn probe(&self) -> u32 {
-        self.probe
-    }
-
-    /// True if the cache is enabled and `pa`'s line is its set's most recently used one: a load or
-    /// fetch that hits it changes nothing here.
-    #[inline]
-    #[must_use]
-    pub fn hits_mru(&self, pa: u32) -> bool {
-        self.mru(pa) | DIRTY == self.line_address(pa) | self.probe
-    }
-
-    /// True if in addition the line is modified already: a write-back store changes nothing here.
-    #[inline]
-    #[must_use]
-    pub fn hits_mru_dirty(&self, pa: u32) -> bool {
-        self.mru(pa) == self.line_address(pa) | self.probe
     }
 
     /// Index in `tags` of the line that holds `pa`, if the cache holds it; recency is not touched.
@@ -227,6 +172,28 @@ impl Cache {
         if let Some(index) = self.find(pa) {
             self.tags[index] |= WATCHED;
         }
+    }
+
+    /// Marks `pa`'s line, if the cache holds it, as still on its way, or no longer.
+    pub fn set_arriving(&mut self, pa: u32, arriving: bool) {
+        if let Some(index) = self.find(pa) {
+            let mark = if arriving { ARRIVING } else { 0 };
+            self.tags[index] = self.tags[index] & !ARRIVING | mark;
+        }
+    }
+
+    /// Is the line of `pa`, which an access has just found, still on its way?
+    #[inline]
+    #[must_use]
+    pub fn arriving(&self, pa: u32) -> bool {
+        self.mru(pa) & ARRIVING != 0
+    }
+
+    /// Must every use of the line of `pa`, which an access has just found, be seen?
+    #[inline]
+    #[must_use]
+    pub fn marked(&self, pa: u32) -> bool {
+        self.mru(pa) & (ARRIVING | WATCHED) != 0
     }
 
     /// True if the cache holds `pa`'s line modified.
@@ -253,7 +220,7 @@ impl Cache {
     fn touch(&mut self, first: usize, element: usize) {
         match self.geometry.replacement {
             Replacement::Lru => to_front(&mut self.tags[first..=first + element]),
-            Replacement::Plru => {
+            Replacement::PseudoLru => {
                 self.tags.swap(first, first + element);
                 self.ways.swap(first, first + element);
                 let (bits, away) = self.paths[usize::from(self.ways[first])];

@@ -1,8 +1,11 @@
 //! The instructions that programs steer the caches by.
 
+use super::arrivals::Arrival;
+use super::broadcast::Transaction;
 use super::hierarchy::{CacheInhibited, Memory, Side};
-use super::touch::{Touched, TouchedLine};
+use super::touch::Touched;
 use super::wimg;
+use super::{Forward, TouchedLine};
 use crate::observe::{Account, Event};
 
 impl Memory {
@@ -26,48 +29,76 @@ impl Memory {
         self.ram.zero(self.data.line_address(pa), line as usize);
         self.settle(now, account);
         self.touches.take(self.data.line_address(pa));
-        let mut stall = 0;
-        if !self.data.access(pa, true) {
+        let stall = if self.data.access(pa, true) {
+            self.whole(pa, now) - now
+        } else {
             account.add(Event::DataCacheEstablish, 1);
-            stall = self.install(Side::Data, pa, true, now, account.cause, account);
-            account.add(Event::MemoryStall, stall);
-        }
+            // The line is the core's own from when no other has it: a kill, which is posted.
+            let killed = self.told(Transaction::DataBlock, wimg, now, account);
+            killed + self.install(Side::Data, pa, true, now + killed, account.cause, account)
+        };
+        account.add(Event::MemoryStall, stall);
         Ok(stall)
     }
 
+    /// Broadcasts what is done to a line of memory that is kept coherent.
+    fn told(&mut self, transaction: Transaction, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        if wimg & wimg::M == 0 {
+            return 0;
+        }
+        self.broadcast(transaction, now, account)
+    }
+
     /// `dcbst`: a modified line is written to memory and stays. The write is posted; returns the stall.
-    pub fn dcbst(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, now, false, account)
+    pub fn dcbst(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, wimg, now, false, account)
     }
 
     /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted; returns the
     /// stall.
-    pub fn dcbf(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, now, true, account)
+    pub fn dcbf(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, wimg, now, true, account)
     }
 
-    fn flushed(&mut self, pa: u32, now: u64, invalidate: bool, account: &mut Account) -> u64 {
-        let stall = self.flush_line(pa, now, invalidate, account.cause, account);
+    /// What is written back tells the others on its way; what is not is broadcast.
+    fn flushed(
+        &mut self,
+        pa: u32,
+        wimg: u8,
+        now: u64,
+        invalidate: bool,
+        account: &mut Account,
+    ) -> u64 {
+        let stall = match self.flush_line(pa, now, invalidate, account.cause, account) {
+            Some(stall) => stall,
+            None => self.told(Transaction::DataBlock, wimg, now, account),
+        };
         account.add(Event::MemoryStall, stall);
         stall
     }
 
-    /// `dcbi`: the line leaves the caches unwritten.
-    pub fn dcbi(&mut self, pa: u32) {
+    /// `dcbi`: the line leaves the caches unwritten; returns the stall.
+    pub fn dcbi(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         self.touches.take(self.data.line_address(pa));
         self.data.invalidate(pa);
         if let Some(l2) = &mut self.l2 {
             l2.cache.invalidate(pa);
         }
+        let stall = self.told(Transaction::DataBlock, wimg, now, account);
+        account.add(Event::MemoryStall, stall);
+        stall
     }
 
-    /// `icbi`: the line (603: its whole set) leaves the I-cache.
-    pub fn icbi(&mut self, pa: u32) {
+    /// `icbi`: the line (603: its whole set) leaves the I-cache; returns the stall.
+    pub fn icbi(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         if self.timing.icbi_whole_set {
             self.instruction.invalidate_set(pa);
         } else {
             self.instruction.invalidate(pa);
         }
+        let stall = self.told(Transaction::InstructionBlock, wimg, now, account);
+        account.add(Event::MemoryStall, stall);
+        stall
     }
 
     /// `dcbt`, `dcbtst`: asks for the line; nothing where W, I or G is set or the cache is off or locked
@@ -91,7 +122,7 @@ impl Memory {
         }
         let full = self.touches.len() == buffers;
         let free = match self.touches.oldest() {
-            Some(oldest) if full => oldest.at.max(now),
+            Some(oldest) if full => oldest.at().max(now),
             _ => now,
         };
         if full {
@@ -104,18 +135,26 @@ impl Memory {
         }
         let cause = account.cause;
         self.data_miss(pa, cause, account);
-        let at = self.request(pa, free, cause, account).complete;
-        self.touches.add(Touched { line, at, cause });
+        let arrival = Arrival {
+            critical: pa,
+            delivery: self.request(pa, free, cause, account),
+        };
+        self.touches.add(Touched {
+            line,
+            arrival,
+            cause,
+        });
         account.add(Event::MemoryStall, free - now);
         free - now
     }
 
-    /// Of an access, or a store, that the D-cache has missed: how long it waits for the line if that has been touched, and
-    /// then has it in the cache. None: it has not been.
+    /// The cycle at which an access, or a store, that the D-cache has missed is served if its line has
+    /// been touched: it is in the cache then, or still on its way there. None: it has not been touched.
     pub(super) fn touched(
         &mut self,
         pa: u32,
         store: bool,
+        forward: Forward,
         now: u64,
         account: &mut Account,
     ) -> Option<u64> {
@@ -124,12 +163,12 @@ impl Memory {
         }
         self.settle(now, account);
         if self.data.access(pa, store) {
-            return Some(0);
+            return Some(now);
         }
-        let touched = self.touches.take(self.data.line_address(pa))?;
-        let there = touched.at.max(now);
-        self.install(Side::Data, pa, store, there, touched.cause, account);
-        Some(there - now)
+        let Touched { arrival, cause, .. } = self.touches.take(self.data.line_address(pa))?;
+        let there = arrival.delivery.complete().max(now);
+        self.install(Side::Data, pa, store, there, cause, account);
+        Some(self.set_out(Side::Data, arrival, pa, forward, now))
     }
 
     /// Touched lines that have come by `now` are in the cache, where that is their place.
@@ -140,9 +179,10 @@ impl Memory {
         while self
             .touches
             .oldest()
-            .is_some_and(|touched| touched.at <= now)
+            .is_some_and(|touched| touched.at() <= now)
         {
-            if let Some(Touched { line, at, cause }) = self.touches.take_oldest() {
+            if let Some(touched) = self.touches.take_oldest() {
+                let (line, at, cause) = (touched.line, touched.at(), touched.cause);
                 self.install(Side::Data, line, false, at, cause, account);
             }
         }

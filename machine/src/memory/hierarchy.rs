@@ -3,34 +3,29 @@
 //! Rules of timing: transfers hold the bus in the order of their requests; a write-back follows the
 //! fill that caused it and holds up only later transfers; a store that misses, or goes past the cache,
 //! is posted and holds the core only while all entries of the store queue wait; what `dcbz`, `dcbst` and
-//! `dcbf` write back holds it while all write-back buffers wait; a touch while all touch buffers do.
+//! `dcbf` write back holds it while all write-back buffers wait; a touch while all touch buffers do. A line
+//! has its place in an L1 from its request on; who finds it before it is there waits for the beat that he
+//! wants, or for the line, as the core forwards them.
 
+use super::arrivals::{Arrival, Arrivals};
+use super::broadcast::Broadcast;
 use super::bus::{Bus, BusTiming, Delivery};
 use super::cache::{Cache, CacheGeometry};
 use super::l2::{L2, L2Timing};
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::ram::Ram;
-use super::touch::{TouchedLine, Touches};
+use super::touch::Touches;
 use super::wimg;
+use super::{Forward, TouchedLine};
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
-
-/// What the core waits for when a line is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Forward {
-    /// The critical double word, which comes first (604, 750, 603ev).
-    Critical,
-    /// The whole line (603, 603e).
-    Whole,
-}
 
 /// What the core's memory unit does, beside the shapes of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryTiming {
-    /// A fetch that misses waits for this.
+    /// What fetches get of a line on its way.
     pub instruction_forward: Forward,
-    /// A load that misses waits for this.
+    /// What loads and stores get of one.
     pub data_forward: Forward,
     /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
     pub store_queue: u32,
@@ -42,6 +37,8 @@ pub struct MemoryTiming {
     pub touched_line: TouchedLine,
     /// `icbi` invalidates every way of the set without comparing (603, UM 3.7.8).
     pub icbi_whole_set: bool,
+    /// What the core puts on the bus beside transfers.
+    pub broadcast: Broadcast,
 }
 
 /// `dcbz` on memory that the D-cache may not hold: the core takes an alignment exception.
@@ -59,6 +56,8 @@ pub mod hid0 {
     pub const ILOCK: u32 = 0x2000;
     /// Data cache lock.
     pub const DLOCK: u32 = 0x1000;
+    /// Address broadcast enable (750).
+    pub const ABE: u32 = 0x0008;
     /// Instruction cache flash invalidate.
     pub const ICFI: u32 = 0x0800;
     /// Data cache flash invalidate.
@@ -89,9 +88,13 @@ pub struct Memory {
     /// The 60x bus.
     pub bus: Bus,
     pub(super) timing: MemoryTiming,
-    stores: PostedWrites,
+    instruction_arrivals: Arrivals,
+    data_arrivals: Arrivals,
+    pub(super) stores: PostedWrites,
     write_backs: PostedWrites,
     pub(super) touches: Touches,
+    /// HID0\[ABE\].
+    pub(super) broadcast_enabled: bool,
     /// Every store is written through, whatever its page says (8xx: DC_CST).
     write_through: bool,
 }
@@ -140,9 +143,12 @@ impl Memory {
                 .transpose()?,
             bus: Bus::new(bus),
             timing,
+            instruction_arrivals: Arrivals::default(),
+            data_arrivals: Arrivals::default(),
             stores: PostedWrites::default(),
             write_backs: PostedWrites::default(),
             touches: Touches::default(),
+            broadcast_enabled: false,
             write_through: false,
         })
     }
@@ -163,6 +169,8 @@ impl Memory {
             && self.stores.fits()
             && self.write_backs.fits()
             && self.touches.fits(ram)
+            && self.instruction_arrivals.fits(ram)
+            && self.data_arrivals.fits(ram)
     }
 
     /// The memory unit's timing.
@@ -183,6 +191,7 @@ impl Memory {
         self.data.set_enabled(value & hid0::DCE != 0);
         self.instruction.set_locked(value & hid0::ILOCK != 0);
         self.data.set_locked(value & hid0::DLOCK != 0);
+        self.broadcast_enabled = value & hid0::ABE != 0;
         if value & hid0::ICFI != 0 {
             self.instruction.invalidate_all();
         }
@@ -220,7 +229,10 @@ impl Memory {
             account.add(Event::InstructionCacheInhibited, 1);
             self.bus.read_single(now, account) - now
         } else if self.instruction.access(pa, false) {
-            return 0;
+            if !self.instruction.arriving(pa) {
+                return 0;
+            }
+            self.served(Side::Instruction, pa, self.timing.instruction_forward, now) - now
         } else {
             account.add(Event::InstructionCacheMiss, 1);
             account.pollution.line_missed(
@@ -235,10 +247,20 @@ impl Memory {
             if self.instruction.locked() {
                 self.bus.read_single(now, account) - now
             } else {
-                let delivery = self.fill(Side::Instruction, pa, false, now, cause, account);
-                wait(self.timing.instruction_forward, delivery, now)
+                let forward = self.timing.instruction_forward;
+                self.fill(Side::Instruction, pa, false, forward, now, cause, account) - now
             }
         };
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// The block that was fetched from a line still on its way goes on to the instruction at `last`, and
+    /// would end at `end`; returns how much later it does, because that instruction comes so late.
+    pub fn fetch_rest(&mut self, last: u32, end: u64, account: &mut Account) -> u64 {
+        let forward = self.timing.instruction_forward;
+        // It takes the cycle after the one in which it comes.
+        let stall = self.served(Side::Instruction, last, forward, end - 1) + 1 - end;
         account.add(Event::MemoryStall, stall);
         stall
     }
@@ -286,18 +308,21 @@ impl Memory {
             return self.bus.read_single(now, account) - now;
         }
         if self.data.access(pa, false) {
+            if self.data.arriving(pa) {
+                return self.served(Side::Data, pa, forward, now) - now;
+            }
             return 0;
         }
         self.read_missed(pa, forward, now, cause, account)
     }
 
-    /// A load whose [`Cache::access`] to the enabled D-cache has found nothing; otherwise as
-    /// [`Memory::load`].
-    pub fn load_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        let stall = self.read_missed(pa, forward, now, cause, account);
-        account.add(Event::MemoryStall, stall);
-        stall
+    /// As [`Memory::load`], of memory that the enabled D-cache may hold.
+    #[inline]
+    pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if self.data.access(pa, false) && !self.data.arriving(pa) {
+            return 0;
+        }
+        self.load(pa, 0, now, account)
     }
 
     fn read_missed(
@@ -308,15 +333,14 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if let Some(stall) = self.touched(pa, false, now, account) {
-            return stall;
+        if let Some(served) = self.touched(pa, false, forward, now, account) {
+            return served - now;
         }
         self.data_miss(pa, cause, account);
         if self.data.locked() {
             return self.bus.read_single(now, account) - now;
         }
-        let delivery = self.fill(Side::Data, pa, false, now, cause, account);
-        wait(forward, delivery, now)
+        self.fill(Side::Data, pa, false, forward, now, cause, account) - now
     }
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
@@ -348,39 +372,42 @@ impl Memory {
             }
             return self.post_single(now, account);
         }
-        if self.data.access(pa, true) {
-            return 0;
-        }
-        self.write_missed(pa, now, cause, account)
-    }
-
-    /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; otherwise as
-    /// [`Memory::store`].
-    pub fn store_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = self.write_missed(pa, now, account.cause, account);
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    fn write_missed(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
-        let done = if let Some(stall) = self.touched(pa, true, now, account) {
-            now + stall
+        let forward = self.timing.data_forward;
+        let done = if self.data.access(pa, true) {
+            if !self.data.arriving(pa) {
+                return 0;
+            }
+            match self.served(Side::Data, pa, forward, now) {
+                at if at == now => return 0,
+                at => at,
+            }
+        } else if let Some(served) = self.touched(pa, true, forward, now, account) {
+            served
         } else {
             self.data_miss(pa, cause, account);
             if self.data.locked() {
                 return self.post_single(now, account);
             }
-            let delivery = self.fill(Side::Data, pa, true, now, cause, account);
-            now + wait(self.timing.data_forward, delivery, now)
+            self.fill(Side::Data, pa, true, forward, now, cause, account)
         };
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }
 
-    /// Cycles until all posted stores and transfers are done (`sync`).
+    /// As [`Memory::store`], of memory that the enabled D-cache may hold and that is written back.
+    #[inline]
+    pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if self.data.access(pa, true) && !self.data.arriving(pa) {
+            return 0;
+        }
+        self.store(pa, 0, now, account)
+    }
+
+    /// Cycles until all posted stores and transfers are done.
     #[must_use]
     pub fn drain(&self, now: u64) -> u64 {
-        self.bus.free_at().saturating_sub(now)
+        let lines = (self.data_arrivals.last()).max(self.instruction_arrivals.last());
+        self.bus.done_at().max(lines).saturating_sub(now)
     }
 
     pub(super) fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
@@ -390,19 +417,63 @@ impl Memory {
             .line_missed(&mut account.counters, Array::DataCache, pa, cause);
     }
 
-    /// Reads a line into an L1.
+    /// Reads a line into an L1 for an access to `pa`; returns the cycle at which that is served.
+    #[allow(clippy::too_many_arguments)]
     fn fill(
         &mut self,
         side: Side,
         pa: u32,
         dirty: bool,
+        forward: Forward,
         now: u64,
         cause: Cause,
         account: &mut Account,
-    ) -> Delivery {
-        let delivery = self.request(pa, now, cause, account);
-        self.install(side, pa, dirty, delivery.complete, cause, account);
-        delivery
+    ) -> u64 {
+        let arrival = Arrival {
+            critical: pa,
+            delivery: self.request(pa, now, cause, account),
+        };
+        let complete = arrival.delivery.complete();
+        self.install(side, pa, dirty, complete, cause, account);
+        self.set_out(side, arrival, pa, forward, now)
+    }
+
+    /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
+    /// access to `pa`, which wants it, is served.
+    pub(super) fn set_out(
+        &mut self,
+        side: Side,
+        arrival: Arrival,
+        pa: u32,
+        forward: Forward,
+        now: u64,
+    ) -> u64 {
+        let served = arrival.ready(pa, forward).max(now);
+        if served < arrival.delivery.complete() {
+            let (cache, arrivals) = self.side(side);
+            arrivals.add(arrival, cache, now);
+        }
+        served
+    }
+
+    /// The cycle at which an access at `now` to `pa` is served, whose line an L1 has found still on its way.
+    #[cold]
+    fn served(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+        let (cache, arrivals) = self.side(side);
+        let arrival = arrivals.find(pa, cache, now);
+        arrival.map_or(now, |arrival| arrival.ready(pa, forward).max(now))
+    }
+
+    /// The cycle at which the whole line of `pa` is there, if the D-cache holds it.
+    pub(super) fn whole(&mut self, pa: u32, now: u64) -> u64 {
+        self.served(Side::Data, pa, Forward::Line, now)
+    }
+
+    fn side(&mut self, side: Side) -> (&mut Cache, &mut Arrivals) {
+        match side {
+            Side::Instruction => (&mut self.instruction, &mut self.instruction_arrivals),
+            Side::Data => (&mut self.data, &mut self.data_arrivals),
+        }
     }
 
     /// Asks the L2 or the bus for a line.
@@ -474,7 +545,8 @@ impl Memory {
         }
     }
 
-    /// Writes a line to memory if L1 or L2 hold it modified; returns how long that waits for a buffer.
+    /// Writes a line to memory if L1 or L2 hold it modified; returns how long that waits for a buffer, or
+    /// nothing if there is nothing to write.
     pub(super) fn flush_line(
         &mut self,
         pa: u32,
@@ -482,8 +554,10 @@ impl Memory {
         invalidate: bool,
         cause: Cause,
         account: &mut Account,
-    ) -> u64 {
+    ) -> Option<u64> {
         let line = self.data.geometry().line;
+        // A line is written when it is there.
+        let there = self.whole(pa, now);
         if invalidate {
             self.touches.take(self.data.line_address(pa));
         }
@@ -505,10 +579,10 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            let done = self.bus.write_line(now, line, account);
-            return self.posted_write_back(now, done);
+            let done = self.bus.write_line(there, line, account);
+            return Some(self.posted_write_back(now, done));
         }
-        0
+        None
     }
 
     /// Posts a single-beat write; returns how long the core waits.
@@ -517,13 +591,4 @@ impl Memory {
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }
-}
-
-/// How long the core waits for a line.
-fn wait(forward: Forward, delivery: Delivery, now: u64) -> u64 {
-    let until = match forward {
-        Forward::Critical => delivery.critical,
-        Forward::Whole => delivery.complete,
-    };
-    until - now
 }

@@ -21,8 +21,8 @@ pub enum L2Timing {
         /// Core cycles between further beats.
         beat: u32,
     },
-    /// On the 60x bus beside the memory controller (boards of the 603 and 604).
-    Lookaside {
+    /// On the 60x bus beside the memory controller, in place of which it answers (boards of the 603 and 604).
+    LookAside {
         /// Bus clocks from the start of the burst to the first beat on a hit.
         first: u32,
         /// Bus clocks between further beats on a hit.
@@ -36,6 +36,8 @@ pub struct L2 {
     /// Tags and states.
     pub cache: Cache,
     timing: L2Timing,
+    /// The line filled last, and when it is there: it cannot be read again before.
+    filled: (u32, u64),
 }
 
 impl L2 {
@@ -46,13 +48,19 @@ impl L2 {
     /// What is wrong with the geometry; see [`CacheGeometry::check`].
     pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
         let mut cache = Cache::new(geometry)?;
-        cache.set_enabled(matches!(timing, L2Timing::Lookaside { .. }));
-        Ok(Self { cache, timing })
+        cache.set_enabled(matches!(timing, L2Timing::LookAside { .. }));
+        Ok(Self {
+            cache,
+            timing,
+            filled: (0, 0),
+        })
     }
 
     /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
-        self.timing == fresh.timing && self.cache.fits(&fresh.cache, ram)
+        self.timing == fresh.timing
+            && self.cache.fits(&fresh.cache, ram)
+            && self.filled.1 < crate::snapshot::LATEST
     }
 
     /// Reads a line for an L1 that missed at `now`.
@@ -69,14 +77,15 @@ impl L2 {
         if self.cache.access(pa, false) {
             return match self.timing {
                 L2Timing::Backside { hit, beat, .. } => {
-                    let critical = now + u64::from(hit);
-                    let beats = line / bus.timing().beat;
-                    Delivery {
-                        critical,
-                        complete: critical + u64::from(beats.saturating_sub(1) * beat),
-                    }
+                    let (filled, at) = self.filled;
+                    let now = if filled == self.cache.line_address(pa) {
+                        now.max(at)
+                    } else {
+                        now
+                    };
+                    Delivery::new(now + u64::from(hit), beat, line, bus.timing().beat)
                 }
-                L2Timing::Lookaside { first, next } => {
+                L2Timing::LookAside { first, next } => {
                     bus.read_burst(now, line, first, next, account)
                 }
             };
@@ -87,10 +96,12 @@ impl L2 {
             .line_missed(&mut account.counters, Array::L2, pa, cause);
         let request = match self.timing {
             L2Timing::Backside { miss, .. } => now + u64::from(miss),
-            L2Timing::Lookaside { .. } => now,
+            L2Timing::LookAside { .. } => now,
         };
         let delivery = bus.read_line(request, line, account);
-        self.allocate(pa, false, delivery.complete, bus, cause, account);
+        let complete = delivery.complete();
+        self.allocate(pa, false, complete, bus, cause, account);
+        self.filled = (self.cache.line_address(pa), complete);
         delivery
     }
 

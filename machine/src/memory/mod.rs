@@ -6,6 +6,8 @@
 //!
 //! Costs are stall cycles: core cycles that an access takes beyond its issue slot on an L1 hit.
 
+mod arrivals;
+mod broadcast;
 mod build;
 pub mod bus;
 pub mod cache;
@@ -16,12 +18,14 @@ mod posted;
 pub mod ram;
 pub mod touch;
 
-pub use bus::{Bus, BusTiming};
-pub use cache::{Cache, CacheGeometry, Replacement};
-pub use hierarchy::{CacheInhibited, Forward, Memory, MemoryTiming};
+pub use broadcast::{Broadcast, Transaction};
+pub use bus::{Bus, BusTiming, Delivery};
+pub use cache::{Cache, CacheGeometry};
+pub use hierarchy::{CacheInhibited, Memory, MemoryTiming};
 pub use l2::{L2, L2Timing};
 pub use ram::Ram;
-pub use touch::TouchedLine;
+
+pub use crate::config::{Forward, Replacement, TouchedLine};
 
 /// Storage control bits as in a PTE's low word, shifted to the bottom: W 8, I 4, M 2, G 1.
 pub mod wimg {

@@ -13,7 +13,8 @@ pub struct PostedWrites {
 }
 
 impl PostedWrites {
-    /// Posts a write that is done at cycle `done` into a queue of `entries`; returns how long the core waits.
+    /// Posts a write that is done at cycle `done`, and not before those posted earlier, into a queue of
+    /// `entries`; returns how long the core waits.
     pub fn post(&mut self, now: u64, done: u64, entries: usize) -> u64 {
         if entries == 0 {
             return done.saturating_sub(now);
@@ -25,7 +26,8 @@ impl PostedWrites {
             wait = self.done[0] - now;
             self.drop_first(1);
         }
-        self.done[self.used] = done;
+        let before = self.done[..self.used].last().copied();
+        self.done[self.used] = done.max(before.unwrap_or_default());
         self.used += 1;
         wait
     }

@@ -1,29 +1,27 @@
 //! Lines that `dcbt` or `dcbtst` has asked for and no access has used yet: on their way, or, where the
 //! core has a buffer for them, waiting in it.
 
+use super::arrivals::Arrival;
 use crate::observe::Cause;
 use serde::{Deserialize, Serialize};
 
-/// Where a touched line goes when it has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TouchedLine {
-    /// Into the D-cache.
-    Cache,
-    /// It stays in the buffer until an access wants it, and is lost to a touch that needs the buffer
-    /// (603e UM 3.2.4).
-    Buffer,
-}
-
-/// A line on its way.
+/// A line that was touched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Touched {
     /// Its physical address.
     pub line: u32,
-    /// The core cycle at which the whole of it is there.
-    pub at: u64,
+    /// How it comes.
+    pub arrival: Arrival,
     /// Whose touch it was.
     pub cause: Cause,
+}
+
+impl Touched {
+    /// The core cycle at which the whole of it is there.
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.arrival.delivery.complete()
+    }
 }
 
 /// The touched lines, the oldest first.
@@ -74,9 +72,7 @@ impl Touches {
 
     /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
-        let may_be = |touched: &Touched| {
-            (touched.line as usize) < ram && touched.at < crate::snapshot::LATEST
-        };
+        let may_be = |touched: &Touched| (touched.line as usize) < ram && touched.arrival.fits(ram);
         self.0.len() <= super::posted::POSTED_MAX as usize && self.0.iter().all(may_be)
     }
 

@@ -25,9 +25,9 @@ impl Mmu {
                 access: walk.access,
                 finish: walk.finish,
                 forward: if walk.whole_line {
-                    Forward::Whole
+                    Forward::Line
                 } else {
-                    Forward::Critical
+                    machine.cache.data.forward
                 },
                 cached: walk.cached,
             }),

@@ -6,15 +6,16 @@
 //! VSID: a changed segment register leaves them in place.
 
 use super::segment;
+use crate::config::shape::{self, Misfit};
 use crate::memory::cache::{is_order, to_front};
 use serde::{Deserialize, Serialize};
 
 /// Shape of a TLB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlbGeometry {
-    /// Entries in all: ways times a power of two.
+    /// Entries in all.
     pub entries: u32,
-    /// Entries a set, 1 to 128.
+    /// Entries a set.
     pub ways: u32,
 }
 
@@ -29,21 +30,8 @@ impl TlbGeometry {
     ///
     /// # Errors
     /// A sentence that says what is allowed.
-    pub fn check(&self) -> Result<(), String> {
-        if self.ways == 0 || self.ways > 128 {
-            return Err(format!("ways is {}: 1 to 128 are allowed", self.ways));
-        }
-        if self.entries == 0
-            || !self.entries.is_multiple_of(self.ways)
-            || !self.sets().is_power_of_two()
-            || self.sets() > 1024
-        {
-            return Err(format!(
-                "entries is {}: {} (ways) times a power of two up to 1024 is allowed",
-                self.entries, self.ways
-            ));
-        }
-        Ok(())
+    pub fn check(&self) -> Result<(), Misfit> {
+        shape::tlb(self.entries, self.ways)
     }
 }
 

@@ -198,6 +198,7 @@ named! {
         BusRead = "bus.read",
         /// Bus writes (bursts and single beats).
         BusWrite = "bus.write",
+        BusAddress = "bus.address-only",
         /// Core cycles in which the bus was busy.
         BusCycles = "bus.cycles",
         /// Core cycles that accesses waited for a busy bus.

@@ -109,6 +109,8 @@ pub(super) struct Run {
     /// The cycle of the last dispatch, and how many were dispatched in it.
     cycle: u32,
     slots: u32,
+    /// How many have been fetched.
+    fetched: u32,
     /// The first cycle in which what follows can be dispatched.
     next: u32,
     doubt: u32,
@@ -127,6 +129,7 @@ impl Run {
             queue: before.queue.iter().map(|&at| at.into()).collect(),
             cycle: 0,
             slots: 0,
+            fetched: 0,
             next: 0,
             doubt: 0,
         }
@@ -134,12 +137,18 @@ impl Run {
 
     pub fn issue(&mut self, core: &Schedule, instruction: &Instruction) {
         let class = instruction.opcode.class();
+        // The block's instructions come from the I-cache as many a cycle as are fetched, from its first on.
+        let there = self.fetched / core.fetch;
+        self.fetched += 1;
         let full = self.slots == core.dispatch;
         if class == Class::Branch && core.fold_branches {
-            self.doubt = self.doubt(instruction, self.cycle + u32::from(full));
-            self.next = self.next.max(1);
+            let cycle = there.max(self.cycle + u32::from(full));
+            self.doubt = self.doubt(instruction, cycle);
+            self.next = self.next.max(there + 1);
             return;
         }
+        self.wait_until(there);
+        let full = self.slots == core.dispatch;
         if full {
             self.wait_until(self.cycle + 1);
         }

@@ -24,7 +24,8 @@ pub(super) const UNITS: usize = 6;
 /// The timing description of a core.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Instructions dispatched and completed in a cycle, and in flight between the two.
+    /// Instructions fetched, dispatched and completed in a cycle, and in flight between the last two.
+    pub(super) fetch: u32,
     pub(super) dispatch: u32,
     pub(super) complete: usize,
     pub(super) queue: usize,
@@ -48,6 +49,7 @@ impl Schedule {
             Mpc8xx => (1, true),
         };
         Schedule {
+            fetch: config.pipeline.fetch,
             dispatch: config.pipeline.dispatch,
             complete: config.pipeline.complete as usize,
             queue: config.pipeline.completion_queue as usize,

@@ -362,6 +362,6 @@ impl Machine {
         } = value;
         // Another bit of the time base may have been chosen, and an overflow may be near.
         self.skip_performance();
-        self.hot.deadline = 0;
+        self.hot.set_deadline(0);
     }
 }

@@ -5,6 +5,7 @@ use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
 use crate::machine::Machine;
+use crate::memory::Transaction;
 use crate::mmu::{Invalidation, Reaches};
 
 /// Where the processor goes on.
@@ -161,11 +162,23 @@ pub fn isync(_: &mut Machine, _: &Operands) -> Outcome {
     Ok(Flow::Next)
 }
 
+/// Tells the other devices on the bus, if the core does that.
+fn broadcast(m: &mut Machine, transaction: Transaction) {
+    let now = m.cycles();
+    let stall = m.memory.broadcast(transaction, now, &mut m.account);
+    m.add_cycles(stall);
+}
+
 /// Waits for all transfers on the bus.
 pub fn sync(m: &mut Machine, _: &Operands) -> Outcome {
-    let wait = m.memory.drain(m.cycles());
-    m.add_cycles(wait);
+    broadcast(m, Transaction::Sync);
     Ok(Flow::Next)
+}
+
+#[inline(always)]
+pub fn eieio(m: &mut Machine, _: &Operands) -> Result<(), Exception> {
+    broadcast(m, Transaction::OrderedAccess);
+    Ok(())
 }
 
 pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
@@ -183,7 +196,9 @@ fn invalidate(m: &mut Machine, what: Invalidation) -> Outcome {
 
 pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
     let ea = m.registers.gpr.get(i.b);
-    invalidate(m, Invalidation::Address(ea))
+    let flow = invalidate(m, Invalidation::Address(ea))?;
+    broadcast(m, Transaction::TlbInvalidate);
+    Ok(flow)
 }
 
 /// The 8xx's alone.
@@ -193,6 +208,7 @@ pub fn tlbia(m: &mut Machine, _: &Operands) -> Outcome {
 
 pub fn tlbsync(m: &mut Machine, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
+    broadcast(m, Transaction::TlbSync);
     Ok(Flow::Next)
 }
 

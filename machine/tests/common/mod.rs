@@ -4,7 +4,7 @@
 
 use pagewalk_machine::memory::hierarchy::l2cr;
 use pagewalk_machine::memory::{
-    BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
+    Broadcast, BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
     TouchedLine,
 };
 use pagewalk_machine::mmu::{
@@ -44,27 +44,31 @@ pub fn bus() -> BusTiming {
     BusTiming {
         ratio_x2: 4,
         request: 1,
+        turnaround: 1,
+        return_path: 0,
         read_first: 6,
         read_next: 3,
         write_first: 3,
         write_next: 1,
         single_read: 6,
         single_write: 3,
+        address_only: 3,
         beat: 8,
     }
 }
 
-/// A memory unit that forwards the critical double word and has no store queue, one write-back buffer, and two touch
+/// A memory unit that forwards each beat and has no store queue, one write-back buffer, and two touch
 /// buffers.
 pub fn unit() -> MemoryTiming {
     MemoryTiming {
-        instruction_forward: Forward::Critical,
-        data_forward: Forward::Critical,
+        instruction_forward: Forward::Beats,
+        data_forward: Forward::Beats,
         store_queue: 0,
         write_back_buffers: 1,
         touch_buffers: 2,
         touched_line: TouchedLine::Cache,
         icbi_whole_set: false,
+        broadcast: Broadcast::Never,
     }
 }
 
@@ -94,7 +98,7 @@ pub fn walker() -> WalkTiming {
         start: 2,
         access: 3,
         finish: 2,
-        forward: Forward::Whole,
+        forward: Forward::Line,
         cached: true,
     }
 }

@@ -1,0 +1,51 @@
+//! Transactions without data, by which a core tells the other devices on the bus what it does.
+
+use super::hierarchy::Memory;
+pub use crate::config::Broadcast;
+use crate::observe::Account;
+
+/// A transaction without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transaction {
+    /// `sync`: the only one that the core waits for.
+    Sync,
+    /// `eieio`.
+    OrderedAccess,
+    /// `dcbst`, `dcbf`, `dcbi`, and `dcbz` of a line that the cache does not hold: clean, flush, kill.
+    DataBlock,
+    /// `icbi`.
+    InstructionBlock,
+    /// `tlbie`.
+    TlbInvalidate,
+    /// `tlbsync`.
+    TlbSync,
+}
+
+impl Memory {
+    /// Has `transaction` broadcast, if the core does that. The core goes on, but that the transaction
+    /// takes an entry of the store queue; after `sync` it goes on when all transfers are over. Returns the stall.
+    pub fn broadcast(&mut self, transaction: Transaction, now: u64, account: &mut Account) -> u64 {
+        use Transaction::{InstructionBlock, Sync, TlbInvalidate, TlbSync};
+        let on_the_bus = match self.timing.broadcast {
+            Broadcast::Never => false,
+            Broadcast::Enabled => {
+                let never = matches!(transaction, InstructionBlock | TlbInvalidate | TlbSync);
+                self.broadcast_enabled && !never
+            }
+            Broadcast::Always => true,
+        };
+        if transaction == Sync {
+            let mut done = now + self.drain(now);
+            if on_the_bus {
+                done = self.bus.address_only(done, account);
+            }
+            return done - now;
+        }
+        if !on_the_bus {
+            return 0;
+        }
+        let done = self.bus.address_only(now, account);
+        self.stores
+            .post(now, done, self.timing.store_queue as usize)
+    }
+}

@@ -1,0 +1,585 @@
+//! Every key of every machine file counts for something: a program that uses everything there is gives other
+//! counts when the key's value is another one that is allowed.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::machine::Limits;
+use support::{Program, machine_file};
+use toml::Value;
+
+/// Keys that count for nothing, and why. With `*` all that begin so; on machines with `core.kind` as given.
+const EXEMPT: &[(&[&str], &str, &str)] = &[
+    (EVERY, "description", "a name, for lists of machines"),
+    (
+        EVERY,
+        "board.kind",
+        "it chooses devices, and this program knows those of one board",
+    ),
+    (
+        EVERY,
+        "latency.multiple-word.latency",
+        "the words of one instruction do not wait for each other: its interval counts",
+    ),
+    (
+        &["8xx"],
+        "core.kind",
+        "no other core has its MMU: nothing else goes with the other keys",
+    ),
+    (&["8xx"], "cache.instruction.line", "16 bytes on this core"),
+    (&["8xx"], "cache.data.line", "16 bytes on this core"),
+    (
+        &["8xx"],
+        "cache.instruction.replacement",
+        "LRU on this core",
+    ),
+    (&["8xx"], "cache.data.replacement", "LRU on this core"),
+    (&["8xx"], "bus.width", "4 bytes on this core"),
+    (
+        &["8xx"],
+        "latency.load-float.*",
+        "the core has no floating-point unit",
+    ),
+    (
+        &["8xx"],
+        "latency.float-*",
+        "the core has no floating-point unit",
+    ),
+    (
+        &["8xx"],
+        "latency.move-from-segment.*",
+        "the core has no segment registers",
+    ),
+    (
+        &["8xx"],
+        "latency.move-to-segment.*",
+        "the core has no segment registers",
+    ),
+    (
+        &["8xx", "604", "604e", "750"],
+        "latency.tlb-load.*",
+        "tlbld and tlbli are the 603's",
+    ),
+    (
+        &["603e"],
+        "branch.target-entries",
+        "there is no such cache, and what it would save, branch.taken and branch.taken-target-miss, is nothing",
+    ),
+    (
+        &["603e", "8xx"],
+        "branch.taken-target-miss",
+        "the core has no target cache",
+    ),
+    (
+        &["750"],
+        "cache.l2.place",
+        "a look-aside cache has no cache.l2.miss, and a setting takes no key away: ppc604-133-l2 shows it",
+    ),
+    (
+        &["750", "604"],
+        "cache.l2.replacement",
+        "with one or two ways pseudo-LRU is LRU",
+    ),
+];
+
+const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx"];
+
+/// What must be set together with a key, to the same value.
+fn partners(kind: &str, key: &str) -> &'static [&'static str] {
+    match (kind, key) {
+        ("8xx", "tlb.instruction.entries" | "tlb.instruction.ways") => {
+            &["tlb.instruction.entries", "tlb.instruction.ways"]
+        }
+        ("8xx", "tlb.data.entries" | "tlb.data.ways") => &["tlb.data.entries", "tlb.data.ways"],
+        (_, "cache.instruction.line" | "cache.data.line" | "cache.l2.line") => {
+            &["cache.instruction.line", "cache.data.line", "cache.l2.line"]
+        }
+        _ => &[],
+    }
+}
+
+/// Instructions of every class that all cores have, then of those with segments and floating point. Each is run three
+/// times and waited for.
+const CLASSES: &[&str] = &[
+    "add 5, 6, 7",
+    "cmpwi 5, 3",
+    "mulli 5, 6, 7",
+    "mullw 5, 6, 7",
+    "mulhwu 5, 6, 7",
+    "divw 5, 6, 7",
+    "lwz 5, 0(10)",
+    "stw 5, 0(10)",
+    "lmw 30, 0(10)",
+    "stmw 30, 0(10)",
+    "lwarx 5, 0, 10",
+    "stwcx. 5, 0, 10",
+    "mfspr 5, 272",
+    "mtspr 272, 5",
+    "mtlr 5",
+    "mfmsr 8",
+    "mtmsr 8",
+    "mfcr 5",
+    "mtcrf 0x80, 5",
+    "cror 2, 6, 2",
+    "mftb 5",
+    "twi 4, 6, 77",
+    "isync",
+    "sync",
+    "eieio",
+    "tlbie 11",
+    "tlbsync",
+    "dcbt 0, 10",
+    "dcbz 0, 10",
+    "dcbf 0, 10",
+    "dcbi 0, 10",
+    "icbi 0, 10",
+];
+const CLASSES_6XX: &[&str] = &[
+    "mfsr 5, 4",
+    "mtsr 4, 5",
+    "lfd 1, 0(10)",
+    "fmr 1, 2",
+    "fadd 1, 2, 2",
+    "fmuls 1, 2, 2",
+    "fmul 1, 2, 2",
+    "fdivs 1, 2, 2",
+    "fdiv 1, 2, 2",
+    "fcmpu 0, 1, 2",
+    "fres 1, 2",
+    "mffs 1",
+];
+/// tlbld and tlbli.
+const CLASSES_603: &[&str] = &[".long 0x7c005fa4", ".long 0x7c005fe4"];
+
+/// What completes behind a divide.
+const DIVIDE: &str = "
+  li 4, 4
+  mtctr 4
+1: divw 5, 6, 7
+  add 8, 6, 7
+  add 9, 6, 7
+  add 12, 6, 7
+  add 13, 6, 7
+  isync
+  bdnz 1b
+";
+
+/// What the device tree says, how the time base runs, a device, system calls, the decrementer.
+const SURROUNDINGS: &str = "
+_start:
+  mr 27, 3
+  vector 0x0900, tick
+  vector 0x0c00, call
+  lwz 4, 4(27)
+  srwi 4, 4, 2
+  mtctr 4
+  mfspr 5, 287
+  subi 6, 27, 4
+1: lwzu 7, 4(6)
+  mulli 5, 5, 1103
+  add 5, 5, 7
+  bdnz 1b
+  load 6, 0x9e3779b1
+  mullw 5, 5, 6
+  srwi 5, 5, 22
+  addi 5, 5, 1
+  mtctr 5
+1: bdnz 1b
+  caches_on
+  load 10, 0x800003f8
+  lbz 5, 5(10)
+  load 10, 0x00100000
+  load 11, 0x50000000
+  li 6, 1
+  li 5, 300
+  mtdec 5
+  load 8, 0x9000
+  mtmsr 8
+  li 9, 20
+1: sc
+  mftb 5
+  andi. 5, 5, 31
+  addi 5, 5, 1
+  mtctr 5
+2: bdnz 2b
+  subic. 9, 9, 1
+  bne 1b
+  load 8, 0x1000
+  mtmsr 8
+  li 31, 0
+  li 30, 0
+";
+
+/// Loads and stores all over 64 KB, by chance, and calls to 2048 small routines; more stores, touched lines
+/// and lines put out than can wait; lines that meet in a second-level cache.
+const CACHES: &str = "
+  load 10, 0x00100000
+  load 3, 12345
+  li 4, 1500
+  mtctr 4
+1: mulli 3, 3, 1103
+  addi 3, 3, 12345
+  rlwinm 5, 3, 14, 16, 26
+  add 7, 10, 5
+  lwz 6, 8(7)
+  lwz 6, 24(7)
+  andi. 9, 3, 4
+  beq 2f
+  stw 3, 16(7)
+2: bdnz 1b
+  li 4, 2500
+1: mulli 3, 3, 1103
+  addi 3, 3, 12345
+  rlwinm 5, 3, 14, 16, 26
+  load 7, routines
+  add 7, 7, 5
+  mtctr 7
+  bctrl
+  subic. 4, 4, 1
+  bne 1b
+  li 4, 40
+1: mulli 3, 3, 1103
+  addi 3, 3, 12345
+  rlwinm 5, 3, 14, 16, 26
+  add 7, 10, 5
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7
+  stw 3, 0x1000 * \\number(7)
+.endr
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7
+  li 8, 0x1000 * \\number
+  dcbf 7, 8
+.endr
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7
+  li 8, 0x800 * \\number
+  dcbt 7, 8
+.endr
+  divw 8, 3, 4
+  divw 8, 3, 4
+  divw 8, 3, 4
+  divw 8, 3, 4
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7
+  lwz 8, 0x800 * \\number(7)
+.endr
+.irp number, 0, 1, 2, 3, 4, 5, 6, 7
+  li 8, 0x1000 * \\number
+  dcbz 7, 8
+.endr
+  subic. 4, 4, 1
+  bne 1b
+  li 4, 1000
+  mtctr 4
+1: mulli 3, 3, 1103
+  addi 3, 3, 12345
+  rlwinm 5, 3, 2, 10, 13
+  addis 7, 5, 0x40
+  lwz 6, 0(7)
+  lwz 6, 24(7)
+  bdnz 1b
+";
+
+/// Loads from 256 pages by chance, and calls to them.
+const PAGES: &str = "
+  load 3, 4711
+  load 10, 0x40000000
+  li 4, 1000
+1: mulli 3, 3, 1103
+  addi 3, 3, 12345
+  rlwinm 5, 3, 17, 12, 19
+  add 7, 10, 5
+  lwz 6, 64(7)
+  stw 6, 64(7)
+  rlwinm 5, 3, 13, 12, 19
+  add 7, 10, 5
+  mtctr 7
+  bctrl
+  subic. 4, 4, 1
+  bne 1b
+";
+
+/// The frame of those pages holds returns.
+const RETURNS: &str = "
+  load 5, 0x4e800020
+  load 6, 0x002ffffc
+  li 4, 1024
+  mtctr 4
+1: stwu 5, 4(6)
+  bdnz 1b
+";
+
+const END: &str = "
+  power_off 0
+tick:
+  li 20, 300
+  mtdec 20
+  rfi
+call:
+  rfi
+skip:
+  mfsrr0 20
+  addi 20, 20, 4
+  mtsrr0 20
+  rfi
+.balign 32
+routines:
+.rept 2048
+  mulli 5, 3, 3
+  andi. 5, 5, 1
+  beqlr
+  add 6, 6, 3
+  blr
+  nop
+  nop
+  nop
+.endr
+";
+
+/// The pages in the hash table: frame 0x300, in the first slot of their groups.
+const HASH_TABLE: &str = "
+  vector 0x0300, skip
+  li 5, 0
+  load 8, 0x80009180
+  load 9, 0x00300012
+1: xori 6, 5, 0x123
+  slwi 6, 6, 6
+  addis 6, 6, 0x20
+  stw 8, 0(6)
+  stw 9, 4(6)
+  addi 5, 5, 1
+  cmpwi 5, 256
+  blt 1b
+  paging
+  load 10, 0x60000000
+  lwz 5, 0(10)
+";
+
+/// On a 603 every page that is missed is that frame.
+const RELOAD_603: &str = "
+  vector 0x1000, reload_code
+  vector 0x1100, reload_data
+  vector 0x1200, reload_data
+  paging
+";
+const HANDLERS_603: &str = "
+reload_code:
+  mfspr 0, 980
+  load 1, 0x00300192
+  mtspr 982, 1
+  .long 0x7c0007e4
+  mfspr 1, 27
+  mtcrf 0x80, 1
+  rfi
+reload_data:
+  mfspr 0, 976
+  load 1, 0x00300192
+  mtspr 982, 1
+  .long 0x7c0007a4
+  mfspr 1, 27
+  mtcrf 0x80, 1
+  rfi
+";
+
+/// So it is on the 8xx.
+const RELOAD_8XX: &str = "
+  vector 0x1100, reload_code
+  vector 0x1200, reload_data
+  paging
+";
+const HANDLERS_8XX: &str = "
+reload_code:
+  mtspr 799, 3
+  mfspr 3, 26
+  rlwinm 3, 3, 0, 0, 19
+  ori 3, 3, 0x200
+  mtspr 787, 3
+  li 3, 1
+  mtspr 789, 3
+  load 3, 0x003009f5
+  mtspr 790, 3
+  mfspr 3, 799
+  rfi
+reload_data:
+  mtspr 799, 3
+  li 3, 1
+  mtspr 797, 3
+  load 3, 0x003009f5
+  mtspr 798, 3
+  mfspr 3, 799
+  rfi
+";
+
+/// The program for a core.
+fn source(kind: &str) -> String {
+    let mut text = SURROUNDINGS.to_owned();
+    if kind == "750" {
+        // L2 on, and HID0[ABE]: what caches do is broadcast.
+        text += "load 5, 0x80200000\nmtspr 1017, 5\nload 5, 0x80000000\nmtspr 1017, 5\n";
+        text += "load 5, 0xc008\nmtspr 1008, 5\n";
+    }
+    let six = if kind == "8xx" { &[][..] } else { CLASSES_6XX };
+    if !six.is_empty() {
+        text += "mfmsr 8\nori 8, 8, 0x2000\nmtmsr 8\nisync\n";
+    }
+    // The second time the I-cache holds it all, and nothing hides what an instruction takes.
+    text += "mfmsr 8\nli 14, 2\nclasses:\n";
+    let three = if kind.starts_with("603") {
+        CLASSES_603
+    } else {
+        &[]
+    };
+    for word in [CLASSES, six, three].concat() {
+        text += &format!("li 7, 3\n{word}\n{word}\n{word}\nisync\n");
+    }
+    text += "subic. 14, 14, 1\nbne classes\n";
+    text += DIVIDE;
+    text += RETURNS;
+    let (table, handlers) = match kind {
+        "8xx" => (RELOAD_8XX, HANDLERS_8XX),
+        _ if kind.starts_with("603") => (RELOAD_603, HANDLERS_603),
+        _ => (HASH_TABLE, ""),
+    };
+    text += table;
+    text += CACHES;
+    text += PAGES;
+    text + END + handlers
+}
+
+/// All that a run counts, and how long it took.
+fn counts(program: &Program, machine: &str, settings: &[&str]) -> (u64, Vec<(String, u64)>) {
+    let mut session = program.session(machine, settings);
+    session.run(Limits {
+        cycles: 3_000_000,
+        ..Limits::NONE
+    });
+    (session.machine().cycles(), session.counters())
+}
+
+/// Dotted paths and values of all keys of a table.
+fn keys(table: &toml::Table, path: &str, found: &mut BTreeMap<String, Value>) {
+    for (key, value) in table {
+        let path = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
+        match value {
+            Value::Table(inner) => keys(inner, &path, found),
+            value => {
+                found.insert(path, value.clone());
+            }
+        }
+    }
+}
+
+/// Other values that a key may have: some of them are refused.
+fn others(value: &Value) -> Vec<String> {
+    let words = [
+        "lru",
+        "pseudo-lru",
+        "line",
+        "critical",
+        "beats",
+        "cache",
+        "buffer",
+        "603",
+        "603e",
+        "604",
+        "604e",
+        "750",
+    ];
+    let candidates: Vec<String> = match value {
+        Value::Integer(n) => [n / 2, n * 2, n + 1, n - 1, n / 4, n + 64, 0]
+            .map(|n| n.to_string())
+            .into(),
+        Value::Float(x) => vec![format!("{:?}", x + 1.0)],
+        Value::Boolean(on) => vec![(!on).to_string()],
+        Value::String(word) if word.ends_with("-side") => vec!["look-aside".to_owned()],
+        Value::String(word) if word.starts_with("look") => vec!["back-side".to_owned()],
+        _ => words.map(str::to_owned).into(),
+    };
+    candidates
+}
+
+fn accepted(machine: &str, settings: &[String]) -> bool {
+    let settings: Vec<Override> = settings
+        .iter()
+        .map(|text| Override::parse(text).unwrap())
+        .collect();
+    MachineConfig::from_file(&machine_file(machine), &settings).is_ok()
+}
+
+fn exempt(kind: &str, key: &str) -> bool {
+    EXEMPT.iter().any(|(kinds, pattern, _)| {
+        let fits = match pattern.strip_suffix('*') {
+            Some(start) => key.starts_with(start),
+            None => key == *pattern,
+        };
+        kinds.contains(&kind) && fits
+    })
+}
+
+/// The settings that give `key` another value.
+fn settings(table: &toml::Table, kind: &str, key: &str, value: &str) -> Vec<String> {
+    let mut all = BTreeMap::new();
+    keys(table, "", &mut all);
+    let mut settings = vec![format!("{key}={value}")];
+    let also = partners(kind, key)
+        .iter()
+        .filter(|other| **other != key && all.contains_key(**other));
+    settings.extend(also.map(|other| format!("{other}={value}")));
+    if key == "cache.l2.place" {
+        settings.push("cache.l2.miss=9".to_owned());
+    }
+    settings
+}
+
+#[test]
+fn every_key_of_every_machine_file_counts() {
+    let folder = machine_file("x").parent().unwrap().to_owned();
+    let mut machines: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| {
+            Some(
+                entry
+                    .unwrap()
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".toml")?
+                    .to_owned(),
+            )
+        })
+        .collect();
+    machines.sort();
+    let mut dead = Vec::new();
+    for machine in &machines {
+        let table: toml::Table = std::fs::read_to_string(machine_file(machine))
+            .unwrap()
+            .parse()
+            .unwrap();
+        let kind = table["core"]["kind"].as_str().unwrap();
+        let program = Program::on(machine, &source(kind));
+        let plain = counts(&program, machine, &[]);
+        assert!(
+            plain.0 < 3_000_000,
+            "{machine}: the program does not end: {plain:?}"
+        );
+        let mut all = BTreeMap::new();
+        keys(&table, "", &mut all);
+        for (key, value) in all.iter().filter(|(key, _)| !exempt(kind, key)) {
+            let others = others(value)
+                .into_iter()
+                .map(|other| settings(&table, kind, key, &other));
+            let counted = others
+                .filter(|settings| accepted(machine, settings))
+                .any(|settings| {
+                    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+                    counts(&program, machine, &settings) != plain
+                });
+            if !counted {
+                dead.push(format!("{machine}: {key}"));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "these count for nothing: {dead:#?}");
+}
