@@ -75,7 +75,8 @@ static inline pte_t pagetable_read(const struct root_entry *root, vaddr_t addres
 
 /*
  * The entry at a place becomes `pte`. What is cached of the old one goes by flush->page() or range() (flush.h), before
- * or after. pagetable_install(): it was none. pagetable_clear(): it is none, and nothing is cached of the page any more.
+ * or after. pagetable_install(): it was none; an entry of another place is
+ * installed by pte_copy(). pagetable_clear(): it is none, and nothing is cached of the page any more.
  */
 static inline void pagetable_set(struct pte *entry, pte_t pte) { pte_store(entry, pte); }
 static inline void pagetable_install(struct pte *entry, pte_t pte) { pte_store_first(entry, pte); }

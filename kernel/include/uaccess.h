@@ -20,6 +20,15 @@ long strncpy_from_user(char *to, const char *user, size_t n);
 long strnlen_user(const char *user, size_t max);
 /* From one place of user space to another, both checked to lie in it, or in an aperture (aperture.h): the bytes copied. */
 size_t copy_in_user(void *to, const void *from, size_t n);
+/*
+ * The architecture's part, without a look at the range. Both directions, and what is cleared: the bytes that could not
+ * be. A string: the distance of its NUL, n when there is none, -1 after a fault. An exchange: 0, or -1 after a fault.
+ */
+u32 user_copy(void *to, const void *from, u32 n);
+u32 user_clear(void *user, u32 n);
+long user_string(char *to, const char *from, u32 n);
+long user_string_length(const char *user, u32 max);
+int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen);
 /* [user, user+n) lies in user space; it need not be mapped. */
 bool user_range_ok(const void *user, size_t n);
 

@@ -39,7 +39,7 @@ static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 			continue;
 		new = pagetable_make(mm, to + (at - from));
 		ASSERT(new);
-		pagetable_install(new, pte_get(old));
+		pagetable_install(new, pte_copy(pte_get(old)));
 		pagetable_clear(old);
 	}
 }

@@ -89,7 +89,7 @@ static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
 		frame_get(frame);
 		frame->mapped++;
 	}
-	pagetable_install(to, pte_get(entry));
+	pagetable_install(to, pte_copy(pte_get(entry)));
 }
 
 int table_unshare(struct mm *mm, uaddr_t address)

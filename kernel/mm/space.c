@@ -91,7 +91,7 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 			frame->mapped++;
 			child->resident_pages++;
 		}
-		pagetable_install(to, pte);
+		pagetable_install(to, pte_copy(pte));
 	}
 	return 0;
 }

@@ -10,13 +10,6 @@
 #define IO_VIRTUAL  0xf0000000u
 #define IO_PHYSICAL 0x80000000u
 
-/* copy.S */
-u32 user_copy(void *to, const void *from, u32 n);
-u32 user_clear(void *user, u32 n);
-long user_string(char *to, const char *from, u32 n);
-long user_string_length(const char *user, u32 max);
-int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen);
-
 /* switch.S */
 void switch_context(struct task *previous, struct task *next);
 void fpu_store(u64 *registers);

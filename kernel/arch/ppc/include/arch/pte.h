@@ -17,7 +17,7 @@ struct root_entry {
 
 #define PTE_NONE 0u
 
-/* The kernel's stores obey a page that programs may only read: copies to programs need no look at the tree. */
+/* PP = 3 is read-only for the kernel too: its stores to programs fault where a page has to be copied first. */
 #define ARCH_KERNEL_OBEYS_READ_ONLY 1
 
 /* What programs may do with a page. */
@@ -43,7 +43,7 @@ static inline pte_t pte_make_kernel(u32 pa, bool device)
 	return pa | PTE_VALID | PTE_CHANGED | PP_KERNEL | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
 }
 
-static inline bool pte_none(pte_t pte) { return pte == PTE_NONE; }
+static inline bool pte_none(pte_t pte) { return !(pte & ~(u32)PTE_NOTE); }
 /* Hardware may use it; an entry that is not none, and not this, has no access. */
 static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
@@ -54,10 +54,11 @@ static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP |
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
 
 /*
- * Beside its entry a place in the tree has a note, of where the hash table has the page (policy hpte.slot). Only the
- * hash table's code sees it. An entry that changes keeps it, until the page is flushed.
+ * Beside its entry a place in the tree has a note, of where the hash table has the page (policy hpte.slot), which only
+ * the hash table's code looks at. An entry that changes keeps it, until the page is flushed; a copy has none.
  */
-static inline pte_t pte_get(const struct pte *at) { return at->word & ~(u32)PTE_NOTE; }
+static inline pte_t pte_get(const struct pte *at) { return at->word; }
+static inline pte_t pte_copy(pte_t pte) { return pte & ~(u32)PTE_NOTE; }
 static inline u32 pte_note(const struct pte *at) { return at->word & PTE_NOTE; }
 static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->word & PTE_NOTE); }
 /* Where there was none. */
