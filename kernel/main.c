@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <check.h>
 #include <command_line.h>
+#include <context.h>
 #include <fdt.h>
 #include <frame.h>
 #include <fs.h>
@@ -67,7 +68,7 @@ void kernel_main(const void *fdt)
 	read_memory(fdt);
 	command_line_early();
 	printk("pagewalk: %s at %u MHz, %u MB, %s\n", arch_cpu.name, arch_cpu.clock_hz / 1000000,
-	       boot.memory_size >> 20, mmu->software_reload ? "software reload" : "hardware search");
+	       boot.memory_size >> 20, mmu->reload);
 	arch_map_memory();
 
 	start_frames(fdt);
@@ -78,7 +79,7 @@ void kernel_main(const void *fdt)
 	arch_init_translation();
 	command_line_policies();
 	policy_apply_all();
-	arch_restart_translation();
+	context_restart();
 
 	time_init(arch_timebase_hz());
 	arch_init_interrupts();

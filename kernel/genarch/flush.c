@@ -15,7 +15,7 @@ CAUSE(flush) static void flush_pages_of_table(struct mm *mm, uaddr_t start, u32 
 {
 	for (; start < stop; start += PAGE_SIZE) {
 		interrupt_window_at(start >> PAGE_SHIFT);
-		mmu->page_flush(mm, context_vsid(mm, start), start);
+		mmu->page_flush(mm, start);
 		flush_pages++;
 	}
 }

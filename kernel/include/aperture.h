@@ -10,6 +10,8 @@
 
 struct mm;
 
+/* This processor has segments to show. */
+bool aperture_possible(void);
 /*
  * Shows mm's `address` in a segment that [own, own + one page) does not touch, up to the end of what one page table
  * covers; the address there. No system call, no sleep and no window for interrupts before the end.

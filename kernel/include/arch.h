@@ -53,13 +53,12 @@ void arch_proc_init(void);
 
 /*
  * The architecture's part of the boot, in the order of main.c: exceptions, a console to write to, and which processor
- * and MMU this is; the kernel's mappings that need no page tables; translation by the tree, in the plain form; the
- * same once policies are bound; interrupts of devices; the console's.
+ * and MMU this is; the kernel's mappings that need no page tables; translation by the tree, in the plain form;
+ * interrupts of devices; the console's.
  */
 void arch_init_early(const void *fdt);
 void arch_map_memory(void);
 void arch_init_translation(void);
-void arch_restart_translation(void);
 void arch_init_interrupts(void);
 void arch_init_console(void);
 /* main.c: the boot, called by the architecture's start code on the idle task's stack. Does not return. */

@@ -1,12 +1,13 @@
 /*
  * Address spaces: areas (struct vma), the page-table tree, faults, and the
  * calls of the mmap family. The tree is the truth; TLB and hash table are
- * caches of it (arch/ppc/mmu.h).
+ * caches of it (mmu.h).
  */
 #ifndef MM_H
 #define MM_H
 
 #include <abi/mman.h>
+#include <arch/context.h>
 #include <frame.h>
 #include <list.h>
 #include <rbtree.h>
@@ -50,18 +51,11 @@ struct vma {
 	u32 first_page;                 /* at start: of the file, or (VM_DEVICE) of physical addresses */
 };
 
-/* What hardware knows an address space by; context.h has the operations. */
-struct mm_context {
-	u32 number;
-	u32 generation;                 /* 0: none yet */
-	u32 segment_base;               /* the VSID of segment 0 */
-};
-
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
 	struct root_entry *root;        /* the page-table tree's root, one page */
-	struct mm_context context;
+	struct mm_context context;      /* what hardware knows it by (context.h) */
 	struct rb_root areas;
 	struct vma *last;               /* the area found last */
 	u32 area_count;
@@ -97,8 +91,9 @@ extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 extern bool (*fork_shares)(struct mm *parent, u32 base);
 extern u64 tables_shared;                       /* so often has a fork shared one */
 int tables_unshare_everywhere(void);            /* every address space gets tables of its own; 0 or -ENOMEM */
-/* The processor uses mm from now on (NULL: the kernel alone). The scheduler's, and exec's. */
-void mm_activate(struct mm *mm);
+/* Every address space. */
+extern struct list_head mm_list;        /* of struct mm, by all */
+void mm_for_each(void (*function)(struct mm *mm));
 
 /* Areas. */
 struct vma *mm_find(struct mm *mm, uaddr_t address);        /* the first area that ends above address */

@@ -5,7 +5,6 @@
  * it is shared, frame->private is the number of frames that its entries hold, each of which is held once.
  */
 #include <arch.h>
-#include <context.h>
 #include <errno.h>
 #include <lib.h>
 #include <window.h>
@@ -131,7 +130,7 @@ static void unshare_all(struct mm *mm)
 int tables_unshare_everywhere(void)
 {
 	failed = 0;
-	context_for_each(unshare_all);
+	mm_for_each(unshare_all);
 	return failed;
 }
 
@@ -180,5 +179,5 @@ void table_lost(struct mm *mm, uaddr_t address, u32 frames)
 	lost.root_entry = *slot;
 	lost.address = address;
 	lost.frames = frames;
-	context_for_each(lose);
+	mm_for_each(lose);
 }

@@ -8,9 +8,20 @@
 #include <fs.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <mmu.h>
 #include <window.h>
 
 #include "internal.h"
+
+struct list_head mm_list = LIST_HEAD_INIT(mm_list);
+
+void mm_for_each(void (*function)(struct mm *mm))
+{
+	struct mm *mm;
+
+	list_for_each_entry(mm, &mm_list, all)
+		function(mm);
+}
 
 struct mm *mm_create(void)
 {
@@ -27,7 +38,7 @@ struct mm *mm_create(void)
 	mm->table_pages = 1;
 	mm->stack_limit = 8u << 20;
 	mm->address_limit = mm->data_limit = ~0u;
-	context_register(mm);
+	list_add_tail(&mm->all, &mm_list);
 	return mm;
 }
 
@@ -50,9 +61,9 @@ void mm_put(struct mm *mm)
 	}
 	ASSERT(mm->resident_pages == 0 && mm->table_pages == 1);
 	if (this_cpu()->mm == mm)
-		mm_activate(NULL);
+		mmu->activate(NULL);
 	check_everything("exit");
-	context_unregister(mm);
+	list_del(&mm->all);
 	pagetable_root_free(mm->root);
 	if (mm->executable) {
 		inode_allow_write(mm->executable->inode);

@@ -3,7 +3,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
-#include <proc.h>
+#include <task.h>
 #include <uaccess.h>
 
 bool user_range_ok(const void *user, size_t n)

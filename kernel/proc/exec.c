@@ -12,6 +12,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
@@ -249,7 +250,7 @@ static void commit(struct exec *exec)
 	}
 	current->mm = exec->mm;
 	exec->mm = NULL;
-	mm_activate(current->mm);
+	mmu->activate(current->mm);
 	check_everything("exec");
 	if (old)
 		mm_put(old);

@@ -7,6 +7,7 @@
 #include <ipc.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <process.h>
 #include <sched.h>
 #include <syscall.h>
@@ -42,7 +43,7 @@ static void leave_address_space(struct task *task)
 	futex_task_exit(task);
 	vfork_done(task);
 	task->mm = NULL;
-	mm_activate(NULL);
+	mmu->activate(NULL);
 	mm_put(mm);
 }
 

@@ -9,6 +9,7 @@
 #include <control.h>
 #include <cpu.h>
 #include <lib.h>
+#include <mmu.h>
 #include <mm.h>
 #include <process.h>
 #include <sched.h>
@@ -202,7 +203,7 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(stru
 	cpu->context_switches++;
 	cpu->running = next;
 	if (next->mm && next->mm != cpu->mm) {
-		mm_activate(next->mm);
+		mmu->activate(next->mm);
 		control_context((u32)next->tgid);
 	}
 	switch_to(previous, next);

@@ -66,16 +66,16 @@ static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, p
 	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 	if (!vma || vma->start > address)
-		bad("an entry outside of every area", mm->context.number, address, pte);
+		bad("an entry outside of every area", mm_context_id(&mm->context), address, pte);
 	else if (pte_writable(pte) && !(vma->flags & VM_WRITE))
-		bad("a writable entry in an area that is not", mm->context.number, address, pte);
+		bad("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte);
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
-		bad("an entry for a frame that is free", mm->context.number, address, pte);
+		bad("an entry for a frame that is free", mm_context_id(&mm->context), address, pte);
 	else if (number < frame_count && frames[number].refs < frames[number].mapped)
-		bad("a frame that is mapped more often than it is held", mm->context.number, address, pte);
+		bad("a frame that is mapped more often than it is held", mm_context_id(&mm->context), address, pte);
 	else if (pte_writable(pte) && number < frame_count && !(vma->flags & VM_SHARED) &&
 		 (shared || frames[number].mapped > 1))
-		bad("a private page is writable in two places", mm->context.number, address, pte);
+		bad("a private page is writable in two places", mm_context_id(&mm->context), address, pte);
 }
 
 /* The entries of [start, end), which one table covers; how many of them are frames. */
@@ -85,7 +85,7 @@ static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct f
 	u32 resident = 0;
 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
-		bad("a page table in a frame that holds none", mm->context.number, start, frame_pa(frame));
+		bad("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
 	for (; start < end; start += PAGE_SIZE, entry++) {
 		pte_t pte = pte_get(entry);
 		u32 number = pte_pa(pte) >> PAGE_SHIFT;
@@ -129,7 +129,7 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 
 	for (; vma; vma = mm_next(vma)) {
 		if (vma->start < last || vma->end <= vma->start)
-			bad("areas overlap or are out of order", mm->context.number, vma->start, vma->end);
+			bad("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
 		if (vma->start >= end)
 			break;
 		last = vma->end;
@@ -147,13 +147,13 @@ static void check_accounts(struct mm *mm, u32 resident)
 	for (u32 index = 0; index < USER_END >> ROOT_SHIFT; index++)
 		tables += !slot_empty(&pagetable_root(mm->root)[index]);
 	if (resident != mm->resident_pages)
-		bad("resident pages miscounted", mm->context.number, resident, mm->resident_pages);
+		bad("resident pages miscounted", mm_context_id(&mm->context), resident, mm->resident_pages);
 	if (tables != mm->table_pages)
-		bad("tables miscounted", mm->context.number, tables, mm->table_pages);
+		bad("tables miscounted", mm_context_id(&mm->context), tables, mm->table_pages);
 	if (areas != mm->area_count || pages != mm->total_pages)
-		bad("areas miscounted", mm->context.number, pages, mm->total_pages);
+		bad("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
 	if (!areas_surveyed_right(mm))
-		bad("room between areas misjudged", mm->context.number, areas, pages);
+		bad("room between areas misjudged", mm_context_id(&mm->context), areas, pages);
 }
 
 static void check_space(struct mm *mm)
@@ -203,7 +203,7 @@ void check_sweep(const char *operation)
 	begin(operation);
 	check_sweeps++;
 	memset(mappings, 0, frame_count * sizeof(*mappings));
-	context_for_each(check_space);
+	mm_for_each(check_space);
 	check_frames();
 	mmu->check(bad);
 	end_check();

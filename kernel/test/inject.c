@@ -5,7 +5,7 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <check.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>

@@ -7,7 +7,7 @@
  */
 #include <arch.h>
 #include <arch/mmu.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <cpu.h>
 #include <lib.h>
 #include <pagetable.h>
@@ -17,6 +17,11 @@
 #define SEGMENT_LOW  0x00000000u
 #define SEGMENT_HIGH 0xb0000000u
 #define SEGMENT_OFFSET 0x0fffffffu
+
+bool aperture_possible(void)
+{
+	return backend->segments;
+}
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, u32 address, u32 own)
 {

@@ -1,8 +1,10 @@
-/* Block address translation and segment registers (603e manual, 5.3 and 5.4). */
+/* Block address translation (603e manual, 5.3), and the TLB as a whole. */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <lib.h>
+#include <procfs.h>
+#include <text.h>
 
 #include "internal.h"
 
@@ -38,7 +40,7 @@ static u32 block_size(u32 start, u32 bytes)
 
 bool arch_maps_uncached(void)
 {
-	return mmu->blocks && boot.memory_size <= BAT_BLOCK_MAX;
+	return backend->bats && boot.memory_size <= BAT_BLOCK_MAX;
 }
 
 void bat_map_ram(u32 bytes)
@@ -87,12 +89,34 @@ void io_for_each_page(void (*function)(vaddr_t virtual, u32 pa))
 	function(INTACK_VIRTUAL, INTACK_PHYSICAL);
 }
 
-void segments_load_kernel(u32 segment_base, u32 step)
+/* Block address translation, one line a register pair: upper, lower, what it maps. */
+#define SHOW_BAT(text, name, n, spr)                                                            \
+	do {                                                                                    \
+		u32 upper_, lower_;                                                             \
+		__asm__ volatile("mfspr %0, %1" : "=r"(upper_) : "i"(spr));                     \
+		__asm__ volatile("mfspr %0, %1" : "=r"(lower_) : "i"((spr) + 1));               \
+		text_printf(text, "%s%d %08x %08x", name, n, upper_, lower_);                   \
+		if (upper_ & 3)                                                                 \
+			text_printf(text, " %08x -> %08x, %u KB", upper_ & 0xfffe0000,          \
+				    lower_ & 0xfffe0000, (((upper_ >> 2) & 0x7ff) + 1) * 128);  \
+		text_puts(text, "\n");                                                          \
+	} while (0)
+
+static void show_bats(struct text *text)
 {
-	for (u32 segment = 12; segment < 16; segment++)
-		__asm__ volatile("mtsrin %0, %1" : :
-				 "r"(SR_KEY_USER | ((segment_base + segment * step) & 0xffffff)), "r"(segment << 28));
-	__asm__ volatile("isync" : : : "memory");
+	SHOW_BAT(text, "ibat", 0, SPR_IBAT0U);
+	SHOW_BAT(text, "ibat", 1, SPR_IBAT0U + 2);
+	SHOW_BAT(text, "ibat", 2, SPR_IBAT0U + 4);
+	SHOW_BAT(text, "ibat", 3, SPR_IBAT0U + 6);
+	SHOW_BAT(text, "dbat", 0, SPR_DBAT0U);
+	SHOW_BAT(text, "dbat", 1, SPR_DBAT0U + 2);
+	SHOW_BAT(text, "dbat", 2, SPR_DBAT0U + 4);
+	SHOW_BAT(text, "dbat", 3, SPR_DBAT0U + 6);
+}
+
+void bat_proc_init(void)
+{
+	proc_file("mmu/bats", show_bats, NULL);
 }
 
 void tlb_invalidate_all(void)

@@ -1,6 +1,6 @@
 #include <arch.h>
 #include <arch/mmu.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <control.h>
 #include <cpu.h>
 #include <frame.h>
@@ -15,39 +15,6 @@ u32 context_limit = CONTEXT_NUMBERS;
 
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
-static struct list_head spaces = LIST_HEAD_INIT(spaces);
-
-void context_register(struct mm *mm)
-{
-	list_add_tail(&mm->all, &spaces);
-}
-
-void context_unregister(struct mm *mm)
-{
-	list_del(&mm->all);
-}
-
-void context_for_each(void (*function)(struct mm *mm))
-{
-	struct mm *mm;
-
-	list_for_each_entry(mm, &spaces, all)
-		function(mm);
-}
-
-static void set_root(const struct root_entry *root)
-{
-	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(root)) : "memory");
-}
-
-/* The processor's registers for what this processor runs. */
-static inline void load(void)
-{
-	struct mm *mm = this_cpu()->mm;
-
-	set_root(mm ? mm->root : kernel_root);
-	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
-}
 
 static void begin_generation(void)
 {
@@ -75,7 +42,7 @@ NOINLINE static void take_number(struct mm *mm)
 		begin_generation();
 		if (this_cpu()->mm && this_cpu()->mm != mm) {
 			give_number(this_cpu()->mm);
-			load();
+			backend->load_context(this_cpu()->mm);
 		}
 	}
 	give_number(mm);
@@ -87,7 +54,7 @@ CAUSE(flush) void context_renew(struct mm *mm)
 	contexts_retired++;
 	take_number(mm);
 	if (mm == this_cpu()->mm)
-		load();
+		backend->load_context(mm);
 }
 
 void context_forget(struct mm *mm)
@@ -104,31 +71,21 @@ u32 context_next(void)
 
 void context_start(void)
 {
-	mmu->kernel_context(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
-	load();
+	backend->kernel_context();
+	mmu->activate(this_cpu()->mm);
 }
 
 void context_restart(void)
 {
 	begin_generation();
-	mmu->kernel_context(context_segment_base(CONTEXT_KERNEL), vsid_form.step);
-	if (this_cpu()->mm)
-		give_number(this_cpu()->mm);
-	load();
+	backend->kernel_context();
+	mmu->activate(this_cpu()->mm);
 }
 
 CAUSE(switch) void context_ensure(struct mm *mm)
 {
 	if (!context_live(mm))
 		take_number(mm);
-}
-
-CAUSE(switch) void mm_activate(struct mm *mm)
-{
-	if (mm && !context_live(mm))
-		take_number(mm);
-	this_cpu()->mm = mm;
-	load();
 }
 
 const struct root_entry *context_find(u32 vsid, u32 *segment)
@@ -139,7 +96,7 @@ const struct root_entry *context_find(u32 vsid, u32 *segment)
 	*segment = vsid & VSID_SEGMENT;
 	if (number == CONTEXT_KERNEL && *segment >= USER_END >> 28)
 		return kernel_root;
-	list_for_each_entry(mm, &spaces, all)
+	list_for_each_entry(mm, &mm_list, all)
 		if (context_live(mm) && mm->context.number == number && *segment < USER_END >> 28)
 			return mm->root;
 	return NULL;

@@ -5,6 +5,7 @@
 #include <lib.h>
 
 struct arch_cpu arch_cpu;
+bool cpu_locks_caches;
 
 /* AT_HWCAP (Linux uapi, powerpc asm/cputable.h). */
 #define HWCAP     0x80000000u           /* PPC_FEATURE_32 */
@@ -14,20 +15,21 @@ struct arch_cpu arch_cpu;
 static const struct {
 	u16 version;
 	const char *name;
-	const struct mmu_backend *mmu;
+	const struct ppc_backend *backend;
 	u32 hwcap;
+	bool locks_caches;
 } processors[] = {
-	{ 0x0003, "603", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0006, "603e", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0007, "603ev", &soft6xx_backend, HWCAP_FPU },
-	{ 0x0004, "604", &hash32_backend, HWCAP_FPU },
-	{ 0x0009, "604e", &hash32_backend, HWCAP_FPU },
-	{ 0x000a, "604ev", &hash32_backend, HWCAP_FPU },
-	{ 0x0008, "750", &hash32_backend, HWCAP_FPU },
-	{ PVR_8XX, "8xx", &soft8xx_backend, HWCAP },
+	{ 0x0003, "603", &soft6xx_backend, HWCAP_FPU, true },
+	{ 0x0006, "603e", &soft6xx_backend, HWCAP_FPU, true },
+	{ 0x0007, "603ev", &soft6xx_backend, HWCAP_FPU, true },
+	{ 0x0004, "604", &hash32_backend, HWCAP_FPU, true },
+	{ 0x0009, "604e", &hash32_backend, HWCAP_FPU, true },
+	{ 0x000a, "604ev", &hash32_backend, HWCAP_FPU, true },
+	{ 0x0008, "750", &hash32_backend, HWCAP_FPU, true },
+	{ PVR_8XX, "8xx", &soft8xx_backend, HWCAP, false },
 };
 
-const struct mmu_backend *cpu_identify(void)
+const struct ppc_backend *cpu_identify(void)
 {
 	u32 pvr;
 
@@ -37,7 +39,8 @@ const struct mmu_backend *cpu_identify(void)
 		if (processors[i].version == pvr >> 16) {
 			arch_cpu.name = processors[i].name;
 			arch_cpu.hwcap = processors[i].hwcap;
-			return processors[i].mmu;
+			cpu_locks_caches = processors[i].locks_caches;
+			return processors[i].backend;
 		}
 	}
 	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", pvr);

@@ -3,8 +3,14 @@
 #include <lib.h>
 
 #define VECTORS_END 0x3000u
+#define VECTORS_MOST 32u
 
-static const struct image *installed[VECTORS_END / 0x100];
+/* What is at the vectors, in the order in which they were first taken. They may lie at any distance. */
+static struct {
+	u32 vector;
+	u32 size;               /* bytes of its code */
+} taken[VECTORS_MOST];
+static u32 taken_count;
 
 #define BRANCH        0x48000000u
 #define BRANCH_OFFSET 0x03fffffcu
@@ -29,28 +35,41 @@ void code_divert(u32 *at, const u32 *to, u32 plain)
 	code_write(at, &instruction, 1);
 }
 
-static void install(u32 vector, const u32 *code, const struct image *image, u32 count)
+/* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */
+static void take(u32 vector, u32 size)
 {
-	ASSERT(vector % 0x100 == 0 && vector < VECTORS_END && count * sizeof(*code) <= 0x100);
+	u32 at = taken_count;
+
+	for (u32 i = 0; i < taken_count; i++) {
+		if (taken[i].vector == vector)
+			at = i;
+		else
+			ASSERT(vector + size <= taken[i].vector || taken[i].vector + taken[i].size <= vector);
+	}
+	ASSERT(at < VECTORS_MOST && vector % sizeof(u32) == 0 && vector + size <= VECTORS_END);
+	taken[at].vector = vector;
+	taken[at].size = size;
+	if (at == taken_count)
+		taken_count++;
+}
+
+static void install(u32 vector, const u32 *code, u32 count)
+{
+	take(vector, count * sizeof(*code));
 	code_write(pa_kva(vector), code, count);
-	installed[vector / 0x100] = image;
 }
 
 void image_install(u32 vector, const struct image *image)
 {
-	install(vector, image->start, image, words(image));
+	install(vector, image->start, words(image));
 }
 
 void image_install_before(u32 vector, const struct image *front, const struct image *image)
 {
-	u32 code[0x100 / sizeof(u32)], count = words(front);
+	u32 code[IMAGE_MOST / sizeof(u32)], count = words(front);
 
+	ASSERT(count <= ARRAY_SIZE(code));
 	memcpy(code, front->start, count * sizeof(*code));
 	code[count - 1] |= kva_pa(image->start);
-	install(vector, code, image, count);
-}
-
-const struct image *image_at(u32 vector)
-{
-	return vector < VECTORS_END ? installed[vector / 0x100] : NULL;
+	install(vector, code, count);
 }

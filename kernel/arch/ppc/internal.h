@@ -18,7 +18,6 @@ extern const char task_first_entry[];
 
 /* setup.c */
 void start_c(const void *fdt);
-extern bool board_is_qemu;      /* QEMU's 40p: a 603's rfi restores too much of SRR1 there */
 
 /* exceptions.c, called from the vectors' images */
 void exceptions_init(void);

@@ -1,136 +1,13 @@
-/* The files of /proc about translation. */
+/* The files of /proc about translation that every backend has. */
 #include <arch.h>
-#include <arch/hash.h>
-#include <arch/mmu.h>
-#include <arch/pte.h>
 #include <arch/reload.h>
-#include <arch/soft8xx.h>
 #include <context.h>
 #include <flush.h>
-#include <frame.h>
-#include <lib.h>
-#include <mm.h>
-#include <pagetable.h>
+#include <mmu.h>
 #include <procfs.h>
 #include <text.h>
 
 #include "internal.h"
-
-/* Block address translation, one line a register pair: upper, lower, what it maps. */
-#define SHOW_BAT(text, name, n, spr)                                                            \
-	do {                                                                                    \
-		u32 upper_, lower_;                                                             \
-		__asm__ volatile("mfspr %0, %1" : "=r"(upper_) : "i"(spr));                     \
-		__asm__ volatile("mfspr %0, %1" : "=r"(lower_) : "i"((spr) + 1));               \
-		text_printf(text, "%s%d %08x %08x", name, n, upper_, lower_);                   \
-		if (upper_ & 3)                                                                 \
-			text_printf(text, " %08x -> %08x, %u KB", upper_ & 0xfffe0000,          \
-				    lower_ & 0xfffe0000, (((upper_ >> 2) & 0x7ff) + 1) * 128);  \
-		text_puts(text, "\n");                                                          \
-	} while (0)
-
-static void show_bats(struct text *text)
-{
-	SHOW_BAT(text, "ibat", 0, SPR_IBAT0U);
-	SHOW_BAT(text, "ibat", 1, SPR_IBAT0U + 2);
-	SHOW_BAT(text, "ibat", 2, SPR_IBAT0U + 4);
-	SHOW_BAT(text, "ibat", 3, SPR_IBAT0U + 6);
-	SHOW_BAT(text, "dbat", 0, SPR_DBAT0U);
-	SHOW_BAT(text, "dbat", 1, SPR_DBAT0U + 2);
-	SHOW_BAT(text, "dbat", 2, SPR_DBAT0U + 4);
-	SHOW_BAT(text, "dbat", 3, SPR_DBAT0U + 6);
-}
-
-static void show_segments(struct text *text)
-{
-	for (u32 segment = 0; segment < 16; segment++) {
-		u32 sr;
-
-		__asm__ volatile("mfsrin %0, %1" : "=r"(sr) : "r"(segment << 28));
-		text_printf(text, "%2u vsid %06x ks %u kp %u\n", segment, sr & 0xffffff, sr >> 30 & 1, sr >> 29 & 1);
-	}
-}
-
-/* The most kernel entries that a look at the table has found. */
-static u32 kernel_high_water;
-
-struct occupancy {
-	u32 valid, kernel, zombies, secondary;
-	u32 groups[HPTES_PER_GROUP + 1];        /* groups with n valid entries */
-};
-
-static void count_table(struct occupancy *o)
-{
-	*o = (struct occupancy){ 0 };
-	for (u32 g = 0; hash_table && g < hash_groups; g++) {
-		unsigned used = 0;
-
-		for (u32 i = 0; i < HPTES_PER_GROUP; i++) {
-			const struct hpte *entry = &hash_table[g * HPTES_PER_GROUP + i];
-			const struct root_entry *root;
-			u32 segment;
-
-			if (!(entry->word0 & HPTE_VALID))
-				continue;
-			used++;
-			o->valid++;
-			root = context_find((entry->word0 & HPTE_VSID) >> 7, &segment);
-			if (!root)
-				o->zombies++;
-			else if (root == kernel_root)
-				o->kernel++;
-			if (entry->word0 & HPTE_SECONDARY)
-				o->secondary++;
-		}
-		o->groups[used]++;
-	}
-	kernel_high_water = MAX(kernel_high_water, o->kernel);
-}
-
-static void show_hash(struct text *text)
-{
-	struct occupancy o;
-
-	count_table(&o);
-	text_printf(text, "groups %u\nentries %u\nvalid %u\nlive %u\nkernel %u\nzombies %u\nsecondary %u\n", hash_groups,
-		    hash_groups * HPTES_PER_GROUP, o.valid, o.valid - o.zombies, o.kernel, o.zombies, o.secondary);
-	text_printf(text, "kernel_high_water %u\nkernel_permille %u\noccupancy_permille %u\n", kernel_high_water,
-		    o.valid ? o.kernel * 1000 / o.valid : 0,
-		    hash_groups ? o.valid * 1000 / (hash_groups * HPTES_PER_GROUP) : 0);
-	/* Without reload.count=on the assembly's insertions are not counted, and a share would mislead. */
-	text_printf(text, "inserts %llu\n", hash_inserts);
-	if (hash_group_misses && hash_inserts)
-		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / (u32)hash_inserts));
-	text_printf(text, "evictions %u\nflush_searches %llu\nflush_found %llu\n", hash_evictions, hash_searches_flush,
-		    hash_found_flush);
-}
-
-/* Groups by how full they are: an even spread has few full and few empty ones. */
-static void show_histogram(struct text *text)
-{
-	struct occupancy o;
-
-	count_table(&o);
-	for (unsigned i = 0; i <= HPTES_PER_GROUP; i++)
-		text_printf(text, "%u %u\n", i, o.groups[i]);
-}
-
-/* Groups by insertions since reload.count=on, which are the misses: "misses groups" for each number that occurs. */
-static void show_misses(struct text *text)
-{
-	u32 most = 0;
-
-	for (u32 g = 0; hash_group_misses && g < hash_groups; g++)
-		most = MAX(most, hash_group_misses[g]);
-	for (u32 n = 0; hash_group_misses && n <= most; n++) {
-		u32 groups = 0;
-
-		for (u32 g = 0; g < hash_groups; g++)
-			groups += hash_group_misses[g] == n;
-		if (groups)
-			text_printf(text, "%u %u\n", n, groups);
-	}
-}
 
 static void show_contexts(struct text *text)
 {
@@ -141,16 +18,6 @@ static void show_contexts(struct text *text)
 void arch_proc_init(void)
 {
 	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
-	if (mmu->blocks) {
-		proc_file("mmu/bats", show_bats, NULL);
-		proc_file("mmu/segments", show_segments, NULL);
-	}
-	if (mmu->hash) {
-		proc_file("mmu/hash", show_hash, NULL);
-		proc_file("mmu/histogram", show_histogram, NULL);
-		proc_file("mmu/misses", show_misses, NULL);
-	}
-	if (mmu == &soft8xx_backend)
-		proc_file("mmu/tlb", soft8xx_show, soft8xx_empty);
+	mmu->proc_init();
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

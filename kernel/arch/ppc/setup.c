@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <control.h>
 #include <cpu.h>
 #include <fdt.h>
@@ -18,8 +18,9 @@
 #define INTACK_PA   0xbffffff0u
 #define UART_IRQ    4u
 
-bool board_is_qemu;
-const struct mmu_backend *mmu;
+static bool board_is_qemu;      /* QEMU's 40p */
+struct mmu_backend mmu[1];
+const struct ppc_backend *backend;
 _Alignas(16) char boot_stack[KERNEL_STACK_SIZE];
 
 static void read_cpu(const void *fdt)
@@ -39,13 +40,10 @@ static void read_cpu(const void *fdt)
 
 static void bind_backend(void)
 {
-	static struct mmu_backend qemu;
-
-	mmu = cpu_identify();
-	if (mmu == &soft6xx_backend && board_is_qemu) {
-		qemu = soft6xx_qemu_backend();
-		mmu = &qemu;
-	}
+	backend = cpu_identify();
+	if (board_is_qemu && backend->on_qemu)
+		backend = backend->on_qemu();
+	mmu[0] = backend->mmu;
 }
 
 void arch_init_early(const void *fdt)
@@ -66,7 +64,7 @@ void arch_init_early(const void *fdt)
 
 void arch_map_memory(void)
 {
-	if (mmu->blocks) {
+	if (backend->bats) {
 		bat_map_ram(boot.memory_size);
 		bat_map_io(true);
 	}
@@ -76,11 +74,6 @@ void arch_init_translation(void)
 {
 	context_start();
 	reload_bind(false);
-}
-
-void arch_restart_translation(void)
-{
-	context_restart();
 }
 
 void arch_init_interrupts(void)

@@ -6,7 +6,7 @@
 #include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <control.h>
 #include <pagetable.h>
 

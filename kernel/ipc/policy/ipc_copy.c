@@ -4,14 +4,14 @@
  * twice: into a buffer of the kernel's, which the receiver empties when it runs. window: once, straight from the one
  * address space to the other, of which a segment register shows a segment meanwhile: not on an MPC8xx, which has none.
  */
-#include <mmu.h>
+#include <aperture.h>
 #include <errno.h>
 #include <policy.h>
 #include <rendezvous.h>
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && !mmu->blocks)
+	if (to->choice && !aperture_possible())
 		return -ENODEV;
 	rendezvous_copy = to->choice ? &rendezvous_copy_aperture : &rendezvous_copy_twice;
 	return 0;

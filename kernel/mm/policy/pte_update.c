@@ -5,9 +5,8 @@
  * immediate: with each entry, as it is cleared. batch: entries are cleared and listed first, then what is cached of the
  * listed ones goes, and only then are their frames free. The end of an address space is tlb.flush's.
  */
-#include <mmu.h>
-#include <context.h>
 #include <flush.h>
+#include <mmu.h>
 #include <policy.h>
 
 #include "../zap.h"
@@ -24,9 +23,9 @@ static struct {
 	} page[BATCH];
 } batch;
 
-CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
+NOINLINE CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
 {
-	mmu->page_flush(mm, context_vsid(mm, address), address);
+	mmu->page_flush(mm, address);
 	flush_pages++;
 	at_update++;
 }

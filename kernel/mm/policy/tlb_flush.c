@@ -17,7 +17,7 @@ CAUSE(flush) static void page(struct mm *mm, uaddr_t address)
 {
 	if (!context_live(mm))
 		return;
-	mmu->page_flush(mm, context_vsid(mm, address), address);
+	mmu->page_flush(mm, address);
 	flush_pages++;
 }
 

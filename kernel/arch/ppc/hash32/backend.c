@@ -5,7 +5,7 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/reload.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
@@ -104,10 +104,10 @@ void hash_preload(enum hash_preload what, u32 pages)
 	page_installed = forms[what];
 }
 
-CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
 {
 	/* The TLB is filled from the table alone. */
-	if (hash_remove(mm, vsid, address))
+	if (hash_remove(mm, context_vsid(mm, address), address))
 		tlb_invalidate_page(address);
 }
 
@@ -117,15 +117,43 @@ static void flush_all(void)
 	tlb_invalidate_all();
 }
 
-const struct mmu_backend hash32_backend = {
-	.name = "hash32",
+DECLARE_IMAGE(image_dsi_c);
+DECLARE_IMAGE(image_isi_c);
+DECLARE_IMAGE(image_dsi_asm);
+DECLARE_IMAGE(image_isi_asm);
+DECLARE_IMAGE(image_count_hash_data);
+DECLARE_IMAGE(image_count_hash_instruction);
+
+static const struct reload_set *reload_images(bool assembly)
+{
+	static const struct reload_set in_c = { .images = {
+		{ 0x300, &image_dsi_c, &image_count_hash_data },
+		{ 0x400, &image_isi_c, &image_count_hash_instruction },
+	} }, in_assembly = { .images = {
+		{ 0x300, &image_dsi_asm, &image_count_hash_data },
+		{ 0x400, &image_isi_asm, &image_count_hash_instruction },
+	} };
+
+	return assembly ? &in_assembly : &in_c;
+}
+
+const struct ppc_backend hash32_backend = {
+	.mmu = {
+		.name = "hash32",
+		.reload = "hardware search",
+		.memory_most = BAT_MEMORY_MOST,
+		.init = hash_init,
+		.proc_init = hash_proc_init,
+		.activate = segments_activate,
+		.page_flush = page_flush,
+		.flush_all = flush_all,
+		.check = hash_tlb_check,
+		.check_page = hash_tlb_check_page,
+	},
 	.hash = true,
-	.blocks = true,
-	.memory_most = BAT_MEMORY_MOST,
-	.init = hash_init,
-	.kernel_context = segments_load_kernel,
-	.page_flush = page_flush,
-	.flush_all = flush_all,
-	.check = hash_tlb_check,
-	.check_page = hash_tlb_check_page,
+	.bats = true,
+	.segments = true,
+	.kernel_context = segments_kernel_context,
+	.load_context = segments_load_context,
+	.reload = reload_images,
 };

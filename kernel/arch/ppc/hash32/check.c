@@ -2,7 +2,7 @@
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/pte.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>

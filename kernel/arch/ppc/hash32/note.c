@@ -3,7 +3,7 @@
 #include <arch/hash.h>
 #include <arch/image.h>
 #include <arch/pte.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>

@@ -3,7 +3,7 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>

@@ -14,7 +14,7 @@
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && mmu->software_reload)
+	if (to->choice && backend->software_reload)
 		return -ENODEV;
 	if (to->choice == HASH_PRELOAD_AROUND &&
 	    (to->value < 2 || to->value > PTE_PER_TABLE || to->value & (to->value - 1)))

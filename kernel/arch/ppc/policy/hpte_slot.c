@@ -13,7 +13,7 @@
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && !mmu->hash)
+	if (to->choice && !backend->hash)
 		return -ENODEV;
 	/* A note is about one address space's entry: no table may belong to two. */
 	if (to->choice && tables_unshare_everywhere())

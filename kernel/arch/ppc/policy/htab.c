@@ -12,7 +12,7 @@
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && (!mmu->software_reload || !mmu->hash))
+	if (to->choice && !(backend->software_reload && backend->hash))
 		return -ENODEV;
 	soft_lookup = to->choice ? &soft_lookup_bypass : &soft_lookup_emulate;
 	reload_rebind();

@@ -38,7 +38,7 @@ static bool run_locked(bool (*work)(void))
 
 static int apply(const struct policy_setting *to)
 {
-	if (to->choice && !mmu->blocks)
+	if (to->choice && !cpu_locks_caches)
 		return -ENODEV;
 	if (!plainly)
 		plainly = idle_run;

@@ -10,7 +10,7 @@
 #include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <control.h>
 #include <cpu.h>
 #include <errno.h>
@@ -57,7 +57,7 @@ static bool begin_zombies(void)
 	retired_before = contexts_retired;
 	below = context_next();
 	memset(live, 0, sizeof(live));
-	context_for_each(mark_live);
+	mm_for_each(mark_live);
 	irq_restore(msr);
 	return true;
 }
@@ -89,7 +89,7 @@ static bool begin_colour(void)
 	swept = start;
 	msr = irq_save();
 	below = start;
-	context_for_each(leave_colour);
+	mm_for_each(leave_colour);
 	irq_restore(msr);
 	return true;
 }
@@ -136,7 +136,7 @@ static int apply(const struct policy_setting *to)
 {
 	static struct idle_hook hook = { .work = work };
 
-	if (to->choice && !mmu->hash)
+	if (to->choice && !backend->hash)
 		return -ENODEV;
 	if (reclaim)
 		idle_hook_remove(&hook);

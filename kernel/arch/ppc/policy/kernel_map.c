@@ -13,7 +13,7 @@
 
 static int apply(const struct policy_setting *to)
 {
-	if (!mmu->blocks)
+	if (!backend->bats)
 		return to->choice ? -ENODEV : 0;
 	bat_map_ram(to->choice >= 1 ? boot.memory_size : 0);
 	bat_map_io(to->choice == 2);

@@ -16,9 +16,9 @@ static int apply(const struct policy_setting *to)
 		{ 0, 0, false }, { 1, 0, false }, { 1, 1, false }, { 1, 3, true },
 	};
 
-	if (mmu != &soft8xx_backend)
+	if (!backend->pin_kernel)
 		return to->choice ? -ENODEV : 0;
-	soft8xx_pin_kernel(forms[to->choice].text, forms[to->choice].data, forms[to->choice].io);
+	backend->pin_kernel(forms[to->choice].text, forms[to->choice].data, forms[to->choice].io);
 	return 0;
 }
 

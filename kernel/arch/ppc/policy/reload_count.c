@@ -11,7 +11,7 @@
 
 static int apply(const struct policy_setting *to)
 {
-	if (!mmu->hash)
+	if (!backend->hash)
 		return to->choice ? -ENODEV : 0;
 	return hash_count(to->choice == 1);
 }

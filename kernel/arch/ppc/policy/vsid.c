@@ -6,7 +6,7 @@
  * 0x111 apart (so that their low four bits still tell them apart and no two contexts share a VSID).
  */
 #include <arch/mmu.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <errno.h>
 #include <policy.h>
 
@@ -28,7 +28,7 @@ static int apply(const struct policy_setting *to)
 {
 	if (to->choice && to->value % 2 == 0)
 		return -EINVAL;
-	if (to->choice && !mmu->blocks)
+	if (to->choice && !backend->segments)
 		return -ENODEV;
 	vsid_form.multiplier = to->choice ? to->value : 1;
 	vsid_form.inverse = inverse(vsid_form.multiplier);

@@ -6,7 +6,7 @@
 #include <arch/pte.h>
 #include <arch/reload.h>
 #include <arch/soft6xx.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
@@ -14,6 +14,7 @@
 #include <pagetable.h>
 
 #include "../internal.h"
+#include "reload.h"
 
 /* reload.S */
 void soft_load_data(u32 address, u32 pte, u32 srr1, u32 compare);
@@ -94,30 +95,64 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
 }
 
-CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) void soft6xx_page_flush(struct mm *mm, u32 address)
 {
 	forget_prepared();
-	soft_lookup->flush(mm, vsid, address);
+	soft_lookup->flush(mm, context_vsid(mm, address), address);
 	tlb_invalidate_page(address);
 }
 
-static void flush_all(void)
+void soft6xx_flush_all(void)
 {
 	forget_prepared();
 	hash_clear();
 	tlb_invalidate_all();
 }
 
-const struct mmu_backend soft6xx_backend = {
-	.name = "soft6xx",
+DECLARE_IMAGE(image_dsi_soft);
+DECLARE_IMAGE(image_isi_soft);
+DECLARE_IMAGE(image_dsi_asm);
+DECLARE_IMAGE(image_isi_asm);
+DECLARE_IMAGE(image_miss_instruction_c);
+DECLARE_IMAGE(image_miss_load_c);
+DECLARE_IMAGE(image_miss_store_c);
+DECLARE_IMAGE(image_miss_instruction_bypass);
+DECLARE_IMAGE(image_miss_load_bypass);
+DECLARE_IMAGE(image_miss_store_bypass);
+DECLARE_IMAGE(image_miss_instruction_emulate);
+DECLARE_IMAGE(image_miss_load_emulate);
+DECLARE_IMAGE(image_miss_store_emulate);
+DECLARE_IMAGE(image_count_soft_data);
+DECLARE_IMAGE(image_count_soft_instruction);
+
+const struct reload_set *soft6xx_reload(bool assembly)
+{
+	static const struct reload_set in_c = SOFT6XX_RELOAD(soft, c), bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass);
+	/* What an emulated hash table lacks is put in as a 604 does it. */
+	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate);
+
+	return !assembly ? &in_c : soft_lookup == &soft_lookup_bypass ? &bypass : &emulate;
+}
+
+const struct ppc_backend soft6xx_backend = {
+	.mmu = {
+		.name = "soft6xx",
+		.reload = "software reload",
+		.memory_most = BAT_MEMORY_MOST,
+		.init = hash_init,
+		.proc_init = hash_proc_init,
+		.activate = segments_activate,
+		.page_flush = soft6xx_page_flush,
+		.flush_all = soft6xx_flush_all,
+		.check = hash_tlb_check,
+		.check_page = hash_tlb_check_page,
+	},
 	.software_reload = true,
 	.hash = true,
-	.blocks = true,
-	.memory_most = BAT_MEMORY_MOST,
-	.init = hash_init,
-	.kernel_context = segments_load_kernel,
-	.page_flush = page_flush,
-	.flush_all = flush_all,
-	.check = hash_tlb_check,
-	.check_page = hash_tlb_check_page,
+	.bats = true,
+	.segments = true,
+	.kernel_context = segments_kernel_context,
+	.load_context = segments_load_context,
+	.reload = soft6xx_reload,
+	.on_qemu = soft6xx_on_qemu,
 };

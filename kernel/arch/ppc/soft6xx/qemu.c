@@ -6,9 +6,10 @@
  */
 #include <arch.h>
 #include <arch/mmu.h>
-#include <arch/pte.h>
 #include <arch/soft6xx.h>
 #include <lib.h>
+
+#include "reload.h"
 
 #define SR_KEY_SUPERVISOR 0x40000000u   /* Ks */
 #define SEGMENT 0xb0000000u             /* any that the kernel does not run in */
@@ -22,15 +23,15 @@ static void empty_cache(void)
 	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr), "r"(SEGMENT) : "memory");
 }
 
-static void page_flush(struct mm *mm, u32 vsid, u32 address)
+static void page_flush(struct mm *mm, u32 address)
 {
-	soft6xx_backend.page_flush(mm, vsid, address);
+	soft6xx_page_flush(mm, address);
 	empty_cache();
 }
 
 static void flush_all(void)
 {
-	soft6xx_backend.flush_all();
+	soft6xx_flush_all();
 	empty_cache();
 }
 
@@ -48,14 +49,40 @@ static void return_by_rfi(u32 *at)
 	arch_icache_sync(at, 4);
 }
 
-struct mmu_backend soft6xx_qemu_backend(void)
+DECLARE_IMAGE(image_dsi_soft);
+DECLARE_IMAGE(image_isi_soft);
+DECLARE_IMAGE(image_dsi_asm);
+DECLARE_IMAGE(image_isi_asm);
+DECLARE_IMAGE(image_miss_instruction_bypass_qemu);
+DECLARE_IMAGE(image_miss_load_bypass_qemu);
+DECLARE_IMAGE(image_miss_store_bypass_qemu);
+DECLARE_IMAGE(image_miss_instruction_emulate_qemu);
+DECLARE_IMAGE(image_miss_load_emulate_qemu);
+DECLARE_IMAGE(image_miss_store_emulate_qemu);
+DECLARE_IMAGE(image_count_soft_data);
+DECLARE_IMAGE(image_count_soft_instruction);
+
+/* Its rfi restores too much of SRR1 after a miss. */
+static const struct reload_set *reload_images(bool assembly)
+{
+	static const struct reload_set bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass_qemu);
+	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate_qemu);
+
+	if (!assembly)
+		return soft6xx_reload(false);
+	return soft_lookup == &soft_lookup_bypass ? &bypass : &emulate;
+}
+
+const struct ppc_backend *soft6xx_on_qemu(void)
 {
 	extern u32 segments_load_end[], segment_load_end[];
-	struct mmu_backend backend = soft6xx_backend;
+	static struct ppc_backend qemu;
 
 	return_by_rfi(segments_load_end);
 	return_by_rfi(segment_load_end);
-	backend.page_flush = page_flush;
-	backend.flush_all = flush_all;
-	return backend;
+	qemu = soft6xx_backend;
+	qemu.mmu.page_flush = page_flush;
+	qemu.mmu.flush_all = flush_all;
+	qemu.reload = reload_images;
+	return &qemu;
 }

@@ -6,19 +6,19 @@
 #include <arch/reg8xx.h>
 #include <arch/reload.h>
 #include <arch/soft8xx.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+#include <procfs.h>
 
 #include "../internal.h"
 
 /* registers.S */
 void soft8xx_load_data(u32 epn, u32 twc, u32 rpn);
 void soft8xx_load_instruction(u32 epn, u32 twc, u32 rpn);
-void soft8xx_activate(u32 segment_base, u32 step);
 
 void exception_soft8xx_miss(struct regs *regs);
 
@@ -51,18 +51,14 @@ CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 
 static void init(void)
 {
-	extern u32 segments_load_start[];
-
 	context_limit = MIN(context_limit, (u32)ASIDS);
 	image_install(0x1000, &image_emulation);
-	code_divert(segments_load_start, (const u32 *)soft8xx_activate, 0);
 }
 
 /* Whatever the address space: tlbie compares addresses only. */
-CAUSE(flush) static void page_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
 {
 	(void)mm;
-	(void)vsid;
 	tlb_invalidate_page(address);
 }
 
@@ -72,23 +68,78 @@ static void flush_all(void)
 	__asm__ volatile("tlbia; sync" : : : "memory");
 }
 
-/* The kernel's pages are in every address space. */
-static void kernel_context(u32 segment_base, u32 step)
+static inline void load(const struct mm *mm)
 {
-	(void)segment_base;
-	(void)step;
+	context_root(mm);
+	__asm__ volatile("mtspr %0, %2; mtspr %1, %3; isync" : : "i"(SPR_M_TWB), "i"(SPR_M_CASID),
+			 "r"(kva_pa(mm ? mm->root : kernel_root)), "r"(mm ? mm->context.number : CONTEXT_KERNEL) : "memory");
 }
 
-const struct mmu_backend soft8xx_backend = {
-	.name = "soft8xx",
+static void load_context(const struct mm *mm)
+{
+	load(mm);
+}
+
+CAUSE(switch) static void activate(struct mm *mm)
+{
+	context_enter(mm);
+	load(mm);
+}
+
+/* The kernel's pages are in every address space. */
+static void kernel_context(void)
+{
+}
+
+DECLARE_IMAGE(image_miss8_instruction_c);
+DECLARE_IMAGE(image_miss8_data_c);
+DECLARE_IMAGE(image_miss8_instruction_asm);
+DECLARE_IMAGE(image_miss8_data_asm);
+DECLARE_IMAGE(image_error8_instruction);
+DECLARE_IMAGE(image_error8_data);
+DECLARE_IMAGE(image_count8_instruction);
+DECLARE_IMAGE(image_count8_data);
+
+static const struct reload_set *reload_images(bool assembly)
+{
+	static const struct reload_set in_c = { .images = {
+		{ 0x1100, &image_miss8_instruction_c, &image_count8_instruction },
+		{ 0x1200, &image_miss8_data_c, &image_count8_data },
+		{ 0x1300, &image_error8_instruction, NULL },
+		{ 0x1400, &image_error8_data, NULL },
+	} }, in_assembly = { .images = {
+		{ 0x1100, &image_miss8_instruction_asm, &image_count8_instruction },
+		{ 0x1200, &image_miss8_data_asm, &image_count8_data },
+		{ 0x1300, &image_error8_instruction, NULL },
+		{ 0x1400, &image_error8_data, NULL },
+	} };
+
+	return assembly ? &in_assembly : &in_c;
+}
+
+static void tlb_proc_init(void)
+{
+	proc_file("mmu/tlb", soft8xx_show, soft8xx_empty);
+}
+
+const struct ppc_backend soft8xx_backend = {
+	.mmu = {
+		.name = "soft8xx",
+		.reload = "software reload",
+		.memory_most = BOOT_BLOCKS_8XX * 0x800000u,
+		.root_bits = TWC_VALID,
+		.root_bits_kernel = TWC_VALID | TWC_GROUP_KERNEL,
+		.init = init,
+		.proc_init = tlb_proc_init,
+		.activate = activate,
+		.page_flush = page_flush,
+		.flush_all = flush_all,
+		.check = soft8xx_check,
+		.check_page = soft8xx_check_page,
+	},
 	.software_reload = true,
-	.memory_most = BOOT_BLOCKS_8XX * 0x800000u,
-	.root_bits = TWC_VALID,
-	.root_bits_kernel = TWC_VALID | TWC_GROUP_KERNEL,
-	.init = init,
 	.kernel_context = kernel_context,
-	.page_flush = page_flush,
-	.flush_all = flush_all,
-	.check = soft8xx_check,
-	.check_page = soft8xx_check_page,
+	.load_context = load_context,
+	.reload = reload_images,
+	.pin_kernel = soft8xx_pin_kernel,
 };

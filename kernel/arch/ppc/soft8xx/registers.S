@@ -44,18 +44,6 @@ FUNCTION(soft8xx_load_instruction)
 	translation_back
 END(soft8xx_load_instruction)
 
-	.section .text.cause.switch, "ax"
-
-/* In place of segments_load: the space's number, 16 times which is in r3, and where its tree is, as for a 603. */
-FUNCTION(soft8xx_activate)
-	mfspr	r5, SPR_SPRG2
-	rlwinm	r4, r3, 28, 28, 31
-	mtspr	SPR_M_TWB, r5
-	mtspr	SPR_M_CASID, r4
-	isync
-	blr
-END(soft8xx_activate)
-
 	.text
 
 /* The four reserved entries of a TLB from the table at r3, which goes on; \control has Mx_CTR without the index. */

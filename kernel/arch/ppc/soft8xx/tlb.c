@@ -7,7 +7,7 @@
 #include <arch/pte.h>
 #include <arch/reg8xx.h>
 #include <arch/soft8xx.h>
-#include <context.h>
+#include <arch/vsid.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <text.h>

@@ -33,7 +33,7 @@
 	addis	\to, \from, -0x4000
 .endm
 
-/* A code image (include/arch/image.h). */
+/* A code image (image.h). */
 .macro image name
 	.section .images, "ax"
 	.balign	32
@@ -41,10 +41,11 @@
 \name\()_start:
 .endm
 
-.macro end_image name
+/* most: the bytes that its vector has room for. */
+.macro end_image name, most=256
 	.globl	\name\()_end
 \name\()_end:
-	.if	(\name\()_end - \name\()_start) > 256
+	.if	(\name\()_end - \name\()_start) > \most
 	.error	"image does not fit its vector"
 	.endif
 .endm

@@ -37,6 +37,9 @@ static inline void io_write8(void *address, u8 value)
 	__asm__ volatile("eieio" : : : "memory");
 }
 
+/* HID0[DLOCK] and HID0[ILOCK] lock the caches: on all but an MPC8xx. */
+extern bool cpu_locks_caches;
+
 /* Clears [start, end), whole cache lines of `line` bytes, without reading them from memory. */
 static inline void arch_lines_clear(u32 start, u32 end, u32 line)
 {

@@ -1,11 +1,14 @@
 /*
- * Code images: pieces of position-independent code, at most 256 bytes, that are copied to an exception vector.
- * They branch to the kernel's code by absolute physical address (ba), which works with translation off.
+ * Code images: pieces of position-independent code that are copied to an exception vector. Each fits the room before
+ * the next vector: 256 bytes as a rule (end_image in asm.h takes another size: a 405's timers lie 16 bytes apart). They
+ * branch to the kernel's code by absolute physical address (ba), which works with translation off.
  */
 #ifndef ARCH_IMAGE_H
 #define ARCH_IMAGE_H
 
 #include <types.h>
+
+#define IMAGE_MOST 256u
 
 struct image {
 	const char *name;
@@ -16,8 +19,6 @@ struct image {
 void image_install(u32 vector, const struct image *image);
 /* Installs `front`, whose last word, a `ba`, is made to go on to `image`, which runs where it was linked. */
 void image_install_before(u32 vector, const struct image *front, const struct image *image);
-/* The image that is at a vector now; NULL: none. */
-const struct image *image_at(u32 vector);
 
 /* Writes instructions of the kernel's own with translation off, for the instruction cache too. */
 void code_write(u32 *to, const u32 *from, u32 count);

@@ -4,8 +4,19 @@
 
 #include <types.h>
 
-extern u64 reloads_c;           /* reloads that C has done */
+struct image;
 
+/* What serves a missing translation, vector by vector. */
+struct reload_set {
+	bool straight;                  /* straight from the tree, past a hash table that there is */
+	struct {
+		u32 vector;             /* 0: no more */
+		const struct image *image;
+		const struct image *count;      /* stands before it while misses are counted; NULL: none come here */
+	} images[6];
+};
+
+extern u64 reloads_c;           /* reloads that C has done */
 
 /* The rest counts while reload_count(true) does; [0] in kernel mode, [1] in user mode. */
 extern u64 misses_instruction[2], misses_data[2];

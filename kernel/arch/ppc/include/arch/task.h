@@ -52,7 +52,7 @@ void arch_task_free(struct task *task);
 /* Asks for the lines that a switch to this task reads first; nothing unless policy preload is on. */
 void switch_preload(struct task *next);
 
-/* Saves previous, continues next; returns, later, in previous. Interrupts are off. mm_activate() comes first. */
+/* Saves previous, continues next; returns, later, in previous. Interrupts are off. mmu->activate() comes first. */
 void switch_to(struct task *previous, struct task *next);
 
 /* After this task->arch.fpr and fpscr are right; the FPU is reloaded from them at next use. */

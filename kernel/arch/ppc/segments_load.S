@@ -8,8 +8,6 @@
  * segment 0 has this VSID; 12 to 15 are the kernel's and stay. VSIDs are taken modulo 2^24.
  */
 FUNCTION(segments_load)
-.globl segments_load_start              /* an MPC8xx, which has none, does something else: soft8xx/backend.c patches this */
-segments_load_start:
 	lis	r5, SR_KEY_USER >> 16
 	.irp	segment, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 	rlwimi	r5, r3, 0, 8, 31
