@@ -1,4 +1,7 @@
-/* What the rest of the kernel asks of the processor. */
+/*
+ * What the rest of the kernel asks of the architecture, with the headers <arch/...> that are included here or by
+ * mm.h, pagetable.h and cpu.h. arch/stub has the least of each.
+ */
 #ifndef ARCH_H
 #define ARCH_H
 
@@ -9,7 +12,38 @@
 #include <frame.h>
 #include <types.h>
 
-/* While on, system calls come to exception_syscall_traced(). */
+/*
+ * A new task whose `kernel_stack` (KERNEL_STACK_SIZE bytes from kmalloc) is set:
+ * its first run calls function(argument) on that stack. When that returns,
+ * the task goes to user mode with task_regs(task), after return_to_user() if
+ * task->work asks for it.
+ */
+void arch_task_start(struct task *task, void (*function)(void *), void *argument);
+/* The registers of user mode, at the top of the task's kernel stack. */
+struct regs *task_regs(struct task *task);
+/*
+ * fork and clone: the child's user registers are the parent's (current), but for the
+ * call's result, 0; the FPU's too. Follow with arch_task_start(). The caller then
+ * sets stack and thread pointer as clone's arguments say.
+ */
+void arch_task_fork(struct task *child, const struct regs *parent);
+/* exec by current: regs for a program's first instruction, FPU cleared. */
+void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer);
+/* Before a task's memory is freed. */
+void arch_task_free(struct task *task);
+
+/* Asks for the lines that a switch to this task reads first; nothing unless policy preload is on. */
+void switch_preload(struct task *next);
+
+/* Saves previous, continues next; returns, later, in previous. Interrupts are off. mmu->activate() comes first. */
+void switch_to(struct task *previous, struct task *next);
+
+/* After this task->arch has what the FPU holds of it; the FPU is reloaded from there at next use. */
+void arch_fpu_save(struct task *task);
+/* What the FPU holds of the task is worthless: exec, exit, or task->arch was written. */
+void arch_fpu_drop(struct task *task);
+
+/* While on, each system call looks whether its caller is traced (trace_stop_at_call). */
 void arch_trace_syscalls(bool on);
 
 /* Called with interrupts off: waits with interrupts on until one came, or for a moment. */
@@ -48,8 +82,9 @@ void arch_dcache_flush(void *address, size_t size);
 void arch_show_regs(const struct regs *regs);
 void arch_show_stack(const struct regs *regs);
 
-/* The files of /proc about its MMU. */
+/* The files of /proc about its MMU; and the counters of its policies, brought up to date before they are shown. */
 void arch_proc_init(void);
+void arch_policies_account(void);
 
 /*
  * The architecture's part of the boot, in the order of main.c: exceptions, a console to write to, and which processor

@@ -15,8 +15,8 @@ struct text;
 
 #define CHECK_SWEEP_EVERY 64u
 
-/* Who is told of a contradiction: an address space's number or VSID, where, and the entry. */
-typedef void check_bad(const char *what, u32 vsid, vaddr_t address, u32 pte);
+/* Who is told of a contradiction: the address space by a number of its context, where, and the entry. */
+typedef void check_bad(const char *what, u32 space, vaddr_t address, u32 pte);
 
 /* Panics with the operation's name and the first contradictions: in [start, end) of mm, or anywhere. */
 void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation);

@@ -34,13 +34,13 @@ static inline struct root_entry *pagetable_slot(const struct root_entry *root, v
 {
 	return &pagetable_root(root)[address >> ROOT_SHIFT];
 }
-static inline bool slot_empty(const struct root_entry *slot) { return !slot->word; }
+static inline bool slot_empty(const struct root_entry *slot) { return root_entry_none(*slot); }
 static inline struct frame *slot_frame(const struct root_entry *slot) { return pa_frame(root_entry_pa(*slot)); }
 static inline struct pte *slot_table(const struct root_entry *slot)
 {
 	return (struct pte *)(pagetable_base + root_entry_pa(*slot));
 }
-static inline bool slot_same(const struct root_entry *a, const struct root_entry *b) { return a->word == b->word; }
+static inline bool slot_same(const struct root_entry *a, const struct root_entry *b) { return root_entry_pa(*a) == root_entry_pa(*b); }
 /* A program's table into an entry; the table of another into it; none. */
 void slot_set(struct root_entry *slot, const struct frame *table);
 static inline void slot_share(struct root_entry *slot, const struct root_entry *from) { *slot = *from; }

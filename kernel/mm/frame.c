@@ -114,10 +114,10 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 
 struct frame *frame_set_aside(void)
 {
-	u32 msr = irq_save();
+	u32 state = irq_save();
 	struct frame *frame = take(0);
 
-	irq_restore(msr);
+	irq_restore(state);
 	if (frame)
 		list_init(&frame->link);        /* no buddy of anybody's while it is in no list */
 	return frame;
@@ -125,10 +125,10 @@ struct frame *frame_set_aside(void)
 
 void frame_return(struct frame *frame)
 {
-	u32 msr = irq_save();
+	u32 state = irq_save();
 
 	release(frame);
-	irq_restore(msr);
+	irq_restore(state);
 }
 
 struct frame *frame_account(struct frame *frame, enum frame_use use)

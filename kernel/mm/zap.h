@@ -25,14 +25,6 @@ static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
 	return frame != NULL;
 }
 
-#define LINE_ENTRIES 8u         /* entries in a cache line */
-
-static inline bool line_empty(const struct pte *entry)
-{
-	return pte_none(pte_get(&entry[0]) | pte_get(&entry[1]) | pte_get(&entry[2]) | pte_get(&entry[3]) |
-			pte_get(&entry[4]) | pte_get(&entry[5]) | pte_get(&entry[6]) | pte_get(&entry[7]));
-}
-
 /* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
 static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uaddr_t address, struct pte *entry,
 								      struct pte *last, zap_one *one)
@@ -40,12 +32,12 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
 	u32 held = 0;
 
 	while (entry < last) {
-		struct pte *next = (struct pte *)ALIGN_DOWN((uaddr_t)(entry + LINE_ENTRIES), LINE_ENTRIES * sizeof(*entry));
+		struct pte *next = (struct pte *)ALIGN_DOWN((uaddr_t)(entry + PTE_LINE), PTE_LINE * sizeof(*entry));
 
 		interrupt_window_at((uaddr_t)entry / sizeof(*entry));
-		if (next <= last && next == entry + LINE_ENTRIES && line_empty(entry)) {
+		if (next <= last && next == entry + PTE_LINE && pte_line_none(entry)) {
 			entry = next;
-			address += LINE_ENTRIES << PAGE_SHIFT;
+			address += PTE_LINE << PAGE_SHIFT;
 			continue;
 		}
 		for (next = MIN(next, last); entry < next; entry++, address += PAGE_SIZE)

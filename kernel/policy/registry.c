@@ -1,6 +1,5 @@
 /* The policies' registry: names, choices, and when they may change. */
 #include <arch.h>
-#include <arch/reload.h>
 #include <check.h>
 #include <context.h>
 #include <errno.h>
@@ -95,7 +94,7 @@ int policy_set(const char *name, const char *value)
 {
 	const struct policy *policy = find(name);
 	struct policy_setting to, before;
-	u32 msr;
+	u32 state;
 	int error;
 
 	if (!policy)
@@ -108,7 +107,7 @@ int policy_set(const char *name, const char *value)
 		return 0;
 	if (policy->when == POLICY_BOOT)
 		return -EBUSY;
-	msr = irq_save();
+	state = irq_save();
 	*policy->now = to;
 	error = policy->apply(&to);
 	if (error)
@@ -116,7 +115,7 @@ int policy_set(const char *name, const char *value)
 	else if (policy->when == POLICY_QUIESCED)
 		context_restart();
 	check_everything("change of policy");
-	irq_restore(msr);
+	irq_restore(state);
 	return error;
 }
 
@@ -124,7 +123,7 @@ void policy_show(struct text *text)
 {
 	static const char *const when[] = { "any", "quiesced", "boot" };
 
-	reload_account();
+	arch_policies_account();
 	for_each_policy(p) {
 		char value[32], choices[256];
 

@@ -100,7 +100,7 @@ bool stack_overflown(const struct task *task, const struct regs *regs)
 void stack_check(const struct regs *regs)
 {
 	if (unlikely(stack_overflown(current, regs)))
-		panic_regs(regs, "kernel stack overflow at 0x%08x", regs->nip);
+		panic_regs(regs, "kernel stack overflow at 0x%08x", regs_pc(regs));
 }
 
 struct task *task_new(struct process *process)

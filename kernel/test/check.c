@@ -66,16 +66,16 @@ static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, p
 	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 	if (!vma || vma->start > address)
-		bad("an entry outside of every area", mm_context_id(&mm->context), address, pte);
+		bad("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (pte_writable(pte) && !(vma->flags & VM_WRITE))
-		bad("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte);
+		bad("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
-		bad("an entry for a frame that is free", mm_context_id(&mm->context), address, pte);
+		bad("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (number < frame_count && frames[number].refs < frames[number].mapped)
-		bad("a frame that is mapped more often than it is held", mm_context_id(&mm->context), address, pte);
+		bad("a frame that is mapped more often than it is held", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (pte_writable(pte) && number < frame_count && !(vma->flags & VM_SHARED) &&
 		 (shared || frames[number].mapped > 1))
-		bad("a private page is writable in two places", mm_context_id(&mm->context), address, pte);
+		bad("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
 }
 
 /* The entries of [start, end), which one table covers; how many of them are frames. */

@@ -7,9 +7,9 @@ import sys
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, failalloc, fuzz, includes, policies
+from kernel import boot, causes, checker, failalloc, fuzz, includes, policies, port
 
-SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "includes", "policies")
+SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "includes", "policies", "port")
 
 
 def main() -> int:
@@ -45,6 +45,8 @@ def main() -> int:
             failed += includes.check()
         if "policies" in subjects:
             failed += policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows)
+        if "port" in subjects:
+            failed += port.check()
     except Missing as error:
         print(f"kernel: {error}", file=sys.stderr)
         return 2

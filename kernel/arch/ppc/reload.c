@@ -26,7 +26,7 @@ static void install_all(void)
 /* The misses since the last look are those of the handlers that were bound since. */
 static bool bound_assembly, bound_bypass;
 
-void reload_account(void)
+void arch_policies_account(void)
 {
 	u64 now = misses_instruction[0] + misses_instruction[1] + misses_data[0] + misses_data[1];
 
@@ -39,7 +39,7 @@ void reload_account(void)
 
 void reload_rebind(void)
 {
-	reload_account();
+	arch_policies_account();
 	bound_assembly = assembly;
 	bound_bypass = backend->reload(true)->straight;
 	install_all();
@@ -58,7 +58,7 @@ bool reload_counting(void)
 
 void reload_count_reset(void)
 {
-	reload_account();
+	arch_policies_account();
 	misses_instruction[0] = misses_instruction[1] = misses_data[0] = misses_data[1] = accounted = 0;
 }
 

@@ -49,6 +49,8 @@ static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
 static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }
 static inline u32 pte_pa(pte_t pte) { return pte & PTE_RPN; }
+/* As messages show it. */
+static inline u32 pte_word(pte_t pte) { return pte; }
 
 static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
@@ -61,6 +63,12 @@ static inline pte_t pte_get(const struct pte *at) { return at->word; }
 static inline pte_t pte_copy(pte_t pte) { return pte & ~(u32)PTE_NOTE; }
 static inline u32 pte_note(const struct pte *at) { return at->word & PTE_NOTE; }
 static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->word & PTE_NOTE); }
+/* None of the entries of a cache line is there. */
+#define PTE_LINE 8u
+static inline bool pte_line_none(const struct pte *at)
+{
+	return pte_none(at[0].word | at[1].word | at[2].word | at[3].word | at[4].word | at[5].word | at[6].word | at[7].word);
+}
 /* Where there was none. */
 static inline void pte_store_first(struct pte *at, pte_t pte) { at->word = pte; }
 static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word & ~(u32)PTE_NOTE) | note; }
@@ -68,6 +76,7 @@ static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word
 static inline void pte_clear(struct pte *at) { at->word = 0; }
 
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
+static inline bool root_entry_none(struct root_entry entry) { return !entry.word; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
 static inline struct root_entry root_entry_make(u32 table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
 

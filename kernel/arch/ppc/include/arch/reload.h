@@ -21,13 +21,12 @@ extern u64 reloads_c;           /* reloads that C has done */
 /* The rest counts while reload_count(true) does; [0] in kernel mode, [1] in user mode. */
 extern u64 misses_instruction[2], misses_data[2];
 extern u64 misses_of_kernel_pages;      /* of addresses of the kernel's */
-/* Misses that came while assembly, or a 603 straight from the tree, served them; reload_account() brings them up. */
+/* Misses that came while assembly, or a 603 straight from the tree, served them; arch_policies_account() brings them up. */
 extern u64 reloads_assembly, reloads_bypass;
 
 void reload_count(bool on);
 bool reload_counting(void);
 void reload_count_reset(void);  /* the misses' counts */
-void reload_account(void);
 
 void reload_bind(bool assembly);
 void reload_rebind(void);       /* after htab changed */

@@ -1,0 +1,17 @@
+/* Contexts: this architecture has none, as an i386. What is cached is the active address space's. */
+#ifndef ARCH_CONTEXT_H
+#define ARCH_CONTEXT_H
+
+#include <types.h>
+
+#define CONTEXT_NUMBERS 1u
+#define CONTEXTS_LEAST  1u
+
+struct mm_context {
+	bool active;
+};
+
+static inline bool mm_context_live(const struct mm_context *context) { return context->active; }
+static inline u32 mm_context_id(const struct mm_context *context) { return context->active; }
+
+#endif

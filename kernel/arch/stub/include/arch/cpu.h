@@ -1,0 +1,17 @@
+/* Interrupts on and off, accesses to I/O space, and cache lines. */
+#ifndef ARCH_CPU_H
+#define ARCH_CPU_H
+
+#include <types.h>
+
+u32 irq_save(void);
+void irq_restore(u32 state);
+void irq_enable(void);
+void irq_disable(void);
+
+u8 io_read8(const void *address);
+void io_write8(void *address, u8 value);
+
+void arch_lines_clear(u32 start, u32 end, u32 line);
+
+#endif

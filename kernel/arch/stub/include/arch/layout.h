@@ -1,0 +1,10 @@
+/* Where what lies in the virtual address space. */
+#ifndef ARCH_LAYOUT_H
+#define ARCH_LAYOUT_H
+
+#define USER_END       0x80000000u
+#define USER_STACK_TOP 0x7fff0000u
+#define KERNEL_BASE    0x80000000u
+#define KERNEL_UNCACHED 0xc0000000u
+
+#endif
