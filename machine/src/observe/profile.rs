@@ -275,8 +275,8 @@ mod tests {
             "/bin/ls;kernel;copy;copy_page 40\n\
              /bin/ls;user;main 111\n\
              /bin/ls;user;out 7\n\
-             context 5;user;? 3\n\
-             kernel;kernel;? 1\n\
+             context 5;user;(no symbol) 3\n\
+             kernel;kernel;(no symbol) 1\n\
              kernel;kernel;start 10\n"
         );
         let rows = profile.rows(&symbols);
