@@ -161,7 +161,7 @@ static long open_peer(struct pty *p, u32 flags)
 	return fd_add(f, flags & O_CLOEXEC);
 }
 
-static long send(struct pty *p, u32 sig)
+static long pty_send(struct pty *p, u32 sig)
 {
 	if (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP)
 		return -EINVAL;
@@ -188,7 +188,7 @@ static long ptmx_ioctl(struct file *f, unsigned command, uintptr_t argument)
 	case TIOCGPTPEER:
 		return open_peer(p, (u32)argument);
 	case TIOCSIG:
-		return send(p, (u32)argument);
+		return pty_send(p, (u32)argument);
 	case FIONREAD:
 		return put_user((s32)(p->head - p->tail), (s32 *)argument);
 	/* On this side they tell of the terminal's session, which is not the caller's. */
@@ -218,7 +218,7 @@ static u32 free_number(void)
 	return number;
 }
 
-static void insert(struct pty *new)
+static void pty_insert(struct pty *new)
 {
 	struct pty *p;
 
@@ -248,7 +248,7 @@ static int ptmx_open(struct file *f)
 	waitq_init(&p->shown);
 	waitq_init(&p->taken);
 	tty_setup(&p->tty, p->inode->rdev, p);
-	insert(p);
+	pty_insert(p);
 	pty_count++;
 	f->data = p;
 	return 0;

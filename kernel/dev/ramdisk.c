@@ -90,7 +90,7 @@ static long write_part(struct disk *d, struct iter *it, u64 at, size_t n)
 	return got;
 }
 
-static long transfer(struct disk *d, struct iter *it, u64 *position, move_part *move)
+static long ramdisk_transfer(struct disk *d, struct iter *it, u64 *position, move_part *move)
 {
 	long done = 0;
 
@@ -110,7 +110,7 @@ static long transfer(struct disk *d, struct iter *it, u64 *position, move_part *
 
 static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
 {
-	return transfer(f->data, it, position, read_part);
+	return ramdisk_transfer(f->data, it, position, read_part);
 }
 
 static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
@@ -121,7 +121,7 @@ static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
 		return -EPERM;
 	if (it->left && *position >= disk_size())
 		return -ENOSPC;
-	return transfer(d, it, position, write_part);
+	return ramdisk_transfer(d, it, position, write_part);
 }
 
 /* Not beyond the end, unlike a regular file. */

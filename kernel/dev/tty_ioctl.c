@@ -90,7 +90,7 @@ static long set_foreground(struct tty *t, uaddr_t argument)
 	return 0;
 }
 
-static long set_size(struct tty *t, uaddr_t argument)
+static long tty_set_size(struct tty *t, uaddr_t argument)
 {
 	struct winsize size;
 
@@ -165,7 +165,7 @@ static long flow(struct tty *t, u32 action)
 	return -EINVAL;
 }
 
-static long insert(struct tty *t, uaddr_t argument)
+static long tty_insert(struct tty *t, uaddr_t argument)
 {
 	char c;
 
@@ -207,7 +207,7 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 	case TIOCGWINSZ:
 		return copy_to_user((void *)user, &t->size, sizeof t->size);
 	case TIOCSWINSZ:
-		return set_size(t, user);
+		return tty_set_size(t, user);
 	case TIOCGPGRP:
 		return tty_is_controlling(t) ? put_user(t->foreground, (s32 *)user) : -ENOTTY;
 	case TIOCSPGRP:
@@ -226,7 +226,7 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 	case TCSBRKP:
 		return tty_check_change(t);
 	case TIOCSTI:
-		return insert(t, user);
+		return tty_insert(t, user);
 	case TIOCOUTQ:
 		return put_user(0, (s32 *)user);
 	case FIONREAD:

@@ -346,7 +346,7 @@ static int limit_growth(const struct inode *i, u64 size)
 	return -EFBIG;
 }
 
-static int set_size(struct dentry *d, s64 size)
+static int file_set_size(struct dentry *d, s64 size)
 {
 	struct inode *i = d->inode;
 	int error;
@@ -381,7 +381,7 @@ long sys_truncate64(const char *path, s64 size)
 	if (!error && d->inode->denied_writes)
 		error = -ETXTBSY;
 	if (!error)
-		error = set_size(d, size);
+		error = file_set_size(d, size);
 	dentry_put(d);
 	return error;
 }
@@ -398,7 +398,7 @@ long sys_ftruncate64(int fd, s64 size)
 
 	if (!f)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : FILE_WRITES(f) ? set_size(f->dentry, size) : -EINVAL;
+	error = f->flags & O_PATH ? -EBADF : FILE_WRITES(f) ? file_set_size(f->dentry, size) : -EINVAL;
 	file_put(f);
 	return error;
 }

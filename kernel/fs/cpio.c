@@ -55,7 +55,7 @@ static int hex8(const u8 *p, u32 *value)
 }
 
 /* Parses the entry at `offset`; *next is where the following one starts. */
-static int parse(const u8 *archive, u32 size, u32 offset, struct entry *e, u32 *next)
+static int cpio_parse(const u8 *archive, u32 size, u32 offset, struct entry *e, u32 *next)
 {
 	u64 name_at = (u64)offset + HEADER_SIZE, data_at, end;
 
@@ -255,7 +255,7 @@ int initramfs_unpack(const void *archive, size_t size)
 	int error = 0;
 
 	while (!error) {
-		error = parse(archive, size, offset, &e, &next);
+		error = cpio_parse(archive, size, offset, &e, &next);
 		if (error || !strcmp(e.name, "TRAILER!!!"))
 			break;
 		error = unpack(&e, &links);

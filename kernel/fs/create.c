@@ -434,7 +434,7 @@ static void directory_moved(const struct dentry *d, struct dentry *from, struct 
 }
 
 /* Both names stay, with each other's inode: the dentries swap places. */
-static int exchange(struct dentry *a, struct walk *wa, struct dentry *b, struct walk *wb)
+static int rename_exchange(struct dentry *a, struct walk *wa, struct dentry *b, struct walk *wb)
 {
 	int error;
 
@@ -479,7 +479,7 @@ static int rename_found(struct dentry *from, struct walk *wf, struct dentry *tar
 	if (!new_dir->linked && new_dir->parent != new_dir)
 		return -ENOENT;
 	if (flags & RENAME_EXCHANGE)
-		return target ? exchange(from, wf, target, wt) : -ENOENT;
+		return target ? rename_exchange(from, wf, target, wt) : -ENOENT;
 	if (target) {
 		if (target->inode == from->inode)
 			return 0;

@@ -62,7 +62,7 @@ struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 	return NULL;
 }
 
-static void insert(struct dentry *d)
+static void dentry_insert(struct dentry *d)
 {
 	d->hash = name_hash(d->parent, d->name, d->len);
 	d->hash_next = table[d->hash % BUCKETS];
@@ -90,7 +90,7 @@ int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *
 
 	if (!d)
 		return -ENOMEM;
-	insert(d);
+	dentry_insert(d);
 	if (out)
 		*out = dentry_get(d);
 	return 0;
@@ -114,7 +114,7 @@ int dentry_move(struct dentry *d, struct dentry *dir, const char *name, size_t l
 	d->name = copy;
 	d->len = (u16)len;
 	d->parent = dentry_get(dir);
-	insert(d);
+	dentry_insert(d);
 	dentry_put(old);
 	return 0;
 }

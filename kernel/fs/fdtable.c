@@ -105,7 +105,7 @@ static void set_cloexec(struct files *t, u32 fd, bool on)
 		t->cloexec[fd / 32] &= ~bit;
 }
 
-static struct file *take(struct files *t, u32 fd)
+static struct file *fd_take(struct files *t, u32 fd)
 {
 	struct file *f = t->slot[fd];
 
@@ -120,7 +120,7 @@ void close_on_exec(struct files *t)
 {
 	for (u32 word = 0; word < t->size / 32; word++)
 		while (t->cloexec[word])
-			let_go(t, take(t, word * 32 + (u32)__builtin_ctz(t->cloexec[word])));
+			let_go(t, fd_take(t, word * 32 + (u32)__builtin_ctz(t->cloexec[word])));
 }
 
 struct file *fd_get(int fd)
@@ -258,7 +258,7 @@ int fd_close(int fd)
 
 	if ((u32)fd >= t->size || !t->slot[fd])
 		return -EBADF;
-	let_go(t, take(t, (u32)fd));
+	let_go(t, fd_take(t, (u32)fd));
 	return 0;
 }
 

@@ -157,7 +157,7 @@ void inotify_gone(struct inode *i)
 	}
 }
 
-static long give(struct inotify *n, struct iter *it)
+static long inotify_give(struct inotify *n, struct iter *it)
 {
 	long done = 0;
 
@@ -186,7 +186,7 @@ static long inotify_read(struct file *f, struct iter *it, u64 *position)
 	long result = file_wait_event(f, &n->readable, !list_empty(&n->events));
 
 	(void)position;
-	return result ? result : give(n, it);
+	return result ? result : inotify_give(n, it);
 }
 
 static unsigned inotify_poll(struct file *f, struct poll_table *table)

@@ -41,7 +41,7 @@ int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, 
 
 enum way { OUT, IN, ZERO };
 
-static size_t move(const struct iter *it, void *place, void *object, size_t n, enum way way)
+static size_t iter_move(const struct iter *it, void *place, void *object, size_t n, enum way way)
 {
 	if (it->kernel) {
 		if (way == OUT)
@@ -77,7 +77,7 @@ void iter_advance(struct iter *it, size_t n)
 }
 
 /* Interrupts are let in after each page's worth, whatever the pieces: faults may sleep here, so a caller is ready. */
-static long transfer(struct iter *it, void *object, size_t n, enum way way)
+static long iter_transfer(struct iter *it, void *object, size_t n, enum way way)
 {
 	size_t done = 0;
 
@@ -91,7 +91,7 @@ static long transfer(struct iter *it, void *object, size_t n, enum way way)
 			interrupt_window();
 		}
 		part = MIN(MIN(part, n - done), (size_t)PAGE_SIZE);
-		moved = move(it, place, (char *)object + (way == ZERO ? 0 : done), part, way);
+		moved = iter_move(it, place, (char *)object + (way == ZERO ? 0 : done), part, way);
 		iter_advance(it, moved);
 		it->unwindowed += moved;
 		done += moved;
@@ -103,17 +103,17 @@ static long transfer(struct iter *it, void *object, size_t n, enum way way)
 
 long iter_write(struct iter *it, const void *from, size_t n)
 {
-	return transfer(it, (void *)(uintptr_t)from, n, OUT);
+	return iter_transfer(it, (void *)(uintptr_t)from, n, OUT);
 }
 
 long iter_read(struct iter *it, void *to, size_t n)
 {
-	return transfer(it, to, n, IN);
+	return iter_transfer(it, to, n, IN);
 }
 
 long iter_zero(struct iter *it, size_t n)
 {
-	return transfer(it, NULL, n, ZERO);
+	return iter_transfer(it, NULL, n, ZERO);
 }
 
 int user_vector_load(struct user_vector *v, const struct iovec *user, size_t count, struct iter *it)

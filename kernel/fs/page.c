@@ -22,7 +22,7 @@ static bool covers(const struct page_tree *tree, u32 page)
 	return bits >= 32 || page >> bits == 0;
 }
 
-static inline struct frame *find(const struct page_tree *tree, u32 page)
+static inline struct frame *tree_find(const struct page_tree *tree, u32 page)
 {
 	void *at = tree->root;
 	u32 bits = tree->height * SLOT_BITS;
@@ -38,7 +38,7 @@ static inline struct frame *find(const struct page_tree *tree, u32 page)
 
 struct frame *page_find(const struct page_tree *tree, u32 page)
 {
-	return find(tree, page);
+	return tree_find(tree, page);
 }
 
 /* Whether a page from `*page` on is present; `*page` becomes the first that is. */
@@ -186,7 +186,7 @@ NOINLINE static int fill(struct inode *i, u32 page, struct frame **out)
 
 int inode_page(struct inode *i, u32 page, unsigned how, struct frame **out)
 {
-	struct frame *frame = find(&i->pages, page);
+	struct frame *frame = tree_find(&i->pages, page);
 
 	if (!frame && how == PAGE_FILL)
 		return fill(i, page, out);
@@ -199,7 +199,7 @@ int inode_fault(struct inode *i, u32 page, struct frame **out)
 	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
 		return -ENXIO;
 	/* A file system in memory that is full has no page for a hole. */
-	if (i->fs && frames_short() && !find(&i->pages, page))
+	if (i->fs && frames_short() && !tree_find(&i->pages, page))
 		return -ENXIO;
 	return inode_page(i, page, PAGE_FILL, out);
 }

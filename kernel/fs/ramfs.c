@@ -77,7 +77,7 @@ static const struct inode_ops ramfs_ops = {
 };
 
 /* Between two pages of a transfer; false: the caller has been killed. */
-static bool go_on(void)
+static bool ramfs_go_on(void)
 {
 	preemption_point();
 	return !signal_fatal_pending();
@@ -115,7 +115,7 @@ static long ramfs_read(struct file *f, struct iter *it, u64 *position)
 		at += (size_t)got;
 		if ((size_t)got < n)
 			break;
-		if (it->left && !go_on())
+		if (it->left && !ramfs_go_on())
 			break;
 	}
 	*position = at;
@@ -198,7 +198,7 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 			i->size = at;
 		if ((size_t)got < n)
 			break;
-		if (left && !go_on())
+		if (left && !ramfs_go_on())
 			break;
 	}
 	if (!done)

@@ -43,7 +43,7 @@ static void position_unlock(struct file *f, bool locked)
 }
 
 /* At the position given, or NULL: at the file's own. */
-static long transfer(struct file *f, struct iter *it, u64 *position, bool write)
+static long file_transfer(struct file *f, struct iter *it, u64 *position, bool write)
 {
 	bool locked = !position && position_lock(f);
 	long n;
@@ -75,7 +75,7 @@ static long one_piece(int fd, void *buffer, size_t count, const s64 *at, bool wr
 		result = -EFAULT;
 	else {
 		iter_init(&it, buffer, MIN(count, (size_t)TRANSFER_MAX), false);
-		result = transfer(f, &it, at ? &position : NULL, write);
+		result = file_transfer(f, &it, at ? &position : NULL, write);
 	}
 	file_put(f);
 	return result;
@@ -114,7 +114,7 @@ static long vectored(int fd, const struct iovec *user, size_t count, const u64 *
 	result = user_vector_load(&vector, user, count, &it);
 	if (!result) {
 		it.left = MIN(it.left, (size_t)TRANSFER_MAX);
-		result = at && !f->ops->seek ? -ESPIPE : transfer(f, &it, at ? &position : NULL, write);
+		result = at && !f->ops->seek ? -ESPIPE : file_transfer(f, &it, at ? &position : NULL, write);
 		user_vector_free(&vector);
 	}
 	file_put(f);

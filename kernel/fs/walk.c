@@ -60,7 +60,7 @@ static struct dentry *step_any(const struct walk *w, const char *name, size_t le
 	return dentry_get(d);
 }
 
-static struct dentry *step(const struct walk *w, const char *name, size_t len)
+static struct dentry *walk_step(const struct walk *w, const char *name, size_t len)
 {
 	struct dentry *d = step_any(w, name, len);
 
@@ -160,7 +160,7 @@ static int walk_on(struct walk *w, const char *path, unsigned how)
 			w->slash = slash;
 			return 0;
 		}
-		next = step(w, name, len);
+		next = walk_step(w, name, len);
 		if (IS_ERR(next))
 			return (int)PTR_ERR(next);
 		if (S_ISLNK(next->inode->mode) && (!last || slash || how & FOLLOW_LAST)) {
@@ -252,7 +252,7 @@ int walk_parent(struct walk *w, int dirfd, const char *path)
 
 struct dentry *walk_last(struct walk *w)
 {
-	return w->len ? step(w, w->last, w->len) : dentry_get(w->dir);
+	return w->len ? walk_step(w, w->last, w->len) : dentry_get(w->dir);
 }
 
 int walk_follow(struct walk *w, struct dentry *link)

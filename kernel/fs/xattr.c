@@ -78,7 +78,7 @@ static int name_from_user(char *name, const char *user)
 }
 
 /* The link that leads to the attribute, or to the list's end. */
-static struct xattr **find(struct inode *i, const char *name)
+static struct xattr **xattr_find(struct inode *i, const char *name)
 {
 	struct xattr **at = &i->xattrs;
 
@@ -136,7 +136,7 @@ static long set(struct dentry *d, const char *user_name, const void *value, size
 	x = make(name, value, size);
 	if (IS_ERR(x))
 		return PTR_ERR(x);
-	at = find(i, name);
+	at = xattr_find(i, name);
 	if (*at ? flags & XATTR_CREATE : flags & XATTR_REPLACE) {
 		kfree(x);
 		return *at ? -EEXIST : -ENODATA;
@@ -167,7 +167,7 @@ static long get(struct dentry *d, const char *user_name, void *value, size_t roo
 		error = offered(i, name);
 	if (error)
 		return error;
-	x = *find(i, name);
+	x = *xattr_find(i, name);
 	if (!x)
 		return -ENODATA;
 	if (!room || !x->size)
@@ -225,7 +225,7 @@ static long take_away(struct dentry *d, const char *user_name)
 		error = offered(i, name);
 	if (error)
 		return error;
-	at = find(i, name);
+	at = xattr_find(i, name);
 	x = *at;
 	if (!x)
 		return -ENODATA;

@@ -37,7 +37,7 @@ static bool may_signal(const struct async *a, const struct process *to)
 	       a->uid == theirs->uid;
 }
 
-static void send(const struct async *a, int sig, const struct siginfo *info)
+static void async_send(const struct async *a, int sig, const struct siginfo *info)
 {
 	struct process *process;
 	struct task *task;
@@ -60,7 +60,7 @@ static void send(const struct async *a, int sig, const struct siginfo *info)
 	}
 }
 
-static void wake(struct waiter *waiter)
+static void async_wake(struct waiter *waiter)
 {
 	const struct async *a = container_of(waiter, struct hook, waiter)->async;
 	u32 ready = file_poll(a->file, NULL);
@@ -69,13 +69,13 @@ static void wake(struct waiter *waiter)
 	if (!ready || !a->owner.id)
 		return;
 	info.code = ready & POLLHUP ? POLL_HUP : ready & POLLERR ? POLL_ERR : ready & POLLIN ? POLL_IN : POLL_OUT;
-	send(a, a->signal ? a->signal : SIGIO, a->signal ? &info : NULL);
+	async_send(a, a->signal ? a->signal : SIGIO, a->signal ? &info : NULL);
 }
 
 void async_urgent(const struct file *f)
 {
 	if (f->async && f->async->owner.id)
-		send(f->async, SIGURG, NULL);
+		async_send(f->async, SIGURG, NULL);
 }
 
 static void add_queue(struct poll_table *table, struct waitq *queue)
@@ -87,7 +87,7 @@ static void add_queue(struct poll_table *table, struct waitq *queue)
 		return;
 	h = &a->hook[a->hooks++];
 	waiter_init(&h->waiter);
-	h->waiter.wake = wake;
+	h->waiter.wake = async_wake;
 	h->async = a;
 	waitq_add(queue, &h->waiter);
 }

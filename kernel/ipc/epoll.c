@@ -61,7 +61,7 @@ static void make_ready(struct item *i)
 	wake_up(&i->epoll->wq);
 }
 
-static void wake(struct waiter *waiter)
+static void epoll_wake(struct waiter *waiter)
 {
 	make_ready(container_of(waiter, struct hook, waiter)->item);
 }
@@ -75,7 +75,7 @@ static void add_queue(struct poll_table *table, struct waitq *queue)
 		return;
 	h = &i->hook[i->hooks++];
 	waiter_init(&h->waiter);
-	h->waiter.wake = wake;
+	h->waiter.wake = epoll_wake;
 	h->item = i;
 	waitq_add(queue, &h->waiter);
 }

@@ -70,7 +70,7 @@ long inet_create(int type, int protocol, struct socket **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static int parse(const struct address *a, struct endpoint *e)
+static int inet_parse(const struct address *a, struct endpoint *e)
 {
 	struct sockaddr_in in;
 
@@ -147,7 +147,7 @@ static long inet_bind(struct socket *s, const struct address *a)
 {
 	struct inet_socket *i = inet_of(s);
 	struct endpoint e;
-	int error = parse(a, &e);
+	int error = inet_parse(a, &e);
 
 	if (error)
 		return error;
@@ -189,7 +189,7 @@ static struct inet_socket *find_receiver(u16 type, const struct endpoint *to, bo
 /* Where a connect or a send goes: "any" means this machine. */
 static int destination(const struct address *a, struct endpoint *to)
 {
-	int error = parse(a, to);
+	int error = inet_parse(a, to);
 
 	if (error)
 		return error;

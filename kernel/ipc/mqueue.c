@@ -55,7 +55,7 @@ struct mqueue {
 static struct list_head queues = LIST_HEAD_INIT(queues);
 static u32 queue_count;
 
-static struct mqueue *find(const char *name)
+static struct mqueue *mqueue_find(const char *name)
 {
 	struct mqueue *q;
 
@@ -175,7 +175,7 @@ static int check_attributes(const struct mq_attr *a)
 	return (u32)a->count_max > count_limit || (u32)a->size_max > size_limit ? -EINVAL : 0;
 }
 
-static int create(const char *name, u32 mode, const struct mq_attr *a, struct mqueue **out)
+static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, struct mqueue **out)
 {
 	struct mqueue *q;
 	struct account *account;
@@ -228,9 +228,9 @@ static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq
 
 	if (error)
 		return error;
-	*out = find(name);
+	*out = mqueue_find(name);
 	if (!*out)
-		return flags & O_CREAT ? create(name, mode, a, out) : -ENOENT;
+		return flags & O_CREAT ? mqueue_create(name, mode, a, out) : -ENOENT;
 	if (flags & O_CREAT && flags & O_EXCL)
 		return -EEXIST;
 	if ((flags & O_ACCMODE) == O_ACCMODE)
@@ -272,7 +272,7 @@ long sys_mq_unlink(const char *user_name)
 	if (IS_ERR(name))
 		return PTR_ERR(name);
 	error = check_name(name);
-	q = error ? NULL : find(name);
+	q = error ? NULL : mqueue_find(name);
 	kfree(name);
 	if (!q)
 		return error ? error : -ENOENT;
@@ -309,7 +309,7 @@ static void notify(struct mqueue *q)
 	q->notified = NULL;
 }
 
-static void insert(struct mqueue *q, struct queued *m)
+static void mqueue_insert(struct mqueue *q, struct queued *m)
 {
 	struct queued *other;
 	bool alone = !q->count && !waitq_active(&q->readable);
@@ -325,7 +325,7 @@ static void insert(struct mqueue *q, struct queued *m)
 		notify(q);
 }
 
-static long send(struct file *f, struct mqueue *q, const void *data, size_t size, u32 priority, u64 deadline)
+static long mqueue_send(struct file *f, struct mqueue *q, const void *data, size_t size, u32 priority, u64 deadline)
 {
 	struct queued *m;
 	long error = 0;
@@ -348,11 +348,11 @@ static long send(struct file *f, struct mqueue *q, const void *data, size_t size
 	}
 	m->size = (u32)size;
 	m->priority = priority;
-	insert(q, m);
+	mqueue_insert(q, m);
 	return 0;
 }
 
-static long receive(struct file *f, struct mqueue *q, void *data, size_t size, u32 *priority, u64 deadline)
+static long mqueue_receive(struct file *f, struct mqueue *q, void *data, size_t size, u32 *priority, u64 deadline)
 {
 	struct queued *m;
 	long result = 0;
@@ -390,7 +390,7 @@ static long send_by(int fd, const void *data, size_t size, u32 priority, int tim
 	f = queue_get(fd, &q);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	result = send(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
+	result = mqueue_send(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
 	file_put(f);
 	return result;
 }
@@ -406,7 +406,7 @@ static long receive_by(int fd, void *data, size_t size, u32 *priority, int time_
 	f = queue_get(fd, &q);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	result = receive(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
+	result = mqueue_receive(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
 	file_put(f);
 	return result;
 }

@@ -88,7 +88,7 @@ static bool fits(const struct queue *q, u32 size)
 	return q->bytes + size <= q->bytes_max && q->count < q->bytes_max;
 }
 
-static long send(int id, struct queued *m, u32 flags)
+static long message_send(int id, struct queued *m, u32 flags)
 {
 	struct queue *q = sysv_find(&queues, id);
 	long result;
@@ -132,14 +132,14 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 		return -ENOMEM;
 	m->type = type;
 	m->size = size;
-	result = copy_from_user(m->data, (const u8 *)user + sizeof type, size) ? -EFAULT : send(id, m, flags);
+	result = copy_from_user(m->data, (const u8 *)user + sizeof type, size) ? -EFAULT : message_send(id, m, flags);
 	if (result)
 		kfree(m);
 	return result;
 }
 
 /* The message that a type asks for: 0 the first, n the first of that type, -n the first of the lowest up to n. */
-static struct queued *pick(const struct queue *q, s32 type, bool except)
+static struct queued *message_pick(const struct queue *q, s32 type, bool except)
 {
 	struct queued *m, *best = NULL;
 	u32 looked_at = 0;
@@ -154,7 +154,7 @@ static struct queued *pick(const struct queue *q, s32 type, bool except)
 	return best;
 }
 
-static long take(int id, s32 type, size_t room, u32 flags, struct queued **out)
+static long message_take(int id, s32 type, size_t room, u32 flags, struct queued **out)
 {
 	struct queue *q = sysv_find(&queues, id);
 	bool except = flags & MSG_EXCEPT;
@@ -165,11 +165,11 @@ static long take(int id, s32 type, size_t room, u32 flags, struct queued **out)
 		return -EINVAL;
 	if (!sysv_may(&q->perm, SYSV_READ))
 		return -EACCES;
-	while ((m = pick(q, type, except)) == NULL) {
+	while ((m = message_pick(q, type, except)) == NULL) {
 		if (flags & IPC_NOWAIT)
 			return -ENOMSG;
 		q->busy++;
-		result = woken(q, wait_event(&q->readable, pick(q, type, except) || q->removed));
+		result = woken(q, wait_event(&q->readable, message_pick(q, type, except) || q->removed));
 		if (result)
 			return result;
 	}
@@ -192,7 +192,7 @@ long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
 
 	if ((s32)room < 0 || id < 0)
 		return -EINVAL;
-	result = take(id, type, room, flags, &m);
+	result = message_take(id, type, room, flags, &m);
 	if (result)
 		return result;
 	room = MIN(room, (size_t)m->size);
@@ -203,7 +203,7 @@ long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
 	return result;
 }
 
-static long give_status(const struct queue *q, uaddr_t user)
+static long queue_give_status(const struct queue *q, uaddr_t user)
 {
 	struct msqid_ds ds;
 
@@ -221,7 +221,7 @@ static long give_status(const struct queue *q, uaddr_t user)
 }
 
 /* The copy may sleep, and the queue be removed meanwhile. */
-static long set_status(int id, uaddr_t user)
+static long queue_set_status(int id, uaddr_t user)
 {
 	struct msqid_ds ds;
 	struct queue *q;
@@ -253,7 +253,7 @@ static long remove_queue(struct queue *q)
 	return 0;
 }
 
-static long give_info(uaddr_t user, bool used)
+static long queue_give_info(uaddr_t user, bool used)
 {
 	struct msginfo info = {
 		.message_max = SYSV_MESSAGE_MAX, .queue_bytes = SYSV_QUEUE_BYTES, .queues_max = SYSV_SLOTS_MAX, .segment_size = 16,
@@ -285,7 +285,7 @@ long sys_msgctl(int id, int command, uaddr_t user)
 
 	command &= ~IPC_64;
 	if (command == IPC_INFO || command == MSG_INFO)
-		return give_info(user, command == MSG_INFO);
+		return queue_give_info(user, command == MSG_INFO);
 	by_slot = command == MSG_STAT || command == MSG_STAT_ANY;
 	q = by_slot ? sysv_at(&queues, id) : sysv_find(&queues, id);
 	if (!q)
@@ -296,10 +296,10 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	case MSG_STAT_ANY:
 		if (command != MSG_STAT_ANY && !sysv_may(&q->perm, SYSV_READ))
 			return -EACCES;
-		result = give_status(q, user);
+		result = queue_give_status(q, user);
 		return result || !by_slot ? result : (long)q->perm.id;
 	case IPC_SET:
-		return set_status(id, user);
+		return queue_set_status(id, user);
 	case IPC_RMID:
 		return sysv_owns(&q->perm) ? remove_queue(q) : -EPERM;
 	}

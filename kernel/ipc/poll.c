@@ -37,7 +37,7 @@ static int load(struct request *r, const struct pollfd *user, u32 count)
 	return copy_from_user(r->fds, user, count * sizeof *r->fds);
 }
 
-static void release(struct request *r)
+static void poll_release(struct request *r)
 {
 	if (r->fds != r->few_fds)
 		kfree(r->fds);
@@ -54,7 +54,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 		return -EINVAL;
 	result = load(&r, user, count);
 	if (result) {
-		release(&r);
+		poll_release(&r);
 		return result;
 	}
 	for (u32 i = 0; i < count; i++) {
@@ -71,7 +71,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	poll_entries_put(r.entries, count);
 	if (result >= 0 && copy_to_user(user, r.fds, count * sizeof *r.fds))
 		result = -EFAULT;
-	release(&r);
+	poll_release(&r);
 	return result;
 }
 

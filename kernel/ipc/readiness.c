@@ -38,7 +38,7 @@ struct sleeper {
 	struct chunk *chunks;
 };
 
-static void wake(struct waiter *waiter)
+static void readiness_wake(struct waiter *waiter)
 {
 	struct sleeper *s = container_of(waiter, struct place, waiter)->sleeper;
 
@@ -74,7 +74,7 @@ static void add(struct poll_table *table, struct waitq *queue)
 	}
 	p->sleeper = s;
 	waiter_init(&p->waiter);
-	p->waiter.wake = wake;
+	p->waiter.wake = readiness_wake;
 	waitq_add(queue, &p->waiter);
 }
 

@@ -59,7 +59,7 @@ static void withdraw(void)
 }
 
 /* Until the partner ends the wait: its result; -EINTR, -ETIMEDOUT, or LOOK_AGAIN. `next` may run first, or is NULL. */
-static long wait(struct task *next, u64 deadline)
+static long rendezvous_wait(struct task *next, u64 deadline)
 {
 	struct rendezvous *mine = &current->rendezvous;
 	bool limited = deadline != TIME_NEVER;
@@ -101,7 +101,7 @@ static long load_buffers(const struct ipc_buffers *user)
 }
 
 /* As of now; 0 means at once. */
-static u64 deadline_of(u32 microseconds)
+static u64 rendezvous_deadline(u32 microseconds)
 {
 	if (microseconds == RENDEZVOUS_FOREVER)
 		return TIME_NEVER;
@@ -119,7 +119,7 @@ static void pass_words(struct task *from, struct task *to)
 }
 
 /* The thread of this number; else NULL and why. */
-static struct task *find(s32 number, long *error)
+static struct task *rendezvous_find(s32 number, long *error)
 {
 	struct task *task = number > 0 ? task_find(number) : NULL;
 
@@ -205,7 +205,7 @@ static long received(long result)
  * From a thread, NULL: from anyone; the sender's number or an error. `woken`, or NULL, has got current's message and
  * is to run: at the latest when current waits.
  */
-static long receive(struct task *from, u64 deadline, struct task *woken)
+static long rendezvous_receive(struct task *from, u64 deadline, struct task *woken)
 {
 	struct rendezvous *mine = &current->rendezvous;
 	s32 number = from ? from->pid : 0;
@@ -223,7 +223,7 @@ static long receive(struct task *from, u64 deadline, struct task *woken)
 				from->rendezvous.sought = true;
 			mine->partner = from;
 			mine->state = RENDEZVOUS_RECEIVING;
-			result = wait(woken, deadline);
+			result = rendezvous_wait(woken, deadline);
 			if (result != LOOK_AGAIN)
 				return received(result);
 		}
@@ -231,7 +231,7 @@ static long receive(struct task *from, u64 deadline, struct task *woken)
 			return result;
 		/* Others have run: they may have ended. */
 		woken = NULL;
-		if (from && !(from = find(number, &result)))
+		if (from && !(from = rendezvous_find(number, &result)))
 			return result;
 	}
 }
@@ -246,7 +246,7 @@ static long wait_to_send(struct task *to, u64 deadline, bool call)
 	mine->state = RENDEZVOUS_SENDING;
 	to->rendezvous.sought |= call;
 	list_add_tail(&mine->link, &to->rendezvous.senders);
-	return wait(NULL, deadline);
+	return rendezvous_wait(NULL, deadline);
 }
 
 /* Who waits for this very thread has agreed to hear of it; else the rule is that of signals. */
@@ -259,7 +259,7 @@ static long may_send(const struct task *to)
  * To the thread of this number; a deadline of 0 finds it waiting or fails. *woken: it waited, and is to run; or NULL,
  * and then a call may have got its answer: a positive result.
  */
-static long send(s32 number, u64 deadline, bool call, struct task **woken)
+static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **woken)
 {
 	struct rendezvous *mine = &current->rendezvous;
 	bool held = !mine->buffers.send_size;
@@ -268,7 +268,7 @@ static long send(s32 number, u64 deadline, bool call, struct task **woken)
 
 	*woken = NULL;
 	for (;;) {
-		to = find(number, &error);
+		to = rendezvous_find(number, &error);
 		if (!error)
 			error = may_send(to);
 		if (error)
@@ -292,8 +292,8 @@ static long send(s32 number, u64 deadline, bool call, struct task **woken)
 		if (error != LOOK_AGAIN)
 			return call ? received(error) : error;
 		if (call && !mine->call) {
-			to = find(number, &error);
-			return error ? error : receive(to, deadline, NULL);
+			to = rendezvous_find(number, &error);
+			return error ? error : rendezvous_receive(to, deadline, NULL);
 		}
 		held = !mine->buffers.send_size;
 	}
@@ -308,7 +308,7 @@ long sys_ipc_send(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 wo
 
 	(void)word0, (void)word1, (void)word2;  /* they stay in the saved registers */
 	if (!error)
-		error = send(to, deadline_of(timeout), false, &woken);
+		error = rendezvous_send(to, rendezvous_deadline(timeout), false, &woken);
 	if (!error && woken)
 		task_wake(woken);
 	return error;
@@ -320,20 +320,20 @@ long sys_ipc_receive(s32 from, const struct ipc_buffers *buffers, u32 timeout)
 	long error = load_buffers(buffers);
 
 	if (!error && from)
-		task = find(from, &error);
-	return error ? error : receive(task, deadline_of(timeout), NULL);
+		task = rendezvous_find(from, &error);
+	return error ? error : rendezvous_receive(task, rendezvous_deadline(timeout), NULL);
 }
 
 static long call_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
-	u64 deadline = deadline_of(timeout);
+	u64 deadline = rendezvous_deadline(timeout);
 	struct task *woken;
 	long result = load_buffers(buffers);
 
 	(void)word0, (void)word1, (void)word2;
 	if (!result)
-		result = send(to, deadline, true, &woken);
-	return result ? result : receive(woken, deadline, woken);
+		result = rendezvous_send(to, deadline, true, &woken);
+	return result ? result : rendezvous_receive(woken, deadline, woken);
 }
 
 static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1,
@@ -344,8 +344,8 @@ static long reply_wait_generally(s32 to, const struct ipc_buffers *buffers, u32 
 
 	(void)word0, (void)word1, (void)word2;
 	if (!error && to)
-		error = send(to, 0, false, &woken);
-	return error ? error : receive(NULL, deadline_of(timeout), woken);
+		error = rendezvous_send(to, 0, false, &woken);
+	return error ? error : rendezvous_receive(NULL, rendezvous_deadline(timeout), woken);
 }
 
 const struct rendezvous_path rendezvous_path_general = { call_generally, reply_wait_generally };
@@ -368,8 +368,8 @@ long rendezvous_receive_again(s32 from)
 
 	withdraw();
 	if (from)
-		task = find(from, &error);
-	return error ? error : receive(task, TIME_NEVER, NULL);
+		task = rendezvous_find(from, &error);
+	return error ? error : rendezvous_receive(task, TIME_NEVER, NULL);
 }
 
 void rendezvous_exit(void)

@@ -13,7 +13,7 @@
 u64 rendezvous_fast;
 
 /* A thread that waits for a message, which current may give it; NULL: it goes the general way. */
-static inline struct task *receiver(s32 number, const struct ipc_buffers *buffers, u32 timeout)
+static inline struct task *rendezvous_receiver(s32 number, const struct ipc_buffers *buffers, u32 timeout)
 {
 	struct task *to;
 
@@ -29,7 +29,7 @@ static inline struct task *receiver(s32 number, const struct ipc_buffers *buffer
 }
 
 /* The words to a receiver; current then waits for a message of `from`, NULL: of anyone. */
-static inline long exchange(struct task *to, struct task *from, u32 word0, u32 word1, u32 word2)
+static inline long rendezvous_exchange(struct task *to, struct task *from, u32 word0, u32 word1, u32 word2)
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &to->rendezvous;
 	s32 number = from ? from->pid : 0;
@@ -55,21 +55,21 @@ static inline long exchange(struct task *to, struct task *from, u32 word0, u32 w
 
 static long call(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
-	struct task *to = receiver(number, buffers, timeout);
+	struct task *to = rendezvous_receiver(number, buffers, timeout);
 
 	if (!to)
 		return rendezvous_path_general.call(number, buffers, timeout, word0, word1, word2);
 	to->rendezvous.sought = true;
-	return exchange(to, to, word0, word1, word2);
+	return rendezvous_exchange(to, to, word0, word1, word2);
 }
 
 static long reply_wait(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
-	struct task *to = receiver(number, buffers, timeout);
+	struct task *to = rendezvous_receiver(number, buffers, timeout);
 
 	if (!to || !list_empty(&current->rendezvous.senders))
 		return rendezvous_path_general.reply_wait(number, buffers, timeout, word0, word1, word2);
-	return exchange(to, NULL, word0, word1, word2);
+	return rendezvous_exchange(to, NULL, word0, word1, word2);
 }
 
 const struct rendezvous_path rendezvous_path_fast = { call, reply_wait };

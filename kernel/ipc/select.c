@@ -63,7 +63,7 @@ static u16 wanted(const struct sets *s, u32 fd)
 }
 
 /* Fills the entries; -EBADF for a descriptor that is not open. */
-static long collect(const struct sets *s, u32 count, struct poll_entry *e, u32 *filled)
+static long select_collect(const struct sets *s, u32 count, struct poll_entry *e, u32 *filled)
 {
 	for (u32 fd = 0; fd < count; fd++) {
 		u16 events;
@@ -155,7 +155,7 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 			result = -ENOMEM;
 	}
 	if (!result)
-		result = collect(&s, count, e, &filled);
+		result = select_collect(&s, count, e, &filled);
 	if (!result)
 		result = poll_entries(e, filled, deadline);
 	if (result >= 0) {

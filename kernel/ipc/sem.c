@@ -406,7 +406,7 @@ static long get_all(const struct set *s, u16 *user)
 	return result;
 }
 
-static long give_status(const struct set *s, uaddr_t user)
+static long sem_give_status(const struct set *s, uaddr_t user)
 {
 	struct semid_ds ds;
 
@@ -418,7 +418,7 @@ static long give_status(const struct set *s, uaddr_t user)
 	return copy_to_user((void *)user, &ds, sizeof ds);
 }
 
-static long set_status(int id, uaddr_t user)
+static long sem_set_status(int id, uaddr_t user)
 {
 	struct semid_ds ds;
 	struct set *s;
@@ -439,7 +439,7 @@ static long whole_set(struct set *s, int command, uaddr_t argument)
 {
 	switch (command) {
 	case IPC_STAT:
-		return sysv_may(&s->perm, SYSV_READ) ? give_status(s, argument) : -EACCES;
+		return sysv_may(&s->perm, SYSV_READ) ? sem_give_status(s, argument) : -EACCES;
 	case GETALL:
 		return sysv_may(&s->perm, SYSV_READ) ? get_all(s, (u16 *)argument) : -EACCES;
 	case SETALL:
@@ -447,7 +447,7 @@ static long whole_set(struct set *s, int command, uaddr_t argument)
 			return -EACCES;
 		return set_all(s, (const u16 *)argument);
 	case IPC_SET:
-		return set_status((int)s->perm.id, argument);
+		return sem_set_status((int)s->perm.id, argument);
 	case IPC_RMID:
 		if (!sysv_owns(&s->perm))
 			return -EPERM;
@@ -486,7 +486,7 @@ static long one_semaphore(struct set *s, int number, int command, uaddr_t argume
 	return 0;
 }
 
-static long give_info(uaddr_t user, bool used)
+static long sem_give_info(uaddr_t user, bool used)
 {
 	struct seminfo info = {
 		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX), .undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
@@ -514,14 +514,14 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 
 	command &= ~IPC_64;
 	if (command == IPC_INFO || command == SEM_INFO)
-		return give_info(argument, command == SEM_INFO);
+		return sem_give_info(argument, command == SEM_INFO);
 	if (command == SEM_STAT || command == SEM_STAT_ANY) {
 		s = sysv_at(&sets, id);
 		if (!s)
 			return -EINVAL;
 		if (command == SEM_STAT && !sysv_may(&s->perm, SYSV_READ))
 			return -EACCES;
-		result = give_status(s, argument);
+		result = sem_give_status(s, argument);
 		return result ? result : (long)s->perm.id;
 	}
 	s = find_set(id);

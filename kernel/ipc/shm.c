@@ -200,7 +200,7 @@ long sys_shmdt(uaddr_t address)
 	return 0;
 }
 
-static long give_status(const struct segment *s, uaddr_t user)
+static long shm_give_status(const struct segment *s, uaddr_t user)
 {
 	struct shmid_ds ds;
 
@@ -219,7 +219,7 @@ static long give_status(const struct segment *s, uaddr_t user)
 }
 
 /* The copy may sleep, and the segment go meanwhile. */
-static long set_status(int id, uaddr_t user)
+static long shm_set_status(int id, uaddr_t user)
 {
 	struct shmid_ds ds;
 	struct segment *s;
@@ -290,10 +290,10 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	case SHM_STAT_ANY:
 		if (command != SHM_STAT_ANY && !sysv_may(&s->perm, SYSV_READ))
 			return -EACCES;
-		result = give_status(s, user);
+		result = shm_give_status(s, user);
 		return result || !by_slot ? result : (long)s->perm.id;
 	case IPC_SET:
-		return set_status(id, user);
+		return shm_set_status(id, user);
 	case IPC_RMID:
 		return sysv_owns(&s->perm) ? remove_segment(s) : -EPERM;
 	case SHM_LOCK:

@@ -273,7 +273,7 @@ int address_to_user(const struct address *a, void *user, u32 *user_len)
 	return put_user(a->len, user_len);
 }
 
-static long create(int family, int type, int protocol, struct socket **out)
+static long socket_create(int family, int type, int protocol, struct socket **out)
 {
 	switch (family) {
 	case AF_UNIX:
@@ -292,7 +292,7 @@ long sys_socket(int family, int type, int protocol)
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
-	result = create(family, type & SOCK_TYPE_MASK, protocol, &s);
+	result = socket_create(family, type & SOCK_TYPE_MASK, protocol, &s);
 	return result ? result : socket_fd(s, flags);
 }
 

@@ -22,7 +22,7 @@ static long timed_operations(int id, u32 count, uaddr_t operations, uaddr_t time
 }
 
 /* Version 0 of msgrcv finds its buffer and type through a pointer, later ones have them as arguments. */
-static long receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer, uaddr_t fifth)
+static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer, uaddr_t fifth)
 {
 	u32 pair[2] = { pointer, fifth };
 
@@ -36,7 +36,7 @@ static long receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer
 }
 
 /* The address goes to where the third argument points. */
-static long attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
+static long segment_attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
 {
 	u32 at;
 	long result = shm_attach(id, address, flags, &at);
@@ -72,13 +72,13 @@ long sys_ipc(u32 call, int first, int second, uaddr_t third, uaddr_t pointer, ua
 	case MSGSND:
 		return sys_msgsnd(first, (const void *)pointer, (size_t)second, third);
 	case MSGRCV:
-		return receive(call >> 16, first, (size_t)second, third, pointer, fifth);
+		return message_receive(call >> 16, first, (size_t)second, third, pointer, fifth);
 	case MSGGET:
 		return sys_msgget(first, (u32)second);
 	case MSGCTL:
 		return sys_msgctl(first, second, pointer);
 	case SHMAT:
-		return attach(first, (u32)second, third, pointer);
+		return segment_attach(first, (u32)second, third, pointer);
 	case SHMDT:
 		return sys_shmdt(pointer);
 	case SHMGET:

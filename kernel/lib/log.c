@@ -46,7 +46,7 @@ static u32 oldest(u32 start)
 	return written - start > LOG_SIZE ? written - LOG_SIZE : start;
 }
 
-static long give(char *user, u32 from, u32 size)
+static long log_give(char *user, u32 from, u32 size)
 {
 	for (u32 i = 0; i < size; i++)
 		if (put_user(text[(from + i) % LOG_SIZE], user + i))
@@ -55,14 +55,14 @@ static long give(char *user, u32 from, u32 size)
 }
 
 /* Waits for something that no read has taken, and takes it. */
-static long take(char *user, u32 size)
+static long log_take(char *user, u32 size)
 {
 	long n = wait_event(&said, written != taken);
 
 	if (n)
 		return n;
 	taken = oldest(taken);
-	n = give(user, taken, MIN(size, written - taken));
+	n = log_give(user, taken, MIN(size, written - taken));
 	if (n > 0)
 		taken += (u32)n;
 	return n;
@@ -73,7 +73,7 @@ static long give_last(char *user, u32 size)
 {
 	u32 there = written - oldest(cleared), n = MIN(size, there);
 
-	return give(user, written - n, n);
+	return log_give(user, written - n, n);
 }
 
 /* The console shows what it shows: there are no levels to choose from. */
@@ -98,7 +98,7 @@ long sys_syslog(int type, char *user, int size)
 		return 0;
 	switch (type) {
 	case SYSLOG_READ:
-		return take(user, (u32)size);
+		return log_take(user, (u32)size);
 	case SYSLOG_READ_ALL:
 	case SYSLOG_READ_CLEAR:
 		n = give_last(user, (u32)size);

@@ -84,7 +84,7 @@ struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 }
 
 /* Moves one piece, page by page; the bytes moved, or an error if there were none. */
-static long move(struct mm *mm, uaddr_t address, size_t size, struct iter *it, bool write)
+static long foreign_move(struct mm *mm, uaddr_t address, size_t size, struct iter *it, bool write)
 {
 	long done = 0;
 
@@ -117,7 +117,7 @@ static long move_all(struct mm *mm, const struct user_vector *remote, size_t cou
 
 	for (size_t i = 0; i < count && it->left; i++) {
 		const struct iovec *piece = &remote->piece[i];
-		long n = piece->len ? move(mm, (uaddr_t)piece->base, piece->len, it, write) : 0;
+		long n = piece->len ? foreign_move(mm, (uaddr_t)piece->base, piece->len, it, write) : 0;
 
 		if (n < 0)
 			return done ? done : n;
@@ -128,8 +128,8 @@ static long move_all(struct mm *mm, const struct user_vector *remote, size_t cou
 	return done;
 }
 
-static long transfer(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote, size_t remote_count,
-		     u32 flags, bool write)
+static long foreign_transfer(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
+			     size_t remote_count, u32 flags, bool write)
 {
 	struct user_vector ours, theirs;
 	struct iter it, unused;
@@ -165,11 +165,11 @@ static long transfer(s32 pid, const struct iovec *local, size_t count, const str
 long sys_process_vm_readv(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
 			  size_t remote_count, u32 flags)
 {
-	return transfer(pid, local, count, remote, remote_count, flags, false);
+	return foreign_transfer(pid, local, count, remote, remote_count, flags, false);
 }
 
 long sys_process_vm_writev(s32 pid, const struct iovec *local, size_t count, const struct iovec *remote,
 			   size_t remote_count, u32 flags)
 {
-	return transfer(pid, local, count, remote, remote_count, flags, true);
+	return foreign_transfer(pid, local, count, remote, remote_count, flags, true);
 }

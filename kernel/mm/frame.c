@@ -42,7 +42,7 @@ static void count(struct frame *frame, enum frame_use use)
 }
 
 /* Puts a block into its list, joined with its buddy as long as that is free and as large. */
-static void release(struct frame *frame)
+static void frame_release(struct frame *frame)
 {
 	u32 number = frame_number(frame);
 
@@ -62,7 +62,7 @@ static void release(struct frame *frame)
 	list_add(&frame->link, &free_blocks[frame->order]);
 }
 
-static struct frame *take(unsigned order)
+static struct frame *frame_take(unsigned order)
 {
 	unsigned from = order;
 	struct frame *frame;
@@ -101,9 +101,9 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 	struct frame *frame = NULL;
 
 	if (!failalloc_hit() && order <= FRAME_ORDER_MAX) {
-		frame = take(order);
+		frame = frame_take(order);
 		if (!frame && frames_return_cleared())
-			frame = take(order);
+			frame = frame_take(order);
 	}
 	if (!frame) {
 		statistics.failures++;
@@ -115,7 +115,7 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 struct frame *frame_set_aside(void)
 {
 	u32 state = irq_save();
-	struct frame *frame = take(0);
+	struct frame *frame = frame_take(0);
 
 	irq_restore(state);
 	if (frame)
@@ -127,7 +127,7 @@ void frame_return(struct frame *frame)
 {
 	u32 state = irq_save();
 
-	release(frame);
+	frame_release(frame);
 	irq_restore(state);
 }
 
@@ -164,7 +164,7 @@ void frame_free(struct frame *frame)
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);
 	count(frame, FRAME_FREE);
-	release(frame);
+	frame_release(frame);
 }
 
 CAUSE(clear) NOINLINE void frame_clear(struct frame *frame)
@@ -201,7 +201,7 @@ static void add_range(paddr_t start, paddr_t end)
 		count(frame, FRAME_FREE);
 		for (u32 i = 1; i < 1u << order; i++)
 			frame[i].use = FRAME_FREE;
-		release(frame);
+		frame_release(frame);
 		number += 1u << order;
 	}
 }

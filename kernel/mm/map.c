@@ -32,7 +32,7 @@ static u32 area_flags(u32 prot, u32 flags)
 }
 
 /* What the area shows: the file's answer, or shared anonymous memory; 0 or a negative errno. */
-static int attach(struct vma *vma, struct file *file, u32 page)
+static int vma_attach(struct vma *vma, struct file *file, u32 page)
 {
 	u32 size = vma->end - vma->start;
 	struct file_map map;
@@ -69,7 +69,7 @@ static int attach(struct vma *vma, struct file *file, u32 page)
 		vma->first_page = map.device_address >> PAGE_SHIFT;
 		return 0;
 	case MAP_KIND_ZERO:
-		return attach(vma, NULL, 0);
+		return vma_attach(vma, NULL, 0);
 	}
 	return -ENODEV;
 }
@@ -106,7 +106,7 @@ static u32 map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struc
 
 	if (!vma)
 		return (u32)-ENOMEM;
-	error = attach(vma, file, page);
+	error = vma_attach(vma, file, page);
 	if (!error)
 		error = mm_unmap(mm, address, size);
 	if (error) {

@@ -45,7 +45,7 @@ static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 }
 
 /* The area at `from` gets a twin at `to` with its pages, in place of what is there; new_size may be larger, or smaller. */
-static u32 move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, bool keep)
+static u32 remap_move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, bool keep)
 {
 	struct vma *vma, *twin;
 
@@ -153,7 +153,7 @@ uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 fla
 		if (!new_address)
 			return (u32)-ENOMEM;
 	}
-	result = move(mm, old, old_size, new_address, new_size, keep);
+	result = remap_move(mm, old, old_size, new_address, new_size, keep);
 	check_range(mm, old, old + old_size, "mremap");
 	check_range(mm, new_address, new_address + new_size, "mremap");
 	return result;

@@ -11,7 +11,7 @@ extern const struct policy policies_start[], policies_end[];
 
 #define for_each_policy(p) for (const struct policy *p = policies_start; p < policies_end; p++)
 
-static const struct policy *find(const char *name)
+static const struct policy *policy_find(const char *name)
 {
 	for_each_policy(p)
 		if (strcmp(p->name, name) == 0)
@@ -28,7 +28,7 @@ static size_t literal(const char *choice, bool *number)
 	return open ? (size_t)(open - choice) : strlen(choice);
 }
 
-static int parse(const struct policy *policy, const char *value, struct policy_setting *out)
+static int policy_parse(const struct policy *policy, const char *value, struct policy_setting *out)
 {
 	for (unsigned i = 0; policy->choices[i]; i++) {
 		bool number;
@@ -46,9 +46,9 @@ static int parse(const struct policy *policy, const char *value, struct policy_s
 
 int policy_choose(const char *name, const char *value)
 {
-	const struct policy *policy = find(name);
+	const struct policy *policy = policy_find(name);
 
-	return policy ? parse(policy, value, policy->now) : -ENOENT;
+	return policy ? policy_parse(policy, value, policy->now) : -ENOENT;
 }
 
 static void show_value(const struct policy *policy, char *buffer, size_t size)
@@ -65,7 +65,7 @@ static void show_value(const struct policy *policy, char *buffer, size_t size)
 
 bool policy_choices(const char *name, char *buffer, size_t size)
 {
-	const struct policy *policy = find(name);
+	const struct policy *policy = policy_find(name);
 	size_t used = 0;
 
 	if (!policy)
@@ -92,14 +92,14 @@ void policy_apply_all(void)
 
 int policy_set(const char *name, const char *value)
 {
-	const struct policy *policy = find(name);
+	const struct policy *policy = policy_find(name);
 	struct policy_setting to, before;
 	u32 state;
 	int error;
 
 	if (!policy)
 		return -ENOENT;
-	error = parse(policy, value, &to);
+	error = policy_parse(policy, value, &to);
 	if (error)
 		return error;
 	before = *policy->now;

@@ -43,7 +43,7 @@ static long check(const struct timex64 *t)
 }
 
 /* Moves the clock. A date before 1970 is none. */
-static long step(s64 seconds, s64 part_ns)
+static long clock_step(s64 seconds, s64 part_ns)
 {
 	s64 now = (s64)time_real_ns(), most = INT64_MAX / (s64)NSEC_PER_SEC / 4;
 
@@ -57,16 +57,16 @@ static long step(s64 seconds, s64 part_ns)
 }
 
 /* What the call asks to be moved by, all at once. */
-static long move(const struct timex64 *t)
+static long clock_move(const struct timex64 *t)
 {
 	if (t->modes & ADJ_ADJTIME) {
 		if (t->modes & ADJ_OFFSET_READONLY)
 			return 0;
-		return step(0, (s64)within(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
+		return clock_step(0, (s64)within(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
 	}
 	if (!(t->modes & ADJ_SETOFFSET))
 		return 0;
-	return step(t->seconds, t->sub_seconds * (t->modes & ADJ_NANO ? 1 : (s64)NSEC_PER_USEC));
+	return clock_step(t->seconds, t->sub_seconds * (t->modes & ADJ_NANO ? 1 : (s64)NSEC_PER_USEC));
 }
 
 static void keep(const struct timex64 *t)
@@ -115,7 +115,7 @@ static long adjust(struct timex64 *t)
 	long error = check(t);
 
 	if (!error)
-		error = move(t);
+		error = clock_move(t);
 	if (error)
 		return error;
 	if (!(t->modes & ADJ_ADJTIME))

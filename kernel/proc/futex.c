@@ -60,7 +60,7 @@ static void wake_sleeper(struct sleeper *sleeper)
 	task_wake(sleeper->task);
 }
 
-static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
+static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 {
 	struct sleeper *sleeper, *next;
 	struct futex_key key;
@@ -85,7 +85,7 @@ static long wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	return woken;
 }
 
-static long wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadline)
+static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadline)
 {
 	struct sleeper sleeper = { .task = current, .bitset = bitset };
 	long result = 0;
@@ -112,7 +112,7 @@ static long wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64 deadl
 static long wait_again(struct task *task)
 {
 	struct restart *restart = &task->restart;
-	long result = wait(restart->futex, restart->is_private, restart->value, restart->bitset, restart->deadline);
+	long result = futex_wait(restart->futex, restart->is_private, restart->value, restart->bitset, restart->deadline);
 
 	return result == -ERESTARTSYS ? -ERESTART_RESTARTBLOCK : result;
 }
@@ -120,7 +120,7 @@ static long wait_again(struct task *task)
 /* With a timeout the call continues to the same deadline after a signal without a handler. */
 static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool timed, u64 deadline)
 {
-	long result = wait(word, is_private, expected, bitset, deadline);
+	long result = futex_wait(word, is_private, expected, bitset, deadline);
 
 	if (result != -ERESTARTSYS || !timed)
 		return result;
@@ -242,15 +242,15 @@ static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count
 
 	if (error)
 		return error;
-	woken = wake(word, is_private, count, FUTEX_ANY_BIT);
+	woken = futex_wake(word, is_private, count, FUTEX_ANY_BIT);
 	if (woken < 0 || !wake_second)
 		return woken;
-	more = wake(word2, is_private, count2, FUTEX_ANY_BIT);
+	more = futex_wake(word2, is_private, count2, FUTEX_ANY_BIT);
 	return more < 0 ? more : woken + more;
 }
 
 /* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, absolute on one of two clocks for others. */
-static int deadline_of(int command, int op, uaddr_t timeout, bool time64, u64 *deadline)
+static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64 *deadline)
 {
 	u64 time;
 	int error;
@@ -283,15 +283,15 @@ static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, 
 	switch (command) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		error = deadline_of(command, op, timeout, time64, &deadline);
+		error = futex_deadline(command, op, timeout, time64, &deadline);
 		if (error)
 			return error;
 		return wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, timeout,
 				 deadline);
 	case FUTEX_WAKE:
-		return wake(word, is_private, value, FUTEX_ANY_BIT);
+		return futex_wake(word, is_private, value, FUTEX_ANY_BIT);
 	case FUTEX_WAKE_BITSET:
-		return wake(word, is_private, value, value3);
+		return futex_wake(word, is_private, value, value3);
 	case FUTEX_REQUEUE:
 	case FUTEX_CMP_REQUEUE:
 		if ((s32)value < 0 || (s32)timeout < 0 || (word2 & 3))
@@ -304,7 +304,7 @@ static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, 
 		return wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
-		error = deadline_of(command, op, timeout, time64, &deadline);
+		error = futex_deadline(command, op, timeout, time64, &deadline);
 		return error ? error : futex_pi_lock(word, is_private, true, deadline);
 	case FUTEX_TRYLOCK_PI:
 		return futex_pi_lock(word, is_private, false, TIME_NEVER);
@@ -340,7 +340,7 @@ static void owner_died(uaddr_t address)
 			return;
 	} while (seen != value);
 	if (value & FUTEX_WAITERS)
-		wake(word, false, 1, FUTEX_ANY_BIT);
+		futex_wake(word, false, 1, FUTEX_ANY_BIT);
 }
 
 static void walk_robust_list(void)
@@ -374,7 +374,7 @@ void futex_task_exit(struct task *task)
 	task->robust_list = NULL;
 	if (task->clear_child_tid && task->mm->refs > 1) {
 		if (put_user(0u, task->clear_child_tid) == 0)
-			wake(task->clear_child_tid, false, 1, FUTEX_ANY_BIT);
+			futex_wake(task->clear_child_tid, false, 1, FUTEX_ANY_BIT);
 	}
 	task->clear_child_tid = NULL;
 }

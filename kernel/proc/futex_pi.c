@@ -91,7 +91,7 @@ static struct task *owner_of(u32 value)
 }
 
 /* Takes a free mutex (0), or finds its owner and tells it by the word that somebody waits (1). */
-static long take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
+static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
 {
 	u32 value, wanted, seen;
 
@@ -126,7 +126,7 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
 
 	if (!result)
-		result = take(word, &waiter.key, wait, &waiter.owner);
+		result = pi_take(word, &waiter.key, wait, &waiter.owner);
 	if (result != 1)
 		return result;
 	list_add_tail(&waiter.link, &waiters);

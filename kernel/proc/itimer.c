@@ -16,7 +16,7 @@ static struct process *owner(struct timer *timer)
 }
 
 /* Begins the next interval, which ends no sooner than `least` from now. */
-static void go_on(struct itimer *itimer, u64 least)
+static void itimer_go_on(struct itimer *itimer, u64 least)
 {
 	u64 now = time_now_ns(), passed = now > itimer->timer.expires ? now - itimer->timer.expires : 0;
 
@@ -32,12 +32,12 @@ static void real_expired(struct timer *timer)
 
 	signal_process(process, SIGALRM, NULL);
 	if (!(process->pending.set & SIGBIT(SIGALRM)))
-		go_on(&process->itimer[ITIMER_REAL], NSEC_PER_TICK);
+		itimer_go_on(&process->itimer[ITIMER_REAL], NSEC_PER_TICK);
 }
 
 void itimer_taken(struct process *process)
 {
-	go_on(&process->itimer[ITIMER_REAL], TIMER_LEAST_NS);
+	itimer_go_on(&process->itimer[ITIMER_REAL], TIMER_LEAST_NS);
 }
 
 void itimer_init(struct process *process)
@@ -89,7 +89,7 @@ void itimer_tick(struct process *process, bool user)
 	check_cpu_limit(process);
 }
 
-static void read_timer(int which, u64 *value, u64 *interval)
+static void itimer_read(int which, u64 *value, u64 *interval)
 {
 	const struct itimer *itimer = &current->process->itimer[which];
 	u64 now = time_now_ns();
@@ -105,7 +105,7 @@ static void read_timer(int which, u64 *value, u64 *interval)
 	}
 }
 
-static void set_timer(int which, u64 value, u64 interval)
+static void itimer_set(int which, u64 value, u64 interval)
 {
 	struct process *process = current->process;
 	struct itimer *itimer = &process->itimer[which];
@@ -135,7 +135,7 @@ long sys_getitimer(int which, struct itimerval32 *user)
 
 	if (which < ITIMER_REAL || which > ITIMER_PROF)
 		return -EINVAL;
-	read_timer(which, &value, &interval);
+	itimer_read(which, &value, &interval);
 	return to_user(user, value, interval);
 }
 
@@ -152,8 +152,8 @@ long sys_setitimer(int which, const struct itimerval32 *new, struct itimerval32 
 	}
 	if (which < ITIMER_REAL || which > ITIMER_PROF)
 		return -EINVAL;
-	read_timer(which, &old_value, &old_interval);
-	set_timer(which, value, interval);
+	itimer_read(which, &old_value, &old_interval);
+	itimer_set(which, value, interval);
 	return old ? to_user(old, old_value, old_interval) : 0;
 }
 
@@ -162,8 +162,8 @@ long sys_alarm(u32 seconds)
 {
 	u64 left, interval;
 
-	read_timer(ITIMER_REAL, &left, &interval);
-	set_timer(ITIMER_REAL, seconds * NSEC_PER_SEC, 0);
+	itimer_read(ITIMER_REAL, &left, &interval);
+	itimer_set(ITIMER_REAL, seconds * NSEC_PER_SEC, 0);
 	if (!left)
 		return 0;
 	left = (left + NSEC_PER_SEC / 2) / NSEC_PER_SEC;

@@ -29,7 +29,7 @@ struct posix_timer {
 	s32 overrun;                    /* of the signal taken last */
 };
 
-static struct posix_timer *find(s32 id)
+static struct posix_timer *posix_timer_find(s32 id)
 {
 	struct posix_timer *timer;
 
@@ -189,7 +189,7 @@ static int event_from_user(struct posix_timer *timer, const struct sigevent *use
 static s32 free_id(void)
 {
 	for (s32 id = 0; id < TIMERS_MAX; id++) {
-		if (!find(id))
+		if (!posix_timer_find(id))
 			return id;
 	}
 	return -EAGAIN;
@@ -257,7 +257,7 @@ static void destroy(struct posix_timer *timer)
 
 long sys_timer_delete(int id)
 {
-	struct posix_timer *timer = find(id);
+	struct posix_timer *timer = posix_timer_find(id);
 
 	if (!timer)
 		return -EINVAL;
@@ -273,7 +273,7 @@ void posix_timers_drop(struct process *process)
 		destroy(timer);
 }
 
-static struct timer_setting read_timer(const struct posix_timer *timer)
+static struct timer_setting posix_timer_read(const struct posix_timer *timer)
 {
 	struct timer_setting setting = { .value = 0, .interval = timer->interval };
 	u64 now = clock_now(timer);
@@ -285,7 +285,7 @@ static struct timer_setting read_timer(const struct posix_timer *timer)
 	return setting;
 }
 
-static void set_timer(struct posix_timer *timer, u32 flags, const struct timer_setting *setting)
+static void posix_timer_set(struct posix_timer *timer, u32 flags, const struct timer_setting *setting)
 {
 	u64 now = clock_now(timer), value = setting->value;
 
@@ -308,44 +308,45 @@ static void set_timer(struct posix_timer *timer, u32 flags, const struct timer_s
 
 long sys_timer_gettime(int id, struct itimerspec32 *user)
 {
-	struct posix_timer *timer = find(id);
+	struct posix_timer *timer = posix_timer_find(id);
 	struct timer_setting now;
 
 	if (!timer)
 		return -EINVAL;
-	now = read_timer(timer);
+	now = posix_timer_read(timer);
 	return itimerspec32_to_user(user, &now);
 }
 
 long sys_timer_gettime64(int id, struct itimerspec64 *user)
 {
-	struct posix_timer *timer = find(id);
+	struct posix_timer *timer = posix_timer_find(id);
 	struct timer_setting now;
 
 	if (!timer)
 		return -EINVAL;
-	now = read_timer(timer);
+	now = posix_timer_read(timer);
 	return itimerspec64_to_user(user, &now);
 }
 
 /* Sets it to `new`; *old is what it was set to. */
-static long exchange(int id, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
+static long posix_timer_exchange(int id, u32 flags, int error, const struct timer_setting *new,
+				 struct timer_setting *old)
 {
-	struct posix_timer *timer = find(id);
+	struct posix_timer *timer = posix_timer_find(id);
 
 	if (error)
 		return error;
 	if (!timer)
 		return -EINVAL;
-	*old = read_timer(timer);
-	set_timer(timer, flags, new);
+	*old = posix_timer_read(timer);
+	posix_timer_set(timer, flags, new);
 	return 0;
 }
 
 long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(id, flags, user ? itimerspec32_from_user(user, &new) : -EINVAL, &new, &old);
+	long error = posix_timer_exchange(id, flags, user ? itimerspec32_from_user(user, &new) : -EINVAL, &new, &old);
 
 	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
 }
@@ -353,14 +354,14 @@ long sys_timer_settime(int id, u32 flags, const struct itimerspec32 *user, struc
 long sys_timer_settime64(int id, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(id, flags, user ? itimerspec64_from_user(user, &new) : -EINVAL, &new, &old);
+	long error = posix_timer_exchange(id, flags, user ? itimerspec64_from_user(user, &new) : -EINVAL, &new, &old);
 
 	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
 }
 
 long sys_timer_getoverrun(int id)
 {
-	struct posix_timer *timer = find(id);
+	struct posix_timer *timer = posix_timer_find(id);
 
 	return timer ? timer->overrun : -EINVAL;
 }

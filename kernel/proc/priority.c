@@ -185,7 +185,7 @@ static struct task *named(s32 pid, long *error)
 	return task;
 }
 
-static bool is_real_time(u32 policy)
+static bool policy_is_real_time(u32 policy)
 {
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
@@ -199,7 +199,7 @@ struct schedule {
 
 static long check_schedule(const struct task *task, const struct schedule *new)
 {
-	bool real_time = is_real_time(new->policy);
+	bool real_time = policy_is_real_time(new->policy);
 
 	if (!real_time && new->policy != SCHED_NORMAL && new->policy != SCHED_BATCH && new->policy != SCHED_IDLE)
 		return -EINVAL;
@@ -301,7 +301,7 @@ long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
 	if (error)
 		return error;
 	new = (struct schedule){ attr.policy, (s32)attr.priority, task->nice, attr.flags & SCHED_FLAG_RESET_ON_FORK };
-	if (!is_real_time(attr.policy))
+	if (!policy_is_real_time(attr.policy))
 		new.nice = MAX(-20, MIN(19, attr.nice));
 	return set_schedule(task, &new);
 }
@@ -319,7 +319,7 @@ long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
 		return error;
 	attr.policy = task->policy;
 	attr.flags = task->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0;
-	if (is_real_time(task->policy))
+	if (policy_is_real_time(task->policy))
 		attr.priority = task->rt_priority;
 	else
 		attr.nice = task->nice;
@@ -354,7 +354,7 @@ long sys_sched_get_priority_max(int policy)
 {
 	if (policy < 0)
 		return -EINVAL;
-	if (is_real_time((u32)policy))
+	if (policy_is_real_time((u32)policy))
 		return RT_PRIORITY_MAX;
 	return policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE ? 0 : -EINVAL;
 }
@@ -363,7 +363,7 @@ long sys_sched_get_priority_min(int policy)
 {
 	if (policy < 0)
 		return -EINVAL;
-	if (is_real_time((u32)policy))
+	if (policy_is_real_time((u32)policy))
 		return 1;
 	return policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE ? 0 : -EINVAL;
 }

@@ -23,7 +23,7 @@ static bool may_attach(const struct task *task)
 	return task->process != current->process && !task->trace.tracer && may_trace(task);
 }
 
-static long attach(struct task *task)
+static long ptrace_attach(struct task *task)
 {
 	struct process *process = task->process;
 
@@ -116,7 +116,7 @@ static long poke_user(struct task *task, u32 offset, u32 value)
 	return register_word_set(task, offset, value) ? -EIO : 0;
 }
 
-static size_t set_size(u32 kind)
+static size_t register_set_size(u32 kind)
 {
 	return kind == NT_PRFPREG ? FP_SIZE : REGSET_SIZE;
 }
@@ -157,7 +157,7 @@ static long regset(s32 pid, u32 kind, struct iovec *user, bool set)
 	task = tracee(pid);
 	if (!task)
 		return -ESRCH;
-	vector.len = MIN(vector.len, set_size(kind));
+	vector.len = MIN(vector.len, register_set_size(kind));
 	error = set ? set_regset(pid, kind, vector.base, vector.len) : get_regset(task, kind, vector.base, vector.len);
 	return error ? error : put_user(vector.len, &user->len);
 }
@@ -191,7 +191,7 @@ static long get_info(const struct task *task, struct siginfo *user)
 	return copy_to_user(user, &info, sizeof(info));
 }
 
-static long go_on(struct task *task, int request, u32 sig)
+static long ptrace_go_on(struct task *task, int request, u32 sig)
 {
 	if (sig > NSIG)
 		return -EIO;
@@ -259,7 +259,7 @@ static long command(struct task *task, int request, uaddr_t address, uaddr_t dat
 	case PTRACE_SYSCALL:
 	case PTRACE_SINGLESTEP:
 	case PTRACE_DETACH:
-		return go_on(task, request, data);
+		return ptrace_go_on(task, request, data);
 	case PTRACE_LISTEN:
 		return listen(task);
 	}
@@ -276,7 +276,7 @@ long sys_ptrace(int request, s32 pid, uaddr_t address, uaddr_t data)
 	if (!task || task->state == TASK_DEAD)
 		return -ESRCH;
 	if (request == PTRACE_ATTACH)
-		return attach(task);
+		return ptrace_attach(task);
 	if (request == PTRACE_SEIZE)
 		return seize(task, address, data);
 	if (task->trace.tracer != current->process)

@@ -92,7 +92,7 @@ static bool matches(const struct process *child, const struct wait_request *requ
 }
 
 /* The child of one kind of news; takes the news unless WNOWAIT. */
-static bool collect(struct process *child, struct wait_request *request)
+static bool reap_collect(struct process *child, struct wait_request *request)
 {
 	bool take = !(request->options & WNOWAIT);
 
@@ -172,7 +172,7 @@ static bool look(struct wait_request *request, long *error)
 	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
 		if (!matches(child, request))
 			continue;
-		if (collect(child, request)) {
+		if (reap_collect(child, request)) {
 			*error = 0;
 			return true;
 		}

@@ -34,7 +34,7 @@ struct cpu cpus[CPUS] = { {
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
 
-static bool is_real_time(const struct task *task)
+static bool task_is_real_time(const struct task *task)
 {
 	return task->run_priority;
 }
@@ -42,7 +42,7 @@ static bool is_real_time(const struct task *task)
 /* 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
 s32 sched_slice(const struct task *task)
 {
-	return is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
+	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
 }
 
 CAUSE(switch) static void enqueue(struct task *task, bool first)
@@ -52,7 +52,7 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 
 	task->queued = true;
 	cpu->run_queue_length++;
-	if (is_real_time(task)) {
+	if (task_is_real_time(task)) {
 		struct task *other;
 
 		if (task->slice <= 0)
@@ -82,7 +82,7 @@ CAUSE(switch) static void dequeue(struct task *task)
 	this_cpu()->run_queue_length--;
 }
 
-CAUSE(switch) static struct task *pick(void)
+CAUSE(switch) static struct task *sched_pick(void)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *task;
@@ -109,9 +109,9 @@ static bool preempts(const struct task *task)
 {
 	if (current == this_cpu()->idle)
 		return true;
-	if (is_real_time(task))
-		return !is_real_time(current) || task->run_priority > current->run_priority;
-	if (is_real_time(current))
+	if (task_is_real_time(task))
+		return !task_is_real_time(current) || task->run_priority > current->run_priority;
+	if (task_is_real_time(current))
 		return false;
 	/* Of equals, the one who has used less of its turn. */
 	return task->nice < current->nice || (task->nice == current->nice && task->slice > current->slice);
@@ -124,7 +124,7 @@ CAUSE(switch) static void make_runnable(struct task *task)
 	task->state = TASK_RUNNING;
 	if (first)
 		current->work |= WORK_RESCHED;
-	enqueue(task, first && !is_real_time(task));
+	enqueue(task, first && !task_is_real_time(task));
 }
 
 CAUSE(switch) void task_wake(struct task *task)
@@ -147,7 +147,7 @@ void task_continue(struct task *task)
  */
 void sched_start(struct task *task)
 {
-	if (current == &idle_task || is_real_time(task) || is_real_time(current)) {
+	if (current == &idle_task || task_is_real_time(task) || task_is_real_time(current)) {
 		task->slice = sched_slice(task);
 	} else {
 		task->slice = current->slice > 1 ? current->slice / 2 : 0;
@@ -159,7 +159,7 @@ void sched_start(struct task *task)
 /* What is left of the turn of one that ends goes to its parent, so that making many short tasks costs it no turns. */
 void sched_give_back(const struct task *task, struct task *parent)
 {
-	if (task->slice > 0 && parent->slice > 0 && !is_real_time(task) && !is_real_time(parent))
+	if (task->slice > 0 && parent->slice > 0 && !task_is_real_time(task) && !task_is_real_time(parent))
 		parent->slice = MIN(parent->slice + task->slice, sched_slice(parent));
 }
 
@@ -218,7 +218,7 @@ CAUSE(switch) void schedule(void)
 	/* A preempted FIFO task stays the first of its priority. */
 	if (previous->state == TASK_RUNNING && previous != this_cpu()->idle)
 		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
-	next = pick();
+	next = sched_pick();
 	if (next != previous)
 		switch_from(previous, next);
 }

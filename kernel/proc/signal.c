@@ -24,7 +24,7 @@ void sigpending_init(struct sigpending *pending)
 	list_init(&pending->queue);
 }
 
-static void release(struct sigqueued *queued)
+static void signal_release(struct sigqueued *queued)
 {
 	list_del(&queued->link);
 	if (!queued->fixed)
@@ -38,7 +38,7 @@ static void remove_queued(struct sigpending *pending, sigset set)
 	pending->set &= ~set;
 	list_for_each_entry_safe(queued, next, &pending->queue, link) {
 		if (SIGBIT(queued->info.signo) & set)
-			release(queued);
+			signal_release(queued);
 	}
 }
 
@@ -238,7 +238,7 @@ static void add_pending(struct sigpending *pending, int sig, struct sigqueued *q
 {
 	if (sig < SIGRTMIN && (pending->set & SIGBIT(sig))) {
 		if (queued)
-			release(queued);
+			signal_release(queued);
 		return;
 	}
 	pending->set |= SIGBIT(sig);
@@ -292,7 +292,7 @@ void signal_task_queued(struct task *task, struct sigqueued *queued)
 }
 
 /* The thread that is to see a new signal to the process; NULL when nobody is. */
-static struct task *receiver(struct process *process, int sig)
+static struct task *signal_receiver(struct process *process, int sig)
 {
 	struct task *task;
 
@@ -305,7 +305,7 @@ static struct task *receiver(struct process *process, int sig)
 
 void signal_process(struct process *process, int sig, const struct siginfo *info)
 {
-	struct task *task = receiver(process, sig);
+	struct task *task = signal_receiver(process, sig);
 
 	if (!task)
 		return;
@@ -317,7 +317,7 @@ void signal_process(struct process *process, int sig, const struct siginfo *info
 
 void signal_process_queued(struct process *process, struct sigqueued *queued)
 {
-	struct task *task = receiver(process, queued->info.signo);
+	struct task *task = signal_receiver(process, queued->info.signo);
 
 	if (!task)
 		return;
@@ -387,7 +387,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 }
 
 /* Without a queued story, the signal is the kernel's. */
-static void take(struct sigpending *pending, int sig, struct siginfo *info)
+static void signal_take(struct sigpending *pending, int sig, struct siginfo *info)
 {
 	struct sigqueued *queued, *found = NULL;
 	bool more = false;
@@ -410,7 +410,7 @@ static void take(struct sigpending *pending, int sig, struct siginfo *info)
 		if (found->fixed)
 			posix_timer_taken(found);
 		*info = found->info;
-		release(found);
+		signal_release(found);
 	}
 }
 
@@ -431,7 +431,7 @@ int signal_dequeue(sigset wanted, struct siginfo *info)
 		if (set) {
 			int sig = lowest(set);
 
-			take(sources[i], sig, info);
+			signal_take(sources[i], sig, info);
 			signal_recalculate(current);
 			return sig;
 		}

@@ -197,7 +197,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *))
 	timer->expires = TIME_NEVER;
 }
 
-static void insert(struct cpu *cpu, struct timer *timer)
+static void timer_insert(struct cpu *cpu, struct timer *timer)
 {
 	struct rb_node **link = &cpu->timers.node, *parent = NULL;
 	bool first = true;
@@ -226,7 +226,7 @@ void timer_set(struct timer *timer, u64 expires)
 	if (expires == TIME_NEVER)
 		return;
 	timer->active = true;
-	insert(cpu, timer);
+	timer_insert(cpu, timer);
 	if (expires >= cpu->programmed)
 		return;
 	now = time_now_ns();

@@ -127,7 +127,7 @@ long sys_timerfd_create(s32 clock, u32 flags)
 	return fd_anonymous("timerfd", O_RDWR | flags, &timerfd_ops, t);
 }
 
-static struct timer_setting read_timer(const struct timerfd *t)
+static struct timer_setting timerfd_read_timer(const struct timerfd *t)
 {
 	struct timer_setting setting = { .value = 0, .interval = t->interval };
 	u64 now = time_now_ns();
@@ -139,7 +139,7 @@ static struct timer_setting read_timer(const struct timerfd *t)
 	return setting;
 }
 
-static void set_timer(struct timerfd *t, u32 flags, const struct timer_setting *setting)
+static void timerfd_set_timer(struct timerfd *t, u32 flags, const struct timer_setting *setting)
 {
 	bool date = (flags & TIMER_ABSTIME) && t->clock == CLOCK_REALTIME;
 
@@ -159,7 +159,7 @@ static void set_timer(struct timerfd *t, u32 flags, const struct timer_setting *
 	timer_set(&t->timer, t->expires);
 }
 
-static long exchange(int fd, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
+static long timerfd_exchange(int fd, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
 {
 	struct file *f;
 
@@ -170,8 +170,8 @@ static long exchange(int fd, u32 flags, int error, const struct timer_setting *n
 	f = fd_get_of(fd, &timerfd_ops, -EINVAL);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	*old = read_timer(f->data);
-	set_timer(f->data, flags, new);
+	*old = timerfd_read_timer(f->data);
+	timerfd_set_timer(f->data, flags, new);
 	file_put(f);
 	return 0;
 }
@@ -182,7 +182,7 @@ static long inspect(int fd, struct timer_setting *now)
 
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	*now = read_timer(f->data);
+	*now = timerfd_read_timer(f->data);
 	file_put(f);
 	return 0;
 }
@@ -190,7 +190,7 @@ static long inspect(int fd, struct timer_setting *now)
 long sys_timerfd_settime(int fd, u32 flags, const struct itimerspec32 *user, struct itimerspec32 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(fd, flags, itimerspec32_from_user(user, &new), &new, &old);
+	long error = timerfd_exchange(fd, flags, itimerspec32_from_user(user, &new), &new, &old);
 
 	return error || !user_old ? error : itimerspec32_to_user(user_old, &old);
 }
@@ -198,7 +198,7 @@ long sys_timerfd_settime(int fd, u32 flags, const struct itimerspec32 *user, str
 long sys_timerfd_settime64(int fd, u32 flags, const struct itimerspec64 *user, struct itimerspec64 *user_old)
 {
 	struct timer_setting new, old;
-	long error = exchange(fd, flags, itimerspec64_from_user(user, &new), &new, &old);
+	long error = timerfd_exchange(fd, flags, itimerspec64_from_user(user, &new), &new, &old);
 
 	return error || !user_old ? error : itimerspec64_to_user(user_old, &old);
 }

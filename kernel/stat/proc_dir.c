@@ -177,7 +177,7 @@ struct listing {
 };
 
 /* Gives one entry; false when there is no more room. */
-static bool give(struct listing *l, const char *name, u64 ino, unsigned type, u64 next)
+static bool proc_dir_give(struct listing *l, const char *name, u64 ino, unsigned type, u64 next)
 {
 	if (!l->sink->add(l->sink, name, strlen(name), ino, type, next)) {
 		l->full = true;
@@ -198,7 +198,7 @@ static void list_nodes(struct listing *l, const struct proc_node *dir)
 			continue;
 		memcpy(name, n->name, n->len);	/* "mmu/hash" names two nodes: the text goes on after this one's */
 		name[n->len] = 0;
-		if (!give(l, name, n->ino, n->directory ? DT_DIR : n->target ? DT_LNK : DT_REG, at))
+		if (!proc_dir_give(l, name, n->ino, n->directory ? DT_DIR : n->target ? DT_LNK : DT_REG, at))
 			return;
 	}
 }
@@ -209,9 +209,9 @@ static void list_root(struct listing *l)
 
 	if (f->position < FIRST_PID) {
 		list_nodes(l, &proc_root_node);
-		if (l->full || (f->position < FIRST_PID - 2 && !give(l, "self", 1u << 18, DT_LNK, FIRST_PID - 2)))
+		if (l->full || (f->position < FIRST_PID - 2 && !proc_dir_give(l, "self", 1u << 18, DT_LNK, FIRST_PID - 2)))
 			return;
-		if (f->position < FIRST_PID && !give(l, "thread-self", (1u << 18) + 1, DT_LNK, FIRST_PID))
+		if (f->position < FIRST_PID && !proc_dir_give(l, "thread-self", (1u << 18) + 1, DT_LNK, FIRST_PID))
 			return;
 	}
 	for (;;) {
@@ -225,7 +225,7 @@ static void list_root(struct listing *l)
 		if (!found)
 			return;
 		snprintf(name, sizeof name, "%d", found);
-		if (!give(l, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
+		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
 			return;
 	}
 }
@@ -238,17 +238,17 @@ static void list_task(struct listing *l, const struct proc_item *item)
 		u32 i = (u32)(f->position - FIRST);
 		unsigned type = (proc_entries[i].mode & S_IFMT) >> 12;
 
-		if (!give(l, proc_entries[i].name, PID_INO(item->pid) + 1 + i, type, f->position + 1))
+		if (!proc_dir_give(l, proc_entries[i].name, PID_INO(item->pid) + 1 + i, type, f->position + 1))
 			return;
 	}
 	if (f->position == FIRST + proc_entry_count &&
-	    !give(l, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, f->position + 1))
+	    !proc_dir_give(l, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, f->position + 1))
 		return;
 	if (f->position == FIRST + proc_entry_count + 1 &&
-	    !give(l, "fdinfo", PID_INO(item->pid) + INO_INFOS, DT_DIR, f->position + 1))
+	    !proc_dir_give(l, "fdinfo", PID_INO(item->pid) + INO_INFOS, DT_DIR, f->position + 1))
 		return;
 	if (f->position == FIRST + proc_entry_count + 2 && !item->thread)
-		give(l, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, f->position + 1);
+		proc_dir_give(l, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, f->position + 1);
 }
 
 static void list_threads(struct listing *l, const struct proc_item *item)
@@ -267,7 +267,7 @@ static void list_threads(struct listing *l, const struct proc_item *item)
 		if (!found)
 			return;
 		snprintf(name, sizeof name, "%d", found);
-		if (!give(l, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
+		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
 			return;
 	}
 }
@@ -283,7 +283,7 @@ static void list_fds(struct listing *l, const struct proc_item *item)
 		if (!files->slot[fd])
 			continue;
 		snprintf(name, sizeof name, "%u", fd);
-		if (!give(l, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
+		if (!proc_dir_give(l, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
 			return;
 	}
 }
@@ -293,9 +293,9 @@ static int proc_getdents(struct file *f, struct dir_sink *sink)
 	const struct proc_item *item = f->inode->data;
 	struct listing l = { .file = f, .sink = sink };
 
-	if (f->position == 0 && !give(&l, ".", f->inode->ino, DT_DIR, 1))
+	if (f->position == 0 && !proc_dir_give(&l, ".", f->inode->ino, DT_DIR, 1))
 		return 0;
-	if (f->position == 1 && !give(&l, "..", f->dentry->parent->inode->ino, DT_DIR, FIRST))
+	if (f->position == 1 && !proc_dir_give(&l, "..", f->dentry->parent->inode->ino, DT_DIR, FIRST))
 		return 0;
 	switch (item->kind) {
 	case PROC_NODE:

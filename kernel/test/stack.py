@@ -26,17 +26,17 @@ RECURSIVE = {
     "ipc/epoll.c:count_paths": (5, "epolls in epolls have five levels"),
     "ipc/epoll.c:paths_fit": (5, "epolls in epolls have five levels"),
     "ipc/epoll.c:epoll_poll": (5, "epolls in epolls have five levels"),
-    "ipc/epoll.c:wake": (5, "epolls in epolls have five levels"),
+    "ipc/epoll.c:epoll_wake": (5, "epolls in epolls have five levels"),
     "ipc/rights.c:close_dropped": (1, "the outermost closes what the others leave on the list"),
     "socket_release": (2, "who waits to be accepted is connected, and has nobody waiting"),
     "fs/page.c:prune": (4, "levels of a tree of pages: six bits of a page number each"),
     "fs/page.c:next_below": (4, "levels of a tree of pages: six bits of a page number each"),
     "mm/area.c:survey_stale": (16, "a path of a balanced tree of areas"),
-    "mm/map.c:attach": (2, "attaching to what was just made"),
+    "mm/map.c:vma_attach": (2, "attaching to what was just made"),
     "proc/signal.c:cancel_opposites": (2, "what the parent is told of is no stop or continue signal"),
     "task_free": (2, "a task whose stack is released has none any more"),
     "process_release": (2, "a process's last task releases it once"),
-    "ipc/async.c:wake": (1, "no signal wakes those who wait for a file that tells of readiness by one"),
+    "ipc/async.c:async_wake": (1, "no signal wakes those who wait for a file that tells of readiness by one"),
 }
 
 # What an exception enters while a function runs, and the frame that it saves (FRAME_SIZE of arch/ppc/offsets.c).

@@ -128,7 +128,7 @@ static u64 reverse(u64 value, unsigned size)
 	return out;
 }
 
-static bool transfer(struct regs *regs, const struct access *a, u32 address, u32 rt)
+static bool emulate_transfer(struct regs *regs, const struct access *a, u32 address, u32 rt)
 {
 	u8 bytes[8];
 	u64 value = 0;
@@ -172,7 +172,7 @@ static int emulate_access(struct regs *regs, u32 i, const struct access *a)
 	u32 address = base + (OPCODE(i) == 31 ? regs->gpr[RB(i)] : (u32)(s32)(s16)i);
 
 	regs->dar = address;
-	if (!transfer(regs, a, address, RT(i)))
+	if (!emulate_transfer(regs, a, address, RT(i)))
 		return -EFAULT;
 	if (a->update)
 		regs->gpr[RA(i)] = address;
@@ -204,7 +204,7 @@ int emulate_alignment(struct regs *regs)
 		a = (struct access){ .size = 4, .store = OPCODE(i) == 47 };
 		address = base + (u32)(s32)(s16)i;
 		for (u32 r = RT(i); r < 32; r++, address += 4)
-			if (!transfer(regs, &a, address, r))
+			if (!emulate_transfer(regs, &a, address, r))
 				return -EFAULT;
 		regs->nip += 4;
 		return 0;

@@ -9,7 +9,7 @@
 #include <policy.h>
 #include <rendezvous.h>
 
-static int apply(const struct policy_setting *to)
+static int ipc_copy_apply(const struct policy_setting *to)
 {
 	if (to->choice && !aperture_possible())
 		return -ENODEV;
@@ -17,4 +17,4 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(ipc_copy, "ipc.copy", CHOICES("twice", "window"), POLICY_ANY, apply, "windows", &rendezvous_apertures);
+POLICY(ipc_copy, "ipc.copy", CHOICES("twice", "window"), POLICY_ANY, ipc_copy_apply, "windows", &rendezvous_apertures);

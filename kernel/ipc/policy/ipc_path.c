@@ -7,10 +7,10 @@
 #include <policy.h>
 #include <rendezvous.h>
 
-static int apply(const struct policy_setting *to)
+static int ipc_path_apply(const struct policy_setting *to)
 {
 	rendezvous_path = to->choice ? &rendezvous_path_fast : &rendezvous_path_general;
 	return 0;
 }
 
-POLICY(ipc_path, "ipc.path", CHOICES("general", "fast"), POLICY_ANY, apply, "fast", &rendezvous_fast);
+POLICY(ipc_path, "ipc.path", CHOICES("general", "fast"), POLICY_ANY, ipc_path_apply, "fast", &rendezvous_fast);

@@ -7,10 +7,11 @@
 #include <policy.h>
 #include <rendezvous.h>
 
-static int apply(const struct policy_setting *to)
+static int ipc_switch_apply(const struct policy_setting *to)
 {
 	rendezvous_switch = to->choice ? rendezvous_switch_direct : rendezvous_switch_queue;
 	return 0;
 }
 
-POLICY(ipc_switch, "ipc.switch", CHOICES("queue", "direct"), POLICY_ANY, apply, "direct", &rendezvous_direct);
+POLICY(ipc_switch, "ipc.switch", CHOICES("queue", "direct"), POLICY_ANY, ipc_switch_apply, "direct",
+       &rendezvous_direct);

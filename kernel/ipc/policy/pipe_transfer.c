@@ -8,7 +8,7 @@
 #include <pipe.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int pipe_transfer_apply(const struct policy_setting *to)
 {
 	static const struct pipe_transfer *const forms[] = { &pipe_copy, &pipe_page, &pipe_direct };
 
@@ -16,5 +16,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(pipe_transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), POLICY_ANY, apply, "transfers",
+POLICY(pipe_transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), POLICY_ANY, pipe_transfer_apply, "transfers",
        &pipe_transfers);

@@ -22,10 +22,11 @@ static bool shares(struct mm *parent, u32 base)
 	return true;
 }
 
-static int apply(const struct policy_setting *to)
+static int fork_tables_apply(const struct policy_setting *to)
 {
 	fork_shares = to->choice ? shares : NULL;
 	return 0;
 }
 
-POLICY(fork_tables, "fork.tables", CHOICES("copy", "share"), POLICY_ANY, apply, "tables_shared", &tables_shared);
+POLICY(fork_tables, "fork.tables", CHOICES("copy", "share"), POLICY_ANY, fork_tables_apply, "tables_shared",
+       &tables_shared);

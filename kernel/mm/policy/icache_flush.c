@@ -33,10 +33,11 @@ CAUSE(fault) static void once(const struct vma *vma, struct frame *frame)
 		frame->private = vma->inode->edition;
 }
 
-static int apply(const struct policy_setting *to)
+static int icache_flush_apply(const struct policy_setting *to)
 {
 	fetch_ready = to->choice ? once : at_mapping;
 	return 0;
 }
 
-POLICY(icache_flush, "icache.flush", CHOICES("mapping", "once"), POLICY_ANY, apply, "flushes_spared", &spared);
+POLICY(icache_flush, "icache.flush", CHOICES("mapping", "once"), POLICY_ANY, icache_flush_apply, "flushes_spared",
+       &spared);

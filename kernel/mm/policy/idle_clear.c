@@ -67,7 +67,7 @@ static bool work(void)
 	return true;
 }
 
-static int apply(const struct policy_setting *to)
+static int idle_clear_apply(const struct policy_setting *to)
 {
 	static struct idle_hook hook = { .work = work };
 	static bool hooked;
@@ -90,5 +90,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(idle_clear, "idle.clear", CHOICES("off", "cached", "uncached-unlisted", "uncached"), POLICY_ANY, apply, "cleared",
-       &cleared);
+POLICY(idle_clear, "idle.clear", CHOICES("off", "cached", "uncached-unlisted", "uncached"), POLICY_ANY,
+       idle_clear_apply, "cleared", &cleared);

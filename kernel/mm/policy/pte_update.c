@@ -91,7 +91,7 @@ static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 
 void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 
-static int apply(const struct policy_setting *to)
+static int pte_update_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range, immediately, in_batches };
 
@@ -99,4 +99,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(pte_update, "pte.update", CHOICES("range", "immediate", "batch"), POLICY_ANY, apply, "pages_at_update", &at_update);
+POLICY(pte_update, "pte.update", CHOICES("range", "immediate", "batch"), POLICY_ANY, pte_update_apply,
+       "pages_at_update", &at_update);

@@ -2,10 +2,10 @@
 #include <flush.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int tlb_cutoff_apply(const struct policy_setting *to)
 {
 	flush_cutoff = to->choice ? to->value : ~0u;
 	return 0;
 }
 
-POLICY(tlb_cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), POLICY_ANY, apply, "ranges_cut", &flush_cutoffs);
+POLICY(tlb_cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), POLICY_ANY, tlb_cutoff_apply, "ranges_cut", &flush_cutoffs);

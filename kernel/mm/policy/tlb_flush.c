@@ -42,11 +42,11 @@ static void last_lazy(struct mm *mm)
 static const struct flush_operations searching = { page, flush_range_searching, whole_searching, whole_searching };
 static const struct flush_operations lazy = { page, flush_range_searching, whole_lazy, last_lazy };
 
-static int apply(const struct policy_setting *to)
+static int tlb_flush_apply(const struct policy_setting *to)
 {
 	flush = to->choice ? &lazy : &searching;
 	return 0;
 }
 
-POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, apply, "contexts_renewed",
+POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, tlb_flush_apply, "contexts_renewed",
        &contexts_renewed);

@@ -20,7 +20,7 @@ static void *page_by_lines(void *to, const void *from, size_t n)
 	return to;
 }
 
-static int apply(const struct policy_setting *to)
+static int copy_apply(const struct policy_setting *to)
 {
 	if (to->choice && arch_cpu.dcache_line != COPY_LINE)
 		return -ENODEV;
@@ -29,4 +29,4 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(copy, "copy", CHOICES("words", "lines"), POLICY_ANY, apply, "copies_by_lines", &copies_by_lines);
+POLICY(copy, "copy", CHOICES("words", "lines"), POLICY_ANY, copy_apply, "copies_by_lines", &copies_by_lines);

@@ -8,10 +8,10 @@
 #include <arch/entry.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int entry_apply(const struct policy_setting *to)
 {
 	entry_bind(to->choice == 1);
 	return 0;
 }
 
-POLICY(entry, "entry", CHOICES("full", "lean"), POLICY_ANY, apply, "frames_completed", &lean_frames_completed);
+POLICY(entry, "entry", CHOICES("full", "lean"), POLICY_ANY, entry_apply, "frames_completed", &lean_frames_completed);

@@ -12,7 +12,7 @@
 #include <pagetable.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int hash_preload_apply(const struct policy_setting *to)
 {
 	if (to->choice && backend->software_reload)
 		return -ENODEV;
@@ -23,5 +23,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(hash_preload, "hash.preload", CHOICES("off", "fault", "around:<neighbours>"), POLICY_ANY, apply, "preloads",
-       &hash_preloads);
+POLICY(hash_preload, "hash.preload", CHOICES("off", "fault", "around:<neighbours>"), POLICY_ANY, hash_preload_apply,
+       "preloads", &hash_preloads);

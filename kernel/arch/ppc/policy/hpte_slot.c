@@ -11,7 +11,7 @@
 #include <mm.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int hpte_slot_apply(const struct policy_setting *to)
 {
 	if (to->choice && !backend->hash)
 		return -ENODEV;
@@ -22,4 +22,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(hpte_slot, "hpte.slot", CHOICES("search", "noted"), POLICY_QUIESCED, apply, "notes_used", &hash_notes_used);
+POLICY(hpte_slot, "hpte.slot", CHOICES("search", "noted"), POLICY_QUIESCED, hpte_slot_apply, "notes_used",
+       &hash_notes_used);

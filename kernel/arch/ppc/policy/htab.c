@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int htab_apply(const struct policy_setting *to)
 {
 	if (to->choice && !(backend->software_reload && backend->hash))
 		return -ENODEV;
@@ -19,5 +19,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(htab, "htab", CHOICES("emulate", "bypass"), POLICY_QUIESCED, apply, "tree_reloads",
+POLICY(htab, "htab", CHOICES("emulate", "bypass"), POLICY_QUIESCED, htab_apply, "tree_reloads",
        &reloads_bypass);

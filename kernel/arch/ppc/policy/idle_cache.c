@@ -36,7 +36,7 @@ static bool run_locked(bool (*work)(void))
 	return worked;
 }
 
-static int apply(const struct policy_setting *to)
+static int idle_cache_apply(const struct policy_setting *to)
 {
 	if (to->choice && !cpu_locks_caches)
 		return -ENODEV;
@@ -47,4 +47,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(idle_cache, "idle.cache", CHOICES("normal", "locked"), POLICY_ANY, apply, "locked_runs", &locked_runs);
+POLICY(idle_cache, "idle.cache", CHOICES("normal", "locked"), POLICY_ANY, idle_cache_apply, "locked_runs",
+       &locked_runs);

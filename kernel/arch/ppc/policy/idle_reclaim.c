@@ -132,7 +132,7 @@ static bool work(void)
 	return true;
 }
 
-static int apply(const struct policy_setting *to)
+static int idle_reclaim_apply(const struct policy_setting *to)
 {
 	static struct idle_hook hook = { .work = work };
 
@@ -147,5 +147,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(idle_reclaim, "idle.reclaim", CHOICES("off", "zombies", "colour"), POLICY_QUIESCED, apply, "reclaimed",
-       &reclaimed);
+POLICY(idle_reclaim, "idle.reclaim", CHOICES("off", "zombies", "colour"), POLICY_QUIESCED, idle_reclaim_apply,
+       "reclaimed", &reclaimed);

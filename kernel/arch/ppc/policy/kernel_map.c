@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int kernel_map_apply(const struct policy_setting *to)
 {
 	if (!backend->bats)
 		return to->choice ? -ENODEV : 0;
@@ -20,5 +20,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(kernel_map, "kernel.map", CHOICES("pte", "bat", "bat+io"), POLICY_QUIESCED, apply, "kernel_misses",
+POLICY(kernel_map, "kernel.map", CHOICES("pte", "bat", "bat+io"), POLICY_QUIESCED, kernel_map_apply, "kernel_misses",
        &misses_of_kernel_pages);

@@ -17,7 +17,7 @@
 #include <arch/pte.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int pagetable_cache_apply(const struct policy_setting *to)
 {
 	u32 base = to->choice ? KERNEL_UNCACHED : KERNEL_BASE;
 
@@ -34,5 +34,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(pagetable_cache, "pagetable.cache", CHOICES("on", "off"), POLICY_QUIESCED, apply, "tables_uncached",
-       &pagetables_uncached);
+POLICY(pagetable_cache, "pagetable.cache", CHOICES("on", "off"), POLICY_QUIESCED, pagetable_cache_apply,
+       "tables_uncached", &pagetables_uncached);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int pin_apply(const struct policy_setting *to)
 {
 	static const struct { u32 text, data; bool io; } forms[] = {
 		{ 0, 0, false }, { 1, 0, false }, { 1, 1, false }, { 1, 3, true },
@@ -22,4 +22,4 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(pin, "pin", CHOICES("off", "text", "base", "ram"), POLICY_QUIESCED, apply, "pinned", &soft8xx_pinned);
+POLICY(pin, "pin", CHOICES("off", "text", "base", "ram"), POLICY_QUIESCED, pin_apply, "pinned", &soft8xx_pinned);

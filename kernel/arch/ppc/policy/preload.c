@@ -14,7 +14,7 @@
 
 u64 switch_preloads;            /* counted by switch.S, the low word */
 
-static int apply(const struct policy_setting *to)
+static int preload_apply(const struct policy_setting *to)
 {
 	if (to->choice && arch_cpu.dcache_line < PRELOAD_LINE)
 		return -ENODEV;
@@ -23,4 +23,4 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(preload, "preload", CHOICES("off", "on", "switch"), POLICY_ANY, apply, "switches", &switch_preloads);
+POLICY(preload, "preload", CHOICES("off", "on", "switch"), POLICY_ANY, preload_apply, "switches", &switch_preloads);

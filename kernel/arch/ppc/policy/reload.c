@@ -7,10 +7,10 @@
 #include <arch/reload.h>
 #include <policy.h>
 
-static int apply(const struct policy_setting *to)
+static int reload_apply(const struct policy_setting *to)
 {
 	reload_bind(to->choice == 1);
 	return 0;
 }
 
-POLICY(reload, "reload", CHOICES("c", "asm"), POLICY_QUIESCED, apply, "asm_reloads", &reloads_assembly);
+POLICY(reload, "reload", CHOICES("c", "asm"), POLICY_QUIESCED, reload_apply, "asm_reloads", &reloads_assembly);

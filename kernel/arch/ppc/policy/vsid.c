@@ -24,7 +24,7 @@ static u32 inverse(u32 odd)
 	return x;
 }
 
-static int apply(const struct policy_setting *to)
+static int vsid_apply(const struct policy_setting *to)
 {
 	if (to->choice && to->value % 2 == 0)
 		return -EINVAL;
@@ -37,5 +37,5 @@ static int apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), POLICY_QUIESCED, apply, "contexts_scattered",
+POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), POLICY_QUIESCED, vsid_apply, "contexts_scattered",
        &contexts_scattered);
