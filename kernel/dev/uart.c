@@ -31,7 +31,7 @@ static unsigned int early_count;
 void uart_init(uintptr_t address)
 {
 	registers = (u8 *)address;
-	/* Switching the FIFOs on empties them (data sheet, 8.4): what is there is read first, and nothing comes meanwhile. */
+	/* Enabling the FIFOs clears them (data sheet, 8.4): drain first, in loopback. */
 	io_write8(registers + MCR, MCR_LOOPBACK);
 	io_write8(registers + LCR, LCR_8N1);
 	io_write8(registers + IER, 0);

@@ -49,8 +49,7 @@ static inline struct frame *kva_frame(const void *kva) { return pa_frame(kva_pa(
 
 /*
  * One frame (or 2^order, physically adjacent) with one reference; NULL when
- * there is none left, after the out-of-memory killer had its chance
- * (frame_alloc_user only: it may sleep; the others never do).
+ * there is none left. Never sleeps.
  */
 struct frame *frame_alloc(enum frame_use use);
 struct frame *frame_alloc_order(enum frame_use use, unsigned order);

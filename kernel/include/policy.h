@@ -3,14 +3,15 @@
  *
  *     static int apply(const struct policy_setting *to) { ... }
  *     POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, apply,
- *            "contexts_retired", &contexts_retired);
+ *            "contexts_renewed", &contexts_renewed);
  *
  * registers the policy; its first choice is the default. The same name is a
  * word of the kernel's command line and a line of /proc/policy. A choice that
  * ends in <n> takes a number there ("scatter:<n>", "<n>").
  *
  * apply() binds a choice: it stores a value, points an operations table, or
- * copies a code image to its vector. Hot paths test no flag. It runs for every
+ * copies a code image to its vector. So a policy costs a hot path no test; the
+ * one exception is fork.tables, which pagetable_make() looks at. It runs for every
  * policy at boot, once the page-table tree exists, and at each later change.
  */
 #ifndef POLICY_H

@@ -25,8 +25,8 @@ extern const char *const syscall_names[];
 
 /*
  * Nonzero for the calls that read or change the caller's whole register set
- * (fork, clone, execve, sigreturn...): a lean entry saves r14..r31 for these
- * before it calls them. Such a call may say regs_no_call(): then the registers are complete as they are and no
+ * (fork, clone, execve, sigreturn...): a lean entry saves for these, before it
+ * calls them, the registers that it otherwise leaves alone. Such a call may say regs_no_call(): then the registers are complete as they are and no
  * result is stored. Indexed by number.
  */
 extern const u8 syscall_needs_full_regs[];

@@ -92,7 +92,10 @@ void sleep_uninterruptible(const bool *woken);
 #define wait_event_uninterruptible(wq, cond) \
 	((void)WAIT_LOOP_(wq, cond, (sleep_uninterruptible(&waiter_.woken), 0L)))
 
-/* Mutual exclusion across sleeps; not recursive, handed over in order of arrival. */
+/*
+ * Mutual exclusion across sleeps; not recursive. Waiters are woken in order of arrival, but whoever locks it before the
+ * woken one runs has it first.
+ */
 struct mutex {
 	struct task *owner;
 	struct waitq wq;

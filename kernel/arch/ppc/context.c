@@ -7,7 +7,7 @@
 #include <lib.h>
 #include <pagetable.h>
 
-static u64 contexts_plain;
+u64 contexts_plain;
 struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
 u64 contexts_renewed, contexts_retired, context_generations;
 
@@ -35,7 +35,7 @@ static void give_number(struct mm *mm)
 			control_vsid_issued(context_vsid(mm, segment << 28));
 }
 
-/* When the numbers run out, who is in the segment registers gets one at once: nobody else may get those VSIDs. */
+/* On wrap, the active mm gets a number first: its old VSIDs are still loaded. */
 NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit) {

@@ -67,7 +67,7 @@ END(enter)
 
 	/* The exits must lie in one page: 1024 bytes hold them. */
 	.balign	1024
-/* After enter_lean: r13 to r31 are still the interrupted code's, and join the frame only if somebody may look. */
+/* After the lean form of `enter`: r13 to r31 are still the interrupted code's, and join the frame only if somebody may look. */
 FUNCTION(return_lean)
 	lwz	r3, FRAME_MSR(r1)
 	andi.	r3, r3, MSR_PR

@@ -1,9 +1,6 @@
 /* Waiting for an interrupt. */
 #include <arch.h>
 
-#define SPR_HID0_NUMBER 1008
-#define HID0_DOZE 0x00800000u   /* 603, 750: what MSR[POW] means (MPC603e UM, 2.1.2.1); the 604 has nap only */
-
 static bool dozes(void)
 {
 	u32 version = arch_cpu.pvr >> 16;
@@ -22,8 +19,8 @@ void arch_idle(void)
 	if (dozes()) {
 		u32 hid0;
 
-		__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0_NUMBER));
-		__asm__ volatile("mtspr %0, %1" : : "i"(SPR_HID0_NUMBER), "r"(hid0 | HID0_DOZE));
+		__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
+		__asm__ volatile("mtspr %0, %1" : : "i"(SPR_HID0), "r"(hid0 | HID0_DOZE));
 	}
 	__asm__ volatile("sync; mtmsr %0; isync" : : "r"(msr | MSR_EE | MSR_POW) : "memory");
 	mtmsr(msr);

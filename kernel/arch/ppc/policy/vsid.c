@@ -12,7 +12,7 @@
 
 #define SCATTER_STEP 0x111
 
-static u64 contexts_plain, contexts_scattered;
+static u64 contexts_scattered;
 
 /* Newton's iteration: each round doubles the bits that are right, and an odd number is its own inverse to three. */
 static u32 inverse(u32 odd)

@@ -22,9 +22,8 @@ void soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
 
 /*
- * What the vectors load, with translation off, when the last miss that C handled comes again: C's own way back to the
- * program may need the place in the TLB of what it loaded, since the kernel's pages go by the TLB too, and without
- * this such a program would never get on. One for instructions, two for loads and two for stores by the page number's
+ * Translations that the vectors load, with translation off, when the last miss that C handled comes again: C's return
+ * goes by the TLB too and may evict what C loaded, and without these the program would miss for ever. One for instructions, two for loads and two for stores by the page number's
  * last bit, so that both pages of an access that crosses from one to the next have theirs.
  */
 static void forget_prepared(void)

@@ -5,6 +5,7 @@
  * helper_store_sr, gen_check_tlb_flush.) Hardware needs none of this.
  */
 #include <arch.h>
+#include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/soft6xx.h>
 #include <lib.h>
@@ -35,20 +36,6 @@ static void flush_all(void)
 	empty_cache();
 }
 
-/* A branch from one instruction to another (603e manual, 4.2.4: b). */
-static u32 branch(const u32 *from, const void *to)
-{
-	return 0x48000000u | (((u32)to - (u32)from) & 0x03fffffcu);
-}
-
-static void return_by_rfi(u32 *at)
-{
-	extern const char segments_load_rfi[];
-
-	at[0] = branch(at, segments_load_rfi);
-	arch_icache_sync(at, 4);
-}
-
 DECLARE_IMAGE(image_dsi_soft);
 DECLARE_IMAGE(image_isi_soft);
 DECLARE_IMAGE(image_dsi_asm);
@@ -76,10 +63,11 @@ static const struct reload_set *reload_images(bool assembly)
 const struct ppc_backend *soft6xx_on_qemu(void)
 {
 	extern u32 segments_load_end[], segment_load_end[];
+	extern const u32 segments_load_rfi[];
 	static struct ppc_backend qemu;
 
-	return_by_rfi(segments_load_end);
-	return_by_rfi(segment_load_end);
+	code_divert(segments_load_end, segments_load_rfi, 0);
+	code_divert(segment_load_end, segments_load_rfi, 0);
 	qemu = soft6xx_backend;
 	qemu.mmu.page_flush = page_flush;
 	qemu.mmu.flush_all = flush_all;

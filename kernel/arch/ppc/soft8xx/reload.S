@@ -105,8 +105,8 @@ end_image \name
 	vector_c image_miss8_data_c, MISS_DATA, SPR_MD_EPN
 
 /*
- * TLB errors: a page that is not there, or that forbids the access. An entry that is not valid would stay and go on being
- * found: it goes. (Not one that forbids: that may be a pinned entry, which a program has no business to remove.)
+ * TLB errors: a page that is not there, or that forbids the access. Invalidate a not-valid entry, or it keeps matching.
+ * One that forbids stays: it may be pinned.
  */
 image image_error8_data
 	save_volatile

@@ -43,6 +43,7 @@
 #define MSR_USER   (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
 #define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
 
+#define HID0_DOZE 0x00800000    /* 603, 750: what MSR[POW] means (MPC603e manual, 2.1.2.1); the 604 has nap only */
 #define HID0_ICE  0x00008000
 #define HID0_DCE  0x00004000
 #define HID0_ILOCK 0x00002000

@@ -17,6 +17,7 @@ struct vsid_form {
 	u32 inverse;                    /* multiplier * inverse = 1 mod 2^20: from a VSID back to its number */
 };
 extern struct vsid_form vsid_form;
+extern u64 contexts_plain;              /* numbers given out in the form of vsid=pid */
 
 static inline u32 context_segment_base(u32 number) { return (16 * number * vsid_form.multiplier) & 0xffffff; }
 static inline u32 context_vsid(const struct mm *mm, u32 address)
