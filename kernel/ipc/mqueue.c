@@ -443,7 +443,7 @@ long sys_mq_timedreceive_time64(int fd, void *data, size_t size, u32 *priority, 
 	return receive_by(fd, data, size, priority, error, date);
 }
 
-/* glibc makes SIGEV_THREAD of a netlink socket, which there is none of. */
+/* SIGEV_THREAD would have a netlink socket told, as glibc has it. */
 static int check_event(const struct sigevent *e)
 {
 	if (e->notify == SIGEV_NONE)

@@ -280,6 +280,8 @@ static long socket_create(int family, int type, int protocol, struct socket **ou
 		return unix_create(type, protocol, out);
 	case AF_INET:
 		return inet_create(type, protocol, out);
+	case AF_NETLINK:
+		return netlink_create(type, protocol, out);
 	}
 	return -EAFNOSUPPORT;
 }

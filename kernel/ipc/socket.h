@@ -134,11 +134,12 @@ void socket_drop_pending(struct socket *listener);
 		socket_wait_;                                                                             \
 	})
 
-/* ipc/unix.c, ipc/inet.c */
+/* ipc/unix.c, ipc/inet.c, ipc/netlink.c */
 long unix_create(int type, int protocol, struct socket **);
 long unix_pair(int type, struct socket *pair[2]);
 /* Shows what came with messages in its queue, and in those of connections that nobody has accepted yet. */
 void unix_each_rights(struct socket *, void (*show)(struct rights *, void *argument), void *argument);
+long netlink_create(int type, int protocol, struct socket **);
 long inet_create(int type, int protocol, struct socket **);
 
 #endif

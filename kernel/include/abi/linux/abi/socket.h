@@ -7,9 +7,11 @@
 #define AF_UNSPEC 0
 #define AF_UNIX 1
 #define AF_INET 2
+#define AF_NETLINK 16
 
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
+#define SOCK_RAW 3
 #define SOCK_SEQPACKET 5
 #define SOCK_TYPE_MASK 15
 
@@ -59,6 +61,7 @@ struct mmsghdr {
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define INADDR_ANY 0u
+#define INADDR_LOOPBACK 0x7f000001u
 
 struct sockaddr_in {
 	u16 family;
