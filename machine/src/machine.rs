@@ -130,7 +130,7 @@ impl Machine {
             performance: PerformanceMonitor::default(),
             predictor: Predictor::new(&config),
             observers: Observers::default(),
-            schedule: Schedule::new(&config),
+            schedule: crate::powerpc::timing::schedule(&config),
             lines: Lines::new(ram, line, cache_lines, InstructionSet::of(config.core.kind)),
             causes: CodeCauses::new(
                 boot.causes

@@ -1,6 +1,7 @@
 //! The list of counters: names, splits, differences.
 
 use pagewalk_machine::observe::{Account, Cause, Counters, Event, Plain};
+use pagewalk_machine::powerpc::Vector;
 use std::collections::BTreeSet;
 
 #[test]
@@ -66,7 +67,7 @@ fn a_difference_is_what_happened_between() {
     account.add_plain(Plain::BusRead, 3);
     let before = account.counters.clone();
     account.add(Event::Cycles, 23);
-    account.counters.exception(0x900);
+    account.counters.exception(Vector::Decrementer);
     let difference = &account.counters - &before;
     assert_eq!(difference.total(Event::Cycles), 23);
     assert_eq!(difference.plain(Plain::BusRead), 0);

@@ -5,6 +5,7 @@ mod support;
 
 use pagewalk_machine::pipeline::{Pending, Schedule};
 use pagewalk_machine::powerpc::instruction::decode;
+use pagewalk_machine::powerpc::timing::{micro_op, schedule};
 use proptest::prelude::*;
 use support::config;
 
@@ -20,7 +21,7 @@ struct Core {
 impl Core {
     fn new(machine: &str) -> Core {
         Core {
-            schedule: Schedule::new(&config(machine, &[])),
+            schedule: schedule(&config(machine, &[])),
             pending: Pending::default(),
             doubt: 0,
         }
@@ -28,7 +29,7 @@ impl Core {
 
     /// Cycles of a block that comes next.
     fn run(&mut self, block: &[u32]) -> u16 {
-        let words = block.iter().map(|&word| decode(word));
+        let words = block.iter().map(|&word| micro_op(&decode(word)));
         let timing = self.schedule.time(&self.pending, words);
         self.pending = timing.left;
         self.doubt = timing.doubt;

@@ -17,6 +17,9 @@ pub use parse::Override;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Every cycle and every count of a run is below this: what is added to one later does not overflow.
+pub(crate) const LATEST: u64 = 1 << 56;
+
 /// A whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -292,72 +295,85 @@ pub struct Cost {
     pub interval: u32,
 }
 
-/// Instruction costs by class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LatencyConfig {
+macro_rules! latencies {
+    ($($(#[$doc:meta])* $name:ident $path:literal,)*) => {
+        /// Instruction costs by class.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct LatencyConfig { $($(#[$doc])* pub $name: Cost,)* }
+
+        impl LatencyConfig {
+            /// Every cost with its dotted path.
+            pub fn all(&self) -> impl Iterator<Item = (&'static str, Cost)> {
+                [$(($path, self.$name),)*].into_iter()
+            }
+        }
+    };
+}
+
+latencies! {
     /// Add, logical, shift, rotate, count leading zeros.
-    pub simple: Cost,
+    simple "latency.simple",
     /// From a compare to the branch that reads its result.
-    pub compare: Cost,
-    pub multiply_immediate: Cost,
-    pub multiply: Cost,
-    pub multiply_high_unsigned: Cost,
-    pub divide: Cost,
-    pub load: Cost,
-    pub load_float: Cost,
-    pub store: Cost,
+    compare "latency.compare",
+    multiply_immediate "latency.multiply-immediate",
+    multiply "latency.multiply",
+    multiply_high_unsigned "latency.multiply-high-unsigned",
+    divide "latency.divide",
+    load "latency.load",
+    load_float "latency.load-float",
+    store "latency.store",
     /// Load multiple and string: before the first word.
-    pub load_multiple: Cost,
+    load_multiple "latency.load-multiple",
     /// Store multiple and string: before the first word.
-    pub store_multiple: Cost,
+    store_multiple "latency.store-multiple",
     /// Each word of a multiple or string.
-    pub multiple_word: Cost,
+    multiple_word "latency.multiple-word",
     /// lwarx
-    pub load_reserve: Cost,
+    load_reserve "latency.load-reserve",
     /// stwcx.
-    pub store_conditional: Cost,
-    pub move_from_spr: Cost,
-    pub move_to_spr: Cost,
+    store_conditional "latency.store-conditional",
+    move_from_spr "latency.move-from-spr",
+    move_to_spr "latency.move-to-spr",
     /// mtlr and mtctr
-    pub move_to_branch_register: Cost,
-    pub move_from_msr: Cost,
-    pub move_to_msr: Cost,
-    pub move_from_segment: Cost,
-    pub move_to_segment: Cost,
-    pub move_from_cr: Cost,
-    pub move_to_cr: Cost,
-    pub cr_logical: Cost,
-    pub move_from_timebase: Cost,
+    move_to_branch_register "latency.move-to-branch-register",
+    move_from_msr "latency.move-from-msr",
+    move_to_msr "latency.move-to-msr",
+    move_from_segment "latency.move-from-segment",
+    move_to_segment "latency.move-to-segment",
+    move_from_cr "latency.move-from-cr",
+    move_to_cr "latency.move-to-cr",
+    cr_logical "latency.cr-logical",
+    move_from_timebase "latency.move-from-timebase",
     /// tw and twi that do not trap.
-    pub trap: Cost,
-    pub isync: Cost,
-    pub sync: Cost,
-    pub eieio: Cost,
-    pub tlbie: Cost,
-    pub tlbsync: Cost,
+    trap "latency.trap",
+    isync "latency.isync",
+    sync "latency.sync",
+    eieio "latency.eieio",
+    tlbie "latency.tlbie",
+    tlbsync "latency.tlbsync",
     /// tlbld and tlbli
-    pub tlb_load: Cost,
+    tlb_load "latency.tlb-load",
     /// dcbt and dcbtst
-    pub dcbt: Cost,
-    pub dcbz: Cost,
+    dcbt "latency.dcbt",
+    dcbz "latency.dcbz",
     /// dcbst and dcbf
-    pub dcbf: Cost,
-    pub dcbi: Cost,
-    pub icbi: Cost,
+    dcbf "latency.dcbf",
+    dcbi "latency.dcbi",
+    icbi "latency.icbi",
     /// fmr, fneg, fabs, fnabs, fsel
-    pub float_move: Cost,
+    float_move "latency.float-move",
     /// fadd, fsub, frsp, fctiw in either precision.
-    pub float_add: Cost,
-    pub float_multiply_single: Cost,
-    pub float_multiply_double: Cost,
-    pub float_divide_single: Cost,
-    pub float_divide_double: Cost,
-    pub float_compare: Cost,
+    float_add "latency.float-add",
+    float_multiply_single "latency.float-multiply-single",
+    float_multiply_double "latency.float-multiply-double",
+    float_divide_single "latency.float-divide-single",
+    float_divide_double "latency.float-divide-double",
+    float_compare "latency.float-compare",
     /// fres and frsqrte
-    pub float_estimate: Cost,
+    float_estimate "latency.float-estimate",
     /// mffs, mtfsf, mtfsfi, mtfsb0, mtfsb1, mcrfs
-    pub float_status: Cost,
+    float_status "latency.float-status",
 }
 
 /// Branch prediction; penalties in core cycles.
@@ -387,64 +403,4 @@ pub struct ExceptionConfig {
     pub tlb_miss_entry: u32,
     /// rfi: to the first instruction of the interrupted code.
     pub leave: u32,
-}
-
-impl LatencyConfig {
-    /// Every class with the dotted path of its key.
-    pub fn all(&self) -> [(&'static str, Cost); 46] {
-        [
-            ("latency.simple", self.simple),
-            ("latency.compare", self.compare),
-            ("latency.multiply-immediate", self.multiply_immediate),
-            ("latency.multiply", self.multiply),
-            (
-                "latency.multiply-high-unsigned",
-                self.multiply_high_unsigned,
-            ),
-            ("latency.divide", self.divide),
-            ("latency.load", self.load),
-            ("latency.load-float", self.load_float),
-            ("latency.store", self.store),
-            ("latency.load-multiple", self.load_multiple),
-            ("latency.store-multiple", self.store_multiple),
-            ("latency.multiple-word", self.multiple_word),
-            ("latency.load-reserve", self.load_reserve),
-            ("latency.store-conditional", self.store_conditional),
-            ("latency.move-from-spr", self.move_from_spr),
-            ("latency.move-to-spr", self.move_to_spr),
-            (
-                "latency.move-to-branch-register",
-                self.move_to_branch_register,
-            ),
-            ("latency.move-from-msr", self.move_from_msr),
-            ("latency.move-to-msr", self.move_to_msr),
-            ("latency.move-from-segment", self.move_from_segment),
-            ("latency.move-to-segment", self.move_to_segment),
-            ("latency.move-from-cr", self.move_from_cr),
-            ("latency.move-to-cr", self.move_to_cr),
-            ("latency.cr-logical", self.cr_logical),
-            ("latency.move-from-timebase", self.move_from_timebase),
-            ("latency.trap", self.trap),
-            ("latency.isync", self.isync),
-            ("latency.sync", self.sync),
-            ("latency.eieio", self.eieio),
-            ("latency.tlbie", self.tlbie),
-            ("latency.tlbsync", self.tlbsync),
-            ("latency.tlb-load", self.tlb_load),
-            ("latency.dcbt", self.dcbt),
-            ("latency.dcbz", self.dcbz),
-            ("latency.dcbf", self.dcbf),
-            ("latency.dcbi", self.dcbi),
-            ("latency.icbi", self.icbi),
-            ("latency.float-move", self.float_move),
-            ("latency.float-add", self.float_add),
-            ("latency.float-multiply-single", self.float_multiply_single),
-            ("latency.float-multiply-double", self.float_multiply_double),
-            ("latency.float-divide-single", self.float_divide_single),
-            ("latency.float-divide-double", self.float_divide_double),
-            ("latency.float-compare", self.float_compare),
-            ("latency.float-estimate", self.float_estimate),
-            ("latency.float-status", self.float_status),
-        ]
-    }
 }

@@ -3,12 +3,34 @@
 use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
-use crate::memory::{CacheInhibited, wimg};
+use crate::memory::{Datum, wimg};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
-use crate::powerpc::core::{CacheOperation, Core, Datum};
-use crate::powerpc::{Exception, Registers};
+use crate::powerpc::Exception;
 
 impl Machine {
+    /// Loads the `T` at `ea`.
+    #[inline(always)]
+    pub(crate) fn load_data<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
+        match self.direct::<T>(ea, false) {
+            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+            Some(host) => Ok(unsafe { T::read(host) }),
+            None => self.load_slowly(ea, T::BYTES).map(T::from_raw),
+        }
+    }
+
+    /// Stores `value` at `ea`.
+    #[inline(always)]
+    pub(crate) fn store_data<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
+        match self.direct::<T>(ea, true) {
+            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
+            Some(host) => {
+                unsafe { value.write(host) };
+                Ok(())
+            }
+            None => self.store_slowly(ea, T::BYTES, value.raw()),
+        }
+    }
+
     /// The host address of the `T` at `ea`, if all that an access to it would change beside RAM is done
     /// here: the TLB's way used last, and that the line is modified.
     #[inline(always)]
@@ -66,7 +88,13 @@ impl Machine {
     }
 
     /// `sound`: the sanitizers have nothing against the translation.
-    fn make_shortcut(&mut self, ea: u32, access: Access, translation: &Translation, sound: bool) {
+    pub(crate) fn make_shortcut(
+        &mut self,
+        ea: u32,
+        access: Access,
+        translation: &Translation,
+        sound: bool,
+    ) {
         let page = ea & !0xfff;
         let used = self.mmu.used(false, page, translation.source);
         let used = self.data_shortcuts.translated(page, used);
@@ -127,7 +155,7 @@ impl Machine {
 
     #[cold]
     #[inline(never)]
-    fn load_slowly(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
+    pub(crate) fn load_slowly(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         if (ea & 7) + bytes <= 8 {
             return self.load_piece(ea, bytes);
         }
@@ -186,7 +214,12 @@ impl Machine {
 
     #[cold]
     #[inline(never)]
-    fn store_slowly(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
+    pub(crate) fn store_slowly(
+        &mut self,
+        ea: u32,
+        bytes: u32,
+        value: u64,
+    ) -> Result<(), Exception> {
         if (ea & 7) + bytes <= 8 {
             return self.store_piece(ea, bytes, value);
         }
@@ -226,7 +259,7 @@ impl Machine {
 
     /// A store, or `dcbz`, is about to write at `physical`. If that is in the line that runs, an observer may
     /// watch it from now on: the next block is looked at.
-    fn storing(&mut self, physical: u32) {
+    pub(crate) fn storing(&mut self, physical: u32) {
         self.observers.storing(physical, &mut self.memory);
         if self.observers.watch_stores() {
             self.hot.deadline = 0;
@@ -282,144 +315,4 @@ fn pieces(ea: u32, bytes: u32) -> impl Iterator<Item = (u32, u32)> {
     [(ea, first), (ea.wrapping_add(first), bytes - first)]
         .into_iter()
         .filter(|&(_, bytes)| bytes != 0)
-}
-
-impl Core for Machine {
-    #[inline(always)]
-    fn registers(&mut self) -> &mut Registers {
-        &mut self.registers
-    }
-
-    #[inline(always)]
-    fn load<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
-        match self.direct::<T>(ea, false) {
-            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
-            Some(host) => Ok(unsafe { T::read(host) }),
-            None => self.load_slowly(ea, T::BYTES).map(T::from_raw),
-        }
-    }
-
-    #[inline(always)]
-    fn store<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
-        match self.direct::<T>(ea, true) {
-            // SAFETY: `direct` gives the address of `T::BYTES` bytes of RAM.
-            Some(host) => {
-                unsafe { value.write(host) };
-                Ok(())
-            }
-            None => self.store_slowly(ea, T::BYTES, value.raw()),
-        }
-    }
-
-    fn load_element<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
-        let value = self.load(ea)?;
-        self.hot.accesses += 1;
-        self.hot.cycles += self.schedule.multiple_word();
-        Ok(value)
-    }
-
-    fn store_element<T: Datum>(&mut self, ea: u32, value: T) -> Result<(), Exception> {
-        self.store(ea, value)?;
-        self.hot.accesses += 1;
-        self.hot.cycles += self.schedule.multiple_word();
-        Ok(())
-    }
-
-    fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception> {
-        let value = self.load_slowly(ea, 4)? as u32;
-        let translation = self.translate_data(ea, Access::Load)?;
-        self.registers.reservation = Some(self.memory.data.line_address(translation.pa));
-        Ok(value)
-    }
-
-    fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception> {
-        // The address is translated, and may fault, whether or not the reservation stands.
-        let translation = self.translate_data(ea, Access::Store)?;
-        let granule = self.memory.data.line_address(translation.pa);
-        let reserved = self.registers.reservation == Some(granule);
-        if reserved {
-            self.store_slowly(ea, 4, u64::from(value))?;
-        }
-        self.registers.reservation = None;
-        Ok(reserved)
-    }
-
-    fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception> {
-        let access = match operation {
-            CacheOperation::Touch | CacheOperation::TouchForStore => {
-                self.touch(ea);
-                return Ok(());
-            }
-            CacheOperation::Zero | CacheOperation::Invalidate => Access::Store,
-            CacheOperation::Flush
-            | CacheOperation::Store
-            | CacheOperation::InstructionInvalidate => Access::Load,
-        };
-        self.hot.accesses += 1;
-        // The 603's icbi is not translated: it invalidates by index (603e UM 3.7.8).
-        if operation == CacheOperation::InstructionInvalidate
-            && self.config.core.kind.software_reload()
-        {
-            let (now, account) = (self.hot.cycles, &mut self.account);
-            self.hot.cycles += self.memory.icbi(ea, 0, now, account);
-            return Ok(());
-        }
-        let translation = self.translate_data(ea, access)?;
-        let Translation {
-            pa: physical, wimg, ..
-        } = translation;
-        let (now, account) = (self.hot.cycles, &mut self.account);
-        if !self.memory.ram.contains(physical, 1) {
-            return Ok(());
-        }
-        match operation {
-            CacheOperation::Flush => {
-                self.hot.cycles += self.memory.dcbf(physical, wimg, now, account);
-            }
-            CacheOperation::Store => {
-                self.hot.cycles += self.memory.dcbst(physical, wimg, now, account);
-            }
-            CacheOperation::Invalidate => {
-                self.hot.cycles += self.memory.dcbi(physical, wimg, now, account);
-            }
-            CacheOperation::InstructionInvalidate => {
-                self.hot.cycles += self.memory.icbi(physical, wimg, now, account);
-            }
-            CacheOperation::Zero => {
-                let line = self.memory.data.geometry().line;
-                self.watch(ea & !(line - 1), line, true);
-                self.storing(physical);
-                match self.memory.dcbz(physical, wimg, now, &mut self.account) {
-                    Ok(stall) => self.hot.cycles += stall,
-                    Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
-                }
-            }
-            CacheOperation::Touch | CacheOperation::TouchForStore => {}
-        }
-        Ok(())
-    }
-}
-
-impl Machine {
-    /// dcbt and dcbtst, a hint that never faults.
-    fn touch(&mut self, ea: u32) {
-        self.hot.accesses += 1;
-        let access = Access::Load;
-        let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
-            return;
-        };
-        // A hint is no crime, but what follows it by a shortcut may be one.
-        let report = self
-            .observers
-            .translated(ea, false, &translation, &self.mmu);
-        self.make_shortcut(ea, access, &translation, report.is_none());
-        if self.memory.ram.contains(translation.pa, 1) {
-            self.hot.cycles += self.memory.dcbt(
-                translation.pa,
-                translation.wimg,
-                self.hot.cycles,
-                &mut self.account,
-            );
-        }
-    }
 }

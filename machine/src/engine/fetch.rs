@@ -19,7 +19,7 @@ struct Fetch {
 impl Machine {
     /// Goes on at `ea`: the op there with its block accounted for, or null.
     #[inline(always)]
-    pub(super) fn enter(&mut self, ea: u32) -> *const Op {
+    pub(crate) fn enter(&mut self, ea: u32) -> *const Op {
         match self.look_up(ea) {
             // SAFETY: `look_up` gives an op of this machine's lines.
             Some((op, _)) => unsafe { self.begin_line(op, ea) },
@@ -72,7 +72,7 @@ impl Machine {
     /// # Safety
     /// `op` must be running.
     #[inline(always)]
-    pub(super) unsafe fn follow(&mut self, op: *const Op, ea: u32) -> *const Op {
+    pub(crate) unsafe fn follow(&mut self, op: *const Op, ea: u32) -> *const Op {
         let hot = &self.hot;
         // SAFETY: `op` is running. A link names a tag of the I-cache; while that is the tag of the
         // line that was linked, its decoded form is where it was.

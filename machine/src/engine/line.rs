@@ -7,11 +7,11 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
-use super::dispatch;
 use super::timing::{BlockTiming, Timings};
+use crate::machine::Machine;
+use crate::pipeline::MicroOp;
 use crate::powerpc::Operands;
-use crate::powerpc::instruction::{Instruction, uses};
-use crate::powerpc::instruction_set::InstructionSet;
+use crate::powerpc::instruction_set::{Decoded, InstructionSet};
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ pub struct Line {
     pub physical: u32,
     /// Number of the code's own cause, or [`NO_CAUSE`].
     pub cause: u8,
-    /// How often a line has been decoded in this place: what is remembered of another one is not meant.
+    /// How often a line has been decoded in this place. What is remembered of an earlier line has an earlier number.
     decoded: u16,
 }
 
@@ -280,11 +280,14 @@ impl Lines {
         header.physical = physical | IN_USE;
         header.cause = cause;
         let set = self.set;
-        let instructions: Vec<Instruction> = bytes
-            .chunks_exact(4)
-            .map(|word| set.decode(u32::from_be_bytes([word[0], word[1], word[2], word[3]])))
+        let words = bytes.len() / 4;
+        let ops: Vec<Decoded> = (bytes.chunks_exact(4).enumerate())
+            .map(|(index, word)| {
+                let word = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
+                set.op(word, index, words, true)
+            })
             .collect();
-        self.write(number, &instructions, true);
+        self.write(number, &ops);
     }
 
     /// A decoded form that no line has.
@@ -324,7 +327,7 @@ impl Lines {
         header.physical = IN_USE;
         header.cause = cause;
         if !held {
-            self.write(number, &[self.set.decode(word)], false);
+            self.write(number, &[self.set.op(word, 0, 1, false)]);
             self.raw(number)[..4].copy_from_slice(&bytes);
         }
         self.op(number, 0)
@@ -360,19 +363,15 @@ impl Lines {
         }
     }
 
-    /// The `count` instructions from `op` on.
+    /// What the pipeline sees of the `count` instructions from `op` on.
     ///
     /// # Safety
     /// `op` must point into this store, and its line have so many.
-    pub unsafe fn instructions(
-        &self,
-        op: *const Op,
-        count: u8,
-    ) -> impl Iterator<Item = Instruction> {
+    pub unsafe fn micro_ops(&self, op: *const Op, count: u8) -> impl Iterator<Item = MicroOp> {
         (0..usize::from(count)).map(move |n| {
             // SAFETY: the caller's.
             let word = self.word(unsafe { op.add(n) });
-            self.set.decode(word)
+            self.set.micro_op(word)
         })
     }
 
@@ -404,7 +403,7 @@ impl Lines {
         }
     }
 
-    fn write(&mut self, number: usize, all: &[Instruction], near: bool) {
+    fn write(&mut self, number: usize, all: &[Decoded]) {
         let header = self.header(number);
         header.decoded = header.decoded.wrapping_add(1);
         let decoded = header.decoded;
@@ -412,48 +411,51 @@ impl Lines {
             self.timings.forget_blocks();
         }
         // The op after the last instruction begins the next line and costs nothing itself.
-        let mut ends = all.len();
-        for index in (0..=all.len()).rev() {
-            let op = match all.get(index) {
-                None => Op {
-                    run: dispatch::next_line(),
-                    operands: Operands {
-                        imm: index as u32 * 4,
-                        ..Operands::default()
-                    },
-                    timing: BlockTiming::NONE,
-                    doubt: 0,
-                    instructions: 0,
-                    accesses: 0,
-                    index: index as u8,
-                    decoded,
-                    link: Link::NONE,
-                },
-                Some(instruction) => {
-                    if instruction.opcode.uses() & uses::END != 0 {
-                        ends = index + 1;
-                    }
-                    let block = &all[index..ends];
-                    let accesses = block
-                        .iter()
-                        .filter(|i| i.opcode.uses() & (uses::LOAD | uses::STORE) != 0)
-                        .count();
-                    let (run, operands) = dispatch::handler(instruction, index, all.len(), near);
-                    Op {
-                        run,
-                        operands,
-                        timing: BlockTiming::NONE,
-                        doubt: 0,
-                        instructions: block.len() as u8,
-                        accesses: accesses as u8,
-                        index: index as u8,
-                        decoded,
-                        link: Link::NONE,
-                    }
-                }
+        let end = Op {
+            run: next_line,
+            operands: Operands {
+                imm: all.len() as u32 * 4,
+                ..Operands::default()
+            },
+            timing: BlockTiming::NONE,
+            doubt: 0,
+            instructions: 0,
+            accesses: 0,
+            index: all.len() as u8,
+            decoded,
+            link: Link::NONE,
+        };
+        // SAFETY: in bounds as `op` asserts; nothing else refers to this line while it is decoded.
+        unsafe { self.op(number, all.len()).write(end) };
+        let (mut instructions, mut accesses) = (0, 0);
+        for (index, op) in all.iter().enumerate().rev() {
+            if op.ends {
+                (instructions, accesses) = (0, 0);
+            }
+            instructions += 1;
+            accesses += u8::from(op.accesses);
+            let op = Op {
+                run: op.run,
+                operands: op.operands,
+                timing: BlockTiming::NONE,
+                doubt: 0,
+                instructions,
+                accesses,
+                index: index as u8,
+                decoded,
+                link: Link::NONE,
             };
-            // SAFETY: in bounds as `op` asserts; nothing else refers to this line while it is decoded.
+            // SAFETY: as above.
             unsafe { self.op(number, index).write(op) };
         }
+    }
+}
+
+/// The op that ends a line: on to the next one.
+unsafe fn next_line(m: &mut Machine, op: *const Op) -> *const Op {
+    // SAFETY: `op` is running.
+    unsafe {
+        let next = m.hot.line.wrapping_add((*op).operands.imm);
+        m.follow(op, next)
     }
 }

@@ -30,7 +30,6 @@
 //! knows how instructions are run.
 
 pub mod data;
-pub mod dispatch;
 pub mod fetch;
 pub mod line;
 pub mod shortcut;

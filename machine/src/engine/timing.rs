@@ -1,11 +1,11 @@
 //! What blocks take, remembered.
 //!
-//! A block's issue cycles depend on what those before it have left unfinished ([`Pending`]). Programs
-//! show some hundreds of such states of the pipeline, so each has a number, and an op keeps what the block
-//! from it on takes in the state that it was last entered in, and the state that it leaves: entering a
-//! block is one comparison then. Behind that stands a table of other states, and behind the table the
-//! schedule. All three say the same; what a block takes does not depend on which one is asked. With the
-//! oracle on, each line entered asks the schedule.
+//! A block's issue cycles depend on what the blocks before it have left unfinished ([`Pending`]): the state of the
+//! pipeline. Programs reach a few hundred states, so each state has a number. An op caches its block's cost and the
+//! resulting state for the state in which it was last entered: entering a block is then one comparison.
+//!
+//! Where that fails, a table of other states is asked, and then the schedule. All three give the same answer. With the
+//! oracle on, the schedule is asked for each line that is entered.
 
 use rustc_hash::FxHashMap;
 
@@ -204,7 +204,7 @@ impl Lines {
         state: State,
     ) -> Known {
         // SAFETY: the caller's.
-        let (key, block) = unsafe { (self.timing_key(op, length), self.instructions(op, length)) };
+        let (key, block) = unsafe { (self.timing_key(op, length), self.micro_ops(op, length)) };
         let time = schedule.time(self.timings.pending(state), block);
         let timing = BlockTiming {
             before: state,
@@ -259,7 +259,7 @@ impl Machine {
 
     /// Nothing is dispatched for `cycles`, while what is under way goes on.
     #[inline(always)]
-    pub(super) fn wait(&mut self, cycles: u64) {
+    pub(crate) fn wait(&mut self, cycles: u64) {
         if cycles != 0 {
             self.hot.cycles += cycles;
             self.go_on_for(cycles);

@@ -74,7 +74,7 @@ impl Machine {
             Plain::BranchMispredict,
             mispredicted - self.settled.mispredicted,
         );
-        // Who was charged with nothing has nothing to give back.
+        // Where nothing was charged, the mode and cause charged last stay: an exception takes back from those.
         let charged = (cycles, instructions, accesses) != (0, 0, 0);
         let (user, cause) = if charged {
             (self.account.user, self.account.cause)

@@ -231,7 +231,7 @@ impl Machine {
             cost.entry
         });
         self.predictor.context_changed();
-        self.account.counters.exception(vector as u32);
+        self.account.counters.exception(vector);
         self.observers.exception(vector, pc, self.hot.cycles);
         self.last_exception = Some((vector, self.hot.instructions));
         self.mode_changed(Flow::Jump) != Flow::Stop

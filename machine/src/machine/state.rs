@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Machine;
 use super::accounting::Settled;
+use crate::config::LATEST;
 use crate::pipeline::{Pending, Predictor};
 use crate::powerpc::Vector;
 use crate::powerpc::performance::PerformanceMonitor;
 use crate::powerpc::timers::Timers;
-use crate::snapshot::LATEST;
 
 /// The processor's state beside its registers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct CoreState {
     dynamic_cause: u32,
     code_cause: u8,
     settled: Settled,
-    /// Offset of the vector last taken, and the instruction count then.
+    /// Number of the vector last taken, and the instruction count then.
     last_exception: Option<(u32, u64)>,
     timers: Timers,
     performance: PerformanceMonitor,
@@ -112,9 +112,9 @@ impl Machine {
         };
         self.code_cause = state.code_cause;
         self.settled = state.settled;
-        self.last_exception = state.last_exception.and_then(|(offset, count)| {
-            let vector = Vector::ALL.iter().find(|v| **v as u32 == offset)?;
-            Some((*vector, count))
+        self.last_exception = state.last_exception.and_then(|(number, count)| {
+            let vector = *Vector::ALL.get(number as usize)?;
+            Some((vector, count))
         });
         self.timers = state.timers;
         self.performance = state.performance;

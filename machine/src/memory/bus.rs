@@ -65,7 +65,7 @@ impl Delivery {
 
     /// Could a run have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self) -> bool {
-        self.first < crate::snapshot::LATEST
+        self.first < crate::config::LATEST
             && self.step <= u64::from(u32::MAX)
             && self.beats.is_power_of_two()
             && self.width.is_power_of_two()
@@ -133,7 +133,7 @@ impl Bus {
 
     /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let latest = crate::snapshot::LATEST;
+        let latest = crate::config::LATEST;
         self.timing == fresh.timing
             && self.free_edge < latest
             && self

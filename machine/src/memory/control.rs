@@ -148,8 +148,8 @@ impl Memory {
         free - now
     }
 
-    /// The cycle at which an access, or a store, that the D-cache has missed is served if its line has
-    /// been touched: it is in the cache then, or still on its way there. None: it has not been touched.
+    /// The D-cache has missed on a load or store. If the line has been touched, it is in the cache or on its way there:
+    /// returns the cycle at which the access is served. `None`: it has not been touched.
     pub(super) fn touched(
         &mut self,
         pa: u32,

@@ -60,7 +60,7 @@ impl L2 {
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         self.timing == fresh.timing
             && self.cache.fits(&fresh.cache, ram)
-            && self.filled.1 < crate::snapshot::LATEST
+            && self.filled.1 < crate::config::LATEST
     }
 
     /// Reads a line for an L1 that missed at `now`.

@@ -35,7 +35,7 @@ impl PostedWrites {
     /// Could a run have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self) -> bool {
         self.done.get(..self.used).is_some_and(|done| {
-            done.is_sorted() && done.iter().all(|&at| at < crate::snapshot::LATEST)
+            done.is_sorted() && done.iter().all(|&at| at < crate::config::LATEST)
         })
     }
 

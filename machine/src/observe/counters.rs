@@ -4,87 +4,74 @@
 //! and the named splits are sums, so that counting costs one addition.
 
 use crate::powerpc::Vector;
+use crate::powerpc::exception::VECTORS;
 use serde::{Deserialize, Serialize};
 use std::ops::Sub;
 
-/// Why something happened. The numbers are those of the control device's CAUSE register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Cause {
-    /// A user program (MSR\[PR\] = 1).
-    #[default]
-    User = 0,
-    /// The kernel, nothing more special.
-    Kernel = 1,
-    /// The hardware's hash-table walk.
-    Walk = 2,
-    /// Software TLB reload and hash-table insertion.
-    Reload = 3,
-    /// Invalidation of translations.
-    Flush = 4,
-    /// Exception entry and exit, system-call dispatch.
-    Entry = 5,
-    /// Context switch.
-    Switch = 6,
-    /// Block copy, user copy.
-    Copy = 7,
-    /// Page clearing.
-    Clear = 8,
-    /// Page-fault handling.
-    Fault = 9,
-    /// Idle task.
-    Idle = 10,
-    /// Idle task's sweep of the hash table.
-    Reclaim = 11,
-    /// What was written made visible to instruction fetch.
-    Coherence = 12,
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident, $count:ident { $($(#[$doc:meta])* $item:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$doc])* $item,)* }
+
+        impl $name {
+            /// All of them, in counting order.
+            pub const ALL: [Self; $count] = [$(Self::$item,)*];
+
+            /// Its name in counters.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$item => $text,)* }
+            }
+        }
+
+        /// How many there are.
+        pub const $count: usize = [$($text,)*].len();
+    };
+}
+pub(super) use named;
+
+named! {
+    /// Why something happened. The numbers are those of the control device's CAUSE register; the names are those of
+    /// `__cause_<name>_start` symbols too.
+    #[derive(Default, Serialize, Deserialize)]
+    #[repr(u8)]
+    Cause, CAUSES {
+        /// A user program (MSR\[PR\] = 1).
+        #[default]
+        User = "user",
+        /// The kernel, nothing more special.
+        Kernel = "kernel",
+        /// The hardware's hash-table walk.
+        Walk = "walk",
+        /// Software TLB reload and hash-table insertion.
+        Reload = "reload",
+        /// Invalidation of translations.
+        Flush = "flush",
+        /// Exception entry and exit, system-call dispatch.
+        Entry = "entry",
+        /// Context switch.
+        Switch = "switch",
+        /// Block copy, user copy.
+        Copy = "copy",
+        /// Page clearing.
+        Clear = "clear",
+        /// Page-fault handling.
+        Fault = "fault",
+        /// Idle task.
+        Idle = "idle",
+        /// Idle task's sweep of the hash table.
+        Reclaim = "reclaim",
+        /// What was written made visible to instruction fetch.
+        Coherence = "coherence",
+    }
 }
 
-/// How many causes there are.
-pub const CAUSES: usize = 13;
-
 impl Cause {
-    /// All causes, in the order of their numbers.
-    pub const ALL: [Self; CAUSES] = [
-        Self::User,
-        Self::Kernel,
-        Self::Walk,
-        Self::Reload,
-        Self::Flush,
-        Self::Entry,
-        Self::Switch,
-        Self::Copy,
-        Self::Clear,
-        Self::Fault,
-        Self::Idle,
-        Self::Reclaim,
-        Self::Coherence,
-    ];
-
     /// The cause with this number, if there is one.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
-    }
-
-    /// Its name in counters and in `__cause_<name>_start` symbols.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Kernel => "kernel",
-            Self::Walk => "walk",
-            Self::Reload => "reload",
-            Self::Flush => "flush",
-            Self::Entry => "entry",
-            Self::Switch => "switch",
-            Self::Copy => "copy",
-            Self::Clear => "clear",
-            Self::Fault => "fault",
-            Self::Idle => "idle",
-            Self::Reclaim => "reclaim",
-            Self::Coherence => "coherence",
-        }
     }
 }
 
@@ -98,31 +85,9 @@ pub const fn slot(user: bool, cause: Cause) -> usize {
     (if user { 0 } else { CAUSES }) + cause as usize
 }
 
-macro_rules! named {
-    ($(#[$meta:meta])* $name:ident, $count:ident { $($(#[$doc:meta])* $item:ident = $text:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[repr(usize)]
-        pub enum $name { $($(#[$doc])* $item,)* }
-
-        impl $name {
-            /// All of them, in counting order.
-            pub const ALL: &'static [Self] = &[$(Self::$item,)*];
-
-            /// The counter's name.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$item => $text,)* }
-            }
-        }
-
-        /// How many there are.
-        pub const $count: usize = $name::ALL.len();
-    };
-}
-
 named! {
     /// Events split by mode (user, kernel) and by cause.
+    #[repr(usize)]
     Event, EVENTS {
         /// Core cycles.
         Cycles = "cycles",
@@ -167,6 +132,7 @@ named! {
 
 named! {
     /// Events that are counted without a split.
+    #[repr(usize)]
     Plain, PLAINS {
         /// Hash-table searches by hardware, those for a C-bit update included.
         HashSearch = "hash.search",
@@ -212,40 +178,6 @@ named! {
     }
 }
 
-/// Exception vectors that are counted, by number of the vector / 0x100.
-pub const VECTORS: usize = 32;
-
-/// Name of the exception with this number ([`crate::powerpc::Vector`]): 0x100 .. 0x1c00.
-#[must_use]
-pub fn vector_name(vector: u32) -> &'static str {
-    match vector >> 8 {
-        0x01 => "reset",
-        0x02 => "machine-check",
-        0x03 => "dsi",
-        0x04 => "isi",
-        0x05 => "external",
-        0x06 => "alignment",
-        0x07 => "program",
-        0x08 => "fp-unavailable",
-        0x09 => "decrementer",
-        0x0c => "system-call",
-        0x0d => "trace",
-        0x0e => "fp-assist",
-        0x0f => "performance-monitor",
-        0x10 => "itlb-miss",
-        0x11 => "dtlb-load-miss",
-        0x12 => "dtlb-store-miss",
-        0x13 => "instruction-breakpoint",
-        0x14 => "system-management",
-        0x17 => "thermal",
-        0x18 => "software-emulation",
-        0x1a => "dtlb-miss",
-        0x1b => "itlb-error",
-        0x1c => "dtlb-error",
-        _ => "reserved",
-    }
-}
-
 /// Every counter of the machine at an instant. Subtract two for what happened between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
@@ -253,7 +185,7 @@ pub struct Counters {
     pub split: [[u64; SLOTS]; EVENTS],
     /// Events without a split, by [`Plain`].
     pub plain: [u64; PLAINS],
-    /// Exceptions taken, by vector / 0x100.
+    /// Exceptions taken, by [`Vector::counter`].
     pub exception: [u64; VECTORS],
     /// `pollution[array][evictor][victim]`: misses of `victim` on what `evictor` evicted.
     pub pollution: [[[u64; CAUSES]; CAUSES]; super::pollution::ARRAYS],
@@ -299,16 +231,16 @@ impl Counters {
         self.plain[plain as usize]
     }
 
-    /// Counts an exception taken, by its number (0x100 .. 0x1c00). An ITLB miss is one on a 603 and an 8xx.
+    /// Counts an exception taken.
     #[inline]
-    pub fn exception(&mut self, vector: u32) {
-        self.exception[place(vector)] += 1;
+    pub fn exception(&mut self, vector: Vector) {
+        self.exception[vector.counter()] += 1;
     }
 
-    /// Exceptions taken at `vector`, as [`Counters::exception`] counts them.
+    /// Exceptions taken at `vector`, and at those that share its counter.
     #[must_use]
-    pub fn exceptions(&self, vector: u32) -> u64 {
-        self.exception[place(vector)]
+    pub fn exceptions(&self, vector: Vector) -> u64 {
+        self.exception[vector.counter()]
     }
 
     /// Every counter with its flat name, always the same names in the same order.
@@ -318,7 +250,7 @@ impl Counters {
     #[must_use]
     pub fn named(&self) -> Vec<(String, u64)> {
         let mut out = Vec::new();
-        for &event in Event::ALL {
+        for event in Event::ALL {
             let name = event.name();
             out.push((name.to_string(), self.total(event)));
             out.push((format!("{name}.user"), self.in_mode(event, true)));
@@ -330,13 +262,14 @@ impl Counters {
                 ));
             }
         }
-        for &plain in Plain::ALL {
+        for plain in Plain::ALL {
             out.push((plain.name().to_string(), self.plain(plain)));
         }
-        for (number, &count) in self.exception.iter().enumerate() {
-            let name = vector_name((number as u32) << 8);
-            if name != "reserved" {
-                out.push((format!("exception.{name}"), count));
+        for vector in Vector::ALL {
+            // Some vectors share a counter: it stands where the first of them is.
+            if Vector::ALL[vector.counter()] == vector {
+                let name = format!("exception.{}", vector.counter_name());
+                out.push((name, self.exceptions(vector)));
             }
         }
         for array in super::Array::ALL {
@@ -371,7 +304,7 @@ impl Counters {
             .chain(&self.plain)
             .chain(&self.exception)
             .chain(self.pollution.iter().flatten().flatten());
-        all.all(|&count| count < crate::snapshot::LATEST)
+        all.all(|&count| count < crate::config::LATEST)
     }
 
     /// Adds another difference to this one.
@@ -398,17 +331,6 @@ impl Counters {
             *mine = with(*mine, *theirs);
         }
     }
-}
-
-/// Where an exception is counted.
-fn place(vector: u32) -> usize {
-    const ITLB_MISS: u32 = 0x1000;
-    let vector = if vector == Vector::ItlbMiss as u32 {
-        ITLB_MISS
-    } else {
-        vector
-    };
-    (vector as usize >> 8) % VECTORS
 }
 
 impl Sub for &Counters {

@@ -115,8 +115,8 @@ impl Observers {
         }
     }
 
-    /// An access was translated. Returns a sanitizer's report, which ends the run. Where there is none,
-    /// there is none for this translation until its frame is freed.
+    /// An access was translated. Returns a sanitizer's report, which ends the run. A translation that was not
+    /// reported needs no further call until its frame is freed.
     #[must_use]
     pub fn translated(
         &self,

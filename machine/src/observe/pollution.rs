@@ -4,48 +4,24 @@
 //! entries a direct-mapped table does (bounded: a collision forgets the older eviction). An eviction
 //! is forgotten when its line or entry comes back.
 
-use super::counters::{CAUSES, Cause, Counters};
+use super::counters::{CAUSES, Cause, Counters, named};
 use serde::{Deserialize, Serialize};
 
-/// The arrays that have a pollution matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(usize)]
-pub enum Array {
-    /// Instruction TLB.
-    InstructionTlb,
-    /// Data TLB.
-    DataTlb,
-    /// L1 instruction cache.
-    InstructionCache,
-    /// L1 data cache.
-    DataCache,
-    /// L2 cache.
-    L2,
-}
-
-/// How many arrays have a matrix.
-pub const ARRAYS: usize = 5;
-
-impl Array {
-    /// All arrays.
-    pub const ALL: [Self; ARRAYS] = [
-        Self::InstructionTlb,
-        Self::DataTlb,
-        Self::InstructionCache,
-        Self::DataCache,
-        Self::L2,
-    ];
-
-    /// Its name in `pollution.<array>.<evictor>.<victim>`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InstructionTlb => "tlb.instruction",
-            Self::DataTlb => "tlb.data",
-            Self::InstructionCache => "cache.instruction",
-            Self::DataCache => "cache.data",
-            Self::L2 => "cache.l2",
-        }
+named! {
+    /// The arrays that have a pollution matrix.
+    #[derive(Serialize, Deserialize)]
+    #[repr(usize)]
+    Array, ARRAYS {
+        /// Instruction TLB.
+        InstructionTlb = "tlb.instruction",
+        /// Data TLB.
+        DataTlb = "tlb.data",
+        /// L1 instruction cache.
+        InstructionCache = "cache.instruction",
+        /// L1 data cache.
+        DataCache = "cache.data",
+        /// L2 cache.
+        L2 = "cache.l2",
     }
 }
 

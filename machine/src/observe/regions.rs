@@ -51,7 +51,7 @@ impl Regions {
 
     /// Could a run have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self) -> bool {
-        let latest = crate::snapshot::LATEST;
+        let latest = crate::config::LATEST;
         self.regions.len() <= REGIONS_MOST
             && self.refused < latest
             && self

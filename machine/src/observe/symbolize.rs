@@ -82,7 +82,7 @@ impl Symbolizer {
             && (1..=PROGRAMS_MOST).contains(&self.programs.len())
             && self.commands.len() <= CONTEXTS_MOST
             && self.commands.values().all(|&program| program < programs)
-            && self.refused < crate::snapshot::LATEST
+            && self.refused < crate::config::LATEST
     }
 
     /// Symbols of the program whose path ends in `name`'s last part.

@@ -1,9 +1,12 @@
-//! What instructions cost: the cores' dispatch, units, completion and branch prediction.
+//! What instructions cost: the cores' dispatch, units, completion and branch prediction. An instruction is a
+//! [`MicroOp`] here: nothing in this folder knows an instruction set.
 
+pub mod micro_op;
 pub mod predictor;
 pub mod run;
 pub mod schedule;
 
+pub use micro_op::MicroOp;
 pub use predictor::Predictor;
 pub use run::{Pending, Timing};
-pub use schedule::Schedule;
+pub use schedule::{ClassTiming, Schedule};

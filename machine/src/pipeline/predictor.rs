@@ -92,7 +92,7 @@ impl Predictor {
             && self.volatile_targets == fresh.volatile_targets
             && self.history.iter().all(|&counter| counter < 4)
             && self.next_target < self.targets.len().max(1)
-            && self.branches.max(self.mispredicted) < crate::snapshot::LATEST
+            && self.branches.max(self.mispredicted) < crate::config::LATEST
     }
 
     /// Core cycles of a taken branch at `pc` whose direction is not in doubt.

@@ -9,27 +9,16 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::schedule::{Schedule, UNITS, Unit};
-use crate::powerpc::branch;
-use crate::powerpc::instruction::{Class, Instruction, uses};
+use super::micro_op::{Flow, LANES, MicroOp, REGISTERS, UNITS};
+use super::schedule::Schedule;
 
-/// What an instruction may have to wait for, by index: registers, and lanes of units.
-mod resource {
-    use super::{LANES, UNITS};
+/// What an instruction may have to wait for, by number: registers, then the lanes of the units.
+const RESOURCES: usize = REGISTERS + UNITS * LANES;
 
-    pub const GPR: usize = 0;
-    pub const FPR: usize = GPR + 33;
-    /// The condition register's fields.
-    pub const CR: usize = FPR + 32;
-    pub const CARRY: usize = CR + 8;
-    pub const LR: usize = CARRY + 1;
-    pub const CTR: usize = LR + 1;
-    pub const LANE: usize = CTR + 1;
-    pub const ALL: usize = LANE + UNITS * LANES;
+/// The first lane of a unit.
+fn lane_of(unit: u8) -> usize {
+    REGISTERS + usize::from(unit) * LANES
 }
-
-/// Lanes of a unit at most.
-const LANES: usize = 2;
 
 /// What is unfinished when a block could first dispatch, in cycles from then on. What is over is not
 /// in here: pipelines from which the same can follow are equal.
@@ -50,7 +39,7 @@ impl Pending {
             && self
                 .resources
                 .iter()
-                .all(|&(index, _)| usize::from(index) < resource::ALL)
+                .all(|&(index, _)| usize::from(index) < RESOURCES)
     }
 
     /// Cycles until nothing is unfinished.
@@ -103,7 +92,7 @@ pub struct Timing {
 /// them could be dispatched.
 pub(super) struct Run {
     /// When each resource is ready or free.
-    ready: [u32; resource::ALL],
+    ready: [u32; RESOURCES],
     /// When each instruction in the completion queue completes, the oldest first.
     queue: VecDeque<u32>,
     /// The cycle of the last dispatch, and how many were dispatched in it.
@@ -118,7 +107,7 @@ pub(super) struct Run {
 
 impl Run {
     pub fn new(before: &Pending) -> Run {
-        let mut ready = [0; resource::ALL];
+        let mut ready = [0; RESOURCES];
         for &(index, at) in &before.resources {
             if let Some(resource) = ready.get_mut(usize::from(index)) {
                 *resource = u32::from(at);
@@ -135,15 +124,16 @@ impl Run {
         }
     }
 
-    pub fn issue(&mut self, core: &Schedule, instruction: &Instruction) {
-        let class = instruction.opcode.class();
+    pub fn issue(&mut self, core: &Schedule, op: &MicroOp) {
         // The block's instructions come from the I-cache as many a cycle as are fetched, from its first on.
         let there = self.fetched / core.fetch;
         self.fetched += 1;
         let full = self.slots == core.dispatch;
-        if class == Class::Branch && core.fold_branches {
+        if let Flow::Branch { condition } = op.flow
+            && core.fold_branches
+        {
             let cycle = there.max(self.cycle + u32::from(full));
-            self.doubt = self.doubt(instruction, cycle);
+            self.doubt = self.doubt(condition, cycle);
             self.next = self.next.max(there + 1);
             return;
         }
@@ -152,11 +142,11 @@ impl Run {
         if full {
             self.wait_until(self.cycle + 1);
         }
-        let cost = core.cost(class);
+        let class = core.class(op.class);
         // An instruction waits in the dispatch stage for a place in the completion queue and for its
-        // unit, and there in the reservation station for its operands. An isync or rfi waits in the dispatch
+        // unit, and there in the reservation station for its operands. One that synchronizes waits in the dispatch
         // stage until everything before it has completed.
-        let synchronizes = matches!(class, Class::InstructionSync | Class::ReturnFromInterrupt);
+        let synchronizes = op.flow == Flow::Synchronizes;
         if synchronizes {
             self.wait_until(self.completed());
         }
@@ -164,17 +154,20 @@ impl Run {
             let oldest = self.queue.pop_front();
             self.wait_until(oldest.unwrap_or_default());
         }
-        let first = resource::LANE + core.unit(class) as usize * LANES;
-        let lanes = first..first + core.lanes(class);
+        let first = lane_of(class.unit);
+        let lanes = first..first + usize::from(class.lanes);
         let lane = lanes.min_by_key(|&lane| self.ready[lane]).unwrap_or(first);
         self.wait_until(self.ready[lane]);
-        if class == Class::Branch {
-            self.doubt = self.doubt(instruction, self.cycle);
+        if let Flow::Branch { condition } = op.flow {
+            self.doubt = self.doubt(condition, self.cycle);
         }
-        let start = self.cycle.max(self.operands(instruction));
-        self.ready[lane] = start + cost.interval.max(1);
-        let done = start + cost.latency.max(1);
-        self.write(instruction, done);
+        let operands = op.reads.iter().map(|register| self.ready[register]).max();
+        let start = self.cycle.max(operands.unwrap_or_default());
+        self.ready[lane] = start + class.cost.interval.max(1);
+        let done = start + class.cost.latency.max(1);
+        for register in op.writes.iter() {
+            self.ready[register] = done;
+        }
         self.slots += 1;
         self.complete(core, done);
         // What follows it is fetched when it has completed.
@@ -214,9 +207,9 @@ impl Run {
 
     pub fn end(mut self, core: &Schedule) -> Timing {
         let next = self.next;
-        let integer = resource::LANE + Unit::Integer as usize * LANES;
-        if core.integer_units_alike() {
-            self.ready[integer..integer + LANES].sort_unstable();
+        if let Some(unit) = core.interchangeable {
+            let first = lane_of(unit);
+            self.ready[first..first + LANES].sort_unstable();
         }
         let later = |at: u32| match at.saturating_sub(next) {
             0 => None,
@@ -235,62 +228,10 @@ impl Run {
         }
     }
 
-    /// Cycles from `dispatched` until the condition that the branch tests is known.
-    fn doubt(&self, branch: &Instruction, dispatched: u32) -> u32 {
-        if branch::tests_condition(&branch.operands) {
-            let field = usize::from(branch::condition_bit(&branch.operands) >> 2);
-            self.ready[resource::CR + field].saturating_sub(dispatched)
-        } else {
-            0
-        }
-    }
-
-    fn operands(&self, instruction: &Instruction) -> u32 {
-        let (o, used) = (&instruction.operands, instruction.opcode.uses());
-        let mut ready = 0;
-        let mut need = |flag: u32, at: u32| {
-            if used & flag != 0 {
-                ready = ready.max(at);
-            }
-        };
-        let gpr = |register: usize| self.ready[resource::GPR + register];
-        let fpr = |register: usize| self.ready[resource::FPR + (register & 31)];
-        need(uses::R_T, gpr(o.t.index()));
-        need(uses::R_A | uses::R_A0, gpr(o.a.index()));
-        need(uses::R_B, gpr(o.b.index()));
-        need(uses::R_FT, fpr(o.t.index()));
-        need(uses::R_FA, fpr(o.a.index()));
-        need(uses::R_FB, fpr(o.b.index()));
-        need(uses::R_FC, fpr(o.c.index()));
-        for field in resource::CR..resource::CARRY {
-            need(uses::R_CR, self.ready[field]);
-        }
-        need(uses::R_CA, self.ready[resource::CARRY]);
-        need(uses::R_LR, self.ready[resource::LR]);
-        need(uses::R_CTR, self.ready[resource::CTR]);
-        ready
-    }
-
-    fn write(&mut self, instruction: &Instruction, done: u32) {
-        let (o, used) = (&instruction.operands, instruction.opcode.uses());
-        let mut result = |flag: u32, resource: usize| {
-            if used & flag != 0 {
-                self.ready[resource] = done;
-            }
-        };
-        result(uses::W_T, resource::GPR + o.t.index());
-        result(uses::W_A, resource::GPR + o.a.index());
-        result(uses::W_FT, resource::FPR + (o.t.index() & 31));
-        result(uses::W_CF, resource::CR + usize::from(o.crf_d() & 7));
-        result(uses::W_CA, resource::CARRY);
-        result(uses::W_LR, resource::LR);
-        result(uses::W_CTR, resource::CTR);
-        if used & uses::W_CR != 0 {
-            self.ready[resource::CR..resource::CARRY].fill(done);
-        }
-        if instruction.record {
-            // CR0, and CR1 of a floating-point instruction (PEM 2.1.4).
-            self.ready[resource::CR + usize::from(used & uses::FLOAT != 0)] = done;
-        }
+    /// Cycles from `dispatched` until the condition that a branch tests is known.
+    fn doubt(&self, condition: Option<u8>, dispatched: u32) -> u32 {
+        condition.map_or(0, |register| {
+            self.ready[usize::from(register)].saturating_sub(dispatched)
+        })
     }
 }

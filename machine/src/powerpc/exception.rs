@@ -3,130 +3,113 @@
 use super::registers::{Registers, msr};
 use crate::mmu::{FaultKind, Mpc8xxFault};
 
-/// Exception vectors: offsets from the prefix (PEM 6.2; 603: MPC603e UM 4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum Vector {
-    SystemReset = 0x0100,
-    MachineCheck = 0x0200,
-    DataStorage = 0x0300,
-    InstructionStorage = 0x0400,
-    External = 0x0500,
-    Alignment = 0x0600,
-    Program = 0x0700,
-    FloatUnavailable = 0x0800,
-    Decrementer = 0x0900,
-    SystemCall = 0x0c00,
-    Trace = 0x0d00,
+macro_rules! vectors {
+    ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
+        /// Exception vectors (PEM 6.2; 603: MPC603e UM 4.2; 8xx: 860 UM 7.1.3).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Vector { $($(#[$doc])* $name,)* }
+
+        /// How many vectors there are.
+        pub const VECTORS: usize = [$($text,)*].len();
+
+        impl Vector {
+            /// Every vector. The 8xx's own stand last: it puts them at offsets that the 603 uses too.
+            pub const ALL: [Vector; VECTORS] = [$(Vector::$name,)*];
+
+            /// Offset from the prefix.
+            #[must_use]
+            pub const fn offset(self) -> u32 {
+                match self { $(Vector::$name => $offset,)* }
+            }
+
+            /// The name in messages and traces.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Vector::$name => $text,)* }
+            }
+
+            /// The name in counters: `exception.<name>`. Vectors with the same name share a counter.
+            #[must_use]
+            pub const fn counter_name(self) -> &'static str {
+                match self { $(Vector::$name => $counter,)* }
+            }
+        }
+    };
+}
+
+// Offset, name, counter.
+vectors! {
+    SystemReset 0x0100 "system-reset" "reset",
+    MachineCheck 0x0200 "machine-check" "machine-check",
+    DataStorage 0x0300 "data-storage" "dsi",
+    InstructionStorage 0x0400 "instruction-storage" "isi",
+    External 0x0500 "external" "external",
+    Alignment 0x0600 "alignment" "alignment",
+    Program 0x0700 "program" "program",
+    FloatUnavailable 0x0800 "float-unavailable" "fp-unavailable",
+    Decrementer 0x0900 "decrementer" "decrementer",
+    SystemCall 0x0c00 "system-call" "system-call",
+    Trace 0x0d00 "trace" "trace",
+    /// Nothing here raises it.
+    FloatAssist 0x0e00 "float-assist" "fp-assist",
     /// 604 and 750.
-    PerformanceMonitor = 0x0f00,
+    PerformanceMonitor 0x0f00 "performance-monitor" "performance-monitor",
     /// 603: no entry in the instruction TLB.
-    InstructionTlbMiss = 0x1000,
+    InstructionTlbMiss 0x1000 "instruction-tlb-miss" "itlb-miss",
     /// 603: no entry in the data TLB, for a load.
-    DataLoadTlbMiss = 0x1100,
+    DataLoadTlbMiss 0x1100 "data-load-tlb-miss" "dtlb-load-miss",
     /// 603: no entry in the data TLB for a store, or one whose C bit is clear.
-    DataStoreTlbMiss = 0x1200,
-    InstructionBreakpoint = 0x1300,
-    SystemManagement = 0x1400,
-    // The 8xx puts others at offsets that the 603 uses too ([`Vector::offset`]): these are numbers that no core uses.
+    DataStoreTlbMiss 0x1200 "data-store-tlb-miss" "dtlb-store-miss",
+    InstructionBreakpoint 0x1300 "instruction-breakpoint" "instruction-breakpoint",
+    SystemManagement 0x1400 "system-management" "system-management",
+    /// 750. Nothing here raises it.
+    Thermal 0x1700 "thermal" "thermal",
     /// 8xx: an instruction that the core lacks.
-    SoftwareEmulation = 0x1800,
+    SoftwareEmulation 0x1000 "software-emulation" "software-emulation",
     /// 8xx: no entry in the instruction TLB.
-    ItlbMiss = 0x1900,
+    ItlbMiss 0x1100 "itlb-miss" "itlb-miss",
     /// 8xx: no entry in the data TLB.
-    DtlbMiss = 0x1a00,
+    DtlbMiss 0x1200 "dtlb-miss" "dtlb-miss",
     /// 8xx: an entry that is not valid or does not permit the fetch.
-    ItlbError = 0x1b00,
+    ItlbError 0x1300 "itlb-error" "itlb-error",
     /// 8xx: an entry that is not valid, does not permit the access, or is unchanged.
-    DtlbError = 0x1c00,
+    DtlbError 0x1400 "dtlb-error" "dtlb-error",
+}
+
+/// Position of each vector's counter: that of the first vector with its counter's name.
+static COUNTERS: [u8; VECTORS] = {
+    let mut counters = [0; VECTORS];
+    let mut n = 0;
+    while n < VECTORS {
+        let mut first = 0;
+        while !same(
+            Vector::ALL[first].counter_name(),
+            Vector::ALL[n].counter_name(),
+        ) {
+            first += 1;
+        }
+        counters[n] = first as u8;
+        n += 1;
+    }
+    counters
+};
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut n = 0;
+    while n < a.len() && n < b.len() && a[n] == b[n] {
+        n += 1;
+    }
+    n == a.len() && n == b.len()
 }
 
 impl Vector {
-    /// Every vector, in order of address.
-    pub const ALL: [Vector; 22] = [
-        Vector::SystemReset,
-        Vector::MachineCheck,
-        Vector::DataStorage,
-        Vector::InstructionStorage,
-        Vector::External,
-        Vector::Alignment,
-        Vector::Program,
-        Vector::FloatUnavailable,
-        Vector::Decrementer,
-        Vector::SystemCall,
-        Vector::Trace,
-        Vector::PerformanceMonitor,
-        Vector::InstructionTlbMiss,
-        Vector::DataLoadTlbMiss,
-        Vector::DataStoreTlbMiss,
-        Vector::InstructionBreakpoint,
-        Vector::SystemManagement,
-        Vector::SoftwareEmulation,
-        Vector::ItlbMiss,
-        Vector::DtlbMiss,
-        Vector::ItlbError,
-        Vector::DtlbError,
-    ];
-
-    /// Offset from the prefix (8xx: 860 UM 7.1.3).
+    /// Position of its counter.
+    #[inline]
     #[must_use]
-    pub const fn offset(self) -> u32 {
-        match self {
-            Vector::SoftwareEmulation => 0x1000,
-            Vector::ItlbMiss => 0x1100,
-            Vector::DtlbMiss => 0x1200,
-            Vector::ItlbError => 0x1300,
-            Vector::DtlbError => 0x1400,
-            other => other as u32,
-        }
-    }
-
-    /// The name in counters: `exception.<name>`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Vector::SystemReset => "system-reset",
-            Vector::MachineCheck => "machine-check",
-            Vector::DataStorage => "data-storage",
-            Vector::InstructionStorage => "instruction-storage",
-            Vector::External => "external",
-            Vector::Alignment => "alignment",
-            Vector::Program => "program",
-            Vector::FloatUnavailable => "float-unavailable",
-            Vector::Decrementer => "decrementer",
-            Vector::SystemCall => "system-call",
-            Vector::Trace => "trace",
-            Vector::PerformanceMonitor => "performance-monitor",
-            Vector::InstructionTlbMiss => "instruction-tlb-miss",
-            Vector::DataLoadTlbMiss => "data-load-tlb-miss",
-            Vector::DataStoreTlbMiss => "data-store-tlb-miss",
-            Vector::InstructionBreakpoint => "instruction-breakpoint",
-            Vector::SystemManagement => "system-management",
-            Vector::SoftwareEmulation => "software-emulation",
-            Vector::ItlbMiss => "itlb-miss",
-            Vector::DtlbMiss => "dtlb-miss",
-            Vector::ItlbError => "itlb-error",
-            Vector::DtlbError => "dtlb-error",
-        }
-    }
-
-    /// Position in [`Vector::ALL`].
-    pub fn index(self) -> usize {
-        match self {
-            Vector::InstructionTlbMiss => 12,
-            Vector::DataLoadTlbMiss => 13,
-            Vector::DataStoreTlbMiss => 14,
-            Vector::InstructionBreakpoint => 15,
-            Vector::SystemManagement => 16,
-            Vector::SoftwareEmulation => 17,
-            Vector::ItlbMiss => 18,
-            Vector::DtlbMiss => 19,
-            Vector::ItlbError => 20,
-            Vector::DtlbError => 21,
-            Vector::PerformanceMonitor => 11,
-            Vector::Trace => 10,
-            Vector::SystemCall => 9,
-            _ => (self as usize >> 8) - 1,
-        }
+    pub fn counter(self) -> usize {
+        COUNTERS[self as usize].into()
     }
 }
 

@@ -74,9 +74,21 @@ pub enum Form {
     Word,
 }
 
-/// What the pipeline distinguishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+macro_rules! classes {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the pipeline distinguishes: [`super::timing`] says what each of them costs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Class { $($(#[$doc])* $name,)* }
+
+        impl Class {
+            /// Every class, in order of number.
+            pub const ALL: &'static [Class] = &[$(Class::$name,)*];
+        }
+    };
+}
+
+classes! {
     Simple,
     Compare,
     MultiplyImmediate,

@@ -6,6 +6,7 @@
 pub mod branch;
 pub mod condition;
 pub mod core;
+pub(crate) mod dispatch;
 pub mod exception;
 pub mod float;
 pub mod instruction;
@@ -17,8 +18,10 @@ pub mod registers;
 pub mod rotate;
 pub mod spr;
 pub mod spr_8xx;
+mod storage;
 pub mod system;
 pub mod timers;
+pub mod timing;
 
 pub use exception::{Exception, Vector};
 pub use instruction::{Instruction, Opcode, Operands, decode};

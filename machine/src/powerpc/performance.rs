@@ -298,7 +298,7 @@ impl Machine {
             (DataTlbMiss, counters.total(Event::DataTlbMiss)),
             (Branch, self.predictor.branches),
             (Mispredict, self.predictor.mispredicted),
-            (SystemCall, counters.exceptions(Vector::SystemCall as u32)),
+            (SystemCall, counters.exceptions(Vector::SystemCall)),
             (InstructionSearch, fetch_searches),
             (DataSearch, searches.wrapping_sub(fetch_searches)),
             (InstructionSearchCycle, fetch_walks),

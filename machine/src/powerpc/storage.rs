@@ -4,7 +4,7 @@ use super::core::{CacheOperation, Core};
 use super::{Exception, Registers};
 use crate::machine::Machine;
 use crate::memory::{CacheInhibited, Datum};
-use crate::mmu::Access;
+use crate::mmu::{Access, Translation};
 
 impl Core for Machine {
     #[inline(always)]
@@ -70,31 +70,36 @@ impl Core for Machine {
         if operation == CacheOperation::InstructionInvalidate
             && self.config.core.kind.core().icbi_by_index
         {
-            self.memory.icbi(ea);
+            let (now, account) = (self.hot.cycles, &mut self.account);
+            self.hot.cycles += self.memory.icbi(ea, 0, now, account);
             return Ok(());
         }
         let translation = self.translate_data(ea, access)?;
-        let (physical, now) = (translation.pa, self.hot.cycles);
+        let Translation {
+            pa: physical, wimg, ..
+        } = translation;
+        let (now, account) = (self.hot.cycles, &mut self.account);
         if !self.memory.ram.contains(physical, 1) {
             return Ok(());
         }
         match operation {
             CacheOperation::Flush => {
-                self.hot.cycles += self.memory.dcbf(physical, now, &mut self.account);
+                self.hot.cycles += self.memory.dcbf(physical, wimg, now, account);
             }
             CacheOperation::Store => {
-                self.hot.cycles += self.memory.dcbst(physical, now, &mut self.account);
+                self.hot.cycles += self.memory.dcbst(physical, wimg, now, account);
             }
-            CacheOperation::Invalidate => self.memory.dcbi(physical),
-            CacheOperation::InstructionInvalidate => self.memory.icbi(physical),
+            CacheOperation::Invalidate => {
+                self.hot.cycles += self.memory.dcbi(physical, wimg, now, account);
+            }
+            CacheOperation::InstructionInvalidate => {
+                self.hot.cycles += self.memory.icbi(physical, wimg, now, account);
+            }
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
-                self.observers.storing(physical, &mut self.memory);
-                match self
-                    .memory
-                    .dcbz(physical, translation.wimg, now, &mut self.account)
-                {
+                self.storing(physical);
+                match self.memory.dcbz(physical, wimg, now, &mut self.account) {
                     Ok(stall) => self.hot.cycles += stall,
                     Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
                 }

@@ -31,9 +31,6 @@ const MOST: u64 = 2 << 30;
 /// Fast rather than small: most of a snapshot is RAM that is zero.
 const COMPRESSION: i32 = 3;
 
-/// Every cycle and every count of a run is below this: what is added to one later does not overflow.
-pub(crate) const LATEST: u64 = 1 << 56;
-
 /// A snapshot file that cannot be used, or a state that cannot be saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {

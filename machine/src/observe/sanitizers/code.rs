@@ -11,8 +11,9 @@ use crate::memory::{Cache, Memory};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Code {
     modified: Modified,
-    /// Lines that were stored to while the I-cache held them, or that it was filled with from memory behind
-    /// the D-cache's back: as the I-cache has them. It watches these lines.
+    /// Lines of which the I-cache has other bytes than were written last, with the bytes that it has. Either the line
+    /// was stored to while the I-cache held it, or the I-cache was filled while the D-cache held the line modified.
+    /// The I-cache watches these lines.
     behind: HashMap<u32, Box<[u8]>>,
     /// For each page of RAM a line that the I-cache held when this was written, and [`NOTED`]; 0: it holds
     /// no line of this page.

@@ -1,12 +1,12 @@
 //! From a decoded instruction to the code that runs it.
 
-use super::Handler;
-use super::line::Op;
+use super::instruction::{Instruction, Opcode, Operands};
+use super::registers::Register;
+use super::system::{self, Flow};
+use super::{Exception, branch, condition, exception, float, integer, load_store, rotate};
+use crate::engine::Handler;
+use crate::engine::line::Op;
 use crate::machine::Machine;
-use crate::powerpc::instruction::{Instruction, Opcode, Operands};
-use crate::powerpc::registers::Register;
-use crate::powerpc::system::{self, Flow};
-use crate::powerpc::{Exception, branch, condition, exception, float, integer, load_store, rotate};
 
 /// Runs the op after `op`.
 ///
@@ -146,19 +146,6 @@ macro_rules! ending {
     ($f:expr) => {
         system!(|m, i| $f(m, i).map(|()| Flow::Next))
     };
-}
-
-/// The end of a line: on to the next one.
-unsafe fn end_of_line(m: &mut Machine, op: *const Op) -> *const Op {
-    // SAFETY: `op` is running.
-    unsafe {
-        let next = m.hot.line.wrapping_add((*op).operands.imm);
-        m.follow(op, next)
-    }
-}
-
-pub fn next_line() -> Handler {
-    end_of_line
 }
 
 /// Goes on at the op `offset` bytes of code from `op`, in the same line.
