@@ -32,7 +32,7 @@ all: $(STAMPS)/machine ready
 ready: $(STAMPS)/lab kernel user build/constants.elf
 
 run: ready
-	$(call heading,Table 2 of osdi99: the trick off and on, published and measured)
+	$(call heading,Table 2 of osdi99: the optimisation off and on$(comma) published and measured)
 	$(PAGEWALK) run osdi99-table2
 
 # Building --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The figures that five documents print, as data: what an experiment is held against.
+"""The figures that five documents print, as data, for experiments to be compared with.
 
 One TOML file per document in `published/`, with the document named; see `Claim` for the fields.
 """

@@ -1,6 +1,6 @@
 """A document's page: every one of its claims with what was measured, made from the results file.
 
-Experiments that are held against no document (`document = "pagewalk"`) have a page of the same kind, without claims.
+Experiments that reproduce no paper (`document = "pagewalk"`) have a page of the same kind, without claims.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pagewalk.records import CellRecord
 from pagewalk.store import Store
 
 _OWN = "pagewalk"
-"""What experiments name as their document that are held against none."""
+"""The document name of experiments that reproduce no paper."""
 
 _OWN_HEAD = [
     "# What no document has measured",
@@ -101,7 +101,7 @@ def _state(
     if claim.id in elsewhere:
         return f"published only: {elsewhere[claim.id].why}"
     planned = [experiment.name for experiment in found if claim.id in experiment.claims]
-    return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment is held against it"
+    return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
 
 
 def _claims(

@@ -38,7 +38,7 @@ class Setting(_Model):
 
 
 class _MachineEntry(_Model):
-    """A machine to run on, with the claims that its columns are held against."""
+    """A machine to run on, with the claims that its columns are compared with."""
 
     name: str
     claim: str | None = None
@@ -183,7 +183,7 @@ class Experiment:
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The ids of every claim that the experiment is held against, once each."""
+        """The ids of every claim that the experiment reproduces, once each."""
         ids = [claim.id for row in self.rows for claim in row.published.claims]
         ids += [entry.claim.id for entry in self.elsewhere]
         return tuple(dict.fromkeys(ids))

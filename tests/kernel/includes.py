@@ -1,4 +1,4 @@
-"""Which part of the kernel may include which: the table of docs/kernel.md, held against every #include line."""
+"""Which part of the kernel may include which: every #include line is checked against the table of docs/kernel.md."""
 
 from __future__ import annotations
 

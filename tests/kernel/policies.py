@@ -103,7 +103,7 @@ def only(group: Group, names: tuple[str, ...]) -> Group:
 
 
 class Matrix:
-    """One group's runs, held against what its cases show under the defaults. `prefix` are words for every row;
+    """One group's runs, compared with what its cases show under the defaults. `prefix` are words for every row;
     `kept`: where good runs are remembered, or None."""
 
     def __init__(self, group: Group, folder: Path, prefix: str = "", kept: Path | None = None) -> None:

@@ -135,7 +135,7 @@ def explain_claim(
     ],
     as_json: Json = False,
 ) -> None:
-    """Say what a published figure means, where it stands, and which experiment is held against it.
+    """Explain a published figure: what it measures, where it is printed, which experiment reproduces it.
 
     Example: `pagewalk claims explain osdi99.table2.604-185`
     """
