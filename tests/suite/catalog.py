@@ -12,9 +12,11 @@ from suite.groups import (
     busybox_own,
     dynamic,
     fuzz,
+    git,
     hostile,
     lua,
     lua_own,
+    redis,
     sqlite,
     tcc,
     user_tests,
@@ -22,7 +24,7 @@ from suite.groups import (
 from suite.model import Group
 
 # Groups that take many minutes, or whose programs `make programs` does not build.
-ON_REQUEST = ("busybox-own", "lua-own", "fuzz-soak", "stress-ng")
+ON_REQUEST = ("busybox-own", "lua-own", "fuzz-soak", "stress-ng", "redis", "git")
 
 
 # On each of three machines: ten million in all.
@@ -42,6 +44,8 @@ def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
         "dynamic": dynamic,
         "fuzz": lambda: fuzz(20_000),
         "fuzz-soak": lambda: fuzz(_SOAK_CALLS),
+        "redis": redis,
+        "git": git,
         "stress-ng": lambda: stress_ng.group(built),
     }
     for kind, make in (

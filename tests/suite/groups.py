@@ -225,6 +225,9 @@ def tcc(libc: str) -> Group:
     return Group(f"tcc-{libc}", f"TinyCC ({libc})", image, _scripts(image, CASES / "tcc", "/bin/sh"))
 
 
+# In MB, for programs of several MB that write as much.
+_LARGE = 128
+
 # What an archive may hold beside the kernel and the unpacked root in a target's memory.
 _ARCHIVE_MOST = 16 << 20
 
@@ -254,3 +257,18 @@ def is_program(path: Path) -> bool:
     with path.open("rb") as file:
         header = file.read(20)
     return header[:7] == b"\x7fELF\x01\x02\x01" and header[16:] == b"\x00\x02\x00\x14"
+
+
+def redis() -> Group:
+    """Redis: server, client and benchmark, over TCP and a Unix socket, with snapshots and restarts."""
+    image = with_busybox("glibc")
+    for name in ("redis-server", "redis-cli", "redis-benchmark"):
+        image.copy(f"bin/{name}", program("glibc", name, "redis"))
+    return Group("redis", "Redis 7.0.15", image, _scripts(image, CASES / "redis", "/bin/sh"), memory=_LARGE)
+
+
+def git() -> Group:
+    """git: a history of 200 files, a pack, merges."""
+    image = with_busybox("glibc")
+    image.copy("bin/git", program("glibc", "git", "git"))
+    return Group("git", "git 2.39.5", image, _scripts(image, CASES / "git", "/bin/sh"), memory=_LARGE)

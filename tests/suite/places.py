@@ -22,6 +22,6 @@ def wanted(path: Path, how: str) -> Path:
     return path
 
 
-def program(libc: str, name: str) -> Path:
-    """A program built from Debian's sources with this C library (glibc, musl)."""
-    return wanted(PROGRAMS / "bin" / libc / name, "run tests/programs/build.sh")
+def program(libc: str, name: str, script: str = "build") -> Path:
+    """A program that a script of tests/programs builds from Debian's sources with this C library (glibc, musl)."""
+    return wanted(PROGRAMS / "bin" / libc / name, f"run tests/programs/{script}.sh")
