@@ -29,8 +29,8 @@ _TO_A_BOOT = 25
 
 @dataclass(frozen=True)
 class Entry:
-    """What the table says of a stressor: why it is `left_out`; what it `needs` that neither system has, so that it skips
-    itself on both; or that it ends in the way `here` whatever it does on Linux, and `why`."""
+    """What the table says of a stressor: why it is `left_out`; what it `needs` that is not there, so that it skips
+    itself; or that it ends in the way `here` whatever it does on Linux, and `why`."""
 
     options: tuple[str, ...] = ()
     operations: int = _OPERATIONS
