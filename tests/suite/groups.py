@@ -271,4 +271,5 @@ def git() -> Group:
     """git: a history of 200 files, a pack, merges."""
     image = with_busybox("glibc")
     image.copy("bin/git", program("glibc", "git", "git"))
+    image.symlink("bin/git-upload-pack", "git")
     return Group("git", "git 2.39.5", image, _scripts(image, CASES / "git", "/bin/sh"), memory=_LARGE)

@@ -15,8 +15,6 @@ git checkout -q --theirs a && git add a && commit -m resolved && git log --graph
 git checkout -q -b moved main~1; echo m > m; git add . && commit -m moved
 GIT_COMMITTER_DATE='1000002000 +0000' git rebase -q main; echo "rebase: $?"; git rev-parse HEAD
 echo work >> b; GIT_AUTHOR_DATE='1000003000 +0000' GIT_COMMITTER_DATE='1000003000 +0000' git stash -q; cat b | tail -1; git stash pop -q; tail -1 b
-git bisect start -q HEAD main~1 > /dev/null; git bisect run grep -q 35 a | grep -c 'first bad\|No testable'
-git bisect reset -q
 git checkout -q -f main; git gc -q
 pack=$(ls .git/objects/pack/*.pack); chmod 600 "$pack"
 printf 'XXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>/dev/null
