@@ -206,13 +206,28 @@ impl Front6xx {
             return Err(Fault::no_execute(0));
         }
         let tag = sought.tag();
-        let (entry, cycles) = match self.side_mut(access.is_fetch()).0.access(tag) {
-            Some(entry) => (entry, 0),
-            None => {
-                self.count_miss(access, tag, now.account);
-                refill.reload(self, sought, access, now)?
-            }
-        };
+        if let Some(entry) = self.side_mut(access.is_fetch()).0.access(tag) {
+            return self.permitted(refill, sought, access, now, (entry, 0));
+        }
+        self.count_miss(access, tag, now.account);
+        let reloaded = refill.reload(self, sought, access, now)?;
+        // Where the access is refused all the same, the entry that had to go for this one is gone.
+        self.permitted(refill, sought, access, now, reloaded)
+            .map_err(|mut fault| {
+                fault.gone.add(access.is_fetch(), Reach::Set(sought.ea));
+                fault
+            })
+    }
+
+    /// The access by an entry, if that permits it.
+    fn permitted(
+        &mut self,
+        refill: &mut impl Refill,
+        sought: &Page,
+        access: Access,
+        now: &mut Now<'_>,
+        (entry, cycles): (TlbEntry, u64),
+    ) -> Result<Translation, Fault> {
         if access.is_fetch() && entry.wimg() & wimg::G != 0 {
             return Err(Fault::no_execute(cycles));
         }

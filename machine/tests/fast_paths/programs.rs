@@ -29,6 +29,11 @@ pub const GUESTS: &[Guest] = &[
         needs: Needs::HashWalk,
     },
     Guest {
+        name: "a page that may not be written",
+        source: FORBIDDEN,
+        needs: Needs::HashWalk,
+    },
+    Guest {
         name: "conflicting lines and cache instructions",
         source: LINES,
         needs: Needs::Hid0OrFloat,
@@ -129,6 +134,39 @@ _start:
   isync
 5: bdnz 2b
   power_off 0
+";
+
+/// Three pages of one TLB set, the third of which is read-only: a store there enters it, in place of the page used
+/// longest ago, before it is refused.
+const FORBIDDEN: &str = "
+_start:
+  caches_on
+  vector 0x0300, skip
+  poke 0x002058c0, 0x80009180
+  poke 0x002058c4, 0x00301192
+  poke 0x002068c0, 0x80009180
+  poke 0x002068c4, 0x00302193
+  paging
+  load 10, 0x40000000
+  load 11, 0x40040000
+  load 12, 0x40080000
+  li 29, 0
+  li 4, 50
+  mtctr 4
+1: lwz 5, 0(10)
+  lwz 6, 0(11)
+  stw 5, 0(12)
+  lwz 5, 4(10)
+  stw 6, 4(11)
+  add 29, 29, 5
+  addi 29, 29, 1
+  bdnz 1b
+  power_off 0
+skip:
+  mfsrr0 20
+  addi 20, 20, 4
+  mtsrr0 20
+  rfi
 ";
 
 /// Five lines of one set in turn, and what each cache instruction does to them; caches locked and off.
