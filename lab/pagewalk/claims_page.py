@@ -1,4 +1,4 @@
-"""A document's page: every one of its claims with what was measured, made from the results file.
+"""The page of a paper: all of its claims, each with our result. It is generated from the results file.
 
 Experiments that reproduce no paper (`document = "pagewalk"`) have a page of the same kind, without claims.
 """
@@ -15,15 +15,15 @@ from pagewalk.records import CellRecord
 from pagewalk.store import Store
 
 _OWN = "pagewalk"
-"""The document name of experiments that reproduce no paper."""
+"""The `document` of experiments that reproduce no paper."""
 
 _OWN_HEAD = [
-    "# What no document has measured",
+    "# Beyond the papers",
     "",
-    "Policies beyond the documents, each against its plain form, and the kernel's shortest paths against "
-    "what the hardware allows.",
+    "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
+    "each compared with an estimate of the least that the hardware allows.",
     "",
-    "Made from results by `pagewalk claims page pagewalk`. Better, worse, no difference: by a hundredth at least.",
+    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by at least 1 %.",
     "",
 ]
 
@@ -85,7 +85,7 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     lines += [f"`pagewalk run {experiment.name}`", "", _HEAD, *(_row(cell) for cell in cells), ""]
     lines += [
-        f"{entry.label}, published only because {entry.why}: {_figures(entry.claim.value)} ({entry.claim.unit})."
+        f"{entry.label}: published {_figures(entry.claim.value)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
     ]
     return [*lines, ""] if experiment.elsewhere else lines
@@ -99,7 +99,7 @@ def _state(
         counts = Counter(cell.verdict for cell in held)
         return ", ".join(f"{count} x {verdict}" if count > 1 else verdict for verdict, count in counts.most_common())
     if claim.id in elsewhere:
-        return f"published only: {elsewhere[claim.id].why}"
+        return f"not measured: {elsewhere[claim.id].why}"
     planned = [experiment.name for experiment in found if claim.id in experiment.claims]
     return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
 
@@ -116,7 +116,7 @@ def _claims(
         "",
         f"{document.citation}",
         "",
-        f"Made from results by `pagewalk claims page {document.id}`; docs/experiments.md says how figures are judged.",
+        f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
         "",
         f"## All {len(listed)} claims",
         "",
@@ -131,7 +131,7 @@ def _claims(
 
 
 def build(store: Store, document: str) -> str:
-    """The page of a document, or of our own experiments, as Markdown."""
+    """The page of a paper, or of our own experiments, as Markdown."""
     found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
     tables = {entry.name: records.cells(store, entry.name) for entry in found}
     if document == _OWN:

@@ -1,4 +1,4 @@
-"""Why a row came out as it did, in words made from counters."""
+"""The reason for a row's result, generated from counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST_SHARE = 0.01
 
 
 def cycles_by_cause(measured: Measured) -> dict[str, float]:
-    """Cycles of one iteration by cause."""
+    """Cycles of one iteration by cost category."""
     prefix = "cycles.cause."
     return {
         name.removeprefix(prefix): count / measured.iterations
@@ -28,7 +28,7 @@ def _number(value: float) -> str:
 
 
 def movers(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
-    """The causes whose cycles changed most, as words; changes below one per cent of the whole are left out."""
+    """The cost categories whose cycles changed most, as words; changes below 1 % of all cycles are left out."""
     whole = max(sum(before.values()), sum(after.values()))
     changes = {cause: after.get(cause, 0) - before.get(cause, 0) for cause in {**before, **after}}
     ordered = sorted(changes, key=lambda cause: (-abs(changes[cause]), cause))
@@ -53,19 +53,19 @@ def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
 
 
 def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> str:
-    """What moved, and, where the figure was not reproduced, how much the policy could have moved at all."""
+    """Which cost categories changed; if the ratio was not reproduced, also how much the policy could have changed."""
     ours = cycles_by_cause(after)
     if before is None:
         largest = sorted(ours, key=lambda cause: -ours[cause])[:_MOVERS]
         return "cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest)
     theirs = cycles_by_cause(before)
     moved = movers(theirs, ours)
-    words = [f"cycles each: {', '.join(moved)}" if moved else "no cause's cycles change by a hundredth of the row"]
+    words = [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
     if kind in ("not reproduced", "direction reproduced"):
         causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).about.causes})
         if causes:
             words.append(
-                f"{' and '.join(causes)}, on which the policy acts, is {_share(theirs, causes):.1%} of the row's "
-                f"cycles before and {_share(ours, causes):.1%} after"
+                f"the policy can change {' and '.join(causes)}: {_share(theirs, causes):.1%} of the row's cycles "
+                f"before and {_share(ours, causes):.1%} after"
             )
     return "; ".join(words)

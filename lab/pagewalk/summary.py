@@ -1,4 +1,4 @@
-"""What a run cost, in a few tables: cycles, TLB, hash table and caches, by cause."""
+"""What a run cost, in a few tables: cycles, TLB, hash table and caches, by cost category."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CAUSES = "cycles.cause."
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a summary: what, how many, and the share that it is of something."""
+    """One line of a summary: name, count, and its share of a total."""
 
     name: str
     count: int
@@ -48,7 +48,7 @@ def overview(counters: Mapping[str, int], clock: int) -> list[Line]:
 
 
 def by_cause(counters: Mapping[str, int]) -> list[tuple[str, int, int, int, int]]:
-    """Cycles, instruction and data TLB misses together, instruction- and data-cache misses of each cause."""
+    """For each cost category: cycles, TLB misses (instruction and data), I-cache misses, D-cache misses."""
     causes = [name.removeprefix(_CAUSES) for name in counters if name.startswith(_CAUSES)]
     rows = [
         (

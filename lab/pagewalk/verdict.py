@@ -43,20 +43,20 @@ _TONES: dict[str, Tone] = {
 
 
 def tone(kind: str) -> Tone:
-    """How a verdict is coloured wherever it is shown."""
+    """The colour class of a verdict."""
     return _TONES.get(kind, "bad")
 
 
 RATIO_TOLERANCE = 0.25
-"""Share of the published effect (of the ratio's logarithm) by which ours may differ."""
+"""How far our ratio may be off, as a share of the published effect (the logarithm of the ratio)."""
 LEAST_TOLERANCE = math.log(1.05)
-"""What any two measurements of the same thing may differ by."""
+"""The least tolerance: two measurements of the same thing may differ by this much."""
 MOST_TOLERANCE = math.log(1.5)
-"""No effect is so large that a ratio half as big again would still be the same."""
+"""The greatest tolerance: a ratio 1.5 times as large is never the same."""
 FIGURE_TOLERANCE = math.log(1.10)
-"""How far a hardware cost that a document states may be off."""
+"""How far a figure that stands alone may be off."""
 NO_CHANGE = 1.01
-"""Changes below one per cent are no direction."""
+"""A change of less than 1 % counts as no change."""
 
 
 @dataclass(frozen=True)
@@ -113,20 +113,20 @@ def judge_change(ratio: float) -> Kind:
 
 
 def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
-    """The verdict where the document prints only how much less a figure is, or, None, only that it is better."""
+    """The verdict where the paper prints only a saving, or (None) only says that the figure is better."""
     if published is not None and saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
         return "figure reproduced"
     return "direction reproduced" if _direction(ratio) == 1 else "not reproduced"
 
 
 def _judge_without_ratio(row: Row, before: float | None, after: float) -> Judgement:
-    """The verdict where the figures before and after have no quotient, or the document prints no ratio."""
+    """The verdict where before / after is undefined, or the paper prints no ratio."""
     published = row.published
     if published.after is None:
         return Judgement("no figure", None)
     if not published.claims:
         return Judgement("measured", after / published.after.middle)
-    # Where nothing is left of it, it is better by no finite ratio.
+    # A count that falls to 0 is better, but by no finite ratio.
     vanished = before and row.better == "lower" and published.ratio and _direction(published.ratio.middle) == 1
     return Judgement("direction reproduced" if vanished else judge_figure(after, published.after, row.bound), None)
 

@@ -1,4 +1,4 @@
-"""A headless browser: how the page looks."""
+"""Runs a headless browser to check and photograph the page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SECONDS = 120
 
 
 def run(page: Path, *arguments: str) -> str:
-    """What Chromium prints about the page; BadInput when there is no browser, or it fails."""
+    """Opens the page in Chromium and returns its output; BadInput if there is no browser or it fails."""
     browser = shutil.which("chromium")
     if browser is None:
         raise BadInput("Chromium is not installed", hint="./bootstrap test installs it")
     done = subprocess.run(
-        # The page is our own file: no sandbox is needed, which root could not have.
+        # The page is our own file, so it needs no sandbox; Chromium's does not work as root.
         [
             browser,
             "--headless",

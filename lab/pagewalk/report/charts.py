@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-# A palette that keeps apart for colour-blind readers (Okabe and Ito, 2008), and grey shades.
+# Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and greys.
 _CAUSES = {
     "user": "#56b4e9", "kernel": "#0072b2", "walk": "#e69f00", "reload": "#d55e00", "flush": "#cc79a7",
     "entry": "#009e73", "switch": "#f0e442", "copy": "#999999", "clear": "#666666", "fault": "#8c564b",
@@ -20,7 +20,7 @@ _CAUSES = {
 
 def svg(chart: alt.Chart | alt.LayerChart | alt.HConcatChart) -> str:
     """The chart as SVG text without anything that a page would have to load."""
-    # A browser's letters may be wider than the ones that the chart was laid out with: leave room.
+    # A browser's font may be wider than the one used for the layout: leave room.
     padded = chart.properties(padding={"left": 60, "right": 60, "top": 5, "bottom": 5})
     configured = padded.configure_view(stroke=None).configure_axis(labelFontSize=11, titleFontSize=11)
     return str(vl_convert.vegalite_to_svg(configured.to_dict()))
@@ -44,8 +44,8 @@ _MISSES = {
 
 
 def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
-    """Stacked bars as shares of the larger side of their row, with the sum of each bar behind it."""
-    # A program that measures empty loops and takes them off may leave a part below 0: it has no length.
+    """Stacked bars. The longer bar of a row is 100 %; the sum of each bar stands at its end."""
+    # A benchmark that subtracts an empty loop may leave a part below 0; it is drawn with no length.
     sums = [sum(max(part, 0.0) for part in bar.parts.values()) for bar in bars]
     most: dict[str, float] = {}
     for bar, whole in zip(bars, sums, strict=True):
@@ -88,7 +88,7 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
 
 
 def cycles_by_cause(bars: Sequence[Bar]) -> str:
-    """Cycles of one iteration by cause."""
+    """Cycles of one iteration by cost category."""
     return _stacked(bars, _CAUSES, "cause")
 
 
@@ -98,7 +98,7 @@ def misses(bars: Sequence[Bar]) -> str:
 
 
 def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
-    """Who evicted (rows) what whom later missed (columns)."""
+    """Misses by who evicted the entry (rows) and who missed it later (columns)."""
     data = pl.DataFrame(
         [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
     )
@@ -119,7 +119,7 @@ def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], axis: str, unit: str, words: Sequence[tuple[str, float]] = ()) -> str:
-    """A figure over one numeric axis, both from 0; values that are words (`off`) are ruled lines with their name."""
+    """A figure over one numeric axis, both from 0; a value that is a word (`off`) is a dashed line with its name."""
     data = pl.DataFrame([{"x": x, "y": y} for x, y in sorted(points)])
     line = (
         alt.Chart(data, width=560, height=260)
@@ -157,7 +157,7 @@ _HEAT_COLUMNS = 64
 
 
 def occupancy(sides: Sequence[tuple[str, Sequence[int]]]) -> str:
-    """Valid PTEs of each PTEG as a heat map, one map a side; groups run along the lines."""
+    """A heat map of the valid PTEs in each PTEG, one map for each side; groups run line by line."""
     charts: list[alt.Chart] = []
     for label, groups in sides:
         data = pl.DataFrame(

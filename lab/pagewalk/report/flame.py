@@ -1,4 +1,4 @@
-"""Flame graphs: exact cycles of every function, as an SVG that needs nothing else."""
+"""Flame graphs: the exact cycles of every function, as one SVG file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LETTER = 6.6
 
 @dataclass
 class Frame:
-    """A function (or program, mode, cause) with all that was called below it."""
+    """A function (or program, mode, cost category) with the frames below it."""
 
     name: str
     cycles: int = 0
@@ -23,7 +23,7 @@ class Frame:
 
     @property
     def depth(self) -> int:
-        """Lines that the frame and what is below it need."""
+        """Lines needed for this frame and the frames below it."""
         return 1 + max((frame.depth for frame in self.below.values()), default=0)
 
 
@@ -42,7 +42,7 @@ def read(folded: str) -> Frame:
 
 
 def _colour(name: str) -> str:
-    """A warm colour that is the same for the same name everywhere."""
+    """A warm colour, always the same for a name."""
     shade = zlib.crc32(name.encode())
     return f"rgb({205 + shade % 50},{90 + shade // 50 % 110},{40 + shade // 5500 % 50})"
 

@@ -1,4 +1,4 @@
-"""The page: what the results file holds, gathered and set."""
+"""Builds the HTML page from the results file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAST_POLLUTION = 0.002
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot with its words."""
+    """A plot with its caption."""
 
     caption: str
     svg: Markup
@@ -99,7 +99,7 @@ class _Gatherer:
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
         return (
             _picture(
-                "Cycles of an iteration by cause; the larger side of a row is 100 %, the number its cycles",
+                "Cycles of one iteration by cost category. The longer bar of each pair is 100 %; the number is its total",
                 charts.cycles_by_cause(bars),
             )
             if bars
@@ -114,7 +114,7 @@ class _Gatherer:
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
         return (
             _picture(
-                "TLB misses of an iteration; the larger side of a row is 100 %, the number its misses",
+                "TLB misses of one iteration. The longer bar of each pair is 100 %; the number is its total",
                 charts.misses(bars),
             )
             if bars
@@ -134,7 +134,7 @@ class _Gatherer:
         kept = {pair: count for pair, count in summed.items() if count > least}
         if not kept:
             return None
-        caption = f"Pollution of {array}: who evicted what was missed later, all rows together"
+        caption = f"Pollution of {array}: who evicted entries that were missed later, summed over all rows"
         return _picture(caption, charts.pollution(kept, "misses"))
 
     def occupancy(self) -> Picture | None:
@@ -209,7 +209,7 @@ def _sweeps(store: Store) -> list[Picture]:
             pictures.append(_picture(name, charts.curve(numeric, axis, unit, words)))
         elif varying:
             undrawn = (
-                f"{name}: {len(varying)} axes vary, and pictures have two at most; `pagewalk results` has the points"
+                f"{name}: {len(varying)} axes vary, but a plot has two at most; the table `points` holds the figures"
             )
             pictures.append(Picture(undrawn, Markup("")))
     return pictures
@@ -226,7 +226,7 @@ def _number(value: float | None) -> str:
 
 
 def build(store: Store) -> str:
-    """The page; BadInput when there is no result yet."""
+    """The page as HTML; BadInput if there is no result yet."""
     sections = _sections(store)
     sweeps = _sweeps(store)
     if not sections and not sweeps:
