@@ -23,7 +23,7 @@ _OWN_HEAD = [
     "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
     "each compared with an estimate of the least that the hardware allows.",
     "",
-    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by at least 1 %.",
+    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by 1 % or more.",
     "",
 ]
 

@@ -146,7 +146,7 @@ def test_a_row_that_cannot_be_run_costs_only_itself(tmp_path: Path, store: Store
     lab, _ = make(script, store)
     mmap, pipe = lab.experiment(experiments.load(path), Quiet())
     assert mmap.verdict == "ratio reproduced"
-    assert (pipe.verdict, pipe.reason) == ("no figure", "unknown policy 'tlb.cutof'")
+    assert (pipe.verdict, pipe.reason) == ("no figure", "unknown policy 'tlb.cutof'; did you mean 'tlb.cutoff'?")
 
 
 def test_overrides_make_another_run(store: Store) -> None:

@@ -99,7 +99,7 @@ class _Gatherer:
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
         return (
             _picture(
-                "Cycles of one iteration by cost category. The longer bar of each pair is 100 %; the number is its total",
+                "Cycles of one iteration by cost category. The longer bar of a pair is 100 %; the number is its total",
                 charts.cycles_by_cause(bars),
             )
             if bars
