@@ -146,6 +146,9 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	else if (type != MAP_SHARED && type != MAP_PRIVATE)
 		return (u32)-EINVAL;
+	/* Pages of a file or a device have their numbers from the area's start: it stays where it is. */
+	if (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE))
+		return (u32)-EINVAL;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
 		if (address % PAGE_SIZE)
 			return (u32)-EINVAL;

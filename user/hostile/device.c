@@ -59,6 +59,8 @@ static void does_not_grow(void)
 	CHECK(mremap(at, PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room) == MAP_FAILED && errno == EFAULT);
 	CHECK(mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room) == room);
 	CHECK_EQUAL(*(volatile uint32_t *)(room + 0x18), 0x50574c4b);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_GROWSDOWN, (int)MUST(open("/dev/pagewalk", O_RDWR)), 0) ==
+		      MAP_FAILED && errno == EINVAL);
 	CHECK(mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, (int)MUST(open("/dev/pagewalk", O_RDWR)), 0) == MAP_FAILED);
 	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, (int)MUST(open("/dev/pagewalk", O_RDWR)), PAGE) == MAP_FAILED);
 }

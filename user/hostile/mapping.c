@@ -135,12 +135,34 @@ static void a_mapping_at_the_end_of_the_file(void)
 	CHECK_NO_MAP(mremap(at, 0, 32 * PAGE, MREMAP_MAYMOVE), EINVAL);
 }
 
+/* The pages below a file's, or a device's, are others: only private memory without a file grows. */
+static void only_stacks_grow(void)
+{
+	static const char *const files[] = { "/dev/pagewalk", "/dev/zero", "/proc/self/exe" };
+	char *stack;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd = open(files[i], O_RDONLY);
+
+		if (fd < 0)             /* a machine without the device */
+			continue;
+		CHECK_NO_MAP(mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_GROWSDOWN, fd, 0), EINVAL);
+		CHECK_NO_MAP(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_GROWSDOWN, fd, 0), EINVAL);
+		close(fd);
+	}
+	CHECK_NO_MAP(mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_GROWSDOWN | MAP_ANONYMOUS, -1, 0), EINVAL);
+	stack = map(PAGE, MAP_PRIVATE | MAP_GROWSDOWN);
+	stack[-(int)PAGE] = 's';
+	CHECK_EQUAL(stack[0], 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(a_second_mapping_over_the_first),
 	CASE(a_failing_call_leaves_what_was_there),
 	CASE(moves_of_every_shape),
 	CASE(locked_memory_does_not_grow),
 	CASE(a_mapping_at_the_end_of_the_file),
+	CASE(only_stacks_grow),
 };
 
 ATTACK_MAIN("mapping", cases)
