@@ -185,6 +185,11 @@ static void new_credentials(struct exec *exec)
 	exec->secure = cred->uid != cred->euid || cred->gid != cred->egid;
 }
 
+static bool gains(const struct exec *exec)
+{
+	return exec->cred.euid != current->cred.euid || exec->cred.egid != current->cred.egid;
+}
+
 static int build_address_space(struct exec *exec)
 {
 	struct mm *mm = exec->mm = mm_create();
@@ -292,8 +297,8 @@ static int run(struct exec *exec)
 	}
 	if (!error)
 		error = prepare();
-	/* Somebody may have begun to trace the caller while it waited for its threads. */
-	if (!error && exec->secure && !capable() && is_traced_by_stranger())
+	/* Somebody may have begun to steer the caller while it read its arguments, or waited for its threads. */
+	if (!error && gains(exec) && !capable() && is_steered())
 		error = -EAGAIN;
 	if (!error)
 		commit(exec);
