@@ -29,6 +29,7 @@ struct epoll {
 	struct list_head ready;
 	struct waitq wq;
 	struct file *file;	/* its own; not referenced */
+	u32 removals;
 	u32 seen, levels;	/* the round of looking in which it was, and the levels that were found */
 };
 
@@ -92,6 +93,7 @@ static void remove_item(struct item *i)
 	list_del(&i->ready_link);
 	list_del(&i->watch_link);
 	list_del(&i->link);
+	i->epoll->removals++;
 	kfree(i);
 }
 
@@ -337,6 +339,23 @@ long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *us
 	return result;
 }
 
+/*
+ * Copies what is ready of *item to the caller; -EFAULT. The copy may sleep, and the item be removed meanwhile: then
+ * *item is NULL, or the one that was made anew for the file.
+ */
+static int give(struct epoll *ep, struct epoll_event *user, unsigned events, struct item **item)
+{
+	struct item *i = *item;
+	struct epoll_event out = { .events = events, .data = i->event.data };
+	const struct file *file = i->file;
+	u32 removals = ep->removals;
+	int fd = i->fd, error = copy_to_user(user, &out, sizeof out);
+
+	if (ep->removals != removals)
+		*item = find_item(ep, file, fd);
+	return error;
+}
+
 /* Gives the ready files to the caller, at most `count`; how many. */
 static long deliver(struct epoll *ep, struct epoll_event *user, int count)
 {
@@ -345,21 +364,26 @@ static long deliver(struct epoll *ep, struct epoll_event *user, int count)
 
 	while (given < count && !list_empty(&ep->ready)) {
 		struct item *i = list_first_entry(&ep->ready, struct item, ready_link);
-		struct epoll_event out = { .events = ask(i, NULL), .data = i->event.data };
+		unsigned events = ask(i, NULL);
+		int error;
 
 		list_del(&i->ready_link);
-		if (!out.events)
+		if (!events)
 			continue;
-		if (copy_to_user(&user[given], &out, sizeof out)) {
-			list_add(&i->ready_link, &ep->ready);
+		error = give(ep, &user[given], events, &i);
+		if (error) {
+			if (i && list_empty(&i->ready_link))
+				list_add(&i->ready_link, &ep->ready);
 			if (!given)
 				given = -EFAULT;
 			break;
 		}
 		given++;
+		if (!i)
+			continue;
 		if (i->event.events & EPOLLONESHOT)
 			i->event.events &= PRIVATE_BITS;
-		else if (!(i->event.events & EPOLLET))
+		else if (!(i->event.events & EPOLLET) && list_empty(&i->ready_link))
 			list_add_tail(&i->ready_link, &again);
 	}
 	/* Those that stay ready go behind the ones that have not had their turn. */
