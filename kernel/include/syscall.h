@@ -30,6 +30,7 @@ extern const char *const syscall_names[];
  * result is stored. Indexed by number.
  */
 extern const u8 syscall_needs_full_regs[];
+extern const u8 syscall_returns_words[];         /* in the registers of its arguments, beside the result */
 
 /* How often an unknown number was called, and the last one: /proc/stat. */
 extern u32 syscall_unknown_count;

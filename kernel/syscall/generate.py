@@ -40,7 +40,7 @@ SCALARS = {
 }
 WIDE = {"s64", "u64"}
 POINTED = {"void", "char", "u8", "u16", "u32", "s32", "u64", "s64"}
-ATTRIBUTES = {"-", "full"}
+ATTRIBUTES = {"-", "full", "words"}
 POINTER = re.compile(r"(in|out|inout)\((\w+)\)(?:\[(\w*)\])?$")
 
 
@@ -97,6 +97,7 @@ class Call:
     number: int
     name: str
     full: bool
+    words: bool
     section: str
     arguments: list[Argument] = field(default_factory=list)
     unfuzzed: str | None = None
@@ -143,7 +144,9 @@ def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: s
         raise ValueError(f"expected {columns} columns of numbers, each a number or - for an ABI without the call")
     if numbers[column] == "-":
         return None
-    call = Call(int(numbers[column]), words[columns], words[columns + 1] == "full", section)
+    call = Call(
+        int(numbers[column]), words[columns], words[columns + 1] == "full", words[columns + 1] == "words", section
+    )
     place = 0
     for word in words[columns + 2 :]:
         argument = parse_argument(word, place, abi)
@@ -257,6 +260,8 @@ def table(abi: Abi, calls: list[Call]) -> str:
     lines += [f'\t[{c.number}] = "{c.name}",' for c in calls]
     lines += ["};", "", "const u8 syscall_needs_full_regs[SYSCALL_COUNT] = {"]
     lines += [f"\t[{c.number}] = 1," for c in calls if c.full]
+    lines += ["};", "", "const u8 syscall_returns_words[SYSCALL_COUNT] = {"]
+    lines += [f"\t[{c.number}] = 1," for c in calls if c.words]
     lines += ["};", ""]
     return "\n".join(lines)
 

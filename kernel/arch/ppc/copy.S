@@ -5,15 +5,15 @@
 
 /*
  * u32 user_copy(void *to (r3), const void *from (r4), u32 n (r5)): the number of bytes that could not be copied.
- * Both directions. When a fault stops the long loop, the bytes up to the fault are still copied one by one.
+ * Both directions. When a fault stops a longer step, the bytes up to the fault are still copied one by one.
  */
 FUNCTION(user_copy)
 	/* Policy copy=lines puts a branch to copy_by_lines here. */
 	.globl	copy_first
 copy_first:
 	srwi.	r0, r5, 4
-copy_words:
-	beq	copy_bytes
+copy_blocks:
+	beq	copy_words
 	mtctr	r0
 copy_long:
 	lwz	r6, 0(r4)
@@ -28,6 +28,17 @@ copy_long:
 	addi	r3, r3, 16
 	addi	r5, r5, -16
 	bdnz	copy_long
+copy_words:
+	srwi.	r0, r5, 2
+	beq	copy_bytes
+	mtctr	r0
+copy_word:
+	lwz	r6, 0(r4)
+	stw	r6, 0(r3)
+	addi	r4, r4, 4
+	addi	r3, r3, 4
+	addi	r5, r5, -4
+	bdnz	copy_word
 copy_bytes:
 	cmpwi	r5, 0
 	beq	copy_end
@@ -118,7 +129,7 @@ lines_long:
 	bge	lines_long
 lines_rest:
 	srwi.	r0, r5, 4
-	b	copy_words
+	b	copy_blocks
 END(copy_by_lines)
 
 /* u32 user_clear(void *user (r3), u32 n (r4)): the number of bytes that could not be cleared. */
@@ -223,14 +234,22 @@ FUNCTION(memcpy)
 	addi	r4, r4, 16
 	addi	r10, r10, 16
 	bdnz	1b
-2:	andi.	r5, r5, 15
+2:	rlwinm.	r0, r5, 30, 30, 31
+	beq	4f
+	mtctr	r0
+3:	lwz	r6, 0(r4)
+	addi	r4, r4, 4
+	stw	r6, 0(r10)
+	addi	r10, r10, 4
+	bdnz	3b
+4:	andi.	r5, r5, 3
 	beqlr
 	mtctr	r5
-3:	lbz	r6, 0(r4)
+5:	lbz	r6, 0(r4)
 	addi	r4, r4, 1
 	stb	r6, 0(r10)
 	addi	r10, r10, 1
-	bdnz	3b
+	bdnz	5b
 	blr
 END(memcpy)
 
@@ -276,7 +295,8 @@ END(memset)
 
 	/* start, end, continuation: a fault on a user address in [start, end) goes to the continuation. */
 	.section .recoveries, "a"
-	.long	copy_long, copy_bytes, copy_bytes
+	.long	copy_long, copy_words, copy_bytes
+	.long	copy_word, copy_bytes, copy_bytes
 	.long	copy_byte, copy_end, copy_end
 	.long	lines_head, lines_rest, copy_bytes
 	.long	clear_long, clear_bytes, clear_bytes

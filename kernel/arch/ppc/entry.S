@@ -49,9 +49,6 @@ FUNCTION(enter)
 	stw	r10, FRAME_CTR(r11)
 	mfxer	r10
 	stw	r10, FRAME_XER(r11)
-	li	r0, 0
-	stw	r0, FRAME_MQ(r11)
-	stw	r0, FRAME_RESULT(r11)
 	mfspr	r12, SPR_SPRG3
 	lwz	r2, ARCH_TASK(r12)
 	mflr	r12
@@ -84,7 +81,7 @@ END(return_lean)
 
 /*
  * After a system call that entered lean: r3 = result. Every load comes before SRR0 is set, and the code after that
- * lies in one page: nothing can miss in between. r9 to r12, CTR and XER are the call's to destroy.
+ * lies in one page: nothing can miss in between. r4 to r12, CTR and XER are the call's to destroy.
  */
 FUNCTION(return_syscall_lean)
 	li	r11, -4096
@@ -99,11 +96,6 @@ FUNCTION(return_syscall_lean)
 	bne	4f
 	lwz	r9, FRAME_MSR(r1)
 	lwz	r2, GPR(2)(r1)
-	lwz	r4, GPR(4)(r1)
-	lwz	r5, GPR(5)(r1)
-	lwz	r6, GPR(6)(r1)
-	lwz	r7, GPR(7)(r1)
-	lwz	r8, GPR(8)(r1)
 	lwz	r1, GPR(1)(r1)
 	mtlr	r12
 	mtcrf	0xff, r10
@@ -115,16 +107,11 @@ FUNCTION(return_syscall_lean)
 	b	2b
 4:	stw	r3, GPR(3)(r1)
 	stw	r10, FRAME_CCR(r1)
-	li	r0, 0
-	stw	r0, GPR(9)(r1)
-	stw	r0, GPR(10)(r1)
-	stw	r0, GPR(11)(r1)
-	stw	r0, GPR(12)(r1)
-	stw	r0, FRAME_CTR(r1)
-	stw	r0, FRAME_XER(r1)
-	stw	r0, FRAME_MQ(r1)
-	stw	r0, FRAME_RESULT(r1)
+	li	r9, 0xc00
+	stw	r9, FRAME_TRAP(r1)
+	bl	clear_destroyed
 complete_frame:
+	bl	clear_unused
 	stmw	r13, GPR(13)(r1)
 	lis	r3, lean_frames_completed@ha
 	lwz	r4, lean_frames_completed + 4@l(r3)
@@ -186,3 +173,51 @@ FUNCTION(task_first_entry)
 	bctrl
 	b	return_full
 END(task_first_entry)
+
+/*
+ * What lean_table names for calls that the lean form does not serve alone. As a call's function is entered: the
+ * program's r0 and r3 to r8, r1 = frame.
+ *
+ * For a call that wants the whole struct regs.
+ */
+FUNCTION(syscall_whole)
+	stmw	r13, GPR(13)(r1)
+	stw	r3, GPR(3)(r1)
+	li	r9, 0xc00
+	stw	r9, FRAME_TRAP(r1)
+	bl	clear_destroyed
+	load_address r9, return_full
+	mtlr	r9
+	addi	r3, r1, FRAME_REGS
+	b	exception_syscall
+END(syscall_whole)
+
+/* For a call that returns more than r3, in the frame. */
+FUNCTION(syscall_words)
+	slwi	r9, r0, 2
+	load_address r10, syscall_table
+	lwzx	r9, r10, r9
+	mtctr	r9
+	bctrl
+	lwz	r4, GPR(4)(r1)
+	lwz	r5, GPR(5)(r1)
+	lwz	r6, GPR(6)(r1)
+	lwz	r7, GPR(7)(r1)
+	lwz	r8, GPR(8)(r1)
+	b	return_syscall_lean
+END(syscall_words)
+
+/* What a call may destroy, and what no exception fills, as whoever looks at a frame finds it. Uses r9. */
+clear_destroyed:
+	li	r9, 0
+	stw	r9, GPR(9)(r1)
+	stw	r9, GPR(10)(r1)
+	stw	r9, GPR(11)(r1)
+	stw	r9, GPR(12)(r1)
+	stw	r9, FRAME_CTR(r1)
+	stw	r9, FRAME_XER(r1)
+clear_unused:
+	li	r9, 0
+	stw	r9, FRAME_MQ(r1)
+	stw	r9, FRAME_RESULT(r1)
+	blr

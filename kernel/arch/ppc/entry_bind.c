@@ -17,6 +17,7 @@ DECLARE_IMAGE(image_decrementer);
 DECLARE_IMAGE(image_decrementer_preload);
 
 extern u32 enter[];             /* entry.S */
+extern const u32 syscall_whole[], syscall_words[];
 long sys_unknown(void);
 
 u32 lean_table[LEAN_CALLS];
@@ -26,8 +27,9 @@ static void fill_table(void)
 {
 	_Static_assert(SYSCALL_COUNT <= LEAN_CALLS, "a system call's number is beyond the lean entry's table");
 	for (u32 i = 0; i < LEAN_CALLS; i++)
-		lean_table[i] = i < SYSCALL_COUNT ? (u32)syscall_table[i] | (syscall_needs_full_regs[i] != 0) :
-						    (u32)sys_unknown;
+		lean_table[i] = i >= SYSCALL_COUNT ? (u32)sys_unknown :
+				syscall_needs_full_regs[i] ? (u32)syscall_whole :
+				syscall_returns_words[i] ? (u32)syscall_words : (u32)syscall_table[i];
 }
 
 static bool lean_entry, preloading, tracing;

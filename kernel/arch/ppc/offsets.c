@@ -34,6 +34,7 @@ void offsets(void)
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);
 	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);
+	OFFSET(ARCH_FRAME, struct arch_task, frame_pa);
 	OFFSET(ARCH_TASK, struct arch_task, task);
 	OFFSET(ARCH_SCRATCH, struct arch_task, scratch);
 }

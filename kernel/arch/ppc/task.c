@@ -6,6 +6,8 @@
 
 #include "internal.h"
 
+#define FRAME_HEADER 16u        /* bytes of the ABI's stack header below struct regs */
+
 /* What switch_context (switch.S) leaves on the stack of a task that does not run. */
 struct switch_frame {
 	u32 back_chain, link, ccr;
@@ -22,13 +24,14 @@ static void stack_init(struct task *task)
 {
 	task->arch.task = task;
 	task->arch.stack_top = (u32)task->kernel_stack + KERNEL_STACK_SIZE;
+	task->arch.frame_pa = kva_pa(task_regs(task)) - FRAME_HEADER;
 }
 
 void arch_task_start(struct task *task, void (*function)(void *), void *argument)
 {
 	stack_init(task);
 
-	u32 frame = (u32)task_regs(task) - 16;
+	u32 frame = (u32)task_regs(task) - FRAME_HEADER;
 	struct switch_frame *s = (struct switch_frame *)(frame - sizeof(*s));
 
 	memset(s, 0, sizeof(*s));

@@ -65,60 +65,48 @@ image image_syscall_traced
 end_image image_syscall_traced
 
 /*
- * The lean form: r9 to r12 are free by the ABI. lean_table has the calls' functions; the lowest bit says that the
- * call wants the whole struct regs.
+ * The lean form: r9 to r12 are free by the ABI. lean_table has what each number goes to: the call's function, or one of
+ * entry.S that does more before it. GPR3, TRAP and what the call may destroy join the frame only if somebody may look.
  */
 .macro syscall_lean preload
-	mfspr	r11, SPR_SPRG3
-	lwz	r10, ARCH_STACK_TOP(r11)
-	lwz	r12, ARCH_TASK(r11)
-	to_phys	r11, r10
-	addi	r11, r11, -FRAME_SIZE
+	mfspr	r9, SPR_SPRG3
+	lwz	r11, ARCH_FRAME(r9)
 	.if	\preload
-	preload_frame r9
+	preload_frame r10
 	.endif
 	stw	r1, GPR(1)(r11)
 	stw	r1, 0(r11)
-	mfcr	r1
-	mflr	r9
-	stw	r1, FRAME_CCR(r11)
-	stw	r9, FRAME_LINK(r11)
-	mfspr	r1, SPR_SRR0
-	mfspr	r9, SPR_SRR1
-	stw	r0, GPR(0)(r11)
-	stw	r1, FRAME_NIP(r11)
-	stw	r9, FRAME_MSR(r11)
 	stw	r2, GPR(2)(r11)
-	stw	r3, GPR(3)(r11)
+	to_virt	r1, r11
+	lwz	r2, ARCH_TASK(r9)
+	mfcr	r10
+	mflr	r12
+	stw	r10, FRAME_CCR(r11)
+	stw	r12, FRAME_LINK(r11)
+	mfspr	r10, SPR_SRR0
+	mfspr	r12, SPR_SRR1
+	stw	r0, GPR(0)(r11)
+	stw	r10, FRAME_NIP(r11)
+	stw	r12, FRAME_MSR(r11)
+	cmplwi	r0, LEAN_CALLS
+	slwi	r9, r0, 2
 	stw	r3, FRAME_ORIG_GPR3(r11)
 	stw	r4, GPR(4)(r11)
 	stw	r5, GPR(5)(r11)
 	stw	r6, GPR(6)(r11)
 	stw	r7, GPR(7)(r11)
 	stw	r8, GPR(8)(r11)
-	addi	r1, r10, -FRAME_SIZE
-	cmplwi	r0, LEAN_CALLS
-	slwi	r9, r0, 2
 	bge	1f
 	addis	r9, r9, PHYS(lean_table)@ha
 	lwz	r9, PHYS(lean_table)@l(r9)
-	li	r10, 0xc00
-	mr	r2, r12
-	andi.	r12, r9, 1
-	bne	1f
-	stw	r10, FRAME_TRAP(r11)
-	load_address r12, return_syscall_lean
+2:	load_address r12, return_syscall_lean
 	li	r10, MSR_KERNEL
 	mtlr	r12
 	mtsrr0	r9
 	mtsrr1	r10
 	rfi
-1:	li	r0, 0
-	stw	r0, GPR(9)(r11)
-	stw	r0, GPR(10)(r11)
-	stw	r0, GPR(11)(r11)
-	stw	r0, GPR(12)(r11)
-	enter_c_whole 0xc00, exception_syscall
+1:	load_address r9, syscall_whole
+	b	2b
 .endm
 
 image image_syscall_lean

@@ -3,22 +3,28 @@
 #define HASH32_INSERT_H
 
 /*
- * Puts the tree's entry for an address into the hash table. Translation is off. In: r3 = address, r4 = bits that
- * the entry must have. Out: CR0.EQ: done; else the tree lacks the page or the right. Uses r0, r3 to r9.
+ * The tree's entry for an address. Translation is off. In: r3 = address, `need` = bits that the entry must have, which
+ * it destroys. Out: r6 = entry. Goes to `fail` when the tree lacks the page or the right.
+ */
+.macro tree_look need, fail
+	mfspr	r6, SPR_SPRG2
+	rlwimi	r6, r3, 12, 20, 29      /* root entry */
+	lwz	r6, 0(r6)
+	cmpwi	r6, 0
+	beq	\fail
+	rlwimi	r6, r3, 22, 20, 29      /* page entry */
+	lwz	r6, 0(r6)
+	andc.	\need, \need, r6
+	bne	\fail
+.endm
+
+/*
+ * Puts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
  * hash_count() patches the last instruction, at `counted`, to a branch to what hash_count_insertion made;
  * hash_note() patches the one at `placed`, to a branch to what hash_note_slot made.
  */
-.macro hash_insert_real fail, counted, placed
-	mfspr	r5, SPR_SPRG2
-	rlwimi	r5, r3, 12, 20, 29      /* root entry */
-	lwz	r5, 0(r5)
-	cmpwi	r5, 0
-	beq	\fail
-	rlwimi	r5, r3, 22, 20, 29      /* page entry */
-	lwz	r6, 0(r5)
-	andc.	r0, r4, r6
-	bne	\fail
+.macro hash_insert_real counted, placed
 	mfsrin	r7, r3
 	rlwinm	r8, r3, 20, 16, 31      /* page index */
 	rlwinm	r9, r7, 0, 13, 31       /* VSID, low 19 bits */

@@ -20,7 +20,8 @@ FUNCTION(hash_reload_kernel)
 	stw	r0, FRAME_CTR(r11)
 	stw	r5, FRAME_XER(r11)
 	li	r4, PTE_VALID
-	hash_insert_real 9f, hash_counted_kernel, hash_placed_kernel
+	tree_look r4, 9f
+	hash_insert_real hash_counted_kernel, hash_placed_kernel
 	mr	r1, r11
 	lmw	r13, GPR(13)(r11)
 	ba	PHYS(return_short)
@@ -65,16 +66,27 @@ image image_isi_c
 end_image image_isi_c
 
 /*
- * The assembly form: the table is filled with translation off, in nine registers that are saved in the task's
- * scratch words. In: r10 = CR; r10 and r11 are in SPRG0 and SPRG1. SRR0 and SRR1 stay as they are.
+ * The assembly form: the table is filled with translation off. Registers are saved in the task's scratch words: two for
+ * the look into the tree, which a page fault ends, and seven more to insert. In: r10 = CR; r10 and r11 are in SPRG0 and
+ * SPRG1. SRR0 and SRR1 stay as they are.
  */
-.macro save_scratch
+.macro save_for_look
+	mfspr	r11, SPR_SPRG3
+	stw	r3, ARCH_SCRATCH + 4(r11)
+	stw	r6, ARCH_SCRATCH + 16(r11)
+.endm
+
+.macro restore_from_look
+	mfspr	r11, SPR_SPRG3
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	lwz	r6, ARCH_SCRATCH + 16(r11)
+.endm
+
+.macro save_for_insert
 	mfspr	r11, SPR_SPRG3
 	stw	r0, ARCH_SCRATCH(r11)
-	stw	r3, ARCH_SCRATCH + 4(r11)
 	stw	r4, ARCH_SCRATCH + 8(r11)
 	stw	r5, ARCH_SCRATCH + 12(r11)
-	stw	r6, ARCH_SCRATCH + 16(r11)
 	stw	r7, ARCH_SCRATCH + 20(r11)
 	stw	r8, ARCH_SCRATCH + 24(r11)
 	stw	r9, ARCH_SCRATCH + 28(r11)
@@ -94,40 +106,53 @@ end_image image_isi_c
 	mfspr	r11, SPR_SPRG1
 .endm
 
-	.section .text.cause.reload, "ax"
-/* r11 = DSISR. */
-FUNCTION(hash_reload_data)
-	andis.	r11, r11, DSISR_STORE >> 16
-	save_scratch
-	li	r4, PTE_VALID
-	beq	1f
-	li	r4, PTE_VALID | PTE_CHANGED
-1:	mfspr	r3, SPR_DAR
-	hash_insert_real 9f, hash_counted_data, hash_placed_data
-	restore_scratch
-	rfi
-9:	restore_scratch
-	save_volatile
+/* To C: r3 and r6 are the program's, r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
+.macro data_fault
+	save_volatile_rest
 	mfspr	r10, SPR_DAR
 	mfspr	r12, SPR_DSISR
 	stw	r10, FRAME_DAR(r11)
 	stw	r12, FRAME_DSISR(r11)
 	enter_c	0x300, exception_data_fault
-END(hash_reload_data)
+.endm
 
-FUNCTION(hash_reload_instruction)
-	save_scratch
-	li	r4, PTE_VALID
-	mfspr	r3, SPR_SRR0
-	hash_insert_real 9f, hash_counted_instruction, hash_placed_instruction
-	restore_scratch
-	rfi
-9:	restore_scratch
-	save_volatile
+.macro instruction_fault
+	save_volatile_rest
 	stw	r9, FRAME_DSISR(r11)
 	clrlwi	r12, r9, 16
 	stw	r12, FRAME_MSR(r11)
 	enter_c	0x400, exception_instruction_fault
+.endm
+
+	.section .text.cause.reload, "ax"
+/* r11 = DSISR. */
+FUNCTION(hash_reload_data)
+	andis.	r11, r11, DSISR_STORE >> 16
+	save_for_look
+	mfspr	r3, SPR_DAR
+	li	r11, PTE_VALID
+	beq	1f
+	li	r11, PTE_VALID | PTE_CHANGED
+1:	tree_look r11, 9f
+	save_for_insert
+	hash_insert_real hash_counted_data, hash_placed_data
+	restore_scratch
+	rfi
+9:	restore_from_look
+	data_fault
+END(hash_reload_data)
+
+FUNCTION(hash_reload_instruction)
+	save_for_look
+	mfspr	r3, SPR_SRR0
+	li	r11, PTE_VALID
+	tree_look r11, 9f
+	save_for_insert
+	hash_insert_real hash_counted_instruction, hash_placed_instruction
+	restore_scratch
+	rfi
+9:	restore_from_look
+	instruction_fault
 END(hash_reload_instruction)
 
 	hash_count_insertion hash_counted_kernel
@@ -146,15 +171,7 @@ image image_dsi_asm
 	mfspr	r11, SPR_DSISR
 	beq	2f
 	ba	PHYS(hash_reload_data)
-2:	mtcrf	0xff, r10
-	mfspr	r10, SPR_SPRG0
-	mfspr	r11, SPR_SPRG1
-	save_volatile
-	mfspr	r10, SPR_DAR
-	mfspr	r12, SPR_DSISR
-	stw	r10, FRAME_DAR(r11)
-	stw	r12, FRAME_DSISR(r11)
-	enter_c	0x300, exception_data_fault
+2:	data_fault
 end_image image_dsi_asm
 
 image image_isi_asm
@@ -165,12 +182,5 @@ image image_isi_asm
 	andis.	r11, r11, DSISR_NO_PTE >> 16
 	beq	2f
 	ba	PHYS(hash_reload_instruction)
-2:	mtcrf	0xff, r10
-	mfspr	r10, SPR_SPRG0
-	mfspr	r11, SPR_SPRG1
-	save_volatile
-	stw	r9, FRAME_DSISR(r11)
-	clrlwi	r12, r9, 16
-	stw	r12, FRAME_MSR(r11)
-	enter_c	0x400, exception_instruction_fault
+2:	instruction_fault
 end_image image_isi_asm

@@ -67,15 +67,19 @@
 	mtspr	SPR_SPRG0, r10
 	mtspr	SPR_SPRG1, r11
 	mfcr	r10
+	save_volatile_rest \preload
+.endm
+
+/* The same where r10 and r11 are in SPRG0 and SPRG1 already, and r10 = CR. */
+.macro save_volatile_rest preload=0
 	mfspr	r11, SPR_SRR1
 	andi.	r11, r11, MSR_PR
-	to_phys	r11, r1
-	beq	1f
 	mfspr	r11, SPR_SPRG3
-	lwz	r11, ARCH_STACK_TOP(r11)
-	to_phys	r11, r11
-1:	addi	r11, r11, -FRAME_SIZE
-	stw	r10, FRAME_CCR(r11)
+	lwz	r11, ARCH_FRAME(r11)
+	bne	1f
+	to_phys	r11, r1
+	addi	r11, r11, -FRAME_SIZE
+1:	stw	r10, FRAME_CCR(r11)
 	.if	\preload
 	preload_frame r10
 	.endif
