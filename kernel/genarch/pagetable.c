@@ -14,6 +14,7 @@ struct root_entry *kernel_root;
 u32 pagetable_base = KERNEL_BASE;
 u64 pagetables_uncached;
 bool pagetable_notes;
+paddr_t pagetable_uncertain;
 
 /* What the cache has of a fresh table leaves when tables are reached past the cache. */
 static void leave_cache(struct frame *frame)
@@ -110,7 +111,7 @@ CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 {
 	struct root_entry *slot = pagetable_slot(mm->root, address);
 
-	if (slot_empty(slot) || tables_shared)
+	if (root_entry_pa(*slot) <= pagetable_uncertain)
 		return entry_in_own_table(mm, slot, address);
 	return &slot_table(slot)[pagetable_index(address)];
 }

@@ -12,8 +12,11 @@ enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CA
 
 bool control_present(void);
 void control_cause(enum control_cause cause);
-/* The scheduler's, at each switch of address space; exec's, with the program's path; fork's, with the child's id. */
+/* At each switch of address space; exec's, with the program's path; fork's, with the child's id. */
 void control_context(u32 pid);
+/* Has the backend tell of each switch of address space, where the device wants that. */
+struct mmu_backend;
+void control_bind(struct mmu_backend *backend);
 void control_command(const char *path);
 void control_fork(u32 pid);
 void control_dump(u32 label);

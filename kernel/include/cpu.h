@@ -25,11 +25,10 @@ struct cpu {
 	struct mm *mm;                  /* what the MMU holds; kernel tasks leave it. NULL: the kernel alone */
 	struct list_head *active;       /* of turns: those whose turn is not over */
 	struct list_head *expired;      /* those who have used theirs up */
-	u32 run_queue_length;           /* runnable tasks, without the running one */
+	u32 context_switches;
 	u32 number;                     /* in cpus[] */
 	struct list_head turns[2];
 	struct list_head real_time;     /* by falling run_priority */
-	u64 context_switches;
 
 	/* proc/time.c */
 	u64 next_tick;                  /* ns since boot */

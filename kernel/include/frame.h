@@ -29,12 +29,14 @@ enum frame_use {
 
 struct frame {
 	struct list_head link;          /* in a free list while free; else the owner's */
-	u32 refs;
-	u32 mapped;                     /* user PTEs that reach it; each has a reference */
+	u32 refs;                       /* of its owners, each user PTE that reaches it among them */
 	u8 order;                       /* of the block that starts here */
 	u8 use;                         /* enum frame_use */
 	u16 private;                    /* the owner's */
 };
+
+/* A power of two: frame numbers and addresses are shifts. */
+_Static_assert(sizeof(struct frame) == 16, "the size of struct frame");
 
 extern struct frame *frames;            /* index: physical frame number */
 extern u32 frame_count;                 /* frames of RAM */
@@ -87,12 +89,7 @@ struct frame_statistics {
 	u64 allocations, frees, failures;
 };
 void frame_statistics(struct frame_statistics *out);
-static inline u32 frames_free(void)
-{
-	struct frame_statistics statistics;
-	frame_statistics(&statistics);
-	return statistics.use[FRAME_FREE];
-}
+u32 frames_free(void);
 
 /* What outlives who made it (files, messages) leaves one frame in this many free: the programs' share. */
 #define FRAMES_RESERVE 16u
@@ -102,8 +99,12 @@ static inline bool frames_short(void) { return frames_free() < frame_count / FRA
  * The n-th allocation (frame or kmalloc, counted from 1 after init started)
  * fails when the command line says failalloc=<n>, or the n-th after n was
  * written to /proc/failalloc. True: fail this one.
+ *
+ * No allocation tests whether one is to fail: those beyond a bound, rare as they are, ask failalloc_hit(), and
+ * failalloc_set() lowers the bounds so that all do. They are frame_order_plain and kmalloc's kmalloc_plain.
  */
 bool failalloc_hit(void);
+extern int frame_order_plain;
 extern u64 failalloc_count;             /* allocations seen: /proc/failalloc */
 extern u64 failalloc_before;            /* and how many before the counting began anew */
 void failalloc_set(u32 n);              /* starts counting anew; 0: none fails */

@@ -124,6 +124,7 @@ int mm_stack_init(struct mm *mm, u32 top, u32 size);
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
+extern u32 faults_plain;                /* mm/fault.c: 0 when each fault is checked after it (check.h) */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /* The word at an address if its page is there: for interrupts, which fault nothing in. */

@@ -21,6 +21,8 @@ extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 102
 /* Where C reaches physical 0 for the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
 extern u32 pagetable_base;
 extern u64 pagetables_uncached;         /* tables and roots made past the cache */
+/* Tables up to this address may be shared, and are looked at before they change. 0: none, but a root's empty entries. */
+extern paddr_t pagetable_uncertain;
 /* Entries have notes, each of which is about one address space (policy hpte.slot): no table may belong to two. */
 extern bool pagetable_notes;
 

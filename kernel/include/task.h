@@ -82,7 +82,7 @@ struct task {
 	s32 pid;                        /* gettid() */
 	s32 tgid;                       /* getpid() */
 
-	struct list_head run_link;      /* in a run queue */
+	struct list_head run_link;      /* in a run queue; else empty */
 	struct list_head group_link;    /* in process->threads */
 	struct list_head hash_link;     /* by pid */
 	s32 nice;                       /* -20 .. 19 */
@@ -91,7 +91,6 @@ struct task {
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
 	u32 run_priority;               /* that it runs at: rt_priority, or a higher one that it inherits; 0: by turns */
 	s32 slice;                      /* ticks left */
-	bool queued;
 
 	struct vfork *vfork;            /* a parent waits for this task to leave its address space */
 
@@ -114,7 +113,8 @@ struct task {
 	struct rendezvous rendezvous;   /* its part in synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
-	u64 run_ticks, run_since;       /* timebase ticks before this turn; timebase at its start */
+	u64 run_ticks;                  /* timebase ticks before this turn, or the last tick of the clock in it */
+	u32 run_since;                  /* low word of the timebase then */
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	u32 voluntary_switches, involuntary_switches;

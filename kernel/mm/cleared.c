@@ -2,7 +2,7 @@
  * The list of free frames that the idle task has cleared. The idle task puts frames in with interrupts on and no
  * lock, by compare and exchange. Everybody else runs with interrupts off, and only the idle task puts frames in, so
  * that a frame cannot leave and return between its load and its store. A frame in the list has the next one in
- * `mapped`. Each processor has a list of its own.
+ * `refs`. Each processor has a list of its own.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -17,7 +17,7 @@ void frame_list_cleared(struct frame *frame)
 	u32 number = frame_number(frame), next = cpu->first_cleared;
 
 	do {
-		frame->mapped = next;
+		frame->refs = next;
 	} while (!__atomic_compare_exchange_n(&cpu->first_cleared, &next, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	__atomic_add_fetch(&cpu->cleared_count, 1, __ATOMIC_RELAXED);
 }
@@ -30,8 +30,8 @@ static struct frame *pop(void)
 	if (!cpu->first_cleared)
 		return NULL;
 	frame = &frames[cpu->first_cleared];
-	cpu->first_cleared = frame->mapped;
-	frame->mapped = 0;
+	cpu->first_cleared = frame->refs;
+	frame->refs = 0;
 	cpu->cleared_count--;
 	return frame;
 }

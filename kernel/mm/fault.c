@@ -75,9 +75,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 		frame_copy(copy, old);
 	if (vma->flags & VM_EXEC)
 		arch_icache_sync(frame_kva(copy), PAGE_SIZE);
-	copy->mapped = 1;
 	pte_replace(vma->mm, entry, address, vma_pte(vma, frame_pa(copy), true));
-	old->mapped--;
 	frame_put(old);
 	return 0;
 }
@@ -117,7 +115,7 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
-CAUSE(fault) static int fault_once(struct mm *mm, uaddr_t address, enum mm_access access)
+CAUSE(fault) static inline int fault_once(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
 	bool write = access == MM_WRITE;
@@ -145,7 +143,6 @@ CAUSE(fault) static int fault_once(struct mm *mm, uaddr_t address, enum mm_acces
 		return error;
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
-	frame->mapped++;
 	if (++mm->resident_pages > mm->resident_peak)
 		mm->resident_peak = mm->resident_pages;
 	pte_install(mm, entry, address, vma_pte(vma, frame_pa(frame), write || vma->flags & VM_SHARED));
@@ -153,18 +150,36 @@ CAUSE(fault) static int fault_once(struct mm *mm, uaddr_t address, enum mm_acces
 }
 
 /* Killing may sleep, and areas may have changed after it: the whole fault begins again. */
-CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
+NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error;
 
-	address = ALIGN_DOWN(address, PAGE_SIZE);
-	if (address < PAGE_SIZE || address >= USER_END)
-		return -EFAULT;
 	do
 		error = fault_once(mm, address, access);
 	while (error == -ENOMEM && oom_kill());
+	return error;
+}
+
+/* Bytes from the second page on in which no fault needs more than its page. With the checker, none. */
+u32 faults_plain = USER_END - PAGE_SIZE;
+
+NOINLINE static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	int error;
+
+	if (address < PAGE_SIZE || address >= USER_END)
+		return -EFAULT;
+	error = fault(mm, address, access);
 	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
+}
+
+NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	address = ALIGN_DOWN(address, PAGE_SIZE);
+	if (address - PAGE_SIZE >= faults_plain)
+		return fault_beyond_plain(mm, address, access);
+	return fault(mm, address, access);
 }
 
 void mm_init(void)

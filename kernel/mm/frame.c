@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <control.h>
 #include <frame.h>
+#include <kmalloc.h>
 #include <lib.h>
 
 struct frame *frames;
@@ -11,6 +12,7 @@ u64 failalloc_count, failalloc_before;
 static struct list_head free_blocks[FRAME_ORDER_MAX + 1];
 static struct frame_statistics statistics;
 static u64 failalloc_at;
+int frame_order_plain = FRAME_ORDER_MAX;
 
 /* The sanitizers' hooks: nothing unless the control device listens. */
 static void no_hook(u32 frame)
@@ -25,6 +27,8 @@ void failalloc_set(u32 n)
 	failalloc_before = failalloc_count;
 	failalloc_count = 0;
 	failalloc_at = n;
+	frame_order_plain = -1;
+	kmalloc_plain = 0;
 }
 
 bool failalloc_hit(void)
@@ -89,18 +93,23 @@ static struct frame *give_out(struct frame *frame, enum frame_use use)
 	statistics.allocations++;
 	count(frame, use);
 	frame->refs = 1;
-	frame->mapped = 0;
 	frame->private = 0;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		allocated_hook(frame_number(frame) + i);
 	return frame;
 }
 
+/* Whether an allocation must not be served. */
+static inline bool refused(unsigned order)
+{
+	return (int)order > frame_order_plain && (failalloc_hit() || order > FRAME_ORDER_MAX);
+}
+
 struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 {
 	struct frame *frame = NULL;
 
-	if (!failalloc_hit() && order <= FRAME_ORDER_MAX) {
+	if (!refused(order)) {
 		frame = frame_take(order);
 		if (!frame && frames_return_cleared())
 			frame = frame_take(order);
@@ -133,7 +142,7 @@ void frame_return(struct frame *frame)
 
 struct frame *frame_account(struct frame *frame, enum frame_use use)
 {
-	if (failalloc_hit()) {
+	if (refused(0)) {
 		statistics.failures++;
 		frame_return(frame);
 		return NULL;
@@ -159,7 +168,7 @@ struct frame *frame_alloc_zeroed_now(enum frame_use use)
 
 void frame_free(struct frame *frame)
 {
-	ASSERT(frame->refs == 0 && frame->mapped == 0 && frame->use > FRAME_RESERVED);
+	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
 	statistics.frees++;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);
@@ -184,6 +193,11 @@ CAUSE(copy) void frame_copy(struct frame *to, const struct frame *from)
 void frame_statistics(struct frame_statistics *out)
 {
 	*out = statistics;
+}
+
+u32 frames_free(void)
+{
+	return statistics.use[FRAME_FREE];
 }
 
 /* Gives [start, end), physical, to the allocator, in the largest blocks that lie in it. */

@@ -9,7 +9,8 @@
 
 #define LARGE 0xffu             /* frame->private of a block that is one object */
 
-static const u16 sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, 2048 };
+#define LARGEST 2048u           /* of the slabs' sizes */
+static const u16 sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, LARGEST };
 
 /* A slab's state lies in its frame: link in the class's list, private as below. */
 struct object {
@@ -30,6 +31,7 @@ struct slab {
 
 static struct class classes[ARRAY_SIZE(sizes)];
 static size_t bytes_used;
+size_t kmalloc_plain = LARGEST;
 static u32 objects;
 
 /* The class of a size up to the largest one's, from the first of those between two powers of two. */
@@ -91,10 +93,12 @@ void *kmalloc(size_t size)
 	struct slab *slab;
 	unsigned class;
 
-	if (!size || failalloc_hit())
-		return NULL;
-	if (size > sizes[ARRAY_SIZE(sizes) - 1])
-		return large(size);
+	if (size - 1 >= kmalloc_plain) {
+		if (!size || failalloc_hit())
+			return NULL;
+		if (size > LARGEST)
+			return large(size);
+	}
 	class = class_for(size);
 	if (!classes[class].partial.next)
 		list_init(&classes[class].partial);

@@ -76,6 +76,7 @@ bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 	child->table_pages++;
 	child->resident_pages += frame->private;
 	tables_shared++;
+	pagetable_uncertain = ~(paddr_t)0;
 	return true;
 }
 
@@ -84,10 +85,8 @@ static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
 	struct frame *frame = pte_frame(pte_get(entry));
 
 	(void)vma;
-	if (frame) {
+	if (frame)
 		frame_get(frame);
-		frame->mapped++;
-	}
 	pagetable_install(to, pte_copy(pte_get(entry)));
 }
 

@@ -99,7 +99,6 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 				pagetable_set(from, pte);
 			}
 			frame_get(frame);
-			frame->mapped++;
 			child->resident_pages++;
 		}
 		pagetable_install(to, pte_copy(pte));

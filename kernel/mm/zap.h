@@ -17,10 +17,8 @@ static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
 
 	(void)mm;
 	(void)address;
-	if (frame) {
-		frame->mapped--;
+	if (frame)
 		frame_put(frame);
-	}
 	pagetable_clear(entry);
 	return frame != NULL;
 }

@@ -53,7 +53,7 @@ static void add_usage(struct process *process, const struct task *task)
 
 	task_usage(task, &usage);
 	usage_add(&process->ended, &usage);
-	process->ended_run_ticks += task->run_ticks + (arch_timebase() - task->run_since);
+	process->ended_run_ticks += task->run_ticks + (u32)(arch_timebase_low() - task->run_since);
 }
 
 /* Whether pgid is stopped somewhere and will have nobody left to continue it. */

@@ -50,8 +50,6 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 	struct cpu *cpu = this_cpu();
 	struct list_head *queue = cpu->active;
 
-	task->queued = true;
-	cpu->run_queue_length++;
 	if (task_is_real_time(task)) {
 		struct task *other;
 
@@ -75,13 +73,6 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 		list_add_tail(&task->run_link, queue);
 }
 
-CAUSE(switch) static void dequeue(struct task *task)
-{
-	list_del(&task->run_link);
-	task->queued = false;
-	this_cpu()->run_queue_length--;
-}
-
 CAUSE(switch) static struct task *sched_pick(void)
 {
 	struct cpu *cpu = this_cpu();
@@ -100,7 +91,7 @@ CAUSE(switch) static struct task *sched_pick(void)
 		}
 		task = list_first_entry(cpu->active, struct task, run_link);
 	}
-	dequeue(task);
+	list_del(&task->run_link);
 	return task;
 }
 
@@ -167,8 +158,8 @@ void sched_give_back(const struct task *task, struct task *parent)
 CAUSE(switch) void sched_requeue(struct task *task)
 {
 	task->slice = MIN(task->slice, sched_slice(task));
-	if (task->queued) {
-		dequeue(task);
+	if (!list_empty(&task->run_link)) {
+		list_del(&task->run_link);
 		enqueue(task, false);
 	}
 	current->work |= WORK_RESCHED;
@@ -188,7 +179,7 @@ CAUSE(switch) void schedule_tail(void)
 CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(struct task *previous, struct task *next)
 {
 	struct cpu *cpu = this_cpu();
-	u64 now;
+	u32 now;
 
 	switch_preload(next);
 	if (previous->state == TASK_RUNNING)
@@ -197,15 +188,13 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(stru
 		previous->voluntary_switches++;
 	if (previous->state == TASK_DEAD)
 		cpu->ended = previous;
-	now = arch_timebase();
+	now = arch_timebase_low();
 	previous->run_ticks += now - previous->run_since;
 	next->run_since = now;
 	cpu->context_switches++;
 	cpu->running = next;
-	if (next->mm && next->mm != cpu->mm) {
+	if (next->mm && next->mm != cpu->mm)
 		mmu->activate(next->mm);
-		control_context((u32)next->tgid);
-	}
 	switch_to(previous, next);
 	schedule_tail();
 }
@@ -271,8 +260,12 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;
+	u32 now = arch_timebase_low();
 	bool user;
 
+	/* The low word must not come round unseen. */
+	task->run_ticks += now - task->run_since;
+	task->run_since = now;
 	if (task == this_cpu()->idle)
 		return;
 	user = !fell_in_kernel(regs, late_ns);
@@ -292,7 +285,7 @@ u64 task_run_ns(const struct task *task)
 
 	for_each_cpu(cpu)
 		if (task == cpu->running)
-			ticks += arch_timebase() - task->run_since;
+			ticks += arch_timebase_low() - task->run_since;
 	return time_ticks_to_ns(ticks);
 }
 
@@ -332,6 +325,13 @@ static bool run_plainly(bool (*work)(void))
 
 bool (*idle_run)(bool (*work)(void)) = run_plainly;
 
+static bool anyone_runnable(void)
+{
+	const struct cpu *cpu = this_cpu();
+
+	return !list_empty(cpu->active) || !list_empty(cpu->expired) || !list_empty(&cpu->real_time);
+}
+
 /* One round of the hooks; true if any of them did something. */
 static bool idle_work(void)
 {
@@ -342,7 +342,7 @@ static bool idle_work(void)
 		irq_enable();
 		worked |= idle_run(hook->work);
 		irq_disable();
-		if (this_cpu()->run_queue_length)
+		if (anyone_runnable())
 			return true;
 	}
 	return worked;
@@ -354,7 +354,7 @@ void idle_loop(void)
 	for (;;) {
 		schedule();
 		control_cause(CONTROL_CAUSE_IDLE);
-		while (!this_cpu()->run_queue_length) {
+		while (!anyone_runnable()) {
 			if (!idle_work())
 				arch_idle();
 		}

@@ -244,7 +244,7 @@ void proc_init(void)
 	for (u32 i = 0; i < PID_HASH; i++)
 		list_init(&pid_hash[i]);
 	idle->state = TASK_RUNNING;
-	idle->run_since = arch_timebase();
+	idle->run_since = arch_timebase_low();
 	sigpending_init(&idle->pending);
 	strlcpy(idle->name, "idle", sizeof(idle->name));
 	waitq_init(&idle_process.child_wait);

@@ -20,6 +20,7 @@ static unsigned contradictions;
 
 /* By frame: entries that reach it, as a sweep counts them; of a page table, the roots that have it. */
 static u32 *mappings;
+#define MAPPED_PRIVATE_WRITABLE 0x80000000u     /* one of the entries lets a private page be written */
 
 #define CONTRADICTIONS_SHOWN 10
 
@@ -33,6 +34,7 @@ void check_init(void)
 
 	if (!boot.check)
 		return;
+	faults_plain = 0;
 	while (PAGE_SIZE << order < frame_count * sizeof(*mappings))
 		order++;
 	block = frame_alloc_order(FRAME_KERNEL, order);
@@ -60,6 +62,11 @@ static void end_check(void)
 		panic("%u contradictions after %s", contradictions, during);
 }
 
+static bool private_writable(const struct vma *vma, pte_t pte)
+{
+	return pte_writable(pte) && !(vma->flags & VM_SHARED);
+}
+
 /* shared: other address spaces have the entry's table too. */
 static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, pte_t pte, bool shared)
 {
@@ -71,10 +78,7 @@ static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, p
 		bad("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
 		bad("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
-	else if (number < frame_count && frames[number].refs < frames[number].mapped)
-		bad("a frame that is mapped more often than it is held", mm_context_id(&mm->context), address, pte_word(pte));
-	else if (pte_writable(pte) && number < frame_count && !(vma->flags & VM_SHARED) &&
-		 (shared || frames[number].mapped > 1))
+	else if (shared && private_writable(vma, pte) && number < frame_count)
 		bad("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
 }
 
@@ -87,17 +91,20 @@ static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct f
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
 		bad("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
 	for (; start < end; start += PAGE_SIZE, entry++) {
+		const struct vma *vma = mm_find(mm, start);
 		pte_t pte = pte_get(entry);
 		u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 		if (pte_none(pte))
 			continue;
-		check_entry(mm, mm_find(mm, start), start, pte, frame->refs > 1);
+		check_entry(mm, vma, start, pte, frame->refs > 1);
 		if (number >= frame_count)
 			continue;
 		resident++;
 		if (counted)
 			mappings[number]++;
+		if (counted && vma && private_writable(vma, pte))
+			mappings[number] |= MAPPED_PRIVATE_WRITABLE;
 	}
 	return resident;
 }
@@ -174,7 +181,15 @@ static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
 		mmu->check_page(mm, address, bad);
 }
 
-/* Frames by use, block by block, and how often each is mapped. */
+/* Programs' memory has no owners but the entries that reach it; a file's page has its file too. */
+static bool holds_wrong(const struct frame *frame, u32 mapped)
+{
+	if (frame->use == FRAME_FREE)
+		return mapped;
+	return frame->use == FRAME_ANONYMOUS ? frame->refs != mapped : frame->refs < mapped;
+}
+
+/* Frames by use, block by block, and whether each is held as often as it is mapped. */
 static void check_frames(void)
 {
 	struct frame_statistics statistics;
@@ -182,15 +197,18 @@ static void check_frames(void)
 
 	for (u32 number = 0; number < frame_count; number += 1u << frames[number].order) {
 		const struct frame *frame = &frames[number];
+		u32 mapped = mappings[number] & ~MAPPED_PRIVATE_WRITABLE;
 
 		use[frame->use] += 1u << frame->order;
-		/* What is free has its `mapped` for other ends (mm/cleared.c); roots, and the kernel's tables, are in no root. */
+		/* What is free has its `refs` for other ends (mm/cleared.c); roots, and the kernel's tables, are in no root. */
 		if (frame->use == FRAME_PAGE_TABLE) {
-			if (mappings[number] && frame->refs != mappings[number])
-				bad("a page table's roots miscounted", mappings[number], number << PAGE_SHIFT, frame->refs);
-		} else if (frame->use != FRAME_FREE && frame->mapped != mappings[number]) {
-			bad("a frame's mappings miscounted", mappings[number], number << PAGE_SHIFT, frame->mapped);
+			if (mapped && frame->refs != mapped)
+				bad("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+		} else if (holds_wrong(frame, mapped)) {
+			bad("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		}
+		if (mapped > 1 && mappings[number] & MAPPED_PRIVATE_WRITABLE)
+			bad("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
 	}
 	frame_statistics(&statistics);
 	for (unsigned i = 0; i < FRAME_USES; i++)

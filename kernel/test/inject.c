@@ -55,7 +55,6 @@ static void leave_tlb(const struct target *t)
 static void count_mapping(const struct target *t)
 {
 	t->frame->refs++;
-	t->frame->mapped++;
 }
 
 static void count_page(const struct target *t)
@@ -78,7 +77,6 @@ static void change_room(const struct target *t)
 
 static void free_frame(const struct target *t)
 {
-	t->frame->mapped--;
 	frame_put(t->frame);
 }
 

@@ -11,6 +11,7 @@
 #include <cpu.h>
 #include <lib.h>
 #include <pagetable.h>
+#include <task.h>
 #include <aperture.h>
 
 /* Segments that give way: whichever is far from the caller's own address. */
@@ -37,7 +38,8 @@ CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, u32 address, u32 own)
 	cpu->aperture_segment = segment;
 	cpu->aperture_register_before = segment_register(segment);
 	segment_load(segment, SR_KEY_USER | context_vsid(mm, address));
-	cpu->aperture_open = true;
+	cpu->aperture_mm = current->mm;
+	current->mm = NULL;     /* a fault ends the copy */
 	return there;
 }
 
@@ -45,7 +47,7 @@ CAUSE(copy) void aperture_end(void)
 {
 	struct cpu_state *cpu = &this_cpu()->arch;
 
-	cpu->aperture_open = false;
+	current->mm = cpu->aperture_mm;
 	*cpu->aperture_entry = cpu->aperture_entry_before;
 	segment_load(cpu->aperture_segment, cpu->aperture_register_before);
 }

@@ -1,7 +1,10 @@
 /* The control device, and the end of a run. */
 #include <arch.h>
 #include <control.h>
+#include <cpu.h>
 #include <lib.h>
+#include <mmu.h>
+#include <task.h>
 
 #include "control_device.h"
 #include "internal.h"
@@ -46,6 +49,23 @@ void control_context(u32 pid)
 {
 	if (control_features & CONTROL_FEATURE_PROFILE)
 		write(CONTROL_CONTEXT, pid);
+}
+
+static void (*plain_activate)(struct mm *mm);
+
+static void activate_and_tell(struct mm *mm)
+{
+	plain_activate(mm);
+	if (this_cpu()->running->mm == mm)
+		write(CONTROL_CONTEXT, (u32)this_cpu()->running->tgid);
+}
+
+void control_bind(struct mmu_backend *backend)
+{
+	if (control_features & CONTROL_FEATURE_PROFILE) {
+		plain_activate = backend->activate;
+		backend->activate = activate_and_tell;
+	}
 }
 
 void control_command(const char *path)

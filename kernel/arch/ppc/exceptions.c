@@ -86,7 +86,7 @@ CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 
 	if (!regs_user(regs))
 		stack_check(regs);
-	if (address < USER_END && current->mm && !this_cpu()->arch.aperture_open)
+	if (address < USER_END && current->mm)
 		error = mm_fault(current->mm, address, access);
 	if (error)
 		not_served(regs, address, access, error);

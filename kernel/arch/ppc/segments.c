@@ -16,9 +16,20 @@ void segments_load_context(const struct mm *mm)
 	load(mm);
 }
 
-CAUSE(switch) void segments_activate(struct mm *mm)
+NOINLINE CAUSE(switch) static void activate_without_context(struct mm *mm)
 {
 	context_enter(mm);
+	load(mm);
+}
+
+/* Short where mm has its context already: then it calls nobody before it ends. */
+CAUSE(switch) void segments_activate(struct mm *mm)
+{
+	if (!mm || !context_live(mm)) {
+		activate_without_context(mm);
+		return;
+	}
+	this_cpu()->mm = mm;
 	load(mm);
 }
 

@@ -44,6 +44,7 @@ static void bind_backend(void)
 	if (board_is_qemu && backend->on_qemu)
 		backend = backend->on_qemu();
 	mmu[0] = backend->mmu;
+	control_bind(mmu);
 }
 
 void arch_init_early(const void *fdt)

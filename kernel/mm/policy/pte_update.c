@@ -73,8 +73,6 @@ static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry)
 		batch_flush(mm);
 	batch.page[batch.count].address = address;
 	batch.page[batch.count++].frame = frame;
-	if (frame)
-		frame->mapped--;
 	pagetable_set(entry, PTE_NONE);
 	return frame != NULL;
 }

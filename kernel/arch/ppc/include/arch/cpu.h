@@ -25,6 +25,14 @@ static inline void irq_restore(u32 msr) { mtmsr(msr); }
 static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
 static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
 
+/* The low word of the timebase, which comes round after minutes. */
+static inline u32 arch_timebase_low(void)
+{
+	u32 low;
+	__asm__ volatile("mftb %0" : "=r"(low));
+	return low;
+}
+
 static inline u8 io_read8(const void *address)
 {
 	u8 value = *(const volatile u8 *)address;

@@ -5,6 +5,7 @@
 #include <arch/pte.h>
 #include <types.h>
 
+struct mm;
 struct task;
 
 /* A translation that a 603's vectors load, with translation off, when the miss that C handled last comes again. */
@@ -23,7 +24,7 @@ struct cpu_state {
 	struct task *fpu_owner;         /* whose registers the FPU holds; NULL: nobody's */
 
 	/* aperture.c */
-	bool aperture_open;
+	struct mm *aperture_mm;         /* the current task's, which has none while an aperture is open */
 	struct root_entry *aperture_entry;      /* the entry of the active root that gave way, */
 	struct root_entry aperture_entry_before; /* what it was, */
 	u32 aperture_segment;           /* and the same of the segment */

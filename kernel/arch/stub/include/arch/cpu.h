@@ -8,6 +8,7 @@ u32 irq_save(void);
 void irq_restore(u32 state);
 void irq_enable(void);
 void irq_disable(void);
+u32 arch_timebase_low(void);
 
 u8 io_read8(const void *address);
 void io_write8(void *address, u8 value);
