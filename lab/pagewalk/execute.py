@@ -97,12 +97,19 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
     raise RunFailed(f"{what}: the guest ended with status {stop.status}", hint=hint)
 
 
+def _is_word(text: str) -> bool:
+    """Whether the kernel's command line can hold it. What is not UTF-8 came as surrogates."""
+    return text != "" and not any(
+        character.isspace() or character == '"' or "\ud800" <= character <= "\udfff" for character in text
+    )
+
+
 def command_line(settings: Mapping[str, str], command: Sequence[str]) -> str:
     """The kernel command line that sets the policies and has init run the command; both are checked."""
     for word in command:
-        if not word or any(character.isspace() or character == '"' for character in word):
+        if not _is_word(word):
             raise BadInput(
-                f"argument {word!r}: the kernel's command line holds words without spaces and quotes",
+                f"argument {word!r}: the kernel's command line holds words of UTF-8 without spaces and quotes",
                 hint="put such arguments into a script or a file of the guest",
             )
     words = [f"{name}={value}" for name, value in policies.checked(settings).items()]

@@ -11,6 +11,7 @@ that of Linux's usr/gen_init_cpio (dir, file, slink, nod, pipe lines).
 from __future__ import annotations
 
 import argparse
+import os
 import stat
 import sys
 from collections.abc import Iterator
@@ -99,7 +100,7 @@ class Initramfs:
 
     def symlink(self, path: str, target: str) -> None:
         """Add a symbolic link."""
-        self._add(Entry(normalise(path), stat.S_IFLNK | 0o777, target.encode()))
+        self._add(Entry(normalise(path), stat.S_IFLNK | 0o777, os.fsencode(target)))
 
     def node(self, path: str, kind: str, major: int, minor: int, mode: int = 0o600) -> None:
         """Add a device node: `kind` is "c" (character) or "b" (block)."""
@@ -136,7 +137,7 @@ def normalise(path: str) -> str:
 
 
 def _member(entry: Entry, inode: int) -> bytes:
-    name = entry.path.encode() + b"\0"
+    name = os.fsencode(entry.path) + b"\0"
     links = 2 if stat.S_ISDIR(entry.mode) else 1
     fields = (
         inode, entry.mode, *entry.owner, links, 0, len(entry.data), 0, 0, *entry.device, len(name), 0,
@@ -162,7 +163,7 @@ def unpack(archive: bytes) -> Iterator[Entry]:
         data_at = name_end + -name_end % 4
         if data_at + size > len(archive):
             raise InitramfsError(f"byte {at}: the member ends after the archive does")
-        name = archive[at + 110 : name_end - 1].decode()
+        name = os.fsdecode(archive[at + 110 : name_end - 1])
         if name == TRAILER:
             return
         yield Entry(name, mode, archive[data_at : data_at + size], (major, minor), (uid, gid))

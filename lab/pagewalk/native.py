@@ -24,6 +24,8 @@ def load(job: Job) -> _machine.Machine:
     """A machine with the job's kernel loaded, before its first instruction; BadInput says what cannot be."""
     try:
         return _machine.Machine(job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line)
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{error.object!r}: not UTF-8") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 

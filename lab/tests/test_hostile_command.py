@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pagewalk.cli.app import command
+from pagewalk.paths import home
 
 COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 NAMES = (
@@ -96,6 +97,28 @@ def test_errors_are_json_where_asked_for(place: Sequence[str], here: Here) -> No
     status, printed, _ = here.run([*words[:at], "--json", *words[at:]])
     assert status in STATUSES
     assert json.loads(printed)["status"] == status
+
+
+@pytest.mark.built
+def test_files_with_odd_names_are_run_or_refused_in_words(tmp_path: Path, here: Here) -> None:
+    hello = (home().build / "user" / "hello").read_bytes()
+    for name in map(os.fsdecode, (b"a[b]", b"two words", b"two\nlines", b"\xff\xfe", "\u00e9".encode())):
+        path = tmp_path / name
+        path.write_bytes(hello)
+        path.chmod(0o755)
+        for words in (("exec", "--", str(path)), ("exec", "--file", str(path), "--", "/nothing")):
+            status, _, said = here.run(words)
+            assert "Traceback" not in said
+            assert status in {0, 126}, (name, status, said)
+    odd = os.fsdecode(b"\xff")
+    status, _, said = here.run(
+        ["exec", "--file", str(tmp_path / os.fsdecode(b"\xff\xfe")), "--", str(tmp_path / "a[b]")]
+    )
+    assert status == 0, said
+    for words in (("exec", "--", str(tmp_path / "a[b]"), odd), ("boot", str(tmp_path / "a[b]"), "--append", odd)):
+        status, _, said = here.run(words)
+        assert status == 126
+        assert "UTF-8" in said
 
 
 def test_a_terminal_without_unicode_shows_codes() -> None:
