@@ -44,9 +44,11 @@ struct files *files_dup(struct files *from)
 		return NULL;
 	t->next_free = from->next_free;
 	memcpy(t->cloexec, from->cloexec, from->size / 8);
-	for (u32 i = 0; i < from->size; i++)
+	for (u32 i = 0; i < from->size; i++) {
+		interrupt_window_at(i);
 		if (from->slot[i])
 			t->slot[i] = file_get(from->slot[i]);
+	}
 	return t;
 }
 

@@ -9,6 +9,7 @@
 #include <task.h>
 #include <uaccess.h>
 #include <wait.h>
+#include <window.h>
 
 #define TO_THE_END ((u64)~0ull)
 
@@ -49,10 +50,13 @@ static bool in_the_way(const struct lock *l, const struct lock *wanted)
 static struct lock *conflict(struct inode *i, const struct lock *wanted)
 {
 	struct lock *l;
+	u32 looked_at = 0;
 
-	list_for_each_entry(l, &i->locks, link)
+	list_for_each_entry(l, &i->locks, link) {
+		interrupt_window_at(++looked_at);
 		if (in_the_way(l, wanted))
 			return l;
+	}
 	return NULL;
 }
 
@@ -69,8 +73,10 @@ static void drop(struct lock *l)
 static void clear_range(struct inode *i, const struct lock *range, struct lock **spare)
 {
 	struct lock *l, *next;
+	u32 looked_at = 0;
 
 	list_for_each_entry_safe(l, next, &i->locks, link) {
+		interrupt_window_at(++looked_at);
 		if (l->whole != range->whole || l->owner != range->owner || !overlap(l, range->start, range->end))
 			continue;
 		if (l->start < range->start && l->end > range->end) {
@@ -167,12 +173,15 @@ void locks_release_owner(struct inode *i, const void *owner)
 {
 	struct lock *l, *next;
 	bool any = false;
+	u32 looked_at = 0;
 
-	list_for_each_entry_safe(l, next, &i->locks, link)
+	list_for_each_entry_safe(l, next, &i->locks, link) {
+		interrupt_window_at(++looked_at);
 		if (l->owner == owner) {
 			drop(l);
 			any = true;
 		}
+	}
 	if (any)
 		wake_up(&released);
 }

@@ -94,9 +94,14 @@ long sys_semget(s32 key, int count, u32 flags)
 		return -ENOENT;
 	if (count == 0)
 		return -EINVAL;
-	s = kzalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
+	s = kmalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
 	if (!s)
 		return -ENOMEM;
+	memset(s, 0, sizeof *s);
+	for (u32 i = 0; i < (u32)count; i++) {
+		interrupt_window_at(i);
+		s->sem[i] = (struct sem){ 0 };
+	}
 	s->count = (u32)count;
 	s->changed = (s64)time_real_seconds();
 	waitq_init(&s->wq);
@@ -330,11 +335,10 @@ void sem_exit(struct task *task)
 	list_for_each_entry_safe(u, next, &list->undos, of_task) {
 		struct set *s = u->set;
 
-		interrupt_window();
-
 		for (u32 i = 0; i < s->count; i++) {
 			s32 value = s->sem[i].value + u->adjust[i];
 
+			interrupt_window_at(i);
 			if (u->adjust[i]) {
 				s->sem[i].value = MIN(MAX(value, 0), VALUE_MAX);
 				s->sem[i].last_pid = task->tgid;
@@ -359,6 +363,8 @@ static void forget_undos(struct set *s, u32 number)
 	}
 }
 
+#define PIECE 2048u	/* values that are copied between two windows */
+
 /* A copy may sleep, and the set be removed meanwhile: it is found again by its number after one, or not used. */
 static long set_all(struct set *s, const u16 *user)
 {
@@ -369,16 +375,22 @@ static long set_all(struct set *s, const u16 *user)
 
 	if (!values)
 		return -ENOMEM;
-	if (copy_from_user(values, user, count * sizeof *values))
-		result = -EFAULT;
-	for (u32 i = 0; !result && i < count; i++)
+	for (u32 i = 0; !result && i < count; i += PIECE) {
+		interrupt_window();
+		if (copy_from_user(values + i, user + i, MIN(PIECE, count - i) * sizeof *values))
+			result = -EFAULT;
+	}
+	for (u32 i = 0; !result && i < count; i++) {
+		interrupt_window_at(i);
 		if (values[i] > VALUE_MAX)
 			result = -ERANGE;
+	}
 	if (!result) {
 		s = find_set(id);
 		result = s ? 0 : -EIDRM;
 	}
 	for (u32 i = 0; !result && i < count; i++) {
+		interrupt_window_at(i);
 		s->sem[i].value = values[i];
 		s->sem[i].last_pid = current->tgid;
 		forget_undos(s, i);
@@ -395,13 +407,19 @@ static long get_all(const struct set *s, u16 *user)
 {
 	u32 count = s->count;
 	u16 *values = kmalloc(count * sizeof *values);
-	long result;
+	long result = 0;
 
 	if (!values)
 		return -ENOMEM;
-	for (u32 i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++) {
+		interrupt_window_at(i);
 		values[i] = (u16)s->sem[i].value;
-	result = copy_to_user(user, values, count * sizeof *values) ? -EFAULT : 0;
+	}
+	for (u32 i = 0; !result && i < count; i += PIECE) {
+		interrupt_window();
+		if (copy_to_user(user + i, values + i, MIN(PIECE, count - i) * sizeof *values))
+			result = -EFAULT;
+	}
 	kfree(values);
 	return result;
 }

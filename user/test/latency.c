@@ -15,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/random.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -407,6 +408,31 @@ static void send_many_messages(void)
 	MUST(msgctl(queue, IPC_RMID, NULL));
 }
 
+static void lock_many_ranges(void)
+{
+	int fd = (int)MUST(memfd_create("locks", 0));
+	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
+
+	for (lock.l_start = 0; lock.l_start < 4000; lock.l_start += 2)
+		MUST(fcntl(fd, F_SETLK, &lock));
+	lock.l_type = F_UNLCK;
+	MUST(fcntl(fd, F_SETLK, &lock));
+	close(fd);
+}
+
+#define SEMAPHORES 32000
+
+static void set_many_semaphores(void)
+{
+	static unsigned short values[SEMAPHORES];
+	union { int value; unsigned short *array; } argument = { .array = values };
+	int set = (int)MUST(semget(IPC_PRIVATE, SEMAPHORES, 0600));
+
+	MUST(semctl(set, 0, SETALL, argument));
+	MUST(semctl(set, 0, GETALL, argument));
+	MUST(semctl(set, 0, IPC_RMID));
+}
+
 static void poll_many(void)
 {
 	static struct pollfd set[1000];
@@ -465,6 +491,8 @@ static const struct {
 	{ "wait_together", wait_together },
 	{ "leave_a_robust_list", leave_a_robust_list },
 	{ "send_many_messages", send_many_messages },
+	{ "lock_many_ranges", lock_many_ranges },
+	{ "set_many_semaphores", set_many_semaphores },
 	{ "poll_many", poll_many },
 	{ "unmount", unmount },
 	{ "unmount_deep_tree", unmount_deep_tree },
