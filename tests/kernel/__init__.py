@@ -1,1 +1,1 @@
-"""Tests of the kernel that take many boots: policies, failing allocations, and what a boot costs."""
+"""Tests of the kernel that take many boots: policies, failing allocations, and the cycles of a boot."""

@@ -17,13 +17,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
     parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
     parser.add_argument(
-        "--whole", action="store_true", help="all machines, groups and cases: most of an hour, rather than minutes"
+        "--whole", action="store_true", help="all machines, groups and cases: takes most of an hour instead of minutes"
     )
     parser.add_argument(
-        "--rows", type=_numbers, default=set(), help="of the policies' rows those of these numbers, such as 5-12 or 3,7"
+        "--rows", type=_numbers, default=set(), help="run only these rows of the policies' matrix, such as 5-12 or 3,7"
     )
-    parser.add_argument("--machine", action="append", default=[], help="where the policies are tried")
-    parser.add_argument("--update", action="store_true", help="record what a boot costs now")
+    parser.add_argument("--machine", action="append", default=[], help="machines on which the policies are tested")
+    parser.add_argument("--update", action="store_true", help="record the cycles of a boot as measured now")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)
     if unknown:

@@ -1,7 +1,7 @@
-"""What a boot costs: guest cycles until init runs its program (and from its end to power-off), on each machine.
+"""The cost of a boot on each machine: guest cycles until init runs its program, and from the program's end to power-off.
 
-The figures of boot.toml are a limit and a record: a kernel that boots 2 % slower fails, one that boots 2 % faster
-asks for the record to be renewed (--update).
+boot.toml records the expected cycles. A kernel that boots 2 % slower fails; for one that boots 2 % faster, the test
+asks to renew the record (--update).
 """
 
 from __future__ import annotations

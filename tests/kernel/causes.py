@@ -1,8 +1,8 @@
 """No function of one cost category is inlined into another's code.
 
 The machine charges a cycle by the section that the program counter is in. A function that `CAUSE(x)` places into
-a category's section loses that place where the compiler copies it into a caller elsewhere. The compiler's own
-debugging information says where it did.
+a category's section is charged elsewhere if the compiler inlines it into a caller in another section. The compiler's
+debugging information shows where this happened.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Faults made on purpose (/proc/check), each of which the kernel's invariant checker must find: by an operation that
-touches the page, where it can be seen there, and by a look at everything.
+"""Makes faults on purpose (/proc/check); the kernel's invariant checker must find each one: when an operation touches
+the page, if the fault is visible there, and in a check of everything.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from kernel.runs import PANIC, boot, packed, side_by_side
 
 MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
 
-# The kernel's own pages would push the faulty entry out of the TLB before anybody looks.
+# The kernel's own pages would evict the faulty entry from the TLB before the check.
 QUIET_TLB = "kernel.map=bat+io"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A word of /proc/check, and what the checker says of it: where the page is touched, and later. None: not found."""
+    """A fault, by its word in /proc/check, and the checker's messages: when the page is touched, and later. None: not found."""
 
     name: str
     here: str | None
@@ -31,7 +31,7 @@ FAULTS = (
     # A second entry is looked for only where the page is touched.
     Fault("hpte-twice", "the hash table has a page twice", None),
     Fault("tlb", *2 * ("TLB and tree differ",)),
-    # Whoever gets the frame next counts its own use only.
+    # The next owner of the frame counts only its own use.
     Fault("freed", "an entry for a frame that is free", "a frame's mappings miscounted"),
     Fault("mapped", None, "a frame's mappings miscounted"),
     Fault("resident", None, "resident pages miscounted"),
@@ -42,7 +42,7 @@ FAULTS = (
 
 
 def check() -> int:
-    """The number of faults that the checker did not find, or not for what they are."""
+    """The number of faults that the checker did not find or named wrongly."""
     rows = [
         (machine, fault.name, when, report)
         for machine in MACHINES

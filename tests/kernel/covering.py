@@ -1,4 +1,4 @@
-"""Rows of choices that hold every pair of them: what is run where all combinations would be too many."""
+"""Covering arrays: rows of choices in which every pair of choices occurs, for when all combinations are too many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Choices = dict[str, list[str]]
 Pair = frozenset[tuple[str, str]]
 MACHINE = "machine"
 
-# Pairs from which a row is tried on each machine, the best being taken: more cost time and save no row.
+# How many starting pairs are tried for a row on each machine; the best row is kept. More take time and save no row.
 STARTS = 8
 
 
@@ -31,7 +31,7 @@ def covering(machines: dict[str, Choices]) -> list[dict[str, str]]:
 
 
 def _rows(factors: Choices, left: set[Pair]) -> Iterator[dict[str, str]]:
-    """Rows that each begin with a pair of `left`, and take each further value that meets most of those in it anew."""
+    """Rows that each start with a pair of `left`. Each further value is the one that forms the most new pairs with the row."""
     pairs = sorted(map(sorted, left & _pairs(factors)))
     for pair in pairs[:: max(1, len(pairs) // STARTS)]:
         row = dict(pair)

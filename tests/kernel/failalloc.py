@@ -10,7 +10,7 @@ from kernel.runs import boot, packed, side_by_side
 MACHINES = ("ppc603-133", "ppc604-133")
 WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window")
 
-# While init starts, so many allocations fail one by one; what happens after them is the program's test.
+# How many allocations fail, one by one, while init starts; later ones are tested by the program.
 AT_START = 60
 # Init's own statuses; 63: what it ran was killed; 65: init itself could not be started.
 DEFINED = {0, 1, 63, 65}

@@ -1,5 +1,5 @@
-"""A run of the fuzzer (user/fuzz) from a seed, made again: the same calls in the same order, and the same cycles. A
-shorter run is the beginning of a longer one, so that a failing case can be cut down.
+"""Repeats a run of the fuzzer (user/fuzz) from its seed: it must make the same calls in the same order and take the same
+cycles. A shorter run must be the beginning of a longer one, so that a failing case can be shortened.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _trace(console: str) -> list[str]:
 
 
 def check() -> int:
-    """The number of machines on which a run was not repeated, or its shortened form went another way."""
+    """The number of machines on which the repeated run, or its shortened form, differed."""
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/fuzz": "fuzz"}))

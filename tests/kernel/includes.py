@@ -1,4 +1,4 @@
-"""Which part of the kernel may include which: every #include line is checked against the table of docs/kernel.md."""
+"""Checks every #include line of the kernel against the layers of docs/kernel.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADERS = {
 }
 ORDER = list(HEADERS)
 OWNER = {f"{name}.h": part for part, names in HEADERS.items() for name in names.split()}
-# The part that the files of a folder are of, where it is not the folder's name.
+# The part of a folder's files, where it is not named like the folder.
 FOLDERS = {"lib": "base", "genarch": "arch", "policy": "arch", "main.c": "main", "syscall": "call"}
 
 # Includes against the order, or of another folder's inner header, and why each is there.
@@ -92,7 +92,7 @@ def target_of(file: str, mark: str, header: str) -> tuple[str, bool] | None:
 
 
 def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """The includes against the order, and the headers that no part owns."""
+    """The includes that break the order, and the headers that belong to no part."""
     wrong: list[tuple[str, str]] = []
     unowned: list[str] = []
     for file, text in sorted(sources.items()):
@@ -108,7 +108,7 @@ def against(sources: dict[str, str]) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def check() -> int:
-    """The number of includes that should not be, printed."""
+    """Prints the forbidden includes and returns their number."""
     files = [f for f in KERNEL.rglob("*") if f.suffix in (".c", ".h", ".S")]
     wrong, unowned = against({str(f.relative_to(KERNEL)): f.read_text() for f in files})
     problems = [f"{file} belongs to no part: name it in tests/kernel/includes.py" for file in unowned]

@@ -1,5 +1,5 @@
-"""The user-level tests under rows of choices that hold each pair of two policies' choices and each choice on each kind
-of processor: what they show must not depend on any of it.
+"""Runs the user-level tests under rows of policy choices. Every pair of choices of two policies occurs in some row, and
+every choice on every kind of processor. The tests' output must be the same in every row.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from suite.places import BUILD, wanted
 from kernel.covering import MACHINE, Choices, covering
 from kernel.runs import REFUSED_WORD, RUNNER, SANITIZED, VMLINUX, Boot, boot, machine_file, side_by_side
 
-# What stands for the number of a choice such as "scatter:<multiplier>".
+# The value used for a choice with a number, such as "scatter:<multiplier>".
 NUMBERS = {"pages": "20", "multiplier": "897", "neighbours": "8"}
 
 QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
 MACHINES = (*QUICK_MACHINES, "ppc750-400")
 
-# What depends most on translation, and takes little time.
+# Tests that depend most on translation and take little time.
 QUICK_CASES = ("cow", "exec", "ipc", "mmap", "pipe", "process")
 
 # The whole suite, as far as the invariant checker and the sanitizers get through it in less than an hour.
@@ -39,11 +39,11 @@ CHECKED = "check=on "
 WITHOUT_FPU = frozenset({"mpc855t-48"})
 INTEGER_GROUPS = frozenset({"user"})
 
-# In instructions: the longest that a boot with cases may take; in MB, what it needs.
+# The most instructions that a boot with cases may take; the memory that it needs, in MB.
 CASES_LIMIT = 100_000_000_000
 MEMORY = 64
 
-# Where runs of the whole that went well are kept, so that it can be broken off and gone on with.
+# Passed runs of `--whole` are kept here, so that it can be interrupted and continued.
 KEPT = BUILD / "policies"
 
 
@@ -83,7 +83,7 @@ def meant(machine: str, choices: Choices, initramfs: Path) -> Choices:
 
 
 def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
-    """The rows that hold each pair on these machines."""
+    """The rows in which each pair occurs, on these machines."""
     probe = folder / "probe.cpio"
     probe.write_bytes(only(user_tests(), ()).packed([]))
     choices = declared()
@@ -103,8 +103,8 @@ def only(group: Group, names: tuple[str, ...]) -> Group:
 
 
 class Matrix:
-    """One group's runs, compared with what its cases show under the defaults. `prefix` are words for every row;
-    `kept`: where good runs are remembered, or None."""
+    """One group's runs, compared with the output of its cases under the defaults. `prefix`: words for every row;
+    `kept`: the folder that remembers passed runs, or None."""
 
     def __init__(self, group: Group, folder: Path, prefix: str = "", kept: Path | None = None) -> None:
         self.group, self.folder, self.prefix, self.kept = group, folder, prefix, kept
@@ -112,7 +112,7 @@ class Matrix:
         self.remembered = 0
 
     def run(self, rows: list[Row], chosen: list[Row]) -> int:
-        """Runs the chosen rows, after the first of all, and says how each went; the number of those that failed."""
+        """Runs the first row, then the chosen ones, and prints each result; returns the number of failed rows."""
         names = ", ".join(case.name for case in self.group.cases)
         print(f"policies: {self.group.name}: {names}; {len(chosen)} of {len(rows)} rows", flush=True)
         if not self._judged(rows[0]):
@@ -127,7 +127,7 @@ class Matrix:
         return failed
 
     def _judged(self, row: Row) -> bool:
-        """Whether a row's cases end well and show what they do under the defaults; the first row says what that is."""
+        """Whether a row's cases pass with the same output as under the defaults, which are the first row."""
         initramfs = self._packed(self.group.cases)
         words = self._line(row)
         kept = self.kept / _digest(row.machine, initramfs, words) if self.kept else None
@@ -154,7 +154,7 @@ class Matrix:
         return not wrong
 
     def _wrong(self, done: Boot, cases: list[Case]) -> dict[str, str]:
-        """What is wrong with a run, by case; what ended by itself fills `expected` where that has nothing yet."""
+        """What is wrong with a run, by case. A case that ended normally is stored in `expected` if it has no entry yet."""
         outcomes = read_transcript(done.console).outcomes
         wrong = {}
         for case in cases:
@@ -171,7 +171,7 @@ class Matrix:
         return wrong
 
     def _narrowed(self, row: Row, cases: list[Case]) -> str:
-        """Which of a row's choices it takes for these cases to fail by themselves."""
+        """The choices of a row that are needed for these cases to fail alone."""
         initramfs = self._packed(cases)
 
         def fails(row: Row) -> bool:
@@ -202,15 +202,15 @@ def _boot(machine: str, initramfs: Path, words: str) -> Boot:
 
 
 def _digest(machine: str, initramfs: Path, words: str) -> str:
-    """A name for a run by all that determines it."""
+    """A name for a run, made from everything that determines it."""
     files = (RUNNER, VMLINUX, machine_file(machine), initramfs)
     parts = [*(file.read_bytes() for file in files), *(part.encode() for part in (*SANITIZED, words))]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
 def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
-    """Runs the matrix on these machines, the quick part of it or the whole, and of that the rows of these numbers, or
-    all if there are none; the number of failed runs."""
+    """Runs the matrix on these machines, quick or whole; with row numbers, only those rows. Returns the number of failed
+    runs."""
     with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
         folder = Path(name)
         rows = rows_on(machines or (MACHINES if whole else QUICK_MACHINES), folder)

@@ -1,4 +1,4 @@
-"""Another architecture could be built: what is not below `arch/` compiles against `arch/stub`, which is empty.
+"""Checks that the kernel is portable: everything outside `arch/` compiles against `arch/stub`, which is empty.
 
 The stub has none of a PowerPC's registers, page-table bits or instructions, and the host's compiler checks against it
 as a little-endian machine of 32 bits. Nothing is linked.
@@ -18,7 +18,7 @@ KERNEL = ROOT / "kernel"
 FOLDERS = ("mm", "proc", "ipc", "fs", "dev", "lib", "stat", "syscall", "policy", "genarch")
 COMPILER = (
     *("gcc", "-m32", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
-    # The ABI's structures put numbers of 64 bits on multiples of 8, which the host's own ABI does not.
+    # The ABI aligns 64-bit numbers in structures to 8 bytes; the host's own ABI does not.
     *("-malign-double", "-Iinclude", "-Iarch/stub/include", "-Iinclude/abi/ppc32", "-Iinclude/abi/linux"),
     f"-I{ROOT / 'build' / 'kernel' / 'include'}",
 )
@@ -32,7 +32,7 @@ def _sources() -> list[Path]:
 
 
 def _faults(source: Path) -> list[str]:
-    """What the compiler says of a file, and its lines of assembly."""
+    """The compiler's messages for a file, and its lines of assembly."""
     name = source.relative_to(KERNEL)
     lines = source.read_text(encoding="utf-8").splitlines()
     found = [f"{name}:{n}: assembly" for n, line in enumerate(lines, 1) if _ASSEMBLY.search(line)]

@@ -38,7 +38,7 @@ class Boot:
 
 
 def machine_file(machine: str) -> Path:
-    """What describes the machine of this name."""
+    """The file of the machine of this name."""
     return ROOT / "machines" / f"{machine}.toml"
 
 

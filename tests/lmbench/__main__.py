@@ -1,4 +1,4 @@
-"""The comparison as a command: both kinds of row in one boot, and a table."""
+"""The comparison as a command: runs both kinds of row in one boot and prints a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suite.places import BUILD, ROOT, USER, Missing, program, wanted
 
 from lmbench.rows import HELPERS, ROWS, Row
 
-# A timing interval of 5 ms, LmBench's shortest; what a loop and a look at the clock cost is found out once for all.
+# A timing interval of 5 ms, LmBench's shortest. The costs of a loop and of reading the clock are measured once.
 _SCRIPT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/lmbench:/bin ENOUGH=5000

@@ -1,4 +1,4 @@
-"""What is compared: LmBench's command, how its figure is read, and the row of user/bench."""
+"""The compared rows: LmBench's command, how its figure is read, and the row of user/bench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite as a command: runs groups on targets, prints programs, cases and passes, and what differs."""
+"""The suite as a command: runs groups on targets, and prints programs, cases, passes and differences."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def main() -> int:
 
 
 def named(names: list[str] | None, built: Path | None) -> Iterator[Group]:
-    """The groups of these names, or all that do not take long, each built when its turn comes."""
+    """The groups of these names, or all that are not long; each is built when it is needed."""
     groups = all_groups(built)
     return (groups[name]() for name in names or [name for name in groups if not is_long(name)])
 
 
 def show(group: Group, transcript: Transcript) -> None:
-    """What every case of a group gave on Linux."""
+    """The result of every case of a group on Linux."""
     for case in group.cases:
         outcome = transcript.outcomes.get(case.name)
         if outcome is not None:

@@ -1,4 +1,4 @@
-"""Programs that are not part of the checkout: a folder in which somebody has built them, and what of it was run."""
+"""Programs that are not part of the checkout: checks a folder of built ones, and records which were run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from elftools.elf.elffile import ELFFile
 
 from suite.places import Missing
 
-# What a program has to be; said in the messages.
+# The kind of program that is required, for messages.
 KIND = "a static executable for 32-bit big-endian PowerPC (ELF)"
 
 # How many names a message lists.
 _NAMES_MOST = 12
 
-# What reading a damaged ELF file may raise.
+# The errors that reading a damaged ELF file may raise.
 _DAMAGED = (ELFError, OSError, ValueError, KeyError, OverflowError)
 
 
 def fault(path: Path) -> str:
-    """What keeps a file from being a program that the kernel can run by itself; empty where nothing does."""
+    """Why the kernel cannot run a file as a program by itself; empty if it can."""
     if not path.is_file():
         return "missing"
     try:
@@ -58,7 +58,7 @@ def digest(path: Path) -> str:
 
 
 def compiler(path: Path) -> str:
-    """What the compiler wrote into a program about itself; empty where it wrote nothing."""
+    """The compiler's note in a program; empty if there is none."""
     try:
         with path.open("rb") as file:
             section = ELFFile(file).get_section_by_name(".comment")
@@ -78,7 +78,7 @@ def version(folder: Path) -> str:
 
 
 def record(folder: Path, programs: Iterable[Path], kernel: Path) -> dict[str, object]:
-    """What ran, for the results: release, and each program's hash and compiler."""
+    """The programs that ran, for the results: release, and each program's hash and compiler."""
     return {
         "version": version(folder) or "not stated",
         "kernel": digest(kernel),

@@ -1,4 +1,4 @@
-"""Every group by name, and which of them run only when they are asked for."""
+"""Every group by name, and which groups run only on request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SOAK_CALLS = 3_400_000
 
 
 def is_long(name: str) -> bool:
-    """Whether a group runs only when it is asked for."""
+    """Whether a group runs only on request."""
     return name.startswith(ON_REQUEST)
 
 

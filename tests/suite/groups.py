@@ -1,4 +1,4 @@
-"""The groups: which programs there are, and what is done with them."""
+"""The groups: programs, and the cases that run them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 
 LIBCS = ("glibc", "musl")
 
-# What only the kernel can pass: see the files' first comments.
+# Tests that only the kernel can pass: see the first comments of the files.
 _KERNEL_ONLY = ("recent", "strict", "policy", "inherit", "latency", "ramdisk", "trace", "system", "core", "ipc")
 
 
@@ -35,7 +35,7 @@ def base() -> Initramfs:
 
 
 def stripped(path: Path) -> bytes:
-    """A program without its symbols: what a small machine's memory has room for."""
+    """A program without its symbols, so that it fits into a small machine's memory."""
     with tempfile.NamedTemporaryFile() as file:
         subprocess.run(["powerpc-linux-gnu-strip", "-o", file.name, str(path)], check=True)
         return Path(file.name).read_bytes()
@@ -85,7 +85,7 @@ def user_tests() -> Group:
 
 
 def hostile() -> Group:
-    """Attacks on the kernel by a user without privilege, one program a class; only the kernel runs them."""
+    """Attacks on the kernel by a user without privilege, one program for each class; they run on the kernel only."""
     image = base()
     cases = []
     for attack in sorted(wanted(USER / "hostile", "run make -C user").iterdir()):
@@ -109,7 +109,7 @@ def add_libraries(image: Initramfs, *names: str) -> None:
 
 
 def dynamic() -> Group:
-    """A dynamically linked program, with what it is linked with."""
+    """A dynamically linked program with its libraries."""
     image = base()
     add_libraries(image)
     image.file("bin/dynamic", stripped(wanted(USER / "dynamic", "run make -C user")), 0o755)
@@ -117,12 +117,12 @@ def dynamic() -> Group:
     return Group("dynamic", "dynamically linked", image, cases)
 
 
-# So many fit in the instructions that a boot may take.
+# This many fit into the instruction limit of a boot.
 _SEEDS_TO_A_BOOT = 8
 
 
 def fuzz(calls: int) -> Group:
-    """Random system calls and attacks, by seed, on the kernel alone: it must then hold as much memory as before."""
+    """Random system calls and attacks, by seed, on the kernel only. Afterwards it must hold as much memory as before."""
     image = base()
     image.file("bin/fuzz", stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
     each = 20_000
@@ -182,7 +182,7 @@ def lua(libc: str) -> Group:
     return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, cases)
 
 
-# What all.lua runs, but for what it runs only to exhaust memory or time (big, heavy).
+# The files that all.lua runs, without those that only exhaust memory or time (big, heavy).
 _LUA_OWN = (
     "main", "db", "calls", "strings", "literals", "tpack", "attrib", "gengc", "locals", "constructs", "code", "cstack",
     "nextvar", "pm", "utf8", "api", "events", "vararg", "closure", "coroutine", "goto", "errors", "math", "sort",
@@ -233,7 +233,7 @@ _ARCHIVE_MOST = 16 << 20
 
 
 def programs(folder: Path) -> list[Group]:
-    """Every static program below a folder, run without arguments; as many groups as memory asks for."""
+    """Every static program below a folder, run without arguments; split into groups that fit into memory."""
     groups: list[Group] = []
     room = 0
     for path in sorted(wanted(folder, "name a folder with static PPC32 programs").rglob("*")):

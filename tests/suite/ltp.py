@@ -1,4 +1,4 @@
-"""The Linux Test Project's system-call tests, from a folder of built programs: how many end how.
+"""Runs the Linux Test Project's system-call tests from a folder of built programs, and counts their outcomes.
 
 python -m suite.ltp FOLDER [--qemu CPU | --machine NAME] [--only PATTERN ...] [--save FOLDER]
 """
@@ -19,7 +19,7 @@ from suite.groups import stripped, with_busybox
 from suite.model import Case, Group, Outcome
 from suite.places import BUILD, Missing, wanted
 
-# In MB, and what an archive may take of it beside the kernel and the unpacked root.
+# The memory in MB, and how much of it an archive may take beside the kernel and the unpacked root.
 _MEMORY = 128
 _ARCHIVE_MOST = 20 << 20
 
@@ -44,7 +44,7 @@ _BITS = ((1, "FAIL"), (2, "BROK"), (4, "WARN"), (32, "CONF"))
 
 
 def verdict(outcome: Outcome | None) -> str:
-    """What LTP calls the outcome of a test."""
+    """LTP's name for the outcome of a test."""
     if outcome is None:
         return "not started"
     status = re.fullmatch(r"status=(\d+)", outcome.end)
@@ -71,7 +71,7 @@ def _stem(name: str) -> str:
 
 
 class Built:
-    """A folder of LTP's built programs: what it has to hold, and what of it is missing."""
+    """A folder of LTP's built programs: its required contents, and what is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -93,7 +93,7 @@ class Built:
         return {name: path for name, path in self.programs.items() if _stem(name) == stem}
 
     def groups(self, only: list[str]) -> tuple[list[Group], dict[str, str]]:
-        """The entries of the list whose programs are there, as many to a boot as fit; the others' faults."""
+        """The list's entries whose programs exist, split by what fits in a boot; and the reasons why the others cannot run."""
         made: list[Group] = []
         missing: dict[str, str] = {}
         held: set[str] = set()
@@ -132,7 +132,7 @@ class Built:
 
 
 def main() -> int:
-    """Exit status 0 when all was run, whatever came of it; 2 when something is missing."""
+    """Exit status 0 when all tests were run, whatever their outcomes; 2 when something is missing."""
     parser = argparse.ArgumentParser(prog="python -m suite.ltp", description=__doc__)
     parser.add_argument(
         "folder",

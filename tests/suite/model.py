@@ -1,4 +1,4 @@
-"""Cases, groups, and what a run of them showed."""
+"""Cases, groups, and the transcripts of their runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case wrote and how it ended: `status=n`, `signal=n`, `timeout`, or `no end` where the system stopped."""
+    """A case's output and its end: `status=n`, `signal=n`, `timeout`, or `no end` where the system stopped."""
 
     output: str
     end: str
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Transcript:
-    """The outcomes by name, and what the system itself said besides."""
+    """The outcomes by name, and the system's own messages."""
 
     outcomes: dict[str, Outcome]
     rest: str
@@ -68,7 +68,7 @@ class Transcript:
 
 @dataclass
 class Verdict:
-    """How a group went on a target."""
+    """The result of a group on a target."""
 
     group: Group
     target: str
@@ -76,12 +76,12 @@ class Verdict:
 
     @property
     def passed(self) -> int:
-        """Cases that showed what they must."""
+        """The cases that passed."""
         return len(self.group.cases) - len(self.failures)
 
 
 def read_transcript(text: str) -> Transcript:
-    """Takes a console apart. Lines that belong to no case are the system's own."""
+    """Splits a console's text by case. Lines outside of all cases are the system's own."""
     outcomes: dict[str, Outcome] = {}
     rest: list[str] = []
     name = ""

@@ -1,4 +1,4 @@
-"""Where the checkout keeps what the suite needs, and what to do when it is not there."""
+"""The files that the suite needs, and how to build or install missing ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CASES = ROOT / "tests" / "cases"
 
 
 class Missing(RuntimeError):
-    """Something that has to be built or installed first; the message says how."""
+    """Something must be built or installed first; the message says how."""
 
 
 def wanted(path: Path, how: str) -> Path:
-    """`path`, or an error that tells how it is made."""
+    """`path`, or an error that says how to make it."""
     if not path.exists():
         raise Missing(f"{path} is missing: {how}")
     return path

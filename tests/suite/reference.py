@@ -71,7 +71,7 @@ def run(group: Group, cases: list[Case]) -> Transcript:
     with tempfile.TemporaryDirectory(prefix="pagewalk-root-") as folder:
         root = Path(folder)
         _lay_out(group.packed(cases), root)
-        # A terminal for standard input, so that there is one to control jobs with, as on the kernel's console.
+        # Standard input is a terminal, for job control, as on the kernel's console.
         controller, terminal = pty.openpty()
         done = subprocess.run(
             [
@@ -96,7 +96,7 @@ def run(group: Group, cases: list[Case]) -> Transcript:
         )
         os.close(terminal)
         os.close(controller)
-    # What the emulator itself says of a program that dies is not the program's.
+    # The emulator's own message about a program that dies is not the program's output.
     text = re.sub(r"^qemu(-ppc-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
     transcript = read_transcript(text)
     if "@done" not in transcript.rest:

@@ -1,7 +1,7 @@
-"""stress-ng's stressors, one case each, from a program that somebody has built.
+"""stress-ng's stressors, one case each, from a program built elsewhere.
 
-Each runs once, verifies what it did, and ends after some operations or seconds. The table `stress-ng.toml` says what a
-stressor needs besides, why one is left out, and why one ends otherwise than on Linux.
+Each runs once, verifies its work, and ends after some operations or seconds. The table `stress-ng.toml` says what a
+stressor needs in addition, why one is left out, and why one ends otherwise than on Linux.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from suite.places import PROGRAMS, Missing, wanted
 
 TABLE = Path(__file__).with_name("stress-ng.toml")
 
-# In the system's time: how long a stressor goes on, and when it is given up.
+# In the system's time: how long a stressor runs, and after how long it is killed.
 _SECONDS = 1
 _SECONDS_MOST = 120
 _OPERATIONS = 20
 _MEMORY = 128
-# A boot's stressors: what one leaves behind is not for the next fifty.
+# The stressors of one boot, so that leftovers of one affect few others.
 _TO_A_BOOT = 25
 
 
@@ -47,7 +47,7 @@ def table() -> dict[str, Entry]:
 
 
 def stressors(program: Path) -> list[str]:
-    """What the program itself lists."""
+    """The stressors that the program itself lists."""
     qemu = wanted(PROGRAMS / "qemu-ppc-static", "run tests/programs/qemu.sh")
     done = subprocess.run([str(qemu), str(program), "--stressors"], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout.split():

@@ -10,7 +10,7 @@ from pathlib import Path
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
 from suite.places import BUILD, ROOT, wanted
 
-# A system that stops half-way through a group is booted again for the cases that are left, but not for ever.
+# How often a system that stops half-way through a group is booted again for the remaining cases.
 _STOPS_MOST = 6
 
 
@@ -82,7 +82,7 @@ class QemuTarget:
 
 
 def _console(command: list[str], seconds: int) -> str:
-    """What the system wrote, until it ended or so many seconds of the host's time passed."""
+    """The system's output until it ended, or until so many seconds of the host's time passed."""
     try:
         done = subprocess.run(
             command,
@@ -101,7 +101,7 @@ Target = MachineTarget | QemuTarget
 
 
 def run(target: Target, group: Group) -> Transcript:
-    """Runs a group's cases. Where the system stops on a case, that case has "no end" and the rest gets a fresh boot."""
+    """Runs a group's cases. If the system stops in a case, that case has "no end", and the rest runs after a new boot."""
     target = replace(target, memory=max(target.memory, group.memory))
     outcomes: dict[str, Outcome] = {}
     said: list[str] = []
