@@ -1,4 +1,4 @@
-"""The `pagewalk` command's first step: from here on, Ctrl-C and odd terminals cost nobody a traceback."""
+"""The `pagewalk` command's first step: from here on, Ctrl-C and unusual terminals cause no traceback."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a person did wrong, or what the host could not do: each with its exit status.
+"""Errors for the person at the keyboard, each with its exit status.
 
 The statuses 124 to 126 are those of the plain machine runner (docs/interfaces.md, section 9).
 """

@@ -1,4 +1,4 @@
-"""Runs jobs and experiments: what is in the store is not simulated again, and every run is kept at once."""
+"""Runs jobs and experiments. Runs that are in the store are not simulated again; new ones are stored at once."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class Lab(Workshop):
             return _no_figure(row, error.explained)
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
-        # What the machine was told reproduces nothing.
+        # A figure that was put into the machine file reproduces nothing.
         told = found[name].words.startswith("input")
         kind: Kind = "an input" if told else judge(row, None, found[name].figure).kind
         return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")

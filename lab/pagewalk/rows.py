@@ -1,4 +1,4 @@
-"""What guests print for the lab: `@row` lines of benchmarks and `@value` lines (docs/interfaces.md, section 8)."""
+"""Reads guests' output: `@row` lines of benchmarks and `@value` lines (docs/interfaces.md, section 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is, what it gives, and what a thing that can run one has to offer.
+"""A run, its result, and the interface of a runner.
 
 `native.NativeRunner` runs on this computer; `sweep` hands the same jobs to a cluster.
 """

@@ -1,4 +1,4 @@
-"""What a state dump of the machine shows, as counts: who holds TLB and hash table."""
+"""Counts from a state dump of the machine: how many entries of TLB and hash table are the kernel's."""
 
 from __future__ import annotations
 

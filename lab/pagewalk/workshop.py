@@ -1,4 +1,4 @@
-"""What a job is made of: the kernel, machines with their overrides, programs packed for the guest."""
+"""Gathers the parts of a job: the kernel, machines with overrides, programs packed for the guest."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ QUIET_TLB = "kernel.map=bat+io"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault, by its word in /proc/check, and the checker's messages: when the page is touched, and later. None: not found."""
+    """A fault's word in /proc/check, and the checker's messages: at a touch of the page, and later. None: not found."""
 
     name: str
     here: str | None

@@ -31,7 +31,7 @@ def covering(machines: dict[str, Choices]) -> list[dict[str, str]]:
 
 
 def _rows(factors: Choices, left: set[Pair]) -> Iterator[dict[str, str]]:
-    """Rows that each start with a pair of `left`. Each further value is the one that forms the most new pairs with the row."""
+    """Rows that each start with a pair of `left`. Each further value forms the most new pairs with the row."""
     pairs = sorted(map(sorted, left & _pairs(factors)))
     for pair in pairs[:: max(1, len(pairs) // STARTS)]:
         row = dict(pair)

@@ -154,7 +154,7 @@ class Matrix:
         return not wrong
 
     def _wrong(self, done: Boot, cases: list[Case]) -> dict[str, str]:
-        """What is wrong with a run, by case. A case that ended normally is stored in `expected` if it has no entry yet."""
+        """What is wrong with a run, by case. A case that ended normally fills `expected` if it has no entry yet."""
         outcomes = read_transcript(done.console).outcomes
         wrong = {}
         for case in cases:
@@ -209,8 +209,8 @@ def _digest(machine: str, initramfs: Path, words: str) -> str:
 
 
 def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
-    """Runs the matrix on these machines, quick or whole; with row numbers, only those rows. Returns the number of failed
-    runs."""
+    """Runs the matrix on these machines, quick or whole; with row numbers, only those rows. Returns the number of
+    failed runs."""
     with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
         folder = Path(name)
         rows = rows_on(machines or (MACHINES if whole else QUICK_MACHINES), folder)

@@ -122,7 +122,7 @@ _SEEDS_TO_A_BOOT = 8
 
 
 def fuzz(calls: int) -> Group:
-    """Random system calls and attacks, by seed, on the kernel only. Afterwards it must hold as much memory as before."""
+    """Random system calls and attacks, by seed, on the kernel only; it must then hold as much memory as before."""
     image = base()
     image.file("bin/fuzz", stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
     each = 20_000

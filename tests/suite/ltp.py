@@ -93,7 +93,7 @@ class Built:
         return {name: path for name, path in self.programs.items() if _stem(name) == stem}
 
     def groups(self, only: list[str]) -> tuple[list[Group], dict[str, str]]:
-        """The list's entries whose programs exist, split by what fits in a boot; and the reasons why the others cannot run."""
+        """The list's entries whose programs exist, split into boots; and why the others cannot run."""
         made: list[Group] = []
         missing: dict[str, str] = {}
         held: set[str] = set()

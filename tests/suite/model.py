@@ -76,7 +76,7 @@ class Verdict:
 
     @property
     def passed(self) -> int:
-        """The cases that passed."""
+        """The number of cases that passed."""
         return len(self.group.cases) - len(self.failures)
 
 

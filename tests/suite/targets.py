@@ -101,7 +101,7 @@ Target = MachineTarget | QemuTarget
 
 
 def run(target: Target, group: Group) -> Transcript:
-    """Runs a group's cases. If the system stops in a case, that case has "no end", and the rest runs after a new boot."""
+    """Runs a group's cases. If the system stops in a case, that case has "no end"; the rest gets a new boot."""
     target = replace(target, memory=max(target.memory, group.memory))
     outcomes: dict[str, Outcome] = {}
     said: list[str] = []

@@ -22,9 +22,9 @@ app = typer.Typer(
 A laboratory for address translation: boots a small kernel on a simulated PowerPC that accounts for
 every cycle, TLB entry, hash-table slot and cache line.
 
-- `pagewalk run osdi99-table2` reproduces a published table: theirs and ours side by side
+- `pagewalk run osdi99-table2` reproduces a published table and prints both side by side
 - `pagewalk exec -m ppc604-185 -- ./hello` runs a static PowerPC program and says what it cost
-- `pagewalk claims explain osdi99.table2.604-185` says what a figure means and where it stands
+- `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
 )
 for part in (run, guest, results, listings, tune):
@@ -43,7 +43,7 @@ def common(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
-    """What stands before a subcommand."""
+    """Options before the subcommand."""
     del version
 
 

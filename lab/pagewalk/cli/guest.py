@@ -200,7 +200,7 @@ def execute(
     watched = watch(
         _job(machine, command, file, sets, policy, limit), quiet=as_json, typed=typed, prepare=_sanitizing(sanitize)
     )
-    # What is typed is no part of a run's key.
+    # Typed input is not part of a run's key.
     key = None if typed or sanitize else _keep(watched, time.monotonic() - begin)
     if as_json:
         print_json(
@@ -286,7 +286,7 @@ def profile(
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Say in which functions of kernel and program the cycles go: every cycle is counted, none is sampled.
+    """Show which functions of kernel and program take the cycles. Exact, not sampled.
 
     Only the program's own time is shown, from its start to its end; `--boot` shows the whole run.
 
@@ -437,7 +437,7 @@ def gdb(
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Debug kernel or program with GDB: waits for it on a port of this computer.
+    """Debug the kernel or a program with GDB; waits for GDB on a local port.
 
     Example: `pagewalk gdb -- ./hello`, and beside it
     `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`

@@ -1,4 +1,4 @@
-"""`pagewalk machines | policies | experiments | claims`: what there is."""
+"""`pagewalk machines | policies | experiments | claims`: the listings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def show_policies(as_json: Json = False) -> None:
     out.print(
         table(
             "Policies",
-            ["name", "choices", "document", "what it decides"],
+            ["name", "choices", "paper", "what it decides"],
             ([p.name, "\n".join(p.choices), f"{p.about.document} {p.about.section}", p.about.summary] for p in listed),
         )
     )
@@ -92,7 +92,7 @@ def _figures(numbers: tuple[float, ...]) -> str:
 
 @claims_app.command("list")
 def list_claims(
-    document: Annotated[str | None, typer.Argument(help="Only this document's, as in osdi99.")] = None,
+    document: Annotated[str | None, typer.Argument(help="Only the figures of this paper, as in osdi99.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the published figures.
@@ -146,12 +146,12 @@ def explain_claim(
         return
     kinds = {
         "measured": "the authors' own measurement; an experiment reproduces it",
-        "constant": "a cost of the hardware that the document states; the machine is calibrated by it",
-        "open": "a question that the document leaves open; an experiment answers it",
+        "constant": "a hardware cost that the paper states; the machine is calibrated with it",
+        "open": "a question that the paper leaves open; an experiment answers it",
     }
     lines = [
         ("claim", claim.id),
-        ("document", claim.document.citation),
+        ("paper", claim.document.citation),
         ("section", claim.section),
         ("machine", claim.machine),
         ("workload", claim.workload),
@@ -171,11 +171,11 @@ def explain_claim(
 
 @claims_app.command("page")
 def claims_page(
-    document: Annotated[str, typer.Argument(help="The document, as in osdi99; pagewalk: our own experiments.")],
+    document: Annotated[str, typer.Argument(help="The paper, as in osdi99; pagewalk: our own experiments.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a document's page in Markdown: every claim, and what was measured against it.
+    """Write a paper's page in Markdown: every claim with our result.
 
     Example: `pagewalk claims page osdi99 -o docs/osdi99.md`
     """

@@ -76,15 +76,17 @@ Files = Annotated[
 ]
 Typed = Annotated[
     Path | None,
-    typer.Option("--input", help="A file that is typed on the guest's console; - is standard input."),
+    typer.Option("--input", help="A file whose content is typed on the guest's console; - is standard input."),
 ]
 Sanitize = Annotated[
     str | None,
-    typer.Option(help="Stop at what a correct kernel never does: translation, fetch, vsid, or all; comma-separated."),
+    typer.Option(
+        help="Stop at errors that a correct kernel never makes: translation, fetch, vsid, or all; comma-separated."
+    ),
 ]
 Cluster = Annotated[str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Most instructions to simulate.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one a core.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instructions to simulate.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 
 def overrides(words: list[str] | None) -> dict[str, str]:

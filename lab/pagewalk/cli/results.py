@@ -1,4 +1,4 @@
-"""`pagewalk compare | report | sweep | results`: what the results file holds, and more of it."""
+"""`pagewalk compare | report | sweep | results`: the commands that read and extend the results file."""
 
 from __future__ import annotations
 
@@ -146,10 +146,10 @@ def make_report(
 
 
 def results(
-    sql: Annotated[str | None, typer.Argument(help="A query; without one, the kept runs are listed.")] = None,
+    sql: Annotated[str | None, typer.Argument(help="A query; without one, the stored runs are listed.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List kept runs, or ask the results file anything in SQL.
+    """List the stored runs, or query the results file in SQL.
 
     Tables: runs, counters, samples, dumps, cells, points (docs/results.md).
 
@@ -184,10 +184,10 @@ def do_sweep(
     arguments: Annotated[list[str] | None, typer.Argument(help="Its parameters, as in size=1m.")] = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     sets: Annotated[
-        list[str] | None, typer.Option("--set", help="A machine key over values: tlb.data.entries=32,64,128.")
+        list[str] | None, typer.Option("--set", help="A machine key and its values: tlb.data.entries=32,64,128.")
     ] = None,
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", "-p", help="A policy over values: tlb.cutoff=off,5..40..5.")
+        list[str] | None, typer.Option("--policy", "-p", help="A policy and its values: tlb.cutoff=off,5..40..5.")
     ] = None,
     row: Annotated[str | None, typer.Option(help="The printed row; the program's name by default.")] = None,
     figure: Annotated[str, typer.Option(help='What to compute: us, mb_s, each("tlb.*.miss") ...')] = "us",

@@ -73,7 +73,7 @@ def run(
     names: Annotated[
         list[str],
         typer.Argument(
-            help="Experiments, a document's name for all of its, or a .toml file.",
+            help="Experiments, a paper's name (osdi99) for all of its experiments, or a .toml file.",
             autocompletion=options.complete_experiment,
         ),
     ],
@@ -81,9 +81,9 @@ def run(
     cluster: options.Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Reproduce a published table: theirs and ours side by side, with a verdict for every row.
+    """Reproduce a published table: the paper's figures beside ours, with a verdict for every row.
 
-    What was run before is taken from the results and not simulated again.
+    Runs that are in the results are not simulated again.
 
     Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99`, `pagewalk run mine.toml -j 1`
     """

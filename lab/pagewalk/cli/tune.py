@@ -36,15 +36,15 @@ def tune_vsid(
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="Other policies of the simulated runs.")
     ] = None,
-    figure: Annotated[str, typer.Option(help="What to measure of them.")] = tune.FIGURE.text,
+    figure: Annotated[str, typer.Option(help="What to measure in these runs.")] = tune.FIGURE.text,
     row: Annotated[str | None, typer.Option(help="The printed row; the program's name by default.")] = None,
     jobs: options.Jobs = None,
     as_json: Json = False,
 ) -> None:
     """Find the multiplier that scatters a workload's VSIDs best over the hash table.
 
-    A model of the table tries them all on the pages that the workload has; the best are simulated, beside the
-    process number as it is.
+    A model of the hash table tries every multiplier on the pages of the workload. The best ones are simulated, and
+    so is the plain process number.
 
     Examples: `pagewalk tune vsid`, `pagewalk tune vsid --multipliers 13,75,897 --keep 3 -p kernel.map=bat`
     """
