@@ -94,7 +94,7 @@ static void push(struct tty *t, u16 entry)
 void tty_commit(struct tty *t)
 {
 	t->committed = t->head;
-	wake_up(&t->readable);
+	wake_up_noted(&t->read_note);
 }
 
 /* Takes the last character of the line off the screen. */
@@ -236,7 +236,7 @@ void tty_set_stopped(struct tty *t, bool stopped)
 {
 	t->stopped = stopped;
 	if (!stopped)
-		wake_up(&t->writable);
+		wake_up_noted(&t->write_note);
 }
 
 static bool flow_character(struct tty *t, u8 c)

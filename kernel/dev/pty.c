@@ -22,7 +22,7 @@ void pty_putc(struct pty *p, u8 c)
 	if (p->head - p->tail < PTY_OUTPUT) {
 		p->output[p->head % PTY_OUTPUT] = c;
 		p->head++;
-		wake_up(&p->shown);
+		wake_up_noted(&p->show_note);
 	}
 }
 
@@ -33,7 +33,7 @@ size_t pty_room(const struct pty *p)
 
 void pty_input_taken(struct pty *p)
 {
-	wake_up(&p->taken);
+	wake_up_noted(&p->take_note);
 }
 
 void pty_get(struct pty *p)
@@ -44,8 +44,13 @@ void pty_get(struct pty *p)
 
 static void pty_put(struct pty *p)
 {
-	if (!--p->refs)
-		kfree(p);
+	if (--p->refs)
+		return;
+	wake_note_drop(&p->show_note);
+	wake_note_drop(&p->take_note);
+	wake_note_drop(&p->tty.read_note);
+	wake_note_drop(&p->tty.write_note);
+	kfree(p);
 }
 
 void pty_release(struct pty *p)
@@ -77,12 +82,17 @@ static long ptmx_read(struct file *f, struct iter *it, u64 *position)
 			return error;
 	}
 	while (it->left && p->head != p->tail) {
-		u32 at = p->tail % PTY_OUTPUT;
-		long n = iter_write(it, p->output + at, MIN(p->head - p->tail, PTY_OUTPUT - at));
+		u32 at = p->tail % PTY_OUTPUT, part = MIN(p->head - p->tail, PTY_OUTPUT - at);
+		u8 chunk[128];
+		long n;
 
+		/* Taken before the copy, which may sleep: others read meanwhile. */
+		part = (u32)MIN((size_t)MIN(part, (u32)sizeof chunk), it->left);
+		memcpy(chunk, p->output + at, part);
+		p->tail += part;
+		n = iter_write(it, chunk, part);
 		if (n <= 0)
 			return done ? done : n;
-		p->tail += (u32)n;
 		done += n;
 	}
 	wake_up(&p->tty.writable);
@@ -247,6 +257,8 @@ static int ptmx_open(struct file *f)
 	}
 	waitq_init(&p->shown);
 	waitq_init(&p->taken);
+	wake_note_init(&p->show_note, &p->shown);
+	wake_note_init(&p->take_note, &p->taken);
 	tty_setup(&p->tty, p->inode->rdev, p);
 	pty_insert(p);
 	pty_count++;

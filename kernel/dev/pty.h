@@ -21,6 +21,7 @@ struct pty {
 	u32 head, tail;			/* counts of characters; positions are modulo PTY_OUTPUT */
 	struct waitq shown;		/* output, or the last file on the terminal went */
 	struct waitq taken;		/* room for input */
+	struct wake_note show_note, take_note;	/* of these queues */
 };
 
 extern struct list_head ptys;		/* in order of their numbers */

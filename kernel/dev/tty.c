@@ -38,6 +38,8 @@ void tty_setup(struct tty *t, u32 device, struct pty *pty)
 	t->pty = pty;
 	waitq_init(&t->readable);
 	waitq_init(&t->writable);
+	wake_note_init(&t->read_note, &t->readable);
+	wake_note_init(&t->write_note, &t->writable);
 	list_add_tail(&t->link, &terminals);
 }
 
@@ -95,6 +97,8 @@ static long read_line(struct tty *t, struct iter *it)
 		u16 entry = t->ring[t->tail % RING];
 		char c = (char)entry;
 
+		/* Taken before the copy, which may sleep: others read and flush the input meanwhile. */
+		t->tail++;
 		if (!(entry & ENTRY_EOF)) {
 			long n = iter_write(it, &c, 1);
 
@@ -102,7 +106,6 @@ static long read_line(struct tty *t, struct iter *it)
 				return done ? done : n;
 			done++;
 		}
-		t->tail++;
 		if (entry & (ENTRY_EOF | ENTRY_END))
 			break;
 	}
@@ -114,12 +117,11 @@ static long read_raw(struct tty *t, struct iter *it)
 	long done = 0;
 
 	while (available(t) && it->left) {
-		char c = (char)t->ring[t->tail % RING];
+		char c = (char)t->ring[t->tail++ % RING];
 		long n = iter_write(it, &c, 1);
 
 		if (n <= 0)
 			return done ? done : n;
-		t->tail++;
 		done++;
 	}
 	return done;

@@ -28,6 +28,7 @@ struct tty {
 	s32 session;		/* that it controls; 0: none */
 	s32 foreground;		/* process group; 0: none */
 	struct waitq readable, writable;
+	struct wake_note read_note, write_note;	/* of these queues */
 };
 
 extern struct tty console_tty;

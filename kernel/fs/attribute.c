@@ -443,9 +443,10 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 
 static long allocate_alone(struct inode *i, int mode, u64 from, u64 to)
 {
-	long result;
+	long result = mutex_lock_killable(&i->writing);
 
-	mutex_lock(&i->writing);
+	if (result)
+		return result;
 	result = allocate(i, mode, from, to);
 	mutex_unlock(&i->writing);
 	return result;

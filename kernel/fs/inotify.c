@@ -108,8 +108,10 @@ static void drop_watch(struct watch *w)
 static void tell(struct inode *i, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
 {
 	struct watch *w, *next;
+	u32 looked_at = 0;
 
 	list_for_each_entry_safe(w, next, &i->watches, inode_link) {
+		interrupt_window_at(++looked_at);
 		if (!(w->mask & mask))
 			continue;
 		queue(w->owner, w->number, mask | is_dir, cookie, name, len);
@@ -148,8 +150,10 @@ void inotify_move(struct inode *from, const char *name, size_t len, struct dentr
 void inotify_gone(struct inode *i)
 {
 	struct watch *w, *next;
+	u32 told = 0;
 
 	list_for_each_entry_safe(w, next, &i->watches, inode_link) {
+		interrupt_window_at(++told);
 		if (w->mask & IN_DELETE_SELF)
 			queue(w->owner, w->number, IN_DELETE_SELF, 0, NULL, 0);
 		queue(w->owner, w->number, IN_IGNORED, 0, NULL, 0);

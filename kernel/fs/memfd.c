@@ -28,14 +28,16 @@ long seals_get(const struct file *f)
 
 long seals_add(struct file *f, u32 seals)
 {
-	long error = 0;
+	long error;
 
 	if (!FILE_WRITES(f))
 		return -EPERM;
 	if (seals & ~F_SEALS || !has_seals(f))
 		return -EINVAL;
 	/* A write that has begun sleeps where its memory is missing: no seal may come in the middle of it. */
-	mutex_lock(&f->inode->writing);
+	error = mutex_lock_killable(&f->inode->writing);
+	if (error)
+		return error;
 	if (seals_of(f->inode) & F_SEAL_SEAL)
 		error = -EPERM;
 	else if (seals & ~f->inode->seals & F_SEAL_WRITE && mm_may_write_inode(f->inode))

@@ -210,9 +210,10 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 
 static long ramfs_write(struct file *f, struct iter *it, u64 *position)
 {
-	long n;
+	long n = mutex_lock_killable(&f->inode->writing);
 
-	mutex_lock(&f->inode->writing);
+	if (n)
+		return n;
 	n = write_alone(f, it, position);
 	mutex_unlock(&f->inode->writing);
 	return n;

@@ -27,31 +27,21 @@ static long do_write(struct file *f, struct iter *it, u64 *position)
 	return f->ops->write(f, it, position);
 }
 
-/* Of calls that move a regular file's own position, one at a time does (POSIX.1-2017, 2.9.7). */
-static bool position_lock(struct file *f)
-{
-	if (!S_ISREG(f->inode->mode))
-		return false;
-	mutex_lock(&f->positioning);
-	return true;
-}
-
-static void position_unlock(struct file *f, bool locked)
-{
-	if (locked)
-		mutex_unlock(&f->positioning);
-}
 
 /* At the position given, or NULL: at the file's own. */
 static long file_transfer(struct file *f, struct iter *it, u64 *position, bool write)
 {
-	bool locked = !position && position_lock(f);
-	long n;
+	/* Of calls that move a regular file's own position, one at a time does (POSIX.1-2017, 2.9.7). */
+	bool alone = !position && S_ISREG(f->inode->mode);
+	long n = alone ? mutex_lock_killable(&f->positioning) : 0;
 
+	if (n)
+		return n;
 	if (!position)
 		position = &f->position;
 	n = write ? do_write(f, it, position) : do_read(f, it, position);
-	position_unlock(f, locked);
+	if (alone)
+		mutex_unlock(&f->positioning);
 	if (n > 0)
 		note_file(f->dentry, write ? IN_MODIFY : IN_ACCESS);
 	return n;
@@ -195,14 +185,18 @@ s64 seek_endless(struct file *f, s64 offset, int whence)
 static s64 seek(int fd, s64 offset, int whence)
 {
 	struct file *f = fd_get(fd);
-	bool locked;
 	s64 result;
+	bool alone;
 
 	if (!f)
 		return -EBADF;
-	locked = position_lock(f);
-	result = f->ops->seek ? f->ops->seek(f, offset, whence) : -ESPIPE;
-	position_unlock(f, locked);
+	alone = S_ISREG(f->inode->mode);
+	result = alone ? mutex_lock_killable(&f->positioning) : 0;
+	if (!result) {
+		result = f->ops->seek ? f->ops->seek(f, offset, whence) : -ESPIPE;
+		if (alone)
+			mutex_unlock(&f->positioning);
+	}
 	file_put(f);
 	return result;
 }

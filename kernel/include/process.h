@@ -40,6 +40,7 @@ struct process {
 	struct list_head children;      /* by sibling */
 	struct list_head sibling;
 	struct waitq child_wait;        /* wait4 sleeps here */
+	struct wake_note child_note;
 	struct list_head traced;        /* tasks, by trace.link */
 	s32 exit_signal;                /* to the parent, normally SIGCHLD; 0 none */
 	s32 exit_status;                /* as wait4 gives it */

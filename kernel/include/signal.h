@@ -26,6 +26,7 @@ struct sighand {
 	u32 refs;
 	struct action action[NSIG];
 	struct waitq arrived;           /* signalfds wait here for signals */
+	struct wake_note arrival;       /* of a timer's, or a terminal's */
 };
 
 /* Signals that wait for delivery, of a thread or of a whole process. */

@@ -32,6 +32,7 @@ enum task_state {
 /* Reasons for the long way back to user mode (task->work; 0 is the fast one). */
 #define WORK_RESCHED 1u
 #define WORK_SIGNAL  2u
+#define WORK_WAKE    4u         /* queues are noted (wait.h); a switch passes it on */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;
@@ -108,6 +109,8 @@ struct task {
 	u32 *clear_child_tid;           /* user addresses */
 	u32 *set_child_tid;
 	void *robust_list;
+	struct list_head pi_waiters;    /* those who wait for its futexes with inheritance (proc/futex_pi.c) */
+	struct task *pi_owner;          /* whom it waits for in the same way; NULL: for nobody */
 	bool left_futexes;              /* it ends, and has handed over what others wait for */
 	void *sem_undo;                 /* ipc/sem.c */
 	struct rendezvous rendezvous;   /* its part in synchronous messages */

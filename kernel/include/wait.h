@@ -42,7 +42,19 @@ void waitq_remove(struct waiter *waiter);             /* harmless when not queue
 
 /* Wakes everyone in a queue that is about to go, and lets go of them. */
 void waitq_detach(struct waitq *wq);
-void wake_up(struct waitq *wq);                       /* everyone; from tasks and interrupts */
+void wake_up(struct waitq *wq);                       /* everyone; not from interrupts */
+/*
+ * The same from interrupts, however many wait: the queue is only noted. The task that runs wakes it when it goes back to
+ * its program, or whoever runs after it does.
+ */
+struct wake_note {
+	struct list_head link;
+	struct waitq *wq;
+};
+void wake_note_init(struct wake_note *note, struct waitq *wq);
+void wake_note_drop(struct wake_note *note);          /* before the queue goes */
+void wake_up_noted(struct wake_note *note);
+void wake_noted(void);                                /* for WORK_WAKE */
 void wake_up_one(struct waitq *wq);                   /* the one who has waited longest */
 
 /*
@@ -104,7 +116,7 @@ struct mutex {
 #define MUTEX_INIT(name) { .owner = NULL, .wq = WAITQ_INIT((name).wq) }
 
 void mutex_init(struct mutex *mutex);
-void mutex_lock(struct mutex *mutex);
+long mutex_lock_killable(struct mutex *mutex);        /* 0, or -ERESTARTSYS: a fatal signal came first */
 void mutex_unlock(struct mutex *mutex);
 
 #endif

@@ -15,6 +15,7 @@ struct datagram {
 	struct rights *rights;
 	struct ucred sender;
 	u32 size;
+	u32 users;	/* the queue or who took it, and copies by those who only look */
 	u8 data[];
 };
 
@@ -25,11 +26,17 @@ void datagram_init(struct datagram_queue *q)
 	waitq_init(&q->writable);
 }
 
-static void drop(struct datagram_queue *q, struct datagram *d)
+static void unlink(struct datagram_queue *q, struct datagram *d)
 {
 	list_del(&d->link);
 	q->count--;
 	q->bytes -= d->size;
+}
+
+static void let_go(struct datagram *d)
+{
+	if (--d->users)
+		return;
 	if (d->rights)
 		rights_free(d->rights);
 	kfree(d);
@@ -39,8 +46,12 @@ void datagram_free(struct datagram_queue *q)
 {
 	waitq_detach(&q->readable);
 	waitq_detach(&q->writable);
-	while (!list_empty(&q->datagrams))
-		drop(q, list_first_entry(&q->datagrams, struct datagram, link));
+	while (!list_empty(&q->datagrams)) {
+		struct datagram *d = list_first_entry(&q->datagrams, struct datagram, link);
+
+		unlink(q, d);
+		let_go(d);
+	}
 }
 
 u32 datagram_pages_held(const struct datagram_queue *q)
@@ -80,6 +91,7 @@ long datagram_put(struct datagram_queue *q, struct message *m, const struct addr
 	if (from)
 		d->from = *from;
 	d->size = (u32)size;
+	d->users = 1;
 	d->sender = m->sender;
 	d->rights = m->rights;
 	m->rights = NULL;
@@ -90,8 +102,17 @@ long datagram_put(struct datagram_queue *q, struct message *m, const struct addr
 	return (long)size;
 }
 
+static void put_back(struct datagram_queue *q, struct datagram *d)
+{
+	list_add(&d->link, &q->datagrams);
+	q->count++;
+	q->bytes += d->size;
+	wake_up(&q->readable);
+}
+
 long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m)
 {
+	bool peek = m->flags & MSG_PEEK;
 	struct datagram *d;
 	long n = SOCKET_WAIT(&q->readable, q->count || s->error || s->shut & SHUT_RD, m->nonblock, s->receive_timeout);
 
@@ -103,9 +124,19 @@ long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m
 	if (!q->count)
 		return 0;
 	d = list_first_entry(&q->datagrams, struct datagram, link);
+	/* The copy may sleep: nobody else takes this one meanwhile, or frees one that is only looked at. */
+	if (peek)
+		d->users++;
+	else
+		unlink(q, d);
 	n = iter_write(m->data, d->data, d->size);
-	if (n < 0)
+	if (n < 0) {
+		if (peek)
+			let_go(d);
+		else
+			put_back(q, d);
 		return n;
+	}
 	if ((u32)n < d->size) {
 		m->out_flags |= MSG_TRUNC;
 		if (m->flags & MSG_TRUNC)
@@ -114,12 +145,12 @@ long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m
 	if (m->address)
 		*m->address = d->from;
 	m->sender = d->sender;
-	if (m->flags & MSG_PEEK)
-		return n;
-	m->rights = d->rights;
-	d->rights = NULL;
-	drop(q, d);
-	wake_up(&q->writable);
+	if (!peek) {
+		m->rights = d->rights;
+		d->rights = NULL;
+		wake_up(&q->writable);
+	}
+	let_go(d);
 	return n;
 }
 

@@ -100,26 +100,34 @@ static void remove_item(struct item *i)
 void epoll_forget(struct file *f)
 {
 	struct item *i, *next;
+	u32 removed = 0;
 
-	list_for_each_entry_safe(i, next, &f->watches, watch_link)
+	list_for_each_entry_safe(i, next, &f->watches, watch_link) {
+		interrupt_window_at(++removed);
 		remove_item(i);
+	}
 }
 
 static struct item *find_item(const struct epoll *ep, const struct file *f, int fd)
 {
 	struct item *i;
+	u32 looked_at = 0;
 
-	list_for_each_entry(i, &ep->items, link)
+	list_for_each_entry(i, &ep->items, link) {
+		interrupt_window_at(++looked_at);
 		if (i->file == f && i->fd == fd)
 			return i;
+	}
 	return NULL;
 }
 
 static bool any_ready(struct epoll *ep)
 {
 	struct item *i, *next;
+	u32 asked = 0;
 
 	list_for_each_entry_safe(i, next, &ep->ready, ready_link) {
+		interrupt_window_at(++asked);
 		if (ask(i, NULL))
 			return true;
 		list_del(&i->ready_link);
@@ -139,9 +147,12 @@ static void epoll_release(struct file *f)
 {
 	struct epoll *ep = f->data;
 	struct item *i, *next;
+	u32 removed = 0;
 
-	list_for_each_entry_safe(i, next, &ep->items, link)
+	list_for_each_entry_safe(i, next, &ep->items, link) {
+		interrupt_window_at(++removed);
 		remove_item(i);
+	}
 	kfree(ep);
 }
 
@@ -361,12 +372,14 @@ static long deliver(struct epoll *ep, struct epoll_event *user, int count)
 {
 	struct list_head again = LIST_HEAD_INIT(again);
 	long given = 0;
+	u32 asked = 0;
 
 	while (given < count && !list_empty(&ep->ready)) {
 		struct item *i = list_first_entry(&ep->ready, struct item, ready_link);
 		unsigned events = ask(i, NULL);
 		int error;
 
+		interrupt_window_at(++asked);
 		list_del(&i->ready_link);
 		if (!events)
 			continue;
@@ -390,6 +403,7 @@ static long deliver(struct epoll *ep, struct epoll_event *user, int count)
 	while (!list_empty(&again)) {
 		struct list_head *first = again.next;
 
+		interrupt_window_at(++asked);
 		list_del(first);
 		list_add_tail(first, &ep->ready);
 	}

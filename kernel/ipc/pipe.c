@@ -26,6 +26,8 @@ static struct pipe *pipe_new(void)
 	waitq_init(&p->readable);
 	waitq_init(&p->writable);
 	waitq_init(&p->opened);
+	mutex_init(&p->reading);
+	mutex_init(&p->writing);
 	return p;
 }
 
@@ -63,6 +65,18 @@ long pipe_wait_data(struct file *f, bool wait)
 	return wait_data(f->data, wait, &none);
 }
 
+static long take(struct pipe *p, struct iter *it)
+{
+	long n = mutex_lock_killable(&p->reading);
+
+	if (n)
+		return n;
+	n = ring_read(&p->ring, it, it->left);
+	mutex_unlock(&p->reading);
+	wake_up(&p->writable);
+	return n;
+}
+
 static long pipe_read(struct file *f, struct iter *it, u64 *position)
 {
 	struct pipe_sink sink = { .to = it, .mm = current->mm };
@@ -81,10 +95,13 @@ static long pipe_read(struct file *f, struct iter *it, u64 *position)
 		p->sink = NULL;
 	if (sink.done)
 		return sink.done;
-	if (done <= 0)
-		return done;
-	done = ring_read(&p->ring, it, it->left);
-	wake_up(&p->writable);
+	while (done > 0) {
+		done = take(p, it);
+		if (done)
+			break;
+		/* Others have read all of it meanwhile. */
+		done = pipe_wait_data(f, !(f->flags & O_NONBLOCK));
+	}
 	return done;
 }
 
@@ -92,6 +109,30 @@ static long broken(void)
 {
 	signal_task(current, SIGPIPE, NULL);
 	return -EPIPE;
+}
+
+/* Into the buffer, if there is room for that much: bytes written. */
+static long put(struct pipe *p, struct iter *it, u32 least)
+{
+	long n = mutex_lock_killable(&p->writing);
+
+	if (n)
+		return n;
+	if (ring_room(&p->ring) >= least)
+		n = ring_write(&p->ring, it, it->left);
+	mutex_unlock(&p->writing);
+	return n;
+}
+
+static long transfer(struct pipe *p, struct iter *it)
+{
+	long n = mutex_lock_killable(&p->writing);
+
+	if (n)
+		return n;
+	n = pipe_transfer->long_write(p, it);
+	mutex_unlock(&p->writing);
+	return n;
 }
 
 static long pipe_write(struct file *f, struct iter *it, u64 *position)
@@ -110,7 +151,7 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 			return done ? done : broken();
 		/* A reader that has emptied the pipe keeps up, be it that it runs and does not wait yet. */
 		if (by_transfer && ring_room(&p->ring) && (waitq_active(&p->readable) || !ring_used(&p->ring))) {
-			n = pipe_transfer->long_write(p, it);
+			n = transfer(p, it);
 			if (n < 0)
 				return done ? done : n;
 			if (n > 0) {
@@ -122,12 +163,14 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 			}
 		}
 		if (ring_room(&p->ring) >= least) {
-			n = ring_write(&p->ring, it, it->left);
+			n = put(p, it, least);
 			if (n < 0)
 				return done ? done : n;
+			if (n == 0)
+				continue;	/* another has taken the room meanwhile */
 			wake_up(&p->readable);
 			done += n;
-			if (!it->left || n == 0)
+			if (!it->left)
 				return done;
 			least = 1;
 		}

@@ -22,6 +22,7 @@ struct pipe {
 	u32 reader_opens, writer_opens;	/* that ever were: a FIFO's open waits for one to change */
 	struct waitq readable, writable;
 	struct waitq opened;
+	struct mutex reading, writing;	/* held while bytes are copied, which may sleep */
 };
 
 #endif

@@ -36,7 +36,9 @@ static void drop_pages(struct ring *r)
 
 void ring_free(struct ring *r)
 {
-	drop_pages(r);
+	r->gone = r->busy != 0;
+	if (!r->gone)
+		drop_pages(r);
 	r->head = r->tail = 0;
 }
 
@@ -55,6 +57,23 @@ static char *place(struct ring *r, u32 count, size_t n, size_t *part)
 	return (char *)frame_kva(*page) + offset;
 }
 
+/* Between a place in the ring and the program. */
+static long copy(struct ring *r, struct iter *it, char *at, size_t n, bool in)
+{
+	long moved;
+
+	if (!at)
+		return -ENOMEM;
+	r->busy++;
+	moved = in ? iter_read(it, at, n) : iter_write(it, at, n);
+	r->busy--;
+	if (!r->gone)
+		return moved;
+	if (!r->busy)
+		drop_pages(r);
+	return -EPIPE;
+}
+
 long ring_write(struct ring *r, struct iter *it, size_t n)
 {
 	size_t done = 0;
@@ -63,11 +82,7 @@ long ring_write(struct ring *r, struct iter *it, size_t n)
 	while (done < n) {
 		size_t part;
 		char *to = place(r, r->head, n - done, &part);
-		long moved;
-
-		r->busy++;
-		moved = to ? iter_read(it, to, part) : -ENOMEM;
-		r->busy--;
+		long moved = copy(r, it, to, part, true);
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -87,12 +102,8 @@ long ring_peek(struct ring *r, struct iter *it, size_t skip, size_t n)
 	n = MIN(n, (size_t)(r->head - from));
 	while (done < n) {
 		size_t part;
-		const char *data = place(r, from, n - done, &part);
-		long moved;
-
-		r->busy++;
-		moved = data ? iter_write(it, data, part) : -ENOMEM;
-		r->busy--;
+		char *data = place(r, from, n - done, &part);
+		long moved = copy(r, it, data, part, false);
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -107,7 +118,7 @@ long ring_peek(struct ring *r, struct iter *it, size_t skip, size_t n)
 void ring_skip(struct ring *r, u32 n)
 {
 	r->tail += n;
-	if (r->tail == r->head)
+	if (r->tail == r->head && !r->busy)
 		r->head = r->tail = 0;	/* short messages then keep to the first page */
 }
 
@@ -116,7 +127,7 @@ long ring_read(struct ring *r, struct iter *it, size_t n)
 	long done = ring_peek(r, it, 0, n);
 
 	if (done > 0)
-		ring_skip(r, (u32)done);
+		ring_skip(r, MIN((u32)done, ring_used(r)));     /* splice takes without waiting for its turn */
 	return done;
 }
 

@@ -11,6 +11,7 @@ struct ring {
 	u32 size;	/* bytes; a power of two, at least a page */
 	u32 head, tail;	/* bytes written and read so far; both start again when the ring runs empty */
 	u32 busy;	/* copies that are under way: they may sleep, and their pages stay */
+	bool gone;	/* freed while a copy was under way: the last of them frees the pages */
 	struct frame **page;	/* allocated at first use */
 	struct frame *few[RING_PAGES_FEW];	/* what `page` is while the ring is small */
 };
@@ -21,7 +22,10 @@ static inline u32 ring_room(const struct ring *r) { return r->size - (r->head - 
 u32 ring_pages(const struct ring *);	/* that it holds */
 void ring_init(struct ring *, u32 size);
 void ring_free(struct ring *);
-/* Bytes moved: as many as fit or are there; a negative errno if none could be. */
+/*
+ * Bytes moved: as many as fit or are there; a negative errno if none could be. The copy may sleep: of those who write,
+ * and of those who read, the caller lets in one at a time.
+ */
 long ring_write(struct ring *, struct iter *, size_t n);
 long ring_read(struct ring *, struct iter *, size_t n);
 /* Reads without taking, `skip` bytes in. */

@@ -20,6 +20,8 @@ static void init_side(struct side *s)
 	s->put_by = s->taken_by = (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
 	waitq_init(&s->readable);
 	waitq_init(&s->writable);
+	mutex_init(&s->putting);
+	mutex_init(&s->taking);
 }
 
 struct connection *connection_new(void)
@@ -159,6 +161,40 @@ static void make_urgent(struct side *to)
 		async_urgent(to->owner->file);
 }
 
+static long put_signed(const struct socket *s, struct side *to, struct message *m, size_t most)
+{
+	long n = sign(s, to, m);
+
+	if (n)
+		return n;
+	n = ring_write(&to->ring, m->data, most);
+	if (n < 0)
+		return n;
+	if (m->rights) {
+		m->rights->at = to->put;
+		list_add_tail(&m->rights->link, &to->rights);
+		m->rights = NULL;
+		to->put_by = m->sender;
+	}
+	to->put += (u64)n;
+	if (m->flags & MSG_OOB && n && !m->data->left)
+		make_urgent(to);
+	return n;
+}
+
+/* Bytes that went into the buffer; 0: another sender has taken the room, or the receiver is gone. */
+static long put(const struct socket *s, struct side *to, struct message *m, size_t most)
+{
+	long n = mutex_lock_killable(&to->putting);
+
+	if (n)
+		return n;
+	if (ring_room(&to->ring) && !to->ended && !to->deaf)
+		n = put_signed(s, to, m, most);
+	mutex_unlock(&to->putting);
+	return n;
+}
+
 long stream_send(struct socket *s, struct message *m)
 {
 	struct side *from = &s->connection->side[s->end], *to = &s->connection->side[!s->end];
@@ -179,25 +215,15 @@ long stream_send(struct socket *s, struct message *m)
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
 			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && keeps_up;
 
-			n = sign(s, to, m);
-			if (n)
-				return done ? done : n;
-			n = ring_write(&to->ring, m->data,
-				       hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
+			n = put(s, to, m,
+				hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
 			if (n < 0)
 				return done ? done : n;
-			if (m->rights) {
-				m->rights->at = to->put;
-				list_add_tail(&m->rights->link, &to->rights);
-				m->rights = NULL;
-				to->put_by = m->sender;
-			}
-			to->put += (u64)n;
-			if (m->flags & MSG_OOB && n && !m->data->left)
-				make_urgent(to);
+			if (n == 0)
+				continue;
 			done += n;
 			wake_up(&to->readable);
-			if (hand_over && n && !signal_pending()) {
+			if (hand_over && !signal_pending()) {
 				yield();
 				if (m->data->left)
 					continue;
@@ -271,10 +297,33 @@ static bool receivable(const struct side *from)
 	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
 }
 
+/* What there is next: bytes that were copied; 0: look again. The mark and rights move with the bytes. */
+static long take(const struct socket *s, struct side *from, struct message *m, bool first)
+{
+	bool peek = m->flags & MSG_PEEK;
+	long n;
+
+	if (left_out(s, from) && (!peek || ring_used(&from->ring) == 1)) {
+		leave_out(from);
+		return 0;
+	}
+	if (first && !m->rights)
+		m->rights = rights_here(from, peek, &m->sender);
+	if (peek)
+		return ring_peek(&from->ring, m->data, left_out(s, from), run_length(from, m->data->left));
+	n = ring_read(&from->ring, m->data, run_length(from, m->data->left));
+	if (n <= 0)
+		return n;
+	from->taken += (u64)n;
+	if (from->urgent != NO_MARK && from->taken > from->mark)
+		from->urgent = NO_MARK;
+	wake_up(&from->writable);
+	return n;
+}
+
 long stream_receive(struct socket *s, struct message *m)
 {
 	struct side *from = &s->connection->side[s->end];
-	bool peek = m->flags & MSG_PEEK;
 	long done = 0, n;
 
 	if (m->address)
@@ -290,23 +339,17 @@ long stream_receive(struct socket *s, struct message *m)
 		}
 		if (done && at_mark(from))
 			return done;
-		if (left_out(s, from) && (!peek || ring_used(&from->ring) == 1)) {
-			leave_out(from);
-			continue;
+		n = mutex_lock_killable(&from->taking);
+		if (!n) {
+			n = ring_used(&from->ring) ? take(s, from, m, !done) : 0;
+			mutex_unlock(&from->taking);
 		}
-		if (!done)
-			m->rights = rights_here(from, peek, &m->sender);
-		if (peek)
-			return ring_peek(&from->ring, m->data, left_out(s, from), run_length(from, m->data->left));
-		n = ring_read(&from->ring, m->data, run_length(from, m->data->left));
 		if (n < 0)
 			return done ? done : n;
-		from->taken += (u64)n;
+		if (n == 0)
+			continue;
 		done += n;
-		if (from->urgent != NO_MARK && from->taken > from->mark)
-			from->urgent = NO_MARK;
-		wake_up(&from->writable);
-		if (!list_empty(&from->rights) || m->rights)
+		if (m->flags & MSG_PEEK || !list_empty(&from->rights) || m->rights)
 			return done;
 		if (!(m->flags & MSG_WAITALL))
 			return done;

@@ -19,6 +19,7 @@ struct side {
 	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */
 	struct waitq writable;	/* the other end waits for room */
+	struct mutex putting, taking;	/* held while bytes are copied, which may sleep */
 };
 
 struct connection {

@@ -18,12 +18,13 @@ enum {
 static char text[LOG_SIZE];
 static u32 written, taken, cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
 static struct waitq said = WAITQ_INIT(said);
+static struct wake_note said_note = { .link = LIST_HEAD_INIT(said_note.link), .wq = &said };
 
 void log_write(const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		text[written++ % LOG_SIZE] = from[i];
-	wake_up(&said);
+	wake_up_noted(&said_note);
 }
 
 void printk(const char *format, ...)

@@ -133,7 +133,7 @@ static void give_away_children(struct process *process)
 				signal_task(task, (int)task->death_signal, NULL);
 		}
 		if (child->zombie)
-			notify_parent(child, CLD_EXITED, child->exit_status);
+			process_ended(child);
 		else if (connected)
 			signal_if_newly_orphaned(child->pgid, NULL);
 	}
@@ -165,7 +165,7 @@ static void become_zombie(struct process *process)
 		signal_if_newly_orphaned(process->pgid, process);
 	process->zombie = true;
 	pid_handle_zombie(process);
-	notify_parent(process, CLD_EXITED, process->exit_status);
+	process_ended(process);
 }
 
 /* The threads of a process that leaves a core file are in it: they wait with their end until it is written. */

@@ -14,8 +14,6 @@
 
 #define ROBUST_LIST_LIMIT 2048  /* a list that is longer is a loop */
 
-#define BUCKETS 64u             /* a power of two */
-
 /* A sleeper, on its own stack, in the bucket of its key. */
 struct sleeper {
 	struct list_head link;
@@ -25,16 +23,21 @@ struct sleeper {
 	bool woken;
 };
 
-static struct list_head buckets[BUCKETS];
+static struct list_head buckets[FUTEX_BUCKETS];
 
-static struct list_head *bucket(const struct futex_key *key)
+struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const struct futex_key *key)
 {
 	u32 hash = (uaddr_t)key->object ^ (key->page * 0x9e3779b1u) ^ (key->offset << 3);
-	struct list_head *head = &buckets[(hash ^ hash >> 16) >> 2 & (BUCKETS - 1)];
+	struct list_head *head = &buckets_of[(hash ^ hash >> 16) >> 2 & (FUTEX_BUCKETS - 1)];
 
 	if (!head->next)
 		list_init(head);
 	return head;
+}
+
+static struct list_head *bucket(const struct futex_key *key)
+{
+	return futex_bucket(buckets, key);
 }
 
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b)

@@ -13,20 +13,29 @@
 #include "internal.h"
 
 struct pi_waiter {
-	struct list_head link;
+	struct list_head link;          /* in the bucket of its key, in order of arrival */
+	struct list_head owner_link;    /* in the owner's pi_waiters */
 	struct futex_key key;
 	u32 *word;
 	struct task *task, *owner;
 	bool owns;                      /* it was handed the mutex */
 };
 
-static struct list_head waiters = LIST_HEAD_INIT(waiters);      /* in order of arrival */
+/* A window in a walk over a bucket, or over an owner's waiters, runs interrupts alone, which leave both as they are. */
+static struct list_head buckets[FUTEX_BUCKETS];
+
+static struct list_head *bucket(const struct futex_key *key)
+{
+	return futex_bucket(buckets, key);
+}
 
 static struct pi_waiter *first_in_line(const struct futex_key *key)
 {
 	struct pi_waiter *waiter, *best = NULL;
+	u32 looked_at = 0;
 
-	list_for_each_entry(waiter, &waiters, link) {
+	list_for_each_entry(waiter, bucket(key), link) {
+		interrupt_window_at(++looked_at);
 		if (futex_key_same(&waiter->key, key) &&
 		    (!best || waiter->task->run_priority > best->task->run_priority))
 			best = waiter;
@@ -34,25 +43,35 @@ static struct pi_waiter *first_in_line(const struct futex_key *key)
 	return best;
 }
 
+static void wait_for(struct pi_waiter *waiter, struct task *owner)
+{
+	list_del(&waiter->owner_link);
+	list_add_tail(&waiter->owner_link, &owner->pi_waiters);
+	waiter->owner = waiter->task->pi_owner = owner;
+}
+
+static void leave_line(struct pi_waiter *waiter)
+{
+	list_del(&waiter->link);
+	list_del(&waiter->owner_link);
+	waiter->task->pi_owner = NULL;
+}
+
 /* Also whoever the task waits for, and so on; a circle of mutexes ends where nothing changes. */
 void futex_pi_inherit(struct task *task)
 {
-	while (task) {
-		u32 priority = task->rt_priority;
+	for (; task; task = task->pi_owner) {
+		u32 priority = task->rt_priority, looked_at = 0;
 		struct pi_waiter *waiter;
-		struct task *next = NULL;
 
-		list_for_each_entry(waiter, &waiters, link) {
-			if (waiter->owner == task)
-				priority = MAX(priority, waiter->task->run_priority);
-			if (waiter->task == task)
-				next = waiter->owner;
+		list_for_each_entry(waiter, &task->pi_waiters, owner_link) {
+			interrupt_window_at(++looked_at);
+			priority = MAX(priority, waiter->task->run_priority);
 		}
 		if (priority == task->run_priority)
 			return;
 		task->run_priority = priority;
 		sched_requeue(task);
-		task = next;
 	}
 }
 
@@ -60,26 +79,29 @@ void futex_pi_inherit(struct task *task)
 static void hand_over(struct pi_waiter *to)
 {
 	struct pi_waiter *waiter;
+	u32 looked_at = 0;
 
-	list_del(&to->link);
+	leave_line(to);
 	to->owns = true;
-	list_for_each_entry(waiter, &waiters, link) {
+	list_for_each_entry(waiter, bucket(&to->key), link) {
+		interrupt_window_at(++looked_at);
 		if (futex_key_same(&waiter->key, &to->key))
-			waiter->owner = to->task;
+			wait_for(waiter, to->task);
 	}
 	task_wake(to->task);
 }
 
 static u32 owned_by(const struct pi_waiter *waiter)
 {
-	struct pi_waiter *other;
-	u32 flags = 0;
+	const struct pi_waiter *other;
+	u32 looked_at = 0;
 
-	list_for_each_entry(other, &waiters, link) {
+	list_for_each_entry(other, bucket(&waiter->key), link) {
+		interrupt_window_at(++looked_at);
 		if (other != waiter && futex_key_same(&other->key, &waiter->key))
-			flags = FUTEX_WAITERS;
+			return (u32)waiter->task->pid | FUTEX_WAITERS;
 	}
-	return (u32)waiter->task->pid | flags;
+	return (u32)waiter->task->pid;
 }
 
 /* Who owns the mutex, while it may still unlock it or hand it over. */
@@ -123,14 +145,17 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 {
 	struct pi_waiter waiter = { .word = word, .task = current };
+	struct task *owner = NULL;
 	long result = mm_futex_key(current->mm, (uaddr_t)word, is_private, &waiter.key);
 
 	if (!result)
-		result = pi_take(word, &waiter.key, wait, &waiter.owner);
+		result = pi_take(word, &waiter.key, wait, &owner);
 	if (result != 1)
 		return result;
-	list_add_tail(&waiter.link, &waiters);
-	futex_pi_inherit(waiter.owner);
+	list_init(&waiter.owner_link);
+	wait_for(&waiter, owner);
+	list_add_tail(&waiter.link, bucket(&waiter.key));
+	futex_pi_inherit(owner);
 	result = 0;
 	while (!waiter.owns && !result)
 		result = sleep_interruptible(&waiter.owns, deadline);
@@ -138,7 +163,7 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 		futex_pi_inherit(current);
 		return 0;
 	}
-	list_del(&waiter.link);
+	leave_line(&waiter);
 	futex_pi_inherit(waiter.owner);
 	return result == -ERESTARTSYS ? -ERESTARTNOINTR : result;
 }
@@ -157,6 +182,11 @@ long futex_pi_unlock(u32 *word, bool is_private)
 			return -EFAULT;
 		if ((value & FUTEX_TID_MASK) != (u32)current->pid)
 			return -EPERM;
+		/* The first write to a page may sleep. The next one does not: who is first in line then still waits. */
+		if (user_cmpxchg(word, value, value, &seen))
+			return -EFAULT;
+		if (seen != value)
+			continue;
 		next = first_in_line(&key);
 		if (user_cmpxchg(word, value, next ? owned_by(next) : 0, &seen))
 			return -EFAULT;
@@ -167,11 +197,13 @@ long futex_pi_unlock(u32 *word, bool is_private)
 	return 0;
 }
 
-static bool still_waits(const struct pi_waiter *wanted)
+static bool still_waits(const struct pi_waiter *wanted, const struct task *owner)
 {
 	const struct pi_waiter *waiter;
+	u32 looked_at = 0;
 
-	list_for_each_entry(waiter, &waiters, link) {
+	list_for_each_entry(waiter, &owner->pi_waiters, owner_link) {
+		interrupt_window_at(++looked_at);
 		if (waiter == wanted)
 			return true;
 	}
@@ -180,13 +212,9 @@ static bool still_waits(const struct pi_waiter *wanted)
 
 static struct pi_waiter *who_waits_for(const struct task *owner)
 {
-	struct pi_waiter *waiter;
-
-	list_for_each_entry(waiter, &waiters, link) {
-		if (waiter->owner == owner)
-			return first_in_line(&waiter->key);
-	}
-	return NULL;
+	if (list_empty(&owner->pi_waiters))
+		return NULL;
+	return first_in_line(&list_first_entry(&owner->pi_waiters, struct pi_waiter, owner_link)->key);
 }
 
 /* The word is written as the next owner sees it: the one who ends may have another address space. */
@@ -202,7 +230,7 @@ void futex_pi_task_exit(struct task *task)
 		/* A page that is gone takes the mutex with it; who waits finds out at its next use. Writing may sleep. */
 		(void)mm_copy_to(mm, (uaddr_t)next->word, &value, sizeof(value));
 		mm_put(mm);
-		if (still_waits(next))
+		if (still_waits(next, task))
 			hand_over(next);
 		preemption_point();
 	}

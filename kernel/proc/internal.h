@@ -63,6 +63,7 @@ extern u32 subreapers;                                  /* processes that are on
 void process_kill_threads(struct process *process);     /* all but current */
 /* wait.c of processes: SIGCHLD and wake-up for the parent; status is si_status. */
 void notify_parent(struct process *process, int code, s32 status);
+void process_ended(struct process *process);            /* notifies its parent, or a tracer; it may be gone then */
 
 /* futex.c */
 void futex_task_exit(struct task *task);                /* robust list, then clear_child_tid */
@@ -73,6 +74,8 @@ long futex_pi_unlock(u32 *word, bool is_private);
 void futex_pi_inherit(struct task *task);               /* task->run_priority: its own, or a waiter's */
 void futex_pi_task_exit(struct task *task);             /* its mutexes go to those who wait */
 
+#define FUTEX_BUCKETS 64u               /* a power of two */
+struct list_head *futex_bucket(struct list_head buckets[FUTEX_BUCKETS], const struct futex_key *key);
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b);
 
 /* itimer.c */

@@ -73,7 +73,14 @@ void notify_parent(struct process *process, int code, s32 status)
 	if (action && info.signo && !(action->handler == SIG_IGN && info.signo == SIGCHLD) &&
 	    (ended || !(action->flags & SA_NOCLDSTOP)))
 		signal_process(parent, info.signo, &info);
-	wake_up(&parent->child_wait);
+	wake_up_noted(&parent->child_note);
+}
+
+void process_ended(struct process *process)
+{
+	notify_parent(process, CLD_EXITED, process->exit_status);
+	/* The parent is the next to run: it would otherwise be woken by whoever runs after this task. */
+	wake_noted();
 	/* A zombie that init inherits from a parent that did not wait. */
 	if (process->auto_reap && process->zombie && process->leader->state == TASK_DEAD &&
 	    !process->leader->kernel_stack)
@@ -156,7 +163,7 @@ static bool collect_traced(struct task *task, struct wait_request *request)
 		return true;
 	trace_detach(task);
 	if (process)
-		notify_parent(process, CLD_EXITED, process->exit_status);
+		process_ended(process);
 	else
 		task_free(task);
 	return true;

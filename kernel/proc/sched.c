@@ -202,12 +202,14 @@ CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(stru
 CAUSE(switch) void schedule(void)
 {
 	struct task *previous = current, *next;
+	u32 passed_on = previous->work & WORK_WAKE;
 
-	previous->work &= ~WORK_RESCHED;
+	previous->work &= ~(WORK_RESCHED | WORK_WAKE);
 	/* A preempted FIFO task stays the first of its priority. */
 	if (previous->state == TASK_RUNNING && previous != this_cpu()->idle)
 		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
 	next = sched_pick();
+	next->work |= passed_on;
 	if (next != previous)
 		switch_from(previous, next);
 }
@@ -355,7 +357,9 @@ void idle_loop(void)
 		schedule();
 		control_cause(CONTROL_CAUSE_IDLE);
 		while (!anyone_runnable()) {
-			if (!idle_work())
+			if (current->work & WORK_WAKE)
+				wake_noted();
+			else if (!idle_work() && !(current->work & WORK_WAKE))
 				arch_idle();
 		}
 		control_cause(CONTROL_CAUSE_NONE);

@@ -125,6 +125,7 @@ struct sighand *sighand_new(const struct sighand *from)
 		*sighand = *from;
 	sighand->refs = 1;
 	waitq_init(&sighand->arrived);
+	wake_note_init(&sighand->arrival, &sighand->arrived);
 	return sighand;
 }
 
@@ -132,6 +133,7 @@ void sighand_put(struct sighand *sighand)
 {
 	if (--sighand->refs)
 		return;
+	wake_note_drop(&sighand->arrival);
 	waitq_detach(&sighand->arrived);
 	kfree(sighand);
 }
@@ -169,7 +171,7 @@ void signal_notice(struct task *task)
 {
 	signal_recalculate(task);
 	if (task->sighand)
-		wake_up(&task->sighand->arrived);
+		wake_up_noted(&task->sighand->arrival);
 	if (!(task->work & WORK_SIGNAL))
 		return;
 	if (task->state == TASK_INTERRUPTIBLE ||

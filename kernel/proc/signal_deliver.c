@@ -191,6 +191,8 @@ void signal_deliver(struct regs *regs)
 void return_to_user(struct regs *regs)
 {
 	while (current->work) {
+		if (current->work & WORK_WAKE)
+			wake_noted();
 		if (current->work & WORK_RESCHED)
 			schedule();
 		if (current->work & WORK_SIGNAL)

@@ -121,6 +121,7 @@ struct task *task_new(struct process *process)
 	list_init(&task->run_link);
 	list_init(&task->group_link);
 	list_init(&task->hash_link);
+	list_init(&task->pi_waiters);
 	sigpending_init(&task->pending);
 	rendezvous_init(task);
 	task->altstack.flags = SS_DISABLE;
@@ -197,6 +198,7 @@ struct process *process_new(void)
 	list_init(&process->posix_timers);
 	list_init(&process->traced);
 	waitq_init(&process->child_wait);
+	wake_note_init(&process->child_note, &process->child_wait);
 	waitq_init(&process->exec_wait);
 	sigpending_init(&process->pending);
 	itimer_init(process);
@@ -209,6 +211,7 @@ void process_release(struct process *process)
 {
 	list_del(&process->all);
 	list_del(&process->sibling);
+	wake_note_drop(&process->child_note);
 	pid_handle_reaped(process);
 	sigpending_flush(&process->pending);
 	if (process->zombie)
@@ -248,6 +251,7 @@ void proc_init(void)
 	sigpending_init(&idle->pending);
 	strlcpy(idle->name, "idle", sizeof(idle->name));
 	waitq_init(&idle_process.child_wait);
+	wake_note_init(&idle_process.child_note, &idle_process.child_wait);
 	list_init(&idle_process.children);
 	list_init(&idle_process.traced);
 	sigpending_init(&idle_process.pending);

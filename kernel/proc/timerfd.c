@@ -21,6 +21,7 @@ struct timerfd {
 	bool expired;                   /* since it was set or read */
 	bool cancel_on_set, cancelled;  /* setting the clock ends a wait for a date (ECANCELED) */
 	struct waitq readable;
+	struct wake_note note;          /* of readable */
 };
 
 static struct list_head dated = LIST_HEAD_INIT(dated);
@@ -31,7 +32,7 @@ static void expired(struct timer *timer)
 	struct timerfd *t = container_of(timer, struct timerfd, timer);
 
 	t->expired = true;
-	wake_up(&t->readable);
+	wake_up_noted(&t->note);
 }
 
 static u64 take_expiries(struct timerfd *t)
@@ -82,6 +83,7 @@ static void timerfd_release(struct file *f)
 	struct timerfd *t = f->data;
 
 	timer_cancel(&t->timer);
+	wake_note_drop(&t->note);
 	list_del(&t->link);
 	kfree(t);
 }
@@ -124,6 +126,7 @@ long sys_timerfd_create(s32 clock, u32 flags)
 	list_init(&t->link);
 	timer_init(&t->timer, expired);
 	waitq_init(&t->readable);
+	wake_note_init(&t->note, &t->readable);
 	return fd_anonymous("timerfd", O_RDWR | flags, &timerfd_ops, t);
 }
 

@@ -170,7 +170,7 @@ void trace_tracer_gone(struct process *process)
 		if (task->state == TASK_TRACED)
 			trace_resume(task, 0);
 		if (tracee->zombie && tracee->parent != process)
-			notify_parent(tracee, CLD_EXITED, tracee->exit_status);
+			process_ended(tracee);
 	}
 }
 

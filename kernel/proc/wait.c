@@ -1,8 +1,9 @@
-/* Wait queues, sleeping and mutexes. */
+/* Wait queues and sleeping. */
 #include <errno.h>
 #include <sched.h>
 #include <task.h>
 #include <wait.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -43,15 +44,56 @@ void wake_up(struct waitq *wq)
 {
 	struct waiter *waiter, *next;
 
-	list_for_each_entry_safe(waiter, next, &wq->waiters, link)
+	u32 woken = 0;
+
+	/* A window runs interrupts alone, which leave the queue as it is. */
+	list_for_each_entry_safe(waiter, next, &wq->waiters, link) {
 		wake_waiter(waiter);
+		interrupt_window_at(++woken);
+	}
+}
+
+static struct list_head noted = LIST_HEAD_INIT(noted);
+
+void wake_note_init(struct wake_note *note, struct waitq *wq)
+{
+	list_init(&note->link);
+	note->wq = wq;
+}
+
+void wake_note_drop(struct wake_note *note)
+{
+	list_del(&note->link);
+}
+
+void wake_up_noted(struct wake_note *note)
+{
+	if (!waitq_active(note->wq) || !list_empty(&note->link))
+		return;
+	list_add_tail(&note->link, &noted);
+	current->work |= WORK_WAKE;
+}
+
+void wake_noted(void)
+{
+	current->work &= ~WORK_WAKE;
+	while (!list_empty(&noted)) {
+		struct wake_note *note = list_first_entry(&noted, struct wake_note, link);
+
+		list_del(&note->link);
+		wake_up(note->wq);
+	}
 }
 
 void waitq_detach(struct waitq *wq)
 {
+	u32 left = 0;
+
 	wake_up(wq);
-	while (!list_empty(&wq->waiters))
+	while (!list_empty(&wq->waiters)) {
 		list_del(wq->waiters.next);
+		interrupt_window_at(++left);
+	}
 }
 
 /* Skips those who were woken before and have not run yet, so that no wake-up is lost on them. */
@@ -124,22 +166,4 @@ long sleep_killable(const bool *woken, u64 deadline)
 void sleep_uninterruptible(const bool *woken)
 {
 	sleep_as(TASK_UNINTERRUPTIBLE, woken);
-}
-
-void mutex_init(struct mutex *mutex)
-{
-	mutex->owner = NULL;
-	waitq_init(&mutex->wq);
-}
-
-void mutex_lock(struct mutex *mutex)
-{
-	wait_event_uninterruptible(&mutex->wq, !mutex->owner);
-	mutex->owner = current;
-}
-
-void mutex_unlock(struct mutex *mutex)
-{
-	mutex->owner = NULL;
-	wake_up_one(&mutex->wq);
 }

@@ -235,39 +235,63 @@ static int make_text(const struct proc_item *item, struct text *t)
 	return t->no_memory ? -ENOMEM : error;
 }
 
-static void drop_text(struct file *f)
-{
-	struct text *t = f->data;
+/* What a file shows. A copy to a program may sleep: the text stays until the last copy is done. */
+struct shown {
+	u32 users;	/* the open file, and copies under way */
+	struct text text;
+};
 
-	if (t)
-		kfree(t->buffer);
-	kfree(t);
-	f->data = NULL;
+static void shown_put(struct shown *s)
+{
+	if (!s || --s->users)
+		return;
+	kfree(s->text.buffer);
+	kfree(s);
+}
+
+static void proc_release(struct file *f)
+{
+	shown_put(f->data);
+}
+
+static int show_anew(struct file *f)
+{
+	struct shown *s = kzalloc(sizeof *s);
+	int error;
+
+	if (!s)
+		return -ENOMEM;
+	s->users = 1;
+	error = make_text(f->inode->data, &s->text);
+	if (error) {
+		shown_put(s);
+		return error;
+	}
+	shown_put(f->data);
+	f->data = s;
+	return 0;
 }
 
 /* The text is made at the first read, and again by a read from the start. */
 static long proc_read(struct file *f, struct iter *it, u64 *position)
 {
-	struct text *t = f->data;
+	u64 at = *position;
+	struct shown *s;
 	long n;
 
-	if (!t || *position == 0) {
-		drop_text(f);
-		t = kzalloc(sizeof *t);
-		if (!t)
-			return -ENOMEM;
-		f->data = t;
-		n = make_text(f->inode->data, t);
-		if (n) {
-			drop_text(f);
+	if (!f->data || at == 0) {
+		n = show_anew(f);
+		if (n)
 			return n;
-		}
 	}
-	if (*position >= t->len)
+	s = f->data;
+	if (at >= s->text.len)
 		return 0;
-	n = iter_write(it, t->buffer + *position, t->len - (size_t)*position);
+	s->users++;
+	n = iter_write(it, s->text.buffer + at, s->text.len - (size_t)at);
+	shown_put(s);
 	if (n > 0)
-		*position += (u64)n;
+		*position = at + (u64)n;
 	return n;
 }
 
@@ -305,7 +329,7 @@ static long proc_write(struct file *f, struct iter *it, u64 *position)
 }
 
 const struct file_ops proc_text_ops = {
-	.read = proc_read, .write = proc_write, .seek = seek_endless, .release = drop_text,
+	.read = proc_read, .write = proc_write, .seek = seek_endless, .release = proc_release,
 };
 
 struct filesystem *procfs_new(const char *source)

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -139,6 +140,38 @@ static void a_far_timeout(void)
 	CHECK_ERROR(futex(&word, FUTEX_WAIT, word, (long)&far, NULL, 0), EINTR);
 }
 
+/* The same for a mutex that inherits: it is had when its owner lets go, not before. */
+static void *let_go(void *argument)
+{
+	const struct timespec some = { 0, 30000000 };
+
+	CHECK_EQUAL(futex(&word, FUTEX_LOCK_PI, 0, 0, NULL, 0), 0);
+	*(volatile int *)argument = 1;
+	MUST(nanosleep(&some, NULL));
+	*(volatile int *)argument = 2;
+	CHECK_EQUAL(futex(&word, FUTEX_UNLOCK_PI, 0, 0, NULL, 0), 0);
+	return NULL;
+}
+
+static void a_far_date(void)
+{
+	static const struct timespec dates[] = { { LONG_MAX, 0 }, { LONG_MAX, 999999999 } };
+
+	for (int i = 0; i < 2; i++) {
+		volatile int state = 0;
+		pthread_t thread;
+
+		word = 0;
+		CHECK_EQUAL(pthread_create(&thread, NULL, let_go, (void *)&state), 0);
+		while (!state)
+			sched_yield();
+		CHECK_EQUAL(futex(&word, FUTEX_LOCK_PI, 0, (long)&dates[i], NULL, 0), 0);
+		CHECK_EQUAL(state, 2);
+		CHECK_EQUAL(futex(&word, FUTEX_UNLOCK_PI, 0, 0, NULL, 0), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
 static int start_threads(void *argument)
 {
 	struct rlimit limit = { 40, 40 };
@@ -166,6 +199,7 @@ static const struct test_case cases[] = {
 	CASE(robust_lists),
 	CASE(an_owner_who_ends),
 	CASE(a_far_timeout),
+	CASE(a_far_date),
 	CASE(threads_are_limited),
 };
 

@@ -2,10 +2,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -123,6 +127,59 @@ static int sleeper(void *argument)
 	return 0;
 }
 
+/* A processor-time limit whose signal is handled: told each second from then on, not more often. */
+static int over_its_limit(void *argument)
+{
+	struct rlimit limit = { 0, 100 };
+
+	(void)argument;
+	handle(SIGXCPU, 0, take);
+	MUST(setrlimit(RLIMIT_CPU, &limit));
+	for (;;)
+		;
+	return 0;
+}
+
+/* One locks a mutex and keeps it, the other waits with a timeout that is over at once, or never. */
+static int mutex_waits(void *argument)
+{
+	static const struct timespec past = { 0, 1 }, never = { 0x7fffffff, 999999999 };
+	static uint32_t mutex;
+
+	(void)argument;
+	mutex = (uint32_t)getppid();
+	handle(SIGALRM, 0, take);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	for (int i = 0;; i++)
+		(void)syscall(SYS_futex, &mutex, FUTEX_LOCK_PI, 0, i % 4 ? &past : &never, NULL, 0);
+	return 0;
+}
+
+/* Timers of one nanosecond in sets, and in sets of sets. */
+static int timers_in_sets(void *argument)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int outer = (int)MUST(epoll_create1(0));
+
+	(void)argument;
+	for (int i = 0; i < TIMERS; i++) {
+		int set = (int)MUST(epoll_create1(0)), fd = (int)MUST(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK));
+
+		MUST(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
+		event.data.fd = fd;
+		MUST(epoll_ctl(outer, EPOLL_CTL_ADD, set, &event));
+		MUST(timerfd_settime(fd, 0, &at_once, NULL));
+	}
+	for (;;) {
+		struct epoll_event ready;
+		uint64_t count;
+
+		MUST(epoll_wait(outer, &ready, 1, -1));
+		(void)!read(ready.data.fd, &count, sizeof(count));
+	}
+	return 0;
+}
+
 static int handled = 0, nested = SA_NODEFER;
 
 static const struct {
@@ -138,6 +195,9 @@ static const struct {
 	{ "nested_posix_timers", posix_timers, &nested },
 	{ "timer_files", timer_files, NULL },
 	{ "sleeper", sleeper, NULL },
+	{ "over_its_limit", over_its_limit, NULL },
+	{ "mutex_waits", mutex_waits, NULL },
+	{ "timers_in_sets", timers_in_sets, NULL },
 };
 
 #define ATTACKERS 2

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -21,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -388,6 +390,138 @@ static void wait_together(void)
 		pthread_join(threads[i], NULL);
 }
 
+static void *wait_for_second(void *argument)
+{
+	(void)argument;
+	(void)futex(&other, FUTEX_WAIT, 0, 0, NULL);
+	return NULL;
+}
+
+static void start_many(pthread_t threads[WAITERS], void *(*function)(void *))
+{
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQUAL(pthread_create(&threads[i], &small, function, NULL), 0);
+}
+
+static void join_many(pthread_t threads[WAITERS])
+{
+	for (int i = 0; i < WAITERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* FUTEX_WAKE_OP: nobody waits for the first word, many for the second; which is 0 before and after. */
+static void wake_by_operation(void)
+{
+	static pthread_t threads[WAITERS];
+
+	start_many(threads, wait_for_second);
+	while (futex(&other, FUTEX_REQUEUE, 0, WAITERS, &other) < WAITERS)
+		sched_yield();
+	CHECK_EQUAL(syscall(SYS_futex, &word, FUTEX_WAKE_OP, WAITERS, WAITERS, &other,
+			    FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0)), WAITERS);
+	join_many(threads);
+}
+
+static void *hold_for_a_moment(void *argument)
+{
+	(void)argument;
+	CHECK_EQUAL(futex(&word, FUTEX_LOCK_PI, 0, 0, NULL), 0);
+	CHECK_EQUAL(futex(&word, FUTEX_UNLOCK_PI, 0, 0, NULL), 0);
+	return NULL;
+}
+
+/* One mutex that goes through many hands. */
+static void hand_on(void)
+{
+	static pthread_t threads[WAITERS];
+
+	word = 0;
+	CHECK_EQUAL(futex(&word, FUTEX_LOCK_PI, 0, 0, NULL), 0);
+	start_many(threads, hold_for_a_moment);
+	for (int i = 0; i < 100; i++)
+		sched_yield();
+	CHECK_EQUAL(futex(&word, FUTEX_UNLOCK_PI, 0, 0, NULL), 0);
+	join_many(threads);
+	CHECK_EQUAL(word, 0);
+}
+
+/* Files that very many wait for: sets that have the file often, by other numbers, and threads. */
+#define SETS 4
+#define NUMBERS 800
+
+static int watched;
+
+static void watch_often(int fd, short events)
+{
+	struct epoll_event wanted = { .events = (uint32_t)events };
+	int number[NUMBERS];
+
+	for (int i = 0; i < NUMBERS; i++)
+		number[i] = (int)MUST(dup(fd));
+	for (int s = 0; s < SETS; s++) {
+		int set = (int)MUST(epoll_create1(0));
+
+		for (int i = 0; i < NUMBERS; i++)
+			MUST(epoll_ctl(set, EPOLL_CTL_ADD, number[i], &wanted));
+	}
+}
+
+static void wake_sets(void)
+{
+	const uint64_t one = 1;
+	uint64_t count;
+	int fd = (int)MUST(eventfd(0, 0));
+
+	watch_often(fd, EPOLLIN);
+	CHECK_EQUAL(write(fd, &one, sizeof(one)), sizeof(one));
+	CHECK_EQUAL(read(fd, &count, sizeof(count)), sizeof(count));
+}
+
+static void wake_sets_of_a_pipe(void)
+{
+	int both[2];
+
+	MUST(pipe(both));
+	watch_often(both[0], EPOLLIN);
+	CHECK_EQUAL(write(both[1], "x", 1), 1);
+}
+
+/* Here it is an interrupt that wakes. */
+static void wake_sets_of_a_timer(void)
+{
+	const struct itimerspec soon = { { 0, 0 }, { 0, 3000000 } };
+	int fd = (int)MUST(timerfd_create(CLOCK_MONOTONIC, 0));
+	uint64_t count;
+
+	watch_often(fd, EPOLLIN);
+	MUST(timerfd_settime(fd, 0, &soon, NULL));
+	CHECK_EQUAL(read(fd, &count, sizeof(count)), sizeof(count));
+}
+
+static void *wait_for_watched(void *argument)
+{
+	struct pollfd one = { .fd = watched, .events = POLLIN };
+
+	(void)argument;
+	CHECK_EQUAL(poll(&one, 1, -1), 1);
+	return NULL;
+}
+
+static void wake_threads(void)
+{
+	static pthread_t threads[WAITERS];
+	const struct itimerspec soon = { { 0, 0 }, { 0, 100000000 } };
+
+	watched = (int)MUST(timerfd_create(CLOCK_MONOTONIC, 0));
+	MUST(timerfd_settime(watched, 0, &soon, NULL));
+	start_many(threads, wait_for_watched);
+	join_many(threads);
+}
+
 /* A robust list that does not end is given up after 2048 entries. */
 static void leave_a_robust_list(void)
 {
@@ -489,6 +623,12 @@ static const struct {
 	{ "have_many_areas", have_many_areas },
 	{ "go_over_areas", go_over_areas },
 	{ "wait_together", wait_together },
+	{ "wake_by_operation", wake_by_operation },
+	{ "hand_on", hand_on },
+	{ "wake_sets", wake_sets },
+	{ "wake_sets_of_a_pipe", wake_sets_of_a_pipe },
+	{ "wake_sets_of_a_timer", wake_sets_of_a_timer },
+	{ "wake_threads", wake_threads },
 	{ "leave_a_robust_list", leave_a_robust_list },
 	{ "send_many_messages", send_many_messages },
 	{ "lock_many_ranges", lock_many_ranges },

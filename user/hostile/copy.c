@@ -1,0 +1,364 @@
+/*
+ * Copies that sleep: where memory is gone, a page fault in the middle of a copy waits, and another thread takes or
+ * frees what is copied. One thread makes calls that touch fresh pages, another one undoes them, beside a process that
+ * holds the memory.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+#define PAGE 4096
+#define FRESH 200               /* pages that the calls touch */
+#define LEFT_KB 400             /* of memory, when they begin */
+#define ROUNDS 2
+
+struct race {
+	void (*begin)(void);
+	void (*call)(char *fresh);      /* into, or from, a page that nobody has touched */
+	void (*undo)(void);             /* again and again, by another thread */
+	void (*end)(void);
+};
+
+static volatile int over;
+
+static long free_kb(void)
+{
+	char text[512], *at;
+
+	test_read_file("/proc/meminfo", text, sizeof(text));
+	at = strstr(text, "MemFree:");
+	CHECK(at != NULL);
+	return strtol(at + 8, NULL, 10);
+}
+
+/* Holds the memory, but for a little, and says so. */
+static int hog(void *argument)
+{
+	while (free_kb() > LEFT_KB) {
+		char *at = mmap(NULL, 32 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED)
+			break;
+		for (int i = 0; i < 32; i++)
+			at[i * PAGE] = 1;
+	}
+	MUST(write(*(int *)argument, "x", 1));
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void *undo_again(void *argument)
+{
+	const struct race *race = argument;
+
+	while (!over) {
+		race->undo();
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void run(const struct race *race)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		/* A shared mapping: reading a page for the first time takes memory as well. */
+		char *fresh = mmap(NULL, FRESH * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), byte;
+		pthread_t thread;
+		pid_t child;
+		int full[2];
+
+		CHECK(fresh != MAP_FAILED);
+		over = 0;
+		race->begin();
+		MUST(pipe(full));
+		child = test_child(hog, &full[1]);
+		CHECK_EQUAL(read(full[0], &byte, 1), 1);
+		CHECK_EQUAL(pthread_create(&thread, NULL, undo_again, (void *)race), 0);
+		for (int i = 0; i < FRESH; i++) {
+			race->call(fresh + i * PAGE);
+			sched_yield();
+		}
+		over = 1;
+		pthread_join(thread, NULL);
+		kill(child, SIGKILL);
+		test_wait(child);
+		race->end();
+		close(full[0]);
+		close(full[1]);
+		MUST(munmap(fresh, FRESH * PAGE));
+	}
+}
+
+/* A file of /proc, whose text a read from the start makes anew. The undoing thread takes the memory of the old one. */
+#define AREAS 60
+
+static int maps;
+static char *areas;
+
+static void open_maps(void)
+{
+	areas = mmap(NULL, AREAS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(areas != MAP_FAILED);
+	for (int i = 0; i < AREAS; i += 2)
+		MUST(mprotect(areas + i * PAGE, PAGE, PROT_READ));
+	maps = (int)MUST(open("/proc/self/maps", O_RDONLY));
+}
+
+static void close_maps(void)
+{
+	close(maps);
+	MUST(munmap(areas, AREAS * PAGE));
+}
+
+static void read_maps(char *fresh)
+{
+	ssize_t n = pread(maps, fresh, PAGE, 0);
+
+	for (ssize_t i = 0; i < n; i++)
+		CHECK(fresh[i] == '\n' || (fresh[i] >= ' ' && fresh[i] <= 'z'));
+}
+
+static void make_maps_anew(void)
+{
+	char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), byte;
+
+	(void)!pread(maps, &byte, 1, 0);
+	if (at == MAP_FAILED)
+		return;
+	memset(at, 1, PAGE);
+	munmap(at, PAGE);
+}
+
+static void text_of_proc(void)
+{
+	static const struct race race = { open_maps, read_maps, make_maps_anew, close_maps };
+
+	run(&race);
+}
+
+/* Two ends: sockets, or a pipe's. */
+static int ends[2];
+static char small[PAGE];
+
+static void close_ends(void)
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void open_datagrams(void)
+{
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends));
+}
+
+static void receive(char *fresh)
+{
+	(void)!send(ends[1], small, 2000, 0);
+	(void)!recv(ends[0], fresh, 2000, 0);
+}
+
+static void receive_first(void)
+{
+	(void)!recv(ends[0], small, 1, 0);
+}
+
+static void look_first(void)
+{
+	(void)!recv(ends[0], small, 1, 0);
+	(void)!recv(ends[0], small, 1, MSG_PEEK);
+}
+
+static void look(char *fresh)
+{
+	(void)!send(ends[1], small, 2000, 0);
+	(void)!recv(ends[0], fresh, 2000, MSG_PEEK);
+}
+
+static void datagrams(void)
+{
+	static const struct race take = { open_datagrams, receive, receive_first, close_ends };
+	static const struct race peek = { open_datagrams, look, look_first, close_ends };
+
+	run(&take);
+	run(&peek);
+}
+
+static int set, event;
+
+static void open_set(void)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+
+	set = (int)MUST(epoll_create1(0));
+	event = (int)MUST(eventfd(1, 0));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, event, &wanted));
+}
+
+static void close_set(void)
+{
+	close(event);
+	close(set);
+}
+
+static void wait_for_set(char *fresh)
+{
+	(void)epoll_wait(set, (struct epoll_event *)fresh, 1, 0);
+}
+
+static void change_set(void)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+
+	(void)epoll_ctl(set, EPOLL_CTL_DEL, event, NULL);
+	(void)epoll_ctl(set, EPOLL_CTL_ADD, event, &wanted);
+}
+
+static void epolls(void)
+{
+	static const struct race race = { open_set, wait_for_set, change_set, close_set };
+
+	run(&race);
+}
+
+/* The receiver goes while the sender's bytes are copied to it. */
+static void open_stream(void)
+{
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends));
+}
+
+static void send_page(char *fresh)
+{
+	(void)!send(ends[1], fresh, PAGE, MSG_NOSIGNAL);
+}
+
+static void open_again(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair))
+		return;
+	dup2(pair[0], ends[0]);
+	dup2(pair[1], ends[1]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void streams(void)
+{
+	static const struct race race = { open_stream, send_page, open_again, close_ends };
+
+	run(&race);
+}
+
+/* What is in the queue is never more than it holds, nor less than nothing. */
+static void check_pipe(void)
+{
+	int bytes;
+
+	MUST(ioctl(ends[0], FIONREAD, &bytes));
+	CHECK(bytes >= 0 && bytes <= 65536);
+	while (read(ends[0], small, sizeof(small)) > 0)
+		bytes -= (int)sizeof(small);
+	CHECK(bytes <= 0);
+	close_ends();
+}
+
+static void open_pipe(void)
+{
+	MUST(pipe2(ends, O_NONBLOCK));
+}
+
+static void write_page(char *fresh)
+{
+	(void)!write(ends[1], fresh, PAGE);
+}
+
+static void read_page(char *fresh)
+{
+	(void)!write(ends[1], small, PAGE);
+	(void)!read(ends[0], fresh, PAGE);
+}
+
+static void fill_and_empty(void)
+{
+	while (write(ends[1], small, PAGE) > 0)
+		;
+	while (read(ends[0], small, PAGE) > 0)
+		;
+}
+
+static void pipes(void)
+{
+	static const struct race in = { open_pipe, write_page, fill_and_empty, check_pipe };
+	static const struct race out = { open_pipe, read_page, fill_and_empty, check_pipe };
+
+	run(&in);
+	run(&out);
+}
+
+/* The other side of a terminal. */
+static void open_terminal(void)
+{
+	int unlocked = 0, number;
+	char path[32];
+
+	ends[0] = (int)MUST(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK));
+	MUST(ioctl(ends[0], TIOCSPTLCK, &unlocked));
+	MUST(ioctl(ends[0], TIOCGPTN, &number));
+	snprintf(path, sizeof(path), "/dev/pts/%d", number);
+	ends[1] = (int)MUST(open(path, O_RDWR | O_NOCTTY | O_NONBLOCK));
+}
+
+static void read_terminal(char *fresh)
+{
+	(void)!write(ends[1], "text", 4);
+	(void)!read(ends[0], fresh, PAGE);
+}
+
+static void read_it_first(void)
+{
+	(void)!read(ends[0], small, sizeof(small));
+}
+
+static void check_terminal(void)
+{
+	int bytes;
+
+	MUST(ioctl(ends[0], FIONREAD, &bytes));
+	CHECK(bytes >= 0 && bytes <= PAGE);
+	close_ends();
+}
+
+static void terminals(void)
+{
+	static const struct race race = { open_terminal, read_terminal, read_it_first, check_terminal };
+
+	run(&race);
+}
+
+static const struct test_case cases[] = {
+	CASE(text_of_proc),
+	CASE(datagrams),
+	CASE(epolls),
+	CASE(streams),
+	CASE(pipes),
+	CASE(terminals),
+};
+
+ATTACK_MAIN("copy", cases)
