@@ -90,7 +90,8 @@ void kernel_main(const void *fdt)
 	mqueue_proc_init();
 	make_root();
 	arch_init_console();
-	failalloc_set(boot.failalloc);
+	if (boot.failalloc)
+		failalloc_set(boot.failalloc);
 	start_init(boot.init, boot.init_arguments);
 	idle_loop();
 }

@@ -79,6 +79,14 @@ FUNCTION(return_lean)
 	b	return_short
 END(return_lean)
 
+/* After a system call that returns r3 alone: what the kernel computed in the argument registers is nobody else's to see. */
+FUNCTION(return_syscall_cleared)
+	li	r4, 0
+	li	r5, 0
+	li	r6, 0
+	li	r7, 0
+	li	r8, 0
+END(return_syscall_cleared)
 /*
  * After a system call that entered lean: r3 = result. Every load comes before SRR0 is set, and the code after that
  * lies in one page: nothing can miss in between. r4 to r12, CTR and XER are the call's to destroy.

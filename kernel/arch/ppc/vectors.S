@@ -99,7 +99,7 @@ end_image image_syscall_traced
 	bge	1f
 	addis	r9, r9, PHYS(lean_table)@ha
 	lwz	r9, PHYS(lean_table)@l(r9)
-2:	load_address r12, return_syscall_lean
+2:	load_address r12, return_syscall_cleared
 	li	r10, MSR_KERNEL
 	mtlr	r12
 	mtsrr0	r9
