@@ -1,6 +1,6 @@
 # What the build scripts of programs share; sourced, with `set -eu` in force.
 #
-# Everything lies below build/programs/: apt/ (a private package list), sources/ (downloads), src/ (trees), and
+# Everything lies below build/programs/: apt/<suite> (a private package list), sources/ (downloads), src/ (trees), and
 # the results: bin/<libc>/<name>, static PPC32 executables for libc = glibc or musl, and bin/<name>, musl's.
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -62,17 +62,18 @@ stamped() {
 	mv "$programs/$1.wanted" "$programs/$1.stamp"
 }
 
-# The private package list: the system's own Debian mirror, with source packages, without touching /etc/apt.
-# PAGEWALK_DEBIAN_MIRROR names another mirror.
+# private_apt <suite>: a private list of this Debian suite's source packages, from the system's own Debian mirror, without
+# touching /etc/apt. PAGEWALK_DEBIAN_MIRROR names another mirror.
 private_apt() {
-	apt=$programs/apt
+	suite=$1
+	apt=$programs/apt/$suite
 	keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 	mirror=${PAGEWALK_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
 		'Origin: Debian' 'Component: main' 2>/dev/null | grep -v security | sort -u | head -n 1)}
 	[ -n "$mirror" ] || fail "no Debian mirror in the system's package sources; set PAGEWALK_DEBIAN_MIRROR to one's URL"
 	[ -r "$keyring" ] || fail "needs $keyring (Debian package: debian-archive-keyring)"
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-	echo "deb-src [signed-by=$keyring] $mirror bookworm main" >"$apt/sources.list"
+	echo "deb-src [signed-by=$keyring] $mirror $suite main" >"$apt/sources.list"
 	set -- -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
 		-o "Dir::Cache=$apt/cache" -o APT::Sandbox::User= -o Acquire::Retries=3 -qq
 	apt_options=$*
@@ -87,12 +88,13 @@ fetch() {
 	line=$(grep "^$package " "$here/sources.txt") || fail "$package is not in sources.txt"
 	file=$(echo "$line" | cut -d' ' -f2)
 	sum=$(echo "$line" | cut -d' ' -f3)
+	suite=$(echo "$line" | cut -d' ' -f4)
 	mkdir -p "$programs/sources"
 	if ! echo "$sum  $programs/sources/$file" | sha256sum --check --status 2>/dev/null; then
 		need apt-get
-		private_apt
+		private_apt "${suite:-bookworm}"
 		(cd "$programs/sources" && apt-get $apt_options --download-only source "$package" >&2) ||
-			fail "cannot download the source package $package"
+			fail "cannot download the source package $package of $suite"
 		[ -f "$programs/sources/$file" ] ||
 			fail "the source package $package no longer holds $file (a newer release?); see sources.txt"
 		echo "$sum  $programs/sources/$file" | sha256sum --check --status ||

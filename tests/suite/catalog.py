@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from suite import stress_ng
+from suite import micropython, stress_ng
 from suite.groups import (
     LIBCS,
     busybox,
@@ -24,7 +24,7 @@ from suite.groups import (
 from suite.model import Group
 
 # Groups that take many minutes, or whose programs `make programs` does not build.
-ON_REQUEST = ("busybox-own", "lua-own", "fuzz-soak", "stress-ng", "redis", "git")
+ON_REQUEST = ("busybox-own", "lua-own", "fuzz-soak", "stress-ng", "redis", "git", "micropython")
 
 
 # On each of three machines: ten million in all.
@@ -46,6 +46,7 @@ def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
         "fuzz-soak": lambda: fuzz(_SOAK_CALLS),
         "redis": redis,
         "git": git,
+        "micropython": micropython.group,
         "stress-ng": lambda: stress_ng.group(built),
     }
     for kind, make in (
