@@ -198,8 +198,8 @@ int inode_fault(struct inode *i, u32 page, struct frame **out)
 {
 	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
 		return -ENXIO;
-	/* A file system in memory that is full has no page for a hole. */
-	if (i->fs && frames_short() && !tree_find(&i->pages, page))
+	/* A file system in memory that is full has no page for a hole. What no process takes with it counts as one. */
+	if ((i->fs || i->lasting) && frames_short() && !tree_find(&i->pages, page))
 		return -ENXIO;
 	return inode_page(i, page, PAGE_FILL, out);
 }

@@ -87,6 +87,7 @@ struct inode {
 	u16 edition;	/* from 1: another since inode_edit; EDITIONS_MOST: no longer told apart */
 	u32 seals;	/* fs/memfd.c */
 	bool sealable;
+	bool lasting;		/* no file system's, but its pages outlive who filled them: shared memory */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct list_head locks;	/* record and flock locks (fs/lock.c) */
 	struct list_head watches;	/* fs/inotify.c */

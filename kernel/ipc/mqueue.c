@@ -39,9 +39,9 @@ struct queued {
 };
 
 struct mqueue {
-	struct list_head link;		/* of names */
+	struct list_head link;		/* of all */
 	u32 refs;			/* the name's, and the open files' */
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 1];	/* empty: it has been unlinked, and open files keep it */
 	struct inode *inode;		/* owner, mode and times */
 	u32 count, count_max, size_max;
 	u32 bytes;			/* of the messages */
@@ -100,6 +100,7 @@ static void queue_put(struct mqueue *q)
 		list_del(&m->link);
 		kfree(m);
 	}
+	list_del(&q->link);
 	inode_put(q->inode);
 	queue_count--;
 	q->account->queue_bytes -= most_bytes(q->count_max, q->size_max);
@@ -278,7 +279,7 @@ long sys_mq_unlink(const char *user_name)
 		return error ? error : -ENOENT;
 	if (current->cred.fsuid != q->inode->uid && !capable())
 		return -EPERM;
-	list_del(&q->link);
+	q->name[0] = 0;
 	q->inode->nlink = 0;
 	queue_put(q);
 	return 0;

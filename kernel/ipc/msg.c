@@ -296,8 +296,9 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	case MSG_STAT_ANY:
 		if (command != MSG_STAT_ANY && !sysv_may(&q->perm, SYSV_READ))
 			return -EACCES;
+		id = by_slot ? (int)q->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
 		result = queue_give_status(q, user);
-		return result || !by_slot ? result : (long)q->perm.id;
+		return result ? result : (long)id;
 	case IPC_SET:
 		return queue_set_status(id, user);
 	case IPC_RMID:

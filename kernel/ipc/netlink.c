@@ -10,6 +10,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
+#include <signal.h>
 #include <task.h>
 #include <window.h>
 
@@ -62,10 +63,13 @@ long netlink_create(int type, int protocol, struct socket **out)
 static bool taken(const struct netlink_socket *wanted, u32 port)
 {
 	const struct netlink_socket *n;
+	u32 looked_at = 0;
 
-	list_for_each_entry(n, &all, link)
+	list_for_each_entry(n, &all, link) {
+		interrupt_window_at(++looked_at);
 		if (n != wanted && n->port == port && n->socket->protocol == wanted->socket->protocol)
 			return true;
+	}
 	return false;
 }
 
@@ -74,11 +78,17 @@ static void take_port(struct netlink_socket *n)
 {
 	static u32 next;
 
-	if (n->port)
-		return;
-	n->port = (u32)current->tgid;
-	while (taken(n, n->port))
-		n->port = 0x80000000u | next++;
+	u32 port = (u32)current->tgid;
+
+	/* Who binds many of these ports keeps only himself busy. */
+	while (!n->port && taken(n, port)) {
+		port = 0x80000000u | next++;
+		preemption_point();
+		if (signal_fatal_pending())
+			return;
+	}
+	if (!n->port)
+		n->port = port;
 }
 
 static long parse(const struct address *a, struct sockaddr_nl *to)

@@ -3,6 +3,7 @@
 #include <abi/sysv_status.h>
 #include <arch.h>
 #include <err.h>
+#include <frame.h>
 #include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -94,7 +95,8 @@ long sys_semget(s32 key, int count, u32 flags)
 		return -ENOENT;
 	if (count == 0)
 		return -EINVAL;
-	s = kmalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
+	/* Sets outlive who made them: they leave memory for the programs. */
+	s = frames_short() ? NULL : kmalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
 	if (!s)
 		return -ENOMEM;
 	memset(s, 0, sizeof *s);
@@ -205,7 +207,8 @@ static struct undo *get_undo(struct set *s)
 	u = find_undo(list, s);
 	if (u)
 		return u;
-	u = kzalloc(sizeof *u + s->count * sizeof u->adjust[0]);
+	/* They do not count for the process when one must go for want of memory. */
+	u = frames_short() ? NULL : kzalloc(sizeof *u + s->count * sizeof u->adjust[0]);
 	if (u) {
 		u->set = s;
 		list_add(&u->of_set, &s->undos);
@@ -258,21 +261,22 @@ static long wait_for_change(struct set *s, const struct sembuf *op, const struct
 static long operate(struct set *s, const struct sembuf *op, u32 count, u64 deadline)
 {
 	struct undo *undo = NULL;
-	bool change = false;
+	bool change = false, with_undo = false;
 	long stopped;
 
 	for (u32 i = 0; i < count; i++) {
 		if (op[i].number >= s->count)
 			return -EFBIG;
 		change |= op[i].change != 0;
-		if (op[i].flags & SEM_UNDO && !undo) {
-			undo = get_undo(s);
-			if (!undo)
-				return -ENOMEM;
-		}
+		with_undo |= op[i].flags & SEM_UNDO;
 	}
 	if (!sysv_may(&s->perm, change ? SYSV_WRITE : SYSV_READ))
 		return -EACCES;
+	if (with_undo) {
+		undo = get_undo(s);
+		if (!undo)
+			return -ENOMEM;
+	}
 	stopped = try_operations(s, op, count, undo);
 	while (stopped > 0) {
 		if (op[stopped - 1].flags & IPC_NOWAIT)
@@ -387,7 +391,7 @@ static long set_all(struct set *s, const u16 *user)
 	}
 	if (!result) {
 		s = find_set(id);
-		result = s ? 0 : -EIDRM;
+		result = s && s->count == count ? 0 : -EIDRM;
 	}
 	for (u32 i = 0; !result && i < count; i++) {
 		interrupt_window_at(i);
@@ -539,8 +543,9 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 			return -EINVAL;
 		if (command == SEM_STAT && !sysv_may(&s->perm, SYSV_READ))
 			return -EACCES;
+		id = (int)s->perm.id;	/* the copy may sleep, and the set be removed meanwhile */
 		result = sem_give_status(s, argument);
-		return result ? result : (long)s->perm.id;
+		return result ? result : (long)id;
 	}
 	s = find_set(id);
 	if (!s)

@@ -105,6 +105,7 @@ long sys_shmget(s32 key, size_t size, u32 flags)
 		kfree(s);
 		return -ENOMEM;
 	}
+	s->inode->lasting = true;
 	s->size = size;
 	s->creator = current->tgid;
 	s->changed = (s64)time_real_seconds();
@@ -290,8 +291,9 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	case SHM_STAT_ANY:
 		if (command != SHM_STAT_ANY && !sysv_may(&s->perm, SYSV_READ))
 			return -EACCES;
+		id = by_slot ? (int)s->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
 		result = shm_give_status(s, user);
-		return result || !by_slot ? result : (long)s->perm.id;
+		return result ? result : (long)id;
 	case IPC_SET:
 		return shm_set_status(id, user);
 	case IPC_RMID:

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <task.h>
+#include <window.h>
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
 
@@ -42,8 +43,15 @@ static void drop_rights(struct side *s)
 		struct rights *r = list_first_entry(&s->rights, struct rights, link);
 
 		list_del(&r->link);
+		interrupt_window_at(s->rights_count--);
 		rights_free(r);
 	}
+}
+
+/* The data, and what says who sent it: that may be something to each byte. */
+static u32 side_pages(const struct side *s)
+{
+	return ring_pages(&s->ring) + s->rights_count * (u32)sizeof(struct rights) / PAGE_SIZE;
 }
 
 u32 stream_pages_held(const struct socket *s)
@@ -54,8 +62,8 @@ u32 stream_pages_held(const struct socket *s)
 	if (!c)
 		return 0;
 	/* What it has sent is its own until the other end is gone with what that had sent. */
-	pages = ring_pages(&c->side[!s->end].ring);
-	return c->refs == 1 ? pages + ring_pages(&c->side[s->end].ring) : pages;
+	pages = side_pages(&c->side[!s->end]);
+	return c->refs == 1 ? pages + side_pages(&c->side[s->end]) : pages;
 }
 
 void stream_each_rights(const struct socket *s, void (*show)(struct rights *, void *), void *argument)
@@ -173,6 +181,7 @@ static long put_signed(const struct socket *s, struct side *to, struct message *
 	if (m->rights) {
 		m->rights->at = to->put;
 		list_add_tail(&m->rights->link, &to->rights);
+		to->rights_count++;
 		m->rights = NULL;
 		to->put_by = m->sender;
 	}
@@ -271,6 +280,7 @@ static struct rights *rights_here(struct side *from, bool peek, struct ucred *se
 			break;
 		from->taken_by = r->cred;
 		list_del(&r->link);
+		from->rights_count--;
 		if (r->count)
 			return r;
 		rights_free(r);

@@ -13,6 +13,7 @@ struct side {
 	bool deaf;		/* this end reads no more */
 	s32 error;		/* for this end, after the data: positive errno */
 	struct list_head rights;
+	u32 rights_count;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
 	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte that was sent with MSG_OOB, if it lies ahead */
 	u64 mark;		/* where it is */

@@ -134,7 +134,7 @@ static struct dentry *proc_follow(struct inode *i)
 
 	if (!t)
 		return ERR_PTR(-ENOENT);
-	if (current->cred.fsuid != t->cred.uid && !capable())
+	if (!may_trace(t))
 		return ERR_PTR(-EACCES);
 	if (item->kind == PROC_FD) {
 		const struct files *files = t->files;

@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,9 +100,64 @@ static void a_mapped_file_fills_its_file_system(void)
 	CHECK_EQUAL(test_in_child(fill_mapping, (void *)test_path("file")), 1000 + SIGBUS);
 }
 
+/* A program of 1 MB still has room. */
+static int small(void *argument)
+{
+	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)argument;
+	CHECK(at != MAP_FAILED);
+	memset(at, 1, 1 << 20);
+	return 0;
+}
+
+static int make_sets(void *argument)
+{
+	int *sets = argument;
+
+	for (int i = 0; i < 128 && (sets[i] = semget(IPC_PRIVATE, 32000, 0600)) >= 0; i++)
+		;
+	return 0;
+}
+
+/* Objects that outlive their makers leave memory: killing these would not bring any back. */
+static void sets_leave_memory(void)
+{
+	int *sets = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(sets != MAP_FAILED);
+	memset(sets, -1, PAGE);
+	CHECK_EQUAL(test_in_child(make_sets, sets), 0);
+	CHECK(sets[0] >= 0);
+	CHECK_EQUAL(test_in_child(small, NULL), 0);
+	for (int i = 0; i < 128 && sets[i] >= 0; i++)
+		MUST(semctl(sets[i], 0, IPC_RMID));
+}
+
+static int fill_segment(void *id)
+{
+	char *at = shmat(*(int *)id, NULL, 0);
+
+	CHECK(at != (char *)-1);
+	for (size_t i = 0; i < 512u << 20; i += PAGE)
+		at[i] = 1;
+	return 0;
+}
+
+static void segments_leave_memory(void)
+{
+	int id = (int)MUST(shmget(IPC_PRIVATE, 512u << 20, 0600));
+
+	CHECK_EQUAL(test_in_child(fill_segment, &id), 1000 + SIGBUS);
+	CHECK_EQUAL(test_in_child(small, NULL), 0);
+	MUST(shmctl(id, IPC_RMID, NULL));
+}
+
 static const struct test_case cases[] = {
 	CASE(the_hogs_go),
 	CASE(a_mapped_file_fills_its_file_system),
+	CASE(sets_leave_memory),
+	CASE(segments_leave_memory),
 };
 
 ATTACK_MAIN("memory", cases)

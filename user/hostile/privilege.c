@@ -88,9 +88,10 @@ static void shared_directories(void)
 /* Nobody attaches to it when it runs. */
 static void nobody_attaches(void)
 {
+	static const char *const links[] = { "fd/0", "cwd", "root", "exe" };
 	int ends[2], told[2];
 	pid_t child;
-	char byte;
+	char byte, path[32];
 
 	MUST(pipe(ends));
 	MUST(pipe(told));
@@ -105,6 +106,11 @@ static void nobody_attaches(void)
 	CHECK_EQUAL(read(told[0], &byte, 1), 1);
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, child, 0, 0), EPERM);
 	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, 0, 0), EPERM);
+	/* Nor reaches what it has open by /proc: not even what was his before. */
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)child, links[i]);
+		CHECK_ERROR(open(path, O_RDONLY | O_NONBLOCK), EACCES);
+	}
 	close(ends[1]);
 	close(ends[0]);
 	CHECK_EQUAL(test_wait(child), IS_ROOT);

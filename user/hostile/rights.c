@@ -307,6 +307,45 @@ static void message_queues(void)
 	}
 }
 
+static int asks_unlinks_and_ends(void *queue)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+
+	MUST(mq_notify(*(mqd_t *)queue, &event));
+	MUST(mq_unlink("/hostile"));
+	return 0;
+}
+
+static int wait_for_signal(void *unused)
+{
+	(void)unused;
+	return pause();
+}
+
+/* A queue that has no name any more forgets a process that ends: the next one is not taken for it. */
+static void a_queue_without_a_name(void)
+{
+	mqd_t queue = (mqd_t)MUST(mq_open("/hostile", O_CREAT | O_RDWR, 0600, NULL));
+	char line[100] = "";
+	pid_t others[8];
+	int status;
+
+	MUST(fcntl(queue, F_SETFD, 0));
+	CHECK_EQUAL(test_in_child(asks_unlinks_and_ends, &queue), 0);
+	CHECK_ERROR(mq_unlink("/hostile"), ENOENT);
+	CHECK(read(queue, line, sizeof(line) - 1) > 0);
+	CHECK(strstr(line, "NOTIFY_PID:0 "));
+	for (int i = 0; i < 8; i++)
+		others[i] = test_child(wait_for_signal, NULL);
+	MUST(mq_send(queue, "x", 1, 0));
+	usleep(1000);
+	for (int i = 0; i < 8; i++) {
+		CHECK_EQUAL(waitpid(others[i], &status, WNOHANG), 0);
+		MUST(kill(others[i], SIGKILL));
+		MUST(waitpid(others[i], &status, 0));
+	}
+}
+
 /* A signalfd that asks for a signal when it has one: were it sent, it would be sent for ever. */
 static void signalfd_that_signals(void)
 {
@@ -342,6 +381,7 @@ static const struct test_case cases[] = {
 	CASE(credentials_cannot_be_forged),
 	CASE(epolls_in_epolls),
 	CASE(message_queues),
+	CASE(a_queue_without_a_name),
 };
 
 ATTACK_MAIN("rights", cases)
