@@ -10,6 +10,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -87,6 +88,7 @@ static long kill_many(s32 pgid, int sig, const struct siginfo *info)
 	long result = -ESRCH;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window();
 		if (pgid ? process->pgid != pgid :
 			   process == init_process || process == current->process)
 			continue;

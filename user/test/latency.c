@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
@@ -567,6 +568,37 @@ static void set_many_semaphores(void)
 	MUST(semctl(set, 0, IPC_RMID));
 }
 
+static void tell_many(void)
+{
+	for (int i = 0; i < 500; i++)
+		MUST(inotify_add_watch((int)MUST(inotify_init1(0)), test_path(""), IN_CREATE));
+	close((int)MUST(open(test_path("told"), O_CREAT | O_RDWR, 0600)));
+	/* The watches go with the process. */
+}
+
+#define SIGNALLED 200
+
+static int wait_for_a_signal(void *argument)
+{
+	(void)argument;
+	pause();
+	return 0;
+}
+
+static void signal_many(void)
+{
+	pid_t group = 0, children[SIGNALLED];
+
+	for (int i = 0; i < SIGNALLED; i++) {
+		children[i] = test_child(wait_for_a_signal, NULL);
+		MUST(setpgid(children[i], group));
+		group = children[0];
+	}
+	MUST(kill(-group, SIGKILL));
+	for (int i = 0; i < SIGNALLED; i++)
+		CHECK_EQUAL(test_wait(children[i]), 1000 + SIGKILL);
+}
+
 static void poll_many(void)
 {
 	static struct pollfd set[1000];
@@ -633,6 +665,8 @@ static const struct {
 	{ "send_many_messages", send_many_messages },
 	{ "lock_many_ranges", lock_many_ranges },
 	{ "set_many_semaphores", set_many_semaphores },
+	{ "tell_many", tell_many },
+	{ "signal_many", signal_many },
 	{ "poll_many", poll_many },
 	{ "unmount", unmount },
 	{ "unmount_deep_tree", unmount_deep_tree },
