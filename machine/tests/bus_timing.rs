@@ -224,6 +224,24 @@ fn a_core_that_forwards_the_critical_double_word_alone_waits_for_the_line_then()
 }
 
 #[test]
+fn a_load_behind_a_posted_store_miss_waits_for_what_the_core_forwards() {
+    for (forward, stall) in [
+        (Forward::Line, 27),
+        (Forward::Critical, 27),
+        (Forward::Beats, 21),
+    ] {
+        let mut timing = unit();
+        timing.store_queue = 4;
+        timing.data_forward = forward;
+        let (mut memory, mut account) = (memory(None, bus(), timing), account());
+        assert_eq!(memory.store(0, CACHED, 0, &mut account), 0);
+        // The beats come at 14, 20, 26 and 32.
+        assert_eq!(memory.load(16, CACHED, 5, &mut account), stall);
+        assert_eq!(memory.load(24, CACHED, 32, &mut account), 0);
+    }
+}
+
+#[test]
 fn a_block_ends_when_its_last_instruction_has_come() {
     let (mut memory, mut account) = (plain_memory(), account());
     // Begun at 14; it takes 2 cycles, but its last instruction is in the third beat, at 26.

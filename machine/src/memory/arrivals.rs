@@ -1,8 +1,8 @@
 //! Lines on their way into an L1: when each of their beats is there.
 //!
 //! A line has its place in the cache from its request on, with a mark ([`super::cache::ARRIVING`]) that
-//! makes an engine look here instead of finding it by its tag word. The mark goes, and the line is
-//! forgotten here, when it is looked up after its last beat, or when another line sets out after that.
+//! makes an engine look here instead of finding it by its tag word. The mark goes when an access finds
+//! that the whole line has come, or waits until it has; it may stand longer than the line is kept here.
 
 use super::bus::Delivery;
 use super::cache::Cache;
@@ -13,13 +13,40 @@ use serde::{Deserialize, Serialize};
 /// A line on its way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Arrival {
+    /// Address of the line.
+    line: u32,
     /// The address whose beat comes first.
-    pub critical: u32,
-    /// When the beats come: from that address on, and round within the line.
-    pub delivery: Delivery,
+    critical: u32,
+    /// The cycle at which the whole of it is there.
+    complete: u64,
+    /// When the beats come: from `critical` on, and round within the line.
+    delivery: Delivery,
 }
 
 impl Arrival {
+    /// The line of `cache` that holds `critical` comes by `delivery`.
+    #[must_use]
+    pub fn new(critical: u32, delivery: Delivery, cache: &Cache) -> Self {
+        Self {
+            line: cache.line_address(critical),
+            critical,
+            complete: delivery.complete(),
+            delivery,
+        }
+    }
+
+    /// Address of the line.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The cycle at which the whole of it is there.
+    #[must_use]
+    pub fn complete(&self) -> u64 {
+        self.complete
+    }
+
     /// The cycle from which an access to `pa`, in this line, is served.
     #[must_use]
     pub fn ready(&self, pa: u32, forward: Forward) -> u64 {
@@ -27,13 +54,15 @@ impl Arrival {
         match forward {
             Forward::Critical if beat == 0 => self.delivery.critical(),
             Forward::Beats => self.delivery.beat(beat),
-            Forward::Critical | Forward::Line => self.delivery.complete(),
+            Forward::Critical | Forward::Line => self.complete,
         }
     }
 
     /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
-        (self.critical as usize) < ram && self.delivery.fits()
+        (self.line.max(self.critical) as usize) < ram
+            && self.delivery.fits()
+            && self.complete == self.delivery.complete()
     }
 }
 
@@ -47,35 +76,31 @@ pub struct Arrivals(Vec<Arrival>);
 impl Arrivals {
     /// The line of `arrival`, which `cache` has just been filled with, sets out at `now`.
     pub fn add(&mut self, arrival: Arrival, cache: &mut Cache, now: u64) {
-        let line = cache.line_address(arrival.critical);
-        self.0.retain(|other| {
-            let same = cache.line_address(other.critical) == line;
-            let there = other.delivery.complete() <= now;
-            if there && !same {
-                cache.set_arriving(other.critical, false);
+        cache.mark_arriving(arrival.line);
+        // A line that left the cache and is filled again sets out anew; one that has come makes room.
+        let mut place = None;
+        for old in &mut self.0 {
+            if old.line == arrival.line {
+                *old = arrival;
+                return;
             }
-            !there && !same
-        });
-        cache.set_arriving(line, true);
-        self.0.push(arrival);
+            if old.complete <= now {
+                place = Some(old);
+            }
+        }
+        match place {
+            Some(old) => *old = arrival,
+            None => self.0.push(arrival),
+        }
     }
 
-    /// The line of `pa`, if some of it is still to come at `now`. If all of it is there, `cache` and this
-    /// forget that it was on its way.
-    pub fn find(&mut self, pa: u32, cache: &mut Cache, now: u64) -> Option<Arrival> {
-        let line = cache.line_address(pa);
-        let place = (self.0.iter()).position(|other| cache.line_address(other.critical) == line);
-        let arrival = place.map(|place| self.0[place]);
-        if let Some(arrival) = arrival
-            && arrival.delivery.complete() > now
-        {
-            return Some(arrival);
-        }
-        cache.set_arriving(pa, false);
-        if let Some(place) = place {
-            self.0.remove(place);
-        }
-        None
+    /// The line at `line`, if some of it is still to come at `now`.
+    #[must_use]
+    pub fn find(&self, line: u32, now: u64) -> Option<&Arrival> {
+        let mut lines = self.0.iter();
+        lines
+            .find(|arrival| arrival.line == line)
+            .filter(|arrival| arrival.complete > now)
     }
 
     /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
@@ -86,7 +111,7 @@ impl Arrivals {
     /// The cycle at which all of them are there.
     #[must_use]
     pub fn last(&self) -> u64 {
-        let ends = self.0.iter().map(|arrival| arrival.delivery.complete());
+        let ends = self.0.iter().map(|arrival| arrival.complete);
         ends.max().unwrap_or_default()
     }
 }

@@ -46,8 +46,8 @@ pub struct Delivery {
     step: u64,
     /// Beats, a power of two.
     beats: u32,
-    /// Bytes of a beat.
-    width: u32,
+    /// Bytes of a beat: 1 << this.
+    shift: u32,
 }
 
 impl Delivery {
@@ -58,8 +58,8 @@ impl Delivery {
         Self {
             first: 2 * first,
             step: 2 * u64::from(step),
-            beats: (bytes / width).max(1),
-            width,
+            beats: (bytes >> width.trailing_zeros()).max(1),
+            shift: width.trailing_zeros(),
         }
     }
 
@@ -68,7 +68,7 @@ impl Delivery {
         self.first < crate::config::LATEST
             && self.step <= u64::from(u32::MAX)
             && self.beats.is_power_of_two()
-            && self.width.is_power_of_two()
+            && self.shift < u32::BITS
     }
 
     /// Core cycle of beat `number`, from 0 on.
@@ -93,7 +93,7 @@ impl Delivery {
     /// within the line.
     #[must_use]
     pub fn beat_of(&self, critical: u32, pa: u32) -> u32 {
-        (pa / self.width).wrapping_sub(critical / self.width) & (self.beats - 1)
+        (pa >> self.shift).wrapping_sub(critical >> self.shift) & (self.beats - 1)
     }
 }
 
@@ -158,10 +158,13 @@ impl Bus {
         (hold, back): (u32, u32),
         account: &mut Account,
     ) -> u64 {
-        let ratio = u64::from(self.timing.ratio_x2);
+        let ratio = self.timing.ratio_x2;
         // Edge k is at cycle floor(k × ratio / 2), which is not before `now` exactly if
-        // k × ratio >= 2 × now.
-        let asked = (2 * now).next_multiple_of(ratio);
+        // k × ratio >= 2 × now. It is counted from where the bus is free, which is near as a rule.
+        let asked = match (2 * now).checked_sub(self.free_edge).map(u32::try_from) {
+            Some(Ok(idle)) => self.free_edge + u64::from(idle.next_multiple_of(ratio)),
+            _ => (2 * now).next_multiple_of(u64::from(ratio)),
+        };
         let ready = self.after(asked, self.timing.request);
         let edge = ready.max(self.free_edge);
         if edge > ready {
@@ -193,8 +196,8 @@ impl Bus {
         next: u32,
         account: &mut Account,
     ) -> Delivery {
-        let (width, back) = (self.timing.beat, self.timing.return_path);
-        let beats = (bytes / width).max(1);
+        let (shift, back) = (self.timing.beat.trailing_zeros(), self.timing.return_path);
+        let beats = (bytes >> shift).max(1);
         let after = (self.timing.turnaround, back);
         let edge = self.transfer(now, first + (beats - 1) * next, after, account);
         account.add_plain(Plain::BusRead, 1);
@@ -202,14 +205,15 @@ impl Bus {
             first: self.after(edge, first + back),
             step: u64::from(next) * u64::from(self.timing.ratio_x2),
             beats,
-            width,
+            shift,
         }
     }
 
     /// Writes a line of `bytes`, posted at `now`; returns the cycle of its last beat.
     pub fn write_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> u64 {
         let t = self.timing;
-        let further = (bytes / t.beat).saturating_sub(1) * t.write_next;
+        let beats = (bytes >> t.beat.trailing_zeros()).max(1);
+        let further = (beats - 1) * t.write_next;
         self.transfer(now, t.write_first + further, (t.turnaround, 0), account);
         account.add_plain(Plain::BusWrite, 1);
         self.done

@@ -174,12 +174,16 @@ impl Cache {
         }
     }
 
-    /// Marks `pa`'s line, if the cache holds it, as still on its way, or no longer.
-    pub fn set_arriving(&mut self, pa: u32, arriving: bool) {
-        if let Some(index) = self.find(pa) {
-            let mark = if arriving { ARRIVING } else { 0 };
-            self.tags[index] = self.tags[index] & !ARRIVING | mark;
-        }
+    /// Marks the line of `pa`, which has just been filled, as still on its way.
+    pub fn mark_arriving(&mut self, pa: u32) {
+        let first = self.first(pa);
+        self.tags[first] |= ARRIVING;
+    }
+
+    /// The line of `pa`, which an access has just found, has come.
+    pub fn mark_arrived(&mut self, pa: u32) {
+        let first = self.first(pa);
+        self.tags[first] &= !ARRIVING;
     }
 
     /// Is the line of `pa`, which an access has just found, still on its way?

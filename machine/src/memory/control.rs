@@ -135,15 +135,9 @@ impl Memory {
         }
         let cause = account.cause;
         self.data_miss(pa, cause, account);
-        let arrival = Arrival {
-            critical: pa,
-            delivery: self.request(pa, free, cause, account),
-        };
-        self.touches.add(Touched {
-            line,
-            arrival,
-            cause,
-        });
+        let delivery = self.request(pa, free, cause, account);
+        let arrival = Arrival::new(pa, delivery, &self.data);
+        self.touches.add(Touched { arrival, cause });
         account.add(Event::MemoryStall, free - now);
         free - now
     }
@@ -166,9 +160,9 @@ impl Memory {
             return Some(now);
         }
         let Touched { arrival, cause, .. } = self.touches.take(self.data.line_address(pa))?;
-        let there = arrival.delivery.complete().max(now);
+        let there = arrival.complete().max(now);
         self.install(Side::Data, pa, store, there, cause, account);
-        Some(self.set_out(Side::Data, arrival, pa, forward, now))
+        Some(self.set_out(Side::Data, arrival, pa, (forward, store), now))
     }
 
     /// Touched lines that have come by `now` are in the cache, where that is their place.
@@ -182,7 +176,7 @@ impl Memory {
             .is_some_and(|touched| touched.at() <= now)
         {
             if let Some(touched) = self.touches.take_oldest() {
-                let (line, at, cause) = (touched.line, touched.at(), touched.cause);
+                let (line, at, cause) = (touched.arrival.line(), touched.at(), touched.cause);
                 self.install(Side::Data, line, false, at, cause, account);
             }
         }

@@ -232,7 +232,7 @@ impl Memory {
             if !self.instruction.arriving(pa) {
                 return 0;
             }
-            self.served(Side::Instruction, pa, self.timing.instruction_forward, now) - now
+            self.waited(Side::Instruction, pa, self.timing.instruction_forward, now) - now
         } else {
             account.add(Event::InstructionCacheMiss, 1);
             account.pollution.line_missed(
@@ -260,7 +260,7 @@ impl Memory {
     pub fn fetch_rest(&mut self, last: u32, end: u64, account: &mut Account) -> u64 {
         let forward = self.timing.instruction_forward;
         // It takes the cycle after the one in which it comes.
-        let stall = self.served(Side::Instruction, last, forward, end - 1) + 1 - end;
+        let stall = self.waited(Side::Instruction, last, forward, end - 1) + 1 - end;
         account.add(Event::MemoryStall, stall);
         stall
     }
@@ -309,7 +309,7 @@ impl Memory {
         }
         if self.data.access(pa, false) {
             if self.data.arriving(pa) {
-                return self.served(Side::Data, pa, forward, now) - now;
+                return self.waited(Side::Data, pa, forward, now) - now;
             }
             return 0;
         }
@@ -319,10 +319,16 @@ impl Memory {
     /// As [`Memory::load`], of memory that the enabled D-cache may hold.
     #[inline]
     pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        if self.data.access(pa, false) && !self.data.arriving(pa) {
+        let (cause, forward) = (account.cause, self.timing.data_forward);
+        let stall = if !self.data.access(pa, false) {
+            self.read_missed(pa, forward, now, cause, account)
+        } else if self.data.arriving(pa) {
+            self.waited(Side::Data, pa, forward, now) - now
+        } else {
             return 0;
-        }
-        self.load(pa, 0, now, account)
+        };
+        account.add(Event::MemoryStall, stall);
+        stall
     }
 
     fn read_missed(
@@ -372,16 +378,29 @@ impl Memory {
             }
             return self.post_single(now, account);
         }
+        if !self.data.access(pa, true) {
+            self.write_missed(pa, now, cause, account)
+        } else if self.data.arriving(pa) {
+            self.write_arriving(pa, now)
+        } else {
+            0
+        }
+    }
+
+    /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
+    fn write_arriving(&mut self, pa: u32, now: u64) -> u64 {
+        let done = self.served(Side::Data, pa, self.timing.data_forward, now);
+        if done == now {
+            return 0;
+        }
+        self.stores
+            .post(now, done, self.timing.store_queue as usize)
+    }
+
+    /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
+    fn write_missed(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
         let forward = self.timing.data_forward;
-        let done = if self.data.access(pa, true) {
-            if !self.data.arriving(pa) {
-                return 0;
-            }
-            match self.served(Side::Data, pa, forward, now) {
-                at if at == now => return 0,
-                at => at,
-            }
-        } else if let Some(served) = self.touched(pa, true, forward, now, account) {
+        let done = if let Some(served) = self.touched(pa, true, forward, now, account) {
             served
         } else {
             self.data_miss(pa, cause, account);
@@ -397,10 +416,15 @@ impl Memory {
     /// As [`Memory::store`], of memory that the enabled D-cache may hold and that is written back.
     #[inline]
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        if self.data.access(pa, true) && !self.data.arriving(pa) {
+        let stall = if !self.data.access(pa, true) {
+            self.write_missed(pa, now, account.cause, account)
+        } else if self.data.arriving(pa) {
+            self.write_arriving(pa, now)
+        } else {
             return 0;
-        }
-        self.store(pa, 0, now, account)
+        };
+        account.add(Event::MemoryStall, stall);
+        stall
     }
 
     /// Cycles until all posted stores and transfers are done.
@@ -429,44 +453,65 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let arrival = Arrival {
-            critical: pa,
-            delivery: self.request(pa, now, cause, account),
-        };
-        let complete = arrival.delivery.complete();
-        self.install(side, pa, dirty, complete, cause, account);
-        self.set_out(side, arrival, pa, forward, now)
+        let delivery = self.request(pa, now, cause, account);
+        let arrival = Arrival::new(pa, delivery, self.side(side).0);
+        self.install(side, pa, dirty, arrival.complete(), cause, account);
+        self.set_out(side, arrival, pa, (forward, dirty), now)
     }
 
     /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
-    /// access to `pa`, which wants it, is served.
+    /// access to `pa`, or a store that the core does not wait for, is served.
     pub(super) fn set_out(
         &mut self,
         side: Side,
         arrival: Arrival,
         pa: u32,
-        forward: Forward,
+        (forward, posted): (Forward, bool),
         now: u64,
     ) -> u64 {
         let served = arrival.ready(pa, forward).max(now);
-        if served < arrival.delivery.complete() {
+        let next = if posted { now } else { served };
+        if next < arrival.complete() {
             let (cache, arrivals) = self.side(side);
             arrivals.add(arrival, cache, now);
         }
         served
     }
 
-    /// The cycle at which an access at `now` to `pa` is served, whose line an L1 has found still on its way.
-    #[cold]
+    /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
     fn served(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
-        let (cache, arrivals) = self.side(side);
-        let arrival = arrivals.find(pa, cache, now);
-        arrival.map_or(now, |arrival| arrival.ready(pa, forward).max(now))
+        self.find_arriving(side, pa, (forward, true), now)
     }
 
-    /// The cycle at which the whole line of `pa` is there, if the D-cache holds it.
-    pub(super) fn whole(&mut self, pa: u32, now: u64) -> u64 {
-        self.served(Side::Data, pa, Forward::Line, now)
+    /// As [`Memory::served`], of an access that the core waits for.
+    fn waited(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+        self.find_arriving(side, pa, (forward, false), now)
+    }
+
+    #[inline(always)]
+    fn find_arriving(
+        &mut self,
+        side: Side,
+        pa: u32,
+        (forward, posted): (Forward, bool),
+        now: u64,
+    ) -> u64 {
+        let (cache, arrivals) = self.side(side);
+        let Some(arrival) = arrivals.find(cache.line_address(pa), now) else {
+            cache.mark_arrived(pa);
+            return now;
+        };
+        let served = arrival.ready(pa, forward).max(now);
+        if !posted && served >= arrival.complete() {
+            cache.mark_arrived(pa);
+        }
+        served
+    }
+
+    /// The cycle at which the whole line of `pa` is there, if it is on its way to the D-cache.
+    pub(super) fn whole(&self, pa: u32, now: u64) -> u64 {
+        let arrival = self.data_arrivals.find(self.data.line_address(pa), now);
+        arrival.map_or(now, Arrival::complete)
     }
 
     fn side(&mut self, side: Side) -> (&mut Cache, &mut Arrivals) {

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A line that was touched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Touched {
-    /// Its physical address.
-    pub line: u32,
-    /// How it comes.
+    /// Which it is, and how it comes.
     pub arrival: Arrival,
     /// Whose touch it was.
     pub cause: Cause,
@@ -20,7 +18,7 @@ impl Touched {
     /// The core cycle at which the whole of it is there.
     #[must_use]
     pub fn at(&self) -> u64 {
-        self.arrival.delivery.complete()
+        self.arrival.complete()
     }
 }
 
@@ -61,18 +59,21 @@ impl Touches {
     /// Is this line among them?
     #[must_use]
     pub fn has(&self, line: u32) -> bool {
-        self.0.iter().any(|touched| touched.line == line)
+        self.0.iter().any(|touched| touched.arrival.line() == line)
     }
 
     /// Takes out this line.
     pub fn take(&mut self, line: u32) -> Option<Touched> {
-        let place = self.0.iter().position(|touched| touched.line == line)?;
+        let place = self
+            .0
+            .iter()
+            .position(|touched| touched.arrival.line() == line)?;
         Some(self.0.remove(place))
     }
 
     /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
-        let may_be = |touched: &Touched| (touched.line as usize) < ram && touched.arrival.fits(ram);
+        let may_be = |touched: &Touched| touched.arrival.fits(ram);
         self.0.len() <= super::posted::POSTED_MAX as usize && self.0.iter().all(may_be)
     }
 
