@@ -115,8 +115,9 @@ def test_files_with_odd_names_are_run_or_refused_in_words(tmp_path: Path, here: 
         ["exec", "--file", str(tmp_path / os.fsdecode(b"\xff\xfe")), "--", str(tmp_path / "a[b]")]
     )
     assert status == 0, said
-    for words in (("exec", "--", str(tmp_path / "a[b]"), odd), ("boot", str(tmp_path / "a[b]"), "--append", odd)):
-        status, _, said = here.run(words)
+    program = str(tmp_path / "a[b]")
+    for refused in (["exec", "--", program, odd], ["boot", program, "--append", odd]):
+        status, _, said = here.run(refused)
         assert status == 126
         assert "UTF-8" in said
 
