@@ -15,7 +15,7 @@ from pagewalk.paths import home
 
 pytestmark = [pytest.mark.built, pytest.mark.timeout(300)]
 
-COMMAND = [sys.executable, "-c", "from pagewalk.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 
 
 @pytest.fixture(scope="module")

@@ -248,6 +248,9 @@ impl Machine {
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
             let look = self.memory.instruction.marked(fetch.physical);
+            if look {
+                self.make_room_for_a_wait();
+            }
             // SAFETY: `at` gives an op of this machine's lines.
             unsafe {
                 if self.oracle {

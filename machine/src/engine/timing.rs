@@ -119,8 +119,8 @@ impl Timings {
         number
     }
 
-    fn full(&self) -> bool {
-        self.states.len() == STATES
+    fn has_room_for(&self, states: usize) -> bool {
+        self.states.len() + states <= STATES
     }
 
     /// The state that is left of `state` when nothing has been dispatched for `cycles`.
@@ -297,7 +297,15 @@ impl Machine {
     /// Sees to it that one more state can have a number.
     #[inline(always)]
     fn make_room(&mut self) {
-        if self.lines.timings.full() {
+        if !self.lines.timings.has_room_for(1) {
+            self.renumber();
+        }
+    }
+
+    /// Sees to it that a block can begin, and then wait, without new numbers for the states: a block that is
+    /// running needs the number of the state that it began in, in case that it is cut short.
+    pub(super) fn make_room_for_a_wait(&mut self) {
+        if !self.lines.timings.has_room_for(2) {
             self.renumber();
         }
     }
