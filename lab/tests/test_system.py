@@ -133,13 +133,15 @@ def test_a_limit_ends_a_run(environment: dict[str, str], programs: Path) -> None
 
 def test_a_profile_names_functions(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
     flame = tmp_path / "flame.svg"
-    done = run(environment, "profile", "--json", "--flame", flame, "--", programs / "greet", "x")
+    done = run(environment, "profile", "--boot", "--json", "--flame", flame, "--", programs / "greet", "x")
     rows = json.loads(done.stdout)
     assert any(row["program"] == "/bin/greet" and row["mode"] == "user" for row in rows)
     total = json.loads(run(environment, "exec", "--json", "--", programs / "greet", "x").stdout)["run_counters"][
         "cycles"
     ]
     assert sum(row["cycles"] for row in rows) == total
+    alone = json.loads(run(environment, "profile", "--json", "--", programs / "greet", "x").stdout)
+    assert 0 < sum(row["cycles"] for row in alone) < total
     assert flame.read_text().startswith("<svg")
 
 
