@@ -29,7 +29,7 @@ QUICK_MACHINES = ("ppc603-133", "ppc604-133", "mpc855t-48")
 MACHINES = (*QUICK_MACHINES, "ppc750-400")
 
 # Tests that depend most on translation and take little time.
-QUICK_CASES = ("cow", "exec", "ipc", "mmap", "pipe", "process")
+QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "process")
 
 # The whole suite, as far as the invariant checker and the sanitizers get through it in less than an hour.
 WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")

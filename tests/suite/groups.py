@@ -15,7 +15,19 @@ from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 LIBCS = ("glibc", "musl")
 
 # Tests that only the kernel can pass: see the first comments of the files.
-_KERNEL_ONLY = ("recent", "strict", "policy", "inherit", "latency", "ramdisk", "trace", "system", "core", "ipc")
+_KERNEL_ONLY = (
+    "recent",
+    "strict",
+    "policy",
+    "inherit",
+    "latency",
+    "ramdisk",
+    "trace",
+    "system",
+    "core",
+    "ipc",
+    "ipc_memory",
+)
 
 
 def base() -> Initramfs:

@@ -15,64 +15,22 @@
 #include <unistd.h>
 
 #include "common/attack.h"
-
-static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
-#define EACH_TYPE(t) for (size_t t##_ = 0; t##_ < 3; t##_++) for (int t = types[t##_], once = 1; once; once = 0)
-
-static void pair(int type, int ends[2])
-{
-	MUST(socketpair(AF_UNIX, type, 0, ends));
-}
-
-/* A message of one byte with descriptors. */
-static ssize_t send_files(int socket, const int *files, size_t count)
-{
-	char byte = 'x', control[CMSG_SPACE(253 * sizeof(int))];
-	struct iovec piece = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
-	struct cmsghdr *header;
-
-	memset(control, 0, sizeof(control));
-	header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(header), files, count * sizeof(int));
-	return sendmsg(socket, &message, MSG_DONTWAIT);
-}
-
-/* A pair of sockets, with the pair before in its queue, and so on: closing the last closes them all. */
-static void nested(int type, int depth)
-{
-	int ends[2], outer[2];
-
-	pair(type, ends);
-	for (int i = 0; i < depth; i++) {
-		pair(type, outer);
-		MUST(send_files(outer[0], ends, 2));
-		close(ends[0]);
-		close(ends[1]);
-		memcpy(ends, outer, sizeof(ends));
-	}
-	close(ends[0]);
-	close(ends[1]);
-}
+#include "test/common/rights.h"
 
 /* As deep as the limit of files in flight allows, and then some: each level is two. */
 static void nested_to_the_limit(void)
 {
 	EACH_TYPE(type)
-		nested(type, 450);
+		nest_sockets(type, 450);
 }
 
 static int nest_until_refused(void *type)
 {
 	int ends[2], outer[2];
 
-	pair(*(int *)type, ends);
+	socket_pair(*(int *)type, ends);
 	for (int i = 0; i < 10000; i++) {
-		pair(*(int *)type, outer);
+		socket_pair(*(int *)type, outer);
 		if (send_files(outer[0], ends, 2) < 0) {
 			CHECK_EQUAL(errno, ETOOMANYREFS);
 			return 0;
@@ -91,14 +49,6 @@ static void nested_until_refused(void)
 		CHECK_EQUAL(test_in_child(nest_until_refused, &type), 0);
 }
 
-static void fill(int socket)
-{
-	static char block[4096];
-
-	while (send(socket, block, sizeof(block), MSG_DONTWAIT) > 0)
-		continue;
-}
-
 /* Sockets in each other's queues, full of data, and in the queue of a third. More than memory, if they stayed. */
 static void circles(void)
 {
@@ -106,13 +56,13 @@ static void circles(void)
 		for (int i = 0; i < 600; i++) {
 			int ends[2], other[2];
 
-			pair(type, ends);
-			pair(type, other);
+			socket_pair(type, ends);
+			socket_pair(type, other);
 			MUST(send_files(ends[0], ends, 2));
 			MUST(send_files(ends[1], other, 2));
 			MUST(send_files(other[0], ends, 2));
-			fill(ends[0]);
-			fill(other[1]);
+			fill_socket(ends[0], SIZE_MAX);
+			fill_socket(other[1], SIZE_MAX);
 			close(ends[0]);
 			close(ends[1]);
 			close(other[0]);
@@ -126,11 +76,11 @@ static int leave_circles(void *argument)
 	for (int i = 0; i < 100; i++) {
 		int ends[2];
 
-		pair(SOCK_STREAM, ends);
+		socket_pair(SOCK_STREAM, ends);
 		MUST(send_files(ends[0], ends, 2));
 		MUST(send_files(ends[1], ends, 2));
-		fill(ends[0]);
-		fill(ends[1]);
+		fill_socket(ends[0], SIZE_MAX);
+		fill_socket(ends[1], SIZE_MAX);
 	}
 	return 0;
 }
@@ -148,7 +98,7 @@ static int send_until_too_many(void *argument)
 	int ends[2], sent = 0;
 
 	(void)argument;
-	pair(SOCK_DGRAM, ends);
+	socket_pair(SOCK_DGRAM, ends);
 	MUST(setrlimit(RLIMIT_NOFILE, &limit));
 	while (send_files(ends[0], (int[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8) == 1) {
 		char byte;
@@ -173,47 +123,6 @@ static void limit(void)
 	CHECK_EQUAL(test_in_child(send_until_too_many, NULL), 0);
 }
 
-/* One message, with what it says of its sender: CHECKs its first byte. False: nothing was said. */
-static int receive_cred(int socket, char *data, size_t size, struct ucred *cred)
-{
-	char control[CMSG_SPACE(sizeof(*cred)) + CMSG_SPACE(4 * sizeof(int))];
-	struct iovec piece = { data, size };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT);
-
-	if (n < 0)
-		return -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_CREDENTIALS) {
-		CHECK_EQUAL(header->cmsg_len, CMSG_LEN(sizeof(*cred)));
-		memcpy(cred, CMSG_DATA(header), sizeof(*cred));
-	} else {
-		memset(cred, 0, sizeof(*cred));
-		cred->pid = -1;
-	}
-	return (int)n;
-}
-
-static ssize_t send_cred(int socket, pid_t pid, uid_t uid, gid_t gid)
-{
-	char byte = 'c', control[CMSG_SPACE(sizeof(struct ucred))];
-	struct ucred cred = { pid, uid, gid };
-	struct iovec piece = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-
-	memset(control, 0, sizeof(control));
-	header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_CREDENTIALS;
-	header->cmsg_len = CMSG_LEN(sizeof(cred));
-	memcpy(CMSG_DATA(header), &cred, sizeof(cred));
-	return sendmsg(socket, &message, 0);
-}
-
 static int forge(void *argument)
 {
 	int socket = *(int *)argument;
@@ -235,7 +144,7 @@ static void credentials_cannot_be_forged(void)
 		char data[8];
 		pid_t child;
 
-		pair(type, ends);
+		socket_pair(type, ends);
 		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
 		/* A stream gives what different processes wrote one by one. */
 		CHECK_EQUAL(send(ends[0], "a", 1, 0), 1);

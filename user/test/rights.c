@@ -11,32 +11,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
-
-static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
-#define EACH_TYPE(t) for (size_t t##_ = 0; t##_ < 3; t##_++) for (int t = types[t##_], once = 1; once; once = 0)
-
-static void pair(int type, int ends[2])
-{
-	MUST(socketpair(AF_UNIX, type, 0, ends));
-}
-
-/* A message of one byte with descriptors. */
-static ssize_t send_files(int socket, const int *files, size_t count)
-{
-	char byte = 'x', control[CMSG_SPACE(253 * sizeof(int))];
-	struct iovec piece = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
-	struct cmsghdr *header;
-
-	memset(control, 0, sizeof(control));
-	header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(header), files, count * sizeof(int));
-	return sendmsg(socket, &message, MSG_DONTWAIT);
-}
+#include "common/rights.h"
 
 /* The descriptors that came with the next byte; how many. */
 static size_t receive_files(int socket, int *files, size_t most)
@@ -58,27 +33,10 @@ static size_t receive_files(int socket, int *files, size_t most)
 	return count;
 }
 
-/* A pair of sockets, with the pair before in its queue, and so on: closing the last closes them all. */
-static void nested(int type, int depth)
-{
-	int ends[2], outer[2];
-
-	pair(type, ends);
-	for (int i = 0; i < depth; i++) {
-		pair(type, outer);
-		CHECK_EQUAL(send_files(outer[0], ends, 2), 1);
-		close(ends[0]);
-		close(ends[1]);
-		memcpy(ends, outer, sizeof(ends));
-	}
-	close(ends[0]);
-	close(ends[1]);
-}
-
 static void deep(void)
 {
 	EACH_TYPE(type)
-		nested(type, 400);
+		nest_sockets(type, 400);
 }
 
 /* What is nested can be taken out again. */
@@ -87,9 +45,9 @@ static void unpacked(void)
 	EACH_TYPE(type) {
 		int ends[2], outer[2], files[4];
 
-		pair(type, ends);
+		socket_pair(type, ends);
 		for (int i = 0; i < 40; i++) {
-			pair(type, outer);
+			socket_pair(type, outer);
 			CHECK_EQUAL(send_files(outer[0], ends, 2), 1);
 			close(ends[0]);
 			close(ends[1]);
@@ -107,14 +65,6 @@ static void unpacked(void)
 	}
 }
 
-static void fill(int socket)
-{
-	static char block[4096];
-
-	while (send(socket, block, sizeof(block), MSG_DONTWAIT) > 0)
-		continue;
-}
-
 /* More of them than memory has room for, unless those before are gone. */
 static void circles(void)
 {
@@ -122,27 +72,33 @@ static void circles(void)
 		for (int i = 0; i < 700; i++) {
 			int ends[2];
 
-			pair(type, ends);
+			socket_pair(type, ends);
 			CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
 			CHECK_EQUAL(send_files(ends[1], &ends[0], 1), 1);
-			fill(ends[0]);
+			fill_socket(ends[0], SIZE_MAX);
 			close(ends[0]);
 			close(ends[1]);
 		}
 }
 
+/* Sockets in their own queues, with so much data each. */
+static void own_queues(int type, int count, size_t bytes)
+{
+	for (int i = 0; i < count; i++) {
+		int ends[2];
+
+		socket_pair(type, ends);
+		CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
+		fill_socket(ends[0], bytes);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
 static void own_queue(void)
 {
 	EACH_TYPE(type)
-		for (int i = 0; i < 1500; i++) {
-			int ends[2];
-
-			pair(type, ends);
-			CHECK_EQUAL(send_files(ends[0], &ends[1], 1), 1);
-			fill(ends[0]);
-			close(ends[0]);
-			close(ends[1]);
-		}
+		own_queues(type, 1500, SIZE_MAX);
 }
 
 /* Three in a ring, one of which is still open: all can be taken out. */
@@ -152,7 +108,7 @@ static void reachable_circle(void)
 		int ends[3][2], got[3] = { -1, -1, -1 };
 
 		for (int i = 0; i < 3; i++)
-			pair(type, ends[i]);
+			socket_pair(type, ends[i]);
 		for (int i = 0; i < 3; i++)
 			CHECK_EQUAL(send_files(ends[i][0], &ends[(i + 1) % 3][1], 1), 1);
 		for (int i = 0; i < 3; i++) {
@@ -160,7 +116,7 @@ static void reachable_circle(void)
 			if (i)
 				close(ends[i][1]);
 		}
-		own_queue();
+		own_queues(type, 20, 1);	/* each is collected when it is closed */
 		CHECK_EQUAL(receive_files(ends[0][1], &got[0], 1), 1);
 		CHECK_EQUAL(receive_files(got[0], &got[1], 1), 1);
 		CHECK_EQUAL(receive_files(got[1], &got[2], 1), 1);
@@ -183,7 +139,7 @@ static void listener_in_its_own_connection(void)
 		MUST(listen(listener, 4));
 		MUST(connect(client, (struct sockaddr *)&name, size));
 		CHECK_EQUAL(send_files(client, &listener, 1), 1);
-		fill(client);
+		fill_socket(client, SIZE_MAX);
 		close(listener);
 		close(client);
 	}
@@ -199,7 +155,7 @@ static void several_pieces(void)
 	struct cmsghdr *header;
 
 	memset(control, 0, sizeof(control));
-	pair(SOCK_STREAM, ends);
+	socket_pair(SOCK_STREAM, ends);
 	for (header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
 		header->cmsg_level = SOL_SOCKET;
 		header->cmsg_type = SCM_RIGHTS;
@@ -217,47 +173,6 @@ static void several_pieces(void)
 	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
 }
 
-/* One message, with what it says of its sender: CHECKs its first byte. False: nothing was said. */
-static int receive_cred(int socket, char *data, size_t size, struct ucred *cred)
-{
-	char control[CMSG_SPACE(sizeof(*cred)) + CMSG_SPACE(4 * sizeof(int))];
-	struct iovec piece = { data, size };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT);
-
-	if (n < 0)
-		return -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_CREDENTIALS) {
-		CHECK_EQUAL(header->cmsg_len, CMSG_LEN(sizeof(*cred)));
-		memcpy(cred, CMSG_DATA(header), sizeof(*cred));
-	} else {
-		memset(cred, 0, sizeof(*cred));
-		cred->pid = -1;
-	}
-	return (int)n;
-}
-
-static ssize_t send_cred(int socket, pid_t pid, uid_t uid, gid_t gid)
-{
-	char byte = 'c', control[CMSG_SPACE(sizeof(struct ucred))];
-	struct ucred cred = { pid, uid, gid };
-	struct iovec piece = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-
-	memset(control, 0, sizeof(control));
-	header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_CREDENTIALS;
-	header->cmsg_len = CMSG_LEN(sizeof(cred));
-	memcpy(CMSG_DATA(header), &cred, sizeof(cred));
-	return sendmsg(socket, &message, 0);
-}
-
 static void credentials(void)
 {
 	EACH_TYPE(type) {
@@ -266,7 +181,7 @@ static void credentials(void)
 		struct ucred cred;
 		char data[8];
 
-		pair(type, ends);
+		socket_pair(type, ends);
 		MUST(getsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &value, &size));
 		CHECK_EQUAL(value, 0);
 		/* Sent before anybody asked: from nobody. */

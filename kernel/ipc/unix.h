@@ -1,0 +1,52 @@
+/* What the files of Unix sockets share. */
+#ifndef UNIX_H
+#define UNIX_H
+
+#include "datagram.h"
+
+struct inode;
+
+#define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
+
+struct unix_socket {
+	struct list_head link;		/* bound sockets */
+	struct socket *socket;
+	struct address name;
+	struct inode *inode;		/* that a path names; referenced */
+	struct address peer_name;	/* stream and packets, connected */
+	struct datagram_queue queue;	/* datagram and packets */
+	struct unix_socket *peer;	/* datagram and packets, connected */
+	bool peer_gone;			/* it was closed: the next datagram to it tells */
+	struct list_head senders;	/* sockets whose peer is this one, by sender_link */
+	struct list_head sender_link;
+};
+
+static inline struct unix_socket *unix_of(const struct socket *s)
+{
+	return s->data;
+}
+
+/* ipc/unix.c */
+struct socket *unix_new(u16 type);	/* NULL: no memory */
+long unix_listen(struct socket *, u32 backlog);
+/* The listening socket of this type at an address. */
+long unix_find_listener(const struct address *, u16 type, struct socket **);
+/* Tells both ends of a new connection who the other is, and gives `embryo` to the listener. */
+void unix_introduce(struct socket *, struct socket *embryo, struct socket *listener);
+u32 unix_pages_held(const struct socket *);
+void unix_release(struct socket *);
+
+/* ipc/unix_name.c */
+long unix_bind(struct socket *, const struct address *);
+/* Gives a socket that passes credentials a name, so that its receivers can answer. */
+long unix_name_for_credentials(struct socket *);
+long unix_name(struct socket *, struct address *, bool peer);
+/* The socket of this type that an address names. */
+int unix_find(const struct address *, u16 type, struct unix_socket **);
+
+/* ipc/unix_datagram.c */
+void unix_connect(struct unix_socket *, struct unix_socket *to);	/* to NULL: disconnects */
+void unix_connect_both(struct unix_socket *, struct unix_socket *);
+extern const struct socket_ops unix_datagram_ops, unix_packet_ops;
+
+#endif
