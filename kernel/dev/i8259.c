@@ -1,7 +1,6 @@
 /* The pair of 8259 interrupt controllers (Intel 8259A data sheet), and where external interrupts go. */
-#include <tty.h>
-
 #include <arch.h>
+#include <board.h>
 
 #define MASTER 0x20u	/* ISA ports: command; the next one is data */
 #define SLAVE 0xa0u

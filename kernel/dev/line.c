@@ -5,6 +5,7 @@
  */
 #include "tty_internal.h"
 
+#include <board.h>
 #include <signal.h>
 
 /* A character for who looks at the terminal. */

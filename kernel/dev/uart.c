@@ -1,7 +1,7 @@
 /* The 16550 UART (National Semiconductor PC16550D data sheet): polled output, interrupt-driven input. */
-#include <tty.h>
-
 #include <arch.h>
+#include <board.h>
+#include <tty.h>
 
 enum {
 	RBR = 0,	/* receive buffer (read), transmit holding (write) */

@@ -68,7 +68,7 @@ size_t strlcpy(char *to, const char *from, size_t size);
 /* Decimal, 0x hex or 0 octal; all of s must be the number, which must fit. 0 or -EINVAL. */
 int parse_u32(const char *s, u32 *value);
 
-/* A xorshift generator seeded from the timebase at boot, or by the word seed=<n>. */
+/* A xorshift generator (lib/random.c). */
 u32 random_u32(void);
 void random_bytes(void *to, size_t n);
 #define RANDOM_PIECE 256u       /* bytes that a program's call makes at once: no signal cuts it shorter (random(4)) */

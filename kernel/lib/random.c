@@ -1,5 +1,4 @@
 /* A xorshift generator (Marsaglia, 2003): repeatable from its seed, not for secrets. */
-#include <arch.h>
 #include <lib.h>
 #include <random.h>
 

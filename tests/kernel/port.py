@@ -26,9 +26,9 @@ _ASSEMBLY = re.compile(r"\b(?:__asm__|asm)\b(?: volatile| goto)?\s*\(")
 
 
 def _sources() -> list[Path]:
-    """main.c and every C file of the folders, those below included."""
+    """The C files of kernel/ itself, and those of the folders and below them."""
     found = [path for folder in FOLDERS for path in sorted((KERNEL / folder).rglob("*.c"))]
-    return [KERNEL / "main.c", *found]
+    return [*sorted(KERNEL.glob("*.c")), *found]
 
 
 def _faults(source: Path) -> list[str]:

@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
+#include <board.h>
 #include <cpu.h>
 #include <lib.h>
 #include <mm.h>
@@ -11,7 +12,6 @@
 #include <syscall.h>
 #include <task.h>
 #include <time.h>
-#include <tty.h>
 #include <aperture.h>
 
 #include "internal.h"

@@ -3,13 +3,13 @@
 #include <arch/mmu.h>
 #include <arch/reload.h>
 #include <arch/vsid.h>
+#include <board.h>
 #include <control.h>
 #include <cpu.h>
 #include <fdt.h>
 #include <frame.h>
 #include <lib.h>
 #include <task.h>
-#include <tty.h>
 
 #include "internal.h"
 

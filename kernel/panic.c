@@ -1,9 +1,9 @@
 /* Messages on the console, and the ways in which the kernel ends. */
 #include <arch.h>
+#include <board.h>
 #include <lib.h>
 #include <panic.h>
 #include <task.h>
-#include <tty.h>
 
 #define MESSAGE_MAX 512
 
