@@ -35,6 +35,7 @@ use crate::observe::profile::{Profile, ProfileRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
 use crate::observe::symbolize::Symbolizer;
+use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
 use crate::powerpc::msr;
 use crate::snapshot::{self, SnapshotError};
@@ -149,6 +150,7 @@ impl Session {
 
     /// Records the events of a window of cycles.
     pub fn record_trace(&mut self, window: Window) {
+        self.machine.account.tlb = TlbNote::default();
         self.machine.observers.trace = Some(Trace::new(window));
         self.machine.state_changed();
     }

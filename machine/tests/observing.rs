@@ -8,8 +8,10 @@ use pagewalk_machine::board::Console;
 use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::observe::counters::slot;
 use pagewalk_machine::observe::trace::Window;
-use pagewalk_machine::observe::{Cause, Event};
+use pagewalk_machine::observe::{Cause, Event, Plain};
 use pagewalk_machine::session::Session;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use support::Program;
 
 /// A loop in `work` inside region 7, twice; prints "ok" at the end.
@@ -191,6 +193,112 @@ fn the_trace_shows_functions_regions_and_misses() {
             .iter()
             .all(|event| event["ts"].as_f64().unwrap_or(0.0) <= end)
     );
+}
+
+fn misses(trace: &Value, side: &str) -> Vec<Value> {
+    let events = trace["traceEvents"].as_array().unwrap();
+    let name = format!("tlb.{side}.miss");
+    let mut found: Vec<Value> = events.clone();
+    found.retain(|event| event["name"] == *name);
+    found
+}
+
+#[test]
+fn a_tlb_miss_in_the_trace_says_where_it_was_and_how_long_it_took() {
+    let program = Program::new(WORK);
+    let mut session = program.session("ppc604-185", &[]);
+    session.record_trace(Window::default());
+    finished(&mut session);
+    let trace = session.trace();
+    assert_eq!(misses(&trace, "instruction").len(), 0, "BATs map the code");
+    let [miss] = misses(&trace, "data").try_into().unwrap();
+    let walk = session.machine().account.counters.plain[Plain::WalkCycles as usize];
+    assert_eq!(miss["ph"], "X");
+    let args = &miss["args"];
+    assert_eq!(
+        (
+            &args["address"],
+            &args["side"],
+            &args["set"],
+            &args["cycles"]
+        ),
+        (
+            &json!("0x40000000"),
+            &json!("data"),
+            &json!(0),
+            &json!(walk)
+        )
+    );
+    assert_eq!((&args["way"], &args["victim"]), (&json!(0), &Value::Null));
+}
+
+/// Every miss is there, with a place that the TLB has. Where the entry of another page had to go, it was one of the
+/// same set, and its owner is known, because the trace has seen it loaded.
+#[test]
+fn tlb_misses_of_a_kernel_name_the_page_that_had_to_go() {
+    let kernel = kernel::build();
+    for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
+        let mut session = Session::with_kernel(
+            support::config(machine, &[]),
+            &kernel.image,
+            "vmlinux",
+            Some(&kernel.initramfs),
+            "quiet -- /bin/tlb-stress iterations=1 warmup=0 processes=2 pages=100",
+            Console::memory(),
+        )
+        .unwrap();
+        session.record_trace(Window::default());
+        let until = Limits {
+            cycles: 6_000_000,
+            ..Limits::NONE
+        };
+        assert_eq!(session.run(until), Stop::Limit, "{machine}");
+        let trace = session.trace();
+        let counters = &session.machine().account.counters;
+        let geometry = *session.machine().mmu.geometry();
+        let in_hardware = machine == "ppc604-133";
+        let mut contexts = BTreeSet::new();
+        for (side, event, tlb) in [
+            (
+                "instruction",
+                Event::InstructionTlbMiss,
+                geometry.instruction,
+            ),
+            ("data", Event::DataTlbMiss, geometry.data),
+        ] {
+            let found = misses(&trace, side);
+            assert_eq!(
+                found.len() as u64,
+                counters.total(event),
+                "{machine} {side}"
+            );
+            let sets = if machine.starts_with("mpc") {
+                1
+            } else {
+                u64::from(tlb.sets())
+            };
+            let set_of = |address: &Value| {
+                let digits = address.as_str().unwrap().strip_prefix("0x").unwrap();
+                (u64::from_str_radix(digits, 16).unwrap() >> 12) % sets
+            };
+            for miss in &found {
+                let args = &miss["args"];
+                assert_eq!(args["set"], set_of(&args["address"]), "{miss}");
+                assert!(!in_hardware || args["cycles"].as_u64() > Some(0), "{miss}");
+                let Some(way) = args["way"].as_u64() else {
+                    continue;
+                };
+                assert!(way < u64::from(tlb.entries) / sets, "{miss}");
+                assert!(args["cycles"].as_u64() > Some(0), "{miss}");
+                let victim = &args["victim"];
+                if !victim.is_null() {
+                    assert_eq!(args["set"], set_of(&victim["page"]), "{miss}");
+                    contexts.insert((side, victim["context"].as_u64().unwrap()));
+                }
+            }
+        }
+        assert!(contexts.len() > 1, "{machine}: {contexts:?}");
+    }
 }
 
 #[test]

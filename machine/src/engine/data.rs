@@ -70,17 +70,17 @@ impl Machine {
         ea: u32,
         access: Access,
     ) -> Result<Translation, Exception> {
-        let translation = self
-            .mmu
-            .translate(
-                ea,
-                access,
-                self.registers.msr,
-                &mut self.memory,
-                self.hot.cycles,
-                &mut self.account,
-            )
-            .map_err(|fault| self.fault(fault, ea))?;
+        let result = self.mmu.translate(
+            ea,
+            access,
+            self.registers.msr,
+            &mut self.memory,
+            self.hot.cycles,
+            &mut self.account,
+        );
+        self.observers
+            .tlb(&mut self.account.tlb, self.hot.line, self.hot.cycles);
+        let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         let sound = self.sanitize_translation(ea, false, &translation);
         self.make_shortcut(ea, access, &translation, sound);

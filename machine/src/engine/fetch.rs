@@ -293,17 +293,17 @@ impl Machine {
                 wimg: 0,
             });
         }
-        let translation = self
-            .mmu
-            .translate(
-                ea,
-                Access::Fetch,
-                self.registers.msr,
-                &mut self.memory,
-                self.hot.cycles,
-                &mut self.account,
-            )
-            .map_err(|fault| self.fault(fault, ea))?;
+        let result = self.mmu.translate(
+            ea,
+            Access::Fetch,
+            self.registers.msr,
+            &mut self.memory,
+            self.hot.cycles,
+            &mut self.account,
+        );
+        self.observers
+            .tlb(&mut self.account.tlb, ea, self.hot.cycles);
+        let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         let physical = translation.pa;
         self.hot.page = NO_PAGE;

@@ -7,6 +7,7 @@ use super::{
     tlb,
 };
 use crate::memory::{Memory, wimg};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
@@ -209,7 +210,7 @@ impl Front6xx {
         if let Some(entry) = self.side_mut(access.is_fetch()).0.access(tag) {
             return self.permitted(refill, sought, access, now, (entry, 0));
         }
-        self.count_miss(access, tag, now.account);
+        self.count_miss(access, sought, now.account);
         let reloaded = refill.reload(self, sought, access, now)?;
         // Where the access is refused all the same, the entry that had to go for this one is gone.
         self.permitted(refill, sought, access, now, reloaded)
@@ -242,7 +243,7 @@ impl Front6xx {
         Ok(page(entry, sought.ea, all))
     }
 
-    fn count_miss(&mut self, access: Access, tag: u64, account: &mut Account) {
+    fn count_miss(&mut self, access: Access, sought: &Page, account: &mut Account) {
         let (event, array) = if access.is_fetch() {
             (Event::InstructionTlbMiss, Array::InstructionTlb)
         } else {
@@ -253,7 +254,42 @@ impl Front6xx {
         let cause = account.cause;
         account
             .pollution
-            .entry_missed(&mut account.counters, array, tag, cause);
+            .entry_missed(&mut account.counters, array, sought.tag(), cause);
+        let fetch = access.is_fetch();
+        account.tlb.miss = Some(TlbMiss {
+            fetch,
+            ea: sought.ea,
+            set: self.side(fetch).set(sought.ea),
+            walk: None,
+        });
+    }
+
+    /// `entry` was loaded for `ea`, in the place of `old` if that was valid and another page's. Whoever missed on the
+    /// new entry, `cause`, has evicted the old one.
+    pub(super) fn note_load(
+        &mut self,
+        (fetch, ea): (bool, u32),
+        entry: TlbEntry,
+        old: Option<TlbEntry>,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        let (tlb, array) = self.side_mut(fetch);
+        let page = |entry: TlbEntry| TlbPage {
+            address: entry.page() << 12,
+            space: Some(Space::Vsid(entry.vsid())),
+        };
+        if let Some(old) = old {
+            account.pollution.entry_evicted(array, old.tag(), cause);
+        }
+        account.tlb.load = entry.valid().then(|| TlbLoad {
+            fetch,
+            ea,
+            set: tlb.set(ea),
+            way: tlb.recent_way(ea).into(),
+            page: page(entry),
+            victim: old.map(page),
+        });
     }
 
     /// As [`super::Unit::translate_hint`].
@@ -328,7 +364,7 @@ impl Front6xx {
     pub(super) fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
         let tlb = self.side(fetch);
         (source == Source::Tlb).then(|| Used {
-            set: (page >> 12 & (tlb.geometry().sets() - 1)) as u16,
+            set: tlb.set(page) as u16,
             way: tlb.recent_way(page),
         })
     }

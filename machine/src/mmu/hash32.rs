@@ -92,22 +92,23 @@ impl Refill for Search {
         now: &mut Now<'_>,
     ) -> Result<(TlbEntry, u64), Fault> {
         let result = self.run(page, access, hash::R, now);
+        let cycles = match &result {
+            Ok((_, cycles)) => *cycles,
+            Err(fault) => fault.cycles,
+        };
+        if let Some(miss) = &mut now.account.tlb.miss {
+            miss.walk = Some(cycles);
+        }
         if access.is_fetch() {
-            let cycles = match &result {
-                Ok((_, cycles)) => *cycles,
-                Err(fault) => fault.cycles,
-            };
             now.account.add_plain(Plain::InstructionSearches, 1);
             now.account.add_plain(Plain::InstructionWalkCycles, cycles);
         }
         let (found, cycles) = result?;
         let cause = now.account.cause;
         let entry = TlbEntry::new(page.tag(), found.word1);
-        let (tlb, array) = front.side_mut(access.is_fetch());
-        if let Some(old) = tlb.fill(entry) {
-            let pollution = &mut now.account.pollution;
-            pollution.entry_evicted(array, old.tag(), cause);
-        }
+        let fetch = access.is_fetch();
+        let old = front.side_mut(fetch).0.fill(entry);
+        front.note_load((fetch, page.ea), entry, old, cause, now.account);
         Ok((entry, cycles))
     }
 

@@ -17,6 +17,7 @@ use super::{
     Translation, Unit, Used,
 };
 use crate::memory::{Memory, wimg};
+use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
@@ -359,6 +360,12 @@ impl Mpc8xx {
             (Event::DataTlbMiss, Array::DataTlb)
         };
         account.add(event, 1);
+        account.tlb.miss = Some(TlbMiss {
+            fetch,
+            ea,
+            set: 0,
+            walk: None,
+        });
         let cause = account.cause;
         self.miss_cause = cause;
         // What was evicted may have been a page of any size, of this address space or shared.
@@ -434,8 +441,19 @@ impl Mpc8xx {
     fn load(&mut self, instruction: bool, value: u32, account: &mut Account) -> Reaches {
         account.add_plain(Plain::TlbLoad, 1);
         let evictor = self.miss_cause;
-        let (new, old) = self.side_mut(instruction).load(value);
-        if old.valid() && old.key() != new.key() {
+        let side = self.side_mut(instruction);
+        let (ea, way) = (side.epn & epn::PAGE, side.tlb.index());
+        let (new, old) = side.load(value);
+        let replaced = old.valid() && old.key() != new.key();
+        account.tlb.load = new.valid().then(|| TlbLoad {
+            fetch: instruction,
+            ea,
+            set: 0,
+            way,
+            page: page(&new),
+            victim: replaced.then(|| page(&old)),
+        });
+        if replaced {
             let array = if instruction {
                 Array::InstructionTlb
             } else {
@@ -562,6 +580,13 @@ impl Unit for Mpc8xx {
             view.level_one = entry.twc();
         }
         view
+    }
+}
+
+fn page(entry: &Entry) -> TlbPage {
+    TlbPage {
+        address: entry.page(),
+        space: (!entry.shared()).then(|| Space::Asid(entry.asid())),
     }
 }
 

@@ -158,10 +158,9 @@ impl Soft6xx {
         }
         let entry = TlbEntry::new(tag, self.miss.rpa);
         let evictor = self.front.miss_cause;
-        let (tlb, array) = self.front.side_mut(fetch);
-        if let Some(old) = tlb.write_way(ea, way, entry) {
-            account.pollution.entry_evicted(array, old.tag(), evictor);
-        }
+        let old = self.front.side_mut(fetch).0.write_way(ea, way, entry);
+        self.front
+            .note_load((fetch, ea), entry, old, evictor, account);
         let mut reaches = Reaches::NOTHING;
         reaches.add(fetch, Reach::Set(ea));
         reaches

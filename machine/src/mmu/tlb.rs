@@ -204,7 +204,14 @@ impl Tlb {
     #[inline]
     #[must_use]
     pub fn recent_way(&self, ea: u32) -> u8 {
-        self.recent[(ea >> 12 & self.set_mask) as usize]
+        self.recent[self.set(ea) as usize]
+    }
+
+    /// The number of `ea`'s set.
+    #[inline]
+    #[must_use]
+    pub fn set(&self, ea: u32) -> u32 {
+        ea >> 12 & self.set_mask
     }
 
     /// The set of `page` (an EA >> 12, or a tag's low bits).
@@ -215,13 +222,13 @@ impl Tlb {
 
     /// The entries of a set.
     #[inline]
-    fn set(&self, set: usize) -> &[TlbEntry] {
+    fn ways(&self, set: usize) -> &[TlbEntry] {
         let ways = self.geometry.ways as usize;
         &self.entries[set * ways..][..ways]
     }
 
     #[inline]
-    fn set_mut(&mut self, set: usize) -> &mut [TlbEntry] {
+    fn ways_mut(&mut self, set: usize) -> &mut [TlbEntry] {
         let ways = self.geometry.ways as usize;
         &mut self.entries[set * ways..][..ways]
     }
@@ -230,7 +237,7 @@ impl Tlb {
     #[must_use]
     pub fn mru(&self, ea: u32) -> &TlbEntry {
         let set = self.set_of(ea >> 12);
-        &self.set(set)[self.recent_element(set)]
+        &self.ways(set)[self.recent_element(set)]
     }
 
     /// Element of a set that was used last: 0, unless an engine has written another one's way since
@@ -238,7 +245,7 @@ impl Tlb {
     #[inline]
     fn recent_element(&self, set: usize) -> usize {
         let way = self.recent[set];
-        let entries = self.set(set);
+        let entries = self.ways(set);
         if entries[0].way == way {
             return 0;
         }
@@ -251,7 +258,7 @@ impl Tlb {
     fn arrange(&mut self, set: usize) {
         let element = self.recent_element(set);
         if element != 0 {
-            to_front(&mut self.set_mut(set)[..=element]);
+            to_front(&mut self.ways_mut(set)[..=element]);
         }
     }
 
@@ -268,7 +275,7 @@ impl Tlb {
         if set >= self.geometry.sets() {
             return None;
         }
-        let entries = self.set(set as usize);
+        let entries = self.ways(set as usize);
         entries.iter().find(|entry| u32::from(entry.way) == way)
     }
 
@@ -277,7 +284,7 @@ impl Tlb {
     #[must_use]
     pub fn find(&self, tag: u64) -> Option<&TlbEntry> {
         let set = self.set_of(tag as u32);
-        self.set(set).iter().find(|entry| entry.tag == tag)
+        self.ways(set).iter().find(|entry| entry.tag == tag)
     }
 
     /// Looks a tag up as an access: a hit becomes most recently used.
@@ -285,7 +292,7 @@ impl Tlb {
     pub fn access(&mut self, tag: u64) -> Option<TlbEntry> {
         let set = self.set_of(tag as u32);
         self.arrange(set);
-        let entries = self.set(set);
+        let entries = self.ways(set);
         let element = entries.iter().position(|entry| entry.tag == tag)?;
         let entry = entries[element];
         if element != 0 {
@@ -300,7 +307,7 @@ impl Tlb {
         let set = self.set_of(entry.tag as u32);
         self.arrange(set);
         let last = self.geometry.ways as usize - 1;
-        let way = self.set(set)[last].way;
+        let way = self.ways(set)[last].way;
         self.replace(set, last, way, entry)
     }
 
@@ -310,7 +317,7 @@ impl Tlb {
         let set = self.set_of(ea >> 12);
         self.arrange(set);
         let way = way % self.geometry.ways as u8;
-        let element = self.set(set).iter().position(|old| old.way == way)?;
+        let element = self.ways(set).iter().position(|old| old.way == way)?;
         self.replace(set, element, way, entry)
     }
 
@@ -321,7 +328,7 @@ impl Tlb {
         way: u8,
         entry: TlbEntry,
     ) -> Option<TlbEntry> {
-        let old = self.set(set)[element];
+        let old = self.ways(set)[element];
         self.put_first(set, element, TlbEntry { way, ..entry });
         (old.valid() && old.tag != entry.tag).then_some(old)
     }
@@ -329,7 +336,7 @@ impl Tlb {
     /// Puts `entry` first into a set; `element` gives up its place.
     #[inline]
     fn put_first(&mut self, set: usize, element: usize, entry: TlbEntry) {
-        let entries = &mut self.set_mut(set)[..=element];
+        let entries = &mut self.ways_mut(set)[..=element];
         entries[element] = entry;
         to_front(entries);
         self.recent[set] = entry.way;
@@ -339,13 +346,13 @@ impl Tlb {
     pub fn victim_way(&mut self, ea: u32) -> u8 {
         let set = self.set_of(ea >> 12);
         self.arrange(set);
-        self.set(set)[self.geometry.ways as usize - 1].way
+        self.ways(set)[self.geometry.ways as usize - 1].way
     }
 
     /// Sets the C bit of the entry with this tag, if there is one.
     pub fn set_changed(&mut self, tag: u64) {
         let set = self.set_of(tag as u32);
-        let entries = self.set_mut(set);
+        let entries = self.ways_mut(set);
         if let Some(entry) = entries.iter_mut().find(|entry| entry.tag == tag) {
             entry.pte |= CHANGED;
         }
@@ -354,7 +361,7 @@ impl Tlb {
     /// Invalidates every entry of `ea`'s set.
     pub fn invalidate_class(&mut self, ea: u32) {
         let set = self.set_of(ea >> 12);
-        for entry in self.set_mut(set) {
+        for entry in self.ways_mut(set) {
             *entry = TlbEntry {
                 way: entry.way,
                 ..TlbEntry::default()

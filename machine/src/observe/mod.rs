@@ -8,11 +8,13 @@ pub mod profile;
 pub mod regions;
 pub mod sanitizers;
 pub mod symbolize;
+pub mod tlb_events;
 pub mod trace;
 
 pub use counters::{Cause, Counters, Event, Plain};
 pub use observers::{Observers, Scene};
 pub use pollution::{Array, Pollution};
+use tlb_events::TlbNote;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub struct Account {
     pub user: bool,
     /// Who evicted what others miss later.
     pub pollution: Pollution,
+    /// The last TLB miss and load, for a trace.
+    #[serde(skip)]
+    pub tlb: TlbNote,
 }
 
 impl Account {

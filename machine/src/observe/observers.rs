@@ -6,6 +6,7 @@ use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
+use super::tlb_events::TlbNote;
 use super::trace::Trace;
 use super::{Account, Cause};
 use crate::board::Effect;
@@ -112,6 +113,14 @@ impl Observers {
     pub fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
         if let Some(trace) = &mut self.trace {
             trace.exception(vector, pc, cycle);
+        }
+    }
+
+    /// An access was translated, or an entry loaded, from `cycle` on: shows a trace what the MMU has noted of it.
+    #[inline]
+    pub fn tlb(&mut self, note: &mut TlbNote, pc: u32, cycle: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.tlb(note, &self.symbols, pc, cycle);
         }
     }
 

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::symbolize::{Function, Symbolizer};
+use super::tlb_events::{Owner, Owners, TlbLoad, TlbMiss, TlbNote, TlbPage};
 use super::{Cause, Counters, Event};
+use crate::mmu::Space;
 use crate::powerpc::Vector;
 
 /// Events kept at most; a longer window ends there, and says so.
@@ -60,6 +62,14 @@ enum What {
         count: u64,
         pc: u32,
     },
+    TlbMiss {
+        miss: TlbMiss,
+        pc: u32,
+        /// The entry that was loaded for it, and the owner of the one that this replaced.
+        load: Option<(TlbLoad, Option<Owner>)>,
+        /// Until the entry was there, or until the hardware's search ended without one.
+        cycles: Option<u64>,
+    },
     Context {
         context: u32,
     },
@@ -89,12 +99,14 @@ pub struct Trace {
     /// First and last address of the function that ran last.
     current: Option<Range<u32>>,
     misses: [u64; MISSES.len()],
+    owners: Owners,
+    /// The last miss of the data and of the instruction TLB for which software has not loaded an entry yet: its
+    /// index in `entries`.
+    waiting: [Option<usize>; 2],
 }
 
 /// Events that show as marks where their count rises.
-const MISSES: [Event; 5] = [
-    Event::InstructionTlbMiss,
-    Event::DataTlbMiss,
+const MISSES: [Event; 3] = [
     Event::InstructionCacheMiss,
     Event::DataCacheMiss,
     Event::L2Miss,
@@ -109,6 +121,8 @@ impl Trace {
             truncated: false,
             current: None,
             misses: [0; MISSES.len()],
+            owners: Owners::default(),
+            waiting: [None; 2],
         }
     }
 
@@ -188,6 +202,46 @@ impl Trace {
                 until,
             },
         );
+    }
+
+    /// Takes what the MMU has noted of an access or a load that began at `cycle`; `pc` is in the line that runs.
+    pub(super) fn tlb(&mut self, note: &mut TlbNote, symbols: &Symbolizer, pc: u32, cycle: u64) {
+        let load = note.load.take();
+        let load = load.map(|load| (load, self.owners.loaded(&load, symbols)));
+        if let Some(miss) = note.miss.take() {
+            let before = self.entries.len();
+            self.push(
+                cycle,
+                What::TlbMiss {
+                    miss,
+                    pc,
+                    load: load.filter(|_| miss.walk.is_some()),
+                    cycles: miss.walk,
+                },
+            );
+            let recorded = self.entries.len() > before;
+            let waits = recorded && miss.walk.is_none();
+            self.waiting[usize::from(miss.fetch)] = waits.then_some(before);
+        } else if let Some((load, owner)) = load {
+            self.loaded_by_software(load, owner, cycle);
+        }
+    }
+
+    /// Completes the miss that this load is for. A load for another page is a program's own.
+    fn loaded_by_software(&mut self, loaded: TlbLoad, owner: Option<Owner>, now: u64) {
+        let waiting = &mut self.waiting[usize::from(loaded.fetch)];
+        if let Some(Entry {
+            cycle,
+            what: What::TlbMiss {
+                miss, load, cycles, ..
+            },
+        }) = waiting.and_then(|index| self.entries.get_mut(index))
+            && (miss.ea ^ loaded.ea) & !0xfff == 0
+        {
+            *load = Some((loaded, owner));
+            *cycles = Some(now.saturating_sub(*cycle));
+            *waiting = None;
+        }
     }
 
     pub(super) fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
@@ -279,6 +333,12 @@ impl What {
                 "name": event.name(),
                 "args": {"count": count, "pc": format!("{pc:#010x}")},
             }),
+            What::TlbMiss {
+                miss,
+                pc,
+                load,
+                cycles,
+            } => tlb_miss(&miss, pc, load.as_ref(), cycles, symbols, microseconds),
             What::Context { context } => json!({
                 "ph": "i", "s": "p", "tid": MARKS,
                 "name": format!("context {context}"),
@@ -293,6 +353,65 @@ impl What {
             }),
         }
     }
+}
+
+/// A miss: a slice if its duration is known, else a mark.
+fn tlb_miss(
+    miss: &TlbMiss,
+    pc: u32,
+    load: Option<&(TlbLoad, Option<Owner>)>,
+    cycles: Option<u64>,
+    symbols: &Symbolizer,
+    microseconds: &dyn Fn(u64) -> f64,
+) -> Value {
+    let (event, side) = if miss.fetch {
+        (Event::InstructionTlbMiss, "instruction")
+    } else {
+        (Event::DataTlbMiss, "data")
+    };
+    let mut args = json!({
+        "address": format!("{:#010x}", miss.ea),
+        "side": side,
+        "pc": format!("{pc:#010x}"),
+        "set": miss.set,
+    });
+    if let Some((load, owner)) = load {
+        args["way"] = json!(load.way);
+        if let Some(page) = &load.victim {
+            args["victim"] = victim(page, owner.as_ref(), symbols);
+        }
+    }
+    let mut shown = json!({"tid": MISS_MARKS, "name": event.name(), "args": args});
+    match cycles {
+        Some(cycles) => {
+            shown["ph"] = json!("X");
+            shown["dur"] = json!(microseconds(cycles));
+            shown["args"]["cycles"] = json!(cycles);
+        }
+        None => {
+            shown["ph"] = json!("i");
+            shown["s"] = json!("t");
+        }
+    }
+    shown
+}
+
+/// A page that lost its entry. Without an owner, a page tagged by a VSID has no known segment.
+fn victim(page: &TlbPage, owner: Option<&Owner>, symbols: &Symbolizer) -> Value {
+    let mut shown = json!({
+        "space": page.space.map_or_else(|| "shared".to_owned(), |space| space.to_string()),
+    });
+    let hexadecimal = |address: u32| json!(format!("{address:#010x}"));
+    match (owner, page.space) {
+        (Some(owner), _) => {
+            shown["page"] = hexadecimal(owner.address);
+            shown["context"] = json!(owner.context);
+            shown["program"] = json!(symbols.program_name(owner.program));
+        }
+        (None, Some(Space::Vsid(_))) => shown["page_in_segment"] = hexadecimal(page.address),
+        (None, _) => shown["page"] = hexadecimal(page.address),
+    }
+    shown
 }
 
 fn region(number: u32, phase: &str) -> Value {

@@ -221,6 +221,8 @@ fn load_entry(m: &mut Machine, i: &Operands, fetch: bool) -> Outcome {
     let (ea, srr1) = (m.registers.gpr.get(i.b), m.registers.srr1);
     if let Some(unit) = m.mmu.soft6xx_mut() {
         let reaches = unit.load(ea, srr1, fetch, &mut m.account);
+        m.observers
+            .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
         m.forget(reaches);
     }
     Ok(Flow::Next)

@@ -1,0 +1,87 @@
+//! TLB misses and loads as a trace shows them.
+//!
+//! An MMU notes its last miss and its last load in the account. While a trace is recorded, the processor hands
+//! the note on after each access and each instruction that loads an entry. Without a trace nothing reads it.
+
+use std::collections::HashMap;
+
+use super::symbolize::Symbolizer;
+use crate::mmu::Space;
+
+/// The page that a TLB entry translates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlbPage {
+    /// Its first address. An entry tagged by a VSID knows only the part within the segment (EA\[4-19\]).
+    pub address: u32,
+    /// The address space; `None` for a page that all share.
+    pub space: Option<Space>,
+}
+
+/// A TLB miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlbMiss {
+    /// Of the instruction TLB.
+    pub fetch: bool,
+    /// Effective address of the access.
+    pub ea: u32,
+    /// The set that was searched.
+    pub set: u32,
+    /// Core cycles that the hardware's walk took; `None` where software loads the TLB.
+    pub walk: Option<u64>,
+}
+
+/// An entry was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlbLoad {
+    /// Into the instruction TLB.
+    pub fetch: bool,
+    /// Effective address that it was loaded for.
+    pub ea: u32,
+    /// Its set.
+    pub set: u32,
+    /// Its way; of a fully associative TLB the number of the entry.
+    pub way: u32,
+    /// Its page.
+    pub page: TlbPage,
+    /// The valid entry of another page that it replaced.
+    pub victim: Option<TlbPage>,
+}
+
+/// What an MMU noted last.
+#[derive(Clone, Debug, Default)]
+pub struct TlbNote {
+    /// The last miss.
+    pub miss: Option<TlbMiss>,
+    /// The last load.
+    pub load: Option<TlbLoad>,
+}
+
+/// Who loaded an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The address of its page, with the segment.
+    pub address: u32,
+    /// The context that ran.
+    pub context: u32,
+    /// The program that ran, as a number of the symbolizer.
+    pub program: u32,
+}
+
+/// Who loaded the entries that the TLBs hold now. It has one element for each place in a TLB.
+#[derive(Clone, Debug, Default)]
+pub struct Owners(HashMap<(bool, u32, u32), (TlbPage, Owner)>);
+
+impl Owners {
+    /// An entry was loaded in the context that `symbols` is in. Returns the owner of the entry that it replaced, if
+    /// that was loaded since the trace began.
+    pub fn loaded(&mut self, load: &TlbLoad, symbols: &Symbolizer) -> Option<Owner> {
+        let owner = Owner {
+            address: load.ea & 0xf000_0000 | load.page.address,
+            context: symbols.context(),
+            program: symbols.program(),
+        };
+        let place = (load.fetch, load.set, load.way);
+        let (page, old) = self.0.insert(place, (load.page, owner))?;
+        (Some(page) == load.victim).then_some(old)
+    }
+}
