@@ -333,6 +333,7 @@ impl Machine {
     #[must_use]
     pub fn instant(&self) -> Instant {
         Instant {
+            processor: 0,
             cycles: self.hot.cycles,
             instructions: self.hot.instructions,
         }

@@ -198,7 +198,8 @@ impl Session {
     /// Input for the serial line; the guest reads it as fast as it can.
     pub fn type_in(&mut self, bytes: &[u8]) {
         self.machine.board.console_mut().type_in(bytes);
-        self.machine.board.poll();
+        let now = self.machine.cycles();
+        self.machine.board.poll(now);
         self.machine.state_changed();
     }
 

@@ -23,7 +23,10 @@ fn get(board: &mut Board, address: u32) -> u8 {
 }
 
 fn put(board: &mut Board, address: u32, value: u8) {
-    assert_eq!(board.write(address, 1, value.into()), Ok(None));
+    assert_eq!(
+        board.write(address, 1, value.into(), Instant::default()),
+        Ok(None)
+    );
 }
 
 /// Both controllers as Linux and our kernel set them up: vectors 0 and 8, cascade on input 2.
@@ -85,19 +88,19 @@ fn received_data_interrupt_through_the_controllers() {
     let mut board = board();
     initialize_pics(&mut board);
     put(&mut board, UART + 1, 1);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
     board.console_mut().type_in(b"x");
-    board.poll();
-    assert!(board.interrupt());
+    board.poll(0);
+    assert!(board.interrupt(0));
     assert_eq!(get(&mut board, ACKNOWLEDGE), 4);
-    assert!(!board.interrupt(), "in service");
+    assert!(!board.interrupt(0), "in service");
     assert_eq!(get(&mut board, UART + 2), 0x04);
     assert_eq!(get(&mut board, UART), b'x');
     put(&mut board, PIC, 0x20);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
     board.console_mut().type_in(b"y");
-    board.poll();
-    assert!(board.interrupt(), "a second edge");
+    board.poll(0);
+    assert!(board.interrupt(0), "a second edge");
 }
 
 #[test]
@@ -105,12 +108,12 @@ fn transmitter_empty_interrupt_is_acknowledged_by_reading_iir() {
     let mut board = board();
     initialize_pics(&mut board);
     put(&mut board, UART + 1, 2);
-    assert!(board.interrupt());
+    assert!(board.interrupt(0));
     assert_eq!(get(&mut board, UART + 2), 0x02);
     assert_eq!(get(&mut board, UART + 2), 0x01);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
     put(&mut board, UART, b'a');
-    assert!(board.interrupt());
+    assert!(board.interrupt(0));
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn a_masked_or_acknowledged_request_gives_the_spurious_vector() {
     initialize_pics(&mut board);
     put(&mut board, PIC + 1, 0xff);
     put(&mut board, UART + 1, 2);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
     assert_eq!(get(&mut board, ACKNOWLEDGE), 7);
     put(&mut board, PIC, 0x0a);
     assert_eq!(get(&mut board, PIC), 1 << 4, "requested");
@@ -135,7 +138,7 @@ fn polling_takes_the_place_of_the_acknowledge_cycle() {
     put(&mut board, UART + 1, 2);
     put(&mut board, PIC, 0x0c);
     assert_eq!(get(&mut board, PIC), 0x84);
-    assert!(!board.interrupt(), "in service");
+    assert!(!board.interrupt(0), "in service");
     put(&mut board, PIC, 0x60 | 4);
     put(&mut board, PIC, 0x0c);
     assert_eq!(get(&mut board, PIC), 0, "nothing left");
@@ -157,6 +160,7 @@ fn control_device_reports_and_commands() {
     let mut board = board();
     board.set_features(5);
     let now = Instant {
+        processor: 0,
         cycles: 0x1_2345_6789,
         instructions: 0x2_0000_0003,
     };
@@ -185,13 +189,20 @@ fn control_device_reports_and_commands() {
         (0x8000_1000, Effect::RegionBegin(9)),
         (0x8000_1004, Effect::RegionEnd(9)),
     ] {
-        assert_eq!(board.write(address, 4, 9), Ok(Some(effect)));
+        assert_eq!(
+            board.write(address, 4, 9, Instant::default()),
+            Ok(Some(effect))
+        );
     }
     for size in [1, 2, 8] {
         assert!(board.read(0x8000_0f00, size, now).is_err());
-        assert!(board.write(0x8000_0f08, size, 0).is_err());
+        assert!(
+            board
+                .write(0x8000_0f08, size, 0, Instant::default())
+                .is_err()
+        );
     }
-    assert!(board.write(0x8000_0f30, 4, 0).is_err());
+    assert!(board.write(0x8000_0f30, 4, 0, Instant::default()).is_err());
 }
 
 #[test]
@@ -241,7 +252,7 @@ fn rom_is_read_in_every_size_and_not_written() {
     assert_eq!(read(0xfff0_0002, 2), Ok(0x0304));
     assert_eq!(read(0xffff_fffc, 4), Ok(0xffff_ffff), "erased flash");
     assert!(read(0xffff_fffe, 4).is_err(), "past the end");
-    assert!(board.write(0xfff0_0000, 4, 0).is_err());
+    assert!(board.write(0xfff0_0000, 4, 0, Instant::default()).is_err());
 }
 
 #[test]
@@ -258,7 +269,10 @@ fn nothing_answers_elsewhere() {
             board.read(address, 1, Instant::default()).is_err(),
             "{address:#x}"
         );
-        assert!(board.write(address, 1, 0).is_err(), "{address:#x}");
+        assert!(
+            board.write(address, 1, 0, Instant::default()).is_err(),
+            "{address:#x}"
+        );
     }
     assert!(
         board.read(UART, 4, Instant::default()).is_err(),

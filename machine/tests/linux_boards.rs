@@ -33,7 +33,7 @@ fn get(board: &mut Board, address: u32, size: u32) -> u32 {
 }
 
 fn put(board: &mut Board, address: u32, size: u32, value: u32) -> Option<Effect> {
-    let effect = board.write(address, size, value.into());
+    let effect = board.write(address, size, value.into(), Instant::default());
     effect.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -89,14 +89,14 @@ fn the_ipic_gives_the_uarts_vector_while_its_level_is_there() {
     // The UART's transmitter is empty, and says so.
     put(&mut board, UART_83XX + 1, 1, 2);
     assert_eq!(get(&mut board, IPIC + 0x08, 4), UART1, "pending");
-    assert!(!board.interrupt(), "masked");
+    assert!(!board.interrupt(0), "masked");
     assert_eq!(get(&mut board, IPIC + 0x04, 4), 0);
     put(&mut board, IPIC + 0x20, 4, UART1);
-    assert!(board.interrupt());
+    assert!(board.interrupt(0));
     assert_eq!(get(&mut board, IPIC + 0x04, 4) & 0x7f, 9);
     // Reading IIR takes the cause away; no end of interrupt is needed.
     assert_eq!(get(&mut board, UART_83XX + 2, 1) & 0xf, 2);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
     assert_eq!(get(&mut board, IPIC + 0x04, 4), 0);
 }
 
@@ -109,20 +109,20 @@ fn the_siu_gives_the_number_of_the_interrupt() {
     put(&mut board, UART_8XX + 1, 1, 2);
     assert_eq!(get(&mut board, sipend, 4), IRQ2);
     assert_eq!(
-        (board.interrupt(), get(&mut board, sivec, 4) >> 26),
+        (board.interrupt(0), get(&mut board, sivec, 4) >> 26),
         (false, 15)
     );
     put(&mut board, simask, 4, IRQ2);
     assert_eq!(
-        (board.interrupt(), get(&mut board, sivec, 4) >> 26),
+        (board.interrupt(0), get(&mut board, sivec, 4) >> 26),
         (true, 4)
     );
     put(&mut board, sipend, 4, IRQ2);
-    assert!(board.interrupt(), "a level stays");
+    assert!(board.interrupt(0), "a level stays");
     put(&mut board, siel, 4, 0xaaaa_0000);
     assert_eq!(get(&mut board, siel, 4), 0xaaaa_0000);
     assert_eq!(get(&mut board, UART_8XX + 2, 1) & 0xf, 2);
-    assert!(!board.interrupt());
+    assert!(!board.interrupt(0));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_nothing_answers_names_its_node() {
         let mut board = board(kind);
         for error in [
             board.read(address, size, Instant::default()).err(),
-            board.write(address, size, 0).err(),
+            board.write(address, size, 0, Instant::default()).err(),
         ] {
             let error = error.expect("nothing answers");
             assert_eq!((error.node, error.fatal), (node, true), "{error}");

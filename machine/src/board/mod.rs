@@ -25,9 +25,11 @@ use crate::config::{BoardKind, MachineConfig};
 use crate::loader::Target;
 use control::Control;
 
-/// The instant of an access: what the control device's clock registers read.
+/// Who accesses the board, and when: what the control device's clock registers read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
+    /// Number of the processor.
+    pub processor: u8,
     /// Core cycles since reset.
     pub cycles: u64,
     /// Completed instructions since reset.
@@ -78,6 +80,7 @@ struct At {
     offset: u32,
     /// Bytes: one of [`Device::widths`].
     size: u32,
+    now: Instant,
 }
 
 /// A device of a board.
@@ -107,6 +110,11 @@ trait Device: std::fmt::Debug + Send {
         false
     }
 
+    /// Level of the external interrupt input of a processor, of a board's interrupt controller.
+    fn interrupts(&self, processor: u8) -> bool {
+        processor == 0 && self.interrupt()
+    }
+
     /// The level of an interrupt input is this from now on, of a device that has some.
     fn set_input(&mut self, _line: u8, _high: bool) {}
 
@@ -116,8 +124,8 @@ trait Device: std::fmt::Debug + Send {
         None
     }
 
-    /// Notes what has come from outside.
-    fn poll(&mut self, _console: &mut Console) {}
+    /// Notes what has come from outside, or has become due by cycle `now`.
+    fn poll(&mut self, _now: u64, _console: &mut Console) {}
 
     /// Its state, for a snapshot.
     fn save(&self) -> Vec<u8>;
@@ -178,7 +186,7 @@ struct Parts {
     windows: &'static [Window],
     /// In the order in which levels spread.
     wires: &'static [Wire],
-    /// The device whose output is the processor's external interrupt input.
+    /// The device that drives the processors' external interrupt inputs.
     controller: Number,
     /// The most special first.
     nodes: &'static [Node],
@@ -355,7 +363,7 @@ impl Board {
             },
             Answers::Rom(start) => self.read_rom(start, size).ok_or("the ROM ends there"),
             Answers::Device(window) => {
-                let at = self.at(window, physical, size)?;
+                let at = self.at(window, physical, size, now)?;
                 let value = self.parts.devices[window.device].read(at, &mut self.console);
                 self.spread(window.device);
                 value
@@ -373,8 +381,9 @@ impl Board {
         physical: u32,
         size: u32,
         value: u64,
+        now: Instant,
     ) -> Result<Option<Effect>, BusError> {
-        self.write_to(physical, size, value)
+        self.write_to(physical, size, value, now)
             .map_err(|reason| self.error(physical, size, true, reason))
     }
 
@@ -383,6 +392,7 @@ impl Board {
         physical: u32,
         size: u32,
         value: u64,
+        now: Instant,
     ) -> Result<Option<Effect>, &'static str> {
         match self.answers(physical) {
             Answers::Control(half, offset) => match &mut self.control {
@@ -391,7 +401,7 @@ impl Board {
             },
             Answers::Rom(_) => Err("the ROM cannot be written"),
             Answers::Device(window) => {
-                let at = self.at(window, physical, size)?;
+                let at = self.at(window, physical, size, now)?;
                 let effect = self.parts.devices[window.device].write(at, value, &mut self.console);
                 self.spread(window.device);
                 effect
@@ -400,7 +410,13 @@ impl Board {
         }
     }
 
-    fn at(&self, window: Window, physical: u32, size: u32) -> Result<At, &'static str> {
+    fn at(
+        &self,
+        window: Window,
+        physical: u32,
+        size: u32,
+        now: Instant,
+    ) -> Result<At, &'static str> {
         if !self.parts.devices[window.device].widths().contains(&size) {
             return Err("the device takes no access of this size");
         }
@@ -408,6 +424,7 @@ impl Board {
             window: window.window,
             offset: physical - window.first,
             size,
+            now,
         })
     }
 
@@ -429,9 +446,9 @@ impl Board {
         rom.get(physical.checked_sub(ROM_BASE)? as usize).copied()
     }
 
-    /// The processor's external interrupt input.
-    pub fn interrupt(&self) -> bool {
-        self.parts.devices[self.parts.controller].interrupt()
+    /// A processor's external interrupt input.
+    pub fn interrupt(&self, processor: u8) -> bool {
+        self.parts.devices[self.parts.controller].interrupts(processor)
     }
 
     /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.
@@ -443,10 +460,10 @@ impl Board {
             .min()
     }
 
-    /// Takes in what has come from outside, such as console input.
-    pub fn poll(&mut self) {
+    /// Takes in what has come from outside, such as console input, or has become due by cycle `now`.
+    pub fn poll(&mut self, now: u64) {
         for number in 0..self.parts.devices.len() {
-            self.parts.devices[number].poll(&mut self.console);
+            self.parts.devices[number].poll(now, &mut self.console);
             self.spread(number);
         }
     }

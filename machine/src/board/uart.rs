@@ -211,7 +211,7 @@ impl Device for Uart {
         console.live().then(|| now + POLL)
     }
 
-    fn poll(&mut self, console: &mut Console) {
+    fn poll(&mut self, _now: u64, console: &mut Console) {
         self.receive(console);
     }
 

@@ -284,14 +284,15 @@ impl Machine {
         let now = self.instant();
         let value = self.board.read(physical, bytes, now);
         self.charge_device(physical);
-        self.look_at_interrupts();
+        self.look_at_board();
         value.map_err(|error| self.unanswered(error))
     }
 
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
-        let effect = self.board.write(physical, bytes, value);
+        let now = self.instant();
+        let effect = self.board.write(physical, bytes, value, now);
         self.charge_device(physical);
-        self.look_at_interrupts();
+        self.look_at_board();
         match effect {
             Ok(effect) => {
                 if let Some(effect) = effect {

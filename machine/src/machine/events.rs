@@ -44,7 +44,7 @@ impl Machine {
         }
         if self.registers.msr & msr::EE != 0 {
             // External interrupts come before the decrementer (PEM table 6-3).
-            let pending = if self.board.interrupt() {
+            let pending = if self.board.interrupt(0) {
                 Some(Exception::External)
             } else if self.performance.interrupt() {
                 self.performance.acknowledge();
@@ -75,14 +75,14 @@ impl Machine {
         self.timers.advance(self.hot.cycles);
         self.watch_performance();
         if self.next_poll().is_some() {
-            self.board.poll();
+            self.board.poll(self.hot.cycles);
         }
     }
 
     /// Would an interrupt be taken before the next instruction?
     pub(super) fn interrupted(&self) -> bool {
         self.registers.msr & msr::EE != 0
-            && (self.board.interrupt() || self.timers.pending() || self.performance.interrupt())
+            && (self.board.interrupt(0) || self.timers.pending() || self.performance.interrupt())
     }
 
     /// When the board must be looked at next, if it changes by itself.
@@ -115,6 +115,15 @@ impl Machine {
         } else {
             self.hot.due = self.hot.due.min(self.timers.next_expiry());
             self.hot.deadline = self.hot.deadline.min(self.hot.due);
+        }
+    }
+
+    /// A device was accessed: it may interrupt now, or change by itself sooner than it would have.
+    pub(crate) fn look_at_board(&mut self) {
+        self.look_at_interrupts();
+        if let Some(poll) = self.next_poll() {
+            self.hot.due = self.hot.due.min(poll);
+            self.hot.deadline = self.hot.deadline.min(poll);
         }
     }
 
