@@ -119,7 +119,12 @@ pub fn measure(
     }
     let mut cycles = [0; RESULTS];
     for (n, value) in (0..).zip(&mut cycles) {
-        let word = session.machine().memory.ram.read_u32(results + 4 * n);
+        let word = session
+            .machine()
+            .processor()
+            .memory
+            .ram
+            .read_u32(results + 4 * n);
         *value = u64::from(word.unwrap_or_default());
     }
     Ok(if kind.hash_walk() {
@@ -161,7 +166,7 @@ fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
     // The access that ends a region belongs to it.
     let count = |region: u32, name: &str| {
         let of = |number: u32| {
-            let region = session.machine().observers.regions.get(number);
+            let region = session.machine().processor().observers.regions.get(number);
             region
                 .and_then(|region| region.counters.get(name))
                 .unwrap_or_default()
@@ -170,6 +175,7 @@ fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
     };
     let searched = session
         .machine()
+        .processor()
         .observers
         .regions
         .get(SEARCH_MEMORY as u32)

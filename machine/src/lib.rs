@@ -15,6 +15,7 @@ pub mod mmu;
 pub mod observe;
 pub mod pipeline;
 pub mod powerpc;
+pub mod processor;
 pub mod session;
 pub mod shim;
 pub mod snapshot;

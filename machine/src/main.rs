@@ -100,6 +100,7 @@ fn run_program(arguments: &Program) -> Result<u8, Failure> {
     if let Some(path) = &arguments.on.counters {
         let counters: serde_json::Map<_, _> = program
             .machine()
+            .processor()
             .account
             .counters
             .named()

@@ -68,7 +68,7 @@ impl Session {
     /// When the hardware models refuse a shape.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Self, SessionError> {
         let mut machine = Machine::new(config, boot, console).map_err(SessionError::Machine)?;
-        machine.observers.symbols = Symbolizer::new(boot.symbols.clone());
+        machine.processor_mut().observers.symbols = Symbolizer::new(boot.symbols.clone());
         Ok(Session {
             machine,
             causes: boot.causes.clone(),
@@ -92,7 +92,12 @@ impl Session {
         let boot = Boot::kernel(&config, Target::Pagewalk, &image, initramfs, arguments)?;
         let mut session = Self::new(config, &boot, console)?;
         if let Some(archive) = initramfs {
-            session.machine.observers.symbols.add_archive(archive);
+            session
+                .machine
+                .processor_mut()
+                .observers
+                .symbols
+                .add_archive(archive);
         }
         Ok(session)
     }
@@ -136,6 +141,7 @@ impl Session {
     pub fn add_symbols(&mut self, path: &str, elf: &[u8]) -> Result<(), SessionError> {
         let image = ElfImage::parse(elf, path)?;
         self.machine
+            .processor_mut()
             .observers
             .symbols
             .add_program(path, image.symbols);
@@ -144,28 +150,28 @@ impl Session {
 
     /// From now on every cycle is charged to its function; with a region, every cycle inside it.
     pub fn record_profile(&mut self, region: Option<u32>) {
-        self.machine.observers.profile = Some(Profile::new(region));
-        self.machine.state_changed();
+        self.machine.processor_mut().observers.profile = Some(Profile::new(region));
+        self.machine.processor_mut().state_changed();
     }
 
     /// Records the events of a window of cycles.
     pub fn record_trace(&mut self, window: Window) {
-        self.machine.account.tlb = TlbNote::default();
-        self.machine.observers.trace = Some(Trace::new(window));
-        self.machine.state_changed();
+        let processor = self.machine.processor_mut();
+        processor.account.tlb = TlbNote::default();
+        processor.observers.trace = Some(Trace::new(window));
+        processor.state_changed();
     }
 
     /// Switches sanitizers on. Their first report ends the run. Those that a snapshot was taken with go on
     /// with what they know.
     pub fn sanitize(&mut self, set: SanitizerSet) {
-        let sanitizers = &mut self.machine.observers.sanitizers;
+        let processor = self.machine.processor_mut();
+        let sanitizers = &mut processor.observers.sanitizers;
         if sanitizers.as_ref().is_some_and(|old| old.set == set) {
             return;
         }
-        *sanitizers = set
-            .any()
-            .then(|| Sanitizers::new(set, &self.machine.memory));
-        self.machine.state_changed();
+        *sanitizers = set.any().then(|| Sanitizers::new(set, &processor.memory));
+        processor.state_changed();
     }
 
     /// With the oracle every access looks up TLB and caches: slow, and the judge of the fast paths.
@@ -192,32 +198,32 @@ impl Session {
     /// Everything the guest printed on the serial line.
     #[must_use]
     pub fn printed(&self) -> &[u8] {
-        self.machine.board.console().printed()
+        self.machine.processor().board.console().printed()
     }
 
     /// Input for the serial line; the guest reads it as fast as it can.
     pub fn type_in(&mut self, bytes: &[u8]) {
-        self.machine.board.console_mut().type_in(bytes);
-        let now = self.machine.cycles();
-        self.machine.board.poll(now);
-        self.machine.state_changed();
+        let processor = self.machine.processor_mut();
+        processor.board.console_mut().type_in(bytes);
+        processor.board.poll(processor.cycles());
+        processor.state_changed();
     }
 
     /// Every counter with its name (docs/interfaces.md, section 7).
     #[must_use]
     pub fn counters(&self) -> Vec<(String, u64)> {
-        self.machine.account.counters.named()
+        self.machine.processor().account.counters.named()
     }
 
     /// Regions of interest that were left at least once, by number.
     pub fn regions(&self) -> impl Iterator<Item = (u32, &Region)> {
-        self.machine.observers.regions.iter()
+        self.machine.processor().observers.regions.iter()
     }
 
     /// The profile, the most cycles first; empty without [`Session::record_profile`].
     #[must_use]
     pub fn profile(&self) -> Vec<ProfileRow> {
-        let observers = &self.machine.observers;
+        let observers = &self.machine.processor().observers;
         observers
             .profile
             .as_ref()
@@ -227,7 +233,7 @@ impl Session {
     /// The profile as folded stacks.
     #[must_use]
     pub fn profile_folded(&self) -> String {
-        let observers = &self.machine.observers;
+        let observers = &self.machine.processor().observers;
         observers
             .profile
             .as_ref()
@@ -237,7 +243,7 @@ impl Session {
     /// The profile's first `lines` functions as a table.
     #[must_use]
     pub fn profile_table(&self, lines: usize) -> String {
-        let observers = &self.machine.observers;
+        let observers = &self.machine.processor().observers;
         observers
             .profile
             .as_ref()
@@ -249,7 +255,7 @@ impl Session {
     /// The event trace for Perfetto; `null` without [`Session::record_trace`].
     #[must_use]
     pub fn trace(&self) -> Value {
-        let observers = &self.machine.observers;
+        let observers = &self.machine.processor().observers;
         let clock = self.machine.config().core.clock;
         observers.trace.as_ref().map_or(Value::Null, |trace| {
             trace.to_json(&observers.symbols, clock)
@@ -259,21 +265,21 @@ impl Session {
     /// The state of translation and caches now.
     #[must_use]
     pub fn dump(&self, label: u32) -> StateDump {
-        let machine = &self.machine;
-        let cycle = machine.instant().cycles;
+        let processor = self.machine.processor();
+        let cycle = processor.instant().cycles;
         StateDump::take(
             label,
             cycle,
-            &machine.registers,
-            &machine.mmu,
-            &machine.memory,
+            &processor.registers,
+            &processor.mmu,
+            &processor.memory,
         )
     }
 
     /// Dumps that the guest asked for through the control device.
     #[must_use]
     pub fn dumps(&self) -> &[StateDump] {
-        &self.machine.observers.dumps
+        &self.machine.processor().observers.dumps
     }
 
     /// Counters, regions and the reason of the stop as one JSON object.
@@ -310,8 +316,8 @@ impl Session {
     /// without end.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.machine.observers.warnings();
-        let dropped = self.machine.board.console().dropped();
+        let mut warnings = self.machine.processor().observers.warnings();
+        let dropped = self.machine.processor().board.console().dropped();
         if dropped != 0 {
             warnings.push(format!(
                 "{dropped} bytes of the console's output were not kept"
@@ -339,18 +345,18 @@ impl Session {
                 "limit: reached after {} cycles and {} instructions at {}",
                 now.cycles,
                 now.instructions,
-                self.place(self.machine.registers.pc)
+                self.place(self.machine.processor().registers.pc)
             ),
             Stop::Breakpoint { address } => format!("breakpoint at {}", self.place(*address)),
             Stop::Watchpoint { address, write } => format!(
                 "watchpoint: {} of {address:#010x} before {}",
                 if *write { "write" } else { "read" },
-                self.place(self.machine.registers.pc)
+                self.place(self.machine.processor().registers.pc)
             ),
             Stop::Exception(exception) => format!(
                 "{} exception at {}",
                 exception.vector().name(),
-                self.place(self.machine.registers.pc)
+                self.place(self.machine.processor().registers.pc)
             ),
             Stop::Fatal(fatal) => {
                 format!("fatal: {}\n{}", self.explain_fatal(fatal), self.registers())
@@ -364,7 +370,7 @@ impl Session {
                 "exception {} (vector {:#06x}), with SRR0 at {}, has no handler: there is no instruction that could run at {pc:#010x}",
                 vector.name(),
                 vector.offset(),
-                self.place(self.machine.registers.srr0),
+                self.place(self.machine.processor().registers.srr0),
             ),
             Fatal::Checkstop { pc, physical } => format!(
                 "checkstop at {}: physical address {physical:#010x} answers to no device, and MSR[ME] is clear",
@@ -388,15 +394,20 @@ impl Session {
     }
 
     fn place(&self, pc: u32) -> String {
-        let user = self.machine.registers.msr & msr::PR != 0;
-        let symbol = self.machine.observers.symbols.describe(pc, user);
+        let user = self.machine.processor().registers.msr & msr::PR != 0;
+        let symbol = self
+            .machine
+            .processor()
+            .observers
+            .symbols
+            .describe(pc, user);
         format!("{pc:#010x} <{symbol}>")
     }
 
     /// The registers as text.
     #[must_use]
     pub fn registers(&self) -> String {
-        let registers = &self.machine.registers;
+        let registers = &self.machine.processor().registers;
         let mut text = format!(
             "pc {:08x} msr {:08x} cr {:08x} xer {:08x} lr {:08x} ctr {:08x}\n\
              srr0 {:08x} srr1 {:08x} dar {:08x} dsisr {:08x} lr in <{}>\n",
@@ -411,6 +422,7 @@ impl Session {
             registers.dar,
             registers.dsisr,
             self.machine
+                .processor()
                 .observers
                 .symbols
                 .describe(registers.lr, registers.msr & msr::PR != 0),

@@ -33,7 +33,7 @@ fn repeated(body: &str, rounds: u32) -> Program {
 
 fn finish(session: &mut Session) -> u64 {
     assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
-    session.machine().cycles()
+    session.machine().processor().cycles()
 }
 
 #[test]

@@ -52,16 +52,19 @@ fn run_sanitized(mut session: Session, oracle: bool) -> (Outcome, Vec<(u64, Stri
         if !matches!(stop, Stop::Fatal(Fatal::Sanitizer { .. })) {
             return (outcome(&session, stop), reports);
         }
-        reports.push((session.machine().cycles(), session.explain(&stop)));
+        reports.push((
+            session.machine().processor().cycles(),
+            session.explain(&stop),
+        ));
     }
 }
 
 fn outcome(session: &Session, stop: Stop) -> Outcome {
     let machine = session.machine();
     Outcome {
-        cycles: machine.cycles(),
+        cycles: machine.instant().cycles,
         instructions: machine.instant().instructions,
-        checksum: machine.registers.gpr.get(Register::new(29)),
+        checksum: machine.processor().registers.gpr.get(Register::new(29)),
         printed: String::from_utf8_lossy(session.printed()).into_owned(),
         counters: session.counters(),
         stop,

@@ -160,15 +160,15 @@ fn class(result: f64, single: bool) -> u32 {
 
 /// Runs one instruction on f1, f2 and f3; gives f4 and the FPSCR.
 fn execute(machine: &mut Machine, word: u32, operands: [f64; 3], rounding: u32) -> (f64, u32) {
-    machine.memory.ram.write_u32(CODE, word);
-    machine.memory.instruction.invalidate_all();
-    let r = &mut machine.registers;
+    machine.processor_mut().memory.ram.write_u32(CODE, word);
+    machine.processor_mut().memory.instruction.invalidate_all();
+    let r = &mut machine.processor_mut().registers;
     r.fpr[1..4].copy_from_slice(&operands.map(f64::to_bits));
     r.fpr[4] = 0;
     r.fpscr = rounding;
     r.msr = msr::PR | msr::FP;
     r.pc = CODE;
-    machine.state_changed();
+    machine.processor_mut().state_changed();
     let instructions = machine.instant().instructions + 1;
     let stop = machine.run(Limits {
         instructions,
@@ -176,8 +176,8 @@ fn execute(machine: &mut Machine, word: u32, operands: [f64; 3], rounding: u32) 
     });
     assert_eq!(stop, Stop::Limit);
     (
-        f64::from_bits(machine.registers.fpr[4]),
-        machine.registers.fpscr,
+        f64::from_bits(machine.processor_mut().registers.fpr[4]),
+        machine.processor_mut().registers.fpscr,
     )
 }
 
@@ -209,7 +209,7 @@ fn fraction_bits_tell_how_the_result_was_rounded() {
     let mut machine =
         Machine::new(config("ppc604-133", &[]), &boot, Console::memory()).expect("a machine");
     machine.set_hosted(true);
-    machine.memory.write_hid0(0xc000);
+    machine.processor_mut().memory.write_hid0(0xc000);
     let mut runner = TestRunner::new(Config {
         rng_seed: RngSeed::Fixed(0x0066_7072_6600),
         failure_persistence: None,

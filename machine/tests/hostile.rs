@@ -221,7 +221,7 @@ proptest! {
             // Not by instructions: the last ones before such a limit are issued one by one.
             let stop = session.run(Limits { cycles: 60_000, ..Limits::NONE });
             let machine = session.machine();
-            (session.explain(&stop), machine.instant(), machine.registers.clone(), session.counters())
+            (session.explain(&stop), machine.instant(), machine.processor().registers.clone(), session.counters())
         }).into_iter();
         let (fast, plain) = (ends.next(), ends.next());
         prop_assert_eq!(fast, plain);
@@ -294,7 +294,7 @@ fn an_image_that_asks_for_more_than_any_memory_is_refused() {
     );
 }
 
-/// [`Machine::memory`](pagewalk_machine::machine::Machine::memory) is anybody's: a line that the I-cache is told to hold
+/// [`Processor::memory`](pagewalk_machine::processor::Processor::memory) is anybody's: a line that the I-cache is told to hold
 /// has no decoded form.
 #[test]
 fn lines_put_into_the_instruction_cache_from_outside_are_fetched() {
@@ -305,7 +305,7 @@ fn lines_put_into_the_instruction_cache_from_outside_are_fetched() {
         cycles: 3000,
         ..LIMITS
     });
-    let memory = &mut session.machine_mut().memory;
+    let memory = &mut session.machine_mut().processor_mut().memory;
     memory.instruction.invalidate_all();
     for line in (0..0x10_0000).step_by(32).chain([0xffff_ffe0]) {
         memory.instruction.fill(line, false);
@@ -320,6 +320,6 @@ fn ram_of_another_size_is_not_run() {
     let config = config("ppc604-133", &[SMALL]);
     let session = Session::with_kernel(config, &IMAGE, "a.elf", None, "", Console::memory());
     let mut session = session.expect("it fits");
-    session.machine_mut().memory.ram = pagewalk_machine::memory::Ram::new(4096);
+    session.machine_mut().processor_mut().memory.ram = pagewalk_machine::memory::Ram::new(4096);
     session.run(LIMITS);
 }

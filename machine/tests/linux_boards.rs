@@ -246,10 +246,17 @@ fn an_access_that_nothing_answers_ends_the_run_and_says_where() {
 fn the_loader_does_what_linux_expects() {
     for ((machine, kind), reach) in [(MPC83XX, 256 << 20), (MPC8XX, 8 << 20)] {
         let mut session = Program::on(machine, "_start: power_off 0").session(machine, &[kind]);
-        let gpr = |session: &Session, n| session.machine().registers.gpr.get(Register::new(n));
+        let gpr = |session: &Session, n| {
+            session
+                .machine()
+                .processor()
+                .registers
+                .gpr
+                .get(Register::new(n))
+        };
         let (stack, tree) = (gpr(&session, 1), gpr(&session, 3));
         assert!((0x5000..reach).contains(&tree), "{tree:#x}");
-        let ram = &session.machine().memory.ram;
+        let ram = &session.machine().processor().memory.ram;
         assert_eq!(ram.read_u32(tree), Some(0xd00d_feed), "{machine}");
         if machine == MPC83XX.0 {
             assert!(
@@ -301,6 +308,6 @@ fn a_virtual_entry_is_taken_for_its_physical_one() {
     let config = config("ppc603-133", &["board.kind=mpc83xx"]);
     let mut session =
         Session::with_kernel(config, &elf, "a.elf", None, "", Console::memory()).unwrap();
-    assert_eq!(session.machine().registers.pc, 0x4000);
+    assert_eq!(session.machine().processor().registers.pc, 0x4000);
     assert_eq!(session.run(LIMITS), Stop::PowerOff { status: 5 });
 }

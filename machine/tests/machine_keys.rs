@@ -452,7 +452,7 @@ fn counts(program: &Program, machine: &str, settings: &[&str]) -> (u64, Vec<(Str
         cycles: 3_000_000,
         ..Limits::NONE
     });
-    (session.machine().cycles(), session.counters())
+    (session.machine().processor().cycles(), session.counters())
 }
 
 /// Dotted paths and values of all keys of a table.

@@ -30,7 +30,12 @@ fn run(source: &str) -> Session {
 }
 
 fn gpr(session: &Session, number: u32) -> u32 {
-    session.machine().registers.gpr.get(Register::new(number))
+    session
+        .machine()
+        .processor()
+        .registers
+        .gpr
+        .get(Register::new(number))
 }
 
 fn counter(session: &Session, name: &str) -> u64 {
@@ -188,6 +193,7 @@ fn dcbz_clears_a_line_of_sixteen_bytes() {
         .map(|n| {
             session
                 .machine()
+                .processor()
                 .memory
                 .ram
                 .read_u32(0x8000 + 4 * n)
@@ -253,7 +259,7 @@ fn the_caches_take_commands_and_tell_their_state() {
         ]
     );
     // The second store alone has made the line modified.
-    let lines: Vec<_> = session.machine().memory.data.lines().collect();
+    let lines: Vec<_> = session.machine().processor().memory.data.lines().collect();
     assert!(matches!(lines[..], [(0, _, 0x8000, true)]), "{lines:?}");
     assert_eq!(
         counter(&session, "cache.data.inhibited"),
@@ -385,7 +391,10 @@ fn dumps_views_and_snapshots_show_the_entries() {
         .filter(|(mine, theirs)| mine != theirs)
         .collect();
     assert_eq!(differing, []);
-    assert_eq!(second.machine().cycles(), whole.machine().cycles());
+    assert_eq!(
+        second.machine().instant().cycles,
+        whole.machine().instant().cycles
+    );
 }
 
 /// A frame that was freed, and an address space that is given out while it has entries.

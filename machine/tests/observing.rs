@@ -107,7 +107,7 @@ fn the_profile_holds_every_cycle_and_instruction() {
     session.record_profile(None);
     finished(&mut session);
     let rows = session.profile();
-    let counters = &session.machine().account.counters;
+    let counters = &session.machine().processor().account.counters;
     let cycles: u64 = rows.iter().map(|row| row.cycles).sum();
     let instructions: u64 = rows.iter().map(|row| row.instructions).sum();
     assert_eq!(cycles, counters.total(Event::Cycles));
@@ -155,7 +155,7 @@ fn the_profile_takes_back_what_an_exception_takes_back() {
     finished(&mut session);
     assert_eq!(session.counters(), plain.counters());
     let rows = session.profile();
-    let counters = &session.machine().account.counters;
+    let counters = &session.machine().processor().account.counters;
     for cause in Cause::ALL {
         let of_cause = rows.iter().filter(|row| row.cause == cause.name());
         let (cycles, instructions) = of_cause.fold((0, 0), |(cycles, instructions), row| {
@@ -212,7 +212,7 @@ fn a_tlb_miss_in_the_trace_says_where_it_was_and_how_long_it_took() {
     let trace = session.trace();
     assert_eq!(misses(&trace, "instruction").len(), 0, "BATs map the code");
     let [miss] = misses(&trace, "data").try_into().unwrap();
-    let walk = session.machine().account.counters.plain[Plain::WalkCycles as usize];
+    let walk = session.machine().processor().account.counters.plain[Plain::WalkCycles as usize];
     assert_eq!(miss["ph"], "X");
     let args = &miss["args"];
     assert_eq!(
@@ -254,8 +254,8 @@ fn tlb_misses_of_a_kernel_name_the_page_that_had_to_go() {
         };
         assert_eq!(session.run(until), Stop::Limit, "{machine}");
         let trace = session.trace();
-        let counters = &session.machine().account.counters;
-        let geometry = *session.machine().mmu.geometry();
+        let counters = &session.machine().processor().account.counters;
+        let geometry = *session.machine().processor().mmu.geometry();
         let in_hardware = machine == "ppc604-133";
         let mut contexts = BTreeSet::new();
         for (side, event, tlb) in [
@@ -491,7 +491,7 @@ decrementer:
         let stop = first.run(until);
         assert_eq!(stop, Stop::Limit, "{machine}: {}", first.explain(&stop));
         assert!(
-            first.machine().decrementer() > 0x8000_0000,
+            first.machine().processor().decrementer() > 0x8000_0000,
             "it has expired"
         );
         assert_eq!(first.printed(), b"", "nothing has been taken in yet");
@@ -503,7 +503,7 @@ decrementer:
         assert_eq!(second.machine().instant(), first.machine().instant());
         assert_eq!(second.counters(), first.counters(), "{machine}");
         let found = |session: &Session| {
-            let ram = &session.machine().memory.ram;
+            let ram = &session.machine().processor().memory.ram;
             [0, 4, 8].map(|at| ram.read_u32(0x10_0000 + at).unwrap())
         };
         assert_eq!(found(&first)[0], 1, "decrementer exceptions");
@@ -615,11 +615,11 @@ handler:
     for machine in ["ppc603-133", "ppc604-133"] {
         let mut session = program.session(machine, &[]);
         assert_eq!(session.run(Limits::NONE), Stop::PowerOff { status: 0 });
-        let counters = &session.machine().account.counters;
+        let counters = &session.machine().processor().account.counters;
         let charged =
             |event| [Cause::Kernel, Cause::Clear].map(|cause| counters.by_cause(event, cause));
         let [before, after] = charged(Event::Cycles);
-        assert_eq!(before + after, session.machine().cycles());
+        assert_eq!(before + after, session.machine().processor().cycles());
         let [before, after] = charged(Event::Instructions);
         assert_eq!(before + after, session.machine().instant().instructions);
         // Once the trap has been taken: the branch in the vector and power_off's six instructions.

@@ -47,7 +47,12 @@ const EE: u32 = 0x8000;
 const ME: u32 = 0x1000;
 
 fn gpr(session: &Session, number: u32) -> u32 {
-    session.machine().registers.gpr.get(Register::new(number))
+    session
+        .machine()
+        .processor()
+        .registers
+        .gpr
+        .get(Register::new(number))
 }
 
 fn counter(session: &Session, name: &str) -> u64 {
@@ -112,7 +117,7 @@ fn a_limit_and_a_snapshot_within_the_wait_change_nothing() {
         cycles: at,
         ..LIMITS
     });
-    assert_eq!((stop, first.machine().cycles()), (Stop::Limit, at));
+    assert_eq!((stop, first.machine().instant().cycles), (Stop::Limit, at));
     let saved = first.save().expect("it can be saved");
     let mut second = Session::restore(&saved, "s", Console::memory()).expect("a snapshot");
     assert_eq!(second.run(LIMITS), Stop::PowerOff { status: 0 });

@@ -142,9 +142,14 @@ fn on_this_machine(machine: &str, rom: &[u8], oracle: bool) -> (String, Counters
         cycles: 2_000_000_000,
         ..Limits::NONE
     });
-    let text = String::from_utf8_lossy(machine.board.console().printed()).into_owned();
+    let text =
+        String::from_utf8_lossy(machine.processor_mut().board.console().printed()).into_owned();
     assert_eq!(stop, Stop::PowerOff { status: 0 }, "{text}");
-    (text, machine.account.counters.clone(), machine.cycles())
+    (
+        text,
+        machine.processor_mut().account.counters.clone(),
+        machine.instant().cycles,
+    )
 }
 
 /// What the program prints on QEMU's 40p. QEMU goes on after the end; it is stopped then.

@@ -1,16 +1,16 @@
-//! Reading and writing the machine's registers as a register file.
+//! Reading and writing the processor's registers as a register file.
 
 use super::arch::{RegisterFile, RegisterId, SYSTEM, System};
-use crate::machine::Machine;
 use crate::powerpc::{msr, spr};
+use crate::processor::Processor;
 
 /// Copies every register out. Nothing changes.
-pub(super) fn read(machine: &mut Machine) -> RegisterFile {
+pub(super) fn read(processor: &mut Processor) -> RegisterFile {
     let system = SYSTEM
         .iter()
-        .map(|&(_, which)| system(machine, which))
+        .map(|&(_, which)| system(processor, which))
         .collect();
-    let registers = &machine.registers;
+    let registers = &processor.registers;
     RegisterFile {
         gpr: registers.gpr.all(),
         fpr: registers.fpr,
@@ -25,15 +25,15 @@ pub(super) fn read(machine: &mut Machine) -> RegisterFile {
     }
 }
 
-/// Writes back what differs from the machine's state.
-pub(super) fn write(machine: &mut Machine, file: &RegisterFile) {
-    let before = read(machine);
+/// Writes back what differs from the processor's state.
+pub(super) fn write(processor: &mut Processor, file: &RegisterFile) {
+    let before = read(processor);
     for ((&(_, which), &value), &old) in SYSTEM.iter().zip(&file.system).zip(&before.system) {
         if value != old {
-            set_system(machine, which, value);
+            set_system(processor, which, value);
         }
     }
-    let registers = &mut machine.registers;
+    let registers = &mut processor.registers;
     registers.gpr.set_all(&file.gpr);
     registers.fpr = file.fpr;
     registers.cr.set_word(file.cr);
@@ -45,7 +45,7 @@ pub(super) fn write(machine: &mut Machine, file: &RegisterFile) {
         registers.pc = file.pc;
         registers.msr = file.msr;
     }
-    machine.state_changed();
+    processor.state_changed();
 }
 
 /// A register of one word.
@@ -81,30 +81,30 @@ pub(super) fn set_word(file: &mut RegisterFile, register: RegisterId, value: u32
 }
 
 /// Special-purpose registers are read as the supervisor reads them, whatever mode the guest is in.
-fn as_supervisor<T>(machine: &mut Machine, action: impl FnOnce(&mut Machine) -> T) -> T {
-    let state = machine.registers.msr;
-    machine.registers.msr &= !msr::PR;
-    let result = action(machine);
-    machine.registers.msr = state;
+fn as_supervisor<T>(processor: &mut Processor, action: impl FnOnce(&mut Processor) -> T) -> T {
+    let state = processor.registers.msr;
+    processor.registers.msr &= !msr::PR;
+    let result = action(processor);
+    processor.registers.msr = state;
     result
 }
 
-fn system(machine: &mut Machine, which: System) -> u32 {
+fn system(processor: &mut Processor, which: System) -> u32 {
     match which {
-        System::Spr(spr::number::TBL_READ) => machine.time_base() as u32,
-        System::Spr(spr::number::TBU_READ) => (machine.time_base() >> 32) as u32,
+        System::Spr(spr::number::TBL_READ) => processor.time_base() as u32,
+        System::Spr(spr::number::TBU_READ) => (processor.time_base() >> 32) as u32,
         System::Spr(number) => {
-            as_supervisor(machine, |machine| spr::read(machine, number)).unwrap_or(0)
+            as_supervisor(processor, |processor| spr::read(processor, number)).unwrap_or(0)
         }
         System::Segment(number) => {
-            let front = machine.mmu.front();
+            let front = processor.mmu.front();
             front.map_or(0, |front| front.segments.read(number))
         }
-        System::Temporary(n) => machine.registers.temporary[n],
+        System::Temporary(n) => processor.registers.temporary[n],
     }
 }
 
-fn set_system(machine: &mut Machine, which: System, value: u32) {
+fn set_system(processor: &mut Processor, which: System, value: u32) {
     match which {
         System::Spr(number) => {
             let number = match number {
@@ -113,13 +113,13 @@ fn set_system(machine: &mut Machine, which: System, value: u32) {
                 other => other,
             };
             // A register that the core lacks ignores the write.
-            let _ = as_supervisor(machine, |machine| spr::write(machine, number, value));
+            let _ = as_supervisor(processor, |processor| spr::write(processor, number, value));
         }
         System::Segment(number) => {
-            if let Some(front) = machine.mmu.front_mut() {
+            if let Some(front) = processor.mmu.front_mut() {
                 front.segments.write(number, value);
             }
         }
-        System::Temporary(n) => machine.registers.temporary[n] = value,
+        System::Temporary(n) => processor.registers.temporary[n] = value,
     }
 }

@@ -104,7 +104,7 @@ pub fn serve(
             message: error.to_string(),
         })?;
     let ended = debuggee.ended.take();
-    machine.clear_breakpoints();
+    machine.processor_mut().clear_breakpoints();
     Ok(match (ended, reason) {
         (Some(stop), _) => Ended::Stopped(stop),
         (None, DisconnectReason::Kill) => Ended::Killed,
@@ -246,12 +246,12 @@ impl TargetDescriptionXmlOverride for Debuggee<'_> {
 
 impl SingleThreadBase for Debuggee<'_> {
     fn read_registers(&mut self, file: &mut RegisterFile) -> TargetResult<(), Self> {
-        *file = registers::read(self.machine);
+        *file = registers::read(self.machine.processor_mut());
         Ok(())
     }
 
     fn write_registers(&mut self, file: &RegisterFile) -> TargetResult<(), Self> {
-        registers::write(self.machine, file);
+        registers::write(self.machine.processor_mut(), file);
         Ok(())
     }
 
@@ -263,7 +263,7 @@ impl SingleThreadBase for Debuggee<'_> {
         let readable = (start..=u32::MAX)
             .zip(data)
             .map_while(|(address, place)| {
-                *place = self.machine.peek(address)?;
+                *place = self.machine.processor_mut().peek(address)?;
                 Some(())
             })
             .count();
@@ -272,7 +272,7 @@ impl SingleThreadBase for Debuggee<'_> {
 
     fn write_addrs(&mut self, start: u32, data: &[u8]) -> TargetResult<(), Self> {
         for (address, &byte) in (start..=u32::MAX).zip(data) {
-            if !self.machine.poke(address, byte) {
+            if !self.machine.processor_mut().poke(address, byte) {
                 return Err(TargetError::NonFatal);
             }
         }
@@ -291,7 +291,7 @@ impl SingleRegisterAccess<()> for Debuggee<'_> {
         register: RegisterId,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let file = registers::read(self.machine);
+        let file = registers::read(self.machine.processor_mut());
         let mut put = |bytes: &[u8]| {
             buffer[..bytes.len()].copy_from_slice(bytes);
             Ok(bytes.len())
@@ -308,7 +308,7 @@ impl SingleRegisterAccess<()> for Debuggee<'_> {
         register: RegisterId,
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
-        let mut file = registers::read(self.machine);
+        let mut file = registers::read(self.machine.processor_mut());
         match (register, bytes.len()) {
             (RegisterId::Float(n), 8) => {
                 file.fpr[n] = bytes
@@ -324,7 +324,7 @@ impl SingleRegisterAccess<()> for Debuggee<'_> {
             }
             _ => return Err(TargetError::NonFatal),
         }
-        registers::write(self.machine, &file);
+        registers::write(self.machine.processor_mut(), &file);
         Ok(())
     }
 }
@@ -363,23 +363,23 @@ impl Breakpoints for Debuggee<'_> {
 
 impl SwBreakpoint for Debuggee<'_> {
     fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.add_breakpoint(address);
+        self.machine.processor_mut().add_breakpoint(address);
         Ok(true)
     }
 
     fn remove_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.remove_breakpoint(address))
+        Ok(self.machine.processor_mut().remove_breakpoint(address))
     }
 }
 
 impl HwBreakpoint for Debuggee<'_> {
     fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.add_breakpoint(address);
+        self.machine.processor_mut().add_breakpoint(address);
         Ok(true)
     }
 
     fn remove_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.remove_breakpoint(address))
+        Ok(self.machine.processor_mut().remove_breakpoint(address))
     }
 }
 
@@ -400,6 +400,7 @@ impl HwWatchpoint for Debuggee<'_> {
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         self.machine
+            .processor_mut()
             .add_watchpoint(watchpoint(address, length, kind));
         Ok(true)
     }
@@ -412,6 +413,7 @@ impl HwWatchpoint for Debuggee<'_> {
     ) -> TargetResult<bool, Self> {
         Ok(self
             .machine
+            .processor_mut()
             .remove_watchpoint(&watchpoint(address, length, kind)))
     }
 }

@@ -1,13 +1,13 @@
 //! Loads and stores: the data side of the fast path, and the slow way behind it.
 
 use super::shortcut::{self, NO_PAGE, Shortcut};
-use crate::machine::Machine;
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{Datum, wimg};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::Exception;
+use crate::processor::Processor;
 
-impl Machine {
+impl Processor {
     /// Loads the `T` at `ea`.
     #[inline(always)]
     pub(crate) fn load_data<T: Datum>(&mut self, ea: u32) -> Result<T, Exception> {
@@ -36,7 +36,7 @@ impl Machine {
     #[inline(always)]
     fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
         let hot = &self.hot;
-        // SAFETY: the mask is the table's length less one. `refresh` points both at this machine's.
+        // SAFETY: the mask is the table's length less one. `refresh` points both at this processor's.
         let known = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
         let page = if store { known.store } else { known.load };
         // One comparison for page and alignment: an unaligned address has low bits that no page has.
@@ -49,7 +49,7 @@ impl Machine {
         let probe = &hot.data_tags;
         let line = physical & !probe.offset_mask;
         let modified = line | VALID | DIRTY;
-        // SAFETY: the probe is of this machine's D-cache, and shortcuts are made of pages that lie in
+        // SAFETY: the probe is of this processor's D-cache, and shortcuts are made of pages that lie in
         // RAM altogether.
         unsafe {
             let tag = probe.tags.add(probe.place(physical) as usize);

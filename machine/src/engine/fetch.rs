@@ -3,11 +3,11 @@
 use super::Exit;
 use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut};
-use crate::machine::Machine;
 use crate::memory::cache::VALID;
 use crate::memory::wimg;
 use crate::mmu::{Access, Source};
 use crate::powerpc::{Exception, msr};
+use crate::processor::Processor;
 
 /// A fetch that has been translated.
 #[derive(Clone, Copy)]
@@ -16,12 +16,12 @@ struct Fetch {
     wimg: u8,
 }
 
-impl Machine {
+impl Processor {
     /// Goes on at `ea`: the op there with its block accounted for, or null.
     #[inline(always)]
     pub(crate) fn enter(&mut self, ea: u32) -> *const Op {
         match self.look_up(ea) {
-            // SAFETY: `look_up` gives an op of this machine's lines.
+            // SAFETY: `look_up` gives an op of this processor's lines.
             Some((op, _)) => unsafe { self.begin_line(op, ea) },
             None => self.enter_elsewhere(ea),
         }
@@ -37,7 +37,7 @@ impl Machine {
         let physical = ea.wrapping_add(hot.page_delta);
         let probe = &hot.instruction_tags;
         let line_address = physical & !probe.offset_mask;
-        // SAFETY: the probe is of this machine's I-cache; `refresh` saw to that. A page is only
+        // SAFETY: the probe is of this processor's I-cache; `refresh` saw to that. A page is only
         // remembered while it lies in RAM, so the index has an entry for it, and a line that the
         // I-cache holds has a decoded form.
         unsafe {
@@ -59,7 +59,7 @@ impl Machine {
     /// Begins at `op`, which stands at `ea`.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine.
+    /// `op` must point into the decoded lines of this processor.
     #[inline(always)]
     unsafe fn begin_line(&mut self, op: *const Op, ea: u32) -> *const Op {
         self.hot.line = ea & !self.hot.instruction_tags.offset_mask;
@@ -92,7 +92,7 @@ impl Machine {
     /// Enters at `ea`, and links `op` to the op there if it lies in the same page.
     ///
     /// # Safety
-    /// As [`Machine::follow`].
+    /// As [`Processor::follow`].
     #[inline(never)]
     unsafe fn link(&mut self, op: *const Op, ea: u32) -> *const Op {
         let Some((next, header)) = self.look_up(ea) else {
@@ -119,7 +119,7 @@ impl Machine {
     fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
         let hot = &self.hot;
         if ea & !0xfff != hot.page && hot.cycles < hot.deadline && self.turn_page(ea) {
-            // SAFETY: `look_up` gives an op of this machine's lines.
+            // SAFETY: `look_up` gives an op of this processor's lines.
             if let Some((op, _)) = self.look_up(ea) {
                 return unsafe { self.begin_line(op, ea) };
             }
@@ -143,7 +143,7 @@ impl Machine {
     /// Accounts for the block that begins at `op`.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine.
+    /// `op` must point into the decoded lines of this processor.
     #[inline(always)]
     pub(crate) unsafe fn begin(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
@@ -159,7 +159,7 @@ impl Machine {
     /// `begin` where the op keeps what its block takes in another state of the pipeline.
     ///
     /// # Safety
-    /// As [`Machine::begin`].
+    /// As [`Processor::begin`].
     #[inline(never)]
     unsafe fn begin_anew(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
@@ -172,7 +172,7 @@ impl Machine {
     /// Accounts for the block that begins at `op`, which keeps what it takes.
     ///
     /// # Safety
-    /// As [`Machine::begin`].
+    /// As [`Processor::begin`].
     #[inline(always)]
     unsafe fn account(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
@@ -188,7 +188,7 @@ impl Machine {
     /// Takes back what was accounted for `op` and the rest of its block.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine.
+    /// `op` must point into the decoded lines of this processor.
     #[cold]
     pub(crate) unsafe fn take_back(&mut self, op: *const Op) {
         // SAFETY: the caller's.
@@ -204,7 +204,7 @@ impl Machine {
     /// Effective address of `op`, which is running.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine.
+    /// `op` must point into the decoded lines of this processor.
     #[inline(always)]
     pub(crate) unsafe fn address(&self, op: *const Op) -> u32 {
         // SAFETY: the caller's.
@@ -251,7 +251,7 @@ impl Machine {
             if look {
                 self.make_room_for_a_wait();
             }
-            // SAFETY: `at` gives an op of this machine's lines.
+            // SAFETY: `at` gives an op of this processor's lines.
             unsafe {
                 if self.oracle {
                     self.time_block(op);
@@ -270,7 +270,7 @@ impl Machine {
     /// last instruction has come.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine.
+    /// `op` must point into the decoded lines of this processor.
     #[cold]
     unsafe fn wait_for_rest(&mut self, op: *const Op, physical: u32) {
         // SAFETY: the caller's.
@@ -405,7 +405,7 @@ impl Machine {
         let traced = self.registers.msr & (msr::SE | msr::BE);
         let due = std::mem::replace(&mut self.hot.due, 0);
         self.hot.deadline = 0;
-        // SAFETY: `single` gives an op of this machine's lines, followed by one that ends the line.
+        // SAFETY: `single` gives an op of this processor's lines, followed by one that ends the line.
         let next = unsafe {
             self.begin(op);
             ((*op).run)(self, op)

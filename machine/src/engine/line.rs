@@ -8,10 +8,10 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
 use super::timing::{BlockTiming, Timings};
-use crate::machine::Machine;
 use crate::pipeline::MicroOp;
 use crate::powerpc::Operands;
 use crate::powerpc::instruction_set::{Decoded, InstructionSet};
+use crate::processor::Processor;
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
 #[derive(Clone, Copy)]
@@ -452,7 +452,7 @@ impl Lines {
 }
 
 /// The op that ends a line: on to the next one.
-unsafe fn next_line(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe {
         let next = m.hot.line.wrapping_add((*op).operands.imm);

@@ -26,7 +26,7 @@
 //! was written while the I-cache held it is watched there, so that no tag word compares equal to it.
 //!
 //! A compiler for hot code would be one more [`Handler`]: it runs an op and those that follow, accounts
-//! for blocks by [`Machine::begin`] and its checks, and returns the next op. Nothing outside this folder
+//! for blocks by [`Processor::begin`] and its checks, and returns the next op. Nothing outside this folder
 //! knows how instructions are run.
 
 pub mod data;
@@ -35,7 +35,7 @@ pub mod line;
 pub mod shortcut;
 pub mod timing;
 
-use crate::machine::Machine;
+use crate::processor::Processor;
 use line::Op;
 use shortcut::Shortcut;
 use timing::State;
@@ -44,8 +44,8 @@ use timing::State;
 /// already accounted for, or null to leave the inner loop with the program counter set.
 ///
 /// # Safety
-/// `op` must point into the decoded lines of this machine.
-pub type Handler = unsafe fn(&mut Machine, *const Op) -> *const Op;
+/// `op` must point into the decoded lines of this processor.
+pub type Handler = unsafe fn(&mut Processor, *const Op) -> *const Op;
 
 /// Why the inner loop was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Exit {
     Deadline,
     /// The next instruction must be run on its own: it is not in the I-cache, or is traced.
     Single,
-    /// The machine has stopped; the reason is in [`Machine::stop`].
+    /// The machine has stopped; the reason is in [`Processor::stop`].
     Stopped,
 }
 

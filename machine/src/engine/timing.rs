@@ -10,8 +10,8 @@
 use rustc_hash::FxHashMap;
 
 use super::line::{Lines, Op};
-use crate::machine::Machine;
 use crate::pipeline::{Pending, Schedule};
+use crate::processor::Processor;
 
 /// Number of a state of the pipeline.
 pub type State = u16;
@@ -219,11 +219,11 @@ impl Lines {
     }
 }
 
-impl Machine {
+impl Processor {
     /// What the block at `op` takes now becomes what the op keeps.
     ///
     /// # Safety
-    /// `op` must point into the decoded lines of this machine, and nothing else refer to it.
+    /// `op` must point into the decoded lines of this processor, and nothing else refer to it.
     #[inline(always)]
     pub(super) unsafe fn time_block(&mut self, op: *const Op) {
         self.make_room();

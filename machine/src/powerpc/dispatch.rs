@@ -6,14 +6,14 @@ use super::system::{self, Flow};
 use super::{Exception, branch, condition, exception, float, integer, load_store, rotate};
 use crate::engine::Handler;
 use crate::engine::line::Op;
-use crate::machine::Machine;
+use crate::processor::Processor;
 
 /// Runs the op after `op`.
 ///
 /// # Safety
 /// `op` must point into the decoded lines of `m` and not be the one that ends its line.
 #[inline(always)]
-unsafe fn go_on(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn go_on(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: every op of a line but its last is followed by another one.
     unsafe {
         let next = op.add(1);
@@ -24,7 +24,7 @@ unsafe fn go_on(m: &mut Machine, op: *const Op) -> *const Op {
 /// The instruction at `op` raised `e`: its handler is next.
 #[cold]
 #[inline(never)]
-unsafe fn raise(m: &mut Machine, op: *const Op, e: Exception) -> *const Op {
+unsafe fn raise(m: &mut Processor, op: *const Op, e: Exception) -> *const Op {
     // SAFETY: `op` is running.
     unsafe { m.raise(op, e) }
 }
@@ -32,7 +32,7 @@ unsafe fn raise(m: &mut Machine, op: *const Op, e: Exception) -> *const Op {
 /// An instruction that touches registers only.
 macro_rules! plain {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Machine, op: *const Op) -> *const Op {
+        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
                 $f(&mut m.registers, &(*op).operands);
@@ -70,7 +70,7 @@ macro_rules! record {
 /// An instruction that may raise an exception.
 macro_rules! checked {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Machine, op: *const Op) -> *const Op {
+        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe {
                 match $f(m, &(*op).operands) {
@@ -86,7 +86,7 @@ macro_rules! checked {
 /// A load or store of floating-point registers.
 macro_rules! float_access {
     ($f:expr) => {
-        checked!(|m: &mut Machine, i: &Operands| {
+        checked!(|m: &mut Processor, i: &Operands| {
             exception::float_available(&m.registers)?;
             $f(m, i)
         })
@@ -98,17 +98,21 @@ macro_rules! float {
     ($i:expr, $f:path) => {{
         use $f as f;
         if $i.record {
-            checked!(|m: &mut Machine, i: &Operands| float::instruction::<true>(
-                &mut m.registers,
-                i,
-                f
-            ))
+            checked!(
+                |m: &mut Processor, i: &Operands| float::instruction::<true>(
+                    &mut m.registers,
+                    i,
+                    f
+                )
+            )
         } else {
-            checked!(|m: &mut Machine, i: &Operands| float::instruction::<false>(
-                &mut m.registers,
-                i,
-                f
-            ))
+            checked!(
+                |m: &mut Processor, i: &Operands| float::instruction::<false>(
+                    &mut m.registers,
+                    i,
+                    f
+                )
+            )
         }
     }};
 }
@@ -116,7 +120,7 @@ macro_rules! float {
 /// An instruction that ends its block because what follows must see what it changed.
 macro_rules! system {
     ($f:expr) => {{
-        unsafe fn run(m: &mut Machine, op: *const Op) -> *const Op {
+        unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
             // SAFETY: `op` is running.
             unsafe { run_system(m, op, $f) }
         }
@@ -124,9 +128,9 @@ macro_rules! system {
     }};
 }
 
-type System = fn(&mut Machine, &Operands) -> Result<Flow, Exception>;
+type System = fn(&mut Processor, &Operands) -> Result<Flow, Exception>;
 
-unsafe fn run_system(m: &mut Machine, op: *const Op, f: System) -> *const Op {
+unsafe fn run_system(m: &mut Processor, op: *const Op, f: System) -> *const Op {
     // SAFETY: the caller's: `op` is running.
     let address = unsafe { m.address(op) };
     m.registers.pc = address.wrapping_add(4);
@@ -150,7 +154,7 @@ macro_rules! ending {
 
 /// Goes on at the op `offset` bytes of code from `op`, in the same line.
 #[inline(always)]
-unsafe fn near(m: &mut Machine, op: *const Op, offset: u32) -> *const Op {
+unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
     // SAFETY: decoding has checked that the target is in the line of `op`.
     unsafe {
         if m.hot.cycles >= m.hot.deadline {
@@ -162,7 +166,7 @@ unsafe fn near(m: &mut Machine, op: *const Op, offset: u32) -> *const Op {
 }
 
 /// `b` and `bl`.
-unsafe fn b(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn b(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     let (address, i) = unsafe { (m.address(op), &(*op).operands) };
     branch::link(&mut m.registers, i, address);
@@ -173,7 +177,7 @@ unsafe fn b(m: &mut Machine, op: *const Op) -> *const Op {
 }
 
 /// `b` within its line.
-unsafe fn b_near(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn b_near(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
     unsafe {
         let address = m.address(op);
@@ -194,7 +198,7 @@ fn static_prediction(i: &Operands) -> bool {
 /// # Safety
 /// The branch must be running.
 #[inline(always)]
-unsafe fn predict(m: &mut Machine, address: u32, taken: bool, statically_taken: bool) {
+unsafe fn predict(m: &mut Processor, address: u32, taken: bool, statically_taken: bool) {
     // SAFETY: `begin` has left where the block began that the branch ends.
     let doubt = unsafe { (*m.hot.block).doubt };
     let wait = m
@@ -205,7 +209,7 @@ unsafe fn predict(m: &mut Machine, address: u32, taken: bool, statically_taken: 
 
 /// `bc` and its simplified mnemonics.
 #[inline(always)]
-unsafe fn conditional<const NEAR: bool>(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn conditional<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; with NEAR its target is in the same line. After the last
     // instruction of a line there is the op that ends it.
     unsafe {
@@ -237,7 +241,7 @@ mod on {
 
 /// As [`conditional`], of a relative `bc` without LK that depends on one thing alone.
 #[inline(always)]
-unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: as in `conditional`.
     unsafe {
         let i = &(*op).operands;
@@ -289,7 +293,7 @@ fn conditional_branch(operands: &mut Operands, stays: bool) -> Handler {
 
 /// `bclr` and `bcctr`.
 #[inline(always)]
-unsafe fn to_register<const COUNT: bool>(m: &mut Machine, op: *const Op) -> *const Op {
+unsafe fn to_register<const COUNT: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running; after the last instruction of a line there is the op that ends it.
     unsafe {
         let i = &(*op).operands;

@@ -11,8 +11,8 @@ use super::Vector;
 use super::registers::msr;
 use super::spr::number as n;
 use crate::config::Monitor;
-use crate::machine::Machine;
 use crate::observe::Event;
+use crate::processor::Processor;
 
 /// Bits of MMCR0 (604 UM p.368; their names there).
 mod mmcr0 {
@@ -261,7 +261,7 @@ impl PerformanceMonitor {
     }
 }
 
-impl Machine {
+impl Processor {
     fn performance_totals(&self) -> Totals {
         use crate::observe::Plain::{
             HashSearch, InstructionSearches, InstructionWalkCycles, WalkCycles,

@@ -6,8 +6,8 @@ use super::registers::Registers;
 use super::spr_8xx;
 use super::system::not_implemented;
 use crate::config::{CoreKind, Monitor};
-use crate::machine::Machine;
 use crate::mmu::{Mmu, Reaches};
+use crate::processor::Processor;
 
 /// SPR numbers (PEM 2.3; 603e UM, 604 UM, 750 UM chapter 2).
 pub mod number {
@@ -105,14 +105,14 @@ fn supervisors(number: u32) -> bool {
 }
 
 /// Checks that the core has the register and that the program may use it.
-fn check(machine: &Machine, number: u32) -> Result<(), Exception> {
+fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
-        privileged(&machine.registers)?;
+        privileged(&processor.registers)?;
     }
-    if exists(machine.config.core.kind, number) {
+    if exists(processor.config.core.kind, number) {
         Ok(())
     } else {
-        Err(not_implemented(machine))
+        Err(not_implemented(processor))
     }
 }
 
@@ -198,7 +198,7 @@ fn write_translation(mmu: &mut Mmu, number: u32, value: u32) -> Option<Reaches> 
 ///
 /// # Errors
 /// The program exception where the core has no such register, or not for this program.
-pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
+pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
     check(m, number)?;
     if let Some(value) = spr_8xx::read(m, number) {
         return Ok(value);
@@ -221,7 +221,7 @@ pub fn read(m: &mut Machine, number: u32) -> Result<u32, Exception> {
 ///
 /// # Errors
 /// The program exception where the core has no such register, or not for this program.
-pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> {
+pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception> {
     check(m, number)?;
     if matches!(number, n::TBL_READ | n::TBU_READ) {
         return Err(not_implemented(m));
@@ -275,7 +275,7 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> Result<(), Exception> 
     Ok(())
 }
 
-fn write_hid0(m: &mut Machine, value: u32) {
+fn write_hid0(m: &mut Processor, value: u32) {
     use crate::memory::hierarchy::hid0::{DCFI, ICFI};
     m.memory.write_hid0(value);
     m.registers.hid0 = if m.config.core.kind.core().flash_bits_clear {

@@ -9,8 +9,8 @@
 use super::exception;
 use super::registers::msr;
 use super::spr::number as n;
-use crate::machine::Machine;
 use crate::mmu::mpc8xx::REGISTERS;
+use crate::processor::Processor;
 
 /// SPR numbers (Linux asm/reg_8xx.h; 860 UM chapter 5).
 pub mod number {
@@ -86,7 +86,7 @@ pub fn exists(number: u32) -> bool {
 }
 
 /// Reads an SPR of the 8xx; `None` if it is none of these.
-pub fn read(m: &mut Machine, number: u32) -> Option<u32> {
+pub fn read(m: &mut Processor, number: u32) -> Option<u32> {
     m.mmu.mpc8xx()?;
     match number {
         // They have no content.
@@ -99,7 +99,7 @@ pub fn read(m: &mut Machine, number: u32) -> Option<u32> {
 }
 
 /// Writes an SPR of the 8xx. False if it is none of these.
-pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
+pub fn write(m: &mut Processor, number: u32, value: u32) -> bool {
     if m.mmu.mpc8xx().is_none() {
         return false;
     }
@@ -124,14 +124,14 @@ pub fn write(m: &mut Machine, number: u32, value: u32) -> bool {
     true
 }
 
-fn enable_interrupts(m: &mut Machine, bits: u32) {
+fn enable_interrupts(m: &mut Processor, bits: u32) {
     let state = m.registers.msr & !(msr::EE | msr::RI) | bits;
     m.settle();
     exception::set_msr(&mut m.registers, state);
     m.look_at_interrupts();
 }
 
-fn read_status(m: &mut Machine, instruction: bool) -> u32 {
+fn read_status(m: &mut Processor, instruction: bool) -> u32 {
     let bit = |set: bool, bit: u32| if set { bit } else { 0 };
     let memory = &m.memory;
     let (enabled, error) = if instruction {
@@ -147,7 +147,7 @@ fn read_status(m: &mut Machine, instruction: bool) -> u32 {
         | bit(std::mem::take(error), cache::NO_PLACE)
 }
 
-fn command(m: &mut Machine, instruction: bool, command: u32) {
+fn command(m: &mut Processor, instruction: bool, command: u32) {
     m.memory.forget_touches();
     let side = if instruction {
         &mut m.memory.instruction

@@ -2,11 +2,11 @@
 
 use super::core::{CacheOperation, Core};
 use super::{Exception, Registers};
-use crate::machine::Machine;
 use crate::memory::{CacheInhibited, Datum};
 use crate::mmu::{Access, Translation};
+use crate::processor::Processor;
 
-impl Core for Machine {
+impl Core for Processor {
     #[inline(always)]
     fn registers(&mut self) -> &mut Registers {
         &mut self.registers
@@ -110,7 +110,7 @@ impl Core for Machine {
     }
 }
 
-impl Machine {
+impl Processor {
     /// dcbt and dcbtst, a hint that never faults.
     fn touch(&mut self, ea: u32) {
         self.hot.accesses += 1;

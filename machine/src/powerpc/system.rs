@@ -4,9 +4,9 @@ use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
-use crate::machine::Machine;
 use crate::memory::Transaction;
 use crate::mmu::{Invalidation, Reaches};
+use crate::processor::Processor;
 
 /// Where the processor goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,18 +39,18 @@ fn trap(to: u8, left: u32, right: u32) -> Result<(), Exception> {
 }
 
 #[inline(always)]
-pub fn twi(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn twi(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     trap(i.t.number(), m.registers.gpr.get(i.a), i.imm)
 }
 
 #[inline(always)]
-pub fn tw(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn tw(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     let (left, right) = (m.registers.gpr.get(i.a), m.registers.gpr.get(i.b));
     trap(i.t.number(), left, right)
 }
 
 /// What an instruction or register that the core lacks raises (8xx: 860 UM 7.1.3.1).
-pub fn not_implemented(m: &Machine) -> Exception {
+pub fn not_implemented(m: &Processor) -> Exception {
     if m.config.core.kind.core().mpc8xx {
         Exception::SoftwareEmulation
     } else {
@@ -60,15 +60,15 @@ pub fn not_implemented(m: &Machine) -> Exception {
     }
 }
 
-pub fn illegal(m: &mut Machine, _: &Operands) -> Outcome {
+pub fn illegal(m: &mut Processor, _: &Operands) -> Outcome {
     Err(not_implemented(m))
 }
 
-pub fn sc(_: &mut Machine, _: &Operands) -> Outcome {
+pub fn sc(_: &mut Processor, _: &Operands) -> Outcome {
     Err(Exception::SystemCall)
 }
 
-pub fn rfi(m: &mut Machine, _: &Operands) -> Outcome {
+pub fn rfi(m: &mut Processor, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
     // The way back is charged to the handler.
     let cycles = u64::from(m.config.exception.leave);
@@ -79,7 +79,7 @@ pub fn rfi(m: &mut Machine, _: &Operands) -> Outcome {
     Ok(m.mode_changed(Flow::Jump))
 }
 
-pub fn mfmsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn mfmsr(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     privileged(&m.registers)?;
     let value = m.registers.msr;
     m.registers.gpr.set(i.t, value);
@@ -87,7 +87,7 @@ pub fn mfmsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
 }
 
 /// Setting MSR[POW] ends the block: what follows waits for an interrupt.
-pub fn mtmsr(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mtmsr(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let value = m.registers.gpr.get(i.t);
     m.settle();
@@ -96,19 +96,19 @@ pub fn mtmsr(m: &mut Machine, i: &Operands) -> Outcome {
     Ok(m.mode_changed(Flow::Next))
 }
 
-pub fn mfspr(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mfspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = spr::read(m, i.spr())?;
     m.registers.gpr.set(i.t, value);
     Ok(Flow::Next)
 }
 
-pub fn mtspr(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mtspr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.registers.gpr.get(i.t);
     spr::write(m, i.spr(), value)?;
     Ok(Flow::Next)
 }
 
-pub fn mftb(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mftb(m: &mut Processor, i: &Operands) -> Outcome {
     match i.spr() {
         spr::number::TBL_READ | spr::number::TBU_READ => mfspr(m, i),
         _ => illegal(m, i),
@@ -120,25 +120,25 @@ fn segment_field(i: &Operands) -> u32 {
     i.imm >> 16 & 15
 }
 
-fn read_segment(m: &mut Machine, i: &Operands, number: u32) -> Result<(), Exception> {
+fn read_segment(m: &mut Processor, i: &Operands, number: u32) -> Result<(), Exception> {
     let front = m.mmu.front().ok_or_else(|| not_implemented(m))?;
     let value = front.segments.read(number);
     m.registers.gpr.set(i.t, value);
     Ok(())
 }
 
-pub fn mfsr(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn mfsr(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     privileged(&m.registers)?;
     read_segment(m, i, segment_field(i))
 }
 
-pub fn mfsrin(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn mfsrin(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     privileged(&m.registers)?;
     let number = m.registers.gpr.get(i.b) >> 28;
     read_segment(m, i, number)
 }
 
-fn write_segment(m: &mut Machine, number: u32, value: u32) -> Outcome {
+fn write_segment(m: &mut Processor, number: u32, value: u32) -> Outcome {
     privileged(&m.registers)?;
     let absent = not_implemented(m);
     let front = m.mmu.front_mut().ok_or(absent)?;
@@ -147,54 +147,54 @@ fn write_segment(m: &mut Machine, number: u32, value: u32) -> Outcome {
     Ok(Flow::Next)
 }
 
-pub fn mtsr(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mtsr(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.registers.gpr.get(i.t);
     write_segment(m, segment_field(i), value)
 }
 
-pub fn mtsrin(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn mtsrin(m: &mut Processor, i: &Operands) -> Outcome {
     let value = m.registers.gpr.get(i.t);
     let number = m.registers.gpr.get(i.b) >> 28;
     write_segment(m, number, value)
 }
 
-pub fn isync(_: &mut Machine, _: &Operands) -> Outcome {
+pub fn isync(_: &mut Processor, _: &Operands) -> Outcome {
     Ok(Flow::Next)
 }
 
 /// Tells the other devices on the bus, if the core does that.
-fn broadcast(m: &mut Machine, transaction: Transaction) {
+fn broadcast(m: &mut Processor, transaction: Transaction) {
     let now = m.cycles();
     let stall = m.memory.broadcast(transaction, now, &mut m.account);
     m.add_cycles(stall);
 }
 
 /// Waits for all transfers on the bus.
-pub fn sync(m: &mut Machine, _: &Operands) -> Outcome {
+pub fn sync(m: &mut Processor, _: &Operands) -> Outcome {
     broadcast(m, Transaction::Sync);
     Ok(Flow::Next)
 }
 
 #[inline(always)]
-pub fn eieio(m: &mut Machine, _: &Operands) -> Result<(), Exception> {
+pub fn eieio(m: &mut Processor, _: &Operands) -> Result<(), Exception> {
     broadcast(m, Transaction::OrderedAccess);
     Ok(())
 }
 
-pub fn icbi(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn icbi(m: &mut Processor, i: &Operands) -> Outcome {
     load_store::icbi(m, i)?;
     m.predictor.context_changed();
     Ok(Flow::Next)
 }
 
-fn invalidate(m: &mut Machine, what: Invalidation) -> Outcome {
+fn invalidate(m: &mut Processor, what: Invalidation) -> Outcome {
     privileged(&m.registers)?;
     let reaches = m.mmu.invalidate(what, &mut m.account);
     m.forget(reaches);
     Ok(Flow::Next)
 }
 
-pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
     let ea = m.registers.gpr.get(i.b);
     let flow = invalidate(m, Invalidation::Address(ea))?;
     broadcast(m, Transaction::TlbInvalidate);
@@ -202,18 +202,18 @@ pub fn tlbie(m: &mut Machine, i: &Operands) -> Outcome {
 }
 
 /// The 8xx's alone.
-pub fn tlbia(m: &mut Machine, _: &Operands) -> Outcome {
+pub fn tlbia(m: &mut Processor, _: &Operands) -> Outcome {
     invalidate(m, Invalidation::All)
 }
 
-pub fn tlbsync(m: &mut Machine, _: &Operands) -> Outcome {
+pub fn tlbsync(m: &mut Processor, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
     broadcast(m, Transaction::TlbSync);
     Ok(Flow::Next)
 }
 
 /// tlbld and tlbli are the 603's alone.
-fn load_entry(m: &mut Machine, i: &Operands, fetch: bool) -> Outcome {
+fn load_entry(m: &mut Processor, i: &Operands, fetch: bool) -> Outcome {
     if m.mmu.soft6xx().is_none() {
         return Err(not_implemented(m));
     }
@@ -228,16 +228,16 @@ fn load_entry(m: &mut Machine, i: &Operands, fetch: bool) -> Outcome {
     Ok(Flow::Next)
 }
 
-pub fn tlbld(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn tlbld(m: &mut Processor, i: &Operands) -> Outcome {
     load_entry(m, i, false)
 }
 
-pub fn tlbli(m: &mut Machine, i: &Operands) -> Outcome {
+pub fn tlbli(m: &mut Processor, i: &Operands) -> Outcome {
     load_entry(m, i, true)
 }
 
 /// External control needs EAR[E]; no device here answers to it.
-fn external_control(m: &mut Machine, i: &Operands, store: u32) -> Result<u32, Exception> {
+fn external_control(m: &mut Processor, i: &Operands, store: u32) -> Result<u32, Exception> {
     let ea = indexed(m, i);
     if m.registers.ear & 0x8000_0000 == 0 {
         return Err(Exception::DataStorage {
@@ -251,13 +251,13 @@ fn external_control(m: &mut Machine, i: &Operands, store: u32) -> Result<u32, Ex
     Ok(ea)
 }
 
-pub fn eciwx(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn eciwx(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     let ea = external_control(m, i, 0)?;
     let physical = m.translate_data(ea, crate::mmu::Access::Load)?.pa;
     Err(Exception::MachineCheck { physical })
 }
 
-pub fn ecowx(m: &mut Machine, i: &Operands) -> Result<(), Exception> {
+pub fn ecowx(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     let ea = external_control(m, i, crate::mmu::fault::bits::STORE)?;
     let physical = m.translate_data(ea, crate::mmu::Access::Store)?.pa;
     Err(Exception::MachineCheck { physical })

@@ -44,7 +44,7 @@ const AT_FDCWD: u32 = -100_i32 as u32;
 impl Program {
     /// Answers the system call that the program is at.
     pub(super) fn system_call(&mut self) -> Option<Ending> {
-        let gpr = self.machine.registers.gpr.all();
+        let gpr = self.machine.processor_mut().registers.gpr.all();
         let number = gpr[0];
         let a: [u32; 6] = std::array::from_fn(|n| gpr[3 + n]);
         let result = match number {
@@ -92,7 +92,7 @@ impl Program {
             403 => self.clock(a[1], true),
             _ => Err(errno::ENOSYS),
         };
-        let registers = &mut self.machine.registers;
+        let registers = &mut self.machine.processor_mut().registers;
         let (value, failed) = match result {
             Ok(value) => (value, false),
             Err(error) => (error, true),
@@ -104,7 +104,10 @@ impl Program {
     }
 
     fn put(&mut self, address: u32, bytes: &[u8]) -> Result<u32, u32> {
-        if self.space.write(&mut self.machine, address, bytes) {
+        if self
+            .space
+            .write(self.machine.processor_mut(), address, bytes)
+        {
             Ok(0)
         } else {
             Err(errno::EFAULT)
@@ -118,7 +121,10 @@ impl Program {
 
     fn fetch(&mut self, address: u32, length: u32) -> Result<Vec<u8>, u32> {
         let mut bytes = vec![0; length.min(MOST) as usize];
-        if self.space.read(&mut self.machine, address, &mut bytes) {
+        if self
+            .space
+            .read(self.machine.processor_mut(), address, &mut bytes)
+        {
             Ok(bytes)
         } else {
             Err(errno::EFAULT)
@@ -190,7 +196,7 @@ impl Program {
             if new > old {
                 self.space.add_area(old, new);
             } else if new < old {
-                self.space.remove(&mut self.machine, new, old);
+                self.space.remove(self.machine.processor_mut(), new, old);
             }
             self.brk = wanted;
         }
@@ -208,7 +214,7 @@ impl Program {
         let start = if a[3] & FIXED != 0 {
             let end = a[0].checked_add(length).filter(|&end| end <= TOP);
             let end = end.ok_or(errno::ENOMEM)?;
-            self.space.remove(&mut self.machine, a[0], end);
+            self.space.remove(self.machine.processor_mut(), a[0], end);
             a[0]
         } else {
             self.space.find(length).ok_or(errno::ENOMEM)?
@@ -222,7 +228,7 @@ impl Program {
             .checked_add(page_up(length))
             .filter(|&end| start.is_multiple_of(PAGE) && end > start && end <= TOP)
             .ok_or(errno::EINVAL)?;
-        self.space.remove(&mut self.machine, start, end);
+        self.space.remove(self.machine.processor_mut(), start, end);
         Ok(0)
     }
 
@@ -256,7 +262,7 @@ impl Program {
     /// Nanoseconds of machine time since reset: the clock begins in 1970.
     fn nanoseconds(&self) -> u64 {
         let clock = u128::from(self.machine.config().core.clock);
-        (u128::from(self.machine.cycles()) * 1_000_000_000 / clock) as u64
+        (u128::from(self.machine.instant().cycles) * 1_000_000_000 / clock) as u64
     }
 
     fn seconds(&mut self, address: u32) -> Result<u32, u32> {

@@ -89,10 +89,11 @@ impl Program {
         };
         let mut machine = Machine::new(config, &Boot::default(), Console::memory())
             .map_err(ShimError::Machine)?;
-        machine.observers.symbols = Symbolizer::new(image.symbols.clone());
         machine.set_hosted(true);
-        machine.memory.write_hid0(CACHES_ON);
-        let mut space = Space::new(&mut machine);
+        let processor = machine.processor_mut();
+        processor.observers.symbols = Symbolizer::new(image.symbols.clone());
+        processor.memory.write_hid0(CACHES_ON);
+        let mut space = Space::new(processor);
         let mut end = 0;
         for segment in &image.segments {
             let top = segment.virtual_address.checked_add(segment.size);
@@ -100,7 +101,7 @@ impl Program {
                 .filter(|&top| top <= stack::BOTTOM)
                 .ok_or_else(|| refuse("a segment lies where the stack goes"))?;
             space.add_area(segment.virtual_address, top);
-            if !space.write(&mut machine, segment.virtual_address, &segment.data) {
+            if !space.write(processor, segment.virtual_address, &segment.data) {
                 return Err(refuse("does not fit RAM (memory.size)"));
             }
             end = end.max(top);
@@ -115,11 +116,11 @@ impl Program {
         let pointer = program
             .build_stack(&image, elf, arguments, environment)
             .ok_or_else(|| refuse("arguments and environment do not fit the stack"))?;
-        let registers = &mut program.machine.registers;
+        let registers = &mut program.machine.processor_mut().registers;
         registers.gpr.set(Register::new(1), pointer);
         registers.pc = image.entry;
         registers.msr = msr::PR | msr::FP | msr::ME | msr::IR | msr::DR;
-        program.machine.state_changed();
+        program.machine.processor_mut().state_changed();
         Ok(program)
     }
 
@@ -162,27 +163,35 @@ impl Program {
 
     /// Does what a kernel does about an exception.
     fn answer(&mut self, exception: Exception) -> Option<Ending> {
-        let pc = self.machine.registers.pc;
+        let pc = self.machine.processor().registers.pc;
+        if exception == Exception::SystemCall {
+            return self.system_call();
+        }
+        if matches!(exception, Exception::Program { .. }) && self.emulate(pc) {
+            return None;
+        }
+        let (processor, space) = (self.machine.processor_mut(), &mut self.space);
         let mapped = match exception {
-            Exception::SystemCall => return self.system_call(),
-            Exception::Program { .. } if self.emulate(pc) => true,
-            Exception::DataStorage { address, .. } => self.space.fault(&mut self.machine, address),
-            Exception::InstructionStorage { .. } => self.space.fault(&mut self.machine, pc),
-            Exception::InstructionTlbMiss { srr1 } => {
-                self.space.reload(&mut self.machine, srr1, true)
-            }
+            Exception::DataStorage { address, .. } => space.fault(processor, address),
+            Exception::InstructionStorage { .. } => space.fault(processor, pc),
+            Exception::InstructionTlbMiss { srr1 } => space.reload(processor, srr1, true),
             Exception::DataLoadTlbMiss { srr1 } | Exception::DataStoreTlbMiss { srr1 } => {
-                self.space.reload(&mut self.machine, srr1, false)
+                space.reload(processor, srr1, false)
             }
-            Exception::ItlbMiss => self.space.load(&mut self.machine, true),
-            Exception::DtlbMiss => self.space.load(&mut self.machine, false),
+            Exception::ItlbMiss => space.load(processor, true),
+            Exception::DtlbMiss => space.load(processor, false),
             _ => false,
         };
         if mapped {
             return None;
         }
         // The program is all that is loaded: it stands where a kernel's symbols would.
-        let symbol = self.machine.observers.symbols.describe(pc, false);
+        let symbol = self
+            .machine
+            .processor()
+            .observers
+            .symbols
+            .describe(pc, false);
         let address = match exception {
             Exception::DataStorage { address, .. } | Exception::Alignment { address } => {
                 format!(" of address {address:#010x}")
@@ -200,7 +209,7 @@ impl Program {
         const MFPVR: u32 = 0x7c1f_42a6;
         const TARGET: u32 = 0x03e0_0000;
         let mut word = [0; 4];
-        if !self.space.read(&mut self.machine, pc, &mut word) {
+        if !self.space.read(self.machine.processor_mut(), pc, &mut word) {
             return false;
         }
         let word = u32::from_be_bytes(word);
@@ -208,7 +217,7 @@ impl Program {
             return false;
         }
         let pvr = self.machine.config().core.pvr;
-        let registers = &mut self.machine.registers;
+        let registers = &mut self.machine.processor_mut().registers;
         registers.gpr.set(Register::new((word & TARGET) >> 21), pvr);
         registers.pc = pc.wrapping_add(4);
         true

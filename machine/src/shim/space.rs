@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::Machine;
 use crate::mmu::mpc8xx::number;
 use crate::mmu::mpc8xx::tlb::{epn, rpn, twc};
 use crate::mmu::{Invalidation, Kind, hash};
+use crate::processor::Processor;
 
 pub const PAGE: u32 = 4096;
 
@@ -32,19 +32,19 @@ pub struct Space {
 
 impl Space {
     /// An empty one. The hash table goes to the lowest megabytes of RAM, with a slot for each frame at least.
-    pub fn new(machine: &mut Machine) -> Self {
+    pub fn new(processor: &mut Processor) -> Self {
         // Group 0 of the 8xx, which every page is of: access as the page says.
         const CLIENT: u32 = 0x4000_0000;
         for register in [number::MI_AP, number::MD_AP] {
-            if let Some(unit) = machine.mmu.mpc8xx_mut() {
-                let reaches = unit.write(register, CLIENT, &mut machine.account);
-                machine.forget(reaches);
+            if let Some(unit) = processor.mmu.mpc8xx_mut() {
+                let reaches = unit.write(register, CLIENT, &mut processor.account);
+                processor.forget(reaches);
             }
         }
-        let table = (machine.memory.ram.size() as u32 / 512)
+        let table = (processor.memory.ram.size() as u32 / 512)
             .next_power_of_two()
             .max(0x1_0000);
-        if let Some(front) = machine.mmu.front_mut() {
+        if let Some(front) = processor.mmu.front_mut() {
             front.sdr1 = table | (table / 0x1_0000 - 1);
             for segment in 0..16 {
                 front.segments.write(segment, vsid(segment));
@@ -86,7 +86,7 @@ impl Space {
     }
 
     /// Takes pages away: the areas that hold them are cut.
-    pub fn remove(&mut self, machine: &mut Machine, start: u32, end: u32) {
+    pub fn remove(&mut self, processor: &mut Processor, start: u32, end: u32) {
         let cut: Vec<(u32, u32)> = self
             .areas
             .range(..end)
@@ -111,13 +111,13 @@ impl Space {
             if let Some(frame) = self.frames.remove(&page) {
                 self.free.push(frame);
             }
-            forget(machine, page);
+            forget(processor, page);
         }
-        machine.state_changed();
+        processor.state_changed();
     }
 
     /// The frame of `address`'s page; a fresh one is zero. None: not allowed, or RAM is full.
-    fn frame(&mut self, machine: &mut Machine, address: u32) -> Option<u32> {
+    fn frame(&mut self, processor: &mut Processor, address: u32) -> Option<u32> {
         let page = address & !(PAGE - 1);
         if let Some(&frame) = self.frames.get(&page) {
             return Some(frame);
@@ -128,7 +128,7 @@ impl Space {
         let fresh = self.free.is_empty();
         let frame = self.free.pop().unwrap_or(self.next);
         // Where RAM is full, the next call must not find another frame.
-        if !machine.memory.ram.zero(frame, PAGE as usize) {
+        if !processor.memory.ram.zero(frame, PAGE as usize) {
             return None;
         }
         if fresh {
@@ -139,16 +139,16 @@ impl Space {
     }
 
     /// A 604's or 750's access to `address` found no PTE.
-    pub fn fault(&mut self, machine: &mut Machine, address: u32) -> bool {
-        let Some(frame) = self.frame(machine, address) else {
+    pub fn fault(&mut self, processor: &mut Processor, address: u32) -> bool {
+        let Some(frame) = self.frame(processor, address) else {
             return false;
         };
-        let Some(front) = machine.mmu.front() else {
+        let Some(front) = processor.mmu.front() else {
             return false;
         };
         let segment = front.segments.get(address);
         let (primary, secondary) = hash::groups(front.sdr1, segment, address);
-        let ram = &mut machine.memory.ram;
+        let ram = &mut processor.memory.ram;
         let free = [(primary, false), (secondary, true)]
             .into_iter()
             .flat_map(|(group, second)| (0..hash::PTEG_SLOTS).map(move |n| (group + 8 * n, second)))
@@ -162,24 +162,24 @@ impl Space {
     }
 
     /// A 603's miss.
-    pub fn reload(&mut self, machine: &mut Machine, srr1: u32, instruction: bool) -> bool {
-        let Some(miss) = machine.mmu.soft6xx().map(|unit| unit.miss) else {
+    pub fn reload(&mut self, processor: &mut Processor, srr1: u32, instruction: bool) -> bool {
+        let Some(miss) = processor.mmu.soft6xx().map(|unit| unit.miss) else {
             return false;
         };
         let address = if instruction { miss.imiss } else { miss.dmiss };
-        let Some(frame) = self.frame(machine, address) else {
+        let Some(frame) = self.frame(processor, address) else {
             return false;
         };
-        if let Some(unit) = machine.mmu.soft6xx_mut() {
+        if let Some(unit) = processor.mmu.soft6xx_mut() {
             unit.miss.rpa = frame | ATTRIBUTES;
-            let reaches = unit.load(address, srr1, instruction, &mut machine.account);
-            machine.forget(reaches);
+            let reaches = unit.load(address, srr1, instruction, &mut processor.account);
+            processor.forget(reaches);
         }
         true
     }
 
     /// An 8xx's miss.
-    pub fn load(&mut self, machine: &mut Machine, instruction: bool) -> bool {
+    pub fn load(&mut self, processor: &mut Processor, instruction: bool) -> bool {
         const SUBPAGES: u32 = 0xf0;
         const ALL_MAY_WRITE: u32 = 0x800;
         const REGISTERS: [[u32; 3]; 2] = [
@@ -187,32 +187,32 @@ impl Space {
             [number::MI_EPN, number::MI_TWC, number::MI_RPN],
         ];
         let [missed, level_one, level_two] = REGISTERS[usize::from(instruction)];
-        let unit = machine.mmu.mpc8xx();
+        let unit = processor.mmu.mpc8xx();
         let Some(address) = unit.and_then(|unit| unit.read(missed)) else {
             return false;
         };
-        let Some(frame) = self.frame(machine, address & epn::PAGE) else {
+        let Some(frame) = self.frame(processor, address & epn::PAGE) else {
             return false;
         };
         let word = frame | ALL_MAY_WRITE | rpn::CHANGED | SUBPAGES | rpn::VALID;
         for (register, value) in [(level_one, twc::VALID), (level_two, word)] {
-            if let Some(unit) = machine.mmu.mpc8xx_mut() {
-                let reaches = unit.write(register, value, &mut machine.account);
-                machine.forget(reaches);
+            if let Some(unit) = processor.mmu.mpc8xx_mut() {
+                let reaches = unit.write(register, value, &mut processor.account);
+                processor.forget(reaches);
             }
         }
         true
     }
 
     /// Writes the program's memory. False: it may not use all of it.
-    pub fn write(&mut self, machine: &mut Machine, address: u32, bytes: &[u8]) -> bool {
+    pub fn write(&mut self, processor: &mut Processor, address: u32, bytes: &[u8]) -> bool {
         let mut at = address;
         for part in parts(address, bytes.len()) {
-            let Some(frame) = self.frame(machine, at) else {
+            let Some(frame) = self.frame(processor, at) else {
                 return false;
             };
             let start = (frame + at % PAGE) as usize;
-            machine.memory.ram.bytes_mut()[start..start + part.len()]
+            processor.memory.ram.bytes_mut()[start..start + part.len()]
                 .copy_from_slice(&bytes[part.clone()]);
             at = at.wrapping_add(part.len() as u32);
         }
@@ -220,15 +220,15 @@ impl Space {
     }
 
     /// Reads the program's memory. False: it may not use all of it.
-    pub fn read(&mut self, machine: &mut Machine, address: u32, bytes: &mut [u8]) -> bool {
+    pub fn read(&mut self, processor: &mut Processor, address: u32, bytes: &mut [u8]) -> bool {
         let mut at = address;
         for part in parts(address, bytes.len()) {
-            let Some(frame) = self.frame(machine, at) else {
+            let Some(frame) = self.frame(processor, at) else {
                 return false;
             };
             let start = (frame + at % PAGE) as usize;
             let length = part.len();
-            bytes[part].copy_from_slice(&machine.memory.ram.bytes()[start..start + length]);
+            bytes[part].copy_from_slice(&processor.memory.ram.bytes()[start..start + length]);
             at = at.wrapping_add(length as u32);
         }
         true
@@ -236,18 +236,18 @@ impl Space {
 }
 
 /// No PTE and no TLB entry for `page` remains.
-fn forget(machine: &mut Machine, page: u32) {
-    if let Kind::Hash32(unit) = machine.mmu.kind() {
+fn forget(processor: &mut Processor, page: u32) {
+    if let Kind::Hash32(unit) = processor.mmu.kind() {
         let (sdr1, segment) = (unit.front.sdr1, unit.front.segments.get(page));
-        let found = hash::peek(sdr1, segment, page, &machine.memory.ram);
+        let found = hash::peek(sdr1, segment, page, &processor.memory.ram);
         if let Some(found) = found {
-            machine.memory.ram.write_u32(found.pa, 0);
+            processor.memory.ram.write_u32(found.pa, 0);
         }
     }
-    let reaches = machine
+    let reaches = processor
         .mmu
-        .invalidate(Invalidation::Address(page), &mut machine.account);
-    machine.forget(reaches);
+        .invalidate(Invalidation::Address(page), &mut processor.account);
+    processor.forget(reaches);
 }
 
 /// `length` bytes from `address` on, cut at page boundaries; as ranges of the bytes.

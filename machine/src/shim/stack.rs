@@ -81,7 +81,7 @@ impl Program {
 
     fn push(&mut self, address: u32, bytes: &[u8]) -> Option<u32> {
         self.space
-            .write(&mut self.machine, address, bytes)
+            .write(self.machine.processor_mut(), address, bytes)
             .then_some(address)
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::board::{BoardState, Console};
 use crate::config::MachineConfig;
 use crate::loader::{Boot, CauseRange};
-use crate::machine::{CoreState, Machine};
+use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::mmu::Mmu;
 use crate::observe::Account;
@@ -19,6 +19,7 @@ use crate::observe::regions::Regions;
 use crate::observe::sanitizers::Sanitizers;
 use crate::observe::symbolize::Symbolizer;
 use crate::powerpc::Registers;
+use crate::processor::CoreState;
 
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x02";
 
@@ -68,22 +69,23 @@ struct Snapshot {
 /// # Errors
 /// When it cannot be written down, which no state of a machine is known to cause.
 pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, SnapshotError> {
+    let processor = machine.processor_mut();
     let unsaved = |message: String| SnapshotError::Unsaved { message };
     // This settles the account: it goes first.
-    let core = machine.core_state();
+    let core = processor.core_state();
     let snapshot = Snapshot {
-        config: machine.config().clone(),
+        config: processor.config().clone(),
         causes: causes.to_vec(),
-        registers: machine.registers.clone(),
-        mmu: machine.mmu.clone(),
-        memory: machine.memory.clone(),
-        account: machine.account.clone(),
+        registers: processor.registers.clone(),
+        mmu: processor.mmu.clone(),
+        memory: processor.memory.clone(),
+        account: processor.account.clone(),
         core,
-        board: machine.board.state(),
+        board: processor.board.state(),
         observers: ObserverState {
-            symbols: machine.observers.symbols.clone(),
-            regions: machine.observers.regions.clone(),
-            sanitizers: machine.observers.sanitizers.clone(),
+            symbols: processor.observers.symbols.clone(),
+            regions: processor.observers.regions.clone(),
+            sanitizers: processor.observers.sanitizers.clone(),
         },
     };
     let plain = postcard::to_stdvec(&snapshot).map_err(|error| unsaved(error.to_string()))?;
@@ -152,32 +154,35 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
         ..Boot::default()
     };
     let mut machine = Machine::new(snapshot.config, &boot, console)?;
+    let processor = machine.processor_mut();
     let needs = |fits: bool, what: &str| {
         let message = || format!("no machine like this one can have come to its {what}");
         if fits { Ok(()) } else { Err(message()) }
     };
-    let same_bits = snapshot.registers.msr_absent == machine.registers.msr_absent;
+    let same_bits = snapshot.registers.msr_absent == processor.registers.msr_absent;
     needs(same_bits, "registers")?;
-    needs(snapshot.mmu.fits(&machine.mmu), "MMU")?;
-    needs(snapshot.memory.fits(&machine.memory), "memory")?;
-    needs(snapshot.account.fits(&machine.account), "account")?;
-    machine.registers = snapshot.registers;
-    machine.mmu = snapshot.mmu;
-    machine.memory = snapshot.memory;
-    machine.account = snapshot.account;
-    needs(machine.set_core_state(snapshot.core), "processor")?;
-    needs(machine.board.set_state(snapshot.board), "board")?;
+    needs(snapshot.mmu.fits(&processor.mmu), "MMU")?;
+    needs(snapshot.memory.fits(&processor.memory), "memory")?;
+    needs(snapshot.account.fits(&processor.account), "account")?;
+    processor.registers = snapshot.registers;
+    processor.mmu = snapshot.mmu;
+    processor.memory = snapshot.memory;
+    processor.account = snapshot.account;
+    needs(processor.set_core_state(snapshot.core), "processor")?;
+    needs(processor.board.set_state(snapshot.board), "board")?;
     let ObserverState {
         symbols,
         regions,
         sanitizers,
     } = snapshot.observers;
     needs(symbols.fits() && regions.fits(), "regions and programs")?;
-    let sane = sanitizers.as_ref().is_none_or(|s| s.fits(&machine.memory));
+    let sane = sanitizers
+        .as_ref()
+        .is_none_or(|s| s.fits(&processor.memory));
     needs(sane, "sanitizers")?;
-    machine.observers.symbols = symbols;
-    machine.observers.regions = regions;
-    machine.observers.sanitizers = sanitizers;
-    machine.state_changed();
+    processor.observers.symbols = symbols;
+    processor.observers.regions = regions;
+    processor.observers.sanitizers = sanitizers;
+    processor.state_changed();
     Ok((machine, boot.causes))
 }

@@ -24,21 +24,21 @@ impl Machine {
         let mut computer =
             Computer::new(config, &Boot::default(), Console::memory()).expect("it can be built");
         computer.set_hosted(true);
-        computer.memory.write_hid0(0xc000);
+        computer.processor_mut().memory.write_hid0(0xc000);
         Machine(computer)
     }
 
     /// Puts a sequence and what it begins with into the machine.
     fn load(&mut self, sequence: &Sequence) {
         let computer = &mut self.0;
-        let ram = computer.memory.ram.bytes_mut();
+        let ram = computer.processor_mut().memory.ram.bytes_mut();
         for (n, word) in sequence.words.iter().enumerate() {
             let start = CODE as usize + 4 * n;
             ram[start..start + 4].copy_from_slice(&word.to_be_bytes());
         }
         ram[data()].copy_from_slice(&sequence.data);
-        computer.memory.instruction.invalidate_all();
-        let r = &mut computer.registers;
+        computer.processor_mut().memory.instruction.invalidate_all();
+        let r = &mut computer.processor_mut().registers;
         r.gpr.set_all(&sequence.gpr);
         r.cr.set_word(sequence.cr);
         r.xer.set_word(sequence.xer);
@@ -47,7 +47,7 @@ impl Machine {
         r.fpscr = 0;
         r.msr = msr::PR | msr::FP | msr::FE0 | msr::FE1;
         r.reservation = None;
-        computer.state_changed();
+        computer.processor_mut().state_changed();
     }
 
     pub fn run(&mut self, sequence: &Sequence) -> Answer {
@@ -68,7 +68,7 @@ impl Machine {
             Stop::Exception(_) => 11,
             other => panic!("{other:?}\n{}", sequence.describe()),
         };
-        let r = &computer.registers;
+        let r = &computer.processor_mut().registers;
         Answer {
             signal,
             pc: r.pc,
@@ -79,7 +79,7 @@ impl Machine {
             ctr: r.ctr,
             fpscr: r.fpscr,
             fpr: r.fpr,
-            data: computer.memory.ram.bytes()[data()].to_vec(),
+            data: computer.processor_mut().memory.ram.bytes()[data()].to_vec(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Machine {
     pub fn misjudged(&mut self, sequence: &Sequence) -> Option<usize> {
         self.load(sequence);
         loop {
-            let before = self.0.registers.clone();
+            let before = self.0.processor().registers.clone();
             let index = (before.pc.wrapping_sub(CODE) / 4) as usize;
             let &word = sequence.words.get(index)?;
             let instructions = self.0.instant().instructions + 1;
@@ -95,7 +95,7 @@ impl Machine {
                 instructions,
                 cycles: u64::MAX,
             });
-            if misjudged(word, &before, &self.0.registers) {
+            if misjudged(word, &before, &self.0.processor().registers) {
                 return Some(index);
             }
             if stop != Stop::Limit {

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
-use crate::machine::Machine;
 use crate::observe::counters::slot;
 use crate::observe::{Cause, Event, Plain};
 use crate::powerpc::msr;
+use crate::processor::Processor;
 
 /// What has been entered in the account already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Settled {
 /// Value that no line's cause has, so that every line entered goes the slow way.
 const EVERY_LINE: u32 = u32::MAX;
 
-impl Machine {
+impl Processor {
     /// Enters in the account what has run since this was last done.
     pub fn settle(&mut self) {
         if self.performance.running() {

@@ -1,6 +1,6 @@
 //! Power saving: a processor that waits for an interrupt does nothing until one can come.
 
-use super::{Fatal, Machine, Stop};
+use super::{Fatal, Processor, Stop};
 use crate::config::Power;
 use crate::observe::Plain;
 use crate::powerpc::msr;
@@ -22,7 +22,7 @@ enum Mode {
     Sleep,
 }
 
-impl Machine {
+impl Processor {
     /// What setting MSR\[POW\] enters now, if anything.
     fn power_mode(&self) -> Option<Mode> {
         let hid0 = self.registers.hid0;

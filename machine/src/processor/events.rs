@@ -1,6 +1,6 @@
 //! Exceptions, interrupts, limits, breakpoints: what interrupts the flow of instructions.
 
-use super::{Fatal, Machine, Stop};
+use super::{Fatal, Processor, Stop};
 use crate::board::{BusError, Effect, TlbView};
 use crate::engine::Exit;
 use crate::engine::line::Op;
@@ -28,7 +28,7 @@ impl Watchpoint {
     }
 }
 
-impl Machine {
+impl Processor {
     /// What must be done before the next block: interrupts, limits, stops. Sets the next deadline.
     pub(super) fn events(&mut self) -> Option<Stop> {
         if let Some(stop) = self.stop.take() {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[cfg(doc)]
-use super::Machine;
+use super::Processor;
 use crate::board::BusError;
 use crate::powerpc::{Exception, Vector};
 
@@ -35,7 +35,7 @@ pub enum Stop {
     Breakpoint { address: u32 },
     /// A watched address was accessed; the access is done and the instruction complete.
     Watchpoint { address: u32, write: bool },
-    /// A program that runs without a kernel (see [`Machine::set_hosted`]) raised this; the program
+    /// A program that runs without a kernel (see [`Processor::set_hosted`]) raised this; the program
     /// counter is what SRR0 would get.
     Exception(Exception),
     /// Nothing sensible can follow.

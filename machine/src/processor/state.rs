@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
+use super::Processor;
 use super::accounting::Settled;
 use crate::config::LATEST;
 use crate::pipeline::{Pending, Predictor};
@@ -32,7 +32,7 @@ pub struct CoreState {
     code: Vec<(u32, Vec<u8>)>,
 }
 
-impl Machine {
+impl Processor {
     /// Copies the processor's state out. The machine must not be running.
     pub fn core_state(&mut self) -> CoreState {
         self.settle();
@@ -64,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// Can the processor be put into `state`? It must be one that [`Machine::core_state`] can give with the memory
+    /// Can the processor be put into `state`? It must be one that [`Processor::core_state`] can give with the memory
     /// that the machine has now, and come with the decoded form of each line of the I-cache.
     fn accepts(&self, state: &CoreState) -> bool {
         let counts = [
@@ -94,7 +94,7 @@ impl Machine {
                 .all(|(_, _, physical, _)| held.contains(&physical))
     }
 
-    /// Puts the processor into a state that [`Machine::core_state`] gave; registers, MMU, memory,
+    /// Puts the processor into a state that [`Processor::core_state`] gave; registers, MMU, memory,
     /// board and account must have been put back before. False, and nothing is changed, if no machine like this one
     /// can have come to it.
     #[must_use]

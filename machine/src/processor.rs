@@ -1,0 +1,343 @@
+//! One processor: what it holds, how it runs, and why it stopped.
+
+mod accounting;
+mod events;
+mod idle;
+mod state;
+mod stop;
+
+pub use events::Watchpoint;
+pub use state::CoreState;
+pub use stop::{Fatal, Limits, Stop};
+
+use crate::board::{Board, BusError, Instant};
+use crate::config::MachineConfig;
+use crate::engine::fetch::CodeCauses;
+use crate::engine::line::Lines;
+use crate::engine::shortcut::{NO_PAGE, Shortcuts};
+use crate::engine::timing::DRAINED;
+use crate::engine::{CacheProbe, Exit, Hot};
+use crate::loader::CauseRange;
+use crate::memory::Memory;
+use crate::memory::cache::DIRTY;
+use crate::mmu::Mmu;
+use crate::observe::{Account, Cause, Observers};
+use crate::pipeline::{Predictor, Schedule};
+use crate::powerpc::instruction_set::InstructionSet;
+use crate::powerpc::performance::PerformanceMonitor;
+use crate::powerpc::timers::Timers;
+use crate::powerpc::{Registers, Vector, msr};
+use accounting::Settled;
+
+/// A simulated processor, and what it reaches.
+pub struct Processor {
+    pub registers: Registers,
+    pub(crate) hot: Hot,
+    pub mmu: Mmu,
+    pub memory: Memory,
+    pub board: Board,
+    /// Counts as they were when [`Processor::settle`] was last called.
+    pub account: Account,
+    pub timers: Timers,
+    pub performance: PerformanceMonitor,
+    pub predictor: Predictor,
+    pub observers: Observers,
+    pub(crate) config: MachineConfig,
+    pub(crate) schedule: Schedule,
+    pub(crate) lines: Lines,
+    pub(crate) causes: CodeCauses,
+    pub(crate) data_shortcuts: Shortcuts,
+    pub(crate) fetch_shortcuts: Shortcuts,
+    /// Whose data shortcuts are in use: 1 for user mode, and 2 more without translation.
+    pub(crate) data_mode: usize,
+    /// The same of fetches.
+    pub(crate) fetch_mode: usize,
+    /// No shortcuts are made.
+    pub(crate) oracle: bool,
+    /// Address behind the last instruction that was fetched past the I-cache.
+    pub(crate) uncached_next: u32,
+    /// Cause that the control device names, unless it is 0.
+    dynamic_cause: Option<Cause>,
+    /// Cause of the code that runs, as in a line's header.
+    code_cause: u8,
+    settled: Settled,
+    stop: Option<Stop>,
+    limits: Limits,
+    breakpoints: Vec<u32>,
+    watchpoints: Vec<Watchpoint>,
+    /// The vector last taken, and the instruction count then.
+    last_exception: Option<(Vector, u64)>,
+    /// Exceptions stop the machine instead of being taken.
+    hosted: bool,
+    /// The access under way that no device has answered, where that ends the run.
+    unanswered: Option<BusError>,
+    /// The breakpoint that the machine stopped at and may now pass.
+    passing: Option<u32>,
+}
+
+// SAFETY: the raw pointers of `hot` point into this processor's own heap blocks, and are set anew
+// whenever it begins to run.
+unsafe impl Send for Processor {}
+
+/// Shortcuts of a mode.
+const DATA_SHORTCUTS: usize = 256;
+const FETCH_SHORTCUTS: usize = 64;
+
+impl Processor {
+    /// A processor after reset, with its view of memory. `causes` says which code has a cause of its own.
+    ///
+    /// # Errors
+    /// What the machine file asks for and cannot be had.
+    pub fn new(
+        config: MachineConfig,
+        memory: Memory,
+        board: Board,
+        causes: &[CauseRange],
+    ) -> Result<Processor, String> {
+        let mut mmu = Mmu::from_config(&config)?;
+        let line = config.cache.instruction.line as usize;
+        let ram = memory.ram.size();
+        let cache_lines = (config.cache.instruction.size as usize) / line;
+        let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.recency(false));
+        let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.recency(true));
+        let mut processor = Processor {
+            registers: Registers::default(),
+            hot: Hot {
+                cycles: 0,
+                deadline: 0,
+                due: 0,
+                instructions: 0,
+                accesses: 0,
+                block: std::ptr::null(),
+                pipeline: DRAINED,
+                page: NO_PAGE,
+                page_delta: 0,
+                line: 0,
+                code_cause: u32::MAX,
+                instruction_tags: CacheProbe::NONE,
+                data_tags: CacheProbe::NONE,
+                line_index: std::ptr::null(),
+                line_base: std::ptr::null(),
+                line_stride: 0,
+                ram: std::ptr::null_mut(),
+                may_modify: DIRTY,
+                shortcuts: std::ptr::null_mut(),
+                shortcut_mask: data_shortcuts.mask(),
+                data_recent: std::ptr::null_mut(),
+                fetch_recent: std::ptr::null_mut(),
+                exit: Exit::Deadline,
+            },
+            board,
+            account: Account::new(ram, line),
+            timers: Timers::new(&config.bus),
+            performance: PerformanceMonitor::default(),
+            predictor: Predictor::new(&config),
+            observers: Observers::default(),
+            schedule: crate::powerpc::timing::schedule(&config),
+            lines: Lines::new(ram, line, cache_lines, InstructionSet::of(config.core.kind)),
+            causes: CodeCauses::new(
+                causes
+                    .iter()
+                    .filter_map(|range| {
+                        let cause = Cause::ALL.iter().find(|c| c.name() == range.name)?;
+                        Some((range.start, range.end, *cause as u8))
+                    })
+                    .collect(),
+            ),
+            data_shortcuts,
+            fetch_shortcuts,
+            data_mode: 0,
+            fetch_mode: 0,
+            oracle: false,
+            uncached_next: 1,
+            dynamic_cause: None,
+            code_cause: crate::engine::line::NO_CAUSE,
+            settled: Settled::default(),
+            stop: None,
+            limits: Limits::NONE,
+            breakpoints: Vec::new(),
+            watchpoints: Vec::new(),
+            last_exception: None,
+            hosted: false,
+            unanswered: None,
+            passing: None,
+            mmu,
+            memory,
+            config,
+        };
+        let core = processor.config.core.kind.core();
+        for (has, bit) in [(core.temporary_registers, msr::TGPR), (core.marks, msr::PM)] {
+            if !has {
+                processor.registers.msr_absent |= bit;
+            }
+        }
+        processor.state_changed();
+        Ok(processor)
+    }
+
+    /// What the machine is made of.
+    #[must_use]
+    pub fn config(&self) -> &MachineConfig {
+        &self.config
+    }
+
+    /// Always-probe mode: with `on`, every load, store and block entered goes through MMU and caches, and
+    /// every block through the schedule. Only the numbers of the pipeline's states, and what waits for
+    /// a branch make of them, are remembered. Cycles and counters are the same; it is there to prove that.
+    pub fn set_oracle(&mut self, on: bool) {
+        self.oracle = on;
+        self.drop_shortcuts();
+    }
+
+    /// With `on`, the machine runs a program without a kernel: an exception stops it, and whoever
+    /// runs it stands in for the handler.
+    pub fn set_hosted(&mut self, on: bool) {
+        self.hosted = on;
+    }
+
+    /// Runs until something stops the machine, or a limit is reached.
+    pub fn run(&mut self, limits: Limits) -> Stop {
+        self.limits = limits;
+        self.stop = None;
+        self.refresh();
+        self.board.set_features(self.observers.features());
+        self.begin_watch();
+        loop {
+            if let Some(stop) = self.events() {
+                self.close_watch();
+                self.settle();
+                return stop;
+            }
+            let mut op = self.enter_slowly(self.registers.pc);
+            while !op.is_null() {
+                // SAFETY: ops come from `enter_slowly` and from ops, and lie in this processor's lines.
+                op = unsafe { ((*op).run)(self, op) };
+            }
+            match self.hot.exit {
+                Exit::Deadline | Exit::Stopped => {}
+                Exit::Single => self.run_single(),
+            }
+        }
+    }
+
+    /// Points the fast path at where things are now, and makes sure of what it takes for granted: RAM, caches and TLBs
+    /// have the sizes that the machine was made with, and each line of the I-cache that lies in RAM has a decoded form.
+    /// [`Processor::memory`] and [`Processor::mmu`] may have been changed since it last ran.
+    ///
+    /// # Panics
+    /// When one of them has been put in that is of another size.
+    fn refresh(&mut self) {
+        let (code, config) = (self.memory.instruction.geometry(), &self.config.cache);
+        let line = code.line as usize;
+        assert!(
+            (code.size, code.ways) == (config.instruction.size, config.instruction.ways)
+                && self.lines.are_for(self.memory.ram.size(), line)
+                && self.memory.data.geometry().line as usize == line
+                && self.data_shortcuts.are_for(&self.mmu.recency(false))
+                && self.fetch_shortcuts.are_for(&self.mmu.recency(true)),
+            "RAM, caches and TLBs keep their sizes"
+        );
+        let lines = self.memory.instruction.lines();
+        let unknown: Vec<u32> = lines
+            .map(|(_, _, physical, _)| physical)
+            .filter(|&physical| !self.lines.has(physical))
+            .collect();
+        for physical in unknown {
+            self.memory.instruction.invalidate(physical);
+        }
+        self.hot.instruction_tags = CacheProbe::of(&mut self.memory.instruction);
+        self.hot.data_tags = CacheProbe::of(&mut self.memory.data);
+        let (index, base, stride) = self.lines.parts();
+        self.hot.line_index = index;
+        self.hot.line_base = base;
+        self.hot.line_stride = stride;
+        self.hot.ram = self.memory.ram.bytes_mut().as_mut_ptr();
+        self.hot.may_modify = if self.observers.watch_stores() {
+            0
+        } else {
+            DIRTY
+        };
+        self.hot.data_recent = self.mmu.recency(false).recent.as_mut_ptr();
+        self.hot.fetch_recent = self.mmu.recency(true).recent.as_mut_ptr();
+        self.select_shortcuts();
+        self.hot.set_deadline(0);
+    }
+
+    /// Follows MSR[PR], MSR[DR] and MSR[IR].
+    pub(crate) fn select_shortcuts(&mut self) {
+        let state = self.registers.msr;
+        let user = usize::from(state & msr::PR != 0);
+        self.data_mode = user + 2 * usize::from(state & msr::DR == 0);
+        self.fetch_mode = user + 2 * usize::from(state & msr::IR == 0);
+        self.hot.shortcuts = self.data_shortcuts.table(self.data_mode);
+        self.hot.page = NO_PAGE;
+    }
+
+    /// To be called after a change from outside to registers, translations or memory.
+    pub fn state_changed(&mut self) {
+        self.drop_shortcuts();
+        self.select_shortcuts();
+        self.choose_cause();
+        self.hot.set_deadline(0);
+    }
+
+    /// Core cycles since reset.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.hot.cycles
+    }
+
+    pub(crate) fn add_cycles(&mut self, cycles: u64) {
+        self.hot.cycles += cycles;
+    }
+
+    /// Cycles and completed instructions since reset.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        Instant {
+            processor: 0,
+            cycles: self.hot.cycles,
+            instructions: self.hot.instructions,
+        }
+    }
+
+    /// The time base.
+    #[must_use]
+    pub fn time_base(&self) -> u64 {
+        self.timers.time_base(self.hot.cycles)
+    }
+
+    /// The decrementer.
+    #[must_use]
+    pub fn decrementer(&self) -> u32 {
+        self.timers.decrementer(self.hot.cycles)
+    }
+
+    /// The byte at an effective address, as the current translation sees it. Nothing changes.
+    #[must_use]
+    pub fn peek(&self, ea: u32) -> Option<u8> {
+        let physical = self.peek_translation(ea)?;
+        self.memory
+            .ram
+            .read_u8(physical)
+            .or_else(|| self.board.peek(physical))
+    }
+
+    /// Writes the byte at an effective address; false where there is no RAM. Code in the line is
+    /// decoded anew, as a debugger's breakpoint wants it.
+    pub fn poke(&mut self, ea: u32, value: u8) -> bool {
+        let Some(physical) = self.peek_translation(ea) else {
+            return false;
+        };
+        self.memory.instruction.invalidate(physical);
+        self.memory.ram.write_u8(physical, value)
+    }
+
+    fn peek_translation(&self, ea: u32) -> Option<u32> {
+        use crate::mmu::Access::{Fetch, Load};
+        let state = self.registers.msr;
+        self.mmu
+            .peek(ea, Load, state, &self.memory)
+            .or_else(|| self.mmu.peek(ea, Fetch, state, &self.memory))
+    }
+}
