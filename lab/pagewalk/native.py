@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from pagewalk import _machine, snapshot
@@ -28,6 +29,20 @@ def load(job: Job) -> _machine.Machine:
         raise BadInput(f"{error.object!r}: not UTF-8") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+def restore(path: Path) -> _machine.Machine:
+    """The machine that a snapshot file holds; BadInput if the file is none, damaged, or of another version."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: not a regular file")
+    try:
+        return _machine.Machine.restore(path.read_bytes(), str(path))
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{error.object!r}: not UTF-8") from None
+    except ValueError as error:
+        raise BadInput(str(error), hint="pagewalk exec --save makes one; another version's cannot be used") from None
 
 
 def go(

@@ -80,6 +80,23 @@ impl Machine {
         })
     }
 
+    /// The machine that `save` wrote; ValueError says why these bytes are none. `name` stands for them in messages.
+    #[staticmethod]
+    fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
+        let session = py
+            .detach(|| Session::restore(snapshot, name, Console::memory()))
+            .map_err(refused)?;
+        Ok(Machine {
+            session: Mutex::new(session),
+        })
+    }
+
+    /// The whole state now, for `restore`: from there on cycles and counters go on the same.
+    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let saved = py.detach(|| self.session().save()).map_err(refused)?;
+        Ok(PyBytes::new(py, &saved))
+    }
+
     /// Charges every cycle from now on to its function; with a region, every cycle inside it.
     #[pyo3(signature = (region=None))]
     fn record_profile(&self, region: Option<u32>) {
@@ -154,6 +171,12 @@ impl Machine {
     fn printed<'py>(&self, py: Python<'py>, start: usize) -> Bound<'py, PyBytes> {
         let session = self.session();
         PyBytes::new(py, session.printed().get(start..).unwrap_or_default())
+    }
+
+    /// The core clock in Hz.
+    #[getter]
+    fn clock(&self) -> u64 {
+        self.session().machine().config().core.clock
     }
 
     /// Core cycles since reset.

@@ -18,7 +18,7 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = (
-    *("run", "exec", "boot", "profile", "trace", "dump", "gdb", "compare", "report", "results", "sweep"),
+    *("run", "exec", "boot", "resume", "profile", "trace", "dump", "gdb", "compare", "report", "results", "sweep"),
     *("machines", "policies", "experiments", "claims"),
 )
 

@@ -71,6 +71,8 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("exec", "--file", "{}", "--", "prog"),
     ("boot", "{}"),
     ("profile", "--", "{}"),
+    ("resume", "{}"),
+    ("dump", "--from", "{}"),
     ("compare", "{}", "{}"),
     ("results", "{}"),
     ("sweep", "{}"),

@@ -93,6 +93,14 @@ def test_the_exit_status_is_the_programs(environment: dict[str, str], programs: 
         (["exec", "--", "{programs}/greet", "two words"], "without spaces"),
         (["run", "osdi99-tabel2"], "did you mean 'osdi99-table2'?"),
         (["boot", "{programs}/native"], "native"),
+        (["exec", "--save", "x.snap", "--", "{programs}/greet"], "--save FILE and --at CYCLE belong together"),
+        (["exec", "--at", "7", "--", "{programs}/greet"], "--save FILE and --at CYCLE belong together"),
+        (["exec", "--save", "{programs}", "--at", "7", "--", "{programs}/greet"], "directory"),
+        (["resume", "{programs}/none"], "No such file"),
+        (["resume", "{programs}"], "not a regular file"),
+        (["resume", "{programs}/greet"], "is not a snapshot of this version of the machine"),
+        (["dump"], "no program was given"),
+        (["trace", "--from", "x.snap", "-o", "x.json", "--", "{programs}/greet"], "leave out the program"),
         (["sweep", "mmap-latenzy"], "did you mean 'mmap-latency'?"),
         (["compare", "osdi99-table2", "osdi99-table2"], "0 tables of osdi99-table2 are kept"),
     ],
@@ -156,6 +164,84 @@ def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_pat
     done = run(environment, "trace", "--window", "1000000..1100000", "-o", trace, "--", programs / "greet", "x")
     assert done.returncode == 0, done.stderr
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+@pytest.fixture(scope="module")
+def saved(environment: dict[str, str], programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A snapshot of `greet` on a 603, after boot and before its end."""
+    path = tmp_path_factory.mktemp("snapshots") / "greet.snap"
+    arguments = ("--save", path, "--at", "2500000", "-m", "ppc603-133", "--", programs / "greet", "x")
+    done = run(environment, "exec", *arguments)
+    assert done.stdout.splitlines()[-1] == "hello x", done.stderr
+    assert done.returncode == 2
+    return path
+
+
+def test_a_snapshot_goes_on_the_same(environment: dict[str, str], programs: Path, saved: Path) -> None:
+    whole = json.loads(run(environment, "exec", "--json", "-m", "ppc603-133", "--", programs / "greet", "x").stdout)
+    done = run(environment, "resume", "--json", saved)
+    assert done.returncode == 2, done.stderr
+    resumed = json.loads(done.stdout)
+    assert resumed == {key: value for key, value in whole.items() if key != "run"}
+    shown = run(environment, "resume", saved)
+    assert (shown.returncode, shown.stdout) == (2, "hello x\n")
+    assert "by cause" in shown.stderr
+
+
+def test_profile_trace_and_dump_begin_at_a_snapshot(environment: dict[str, str], saved: Path, tmp_path: Path) -> None:
+    rows = json.loads(run(environment, "profile", "--boot", "--json", "--from", saved).stdout)
+    cycles = json.loads(run(environment, "resume", "--json", saved).stdout)["run_counters"]["cycles"]
+    assert 0 < sum(row["cycles"] for row in rows) <= cycles - 2500000
+    trace = tmp_path / "trace.json"
+    assert run(environment, "trace", "-o", trace, "--from", saved).returncode == 0
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert min(event["args"]["cycle"] for event in events if event["ph"] != "M") >= 2500000
+    state = json.loads(run(environment, "dump", "--json", "--at", "2600000", "--from", saved).stdout)
+    assert 2600000 <= state["cycle"] < 2700000
+
+
+def test_damaged_snapshots_are_refused(environment: dict[str, str], saved: Path, tmp_path: Path) -> None:
+    good = saved.read_bytes()
+    damaged = tmp_path / "damaged.snap"
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 0x10
+    for content, words in (
+        (good[: len(good) // 2], "damaged.snap: the snapshot is damaged"),
+        (bytes(flipped), "damaged.snap: the snapshot is damaged"),
+        (good[:6], "is not a snapshot of this version of the machine"),
+        (b"", "is not a snapshot of this version of the machine"),
+    ):
+        damaged.write_bytes(content)
+        done = run(environment, "resume", damaged)
+        assert (done.returncode, done.stdout) == (126, "")
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_snapshot_behind_the_end_is_not_written(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "late.snap"
+    done = run(environment, "exec", "--save", path, "--at", "900000000000", "--", programs / "greet", "x")
+    assert done.returncode == 126
+    assert "before cycle 900,000,000,000" in done.stderr
+    assert not path.exists()
+
+
+def test_runs_are_compared_without_boot(environment: dict[str, str], programs: Path) -> None:
+    first, second = (
+        json.loads(run(environment, "exec", "--json", *words, "--", programs / "greet", "x").stdout)
+        for words in ([], ["--set", "tlb.data.entries=32"])
+    )
+    done = run(environment, "compare", first["run"][:12], second["run"][:12])
+    assert "the program, without boot" in done.stdout
+    rows = json.loads(run(environment, "compare", "--json", first["run"], second["run"]).stdout)
+    cycles = next(row for row in rows if row["counter"] == "cycles")
+    assert (cycles["first"], cycles["second"]) == (first["counters"]["cycles"], second["counters"]["cycles"])
+    cut = json.loads(run(environment, "exec", "--json", "--limit", "300000", "--", programs / "greet", "x").stdout)
+    done = run(environment, "compare", first["run"], cut["run"])
+    assert "the whole runs, boot included" in done.stdout
+    rows = json.loads(run(environment, "compare", "--json", first["run"], cut["run"]).stdout)
+    cycles = next(row for row in rows if row["counter"] == "cycles")
+    assert (cycles["first"], cycles["second"]) == (first["run_counters"]["cycles"], cut["run_counters"]["cycles"])
 
 
 def test_a_dump_shows_the_hash_table(environment: dict[str, str], programs: Path) -> None:

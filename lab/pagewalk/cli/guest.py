@@ -1,4 +1,4 @@
-"""`pagewalk exec | boot | profile | trace | dump | gdb`: one run, watched."""
+"""`pagewalk exec | boot | resume | profile | trace | dump | gdb`: one run, watched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,10 @@ Command = Annotated[
     list[str],
     typer.Argument(help="The program, a static PowerPC executable, and its arguments.", metavar="PROG [ARG]..."),
 ]
+MaybeCommand = Annotated[
+    list[str] | None,
+    typer.Argument(help="The program and its arguments; none with --from.", metavar="[PROG [ARG]...]"),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 
 
@@ -37,7 +40,6 @@ class Watched:
     """A machine that has run to its end, and how it ended."""
 
     machine: _machine.Machine
-    job: Job
     stop: Stop
 
     @property
@@ -62,24 +64,50 @@ def _write_console(machine: _machine.Machine, shown: int) -> int:
     return shown + len(fresh)
 
 
+@dataclass(frozen=True)
+class Save:
+    """A snapshot to write: the file, and the cycle at which."""
+
+    path: Path
+    cycle: int
+
+    def write(self, machine: _machine.Machine) -> None:
+        """Writes it, if the machine has come to that cycle."""
+        if machine.cycles < self.cycle:
+            raise BadInput(
+                f"{self.path}: not written: the run ended after {machine.cycles:,} cycles, before cycle {self.cycle:,}"
+            )
+        try:
+            self.path.write_bytes(machine.save())
+        except OSError as error:
+            raise BadInput(f"{self.path}: {error.strerror}") from None
+
+
+def _save(path: Path | None, cycle: int | None) -> Save | None:
+    if path is None and cycle is None:
+        return None
+    if path is None or cycle is None:
+        raise BadInput("--save FILE and --at CYCLE belong together")
+    return Save(path, cycle)
+
+
 def watch(
-    job: Job,
+    machine: _machine.Machine,
+    limit: int,
     *,
     quiet: bool = False,
-    prepare: Callable[[_machine.Machine], None] | None = None,
     typed: Path | None = None,
+    save: Save | None = None,
     until: int = native.NO_LIMIT,
 ) -> Watched:
-    """Runs a job to its end, or to that cycle; what the guest prints appears as it does, unless `quiet`.
+    """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
-    `typed` is a file with what is typed on the guest's console, `-` for standard input.
+    What the guest prints appears as it does, unless `quiet`. `typed` is a file with what is typed on the guest's
+    console, `-` for standard input.
     """
-    machine = native.load(job)
-    if prepare is not None:
-        prepare(machine)
+    shown = len(machine.printed())
     if typed is not None:
         machine.type_in(sys.stdin.buffer.read() if str(typed) == "-" else _bytes(typed))
-    shown = 0
     ticker = Ticker()
 
     def look(progress: Progress) -> bool:
@@ -91,25 +119,27 @@ def watch(
         return True
 
     try:
-        stop = native.go(machine, job.limit, look, until=until)
+        stop = native.go(machine, limit, look, until=until if save is None else min(save.cycle, until))
+        if save is not None:
+            if not quiet:
+                shown = _write_console(machine, shown)
+            save.write(machine)
+            stop = native.go(machine, limit, look, until=until)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
     finally:
         ticker.clear()
     if not quiet:
         _write_console(machine, shown)
-    return Watched(machine, job, stop)
+    return Watched(machine, stop)
 
 
-def _sanitizing(names: str | None) -> Callable[[_machine.Machine], None]:
-    def prepare(machine: _machine.Machine) -> None:
-        if names:
-            try:
-                machine.sanitize(names)
-            except ValueError as error:
-                raise BadInput(f"--sanitize: {error}") from None
-
-    return prepare
+def _sanitize(machine: _machine.Machine, names: str | None) -> None:
+    if names:
+        try:
+            machine.sanitize(names)
+        except ValueError as error:
+            raise BadInput(f"--sanitize: {error}") from None
 
 
 def _program(command: list[str], files: list[str] | None) -> Program:
@@ -134,17 +164,36 @@ def _job(
     )
 
 
-def print_summary(watched: Watched) -> None:
+def _loaded(
+    snapshot_file: Path | None,
+    machine: str,
+    command: list[str] | None,
+    files: list[str] | None,
+    sets: list[str] | None,
+    chosen: list[str] | None,
+    limit: int,
+) -> _machine.Machine:
+    """A machine with a program before its first instruction, or one that goes on from a snapshot."""
+    if snapshot_file is None:
+        if not command:
+            raise BadInput("no program was given", hint="write `-- PROG [ARG]...`, or --from SNAPSHOT")
+        return native.load(_job(machine, command, files, sets, chosen, limit))
+    if command or files or sets or chosen or machine != options.DEFAULT_MACHINE:
+        raise BadInput(
+            "--from goes on with the snapshot's own machine and program",
+            hint="leave out the program, --machine, --set, --policy and --file",
+        )
+    return native.restore(snapshot_file)
+
+
+def print_summary(watched: Watched, title: str) -> None:
     """What the run cost, on standard error, so that a pipe gets the program's output alone."""
     counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
     err.print(
         table(
-            watched.job.machine.name,
+            title,
             ["", ">count", ""],
-            (
-                [line.name, f"{line.count:,}", line.share]
-                for line in summary.overview(counters, watched.job.machine.clock)
-            ),
+            ([line.name, f"{line.count:,}", line.share] for line in summary.overview(counters, watched.machine.clock)),
         )
     )
     causes = summary.by_cause(counters)
@@ -160,10 +209,10 @@ def print_summary(watched: Watched) -> None:
     )
 
 
-def _keep(watched: Watched, seconds: float) -> str:
+def _keep(watched: Watched, job: Job, seconds: float) -> str:
     """Keeps the run in the results, for `pagewalk compare`; returns its key."""
     runner = native.NativeRunner()
-    key = watched.job.key(runner.version)
+    key = job.key(runner.version)
     result = RunResult(
         stop=watched.stop,
         console=watched.machine.printed(),
@@ -173,7 +222,7 @@ def _keep(watched: Watched, seconds: float) -> str:
         dumps=tuple(watched.machine.dumps()),
     )
     with Store(home().results, told=partial(say, err)) as store:
-        store.add(key, runner.version, watched.job, result)
+        store.add(key, runner.version, job, result)
     return key
 
 
@@ -185,6 +234,8 @@ def execute(
     file: options.Files = None,
     typed: options.Typed = None,
     sanitize: options.Sanitize = None,
+    save: options.Save = None,
+    at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -194,14 +245,17 @@ def execute(
     in the results under the key that is printed, for `pagewalk compare`; a run with typed input is not.
 
     Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
-    `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`
+    `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`,
+    `pagewalk exec --save hello.snap --at 5000000 -- ./hello`
     """
     begin = time.monotonic()
-    watched = watch(
-        _job(machine, command, file, sets, policy, limit), quiet=as_json, typed=typed, prepare=_sanitizing(sanitize)
-    )
+    to_save = _save(save, at)
+    job = _job(machine, command, file, sets, policy, limit)
+    loaded = native.load(job)
+    _sanitize(loaded, sanitize)
+    watched = watch(loaded, limit, quiet=as_json, typed=typed, save=to_save)
     # Typed input is not part of a run's key.
-    key = None if typed or sanitize else _keep(watched, time.monotonic() - begin)
+    key = None if typed or sanitize else _keep(watched, job, time.monotonic() - begin)
     if as_json:
         print_json(
             {
@@ -209,13 +263,13 @@ def execute(
                 "output": watched.machine.printed(),
                 "stop": watched.stop,
                 "status": watched.status,
-                "clock": watched.job.machine.clock,
+                "clock": watched.machine.clock,
                 "counters": guest.program_counters(watched.machine.regions(), watched.machine.counters()),
                 "run_counters": watched.machine.counters(),
             }
         )
     else:
-        print_summary(watched)
+        print_summary(watched, job.machine.name)
         if key is not None:
             say(err, f"kept as run {key[:12]}: pagewalk compare {key[:12]} OTHER")
         watched.check()
@@ -229,6 +283,8 @@ def boot(
     initrd: Annotated[Path | None, typer.Option(help="An initial RAM file system.")] = None,
     append: Annotated[str, typer.Option(help="The kernel's command line.")] = "",
     typed: options.Typed = None,
+    save: options.Save = None,
+    at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
@@ -236,6 +292,7 @@ def boot(
 
     Example: `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
     """
+    to_save = _save(save, at)
     job = Job(
         machine=Workshop(native.NativeRunner()).machine(machine, options.overrides(sets)),
         kernel=_bytes(kernel),
@@ -244,7 +301,7 @@ def boot(
         command_line=append,
         limit=limit,
     )
-    watched = watch(job, quiet=as_json, typed=typed)
+    watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save)
     if as_json:
         print_json(
             {
@@ -255,6 +312,39 @@ def boot(
             }
         )
     else:
+        watched.check()
+    raise typer.Exit(watched.status)
+
+
+def resume(
+    file: Annotated[
+        Path, typer.Argument(help="A snapshot that `exec --save` or `boot --save` wrote.", metavar="SNAPSHOT")
+    ],
+    typed: options.Typed = None,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Go on from a snapshot to the end of its run: the same cycles and counters as without the stop.
+
+    The machine, its settings and the program are the snapshot's. What the guest had printed before is not printed
+    again. The limit counts from reset. The run is not kept in the results.
+
+    Example: `pagewalk resume hello.snap`; `profile`, `trace`, `dump` and `gdb` take `--from hello.snap`
+    """
+    watched = watch(native.restore(file), limit, quiet=as_json, typed=typed)
+    if as_json:
+        print_json(
+            {
+                "output": watched.machine.printed(),
+                "stop": watched.stop,
+                "status": watched.status,
+                "clock": watched.machine.clock,
+                "counters": guest.program_counters(watched.machine.regions(), watched.machine.counters()),
+                "run_counters": watched.machine.counters(),
+            }
+        )
+    else:
+        print_summary(watched, str(file))
         watched.check()
     raise typer.Exit(watched.status)
 
@@ -274,11 +364,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def profile(
-    command: Command,
+    command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
+    snapshot_file: options.From = None,
     top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
     folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
     flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
@@ -293,10 +384,9 @@ def profile(
     Examples: `pagewalk profile -- ./hello`, `pagewalk profile --flame hello.svg -- ./hello`
     """
 
-    def prepare(loaded: _machine.Machine) -> None:
-        loaded.record_profile(None if boot else guest.PROGRAM_REGION)
-
-    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=prepare)
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
+    loaded.record_profile(None if boot else guest.PROGRAM_REGION)
+    watched = watch(loaded, limit, quiet=as_json)
     rows = watched.machine.profile()
     if folded:
         _write(folded, watched.machine.profile_folded())
@@ -323,12 +413,13 @@ def profile(
 
 
 def trace(
-    command: Command,
     output: Output,
+    command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
+    snapshot_file: options.From = None,
     window: Annotated[str, typer.Option(help="Cycles to record: a..b, a.. or ..b.")] = "..",
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
@@ -338,13 +429,12 @@ def trace(
     Example: `pagewalk trace --window 2000000..2500000 -o hello.json -- ./hello`
     """
 
-    def prepare(loaded: _machine.Machine) -> None:
-        try:
-            loaded.record_trace(window)
-        except ValueError as error:
-            raise BadInput(str(error)) from None
-
-    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=as_json, prepare=prepare)
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
+    try:
+        loaded.record_trace(window)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    watched = watch(loaded, limit, quiet=as_json)
     text = watched.machine.trace()
     _write(output, text)
     events = len(json.loads(text).get("traceEvents", []))
@@ -356,11 +446,12 @@ def trace(
 
 
 def dump(
-    command: Command,
+    command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
+    snapshot_file: options.From = None,
     at: Annotated[
         int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")
     ] = native.NO_LIMIT,
@@ -371,7 +462,7 @@ def dump(
 
     Example: `pagewalk dump --at 5000000 --json -- ./hello`
     """
-    watched = watch(_job(machine, command, file, sets, policy, limit), quiet=True, until=at)
+    watched = watch(_loaded(snapshot_file, machine, command, file, sets, policy, limit), limit, quiet=True, until=at)
     state = json.loads(watched.machine.dump(0))
     if as_json:
         print_json(state)
@@ -426,11 +517,12 @@ def dump(
 
 
 def gdb(
-    command: Command,
+    command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
+    snapshot_file: options.From = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The TCP port that GDB connects to; 0: any free one.")
     ] = 1234,
@@ -442,7 +534,7 @@ def gdb(
     Example: `pagewalk gdb -- ./hello`, and beside it
     `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`
     """
-    loaded = native.load(_job(machine, command, file, sets, policy, limit))
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
 
     def announce(found: int) -> None:
         words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"
@@ -467,6 +559,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command("exec")(execute)
     app.command("boot")(boot)
+    app.command("resume")(resume)
     app.command("profile")(profile)
     app.command("trace")(trace)
     app.command("dump")(dump)

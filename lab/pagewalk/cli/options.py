@@ -78,6 +78,13 @@ Typed = Annotated[
     Path | None,
     typer.Option("--input", help="A file whose content is typed on the guest's console; - is standard input."),
 ]
+Save = Annotated[
+    Path | None, typer.Option("--save", help="Write the machine's state to this file at --at, and go on; see resume.")
+]
+SaveAt = Annotated[int | None, typer.Option("--at", min=1, help="The cycle at which --save writes.")]
+From = Annotated[
+    Path | None, typer.Option("--from", help="Go on from this snapshot instead of running a program from its start.")
+]
 Sanitize = Annotated[
     str | None,
     typer.Option(

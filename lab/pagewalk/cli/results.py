@@ -18,6 +18,7 @@ from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, number, out, print_json, say, table
 from pagewalk.errors import BadInput, ExitStatus
 from pagewalk.figures import Figure
+from pagewalk.guest import PROGRAM_REGION
 from pagewalk.paths import home
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
@@ -64,17 +65,26 @@ def _compare_tables(first: list[CellRecord], second: list[CellRecord]) -> list[d
     return compared
 
 
-def _compare_runs(store: Store, first: str, second: str) -> list[dict[str, Any]]:
+def _compare_runs(store: Store, first: str, second: str) -> tuple[str, list[dict[str, Any]]]:
+    """What was compared, in words, and the counters that differ.
+
+    It is the program alone where both runs have come to its end, else the whole runs.
+    """
     runs = [store.find(key).result for key in (first, second)]
-    names = sorted({name for run in runs for name in run.counters})
-    compared = []
-    for name in names:
-        one, other = (run.counters.get(name, 0) for run in runs)
-        if one != other:
-            compared.append(
-                {"counter": name, "first": one, "second": other, "change": other / one - 1 if one else None}
-            )
-    return compared
+    region = PROGRAM_REGION if all(PROGRAM_REGION in run.regions for run in runs) else 0
+    one, other = (run.regions[region] if region else run.counters for run in runs)
+    compared = [
+        {
+            "counter": name,
+            "region": region,
+            "first": one.get(name, 0),
+            "second": other.get(name, 0),
+            "change": other.get(name, 0) / one[name] - 1 if one.get(name) else None,
+        }
+        for name in sorted({*one, *other})
+        if one.get(name, 0) != other.get(name, 0)
+    ]
+    return "the program, without boot" if region else "the whole runs, boot included", compared
 
 
 def _percent(change: float | None) -> str:
@@ -88,8 +98,11 @@ def compare(
 ) -> None:
     """Set two results side by side: tables row by row, or runs counter by counter.
 
+    Of two runs that have come to the end of their program, only the program is compared; else boot, too.
+
     Examples: `pagewalk compare osdi99-table2~1 osdi99-table2`, `pagewalk compare 3fa9 81cc`
     """
+    title = f"{first} and {second}"
     with _store() as store:
         if first.partition("~")[0] in experiments.names():
             compared = _compare_tables(_table(store, first), _table(store, second))
@@ -105,7 +118,8 @@ def compare(
                 for entry in compared
             ]
         else:
-            compared = _compare_runs(store, first, second)
+            what, compared = _compare_runs(store, first, second)
+            title = f"{first[:12]} and {second[:12]}: {what}"
             columns = ["counter", ">first", ">second", ">change"]
             shown = [
                 [entry["counter"], f"{entry['first']:,}", f"{entry['second']:,}", _percent(entry["change"])]
@@ -114,7 +128,7 @@ def compare(
     if as_json:
         print_json(compared)
     else:
-        out.print(table(f"{first} and {second}", columns, shown))
+        out.print(table(title, columns, shown))
 
 
 def make_report(
