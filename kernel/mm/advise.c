@@ -64,13 +64,13 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 	default:
 		return -EINVAL;
 	}
-	/* Done for what is mapped; the holes are reported. */
+	/* The advice applies to every mapped page; a hole in the range is then an error. */
 	return error ? error : areas_cover(mm, address, end) ? 0 : -ENOMEM;
 }
 
 /*
- * Files live in the page cache that the mappings show: there is nothing to write. Nobody notices a store through a
- * mapping, so the time of one is that of the msync after it, whether or not there was one (POSIX.1, mmap).
+ * Mappings show the page cache itself, so there is nothing to write. The kernel does not notice a store through a
+ * mapping: msync sets the file's times whether or not there was one, as POSIX.1 allows (mmap).
  */
 int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 {
@@ -92,7 +92,7 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 	return 0;
 }
 
-/* 1 or 0; -ENOMEM when another thread has unmapped it. */
+/* Whether the page is in memory: 1 or 0; -ENOMEM when another thread has unmapped it. */
 static int resident(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);

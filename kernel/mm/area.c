@@ -1,4 +1,4 @@
-/* Areas: creation, order by address, splitting and joining, and where there is room for new ones. */
+/* Areas: creating, ordering, splitting and joining them, and finding room for new ones. */
 #include <arch.h>
 #include <errno.h>
 #include <file.h>
@@ -131,14 +131,14 @@ int vma_split(struct vma *vma, uaddr_t address)
 	vma->mm->total_pages -= (vma->end - address) >> PAGE_SHIFT;
 	vma->end = address;
 	rb_stale(&vma->node);
-	/* The lower part of a growing area goes on growing; the upper one has something below it. */
+	/* Only the lower part goes on growing: the upper one now has an area right below it. */
 	upper->flags &= ~VM_GROWSDOWN;
 	vma_link(upper);
 	return 0;
 }
 
-/* b begins where a ends, and is the same in all else. */
-static bool one(const struct vma *a, const struct vma *b)
+/* b begins where a ends, and everything else about them is equal. */
+static bool can_join(const struct vma *a, const struct vma *b)
 {
 	u32 pages = (a->end - a->start) >> PAGE_SHIFT;
 
@@ -162,9 +162,9 @@ struct vma *vma_merge(struct vma *vma)
 {
 	struct vma *next = mm_next(vma), *before = previous(vma);
 
-	if (next && one(vma, next))
+	if (next && can_join(vma, next))
 		join(vma, next);
-	if (before && one(before, vma)) {
+	if (before && can_join(before, vma)) {
 		join(before, vma);
 		vma = before;
 	}
@@ -220,7 +220,7 @@ bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 	return !vma || vma->start - MIN(below, vma->start) >= end;
 }
 
-/* Room is looked for below MMAP_TOP, and not right below a stack that may grow. */
+/* Where the room below an area ends: at most MMAP_TOP, and a gap below a stack that may grow. */
 static u32 lower_bound(const struct vma *vma)
 {
 	u32 below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
@@ -239,8 +239,8 @@ static u32 between(uaddr_t end, uaddr_t start)
 }
 
 /*
- * Notes of an area's part of the tree the first area's lower bound, the last one's upper one, and the most room between
- * two; false: nothing of that is new. What lies below is known.
+ * Recomputes the bounds and the largest gap of the subtree at this area, whose children are up to date. True if one of
+ * the three changed.
  */
 static bool survey(struct vma *vma)
 {
@@ -263,7 +263,7 @@ static bool survey(struct vma *vma)
 	return news;
 }
 
-/* Only when somebody looks for room: address spaces change often, and end, unasked. */
+/* Done only when room is needed: most changes of an address space never need it. */
 static void survey_stale(struct rb_node *node)
 {
 	static u32 surveyed;
@@ -288,7 +288,7 @@ bool areas_surveyed_right(struct mm *mm)
 	return true;
 }
 
-/* The end of the highest room for size bytes, or of what lies below all areas: area by area. */
+/* The end of the highest gap of size bytes, or else of the room below all areas; looks at each area. */
 static u32 room_by_walk(const struct mm *mm, u32 size)
 {
 	u32 top = MMAP_TOP;
@@ -299,7 +299,7 @@ static u32 room_by_walk(const struct mm *mm, u32 size)
 	return top;
 }
 
-/* The same, down the tree. */
+/* The same, by the largest gap of each subtree. */
 static u32 room_by_survey(struct mm *mm, u32 size)
 {
 	const struct vma *vma, *right;
@@ -307,7 +307,7 @@ static u32 room_by_survey(struct mm *mm, u32 size)
 
 	survey_stale(mm->areas.node);
 	vma = entry(mm->areas.node);
-	/* Between the last area below vma and top is too little. */
+	/* The room between vma's subtree and top is too small. */
 	while (vma && between(vma->last, top) < size) {
 		right = entry(vma->node.right);
 		if (right && right->room >= size) {

@@ -1,4 +1,4 @@
-/* Bytes to and from any address space, and instructions that were written there. */
+/* Copying to and from any address space, and making written instructions visible to fetch. */
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -6,7 +6,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-/* Moves bytes between kernel memory and any address space, by the kernel's mapping of its frames. */
+/* Copies between kernel memory and any address space, through the kernel's mapping of its frames. */
 static int mm_copy(struct mm *mm, uaddr_t address, void *kernel, size_t n, bool to_mm)
 {
 	while (n) {

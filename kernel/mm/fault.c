@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-struct frame *zero_frame;       /* what untouched anonymous memory reads as */
+struct frame *zero_frame;       /* what untouched anonymous memory shows */
 
 pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 {
@@ -19,7 +19,7 @@ pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 	return pte_make(pa, vma->flags & VM_PROT ? access : PTE_NO_ACCESS, vma->flags & VM_DEVICE);
 }
 
-/* In the place of an entry that is there. */
+/* Replaces a valid entry, which may be cached. */
 CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
 {
 	pagetable_set(entry, pte);
@@ -27,14 +27,14 @@ CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t a
 	page_installed(mm, address, pte);
 }
 
-/* Into an empty one: nothing is cached of the page. */
+/* Fills an empty entry: nothing is cached of the page. */
 CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
 {
 	pagetable_install(entry, pte);
 	page_installed(mm, address, pte);
 }
 
-/* A page of the area's file, with a reference: shared as it is, or a private copy when it is written. */
+/* A page of the area's file, with a reference: the file's own frame, or a private copy for a write. */
 CAUSE(fault) static int file_frame(struct vma *vma, uaddr_t address, bool write, struct frame **out)
 {
 	u32 page = vma_page(vma, address);
@@ -59,7 +59,7 @@ CAUSE(fault) static int anonymous_frame(bool write, struct frame **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* A write to a page that is there without the right: the last owner takes it, others get a copy. */
+/* A write to a read-only page: the only owner of a frame makes it writable, others get a copy. */
 CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t address)
 {
 	struct frame *old = pa_frame(pte_pa(pte_get(entry))), *copy;
@@ -80,7 +80,7 @@ CAUSE(fault) static int fault_write(struct vma *vma, struct pte *entry, uaddr_t 
 	return 0;
 }
 
-/* A stack above the address grown down to it, if that is allowed; else NULL. */
+/* Grows the stack area above the address down to it. NULL: not allowed. */
 NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t start)
 {
 	struct mm *mm = vma->mm;
@@ -97,7 +97,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 	return vma;
 }
 
-/* The area for a page's address; NULL: none. */
+/* The area of a page's address, after growing a stack if need be. NULL: none. */
 CAUSE(fault) static struct vma *area_for(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);
@@ -109,7 +109,9 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 {
 	if (access == MM_WRITE)
 		return vma->flags & VM_WRITE;
-	/* These processors' pages have no right to execute of their own, but a guarded page is not executed. */
+	/*
+	 * Pages have no execute permission of their own here; only a device's, which are guarded, are never executed.
+	 */
 	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
 }
 
@@ -149,7 +151,7 @@ CAUSE(fault) static inline int fault_once(struct mm *mm, uaddr_t address, enum m
 	return 0;
 }
 
-/* Killing may sleep, and areas may have changed after it: the whole fault begins again. */
+/* oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. */
 NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error;
@@ -160,7 +162,7 @@ NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_a
 	return error;
 }
 
-/* Bytes from the second page on in which no fault needs more than its page. With the checker, none. */
+/* Addresses below this bound, counted from the second page, take the plain path. The checker sets it to 0. */
 u32 faults_plain = USER_END - PAGE_SIZE;
 
 NOINLINE static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)

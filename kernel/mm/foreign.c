@@ -1,4 +1,4 @@
-/* The memory of another process: process_vm_readv and _writev, what a debugger writes, and what a core file shows. */
+/* Another process's memory: process_vm_readv and _writev, a debugger's writes, and the pages of a core file. */
 #include <arch.h>
 #include <check.h>
 #include <err.h>
@@ -12,8 +12,8 @@
 #include "internal.h"
 
 /*
- * The frame of a page that a debugger writes, with a reference: also of an area that the program may only read, if it
- * is private. Then the program gets a copy of its own, without the right to write it.
+ * The frame of a page that a debugger writes, with a reference. In a private area that the program may only read, the
+ * program gets its own copy first, which stays read-only.
  */
 static int frame_to_poke(struct mm *mm, uaddr_t address, struct frame **out)
 {
@@ -83,7 +83,7 @@ struct frame *mm_frame_present(struct mm *mm, uaddr_t address)
 	return frame;
 }
 
-/* Moves one piece, page by page; the bytes moved, or an error if there were none. */
+/* Copies one piece, page by page. Returns the bytes copied, or an error if there were none. */
 static long foreign_move(struct mm *mm, uaddr_t address, size_t size, struct iter *it, bool write)
 {
 	long done = 0;

@@ -14,7 +14,7 @@ static struct frame_statistics statistics;
 static u64 failalloc_at;
 int frame_order_plain = FRAME_ORDER_MAX;
 
-/* The sanitizers' hooks: nothing unless the control device listens. */
+/* The sanitizers' hooks. They do nothing without the control device. */
 static void no_hook(u32 frame)
 {
 	(void)frame;
@@ -45,7 +45,7 @@ static void count(struct frame *frame, enum frame_use use)
 	frame->use = (u8)use;
 }
 
-/* Puts a block into its list, joined with its buddy as long as that is free and as large. */
+/* Puts a block into its free list, after merging it with its buddy as long as that is free and as large. */
 static void frame_release(struct frame *frame)
 {
 	u32 number = frame_number(frame);
@@ -99,7 +99,7 @@ static struct frame *give_out(struct frame *frame, enum frame_use use)
 	return frame;
 }
 
-/* Whether an allocation must not be served. */
+/* Whether an allocation is to fail on purpose. */
 static inline bool refused(unsigned order)
 {
 	return (int)order > frame_order_plain && (failalloc_hit() || order > FRAME_ORDER_MAX);
@@ -128,7 +128,7 @@ struct frame *frame_set_aside(void)
 
 	irq_restore(state);
 	if (frame)
-		list_init(&frame->link);        /* no buddy of anybody's while it is in no list */
+		list_init(&frame->link);        /* an unlisted block is merged with no buddy */
 	return frame;
 }
 
@@ -200,7 +200,7 @@ u32 frames_free(void)
 	return statistics.use[FRAME_FREE];
 }
 
-/* Gives [start, end), physical, to the allocator, in the largest blocks that lie in it. */
+/* Gives the physical range [start, end) to the allocator, in the largest blocks that fit. */
 static void add_range(paddr_t start, paddr_t end)
 {
 	u32 number = ALIGN_UP(start, PAGE_SIZE) >> PAGE_SHIFT, last = end >> PAGE_SHIFT;
@@ -221,8 +221,8 @@ static void add_range(paddr_t start, paddr_t end)
 }
 
 /*
- * RAM is [0, memory_size). Reserved: the kernel's image (from 0), and the ranges given (in rising order, not
- * overlapping). The frames' array goes behind the first range that has room for it.
+ * RAM is [0, memory_size). The kernel's image (from 0) is reserved, and so are the given ranges, which are in rising
+ * order and do not overlap. The array of frames is placed behind the first range that has room for it.
  */
 void frames_init(const struct frame_range *reserved, unsigned ranges)
 {

@@ -1,18 +1,18 @@
 /*
- * Kernel objects: slabs of one page for sizes up to 2 KB, blocks of frames above. A page's struct frame says
- * what the page holds, so that kfree needs no header in the object.
+ * Kernel objects: slabs of one page for sizes up to 2 KB, blocks of frames above. The page's struct frame tells kfree
+ * what it holds, so objects need no header.
  */
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <list.h>
 
-#define LARGE 0xffu             /* frame->private of a block that is one object */
+#define LARGE 0xffu             /* in frame->private: the block is one object */
 
-#define LARGEST 2048u           /* of the slabs' sizes */
+#define LARGEST 2048u           /* the largest size of a slab's objects */
 static const u16 sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, LARGEST };
 
-/* A slab's state lies in its frame: link in the class's list, private as below. */
+/* The frame of a slab is linked into its class's list. */
 struct object {
 	struct object *next;
 };
@@ -34,7 +34,7 @@ static size_t bytes_used;
 size_t kmalloc_plain = LARGEST;
 static u32 objects;
 
-/* The class of a size up to the largest one's, from the first of those between two powers of two. */
+/* The class of a size up to LARGEST. The search starts at the first class of the size's power of two. */
 static unsigned class_for(size_t size)
 {
 	static const u8 first[] = { 0, 0, 0, 0, 1, 2, 3, 4, 6, 8, 10, 12 };
@@ -57,7 +57,9 @@ static struct slab *slab_new(unsigned class)
 	slab->free = NULL;
 	slab->used = 0;
 	slab->class = (u8)class;
-	/* Objects from the page's end, so that the largest alignment holds and the header has the rest. */
+	/*
+	 * Place objects from the end of the page, which keeps the largest alignment, and leave the rest to the header.
+	 */
 	last = (PAGE_SIZE - (u32)sizeof(*slab)) / size;
 	for (u32 i = 1; i <= last; i++) {
 		struct object *object = (struct object *)((u8 *)slab + PAGE_SIZE - i * size);
@@ -70,7 +72,7 @@ static struct slab *slab_new(unsigned class)
 	return slab;
 }
 
-static void *large(size_t size)
+static void *kmalloc_large(size_t size)
 {
 	unsigned order = 0;
 	struct frame *frame;
@@ -97,7 +99,7 @@ void *kmalloc(size_t size)
 		if (!size || failalloc_hit())
 			return NULL;
 		if (size > LARGEST)
-			return large(size);
+			return kmalloc_large(size);
 	}
 	class = class_for(size);
 	if (!classes[class].partial.next)
@@ -150,7 +152,10 @@ void kfree(const void *p)
 		list_add(&frame->link, &classes[slab->class].partial);
 	object->next = slab->free;
 	slab->free = object;
-	/* A class keeps one slab, so that an object that comes and goes does not make and undo a slab each time. */
+	/*
+	 * Each class keeps one empty slab, so that one object allocated and freed repeatedly does not create a slab
+	 * each time.
+	 */
 	if (--slab->used == 0 && !list_single(&classes[slab->class].partial)) {
 		list_del(&frame->link);
 		frame_put(frame);

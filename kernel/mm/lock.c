@@ -1,6 +1,6 @@
 /*
- * mlock and its relatives. Nothing is ever paged out: locking makes pages present, counts against RLIMIT_MEMLOCK, and
- * keeps them from madvise and msync that would take them away.
+ * mlock and its relatives. Pages are never written out to a disk, so locking a range only faults its pages in, counts
+ * them against RLIMIT_MEMLOCK, and protects them from madvise and msync.
  */
 #include <abi/mman.h>
 #include <arch.h>
@@ -38,7 +38,10 @@ static bool may_lock_anything(void)
 	return capable() || rlimit(RLIMIT_MEMLOCK);
 }
 
-/* The pages of areas or of a part of one; a page that cannot be brought in ends it, or that another thread unmaps. */
+/*
+ * Faults in the pages of a range that areas cover. Stops at a page that cannot be faulted in or that another thread
+ * unmaps.
+ */
 static int make_present(struct mm *mm, uaddr_t address, uaddr_t end)
 {
 	for (; address < end && !signal_fatal_pending(); address += PAGE_SIZE) {
@@ -53,7 +56,7 @@ static int make_present(struct mm *mm, uaddr_t address, uaddr_t end)
 	return 0;
 }
 
-/* The whole pages that the range touches: 0, or -ENOMEM where some are not mapped. */
+/* Rounds a range to whole pages: 0, or -ENOMEM if some of them are not mapped. */
 static int whole_pages(uaddr_t *address, u32 length, uaddr_t *end)
 {
 	u32 size = ALIGN_UP(*address % PAGE_SIZE + length, PAGE_SIZE);
@@ -100,7 +103,7 @@ long sys_munlock(uaddr_t address, size_t length)
 	return error || !length ? error : areas_mark(current->mm, address, end, 0, VM_LOCKED);
 }
 
-/* What cannot be brought in (memory without rights) stays out. */
+/* Pages that cannot be faulted in, such as those without any permission, are skipped. */
 long sys_mlockall(u32 flags)
 {
 	struct mm *mm = current->mm;
@@ -115,7 +118,7 @@ long sys_mlockall(u32 flags)
 	mm->lock_future = flags & MCL_FUTURE;
 	if (!(flags & MCL_CURRENT))
 		return 0;
-	/* Areas may come and go while pages are brought in. */
+	/* Areas may change while pages are faulted in, so look each one up again. */
 	for (u32 next = 0; (vma = mm_find(mm, next)); ) {
 		preemption_point();
 		vma = mm_find(mm, next);

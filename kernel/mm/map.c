@@ -16,7 +16,7 @@ bool range_ok(uaddr_t address, u32 size)
 	return address % PAGE_SIZE == 0 && size && address < USER_END && size <= USER_END - address;
 }
 
-/* Rights of an area, from mmap's arguments. */
+/* An area's flags from mmap's arguments. */
 static u32 area_flags(u32 prot, u32 flags)
 {
 	u32 vm = prot & VM_PROT;
@@ -31,7 +31,7 @@ static u32 area_flags(u32 prot, u32 flags)
 	return vm;
 }
 
-/* What the area shows: the file's answer, or shared anonymous memory; 0 or a negative errno. */
+/* Attaches what the area maps: a file, a device, or shared anonymous memory. 0 or a negative errno. */
 static int vma_attach(struct vma *vma, struct file *file, u32 page)
 {
 	u32 size = vma->end - vma->start;
@@ -98,7 +98,7 @@ u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 	return pages;
 }
 
-/* What is there goes only when the new area is ready: a call that fails leaves it. */
+/* Removes an old mapping only once the new area is ready, so that a call that fails changes nothing. */
 static u32 map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
@@ -136,7 +136,7 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 
 	if (!size)
 		return (u32)-EINVAL;
-	/* The end of the range has no number of a page in the file. */
+	/* The range must end at a page number of the file that fits 32 bits. */
 	if (file && page + ((u64)size + PAGE_SIZE - 1) / PAGE_SIZE > 0xffffffffull)
 		return (u32)-EOVERFLOW;
 	if (size > USER_END)
@@ -146,7 +146,7 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	else if (type != MAP_SHARED && type != MAP_PRIVATE)
 		return (u32)-EINVAL;
-	/* Pages of a file or a device have their numbers from the area's start: it stays where it is. */
+	/* Page numbers of a file or a device count from the area's start, so such an area cannot grow down. */
 	if (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE))
 		return (u32)-EINVAL;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
@@ -213,7 +213,7 @@ int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
 	return 0;
 }
 
-/* Entries take the area's new rights; what must be copied before it is written stays read-only. */
+/* Gives the entries the area's new permissions. Pages that must be copied before a write stay read-only. */
 static void change_entries(struct vma *vma)
 {
 	uaddr_t address = vma->start;
@@ -226,7 +226,7 @@ static void change_entries(struct vma *vma)
 			address = pagetable_next(address);
 			continue;
 		}
-		/* What is executed has its page's lines written back, which takes as long as many entries. */
+		/* Flushing an executable page from the caches takes as long as changing many entries. */
 		if (vma->flags & VM_EXEC)
 			interrupt_window();
 		else
@@ -298,7 +298,7 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		if (mm_unmap(mm, new, old - new))
 			return mm->brk;
 	} else if (new > old) {
-		/* A page stays free above the heap, so that an overrun faults. */
+		/* Keep a page free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||
 		    (mm->lock_future && !mm_may_lock(mm, (new - old) >> PAGE_SHIFT)) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)

@@ -1,4 +1,4 @@
-/* Out of memory: one process goes, the largest; never init. */
+/* Out of memory: kills the largest process, but never init. */
 #include <arch.h>
 #include <file.h>
 #include <frame.h>
@@ -23,8 +23,8 @@ static const struct task *living_thread(const struct process *process)
 	return NULL;
 }
 
-/* Pages that come back with the process: its own, its tables, and what its descriptors hold. */
-static u32 weight(const struct process *process)
+/* Pages that the process's end would free: its own, its tables, and those that its descriptors hold. */
+static u32 pages_freed_by(const struct process *process)
 {
 	const struct task *task = living_thread(process);
 	u32 pages = task ? task->mm->resident_pages + task->mm->table_pages : 0;
@@ -37,17 +37,19 @@ bool oom_kill(void)
 	struct process *process, *victim = NULL;
 	u32 most = 0, pages;
 
-	/* A single allocation may fail while there is memory: failalloc, or another task was faster. */
+	/*
+	 * An allocation may fail although frames are free: by failalloc, or because another task freed some meanwhile.
+	 */
 	if (frames_free())
 		return true;
 	list_for_each_entry(process, &process_list, all) {
 		if (process->pid == INIT_PID || process->zombie)
 			continue;
 		if (process->exiting) {
-			victim = process;       /* on its way out already */
+			victim = process;       /* ends already */
 			break;
 		}
-		pages = weight(process);
+		pages = pages_freed_by(process);
 		if (pages > most) {
 			most = pages;
 			victim = process;

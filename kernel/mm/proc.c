@@ -12,8 +12,8 @@
 #include <text.h>
 
 /*
- * Ranges that were flushed, page by page or by a new context: how many, their pages, the largest, and how many there
- * were of each size ("pages_40 3"); FLUSH_SIZES - 1 stands for all from there on.
+ * The ranges that were flushed, page by page or by a new context: their number, their pages, the largest, and how many
+ * there were of each size ("pages_40 3"). The last size, FLUSH_SIZES - 1, includes all larger ones.
  */
 static void show_flushes(struct text *text)
 {
@@ -31,7 +31,7 @@ static void show_flushes(struct text *text)
 			text_printf(text, "pages_%u %u\n", size, flush_sizes[size]);
 }
 
-/* Any write forgets the sizes counted so far. */
+/* Any write resets the counts. */
 static int reset_flushes(const char *words, size_t size)
 {
 	(void)words;

@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* The tables that move_entries() needs; -ENOMEM leaves some. */
+/* Creates the tables that move_entries() needs. After -ENOMEM some of them exist. */
 static int make_tables(struct mm *mm, u32 from, u32 to, u32 size)
 {
 	u32 stop;
@@ -23,7 +23,7 @@ static int make_tables(struct mm *mm, u32 from, u32 to, u32 size)
 	return 0;
 }
 
-/* Moves the entries of [from, from + size) to the same places of `to`, whose tables are there. */
+/* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
 static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 {
 	flush->range(mm, from, from + size);
@@ -44,7 +44,10 @@ static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
 	}
 }
 
-/* The area at `from` gets a twin at `to` with its pages, in place of what is there; new_size may be larger, or smaller. */
+/*
+ * Moves the pages of the area at `from` to a copy of it at `to`, replacing mappings there. new_size may be larger or
+ * smaller than size; keep: the old area stays, without its pages.
+ */
 static u32 remap_move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, bool keep)
 {
 	struct vma *vma, *twin;
@@ -75,10 +78,10 @@ static u32 remap_move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, b
 	return to;
 }
 
-/* The area can be shown once more, or have this many pages more: 0, or a negative errno. */
+/* Whether the area may be mapped a second time or grow by this many pages: 0, or a negative errno. */
 static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_size, u32 pages, u32 replaced)
 {
-	/* Behind a device's pages there is something else. */
+	/* The physical pages behind a device's are not its own. */
 	if (vma->flags & VM_DEVICE)
 		return -EFAULT;
 	if (vma->inode && (u64)vma_page(vma, old) + (new_size >> PAGE_SHIFT) > 0xffffffffull)

@@ -1,8 +1,9 @@
 /*
- * Page tables that several address spaces have after a fork (policy fork.tables). A shared table holds no entry that
- * lets private memory be written, and nobody puts one in: whoever wants to change one gets a table of his own first.
- * Every sharer has an area for every entry. frame->refs of the table is the number of roots that point to it; while
- * it is shared, frame->private is the number of frames that its entries hold, each of which is held once.
+ * Page tables that several address spaces share after a fork (policy fork.tables). A shared table has no entry that
+ * permits writing to private memory, and no entry of it is ever changed: an address space that must change one gets
+ * its own copy of the table first. Every sharer has an area for every entry. The table's frame->refs counts the roots
+ * that point to it; while it is shared, its frame->private counts the frames that its entries hold, each with one
+ * reference.
  */
 #include <arch.h>
 #include <errno.h>

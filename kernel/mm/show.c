@@ -1,4 +1,4 @@
-/* What /proc shows of memory. */
+/* The text of /proc/<pid>/maps and /proc/meminfo. */
 #include <arch.h>
 #include <err.h>
 #include <file.h>

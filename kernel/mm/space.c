@@ -1,4 +1,4 @@
-/* Address spaces: birth, fork, end. */
+/* Address spaces: creation, fork, end. */
 #include <context.h>
 #include <check.h>
 #include <cpu.h>
@@ -73,8 +73,8 @@ void mm_put(struct mm *mm)
 }
 
 /*
- * The child's entries of one area in [start, end), which one table covers: frames are shared; private writable ones
- * become read-only in both.
+ * Copies the entries of one area in [start, end), which one table covers, to the child. Both share the frames;
+ * writable private pages become read-only in both.
  */
 static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t end)
 {
@@ -143,7 +143,7 @@ struct mm *mm_fork(struct mm *parent)
 	child->environment_end = parent->environment_end;
 	memcpy(child->auxv, parent->auxv, sizeof(child->auxv));
 	child->auxv_count = parent->auxv_count;
-	/* While the parent denies writing, nobody has the file open to write: this cannot fail. */
+	/* The parent denies writing already, so nobody has the file open for it, and this cannot fail. */
 	if (parent->executable && inode_deny_write(parent->executable->inode) == 0)
 		child->executable = file_get(parent->executable);
 
@@ -164,7 +164,7 @@ struct mm *mm_fork(struct mm *parent)
 		if (!(vma->flags & VM_WIPEONFORK))
 			error = copy_pages(child, vma);
 	}
-	/* The parent lost its right to write in place: no cached entry may still have it. */
+	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
 	flush->whole(parent);
 	check_range(parent, 0, USER_END, "fork");
 	check_range(child, 0, USER_END, "fork");

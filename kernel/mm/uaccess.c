@@ -1,4 +1,4 @@
-/* Memory of the running program: every pointer is checked to lie in user space before it is used. */
+/* Copying to and from the running program: every pointer is checked to lie in user space before it is used. */
 #include <arch.h>
 #include <lib.h>
 #include <mm.h>
@@ -12,9 +12,9 @@ bool user_range_ok(const void *user, size_t n)
 }
 
 /*
- * Stores where the kernel's own ignore that a page is read-only (ARCH_KERNEL_OBEYS_READ_ONLY is 0): page by page, by
- * the kernel's mapping of a frame that the program may write now. Nobody else runs between the look and the store.
- * from: kernel memory; NULL: zeros. The bytes that were stored.
+ * Stores to user memory on a processor whose kernel mode ignores read-only pages (ARCH_KERNEL_OBEYS_READ_ONLY is 0):
+ * page by page, through the kernel's mapping of a frame that the program may write. No other task runs between the
+ * check and the store. from: kernel memory, or NULL for zeros. Returns the bytes stored.
  */
 static size_t store_by_frames(void *user, const void *from, size_t n)
 {
@@ -37,7 +37,7 @@ static size_t store_by_frames(void *user, const void *from, size_t n)
 	return done;
 }
 
-CAUSE(copy) static inline size_t store(void *user, const void *from, size_t n)
+CAUSE(copy) static inline size_t user_store(void *user, const void *from, size_t n)
 {
 	return ARCH_KERNEL_OBEYS_READ_ONLY ? n - user_copy(user, from, n) : store_by_frames(user, from, n);
 }
@@ -78,7 +78,7 @@ CAUSE(copy) size_t copy_from_user_partial(void *to, const void *user, size_t n)
 
 CAUSE(copy) size_t copy_to_user_partial(void *user, const void *from, size_t n)
 {
-	return user_range_ok(user, n) ? store(user, from, n) : 0;
+	return user_range_ok(user, n) ? user_store(user, from, n) : 0;
 }
 
 CAUSE(copy) int copy_from_user(void *to, const void *user, size_t n)
@@ -88,7 +88,7 @@ CAUSE(copy) int copy_from_user(void *to, const void *user, size_t n)
 
 CAUSE(copy) int copy_to_user(void *user, const void *from, size_t n)
 {
-	return user_range_ok(user, n) && store(user, from, n) == n ? 0 : -EFAULT;
+	return user_range_ok(user, n) && user_store(user, from, n) == n ? 0 : -EFAULT;
 }
 
 CAUSE(copy) size_t copy_in_user(void *to, const void *from, size_t n)
@@ -105,13 +105,13 @@ int clear_user(void *user, size_t n)
 	return user_clear(user, n) == 0 ? 0 : -EFAULT;
 }
 
-/* How far a string may go before it leaves user space. */
+/* Bytes that a string may have before it leaves user space, at most n. */
 static u32 string_room(const char *user, size_t n)
 {
 	return (u32)user < USER_END ? MIN((u32)n, USER_END - (u32)user) : 0;
 }
 
-/* What a walk over a string found, as the callers' contract says it. */
+/* Turns the architecture's result for a string into the one that the callers document. */
 static long string_result(long length, u32 room, size_t n)
 {
 	if (length < 0 || (length == (long)room && room < n))

@@ -1,4 +1,4 @@
-/* Taking pages out of address spaces. */
+/* Removing pages from address spaces. */
 #include <arch.h>
 #include <check.h>
 #include <flush.h>
@@ -22,8 +22,8 @@ void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
 	pagetable_free_range(mm, start, MIN(end, ceiling), floor, ceiling);
 }
 
-/* The part of an area that shows pages [first, last] of its file; false: none of it does. */
-static bool part(const struct vma *vma, u32 first, u32 last, uaddr_t *start, uaddr_t *end)
+/* The part of an area that maps pages [first, last] of its file; false: it maps none of them. */
+static bool part_of_file(const struct vma *vma, u32 first, u32 last, uaddr_t *start, uaddr_t *end)
 {
 	u32 pages = (vma->end - vma->start) >> PAGE_SHIFT;
 	u32 from = MAX(first, vma->first_page), to = MIN(last, vma->first_page + pages - 1);
@@ -33,7 +33,10 @@ static bool part(const struct vma *vma, u32 first, u32 last, uaddr_t *start, uad
 	return from <= to;
 }
 
-/* All are flushed before the first is zapped: it may lie in a table that several address spaces have. */
+/*
+ * Flush every mapping before the first entry is cleared: the entry may be in a table that several address spaces
+ * share.
+ */
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 {
 	struct vma *vma;
@@ -41,13 +44,13 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();
-		if (part(vma, first, last, &start, &end))
+		if (part_of_file(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);
 	}
 	list_for_each_entry(vma, &inode->mappings, mapping)
-		if (part(vma, first, last, &start, &end))
+		if (part_of_file(vma, first, last, &start, &end))
 			zap_unflushed(vma, start, end);
 	list_for_each_entry(vma, &inode->mappings, mapping)
-		if (part(vma, first, last, &start, &end))
+		if (part_of_file(vma, first, last, &start, &end))
 			check_range(vma->mm, start, end, "truncation");
 }

@@ -1,4 +1,4 @@
-/* Taking entries out of an address space's tree, for zap.c and the policy pte.update. */
+/* Clearing entries of an address space's tree, for zap.c and the policy pte.update. */
 #ifndef MM_ZAP_H
 #define MM_ZAP_H
 
@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* Takes out an entry that is not none; the number of frames that it held. */
+/* Clears a valid entry; returns the number of frames that it held. */
 typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry);
 
 static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
@@ -23,7 +23,10 @@ static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
 	return frame != NULL;
 }
 
-/* Entries of one table, line by line: most of a large area has nothing in it. The number of frames that they held. */
+/*
+ * Clears entries of one table, skipping empty cache lines, since most of a large area is empty. Returns the number of
+ * frames that they held.
+ */
 static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uaddr_t address, struct pte *entry,
 								      struct pte *last, zap_one *one)
 {
@@ -45,7 +48,10 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
 	return held;
 }
 
-/* Table by table: what one table covers and does not have is skipped in one step. Inline, for each `one` by itself. */
+/*
+ * Clears the entries of a range, table by table; an absent table is skipped in one step. Inlined, so that each `one`
+ * gets a loop of its own.
+ */
 static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one)
 {
 	while (start < end) {

@@ -1,10 +1,11 @@
 /*
- * fork.tables: what a child gets of its parent's page tables (beyond the 1999 paper).
+ * fork.tables: how fork gives the child its page tables (not in the 1999 paper).
  *
- * copy: tables of its own, entry by entry, each of which counts its frame once more. share: the parent's own tables,
- * read-only, until one of the two changes an entry of it. Not shared: tables of the stack and of the program's data,
- * which both write to at once, so that sharing would only put the copying off; tables with areas that the child does
- * not get; any table while the tree holds notes (hpte.slot=noted), which are about one address space.
+ * copy: the child gets tables of its own. Each entry is copied and its frame's count raised. share: the child uses the
+ * parent's tables, read-only, until one of the two changes an entry. Not shared are the tables of the stack and of the
+ * program's data, which both write to at once, so that sharing would only delay the copy; tables with areas that the
+ * child does not get; and all tables while entries hold notes (hpte.slot=noted), each of which belongs to one address
+ * space.
  */
 #include <mm.h>
 #include <pagetable.h>

@@ -1,9 +1,9 @@
 /*
- * icache.flush: how often a page that programs may run is made ready for instruction fetch, which does not see what the
- * data cache holds (Mackerras 2003, section 2).
+ * icache.flush: when a page that programs may execute is made visible to instruction fetch, which does not see the
+ * contents of the data cache (Mackerras 2003, section 2).
  *
- * mapping: each time it is mapped, all of its lines are written out and dropped from the instruction cache. once: not
- * again while nobody can have written to the file: the frame's note has the edition of the file that fetch sees.
+ * mapping: each time it is mapped, all its lines are written back and invalidated in the instruction cache. once:
+ * skipped if the file cannot have changed since. The frame's note is the edition of the file for which it was done.
  */
 #include <arch.h>
 #include <fs.h>
@@ -19,7 +19,7 @@ static void at_mapping(const struct vma *vma, struct frame *frame)
 	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
 }
 
-CAUSE(fault) static void once(const struct vma *vma, struct frame *frame)
+CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 {
 	bool settled = vma->file && frame->use == FRAME_CACHE && !vma->inode->writers &&
 		       vma->inode->edition < EDITIONS_MOST;
@@ -35,7 +35,7 @@ CAUSE(fault) static void once(const struct vma *vma, struct frame *frame)
 
 static int icache_flush_apply(const struct policy_setting *to)
 {
-	fetch_ready = to->choice ? once : at_mapping;
+	fetch_ready = to->choice ? flush_once : at_mapping;
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /*
- * idle.clear: what the idle task does about pages that will have to be zero.
+ * idle.clear: whether the idle task clears frames ahead of use.
  *
- * off: nothing. A page is cleared when it is asked for, with dcbz. cached: the idle task clears free frames through
- * the cache and lists them. uncached-unlisted: it clears them past the cache and forgets about it, which shows what
- * the clearing itself costs others. uncached: past the cache, and listed: whoever wants a zeroed page takes it from
- * the list.
+ * off: it does not; a frame is cleared when it is allocated, with dcbz. cached: it clears free frames through the
+ * cache and lists them. uncached-unlisted: it clears them past the cache and does not list them, which shows how much
+ * the clearing alone costs other tasks. uncached: past the cache, and listed; an allocation of a zeroed frame takes
+ * one from the list.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -14,18 +14,18 @@
 #include <policy.h>
 #include <sched.h>
 
-#define LIST_MOST 256u          /* frames: what a few programs' starts use up */
-#define FREE_LEAST 64u          /* frames that stay with the allocator */
+#define LIST_MOST 256u          /* enough to start a few programs */
+#define FREE_LEAST 64u          /* frames that the allocator keeps */
 #define PIECE 512u              /* bytes that one call clears */
 
 static u64 cleared;             /* frames that the idle task has cleared */
 
 static struct {
-	vaddr_t base;           /* where frames are cleared: KERNEL_BASE or KERNEL_UNCACHED */
+	vaddr_t base;           /* the mapping used to clear: KERNEL_BASE or KERNEL_UNCACHED */
 	bool listed;
 } form;
 
-/* dcbz makes lines without reading them, where the cache can take them: past it, or while it is locked, stores do. */
+/* Uses dcbz, which creates lines without reading them. Past the cache, or while it is locked, stores do the work. */
 CAUSE(clear) NOINLINE static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();
@@ -50,7 +50,7 @@ static bool work(void)
 		if (!cpu->clearing)
 			return false;
 		cpu->clearing_offset = 0;
-		/* A line that the cache still holds must not be written back over what goes past it. */
+		/* Flush lines that are still cached, or they would be written back over the zeros. */
 		if (form.base == KERNEL_UNCACHED)
 			arch_dcache_flush(frame_kva(cpu->clearing), PAGE_SIZE);
 		return true;

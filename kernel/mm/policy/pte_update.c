@@ -1,9 +1,9 @@
 /*
- * pte.update: when the cached translations of pages go that are taken out of an address space (Mackerras 2003, section 4).
+ * pte.update: when unmapping a range flushes the cached translations of its pages (Mackerras 2003, section 4).
  *
- * range: before the first entry of the tree is cleared, page by page of the range, whether the tree has it or not.
- * immediate: with each entry, as it is cleared. batch: entries are cleared and listed first, then what is cached of the
- * listed ones goes, and only then are their frames free. The end of an address space is tlb.flush's.
+ * range: before the first entry of the tree is cleared, for every page of the range, mapped or not. immediate: with
+ * each entry, as it is cleared. batch: entries are cleared and listed; then the listed pages are flushed, and only
+ * after that are their frames freed. The end of an address space is left to tlb.flush.
  */
 #include <flush.h>
 #include <mmu.h>
@@ -11,15 +11,15 @@
 
 #include "../zap.h"
 
-/* Entries of a batch: what a page of the tree's lines holds. */
+/* Entries of a batch: what eight cache lines of a table hold. */
 #define BATCH 64u
 
-static u64 at_update;           /* pages flushed as their entries went */
+static u64 at_update;           /* pages flushed together with their entries */
 static struct {
 	u32 count;
 	struct {
 		uaddr_t address;
-		struct frame *frame;    /* NULL: none is held */
+		struct frame *frame;    /* NULL: the entry held none */
 	} page[BATCH];
 } batch;
 
@@ -31,8 +31,8 @@ NOINLINE CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
 }
 
 /*
- * Flushed first: no program runs in between that could use or reload an entry (handlers of interrupts touch no memory
- * of programs), and a frame is free only when no translation reaches it.
+ * Flushes first. No program runs before the entries are cleared that could use or reload one (interrupt handlers touch
+ * no user memory), and a frame is freed only when no translation reaches it.
  */
 static void by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 {
@@ -64,7 +64,7 @@ static void batch_flush(struct mm *mm)
 	batch.count = 0;
 }
 
-/* The note of where the hash table has the page stays until it is flushed. */
+/* The entry keeps its note of the slot in the hash table until the page is flushed. */
 static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry)
 {
 	struct frame *frame = pte_frame(pte_get(entry));

@@ -1,4 +1,4 @@
-/* tlb.cutoff: the length in pages beyond which a range flush gives the address space a new context instead. */
+/* tlb.cutoff: a range flush of more pages than this gives the address space a new context instead. */
 #include <flush.h>
 #include <policy.h>
 

@@ -1,9 +1,9 @@
 /*
- * tlb.flush: how an address space's cached translations go.
+ * tlb.flush: how an address space's cached translations are flushed.
  *
- * search: every page of every range is looked up in the hash table and removed, also when a process forks, execs
- * or ends. lazy: what concerns the whole address space gives it a new context instead; the old entries become
- * zombies, whose VSIDs match nothing.
+ * search: every page of a range is looked up in the hash table and removed, also when a process forks, execs or ends.
+ * lazy: to flush the whole address space, it gets a new context; the old entries become zombies, whose VSIDs match
+ * nothing.
  */
 #include <mmu.h>
 #include <context.h>
@@ -33,7 +33,7 @@ CAUSE(flush) static void whole_lazy(struct mm *mm)
 		context_renew(mm);
 }
 
-/* Nobody will use the context again: what carries its VSIDs is a zombie. */
+/* The context is never used again, so entries with its VSIDs are zombies. */
 static void last_lazy(struct mm *mm)
 {
 	context_forget(mm);
