@@ -1,4 +1,4 @@
-/* Inodes and files that have no place in a directory: pipes, sockets, epoll. */
+/* Inodes and files that are in no directory: pipes, sockets, epoll. */
 #ifndef ANON_H
 #define ANON_H
 
@@ -9,8 +9,10 @@ struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct 
 /* As above, on an inode that exists (its reference stays with the caller). */
 struct file *file_on_inode(struct inode *, const char *kind, u32 flags, const struct file_ops *ops, void *data);
 struct inode *inode_nameless(u32 mode);
-/* A descriptor of a new such file, whose name reads "anon_inode:[<kind>]"; `flags` as open's. `data` is the file's to
-   release; where no file could be made it is freed (kfree). */
+/*
+ * A descriptor of a new file whose name reads "anon_inode:[<kind>]"; `flags` as open's. The file's release operation
+ * frees `data`; if no file could be made, this function does (kfree).
+ */
 int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *data);
 
 #endif

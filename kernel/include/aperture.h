@@ -1,7 +1,7 @@
 /*
- * A temporary mapping of another address space (policy ipc.copy): a segment of the active one shows a segment of the
- * other, whose translations serve as they are. While it is open the kernel only copies: a page that is missing ends
- * the copy, and the caller closes the aperture and brings the page in.
+ * A temporary mapping of another address space (policy ipc.copy): one segment of the active space shows a segment of
+ * the other, with the translations that are cached for the other. While it is open the kernel does nothing but copy. A
+ * missing page ends the copy; the caller then closes the aperture and faults the page in.
  */
 #ifndef APERTURE_H
 #define APERTURE_H
@@ -10,11 +10,12 @@
 
 struct mm;
 
-/* This processor has segments to show. */
+/* Whether this processor has segment registers. */
 bool aperture_possible(void);
 /*
- * Shows mm's `address` in a segment that [own, own + one page) does not touch, up to the end of what one page table
- * covers; the address there. No system call, no sleep and no window for interrupts before the end.
+ * Maps the segment of mm's `address` at one that [own, own + one page) does not touch. The mapping reaches to the end
+ * of what one page table covers. Returns the address there. Until aperture_end() there must be no system call, sleep
+ * or interrupt window.
  */
 uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own);
 void aperture_end(void);

@@ -1,6 +1,6 @@
 /*
- * What the rest of the kernel asks of the architecture, with the headers <arch/...> that are included here or by
- * mm.h, pagetable.h and cpu.h. arch/stub has the least of each.
+ * The interface of the architecture, together with the headers <arch/...> that are included here or by mm.h,
+ * pagetable.h and cpu.h. arch/stub has the minimum of each.
  */
 #ifndef ARCH_H
 #define ARCH_H
@@ -22,9 +22,8 @@ void arch_task_start(struct task *task, void (*function)(void *), void *argument
 /* The registers of user mode, at the top of the task's kernel stack. */
 struct regs *task_regs(struct task *task);
 /*
- * fork and clone: the child's user registers are the parent's (current), but for the
- * call's result, 0; the FPU's too. Follow with arch_task_start(). The caller then
- * sets stack and thread pointer as clone's arguments say.
+ * fork and clone: copies the parent's (current's) user registers and FPU to the child, with 0 as the call's result.
+ * The caller then sets stack and thread pointer as clone's arguments say, and calls arch_task_start().
  */
 void arch_task_fork(struct task *child, const struct regs *parent);
 /* exec by current: regs for a program's first instruction, FPU cleared. */
@@ -32,21 +31,21 @@ void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer);
 /* Before a task's memory is freed. */
 void arch_task_free(struct task *task);
 
-/* Asks for the lines that a switch to this task reads first; nothing unless policy preload is on. */
+/* Prefetches the cache lines that a switch to this task reads first. Does nothing unless policy preload is on. */
 void switch_preload(struct task *next);
 
 /* Saves previous, continues next; returns, later, in previous. Interrupts are off. mmu->activate() comes first. */
 void switch_to(struct task *previous, struct task *next);
 
-/* After this task->arch has what the FPU holds of it; the FPU is reloaded from there at next use. */
+/* Saves the task's FPU registers, if the FPU holds them, to task->arch; they are reloaded at the next use. */
 void arch_fpu_save(struct task *task);
-/* What the FPU holds of the task is worthless: exec, exit, or task->arch was written. */
+/* Discards the task's registers in the FPU: at exec and exit, and after task->arch was written. */
 void arch_fpu_drop(struct task *task);
 
-/* While on, each system call looks whether its caller is traced (trace_stop_at_call). */
+/* While on, each system call checks whether its caller is traced (trace_stop_at_call). */
 void arch_trace_syscalls(bool on);
 
-/* Called with interrupts off: waits with interrupts on until one came, or for a moment. */
+/* Called with interrupts off. Waits with interrupts on until one came, or for a short time. */
 void arch_idle(void);
 
 u64 arch_timebase(void);                /* ticks of the timebase */
@@ -55,7 +54,7 @@ void arch_decrementer_set(u32 ticks);   /* interrupt when ticks have passed; at 
 
 /* I/O space: a virtual address for a physical one of the board; NULL outside of it. */
 void *arch_io(paddr_t pa);
-/* Every page of I/O space: its virtual address, as arch_io gives it, and the physical one. */
+/* Calls function for every page of I/O space, with its virtual address (that of arch_io) and its physical one. */
 void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
 /* Facts for the auxiliary vector, /proc/cpuinfo and uname. */
@@ -70,26 +69,29 @@ struct arch_cpu {
 extern struct arch_cpu arch_cpu;
 #define ARCH_HWCAP_FPU 0x08000000u      /* there is a floating-point unit (Linux: PPC_FEATURE_HAS_FPU) */
 
-/* All RAM can be reached at KERNEL_UNCACHED, past the cache. */
+/* Whether all RAM is also mapped at KERNEL_UNCACHED, past the cache. */
 bool arch_maps_uncached(void);
 
-/* Instructions in [address, address + size) were written through the kernel's mapping. */
+/* Makes instructions visible to fetch that were written to [address, address + size) through the kernel's mapping. */
 void arch_icache_sync(void *address, size_t size);
-/* What the data cache holds of [address, address + size) is written back and leaves it. */
+/* Writes back and invalidates the data cache's lines of [address, address + size). */
 void arch_dcache_flush(void *address, size_t size);
 
-/* On the console: the registers, and the addresses that the code of an exception (NULL: the caller) returns to. */
+/* Prints to the console the registers, and the return addresses on the stack of an exception (NULL: of the caller). */
 void arch_show_regs(const struct regs *regs);
 void arch_show_stack(const struct regs *regs);
 
-/* The files of /proc about its MMU; and the counters of its policies, brought up to date before they are shown. */
+/*
+ * Registers the files of /proc about the MMU; brings the counters of the architecture's policies up to date before
+ * they are shown.
+ */
 void arch_proc_init(void);
 void arch_policies_account(void);
 
 /*
- * The architecture's part of the boot, in the order of main.c: exceptions, a console to write to, and which processor
- * and MMU this is; the kernel's mappings that need no page tables; translation by the tree, in the plain form;
- * interrupts of devices; the console's.
+ * The architecture's part of the boot, in the order in which main.c calls it: exception vectors, a console for
+ * messages, and which processor and MMU this is; the kernel's mappings that need no page tables; translation by the
+ * tree, in its plain form; device interrupts; the console's interrupt.
  */
 void arch_init_early(const void *fdt);
 void arch_map_memory(void);
@@ -99,13 +101,13 @@ void arch_init_console(void);
 /* main.c: the boot, called by the architecture's start code on the idle task's stack. Does not return. */
 void kernel_main(const void *fdt) __attribute__((noreturn));
 
-/* What the device tree and the command line said. */
+/* What the device tree and the command line set. */
 struct boot {
 	u32 memory_size;                /* bytes of RAM from physical 0 */
 	paddr_t initrd_start, initrd_end;   /* physical; equal: none */
 	const char *command_line;
 	const char *init;               /* init=, default "/init" */
-	const char *const *init_arguments;      /* the words after --, ends with NULL */
+	const char *const *init_arguments;      /* the words after --; the last entry is NULL */
 	bool quiet, check;
 	u32 failalloc;                  /* the allocation that fails; 0: none */
 };

@@ -1,4 +1,4 @@
-/* Signals that tell of a file's readiness (fcntl: O_ASYNC, F_SETOWN, F_SETSIG). */
+/* Signals for a file's readiness (fcntl: O_ASYNC, F_SETOWN, F_SETSIG). */
 #ifndef ASYNC_H
 #define ASYNC_H
 
@@ -20,10 +20,10 @@ struct async_owner async_owner(const struct file *);
 /* 0: SIGIO. -EINVAL, -ENOMEM. */
 int async_set_signal(struct file *, int fd, u32 sig);
 int async_signal(const struct file *);
-/* The file goes; it has an async. */
+/* Called when a file that has an async is freed. */
 void async_forget(struct file *);
 
-/* The owner, if there is one, is told of urgent data (SIGURG), whether O_ASYNC is on or not. */
+/* Signals urgent data to the owner, if there is one (SIGURG), with or without O_ASYNC. */
 void async_urgent(const struct file *);
 
 #endif

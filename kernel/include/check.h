@@ -1,8 +1,9 @@
 /*
- * The invariant checker (check=on): after each operation on an address space, tree, hash table, TLB and accounts agree.
+ * The invariant checker (check=on) compares tree, hash table, TLB and accounts after each operation on an address
+ * space.
  *
- * What an operation touched is checked after it; everything, after exec, exit and a change of policy, and after each
- * CHECK_SWEEP_EVERY-th operation.
+ * After an operation it checks the range that the operation changed. It checks everything after exec, exit and a
+ * change of policy, and after every CHECK_SWEEP_EVERY-th operation.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -15,10 +16,10 @@ struct text;
 
 #define CHECK_SWEEP_EVERY 64u
 
-/* Who is told of a contradiction: the address space by a number of its context, where, and the entry. */
+/* Reports a contradiction: the number of the address space's context, the address, and the entry. */
 typedef void check_bad(const char *what, u32 space, vaddr_t address, u32 pte);
 
-/* Panics with the operation's name and the first contradictions: in [start, end) of mm, or anywhere. */
+/* Checks [start, end) of mm, or everything; panics with the operation's name and the first contradictions. */
 void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation);
 void check_sweep(const char *operation);
 extern u64 check_runs, check_sweeps;
@@ -35,10 +36,13 @@ static inline void check_everything(const char *operation)
 		check_sweep(operation);
 }
 
-/* Boot: room for what a sweep counts. */
+/* At boot: allocates the counters of a check of everything. */
 void check_init(void);
 
-/* /proc/check: shows what was checked. Written "<fault> <address>", it makes a fault for the checker to find (inject.c). */
+/*
+ * /proc/check shows how much was checked. "<fault> <address>" written to it makes a fault for the checker to find
+ * (inject.c).
+ */
 void check_show(struct text *text);
 int check_store(const char *words, size_t size);
 

@@ -2,9 +2,9 @@
 #ifndef COMMAND_LINE_H
 #define COMMAND_LINE_H
 
-/* All words but policies; off with status 64 for a word that nobody knows. Needs no memory. */
+/* Reads all words but policies; powers off with status 64 at an unknown word. Allocates nothing. */
 void command_line_early(void);
-/* The policies' words; off with status 64 for a value that is no choice. */
+/* Reads the policies' words; powers off with status 64 at a value that is not a choice. */
 void command_line_policies(void);
 
 #endif

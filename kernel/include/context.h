@@ -1,8 +1,7 @@
 /*
- * Contexts: what hardware knows address spaces by. The architecture gives
- * them out. None is given out twice while an entry that carries it may live:
- * when there are no more, everything cached is flushed, and a new generation
- * of contexts begins.
+ * Contexts: the numbers by which hardware tells address spaces apart. The architecture allocates them. A number is
+ * never reused while a cached entry may carry it: when all have been used, everything cached is flushed and a new
+ * generation of contexts begins.
  */
 #ifndef CONTEXT_H
 #define CONTEXT_H
@@ -11,18 +10,23 @@
 #include <mm.h>
 #include <types.h>
 
-extern u32 context_limit;               /* so many contexts are given out: boot word contexts=<n> */
+extern u32 context_limit;               /* contexts in a generation: boot word contexts=<n> */
 
-/* mm has a context of this generation: entries of it may be cached. */
+/* Whether mm has a context of this generation, so that entries of it may be cached. */
 static inline bool context_live(const struct mm *mm) { return mm_context_live(&mm->context); }
-/* A fresh context for mm; what carries its old one matches nothing from now on. */
+/* Gives mm a new context; entries of its old one match nothing from now on. */
 void context_renew(struct mm *mm);
 /* Takes mm's context away. */
 void context_forget(struct mm *mm);
-/* A new generation: every cached translation is flushed, every address space gets a new context when it next runs. */
+/*
+ * Starts a new generation: flushes every cached translation; each address space gets a new context when it next runs.
+ */
 void context_restart(void);
 
-/* contexts_retired: contexts that were in use and are nobody's any more; what carries them is a zombie. */
+/*
+ * contexts_retired counts contexts that were in use and no longer belong to an address space; their entries are
+ * zombies.
+ */
 extern u64 contexts_renewed, contexts_retired, context_generations;
 
 #endif

@@ -1,4 +1,4 @@
-/* The control device (docs/interfaces.md, section 2). All of it works without the device: then nothing happens. */
+/* The control device (docs/interfaces.md, section 2). Without the device, these functions do nothing. */
 #ifndef CONTROL_H
 #define CONTROL_H
 
@@ -12,15 +12,20 @@ enum control_cause { CONTROL_CAUSE_NONE = 0, CONTROL_CAUSE_IDLE = 10, CONTROL_CA
 
 bool control_present(void);
 void control_cause(enum control_cause cause);
-/* At each switch of address space; exec's, with the program's path; fork's, with the child's id. */
+/*
+ * Tells the device of a switch of address space; of an exec, with the program's path; of a fork, with the child's pid.
+ */
 void control_context(u32 pid);
-/* Has the backend tell of each switch of address space, where the device wants that. */
+/* Makes the backend report each switch of address space, if the device asks for that. */
 struct mmu_backend;
 void control_bind(struct mmu_backend *backend);
 void control_command(const char *path);
 void control_fork(u32 pid);
 void control_dump(u32 label);
-/* What a TLB holds: sets (0: there is no device) and ways; an entry, sets one after the other. False: invalid. */
+/*
+ * Reads a TLB: the number of sets (0: no device) and ways, and its entries, one set after the other. False: an invalid
+ * entry.
+ */
 enum control_tlb { CONTROL_TLB_DATA, CONTROL_TLB_INSTRUCTION };
 struct control_tlb_entry {
 	u32 vsid;
@@ -29,7 +34,7 @@ struct control_tlb_entry {
 };
 u32 control_tlb_shape(enum control_tlb tlb, u32 *ways);
 bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out);
-/* The sanitizers' events; who makes them binds them only where control_features asks. */
+/* The sanitizers' events. Their sources bind them only if control_features asks for them. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u
 #define CONTROL_FEATURE_VSID        2u
@@ -38,7 +43,7 @@ extern u32 control_features;
 void control_frame_freed(u32 frame);
 void control_frame_allocated(u32 frame);
 void control_vsid_issued(u32 vsid);
-/* Once, when I/O is mapped; in_tree: the device tree names the device. */
+/* Called once, when I/O is mapped; in_tree: the device tree names the device. */
 void control_init(bool in_tree);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * What each processor has of its own. this_cpu() is the one that runs the caller; with one processor it is at a fixed
- * address, and costs what a global variable costs. After a switch of tasks it may be another: do not keep it across one.
+ * The state of each processor. this_cpu() is the processor that runs the caller; with one processor it is at a fixed
+ * address and costs no more than a global variable. After a switch of tasks it may be another one, so do not keep the
+ * pointer across a switch.
  */
 #ifndef CPU_H
 #define CPU_H
@@ -18,13 +19,13 @@ struct timer;
 #define CPUS 1u
 
 struct cpu {
-	/* proc/sched.c: what a switch reads and writes, in two lines of a cache. */
-	struct task *running;           /* `current` of this processor, for the others */
-	struct task *idle;              /* runs when nobody else wants to */
-	struct task *ended;             /* has run for the last time; its stack can go */
-	struct mm *mm;                  /* what the MMU holds; kernel tasks leave it. NULL: the kernel alone */
-	struct list_head *active;       /* of turns: those whose turn is not over */
-	struct list_head *expired;      /* those who have used theirs up */
+	/* proc/sched.c: what a switch reads and writes, in two cache lines. */
+	struct task *running;           /* this processor's `current`, for other processors */
+	struct task *idle;              /* runs when no other task is ready */
+	struct task *ended;             /* has ended; its stack can be freed */
+	struct mm *mm;                  /* the MMU's address space; kernel tasks keep it. NULL: none */
+	struct list_head *active;       /* run queue by turns: tasks with time left */
+	struct list_head *expired;      /* tasks that have used up their turn */
 	u32 context_switches;
 	u32 number;                     /* in cpus[] */
 	struct list_head turns[2];
@@ -33,14 +34,17 @@ struct cpu {
 	/* proc/time.c */
 	u64 next_tick;                  /* ns since boot */
 	u64 programmed;                 /* when the timer will interrupt */
-	struct rb_root timers;          /* by expiry; of equals, in the order in which they were set */
+	struct rb_root timers;          /* by expiry; equal ones in the order of timer_set() */
 	struct timer *next_timer;       /* the first of them */
 
-	/* mm/cleared.c, mm/policy/idle_clear.c: free frames that the idle task has cleared, and is clearing */
+	/*
+	 * mm/cleared.c, mm/policy/idle_clear.c: free frames that the idle task has cleared, and the one that it is
+	 * clearing
+	 */
 	u32 first_cleared;              /* number of the first frame, 0: none (frame 0 is the vectors') */
 	u32 cleared_count;
 	struct frame *clearing;
-	u32 clearing_offset;            /* bytes of it that are clear */
+	u32 clearing_offset;            /* bytes of that frame already cleared */
 
 	struct cpu_state arch;
 };

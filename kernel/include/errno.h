@@ -4,7 +4,7 @@
 
 #include <abi/errno.h>
 
-/* Inside the kernel only: a call that a signal interrupted and that may be restarted. */
+/* Inside the kernel only: a signal interrupted the call, which may be restarted. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514

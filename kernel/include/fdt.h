@@ -4,7 +4,7 @@
 
 #include <types.h>
 
-/* 0, or -EINVAL when the blob is not a tree that this reader understands. */
+/* 0; -EINVAL: this reader does not understand the blob. */
 int fdt_check(const void *fdt);
 u32 fdt_size(const void *fdt);
 /*
@@ -12,9 +12,9 @@ u32 fdt_size(const void *fdt);
  * the unit address ("/cpus/cpu"); NULL when there is none. *length in bytes.
  */
 const void *fdt_property(const void *fdt, const char *path, const char *property, u32 *length);
-/* Its first cell; false when there is none. */
+/* The property's first cell; false: there is none. */
 bool fdt_u32(const void *fdt, const char *path, const char *property, u32 *value);
-/* Its text; NULL when it is missing or does not end with NUL. */
+/* The property's text; NULL: it is missing or has no final NUL. */
 const char *fdt_string(const void *fdt, const char *path, const char *property);
 
 #endif

@@ -12,7 +12,7 @@ struct async;
 struct poll_table;
 struct text;
 
-/* Waits until cond holds, where the file may: 0, -EAGAIN or -ERESTARTSYS. */
+/* Waits until cond holds, unless the file is O_NONBLOCK: 0, -EAGAIN or -ERESTARTSYS. */
 #define file_wait_event(f, wq, cond) \
 	((cond) ? 0 : (f)->flags & O_NONBLOCK ? -EAGAIN : wait_event(wq, cond))
 
@@ -24,7 +24,7 @@ struct iter {
 	size_t pieces;		/* from piece on */
 	size_t offset;		/* in *piece */
 	size_t left;		/* bytes in all */
-	size_t unwindowed;	/* moved since interrupts were let in */
+	size_t unwindowed;	/* bytes moved since the last interrupt window */
 	bool kernel;
 	struct iovec single;
 };
@@ -32,25 +32,28 @@ struct iter {
 void iter_init(struct iter *, void *base, size_t len, bool kernel);
 /* An array of count iovecs already in the kernel; -EINVAL if the sum overflows ssize_t. */
 int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool kernel);
-/* Bytes copied (up to n and to what is left), which advances the iterator; -EFAULT only if none could be. */
+/* Copies up to n bytes and advances the iterator. Returns the bytes copied; -EFAULT only if there were none. */
 long iter_write(struct iter *, const void *from, size_t n);	/* kernel object -> iterator's memory */
 long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kernel object */
 long iter_zero(struct iter *, size_t n);
-/* Where the next byte goes, and how many more lie there in one piece. Something is left. */
+/* The address of the next byte, and how many bytes the piece has from there. The iterator must not be at its end. */
 void *iter_place(struct iter *, size_t *part);
 void iter_advance(struct iter *, size_t n);	/* at most that many */
 
-/* The pieces of memory that a call names by a vector, in kernel memory: the first few need no allocation. */
+/* The iovecs of a call, in kernel memory; the first few need no allocation. */
 #define VECTOR_INLINE 8u
 struct user_vector {
 	struct iovec few[VECTOR_INLINE];
 	struct iovec *piece;
 };
-/* Also sets the iterator to them. -EINVAL (too many, or too long in all), -EFAULT, -ENOMEM: nothing to free. */
+/*
+ * Copies the iovecs and sets the iterator to them. On -EINVAL (too many, or too many bytes), -EFAULT and -ENOMEM there
+ * is nothing to free.
+ */
 int user_vector_load(struct user_vector *, const struct iovec *user, size_t count, struct iter *);
 void user_vector_free(struct user_vector *);
 
-/* What a file's mmap operation answers. */
+/* The result of a file's mmap operation. */
 enum map_kind {
 	MAP_KIND_INODE,		/* pages of file->inode, by inode_fault */
 	MAP_KIND_ZERO,		/* anonymous memory (/dev/zero) */
@@ -62,7 +65,7 @@ struct file_map {
 	bool shared, write;
 	enum map_kind kind;	/* out */
 	paddr_t device_address;	/* out */
-	bool never_written;	/* out: nor after a change of the area's rights */
+	bool never_written;	/* out: mprotect must not permit writing either */
 };
 
 /* Receives directory entries; returns false when full (the entry is then not consumed). */
@@ -80,9 +83,9 @@ struct file_ops {
 	int (*getdents)(struct file *, struct dir_sink *);
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
-	void (*show)(const struct file *, struct text *);	/* what /proc/<pid>/fdinfo says besides; may be NULL */
-	bool signals;		/* O_ASYNC works; never for what a signal itself makes ready, such as a signalfd */
-	u32 (*pages_held)(const struct file *);	/* of kernel memory, that come back with it; NULL: none to speak of */
+	void (*show)(const struct file *, struct text *);	/* more lines of /proc/<pid>/fdinfo; may be NULL */
+	bool signals;		/* O_ASYNC works; not for files that signals make ready, such as a signalfd */
+	u32 (*pages_held)(const struct file *);	/* of kernel memory, freed with the file; NULL: hardly any */
 };
 
 struct file {
@@ -90,18 +93,18 @@ struct file {
 	u32 flags;		/* O_... */
 	const struct file_ops *ops;
 	struct inode *inode;
-	struct dentry *dentry;	/* the name that it was opened by */
+	struct dentry *dentry;	/* the name used to open it */
 	u64 position;
-	struct mutex positioning;	/* a regular file's: held by the call that moves its position */
+	struct mutex positioning;	/* of a regular file; held by the call that changes its position */
 	void *data;		/* of the operations' owner */
-	struct async *async;	/* who is told of readiness by a signal (ipc/async.c); NULL: nobody */
+	struct async *async;	/* who gets a signal at readiness (ipc/async.c); NULL: nobody */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
 };
 
 #define FILE_READS(f) (((f)->flags & O_ACCMODE) != O_WRONLY)
 #define FILE_WRITES(f) (((f)->flags & O_ACCMODE) != O_RDONLY)
 
-/* The size of /dev/ram0 in KB (dev/ramdisk.c): the word ramdisk_size=<n>. */
+/* The size of /dev/ram0 in KB (dev/ramdisk.c), set by the boot word ramdisk_size=<n>. */
 extern u32 ramdisk_kilobytes;
 
 /* Opens an inode by a dentry; both get their own references. ERR_PTR on error. */
@@ -117,7 +120,7 @@ static inline struct file *file_get(struct file *f)
 void file_put(struct file *);
 /* Reads at an offset into kernel memory (exec's headers); bytes or a negative errno. */
 long file_read_kernel(struct file *, void *buffer, size_t size, u64 offset);
-/* Asks the file for a mapping: access modes are checked (EACCES), then its mmap operation. */
+/* Maps a file: checks its access mode (EACCES), then calls its mmap operation. */
 int file_mmap(struct file *, struct file_map *);
 
 /* What current->files points to: shared by CLONE_FILES. */
@@ -125,7 +128,7 @@ int file_mmap(struct file *, struct file_map *);
 struct files {
 	u32 refs;
 	u32 size;		/* slots */
-	u32 next_free;	/* no free slot below */
+	u32 next_free;	/* all slots below it are used */
 	struct file **slot;
 	u32 *cloexec;	/* one bit a slot */
 };
@@ -134,8 +137,8 @@ struct files *files_new(void);			/* NULL: no memory */
 struct files *files_dup(struct files *);	/* for fork; NULL: no memory */
 void files_put(struct files *);			/* closes all with the last reference */
 /*
- * Pages of kernel memory that the open files hold: what waits in pipes, sockets and message queues, and in files that
- * wait in sockets. What several hold counts for each by its share. For the choice of a victim when memory is short: it
+ * Pages of kernel memory that the open files hold: data in pipes, sockets and message queues, and files in flight over
+ * sockets. A file that several tables hold counts for each by its share. The out-of-memory killer chooses by it, so it
  * neither allocates nor sleeps.
  */
 u32 files_pages_held(const struct files *);
@@ -145,26 +148,28 @@ void close_on_exec(struct files *);
 
 /* The file of a descriptor of `current`, referenced; NULL if there is none (EBADF). */
 struct file *fd_get(int fd);
-/* The same for a file with these operations; else ERR_PTR(-EBADF), or ERR_PTR(otherwise). */
+/*
+ * The same for a file with these operations. ERR_PTR(-EBADF): no descriptor; ERR_PTR(otherwise): another kind of file.
+ */
 struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise);
-/* A free descriptor number at or above `from`; -EMFILE, -ENOMEM. It stays free until fd_install. */
+/* Reserves a free descriptor number at or above `from`, until fd_install; -EMFILE, -ENOMEM. */
 int fd_reserve(unsigned from);
 /* The table takes over the reference. */
 void fd_install(int fd, struct file *, bool cloexec);
-/* fd_reserve and fd_install; on error the reference is gone. What is no file but an error is that error's number. */
+/* fd_reserve and fd_install; drops the reference on error. The file may be an ERR_PTR, whose error is returned. */
 int fd_add(struct file *, bool cloexec);
-/* Two of them, whose numbers go to user[0] and user[1]: both or none; 0 or a negative errno. */
+/* Adds two files and stores their numbers in user[0] and user[1]: both or none. 0 or a negative errno. */
 long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user);
 int fd_close(int fd);
-/* Puts the file where another may be open (dup2); the table takes over the reference on success. */
+/* Installs the file at a number that may be in use (dup2). The table takes over the reference on success. */
 int fd_replace(int fd, struct file *, bool cloexec);
 /* The descriptor must be open. */
 int fd_cloexec(int fd);
 void fd_set_cloexec(int fd, bool on);
 
-/* The owner's record locks on an inode go when it closes any descriptor of it (fs/lock.c). */
+/* Releases the owner's record locks on an inode, when it closes any descriptor of it (fs/file_lock.c). */
 void locks_release_owner(struct inode *, const void *owner);
-/* The file leaves every epoll that watches it (ipc/epoll.c). */
+/* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
 
 #endif

@@ -1,4 +1,4 @@
-/* What makes a file system, and finds and makes names: for those of other folders (/dev, /proc, sockets, queues). */
+/* Making file systems, and finding and making names, for other folders (/dev, /proc, sockets, queues). */
 #ifndef FILESYSTEM_H
 #define FILESYSTEM_H
 
@@ -13,7 +13,7 @@ struct text;
 /* File systems (fs/mount.c). */
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic);
 void filesystem_free(struct filesystem *);
-void filesystem_drop(struct filesystem *);	/* with everything in it; nothing of it is in use */
+void filesystem_drop(struct filesystem *);	/* frees it with its contents; nothing of it may be in use */
 struct filesystem *tmpfs_new(const char *source);
 struct filesystem *procfs_new(const char *source);	/* stat/procfs.c */
 struct filesystem *sysfs_new(const char *source);	/* stat/sysfs.c */
@@ -29,9 +29,8 @@ extern struct filesystem *root_filesystem;
 struct filesystem *ramfs_new(const char *type, const char *source);
 
 /*
- * A path walk that stopped before the last component: what creating, removing
- * and renaming start from. `last` points into the path or into `owned` (a
- * symbolic link's text), so the walk lives as long as its result.
+ * A path walk that stopped before the last component: creating, removing and renaming start from it. `last` points
+ * into the path or into `owned` (a symbolic link's text), so the path must live as long as the walk.
  */
 struct walk {
 	struct dentry *dir;	/* referenced */
@@ -41,15 +40,15 @@ struct walk {
 	unsigned links;		/* symbolic links followed so far */
 	char *owned;
 	u32 resolve;		/* RESOLVE_*: what openat2 forbids */
-	struct dentry *start;	/* what the walk stays below; referenced; NULL: it may go anywhere */
+	struct dentry *start;	/* the walk must stay below it; referenced; NULL: no limit */
 };
 int walk_parent(struct walk *, int dirfd, const char *path);
 int walk_parent_resolving(struct walk *, int dirfd, const char *path, u32 resolve);
-/* Where a link of /proc leads that is more than its text: referenced, or ERR_PTR. */
+/* The target of a link of /proc that names an object rather than a path: referenced, or ERR_PTR. */
 struct dentry *walk_magic(const struct walk *, struct dentry *link);
-/* One step from w->dir to its last component: a referenced dentry, or ERR_PTR. Mounts are crossed. */
+/* Steps from w->dir to the last component, crossing mounts: a referenced dentry, or ERR_PTR. */
 struct dentry *walk_last(struct walk *);
-/* The last component is this symbolic link: goes on to the parent of what it names. */
+/* Follows the symbolic link in the last component: continues the walk to the parent of its target. */
 int walk_follow(struct walk *, struct dentry *link);
 void walk_done(struct walk *);
 
@@ -59,9 +58,9 @@ int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 r
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
 int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out);
 
-/* A directory's read operation fails (fs/ramfs.c). */
+/* The read operation of a directory, which fails (fs/ramfs.c). */
 long directory_read(struct file *, struct iter *, u64 *position);
-/* lseek: the new position, or -EINVAL; end: what SEEK_END counts from, or -1 where there is none. */
+/* For lseek: the new position, or -EINVAL; end: the position for SEEK_END, or -1 if the file has no end. */
 s64 seek_from(struct file *, s64 offset, int whence, s64 end);
 s64 seek_endless(struct file *, s64 offset, int whence);
 
@@ -70,7 +69,10 @@ struct frame *page_find(const struct page_tree *, u32 page);
 int page_insert(struct page_tree *, u32 page, struct frame *);
 u32 page_drop_from(struct page_tree *, u32 first);
 
-/* Devices: numbers in the ABI's form, to and from the kernel's (fs/create.c); and the files of their inodes (dev/). */
+/*
+ * Device numbers: converts the ABI's form to and from the kernel's (fs/create.c); finds the operations of a device
+ * (dev/).
+ */
 u32 device_from_user(u32 device);
 u32 device_to_user(u32 device);
 const struct file_ops *device_ops(u32 mode, u32 rdev);	/* NULL: no such device (ENXIO) */

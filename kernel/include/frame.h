@@ -16,7 +16,7 @@
 
 #define FRAME_ORDER_MAX 10              /* 4 MB */
 
-/* What a frame is used for: accounting by kind in /proc/meminfo, and the checker's judgement. */
+/* The use of a frame, for the counts of /proc/meminfo and for the checker. */
 enum frame_use {
 	FRAME_FREE,
 	FRAME_RESERVED,                 /* kernel image, device tree, hash table: never allocated */
@@ -28,14 +28,14 @@ enum frame_use {
 };
 
 struct frame {
-	struct list_head link;          /* in a free list while free; else the owner's */
-	u32 refs;                       /* of its owners, each user PTE that reaches it among them */
+	struct list_head link;          /* in a free list, or the owner's */
+	u32 refs;                       /* its owners; each user PTE that maps it is one */
 	u8 order;                       /* of the block that starts here */
 	u8 use;                         /* enum frame_use */
 	u16 private;                    /* the owner's */
 };
 
-/* A power of two: frame numbers and addresses are shifts. */
+/* A power of two, so that converting between frames and numbers is a shift. */
 _Static_assert(sizeof(struct frame) == 16, "the size of struct frame");
 
 extern struct frame *frames;            /* index: physical frame number */
@@ -55,11 +55,11 @@ static inline struct frame *kva_frame(const void *kva) { return pa_frame(kva_pa(
  */
 struct frame *frame_alloc(enum frame_use use);
 struct frame *frame_alloc_order(enum frame_use use, unsigned order);
-/* The same, zeroed: policy idle.clear binds where from. */
+/* The same, zeroed. Policy idle.clear binds it. */
 extern struct frame *(*frame_alloc_zeroed)(enum frame_use use);
-struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* cleared when it is asked for */
+struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* clears the frame now */
 static inline struct frame *frame_get(struct frame *frame) { frame->refs++; return frame; }
-void frame_free(struct frame *frame);           /* nobody holds the block any more */
+void frame_free(struct frame *frame);           /* frees a block without references */
 static inline void frame_put(struct frame *frame)       /* the last reference frees the block */
 {
 	if (frame->refs-- <= 1)
@@ -69,19 +69,19 @@ static inline void frame_put(struct frame *frame)       /* the last reference fr
 void frame_clear(struct frame *frame);          /* zeroes one page */
 
 /*
- * Free frames that were cleared ahead of use (mm/cleared.c). They stay free in all accounts, and go back to the
- * allocator when it has no others.
+ * Free frames that were cleared ahead of use (mm/cleared.c). They count as free, and return to the allocator when it
+ * has no others.
  */
 struct frame *frame_set_aside(void);            /* a free frame, for frame_list_cleared or frame_return; NULL: none */
 void frame_return(struct frame *frame);         /* back to the allocator */
 void frame_list_cleared(struct frame *frame);   /* with interrupts on or off */
 struct frame *frame_alloc_cleared(enum frame_use use);  /* from the list, else cleared now */
-bool frames_return_cleared(void);               /* the whole list to the allocator; false: it was empty */
+bool frames_return_cleared(void);               /* returns the whole list to the allocator; false: it was empty */
 extern u64 frames_cleared_used;
-/* The accounts of a frame taken from the list; NULL when this allocation is to fail. */
+/* Counts a frame taken from the list as allocated. NULL: this allocation is to fail. */
 struct frame *frame_account(struct frame *frame, enum frame_use use);
 void frame_copy(struct frame *to, const struct frame *from);
-extern void *(*frame_copy_block)(void *to, const void *from, size_t n);    /* what copies it; bound by policy copy */
+extern void *(*frame_copy_block)(void *to, const void *from, size_t n);    /* copies a frame; bound by policy copy */
 
 struct frame_statistics {
 	u32 total;                      /* frames of RAM */
@@ -91,31 +91,33 @@ struct frame_statistics {
 void frame_statistics(struct frame_statistics *out);
 u32 frames_free(void);
 
-/* What outlives who made it (files, messages) leaves one frame in this many free: the programs' share. */
+/* Objects that outlive their creator (files, messages) must leave one of this many frames free for programs. */
 #define FRAMES_RESERVE 16u
 static inline bool frames_short(void) { return frames_free() < frame_count / FRAMES_RESERVE; }
 
 /*
- * The n-th allocation (frame or kmalloc, counted from 1 after init started)
- * fails when the command line says failalloc=<n>, or the n-th after n was
- * written to /proc/failalloc. True: fail this one.
+ * Whether this allocation (frame or kmalloc) is to fail. With failalloc=<n> on the command line that is the n-th one
+ * after init started; with n written to /proc/failalloc, the n-th one after that.
  *
- * No allocation tests whether one is to fail: those beyond a bound, rare as they are, ask failalloc_hit(), and
- * failalloc_set() lowers the bounds so that all do. They are frame_order_plain and kmalloc's kmalloc_plain.
+ * Ordinary allocations do not call this. Those beyond a bound, which are rare, do, and failalloc_set() lowers the
+ * bounds (frame_order_plain and kmalloc_plain) so that every allocation does.
  */
 bool failalloc_hit(void);
 extern int frame_order_plain;
 extern u64 failalloc_count;             /* allocations seen: /proc/failalloc */
-extern u64 failalloc_before;            /* and how many before the counting began anew */
-void failalloc_set(u32 n);              /* starts counting anew; 0: none fails */
+extern u64 failalloc_before;            /* allocations before the count was last reset */
+void failalloc_set(u32 n);              /* resets the count; 0: none fails */
 
-/* Boot: ranges of physical memory that are not the allocator's, in rising order. */
+/* At boot: ranges of physical memory that the allocator must not use, in rising order. */
 struct frame_range {
 	paddr_t start, end;
 };
-#define FRAMES_LEAST 256u               /* free frames without which the kernel does not start */
+#define FRAMES_LEAST 256u               /* free frames that the kernel needs to start */
 void frames_init(const struct frame_range *reserved, unsigned ranges);
-/* A reserved range that is no longer needed (the initramfs, once unpacked): whole pages within it. */
+/*
+ * Gives a reserved range that is no longer needed (the initramfs, once unpacked) to the allocator: whole pages within
+ * it.
+ */
 void frames_release(paddr_t start, paddr_t end);
 
 #endif

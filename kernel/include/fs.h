@@ -48,12 +48,14 @@ struct filesystem {
 };
 
 struct inode_ops {
-	/* A name that is not in the tree (file systems whose names are made on demand). Returns a new
-	   dentry with one reference or a negative errno as ERR_PTR. */
+	/*
+	 * Looks up a name that is not in the tree, for file systems that create names on demand. Returns a new dentry
+	 * with one reference, or a negative errno as ERR_PTR.
+	 */
 	struct dentry *(*lookup)(struct dentry *dir, const char *name, size_t len);
-	/* A new inode for a name in dir, one reference; NULL operation: names cannot be made here. */
+	/* Creates an inode for a name in dir, with one reference; NULL operation: names cannot be created here. */
 	struct inode *(*make)(struct inode *dir, u32 mode, u32 rdev);
-	/* Symbolic links: the text, not NUL-terminated; returns its length. */
+	/* Symbolic links: copies the text, not NUL-terminated; returns its length. */
 	long (*readlink)(struct inode *, char *buffer, size_t size);
 	/* Links that lead to an object rather than to a name (/proc/self/fd/n): a referenced dentry. */
 	struct dentry *(*follow)(struct inode *);
@@ -79,24 +81,24 @@ struct inode {
 	struct file_time atime, mtime, ctime;
 	struct filesystem *fs;
 	const struct inode_ops *ops;
-	const struct file_ops *fops;	/* of a file opened from this inode */
+	const struct file_ops *fops;	/* operations of a file opened from this inode */
 	struct page_tree pages;	/* page cache */
 	u32 page_count;
-	u32 denied_writes;	/* >0: being executed, writing is ETXTBSY */
+	u32 denied_writes;	/* above 0 while executed: opening to write is ETXTBSY */
 	u32 writers;	/* open files that may write */
-	u16 edition;	/* from 1: another since inode_edit; EDITIONS_MOST: no longer told apart */
+	u16 edition;	/* counts changes from 1 (inode_edit); EDITIONS_MOST: no longer counted */
 	u32 seals;	/* fs/memfd.c */
 	bool sealable;
-	bool lasting;		/* no file system's, but its pages outlive who filled them: shared memory */
+	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
-	struct list_head locks;	/* record and flock locks (fs/lock.c) */
+	struct list_head locks;	/* record and flock locks (fs/file_lock.c) */
 	struct list_head watches;	/* fs/inotify.c */
-	struct mutex writing;	/* a regular file's: held by the write that is under way */
+	struct mutex writing;	/* of a regular file; held during a write */
 	struct xattr *xattrs;	/* fs/xattr.c */
-	void *data;		/* of the file system, pipe, socket or device */
+	void *data;		/* belongs to the file system, pipe, socket or device */
 };
 
-#define NAMELESS_DEV MKDEV(0, 0xe)	/* of pipes, sockets and other files without a file system */
+#define NAMELESS_DEV MKDEV(0, 0xe)	/* the device number of files without a file system, such as pipes */
 static inline u32 inode_dev(const struct inode *i)
 {
 	return i->fs ? i->fs->dev : NAMELESS_DEV;
@@ -130,20 +132,24 @@ struct fs_context *fs_context_new(void);	/* "/" of the root file system, umask 0
 struct fs_context *fs_context_dup(const struct fs_context *);	/* NULL: no memory */
 void fs_context_put(struct fs_context *);
 
-/* Makes the root file system. Called once, after kmalloc works. */
+/* Creates the root file system. Called once, when kmalloc works. */
 void fs_init(void);
-/* Makes /dev and /proc and mounts them in the root; after initramfs_unpack. */
+/* Creates /dev and /proc and mounts them in the root; called after initramfs_unpack. */
 void fs_mount_standard(void);
-/* Unpacks a cpio "newc" archive into the root. 0, or a negative errno after a message on the console that
-   names the offset and the reason. */
+/*
+ * Unpacks a cpio "newc" archive into the root. 0, or a negative errno after a message that names the offset and the
+ * reason.
+ */
 int initramfs_unpack(const void *archive, size_t size);
 
 /* Path walk. A path is a kernel string. The results are referenced. */
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */
 #define WALK_DIRECTORY 2u	/* the last component must be a directory */
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out);
-/* Absolute path of a dentry seen from the caller's root; the start within the buffer. " (deleted)" is added
-   to a name that is no longer linked. ERR_PTR(-ENAMETOOLONG). */
+/*
+ * The absolute path of a dentry from the caller's root. Returns its start within the buffer. A name that is no longer
+ * linked ends with " (deleted)". ERR_PTR(-ENAMETOOLONG).
+ */
 char *dentry_path(struct dentry *, char *buffer, size_t size);
 
 /* Copies a path from user space into a kmalloc'd buffer (kfree it); ERR_PTR on error. */
@@ -155,7 +161,7 @@ static inline struct dentry *dentry_get(struct dentry *d)
 	return d;
 }
 void dentry_put(struct dentry *);
-/* A dentry that is in no directory's table (pipes, sockets, /proc). */
+/* Creates a dentry outside of any directory's table (pipes, sockets, /proc). */
 struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, struct inode *inode);
 struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len);
 
@@ -169,27 +175,32 @@ struct inode *inode_new(struct filesystem *, u32 mode, u32 rdev);
 int inode_permission(const struct inode *, unsigned may);
 void inode_touch(struct inode *, bool modified);	/* atime, or mtime and ctime */
 
-/* Executables: while denied, opening for write is ETXTBSY. -ETXTBSY if somebody writes. */
+/*
+ * While a file is executed, writing is denied: opening it to write is ETXTBSY. Denying fails with -ETXTBSY while
+ * somebody has it open to write.
+ */
 #define EDITIONS_MOST 0xffffu
-/* What its pages hold may change: by an open file that may write, or at once. */
+/* Notes that the file's contents may change: now, or later through an open file. */
 void inode_edit(struct inode *);
 int inode_deny_write(struct inode *);
 void inode_allow_write(struct inode *);
 
-/* Page cache. The frame that holds page n of a regular file, with one reference for the caller.
-   Beyond the end of the file: -EFAULT is not returned here; see inode_page. */
+/*
+ * Page cache: the frame of page n of a regular file, with one reference for the caller. It does not look at the file's
+ * size; inode_fault() does.
+ */
 #define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
 #define PAGE_FILL 1u		/* a hole gets a zeroed frame */
 int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
 /* For mm: as inode_page with PAGE_FILL, but -ENXIO (SIGBUS) for a page that starts at or after the end. */
 int inode_fault(struct inode *, u32 page, struct frame **out);
-/* An unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
+/* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 
 /* Reads from a regular file into kernel memory; bytes read, short at the end of the file. */
 long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
-/* mm provides: removes the mappings of pages [first, last] of the file from every address space. */
+/* Implemented by mm: removes the mappings of pages [first, last] of the file from every address space. */
 void mm_unmap_inode(struct inode *, u32 first, u32 last);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pipes, sockets and System V objects, as far as others need to see them. */
+/* Pipes, sockets, System V objects and message queues: what other parts call. */
 #ifndef IPC_H
 #define IPC_H
 
@@ -11,19 +11,19 @@ struct task;
 extern const struct file_ops fifo_ops;
 void fifo_inode_gone(struct inode *);
 
-/* POSIX message queues: nobody is left to be told of messages; and their limits in /proc/sys. */
+/* POSIX message queues: cancels the notifications of a process that ends; registers their limits in /proc/sys. */
 struct process;
 void mqueue_process_exit(const struct process *);
 void mqueue_proc_init(void);
 
-/* System V semaphores: adjustments (SEM_UNDO) of a process that exits. */
+/* System V semaphores: applies the adjustments (SEM_UNDO) of a process that exits. */
 void sem_exit(struct task *);
-/* CLONE_SYSVSEM: the child shares current's adjustments; 0 or -ENOMEM. */
+/* CLONE_SYSVSEM: lets the child share current's adjustments; 0 or -ENOMEM. */
 int sem_share_undos(struct task *child);
 
 /*
- * Between the two, files in flight that come to be closed wait: who ends closes many sockets. The second gets what the
- * first returned.
+ * Between these two calls, files in flight whose last reference goes are not closed yet, because a process that ends
+ * closes many sockets. The second call gets the result of the first.
  */
 bool rights_delay(void);
 void rights_continue(bool delayed);

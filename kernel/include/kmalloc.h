@@ -8,7 +8,7 @@ void *kmalloc(size_t size) __attribute__((malloc, alloc_size(1)));    /* NULL: n
 void *kzalloc(size_t size) __attribute__((malloc, alloc_size(1)));    /* zeroed */
 char *kmalloc_text(const char *text, size_t length) __attribute__((malloc)); /* a copy, NUL-terminated; NULL: no memory */
 void kfree(const void *object);                                       /* NULL is harmless */
-extern size_t kmalloc_plain;            /* larger ones ask failalloc_hit() (frame.h) */
+extern size_t kmalloc_plain;            /* larger sizes call failalloc_hit() */
 size_t kmalloc_bytes(void);             /* bytes in use, for leak checks */
 u32 kmalloc_objects(void);
 

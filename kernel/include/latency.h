@@ -7,12 +7,12 @@
 struct regs;
 struct text;
 
-/* The longest that the decrementer's interrupt, once due, waited until its handler ran: ns. */
+/* The longest time in ns from when the decrementer's interrupt was due until its handler ran. */
 extern u64 latency_longest;
-/* The decrementer comes at least this often, ns; 0: when a timer or the tick wants it. */
+/* The longest interval of the decrementer in ns; 0: it comes when a timer or the tick needs it. */
 extern u64 latency_sample;
 
-/* It waited longer than ever before, and interrupted these registers. */
+/* Records a longest wait, and the registers that the interrupt found. */
 void latency_note(const struct regs *, u64 ns);
 
 /* /proc/latency (stat/latency.c). */

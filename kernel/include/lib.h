@@ -13,13 +13,13 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NORETURN __attribute__((noreturn))
-/* For what is off the usual path: stays out of line, so that its caller saves no registers for it on the usual one. */
+/* For rare paths: kept out of line, so that the usual path of the caller saves no registers for it. */
 #define NOINLINE __attribute__((noinline))
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /*
- * The cause that the machine charges a function's events to (docs/interfaces.md,
- * section 3): CAUSE(copy) void copy_page(...) { ... }
+ * The cost category that the machine charges a function's events to (docs/interfaces.md, section 3). It stands first:
+ * CAUSE(copy) void copy_page(...) { ... }
  */
 #define CAUSE(name) __attribute__((section(".text.cause." #name)))
 
@@ -32,11 +32,14 @@
 /* Console. With `quiet` on the command line, printk is silent; console_printf never is. */
 void printk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void console_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The message, the registers of the trap that led here if there is one, a back trace; status 67. */
+/*
+ * Prints the message, the registers of the exception that led here if there was one, and a back trace; powers off with
+ * status 67.
+ */
 NORETURN void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A message, then off with the given status. */
+/* Prints a message and powers off with the given status. */
 NORETURN void fatal(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Stops the machine; without a control device (QEMU) the status is printed and the processor halts. */
+/* Stops the machine. Without a control device (QEMU) it prints the status and halts the processor. */
 NORETURN void power_off(int status);
 
 #define ASSERT(condition)                                                      \
@@ -46,8 +49,8 @@ NORETURN void power_off(int status);
 	} while (0)
 
 /*
- * printf formats: d i u x X o c s p %, flags - 0 + space #, width and precision
- * (also *), length h hh l ll z t. Returns the length that the whole text has.
+ * Formats: d i u x X o c s p %, flags - 0 + space #, width and precision (also *), length h hh l ll z t. Returns the
+ * length of the whole text, even if it did not fit.
  */
 int vsnprintf(char *buffer, size_t size, const char *format, va_list args);
 int snprintf(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -65,12 +68,12 @@ char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 /* Copies at most size-1 bytes and always ends with NUL; returns strlen(from). */
 size_t strlcpy(char *to, const char *from, size_t size);
-/* Decimal, 0x hex or 0 octal; all of s must be the number, which must fit. 0 or -EINVAL. */
+/* Reads a decimal, hexadecimal (0x) or octal (0) number, which must be all of s and fit. 0 or -EINVAL. */
 int parse_u32(const char *s, u32 *value);
 
 /* A xorshift generator (lib/random.c). */
 u32 random_u32(void);
 void random_bytes(void *to, size_t n);
-#define RANDOM_PIECE 256u       /* bytes that a program's call makes at once: no signal cuts it shorter (random(4)) */
+#define RANDOM_PIECE 256u       /* a call makes so many bytes at once; no signal interrupts it before (random(4)) */
 
 #endif

@@ -19,7 +19,7 @@ struct list_head {
 	for (e = list_first_entry(head, __typeof__(*e), member); &e->member != (head); \
 	     e = list_entry(e->member.next, __typeof__(*e), member))
 
-/* The element may be removed in the body. */
+/* The body may remove the element. */
 #define list_for_each_entry_safe(e, n, head, member)                              \
 	for (e = list_first_entry(head, __typeof__(*e), member),                   \
 	    n = list_entry(e->member.next, __typeof__(*e), member);                \
@@ -58,7 +58,7 @@ static inline void list_add_tail(struct list_head *item, struct list_head *head)
 	list_insert(item, head->prev, head);
 }
 
-/* Leaves the item an empty list of its own, so that removing it again is harmless. */
+/* Leaves the item as an empty list, so that removing it again is harmless. */
 static inline void list_del(struct list_head *item)
 {
 	item->prev->next = item->next;

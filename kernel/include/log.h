@@ -4,7 +4,7 @@
 
 #include <types.h>
 
-/* Appends; the oldest bytes make room. */
+/* Appends to the log, overwriting the oldest bytes. */
 void log_write(const char *, size_t size);
 
 #endif

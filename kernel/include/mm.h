@@ -1,7 +1,6 @@
 /*
- * Address spaces: areas (struct vma), the page-table tree, faults, and the
- * calls of the mmap family. The tree is the truth; TLB and hash table are
- * caches of it (mmu.h).
+ * Address spaces: areas (struct vma), the page-table tree, faults, and the calls of the mmap family. The tree holds
+ * the mappings; TLB and hash table are caches of it (mmu.h).
  */
 #ifndef MM_H
 #define MM_H
@@ -25,7 +24,7 @@ struct text;
 #define VM_WRITE     0x002u
 #define VM_EXEC      0x004u
 #define VM_PROT      0x007u
-#define VM_MAY_READ  0x010u     /* what mprotect may turn on */
+#define VM_MAY_READ  0x010u     /* what mprotect may permit */
 #define VM_MAY_WRITE 0x020u
 #define VM_MAY_EXEC  0x040u
 #define VM_SHARED    0x080u
@@ -38,24 +37,24 @@ struct text;
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
 #define VM_DONTDUMP  0x8000u    /* madvise */
 
-/* One area: [start, end), page-aligned, same rights and same object throughout. */
+/* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
-	struct rb_node node;            /* mm->areas, by address */
-	struct list_head mapping;       /* inode->mappings, when a file's */
+	struct rb_node node;            /* in mm->areas, by address */
+	struct list_head mapping;       /* in inode->mappings, if it maps a file */
 	struct mm *mm;
 	uaddr_t start, end;
-	u32 first, last, room;          /* of its part of the tree, unless it is stale (mm/area.c) */
+	u32 first, last, room;          /* bounds and largest gap of its subtree, unless stale */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
-	struct inode *inode;            /* whose pages these are; NULL: none */
-	u32 first_page;                 /* at start: of the file, or (VM_DEVICE) of physical addresses */
+	struct inode *inode;            /* the object that is mapped; NULL: none */
+	u32 first_page;                 /* the page number at start: in the file, or (VM_DEVICE) physical */
 };
 
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
 	struct root_entry *root;        /* the page-table tree's root, one page */
-	struct mm_context context;      /* what hardware knows it by (context.h) */
+	struct mm_context context;      /* its number in hardware (context.h) */
 	struct rb_root areas;
 	struct vma *last;               /* the area found last */
 	u32 area_count;
@@ -77,20 +76,20 @@ struct mm {
 };
 
 /* For core files. */
-bool vma_has_own_pages(const struct vma *vma);          /* that no file has: somebody wrote them */
-/* What the address space shows at an address, with a reference, if it is anywhere; NULL: zeros, or nothing. */
+bool vma_has_own_pages(const struct vma *vma);          /* pages that no file has: they were written */
+/* The frame at an address, with a reference, if it is in memory; NULL: the page reads as zeros, or is unmapped. */
 struct frame *mm_frame_present(struct mm *mm, uaddr_t address);
 
 struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */
 static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
 void mm_put(struct mm *mm);                     /* the last reference unmaps all */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
-/* Policy icache.flush: a page that is about to be mapped in an area that may be run becomes visible to fetch. */
+/* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, u32 base);
-extern u64 tables_shared;                       /* so often has a fork shared one */
-int tables_unshare_everywhere(void);            /* every address space gets tables of its own; 0 or -ENOMEM */
+extern u64 tables_shared;                       /* tables that forks have shared */
+int tables_unshare_everywhere(void);            /* gives every address space its own tables; 0 or -ENOMEM */
 /* Every address space. */
 extern struct list_head mm_list;        /* of struct mm, by all */
 void mm_for_each(void (*function)(struct mm *mm));
@@ -102,9 +101,8 @@ struct vma *mm_next(struct vma *vma);
 bool areas_surveyed_right(struct mm *mm);               /* for the invariant checker */
 
 /*
- * The system calls' work on an address space. mm_map: file may be NULL with
- * MAP_ANONYMOUS; takes its own reference; page is the offset in pages. Address
- * or negative errno (IS_ERR_VALUE).
+ * The system calls' work on an address space. mm_map: file may be NULL with MAP_ANONYMOUS; takes its own reference;
+ * page is the offset in pages. Returns the address or a negative errno (IS_ERR_VALUE).
  */
 #define IS_ERR_VALUE(x) ((u32)(x) >= (u32)-4095)
 uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
@@ -115,40 +113,40 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags);
 int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice);
 u32 mm_locked_pages(struct mm *mm);
 int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector);
-/* Sets the break; the new one, or the old one if it cannot be. mm_brk_init: exec's. */
+/* Sets the break; returns the new one, or the old one on failure. mm_brk_init is for exec. */
 uaddr_t mm_brk(struct mm *mm, uaddr_t address);
 void mm_brk_init(struct mm *mm, uaddr_t start);
-/* exec's: the initial stack area of `size` bytes below top, growing down. */
+/* For exec: creates the initial stack area of `size` bytes below top, growing down. */
 int mm_stack_init(struct mm *mm, u32 top, u32 size);
 
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
-extern u32 faults_plain;                /* mm/fault.c: 0 when each fault is checked after it (check.h) */
+extern u32 faults_plain;                /* mm/fault.c: 0 if the checker runs after each fault (check.h) */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
-/* The word at an address if its page is there: for interrupts, which fault nothing in. */
+/* The word at an address, if its page is in memory. For interrupt handlers, which must not fault. */
 bool mm_peek(struct mm *mm, uaddr_t address, u32 *word);
-/* The same for a page of a private area that need not be writable: a frame of its own, a copy if need be. */
+/* As mm_frame(), for a page of a private area that need not be writable: the space's own frame, copied if need be. */
 int mm_frame_own(struct mm *mm, uaddr_t address, struct frame **out);
-/* A debugger writes, where the program itself may not, too (mm/foreign.c): 0 or -EFAULT. */
+/* A debugger's write, also to pages that the program itself may not write (mm/foreign.c): 0 or -EFAULT. */
 int mm_poke(struct mm *mm, uaddr_t address, const void *from, size_t n);
 /* Key for a futex: the frame and offset of a shared page, or (mm, address): 0 or -EFAULT. */
 struct futex_key { const void *object; u32 page, offset; };
 int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_key *key);
 
-/* Whether a mapping may change the file, or could after an mprotect. */
+/* Whether some mapping may write to the file, now or after an mprotect. */
 bool mm_may_write_inode(const struct inode *inode);
 /* Removes the mappings of pages [first, last] of a file from every address space (truncate). */
 void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
 
-/* /proc/<pid>/maps, and /proc/meminfo's lines. */
+/* The text of /proc/<pid>/maps and /proc/meminfo. */
 void mm_show_maps(struct mm *mm, struct text *text);
 void mm_show_meminfo(struct text *text);
 
-/* Once frames can be allocated. */
+/* Called when frames can be allocated. */
 void mm_init(void);
-/* Registers the files of /proc that mm, arch/ppc and the policies show. */
+/* Registers the files of /proc of mm, arch/ppc and the policies. */
 void mm_proc_init(void);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The interface between the page-table tree and what caches it: a processor's
- * TLB and hash table. A backend is told what changed, and never walks areas;
- * only its reload reads the tree.
+ * The interface between the page-table tree and its caches, a processor's TLB and hash table. A backend is told of
+ * changes and never looks at areas; only its reload code reads the tree.
  */
 #ifndef MMU_H
 #define MMU_H
@@ -14,27 +13,33 @@ struct mm;
 
 struct mmu_backend {
 	const char *name;
-	const char *reload;             /* who fills the TLB, as the boot's first line says it */
-	u32 memory_most;                /* bytes of RAM that the mappings of the boot reach */
-	/* What an entry of a root has beside its table's address, for a program's table and for the kernel's. */
+	const char *reload;             /* how the TLB is filled, for the boot's first line */
+	u32 memory_most;                /* most bytes of RAM that the boot's mappings cover */
+	/* Bits of a root's entry beside the table's address, for a program's table and for the kernel's. */
 	u32 root_bits, root_bits_kernel;
-	/* Once, when frames can be allocated: the hash table, if the processor or a policy wants one. */
+	/* Called once, when frames can be allocated: creates the hash table, if the processor or a policy needs one. */
 	void (*init)(void);
-	/* Its files of /proc/mmu. */
+	/* Registers the backend's files of /proc/mmu. */
 	void (*proc_init)(void);
-	/* From now on a program's addresses are of mm; NULL: there are none but the kernel's. */
+	/* Makes mm the active address space; NULL: the kernel's part only. */
 	void (*activate)(struct mm *mm);
-	/* One page of mm leaves hash table and TLB. Called while the tree's place still has the note (arch/pte.h). */
+	/*
+	 * Removes a page of mm from hash table and TLB. Called while the entry of the tree still has its note
+	 * (arch/pte.h).
+	 */
 	void (*page_flush)(struct mm *mm, vaddr_t address);
-	/* Everything: hash table emptied, TLB invalidated. */
+	/* Empties the hash table and the TLB. */
 	void (*flush_all)(void);
-	/* The invariant checker: calls bad() for each cached entry that the tree contradicts; all, or an address's. */
+	/*
+	 * For the invariant checker: calls bad() for each cached entry that contradicts the tree: all of them, or
+	 * those of an address.
+	 */
 	void (*check)(check_bad *bad);
 	void (*check_page)(const struct mm *mm, vaddr_t address, check_bad *bad);
 };
 
-extern struct mmu_backend mmu[1];        /* the processor's, copied here at boot: a call by it takes one load */
-/* Told that the tree has a new entry for a page, of which nothing is cached; policy hash.preload binds it. */
+extern struct mmu_backend mmu[1];        /* the processor's backend, copied here at boot */
+/* Called when the tree got a new entry for a page of which nothing is cached; policy hash.preload binds it. */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 
 #endif

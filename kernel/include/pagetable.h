@@ -18,12 +18,15 @@ struct mm;
 
 extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 1023, shared by every root */
 
-/* Where C reaches physical 0 for the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
+/* Where C code maps physical 0 to reach the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
 extern u32 pagetable_base;
-extern u64 pagetables_uncached;         /* tables and roots made past the cache */
-/* Tables up to this address may be shared, and are looked at before they change. 0: none, but a root's empty entries. */
+extern u64 pagetables_uncached;         /* tables and roots created past the cache */
+/*
+ * A table up to this physical address may be shared, and must be checked before it changes. 0: only absent tables are
+ * checked.
+ */
 extern paddr_t pagetable_uncertain;
-/* Entries have notes, each of which is about one address space (policy hpte.slot): no table may belong to two. */
+/* Entries have notes, each of which is valid for one address space (policy hpte.slot), so no table may be shared. */
 extern bool pagetable_notes;
 
 static inline struct root_entry *pagetable_root(const struct root_entry *root)
@@ -31,7 +34,7 @@ static inline struct root_entry *pagetable_root(const struct root_entry *root)
 	return (struct root_entry *)((vaddr_t)root - KERNEL_BASE + pagetable_base);
 }
 
-/* Entries of a root. */
+/* The entry of a root for an address. */
 static inline struct root_entry *pagetable_slot(const struct root_entry *root, vaddr_t address)
 {
 	return &pagetable_root(root)[address >> ROOT_SHIFT];
@@ -43,14 +46,14 @@ static inline struct pte *slot_table(const struct root_entry *slot)
 	return (struct pte *)(pagetable_base + root_entry_pa(*slot));
 }
 static inline bool slot_same(const struct root_entry *a, const struct root_entry *b) { return root_entry_pa(*a) == root_entry_pa(*b); }
-/* A program's table into an entry; the table of another into it; none. */
+/* Sets an entry to a program's table, to the table of another entry, or to none. */
 void slot_set(struct root_entry *slot, const struct frame *table);
 static inline void slot_share(struct root_entry *slot, const struct root_entry *from) { *slot = *from; }
 static inline void slot_clear(struct root_entry *slot) { *slot = (struct root_entry){ 0 }; }
 
-/* The kernel's tree: RAM and I/O. */
+/* Builds the kernel's tree: RAM and I/O. */
 void pagetable_init(void);
-/* A root with the kernel's part; NULL: no memory. */
+/* Creates a root with the kernel's part; NULL: no memory. */
 struct root_entry *pagetable_root_new(void);
 void pagetable_root_free(struct root_entry *root);
 
@@ -59,7 +62,7 @@ static inline u32 pagetable_index(vaddr_t address)
 	return address >> TABLE_SHIFT & (PTE_PER_TABLE - 1);
 }
 
-/* Where the entry for an address is; NULL: there is no table. */
+/* Finds the entry for an address; NULL: there is no table. */
 static inline struct pte *pagetable_find(const struct root_entry *root, vaddr_t address)
 {
 	const struct root_entry *slot = pagetable_slot(root, address);
@@ -67,7 +70,7 @@ static inline struct pte *pagetable_find(const struct root_entry *root, vaddr_t 
 	return slot_empty(slot) ? NULL : &slot_table(slot)[pagetable_index(address)];
 }
 
-/* The entry for an address. */
+/* Reads the entry for an address. */
 static inline pte_t pagetable_read(const struct root_entry *root, vaddr_t address)
 {
 	const struct pte *entry = pagetable_find(root, address);
@@ -76,29 +79,32 @@ static inline pte_t pagetable_read(const struct root_entry *root, vaddr_t addres
 }
 
 /*
- * The entry at a place becomes `pte`. What is cached of the old one goes by flush->page() or range() (flush.h), before
- * or after. pagetable_install(): it was none; an entry of another place is
- * installed by pte_copy(). pagetable_clear(): it is none, and nothing is cached of the page any more.
+ * Three ways to write an entry. pagetable_set() replaces one; the caller flushes the old one by flush->page() or
+ * range() (flush.h), before or after. pagetable_install() fills an empty one; an entry copied from another place goes
+ * through pte_copy() first. pagetable_clear() empties one of which nothing is cached any more.
  */
 static inline void pagetable_set(struct pte *entry, pte_t pte) { pte_store(entry, pte); }
 static inline void pagetable_install(struct pte *entry, pte_t pte) { pte_store_first(entry, pte); }
 static inline void pagetable_clear(struct pte *entry) { pte_clear(entry); }
 
-/* The frame that an entry stands for, and holds a reference to; NULL: none, or a device's page. */
+/* The frame that an entry maps, and holds a reference to; NULL: none, or a device's page. */
 static inline struct frame *pte_frame(pte_t pte)
 {
 	return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count ? pa_frame(pte_pa(pte)) : NULL;
 }
 
-/* The place of an entry, to be changed: in a table of mm's own, which is made if need be. NULL: no memory. */
+/* Finds an entry in order to change it: in a table that mm does not share, created if need be. NULL: no memory. */
 struct pte *pagetable_make(struct mm *mm, vaddr_t address);
-/* An empty table; NULL: no memory. */
+/* Creates an empty table; NULL: no memory. */
 struct frame *pagetable_table_new(void);
-/* Before an entry changes: mm has the table of an address alone (mm/shared_tables.c). 0 or -ENOMEM. */
+/* Gives mm its own copy of the table of an address, if it shares it (mm/shared_tables.c). 0 or -ENOMEM. */
 int table_unshare(struct mm *mm, vaddr_t address);
-/* The end of what one table covers: where a walk over an absent table goes on. */
+/* The end of the range that the table of an address covers: where a walk continues after an absent table. */
 static inline u32 pagetable_next(vaddr_t address) { return (address | (TABLE_SPAN - 1)) + 1; }
-/* Frees the tables of [start, end) that hold no entry of any area: the caller says what lies around. */
+/*
+ * Frees the tables of [start, end) that no area needs. floor and ceiling are the end of the area below and the start
+ * of the area above.
+ */
 void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pipes, as fcntl and sockets see them. */
+/* Pipes: what fcntl, splice and the policies call. */
 #ifndef PIPE_H
 #define PIPE_H
 
@@ -18,20 +18,22 @@ bool pipe_same(const struct file *, const struct file *);
 long pipe_wait_data(struct file *, bool wait);
 /* Bytes of room, or -EPIPE (with SIGPIPE), -EAGAIN, -ERESTARTSYS. */
 long pipe_wait_room(struct file *, bool wait);
-/* Reads without taking, `skip` bytes in. */
+/* Reads n bytes without removing them, from `skip` bytes on. */
 long pipe_peek(struct file *, struct iter *, u32 skip, size_t n);
-/* Takes n bytes that were peeked at. */
+/* Removes n bytes that were read with pipe_peek(). */
 void pipe_skip(struct file *, u32 n);
 
-/* A way for long writes to reach a reader that waits. */
+/* How a long write reaches a reader that waits. */
 struct pipe_transfer {
-	/* Bytes that went to the reader; 0: into the buffer as any other; or a negative errno. */
+	/*
+	 * Copies to the reader: returns the bytes copied; 0: use the buffer, as for other writes; or a negative errno.
+	 */
 	long (*long_write)(struct pipe *, struct iter *);
-	bool sinks;		/* readers that wait say where they want their bytes */
+	bool sinks;		/* waiting readers announce their buffers */
 };
 
 extern const struct pipe_transfer pipe_copy, pipe_page, pipe_direct;
 extern const struct pipe_transfer *pipe_transfer;	/* bound by policy pipe.transfer */
-extern u64 pipe_transfers;				/* pages or writes that went to a reader that waited */
+extern u64 pipe_transfers;				/* pages or writes copied to a waiting reader */
 
 #endif

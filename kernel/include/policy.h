@@ -1,18 +1,18 @@
 /*
  * Policies: every optimisation is a named switch with a plain form.
  *
+ * This registers a policy, whose first choice is the default:
+ *
  *     static int apply(const struct policy_setting *to) { ... }
  *     POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, apply,
  *            "contexts_renewed", &contexts_renewed);
  *
- * registers the policy; its first choice is the default. The same name is a
- * word of the kernel's command line and a line of /proc/policy. A choice that
- * ends in <n> takes a number there ("scatter:<n>", "<n>").
+ * Its name is also a word of the kernel's command line and a line of /proc/policy. A choice that ends in <n> takes a
+ * number there ("scatter:<n>", "<n>").
  *
- * apply() binds a choice: it stores a value, points an operations table, or
- * copies a code image to its vector. So a policy costs a hot path no test; the
- * one exception is fork.tables, which pagetable_make() looks at. It runs for every
- * policy at boot, once the page-table tree exists, and at each later change.
+ * apply() binds a choice: it stores a value, points to a table of operations, or copies a code image to its vector, so
+ * that a policy costs a hot path no test. It runs for every policy at boot, once the page-table tree exists, and at
+ * each later change.
  */
 #ifndef POLICY_H
 #define POLICY_H
@@ -36,7 +36,7 @@ struct policy {
 	enum policy_when when;
 	/* 0; -EINVAL: the value is out of range; -ENODEV: this choice has no meaning on this processor. */
 	int (*apply)(const struct policy_setting *to);
-	const char *counter_name;       /* what shows that it acted */
+	const char *counter_name;       /* the counter that proves that the policy acted */
 	const u64 *counter;
 	struct policy_setting *now;
 };
@@ -53,19 +53,19 @@ struct policy {
 	}
 
 /*
- * Boot: notes the choice, which policy_apply_all() then binds. 0; -ENOENT: no such policy; -EINVAL: not one of its
- * choices; -ENODEV: it has no meaning on this processor.
+ * At boot: notes a choice, for policy_apply_all(). 0; -ENOENT: no such policy; -EINVAL: no such choice; -ENODEV: it
+ * has no meaning on this processor.
  */
 int policy_choose(const char *name, const char *value);
-/* Binds every policy's choice; off with status 64 when one cannot be. */
+/* Binds every policy's choice; powers off with status 64 if one cannot be bound. */
 void policy_apply_all(void);
-/* Later changes, as /proc/policy makes them: also -EBUSY, at boot only. */
+/* For /proc/policy: changes a choice later; -EBUSY: it can change at boot only. */
 int policy_set(const char *name, const char *value);
-/* "choice choice ..." of a policy into buffer; false: no such policy. */
+/* Writes "choice choice ..." of a policy to buffer; false: no such policy. */
 bool policy_choices(const char *name, char *buffer, size_t size);
 
 struct text;
-/* /proc/policy: lines "name value [choice choice ...] when counter=n", and its store. */
+/* The text of /proc/policy, lines "name value [choice choice ...] when counter=n", and a write to it. */
 void policy_show(struct text *text);
 int policy_store(const char *words, size_t size);
 

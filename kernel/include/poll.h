@@ -9,7 +9,7 @@
 
 struct file;
 
-/* Passed to a file's poll operation, which names each queue that it would be woken by. NULL: only ask. */
+/* Passed to a file's poll operation, which reports each queue that wakes it. NULL: report the state only. */
 struct poll_table {
 	void (*add)(struct poll_table *, struct waitq *);
 };

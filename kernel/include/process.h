@@ -1,4 +1,4 @@
-/* Processes: what wait4, kill and the shell see, a group of threads. */
+/* Processes: groups of threads, which wait4, kill and the shell handle as one. */
 #ifndef PROCESS_H
 #define PROCESS_H
 
@@ -12,16 +12,16 @@
 struct task;
 
 #define PID_MAX        32768
-#define CORE_NAME      "core"           /* of a core file, in the working directory */
+#define CORE_NAME      "core"           /* name of a core file, in the working directory */
 
 struct rlimit { u32 soft, hard; };
 
-/* What getrusage adds up; times in ns. */
+/* The figures of getrusage; times in ns. */
 struct usage {
 	u64 user_ns, system_ns;
 	u32 minor_faults, major_faults;
 	u32 voluntary_switches, involuntary_switches;
-	u32 peak_pages;                 /* most resident at once; added up as a maximum */
+	u32 peak_pages;                 /* most resident at once; a sum takes the maximum */
 };
 
 struct itimer {
@@ -34,7 +34,7 @@ struct process {
 	s32 pgid, sid;
 	struct task *leader;            /* kept until reaped, even when it ends first */
 	struct list_head threads;       /* tasks, by group_link */
-	u32 thread_count;               /* that have not ended */
+	u32 thread_count;               /* threads that have not ended */
 	struct list_head all;           /* in process_list */
 	struct process *parent;
 	struct list_head children;      /* by sibling */
@@ -58,40 +58,40 @@ struct process {
 	struct usage ended;             /* of threads that have ended */
 	struct usage children_usage;    /* of reaped children */
 	u64 ended_run_ticks;            /* timebase ticks of threads that have ended */
-	bool cpu_limits;                /* the tick has a timer or a limit of processor time to look at */
+	bool cpu_limits;                /* the tick checks a processor-time timer or limit */
 	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
-	bool private_barriers;          /* membarrier may be used for them */
-	bool subreaper;                 /* orphans among its descendants come to it, not to init */
-	bool auto_reap;                 /* the parent ignores its children: nobody waits */
-	struct pid_handle *handle;      /* what descriptors of the process hold (proc/pidfd.c); NULL: none yet */
+	bool private_barriers;          /* registered for private barriers of membarrier */
+	bool subreaper;                 /* adopts orphaned descendants in init's place */
+	bool auto_reap;                 /* the parent ignores its children: freed without a wait */
+	struct pid_handle *handle;      /* shared by descriptors of the process (proc/pidfd.c); NULL: none */
 	struct waitq exec_wait;         /* a thread in execve waits here for the others to end; and around a core file */
 	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
-	u32 dumped_threads;             /* others that wait until it has */
+	u32 dumped_threads;             /* threads that wait for it */
 	u64 start_ns;                   /* since boot */
 };
 
 extern struct list_head process_list;   /* of struct process, by all */
-extern struct process *init_process;     /* adopts orphans; its end is the machine's */
+extern struct process *init_process;     /* adopts orphans; the machine stops when it ends */
 extern u32 process_count;               /* zombies included */
 
 struct process *process_find(s32 pid);  /* NULL: there is none */
 bool pgrp_in_session(s32 pgid, s32 sid);
 bool pgrp_orphaned(s32 pgid);
 
-/* Boot: the idle task (pid 0) is the context that calls this; then the first process, once files work. */
+/* At boot: makes the calling context the idle task (pid 0). start_init() starts the first process, once files work. */
 void proc_init(void);
 void start_init(const char *path, const char *const *arguments);
 
 /* Ends the calling thread, or the whole process, with a wait4 status. */
 void task_exit(s32 status) __attribute__((noreturn));
 void process_exit(s32 status) __attribute__((noreturn));
-/* By this signal, with a core file if the process may leave one. */
+/* Ends the process by this signal, with a core file if it may leave one. */
 void process_exit_dumping(const struct siginfo *info) __attribute__((noreturn));
 
 u32 rlimit(u32 resource);               /* soft limit of current's process */
 
-/* With the ended threads; times in ns. */
+/* Includes threads that have ended; times in ns. */
 void process_usage(const struct process *process, struct usage *usage);
 u64 process_run_ns(const struct process *process);
 

@@ -4,7 +4,7 @@
 
 #include <types.h>
 
-/* The word seed=<n>, else a fixed seed: the same command line gives the same run. */
+/* Called at boot with the value of the word seed=<n>, else with a fixed one: equal command lines give equal runs. */
 void random_seed(u32 seed);
 
 #endif

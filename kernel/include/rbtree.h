@@ -1,6 +1,6 @@
 /*
- * Red-black trees, linked through a member of their elements. The caller does the comparing. It may keep in its elements
- * what it knows of the subtrees below them: where that may have changed, the node is stale, as are all above it.
+ * Red-black trees, linked through a member of their elements. The caller compares elements. It may store facts about a
+ * node's subtree in the element; a change below a node marks it and all nodes above it stale.
  */
 #ifndef RBTREE_H
 #define RBTREE_H
@@ -22,7 +22,7 @@ struct rb_root {
 /* Hangs node at *link, a NULL child of parent (or the root), and restores the balance. */
 void rb_insert(struct rb_root *root, struct rb_node *node, struct rb_node *parent, struct rb_node **link);
 void rb_erase(struct rb_root *root, struct rb_node *node);
-void rb_stale(struct rb_node *node);     /* the node's own element has changed; harmless for NULL */
+void rb_stale(struct rb_node *node);     /* marks a node whose element changed; harmless for NULL */
 struct rb_node *rb_first(const struct rb_root *root);
 struct rb_node *rb_last(const struct rb_root *root);
 struct rb_node *rb_next(const struct rb_node *node);

@@ -1,4 +1,4 @@
-/* A task's registers as a debugger sees them: the architecture's (register_set.c). */
+/* A task's registers in the form of a debugger; the architecture implements it (register_set.c). */
 #ifndef REGISTER_SET_H
 #define REGISTER_SET_H
 
@@ -14,10 +14,16 @@ struct register_set {
 	};
 };
 
-/* NT_PRFPREG: the floating-point ones; else the general ones. Of a set that is put, the first `size` bytes count. */
+/*
+ * kind NT_PRFPREG: the floating-point registers; else the general ones. register_set_put changes the first `size`
+ * bytes.
+ */
 void register_set_get(struct task *task, u32 kind, struct register_set *set);
 void register_set_put(struct task *task, u32 kind, const struct register_set *set, size_t size);
-/* The word of the user area at an offset; -EIO: there is none. What a tracer must not change stays as it is. */
+/*
+ * Reads and writes the word at an offset of the user area; -EIO: there is none. Fields that a tracer must not change
+ * keep their values.
+ */
 int register_word_get(struct task *task, u32 offset, u32 *value);
 int register_word_set(struct task *task, u32 offset, u32 value);
 

@@ -11,24 +11,24 @@ struct task;
 void schedule(void);
 void yield(void);
 /*
- * Puts current to sleep and switches straight to `next`, which sleeps interruptibly. False, and nothing has changed,
- * if another task must run first or `next` has no turn left.
+ * Puts current to sleep and switches directly to `next`, which sleeps interruptibly. False, with nothing changed, if
+ * another task must run first or `next` has used up its turn.
  */
 bool schedule_to(struct task *next);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 
-/* The boot context ends here. Idle work is a chain of hooks in order of registration. */
+/* The end of the boot context. Idle work is a chain of hooks in order of registration. */
 void idle_loop(void) __attribute__((noreturn));
 
 /*
- * A policy's idle work: does one small piece (well under a tick), returns false when
- * there is nothing left to do. Runs with interrupts on.
+ * A policy's idle work: does one small piece, much less than a tick, and returns false when none is left. Runs with
+ * interrupts on.
  */
 struct idle_hook {
 	struct list_head link;
 	bool (*work)(void);
 };
-/* Runs a hook: policy idle.cache binds how the caches are meanwhile. */
+/* Runs a hook; policy idle.cache binds whether the caches are locked meanwhile. */
 extern bool (*idle_run)(bool (*work)(void));
 extern bool idle_caches_locked;         /* while a hook runs */
 void idle_hook_add(struct idle_hook *hook);

@@ -1,7 +1,4 @@
-/*
- * Signals: numbers, the ABI's structures (Linux/PPC32, as <asm/signal.h>,
- * <asm/siginfo.h> lay them out for user programs), and who may send what.
- */
+/* Signals: the kernel's structures, sending and delivery. Numbers and the ABI's structures are in abi/signal.h. */
 #ifndef SIGNAL_H
 #define SIGNAL_H
 
@@ -21,15 +18,15 @@ struct action {
 	sigset mask;
 };
 
-/* What threads made with CLONE_SIGHAND share. */
+/* The handlers, shared by threads created with CLONE_SIGHAND. */
 struct sighand {
 	u32 refs;
 	struct action action[NSIG];
-	struct waitq arrived;           /* signalfds wait here for signals */
-	struct wake_note arrival;       /* of a timer's, or a terminal's */
+	struct waitq arrived;           /* signalfds wait here */
+	struct wake_note arrival;       /* of `arrived`, for signals sent by interrupts */
 };
 
-/* Signals that wait for delivery, of a thread or of a whole process. */
+/* Pending signals of a thread or of a whole process. */
 struct sigpending {
 	sigset set;
 	struct list_head queue;         /* of struct sigqueued */
@@ -41,14 +38,14 @@ struct mm;
 struct regs;
 
 /*
- * Sending from inside the kernel: never sleeps, needs no permission. With a
- * NULL info, the signal is the kernel's own (SI_KERNEL).
+ * Sending from inside the kernel: never sleeps, needs no permission. A signal without info is the kernel's own
+ * (SI_KERNEL).
  */
 void signal_task(struct task *task, int sig, const struct siginfo *info);
 void signal_process(struct process *process, int sig, const struct siginfo *info);
 int signal_pgrp(s32 pgid, int sig, const struct siginfo *info);   /* 0 or -ESRCH */
 
-/* Signals that wait with a story (RLIMIT_SIGPENDING), in all processes of a real user. */
+/* Queued signals carrying siginfo (RLIMIT_SIGPENDING), in all processes of a real user. */
 u32 signals_queued(u32 uid);
 
 /*
@@ -63,16 +60,15 @@ int signal_check_permission(const struct process *target, int sig);
 /* SIGKILL to the whole process, for the out-of-memory killer. */
 void signal_kill(struct process *process);
 
-/* current has a signal that ends it. */
+/* Whether current has a signal that will end it. */
 bool signal_fatal_pending(void);
 
-/* True when current ignores or blocks sig: the tty's rule for background readers and writers. */
+/* Whether current ignores or blocks sig: the terminal's rule for background readers and writers. */
 bool signal_ignored_or_blocked(int sig);
 
 /*
- * Temporarily another mask (ppoll, pselect6, epoll_pwait): set before waiting,
- * end with signal_mask_restore(result), which keeps the old mask for the
- * handler's return when result is an interruption.
+ * Sets a temporary mask (ppoll, pselect6, epoll_pwait) before waiting. End with signal_mask_restore(result): if result
+ * is an interruption, the old mask returns only after the handler.
  */
 int signal_mask_swap(const u32 *user_mask, u32 size);
 void signal_mask_restore(long result);
@@ -80,16 +76,16 @@ void signal_mask_restore(long result);
 int sigset_from_user(sigset *set, const u32 *user);
 int sigset_to_user(u32 *user, sigset set);
 
-/* Before going back to user mode with WORK_SIGNAL set. */
+/* Called before returning to user mode with WORK_SIGNAL set. */
 void signal_deliver(struct regs *regs);
-/* Before user mode when work is not 0: schedules and delivers signals until it is 0. */
+/* Called before user mode when work is not 0: schedules and delivers signals until it is 0. */
 void return_to_user(struct regs *regs);
 
-void signal_set_blocked(sigset blocked);                /* of current; SIGKILL and SIGSTOP stay out */
+void signal_set_blocked(sigset blocked);                /* of current; never blocks SIGKILL and SIGSTOP */
 
 /*
- * The architecture's (signal_frame.c): the frame of a handler on the program's stack, 0, or -EFAULT when the stack is
- * not writable; and the page of code by which handlers return.
+ * Implemented by the architecture (signal_frame.c): pushes a handler's frame on the program's stack, 0, or -EFAULT if
+ * the stack is not writable; and fills the page of code by which handlers return.
  */
 int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
 		      sigset mask);

@@ -4,7 +4,7 @@
 
 struct regs;
 
-/* What the tick interrupted: for /proc/stat, and for /proc/profile while it is on. */
+/* Counts what the tick interrupted, for /proc/stat, and for /proc/profile while it is on. */
 void stat_tick(const struct regs *);
 
 #endif

@@ -24,27 +24,26 @@ extern const syscall_fn syscall_table[];
 extern const char *const syscall_names[];
 
 /*
- * Nonzero for the calls that read or change the caller's whole register set
- * (fork, clone, execve, sigreturn...): a lean entry saves for these, before it
- * calls them, the registers that it otherwise leaves alone. Such a call may say regs_no_call(): then the registers are complete as they are and no
- * result is stored. Indexed by number.
+ * Nonzero for the calls that read or change the caller's whole register set (fork, clone, execve, sigreturn...). The
+ * lean entry saves, before such a call, the registers that it otherwise leaves alone. Such a call may say
+ * regs_no_call(): then the registers are complete and no result is stored. Indexed by number.
  */
 extern const u8 syscall_needs_full_regs[];
-extern const u8 syscall_returns_words[];         /* in the registers of its arguments, beside the result */
+extern const u8 syscall_returns_words[];         /* it returns values in its argument registers, beside the result */
 
-/* How often an unknown number was called, and the last one: /proc/stat. */
+/* How often an unknown number was called, and the last one, for /proc/stat. */
 extern u32 syscall_unknown_count;
 extern u32 syscall_unknown_last;
 
-/* current, whose calls are traced, stops before or after a call (proc/trace.c). */
+/* Stops current, whose calls are traced, before or after a call (proc/trace.c). */
 void trace_stop_at_call(void);
 
-/* The plain entry's C dispatch: runs the call in regs and stores result and CR0.SO. */
+/* The C dispatch of the plain entry: runs the call in regs and stores result and CR0.SO. */
 void syscall_dispatch(struct regs *regs);
 
 /*
- * The ERESTART* results of <errno.h> never reach the program: the call is made
- * again, or ends with EINTR, as the signal that interrupted it says.
+ * A program never gets the ERESTART* results of <errno.h>: depending on the signal that interrupted it, the call is
+ * repeated or ends with EINTR.
  */
 
 #endif

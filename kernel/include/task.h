@@ -1,4 +1,4 @@
-/* Tasks: what the scheduler runs, a thread. `current` (arch/task.h) is the one that runs. */
+/* Tasks: the threads that the scheduler runs. `current` (arch/task.h) is the running one. */
 #ifndef TASK_H
 #define TASK_H
 
@@ -25,14 +25,14 @@ enum task_state {
 	TASK_KILLABLE,          /* sleeps; only a fatal signal ends the sleep */
 	TASK_UNINTERRUPTIBLE,
 	TASK_STOPPED,           /* by SIGSTOP and its like */
-	TASK_TRACED,            /* waits for what its tracer says */
+	TASK_TRACED,            /* waits for its tracer */
 	TASK_DEAD,              /* waits to be reaped */
 };
 
-/* Reasons for the long way back to user mode (task->work; 0 is the fast one). */
+/* Reasons for the slow return to user mode (task->work; 0: the fast one). */
 #define WORK_RESCHED 1u
 #define WORK_SIGNAL  2u
-#define WORK_WAKE    4u         /* queues are noted (wait.h); a switch passes it on */
+#define WORK_WAKE    4u         /* queues are noted (wait.h); passed on at a switch */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;
@@ -41,7 +41,7 @@ struct credentials {
 	u32 groups[NGROUPS_MAX];
 };
 
-/* A sleep that a signal interrupted and that restart_syscall continues. */
+/* A sleep that a signal interrupted and restart_syscall continues. */
 struct restart {
 	long (*again)(struct task *task);
 	u64 deadline;
@@ -52,20 +52,20 @@ struct restart {
 	bool is_private;
 };
 
-/* What a tracer has done to a task (proc/trace.c). */
+/* The tracing state of a task (proc/trace.c). */
 struct trace {
 	struct process *tracer;         /* NULL: nobody traces it */
 	struct list_head link;          /* in tracer->traced */
 	u32 options;                    /* PTRACE_O_* */
-	bool privileged;                /* whoever began it was the superuser: an exec may give new privileges */
-	bool seized;                    /* PTRACE_SEIZE: it sees stops of the whole process, and stops on demand */
-	bool listening;                 /* stays stopped until something happens, and takes no other request */
-	u8 traps;                       /* TRAP_*: stops at its next look at its signals */
+	bool privileged;                /* the superuser began it: an exec may raise privileges */
+	bool seized;                    /* PTRACE_SEIZE: sees stops of the process, stops on demand */
+	bool listening;                 /* PTRACE_LISTEN: stopped, takes no request until an event */
+	u8 traps;                       /* TRAP_*: stops when it next checks its signals */
 	bool syscalls;                  /* stops before and after each system call */
 	bool stepping;                  /* stops after the next instruction */
-	bool unreported;                /* wait has not told of the stop, or of a thread's end, yet */
+	bool unreported;                /* wait has not reported the stop or a thread's end yet */
 	s32 status;                     /* in wait4's form: why it stopped, or how a thread ended */
-	s32 resume_signal;              /* what the tracer lets it have; 0: none */
+	s32 resume_signal;              /* the signal that the tracer passes on; 0: none */
 	struct siginfo info;            /* of the signal that it stopped for */
 	u32 message;                    /* PTRACE_GETEVENTMSG */
 };
@@ -75,7 +75,7 @@ struct task {
 	u32 state;                      /* enum task_state */
 	struct arch_task arch;          /* what a context switch saves */
 	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
-	struct mm *mm;                  /* NULL: the idle task, or one that has ended */
+	struct mm *mm;                  /* NULL: the idle task, or an ended one */
 	struct process *process;
 	struct files *files;
 	struct fs_context *fs;
@@ -83,14 +83,14 @@ struct task {
 	s32 pid;                        /* gettid() */
 	s32 tgid;                       /* getpid() */
 
-	struct list_head run_link;      /* in a run queue; else empty */
+	struct list_head run_link;      /* in a run queue, or empty */
 	struct list_head group_link;    /* in process->threads */
 	struct list_head hash_link;     /* by pid */
 	s32 nice;                       /* -20 .. 19 */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
-	u16 io_priority;                /* ioprio_set's: there is no disk to wait for, so it is only kept */
+	u16 io_priority;                /* of ioprio_set: only stored, there is no disk */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
-	u32 run_priority;               /* that it runs at: rt_priority, or a higher one that it inherits; 0: by turns */
+	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
 	s32 slice;                      /* ticks left */
 
 	struct vfork *vfork;            /* a parent waits for this task to leave its address space */
@@ -100,7 +100,7 @@ struct task {
 
 	struct credentials cred;
 	sigset blocked, saved_blocked;
-	sigset wanted;                  /* blocked, but rt_sigtimedwait sleeps for them */
+	sigset wanted;                  /* blocked ones that rt_sigtimedwait waits for */
 	bool restore_blocked;
 	struct sigpending pending;      /* signals to this thread */
 	struct sigaltstack_abi altstack;
@@ -109,31 +109,31 @@ struct task {
 	u32 *clear_child_tid;           /* user addresses */
 	u32 *set_child_tid;
 	void *robust_list;
-	struct list_head pi_waiters;    /* those who wait for its futexes with inheritance (proc/futex_pi.c) */
-	struct task *pi_owner;          /* whom it waits for in the same way; NULL: for nobody */
-	bool left_futexes;              /* it ends, and has handed over what others wait for */
+	struct list_head pi_waiters;    /* tasks waiting for its PI futexes (proc/futex_pi.c) */
+	struct task *pi_owner;          /* owner of the PI futex that it waits for, or NULL */
+	bool left_futexes;              /* it ends and has handed over its PI futexes */
 	void *sem_undo;                 /* ipc/sem.c */
-	struct rendezvous rendezvous;   /* its part in synchronous messages */
+	struct rendezvous rendezvous;   /* state of synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
-	u64 run_ticks;                  /* timebase ticks before this turn, or the last tick of the clock in it */
-	u32 run_since;                  /* low word of the timebase then */
+	u64 run_ticks;                  /* timebase ticks up to run_since */
+	u32 run_since;                  /* low word of the timebase at its last switch or tick */
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	u32 voluntary_switches, involuntary_switches;
 	struct trace trace;
-	bool killed;                    /* ends at its next look at its signals */
+	bool killed;                    /* ends when it next checks its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };
 
-/* current has a signal to take: a sleeper must return -ERESTARTSYS. */
+/* Whether current has a signal to take: a sleeper must then return -ERESTARTSYS. */
 static inline bool signal_pending(void) { return current->work & WORK_SIGNAL; }
 
 /*
- * A kernel stack that overflowed, or is about to, is a panic. regs: of the exception that looks. The lowest word is
- * looked at by the tick and at a task's end, the depth wherever the kernel itself is interrupted.
+ * Panics if a kernel stack has overflowed or is about to. The tick and a task's end check the lowest word; every
+ * interrupt of the kernel itself checks the depth. regs: of the exception that checks.
  */
-void stack_mark(struct task *task);     /* a new stack's lowest word */
+void stack_mark(struct task *task);     /* marks the lowest word of a new stack */
 bool stack_overflown(const struct task *task, const struct regs *regs);
 void stack_check(const struct regs *regs);
 
@@ -141,8 +141,8 @@ extern u32 task_count;
 struct task *task_find(s32 pid);        /* NULL: there is none */
 
 bool capable(void);                     /* current is the superuser */
-bool in_group(u32 gid);                 /* fsgid or a supplementary group of current */
-bool may_trace(const struct task *task); /* current may look into the task, or change it: the same user, or privileged */
+bool in_group(u32 gid);                 /* gid is current's fsgid or a supplementary group */
+bool may_trace(const struct task *task); /* current may inspect and change the task: same user, or privileged */
 
 /* Times in ns. */
 void task_usage(const struct task *task, struct usage *usage);

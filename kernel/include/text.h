@@ -1,4 +1,4 @@
-/* Text built line by line, for the files of /proc. Long output grows the buffer. */
+/* Text built line by line for the files of /proc, in a buffer that grows. */
 #ifndef TEXT_H
 #define TEXT_H
 

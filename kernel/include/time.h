@@ -16,11 +16,11 @@
 #define NSEC_PER_USEC 1000ULL
 #define TIME_NEVER    (~0ULL)
 
-/* The scheduler's tick; also sysconf(_SC_CLK_TCK), which the ABI fixes at 100. */
+/* The scheduler's ticks in a second; also sysconf(_SC_CLK_TCK), which the ABI fixes at 100. */
 #define HZ            100
 #define NSEC_PER_TICK (NSEC_PER_SEC / HZ)
 
-/* Once, before the first interrupt; the frequency is the device tree's timebase-frequency. */
+/* Called once, before the first interrupt, with the device tree's timebase-frequency. */
 void time_init(u32 timebase_hz);
 
 u64 time_now_ns(void);                 /* since boot */
@@ -29,7 +29,7 @@ u64 time_real_ns(void);                /* since 1970-01-01 UTC */
 u32 time_real_seconds(void);           /* for file times */
 void time_set_real_ns(u64 now);
 
-/* Nanoseconds to and from the ABI's structures. The *_valid forms give -EINVAL for a bad field. */
+/* Converts nanoseconds to and from the ABI's structures. The *_valid forms return -EINVAL for a bad field. */
 struct timespec32 ns_to_timespec32(u64 ns);
 struct timespec64 ns_to_timespec64(u64 ns);
 struct timeval32 ns_to_timeval32(u64 ns);
@@ -37,7 +37,7 @@ int timespec32_to_ns(const struct timespec32 *ts, u64 *ns);
 int timespec64_to_ns(const struct timespec64 *ts, u64 *ns);
 int timeval32_to_ns(const struct timeval32 *tv, u64 *ns);
 
-/* The same straight from user memory: 0, -EFAULT or -EINVAL. */
+/* The same directly from user memory: 0, -EFAULT or -EINVAL. */
 int timespec32_from_user(const struct timespec32 *user, u64 *ns);
 int timespec64_from_user(const struct timespec64 *user, u64 *ns);
 int timeval32_from_user(const struct timeval32 *user, u64 *ns);
@@ -51,29 +51,29 @@ int itimerspec64_from_user(const struct itimerspec64 *user, struct timer_setting
 int itimerspec32_to_user(struct itimerspec32 *user, const struct timer_setting *);     /* 0 or -EFAULT */
 int itimerspec64_to_user(struct itimerspec64 *user, const struct timer_setting *);
 
-/* A date (CLOCK_REALTIME) in ns since boot, as the clock is set now; 0 for one before. */
+/* Converts a date (CLOCK_REALTIME) to ns since boot, as the clock is set now; 0 for a date before boot. */
 u64 time_since_boot(u64 date_ns);
 
-/* now + delta, TIME_NEVER when that overflows. */
+/* now + delta; TIME_NEVER if that overflows. */
 u64 time_deadline(u64 delta_ns);
 
 struct cpu;
 
 /*
- * A one-shot timer. fire() runs in the decrementer interrupt, with the timer
- * already inactive, and may set it again. It must not sleep.
+ * A one-shot timer. fire() runs in the decrementer's interrupt, with the timer already inactive; it may set the timer
+ * again and must not sleep.
  */
 struct timer {
 	struct rb_node node;            /* while active: by expiry */
-	struct cpu *cpu;                /* while active: whose interrupt fires it */
+	struct cpu *cpu;                /* while active: the processor whose interrupt fires it */
 	u64 expires;
 	void (*fire)(struct timer *timer);
 	bool active;
 };
 
 /*
- * A periodic timer begins its next interval when its signal is taken, and is not due sooner than this after it: the way
- * to the handler takes less, on the slowest machine too, so that the program runs before the timer is due again.
+ * A periodic timer starts its next interval when its signal is taken, and expires no sooner than this after it.
+ * Entering the handler takes less on the slowest machine, so the program runs before the timer expires again.
  */
 #define TIMER_LEAST_NS (NSEC_PER_TICK / 50)
 

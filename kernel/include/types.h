@@ -17,7 +17,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 typedef int32_t ssize_t;
 
-/* Addresses, as wide as a pointer: in a program's space, in any space the processor translates, and of memory itself. */
+/* Addresses, as wide as a pointer: of a program, of any space that the processor translates, and physical. */
 typedef u32 uaddr_t;
 typedef u32 vaddr_t;
 typedef u32 paddr_t;

@@ -1,4 +1,7 @@
-/* Memory of the running program. A bad pointer gives -EFAULT; missing pages are faulted in, so these may sleep. */
+/*
+ * Access to the running program's memory. A bad pointer gives -EFAULT; a missing page is faulted in, so these
+ * functions may sleep.
+ */
 #ifndef UACCESS_H
 #define UACCESS_H
 
@@ -8,28 +11,28 @@
 int copy_from_user(void *to, const void *user, size_t n);       /* 0 or -EFAULT */
 int copy_to_user(void *user, const void *from, size_t n);       /* 0 or -EFAULT */
 int clear_user(void *user, size_t n);                           /* 0 or -EFAULT */
-/* Copies up to n bytes and says how many could be (n: all). */
+/* Copy up to n bytes; return the number copied (n: all). */
 size_t copy_from_user_partial(void *to, const void *user, size_t n);
 size_t copy_to_user_partial(void *user, const void *from, size_t n);
 /*
- * Copies a string with its NUL. Its length without NUL; -EFAULT; or
- * -ENAMETOOLONG when no NUL is among the first n bytes.
+ * Copies a string with its NUL. Returns its length without the NUL; -EFAULT; -ENAMETOOLONG if the first n bytes have
+ * no NUL.
  */
 long strncpy_from_user(char *to, const char *user, size_t n);
 /* Length without NUL; -EFAULT; -ENAMETOOLONG when longer than max. */
 long strnlen_user(const char *user, size_t max);
-/* From one place of user space to another, both checked to lie in it, or in an aperture (aperture.h): the bytes copied. */
+/* Copies within user space, or from or to an aperture (aperture.h). Checks both ranges and returns the bytes copied. */
 size_t copy_in_user(void *to, const void *from, size_t n);
 /*
- * The architecture's part, without a look at the range. Both directions, and what is cleared: the bytes that could not
- * be. A string: the distance of its NUL, n when there is none, -1 after a fault. An exchange: 0, or -1 after a fault.
+ * Implemented by the architecture, without checks of the range. Copying and clearing return the bytes left undone; a
+ * string's length is n if it has no NUL, -1 after a fault; an exchange returns 0, or -1 after a fault.
  */
 u32 user_copy(void *to, const void *from, u32 n);
 u32 user_clear(void *user, u32 n);
 long user_string(char *to, const char *from, u32 n);
 long user_string_length(const char *user, u32 max);
 int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen);
-/* [user, user+n) lies in user space; it need not be mapped. */
+/* Whether [user, user+n) lies in user space; it need not be mapped. */
 bool user_range_ok(const void *user, size_t n);
 
 /* One object of 1, 2, 4 or 8 bytes: 0 or -EFAULT. */
@@ -38,10 +41,10 @@ bool user_range_ok(const void *user, size_t n);
 	({ __typeof__(*(user)) put_value_ = (value);                     \
 	   copy_to_user((user), &put_value_, sizeof(put_value_)); })
 
-/* Atomic with respect to every other thread. 0 or -EFAULT; *seen is the old value. */
+/* Atomically compares and exchanges a word of user memory: 0 or -EFAULT; *seen is the old value. */
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
 
-/* Instructions were written there (a signal trampoline): 0 or -EFAULT. */
+/* Makes instructions visible to fetch that were written to user memory (a signal trampoline): 0 or -EFAULT. */
 int user_icache_sync(const void *user, size_t n);
 
 /* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */

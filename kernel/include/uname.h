@@ -1,4 +1,4 @@
-/* What uname(2) tells. */
+/* The names that uname(2) returns. */
 #ifndef UNAME_H
 #define UNAME_H
 

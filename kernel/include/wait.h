@@ -1,11 +1,9 @@
 /*
  * Sleeping: wait queues and mutexes.
  *
- * The kernel runs with external interrupts and the decrementer off, except in
- * the idle task and where a long call lets them in (interrupt_window() and
- * preemption_point() in window.h); so a condition checked in the kernel stays
- * true until then or until the task sleeps, and no lock is needed around short
- * critical sections.
+ * The kernel runs with external interrupts and the decrementer off, except in the idle task and in the windows of long
+ * calls (interrupt_window() and preemption_point() in window.h). A condition that kernel code has checked stays true
+ * until such a window or until the task sleeps, so short critical sections need no lock.
  */
 #ifndef WAIT_H
 #define WAIT_H
@@ -21,8 +19,8 @@ struct waitq {
 };
 
 /*
- * One task's place in one queue. wake(), when set, is called by wake_up() in
- * place of waking the task (epoll uses it); it must not sleep.
+ * A task's place in a queue. If wake() is set, wake_up() calls it in place of waking the task (epoll uses it); it must
+ * not sleep.
  */
 struct waiter {
 	struct list_head link;
@@ -40,26 +38,25 @@ void waiter_init(struct waiter *waiter);              /* for current */
 void waitq_add(struct waitq *wq, struct waiter *waiter);
 void waitq_remove(struct waiter *waiter);             /* harmless when not queued */
 
-/* Wakes everyone in a queue that is about to go, and lets go of them. */
+/* Wakes all waiters of a queue that is about to be freed, and removes them from it. */
 void waitq_detach(struct waitq *wq);
-void wake_up(struct waitq *wq);                       /* everyone; not from interrupts */
+void wake_up(struct waitq *wq);                       /* all waiters; not from interrupts */
 /*
- * The same from interrupts, however many wait: the queue is only noted. The task that runs wakes it when it goes back to
- * its program, or whoever runs after it does.
+ * For interrupts, in bounded time however many tasks wait: notes the queue. The task that runs wakes its waiters
+ * before it returns to its program; if it sleeps first, the next task does.
  */
 struct wake_note {
 	struct list_head link;
 	struct waitq *wq;
 };
 void wake_note_init(struct wake_note *note, struct waitq *wq);
-void wake_note_drop(struct wake_note *note);          /* before the queue goes */
+void wake_note_drop(struct wake_note *note);          /* before the queue is freed */
 void wake_up_noted(struct wake_note *note);
 void wake_noted(void);                                /* for WORK_WAKE */
-void wake_up_one(struct waitq *wq);                   /* the one who has waited longest */
+void wake_up_one(struct waitq *wq);                   /* the waiter that has waited longest */
 
 /*
- * Sleep until *woken, a signal, or the deadline (ns since boot, TIME_NEVER for
- * none). Returns 0, -ERESTARTSYS or -ETIMEDOUT. The plain form ignores signals.
+ * Sleep until *woken, a signal, or the deadline (ns since boot, or TIME_NEVER). Return 0, -ERESTARTSYS or -ETIMEDOUT.
  */
 long sleep_interruptible(const bool *woken, u64 deadline);
 long sleep_killable(const bool *woken, u64 deadline);
@@ -88,7 +85,7 @@ void sleep_uninterruptible(const bool *woken);
 		wait_result_;                          \
 	})
 
-/* 0 when cond holds, -ERESTARTSYS when a signal came first. */
+/* Sleeps until cond holds: 0; -ERESTARTSYS: a signal came first. */
 #define wait_event(wq, cond) \
 	WAIT_LOOP_(wq, cond, sleep_interruptible(&waiter_.woken, TIME_NEVER))
 
@@ -105,8 +102,8 @@ void sleep_uninterruptible(const bool *woken);
 	((void)WAIT_LOOP_(wq, cond, (sleep_uninterruptible(&waiter_.woken), 0L)))
 
 /*
- * Mutual exclusion across sleeps; not recursive. Waiters are woken in order of arrival, but whoever locks it before the
- * woken one runs has it first.
+ * Mutual exclusion across sleeps; not recursive. Unlocking wakes the task that has waited longest, but does not hand
+ * the mutex over: a task that locks it before the woken one runs gets it first.
  */
 struct mutex {
 	struct task *owner;

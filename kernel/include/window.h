@@ -1,17 +1,17 @@
-/* Windows: where a long call lets interrupts in, and others run. */
+/* Windows: points in a long call where interrupts and other tasks may run. */
 #ifndef WINDOW_H
 #define WINDOW_H
 
 #include <types.h>
 
 /*
- * The kernel runs with interrupts off. A call that takes long lets in those that wait, between two pieces of its work:
- * interrupt_window() runs their handlers and nothing else; preemption_point() also lets others run whose turn it is,
- * so the caller must hold nothing that they could change under it.
+ * The kernel runs with interrupts off. A long call takes pending ones between two pieces of its work.
+ * interrupt_window() runs their handlers and nothing else. preemption_point() also lets other tasks run, so its caller
+ * must hold nothing that they could change.
  */
 void interrupt_window(void);
 void preemption_point(void);
-/* In a loop with short steps (over pages, entries, files): opens a window every WINDOW_STEPS steps. */
+/* For loops with short steps (over pages, entries, files): opens a window every WINDOW_STEPS steps. */
 #define WINDOW_STEPS 32u
 static inline void interrupt_window_at(u32 step)
 {
