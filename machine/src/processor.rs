@@ -1,12 +1,15 @@
 //! One processor: what it holds, how it runs, and why it stopped.
 
 mod accounting;
-mod events;
+mod breakpoints;
+mod control;
+mod exceptions;
 mod idle;
+mod interrupts;
 mod state;
 mod stop;
 
-pub use events::Watchpoint;
+pub use breakpoints::Watchpoint;
 pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 

@@ -112,3 +112,10 @@ fn the_map_is_true() {
         );
     }
 }
+
+/// Architecture and speed are apart: the engine asks an instruction set through its own trait.
+#[test]
+fn the_engine_knows_no_instruction_set() {
+    let engine = &used()["engine"];
+    assert!(!engine.contains("powerpc"), "engine uses {engine:?}");
+}

@@ -1,10 +1,10 @@
 //! Loads and stores: the data side of the fast path, and the slow way behind it.
 
+use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, VALID};
 use crate::memory::{Datum, wimg};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
-use crate::powerpc::Exception;
 use crate::processor::Processor;
 
 impl Processor {
@@ -70,10 +70,11 @@ impl Processor {
         ea: u32,
         access: Access,
     ) -> Result<Translation, Exception> {
+        let mode = self.mode();
         let result = self.mmu.translate(
             ea,
             access,
-            self.registers.msr,
+            mode,
             &mut self.memory,
             self.hot.cycles,
             &mut self.account,
@@ -200,7 +201,7 @@ impl Processor {
         let Translation {
             pa: physical, wimg, ..
         } = self.translate_data(ea, Access::Load)?;
-        self.check_breakpoint(ea, false)?;
+        self.check_access(ea, false)?;
         self.watch(ea, bytes, false);
         // RAM ends at the end of a page.
         let Some(double_word) = self.memory.ram.read_u64(physical & !7) else {
@@ -244,7 +245,7 @@ impl Processor {
         let Translation {
             pa: physical, wimg, ..
         } = self.translate_data(ea, Access::Store)?;
-        self.check_breakpoint(ea, true)?;
+        self.check_access(ea, true)?;
         self.watch(ea, bytes, true);
         if !self.memory.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);

@@ -1,12 +1,12 @@
 //! Entering lines: the instruction side of the fast path, and the slow way behind it.
 
 use super::Exit;
+use super::architecture::{Architecture, Exception};
 use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut};
 use crate::memory::cache::VALID;
 use crate::memory::wimg;
 use crate::mmu::{Access, Source};
-use crate::powerpc::{Exception, msr};
 use crate::processor::Processor;
 
 /// A fetch that has been translated.
@@ -216,7 +216,7 @@ impl Processor {
     #[cold]
     #[inline(never)]
     pub(crate) fn enter_slowly(&mut self, ea: u32) -> *const Op {
-        self.registers.pc = ea;
+        self.set_pc(ea);
         loop {
             if self.hot.cycles >= self.hot.due {
                 return self.leave(Exit::Deadline);
@@ -224,7 +224,7 @@ impl Processor {
             if self.single_steps() {
                 return self.leave(Exit::Single);
             }
-            let ea = self.registers.pc;
+            let ea = self.pc();
             let offset_mask = self.hot.instruction_tags.offset_mask;
             if self.breaks_in(ea, offset_mask) {
                 return self.leave(Exit::Single);
@@ -293,10 +293,11 @@ impl Processor {
                 wimg: 0,
             });
         }
+        let mode = self.mode();
         let result = self.mmu.translate(
             ea,
             Access::Fetch,
-            self.registers.msr,
+            mode,
             &mut self.memory,
             self.hot.cycles,
             &mut self.account,
@@ -368,14 +369,9 @@ impl Processor {
     /// Runs the one instruction at the program counter: it is not in the I-cache, or something must
     /// be looked at before or after it.
     pub(crate) fn run_single(&mut self) {
-        let ea = self.registers.pc;
-        let breaks = if self.breaks_in(ea, 3) {
-            Err(Exception::InstructionBreakpoint)
-        } else {
-            Ok(())
-        };
+        let ea = self.pc();
         let begun = self.hot.cycles;
-        let fetch = match breaks.and_then(|()| self.translate_fetch(ea)) {
+        let fetch = match self.check_fetch(ea).and_then(|()| self.translate_fetch(ea)) {
             Ok(fetch) => fetch,
             Err(exception) => {
                 if !self.take(exception, 0) {
@@ -402,7 +398,7 @@ impl Processor {
         let cause = self.causes.of(physical);
         let op = self.lines.single(word, cause);
         self.hot.line = ea;
-        let traced = self.registers.msr & (msr::SE | msr::BE);
+        let traced = self.traced();
         let due = std::mem::replace(&mut self.hot.due, 0);
         self.hot.deadline = 0;
         // SAFETY: `single` gives an op of this processor's lines, followed by one that ends the line.

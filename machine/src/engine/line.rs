@@ -7,10 +7,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
+use super::architecture::{Decoded, Decoder, Operands, Set};
 use super::timing::{BlockTiming, Timings};
 use crate::pipeline::MicroOp;
-use crate::powerpc::Operands;
-use crate::powerpc::instruction_set::{Decoded, InstructionSet};
 use crate::processor::Processor;
 
 /// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
@@ -164,7 +163,7 @@ pub struct Lines {
     capacity: usize,
     line_shift: u32,
     /// What words are decoded by.
-    set: InstructionSet,
+    set: Set,
     /// For each line of RAM the number of its decoded form plus one, or 0.
     index: Box<[u32]>,
     /// Numbers of the forms that no line has.
@@ -185,12 +184,7 @@ impl Drop for Lines {
 
 impl Lines {
     /// No lines yet. The I-cache has `cache_lines`.
-    pub fn new(
-        ram_bytes: usize,
-        line_bytes: usize,
-        cache_lines: usize,
-        set: InstructionSet,
-    ) -> Lines {
+    pub fn new(ram_bytes: usize, line_bytes: usize, cache_lines: usize, set: Set) -> Lines {
         let shape = Shape::new(line_bytes / 4);
         let capacity = CAPACITY.max(2 * cache_lines);
         let layout = Self::layout(shape, capacity);
@@ -281,7 +275,7 @@ impl Lines {
         header.cause = cause;
         let set = self.set;
         let words = bytes.len() / 4;
-        let ops: Vec<Decoded> = (bytes.chunks_exact(4).enumerate())
+        let ops: Vec<Decoded<Operands>> = (bytes.chunks_exact(4).enumerate())
             .map(|(index, word)| {
                 let word = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
                 set.op(word, index, words, true)
@@ -403,7 +397,7 @@ impl Lines {
         }
     }
 
-    fn write(&mut self, number: usize, all: &[Decoded]) {
+    fn write(&mut self, number: usize, all: &[Decoded<Operands>]) {
         let header = self.header(number);
         header.decoded = header.decoded.wrapping_add(1);
         let decoded = header.decoded;
@@ -413,10 +407,7 @@ impl Lines {
         // The op after the last instruction begins the next line and costs nothing itself.
         let end = Op {
             run: next_line,
-            operands: Operands {
-                imm: all.len() as u32 * 4,
-                ..Operands::default()
-            },
+            operands: Operands::default(),
             timing: BlockTiming::NONE,
             doubt: 0,
             instructions: 0,
@@ -454,8 +445,5 @@ impl Lines {
 /// The op that ends a line: on to the next one.
 unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: `op` is running.
-    unsafe {
-        let next = m.hot.line.wrapping_add((*op).operands.imm);
-        m.follow(op, next)
-    }
+    unsafe { m.follow(op, m.address(op)) }
 }

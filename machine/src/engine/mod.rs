@@ -29,6 +29,7 @@
 //! for blocks by [`Processor::begin`] and its checks, and returns the next op. Nothing outside this folder
 //! knows how instructions are run.
 
+mod architecture;
 pub mod data;
 pub mod fetch;
 pub mod line;
@@ -36,6 +37,7 @@ pub mod shortcut;
 pub mod timing;
 
 use crate::processor::Processor;
+pub use architecture::{Architecture, Decoded, Decoder};
 use line::Op;
 use shortcut::Shortcut;
 use timing::State;

@@ -3,18 +3,8 @@
 use super::instruction::{Instruction, Opcode, Operands, decode, uses};
 use super::{dispatch, timing};
 use crate::config::CoreKind;
-use crate::engine::Handler;
+use crate::engine::{Decoded, Decoder};
 use crate::pipeline::MicroOp;
-
-/// An instruction as the engine runs it.
-pub(crate) struct Decoded {
-    pub run: Handler,
-    pub operands: Operands,
-    /// It ends a block: a jump, or a change that the next instruction must see.
-    pub ends: bool,
-    /// It makes a data access.
-    pub accesses: bool,
-}
 
 /// The instructions of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,26 +38,6 @@ impl InstructionSet {
         }
     }
 
-    /// The op that runs the instruction `word`, which stands at `index` in a line of `words`. `whole`: the line is
-    /// complete, so that branches may stay in it.
-    pub(crate) fn op(self, word: u32, index: usize, words: usize, whole: bool) -> Decoded {
-        let instruction = self.decode(word);
-        let (run, operands) = dispatch::handler(&instruction, index, words, whole);
-        let used = instruction.opcode.uses();
-        Decoded {
-            run,
-            operands,
-            ends: used & uses::END != 0,
-            accesses: used & (uses::LOAD | uses::STORE) != 0,
-        }
-    }
-
-    /// What the pipeline sees of the instruction that `word` encodes.
-    #[must_use]
-    pub fn micro_op(self, word: u32) -> MicroOp {
-        timing::micro_op(&self.decode(word))
-    }
-
     /// As [`decode`]; an instruction that the core lacks is illegal.
     #[must_use]
     pub fn decode(self, word: u32) -> Instruction {
@@ -79,5 +49,25 @@ impl InstructionSet {
             opcode: Opcode::Illegal,
             ..instruction
         }
+    }
+}
+
+impl Decoder for InstructionSet {
+    type Operands = Operands;
+
+    fn op(self, word: u32, index: usize, words: usize, whole: bool) -> Decoded<Operands> {
+        let instruction = self.decode(word);
+        let (run, operands) = dispatch::handler(&instruction, index, words, whole);
+        let used = instruction.opcode.uses();
+        Decoded {
+            run,
+            operands,
+            ends: used & uses::END != 0,
+            accesses: used & (uses::LOAD | uses::STORE) != 0,
+        }
+    }
+
+    fn micro_op(self, word: u32) -> MicroOp {
+        timing::micro_op(&self.decode(word))
     }
 }

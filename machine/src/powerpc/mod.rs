@@ -3,6 +3,7 @@
 //! Plainly, as the manual says it (PowerPC Microprocessor Family: The Programming Environments,
 //! "PEM" below). How it is made fast is `engine`'s subject; what it costs is `pipeline`'s.
 
+mod architecture;
 pub mod branch;
 pub mod condition;
 pub mod core;

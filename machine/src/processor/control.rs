@@ -1,0 +1,96 @@
+//! What the control device asks for, what sanitizers find, and what an access to a device costs.
+
+use super::{Fatal, Processor, Stop};
+use crate::board::{Effect, TlbView};
+use crate::mmu::Translation;
+use crate::observe::observers::Scene;
+
+impl Processor {
+    /// Carries out what a write to the control device asks for.
+    pub(crate) fn carry_out(&mut self, effect: Effect) {
+        self.close_watch();
+        self.settle();
+        match effect {
+            Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
+            Effect::Cause(number) => self.set_dynamic_cause(number),
+            Effect::TlbSelect(selected) => {
+                self.board.show_tlb(self.tlb_view(selected));
+            }
+            _ => {}
+        }
+        let scene = Scene {
+            cycle: self.hot.cycles,
+            registers: &self.registers,
+            mmu: &self.mmu,
+            memory: &self.memory,
+            account: &self.account,
+        };
+        if let Some(report) = self.observers.effect(effect, &scene) {
+            self.report(self.hot.line, report);
+        }
+        if let Effect::FrameFreed(frame) = effect
+            && self.observers.sanitizers.is_some()
+        {
+            self.drop_frame(frame);
+        }
+    }
+
+    /// The TLB entry that the control device shows: the most significant bit of `selected` chooses the instruction
+    /// TLB, the others are the entry's number.
+    fn tlb_view(&self, selected: u32) -> TlbView {
+        const INSTRUCTION: u32 = 1 << 31;
+        let fetch = selected & INSTRUCTION != 0;
+        let entry = self.mmu.view(fetch, selected & !INSTRUCTION);
+        TlbView {
+            shape: entry.shape,
+            vsid: entry.space,
+            page: entry.page,
+            word1: entry.word1,
+            level_one: entry.level_one,
+        }
+    }
+
+    /// Stops the machine once the current block is done.
+    pub(super) fn halt(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+        self.hot.set_deadline(0);
+    }
+
+    /// A sanitizer has found something about the code at `pc`, or in the line there.
+    fn report(&mut self, pc: u32, report: String) {
+        self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
+    }
+
+    /// `ea` has been translated. False if that is a crime.
+    #[inline]
+    pub(crate) fn sanitize_translation(
+        &mut self,
+        ea: u32,
+        fetch: bool,
+        translation: &Translation,
+    ) -> bool {
+        let Some(report) = self.observers.translated(ea, fetch, translation, &self.mmu) else {
+            return true;
+        };
+        self.report(if fetch { ea } else { self.hot.line }, report);
+        false
+    }
+
+    /// The instruction at `ea` is about to be fetched.
+    #[inline]
+    pub(crate) fn sanitize_fetch(&mut self, ea: u32, physical: u32) {
+        if let Some(report) = self.observers.fetched(physical, &self.memory) {
+            self.report(ea, report);
+        }
+    }
+
+    /// What an access to the board costs: a bus transfer, but nothing for the control device.
+    pub(crate) fn charge_device(&mut self, physical: u32) {
+        if !self.board.is_free(physical) {
+            self.hot.cycles += self
+                .config
+                .bus
+                .core_cycles(u64::from(self.config.bus.device));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Taking exceptions, and what a change of the mode brings with it.
+
+use super::{Fatal, Processor, Stop};
+use crate::board::BusError;
+use crate::engine::Exit;
+use crate::engine::line::Op;
+use crate::powerpc::system::Flow;
+use crate::powerpc::{Exception, Vector, exception, msr};
+
+impl Processor {
+    /// Takes `exception` at the program counter. False if the machine cannot go on.
+    pub(crate) fn take(&mut self, exception: Exception, word: u32) -> bool {
+        let pc = self.registers.pc;
+        let vector = exception.vector();
+        self.drain_pipeline();
+        if self.hosted {
+            self.stop = Some(Stop::Exception(exception));
+            return false;
+        }
+        if let Some(error) = self.unanswered.take() {
+            self.stop = Some(Stop::Fatal(Fatal::Unanswered { pc, error }));
+            return false;
+        }
+        if let Exception::MachineCheck { physical } = exception
+            && self.registers.msr & msr::ME == 0
+        {
+            self.stop = Some(Stop::Fatal(Fatal::Checkstop { pc, physical }));
+            return false;
+        }
+        // A vector whose first instruction cannot even be run handles nothing.
+        if let Some((last, count)) = self.last_exception
+            && count == self.hot.instructions
+            && matches!(
+                vector,
+                Vector::Program
+                    | Vector::InstructionStorage
+                    | Vector::InstructionTlbMiss
+                    | Vector::SoftwareEmulation
+                    | Vector::ItlbMiss
+                    | Vector::ItlbError
+            )
+            && pc & 0xffff == last.offset()
+        {
+            self.stop = Some(Stop::Fatal(Fatal::NoHandler { vector: last, pc }));
+            return false;
+        }
+        self.close_watch();
+        self.settle();
+        exception::enter(&mut self.registers, exception, word);
+        // What it takes to get there is charged to the handler.
+        self.code_cause = self.causes.of(self.registers.pc);
+        let cost = &self.config.exception;
+        self.hot.cycles += u64::from(if exception.is_failed_reload() {
+            cost.tlb_miss_entry
+        } else {
+            cost.entry
+        });
+        self.predictor.context_changed();
+        self.account.counters.exception(vector);
+        self.observers.exception(vector, pc, self.hot.cycles);
+        self.last_exception = Some((vector, self.hot.instructions));
+        self.mode_changed(Flow::Jump) != Flow::Stop
+    }
+
+    /// `op` raised `exception`.
+    ///
+    /// # Safety
+    /// `op` must be the op that is running.
+    pub(crate) unsafe fn raise(&mut self, op: *const Op, exception: Exception) -> *const Op {
+        // SAFETY: the caller's.
+        let address = unsafe { self.address(op) };
+        if exception == Exception::SystemCall {
+            self.registers.pc = address.wrapping_add(4);
+        } else {
+            // SAFETY: the caller's.
+            unsafe { self.take_back(op) };
+            self.registers.pc = address;
+        }
+        let word = self.lines.word(op);
+        if self.take(exception, word) {
+            self.enter_slowly(self.registers.pc)
+        } else {
+            self.stopped()
+        }
+    }
+
+    /// The exception that an access raises which no device answers: on some boards the run ends instead.
+    pub(crate) fn unanswered(&mut self, error: BusError) -> Exception {
+        let physical = error.physical;
+        if error.fatal {
+            self.unanswered = Some(error);
+        }
+        Exception::MachineCheck { physical }
+    }
+
+    /// Leaves the inner loop for good.
+    pub(crate) fn stopped(&mut self) -> *const Op {
+        self.hot.exit = Exit::Stopped;
+        std::ptr::null()
+    }
+
+    /// The MSR has changed. What has run before must have been settled.
+    pub(crate) fn mode_changed(&mut self, flow: Flow) -> Flow {
+        if self.registers.msr & msr::LE != 0 {
+            let pc = self.registers.pc;
+            self.stop = Some(Stop::Fatal(Fatal::LittleEndian { pc }));
+            return Flow::Stop;
+        }
+        self.select_shortcuts();
+        self.choose_cause();
+        self.look_at_interrupts();
+        if self.single_steps() {
+            self.hot.set_deadline(0);
+        }
+        flow
+    }
+}

@@ -1,0 +1,104 @@
+//! What is due between two blocks: interrupts, limits, and when to look again.
+
+use super::{Processor, Stop};
+use crate::powerpc::{Exception, msr};
+
+impl Processor {
+    /// What must be done before the next block: interrupts, limits, stops. Sets the next deadline.
+    pub(super) fn events(&mut self) -> Option<Stop> {
+        if let Some(stop) = self.stop.take() {
+            return Some(stop);
+        }
+        let now = self.hot.cycles;
+        if now >= self.limits.cycles || self.hot.instructions >= self.limits.instructions {
+            return Some(Stop::Limit);
+        }
+        self.take_notice();
+        if let Some(stop) = self.save_power() {
+            return Some(stop);
+        }
+        if self.registers.msr & msr::EE != 0 {
+            // External interrupts come before the decrementer (PEM table 6-3).
+            let pending = if self.board.interrupt(0) {
+                Some(Exception::External)
+            } else if self.performance.interrupt() {
+                self.performance.acknowledge();
+                Some(Exception::PerformanceMonitor)
+            } else if self.timers.pending() {
+                self.timers.acknowledge();
+                Some(Exception::Decrementer)
+            } else {
+                None
+            };
+            if let Some(exception) = pending
+                && !self.take(exception, 0)
+            {
+                return self.stop.take();
+            }
+        }
+        self.hot.set_deadline(self.next_deadline());
+        let pc = self.registers.pc;
+        if self.breakpoints.contains(&pc) && self.passing != Some(pc) {
+            self.passing = Some(pc);
+            return Some(Stop::Breakpoint { address: pc });
+        }
+        None
+    }
+
+    /// Notes what has happened by now and may interrupt the processor.
+    pub(super) fn take_notice(&mut self) {
+        self.timers.advance(self.hot.cycles);
+        self.watch_performance();
+        if self.next_poll().is_some() {
+            self.board.poll(self.hot.cycles);
+        }
+    }
+
+    /// Would an interrupt be taken before the next instruction?
+    pub(super) fn interrupted(&self) -> bool {
+        self.registers.msr & msr::EE != 0
+            && (self.board.interrupt(0) || self.timers.pending() || self.performance.interrupt())
+    }
+
+    /// When the board must be looked at next, if it changes by itself.
+    pub(super) fn next_poll(&self) -> Option<u64> {
+        self.board.deadline(self.hot.cycles)
+    }
+
+    fn next_deadline(&self) -> u64 {
+        let now = self.hot.cycles;
+        let mut next = self.limits.cycles.min(self.timers.next_expiry());
+        if self.limits.instructions != u64::MAX {
+            // No block runs more instructions in a cycle than are dispatched and folded.
+            let left = self.limits.instructions - self.hot.instructions;
+            let width = u64::from(self.config.pipeline.dispatch) + 1;
+            next = next.min(now + (left / width).max(1));
+        }
+        if let Some(poll) = self.next_poll() {
+            next = next.min(poll);
+        }
+        if let Some(period) = self.performance.period() {
+            next = next.min(now + period);
+        }
+        next
+    }
+
+    /// An interrupt may have become deliverable: the next block is not begun before that is looked at.
+    pub(crate) fn look_at_interrupts(&mut self) {
+        if self.interrupted() || self.registers.msr & msr::POW != 0 {
+            self.hot.set_deadline(0);
+        } else {
+            self.hot.due = self.hot.due.min(self.timers.next_expiry());
+            self.hot.deadline = self.hot.deadline.min(self.hot.due);
+        }
+    }
+
+    /// A device was accessed: it may interrupt now, or change by itself sooner than it would have.
+    pub(crate) fn look_at_board(&mut self) {
+        self.look_at_interrupts();
+        if let Some(poll) = self.next_poll() {
+            self.hot.due = self.hot.due.min(poll);
+            self.hot.deadline = self.hot.deadline.min(poll);
+        }
+    }
+}
