@@ -1,4 +1,4 @@
-/* What a user holds of the kernel's memory by objects that outlive its processes, or that no process has open. */
+/* Counts, for each user, the kernel memory of objects that outlive its processes or that no process has open. */
 #include <account.h>
 #include <kmalloc.h>
 #include <list.h>

@@ -1,6 +1,6 @@
 /*
- * adjtimex(2) and its relatives. The machine's clock is exact and its rate stays: what a program sets is kept and shown.
- * What the clock is to be moved by, it is moved by at once.
+ * adjtimex(2) and its relatives. The machine's clock is exact and its rate never changes: values that a program sets
+ * are stored and returned. An offset is applied at once.
  */
 #include <abi/timex.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static long check(const struct timex64 *t)
 	return 0;
 }
 
-/* Moves the clock. A date before 1970 is none. */
+/* Moves the clock; refuses a date before 1970. */
 static long clock_step(s64 seconds, s64 part_ns)
 {
 	s64 now = (s64)time_real_ns(), most = INT64_MAX / (s64)NSEC_PER_SEC / 4;
@@ -56,7 +56,7 @@ static long clock_step(s64 seconds, s64 part_ns)
 	return 0;
 }
 
-/* What the call asks to be moved by, all at once. */
+/* Applies the offset that the call asks for, all at once. */
 static long clock_move(const struct timex64 *t)
 {
 	if (t->modes & ADJ_ADJTIME) {
@@ -122,11 +122,11 @@ static long adjust(struct timex64 *t)
 		keep(t);
 	show(t);
 	if (t->modes & ADJ_ADJTIME)
-		t->offset = 0;	/* nothing is left to be moved by */
+		t->offset = 0;	/* the whole offset is applied */
 	return state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
 }
 
-static void widen(struct timex64 *wide, const struct timex32 *t)
+static void timex_widen(struct timex64 *wide, const struct timex32 *t)
 {
 	*wide = (struct timex64){
 		.modes = t->modes, .offset = t->offset, .frequency = t->frequency, .error_most = t->error_most,
@@ -135,7 +135,7 @@ static void widen(struct timex64 *wide, const struct timex32 *t)
 	};
 }
 
-static void narrow(struct timex32 *t, const struct timex64 *wide)
+static void timex_narrow(struct timex32 *t, const struct timex64 *wide)
 {
 	*t = (struct timex32){
 		.modes = wide->modes, .offset = (s32)wide->offset, .frequency = (s32)wide->frequency,
@@ -154,11 +154,11 @@ long sys_adjtimex(struct timex32 *user)
 
 	if (copy_from_user(&t, user, sizeof(t)))
 		return -EFAULT;
-	widen(&wide, &t);
+	timex_widen(&wide, &t);
 	result = adjust(&wide);
 	if (result < 0)
 		return result;
-	narrow(&t, &wide);
+	timex_narrow(&t, &wide);
 	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;
 }
 

@@ -117,7 +117,7 @@ long sys_clock_settime64(s32 clock, const struct timespec64 *user)
 	return clock_set(clock, error, ns);
 }
 
-/* Coarse clocks are promised a tick only; the others follow the timebase, and say 1 ns as Linux does. */
+/* Coarse clocks have the resolution of a tick; the others follow the timebase and report 1 ns, as Linux does. */
 static int resolution(s32 clock, u64 *ns)
 {
 	u64 ignored;
@@ -163,7 +163,7 @@ long sys_gettimeofday(struct timeval32 *now, struct timezone32 *zone)
 	return 0;
 }
 
-/* There is one zone, UTC. */
+/* UTC is the only time zone. */
 long sys_settimeofday(const struct timeval32 *now, const struct timezone32 *zone)
 {
 	struct timezone32 wanted;

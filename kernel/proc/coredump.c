@@ -1,7 +1,7 @@
 /*
- * Core files: what a process that a signal ends leaves of itself for a debugger, in ELF (core(5)): notes with the
- * registers of every thread and what was known of the process, and the memory that it wrote. What its files still have,
- * is left to them. Layouts: Linux uapi linux/elfcore.h, powerpc asm/elf.h.
+ * Core files: the memory and registers of a process that a signal ended, for a debugger, as an ELF file (core(5)).
+ * Notes hold the registers of every thread and facts about the process; segments hold the memory that the process
+ * wrote. Unchanged pages of its files are left out. Layouts: Linux uapi linux/elfcore.h, powerpc asm/elf.h.
  */
 #include <abi/elf.h>
 #include <abi/elf_machine.h>
@@ -18,11 +18,11 @@
 
 #include "internal.h"
 
-/* An area, and how many bytes of it go to the file. */
+/* An area, and the number of its bytes that are written to the file. */
 struct part {
 	u32 start, end, size, flags;
 };
-#define PARTS_MAX 65534u        /* of more, an ELF header cannot tell */
+#define PARTS_MAX 65534u        /* the most that an ELF header can count */
 
 struct core {
 	struct file *file;
@@ -56,7 +56,7 @@ static struct core_time core_time(u64 ns)
 	return (struct core_time){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC / NSEC_PER_USEC) };
 }
 
-static s32 parent_of(const struct process *process)
+static s32 parent_pid(const struct process *process)
 {
 	return process->parent ? process->parent->pid : 0;
 }
@@ -72,7 +72,7 @@ static void add_registers(struct text *notes, struct task *task, int sig)
 		.pending = (u32)task->pending.set,
 		.blocked = (u32)task->blocked,
 		.pid = task->pid,
-		.parent = parent_of(process),
+		.parent = parent_pid(process),
 		.group = process->pgid,
 		.session = process->sid,
 		.children_user = core_time(process->children_usage.user_ns),
@@ -99,7 +99,7 @@ static void add_fp(struct text *notes, struct task *task)
 	add_note(notes, NT_PRFPREG, set.fp, sizeof(set.fp));
 }
 
-/* The arguments, with blanks for the NULs between them. */
+/* Adds the arguments, with blanks in place of the NULs between them. */
 static void add_process(struct text *notes)
 {
 	const struct process *process = current->process;
@@ -110,7 +110,7 @@ static void add_process(struct text *notes)
 		.uid = current->cred.uid,
 		.gid = current->cred.gid,
 		.pid = process->pid,
-		.parent = parent_of(process),
+		.parent = parent_pid(process),
 		.group = process->pgid,
 		.session = process->sid,
 	};
@@ -125,7 +125,7 @@ static void add_process(struct text *notes)
 	add_note(notes, NT_PRPSINFO, &info, sizeof(info));
 }
 
-/* Which files with names are mapped where: counts, then bounds and first pages, then names. */
+/* Adds the mapped files: counts, then bounds and first pages, then names. */
 static bool add_files(struct text *notes)
 {
 	struct text words = { 0 }, names = { 0 };
@@ -157,7 +157,7 @@ static bool add_files(struct text *notes)
 	return done;
 }
 
-/* The thread that took the signal comes first: debuggers begin with it. */
+/* Writes the notes of each thread. The one that took the signal comes first, as debuggers expect. */
 static bool make_notes(struct core *core, const struct siginfo *info)
 {
 	struct text *notes = &core->notes;
@@ -180,7 +180,10 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 	return !notes->no_memory;
 }
 
-/* The page at which a file begins names the program or library, even if all of it is in the file. */
+/*
+ * Whether the area shows the first page of an ELF file. It identifies the program or library, so it is written even if
+ * unchanged.
+ */
 static bool begins_elf_file(const struct vma *vma)
 {
 	struct frame *frame = vma->first_page ? NULL : mm_frame_present(vma->mm, vma->start);
@@ -193,7 +196,7 @@ static bool begins_elf_file(const struct vma *vma)
 	return begins;
 }
 
-/* How much of an area nobody finds anywhere else. */
+/* The bytes of an area that no file has. */
 static u32 size_to_dump(const struct vma *vma)
 {
 	u32 whole = vma->end - vma->start;
@@ -225,13 +228,13 @@ static bool list_parts(struct core *core)
 	return true;
 }
 
-/* SIGKILL ends a dump as well. */
+/* Whether to go on: within the limit, and no SIGKILL came. */
 static bool goes_on(const struct core *core, size_t size)
 {
 	return core->at + size <= core->limit && !signal_fatal_pending();
 }
 
-static bool put(struct core *core, const void *data, size_t size)
+static bool core_put(struct core *core, const void *data, size_t size)
 {
 	struct iter it;
 
@@ -239,7 +242,7 @@ static bool put(struct core *core, const void *data, size_t size)
 	return goes_on(core, size) && core->file->ops->write(core->file, &it, &core->at) == (long)size;
 }
 
-/* What nobody wrote is a hole in the file. */
+/* Writes an area; pages that were never written become holes. */
 static bool put_part(struct core *core, const struct part *part)
 {
 	for (u32 at = 0; at < part->size; at += PAGE_SIZE) {
@@ -247,7 +250,7 @@ static bool put_part(struct core *core, const struct part *part)
 		bool done = goes_on(core, PAGE_SIZE);
 
 		if (done && frame)
-			done = put(core, frame_kva(frame), PAGE_SIZE);
+			done = core_put(core, frame_kva(frame), PAGE_SIZE);
 		else if (done)
 			core->at += PAGE_SIZE;
 		if (frame)
@@ -261,7 +264,7 @@ static bool put_part(struct core *core, const struct part *part)
 
 static bool put_header(struct core *core, const struct program_header *header)
 {
-	return put(core, header, sizeof(*header));
+	return core_put(core, header, sizeof(*header));
 }
 
 static bool put_headers(struct core *core)
@@ -281,7 +284,7 @@ static bool put_headers(struct core *core)
 		.program_header_size = sizeof(struct program_header),
 		.program_header_count = (u16)(core->count + 1),
 	};
-	bool done = put(core, &elf, sizeof(elf)) &&
+	bool done = core_put(core, &elf, sizeof(elf)) &&
 		    put_header(core, &(struct program_header){
 					     .type = PT_NOTE, .offset = start, .file_size = (u32)core->notes.len });
 
@@ -300,21 +303,24 @@ static bool put_headers(struct core *core)
 	return done;
 }
 
-/* As far as RLIMIT_CORE and memory reach. */
+/* Writes everything, as far as RLIMIT_CORE and memory permit. */
 static void put_all(struct core *core)
 {
 	struct inode *inode = core->file->inode;
-	bool done = put_headers(core) && put(core, core->notes.buffer, core->notes.len);
+	bool done = put_headers(core) && core_put(core, core->notes.buffer, core->notes.len);
 
 	core->at = ALIGN_UP(core->at, PAGE_SIZE);
 	for (u32 i = 0; i < core->count && done; i++)
 		done = put_part(core, &core->part[i]);
-	/* A hole at the end. */
+	/* The file ends with a hole. */
 	if (core->at > inode->size && core->at <= core->limit && inode->ops->truncate)
 		inode->ops->truncate(inode, core->at);
 }
 
-/* A new file, and the caller's own: whatever else has the name goes, and what then takes its place is not written. */
+/*
+ * Creates a new file, owned by the caller: removes what has the name, and refuses a file that takes its place
+ * meanwhile.
+ */
 static struct file *core_open(void)
 {
 	struct file *file;

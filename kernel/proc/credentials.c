@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-#define KEEP 0xffffffffu        /* -1: leave this one as it is */
+#define KEEP 0xffffffffu        /* -1: do not change this one */
 
 bool capable(void)
 {
@@ -80,7 +80,10 @@ static u32 or_keep(u32 new, u32 old)
 	return new == KEEP ? old : new;
 }
 
-/* Sets an ID that rights go by. Who acts as another may know what others must not: no core file, no tracer of that user. */
+/*
+ * Sets an ID that decides permissions. A process that changes it may know secrets of either user: no core file, and no
+ * tracer of that user.
+ */
 static void act_as(u32 *id, u32 new)
 {
 	if (*id == new)
@@ -115,7 +118,7 @@ long sys_setresgid(u32 gid, u32 egid, u32 sgid)
 	return 0;
 }
 
-/* The saved ID follows when the real one is set, or the effective one to something else than the real one. */
+/* The saved ID is set when the real one is, or when the effective one becomes different from the real one. */
 long sys_setreuid(u32 uid, u32 euid)
 {
 	struct credentials *cred = &current->cred;
@@ -176,7 +179,7 @@ long sys_setgid(u32 gid)
 	return 0;
 }
 
-/* setfsuid and setfsgid report the old value and never fail. */
+/* setfsuid and setfsgid return the old value and never fail. */
 long sys_setfsuid(u32 uid)
 {
 	u32 old = current->cred.fsuid;
@@ -245,7 +248,7 @@ long sys_setgroups(int count, const u32 *groups)
 	return 0;
 }
 
-/* Capabilities are all or nothing here: the superuser has all, others none, and neither can change that. */
+/* Capabilities: the superuser has all, other users have none, and neither can change that. */
 static int capability_words(struct cap_header *user, struct cap_header *header)
 {
 	if (copy_from_user(header, user, sizeof(*header)))

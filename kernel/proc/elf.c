@@ -1,6 +1,6 @@
 /*
- * ELF programs: static ones, position-independent ones, and those that name an interpreter. Every header
- * field is a claim of a file that may lie; whatever does not add up is ENOEXEC with the reason.
+ * Loading ELF programs: static ones, position-independent ones, and those with an interpreter. The headers are
+ * untrusted: an inconsistent one gives ENOEXEC with the reason.
  */
 #include <abi/elf.h>
 #include <abi/elf_machine.h>
@@ -18,7 +18,7 @@
 
 #define HEADERS_MAX   32u       /* program headers; static programs have about ten */
 
-/* Where programs without an address of their own go (ET_DYN), and their interpreters. */
+/* Base addresses of position-independent programs (ET_DYN) and of interpreters. */
 #define PIE_BASE         0x10000000u
 #define INTERPRETER_BASE 0x48000000u
 
@@ -62,7 +62,7 @@ static int read_headers(struct file *file, struct program *program, const char *
 	return 0;
 }
 
-/* Ends that wrap around, overlap, or leave user space never reach the mapping code. */
+/* Rejects segments that wrap around, overlap, or leave user space. */
 static int check_segments(struct program *program, u64 file_size, const char **reason)
 {
 	uaddr_t end = 0;
@@ -100,7 +100,7 @@ static u32 protection(u32 flags)
 	return ((flags & PF_R) ? PROT_READ : 0) | ((flags & PF_W) ? PROT_WRITE : 0) | ((flags & PF_X) ? PROT_EXEC : 0);
 }
 
-/* The file's part, the zeros that share its last page, and the zero pages after it. */
+/* Maps a segment: the file's part, the zeros in its last page, and the zero pages after it. */
 static int map_segment(struct mm *mm, struct file *file, const struct program *program,
 		       const struct program_header *p)
 {
@@ -153,7 +153,7 @@ static void note_layout(struct mm *mm, const struct program *program)
 	}
 }
 
-/* AT_PHDR: where the program headers are in memory, 0 if no segment holds them. */
+/* AT_PHDR: the address of the program headers in memory; 0: no segment has them. */
 static u32 headers_in_memory(const struct program *program)
 {
 	u32 offset = program->header.program_headers;
@@ -200,7 +200,7 @@ static int load_program(struct mm *mm, struct file *file, struct program *progra
 	return error;
 }
 
-/* The path that PT_INTERP names; false if there is none. */
+/* Reads the path of PT_INTERP; false: there is none. */
 static int interpreter_path(struct file *file, const struct program *program, char *path, u32 size,
 			    const char **reason)
 {

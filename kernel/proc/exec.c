@@ -1,6 +1,6 @@
 /*
- * execve. The new address space is built complete beside the old one: every error that the program can be
- * told of comes before commit(), after which there is no way back.
+ * execve. The new address space is built completely beside the old one. Every error that the program can be told of
+ * comes before commit(); after it there is no way back.
  */
 #include <arch.h>
 #include <check.h>
@@ -21,7 +21,7 @@
 
 #define SCRIPT_LINE 256u
 
-static void set_name(struct exec *exec, const char *path)
+static void exec_set_name(struct exec *exec, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -43,7 +43,7 @@ static int find_name(struct exec *exec, int dirfd, const char *path, u32 flags, 
 	return 0;
 }
 
-/* Who may execute a file need not be allowed to read it. */
+/* Permission to execute a file does not require permission to read it. */
 static int open_program(struct exec *exec, int dirfd, const char *path, u32 flags)
 {
 	struct dentry *dentry;
@@ -66,13 +66,13 @@ static int open_program(struct exec *exec, int dirfd, const char *path, u32 flag
 	return 0;
 }
 
-/* A script is read once more, by its interpreter: by a descriptor that is still open then. */
+/* The interpreter opens the script again, through a descriptor that must still be open then. */
 static bool is_readable_script(const struct exec *exec)
 {
 	return exec->dirfd == AT_FDCWD || exec->lookup[0] == '/' || !fd_cloexec(exec->dirfd);
 }
 
-/* The line after #!: an interpreter and at most one option, which is all the rest of the line. */
+/* Parses the line after #!: an interpreter and at most one option, which is the whole rest of the line. */
 static int parse_script(char *line, long size, char **interpreter, char **option)
 {
 	char *end = memchr(line, '\n', (size_t)size), *at = line + 2;
@@ -100,7 +100,7 @@ static int parse_script(char *line, long size, char **interpreter, char **option
 	return 0;
 }
 
-/* 1: the file is a script, and exec->file its interpreter now; 0: it is none. */
+/* If the file is a script, opens its interpreter as exec->file and returns 1; else 0. */
 static int follow_script(struct exec *exec, char *path)
 {
 	char line[SCRIPT_LINE + 1], *interpreter, *option;
@@ -117,7 +117,7 @@ static int follow_script(struct exec *exec, char *path)
 	error = parse_script(line, size, &interpreter, &option);
 	if (error)
 		return error;
-	/* An interpreter that is a script itself is in its place already. */
+	/* If the interpreter is a script itself, its path is in the prefix already. */
 	error = exec->prefix.count ? 0 : exec_push_prefix(&exec->prefix, path, strlen(path));
 	if (!error && option)
 		error = exec_push_prefix(&exec->prefix, option, strlen(option));
@@ -141,7 +141,7 @@ static int find_program(struct exec *exec)
 	if (!path)
 		return -ENOMEM;
 	strlcpy(path, exec->path, PATH_MAX);
-	set_name(exec, path);
+	exec_set_name(exec, path);
 	result = open_program(exec, exec->dirfd, exec->lookup, exec->flags);
 	for (u32 depth = 0; !result || result == 1; depth++) {
 		result = depth <= SCRIPT_DEPTH_MAX ? follow_script(exec, path) : -ELOOP;
@@ -157,7 +157,10 @@ static bool is_traced_by_stranger(void)
 	return current->trace.tracer && !current->trace.privileged;
 }
 
-/* Whether somebody without the new privileges could steer the program: its tracer, or who shares its directories. */
+/*
+ * Whether a process without the new privileges could control the program: its tracer, or one that shares its
+ * directories.
+ */
 static bool is_steered(void)
 {
 	const struct task *task;
@@ -210,7 +213,7 @@ static int build_address_space(struct exec *exec)
 	return error;
 }
 
-/* Every other thread ends; the caller becomes the leader if it was not. */
+/* Ends every other thread; the caller becomes the leader if it was not. */
 static int end_other_threads(void)
 {
 	struct process *process = current->process;
@@ -228,7 +231,7 @@ static int end_other_threads(void)
 	return 0;
 }
 
-/* What can fail but changes nothing that the program could see. */
+/* Steps that can fail, none of which the program could notice. */
 static int prepare(void)
 {
 	int error = files_unshare();
@@ -297,7 +300,7 @@ static int run(struct exec *exec)
 	}
 	if (!error)
 		error = prepare();
-	/* Somebody may have begun to steer the caller while it read its arguments, or waited for its threads. */
+	/* Check again: reading arguments and waiting for threads may have slept. */
 	if (!error && gains(exec) && !capable() && is_steered())
 		error = -EAGAIN;
 	if (!error)
@@ -333,7 +336,7 @@ int exec_kernel(const char *path, const char *const *argv, const char *const *en
 	return error;
 }
 
-/* What the program is told that it was called by: a path that leads to it while dirfd is open. */
+/* The program's name (AT_EXECFN): a path that leads to it while dirfd is open. */
 static char *path_by_fd(int dirfd, const char *path)
 {
 	u32 room = strlen(path) + 24;

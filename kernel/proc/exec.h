@@ -1,4 +1,4 @@
-/* What the files of execve share: exec.c finds the program and changes over to it, exec_stack.c lays out its stack. */
+/* Shared by the files of execve: exec.c opens the program and commits to it, exec_stack.c builds its stack. */
 #ifndef EXEC_H
 #define EXEC_H
 
@@ -9,7 +9,7 @@
 
 #define SCRIPT_DEPTH_MAX 4
 
-/* Argument and environment strings: of the caller's memory, or of the kernel's (init). */
+/* Argument and environment strings, in the caller's memory or (init) in the kernel's. */
 struct strings {
 	bool kernel;
 	const u32 *user;                /* array of addresses, ends with 0; NULL is empty */
@@ -18,21 +18,21 @@ struct strings {
 	u32 bytes;                      /* with the NULs */
 };
 
-/* What `#!` puts before the arguments, in reverse: each script pushes its path, its option, its interpreter. */
+/* The arguments that `#!` adds, in reverse: each script pushes its path, its option, its interpreter. */
 struct prefix {
 	char *string[3 * SCRIPT_DEPTH_MAX];
 	u32 count;
 	u32 bytes;
-	bool drop_first;                /* argv[0] is replaced by the script's path */
+	bool drop_first;                /* the script's path replaces argv[0] */
 };
 
 struct exec {
 	const char *path;               /* as called: AT_EXECFN */
-	int dirfd;                      /* where `lookup`, if relative, begins */
-	const char *lookup;             /* as looked up; "" with AT_EMPTY_PATH: dirfd is the program */
+	int dirfd;                      /* the directory of a relative `lookup` */
+	const char *lookup;             /* the path to look up; "" with AT_EMPTY_PATH: dirfd itself */
 	u32 flags;                      /* AT_* */
 	char name[TASK_NAME_SIZE];
-	struct file *file;              /* of the program itself, after scripts */
+	struct file *file;              /* the program or interpreter to load */
 	struct strings argv, envp;
 	struct prefix prefix;
 	struct mm *mm;
@@ -43,9 +43,12 @@ struct exec {
 	const char *reason;
 };
 
-/* Puts a copy of the text before what is there; -ENOMEM. exec.c frees it. */
+/* Pushes a copy of the text; -ENOMEM. exec.c frees it. */
 int exec_push_prefix(struct prefix *prefix, const char *text, u32 length);
-/* The stack of exec->mm, its image loaded: arguments, environment, auxiliary vector; sets stack_pointer. 0 or an error. */
+/*
+ * Builds the stack of exec->mm after the image is loaded: arguments, environment, auxiliary vector. Sets
+ * stack_pointer. 0 or an error.
+ */
 int exec_build_stack(struct exec *exec);
 
 #endif

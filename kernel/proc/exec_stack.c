@@ -1,4 +1,4 @@
-/* The stack that a program starts with: its arguments and environment, and the auxiliary vector. */
+/* The initial stack of a program: arguments, environment, auxiliary vector. */
 #include <abi/auxv.h>
 #include <arch.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static int string_address(const struct strings *strings, u32 index, uaddr_t *add
 	return 0;
 }
 
-/* As strnlen_user(), in pieces, between which others run. */
+/* As strnlen_user(), in pieces with preemption points between them. */
 static long string_length(const char *user)
 {
 	u32 length = 0;
@@ -42,7 +42,7 @@ static long string_length(const char *user)
 	return -ENAMETOOLONG;
 }
 
-/* Counts and measures; the limit is Linux's: a quarter of the stack's limit, pointers included. */
+/* Counts the strings and their bytes. The limit is Linux's: a quarter of the stack's limit, pointers included. */
 static int measure(struct strings *strings, u32 limit)
 {
 	strings->count = strings->bytes = 0;
@@ -80,7 +80,7 @@ int exec_push_prefix(struct prefix *prefix, const char *text, u32 length)
 	return 0;
 }
 
-/* Where the next string goes on the new stack, and the table of pointers that is filled meanwhile. */
+/* Builds the new stack: the place of the next string, and the table of pointers to strings. */
 struct stack_builder {
 	struct mm *mm;
 	uaddr_t string, string_end;
@@ -107,7 +107,7 @@ static int put_kernel_string(struct stack_builder *stack, const char *text)
 	return error;
 }
 
-/* The caller's other threads may change the strings meanwhile; they never outgrow what was measured. */
+/* Copies a string. Other threads may change it meanwhile, but no more bytes are copied than were measured. */
 static int put_user_string(struct stack_builder *stack, const char *user)
 {
 	long length = string_length(user);
@@ -243,7 +243,7 @@ int exec_build_stack(struct exec *exec)
 		return error;
 	if (exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes > limit)
 		return -E2BIG;
-	/* A program may count on argv[0]. */
+	/* Programs may rely on argv[0]. */
 	if (!exec->argv.count && !exec->prefix.count)
 		error = exec_push_prefix(&exec->prefix, "", 0);
 	needed = exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes + strlen(exec->path) +

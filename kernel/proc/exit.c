@@ -22,7 +22,7 @@
 #define STATUS_SIGNAL(status) ((status) & 0x7f)
 #define STATUS_CODE(status)   (((status) >> 8) & 0xff)
 
-/* Every other thread of current's process ends at its next look at its signals. */
+/* Ends every other thread of current's process, when it next checks its signals. */
 void process_kill_threads(struct process *process)
 {
 	struct task *task;
@@ -56,7 +56,7 @@ static void add_usage(struct process *process, const struct task *task)
 	process->ended_run_ticks += task->run_ticks + (u32)(arch_timebase_low() - task->run_since);
 }
 
-/* Whether pgid is stopped somewhere and will have nobody left to continue it. */
+/* Whether a process of the group is stopped: nobody could continue an orphaned one. */
 static bool has_stopped(s32 pgid)
 {
 	struct process *process;
@@ -102,7 +102,7 @@ static void signal_if_newly_orphaned(s32 pgid, const struct process *ending)
 
 u32 subreapers;
 
-/* Who gets the children of an ending process: the nearest ancestor that asked for them, else init. */
+/* The process that adopts the children of an ending one: the nearest ancestor that asked for them, else init. */
 static struct process *reaper_of(const struct process *process)
 {
 	struct process *ancestor = process->parent;
@@ -114,7 +114,7 @@ static struct process *reaper_of(const struct process *process)
 	return ancestor->pid > 0 ? ancestor : init_process;
 }
 
-/* The reaper waits for those that have ended already. */
+/* Gives the children to the reaper, which waits for those that have ended. */
 static void give_away_children(struct process *process)
 {
 	struct process *child, *next, *reaper = reaper_of(process);
@@ -126,7 +126,10 @@ static void give_away_children(struct process *process)
 		list_del(&child->sibling);
 		child->parent = reaper;
 		list_add_tail(&child->sibling, &reaper->children);
-		/* Also of one that would have told its parent nothing: a reaper waits for no other kind. */
+		/*
+		 * A reaper waits only for children with SIGCHLD, so set it also for one that had another signal or
+		 * none.
+		 */
 		child->exit_signal = SIGCHLD;
 		list_for_each_entry(task, &child->threads, group_link) {
 			if (task->death_signal)
@@ -146,7 +149,7 @@ static void end_of_init(s32 status)
 	power_off(STATUS_CODE(status) & 63);
 }
 
-/* The last thread is gone: what is left is a status for the parent. */
+/* The last thread has ended: only a status for the parent remains. */
 static void become_zombie(struct process *process)
 {
 	if (process == init_process)
@@ -168,7 +171,7 @@ static void become_zombie(struct process *process)
 	process_ended(process);
 }
 
-/* The threads of a process that leaves a core file are in it: they wait with their end until it is written. */
+/* The core file includes the registers of every thread, so each waits with its end until the file is written. */
 static void wait_for_core(struct process *process)
 {
 	if (!process->dumper || process->dumper == current)

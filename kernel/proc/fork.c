@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-/* Name spaces and the rest are not offered. */
+/* Namespaces and other flags are not supported. */
 #define CLONE_KNOWN                                                                             \
 	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PIDFD | CLONE_PTRACE | CLONE_VFORK | \
 	 CLONE_PARENT | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |        \
@@ -43,7 +43,7 @@ static int check_flags(const struct clone_request *request)
 	return 0;
 }
 
-/* The parts of a task that clone shares or copies. On error what was taken is given back by release_parts(). */
+/* Shares or copies the parts of a task. On error, release_parts() releases those already taken. */
 static int take_parts(struct task *child, u32 flags)
 {
 	child->files = (flags & CLONE_FILES) ? current->files : NULL;
@@ -71,7 +71,10 @@ static int take_parts(struct task *child, u32 flags)
 	return child->mm ? 0 : -ENOMEM;
 }
 
-/* Gives the caller tables of its own; memory, handlers and the thread group are only those of the caller alone. */
+/*
+ * Gives the caller its own tables. Memory, handlers and the thread group cannot be unshared unless the caller is alone
+ * in them.
+ */
 long sys_unshare(u32 flags)
 {
 	struct fs_context *fs;
@@ -153,7 +156,7 @@ static struct process *new_process(const struct clone_request *request)
 	return process;
 }
 
-/* Threads, and processes that nobody has waited for: what RLIMIT_NPROC limits. */
+/* Threads and zombies of a user, which RLIMIT_NPROC limits. */
 static u32 tasks_of_user(u32 uid)
 {
 	struct process *process;
@@ -167,7 +170,7 @@ static u32 tasks_of_user(u32 uid)
 	return count;
 }
 
-/* The child's first steps, on its own kernel stack; then it goes to user mode. */
+/* The start of the child on its own kernel stack; it then enters user mode. */
 static void child_start(void *argument)
 {
 	struct task *child = argument;
@@ -177,7 +180,7 @@ static void child_start(void *argument)
 		(void)put_user((u32)child->pid, child->set_child_tid);
 }
 
-/* Until the child has left the address space that it borrows; only a fatal signal ends this early. */
+/* Waits until the child has left the borrowed address space; only a fatal signal ends the wait early. */
 static void wait_for_vfork(struct vfork *vfork, struct task *child)
 {
 	if (wait_event_killable(&vfork->wq, vfork->done))
@@ -193,7 +196,10 @@ void vfork_done(struct task *child)
 	}
 }
 
-/* A descriptor of the process to be, in the caller's table and memory; its handle means no process yet. */
+/*
+ * Creates a descriptor of the future process and stores its number in the caller's memory; its handle has no process
+ * yet.
+ */
 static long make_pidfd(s32 *user, struct pid_handle **out)
 {
 	struct pid_handle *handle = pid_handle_new();
@@ -225,7 +231,7 @@ static long clone(const struct clone_request *request)
 
 	if (error)
 		return error;
-	/* A signal that the fork raced with is seen by both sides: take it first. */
+	/* Take a pending signal before the fork, so that parent and child both see it as handled. */
 	if (signal_pending())
 		return -ERESTARTNOINTR;
 	if (current->cred.uid && tasks_of_user(current->cred.uid) >= rlimit(RLIMIT_NPROC))
@@ -243,7 +249,7 @@ static long clone(const struct clone_request *request)
 		error = -EFAULT;
 	if (!error && (request->flags & CLONE_PIDFD))
 		error = make_pidfd(request->pidfd, &handle);
-	/* Whoever ends the process would not see a thread that comes after. */
+	/* The process is being ended, and the new thread would be missed. */
 	if (!error && signal_fatal_pending())
 		error = -ERESTARTNOINTR;
 	if (error) {
@@ -302,7 +308,7 @@ long sys_vfork(void)
 
 long sys_clone(u32 flags, uaddr_t stack, s32 *parent_tid, uaddr_t tls, s32 *child_tid)
 {
-	/* One argument for both. */
+	/* Both use the same argument. */
 	if ((flags & CLONE_PIDFD) && (flags & CLONE_PARENT_SETTID))
 		return -EINVAL;
 	return clone(&(struct clone_request){

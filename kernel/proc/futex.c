@@ -1,4 +1,4 @@
-/* futex: sleeping on a word of user memory; the robust list; set_tid_address's promise. */
+/* futex: sleeping on a word of user memory; robust lists; set_tid_address. */
 #include <abi/futex.h>
 #include <errno.h>
 #include <lib.h>
@@ -12,9 +12,9 @@
 
 #include "internal.h"
 
-#define ROBUST_LIST_LIMIT 2048  /* a list that is longer is a loop */
+#define ROBUST_LIST_LIMIT 2048  /* a longer list must be a loop */
 
-/* A sleeper, on its own stack, in the bucket of its key. */
+/* A sleeper, on its own kernel stack, linked in the bucket of its key. */
 struct sleeper {
 	struct list_head link;
 	struct futex_key key;
@@ -35,7 +35,7 @@ struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const
 	return head;
 }
 
-static struct list_head *bucket(const struct futex_key *key)
+static struct list_head *futex_sleepers(const struct futex_key *key)
 {
 	return futex_bucket(buckets, key);
 }
@@ -45,10 +45,10 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 	return a->object == b->object && a->page == b->page && a->offset == b->offset;
 }
 
-/* Who has the higher priority is woken first, then who came first: from the end, where nearly everybody belongs. */
+/* Queues a sleeper by priority, then by arrival. Searches from the end, where most belong. */
 static void fall_in(struct sleeper *sleeper)
 {
-	struct list_head *head = bucket(&sleeper->key), *before = head->prev;
+	struct list_head *head = futex_sleepers(&sleeper->key), *before = head->prev;
 
 	while (before != head &&
 	       list_entry(before, struct sleeper, link)->task->run_priority < sleeper->task->run_priority)
@@ -76,7 +76,7 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &key);
 	if (error)
 		return error;
-	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+	list_for_each_entry_safe(sleeper, next, futex_sleepers(&key), link) {
 		interrupt_window_at(++looked_at);
 		if ((u32)woken >= count)
 			break;
@@ -100,7 +100,7 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &sleeper.key);
 	if (error)
 		return error;
-	/* Fault the page in first: from the second reading on, nothing else runs. */
+	/* Fault the page in first: after the second read nothing else runs until the task sleeps. */
 	if (get_user(value, word) || get_user(value, word))
 		return -EFAULT;
 	if (value != expected)
@@ -115,12 +115,13 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 static long wait_again(struct task *task)
 {
 	struct restart *restart = &task->restart;
-	long result = futex_wait(restart->futex, restart->is_private, restart->value, restart->bitset, restart->deadline);
+	long result = futex_wait(restart->futex, restart->is_private, restart->value, restart->bitset,
+				 restart->deadline);
 
 	return result == -ERESTARTSYS ? -ERESTART_RESTARTBLOCK : result;
 }
 
-/* With a timeout the call continues to the same deadline after a signal without a handler. */
+/* With a timeout, the call continues to the same deadline after a signal without a handler. */
 static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool timed, u64 deadline)
 {
 	long result = futex_wait(word, is_private, expected, bitset, deadline);
@@ -138,7 +139,7 @@ static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool
 	return -ERESTART_RESTARTBLOCK;
 }
 
-/* Wakes some of word's sleepers and lets others sleep on word2; with `expected`, only if the word still is. */
+/* Wakes some sleepers of word and moves others to word2. With `expected`, only if word still has that value. */
 static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 move_count, const u32 *expected)
 {
 	struct futex_key key, key2;
@@ -159,8 +160,8 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 		if (value != *expected)
 			return -EAGAIN;
 	}
-	/* Who is moved within one bucket is met again, with the other key. */
-	list_for_each_entry_safe(sleeper, next, bucket(&key), link) {
+	/* A sleeper moved within a bucket is met again, with its new key. */
+	list_for_each_entry_safe(sleeper, next, futex_sleepers(&key), link) {
 		interrupt_window_at(++looked_at);
 		if (!futex_key_same(&sleeper->key, &key))
 			continue;
@@ -252,7 +253,7 @@ static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count
 	return more < 0 ? more : woken + more;
 }
 
-/* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, absolute on one of two clocks for others. */
+/* The deadline of a wait: relative for FUTEX_WAIT, a date for FUTEX_LOCK_PI, else absolute on one of two clocks. */
 static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64 *deadline)
 {
 	u64 time;
@@ -328,7 +329,7 @@ long sys_futex_time64(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t wor
 	return futex(word, op, value, timeout, word2, value3, true);
 }
 
-/* A mutex whose owner ends: its word says so, and one of those who wait may try. */
+/* The owner of a mutex ended: marks the word and wakes one waiter. */
 static void owner_died(uaddr_t address)
 {
 	u32 *word = (u32 *)address;
@@ -359,7 +360,7 @@ static void walk_robust_list(void)
 		u32 next;
 
 		interrupt_window();
-		/* Read the link before the mutex is free: another thread may reuse it at once. */
+		/* Read the link before releasing the mutex: another thread may reuse its memory at once. */
 		if (get_user(next, (const u32 *)(entry & ~1u)))
 			return;
 		if (entry != head.pending)

@@ -1,6 +1,6 @@
 /*
- * Futexes with priority inheritance: the word names the owner, who runs at the highest priority of those who wait for
- * it, and who unlocks hands over to the first of that priority.
+ * Futexes with priority inheritance. The word names the owner, who runs at the highest priority of the waiters.
+ * Unlocking hands the mutex to the first waiter of the highest priority.
  */
 #include <errno.h>
 #include <lib.h>
@@ -13,18 +13,18 @@
 #include "internal.h"
 
 struct pi_waiter {
-	struct list_head link;          /* in the bucket of its key, in order of arrival */
+	struct list_head link;          /* in the bucket of its key, by arrival */
 	struct list_head owner_link;    /* in the owner's pi_waiters */
 	struct futex_key key;
 	u32 *word;
 	struct task *task, *owner;
-	bool owns;                      /* it was handed the mutex */
+	bool owns;                      /* the mutex was handed to it */
 };
 
-/* A window in a walk over a bucket, or over an owner's waiters, runs interrupts alone, which leave both as they are. */
+/* Interrupt windows in walks over a bucket or over an owner's waiters are safe: interrupt handlers change neither. */
 static struct list_head buckets[FUTEX_BUCKETS];
 
-static struct list_head *bucket(const struct futex_key *key)
+static struct list_head *futex_waiters(const struct futex_key *key)
 {
 	return futex_bucket(buckets, key);
 }
@@ -34,7 +34,7 @@ static struct pi_waiter *first_in_line(const struct futex_key *key)
 	struct pi_waiter *waiter, *best = NULL;
 	u32 looked_at = 0;
 
-	list_for_each_entry(waiter, bucket(key), link) {
+	list_for_each_entry(waiter, futex_waiters(key), link) {
 		interrupt_window_at(++looked_at);
 		if (futex_key_same(&waiter->key, key) &&
 		    (!best || waiter->task->run_priority > best->task->run_priority))
@@ -43,7 +43,7 @@ static struct pi_waiter *first_in_line(const struct futex_key *key)
 	return best;
 }
 
-static void wait_for(struct pi_waiter *waiter, struct task *owner)
+static void pi_wait_for(struct pi_waiter *waiter, struct task *owner)
 {
 	list_del(&waiter->owner_link);
 	list_add_tail(&waiter->owner_link, &owner->pi_waiters);
@@ -57,7 +57,10 @@ static void leave_line(struct pi_waiter *waiter)
 	waiter->task->pi_owner = NULL;
 }
 
-/* Also whoever the task waits for, and so on; a circle of mutexes ends where nothing changes. */
+/*
+ * Recomputes the priority of the task, of the owner that it waits for, and so on. In a cycle of mutexes this ends when
+ * no priority changes.
+ */
 void futex_pi_inherit(struct task *task)
 {
 	for (; task; task = task->pi_owner) {
@@ -75,7 +78,7 @@ void futex_pi_inherit(struct task *task)
 	}
 }
 
-/* The mutex goes to the first in line: those who still wait do so for the new owner. */
+/* Hands the mutex to a waiter, for whom the others wait from now on. */
 static void hand_over(struct pi_waiter *to)
 {
 	struct pi_waiter *waiter;
@@ -83,10 +86,10 @@ static void hand_over(struct pi_waiter *to)
 
 	leave_line(to);
 	to->owns = true;
-	list_for_each_entry(waiter, bucket(&to->key), link) {
+	list_for_each_entry(waiter, futex_waiters(&to->key), link) {
 		interrupt_window_at(++looked_at);
 		if (futex_key_same(&waiter->key, &to->key))
-			wait_for(waiter, to->task);
+			pi_wait_for(waiter, to->task);
 	}
 	task_wake(to->task);
 }
@@ -96,7 +99,7 @@ static u32 owned_by(const struct pi_waiter *waiter)
 	const struct pi_waiter *other;
 	u32 looked_at = 0;
 
-	list_for_each_entry(other, bucket(&waiter->key), link) {
+	list_for_each_entry(other, futex_waiters(&waiter->key), link) {
 		interrupt_window_at(++looked_at);
 		if (other != waiter && futex_key_same(&other->key, &waiter->key))
 			return (u32)waiter->task->pid | FUTEX_WAITERS;
@@ -104,7 +107,7 @@ static u32 owned_by(const struct pi_waiter *waiter)
 	return (u32)waiter->task->pid;
 }
 
-/* Who owns the mutex, while it may still unlock it or hand it over. */
+/* The owner named by the word, if that task can still unlock or hand over the mutex. */
 static struct task *owner_of(u32 value)
 {
 	struct task *task = task_find((s32)(value & FUTEX_TID_MASK));
@@ -112,7 +115,7 @@ static struct task *owner_of(u32 value)
 	return task && task->state != TASK_DEAD && task->mm && !task->left_futexes ? task : NULL;
 }
 
-/* Takes a free mutex (0), or finds its owner and tells it by the word that somebody waits (1). */
+/* Takes a free mutex (0), or finds its owner and marks the word as having waiters (1). */
 static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
 {
 	u32 value, wanted, seen;
@@ -137,7 +140,7 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 	} while (seen != value);
 	if (!(value & FUTEX_TID_MASK))
 		return 0;
-	/* Writing may have slept, and the owner have ended meanwhile. */
+	/* The write may have slept, and the owner may have ended meanwhile. */
 	*owner = owner_of(value);
 	return *owner ? 1 : -ESRCH;
 }
@@ -153,8 +156,8 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 	if (result != 1)
 		return result;
 	list_init(&waiter.owner_link);
-	wait_for(&waiter, owner);
-	list_add_tail(&waiter.link, bucket(&waiter.key));
+	pi_wait_for(&waiter, owner);
+	list_add_tail(&waiter.link, futex_waiters(&waiter.key));
 	futex_pi_inherit(owner);
 	result = 0;
 	while (!waiter.owns && !result)
@@ -182,7 +185,10 @@ long futex_pi_unlock(u32 *word, bool is_private)
 			return -EFAULT;
 		if ((value & FUTEX_TID_MASK) != (u32)current->pid)
 			return -EPERM;
-		/* The first write to a page may sleep. The next one does not: who is first in line then still waits. */
+		/*
+		 * The first write to a page may sleep; a second one does not, so the first waiter stays the same until
+		 * it is done.
+		 */
 		if (user_cmpxchg(word, value, value, &seen))
 			return -EFAULT;
 		if (seen != value)
@@ -217,17 +223,17 @@ static struct pi_waiter *who_waits_for(const struct task *owner)
 	return first_in_line(&list_first_entry(&owner->pi_waiters, struct pi_waiter, owner_link)->key);
 }
 
-/* The word is written as the next owner sees it: the one who ends may have another address space. */
+/* Writes the word in the next owner's address space: the ending task may have another one. */
 void futex_pi_task_exit(struct task *task)
 {
 	struct pi_waiter *next;
 
-	task->left_futexes = true;      /* nobody waits for it from now on */
+	task->left_futexes = true;      /* from now on no task may wait for it */
 	while ((next = who_waits_for(task))) {
 		struct mm *mm = mm_get(next->task->mm);
 		u32 value = owned_by(next) | FUTEX_OWNER_DIED;
 
-		/* A page that is gone takes the mutex with it; who waits finds out at its next use. Writing may sleep. */
+		/* If the page is unmapped, the mutex is lost; waiters notice at their next use. The write may sleep. */
 		(void)mm_copy_to(mm, (uaddr_t)next->word, &value, sizeof(value));
 		mm_put(mm);
 		if (still_waits(next, task))

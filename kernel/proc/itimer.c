@@ -1,4 +1,4 @@
-/* alarm, setitimer, and the limits of processor time. */
+/* alarm, setitimer, and the limit of processor time. */
 #include <abi/time.h>
 #include <errno.h>
 #include <lib.h>
@@ -15,17 +15,18 @@ static struct process *owner(struct timer *timer)
 	return container_of(timer, struct process, itimer[ITIMER_REAL].timer);
 }
 
-/* Begins the next interval, which ends no sooner than `least` from now. */
+/* Starts the next interval, which ends no sooner than `least` from now. */
 static void itimer_go_on(struct itimer *itimer, u64 least)
 {
 	u64 now = time_now_ns(), passed = now > itimer->timer.expires ? now - itimer->timer.expires : 0;
 
 	if (itimer->interval && !itimer->timer.active)
-		timer_set(&itimer->timer, MAX(itimer->timer.expires + (passed / itimer->interval + 1) * itimer->interval,
-					      now + least));
+		timer_set(&itimer->timer,
+			  MAX(itimer->timer.expires + (passed / itimer->interval + 1) * itimer->interval,
+			      now + least));
 }
 
-/* While the signal waits the timer stands still: so no interval is too short. Nobody may ever take it. */
+/* The timer stops while its signal is pending, so that no interval is too short; the signal may never be taken. */
 static void real_expired(struct timer *timer)
 {
 	struct process *process = owner(timer);
@@ -64,7 +65,7 @@ static void count_down(struct process *process, struct itimer *itimer, int sig)
 	signal_process(process, sig, NULL);
 }
 
-/* At the soft limit SIGXCPU, once a second; at the hard one SIGKILL. */
+/* Sends SIGXCPU once a second from the soft limit on, and SIGKILL at the hard one. */
 static void check_cpu_limit(struct process *process)
 {
 	const struct rlimit *limit = &process->rlimit[RLIMIT_CPU];
@@ -101,7 +102,7 @@ static void itimer_read(int which, u64 *value, u64 *interval)
 		if (itimer->timer.active)
 			*value = itimer->timer.expires > now ? itimer->timer.expires - now : NSEC_PER_USEC;
 		else if (itimer->interval)
-			*value = itimer->interval;      /* until its signal is taken */
+			*value = itimer->interval;      /* the interval starts when the signal is taken */
 	}
 }
 
@@ -157,7 +158,7 @@ long sys_setitimer(int which, const struct itimerval32 *new, struct itimerval32 
 	return old ? to_user(old, old_value, old_interval) : 0;
 }
 
-/* Seconds that were left of the old alarm, rounded, at least one. */
+/* Returns the seconds left of the old alarm, rounded, at least one. */
 long sys_alarm(u32 seconds)
 {
 	u64 left, interval;

@@ -16,8 +16,8 @@ u32 rlimit(u32 resource)
 	return current->process->rlimit[resource].soft;
 }
 
-/* Some limits are known to other parts, too. */
-static void apply(struct process *process, u32 resource)
+/* Tells other parts of limits that they keep a copy of. */
+static void rlimit_apply(struct process *process, u32 resource)
 {
 	const struct rlimit *limit = &process->rlimit[resource];
 	struct mm *mm = process->leader->mm;
@@ -45,7 +45,7 @@ static long set_limit(struct process *process, u32 resource, struct rlimit new)
 	if (resource == RLIMIT_NOFILE && new.hard > FILES_MAX)
 		return -EPERM;
 	*limit = new;
-	apply(process, resource);
+	rlimit_apply(process, resource);
 	return 0;
 }
 
@@ -56,7 +56,7 @@ long sys_ugetrlimit(int resource, struct rlimit *user)
 	return copy_to_user(user, &current->process->rlimit[resource], sizeof(*user));
 }
 
-/* The old call knew no value above 2^31 - 1. */
+/* The old call has no value above 2^31 - 1. */
 long sys_getrlimit(int resource, struct rlimit *user)
 {
 	struct rlimit limit;
@@ -80,12 +80,12 @@ long sys_setrlimit(int resource, const struct rlimit *user)
 	return set_limit(current->process, (u32)resource, new);
 }
 
-static u32 narrow(u64 limit)
+static u32 rlimit_narrow(u64 limit)
 {
 	return limit >= RLIM_INFINITY ? RLIM_INFINITY : (u32)limit;
 }
 
-static u64 widen(u32 limit)
+static u64 rlimit_widen(u32 limit)
 {
 	return limit == RLIM_INFINITY ? ~0ULL : limit;
 }
@@ -99,7 +99,7 @@ long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rli
 
 	if ((u32)resource >= RLIMIT_COUNT)
 		return -EINVAL;
-	/* The copy may sleep: nothing is known of the task before it. */
+	/* Copy first: it may sleep, and the task may end meanwhile. */
 	if (new && copy_from_user(&wide, new, sizeof(wide)))
 		return -EFAULT;
 	task = pid ? task_find(pid) : current;
@@ -113,12 +113,12 @@ long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rli
 		if (wide.soft > wide.hard)
 			return -EINVAL;
 		error = set_limit(task->process, (u32)resource,
-				  (struct rlimit){ narrow(wide.soft), narrow(wide.hard) });
+				  (struct rlimit){ rlimit_narrow(wide.soft), rlimit_narrow(wide.hard) });
 		if (error)
 			return error;
 	}
 	if (!old)
 		return 0;
-	wide = (struct rlimit64){ widen(was.soft), widen(was.hard) };
+	wide = (struct rlimit64){ rlimit_widen(was.soft), rlimit_widen(was.hard) };
 	return copy_to_user(old, &wide, sizeof(wide));
 }

@@ -1,6 +1,6 @@
 /*
- * Descriptors of processes (pidfd_open(2)). A process that somebody holds one of has a handle, which outlives it: so
- * the descriptor never means another process with the same number.
+ * Descriptors of processes (pidfd_open(2)). A process with descriptors has a handle, which outlives it, so that a
+ * descriptor never names a later process with the same pid.
  */
 #include <anon.h>
 #include <err.h>
@@ -83,7 +83,7 @@ struct file *pidfd_file(struct pid_handle *handle, u32 flags)
 	return f;
 }
 
-/* With one reference, the caller's. */
+/* Creates a handle with one reference, the caller's. */
 struct pid_handle *pid_handle_new(void)
 {
 	struct pid_handle *handle = kzalloc(sizeof(*handle));

@@ -16,17 +16,17 @@
 struct posix_timer {
 	struct list_head link;          /* in process->posix_timers */
 	struct process *process;
-	struct timer timer;             /* of the clocks that follow the timebase */
-	struct sigqueued signal;        /* reused: one signal of a timer waits at a time */
+	struct timer timer;             /* for clocks that follow the timebase */
+	struct sigqueued signal;        /* reused: a timer has one pending signal */
 	s32 id;
 	s32 clock;
 	s32 notify;
-	s32 tid;                        /* of the thread to signal, 0: the process */
-	s32 counted;                    /* CLOCK_THREAD_CPUTIME_ID: the thread whose time counts */
-	bool absolute;                  /* on CLOCK_REALTIME: setting the clock moves it */
-	bool armed;                     /* a processor-time timer runs */
-	u64 expires, interval;          /* ns of the clock; of the next, or last, expiry */
-	s32 overrun;                    /* of the signal taken last */
+	s32 tid;                        /* the thread to signal, 0: the process */
+	s32 counted;                    /* CLOCK_THREAD_CPUTIME_ID: its thread */
+	bool absolute;                  /* on CLOCK_REALTIME: setting the clock moves the expiry */
+	bool armed;                     /* a processor-time timer is active */
+	u64 expires, interval;          /* ns of the clock; expires: the next or last expiry */
+	s32 overrun;                    /* overruns of the signal taken last */
 };
 
 static struct posix_timer *posix_timer_find(s32 id)
@@ -45,7 +45,7 @@ static bool counts_processor_time(const struct posix_timer *timer)
 	return timer->clock == CLOCK_PROCESS_CPUTIME_ID || timer->clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-/* The timer's clock in ns: since boot, or of processor time. */
+/* The timer's clock in ns: since boot, or processor time. */
 static u64 clock_now(const struct posix_timer *timer)
 {
 	struct task *task;
@@ -75,8 +75,8 @@ static void disarm(struct posix_timer *timer)
 	timer->armed = false;
 }
 
-/* The first expiry after now, and how many were passed over. */
-static u64 advance(struct posix_timer *timer, u64 now)
+/* Moves `expires` beyond now; returns the number of expiries passed over. */
+static u64 posix_timer_advance(struct posix_timer *timer, u64 now)
 {
 	u64 passed = now > timer->expires ? (now - timer->expires) / timer->interval : 0;
 
@@ -85,8 +85,8 @@ static u64 advance(struct posix_timer *timer, u64 now)
 }
 
 /*
- * A periodic timer stands still while its signal waits: what it missed is counted when the signal is taken.
- * So an interval of a few ns does no harm.
+ * A periodic timer stops while its signal is pending; the expiries that it missed are counted when the signal is
+ * taken. So an interval of a few ns does no harm.
  */
 static void expire(struct posix_timer *timer)
 {
@@ -99,21 +99,21 @@ static void expire(struct posix_timer *timer)
 		else
 			signal_process_queued(timer->process, &timer->signal);
 	}
-	/* Nobody will take it. */
+	/* The signal is ignored, so no handler restarts the timer. */
 	if (list_empty(&timer->signal.link) && timer->interval) {
 		u64 now = clock_now(timer);
 
-		advance(timer, now);
+		posix_timer_advance(timer, now);
 		arm(timer, MAX(timer->expires, now + NSEC_PER_TICK));
 	}
 }
 
-static void expired(struct timer *timer)
+static void posix_timer_expired(struct timer *timer)
 {
 	expire(container_of(timer, struct posix_timer, timer));
 }
 
-/* The signal goes to its handler: now the overruns are known, and the timer goes on. */
+/* The signal is taken: counts the overruns and restarts the timer. */
 void posix_timer_taken(struct sigqueued *queued)
 {
 	struct posix_timer *timer = container_of(queued, struct posix_timer, signal);
@@ -122,9 +122,9 @@ void posix_timer_taken(struct sigqueued *queued)
 	if (timer->interval && !timer->armed && !timer->timer.active) {
 		u64 now = clock_now(timer);
 
-		passed = advance(timer, now);
+		passed = posix_timer_advance(timer, now);
 		arm(timer, timer->expires);
-		/* Overruns are counted from what is due, be it that the interrupt for it comes later. */
+		/* Overruns are counted from `expires`, even if the timer fires later than that. */
 		if (timer->timer.active && timer->expires < now + TIMER_LEAST_NS)
 			timer_set(&timer->timer, now + TIMER_LEAST_NS);
 	}
@@ -142,7 +142,7 @@ void posix_timers_tick(struct process *process)
 	}
 }
 
-/* CLOCK_REALTIME was set forward by delta ns (backward: negative): what waits for a date moves. */
+/* CLOCK_REALTIME was set forward by delta ns (backward: negative): moves expiries given as dates. */
 void posix_timers_clock_set(s64 delta)
 {
 	struct process *process;
@@ -165,7 +165,7 @@ static int event_from_user(struct posix_timer *timer, const struct sigevent *use
 	if (user && copy_from_user(&event, user, sizeof(event)))
 		return -EFAULT;
 	timer->notify = event.notify & ~SIGEV_THREAD_ID;
-	if (timer->notify == SIGEV_THREAD)      /* the library's thread waits for the signal */
+	if (timer->notify == SIGEV_THREAD)      /* a thread of the C library waits for it */
 		timer->notify = SIGEV_SIGNAL;
 	if (timer->notify != SIGEV_SIGNAL && timer->notify != SIGEV_NONE)
 		return -EINVAL;
@@ -201,7 +201,10 @@ static bool known(s32 clock)
 	       clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-/* A processor-time clock by number, if it is the caller's own: the clock's usual name and the thread that counts. */
+/*
+ * A processor-time clock by number, if it is the caller's own: returns the clock's usual name, and the thread that it
+ * counts.
+ */
 static s32 own_clock(s32 clock, s32 *counted)
 {
 	s32 pid = CPU_CLOCK_PID(clock);
@@ -235,7 +238,7 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	timer->id = free_id();
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
-	timer_init(&timer->timer, expired);
+	timer_init(&timer->timer, posix_timer_expired);
 	error = timer->id < 0 ? timer->id : event_from_user(timer, event);
 	if (!error && put_user(timer->id, user_id))
 		error = -EFAULT;
@@ -328,7 +331,7 @@ long sys_timer_gettime64(int id, struct itimerspec64 *user)
 	return itimerspec64_to_user(user, &now);
 }
 
-/* Sets it to `new`; *old is what it was set to. */
+/* Sets the timer to `new` and stores the old setting in *old. */
 static long posix_timer_exchange(int id, u32 flags, int error, const struct timer_setting *new,
 				 struct timer_setting *old)
 {

@@ -88,7 +88,7 @@ long sys_setpriority(int which, s32 who, int nice)
 	return for_each_named(which, who, change_one, &change) ? change.result : -EINVAL;
 }
 
-/* The ABI gives 20 - nice, so that no result looks like an errno: 1 (nicest) .. 40. */
+/* The ABI returns 20 - nice, from 1 to 40, so that no result looks like an errno. */
 static void read_one(struct task *task, void *argument)
 {
 	long *best = argument;
@@ -155,7 +155,10 @@ long sys_ioprio_set(int which, s32 who, int priority)
 	return for_each_named(which - IOPRIO_WHO_PROCESS, who, change_io_priority, &change) ? change.result : -EINVAL;
 }
 
-/* The most urgent of several: a lower class, or a lower level in it. None counts as best effort, in the middle. */
+/*
+ * The highest I/O priority of several tasks: the lowest class, then the lowest level. No class counts as best effort,
+ * middle level.
+ */
 static void read_io_priority(struct task *task, void *argument)
 {
 	long *best = argument, own = task->io_priority ? task->io_priority : IOPRIO_BEST_EFFORT << 13 | 4;
@@ -177,7 +180,7 @@ long sys_ioprio_get(int which, s32 who)
 	return for_each_named(which - IOPRIO_WHO_PROCESS, who, read_io_priority, &best) ? best : -EINVAL;
 }
 
-static struct task *named(s32 pid, long *error)
+static struct task *task_named(s32 pid, long *error)
 {
 	struct task *task = pid ? task_find(pid) : current;
 
@@ -190,7 +193,7 @@ static bool policy_is_real_time(u32 policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* What sched_setattr sets, and the older calls a part of. */
+/* The values that sched_setattr sets; the older calls set some of them. */
 struct schedule {
 	u32 policy;             /* SCHED_* */
 	s32 priority, nice;
@@ -209,7 +212,7 @@ static long check_schedule(const struct task *task, const struct schedule *new)
 		return 0;
 	if (!may_change(task) || real_time || new->nice < task->nice)
 		return -EPERM;
-	/* What was once to be reset stays so. */
+	/* The flag can be set but not cleared without privilege. */
 	return task->reset_on_fork && !new->reset_on_fork ? -EPERM : 0;
 }
 
@@ -228,7 +231,7 @@ static long set_schedule(struct task *task, const struct schedule *new)
 	return 0;
 }
 
-/* A policy of all ones is the one that the task has. */
+/* Sets policy and priority. A policy of all ones keeps the task's policy. */
 static long set_policy(s32 pid, u32 policy, const s32 *param)
 {
 	struct schedule new;
@@ -240,7 +243,7 @@ static long set_policy(s32 pid, u32 policy, const s32 *param)
 		return -EINVAL;
 	if (get_user(priority, param))
 		return -EFAULT;
-	task = named(pid, &error);
+	task = task_named(pid, &error);
 	if (error)
 		return error;
 	new = (struct schedule){ task->policy, priority, task->nice, task->reset_on_fork };
@@ -261,7 +264,7 @@ long sys_sched_setparam(s32 pid, const s32 *param)
 	return set_policy(pid, ~0u, param);
 }
 
-/* A longer form is understood while what is beyond the first one is zero. */
+/* Reads struct sched_attr. A longer one is accepted if its extra bytes are zero. */
 static long attr_from_user(struct sched_attr *attr, struct sched_attr *user)
 {
 	u32 size;
@@ -297,7 +300,7 @@ long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
 		return error;
 	if ((s32)attr.policy < 0 || attr.flags & ~(u64)SCHED_FLAG_RESET_ON_FORK)
 		return -EINVAL;
-	task = named(pid, &error);
+	task = task_named(pid, &error);
 	if (error)
 		return error;
 	new = (struct schedule){ attr.policy, (s32)attr.priority, task->nice, attr.flags & SCHED_FLAG_RESET_ON_FORK };
@@ -314,7 +317,7 @@ long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
 
 	if (!user || pid < 0 || size < SCHED_ATTR_SIZE || size > PAGE_SIZE || flags)
 		return -EINVAL;
-	task = named(pid, &error);
+	task = task_named(pid, &error);
 	if (error)
 		return error;
 	attr.policy = task->policy;
@@ -329,7 +332,7 @@ long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
 long sys_sched_getscheduler(s32 pid)
 {
 	long error;
-	struct task *task = named(pid, &error);
+	struct task *task = task_named(pid, &error);
 
 	return error ? error : (long)(task->policy | (task->reset_on_fork ? RESET_ON_FORK : 0));
 }
@@ -337,7 +340,7 @@ long sys_sched_getscheduler(s32 pid)
 long sys_sched_getparam(s32 pid, s32 *param)
 {
 	long error;
-	struct task *task = named(pid, &error);
+	struct task *task = task_named(pid, &error);
 
 	if (!param)
 		return -EINVAL;
@@ -371,7 +374,7 @@ long sys_sched_get_priority_min(int policy)
 static long interval(s32 pid, u64 *ns)
 {
 	long error;
-	struct task *task = named(pid, &error);
+	struct task *task = task_named(pid, &error);
 
 	if (!error)
 		*ns = task->policy == SCHED_FIFO ? 0 : (u64)sched_slice(task) * NSEC_PER_TICK;
@@ -402,7 +405,7 @@ long sys_sched_rr_get_interval_time64(s32 pid, struct timespec64 *user)
 	return copy_to_user(user, &result, sizeof(result));
 }
 
-/* There is one processor, number 0. */
+/* The only processor has number 0. */
 long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 {
 	struct task *task;
@@ -413,7 +416,7 @@ long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 		return -EINVAL;
 	if (get_user(word, mask))
 		return -EFAULT;
-	task = named(pid, &error);
+	task = task_named(pid, &error);
 	if (error)
 		return error;
 	if (!may_change(task))
@@ -427,7 +430,7 @@ long sys_sched_getaffinity(s32 pid, size_t size, u32 *mask)
 
 	if (size < sizeof(u32) || size % sizeof(u32))
 		return -EINVAL;
-	(void)named(pid, &error);
+	(void)task_named(pid, &error);
 	if (error)
 		return error;
 	return put_user(1u, mask) ? -EFAULT : (long)sizeof(u32);
@@ -441,7 +444,10 @@ long sys_getcpu(u32 *cpu, u32 *node, uaddr_t cache)
 	return 0;
 }
 
-/* Barriers between threads need nothing on one processor, where a switch is one. Private ones want to be asked for. */
+/*
+ * On one processor, a switch between threads is a barrier, so membarrier does nothing. Private barriers must be
+ * registered first.
+ */
 #define MEMBARRIERS                           31
 
 long sys_membarrier(int command, u32 flags, int cpu)

@@ -1,4 +1,4 @@
-/* ptrace: what a tracer reads, writes and orders. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
+/* ptrace: the requests of a tracer. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
 #include <abi/elf.h>
 #include <abi/elf_machine.h>
 #include <abi/ptrace.h>
@@ -30,7 +30,7 @@ static long ptrace_attach(struct task *task)
 	if (!may_attach(task))
 		return -EPERM;
 	trace_attach(task, current->process, false, 0);
-	/* A process that SIGSTOP or the terminal stopped goes on, to stop for its tracer. */
+	/* A stopped process is continued, so that it can stop for its tracer. */
 	if (process->stopping) {
 		process->stopping = process->stopped = process->stop_unreported = false;
 		signal_wake_all(process);
@@ -39,7 +39,7 @@ static long ptrace_attach(struct task *task)
 	return 0;
 }
 
-/* The tracee goes on; one whose process has stopped tells so. */
+/* Attaches without a stop; if the process has stopped, reports that. */
 static long seize(struct task *task, uaddr_t address, u32 options)
 {
 	if (address || options & ~PTRACE_O_KNOWN)
@@ -65,8 +65,8 @@ static long trace_me(void)
 }
 
 /*
- * A stopped tracee of the caller; NULL: there is none of this number. A copy to or from the caller's memory may sleep,
- * and the tracee be killed and gone meanwhile: so nothing of it is used across one.
+ * A stopped tracee of the caller; NULL: no tracee has this pid. A copy to or from the caller's memory may sleep, and
+ * the tracee may be killed and freed meanwhile, so do not use the pointer after one.
  */
 static struct task *tracee(s32 pid)
 {
@@ -121,7 +121,7 @@ static size_t register_set_size(u32 kind)
 	return kind == NT_PRFPREG ? FP_SIZE : REGSET_SIZE;
 }
 
-/* The first `size` bytes of a register set; what the padding of the general one is given is not kept. */
+/* Sets the first `size` bytes of a register set. Padding in the general set is ignored. */
 static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
 {
 	struct register_set new;
@@ -203,7 +203,7 @@ static long ptrace_go_on(struct task *task, int request, u32 sig)
 	return 0;
 }
 
-/* Out of a stop of its process, but it does not go on: SIGCONT and PTRACE_INTERRUPT are told. */
+/* PTRACE_LISTEN: leaves a stop of its process without running; SIGCONT and PTRACE_INTERRUPT are still reported. */
 static long listen(struct task *task)
 {
 	if (!task->trace.seized || task->trace.info.code >> 8 != PTRACE_EVENT_STOP)
@@ -281,7 +281,7 @@ long sys_ptrace(int request, s32 pid, uaddr_t address, uaddr_t data)
 		return seize(task, address, data);
 	if (task->trace.tracer != current->process)
 		return -ESRCH;
-	/* These need no stop. */
+	/* These requests work on a running tracee. */
 	if (request == PTRACE_INTERRUPT)
 		return interrupt(task);
 	if (request == PTRACE_KILL) {

@@ -1,4 +1,4 @@
-/* Parents and the end of their children: SIGCHLD, wait4, waitid. */
+/* Reporting the state of children to parents: SIGCHLD, wait4, waitid. */
 #include <abi/process.h>
 #include <errno.h>
 #include <file.h>
@@ -14,7 +14,7 @@
 #define STATUS_STOPPED(sig) (((sig) << 8) | 0x7f)
 #define STATUS_CONTINUED    0xffff
 
-/* What a wait asks for, and what it found. */
+/* The request of a wait, and its result. */
 struct wait_request {
 	int which;              /* P_* */
 	s32 id;
@@ -43,7 +43,10 @@ static s32 plain_status(int code, s32 status)
 	return code == CLD_CONTINUED ? SIGCONT : status & 0x7f;
 }
 
-/* SIGCHLD, and a wake-up for who waits. A parent that ignores SIGCHLD never sees the zombie; a tracer sees it first. */
+/*
+ * Sends SIGCHLD and wakes a waiting parent. A parent that ignores SIGCHLD never sees the zombie; a tracer sees it
+ * first.
+ */
 void notify_parent(struct process *process, int code, s32 status)
 {
 	bool ended = code == CLD_EXITED, hidden = ended && trace_hides_zombie(process);
@@ -79,9 +82,9 @@ void notify_parent(struct process *process, int code, s32 status)
 void process_ended(struct process *process)
 {
 	notify_parent(process, CLD_EXITED, process->exit_status);
-	/* The parent is the next to run: it would otherwise be woken by whoever runs after this task. */
+	/* Wake the parent now, so that it runs next; otherwise the task that runs after this one would wake it. */
 	wake_noted();
-	/* A zombie that init inherits from a parent that did not wait. */
+	/* Free a zombie that init adopted from a parent that ignored it. */
 	if (process->auto_reap && process->zombie && process->leader->state == TASK_DEAD &&
 	    !process->leader->kernel_stack)
 		process_release(process);
@@ -98,7 +101,7 @@ static bool matches(const struct process *child, const struct wait_request *requ
 	return (request->options & WALL) || clone_child == !!(request->options & WCLONE);
 }
 
-/* The child of one kind of news; takes the news unless WNOWAIT. */
+/* Whether the child has news that the request wants; fills in the result and, unless WNOWAIT, clears the news. */
 static bool reap_collect(struct process *child, struct wait_request *request)
 {
 	bool take = !(request->options & WNOWAIT);
@@ -135,7 +138,7 @@ static bool matches_traced(const struct task *task, const struct wait_request *r
 	return request->which != P_PGID || (task->process && task->process->pgid == request->id);
 }
 
-/* The same of a task that the caller traces: it stopped; or it ended, which its own parent learns later. */
+/* The same for a task that the caller traces: it stopped, or it ended, which its own parent learns later. */
 static bool collect_traced(struct task *task, struct wait_request *request)
 {
 	bool take = !(request->options & WNOWAIT), ends = request->options & WEXITED;
@@ -169,7 +172,7 @@ static bool collect_traced(struct task *task, struct wait_request *request)
 	return true;
 }
 
-/* True when the wait is over: something found, or *error set. */
+/* Looks for news once. True: the wait is over, with a result or *error set. */
 static bool look(struct wait_request *request, long *error)
 {
 	struct process *child, *next;
@@ -235,7 +238,7 @@ long sys_waitpid(s32 pid, s32 *status, u32 options)
 	return sys_wait4(pid, status, options, NULL);
 }
 
-/* Turns a descriptor of a process into its number; *nonblock as the descriptor says. */
+/* Replaces a pidfd by its pid; sets *nonblock if the descriptor is O_NONBLOCK. */
 static long wait_by_pidfd(struct wait_request *request, bool *nonblock)
 {
 	struct file *f = fd_get(request->id);

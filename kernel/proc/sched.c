@@ -1,9 +1,8 @@
 /*
- * The scheduler: round robin with turns whose length depends on nice, below
- * the real-time priorities. Tasks that have used up their turn wait in
- * `expired` until `active` is empty, so that nobody starves.
+ * The scheduler: round robin with turns whose length depends on nice, below the real-time priorities. Tasks that have
+ * used up their turn wait in `expired` until `active` is empty, so that no task starves.
  *
- * It runs with interrupts off, as the whole kernel does but for the idle task and the windows of long calls.
+ * It runs with interrupts off, as does the whole kernel except for the idle task and interrupt windows.
  */
 #include <arch.h>
 #include <control.h>
@@ -19,9 +18,9 @@
 
 #include "internal.h"
 
-#define LATE_NS        1000000u /* only the kernel keeps interrupts off that long (a fault that copies a lot) */
+#define LATE_NS        1000000u /* only kernel code keeps interrupts off for so long */
 
-/* The boot's processor. */
+/* The processor that boots. */
 static struct task idle_task;
 struct cpu cpus[CPUS] = { {
 	.running = &idle_task,
@@ -104,7 +103,7 @@ static bool preempts(const struct task *task)
 		return !task_is_real_time(current) || task->run_priority > current->run_priority;
 	if (task_is_real_time(current))
 		return false;
-	/* Of equals, the one who has used less of its turn. */
+	/* With equal nice, the task with more time left. */
 	return task->nice < current->nice || (task->nice == current->nice && task->slice > current->slice);
 }
 
@@ -133,8 +132,8 @@ void task_continue(struct task *task)
 }
 
 /*
- * A new task gets half of what its maker has left of its turn, and nothing of a last tick: a chain of processes, each of
- * which forks once and ends, would otherwise have the processor to itself.
+ * A new task gets half of the time left in its parent's turn, and nothing of a last tick. Otherwise a chain of
+ * processes, each of which forks once and ends, would keep the processor.
  */
 void sched_start(struct task *task)
 {
@@ -147,14 +146,17 @@ void sched_start(struct task *task)
 	make_runnable(task);
 }
 
-/* What is left of the turn of one that ends goes to its parent, so that making many short tasks costs it no turns. */
+/*
+ * An ending task gives the rest of its turn to its parent, so that creating many short tasks costs the parent no
+ * turns.
+ */
 void sched_give_back(const struct task *task, struct task *parent)
 {
 	if (task->slice > 0 && parent->slice > 0 && !task_is_real_time(task) && !task_is_real_time(parent))
 		parent->slice = MIN(parent->slice + task->slice, sched_slice(parent));
 }
 
-/* Asking for another priority begins no new turn. */
+/* A change of priority does not start a new turn. */
 CAUSE(switch) void sched_requeue(struct task *task)
 {
 	task->slice = MIN(task->slice, sched_slice(task));
@@ -165,7 +167,7 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	current->work |= WORK_RESCHED;
 }
 
-/* What is left to do for the task that ran before: it may have ended. */
+/* Finishes the switch for the previous task, which may have ended. */
 CAUSE(switch) void schedule_tail(void)
 {
 	struct task *task = this_cpu()->ended;
@@ -205,7 +207,7 @@ CAUSE(switch) void schedule(void)
 	u32 passed_on = previous->work & WORK_WAKE;
 
 	previous->work &= ~(WORK_RESCHED | WORK_WAKE);
-	/* A preempted FIFO task stays the first of its priority. */
+	/* A preempted FIFO task stays first of its priority. */
 	if (previous->state == TASK_RUNNING && previous != this_cpu()->idle)
 		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
 	next = sched_pick();
@@ -225,7 +227,7 @@ CAUSE(switch) bool schedule_to(struct task *next)
 	return true;
 }
 
-/* Not inline: the link register tells whoever looks at an interrupt in which call it waited. */
+/* Out of line, so that the link register names the caller in latency reports. */
 void interrupt_window(void)
 {
 	irq_enable();
@@ -241,13 +243,13 @@ void preemption_point(void)
 
 void yield(void)
 {
-	current->slice = 0;     /* behind everyone who waits */
+	current->slice = 0;     /* queues behind all ready tasks */
 	schedule();
 }
 
 /*
- * A tick that fell due while the kernel ran is taken at the program's first instruction after it: late, or right
- * behind a system call.
+ * A tick that was due while the kernel ran is taken at the program's first instruction after it: late, or right behind
+ * a system call.
  */
 static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 {
@@ -258,14 +260,14 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 	return mm_peek(current->mm, regs_pc_before(regs), &before) && before == REGS_CALL_INSTRUCTION;
 }
 
-/* Each 1/HZ s of the clock, from the decrementer, late_ns after it was due. */
+/* Called every 1/HZ s by the decrementer's interrupt, late_ns after it was due. */
 void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;
 	u32 now = arch_timebase_low();
 	bool user;
 
-	/* The low word must not come round unseen. */
+	/* Add the time at each tick, before the low word can wrap around. */
 	task->run_ticks += now - task->run_since;
 	task->run_since = now;
 	if (task == this_cpu()->idle)

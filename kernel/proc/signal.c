@@ -1,4 +1,4 @@
-/* Signals: sending, choosing the thread, and what happens before user mode. */
+/* Signals: sending, choosing a thread, and queueing. */
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define STOP_SIGNALS (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
 #define UNBLOCKABLE  (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
-/* Taken before others: they say what the program was doing just now. */
+/* Taken before others, because they report on the instruction that the program just executed. */
 #define SYNCHRONOUS                                                                              \
 	(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
 	 SIGBIT(SIGSYS))
@@ -138,7 +138,7 @@ void sighand_put(struct sighand *sighand)
 	kfree(sighand);
 }
 
-/* exec: handlers are gone with the program that had them; what was ignored stays ignored. */
+/* For exec: handlers are reset to the default; ignored signals stay ignored. */
 void signal_exec(void)
 {
 	for (int i = 0; i < NSIG; i++) {
@@ -155,7 +155,7 @@ static bool is_ignored(const struct task *task, int sig)
 	uaddr_t handler = task->sighand->action[sig - 1].handler;
 	enum default_action action = signal_default(sig);
 
-	/* SIGCONT has done its work when it is sent. */
+	/* SIGCONT already acted when it was sent. */
 	return handler == SIG_IGN || (handler == SIG_DFL && (action == ACT_IGNORE || action == ACT_CONTINUE));
 }
 
@@ -195,7 +195,7 @@ void signal_wake_all(struct process *process)
 	}
 }
 
-/* The thread that takes a signal to the process: the leader if it may, else any that does not block it. */
+/* The thread that takes a signal to the process: the leader if it does not block it, else any such thread. */
 static struct task *choose(struct process *process, int sig)
 {
 	struct task *task, *first = NULL;
@@ -209,7 +209,7 @@ static struct task *choose(struct process *process, int sig)
 	return first;
 }
 
-/* SIGCONT and the stop signals cancel each other, whatever the program thinks of them. */
+/* SIGCONT and the stop signals remove each other from the pending sets, whatever their handlers. */
 static void cancel_opposites(struct process *process, int sig)
 {
 	sigset opposites = sig == SIGCONT ? STOP_SIGNALS : (STOP_SIGNALS & SIGBIT(sig)) ? SIGBIT(SIGCONT) : 0;
@@ -235,7 +235,7 @@ static void cancel_opposites(struct process *process, int sig)
 	}
 }
 
-/* A signal that came once more before it was taken is one signal; real-time signals queue. */
+/* Adds a pending signal. An ordinary signal is pending once; real-time signals are queued. */
 static void add_pending(struct sigpending *pending, int sig, struct sigqueued *queued)
 {
 	if (sig < SIGRTMIN && (pending->set & SIGBIT(sig))) {
@@ -261,7 +261,7 @@ static struct sigqueued *with_story(int sig, const struct siginfo *info)
 	return queued;
 }
 
-/* Whether the signal has an effect; a tracer sees all, and one that is blocked may still get a handler. */
+/* Whether the signal has an effect. A tracer sees every signal, and a blocked one may get a handler later. */
 static bool matters(const struct task *task, int sig)
 {
 	if (task->trace.tracer && sig != SIGKILL)
@@ -293,7 +293,7 @@ void signal_task_queued(struct task *task, struct sigqueued *queued)
 	signal_notice(task);
 }
 
-/* The thread that is to see a new signal to the process; NULL when nobody is. */
+/* The thread that must react to a new signal to the process; NULL: none. */
 static struct task *signal_receiver(struct process *process, int sig)
 {
 	struct task *task;
@@ -372,7 +372,7 @@ void signal_kill(struct process *process)
 	signal_process(process, SIGKILL, NULL);
 }
 
-/* The program cannot go on from a fault: a handler that cannot run is no handler. */
+/* A program cannot continue after a fault: if its handler is blocked or ignored, the signal kills it. */
 void signal_fault(int sig, int code, uaddr_t addr)
 {
 	struct action *action = &current->sighand->action[sig - 1];
@@ -388,7 +388,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	signal_recalculate(current);
 }
 
-/* Without a queued story, the signal is the kernel's. */
+/* Takes a signal from a pending set. Without queued siginfo, the kernel is the sender. */
 static void signal_take(struct sigpending *pending, int sig, struct siginfo *info)
 {
 	struct sigqueued *queued, *found = NULL;

@@ -19,7 +19,7 @@ static bool valid(int sig)
 	return sig >= 1 && sig <= NSIG;
 }
 
-/* In memory the low signals come first; each word is big-endian. */
+/* In user memory the word of the low signals comes first; each word is big-endian. */
 int sigset_from_user(sigset *set, const u32 *user)
 {
 	u32 words[2];
@@ -59,8 +59,8 @@ static struct siginfo info_of_sender(int sig, int code)
 }
 
 /*
- * Whether a signal that carries a value would wait behind RLIMIT_SIGPENDING others of the process's user; kill's carry
- * none, and go without their story.
+ * Whether a signal that carries a value would exceed RLIMIT_SIGPENDING of the process's user. kill's signals carry
+ * none and are delivered without siginfo.
  */
 static bool queue_is_full(const struct process *process, int sig, const struct siginfo *info)
 {
@@ -81,7 +81,7 @@ static long kill_process(struct process *process, int sig, const struct siginfo 
 	return error;
 }
 
-/* pgid 0: every process that may be sent to, but init and the caller. */
+/* Signals a group; pgid 0: every process that the caller may signal, except init and itself. */
 static long kill_many(s32 pgid, int sig, const struct siginfo *info)
 {
 	struct process *process;
@@ -114,7 +114,7 @@ long sys_kill(s32 pid, int sig)
 	if (pid <= 0) {
 		s32 pgid = pid ? -pid : current->process->pgid;
 
-		/* The group of the first process has no number: its members are the kernel's own. */
+		/* The group of the first process has number 0: its members are the kernel's own. */
 		return pgid ? kill_many(pgid, sig, &info) : kill_process(current->process, sig, &info);
 	}
 	process = process_find(pid);
@@ -156,7 +156,7 @@ long sys_tkill(s32 tid, int sig)
 	return kill_thread(0, tid, sig, &info);
 }
 
-/* A program may tell any story to itself; to others, none that only the kernel or kill() could tell. */
+/* Reads siginfo from a program. For another process, it must not look like one from the kernel or from kill(). */
 static int info_from_user(struct siginfo *info, const struct siginfo *user, bool to_itself)
 {
 	if (copy_from_user(info, user, sizeof(*info)))
@@ -192,7 +192,7 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 	return error ? error : kill_thread(tgid, tid, sig, &info);
 }
 
-/* The process of a descriptor, or of a directory of /proc. */
+/* The process of a pidfd, or of a directory of /proc. */
 static struct process *described(const struct file *f)
 {
 	const struct pid_handle *handle = pidfd_handle(f);
@@ -218,7 +218,7 @@ long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 f
 	if (!error && info.signo != sig)
 		error = -EINVAL;
 	if (!error) {
-		/* The copy may have slept: only now is it certain that the process is still there. */
+		/* Look it up after the copy, which may have slept: the process may have ended. */
 		process = described(f);
 		error = IS_ERR(process) ? PTR_ERR(process) : kill_process(process, sig, &info);
 	}
@@ -290,7 +290,7 @@ long sys_sigaction(int sig, const struct old_sigaction *user, struct old_sigacti
 	struct action new, old;
 	long error;
 
-	if (sig < 0)            /* the ABI lets a program ask for no SA_RESTART defaults so */
+	if (sig < 0)            /* the ABI: a negative number means no SA_RESTART */
 		sig = -sig;
 	if (!valid(sig))
 		return -EINVAL;
@@ -317,7 +317,7 @@ long sys_signal(int sig, uaddr_t handler)
 	return error ? error : (long)old.handler;
 }
 
-static long change_mask(int how, sigset set)
+static long mask_change(int how, sigset set)
 {
 	switch (how) {
 	case SIG_BLOCK:
@@ -344,14 +344,14 @@ long sys_rt_sigprocmask(int how, const u32 *user, u32 *user_old, size_t size)
 	if (user) {
 		if (sigset_from_user(&set, user))
 			return -EFAULT;
-		error = change_mask(how, set);
+		error = mask_change(how, set);
 		if (error)
 			return error;
 	}
 	return user_old ? sigset_to_user(user_old, old) : 0;
 }
 
-/* The old calls see the first 32 signals only. */
+/* The old calls know the first 32 signals only. */
 long sys_sigprocmask(int how, const u32 *user, u32 *user_old)
 {
 	sigset old = current->blocked;
@@ -361,7 +361,7 @@ long sys_sigprocmask(int how, const u32 *user, u32 *user_old)
 	if (user) {
 		if (get_user(low, user))
 			return -EFAULT;
-		error = change_mask(how, how == SIG_SETMASK ? (old & ~0xffffffffULL) | low : low);
+		error = mask_change(how, how == SIG_SETMASK ? (old & ~0xffffffffULL) | low : low);
 		if (error)
 			return error;
 	}
@@ -393,7 +393,7 @@ long sys_sigpending(u32 *user)
 	return put_user((u32)(signal_all_pending(current) & current->blocked), user);
 }
 
-/* Waits for a signal under another mask; the old one returns after its handler. */
+/* Waits for a signal with another mask; the old one returns after the handler. */
 static long suspend(sigset mask)
 {
 	bool never = false;
@@ -452,12 +452,12 @@ void signal_mask_restore(long result)
 	if (!current->restore_blocked)
 		return;
 	if (result < 0 && signal_pending())
-		return;         /* signal_deliver() puts it back after the handler's frame is made */
+		return;         /* signal_deliver() restores it once the handler's frame is pushed */
 	current->restore_blocked = false;
 	signal_set_blocked(current->saved_blocked);
 }
 
-/* Waits for one of a set of (normally blocked) signals; its number. */
+/* Waits for one of a set of (normally blocked) signals; returns its number. */
 static long wait_for_signal(sigset wanted, struct siginfo *info, u64 deadline)
 {
 	bool never = false;

@@ -1,4 +1,4 @@
-/* The way back to user mode when there is something to do: signals, stops, restarted calls. */
+/* The slow return to user mode: signals, stops, restarted calls. */
 #include <arch.h>
 #include <errno.h>
 #include <process.h>
@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* The errno with which the interrupted call wants to be made again, or 0. */
+/* The ERESTART* result of an interrupted call, or 0. */
 static u32 restart_reason(const struct regs *regs)
 {
 	u32 error = regs_error(regs);
@@ -25,7 +25,7 @@ static u32 restart_reason(const struct regs *regs)
 	}
 }
 
-/* No handler runs: the call goes on as if nothing had happened. */
+/* No handler runs: repeats the call, so that the program notices nothing. */
 static void restart_without_handler(struct regs *regs)
 {
 	u32 reason = restart_reason(regs);
@@ -49,7 +49,10 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 		regs_set_error(regs, EINTR);
 }
 
-/* With the last thread, the process has stopped: news for its parent, unless that sees it as a tracer. */
+/*
+ * Counts a stopped thread. With the last one the process has stopped, which is reported to its parent, unless that
+ * sees it as a tracer.
+ */
 static void thread_stops(struct process *process)
 {
 	const struct task *task;
@@ -66,7 +69,7 @@ static void thread_stops(struct process *process)
 		notify_parent(process, CLD_STOPPED, process->stop_signal << 8);
 }
 
-/* This thread stops until SIGCONT or SIGKILL. */
+/* Stops this thread until SIGCONT or SIGKILL. */
 static void stop_here(void)
 {
 	current->state = TASK_STOPPED;
@@ -90,7 +93,7 @@ static void act_by_default(const struct siginfo *info)
 			return;
 		}
 		if (sig != SIGSTOP && pgrp_orphaned(process->pgid))
-			return;         /* nobody could continue it */
+			return;         /* orphaned: nobody could continue it */
 		process->stopping = true;
 		process->stop_signal = sig;
 		list_for_each_entry(task, &process->threads, group_link)
@@ -105,7 +108,7 @@ static void act_by_default(const struct siginfo *info)
 	}
 }
 
-/* What the tracer makes of a signal: another, or none (0). Nobody makes the first process end. */
+/* Asks the tracer about a signal: returns the same, another, or none (0). A tracer cannot end the first process. */
 static int ask_tracer(int sig, struct siginfo *info)
 {
 	int given = trace_stop(sig, info);
@@ -133,7 +136,7 @@ static void run_handler(struct regs *regs, int sig, struct action *entry, const 
 	if (action.flags & SA_RESETHAND)
 		entry->handler = SIG_DFL;
 	if (signal_frame_push(regs, sig, &action, info, saved)) {
-		/* No stack to run on: as fatal as it gets. */
+		/* There is no stack for the handler: SIGSEGV, and if that fails, the end. */
 		if (sig == SIGSEGV)
 			entry->handler = SIG_DFL;
 		signal_fault(SIGSEGV, SI_KERNEL, regs_stack(regs));
@@ -178,7 +181,7 @@ void signal_deliver(struct regs *regs)
 			continue;
 		}
 		run_handler(regs, sig, action, &info);
-		return;         /* more signals: return_to_user() comes again */
+		return;         /* return_to_user() repeats this for more signals */
 	}
 	signal_recalculate(current);
 	restart_without_handler(regs);
@@ -197,7 +200,7 @@ void return_to_user(struct regs *regs)
 			schedule();
 		if (current->work & WORK_SIGNAL)
 			signal_deliver(regs);
-		/* As many handlers as the program has let signals gather. */
+		/* Push a frame for each pending signal that has a handler. */
 		if (current->work)
 			interrupt_window();
 	}

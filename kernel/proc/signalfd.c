@@ -1,4 +1,4 @@
-/* signalfd: signals that are read from a descriptor, by whoever reads. */
+/* signalfd: reading signals from a descriptor. Each reader gets its own signals. */
 #include <abi/signal.h>
 #include <anon.h>
 #include <err.h>
@@ -25,7 +25,7 @@ static bool waiting(const struct signalfd *s)
 	return signal_all_pending(current) & s->mask;
 }
 
-static struct signalfd_siginfo describe(const struct siginfo *info)
+static struct signalfd_siginfo signalfd_describe(const struct siginfo *info)
 {
 	struct signalfd_siginfo out = { .signo = (u32)info->signo, .err = info->err, .code = info->code };
 
@@ -62,7 +62,7 @@ static struct signalfd_siginfo describe(const struct siginfo *info)
 	return out;
 }
 
-/* As many as there are and fit; waits for the first. */
+/* Reads as many signals as are pending and fit; waits for the first. */
 static long signalfd_read(struct file *f, struct iter *it, u64 *position)
 {
 	const struct signalfd *s = f->data;
@@ -79,7 +79,7 @@ static long signalfd_read(struct file *f, struct iter *it, u64 *position)
 	while (it->left >= sizeof(out) && signal_dequeue(s->mask, &info)) {
 		long n;
 
-		out = describe(&info);
+		out = signalfd_describe(&info);
 		n = iter_write(it, &out, sizeof(out));
 		if (n != (long)sizeof(out))
 			return done ? done : -EFAULT;
@@ -110,8 +110,8 @@ static const struct file_ops signalfd_ops = {
 	.read = signalfd_read, .poll = signalfd_poll, .release = signalfd_release, .show = signalfd_show,
 };
 
-/* An existing signalfd (fd not -1) gets another mask. */
-static long change_mask(int fd, sigset mask)
+/* Changes the mask of an existing signalfd. */
+static long signalfd_change_mask(int fd, sigset mask)
 {
 	struct file *f = fd_get_of(fd, &signalfd_ops, -EINVAL);
 	struct signalfd *s;
@@ -136,7 +136,7 @@ long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)
 		return -EFAULT;
 	mask &= ~UNBLOCKABLE;
 	if (fd != -1)
-		return change_mask(fd, mask);
+		return signalfd_change_mask(fd, mask);
 	s = kmalloc(sizeof(*s));
 	if (!s)
 		return -ENOMEM;

@@ -1,4 +1,4 @@
-/* nanosleep and clock_nanosleep, and their continuation after a signal without handler. */
+/* nanosleep and clock_nanosleep, and continuing them after a signal without a handler. */
 #include <errno.h>
 #include <syscall.h>
 #include <task.h>
@@ -19,7 +19,10 @@ static int put_time(void *user, bool time64, u64 ns)
 	return copy_to_user(user, &ts, sizeof(ts));
 }
 
-/* On an interruption the caller's `left` gets what is left, and restart_syscall sleeps on to the same deadline. */
+/*
+ * On an interruption, stores the remaining time in the caller's memory; restart_syscall sleeps on to the same
+ * deadline.
+ */
 static long sleep_again(struct task *task)
 {
 	struct restart *restart = &task->restart;
@@ -49,7 +52,7 @@ static long sleep_relative(u64 delta, void *left, bool time64)
 	return sleep_again(current);
 }
 
-/* Who sleeps until a date. */
+/* Tasks that sleep until a date. */
 static struct waitq clock_waiters = WAITQ_INIT(clock_waiters);
 
 void sleep_clock_set(void)
@@ -57,7 +60,7 @@ void sleep_clock_set(void)
 	wake_up(&clock_waiters);
 }
 
-/* An absolute time needs no restart block: made again, the call is the same. */
+/* An absolute sleep needs no restart block: repeating the call is enough. */
 static long sleep_absolute(s32 clock, u64 when)
 {
 	struct waiter waiter;
@@ -108,7 +111,7 @@ long sys_clock_nanosleep_time64(s32 clock, u32 flags, const struct timespec64 *r
 	return error ? error : clock_sleep(clock, flags, time, left, true);
 }
 
-/* Only what signal_deliver() arranged: by hand there is nothing to continue. */
+/* Continues what signal_deliver() arranged; a call by the program itself finds nothing. */
 long sys_restart_syscall(void)
 {
 	long (*again)(struct task *) = current->restart.again;

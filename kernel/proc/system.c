@@ -1,4 +1,4 @@
-/* What the system says about itself: uname, sysinfo, host name, prctl, reboot, getrandom. */
+/* Facts and settings of the system: uname, sysinfo, host name, prctl, reboot, getrandom. */
 #include <abi/elf_machine.h>
 #include <abi/system.h>
 #include <arch.h>
@@ -16,7 +16,7 @@
 
 enum { UTS_NODE = 1, UTS_DOMAIN = 5 };
 
-/* The release is that of the ABI whose calls are offered: C libraries refuse to run on an older one. */
+/* The release is that of the supported ABI: C libraries refuse to run on an older one. */
 struct utsname uts = { { "Linux", "pagewalk", "6.1.0", "#1 pagewalk", ABI_MACHINE, "(none)" } };
 
 long sys_uname(struct utsname *user)
@@ -38,7 +38,7 @@ long sys_oldolduname(struct oldoldutsname *user)
 	return copy_to_user(user, &result, sizeof(result));
 }
 
-static long set_name(int field, const char *name, int size)
+static long task_set_name(int field, const char *name, int size)
 {
 	char text[UTS_FIELD] = { 0 };
 
@@ -54,12 +54,12 @@ static long set_name(int field, const char *name, int size)
 
 long sys_sethostname(const char *name, int size)
 {
-	return set_name(UTS_NODE, name, size);
+	return task_set_name(UTS_NODE, name, size);
 }
 
 long sys_setdomainname(const char *name, int size)
 {
-	return set_name(UTS_DOMAIN, name, size);
+	return task_set_name(UTS_DOMAIN, name, size);
 }
 
 long sys_sysinfo(struct sysinfo *user)
@@ -76,13 +76,13 @@ long sys_sysinfo(struct sysinfo *user)
 	return copy_to_user(user, &info, sizeof(info));
 }
 
-/* Only the plain one is offered. */
+/* Only the standard personality is supported. */
 long sys_personality(u32 persona)
 {
 	return persona == 0 || persona == PERSONALITY_QUERY ? 0 : -EINVAL;
 }
 
-static long name_from_user(uaddr_t address)
+static long host_name_from_user(uaddr_t address)
 {
 	char name[TASK_NAME_SIZE];
 	long length = strncpy_from_user(name, (const char *)address, sizeof(name));
@@ -113,11 +113,11 @@ long sys_prctl(int option, uaddr_t arg2, uaddr_t arg3, uaddr_t arg4, uaddr_t arg
 		current->mm->dumpable = arg2;
 		return 0;
 	case PR_SET_NAME:
-		return name_from_user(arg2);
+		return host_name_from_user(arg2);
 	case PR_GET_NAME:
 		return copy_to_user((void *)arg2, current->name, sizeof(current->name));
 	case PR_GET_ENDIAN:
-		return put_user(0u, (u32 *)arg2);       /* big */
+		return put_user(0u, (u32 *)arg2);       /* big-endian */
 	case PR_GET_TIMERSLACK:
 		return 1;                               /* ns: timers are exact */
 	case PR_SET_TIMERSLACK:
@@ -145,7 +145,7 @@ static bool is_magic2(int magic)
 	return magic == 672274793 || magic == 85072278 || magic == 369367448 || magic == 537993216;
 }
 
-/* A restart, too, ends the run: what starts a machine is outside of it. */
+/* A restart also powers off: only the simulator can start a machine. */
 long sys_reboot(int magic1, int magic2, u32 command, uaddr_t argument)
 {
 	(void)argument;

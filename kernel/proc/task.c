@@ -1,4 +1,4 @@
-/* Tasks and processes as objects: birth, finding them, end. */
+/* Tasks and processes as objects: creating, finding and freeing them. */
 #include <arch.h>
 #include <cpu.h>
 #include <err.h>
@@ -15,13 +15,13 @@
 #include "internal.h"
 
 #define PID_HASH 256u           /* a power of two */
-#define PID_LOW  300            /* after the first round, low pids are left alone */
+#define PID_LOW  300            /* after a wrap, pids start here */
 
 struct list_head process_list = LIST_HEAD_INIT(process_list);
 u32 process_count, task_count;
 struct process *init_process;
 
-/* What the idle task belongs to, and the parent of the first process: no signals, no user memory. */
+/* The process of the idle task, and the parent of the first process: no signals, no user memory. */
 static struct process idle_process;
 
 static struct list_head pid_hash[PID_HASH];
@@ -51,7 +51,7 @@ struct process *process_find(s32 pid)
 	return task && task->pid == task->tgid ? task->process : NULL;
 }
 
-/* A pid stays taken while a process group or a session bears its number. */
+/* A pid is also taken while a process group or a session has its number. */
 static bool pid_taken(s32 pid)
 {
 	struct process *process;
@@ -92,7 +92,7 @@ bool stack_overflown(const struct task *task, const struct regs *regs)
 	const u32 *lowest = task->kernel_stack;
 
 	if (!lowest)
-		return false;   /* boot has not come so far */
+		return false;   /* not initialised yet */
 	return *lowest != STACK_WORD || (regs && !regs_user(regs) && 
 	       (s32)((vaddr_t)regs - (vaddr_t)lowest) < (s32)STACK_RED_ZONE);
 }
@@ -140,7 +140,7 @@ void task_publish(struct task *task, s32 pid)
 	task_count++;
 }
 
-/* execve by another thread than the leader: it takes over the leader's number. */
+/* For execve by a thread other than the leader: gives it the leader's pid. */
 void task_rename(struct task *task, s32 pid)
 {
 	list_del(&task->hash_link);
@@ -160,8 +160,8 @@ void task_free(struct task *task)
 }
 
 /*
- * The task runs no more. A thread goes altogether; of a leader the rest stays
- * until the process is reaped, unless nobody will.
+ * The task has stopped running. Frees it if it is a thread. A leader's struct remains until the process is reaped,
+ * unless nobody will reap it.
  */
 void task_release_stack(struct task *task)
 {
@@ -173,7 +173,7 @@ void task_release_stack(struct task *task)
 	kfree(task->kernel_stack);
 	task->kernel_stack = NULL;
 	if (task->state != TASK_DEAD)
-		return;         /* never ran: the caller goes on */
+		return;         /* never ran: the caller frees the rest */
 	if (process->leader != task && !trace_keep_thread(task))
 		task_free(task);
 	if (process->zombie && process->auto_reap && !process->thread_count)
@@ -206,7 +206,7 @@ struct process *process_new(void)
 	return process;
 }
 
-/* The last of a process: it is a zombie, or was never published. */
+/* Frees a process that is a zombie or was never published. */
 void process_release(struct process *process)
 {
 	list_del(&process->all);
@@ -265,7 +265,7 @@ struct init_arguments {
 	const char *argv[INIT_ARGUMENTS_MAX + 2];
 };
 
-/* Descriptors 0 to 2, when the initramfs has the device. */
+/* Opens descriptors 0 to 2, if the initramfs has the device. */
 static void open_console(void)
 {
 	struct file *console = file_open("/dev/console", O_RDWR, 0);
@@ -281,7 +281,7 @@ static void open_console(void)
 	file_put(console);
 }
 
-/* What the first process does before its program's first instruction. */
+/* The kernel part of the first process, before its program starts. */
 static void run_init(void *argument)
 {
 	static const char *const environment[] = {

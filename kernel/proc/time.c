@@ -1,4 +1,4 @@
-/* The clock, from the timebase, and kernel timers, from the decrementer. */
+/* The clock, read from the timebase, and kernel timers, driven by the decrementer. */
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -12,22 +12,22 @@
 #include "internal.h"
 
 /*
- * The machine has no clock chip that keeps the date, and a run must not depend
- * on the host's: the date at boot is always 2025-01-01 00:00 UTC.
+ * The machine has no clock chip that keeps the date, and a run must not depend on the host's: the date at boot is
+ * always 2025-01-01 00:00 UTC.
  */
 #define BOOT_DATE_SECONDS 1735689600ULL
 
-/* The longest wait that is programmed at once; keeps products in 64 bits. */
+/* The longest wait that is programmed at once, so that products fit 64 bits. */
 #define DECREMENTER_MAX_NS NSEC_PER_SEC
 
 static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
 static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
 static u64 boot_date_ns = BOOT_DATE_SECONDS * NSEC_PER_SEC;
 
-/* Timers that one interrupt fires at most; the others are due at once after it. */
+/* The most timers that one interrupt fires; the others are due right after it. */
 #define FIRED_MOST 32u
 
-/* A 64-bit count of timebase ticks in ns; exact to one part in 2^32. */
+/* Converts timebase ticks to ns, exact to one part in 2^32. */
 u64 time_ticks_to_ns(u64 ticks)
 {
 	u32 low = (u32)ticks, high = (u32)(ticks >> 32);
@@ -77,7 +77,7 @@ struct timeval32 ns_to_timeval32(u64 ns)
 	return (struct timeval32){ (s32)(ns / NSEC_PER_SEC), (s32)(ns % NSEC_PER_SEC / NSEC_PER_USEC) };
 }
 
-/* Seconds that do not fit into 64 bits of ns (584 years) are as good as for ever. */
+/* Seconds that do not fit 64 bits of ns (584 years) count as for ever. */
 static int parts_to_ns(s64 sec, s64 fraction, u32 ns_per_part, u64 *ns)
 {
 	if (sec < 0 || fraction < 0 || fraction >= (s64)(NSEC_PER_SEC / ns_per_part))
@@ -230,7 +230,7 @@ void timer_set(struct timer *timer, u64 expires)
 	if (expires >= cpu->programmed)
 		return;
 	now = time_now_ns();
-	/* An interrupt that is due already comes as soon as it may, and sees this timer too. */
+	/* If the programmed interrupt is already due, it will see this timer too. */
 	if (cpu->programmed > now)
 		program(now, expires);
 }
@@ -269,13 +269,13 @@ void timer_interrupt(struct regs *regs)
 
 	if (now > cpu->programmed && now - cpu->programmed > latency_longest)
 		latency_note(regs, now - cpu->programmed);
-	cpu->programmed = 0;            /* timers that fire() sets are programmed below */
+	cpu->programmed = 0;            /* timers set by fire() are programmed below */
 	fire_expired(now);
 	if (now >= cpu->next_tick) {
 		u64 late = now - cpu->next_tick;
 
 		cpu->next_tick += NSEC_PER_TICK;
-		if (cpu->next_tick <= now)   /* ticks were lost while interrupts were off */
+		if (cpu->next_tick <= now)   /* skip ticks missed while interrupts were off */
 			cpu->next_tick = now + NSEC_PER_TICK;
 		stack_check(regs);
 		stat_tick(regs);

@@ -1,4 +1,4 @@
-/* timerfd: a timer whose expiries are read from a descriptor. */
+/* timerfd: reading a timer's expiries from a descriptor. */
 #include <abi/time.h>
 #include <anon.h>
 #include <err.h>
@@ -14,20 +14,23 @@
 #include "internal.h"
 
 struct timerfd {
-	struct list_head link;          /* in `dated`, when it waits for a date */
+	struct list_head link;          /* in `dated`, if its expiry is a date */
 	struct timer timer;
 	s32 clock;
-	u64 expires, interval;          /* ns since boot; of the next, or last, expiry */
+	u64 expires, interval;          /* ns since boot; expires: the next or last expiry */
 	bool expired;                   /* since it was set or read */
-	bool cancel_on_set, cancelled;  /* setting the clock ends a wait for a date (ECANCELED) */
+	bool cancel_on_set, cancelled;  /* setting the clock cancels a date (ECANCELED) */
 	struct waitq readable;
 	struct wake_note note;          /* of readable */
 };
 
 static struct list_head dated = LIST_HEAD_INIT(dated);
 
-/* A periodic timer stands still until it is read, and is counted then: no interval is too short. */
-static void expired(struct timer *timer)
+/*
+ * A periodic timer stops at its expiry until it is read; the missed expiries are counted then, so no interval is too
+ * short.
+ */
+static void timerfd_expired(struct timer *timer)
 {
 	struct timerfd *t = container_of(timer, struct timerfd, timer);
 
@@ -124,7 +127,7 @@ long sys_timerfd_create(s32 clock, u32 flags)
 		return -ENOMEM;
 	t->clock = clock;
 	list_init(&t->link);
-	timer_init(&t->timer, expired);
+	timer_init(&t->timer, timerfd_expired);
 	waitq_init(&t->readable);
 	wake_note_init(&t->note, &t->readable);
 	return fd_anonymous("timerfd", O_RDWR | flags, &timerfd_ops, t);

@@ -1,6 +1,6 @@
 /*
- * Tracing: how a task stops for its tracer, goes on, and ends (ptrace(2)). A traced task stops before it takes a
- * signal, at the events that the tracer asked for, and around system calls. The stop is news for the tracer's wait.
+ * Tracing: how a task stops for its tracer, continues, and ends (ptrace(2)). A traced task stops before it takes a
+ * signal, at the events that the tracer asked for, and around system calls. The tracer's wait reports each stop.
  */
 #include <abi/clone.h>
 #include <arch.h>
@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-/* While anybody's system calls are traced, every call enters by an image that looks whether its caller's are. */
+/* While the system calls of any task are traced, every call enters by an image that checks whether its caller's are. */
 static u32 traced_callers;
 
 void trace_mode(struct task *task, bool syscalls, bool stepping)
@@ -53,7 +53,7 @@ void trace_detach(struct task *task)
 	task->trace.seized = false;
 	task->trace.traps = 0;
 	task->trace.options = 0;
-	/* Without its tracer, it stops with its process. */
+	/* A task without a tracer stops with its process. */
 	if (task->state != TASK_DEAD)
 		signal_recalculate(task);
 }
@@ -89,7 +89,7 @@ int trace_stop(s32 status, const struct siginfo *info)
 {
 	struct trace *trace = &current->trace;
 
-	/* Whoever is to end does not stop; nobody may be there to let it go on. */
+	/* A task that is to end does not stop: no tracer might continue it. */
 	if (current->killed || signal_fatal_pending())
 		return 0;
 	trace->traps &= (u8)~TRAP_STOP;
@@ -162,7 +162,7 @@ void trace_tracer_gone(struct process *process)
 
 		trace_detach(task);
 		if (!tracee) {
-			task_free(task);        /* a thread that had ended, and nobody asked for it */
+			task_free(task);        /* an ended thread that the tracer has not waited for */
 			continue;
 		}
 		if (kill)
@@ -185,7 +185,7 @@ bool trace_keep_thread(struct task *task)
 {
 	if (!task->trace.tracer)
 		return false;
-	/* The process may be gone before the tracer has waited. */
+	/* The process may be freed before the tracer has waited. */
 	trace_mode(task, false, false);
 	list_del(&task->hash_link);
 	task->process = NULL;
@@ -193,7 +193,7 @@ bool trace_keep_thread(struct task *task)
 	return true;
 }
 
-/* The stop before or after a call. A signal that the tracer adds is taken on the way back. */
+/* Stops before or after a call. A signal that the tracer adds is taken on the return to user mode. */
 void trace_stop_at_call(void)
 {
 	int sig = trace_stop(SIGTRAP | (current->trace.options & PTRACE_O_TRACESYSGOOD ? 0x80 : 0), NULL);

@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "usage.h"
 
-/* The exact running time, split as the ticks saw user and kernel. */
+/* The exact running time, split in the proportion of user and kernel ticks. */
 void task_usage(const struct task *task, struct usage *usage)
 {
 	u64 run = task_run_ns(task);
@@ -26,7 +26,7 @@ void task_usage(const struct task *task, struct usage *usage)
 	usage->peak_pages = task->mm ? task->mm->resident_peak : 0;
 }
 
-/* Peaks of memory are not added: the largest counts. */
+/* Adds usage; of memory peaks it takes the largest. */
 void usage_add(struct usage *sum, const struct usage *more)
 {
 	sum->user_ns += more->user_ns;
@@ -81,7 +81,7 @@ long sys_getrusage(int who, struct rusage32 *user)
 	return usage_to_user(user, &usage);
 }
 
-/* All in ticks of 1/HZ s; the result is the time since boot. */
+/* All times are in ticks of 1/HZ s; returns the time since boot. */
 long sys_times(struct tms *user)
 {
 	const struct usage *children = &current->process->children_usage;

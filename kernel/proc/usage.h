@@ -1,4 +1,4 @@
-/* getrusage's figures, added up and in the ABI's form. */
+/* Adding up getrusage's figures, and converting them to the ABI's form. */
 #ifndef PROC_USAGE_H
 #define PROC_USAGE_H
 

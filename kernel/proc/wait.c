@@ -46,7 +46,7 @@ void wake_up(struct waitq *wq)
 
 	u32 woken = 0;
 
-	/* A window runs interrupts alone, which leave the queue as it is. */
+	/* The window runs interrupt handlers only, which do not change the queue. */
 	list_for_each_entry_safe(waiter, next, &wq->waiters, link) {
 		wake_waiter(waiter);
 		interrupt_window_at(++woken);
@@ -96,7 +96,7 @@ void waitq_detach(struct waitq *wq)
 	}
 }
 
-/* Skips those who were woken before and have not run yet, so that no wake-up is lost on them. */
+/* Skips waiters that were woken and have not run yet, so that each call wakes another one. */
 void wake_up_one(struct waitq *wq)
 {
 	struct waiter *waiter;
@@ -117,7 +117,7 @@ void sleep_timed_out(struct timer *timer)
 	task_wake(task);
 }
 
-static bool interrupted(enum task_state state)
+static bool sleep_interrupted(enum task_state state)
 {
 	return (state == TASK_INTERRUPTIBLE && signal_pending()) ||
 	       (state == TASK_KILLABLE && signal_fatal_pending());
@@ -127,21 +127,21 @@ static long sleep_as(enum task_state state, const bool *woken)
 {
 	if (*woken)
 		return 0;
-	if (interrupted(state))
+	if (sleep_interrupted(state))
 		return -ERESTARTSYS;
 	current->state = state;
 	schedule();
-	return !*woken && interrupted(state) ? -ERESTARTSYS : 0;
+	return !*woken && sleep_interrupted(state) ? -ERESTARTSYS : 0;
 }
 
-/* A deadline that has passed ends a sleep before a signal that came meanwhile does. */
+/* If deadline and signal came meanwhile, the deadline counts. */
 static long sleep_till(enum task_state state, const bool *woken, u64 deadline)
 {
 	long result;
 
 	if (*woken)
 		return 0;
-	if (interrupted(state))
+	if (sleep_interrupted(state))
 		return -ERESTARTSYS;
 	if (deadline <= time_now_ns())
 		return -ETIMEDOUT;
