@@ -1,4 +1,4 @@
-/* /dev: a RAM file system that starts with the devices that there are. Numbers: Linux, admin-guide/devices. */
+/* /dev: a RAM file system, filled at boot with the existing devices. Numbers: Linux, admin-guide/devices. */
 #include "devices.h"
 
 #include "tty_internal.h"
@@ -43,7 +43,7 @@ const struct file_ops *device_ops(u32 mode, u32 rdev)
 	return S_ISBLK(mode) && MAJOR(rdev) == 1 && MINOR(rdev) < RAMDISKS ? &ramdisk_ops : NULL;
 }
 
-static int populate(struct dentry *root)
+static int devfs_populate(struct dentry *root)
 {
 	int error = 0;
 
@@ -67,8 +67,8 @@ struct filesystem *devfs_new(const char *source)
 {
 	struct filesystem *fs = ramfs_new("devtmpfs", source);
 
-	if (fs && populate(fs->root)) {
-		/* Names made so far hold the rest of the memory; the caller reports that there is none. */
+	if (fs && devfs_populate(fs->root)) {
+		/* Free the names created so far; the caller reports that there is no memory. */
 		filesystem_drop(fs);
 		return NULL;
 	}

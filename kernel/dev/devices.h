@@ -1,4 +1,4 @@
-/* The device files' operations. */
+/* The operations of the device files. */
 #ifndef DEVICES_H
 #define DEVICES_H
 

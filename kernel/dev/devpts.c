@@ -1,4 +1,4 @@
-/* devpts: a directory of the pseudo-terminals that there are now. Every mount shows the same ones. */
+/* devpts: a directory of the existing pseudo-terminals. Every mount shows the same ones. */
 #include "pty.h"
 
 #include <err.h>
@@ -7,7 +7,7 @@
 
 #define DEVPTS_MAGIC 0x1cd1u
 
-/* Inode numbers, as directory positions: 0 and 1 are the dots. */
+/* Inode numbers and directory positions start here: 0 and 1 are the dots. */
 #define FIRST 3u
 
 struct inode *pts_inode(struct pty *p)
@@ -29,7 +29,7 @@ static struct dentry *devpts_lookup(struct dentry *dir, const char *name, size_t
 	char text[12];
 
 	list_for_each_entry(p, &ptys, link)
-		if ((size_t)snprintf(text, sizeof text, "%u", p->number) == len && !memcmp(text, name, len)) {
+		if ((size_t)snprintf(text, sizeof(text), "%u", p->number) == len && !memcmp(text, name, len)) {
 			d = dentry_new(dir, name, len, p->inode);
 			return d ? d : ERR_PTR(-ENOMEM);
 		}
@@ -60,7 +60,7 @@ static int devpts_getdents(struct file *f, struct dir_sink *sink)
 
 		if (at < f->position)
 			continue;
-		snprintf(name, sizeof name, "%u", p->number);
+		snprintf(name, sizeof(name), "%u", p->number);
 		if (!sink->add(sink, name, strlen(name), at, S_IFCHR >> 12, at + 1))
 			return 0;
 		f->position = at + 1;

@@ -54,7 +54,7 @@ static u8 read_register(u32 controller, u8 which)
 	return io_read8(io + controller);
 }
 
-/* An input that went away before the acknowledge shows as 7 or 15 without its in-service bit. */
+/* A request that ended before the acknowledge shows as input 7 or 15 without its in-service bit. */
 static bool spurious(unsigned irq)
 {
 	if (irq == 7)
@@ -66,7 +66,7 @@ static bool spurious(unsigned irq)
 	return false;
 }
 
-/* The poll command acknowledges as the bus cycle does: for boards without the acknowledge byte. */
+/* The poll command acknowledges like the bus cycle, on boards without the acknowledge byte. */
 static int acknowledge_by_poll(void)
 {
 	u8 answer = read_register(MASTER, OCW3_POLL);
@@ -108,6 +108,6 @@ void irq_dispatch(void)
 	if (irq == (int)UART_IRQ)
 		uart_interrupt();
 	else
-		i8259_mask((unsigned)irq, true);	/* nobody's: it would come for ever */
+		i8259_mask((unsigned)irq, true);	/* no handler: it would repeat for ever */
 	i8259_end((unsigned)irq);
 }

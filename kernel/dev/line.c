@@ -1,14 +1,14 @@
 /*
- * The line discipline of terminals: what becomes of a character that is typed (editing, echo, signals, flow control),
- * and of one that is shown (POSIX.1, chapter 11). Input is kept in one ring. In canonical mode the part from `committed`
- * on is the line being edited; readers see only what is before it.
+ * The line discipline of terminals: processing of typed characters (editing, echo, signals, flow control) and of
+ * output (POSIX.1, chapter 11). Input is kept in one ring. In canonical mode, the part from `committed` on is the line
+ * being edited; readers see only the part before it.
  */
 #include "tty_internal.h"
 
 #include <board.h>
 #include <signal.h>
 
-/* A character for who looks at the terminal. */
+/* Shows a character to the user of the terminal. */
 static void out(struct tty *t, u8 c)
 {
 	if (t->pty)
@@ -17,7 +17,7 @@ static void out(struct tty *t, u8 c)
 		uart_putc((char)c);
 }
 
-/* A control character that is switched off is 0. */
+/* A disabled control character is 0. */
 static bool is(const struct tty *t, u8 c, unsigned which)
 {
 	return c && c == t->settings.cc[which];
@@ -84,7 +84,7 @@ static void echo(struct tty *t, u8 c)
 	}
 }
 
-static void push(struct tty *t, u16 entry)
+static void line_push(struct tty *t, u16 entry)
 {
 	if (t->head - t->tail < RING) {
 		t->ring[t->head % RING] = entry;
@@ -98,7 +98,7 @@ void tty_commit(struct tty *t)
 	wake_up_noted(&t->read_note);
 }
 
-/* Takes the last character of the line off the screen. */
+/* Erases the last character of the line from the screen. */
 static void rub_out(struct tty *t, u8 c)
 {
 	unsigned width = shown_as_caret(t, c) ? 2 : 1;
@@ -177,7 +177,7 @@ void tty_flush_input(struct tty *t)
 		pty_input_taken(t->pty);
 }
 
-/* True: the character was a signal's. */
+/* Sends the signal of a control character; true: it was one. */
 static bool signal_character(struct tty *t, u8 c)
 {
 	int sig;
@@ -218,18 +218,18 @@ static void line_character(struct tty *t, u8 c)
 	if (edit_character(t, c))
 		return;
 	if (is(t, c, VEOF)) {
-		push(t, c | ENTRY_EOF);
+		line_push(t, c | ENTRY_EOF);
 		tty_commit(t);
 		return;
 	}
-	/* The last place in the ring is kept for what ends the line. */
+	/* The last place in the ring is reserved for a character that ends the line. */
 	if (c == '\n' || is(t, c, VEOL) || (tty_local(t, IEXTEN) && is(t, c, VEOL2))) {
 		echo(t, c);
-		push(t, c | ENTRY_END);
+		line_push(t, c | ENTRY_END);
 		tty_commit(t);
 	} else if (t->head - t->tail < RING - 1) {
 		echo(t, c);
-		push(t, c);
+		line_push(t, c);
 	}
 }
 
@@ -264,7 +264,7 @@ void tty_input(struct tty *t, u8 c)
 	if (t->literal_next) {
 		t->literal_next = false;
 		echo(t, c);
-		push(t, c);
+		line_push(t, c);
 		if (!tty_local(t, ICANON))
 			tty_commit(t);
 		return;
@@ -294,6 +294,6 @@ void tty_input(struct tty *t, u8 c)
 		return;
 	}
 	echo(t, c);
-	push(t, c);
+	line_push(t, c);
 	tty_commit(t);
 }

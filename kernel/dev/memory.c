@@ -1,4 +1,4 @@
-/* The devices that are nothing but an idea: null, zero, full, random. */
+/* The devices without hardware: null, zero, full, random. */
 #include "devices.h"
 
 #include <err.h>
@@ -23,8 +23,8 @@ static long null_write(struct file *f, struct iter *it, u64 *position)
 	return (long)it->left;
 }
 
-/* Between two pieces; true: a signal cuts the call short. */
-static bool interrupted(void)
+/* Called between two pieces; true: a signal ends the call early. */
+static bool transfer_interrupted(void)
 {
 	preemption_point();
 	return signal_pending();
@@ -42,7 +42,7 @@ static long zero_read(struct file *f, struct iter *it, u64 *position)
 		if (n < 0)
 			return done ? done : n;
 		done += n;
-		if (it->left && interrupted())
+		if (it->left && transfer_interrupted())
 			break;
 	}
 	return done;
@@ -66,12 +66,12 @@ static long random_read(struct file *f, struct iter *it, u64 *position)
 	while (it->left) {
 		long n;
 
-		random_bytes(bytes, sizeof bytes);
-		n = iter_write(it, bytes, sizeof bytes);
+		random_bytes(bytes, sizeof(bytes));
+		n = iter_write(it, bytes, sizeof(bytes));
 		if (n < 0)
 			return done ? done : n;
 		done += n;
-		if (it->left && interrupted())
+		if (it->left && transfer_interrupted())
 			break;
 	}
 	return done;

@@ -1,4 +1,4 @@
-/* /dev/pagewalk: the control device's user half, one page to map (docs/interfaces.md, section 2). */
+/* /dev/pagewalk: maps the user half of the control device, one page (docs/interfaces.md, section 2). */
 #include "devices.h"
 
 #include <control.h>

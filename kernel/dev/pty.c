@@ -1,7 +1,7 @@
 /*
- * Pseudo-terminals: /dev/ptmx makes one and is its controlling side; /dev/pts/<n> is the terminal that programs see
- * (dev/devpts.c has the names). What programs write waits in a ring for the controlling side to read; what that writes
- * is typed.
+ * Pseudo-terminals: opening /dev/ptmx creates one and is its controlling side; /dev/pts/<n> is its terminal
+ * (dev/devpts.c has the names). Output of programs waits in a ring for the controlling side to read; whatever the
+ * controlling side writes is typed input.
  */
 #include "pty.h"
 
@@ -60,7 +60,7 @@ void pty_release(struct pty *p)
 	pty_put(p);
 }
 
-/* Everyone on the terminal has gone; before the first came, that is not so. */
+/* Whether every file on the terminal has been closed; false before the first open. */
 static bool deserted(const struct pty *p)
 {
 	return p->was_open && !p->open;
@@ -86,8 +86,8 @@ static long ptmx_read(struct file *f, struct iter *it, u64 *position)
 		u8 chunk[128];
 		long n;
 
-		/* Taken before the copy, which may sleep: others read meanwhile. */
-		part = (u32)MIN((size_t)MIN(part, (u32)sizeof chunk), it->left);
+		/* Remove the bytes before the copy, which may sleep while others read. */
+		part = (u32)MIN((size_t)MIN(part, (u32)sizeof(chunk)), it->left);
 		memcpy(chunk, p->output + at, part);
 		p->tail += part;
 		n = iter_write(it, chunk, part);
@@ -99,7 +99,10 @@ static long ptmx_read(struct file *f, struct iter *it, u64 *position)
 	return done;
 }
 
-/* Typing stops where the ring is full and a reader will make room; without one, what is typed is lost. */
+/*
+ * Whether more input is accepted: not while the ring is full and a reader will empty it. Without a reader, extra input
+ * is dropped.
+ */
 static bool accepts(const struct pty *p)
 {
 	const struct tty *t = &p->tty;
@@ -141,12 +144,15 @@ static unsigned ptmx_poll(struct file *f, struct poll_table *table)
 	       (accepts(p) ? POLLOUT | POLLWRNORM : 0);
 }
 
-/* By its usual name, or without one where the caller sees another terminal by that, or none. */
+/*
+ * The terminal's dentry under its usual name, or an unnamed one if that name shows the caller another terminal or
+ * none.
+ */
 static struct dentry *peer_dentry(struct pty *p)
 {
 	struct dentry *d;
 	char name[24];
-	int len = snprintf(name, sizeof name, "/dev/pts/%u", p->number);
+	int len = snprintf(name, sizeof(name), "/dev/pts/%u", p->number);
 
 	if (path_lookup(AT_FDCWD, name, 0, &d) == 0) {
 		if (d->inode == p->inode)
@@ -201,7 +207,7 @@ static long ptmx_ioctl(struct file *f, unsigned command, uintptr_t argument)
 		return pty_send(p, (u32)argument);
 	case FIONREAD:
 		return put_user((s32)(p->head - p->tail), (s32 *)argument);
-	/* On this side they tell of the terminal's session, which is not the caller's. */
+	/* On the controlling side these report the terminal's session, which is not the caller's. */
 	case TIOCGPGRP:
 		return put_user(p->tty.foreground, (s32 *)argument);
 	case TIOCGSID:
@@ -219,7 +225,7 @@ static u32 free_number(void)
 	const struct pty *p;
 	u32 number = 0;
 
-	/* In order of their numbers. */
+	/* Keep the list in order of numbers. */
 	list_for_each_entry(p, &ptys, link) {
 		if (p->number != number)
 			break;
@@ -244,7 +250,7 @@ static int ptmx_open(struct file *f)
 
 	if (pty_count >= PTY_MAX)
 		return -ENOSPC;
-	p = kzalloc(sizeof *p);
+	p = kzalloc(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->number = free_number();
@@ -273,7 +279,7 @@ static void ptmx_release(struct file *f)
 	tty_hang_up(&p->tty);
 	list_del(&p->link);
 	pty_count--;
-	/* Somebody may still hold the name. */
+	/* A path may still hold the inode. */
 	p->inode->data = NULL;
 	p->inode->nlink = 0;
 	inode_put(p->inode);

@@ -1,4 +1,4 @@
-/* What pseudo-terminals and their names share. */
+/* Shared by pseudo-terminals and their names. */
 #ifndef PTY_H
 #define PTY_H
 
@@ -12,14 +12,14 @@ struct pty {
 	struct tty tty;
 	struct list_head link;		/* in ptys */
 	u32 number;
-	u32 refs;			/* the controlling side, and each file on the terminal */
+	u32 refs;			/* the controlling side and each file on the terminal */
 	u32 open;			/* files on the terminal */
-	bool was_open;			/* there has been one */
+	bool was_open;			/* the terminal has been opened */
 	bool locked;			/* until unlockpt(3) */
 	struct inode *inode;		/* of the terminal; NULL: the controlling side is gone */
 	u8 output[PTY_OUTPUT];
 	u32 head, tail;			/* counts of characters; positions are modulo PTY_OUTPUT */
-	struct waitq shown;		/* output, or the last file on the terminal went */
+	struct waitq shown;		/* output came, or the last file was closed */
 	struct waitq taken;		/* room for input */
 	struct wake_note show_note, take_note;	/* of these queues */
 };

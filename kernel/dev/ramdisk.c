@@ -1,6 +1,6 @@
 /*
- * /dev/ram0, and by mknod fifteen more (block devices 1, 0 to 15): disks of memory. A page takes a frame when it is
- * first written; BLKFLSBUF gives all of them back.
+ * RAM disks: /dev/ram0, and by mknod fifteen more (block devices 1, 0 to 15). The first write to a page allocates its
+ * frame; BLKFLSBUF frees all frames.
  */
 #include "devices.h"
 
@@ -33,7 +33,7 @@ static u64 disk_size(void)
 	return (u64)ramdisk_kilobytes * 1024;
 }
 
-/* The frame of a page that is to be written, referenced; made if there is none. */
+/* The frame of a page to write, with a reference; allocated if there is none. */
 static struct frame *frame_to_write(struct disk *d, u32 page)
 {
 	struct frame *frame = page_find(&d->pages, page);
@@ -48,7 +48,7 @@ static struct frame *frame_to_write(struct disk *d, u32 page)
 	return frame ? frame_get(frame) : NULL;
 }
 
-/* The bytes from `at` on that lie in one page of the disk and are asked for. */
+/* The bytes of the request from `at` on that lie in one page. */
 static size_t part_at(const struct iter *it, u64 at)
 {
 	size_t left = (size_t)MIN((u64)it->left, disk_size() - at);
@@ -61,7 +61,7 @@ static void *at_offset(const struct frame *frame, u64 at)
 	return (char *)frame_kva(frame) + ((u32)at & (PAGE_SIZE - 1));
 }
 
-/* Moves n bytes that lie in one page: so many were moved, or a negative errno. */
+/* Copies n bytes within a page: returns the bytes copied, or a negative errno. */
 typedef long move_part(struct disk *d, struct iter *it, u64 at, size_t n);
 
 static long read_part(struct disk *d, struct iter *it, u64 at, size_t n)
@@ -71,7 +71,7 @@ static long read_part(struct disk *d, struct iter *it, u64 at, size_t n)
 
 	if (!frame)
 		return iter_zero(it, n);
-	/* The copy may sleep in a page fault; BLKFLSBUF must not take the frame from under it. */
+	/* The copy may sleep in a page fault: hold the frame, since BLKFLSBUF may free it meanwhile. */
 	frame_get(frame);
 	got = iter_write(it, at_offset(frame, at), n);
 	frame_put(frame);
@@ -124,7 +124,7 @@ static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
 	return ramdisk_transfer(d, it, position, write_part);
 }
 
-/* Not beyond the end, unlike a regular file. */
+/* The position cannot lie beyond the end, unlike that of a regular file. */
 static s64 ramdisk_seek(struct file *f, s64 offset, int whence)
 {
 	u64 before = f->position;

@@ -1,6 +1,6 @@
 /*
- * Terminals, the one behind the UART and pseudo-terminals: what programs read and write, and which session and process
- * group each belongs to (POSIX.1, chapter 11). dev/line.c has what becomes of the characters.
+ * Terminals, the UART's and pseudo-terminals: reading, writing, and the session and process group of each (POSIX.1,
+ * chapter 11). dev/line.c processes the characters.
  */
 #include "tty_internal.h"
 
@@ -53,13 +53,13 @@ void tty_receive(char c)
 	tty_input(&console_tty, (u8)c);
 }
 
-/* Whether current belongs to the terminal's session: job control applies only then. */
+/* Whether the terminal controls current's session: only then does job control apply. */
 bool tty_is_controlling(const struct tty *t)
 {
 	return t->session && current->process->sid == t->session;
 }
 
-/* For a background process that reads (SIGTTIN) or changes the terminal (SIGTTOU): 0 to go ahead. */
+/* Sends the signal to a background process that reads (SIGTTIN) or changes the terminal (SIGTTOU); 0: go ahead. */
 static long check_background(struct tty *t, int sig)
 {
 	if (!tty_is_controlling(t) || current->process->pgid == t->foreground || !t->foreground)
@@ -82,13 +82,13 @@ static u32 available(const struct tty *t)
 	return t->committed - t->tail;
 }
 
-/* A wait for input is over. */
-static bool readable(const struct tty *t)
+/* Whether a wait for input is over. */
+static bool tty_readable(const struct tty *t)
 {
 	return available(t) || t->hung_up;
 }
 
-/* One line, or what of it fits. */
+/* Reads one line, or the part that fits. */
 static long read_line(struct tty *t, struct iter *it)
 {
 	long done = 0;
@@ -97,7 +97,7 @@ static long read_line(struct tty *t, struct iter *it)
 		u16 entry = t->ring[t->tail % RING];
 		char c = (char)entry;
 
-		/* Taken before the copy, which may sleep: others read and flush the input meanwhile. */
+		/* Remove the character before the copy, which may sleep while others read or flush. */
 		t->tail++;
 		if (!(entry & ENTRY_EOF)) {
 			long n = iter_write(it, &c, 1);
@@ -127,7 +127,7 @@ static long read_raw(struct tty *t, struct iter *it)
 	return done;
 }
 
-/* Waits as VMIN and VTIME say (POSIX.1, 11.1.7, cases A to D); 0 to read what is there. */
+/* Waits according to VMIN and VTIME (POSIX.1, 11.1.7, cases A to D); 0: read the available input. */
 static long wait_raw(struct tty *t, size_t wanted)
 {
 	u32 least = t->settings.cc[VMIN];
@@ -139,10 +139,10 @@ static long wait_raw(struct tty *t, size_t wanted)
 	if (least == 0) {
 		if (!tenths)
 			return 0;
-		result = wait_event_until(&t->readable, readable(t), time_deadline(tenths));
+		result = wait_event_until(&t->readable, tty_readable(t), time_deadline(tenths));
 		return result == -ETIMEDOUT ? 0 : result;
 	}
-	result = wait_event(&t->readable, readable(t));
+	result = wait_event(&t->readable, tty_readable(t));
 	while (!result && !t->hung_up && available(t) < least) {
 		had = available(t);
 		if (tenths)
@@ -172,7 +172,7 @@ long tty_read(struct file *f, struct iter *it, u64 *position)
 		if (!available(t)) {
 			if (f->flags & O_NONBLOCK)
 				return !tty_local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
-			result = tty_local(t, ICANON) ? wait_event(&t->readable, readable(t)) : wait_raw(t, it->left);
+			result = tty_local(t, ICANON) ? wait_event(&t->readable, tty_readable(t)) : wait_raw(t, it->left);
 			if (result)
 				return result;
 			if (t->hung_up || (tty_local(t, ICANON) && !available(t)))
@@ -185,7 +185,7 @@ long tty_read(struct file *f, struct iter *it, u64 *position)
 	}
 }
 
-/* So many characters may be written: each becomes at most EXPANSION (a tab, eight blanks). */
+/* The number of characters that fit: each becomes at most EXPANSION (a tab, eight blanks). */
 #define EXPANSION 8u
 
 static size_t output_room(const struct tty *t)
@@ -193,10 +193,10 @@ static size_t output_room(const struct tty *t)
 	return t->pty ? pty_room(t->pty) / EXPANSION : TRANSFER_MAX;
 }
 
-/* After so many bytes a signal cuts a write short. */
+/* A signal ends a write early after each so many bytes. */
 #define SIGNAL_BYTES 2048
 
-static bool writable(const struct tty *t)
+static bool tty_writable(const struct tty *t)
 {
 	return t->hung_up || (!t->stopped && output_room(t));
 }
@@ -216,14 +216,14 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 	while (it->left) {
 		long n;
 
-		if (!writable(t)) {
-			result = file_wait_event(f, &t->writable, writable(t));
+		if (!tty_writable(t)) {
+			result = file_wait_event(f, &t->writable, tty_writable(t));
 			if (result)
 				return done ? done : result;
 		}
 		if (t->hung_up)
 			return done ? done : -EIO;
-		n = iter_read(it, chunk, MIN(sizeof chunk, output_room(t)));
+		n = iter_read(it, chunk, MIN(sizeof(chunk), output_room(t)));
 		if (n <= 0)
 			return done ? done : n;
 		for (long i = 0; i < n; i++)
@@ -245,7 +245,7 @@ unsigned tty_poll(struct file *f, struct poll_table *table)
 	poll_wait(table, &t->writable);
 	if (available(t))
 		ready |= POLLIN | POLLRDNORM;
-	if (writable(t))
+	if (tty_writable(t))
 		ready |= POLLOUT | POLLWRNORM;
 	return ready;
 }

@@ -1,4 +1,4 @@
-/* The terminal's state, for its files. */
+/* The state of a terminal, shared by the files of dev/. */
 #ifndef TTY_INTERNAL_H
 #define TTY_INTERNAL_H
 
@@ -9,7 +9,7 @@
 
 #define RING 4096u	/* characters of input kept */
 #define ENTRY_END 0x100u	/* this character ends a line */
-#define ENTRY_EOF 0x200u	/* ends a read and is not itself delivered */
+#define ENTRY_EOF 0x200u	/* ends a read, and is not delivered */
 
 struct pty;
 
@@ -24,8 +24,8 @@ struct tty {
 	u32 column;
 	bool literal_next;	/* after VLNEXT */
 	bool stopped;		/* after VSTOP */
-	bool hung_up;		/* the other end is gone for ever */
-	s32 session;		/* that it controls; 0: none */
+	bool hung_up;		/* the other end was closed */
+	s32 session;		/* the session that it controls; 0: none */
 	s32 foreground;		/* process group; 0: none */
 	struct waitq readable, writable;
 	struct wake_note read_note, write_note;	/* of these queues */
@@ -33,21 +33,21 @@ struct tty {
 
 extern struct tty console_tty;
 
-/* dev/line.c: characters, as the settings say. */
+/* dev/line.c: processing characters by the settings. */
 static inline bool tty_local(const struct tty *t, u32 flag)
 {
 	return (t->settings.lflag & flag) != 0;
 }
-void tty_input(struct tty *, u8 character);	/* somebody typed it */
+void tty_input(struct tty *, u8 character);	/* processes a typed character */
 void tty_flush_input(struct tty *);
-void tty_commit(struct tty *);			/* readers may have all that was typed */
-void tty_put(struct tty *, u8 character);	/* a program writes it */
+void tty_commit(struct tty *);			/* makes all input readable */
+void tty_put(struct tty *, u8 character);	/* processes a program's output */
 void tty_set_stopped(struct tty *, bool stopped);
 
 /* dev/tty.c */
 void tty_setup(struct tty *, u32 device, struct pty *);
 struct tty *tty_of_session(s32 session);	/* the session's controlling terminal, or NULL */
-void tty_disassociate(struct tty *);	/* from its session, whose foreground gets SIGHUP and SIGCONT */
+void tty_disassociate(struct tty *);	/* from its session; its foreground gets SIGHUP, SIGCONT */
 void tty_hang_up(struct tty *);		/* the session's leader gets SIGHUP and SIGCONT */
 bool tty_is_controlling(const struct tty *);
 long tty_check_change(struct tty *);	/* 0, or SIGTTOU was sent to a background caller */
@@ -58,14 +58,14 @@ long tty_write(struct file *, struct iter *, u64 *position);
 unsigned tty_poll(struct file *, struct poll_table *);
 long tty_request(struct tty *, unsigned command, uintptr_t argument);
 long tty_ioctl(struct file *, unsigned command, uintptr_t argument);
-void tty_opened(struct file *);		/* f->data is a struct tty: may become controlling */
+void tty_opened(struct file *);		/* may make it controlling; f->data is a struct tty */
 
-/* dev/pty.c: the controlling side's end of a terminal's output and input. */
-void pty_putc(struct pty *, u8);	/* dropped where there is no room */
+/* dev/pty.c: the controlling side of output and input. */
+void pty_putc(struct pty *, u8);	/* dropped if there is no room */
 size_t pty_room(const struct pty *);
 void pty_input_taken(struct pty *);	/* a reader made room for input */
-void pty_get(struct pty *);		/* a file on the terminal comes, */
-void pty_release(struct pty *);		/* or goes */
+void pty_get(struct pty *);		/* a file on the terminal is opened */
+void pty_release(struct pty *);		/* or closed */
 
 extern const struct file_ops tty_ops;		/* /dev/ttyS0, /dev/tty */
 extern const struct file_ops console_ops;	/* /dev/console: never becomes controlling by itself */

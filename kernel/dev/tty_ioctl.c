@@ -1,4 +1,4 @@
-/* Terminal requests, and opening: how a terminal becomes a session's. */
+/* Terminal requests, and opening, which can make a terminal the controlling one of a session. */
 #include "tty_internal.h"
 
 #include <arch.h>
@@ -26,13 +26,13 @@ static long set_termios(struct tty *t, uaddr_t argument, bool flush)
 
 	if (result)
 		return result;
-	if (copy_from_user(&new, (void *)argument, sizeof new))
+	if (copy_from_user(&new, (void *)argument, sizeof(new)))
 		return -EFAULT;
 	take_settings(t, &new, flush);
 	return 0;
 }
 
-/* The old form has the low halves of the flags and ten control characters in another order. */
+/* The old structure has the low halves of the flags, and ten control characters in another order. */
 static const u8 old_order[10] = { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC };
 
 static long set_termio(struct tty *t, uaddr_t argument, bool flush)
@@ -43,7 +43,7 @@ static long set_termio(struct tty *t, uaddr_t argument, bool flush)
 
 	if (result)
 		return result;
-	if (copy_from_user(&old, (void *)argument, sizeof old))
+	if (copy_from_user(&old, (void *)argument, sizeof(old)))
 		return -EFAULT;
 	new.iflag = (new.iflag & 0xffff0000u) | old.iflag;
 	new.oflag = (new.oflag & 0xffff0000u) | old.oflag;
@@ -67,7 +67,7 @@ static long get_termio(const struct tty *t, uaddr_t argument)
 
 	for (unsigned i = 0; i < ARRAY_SIZE(old_order); i++)
 		old.cc[i] = t->settings.cc[old_order[i]];
-	return copy_to_user((void *)argument, &old, sizeof old);
+	return copy_to_user((void *)argument, &old, sizeof(old));
 }
 
 static long set_foreground(struct tty *t, uaddr_t argument)
@@ -94,9 +94,9 @@ static long tty_set_size(struct tty *t, uaddr_t argument)
 {
 	struct winsize size;
 
-	if (copy_from_user(&size, (void *)argument, sizeof size))
+	if (copy_from_user(&size, (void *)argument, sizeof(size)))
 		return -EFAULT;
-	if (!memcmp(&size, &t->size, sizeof size))
+	if (!memcmp(&size, &t->size, sizeof(size)))
 		return 0;
 	t->size = size;
 	if (t->foreground)
@@ -143,7 +143,7 @@ static long flush(struct tty *t, u32 which)
 		return result;
 	if (which > 2)
 		return -EINVAL;
-	if (which != 1)		/* TCIFLUSH, TCIOFLUSH; output is never queued */
+	if (which != 1)		/* TCIFLUSH, TCIOFLUSH; there is no output queue */
 		tty_flush_input(t);
 	return 0;
 }
@@ -158,7 +158,7 @@ static long flow(struct tty *t, u32 action)
 		t->stopped = false;
 		wake_up(&t->writable);
 		return 0;
-	case 2:		/* TCIOFF, TCION: the other end is a person or a file */
+	case 2:		/* TCIOFF, TCION: nothing to tell the other end */
 	case 3:
 		return 0;
 	}
@@ -177,7 +177,7 @@ static long tty_insert(struct tty *t, uaddr_t argument)
 	return 0;
 }
 
-/* What FIONREAD counts: in canonical mode only finished lines, without the ends of file. */
+/* The bytes that FIONREAD counts: in canonical mode those of finished lines, without end-of-file marks. */
 static s32 bytes_ready(const struct tty *t)
 {
 	s32 n = 0;
@@ -193,7 +193,7 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 
 	switch (command) {
 	case TCGETS:
-		return copy_to_user((void *)user, &t->settings, sizeof t->settings);
+		return copy_to_user((void *)user, &t->settings, sizeof(t->settings));
 	case TCSETS:
 	case TCSETSW:
 	case TCSETSF:
@@ -205,7 +205,7 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 	case TCSETAF:
 		return set_termio(t, user, command == TCSETAF);
 	case TIOCGWINSZ:
-		return copy_to_user((void *)user, &t->size, sizeof t->size);
+		return copy_to_user((void *)user, &t->size, sizeof(t->size));
 	case TIOCSWINSZ:
 		return tty_set_size(t, user);
 	case TIOCGPGRP:

@@ -24,7 +24,7 @@ enum {
 
 static u8 *registers;
 
-/* What arrived before uart_init. */
+/* Bytes received before uart_init. */
 static char early[FIFO_DEPTH];
 static unsigned int early_count;
 

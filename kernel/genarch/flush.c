@@ -40,7 +40,7 @@ CAUSE(flush) void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t en
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
 
-		/* No entry was ever made from a table that is not there. */
+		/* A table that does not exist cannot have cached entries. */
 		if (pagetable_find(mm->root, start))
 			flush_pages_of_table(mm, start, stop);
 		start = stop;

@@ -16,7 +16,7 @@ u64 pagetables_uncached;
 bool pagetable_notes;
 paddr_t pagetable_uncertain;
 
-/* What the cache has of a fresh table leaves when tables are reached past the cache. */
+/* Flushes a new table from the cache, if tables are accessed past the cache. */
 static void leave_cache(struct frame *frame)
 {
 	if (pagetable_base == KERNEL_BASE)
@@ -118,7 +118,7 @@ CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 
 void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling)
 {
-	/* A table goes when all that it covers lies between the areas around. */
+	/* Free a table if its whole range lies between the areas around. */
 	u32 first = ALIGN_DOWN(start, TABLE_SPAN), last = ALIGN_DOWN(end - 1, TABLE_SPAN);
 
 	for (u32 base = first;; base += TABLE_SPAN) {

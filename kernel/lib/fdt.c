@@ -31,7 +31,7 @@ u32 fdt_size(const void *fdt)
 	return ((const struct header *)fdt)->total_size;
 }
 
-/* Does the component [path, slash) name the node, whose name may have a unit address? */
+/* Whether the component [path, slash) names the node, whose own name may have a unit address. */
 static bool names(const char *path, size_t length, const char *node)
 {
 	return strncmp(path, node, length) == 0 && (node[length] == '\0' || node[length] == '@');
@@ -44,7 +44,7 @@ const void *fdt_property(const void *fdt, const char *path, const char *property
 	const u32 *p = (const u32 *)((const char *)fdt + h->structure);
 	const u32 *end = p + h->structure_size / 4;
 	unsigned depth = 0, matched = 0;
-	const char *next = path;        /* what follows the matched components, from its slash */
+	const char *next = path;        /* the path after the matched components, from a slash */
 
 	while (p < end) {
 		u32 token = *p++;
@@ -72,7 +72,7 @@ const void *fdt_property(const void *fdt, const char *path, const char *property
 			depth++;
 			p += (size + 1 + 3) / 4;
 		} else if (token == FDT_END_NODE) {
-			/* The node was found, or a component of the path was, without the rest. */
+			/* The node has ended, or the subtree of a matched component has: there is no other match. */
 			if (depth == 0 || matched == depth)
 				return NULL;
 			depth--;

@@ -4,7 +4,7 @@
 struct output {
 	char *buffer;
 	size_t size;            /* room, with the final NUL */
-	size_t length;          /* of the whole text, whether it had room or not */
+	size_t length;          /* of the whole text, even if it did not fit */
 };
 
 struct field {
@@ -12,7 +12,7 @@ struct field {
 	int width, precision;   /* precision -1: none */
 };
 
-static void put(struct output *out, char c)
+static void format_put(struct output *out, char c)
 {
 	if (out->length + 1 < out->size)
 		out->buffer[out->length] = c;
@@ -27,15 +27,15 @@ static void put_padded(struct output *out, const struct field *field, const char
 
 	if (!field->left)
 		for (; pad; pad--)
-			put(out, ' ');
+			format_put(out, ' ');
 	while (*prefix)
-		put(out, *prefix++);
+		format_put(out, *prefix++);
 	for (; zeros; zeros--)
-		put(out, '0');
+		format_put(out, '0');
 	for (; length; length--)
-		put(out, *text++);
+		format_put(out, *text++);
 	for (; pad; pad--)
-		put(out, ' ');
+		format_put(out, ' ');
 }
 
 static void put_number(struct output *out, const struct field *field, u64 value, unsigned base, bool upper,
@@ -48,7 +48,7 @@ static void put_number(struct output *out, const struct field *field, u64 value,
 	strlcpy(prefix, sign, sizeof(prefix));
 	if (field->alternate && value && base == 16)
 		strlcpy(prefix + strlen(prefix), upper ? "0X" : "0x", sizeof(prefix) - strlen(prefix));
-	/* 64-bit division is a library call: only for values that need it. */
+	/* 64-bit division is a library call: use it only for values that need it. */
 	while (value >> 32) {
 		text[sizeof(text) - ++n] = digits[value % base];
 		value /= base;
@@ -127,7 +127,7 @@ int vsnprintf(char *buffer, size_t size, const char *format, va_list args_)
 		u64 value;
 
 		if (*format != '%') {
-			put(&out, *format);
+			format_put(&out, *format);
 			continue;
 		}
 		format++;
@@ -188,14 +188,14 @@ int vsnprintf(char *buffer, size_t size, const char *format, va_list args_)
 			break;
 		}
 		case '%':
-			put(&out, '%');
+			format_put(&out, '%');
 			break;
 		case '\0':
 			format--;
 			break;
 		default:
-			put(&out, '%');
-			put(&out, *format);
+			format_put(&out, '%');
+			format_put(&out, *format);
 		}
 	}
 	va_end(args);

@@ -88,7 +88,7 @@ static bool black(const struct rb_node *node)
 	return !node || !node->red;
 }
 
-/* x, a child of parent, lacks one black node above its leaves. */
+/* Restores the balance when paths through x, a child of parent, have one black node too few. */
 static void erase_fix(struct rb_root *root, struct rb_node *x, struct rb_node *parent)
 {
 	while (x != root->node && black(x)) {

@@ -1,4 +1,4 @@
-/* The policies' registry: names, choices, and when they may change. */
+/* The registry of policies: their names, choices, and when they may change. */
 #include <arch.h>
 #include <check.h>
 #include <context.h>

@@ -12,7 +12,7 @@ struct account *account_of(u32 uid)
 	list_for_each_entry(a, &accounts, link)
 		if (a->uid == uid)
 			return a;
-	a = kzalloc(sizeof *a);
+	a = kzalloc(sizeof(*a));
 	if (!a)
 		return NULL;
 	a->uid = uid;

@@ -1,8 +1,8 @@
 /*
- * /proc/latency: the longest that interrupts were kept waiting. The decrementer's interrupt comes when it is due, or
- * when the kernel lets interrupts in again; so the longest delay of any is the longest stretch without interrupts in
- * which one fell due. Written a number of ns, it begins anew, and the decrementer comes that often (0: as the timers
- * need): then no stretch can be longer than what is shown and that number together.
+ * /proc/latency: the longest time that an interrupt waited. The decrementer's interrupt comes when it is due, or when
+ * the kernel enables interrupts again, so its longest delay is the longest stretch without interrupts during which one
+ * was due. A number of ns written to the file resets it and sets the decrementer's longest interval (0: as the timers
+ * need): then no stretch is longer than the time shown plus that interval.
  */
 #include "proc_internal.h"
 
@@ -24,13 +24,13 @@ static struct {
 	char name[TASK_NAME_SIZE];
 } where;
 
-/* In the kernel only interrupt_window() lets interrupts in: what counts is who called it. */
+/* In the kernel, interrupts come only in interrupt_window(), so record its caller. */
 void latency_note(const struct regs *regs, u64 ns)
 {
 	latency_longest = ns;
 	where.user = regs_user(regs);
 	where.address = where.user ? regs_pc(regs) : regs_caller(regs);
-	strlcpy(where.name, current->name, sizeof where.name);
+	strlcpy(where.name, current->name, sizeof(where.name));
 }
 
 void latency_show(struct text *t)

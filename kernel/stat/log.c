@@ -1,4 +1,4 @@
-/* What the kernel has said: kept for syslog(2), whether or not the console shows it. */
+/* The kernel's messages, kept for syslog(2) whether or not the console shows them. */
 #include <arch.h>
 #include <err.h>
 #include <lib.h>
@@ -17,14 +17,14 @@ enum {
 
 static char text[LOG_SIZE];
 static u32 written, taken, cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
-static struct waitq said = WAITQ_INIT(said);
-static struct wake_note said_note = { .link = LIST_HEAD_INIT(said_note.link), .wq = &said };
+static struct waitq readers = WAITQ_INIT(readers);
+static struct wake_note readers_note = { .link = LIST_HEAD_INIT(readers_note.link), .wq = &readers };
 
 void log_write(const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		text[written++ % LOG_SIZE] = from[i];
-	wake_up_noted(&said_note);
+	wake_up_noted(&readers_note);
 }
 
 void printk(const char *format, ...)
@@ -34,14 +34,14 @@ void printk(const char *format, ...)
 	int length;
 
 	va_start(args, format);
-	length = vsnprintf(line, sizeof line, format, args);
+	length = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	log_write(line, MIN((size_t)length, sizeof line - 1));
+	log_write(line, MIN((size_t)length, sizeof(line) - 1));
 	if (!boot.quiet)
 		console_printf("%s", line);
 }
 
-/* The oldest byte from `start` on that is still there. */
+/* The position of the oldest byte from `start` on that is not overwritten. */
 static u32 oldest(u32 start)
 {
 	return written - start > LOG_SIZE ? written - LOG_SIZE : start;
@@ -55,10 +55,10 @@ static long log_give(char *user, u32 from, u32 size)
 	return (long)size;
 }
 
-/* Waits for something that no read has taken, and takes it. */
+/* Waits for bytes that no read has taken, and takes them. */
 static long log_take(char *user, u32 size)
 {
-	long n = wait_event(&said, written != taken);
+	long n = wait_event(&readers, written != taken);
 
 	if (n)
 		return n;
@@ -69,7 +69,7 @@ static long log_take(char *user, u32 size)
 	return n;
 }
 
-/* The last `size` bytes since it was cleared. */
+/* Copies the last `size` bytes since the log was cleared. */
 static long give_last(char *user, u32 size)
 {
 	u32 there = written - oldest(cleared), n = MIN(size, there);
@@ -77,7 +77,7 @@ static long give_last(char *user, u32 size)
 	return log_give(user, written - n, n);
 }
 
-/* The console shows what it shows: there are no levels to choose from. */
+/* Whether the request sets the console's level. It is accepted without effect: there are no levels. */
 static bool sets_console(int type, int size)
 {
 	return type == SYSLOG_CONSOLE_OFF || type == SYSLOG_CONSOLE_ON ||

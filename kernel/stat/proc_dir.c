@@ -1,4 +1,4 @@
-/* The directories of /proc: looking up their names and listing them. */
+/* The directories of /proc: looking up and listing names. */
 #include "proc_internal.h"
 
 #include <err.h>
@@ -8,7 +8,7 @@
 #include <procfs.h>
 #include <task.h>
 
-/* Inode numbers: registered nodes from 1; what belongs to a process above 2^20, 2^18 each. */
+/* Inode numbers: registered nodes from 1; those of a process above 2^20, 2^18 each. */
 #define PID_INO(pid) (((u64)(pid) + 4) << 18)
 #define INO_TASKS 0x800u
 #define INO_FDS 0x801u
@@ -17,7 +17,7 @@
 #define INO_INFO 0x20000u
 
 /* A decimal number without leading zeros, or -1. */
-static s32 number(const char *name, size_t len)
+static s32 decimal_number(const char *name, size_t len)
 {
 	s32 value = 0;
 
@@ -31,7 +31,7 @@ static s32 number(const char *name, size_t len)
 	return value;
 }
 
-static bool named(const char *name, size_t len, const char *word)
+static bool entry_named(const char *name, size_t len, const char *word)
 {
 	return strlen(word) == len && !memcmp(name, word, len);
 }
@@ -41,16 +41,16 @@ static struct dentry *lookup_root(struct dentry *dir, const char *name, size_t l
 	struct proc_item item = { .kind = PROC_SELF };
 	const struct process *process;
 
-	if (named(name, len, "self"))
+	if (entry_named(name, len, "self"))
 		return proc_dentry(dir, name, len, &item, S_IFLNK | 0777, 1u << 18);
-	if (named(name, len, "thread-self")) {
+	if (entry_named(name, len, "thread-self")) {
 		item.thread = true;
 		return proc_dentry(dir, name, len, &item, S_IFLNK | 0777, (1u << 18) + 1);
 	}
-	item.pid = number(name, len);
+	item.pid = decimal_number(name, len);
 	if (item.pid <= 0)
 		return proc_lookup_node(dir, &proc_root_node, name, len);
-	/* A thread's number works, too, though it is not listed. */
+	/* A thread's number works too, although it is not listed. */
 	process = process_find(item.pid);
 	item.thread = !process;
 	if (item.thread && !task_find(item.pid))
@@ -64,21 +64,21 @@ static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of
 {
 	struct proc_item item = *of;
 
-	if (named(name, len, "fd")) {
+	if (entry_named(name, len, "fd")) {
 		item.kind = PROC_FDS;
 		return proc_dentry(dir, name, len, &item, S_IFDIR | 0500, PID_INO(of->pid) + INO_FDS);
 	}
-	if (named(name, len, "fdinfo")) {
+	if (entry_named(name, len, "fdinfo")) {
 		item.kind = PROC_INFOS;
 		return proc_dentry(dir, name, len, &item, S_IFDIR | 0500, PID_INO(of->pid) + INO_INFOS);
 	}
-	if (named(name, len, "task") && !of->thread) {
+	if (entry_named(name, len, "task") && !of->thread) {
 		item.kind = PROC_TASKS;
 		return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(of->pid) + INO_TASKS);
 	}
 	item.kind = PROC_ENTRY;
 	for (unsigned i = 0; i < proc_entry_count; i++)
-		if (named(name, len, proc_entries[i].name)) {
+		if (entry_named(name, len, proc_entries[i].name)) {
 			item.entry = &proc_entries[i];
 			return proc_dentry(dir, name, len, &item, item.entry->mode, PID_INO(of->pid) + 1 + i);
 		}
@@ -87,7 +87,7 @@ static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of
 
 static struct dentry *lookup_thread(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
 {
-	struct proc_item item = { .kind = PROC_TASK, .thread = true, .pid = number(name, len) };
+	struct proc_item item = { .kind = PROC_TASK, .thread = true, .pid = decimal_number(name, len) };
 	const struct task *t = item.pid > 0 ? task_find(item.pid) : NULL;
 
 	if (!t || t->tgid != of->pid)
@@ -128,7 +128,7 @@ static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, 
 	u32 mode = S_IFLNK;
 
 	item.kind = of->kind == PROC_FDS ? PROC_FD : PROC_INFO;
-	item.fd = number(name, len);
+	item.fd = decimal_number(name, len);
 	if (!files || item.fd < 0 || (u32)item.fd >= files->size || !files->slot[item.fd])
 		return ERR_PTR(-ENOENT);
 	if (item.kind == PROC_INFO)
@@ -166,7 +166,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len)
 #define DT_REG (S_IFREG >> 12)
 #define DT_LNK (S_IFLNK >> 12)
 
-/* Positions: 0 and 1 the dots, then FIRST + what the directory counts by (index, process id, descriptor). */
+/* Positions: 0 and 1 are the dots; the others are FIRST + a number (index, process id, descriptor). */
 #define FIRST 2u
 #define FIRST_PID 0x10000u	/* in the root, after the registered names */
 
@@ -196,7 +196,7 @@ static void list_nodes(struct listing *l, const struct proc_node *dir)
 	list_for_each_entry(n, &dir->children, link) {
 		if (at++ < l->file->position)
 			continue;
-		memcpy(name, n->name, n->len);	/* "mmu/hash" names two nodes: the text goes on after this one's */
+		memcpy(name, n->name, n->len);	/* the path "mmu/hash" names two nodes: cut off the rest */
 		name[n->len] = 0;
 		if (!proc_dir_give(l, name, n->ino, n->directory ? DT_DIR : n->target ? DT_LNK : DT_REG, at))
 			return;
@@ -224,7 +224,7 @@ static void list_root(struct listing *l)
 				found = p->pid;
 		if (!found)
 			return;
-		snprintf(name, sizeof name, "%d", found);
+		snprintf(name, sizeof(name), "%d", found);
 		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
 			return;
 	}
@@ -266,7 +266,7 @@ static void list_threads(struct listing *l, const struct proc_item *item)
 				found = t->pid;
 		if (!found)
 			return;
-		snprintf(name, sizeof name, "%d", found);
+		snprintf(name, sizeof(name), "%d", found);
 		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
 			return;
 	}
@@ -282,7 +282,7 @@ static void list_fds(struct listing *l, const struct proc_item *item)
 	for (u32 fd = (u32)l->file->position - FIRST; files && fd < files->size; fd++) {
 		if (!files->slot[fd])
 			continue;
-		snprintf(name, sizeof name, "%u", fd);
+		snprintf(name, sizeof(name), "%u", fd);
 		if (!proc_dir_give(l, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
 			return;
 	}

@@ -1,4 +1,4 @@
-/* What the files of /proc share. */
+/* Shared by the files of /proc. */
 #ifndef PROC_INTERNAL_H
 #define PROC_INTERNAL_H
 
@@ -23,7 +23,7 @@ struct proc_node {
 };
 extern struct proc_node proc_root_node;
 
-/* proc_file in another tree of such nodes, and a file system that shows it. */
+/* As proc_file, in another tree of nodes; and a file system that shows such a tree. */
 void proc_file_below(struct proc_node *root, const char *path, void (*show)(struct text *),
 		     int (*store)(const char *, size_t));
 struct filesystem *proc_filesystem_new(const char *type, const char *source, u32 magic, struct proc_node *root);
@@ -33,21 +33,21 @@ struct proc_entry {
 	const char *name;
 	u32 mode;
 	void (*show)(struct text *, struct task *);
-	int (*link)(struct task *, struct dentry **out);	/* exe, cwd, root: what it leads to, referenced */
+	int (*link)(struct task *, struct dentry **out);	/* exe, cwd, root: the target, referenced */
 	int (*store)(struct task *, const char *, size_t);
 };
 extern const struct proc_entry proc_entries[];
 extern const unsigned proc_entry_count;
 
-/* What an inode of /proc stands for. */
+/* The object of an inode of /proc. */
 enum proc_kind { PROC_NODE, PROC_SELF, PROC_TASK, PROC_ENTRY, PROC_TASKS, PROC_FDS, PROC_FD, PROC_INFOS, PROC_INFO };
 struct proc_item {
 	enum proc_kind kind;
 	const struct proc_node *node;
 	const struct proc_entry *entry;
 	s32 pid;
-	u64 start_ns;		/* of a process, for its directory: a later one of the same number is another */
-	bool thread;		/* below task/: this thread, not the whole process */
+	u64 start_ns;		/* of the process, which tells it from a later one with its number */
+	bool thread;		/* below task/: the thread, not the process */
 	int fd;
 };
 
@@ -55,7 +55,7 @@ struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
 			   u64 ino);
 struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len);
-void proc_sys_init(void);	/* stat/proc_sys.c: the files of /proc/sys that tell limits */
+void proc_sys_init(void);	/* stat/proc_sys.c: registers the files of /proc/sys */
 extern const struct file_ops proc_dir_ops, proc_text_ops;
 
 #endif

@@ -1,4 +1,4 @@
-/* /proc/sys: what programs look up of names and limits. The files are read-only: nothing here can be set. */
+/* /proc/sys: names and limits that programs look up. All files are read-only. */
 #include "proc_internal.h"
 
 #include "../dev/pty.h"

@@ -46,7 +46,7 @@ static u32 count_running(void)
 	return n;
 }
 
-static void stat_show(struct text *t)
+static void system_stat_show(struct text *t)
 {
 	u64 idle = centiseconds(idle_time_ns()), switches = 0;
 
@@ -60,9 +60,8 @@ static void stat_show(struct text *t)
 }
 
 /*
- * Load averages in 11-bit fixed point, as proc(5) describes them: exponentially
- * decaying means of the number of runnable tasks over 1, 5 and 15 minutes,
- * sampled every 5 seconds from the first time that somebody asks.
+ * Load averages in 11-bit fixed point, as proc(5) describes them: exponentially decaying means of the number of
+ * runnable tasks over 1, 5 and 15 minutes, sampled every 5 seconds from the first read on.
  */
 #define LOAD_SHIFT 11
 #define LOAD_ONE (1u << LOAD_SHIFT)
@@ -112,7 +111,7 @@ static void version_show(struct text *t)
 		    uts.field[UTS_VERSION]);
 }
 
-static void cmdline_show(struct text *t)
+static void system_cmdline_show(struct text *t)
 {
 	text_printf(t, "%s\n", boot.command_line);
 }
@@ -137,7 +136,7 @@ static void syscalls_show(struct text *t)
 
 void procfs_init(void)
 {
-	proc_file("cmdline", cmdline_show, NULL);
+	proc_file("cmdline", system_cmdline_show, NULL);
 	proc_file("cpuinfo", cpuinfo_show, NULL);
 	proc_file("devices", devices_show, NULL);
 	proc_file("filesystems", filesystems_show, NULL);
@@ -146,7 +145,7 @@ void procfs_init(void)
 	proc_file("meminfo", mm_show_meminfo, NULL);
 	proc_link("mounts", "self/mounts");
 	proc_file("profile", profile_show, profile_store);
-	proc_file("stat", stat_show, NULL);
+	proc_file("stat", system_stat_show, NULL);
 	proc_file("syscalls", syscalls_show, NULL);
 	proc_file("uptime", uptime_show, NULL);
 	proc_file("version", version_show, NULL);

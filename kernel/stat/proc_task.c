@@ -58,7 +58,7 @@ static const char *state_word(char letter)
 	return "dead";
 }
 
-static s32 parent_of(const struct process *p)
+static s32 parent_pid_of(const struct process *p)
 {
 	return p->parent ? p->parent->pid : 0;
 }
@@ -91,7 +91,7 @@ static void stat_show(struct text *out, struct task *t)
 	process_usage(p, &usage);
 	signal_sets(t, &ignored, &caught);
 	/* pid comm state ppid pgrp session tty tpgid flags, faults */
-	text_printf(out, "%d (%s) %c %d %d %d %u %d 0 %u %u %u %u ", t->pid, t->name, state_letter(t), parent_of(p), p->pgid,
+	text_printf(out, "%d (%s) %c %d %d %d %u %d 0 %u %u %u %u ", t->pid, t->name, state_letter(t), parent_pid_of(p), p->pgid,
 		    p->sid, tty_number(p->sid), tty_foreground(p->sid), usage.minor_faults,
 		    p->children_usage.minor_faults, usage.major_faults, p->children_usage.major_faults);
 	/* utime stime cutime cstime priority nice threads itrealvalue starttime vsize rss rsslim */
@@ -129,7 +129,7 @@ static void status_show(struct text *out, struct task *t)
 
 	signal_sets(t, &ignored, &caught);
 	text_printf(out, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t%d\n",
-		    t->name, umask_of(t), letter, state_word(letter), t->tgid, t->pid, parent_of(p),
+		    t->name, umask_of(t), letter, state_word(letter), t->tgid, t->pid, parent_pid_of(p),
 		    t->trace.tracer ? t->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
 		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, t->files ? t->files->size : 0);
@@ -160,14 +160,14 @@ static void statm_show(struct text *out, struct task *t)
 	text_printf(out, "%u %u 0 %u 0 %u 0\n", mm ? mm->total_pages : 0, mm ? mm->resident_pages : 0, code, data);
 }
 
-/* A range of the process's memory, as it is. */
+/* Shows a range of the process's memory unchanged. */
 static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	char piece[256];
 
 	end = MIN(end, start + ARGUMENTS_MAX);
 	while (start < end) {
-		u32 n = MIN(end - start, (u32)sizeof piece);
+		u32 n = MIN(end - start, (u32)sizeof(piece));
 
 		if (mm_copy_from(mm, piece, start, n))
 			return;
@@ -176,7 +176,7 @@ static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t 
 	}
 }
 
-/* The address space may go while its memory is faulted in; the reference keeps it. */
+/* The reference keeps the address space, which may lose its process while memory is faulted in. */
 static void arguments_show(struct text *out, struct task *t, bool environment)
 {
 	struct mm *mm = t->mm;
@@ -204,7 +204,7 @@ static void environ_show(struct text *out, struct task *t)
 static void auxv_show(struct text *out, struct task *t)
 {
 	if (t->mm)
-		text_write(out, (const char *)t->mm->auxv, t->mm->auxv_count * sizeof t->mm->auxv[0]);
+		text_write(out, (const char *)t->mm->auxv, t->mm->auxv_count * sizeof(t->mm->auxv[0]));
 }
 
 static void comm_show(struct text *out, struct task *t)
@@ -269,9 +269,9 @@ static void limits_show(struct text *out, struct task *t)
 		char soft[12] = "unlimited", hard[12] = "unlimited";
 
 		if (r->soft != RLIM_INFINITY)
-			snprintf(soft, sizeof soft, "%u", r->soft);
+			snprintf(soft, sizeof(soft), "%u", r->soft);
 		if (r->hard != RLIM_INFINITY)
-			snprintf(hard, sizeof hard, "%u", r->hard);
+			snprintf(hard, sizeof(hard), "%u", r->hard);
 		text_printf(out, "%-25s %-20s %-20s %-10s\n", names[i].name, soft, hard, names[i].unit);
 	}
 }

@@ -1,4 +1,4 @@
-/* /proc: inodes made when a name is looked up, text made when a file is read. */
+/* /proc: inodes are created when a name is looked up, text when a file is read. */
 #include "proc_internal.h"
 
 #include <err.h>
@@ -34,7 +34,7 @@ static struct proc_node *find_node(const struct proc_node *dir, const char *name
 
 static struct proc_node *add_node(struct proc_node *dir, const char *name, size_t len)
 {
-	struct proc_node *n = kzalloc(sizeof *n);
+	struct proc_node *n = kzalloc(sizeof(*n));
 
 	if (!n)
 		panic("no memory for /proc/%s", name);
@@ -46,7 +46,7 @@ static struct proc_node *add_node(struct proc_node *dir, const char *name, size_
 	return n;
 }
 
-/* The node for a path, directories made on the way. The path outlives it. */
+/* Finds or creates the node of a path, and the directories on the way. The path outlives it. */
 static struct proc_node *node_for(struct proc_node *dir, const char *path)
 {
 	const char *slash;
@@ -148,13 +148,13 @@ static struct dentry *proc_follow(struct inode *i)
 }
 
 static const struct inode_ops proc_ops = { .lookup = proc_lookup, .readlink = proc_readlink, .free = proc_free };
-/* Links that lead to a file itself, whatever its name is now. */
+/* Links to a file itself, whatever its name is now. */
 static const struct inode_ops proc_magic_ops = { .readlink = proc_readlink, .follow = proc_follow, .free = proc_free };
 
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *from, u32 mode,
 			   u64 ino)
 {
-	struct proc_item *item = kmalloc(sizeof *item);
+	struct proc_item *item = kmalloc(sizeof(*item));
 	struct inode *i = item ? inode_new(dir->inode->fs, mode, 0) : NULL;
 	struct dentry *d = NULL;
 
@@ -235,7 +235,7 @@ static int make_text(const struct proc_item *item, struct text *t)
 	return t->no_memory ? -ENOMEM : error;
 }
 
-/* What a file shows. A copy to a program may sleep: the text stays until the last copy is done. */
+/* The text of an open file. A copy to a program may sleep, so the text is kept until the last copy is done. */
 struct shown {
 	u32 users;	/* the open file, and copies under way */
 	struct text text;
@@ -256,7 +256,7 @@ static void proc_release(struct file *f)
 
 static int show_anew(struct file *f)
 {
-	struct shown *s = kzalloc(sizeof *s);
+	struct shown *s = kzalloc(sizeof(*s));
 	int error;
 
 	if (!s)
@@ -272,7 +272,7 @@ static int show_anew(struct file *f)
 	return 0;
 }
 
-/* The text is made at the first read, and again by a read from the start. */
+/* Generates the text at the first read, and again at a read from the start. */
 static long proc_read(struct file *f, struct iter *it, u64 *position)
 {
 	u64 at = *position;
@@ -346,7 +346,7 @@ struct filesystem *proc_filesystem_new(const char *type, const char *source, u32
 	if (!fs)
 		return NULL;
 	i = inode_new(fs, S_IFDIR | 0555, 0);
-	item = kzalloc(sizeof *item);
+	item = kzalloc(sizeof(*item));
 	if (i && item) {
 		item->kind = PROC_NODE;
 		item->node = root;

@@ -1,4 +1,4 @@
-/* /sys: as much of it as tells programs which processors there are (sysfs-devices-system-cpu). */
+/* /sys: only the files that list the processors (sysfs-devices-system-cpu). */
 #include "proc_internal.h"
 
 #include <cpu.h>
@@ -17,7 +17,7 @@ static struct proc_node sys_root_node = {
 	.directory = true,
 };
 
-/* All of them are possible, there, on, and in one package. */
+/* All processors are possible, present, online, and in one package. */
 static void all_list(struct text *t)
 {
 	if (CPUS == 1)
@@ -57,10 +57,10 @@ static const struct {
 	{ "topology/physical_package_id", package }, { "topology/core_id", package },
 };
 
-/* The name stays: a node refers to it. */
+/* A node keeps the name, so it is never freed. */
 static void processor_file(u32 number, const char *name, void (*show)(struct text *))
 {
-	size_t size = sizeof CPU_DIRECTORY + 8 + strlen(name);
+	size_t size = sizeof(CPU_DIRECTORY) + 8 + strlen(name);
 	char *path = kmalloc(size);
 
 	if (!path)

@@ -6,7 +6,7 @@
 #include <lib.h>
 #include <window.h>
 
-/* Room for n more bytes and a NUL. */
+/* Makes room for n more bytes and a NUL. */
 static bool reserve(struct text *t, size_t n)
 {
 	size_t size = t->size ? t->size : 512;
@@ -57,7 +57,7 @@ void text_printf(struct text *t, const char *format, ...)
 	va_list args;
 	int n;
 
-	/* Most texts are made in many pieces, some in very many. */
+	/* Texts are built of many pieces, so this is a good place for a window. */
 	interrupt_window();
 	if (!reserve(t, 128))
 		return;

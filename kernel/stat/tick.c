@@ -1,7 +1,6 @@
 /*
- * Sampling at each tick: processor time for /proc/stat, and the kernel's own
- * profile. /proc/profile counts how often a tick interrupted each 16 bytes of
- * kernel code; writing 1 starts it, 0 stops it, "clear" forgets the counts.
+ * Sampling at each tick: processor time for /proc/stat, and the kernel's own profile. /proc/profile counts how often a
+ * tick interrupted each 16 bytes of kernel code; writing 1 starts it, 0 stops it, "clear" resets the counts.
  */
 #include "proc_internal.h"
 
@@ -77,13 +76,13 @@ int profile_store(const char *words, size_t size)
 		profiling = false;
 	} else if (word_is(words, size, "1")) {
 		if (!counts)
-			counts = kzalloc(slots() * sizeof *counts);
+			counts = kzalloc(slots() * sizeof(*counts));
 		if (!counts)
 			return -ENOMEM;
 		profiling = true;
 	} else if (word_is(words, size, "clear")) {
 		if (counts)
-			memset(counts, 0, slots() * sizeof *counts);
+			memset(counts, 0, slots() * sizeof(*counts));
 		profile_user = profile_idle = profile_other = 0;
 	} else {
 		return -EINVAL;

@@ -1,4 +1,4 @@
-/* What stat/tick.c counts, for the files that show it. */
+/* The counts of stat/tick.c, for the files that show them. */
 #ifndef TICK_H
 #define TICK_H
 

@@ -1,8 +1,7 @@
 /*
- * The invariant checker. For every address space: each entry of the tree lies in an area that allows it, each
- * frame that it reaches is in use and counts it; areas are in order and do not overlap; the accounts are right.
- * For every cached translation, in the hash table and (where the control device shows it) in the TLB: the tree says
- * the same.
+ * The invariant checker. For every address space: each entry of the tree lies in an area that allows it, and the frame
+ * that it maps is in use and counts it; areas are in order and do not overlap; the accounts are right. For every
+ * cached translation in the hash table and (if the control device shows it) in the TLB: the tree has the same.
  */
 #include <arch.h>
 #include <mmu.h>
@@ -18,13 +17,13 @@ u64 check_runs, check_sweeps;
 static const char *during;
 static unsigned contradictions;
 
-/* By frame: entries that reach it, as a sweep counts them; of a page table, the roots that have it. */
+/* By frame: the entries that map it, counted by a sweep; of a page table, the roots that have it. */
 static u32 *mappings;
-#define MAPPED_PRIVATE_WRITABLE 0x80000000u     /* one of the entries lets a private page be written */
+#define MAPPED_PRIVATE_WRITABLE 0x80000000u     /* some entry permits writing a private page */
 
 #define CONTRADICTIONS_SHOWN 10
 
-/* A range of more pages than this has its hash-table entries found by looking through the table. */
+/* The hash-table entries of a larger range are found by scanning the whole table. */
 #define PAGES_SEARCHED 1024u
 
 void check_init(void)
@@ -43,14 +42,14 @@ void check_init(void)
 	mappings = frame_kva(block);
 }
 
-static void bad(const char *what, u32 vsid, vaddr_t address, u32 pte)
+static void report(const char *what, u32 vsid, vaddr_t address, u32 pte)
 {
 	if (contradictions++ < CONTRADICTIONS_SHOWN)
 		console_printf("check: after %s: %s (VSID 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what, vsid,
 			       address, pte);
 }
 
-static void begin(const char *operation)
+static void begin_report(const char *operation)
 {
 	during = operation;
 	contradictions = 0;
@@ -68,28 +67,28 @@ static bool private_writable(const struct vma *vma, pte_t pte)
 }
 
 /* shared: other address spaces have the entry's table too. */
-static void check_entry(struct mm *mm, const struct vma *vma, vaddr_t address, pte_t pte, bool shared)
+static void check_tree_entry(struct mm *mm, const struct vma *vma, vaddr_t address, pte_t pte, bool shared)
 {
 	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 	if (!vma || vma->start > address)
-		bad("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
+		report("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (pte_writable(pte) && !(vma->flags & VM_WRITE))
-		bad("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
+		report("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
-		bad("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
+		report("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (shared && private_writable(vma, pte) && number < frame_count)
-		bad("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
+		report("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
 }
 
-/* The entries of [start, end), which one table covers; how many of them are frames. */
+/* Checks the entries of [start, end), which one table covers; returns how many of them map frames. */
 static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct frame *frame, bool counted)
 {
 	const struct pte *entry = pagetable_find(mm->root, start);
 	u32 resident = 0;
 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
-		bad("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
+		report("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
 	for (; start < end; start += PAGE_SIZE, entry++) {
 		const struct vma *vma = mm_find(mm, start);
 		pte_t pte = pte_get(entry);
@@ -97,7 +96,7 @@ static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct f
 
 		if (pte_none(pte))
 			continue;
-		check_entry(mm, vma, start, pte, frame->refs > 1);
+		check_tree_entry(mm, vma, start, pte, frame->refs > 1);
 		if (number >= frame_count)
 			continue;
 		resident++;
@@ -109,8 +108,8 @@ static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct f
 	return resident;
 }
 
-/* The entries of [start, end), table by table; a sweep counts a table that several address spaces have once. */
-static u32 check_entries(struct mm *mm, vaddr_t start, vaddr_t end, bool sweep)
+/* Checks the entries of [start, end), table by table; a sweep counts a shared table once. */
+static u32 check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end, bool sweep)
 {
 	u32 resident = 0, stop;
 
@@ -127,7 +126,7 @@ static u32 check_entries(struct mm *mm, vaddr_t start, vaddr_t end, bool sweep)
 	return resident;
 }
 
-/* The areas of [start, end), and their neighbours. */
+/* Checks the areas of [start, end) and their neighbours. */
 static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
@@ -136,7 +135,7 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 
 	for (; vma; vma = mm_next(vma)) {
 		if (vma->start < last || vma->end <= vma->start)
-			bad("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
+			report("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
 		if (vma->start >= end)
 			break;
 		last = vma->end;
@@ -154,19 +153,19 @@ static void check_accounts(struct mm *mm, u32 resident)
 	for (u32 index = 0; index < USER_END >> ROOT_SHIFT; index++)
 		tables += !slot_empty(&pagetable_root(mm->root)[index]);
 	if (resident != mm->resident_pages)
-		bad("resident pages miscounted", mm_context_id(&mm->context), resident, mm->resident_pages);
+		report("resident pages miscounted", mm_context_id(&mm->context), resident, mm->resident_pages);
 	if (tables != mm->table_pages)
-		bad("tables miscounted", mm_context_id(&mm->context), tables, mm->table_pages);
+		report("tables miscounted", mm_context_id(&mm->context), tables, mm->table_pages);
 	if (areas != mm->area_count || pages != mm->total_pages)
-		bad("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
+		report("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
 	if (!areas_surveyed_right(mm))
-		bad("room between areas misjudged", mm_context_id(&mm->context), areas, pages);
+		report("room between areas misjudged", mm_context_id(&mm->context), areas, pages);
 }
 
 static void check_space(struct mm *mm)
 {
 	check_areas(mm, 0, USER_END);
-	check_accounts(mm, check_entries(mm, 0, USER_END, true));
+	check_accounts(mm, check_tree_entries(mm, 0, USER_END, true));
 }
 
 static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
@@ -174,14 +173,14 @@ static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
 	if (!context_live(mm))
 		return;
 	if ((end - start) >> PAGE_SHIFT > PAGES_SEARCHED) {
-		mmu->check(bad);
+		mmu->check(report);
 		return;
 	}
 	for (vaddr_t address = start; address < end; address += PAGE_SIZE)
-		mmu->check_page(mm, address, bad);
+		mmu->check_page(mm, address, report);
 }
 
-/* Programs' memory has no owners but the entries that reach it; a file's page has its file too. */
+/* The owners of a frame of programs are the entries that map it; a file's page also has its file. */
 static bool holds_wrong(const struct frame *frame, u32 mapped)
 {
 	if (frame->use == FRAME_FREE)
@@ -189,7 +188,7 @@ static bool holds_wrong(const struct frame *frame, u32 mapped)
 	return frame->use == FRAME_ANONYMOUS ? frame->refs != mapped : frame->refs < mapped;
 }
 
-/* Frames by use, block by block, and whether each is held as often as it is mapped. */
+/* Checks the counts of frames by use, and whether each frame's references match its mappings. */
 static void check_frames(void)
 {
 	struct frame_statistics statistics;
@@ -200,30 +199,33 @@ static void check_frames(void)
 		u32 mapped = mappings[number] & ~MAPPED_PRIVATE_WRITABLE;
 
 		use[frame->use] += 1u << frame->order;
-		/* What is free has its `refs` for other ends (mm/cleared.c); roots, and the kernel's tables, are in no root. */
+		/*
+		 * A cleared free frame uses `refs` as a link (mm/cleared.c); roots, and the kernel's tables, are in no
+		 * root.
+		 */
 		if (frame->use == FRAME_PAGE_TABLE) {
 			if (mapped && frame->refs != mapped)
-				bad("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+				report("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		} else if (holds_wrong(frame, mapped)) {
-			bad("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+			report("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		}
 		if (mapped > 1 && mappings[number] & MAPPED_PRIVATE_WRITABLE)
-			bad("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
+			report("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
 	}
 	frame_statistics(&statistics);
 	for (unsigned i = 0; i < FRAME_USES; i++)
 		if (use[i] != statistics.use[i])
-			bad("frames of a use miscounted", i, use[i], statistics.use[i]);
+			report("frames of a use miscounted", i, use[i], statistics.use[i]);
 }
 
 void check_sweep(const char *operation)
 {
-	begin(operation);
+	begin_report(operation);
 	check_sweeps++;
 	memset(mappings, 0, frame_count * sizeof(*mappings));
 	mm_for_each(check_space);
 	check_frames();
-	mmu->check(bad);
+	mmu->check(report);
 	end_check();
 }
 
@@ -235,9 +237,9 @@ void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 		check_sweep(operation);
 		return;
 	}
-	begin(operation);
+	begin_report(operation);
 	check_areas(mm, start, end);
-	check_entries(mm, start, end, false);
+	check_tree_entries(mm, start, end, false);
 	check_cached(mm, start, end);
 	end_check();
 }

@@ -1,6 +1,6 @@
 /*
- * Faults for the invariant checker to find: each breaks one thing that it vouches for, in the address space that
- * writes "<fault> <address>" to /proc/check. The checker must be on, or the fault would do its damage unseen.
+ * Faults for the invariant checker to find. "<fault> <address>" written to /proc/check breaks one invariant in the
+ * writer's address space. The checker must be on, or the fault would cause damage unnoticed.
  */
 #include <arch.h>
 #include <arch/hash.h>
@@ -15,7 +15,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-/* A page that is there, and in the TLB. */
+/* A page that is mapped and in the TLB. */
 struct target {
 	struct mm *mm;
 	uaddr_t address;
@@ -24,14 +24,14 @@ struct target {
 	struct frame *frame;
 };
 
-/* The tree lets a program write where the area does not. */
+/* The tree permits writing where the area does not. */
 static void make_writable(const struct target *t)
 {
 	pagetable_set(t->entry, pte_make_writable(pte_get(t->entry)));
 	flush->page(t->mm, t->address);
 }
 
-/* The hash table has another frame for the page. */
+/* The hash table maps the page to another frame. */
 static void change_hpte(const struct target *t)
 {
 	hash_remove_searching(t->mm, t->vsid, t->address);
@@ -45,7 +45,7 @@ static void double_hpte(const struct target *t)
 		hash_insert(t->vsid, t->address, pte_get(t->entry));
 }
 
-/* The page's right to be written is taken from tree and hash table, and the TLB forgotten. */
+/* Write permission is removed from tree and hash table, but not from the TLB. */
 static void leave_tlb(const struct target *t)
 {
 	hash_remove_searching(t->mm, t->vsid, t->address);
@@ -80,7 +80,7 @@ static void free_frame(const struct target *t)
 	frame_put(t->frame);
 }
 
-/* Goes down to the red zone, and has the kernel interrupted there. */
+/* Uses the stack down to the red zone, then causes an interrupt there. */
 NOINLINE static u32 use_stack(const struct target *t)
 {
 	volatile u32 space[64];
