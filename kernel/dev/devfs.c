@@ -48,11 +48,12 @@ static int devfs_populate(struct dentry *root)
 	int error = 0;
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(devices); i++) {
-		const struct device *d = &devices[i];
+		const struct device *device = &devices[i];
 
-		if (d->ops == &pagewalk_ops && !control_present())
+		if (device->ops == &pagewalk_ops && !control_present())
 			continue;
-		error = inode_make(root, d->name, strlen(d->name), d->mode & S_IFMT ? d->mode : S_IFCHR | d->mode, d->dev, NULL);
+		error = inode_make(root, device->name, strlen(device->name),
+				   device->mode & S_IFMT ? device->mode : S_IFCHR | device->mode, device->dev, NULL);
 	}
 	for (size_t i = 0; !error && i < ARRAY_SIZE(links); i++)
 		error = make_link_text(root, links[i].name, strlen(links[i].name), links[i].text, NULL);

@@ -9,269 +9,269 @@
 #include <signal.h>
 
 /* Shows a character to the user of the terminal. */
-static void out(struct tty *t, u8 c)
+static void out(struct tty *tty, u8 c)
 {
-	if (t->pty)
-		pty_putc(t->pty, c);
+	if (tty->pty)
+		pty_putc(tty->pty, c);
 	else
 		uart_putc((char)c);
 }
 
 /* A disabled control character is 0. */
-static bool is(const struct tty *t, u8 c, unsigned which)
+static bool is(const struct tty *tty, u8 c, unsigned which)
 {
-	return c && c == t->settings.cc[which];
+	return c && c == tty->settings.cc[which];
 }
 
-void tty_put(struct tty *t, u8 c)
+void tty_put(struct tty *tty, u8 c)
 {
-	u32 flags = t->settings.oflag;
+	u32 flags = tty->settings.oflag;
 
 	if (!(flags & OPOST)) {
-		out(t, c);
+		out(tty, c);
 		return;
 	}
 	switch (c) {
 	case '\n':
 		if (flags & ONLRET)
-			t->column = 0;
+			tty->column = 0;
 		if (flags & ONLCR) {
-			out(t, '\r');
-			t->column = 0;
+			out(tty, '\r');
+			tty->column = 0;
 		}
 		break;
 	case '\r':
-		if (flags & ONOCR && t->column == 0)
+		if (flags & ONOCR && tty->column == 0)
 			return;
 		if (flags & OCRNL)
 			c = '\n';
-		t->column = 0;
+		tty->column = 0;
 		break;
 	case '\t':
 		if ((flags & TABDLY) == XTABS) {
 			do {
-				out(t, ' ');
-			} while (++t->column % 8);
+				out(tty, ' ');
+			} while (++tty->column % 8);
 			return;
 		}
-		t->column = (t->column | 7) + 1;
+		tty->column = (tty->column | 7) + 1;
 		break;
 	case '\b':
-		if (t->column)
-			t->column--;
+		if (tty->column)
+			tty->column--;
 		break;
 	default:
 		if (c >= ' ' && c != 127 && (c & 0xc0) != 0x80)
-			t->column++;
+			tty->column++;
 	}
-	out(t, c);
+	out(tty, c);
 }
 
-static bool shown_as_caret(const struct tty *t, u8 c)
+static bool shown_as_caret(const struct tty *tty, u8 c)
 {
-	return tty_local(t, ECHOCTL) && (c < ' ' || c == 127) && c != '\n' && c != '\t';
+	return tty_local(tty, ECHOCTL) && (c < ' ' || c == 127) && c != '\n' && c != '\t';
 }
 
-static void echo(struct tty *t, u8 c)
+static void echo(struct tty *tty, u8 c)
 {
-	if (!tty_local(t, ECHO) && !(c == '\n' && tty_local(t, ECHONL) && tty_local(t, ICANON)))
+	if (!tty_local(tty, ECHO) && !(c == '\n' && tty_local(tty, ECHONL) && tty_local(tty, ICANON)))
 		return;
-	if (shown_as_caret(t, c)) {
-		tty_put(t, '^');
-		tty_put(t, c ^ 0x40);
+	if (shown_as_caret(tty, c)) {
+		tty_put(tty, '^');
+		tty_put(tty, c ^ 0x40);
 	} else {
-		tty_put(t, c);
+		tty_put(tty, c);
 	}
 }
 
-static void line_push(struct tty *t, u16 entry)
+static void line_push(struct tty *tty, u16 entry)
 {
-	if (t->head - t->tail < RING) {
-		t->ring[t->head % RING] = entry;
-		t->head++;
+	if (tty->head - tty->tail < RING) {
+		tty->ring[tty->head % RING] = entry;
+		tty->head++;
 	}
 }
 
-void tty_commit(struct tty *t)
+void tty_commit(struct tty *tty)
 {
-	t->committed = t->head;
-	wake_up_noted(&t->read_note);
+	tty->committed = tty->head;
+	wake_up_noted(&tty->read_note);
 }
 
 /* Erases the last character of the line from the screen. */
-static void rub_out(struct tty *t, u8 c)
+static void rub_out(struct tty *tty, u8 c)
 {
-	unsigned width = shown_as_caret(t, c) ? 2 : 1;
+	unsigned width = shown_as_caret(tty, c) ? 2 : 1;
 
-	if (!tty_local(t, ECHO))
+	if (!tty_local(tty, ECHO))
 		return;
-	if (!tty_local(t, ECHOE)) {
-		echo(t, t->settings.cc[VERASE]);
+	if (!tty_local(tty, ECHOE)) {
+		echo(tty, tty->settings.cc[VERASE]);
 		return;
 	}
 	while (width--) {
-		tty_put(t, '\b');
-		tty_put(t, ' ');
-		tty_put(t, '\b');
+		tty_put(tty, '\b');
+		tty_put(tty, ' ');
+		tty_put(tty, '\b');
 	}
 }
 
-static bool continuation(const struct tty *t, u8 c)
+static bool continuation(const struct tty *tty, u8 c)
 {
-	return t->settings.iflag & IUTF8 && (c & 0xc0) == 0x80;
+	return tty->settings.iflag & IUTF8 && (c & 0xc0) == 0x80;
 }
 
-static bool erase_one(struct tty *t)
+static bool erase_one(struct tty *tty)
 {
 	u8 c;
 
-	if (t->head == t->committed)
+	if (tty->head == tty->committed)
 		return false;
 	do {
-		c = (u8)t->ring[--t->head % RING];
-	} while (continuation(t, c) && t->head != t->committed);
-	rub_out(t, c);
+		c = (u8)tty->ring[--tty->head % RING];
+	} while (continuation(tty, c) && tty->head != tty->committed);
+	rub_out(tty, c);
 	return true;
 }
 
-static void erase_word(struct tty *t)
+static void erase_word(struct tty *tty)
 {
 	bool in_word = false;
 
-	while (t->head != t->committed) {
-		u8 c = (u8)t->ring[(t->head - 1) % RING];
+	while (tty->head != tty->committed) {
+		u8 c = (u8)tty->ring[(tty->head - 1) % RING];
 		bool blank = c == ' ' || c == '\t';
 
 		if (blank && in_word)
 			break;
 		in_word |= !blank;
-		erase_one(t);
+		erase_one(tty);
 	}
 }
 
-static void erase_line(struct tty *t)
+static void erase_line(struct tty *tty)
 {
-	if (tty_local(t, ECHOKE) && tty_local(t, ECHOE)) {
-		while (erase_one(t))
+	if (tty_local(tty, ECHOKE) && tty_local(tty, ECHOE)) {
+		while (erase_one(tty))
 			;
 		return;
 	}
-	t->head = t->committed;
-	echo(t, t->settings.cc[VKILL]);
-	if (tty_local(t, ECHOK))
-		tty_put(t, '\n');
+	tty->head = tty->committed;
+	echo(tty, tty->settings.cc[VKILL]);
+	if (tty_local(tty, ECHOK))
+		tty_put(tty, '\n');
 }
 
-static void reprint(struct tty *t)
+static void reprint(struct tty *tty)
 {
-	echo(t, t->settings.cc[VREPRINT]);
-	tty_put(t, '\n');
-	for (u32 at = t->committed; at != t->head; at++)
-		echo(t, (u8)t->ring[at % RING]);
+	echo(tty, tty->settings.cc[VREPRINT]);
+	tty_put(tty, '\n');
+	for (u32 at = tty->committed; at != tty->head; at++)
+		echo(tty, (u8)tty->ring[at % RING]);
 }
 
-void tty_flush_input(struct tty *t)
+void tty_flush_input(struct tty *tty)
 {
-	t->head = t->tail = t->committed = 0;
-	if (t->pty)
-		pty_input_taken(t->pty);
+	tty->head = tty->tail = tty->committed = 0;
+	if (tty->pty)
+		pty_input_taken(tty->pty);
 }
 
 /* Sends the signal of a control character; true: it was one. */
-static bool signal_character(struct tty *t, u8 c)
+static bool signal_character(struct tty *tty, u8 c)
 {
 	int sig;
 
-	if (is(t, c, VINTR))
+	if (is(tty, c, VINTR))
 		sig = SIGINT;
-	else if (is(t, c, VQUIT))
+	else if (is(tty, c, VQUIT))
 		sig = SIGQUIT;
-	else if (is(t, c, VSUSP))
+	else if (is(tty, c, VSUSP))
 		sig = SIGTSTP;
 	else
 		return false;
-	if (!tty_local(t, NOFLSH))
-		tty_flush_input(t);
-	echo(t, c);
-	if (t->foreground)
-		signal_pgrp(t->foreground, sig, NULL);
+	if (!tty_local(tty, NOFLSH))
+		tty_flush_input(tty);
+	echo(tty, c);
+	if (tty->foreground)
+		signal_pgrp(tty->foreground, sig, NULL);
 	return true;
 }
 
-static bool edit_character(struct tty *t, u8 c)
+static bool edit_character(struct tty *tty, u8 c)
 {
-	if (is(t, c, VERASE))
-		erase_one(t);
-	else if (is(t, c, VKILL))
-		erase_line(t);
-	else if (tty_local(t, IEXTEN) && is(t, c, VWERASE))
-		erase_word(t);
-	else if (tty_local(t, IEXTEN) && is(t, c, VREPRINT))
-		reprint(t);
+	if (is(tty, c, VERASE))
+		erase_one(tty);
+	else if (is(tty, c, VKILL))
+		erase_line(tty);
+	else if (tty_local(tty, IEXTEN) && is(tty, c, VWERASE))
+		erase_word(tty);
+	else if (tty_local(tty, IEXTEN) && is(tty, c, VREPRINT))
+		reprint(tty);
 	else
 		return false;
 	return true;
 }
 
-static void line_character(struct tty *t, u8 c)
+static void line_character(struct tty *tty, u8 c)
 {
-	if (edit_character(t, c))
+	if (edit_character(tty, c))
 		return;
-	if (is(t, c, VEOF)) {
-		line_push(t, c | ENTRY_EOF);
-		tty_commit(t);
+	if (is(tty, c, VEOF)) {
+		line_push(tty, c | ENTRY_EOF);
+		tty_commit(tty);
 		return;
 	}
 	/* The last place in the ring is reserved for a character that ends the line. */
-	if (c == '\n' || is(t, c, VEOL) || (tty_local(t, IEXTEN) && is(t, c, VEOL2))) {
-		echo(t, c);
-		line_push(t, c | ENTRY_END);
-		tty_commit(t);
-	} else if (t->head - t->tail < RING - 1) {
-		echo(t, c);
-		line_push(t, c);
+	if (c == '\n' || is(tty, c, VEOL) || (tty_local(tty, IEXTEN) && is(tty, c, VEOL2))) {
+		echo(tty, c);
+		line_push(tty, c | ENTRY_END);
+		tty_commit(tty);
+	} else if (tty->head - tty->tail < RING - 1) {
+		echo(tty, c);
+		line_push(tty, c);
 	}
 }
 
-void tty_set_stopped(struct tty *t, bool stopped)
+void tty_set_stopped(struct tty *tty, bool stopped)
 {
-	t->stopped = stopped;
+	tty->stopped = stopped;
 	if (!stopped)
-		wake_up_noted(&t->write_note);
+		wake_up_noted(&tty->write_note);
 }
 
-static bool flow_character(struct tty *t, u8 c)
+static bool flow_character(struct tty *tty, u8 c)
 {
-	if (is(t, c, VSTOP)) {
-		tty_set_stopped(t, true);
+	if (is(tty, c, VSTOP)) {
+		tty_set_stopped(tty, true);
 		return true;
 	}
-	if (is(t, c, VSTART)) {
-		tty_set_stopped(t, false);
+	if (is(tty, c, VSTART)) {
+		tty_set_stopped(tty, false);
 		return true;
 	}
-	if (t->stopped && t->settings.iflag & IXANY)
-		tty_set_stopped(t, false);
+	if (tty->stopped && tty->settings.iflag & IXANY)
+		tty_set_stopped(tty, false);
 	return false;
 }
 
-void tty_input(struct tty *t, u8 c)
+void tty_input(struct tty *tty, u8 c)
 {
-	u32 flags = t->settings.iflag;
+	u32 flags = tty->settings.iflag;
 
 	if (flags & ISTRIP)
 		c &= 0x7f;
-	if (t->literal_next) {
-		t->literal_next = false;
-		echo(t, c);
-		line_push(t, c);
-		if (!tty_local(t, ICANON))
-			tty_commit(t);
+	if (tty->literal_next) {
+		tty->literal_next = false;
+		echo(tty, c);
+		line_push(tty, c);
+		if (!tty_local(tty, ICANON))
+			tty_commit(tty);
 		return;
 	}
-	if (flags & IXON && flow_character(t, c))
+	if (flags & IXON && flow_character(tty, c))
 		return;
-	if (tty_local(t, ISIG) && signal_character(t, c))
+	if (tty_local(tty, ISIG) && signal_character(tty, c))
 		return;
 	if (c == '\r') {
 		if (flags & IGNCR)
@@ -281,19 +281,19 @@ void tty_input(struct tty *t, u8 c)
 	} else if (c == '\n' && flags & INLCR) {
 		c = '\r';
 	}
-	if (tty_local(t, IEXTEN) && tty_local(t, ICANON) && is(t, c, VLNEXT)) {
-		t->literal_next = true;
-		if (tty_local(t, ECHO)) {
-			tty_put(t, '^');
-			tty_put(t, '\b');
+	if (tty_local(tty, IEXTEN) && tty_local(tty, ICANON) && is(tty, c, VLNEXT)) {
+		tty->literal_next = true;
+		if (tty_local(tty, ECHO)) {
+			tty_put(tty, '^');
+			tty_put(tty, '\b');
 		}
 		return;
 	}
-	if (tty_local(t, ICANON)) {
-		line_character(t, c);
+	if (tty_local(tty, ICANON)) {
+		line_character(tty, c);
 		return;
 	}
-	echo(t, c);
-	line_push(t, c);
-	tty_commit(t);
+	echo(tty, c);
+	line_push(tty, c);
+	tty_commit(tty);
 }

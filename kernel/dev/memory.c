@@ -8,17 +8,17 @@
 #include <task.h>
 #include <window.h>
 
-static long null_read(struct file *f, struct iter *it, u64 *position)
+static long null_read(struct file *file, struct iter *it, u64 *position)
 {
-	(void)f;
+	(void)file;
 	(void)it;
 	(void)position;
 	return 0;
 }
 
-static long null_write(struct file *f, struct iter *it, u64 *position)
+static long null_write(struct file *file, struct iter *it, u64 *position)
 {
-	(void)f;
+	(void)file;
 	(void)position;
 	return (long)it->left;
 }
@@ -30,11 +30,11 @@ static bool transfer_interrupted(void)
 	return signal_pending();
 }
 
-static long zero_read(struct file *f, struct iter *it, u64 *position)
+static long zero_read(struct file *file, struct iter *it, u64 *position)
 {
 	long done = 0;
 
-	(void)f;
+	(void)file;
 	(void)position;
 	while (it->left) {
 		long n = iter_zero(it, PAGE_SIZE);
@@ -48,20 +48,20 @@ static long zero_read(struct file *f, struct iter *it, u64 *position)
 	return done;
 }
 
-static long full_write(struct file *f, struct iter *it, u64 *position)
+static long full_write(struct file *file, struct iter *it, u64 *position)
 {
-	(void)f;
+	(void)file;
 	(void)it;
 	(void)position;
 	return -ENOSPC;
 }
 
-static long random_read(struct file *f, struct iter *it, u64 *position)
+static long random_read(struct file *file, struct iter *it, u64 *position)
 {
 	u8 bytes[RANDOM_PIECE];
 	long done = 0;
 
-	(void)f;
+	(void)file;
 	(void)position;
 	while (it->left) {
 		long n;
@@ -77,17 +77,17 @@ static long random_read(struct file *f, struct iter *it, u64 *position)
 	return done;
 }
 
-static s64 no_seek(struct file *f, s64 offset, int whence)
+static s64 no_seek(struct file *file, s64 offset, int whence)
 {
-	(void)f;
+	(void)file;
 	(void)offset;
 	(void)whence;
 	return 0;
 }
 
-static int zero_mmap(struct file *f, struct file_map *map)
+static int zero_mmap(struct file *file, struct file_map *map)
 {
-	(void)f;
+	(void)file;
 	map->kind = MAP_KIND_ZERO;
 	return 0;
 }

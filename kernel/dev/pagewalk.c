@@ -5,15 +5,15 @@
 #include <err.h>
 #include <frame.h>
 
-static int pagewalk_open(struct file *f)
+static int pagewalk_open(struct file *file)
 {
-	(void)f;
+	(void)file;
 	return control_present() ? 0 : -ENXIO;
 }
 
-static int pagewalk_mmap(struct file *f, struct file_map *map)
+static int pagewalk_mmap(struct file *file, struct file_map *map)
 {
-	(void)f;
+	(void)file;
 	if (map->offset || map->size > PAGE_SIZE)
 		return -ENXIO;
 	if (!map->shared)

@@ -17,85 +17,85 @@
 struct list_head ptys = LIST_HEAD_INIT(ptys);
 u32 pty_count;
 
-void pty_putc(struct pty *p, u8 c)
+void pty_putc(struct pty *pty, u8 c)
 {
-	if (p->head - p->tail < PTY_OUTPUT) {
-		p->output[p->head % PTY_OUTPUT] = c;
-		p->head++;
-		wake_up_noted(&p->show_note);
+	if (pty->head - pty->tail < PTY_OUTPUT) {
+		pty->output[pty->head % PTY_OUTPUT] = c;
+		pty->head++;
+		wake_up_noted(&pty->show_note);
 	}
 }
 
-size_t pty_room(const struct pty *p)
+size_t pty_room(const struct pty *pty)
 {
-	return PTY_OUTPUT - (p->head - p->tail);
+	return PTY_OUTPUT - (pty->head - pty->tail);
 }
 
-void pty_input_taken(struct pty *p)
+void pty_input_taken(struct pty *pty)
 {
-	wake_up_noted(&p->take_note);
+	wake_up_noted(&pty->take_note);
 }
 
-void pty_get(struct pty *p)
+void pty_get(struct pty *pty)
 {
-	p->refs++;
-	p->open++;
+	pty->refs++;
+	pty->open++;
 }
 
-static void pty_put(struct pty *p)
+static void pty_put(struct pty *pty)
 {
-	if (--p->refs)
+	if (--pty->refs)
 		return;
-	wake_note_drop(&p->show_note);
-	wake_note_drop(&p->take_note);
-	wake_note_drop(&p->tty.read_note);
-	wake_note_drop(&p->tty.write_note);
-	kfree(p);
+	wake_note_drop(&pty->show_note);
+	wake_note_drop(&pty->take_note);
+	wake_note_drop(&pty->tty.read_note);
+	wake_note_drop(&pty->tty.write_note);
+	kfree(pty);
 }
 
-void pty_release(struct pty *p)
+void pty_release(struct pty *pty)
 {
-	if (!--p->open)
-		wake_up(&p->shown);
-	pty_put(p);
+	if (!--pty->open)
+		wake_up(&pty->shown);
+	pty_put(pty);
 }
 
 /* Whether every file on the terminal has been closed; false before the first open. */
-static bool deserted(const struct pty *p)
+static bool deserted(const struct pty *pty)
 {
-	return p->was_open && !p->open;
+	return pty->was_open && !pty->open;
 }
 
-static long ptmx_read(struct file *f, struct iter *it, u64 *position)
+static long ptmx_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct pty *p = f->data;
+	struct pty *pty = file->data;
 	long done = 0, error;
 
 	(void)position;
 	if (!it->left)
 		return 0;
-	while (p->head == p->tail) {
-		if (deserted(p))
+	while (pty->head == pty->tail) {
+		if (deserted(pty))
 			return -EIO;
-		error = file_wait_event(f, &p->shown, p->head != p->tail || deserted(p));
+		error = file_wait_event(file, &pty->shown, pty->head != pty->tail || deserted(pty));
 		if (error)
 			return error;
 	}
-	while (it->left && p->head != p->tail) {
-		u32 at = p->tail % PTY_OUTPUT, part = MIN(p->head - p->tail, PTY_OUTPUT - at);
+	while (it->left && pty->head != pty->tail) {
+		u32 at = pty->tail % PTY_OUTPUT, part = MIN(pty->head - pty->tail, PTY_OUTPUT - at);
 		u8 chunk[128];
 		long n;
 
 		/* Remove the bytes before the copy, which may sleep while others read. */
 		part = (u32)MIN((size_t)MIN(part, (u32)sizeof(chunk)), it->left);
-		memcpy(chunk, p->output + at, part);
-		p->tail += part;
+		memcpy(chunk, pty->output + at, part);
+		pty->tail += part;
 		n = iter_write(it, chunk, part);
 		if (n <= 0)
 			return done ? done : n;
 		done += n;
 	}
-	wake_up(&p->tty.writable);
+	wake_up(&pty->tty.writable);
 	return done;
 }
 
@@ -103,16 +103,16 @@ static long ptmx_read(struct file *f, struct iter *it, u64 *position)
  * Whether more input is accepted: not while the ring is full and a reader will empty it. Without a reader, extra input
  * is dropped.
  */
-static bool accepts(const struct pty *p)
+static bool accepts(const struct pty *pty)
 {
-	const struct tty *t = &p->tty;
+	const struct tty *tty = &pty->tty;
 
-	return t->head - t->tail < RING || t->committed == t->tail;
+	return tty->head - tty->tail < RING || tty->committed == tty->tail;
 }
 
-static long ptmx_write(struct file *f, struct iter *it, u64 *position)
+static long ptmx_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct pty *p = f->data;
+	struct pty *pty = file->data;
 	long done = 0;
 
 	(void)position;
@@ -120,114 +120,114 @@ static long ptmx_write(struct file *f, struct iter *it, u64 *position)
 		long n;
 		u8 c;
 
-		if (!accepts(p)) {
-			n = file_wait_event(f, &p->taken, accepts(p));
+		if (!accepts(pty)) {
+			n = file_wait_event(file, &pty->taken, accepts(pty));
 			if (n)
 				return done ? done : n;
 		}
 		n = iter_read(it, &c, 1);
 		if (n <= 0)
 			return done ? done : n;
-		tty_input(&p->tty, c);
+		tty_input(&pty->tty, c);
 		done++;
 	}
 	return done;
 }
 
-static unsigned ptmx_poll(struct file *f, struct poll_table *table)
+static unsigned ptmx_poll(struct file *file, struct poll_table *table)
 {
-	const struct pty *p = f->data;
+	const struct pty *pty = file->data;
 
-	poll_wait(table, (struct waitq *)&p->shown);
-	poll_wait(table, (struct waitq *)&p->taken);
-	return (p->head != p->tail ? POLLIN | POLLRDNORM : 0) | (deserted(p) ? POLLHUP : 0) |
-	       (accepts(p) ? POLLOUT | POLLWRNORM : 0);
+	poll_wait(table, (struct waitq *)&pty->shown);
+	poll_wait(table, (struct waitq *)&pty->taken);
+	return (pty->head != pty->tail ? POLLIN | POLLRDNORM : 0) | (deserted(pty) ? POLLHUP : 0) |
+	       (accepts(pty) ? POLLOUT | POLLWRNORM : 0);
 }
 
 /*
  * The terminal's dentry under its usual name, or an unnamed one if that name shows the caller another terminal or
  * none.
  */
-static struct dentry *peer_dentry(struct pty *p)
+static struct dentry *peer_dentry(struct pty *pty)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	char name[24];
-	int len = snprintf(name, sizeof(name), "/dev/pts/%u", p->number);
+	int len = snprintf(name, sizeof(name), "/dev/pts/%u", pty->number);
 
-	if (path_lookup(AT_FDCWD, name, 0, &d) == 0) {
-		if (d->inode == p->inode)
-			return d;
-		dentry_put(d);
+	if (path_lookup(AT_FDCWD, name, 0, &dentry) == 0) {
+		if (dentry->inode == pty->inode)
+			return dentry;
+		dentry_put(dentry);
 	}
-	return dentry_new(NULL, name, (size_t)len, p->inode);
+	return dentry_new(NULL, name, (size_t)len, pty->inode);
 }
 
-static long open_peer(struct pty *p, u32 flags)
+static long open_peer(struct pty *pty, u32 flags)
 {
-	struct dentry *d;
-	struct file *f;
+	struct dentry *dentry;
+	struct file *file;
 
 	if (flags & ~(u32)(O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC))
 		return -EINVAL;
-	d = peer_dentry(p);
-	if (!d)
+	dentry = peer_dentry(pty);
+	if (!dentry)
 		return -ENOMEM;
-	f = file_open_dentry(d, flags);
-	dentry_put(d);
-	return fd_add(f, flags & O_CLOEXEC);
+	file = file_open_dentry(dentry, flags);
+	dentry_put(dentry);
+	return fd_add(file, flags & O_CLOEXEC);
 }
 
-static long pty_send(struct pty *p, u32 sig)
+static long pty_send(struct pty *pty, u32 sig)
 {
 	if (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP)
 		return -EINVAL;
-	if (p->tty.foreground)
-		signal_pgrp(p->tty.foreground, (int)sig, NULL);
+	if (pty->tty.foreground)
+		signal_pgrp(pty->tty.foreground, (int)sig, NULL);
 	return 0;
 }
 
-static long ptmx_ioctl(struct file *f, unsigned command, uintptr_t argument)
+static long ptmx_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	struct pty *p = f->data;
+	struct pty *pty = file->data;
 	s32 locked;
 
 	switch (command) {
 	case TIOCGPTN:
-		return put_user(p->number, (u32 *)argument);
+		return put_user(pty->number, (u32 *)argument);
 	case TIOCSPTLCK:
 		if (get_user(locked, (s32 *)argument))
 			return -EFAULT;
-		p->locked = locked != 0;
+		pty->locked = locked != 0;
 		return 0;
 	case TIOCGPTLCK:
-		return put_user((s32)p->locked, (s32 *)argument);
+		return put_user((s32)pty->locked, (s32 *)argument);
 	case TIOCGPTPEER:
-		return open_peer(p, (u32)argument);
+		return open_peer(pty, (u32)argument);
 	case TIOCSIG:
-		return pty_send(p, (u32)argument);
+		return pty_send(pty, (u32)argument);
 	case FIONREAD:
-		return put_user((s32)(p->head - p->tail), (s32 *)argument);
+		return put_user((s32)(pty->head - pty->tail), (s32 *)argument);
 	/* On the controlling side these report the terminal's session, which is not the caller's. */
 	case TIOCGPGRP:
-		return put_user(p->tty.foreground, (s32 *)argument);
+		return put_user(pty->tty.foreground, (s32 *)argument);
 	case TIOCGSID:
-		return p->tty.session ? put_user(p->tty.session, (s32 *)argument) : -ENOTTY;
+		return pty->tty.session ? put_user(pty->tty.session, (s32 *)argument) : -ENOTTY;
 	case TIOCSCTTY:
 	case TIOCNOTTY:
 	case TIOCSTI:
 		return -ENOTTY;
 	}
-	return tty_request(&p->tty, command, argument);
+	return tty_request(&pty->tty, command, argument);
 }
 
 static u32 free_number(void)
 {
-	const struct pty *p;
+	const struct pty *pty;
 	u32 number = 0;
 
 	/* Keep the list in order of numbers. */
-	list_for_each_entry(p, &ptys, link) {
-		if (p->number != number)
+	list_for_each_entry(pty, &ptys, link) {
+		if (pty->number != number)
 			break;
 		number++;
 	}
@@ -236,55 +236,55 @@ static u32 free_number(void)
 
 static void pty_insert(struct pty *new)
 {
-	struct pty *p;
+	struct pty *pty;
 
-	list_for_each_entry(p, &ptys, link)
-		if (p->number > new->number)
+	list_for_each_entry(pty, &ptys, link)
+		if (pty->number > new->number)
 			break;
-	list_add_tail(&new->link, &p->link);
+	list_add_tail(&new->link, &pty->link);
 }
 
-static int ptmx_open(struct file *f)
+static int ptmx_open(struct file *file)
 {
-	struct pty *p;
+	struct pty *pty;
 
 	if (pty_count >= PTY_MAX)
 		return -ENOSPC;
-	p = kzalloc(sizeof(*p));
-	if (!p)
+	pty = kzalloc(sizeof(*pty));
+	if (!pty)
 		return -ENOMEM;
-	p->number = free_number();
-	p->refs = 1;
-	p->locked = true;
-	p->inode = pts_inode(p);
-	if (!p->inode) {
-		kfree(p);
+	pty->number = free_number();
+	pty->refs = 1;
+	pty->locked = true;
+	pty->inode = pts_inode(pty);
+	if (!pty->inode) {
+		kfree(pty);
 		return -ENOMEM;
 	}
-	waitq_init(&p->shown);
-	waitq_init(&p->taken);
-	wake_note_init(&p->show_note, &p->shown);
-	wake_note_init(&p->take_note, &p->taken);
-	tty_setup(&p->tty, p->inode->rdev, p);
-	pty_insert(p);
+	waitq_init(&pty->shown);
+	waitq_init(&pty->taken);
+	wake_note_init(&pty->show_note, &pty->shown);
+	wake_note_init(&pty->take_note, &pty->taken);
+	tty_setup(&pty->tty, pty->inode->rdev, pty);
+	pty_insert(pty);
 	pty_count++;
-	f->data = p;
+	file->data = pty;
 	return 0;
 }
 
-static void ptmx_release(struct file *f)
+static void ptmx_release(struct file *file)
 {
-	struct pty *p = f->data;
+	struct pty *pty = file->data;
 
-	tty_hang_up(&p->tty);
-	list_del(&p->link);
+	tty_hang_up(&pty->tty);
+	list_del(&pty->link);
 	pty_count--;
 	/* A path may still hold the inode. */
-	p->inode->data = NULL;
-	p->inode->nlink = 0;
-	inode_put(p->inode);
-	p->inode = NULL;
-	pty_put(p);
+	pty->inode->data = NULL;
+	pty->inode->nlink = 0;
+	inode_put(pty->inode);
+	pty->inode = NULL;
+	pty_put(pty);
 }
 
 const struct file_ops ptmx_ops = {
@@ -292,22 +292,22 @@ const struct file_ops ptmx_ops = {
 	.release = ptmx_release, .signals = true,
 };
 
-static int pts_open(struct file *f)
+static int pts_open(struct file *file)
 {
-	struct pty *p = f->inode->data;
+	struct pty *pty = file->inode->data;
 
-	if (!p || p->locked)
+	if (!pty || pty->locked)
 		return -EIO;
-	pty_get(p);
-	p->was_open = true;
-	f->data = &p->tty;
-	tty_opened(f);
+	pty_get(pty);
+	pty->was_open = true;
+	file->data = &pty->tty;
+	tty_opened(file);
 	return 0;
 }
 
-static void pts_release(struct file *f)
+static void pts_release(struct file *file)
 {
-	pty_release(((struct tty *)f->data)->pty);
+	pty_release(((struct tty *)file->data)->pty);
 }
 
 const struct file_ops pts_ops = {

@@ -22,9 +22,9 @@ static struct disk {
 	bool read_only;
 } disks[RAMDISKS];
 
-static int ramdisk_open(struct file *f)
+static int ramdisk_open(struct file *file)
 {
-	f->data = &disks[MINOR(f->inode->rdev)];
+	file->data = &disks[MINOR(file->inode->rdev)];
 	return 0;
 }
 
@@ -34,14 +34,14 @@ static u64 disk_size(void)
 }
 
 /* The frame of a page to write, with a reference; allocated if there is none. */
-static struct frame *frame_to_write(struct disk *d, u32 page)
+static struct frame *frame_to_write(struct disk *disk, u32 page)
 {
-	struct frame *frame = page_find(&d->pages, page);
+	struct frame *frame = page_find(&disk->pages, page);
 
 	if (frame)
 		return frame_get(frame);
 	frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
-	if (frame && page_insert(&d->pages, page, frame)) {
+	if (frame && page_insert(&disk->pages, page, frame)) {
 		frame_put(frame);
 		frame = NULL;
 	}
@@ -64,9 +64,9 @@ static void *at_offset(const struct frame *frame, u64 at)
 /* Copies n bytes within a page: returns the bytes copied, or a negative errno. */
 typedef long move_part(struct disk *d, struct iter *it, u64 at, size_t n);
 
-static long read_part(struct disk *d, struct iter *it, u64 at, size_t n)
+static long read_part(struct disk *disk, struct iter *it, u64 at, size_t n)
 {
-	struct frame *frame = page_find(&d->pages, (u32)(at >> PAGE_SHIFT));
+	struct frame *frame = page_find(&disk->pages, (u32)(at >> PAGE_SHIFT));
 	long got;
 
 	if (!frame)
@@ -78,9 +78,9 @@ static long read_part(struct disk *d, struct iter *it, u64 at, size_t n)
 	return got;
 }
 
-static long write_part(struct disk *d, struct iter *it, u64 at, size_t n)
+static long write_part(struct disk *disk, struct iter *it, u64 at, size_t n)
 {
-	struct frame *frame = frame_to_write(d, (u32)(at >> PAGE_SHIFT));
+	struct frame *frame = frame_to_write(disk, (u32)(at >> PAGE_SHIFT));
 	long got;
 
 	if (!frame)
@@ -90,13 +90,13 @@ static long write_part(struct disk *d, struct iter *it, u64 at, size_t n)
 	return got;
 }
 
-static long ramdisk_transfer(struct disk *d, struct iter *it, u64 *position, move_part *move)
+static long ramdisk_transfer(struct disk *disk, struct iter *it, u64 *position, move_part *move)
 {
 	long done = 0;
 
 	while (it->left && *position < disk_size()) {
 		size_t n = part_at(it, *position);
-		long got = move(d, it, *position, n);
+		long got = move(disk, it, *position, n);
 
 		if (got < 0)
 			return done ? done : got;
@@ -108,38 +108,38 @@ static long ramdisk_transfer(struct disk *d, struct iter *it, u64 *position, mov
 	return done;
 }
 
-static long ramdisk_read(struct file *f, struct iter *it, u64 *position)
+static long ramdisk_read(struct file *file, struct iter *it, u64 *position)
 {
-	return ramdisk_transfer(f->data, it, position, read_part);
+	return ramdisk_transfer(file->data, it, position, read_part);
 }
 
-static long ramdisk_write(struct file *f, struct iter *it, u64 *position)
+static long ramdisk_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct disk *d = f->data;
+	struct disk *disk = file->data;
 
-	if (d->read_only)
+	if (disk->read_only)
 		return -EPERM;
 	if (it->left && *position >= disk_size())
 		return -ENOSPC;
-	return ramdisk_transfer(d, it, position, write_part);
+	return ramdisk_transfer(disk, it, position, write_part);
 }
 
 /* The position cannot lie beyond the end, unlike that of a regular file. */
-static s64 ramdisk_seek(struct file *f, s64 offset, int whence)
+static s64 ramdisk_seek(struct file *file, s64 offset, int whence)
 {
-	u64 before = f->position;
-	s64 position = seek_from(f, offset, whence, (s64)disk_size());
+	u64 before = file->position;
+	s64 position = seek_from(file, offset, whence, (s64)disk_size());
 
 	if (position > (s64)disk_size()) {
-		f->position = before;
+		file->position = before;
 		return -EINVAL;
 	}
 	return position;
 }
 
-static long ramdisk_ioctl(struct file *f, unsigned command, uintptr_t argument)
+static long ramdisk_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	struct disk *d = f->data;
+	struct disk *disk = file->data;
 	s32 wanted;
 
 	switch (command) {
@@ -153,18 +153,18 @@ static long ramdisk_ioctl(struct file *f, unsigned command, uintptr_t argument)
 	case BLKBSZGET:
 		return put_user((s32)PAGE_SIZE, (s32 *)argument);
 	case BLKROGET:
-		return put_user((s32)d->read_only, (s32 *)argument);
+		return put_user((s32)disk->read_only, (s32 *)argument);
 	case BLKROSET:
 		if (!capable())
 			return -EACCES;
 		if (get_user(wanted, (s32 *)argument))
 			return -EFAULT;
-		d->read_only = wanted != 0;
+		disk->read_only = wanted != 0;
 		return 0;
 	case BLKFLSBUF:
 		if (!capable())
 			return -EACCES;
-		page_drop_from(&d->pages, 0);
+		page_drop_from(&disk->pages, 0);
 		return 0;
 	}
 	return -ENOTTY;

@@ -31,16 +31,16 @@ static const struct termios first_settings = {
 	.ospeed = B38400,
 };
 
-void tty_setup(struct tty *t, u32 device, struct pty *pty)
+void tty_setup(struct tty *tty, u32 device, struct pty *pty)
 {
-	t->settings = first_settings;
-	t->device = device;
-	t->pty = pty;
-	waitq_init(&t->readable);
-	waitq_init(&t->writable);
-	wake_note_init(&t->read_note, &t->readable);
-	wake_note_init(&t->write_note, &t->writable);
-	list_add_tail(&t->link, &terminals);
+	tty->settings = first_settings;
+	tty->device = device;
+	tty->pty = pty;
+	waitq_init(&tty->readable);
+	waitq_init(&tty->writable);
+	wake_note_init(&tty->read_note, &tty->readable);
+	wake_note_init(&tty->write_note, &tty->writable);
+	list_add_tail(&tty->link, &terminals);
 }
 
 void tty_init(void)
@@ -54,15 +54,15 @@ void tty_receive(char c)
 }
 
 /* Whether the terminal controls current's session: only then does job control apply. */
-bool tty_is_controlling(const struct tty *t)
+bool tty_is_controlling(const struct tty *tty)
 {
-	return t->session && current->process->sid == t->session;
+	return tty->session && current->process->sid == tty->session;
 }
 
 /* Sends the signal to a background process that reads (SIGTTIN) or changes the terminal (SIGTTOU); 0: go ahead. */
-static long check_background(struct tty *t, int sig)
+static long check_background(struct tty *tty, int sig)
 {
-	if (!tty_is_controlling(t) || current->process->pgid == t->foreground || !t->foreground)
+	if (!tty_is_controlling(tty) || current->process->pgid == tty->foreground || !tty->foreground)
 		return 0;
 	if (signal_ignored_or_blocked(sig))
 		return sig == SIGTTIN ? -EIO : 0;
@@ -72,33 +72,33 @@ static long check_background(struct tty *t, int sig)
 	return -ERESTARTSYS;
 }
 
-long tty_check_change(struct tty *t)
+long tty_check_change(struct tty *tty)
 {
-	return check_background(t, SIGTTOU);
+	return check_background(tty, SIGTTOU);
 }
 
-static u32 available(const struct tty *t)
+static u32 available(const struct tty *tty)
 {
-	return t->committed - t->tail;
+	return tty->committed - tty->tail;
 }
 
 /* Whether a wait for input is over. */
-static bool tty_readable(const struct tty *t)
+static bool tty_readable(const struct tty *tty)
 {
-	return available(t) || t->hung_up;
+	return available(tty) || tty->hung_up;
 }
 
 /* Reads one line, or the part that fits. */
-static long read_line(struct tty *t, struct iter *it)
+static long read_line(struct tty *tty, struct iter *it)
 {
 	long done = 0;
 
-	while (available(t) && it->left) {
-		u16 entry = t->ring[t->tail % RING];
+	while (available(tty) && it->left) {
+		u16 entry = tty->ring[tty->tail % RING];
 		char c = (char)entry;
 
 		/* Remove the character before the copy, which may sleep while others read or flush. */
-		t->tail++;
+		tty->tail++;
 		if (!(entry & ENTRY_EOF)) {
 			long n = iter_write(it, &c, 1);
 
@@ -112,12 +112,12 @@ static long read_line(struct tty *t, struct iter *it)
 	return done;
 }
 
-static long read_raw(struct tty *t, struct iter *it)
+static long read_raw(struct tty *tty, struct iter *it)
 {
 	long done = 0;
 
-	while (available(t) && it->left) {
-		char c = (char)t->ring[t->tail++ % RING];
+	while (available(tty) && it->left) {
+		char c = (char)tty->ring[tty->tail++ % RING];
 		long n = iter_write(it, &c, 1);
 
 		if (n <= 0)
@@ -128,10 +128,10 @@ static long read_raw(struct tty *t, struct iter *it)
 }
 
 /* Waits according to VMIN and VTIME (POSIX.1, 11.1.7, cases A to D); 0: read the available input. */
-static long wait_raw(struct tty *t, size_t wanted)
+static long wait_raw(struct tty *tty, size_t wanted)
 {
-	u32 least = t->settings.cc[VMIN];
-	u64 tenths = t->settings.cc[VTIME] * (NSEC_PER_SEC / 10);
+	u32 least = tty->settings.cc[VMIN];
+	u64 tenths = tty->settings.cc[VTIME] * (NSEC_PER_SEC / 10);
 	u32 had;
 	long result;
 
@@ -139,48 +139,50 @@ static long wait_raw(struct tty *t, size_t wanted)
 	if (least == 0) {
 		if (!tenths)
 			return 0;
-		result = wait_event_until(&t->readable, tty_readable(t), time_deadline(tenths));
+		result = wait_event_until(&tty->readable, tty_readable(tty), time_deadline(tenths));
 		return result == -ETIMEDOUT ? 0 : result;
 	}
-	result = wait_event(&t->readable, tty_readable(t));
-	while (!result && !t->hung_up && available(t) < least) {
-		had = available(t);
+	result = wait_event(&tty->readable, tty_readable(tty));
+	while (!result && !tty->hung_up && available(tty) < least) {
+		had = available(tty);
 		if (tenths)
-			result = wait_event_until(&t->readable, available(t) != had || t->hung_up, time_deadline(tenths));
+			result = wait_event_until(&tty->readable, available(tty) != had || tty->hung_up,
+						  time_deadline(tenths));
 		else
-			result = wait_event(&t->readable, available(t) != had || t->hung_up);
+			result = wait_event(&tty->readable, available(tty) != had || tty->hung_up);
 		if (result == -ETIMEDOUT)
 			return 0;
 	}
-	return available(t) ? 0 : result;
+	return available(tty) ? 0 : result;
 }
 
-long tty_read(struct file *f, struct iter *it, u64 *position)
+long tty_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct tty *t = f->data;
+	struct tty *tty = file->data;
 	long result;
 
 	(void)position;
 	if (!it->left)
 		return 0;
 	for (;;) {
-		if (t->hung_up)
+		if (tty->hung_up)
 			return 0;
-		result = check_background(t, SIGTTIN);
+		result = check_background(tty, SIGTTIN);
 		if (result)
 			return result;
-		if (!available(t)) {
-			if (f->flags & O_NONBLOCK)
-				return !tty_local(t, ICANON) && !t->settings.cc[VMIN] ? 0 : -EAGAIN;
-			result = tty_local(t, ICANON) ? wait_event(&t->readable, tty_readable(t)) : wait_raw(t, it->left);
+		if (!available(tty)) {
+			if (file->flags & O_NONBLOCK)
+				return !tty_local(tty, ICANON) && !tty->settings.cc[VMIN] ? 0 : -EAGAIN;
+			result = tty_local(tty, ICANON) ? wait_event(&tty->readable, tty_readable(tty)) :
+				wait_raw(tty, it->left);
 			if (result)
 				return result;
-			if (t->hung_up || (tty_local(t, ICANON) && !available(t)))
+			if (tty->hung_up || (tty_local(tty, ICANON) && !available(tty)))
 				continue;
 		}
-		result = tty_local(t, ICANON) ? read_line(t, it) : read_raw(t, it);
-		if (t->pty)
-			pty_input_taken(t->pty);
+		result = tty_local(tty, ICANON) ? read_line(tty, it) : read_raw(tty, it);
+		if (tty->pty)
+			pty_input_taken(tty->pty);
 		return result;
 	}
 }
@@ -188,46 +190,46 @@ long tty_read(struct file *f, struct iter *it, u64 *position)
 /* The number of characters that fit: each becomes at most EXPANSION (a tab, eight blanks). */
 #define EXPANSION 8u
 
-static size_t output_room(const struct tty *t)
+static size_t output_room(const struct tty *tty)
 {
-	return t->pty ? pty_room(t->pty) / EXPANSION : TRANSFER_MAX;
+	return tty->pty ? pty_room(tty->pty) / EXPANSION : TRANSFER_MAX;
 }
 
 /* A signal ends a write early after each so many bytes. */
 #define SIGNAL_BYTES 2048
 
-static bool tty_writable(const struct tty *t)
+static bool tty_writable(const struct tty *tty)
 {
-	return t->hung_up || (!t->stopped && output_room(t));
+	return tty->hung_up || (!tty->stopped && output_room(tty));
 }
 
-long tty_write(struct file *f, struct iter *it, u64 *position)
+long tty_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct tty *t = f->data;
+	struct tty *tty = file->data;
 	long done = 0, result;
 	char chunk[128];
 
 	(void)position;
-	if (tty_local(t, TOSTOP)) {
-		result = tty_check_change(t);
+	if (tty_local(tty, TOSTOP)) {
+		result = tty_check_change(tty);
 		if (result)
 			return result;
 	}
 	while (it->left) {
 		long n;
 
-		if (!tty_writable(t)) {
-			result = file_wait_event(f, &t->writable, tty_writable(t));
+		if (!tty_writable(tty)) {
+			result = file_wait_event(file, &tty->writable, tty_writable(tty));
 			if (result)
 				return done ? done : result;
 		}
-		if (t->hung_up)
+		if (tty->hung_up)
 			return done ? done : -EIO;
-		n = iter_read(it, chunk, MIN(sizeof(chunk), output_room(t)));
+		n = iter_read(it, chunk, MIN(sizeof(chunk), output_room(tty)));
 		if (n <= 0)
 			return done ? done : n;
 		for (long i = 0; i < n; i++)
-			tty_put(t, (u8)chunk[i]);
+			tty_put(tty, (u8)chunk[i]);
 		done += n;
 		interrupt_window();
 		if (done % SIGNAL_BYTES == 0 && signal_pending())
@@ -236,86 +238,86 @@ long tty_write(struct file *f, struct iter *it, u64 *position)
 	return done;
 }
 
-unsigned tty_poll(struct file *f, struct poll_table *table)
+unsigned tty_poll(struct file *file, struct poll_table *table)
 {
-	struct tty *t = f->data;
-	unsigned ready = t->hung_up ? POLLIN | POLLRDNORM | POLLERR | POLLHUP : 0;
+	struct tty *tty = file->data;
+	unsigned ready = tty->hung_up ? POLLIN | POLLRDNORM | POLLERR | POLLHUP : 0;
 
-	poll_wait(table, &t->readable);
-	poll_wait(table, &t->writable);
-	if (available(t))
+	poll_wait(table, &tty->readable);
+	poll_wait(table, &tty->writable);
+	if (available(tty))
 		ready |= POLLIN | POLLRDNORM;
-	if (tty_writable(t))
+	if (tty_writable(tty))
 		ready |= POLLOUT | POLLWRNORM;
 	return ready;
 }
 
 /* Leaving canonical mode makes the unfinished line readable. */
-void tty_settings_changed(struct tty *t, const struct termios *old)
+void tty_settings_changed(struct tty *tty, const struct termios *old)
 {
-	if (old->lflag & ICANON && !tty_local(t, ICANON)) {
-		for (u32 at = t->tail; at != t->head; at++)
-			t->ring[at % RING] &= 0xff;
-		tty_commit(t);
+	if (old->lflag & ICANON && !tty_local(tty, ICANON)) {
+		for (u32 at = tty->tail; at != tty->head; at++)
+			tty->ring[at % RING] &= 0xff;
+		tty_commit(tty);
 	}
-	if (!(t->settings.iflag & IXON))
-		tty_set_stopped(t, false);
+	if (!(tty->settings.iflag & IXON))
+		tty_set_stopped(tty, false);
 }
 
 struct tty *tty_of_session(s32 session)
 {
-	struct tty *t;
+	struct tty *tty;
 
-	list_for_each_entry(t, &terminals, link)
-		if (session && t->session == session)
-			return t;
+	list_for_each_entry(tty, &terminals, link)
+		if (session && tty->session == session)
+			return tty;
 	return NULL;
 }
 
-void tty_disassociate(struct tty *t)
+void tty_disassociate(struct tty *tty)
 {
-	if (t->foreground) {
-		signal_pgrp(t->foreground, SIGHUP, NULL);
-		signal_pgrp(t->foreground, SIGCONT, NULL);
+	if (tty->foreground) {
+		signal_pgrp(tty->foreground, SIGHUP, NULL);
+		signal_pgrp(tty->foreground, SIGCONT, NULL);
 	}
-	t->session = 0;
-	t->foreground = 0;
+	tty->session = 0;
+	tty->foreground = 0;
 }
 
 void tty_session_gone(s32 session)
 {
-	struct tty *t = tty_of_session(session);
+	struct tty *tty = tty_of_session(session);
 
-	if (t)
-		tty_disassociate(t);
+	if (tty)
+		tty_disassociate(tty);
 }
 
-void tty_hang_up(struct tty *t)
+void tty_hang_up(struct tty *tty)
 {
-	struct process *leader = t->session ? process_find(t->session) : NULL;
+	struct process *leader = tty->session ? process_find(tty->session) : NULL;
 
-	t->hung_up = true;
-	t->session = 0;
-	t->foreground = 0;
-	list_del(&t->link);
+	tty->hung_up = true;
+	tty->session = 0;
+	tty->foreground = 0;
+	list_del(&tty->link);
 	if (leader) {
 		signal_process(leader, SIGHUP, NULL);
 		signal_process(leader, SIGCONT, NULL);
 	}
-	wake_up(&t->readable);
-	wake_up(&t->writable);
+	wake_up(&tty->readable);
+	wake_up(&tty->writable);
 }
 
 s32 tty_foreground(s32 session)
 {
-	const struct tty *t = tty_of_session(session);
+	const struct tty *tty = tty_of_session(session);
 
-	return t ? t->foreground : -1;
+	return tty ? tty->foreground : -1;
 }
 
 u32 tty_number(s32 session)
 {
-	const struct tty *t = tty_of_session(session);
+	const struct tty *tty = tty_of_session(session);
 
-	return t ? device_to_user(t->device) : 0;
+	return tty ? device_to_user(tty->device) : 0;
 }

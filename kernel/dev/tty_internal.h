@@ -34,9 +34,9 @@ struct tty {
 extern struct tty console_tty;
 
 /* dev/line.c: processing characters by the settings. */
-static inline bool tty_local(const struct tty *t, u32 flag)
+static inline bool tty_local(const struct tty *tty, u32 flag)
 {
-	return (t->settings.lflag & flag) != 0;
+	return (tty->settings.lflag & flag) != 0;
 }
 void tty_input(struct tty *, u8 character);	/* processes a typed character */
 void tty_flush_input(struct tty *);

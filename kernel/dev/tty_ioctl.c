@@ -9,37 +9,37 @@
 #include <task.h>
 #include <uaccess.h>
 
-static void take_settings(struct tty *t, const struct termios *new, bool flush)
+static void take_settings(struct tty *tty, const struct termios *new, bool flush)
 {
-	struct termios old = t->settings;
+	struct termios old = tty->settings;
 
-	t->settings = *new;
+	tty->settings = *new;
 	if (flush)
-		tty_flush_input(t);
-	tty_settings_changed(t, &old);
+		tty_flush_input(tty);
+	tty_settings_changed(tty, &old);
 }
 
-static long set_termios(struct tty *t, uaddr_t argument, bool flush)
+static long set_termios(struct tty *tty, uaddr_t argument, bool flush)
 {
 	struct termios new;
-	long result = tty_check_change(t);
+	long result = tty_check_change(tty);
 
 	if (result)
 		return result;
 	if (copy_from_user(&new, (void *)argument, sizeof(new)))
 		return -EFAULT;
-	take_settings(t, &new, flush);
+	take_settings(tty, &new, flush);
 	return 0;
 }
 
 /* The old structure has the low halves of the flags, and ten control characters in another order. */
 static const u8 old_order[10] = { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC };
 
-static long set_termio(struct tty *t, uaddr_t argument, bool flush)
+static long set_termio(struct tty *tty, uaddr_t argument, bool flush)
 {
-	struct termios new = t->settings;
+	struct termios new = tty->settings;
 	struct termio old;
-	long result = tty_check_change(t);
+	long result = tty_check_change(tty);
 
 	if (result)
 		return result;
@@ -51,63 +51,63 @@ static long set_termio(struct tty *t, uaddr_t argument, bool flush)
 	new.lflag = (new.lflag & 0xffff0000u) | old.lflag;
 	for (unsigned i = 0; i < ARRAY_SIZE(old_order); i++)
 		new.cc[old_order[i]] = old.cc[i];
-	take_settings(t, &new, flush);
+	take_settings(tty, &new, flush);
 	return 0;
 }
 
-static long get_termio(const struct tty *t, uaddr_t argument)
+static long get_termio(const struct tty *tty, uaddr_t argument)
 {
 	struct termio old = {
-		.iflag = (u16)t->settings.iflag,
-		.oflag = (u16)t->settings.oflag,
-		.cflag = (u16)t->settings.cflag,
-		.lflag = (u16)t->settings.lflag,
-		.line = t->settings.line,
+		.iflag = (u16)tty->settings.iflag,
+		.oflag = (u16)tty->settings.oflag,
+		.cflag = (u16)tty->settings.cflag,
+		.lflag = (u16)tty->settings.lflag,
+		.line = tty->settings.line,
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(old_order); i++)
-		old.cc[i] = t->settings.cc[old_order[i]];
+		old.cc[i] = tty->settings.cc[old_order[i]];
 	return copy_to_user((void *)argument, &old, sizeof(old));
 }
 
-static long set_foreground(struct tty *t, uaddr_t argument)
+static long set_foreground(struct tty *tty, uaddr_t argument)
 {
 	s32 pgid;
 	long result;
 
-	if (!tty_is_controlling(t))
+	if (!tty_is_controlling(tty))
 		return -ENOTTY;
 	if (get_user(pgid, (s32 *)argument))
 		return -EFAULT;
 	if (pgid < 0)
 		return -EINVAL;
-	result = tty_check_change(t);
+	result = tty_check_change(tty);
 	if (result)
 		return result;
-	if (!pgrp_in_session(pgid, t->session))
+	if (!pgrp_in_session(pgid, tty->session))
 		return -EPERM;
-	t->foreground = pgid;
+	tty->foreground = pgid;
 	return 0;
 }
 
-static long tty_set_size(struct tty *t, uaddr_t argument)
+static long tty_set_size(struct tty *tty, uaddr_t argument)
 {
 	struct winsize size;
 
 	if (copy_from_user(&size, (void *)argument, sizeof(size)))
 		return -EFAULT;
-	if (!memcmp(&size, &t->size, sizeof(size)))
+	if (!memcmp(&size, &tty->size, sizeof(size)))
 		return 0;
-	t->size = size;
-	if (t->foreground)
-		signal_pgrp(t->foreground, SIGWINCH, NULL);
+	tty->size = size;
+	if (tty->foreground)
+		signal_pgrp(tty->foreground, SIGWINCH, NULL);
 	return 0;
 }
 
-static void become_controlling(struct tty *t)
+static void become_controlling(struct tty *tty)
 {
-	t->session = current->process->sid;
-	t->foreground = current->process->pgid;
+	tty->session = current->process->sid;
+	tty->foreground = current->process->pgid;
 }
 
 static bool leads_session(void)
@@ -115,48 +115,48 @@ static bool leads_session(void)
 	return current->process->sid == current->process->pid;
 }
 
-static long take_terminal(struct tty *t, u32 steal)
+static long take_terminal(struct tty *tty, u32 steal)
 {
-	if (tty_is_controlling(t))
+	if (tty_is_controlling(tty))
 		return 0;
 	if (!leads_session() || tty_of_session(current->process->sid) ||
-	    (t->session && !(steal == 1 && capable())))
+	    (tty->session && !(steal == 1 && capable())))
 		return -EPERM;
-	become_controlling(t);
+	become_controlling(tty);
 	return 0;
 }
 
-static long give_up(struct tty *t)
+static long give_up(struct tty *tty)
 {
-	if (!tty_is_controlling(t))
+	if (!tty_is_controlling(tty))
 		return -ENOTTY;
 	if (leads_session())
-		tty_disassociate(t);
+		tty_disassociate(tty);
 	return 0;
 }
 
-static long flush(struct tty *t, u32 which)
+static long flush(struct tty *tty, u32 which)
 {
-	long result = tty_check_change(t);
+	long result = tty_check_change(tty);
 
 	if (result)
 		return result;
 	if (which > 2)
 		return -EINVAL;
 	if (which != 1)		/* TCIFLUSH, TCIOFLUSH; there is no output queue */
-		tty_flush_input(t);
+		tty_flush_input(tty);
 	return 0;
 }
 
-static long flow(struct tty *t, u32 action)
+static long flow(struct tty *tty, u32 action)
 {
 	switch (action) {
 	case 0:		/* TCOOFF */
-		t->stopped = true;
+		tty->stopped = true;
 		return 0;
 	case 1:		/* TCOON */
-		t->stopped = false;
-		wake_up(&t->writable);
+		tty->stopped = false;
+		wake_up(&tty->writable);
 		return 0;
 	case 2:		/* TCIOFF, TCION: nothing to tell the other end */
 	case 3:
@@ -165,72 +165,72 @@ static long flow(struct tty *t, u32 action)
 	return -EINVAL;
 }
 
-static long tty_insert(struct tty *t, uaddr_t argument)
+static long tty_insert(struct tty *tty, uaddr_t argument)
 {
 	char c;
 
-	if (!tty_is_controlling(t) && !capable())
+	if (!tty_is_controlling(tty) && !capable())
 		return -EPERM;
 	if (get_user(c, (char *)argument))
 		return -EFAULT;
-	tty_input(t, (u8)c);
+	tty_input(tty, (u8)c);
 	return 0;
 }
 
 /* The bytes that FIONREAD counts: in canonical mode those of finished lines, without end-of-file marks. */
-static s32 bytes_ready(const struct tty *t)
+static s32 bytes_ready(const struct tty *tty)
 {
 	s32 n = 0;
 
-	for (u32 at = t->tail; at != t->committed; at++)
-		n += !(t->ring[at % RING] & ENTRY_EOF);
+	for (u32 at = tty->tail; at != tty->committed; at++)
+		n += !(tty->ring[at % RING] & ENTRY_EOF);
 	return n;
 }
 
-long tty_request(struct tty *t, unsigned command, uintptr_t argument)
+long tty_request(struct tty *tty, unsigned command, uintptr_t argument)
 {
 	uaddr_t user = argument;
 
 	switch (command) {
 	case TCGETS:
-		return copy_to_user((void *)user, &t->settings, sizeof(t->settings));
+		return copy_to_user((void *)user, &tty->settings, sizeof(tty->settings));
 	case TCSETS:
 	case TCSETSW:
 	case TCSETSF:
-		return set_termios(t, user, command == TCSETSF);
+		return set_termios(tty, user, command == TCSETSF);
 	case TCGETA:
-		return get_termio(t, user);
+		return get_termio(tty, user);
 	case TCSETA:
 	case TCSETAW:
 	case TCSETAF:
-		return set_termio(t, user, command == TCSETAF);
+		return set_termio(tty, user, command == TCSETAF);
 	case TIOCGWINSZ:
-		return copy_to_user((void *)user, &t->size, sizeof(t->size));
+		return copy_to_user((void *)user, &tty->size, sizeof(tty->size));
 	case TIOCSWINSZ:
-		return tty_set_size(t, user);
+		return tty_set_size(tty, user);
 	case TIOCGPGRP:
-		return tty_is_controlling(t) ? put_user(t->foreground, (s32 *)user) : -ENOTTY;
+		return tty_is_controlling(tty) ? put_user(tty->foreground, (s32 *)user) : -ENOTTY;
 	case TIOCSPGRP:
-		return set_foreground(t, user);
+		return set_foreground(tty, user);
 	case TIOCGSID:
-		return tty_is_controlling(t) ? put_user(t->session, (s32 *)user) : -ENOTTY;
+		return tty_is_controlling(tty) ? put_user(tty->session, (s32 *)user) : -ENOTTY;
 	case TIOCSCTTY:
-		return take_terminal(t, user);
+		return take_terminal(tty, user);
 	case TIOCNOTTY:
-		return give_up(t);
+		return give_up(tty);
 	case TCFLSH:
-		return flush(t, user);
+		return flush(tty, user);
 	case TCXONC:
-		return flow(t, user);
+		return flow(tty, user);
 	case TCSBRK:
 	case TCSBRKP:
-		return tty_check_change(t);
+		return tty_check_change(tty);
 	case TIOCSTI:
-		return tty_insert(t, user);
+		return tty_insert(tty, user);
 	case TIOCOUTQ:
 		return put_user(0, (s32 *)user);
 	case FIONREAD:
-		return put_user(bytes_ready(t), (s32 *)user);
+		return put_user(bytes_ready(tty), (s32 *)user);
 	case TIOCGETD:
 		return put_user(0, (s32 *)user);
 	case TIOCMGET:
@@ -242,52 +242,52 @@ long tty_request(struct tty *t, unsigned command, uintptr_t argument)
 	return -ENOTTY;
 }
 
-long tty_ioctl(struct file *f, unsigned command, uintptr_t argument)
+long tty_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	struct tty *t = f->data;
+	struct tty *tty = file->data;
 
-	return t->hung_up ? -EIO : tty_request(t, command, argument);
+	return tty->hung_up ? -EIO : tty_request(tty, command, argument);
 }
 
-void tty_opened(struct file *f)
+void tty_opened(struct file *file)
 {
-	struct tty *t = f->data;
+	struct tty *tty = file->data;
 
-	if (!(f->flags & O_NOCTTY) && leads_session() && !t->session && !tty_of_session(current->process->sid))
-		become_controlling(t);
+	if (!(file->flags & O_NOCTTY) && leads_session() && !tty->session && !tty_of_session(current->process->sid))
+		become_controlling(tty);
 }
 
-static int tty_open(struct file *f)
+static int tty_open(struct file *file)
 {
-	f->data = &console_tty;
-	tty_opened(f);
+	file->data = &console_tty;
+	tty_opened(file);
 	return 0;
 }
 
-static int console_open(struct file *f)
+static int console_open(struct file *file)
 {
-	f->data = &console_tty;
+	file->data = &console_tty;
 	return 0;
 }
 
-static int controlling_open(struct file *f)
+static int controlling_open(struct file *file)
 {
-	struct tty *t = tty_of_session(current->process->sid);
+	struct tty *tty = tty_of_session(current->process->sid);
 
-	if (!t)
+	if (!tty)
 		return -ENXIO;
-	if (t->pty)
-		pty_get(t->pty);
-	f->data = t;
+	if (tty->pty)
+		pty_get(tty->pty);
+	file->data = tty;
 	return 0;
 }
 
-static void controlling_release(struct file *f)
+static void controlling_release(struct file *file)
 {
-	struct tty *t = f->data;
+	struct tty *tty = file->data;
 
-	if (t->pty)
-		pty_release(t->pty);
+	if (tty->pty)
+		pty_release(tty->pty);
 }
 
 const struct file_ops tty_ops = {

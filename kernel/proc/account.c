@@ -7,23 +7,23 @@ static struct list_head accounts = LIST_HEAD_INIT(accounts);
 
 struct account *account_of(u32 uid)
 {
-	struct account *a;
+	struct account *account;
 
-	list_for_each_entry(a, &accounts, link)
-		if (a->uid == uid)
-			return a;
-	a = kzalloc(sizeof(*a));
-	if (!a)
+	list_for_each_entry(account, &accounts, link)
+		if (account->uid == uid)
+			return account;
+	account = kzalloc(sizeof(*account));
+	if (!account)
 		return NULL;
-	a->uid = uid;
-	list_add(&a->link, &accounts);
-	return a;
+	account->uid = uid;
+	list_add(&account->link, &accounts);
+	return account;
 }
 
-void account_settle(struct account *a)
+void account_settle(struct account *account)
 {
-	if (a->rights || a->files_in_flight || a->queue_bytes)
+	if (account->rights || account->files_in_flight || account->queue_bytes)
 		return;
-	list_del(&a->link);
-	kfree(a);
+	list_del(&account->link);
+	kfree(account);
 }

@@ -69,23 +69,23 @@ static int check_segments(struct program *program, u64 file_size, const char **r
 
 	program->low = USER_END;
 	for (u32 i = 0; i < program->count; i++) {
-		const struct program_header *p = &program->segment[i];
+		const struct program_header *header = &program->segment[i];
 
-		if (p->type != PT_LOAD || !p->memory_size)
+		if (header->type != PT_LOAD || !header->memory_size)
 			continue;
-		if (p->file_size > p->memory_size)
+		if (header->file_size > header->memory_size)
 			return lie(reason, "segment with more bytes in the file than in memory");
-		if ((p->address ^ p->offset) & (PAGE_SIZE - 1))
+		if ((header->address ^ header->offset) & (PAGE_SIZE - 1))
 			return lie(reason, "segment whose address and file offset differ within a page");
-		if (p->memory_size > USER_STACK_TOP || p->address > USER_STACK_TOP - p->memory_size)
+		if (header->memory_size > USER_STACK_TOP || header->address > USER_STACK_TOP - header->memory_size)
 			return lie(reason, "segment outside of user space");
-		if ((u64)p->offset + p->file_size > file_size)
+		if ((u64)header->offset + header->file_size > file_size)
 			return lie(reason, "segment beyond the end of the file");
 		if (program->low == USER_END)
-			program->low = ALIGN_DOWN(p->address, PAGE_SIZE);
-		else if (ALIGN_DOWN(p->address, PAGE_SIZE) < ALIGN_UP(end, PAGE_SIZE))
+			program->low = ALIGN_DOWN(header->address, PAGE_SIZE);
+		else if (ALIGN_DOWN(header->address, PAGE_SIZE) < ALIGN_UP(end, PAGE_SIZE))
 			return lie(reason, "segments that overlap or are out of order");
-		end = p->address + p->memory_size;
+		end = header->address + header->memory_size;
 	}
 	program->high = ALIGN_UP(end, PAGE_SIZE);
 	if (!end)
@@ -102,18 +102,18 @@ static u32 protection(u32 flags)
 
 /* Maps a segment: the file's part, the zeros in its last page, and the zero pages after it. */
 static int map_segment(struct mm *mm, struct file *file, const struct program *program,
-		       const struct program_header *p)
+		       const struct program_header *header)
 {
 	static const u8 zeros[256];
-	uaddr_t start = ALIGN_DOWN(p->address, PAGE_SIZE) + program->base;
-	u32 file_end = p->address + p->file_size + program->base;
-	uaddr_t end = ALIGN_UP(p->address + p->memory_size, PAGE_SIZE) + program->base;
-	u32 file_pages_end = p->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
-	u32 prot = protection(p->flags), result;
+	uaddr_t start = ALIGN_DOWN(header->address, PAGE_SIZE) + program->base;
+	u32 file_end = header->address + header->file_size + program->base;
+	uaddr_t end = ALIGN_UP(header->address + header->memory_size, PAGE_SIZE) + program->base;
+	u32 file_pages_end = header->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
+	u32 prot = protection(header->flags), result;
 
-	if (p->file_size) {
+	if (header->file_size) {
 		result = mm_map(mm, start, file_pages_end - start, prot, MAP_PRIVATE | MAP_FIXED, file,
-				p->offset >> PAGE_SHIFT);
+				header->offset >> PAGE_SHIFT);
 		if (IS_ERR_VALUE(result))
 			return (int)result;
 	}
@@ -123,7 +123,7 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 		if (IS_ERR_VALUE(result))
 			return (int)result;
 	}
-	if (p->memory_size == p->file_size || !p->file_size || !(p->flags & PF_W))
+	if (header->memory_size == header->file_size || !header->file_size || !(header->flags & PF_W))
 		return 0;
 	for (u32 at = file_end; at < file_pages_end; at += MIN(sizeof(zeros), file_pages_end - at)) {
 		int error = mm_copy_to(mm, at, zeros, MIN(sizeof(zeros), file_pages_end - at));
@@ -137,18 +137,18 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 static void note_layout(struct mm *mm, const struct program *program)
 {
 	for (u32 i = 0; i < program->count; i++) {
-		const struct program_header *p = &program->segment[i];
-		uaddr_t start = p->address + program->base;
+		const struct program_header *header = &program->segment[i];
+		uaddr_t start = header->address + program->base;
 
-		if (p->type != PT_LOAD)
+		if (header->type != PT_LOAD)
 			continue;
-		if (p->flags & PF_X) {
+		if (header->flags & PF_X) {
 			mm->code_start = start;
-			mm->code_end = start + p->file_size;
+			mm->code_end = start + header->file_size;
 		}
-		if (p->flags & PF_W) {
+		if (header->flags & PF_W) {
 			mm->data_start = start;
-			mm->data_end = start + p->file_size;
+			mm->data_end = start + header->file_size;
 		}
 	}
 }
@@ -159,10 +159,10 @@ static u32 headers_in_memory(const struct program *program)
 	u32 offset = program->header.program_headers;
 
 	for (u32 i = 0; i < program->count; i++) {
-		const struct program_header *p = &program->segment[i];
+		const struct program_header *header = &program->segment[i];
 
-		if (p->type == PT_LOAD && offset >= p->offset && offset - p->offset < p->file_size)
-			return p->address + (offset - p->offset) + program->base;
+		if (header->type == PT_LOAD && offset >= header->offset && offset - header->offset < header->file_size)
+			return header->address + (offset - header->offset) + program->base;
 	}
 	return 0;
 }
@@ -177,11 +177,11 @@ static int map_program(struct mm *mm, struct file *file, struct program *program
 	if (program->header.type == ET_DYN && program->high - program->low > USER_STACK_TOP - dynamic_base)
 		return lie(reason, "too large");
 	for (u32 i = 0; i < program->count; i++) {
-		const struct program_header *p = &program->segment[i];
+		const struct program_header *header = &program->segment[i];
 
-		if (p->type != PT_LOAD || !p->memory_size)
+		if (header->type != PT_LOAD || !header->memory_size)
 			continue;
-		error = map_segment(mm, file, program, p);
+		error = map_segment(mm, file, program, header);
 		if (error)
 			return error;
 	}
@@ -206,14 +206,14 @@ static int interpreter_path(struct file *file, const struct program *program, ch
 {
 	path[0] = 0;
 	for (u32 i = 0; i < program->count; i++) {
-		const struct program_header *p = &program->segment[i];
+		const struct program_header *header = &program->segment[i];
 
-		if (p->type != PT_INTERP)
+		if (header->type != PT_INTERP)
 			continue;
-		if (p->file_size < 2 || p->file_size > size)
+		if (header->file_size < 2 || header->file_size > size)
 			return lie(reason, "name of the interpreter too long");
-		if (file_read_kernel(file, path, p->file_size, p->offset) != (long)p->file_size ||
-		    path[p->file_size - 1])
+		if (file_read_kernel(file, path, header->file_size, header->offset) != (long)header->file_size ||
+		    path[header->file_size - 1])
 			return lie(reason, "name of the interpreter beyond the file, or without an end");
 		return 0;
 	}

@@ -21,22 +21,22 @@ void pid_handle_put(struct pid_handle *handle)
 		kfree(handle);
 }
 
-static void pidfd_release(struct file *f)
+static void pidfd_release(struct file *file)
 {
-	pid_handle_put(f->data);
+	pid_handle_put(file->data);
 }
 
-static unsigned pidfd_poll(struct file *f, struct poll_table *table)
+static unsigned pidfd_poll(struct file *file, struct poll_table *table)
 {
-	struct pid_handle *handle = f->data;
+	struct pid_handle *handle = file->data;
 
 	poll_wait(table, &handle->ended);
 	return !handle->process || handle->process->zombie ? POLLIN | POLLRDNORM : 0;
 }
 
-static void pidfd_show(const struct file *f, struct text *out)
+static void pidfd_show(const struct file *file, struct text *out)
 {
-	const struct pid_handle *handle = f->data;
+	const struct pid_handle *handle = file->data;
 	s32 pid = handle->process ? handle->process->pid : -1;
 
 	text_printf(out, "Pid:\t%d\nNSpid:\t%d\n", pid, pid);
@@ -44,9 +44,9 @@ static void pidfd_show(const struct file *f, struct text *out)
 
 static const struct file_ops pidfd_ops = { .poll = pidfd_poll, .release = pidfd_release, .show = pidfd_show };
 
-struct pid_handle *pidfd_handle(const struct file *f)
+struct pid_handle *pidfd_handle(const struct file *file)
 {
-	return f && f->ops == &pidfd_ops ? f->data : NULL;
+	return file && file->ops == &pidfd_ops ? file->data : NULL;
 }
 
 void pid_handle_attach(struct pid_handle *handle, struct process *process)
@@ -76,11 +76,11 @@ void pid_handle_reaped(struct process *process)
 
 struct file *pidfd_file(struct pid_handle *handle, u32 flags)
 {
-	struct file *f = file_anonymous("anon_inode:[pidfd]", 0600, O_RDWR | flags, &pidfd_ops, handle);
+	struct file *file = file_anonymous("anon_inode:[pidfd]", 0600, O_RDWR | flags, &pidfd_ops, handle);
 
-	if (!IS_ERR(f))
+	if (!IS_ERR(file))
 		handle->refs++;
-	return f;
+	return file;
 }
 
 /* Creates a handle with one reference, the caller's. */
@@ -117,8 +117,8 @@ long sys_pidfd_open(s32 pid, u32 flags)
 
 long sys_pidfd_getfd(int pidfd, int fd, u32 flags)
 {
-	struct file *f = fd_get(pidfd), *theirs = NULL;
-	const struct pid_handle *handle = pidfd_handle(f);
+	struct file *file = fd_get(pidfd), *theirs = NULL;
+	const struct pid_handle *handle = pidfd_handle(file);
 	const struct task *task;
 	long result;
 
@@ -138,6 +138,6 @@ long sys_pidfd_getfd(int pidfd, int fd, u32 flags)
 	}
 	if (theirs)
 		result = fd_add(file_get(theirs), true);
-	file_put(f);
+	file_put(file);
 	return result;
 }

@@ -241,8 +241,8 @@ long sys_waitpid(s32 pid, s32 *status, u32 options)
 /* Replaces a pidfd by its pid; sets *nonblock if the descriptor is O_NONBLOCK. */
 static long wait_by_pidfd(struct wait_request *request, bool *nonblock)
 {
-	struct file *f = fd_get(request->id);
-	const struct pid_handle *handle = pidfd_handle(f);
+	struct file *file = fd_get(request->id);
+	const struct pid_handle *handle = pidfd_handle(file);
 	long error = 0;
 
 	if (request->id < 0) {
@@ -254,11 +254,11 @@ static long wait_by_pidfd(struct wait_request *request, bool *nonblock)
 	} else {
 		request->which = P_PID;
 		request->id = handle->process->pid;
-		*nonblock = f->flags & O_NONBLOCK && !(request->options & WNOHANG);
+		*nonblock = file->flags & O_NONBLOCK && !(request->options & WNOHANG);
 		if (*nonblock)
 			request->options |= WNOHANG;
 	}
-	file_put(f);
+	file_put(file);
 	return error;
 }
 

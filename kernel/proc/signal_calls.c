@@ -193,20 +193,20 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 }
 
 /* The process of a pidfd, or of a directory of /proc. */
-static struct process *described(const struct file *f)
+static struct process *described(const struct file *file)
 {
-	const struct pid_handle *handle = pidfd_handle(f);
+	const struct pid_handle *handle = pidfd_handle(file);
 
 	if (!handle)
-		return f ? proc_directory_process(f) : ERR_PTR(-EBADF);
+		return file ? proc_directory_process(file) : ERR_PTR(-EBADF);
 	return handle->process ? handle->process : ERR_PTR(-ESRCH);
 }
 
 long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 flags)
 {
 	struct siginfo info = info_of_sender(sig, SI_USER);
-	struct file *f = fd_get(pidfd);
-	struct process *process = described(f);
+	struct file *file = fd_get(pidfd);
+	struct process *process = described(file);
 	long error = 0;
 
 	if (IS_ERR(process))
@@ -219,10 +219,10 @@ long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 f
 		error = -EINVAL;
 	if (!error) {
 		/* Look it up after the copy, which may have slept: the process may have ended. */
-		process = described(f);
+		process = described(file);
 		error = IS_ERR(process) ? PTR_ERR(process) : kill_process(process, sig, &info);
 	}
-	file_put(f);
+	file_put(file);
 	return error;
 }
 

@@ -20,9 +20,9 @@ struct signalfd {
 	sigset mask;
 };
 
-static bool waiting(const struct signalfd *s)
+static bool waiting(const struct signalfd *signalfd)
 {
-	return signal_all_pending(current) & s->mask;
+	return signal_all_pending(current) & signalfd->mask;
 }
 
 static struct signalfd_siginfo signalfd_describe(const struct siginfo *info)
@@ -63,9 +63,9 @@ static struct signalfd_siginfo signalfd_describe(const struct siginfo *info)
 }
 
 /* Reads as many signals as are pending and fit; waits for the first. */
-static long signalfd_read(struct file *f, struct iter *it, u64 *position)
+static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 {
-	const struct signalfd *s = f->data;
+	const struct signalfd *signalfd = file->data;
 	struct signalfd_siginfo out;
 	struct siginfo info;
 	long done = 0, error;
@@ -73,10 +73,10 @@ static long signalfd_read(struct file *f, struct iter *it, u64 *position)
 	(void)position;
 	if (it->left < sizeof(out))
 		return -EINVAL;
-	error = file_wait_event(f, &current->sighand->arrived, waiting(s));
+	error = file_wait_event(file, &current->sighand->arrived, waiting(signalfd));
 	if (error)
 		return error;
-	while (it->left >= sizeof(out) && signal_dequeue(s->mask, &info)) {
+	while (it->left >= sizeof(out) && signal_dequeue(signalfd->mask, &info)) {
 		long n;
 
 		out = signalfd_describe(&info);
@@ -88,22 +88,22 @@ static long signalfd_read(struct file *f, struct iter *it, u64 *position)
 	return done;
 }
 
-static unsigned signalfd_poll(struct file *f, struct poll_table *table)
+static unsigned signalfd_poll(struct file *file, struct poll_table *table)
 {
 	poll_wait(table, &current->sighand->arrived);
-	return waiting(f->data) ? POLLIN | POLLRDNORM : 0;
+	return waiting(file->data) ? POLLIN | POLLRDNORM : 0;
 }
 
-static void signalfd_release(struct file *f)
+static void signalfd_release(struct file *file)
 {
-	kfree(f->data);
+	kfree(file->data);
 }
 
-static void signalfd_show(const struct file *f, struct text *out)
+static void signalfd_show(const struct file *file, struct text *out)
 {
-	const struct signalfd *s = f->data;
+	const struct signalfd *signalfd = file->data;
 
-	text_printf(out, "sigmask:\t%016llx\n", s->mask);
+	text_printf(out, "sigmask:\t%016llx\n", signalfd->mask);
 }
 
 static const struct file_ops signalfd_ops = {
@@ -113,21 +113,21 @@ static const struct file_ops signalfd_ops = {
 /* Changes the mask of an existing signalfd. */
 static long signalfd_change_mask(int fd, sigset mask)
 {
-	struct file *f = fd_get_of(fd, &signalfd_ops, -EINVAL);
-	struct signalfd *s;
+	struct file *file = fd_get_of(fd, &signalfd_ops, -EINVAL);
+	struct signalfd *signalfd;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	s = f->data;
-	s->mask = mask;
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	signalfd = file->data;
+	signalfd->mask = mask;
 	wake_up(&current->sighand->arrived);
-	file_put(f);
+	file_put(file);
 	return fd;
 }
 
 long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)
 {
-	struct signalfd *s;
+	struct signalfd *signalfd;
 	sigset mask;
 
 	if (flags & ~(u32)(O_NONBLOCK | O_CLOEXEC) || size != sizeof(sigset))
@@ -137,11 +137,11 @@ long sys_signalfd4(int fd, const u32 *user, size_t size, u32 flags)
 	mask &= ~UNBLOCKABLE;
 	if (fd != -1)
 		return signalfd_change_mask(fd, mask);
-	s = kmalloc(sizeof(*s));
-	if (!s)
+	signalfd = kmalloc(sizeof(*signalfd));
+	if (!signalfd)
 		return -ENOMEM;
-	s->mask = mask;
-	return fd_anonymous("signalfd", O_RDWR | flags, &signalfd_ops, s);
+	signalfd->mask = mask;
+	return fd_anonymous("signalfd", O_RDWR | flags, &signalfd_ops, signalfd);
 }
 
 long sys_signalfd(int fd, const u32 *user, size_t size)

@@ -32,63 +32,63 @@ static struct list_head dated = LIST_HEAD_INIT(dated);
  */
 static void timerfd_expired(struct timer *timer)
 {
-	struct timerfd *t = container_of(timer, struct timerfd, timer);
+	struct timerfd *timerfd = container_of(timer, struct timerfd, timer);
 
-	t->expired = true;
-	wake_up_noted(&t->note);
+	timerfd->expired = true;
+	wake_up_noted(&timerfd->note);
 }
 
-static u64 take_expiries(struct timerfd *t)
+static u64 take_expiries(struct timerfd *timerfd)
 {
 	u64 count = 1;
 
-	t->expired = false;
-	if (t->interval) {
+	timerfd->expired = false;
+	if (timerfd->interval) {
 		u64 now = time_now_ns();
 
-		count += (now - t->expires) / t->interval;
-		t->expires += count * t->interval;
-		timer_set(&t->timer, t->expires);
+		count += (now - timerfd->expires) / timerfd->interval;
+		timerfd->expires += count * timerfd->interval;
+		timer_set(&timerfd->timer, timerfd->expires);
 	}
 	return count;
 }
 
-static long timerfd_read(struct file *f, struct iter *it, u64 *position)
+static long timerfd_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct timerfd *t = f->data;
+	struct timerfd *timerfd = file->data;
 	u64 count;
 	long n;
 
 	(void)position;
 	if (it->left < sizeof(count))
 		return -EINVAL;
-	n = file_wait_event(f, &t->readable, t->expired || t->cancelled);
+	n = file_wait_event(file, &timerfd->readable, timerfd->expired || timerfd->cancelled);
 	if (n)
 		return n;
-	if (t->cancelled) {
-		t->cancelled = false;
+	if (timerfd->cancelled) {
+		timerfd->cancelled = false;
 		return -ECANCELED;
 	}
-	count = take_expiries(t);
+	count = take_expiries(timerfd);
 	return iter_write(it, &count, sizeof(count)) == (long)sizeof(count) ? (long)sizeof(count) : -EFAULT;
 }
 
-static unsigned timerfd_poll(struct file *f, struct poll_table *table)
+static unsigned timerfd_poll(struct file *file, struct poll_table *table)
 {
-	struct timerfd *t = f->data;
+	struct timerfd *timerfd = file->data;
 
-	poll_wait(table, &t->readable);
-	return t->expired || t->cancelled ? POLLIN | POLLRDNORM : 0;
+	poll_wait(table, &timerfd->readable);
+	return timerfd->expired || timerfd->cancelled ? POLLIN | POLLRDNORM : 0;
 }
 
-static void timerfd_release(struct file *f)
+static void timerfd_release(struct file *file)
 {
-	struct timerfd *t = f->data;
+	struct timerfd *timerfd = file->data;
 
-	timer_cancel(&t->timer);
-	wake_note_drop(&t->note);
-	list_del(&t->link);
-	kfree(t);
+	timer_cancel(&timerfd->timer);
+	wake_note_drop(&timerfd->note);
+	list_del(&timerfd->link);
+	kfree(timerfd);
 }
 
 static const struct file_ops timerfd_ops = {
@@ -98,98 +98,98 @@ static const struct file_ops timerfd_ops = {
 /* CLOCK_REALTIME was set forward by delta ns. */
 void timerfds_clock_set(s64 delta)
 {
-	struct timerfd *t;
+	struct timerfd *timerfd;
 
-	list_for_each_entry(t, &dated, link) {
-		s64 expires = (s64)t->expires - delta;
+	list_for_each_entry(timerfd, &dated, link) {
+		s64 expires = (s64)timerfd->expires - delta;
 
-		if (t->timer.active) {
-			t->expires = expires > 0 ? (u64)expires : 1;
-			timer_set(&t->timer, t->expires);
+		if (timerfd->timer.active) {
+			timerfd->expires = expires > 0 ? (u64)expires : 1;
+			timer_set(&timerfd->timer, timerfd->expires);
 		}
-		if (t->cancel_on_set) {
-			t->cancelled = true;
-			wake_up(&t->readable);
+		if (timerfd->cancel_on_set) {
+			timerfd->cancelled = true;
+			wake_up(&timerfd->readable);
 		}
 	}
 }
 
 long sys_timerfd_create(s32 clock, u32 flags)
 {
-	struct timerfd *t;
+	struct timerfd *timerfd;
 
 	if (flags & ~(u32)(O_NONBLOCK | O_CLOEXEC))
 		return -EINVAL;
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
 		return -EINVAL;
-	t = kzalloc(sizeof(*t));
-	if (!t)
+	timerfd = kzalloc(sizeof(*timerfd));
+	if (!timerfd)
 		return -ENOMEM;
-	t->clock = clock;
-	list_init(&t->link);
-	timer_init(&t->timer, timerfd_expired);
-	waitq_init(&t->readable);
-	wake_note_init(&t->note, &t->readable);
-	return fd_anonymous("timerfd", O_RDWR | flags, &timerfd_ops, t);
+	timerfd->clock = clock;
+	list_init(&timerfd->link);
+	timer_init(&timerfd->timer, timerfd_expired);
+	waitq_init(&timerfd->readable);
+	wake_note_init(&timerfd->note, &timerfd->readable);
+	return fd_anonymous("timerfd", O_RDWR | flags, &timerfd_ops, timerfd);
 }
 
-static struct timer_setting timerfd_read_timer(const struct timerfd *t)
+static struct timer_setting timerfd_read_timer(const struct timerfd *timerfd)
 {
-	struct timer_setting setting = { .value = 0, .interval = t->interval };
+	struct timer_setting setting = { .value = 0, .interval = timerfd->interval };
 	u64 now = time_now_ns();
 
-	if (t->timer.active)
-		setting.value = t->expires > now ? t->expires - now : 1;
-	else if (t->expired && t->interval)
-		setting.value = t->interval - (now - t->expires) % t->interval;
+	if (timerfd->timer.active)
+		setting.value = timerfd->expires > now ? timerfd->expires - now : 1;
+	else if (timerfd->expired && timerfd->interval)
+		setting.value = timerfd->interval - (now - timerfd->expires) % timerfd->interval;
 	return setting;
 }
 
-static void timerfd_set_timer(struct timerfd *t, u32 flags, const struct timer_setting *setting)
+static void timerfd_set_timer(struct timerfd *timerfd, u32 flags, const struct timer_setting *setting)
 {
-	bool date = (flags & TIMER_ABSTIME) && t->clock == CLOCK_REALTIME;
+	bool date = (flags & TIMER_ABSTIME) && timerfd->clock == CLOCK_REALTIME;
 
-	timer_cancel(&t->timer);
-	list_del(&t->link);
-	t->expired = t->cancelled = false;
-	t->interval = setting->interval;
-	t->cancel_on_set = date && (flags & TFD_TIMER_CANCEL_ON_SET);
+	timer_cancel(&timerfd->timer);
+	list_del(&timerfd->link);
+	timerfd->expired = timerfd->cancelled = false;
+	timerfd->interval = setting->interval;
+	timerfd->cancel_on_set = date && (flags & TFD_TIMER_CANCEL_ON_SET);
 	if (!setting->value)
 		return;
 	if (!(flags & TIMER_ABSTIME))
-		t->expires = time_deadline(setting->value);
+		timerfd->expires = time_deadline(setting->value);
 	else
-		t->expires = date ? time_since_boot(setting->value) : setting->value;
+		timerfd->expires = date ? time_since_boot(setting->value) : setting->value;
 	if (date)
-		list_add(&t->link, &dated);
-	timer_set(&t->timer, t->expires);
+		list_add(&timerfd->link, &dated);
+	timer_set(&timerfd->timer, timerfd->expires);
 }
 
 static long timerfd_exchange(int fd, u32 flags, int error, const struct timer_setting *new, struct timer_setting *old)
 {
-	struct file *f;
+	struct file *file;
 
 	if (error)
 		return error;
 	if (flags & ~(TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET))
 		return -EINVAL;
-	f = fd_get_of(fd, &timerfd_ops, -EINVAL);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	*old = timerfd_read_timer(f->data);
-	timerfd_set_timer(f->data, flags, new);
-	file_put(f);
+	file = fd_get_of(fd, &timerfd_ops, -EINVAL);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	*old = timerfd_read_timer(file->data);
+	timerfd_set_timer(file->data, flags, new);
+	file_put(file);
 	return 0;
 }
 
 static long inspect(int fd, struct timer_setting *now)
 {
-	struct file *f = fd_get_of(fd, &timerfd_ops, -EINVAL);
+	struct file *file = fd_get_of(fd, &timerfd_ops, -EINVAL);
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	*now = timerfd_read_timer(f->data);
-	file_put(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	*now = timerfd_read_timer(file->data);
+	file_put(file);
 	return 0;
 }
 

@@ -33,11 +33,11 @@ void latency_note(const struct regs *regs, u64 ns)
 	strlcpy(where.name, current->name, sizeof(where.name));
 }
 
-void latency_show(struct text *t)
+void latency_show(struct text *text)
 {
-	text_printf(t, "longest %llu\nsample %llu\n", latency_longest, latency_sample);
+	text_printf(text, "longest %llu\nsample %llu\n", latency_longest, latency_sample);
 	if (latency_longest)
-		text_printf(t, "until %08x %s %s\n", where.address, where.user ? "user" : "kernel", where.name);
+		text_printf(text, "until %08x %s %s\n", where.address, where.user ? "user" : "kernel", where.name);
 }
 
 int latency_store(const char *words, size_t size)

@@ -88,16 +88,16 @@ static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of
 static struct dentry *lookup_thread(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
 {
 	struct proc_item item = { .kind = PROC_TASK, .thread = true, .pid = decimal_number(name, len) };
-	const struct task *t = item.pid > 0 ? task_find(item.pid) : NULL;
+	const struct task *task = item.pid > 0 ? task_find(item.pid) : NULL;
 
-	if (!t || t->tgid != of->pid)
+	if (!task || task->tgid != of->pid)
 		return ERR_PTR(-ENOENT);
 	return proc_dentry(dir, name, len, &item, S_IFDIR | 0555, PID_INO(item.pid));
 }
 
-struct process *proc_directory_process(const struct file *f)
+struct process *proc_directory_process(const struct file *file)
 {
-	const struct proc_item *item = f->ops == &proc_dir_ops ? f->inode->data : NULL;
+	const struct proc_item *item = file->ops == &proc_dir_ops ? file->inode->data : NULL;
 	struct process *process;
 
 	if (!item || item->kind != PROC_TASK || item->thread)
@@ -108,23 +108,23 @@ struct process *proc_directory_process(const struct file *f)
 
 static const struct files *files_of(const struct proc_item *item)
 {
-	struct process *p;
-	const struct task *t;
+	struct process *process;
+	const struct task *task;
 
 	if (item->thread) {
-		t = task_find(item->pid);
+		task = task_find(item->pid);
 	} else {
-		p = process_find(item->pid);
-		t = p ? p->leader : NULL;
+		process = process_find(item->pid);
+		task = process ? process->leader : NULL;
 	}
-	return t ? t->files : NULL;
+	return task ? task->files : NULL;
 }
 
 static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, const char *name, size_t len)
 {
 	const struct files *files = files_of(of);
 	struct proc_item item = *of;
-	const struct file *f;
+	const struct file *file;
 	u32 mode = S_IFLNK;
 
 	item.kind = of->kind == PROC_FDS ? PROC_FD : PROC_INFO;
@@ -133,10 +133,10 @@ static struct dentry *lookup_fd(struct dentry *dir, const struct proc_item *of, 
 		return ERR_PTR(-ENOENT);
 	if (item.kind == PROC_INFO)
 		return proc_dentry(dir, name, len, &item, S_IFREG | 0400, PID_INO(of->pid) + INO_INFO + (u32)item.fd);
-	f = files->slot[item.fd];
-	if (FILE_READS(f))
+	file = files->slot[item.fd];
+	if (FILE_READS(file))
 		mode |= 0500;
-	if (FILE_WRITES(f))
+	if (FILE_WRITES(file))
 		mode |= 0300;
 	return proc_dentry(dir, name, len, &item, mode, PID_INO(of->pid) + INO_FD + (u32)item.fd);
 }
@@ -177,125 +177,129 @@ struct listing {
 };
 
 /* Gives one entry; false when there is no more room. */
-static bool proc_dir_give(struct listing *l, const char *name, u64 ino, unsigned type, u64 next)
+static bool proc_dir_give(struct listing *listing, const char *name, u64 ino, unsigned type, u64 next)
 {
-	if (!l->sink->add(l->sink, name, strlen(name), ino, type, next)) {
-		l->full = true;
+	if (!listing->sink->add(listing->sink, name, strlen(name), ino, type, next)) {
+		listing->full = true;
 		return false;
 	}
-	l->file->position = next;
+	listing->file->position = next;
 	return true;
 }
 
-static void list_nodes(struct listing *l, const struct proc_node *dir)
+static void list_nodes(struct listing *listing, const struct proc_node *dir)
 {
-	const struct proc_node *n;
+	const struct proc_node *node;
 	u64 at = FIRST;
 	char name[NAME_MAX + 1];
 
-	list_for_each_entry(n, &dir->children, link) {
-		if (at++ < l->file->position)
+	list_for_each_entry(node, &dir->children, link) {
+		if (at++ < listing->file->position)
 			continue;
-		memcpy(name, n->name, n->len);	/* the path "mmu/hash" names two nodes: cut off the rest */
-		name[n->len] = 0;
-		if (!proc_dir_give(l, name, n->ino, n->directory ? DT_DIR : n->target ? DT_LNK : DT_REG, at))
+		memcpy(name, node->name, node->len);	/* the path "mmu/hash" names two nodes: cut off the rest */
+		name[node->len] = 0;
+		if (!proc_dir_give(listing, name, node->ino, node->directory ? DT_DIR : node->target ? DT_LNK : DT_REG,
+				   at))
 			return;
 	}
 }
 
-static void list_root(struct listing *l)
+static void list_root(struct listing *listing)
 {
-	struct file *f = l->file;
+	struct file *file = listing->file;
 
-	if (f->position < FIRST_PID) {
-		list_nodes(l, &proc_root_node);
-		if (l->full || (f->position < FIRST_PID - 2 && !proc_dir_give(l, "self", 1u << 18, DT_LNK, FIRST_PID - 2)))
+	if (file->position < FIRST_PID) {
+		list_nodes(listing, &proc_root_node);
+		if (listing->full ||
+		    (file->position < FIRST_PID - 2 &&
+		     !proc_dir_give(listing, "self", 1u << 18, DT_LNK, FIRST_PID - 2)))
 			return;
-		if (f->position < FIRST_PID && !proc_dir_give(l, "thread-self", (1u << 18) + 1, DT_LNK, FIRST_PID))
+		if (file->position < FIRST_PID &&
+		    !proc_dir_give(listing, "thread-self", (1u << 18) + 1, DT_LNK, FIRST_PID))
 			return;
 	}
 	for (;;) {
-		s32 from = (s32)(f->position - FIRST_PID), found = 0;
-		const struct process *p;
+		s32 from = (s32)(file->position - FIRST_PID), found = 0;
+		const struct process *process;
 		char name[12];
 
-		list_for_each_entry(p, &process_list, all)
-			if (p->pid > 0 && p->pid >= from && (!found || p->pid < found))
-				found = p->pid;
+		list_for_each_entry(process, &process_list, all)
+			if (process->pid > 0 && process->pid >= from && (!found || process->pid < found))
+				found = process->pid;
 		if (!found)
 			return;
 		snprintf(name, sizeof(name), "%d", found);
-		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
+		if (!proc_dir_give(listing, name, PID_INO(found), DT_DIR, FIRST_PID + (u64)found + 1))
 			return;
 	}
 }
 
-static void list_task(struct listing *l, const struct proc_item *item)
+static void list_task(struct listing *listing, const struct proc_item *item)
 {
-	struct file *f = l->file;
+	struct file *file = listing->file;
 
-	while (f->position - FIRST < proc_entry_count) {
-		u32 i = (u32)(f->position - FIRST);
+	while (file->position - FIRST < proc_entry_count) {
+		u32 i = (u32)(file->position - FIRST);
 		unsigned type = (proc_entries[i].mode & S_IFMT) >> 12;
 
-		if (!proc_dir_give(l, proc_entries[i].name, PID_INO(item->pid) + 1 + i, type, f->position + 1))
+		if (!proc_dir_give(listing, proc_entries[i].name, PID_INO(item->pid) + 1 + i, type, file->position + 1))
 			return;
 	}
-	if (f->position == FIRST + proc_entry_count &&
-	    !proc_dir_give(l, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, f->position + 1))
+	if (file->position == FIRST + proc_entry_count &&
+	    !proc_dir_give(listing, "fd", PID_INO(item->pid) + INO_FDS, DT_DIR, file->position + 1))
 		return;
-	if (f->position == FIRST + proc_entry_count + 1 &&
-	    !proc_dir_give(l, "fdinfo", PID_INO(item->pid) + INO_INFOS, DT_DIR, f->position + 1))
+	if (file->position == FIRST + proc_entry_count + 1 &&
+	    !proc_dir_give(listing, "fdinfo", PID_INO(item->pid) + INO_INFOS, DT_DIR, file->position + 1))
 		return;
-	if (f->position == FIRST + proc_entry_count + 2 && !item->thread)
-		proc_dir_give(l, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, f->position + 1);
+	if (file->position == FIRST + proc_entry_count + 2 && !item->thread)
+		proc_dir_give(listing, "task", PID_INO(item->pid) + INO_TASKS, DT_DIR, file->position + 1);
 }
 
-static void list_threads(struct listing *l, const struct proc_item *item)
+static void list_threads(struct listing *listing, const struct proc_item *item)
 {
 	for (;;) {
-		struct process *p = process_find(item->pid);
-		s32 from = (s32)(l->file->position - FIRST), found = 0;
-		const struct task *t;
+		struct process *process = process_find(item->pid);
+		s32 from = (s32)(listing->file->position - FIRST), found = 0;
+		const struct task *task;
 		char name[12];
 
-		if (!p)
+		if (!process)
 			return;
-		list_for_each_entry(t, &p->threads, group_link)
-			if (t->pid >= from && (!found || t->pid < found))
-				found = t->pid;
+		list_for_each_entry(task, &process->threads, group_link)
+			if (task->pid >= from && (!found || task->pid < found))
+				found = task->pid;
 		if (!found)
 			return;
 		snprintf(name, sizeof(name), "%d", found);
-		if (!proc_dir_give(l, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
+		if (!proc_dir_give(listing, name, PID_INO(found), DT_DIR, FIRST + (u64)found + 1))
 			return;
 	}
 }
 
-static void list_fds(struct listing *l, const struct proc_item *item)
+static void list_fds(struct listing *listing, const struct proc_item *item)
 {
 	bool links = item->kind == PROC_FDS;
 	u64 first = PID_INO(item->pid) + (links ? INO_FD : INO_INFO);
 	const struct files *files = files_of(item);
 	char name[12];
 
-	for (u32 fd = (u32)l->file->position - FIRST; files && fd < files->size; fd++) {
+	for (u32 fd = (u32)listing->file->position - FIRST; files && fd < files->size; fd++) {
 		if (!files->slot[fd])
 			continue;
 		snprintf(name, sizeof(name), "%u", fd);
-		if (!proc_dir_give(l, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
+		if (!proc_dir_give(listing, name, first + fd, links ? DT_LNK : DT_REG, FIRST + (u64)fd + 1))
 			return;
 	}
 }
 
-static int proc_getdents(struct file *f, struct dir_sink *sink)
+static int proc_getdents(struct file *file, struct dir_sink *sink)
 {
-	const struct proc_item *item = f->inode->data;
-	struct listing l = { .file = f, .sink = sink };
+	const struct proc_item *item = file->inode->data;
+	struct listing l = { .file = file, .sink = sink };
 
-	if (f->position == 0 && !proc_dir_give(&l, ".", f->inode->ino, DT_DIR, 1))
+	if (file->position == 0 && !proc_dir_give(&l, ".", file->inode->ino, DT_DIR, 1))
 		return 0;
-	if (f->position == 1 && !proc_dir_give(&l, "..", f->dentry->parent->inode->ino, DT_DIR, FIRST))
+	if (file->position == 1 && !proc_dir_give(&l, "..", file->dentry->parent->inode->ino, DT_DIR, FIRST))
 		return 0;
 	switch (item->kind) {
 	case PROC_NODE:

@@ -44,21 +44,21 @@ LIMIT(inotify_max_user_watches, INOTIFY_WATCHES_MAX)
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
-static void sem(struct text *t)
+static void sem(struct text *text)
 {
-	text_printf(t, "%u\t%u\t%u\t%u\n", SYSV_PER_SET_MAX, SYSV_PER_SET_MAX * SYSV_SLOTS_MAX, SYSV_OPERATIONS_MAX,
+	text_printf(text, "%u\t%u\t%u\t%u\n", SYSV_PER_SET_MAX, SYSV_PER_SET_MAX * SYSV_SLOTS_MAX, SYSV_OPERATIONS_MAX,
 		    SYSV_SLOTS_MAX);
 }
 
 /* core(5): the name of a core file. */
-static void core_pattern(struct text *t)
+static void core_pattern(struct text *text)
 {
-	text_puts(t, CORE_NAME "\n");
+	text_puts(text, CORE_NAME "\n");
 }
 
-static void pty_nr(struct text *t)
+static void pty_nr(struct text *text)
 {
-	text_printf(t, "%u\n", pty_count);
+	text_printf(text, "%u\n", pty_count);
 }
 
 void proc_sys_init(void)

@@ -27,36 +27,36 @@ static u64 centiseconds(u64 ns)
 	return ns / NSEC_PER_CENTISECOND;
 }
 
-static void uptime_show(struct text *t)
+static void uptime_show(struct text *text)
 {
 	u64 up = centiseconds(time_now_ns()), idle = centiseconds(idle_time_ns());
 
-	text_printf(t, "%llu.%02u %llu.%02u\n", up / 100, (u32)(up % 100), idle / 100, (u32)(idle % 100));
+	text_printf(text, "%llu.%02u %llu.%02u\n", up / 100, (u32)(up % 100), idle / 100, (u32)(idle % 100));
 }
 
 static u32 count_running(void)
 {
-	const struct process *p;
+	const struct process *process;
 	const struct task *task;
 	u32 n = 0;
 
-	list_for_each_entry(p, &process_list, all)
-		list_for_each_entry(task, &p->threads, group_link)
+	list_for_each_entry(process, &process_list, all)
+		list_for_each_entry(task, &process->threads, group_link)
 			n += task->state == TASK_RUNNING && task->pid;
 	return n;
 }
 
-static void system_stat_show(struct text *t)
+static void system_stat_show(struct text *text)
 {
 	u64 idle = centiseconds(idle_time_ns()), switches = 0;
 
 	for_each_cpu(cpu)
 		switches += cpu->context_switches;
-	text_printf(t, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
-	text_printf(t, "cpu0 %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
-	text_printf(t, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
+	text_printf(text, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
+	text_printf(text, "cpu0 %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
+	text_printf(text, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
 		    switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
-	text_printf(t, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
+	text_printf(text, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
 }
 
 /*
@@ -82,56 +82,57 @@ static void load_sample(struct timer *timer)
 
 static s32 youngest_process(void)
 {
-	const struct process *p;
+	const struct process *process;
 	u64 start = 0;
 	s32 pid = 0;
 
-	list_for_each_entry(p, &process_list, all)
-		if (p->start_ns >= start) {
-			start = p->start_ns;
-			pid = p->pid;
+	list_for_each_entry(process, &process_list, all)
+		if (process->start_ns >= start) {
+			start = process->start_ns;
+			pid = process->pid;
 		}
 	return pid;
 }
 
-static void loadavg_show(struct text *t)
+static void loadavg_show(struct text *text)
 {
 	if (!load_timer.fire) {
 		timer_init(&load_timer, load_sample);
 		timer_set(&load_timer, time_now_ns() + LOAD_INTERVAL);
 	}
 	for (unsigned i = 0; i < 3; i++)
-		text_printf(t, "%u.%02u ", load[i] >> LOAD_SHIFT, (load[i] & (LOAD_ONE - 1)) * 100 >> LOAD_SHIFT);
-	text_printf(t, "%u/%u %d\n", count_running(), task_count, youngest_process());
+		text_printf(text, "%u.%02u ", load[i] >> LOAD_SHIFT, (load[i] & (LOAD_ONE - 1)) * 100 >> LOAD_SHIFT);
+	text_printf(text, "%u/%u %d\n", count_running(), task_count, youngest_process());
 }
 
-static void version_show(struct text *t)
+static void version_show(struct text *text)
 {
-	text_printf(t, "%s version %s (pagewalk) %s\n", uts.field[UTS_SYSNAME], uts.field[UTS_RELEASE],
+	text_printf(text, "%s version %s (pagewalk) %s\n", uts.field[UTS_SYSNAME], uts.field[UTS_RELEASE],
 		    uts.field[UTS_VERSION]);
 }
 
-static void system_cmdline_show(struct text *t)
+static void system_cmdline_show(struct text *text)
 {
-	text_printf(t, "%s\n", boot.command_line);
+	text_printf(text, "%s\n", boot.command_line);
 }
 
-static void cpuinfo_show(struct text *t)
+static void cpuinfo_show(struct text *text)
 {
-	text_printf(t, "processor\t: 0\ncpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n\n",
+	text_printf(text, "processor\t: 0\ncpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n\n",
 		    arch_cpu.name, arch_cpu.clock_hz / 1000000, arch_cpu.clock_hz % 1000000, arch_cpu.pvr >> 8 & 0xff,
 		    arch_cpu.pvr & 0xff, arch_cpu.pvr >> 16, arch_cpu.pvr & 0xffff);
-	text_printf(t, "timebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
+	text_printf(text, "timebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
 }
 
-static void devices_show(struct text *t)
+static void devices_show(struct text *text)
 {
-	text_puts(t, "Character devices:\n  1 mem\n  4 ttyS\n  5 /dev/tty\n  5 /dev/console\n 10 misc\n\nBlock devices:\n");
+	text_puts(text,
+		  "Character devices:\n  1 mem\n  4 ttyS\n  5 /dev/tty\n  5 /dev/console\n 10 misc\n\nBlock devices:\n");
 }
 
-static void syscalls_show(struct text *t)
+static void syscalls_show(struct text *text)
 {
-	text_printf(t, "unknown %u last %u\n", syscall_unknown_count, syscall_unknown_last);
+	text_printf(text, "unknown %u last %u\n", syscall_unknown_count, syscall_unknown_last);
 }
 
 void procfs_init(void)

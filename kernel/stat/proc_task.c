@@ -17,11 +17,11 @@
 
 #define ARGUMENTS_MAX 65536u
 
-static char state_letter(const struct task *t)
+static char state_letter(const struct task *task)
 {
-	if (t->process->zombie && t == t->process->leader)
+	if (task->process->zombie && task == task->process->leader)
 		return 'Z';
-	switch ((enum task_state)t->state) {
+	switch ((enum task_state)task->state) {
 	case TASK_RUNNING:
 		return 'R';
 	case TASK_INTERRUPTIBLE:
@@ -58,9 +58,9 @@ static const char *state_word(char letter)
 	return "dead";
 }
 
-static s32 parent_pid_of(const struct process *p)
+static s32 parent_pid_of(const struct process *process)
 {
-	return p->parent ? p->parent->pid : 0;
+	return process->parent ? process->parent->pid : 0;
 }
 
 static u32 ticks(u64 ns)
@@ -68,11 +68,11 @@ static u32 ticks(u64 ns)
 	return (u32)(ns / NSEC_PER_TICK);
 }
 
-static void signal_sets(const struct task *t, sigset *ignored, sigset *caught)
+static void signal_sets(const struct task *task, sigset *ignored, sigset *caught)
 {
 	*ignored = *caught = 0;
-	for (int sig = 1; t->sighand && sig <= NSIG; sig++) {
-		uaddr_t handler = t->sighand->action[sig - 1].handler;
+	for (int sig = 1; task->sighand && sig <= NSIG; sig++) {
+		uaddr_t handler = task->sighand->action[sig - 1].handler;
 
 		if (handler == SIG_IGN)
 			*ignored |= SIGBIT(sig);
@@ -81,32 +81,35 @@ static void signal_sets(const struct task *t, sigset *ignored, sigset *caught)
 	}
 }
 
-static void stat_show(struct text *out, struct task *t)
+static void stat_show(struct text *out, struct task *task)
 {
-	struct process *p = t->process;
-	const struct mm *mm = t->mm;
+	struct process *process = task->process;
+	const struct mm *mm = task->mm;
 	struct usage usage;
 	sigset ignored, caught;
 
-	process_usage(p, &usage);
-	signal_sets(t, &ignored, &caught);
+	process_usage(process, &usage);
+	signal_sets(task, &ignored, &caught);
 	/* pid comm state ppid pgrp session tty tpgid flags, faults */
-	text_printf(out, "%d (%s) %c %d %d %d %u %d 0 %u %u %u %u ", t->pid, t->name, state_letter(t), parent_pid_of(p), p->pgid,
-		    p->sid, tty_number(p->sid), tty_foreground(p->sid), usage.minor_faults,
-		    p->children_usage.minor_faults, usage.major_faults, p->children_usage.major_faults);
+	text_printf(out, "%d (%s) %c %d %d %d %u %d 0 %u %u %u %u ", task->pid, task->name, state_letter(task),
+		    parent_pid_of(process), process->pgid,
+		    process->sid, tty_number(process->sid), tty_foreground(process->sid), usage.minor_faults,
+		    process->children_usage.minor_faults, usage.major_faults, process->children_usage.major_faults);
 	/* utime stime cutime cstime priority nice threads itrealvalue starttime vsize rss rsslim */
 	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ticks(usage.user_ns), ticks(usage.system_ns),
-		    ticks(p->children_usage.user_ns), ticks(p->children_usage.system_ns), 20 + t->nice, t->nice,
-		    p->thread_count, ticks(p->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ? mm->resident_pages : 0,
-		    p->rlimit[RLIMIT_RSS].soft);
+		    ticks(process->children_usage.user_ns), ticks(process->children_usage.system_ns), 20 + task->nice, task->nice,
+		    process->thread_count, ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ?
+			    mm->resident_pages : 0,
+		    process->rlimit[RLIMIT_RSS].soft);
 	/* startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
 	   processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code */
 	text_printf(out, "%u %u %u 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 %u %u %u %u %u %u %u %d\n", mm ? mm->code_start : 0,
-		    mm ? mm->code_end : 0, mm ? mm->stack_start : 0, (u32)(t->pending.set & 0x7fffffff),
-		    (u32)(t->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff), p->exit_signal,
-		    t->rt_priority, t->policy, mm ? mm->data_start : 0, mm ? mm->data_end : 0, mm ? mm->brk_start : 0,
+		    mm ? mm->code_end : 0, mm ? mm->stack_start : 0, (u32)(task->pending.set & 0x7fffffff),
+		    (u32)(task->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff), process->exit_signal,
+		    task->rt_priority, task->policy, mm ? mm->data_start : 0, mm ? mm->data_end : 0, mm ?
+			    mm->brk_start : 0,
 		    mm ? mm->arguments_start : 0, mm ? mm->arguments_end : 0, mm ? mm->environment_start : 0,
-		    mm ? mm->environment_end : 0, p->exit_status);
+		    mm ? mm->environment_end : 0, process->exit_status);
 }
 
 static u32 kilobytes(u32 pages)
@@ -114,25 +117,25 @@ static u32 kilobytes(u32 pages)
 	return pages * (PAGE_SIZE / 1024);
 }
 
-static u32 umask_of(const struct task *t)
+static u32 umask_of(const struct task *task)
 {
-	return t->fs ? t->fs->umask : 0;
+	return task->fs ? task->fs->umask : 0;
 }
 
-static void status_show(struct text *out, struct task *t)
+static void status_show(struct text *out, struct task *task)
 {
-	const struct process *p = t->process;
-	const struct credentials *c = &t->cred;
-	const struct mm *mm = t->mm;
-	char letter = state_letter(t);
+	const struct process *process = task->process;
+	const struct credentials *c = &task->cred;
+	const struct mm *mm = task->mm;
+	char letter = state_letter(task);
 	sigset ignored, caught;
 
-	signal_sets(t, &ignored, &caught);
+	signal_sets(task, &ignored, &caught);
 	text_printf(out, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t%d\n",
-		    t->name, umask_of(t), letter, state_word(letter), t->tgid, t->pid, parent_pid_of(p),
-		    t->trace.tracer ? t->trace.tracer->pid : 0);
+		    task->name, umask_of(task), letter, state_word(letter), task->tgid, task->pid, parent_pid_of(process),
+		    task->trace.tracer ? task->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
-		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, t->files ? t->files->size : 0);
+		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, task->files ? task->files->size : 0);
 	for (u32 i = 0; i < c->group_count; i++)
 		text_printf(out, "%u ", c->groups[i]);
 	text_putc(out, '\n');
@@ -140,20 +143,20 @@ static void status_show(struct text *out, struct task *t)
 		text_printf(out,
 			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\nVmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
-			    kilobytes(mm_locked_pages(t->mm)), kilobytes(mm->resident_peak),
+			    kilobytes(mm_locked_pages(task->mm)), kilobytes(mm->resident_peak),
 			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
-	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", p->thread_count, signals_queued(c->uid),
-		    p->rlimit[RLIMIT_SIGPENDING].soft);
+	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
+		    process->rlimit[RLIMIT_SIGPENDING].soft);
 	text_printf(out, "SigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
-		    t->pending.set, p->pending.set, t->blocked, ignored, caught);
+		    task->pending.set, process->pending.set, task->blocked, ignored, caught);
 	text_printf(out,
 		    "Cpus_allowed:\t1\nCpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
-		    t->voluntary_switches, t->involuntary_switches);
+		    task->voluntary_switches, task->involuntary_switches);
 }
 
-static void statm_show(struct text *out, struct task *t)
+static void statm_show(struct text *out, struct task *task)
 {
-	const struct mm *mm = t->mm;
+	const struct mm *mm = task->mm;
 	u32 code = mm ? (mm->code_end - mm->code_start + PAGE_SIZE - 1) / PAGE_SIZE : 0;
 	u32 data = mm ? (mm->brk - mm->brk_start + PAGE_SIZE - 1) / PAGE_SIZE : 0;
 
@@ -177,9 +180,9 @@ static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t 
 }
 
 /* The reference keeps the address space, which may lose its process while memory is faulted in. */
-static void arguments_show(struct text *out, struct task *t, bool environment)
+static void arguments_show(struct text *out, struct task *task, bool environment)
 {
-	struct mm *mm = t->mm;
+	struct mm *mm = task->mm;
 
 	if (!mm)
 		return;
@@ -191,56 +194,56 @@ static void arguments_show(struct text *out, struct task *t, bool environment)
 	mm_put(mm);
 }
 
-static void cmdline_show(struct text *out, struct task *t)
+static void cmdline_show(struct text *out, struct task *task)
 {
-	arguments_show(out, t, false);
+	arguments_show(out, task, false);
 }
 
-static void environ_show(struct text *out, struct task *t)
+static void environ_show(struct text *out, struct task *task)
 {
-	arguments_show(out, t, true);
+	arguments_show(out, task, true);
 }
 
-static void auxv_show(struct text *out, struct task *t)
+static void auxv_show(struct text *out, struct task *task)
 {
-	if (t->mm)
-		text_write(out, (const char *)t->mm->auxv, t->mm->auxv_count * sizeof(t->mm->auxv[0]));
+	if (task->mm)
+		text_write(out, (const char *)task->mm->auxv, task->mm->auxv_count * sizeof(task->mm->auxv[0]));
 }
 
-static void comm_show(struct text *out, struct task *t)
+static void comm_show(struct text *out, struct task *task)
 {
-	text_printf(out, "%s\n", t->name);
+	text_printf(out, "%s\n", task->name);
 }
 
-static int comm_store(struct task *t, const char *name, size_t size)
+static int comm_store(struct task *task, const char *name, size_t size)
 {
 	if (size && name[size - 1] == '\n')
 		size--;
 	size = MIN(size, (size_t)TASK_NAME_SIZE - 1);
-	memcpy(t->name, name, size);
-	t->name[size] = 0;
+	memcpy(task->name, name, size);
+	task->name[size] = 0;
 	return 0;
 }
 
-static void maps_show(struct text *out, struct task *t)
+static void maps_show(struct text *out, struct task *task)
 {
-	if (t->mm)
-		mm_show_maps(t->mm, out);
+	if (task->mm)
+		mm_show_maps(task->mm, out);
 }
 
-static void mounts_of_show(struct text *out, struct task *t)
+static void mounts_of_show(struct text *out, struct task *task)
 {
-	(void)t;
+	(void)task;
 	mounts_show(out);
 }
 
-static void mountinfo_of_show(struct text *out, struct task *t)
+static void mountinfo_of_show(struct text *out, struct task *task)
 {
-	(void)t;
+	(void)task;
 	mountinfo_show(out);
 }
 
-static void limits_show(struct text *out, struct task *t)
+static void limits_show(struct text *out, struct task *task)
 {
 	static const struct {
 		const char *name, *unit;
@@ -265,7 +268,7 @@ static void limits_show(struct text *out, struct task *t)
 
 	text_printf(out, "%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units");
 	for (u32 i = 0; i < RLIMIT_COUNT; i++) {
-		const struct rlimit *r = &t->process->rlimit[i];
+		const struct rlimit *r = &task->process->rlimit[i];
 		char soft[12] = "unlimited", hard[12] = "unlimited";
 
 		if (r->soft != RLIM_INFINITY)
@@ -276,29 +279,29 @@ static void limits_show(struct text *out, struct task *t)
 	}
 }
 
-static int exe_link(struct task *t, struct dentry **out)
+static int exe_link(struct task *task, struct dentry **out)
 {
-	const struct file *f = t->mm ? t->mm->executable : NULL;
+	const struct file *file = task->mm ? task->mm->executable : NULL;
 
-	if (!f)
+	if (!file)
 		return -ENOENT;
-	*out = dentry_get(f->dentry);
+	*out = dentry_get(file->dentry);
 	return 0;
 }
 
-static int cwd_link(struct task *t, struct dentry **out)
+static int cwd_link(struct task *task, struct dentry **out)
 {
-	if (!t->fs)
+	if (!task->fs)
 		return -ENOENT;
-	*out = dentry_get(t->fs->cwd);
+	*out = dentry_get(task->fs->cwd);
 	return 0;
 }
 
-static int root_link(struct task *t, struct dentry **out)
+static int root_link(struct task *task, struct dentry **out)
 {
-	if (!t->fs)
+	if (!task->fs)
 		return -ENOENT;
-	*out = dentry_get(t->fs->root);
+	*out = dentry_get(task->fs->root);
 	return 0;
 }
 

@@ -24,26 +24,26 @@ struct proc_node proc_root_node = {
 
 static struct proc_node *find_node(const struct proc_node *dir, const char *name, size_t len)
 {
-	struct proc_node *n;
+	struct proc_node *node;
 
-	list_for_each_entry(n, &dir->children, link)
-		if (n->len == len && !memcmp(n->name, name, len))
-			return n;
+	list_for_each_entry(node, &dir->children, link)
+		if (node->len == len && !memcmp(node->name, name, len))
+			return node;
 	return NULL;
 }
 
 static struct proc_node *add_node(struct proc_node *dir, const char *name, size_t len)
 {
-	struct proc_node *n = kzalloc(sizeof(*n));
+	struct proc_node *node = kzalloc(sizeof(*node));
 
-	if (!n)
+	if (!node)
 		panic("no memory for /proc/%s", name);
-	n->name = name;
-	n->len = len;
-	n->ino = next_ino++;
-	list_init(&n->children);
-	list_add_tail(&n->link, &dir->children);
-	return n;
+	node->name = name;
+	node->len = len;
+	node->ino = next_ino++;
+	list_init(&node->children);
+	list_add_tail(&node->link, &dir->children);
+	return node;
 }
 
 /* Finds or creates the node of a path, and the directories on the way. The path outlives it. */
@@ -68,10 +68,10 @@ static struct proc_node *node_for(struct proc_node *dir, const char *path)
 void proc_file_below(struct proc_node *root, const char *path, void (*show)(struct text *),
 		     int (*store)(const char *, size_t))
 {
-	struct proc_node *n = node_for(root, path);
+	struct proc_node *node = node_for(root, path);
 
-	n->show = show;
-	n->store = store;
+	node->show = show;
+	node->store = store;
 }
 
 void proc_file(const char *path, void (*show)(struct text *), int (*store)(const char *, size_t))
@@ -84,25 +84,25 @@ void proc_link(const char *path, const char *target)
 	node_for(&proc_root_node, path)->target = target;
 }
 
-static void proc_free(struct inode *i)
+static void proc_free(struct inode *inode)
 {
-	kfree(i->data);
+	kfree(inode->data);
 }
 
 static struct task *item_task(const struct proc_item *item)
 {
-	struct process *p;
+	struct process *process;
 
 	if (item->thread)
 		return task_find(item->pid);
-	p = process_find(item->pid);
-	return p ? p->leader : NULL;
+	process = process_find(item->pid);
+	return process ? process->leader : NULL;
 }
 
-static long proc_readlink(struct inode *i, char *buffer, size_t size)
+static long proc_readlink(struct inode *inode, char *buffer, size_t size)
 {
-	const struct proc_item *item = i->data;
-	struct dentry *d;
+	const struct proc_item *item = inode->data;
+	struct dentry *dentry;
 	char *path;
 	size_t len;
 
@@ -113,38 +113,38 @@ static long proc_readlink(struct inode *i, char *buffer, size_t size)
 		memcpy(buffer, item->node->target, len);
 		return (long)len;
 	}
-	d = i->ops->follow(i);
-	if (IS_ERR(d))
-		return PTR_ERR(d);
-	path = dentry_path(d, buffer, size);
+	dentry = inode->ops->follow(inode);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	path = dentry_path(dentry, buffer, size);
 	if (!IS_ERR(path)) {
 		len = strlen(path);
 		memmove(buffer, path, len);
 	}
-	dentry_put(d);
+	dentry_put(dentry);
 	return IS_ERR(path) ? PTR_ERR(path) : (long)len;
 }
 
-static struct dentry *proc_follow(struct inode *i)
+static struct dentry *proc_follow(struct inode *inode)
 {
-	const struct proc_item *item = i->data;
-	struct task *t = item_task(item);
-	struct dentry *d;
+	const struct proc_item *item = inode->data;
+	struct task *task = item_task(item);
+	struct dentry *dentry;
 	int error;
 
-	if (!t)
+	if (!task)
 		return ERR_PTR(-ENOENT);
-	if (!may_trace(t))
+	if (!may_trace(task))
 		return ERR_PTR(-EACCES);
 	if (item->kind == PROC_FD) {
-		const struct files *files = t->files;
+		const struct files *files = task->files;
 
 		if (!files || (u32)item->fd >= files->size || !files->slot[item->fd])
 			return ERR_PTR(-ENOENT);
 		return dentry_get(files->slot[item->fd]->dentry);
 	}
-	error = item->entry->link(t, &d);
-	return error ? ERR_PTR(error) : d;
+	error = item->entry->link(task, &dentry);
+	return error ? ERR_PTR(error) : dentry;
 }
 
 static const struct inode_ops proc_ops = { .lookup = proc_lookup, .readlink = proc_readlink, .free = proc_free };
@@ -155,66 +155,66 @@ struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, con
 			   u64 ino)
 {
 	struct proc_item *item = kmalloc(sizeof(*item));
-	struct inode *i = item ? inode_new(dir->inode->fs, mode, 0) : NULL;
-	struct dentry *d = NULL;
+	struct inode *inode = item ? inode_new(dir->inode->fs, mode, 0) : NULL;
+	struct dentry *dentry = NULL;
 
-	if (!i) {
+	if (!inode) {
 		kfree(item);
 		return ERR_PTR(-ENOMEM);
 	}
 	*item = *from;
-	i->data = item;
-	i->ino = ino;
-	i->uid = i->gid = 0;
-	i->ops = S_ISLNK(mode) && (item->kind == PROC_FD || item->kind == PROC_ENTRY) ? &proc_magic_ops : &proc_ops;
-	i->fops = S_ISDIR(mode) ? &proc_dir_ops : &proc_text_ops;
+	inode->data = item;
+	inode->ino = ino;
+	inode->uid = inode->gid = 0;
+	inode->ops = S_ISLNK(mode) && (item->kind == PROC_FD || item->kind == PROC_ENTRY) ? &proc_magic_ops : &proc_ops;
+	inode->fops = S_ISDIR(mode) ? &proc_dir_ops : &proc_text_ops;
 	if (S_ISDIR(mode))
-		i->nlink = 2;
+		inode->nlink = 2;
 	if (item->kind != PROC_NODE && item->kind != PROC_SELF) {
-		const struct task *t = item_task(item);
+		const struct task *task = item_task(item);
 
-		i->uid = t ? t->cred.euid : 0;
-		i->gid = t ? t->cred.egid : 0;
+		inode->uid = task ? task->cred.euid : 0;
+		inode->gid = task ? task->cred.egid : 0;
 	}
-	d = dentry_new(dir, name, len, i);
-	inode_put(i);
-	return d ? d : ERR_PTR(-ENOMEM);
+	dentry = dentry_new(dir, name, len, inode);
+	inode_put(inode);
+	return dentry ? dentry : ERR_PTR(-ENOMEM);
 }
 
-static struct dentry *node_dentry(struct dentry *dir, const struct proc_node *n)
+static struct dentry *node_dentry(struct dentry *dir, const struct proc_node *node)
 {
-	struct proc_item item = { .kind = PROC_NODE, .node = n };
-	u32 mode = n->directory ? S_IFDIR | 0555 :
-		   n->target	? S_IFLNK | 0777 :
-				  S_IFREG | (n->show ? 0444u : 0) | (n->store ? 0200u : 0);
+	struct proc_item item = { .kind = PROC_NODE, .node = node };
+	u32 mode = node->directory ? S_IFDIR | 0555 :
+		   node->target	? S_IFLNK | 0777 :
+				  S_IFREG | (node->show ? 0444u : 0) | (node->store ? 0200u : 0);
 
-	return proc_dentry(dir, n->name, n->len, &item, mode, n->ino);
+	return proc_dentry(dir, node->name, node->len, &item, mode, node->ino);
 }
 
 struct dentry *proc_lookup_node(struct dentry *dir, const struct proc_node *parent, const char *name, size_t len)
 {
-	const struct proc_node *n = find_node(parent, name, len);
+	const struct proc_node *node = find_node(parent, name, len);
 
-	return n ? node_dentry(dir, n) : ERR_PTR(-ENOENT);
+	return node ? node_dentry(dir, node) : ERR_PTR(-ENOENT);
 }
 
-static int show_open_file(const struct task *task, int fd, struct text *t)
+static int show_open_file(const struct task *task, int fd, struct text *text)
 {
 	const struct files *files = task->files;
-	const struct file *f = files && (u32)fd < files->size ? files->slot[fd] : NULL;
+	const struct file *file = files && (u32)fd < files->size ? files->slot[fd] : NULL;
 	bool cloexec;
 
-	if (!f)
+	if (!file)
 		return -ENOENT;
 	cloexec = files->cloexec[fd / 32] >> (fd % 32) & 1;
-	text_printf(t, "pos:\t%llu\nflags:\t0%o\nmnt_id:\t%u\nino:\t%llu\n", f->position,
-		    f->flags | (cloexec ? O_CLOEXEC : 0), MINOR(inode_dev(f->inode)), f->inode->ino);
-	if (f->ops->show)
-		f->ops->show(f, t);
+	text_printf(text, "pos:\t%llu\nflags:\t0%o\nmnt_id:\t%u\nino:\t%llu\n", file->position,
+		    file->flags | (cloexec ? O_CLOEXEC : 0), MINOR(inode_dev(file->inode)), file->inode->ino);
+	if (file->ops->show)
+		file->ops->show(file, text);
 	return 0;
 }
 
-static int make_text(const struct proc_item *item, struct text *t)
+static int make_text(const struct proc_item *item, struct text *text)
 {
 	struct task *task;
 	int error = 0;
@@ -222,17 +222,17 @@ static int make_text(const struct proc_item *item, struct text *t)
 	if (item->kind == PROC_NODE) {
 		if (!item->node->show)
 			return -EINVAL;
-		item->node->show(t);
+		item->node->show(text);
 	} else {
 		task = item_task(item);
 		if (!task)
 			return -ESRCH;
 		if (item->kind == PROC_INFO)
-			error = show_open_file(task, item->fd, t);
+			error = show_open_file(task, item->fd, text);
 		else
-			item->entry->show(t, task);
+			item->entry->show(text, task);
 	}
-	return t->no_memory ? -ENOMEM : error;
+	return text->no_memory ? -ENOMEM : error;
 }
 
 /* The text of an open file. A copy to a program may sleep, so the text is kept until the last copy is done. */
@@ -241,63 +241,63 @@ struct shown {
 	struct text text;
 };
 
-static void shown_put(struct shown *s)
+static void shown_put(struct shown *shown)
 {
-	if (!s || --s->users)
+	if (!shown || --shown->users)
 		return;
-	kfree(s->text.buffer);
-	kfree(s);
+	kfree(shown->text.buffer);
+	kfree(shown);
 }
 
-static void proc_release(struct file *f)
+static void proc_release(struct file *file)
 {
-	shown_put(f->data);
+	shown_put(file->data);
 }
 
-static int show_anew(struct file *f)
+static int show_anew(struct file *file)
 {
-	struct shown *s = kzalloc(sizeof(*s));
+	struct shown *shown = kzalloc(sizeof(*shown));
 	int error;
 
-	if (!s)
+	if (!shown)
 		return -ENOMEM;
-	s->users = 1;
-	error = make_text(f->inode->data, &s->text);
+	shown->users = 1;
+	error = make_text(file->inode->data, &shown->text);
 	if (error) {
-		shown_put(s);
+		shown_put(shown);
 		return error;
 	}
-	shown_put(f->data);
-	f->data = s;
+	shown_put(file->data);
+	file->data = shown;
 	return 0;
 }
 
 /* Generates the text at the first read, and again at a read from the start. */
-static long proc_read(struct file *f, struct iter *it, u64 *position)
+static long proc_read(struct file *file, struct iter *it, u64 *position)
 {
 	u64 at = *position;
-	struct shown *s;
+	struct shown *shown;
 	long n;
 
-	if (!f->data || at == 0) {
-		n = show_anew(f);
+	if (!file->data || at == 0) {
+		n = show_anew(file);
 		if (n)
 			return n;
 	}
-	s = f->data;
-	if (at >= s->text.len)
+	shown = file->data;
+	if (at >= shown->text.len)
 		return 0;
-	s->users++;
-	n = iter_write(it, s->text.buffer + at, s->text.len - (size_t)at);
-	shown_put(s);
+	shown->users++;
+	n = iter_write(it, shown->text.buffer + at, shown->text.len - (size_t)at);
+	shown_put(shown);
 	if (n > 0)
 		*position = at + (u64)n;
 	return n;
 }
 
-static long proc_write(struct file *f, struct iter *it, u64 *position)
+static long proc_write(struct file *file, struct iter *it, u64 *position)
 {
-	const struct proc_item *item = f->inode->data;
+	const struct proc_item *item = file->inode->data;
 	size_t size = it->left;
 	char *words;
 	long n;
@@ -315,9 +315,9 @@ static long proc_write(struct file *f, struct iter *it, u64 *position)
 		if (item->kind == PROC_NODE && item->node->store)
 			error = item->node->store(words, (size_t)n);
 		else if (item->kind == PROC_ENTRY && item->entry->store) {
-			struct task *t = item_task(item);
+			struct task *task = item_task(item);
 
-			error = t ? item->entry->store(t, words, (size_t)n) : -ESRCH;
+			error = task ? item->entry->store(task, words, (size_t)n) : -ESRCH;
 		}
 		if (error)
 			n = error;
@@ -340,25 +340,25 @@ struct filesystem *procfs_new(const char *source)
 struct filesystem *proc_filesystem_new(const char *type, const char *source, u32 magic, struct proc_node *root)
 {
 	struct filesystem *fs = filesystem_new(type, source, magic);
-	struct inode *i;
+	struct inode *inode;
 	struct proc_item *item;
 
 	if (!fs)
 		return NULL;
-	i = inode_new(fs, S_IFDIR | 0555, 0);
+	inode = inode_new(fs, S_IFDIR | 0555, 0);
 	item = kzalloc(sizeof(*item));
-	if (i && item) {
+	if (inode && item) {
 		item->kind = PROC_NODE;
 		item->node = root;
-		i->data = item;
-		i->ops = &proc_ops;
-		i->fops = &proc_dir_ops;
-		i->nlink = 2;
-		fs->root = dentry_new(NULL, "", 0, i);
+		inode->data = item;
+		inode->ops = &proc_ops;
+		inode->fops = &proc_dir_ops;
+		inode->nlink = 2;
+		fs->root = dentry_new(NULL, "", 0, inode);
 	} else {
 		kfree(item);
 	}
-	inode_put(i);
+	inode_put(inode);
 	if (!fs->root) {
 		filesystem_free(fs);
 		return NULL;

@@ -18,32 +18,32 @@ static struct proc_node sys_root_node = {
 };
 
 /* All processors are possible, present, online, and in one package. */
-static void all_list(struct text *t)
+static void all_list(struct text *text)
 {
 	if (CPUS == 1)
-		text_puts(t, "0\n");
+		text_puts(text, "0\n");
 	else
-		text_printf(t, "0-%u\n", CPUS - 1);
+		text_printf(text, "0-%u\n", CPUS - 1);
 }
 
-static void all_mask(struct text *t)
+static void all_mask(struct text *text)
 {
-	text_printf(t, "%x\n", (1u << CPUS) - 1);
+	text_printf(text, "%x\n", (1u << CPUS) - 1);
 }
 
-static void none(struct text *t)
+static void none(struct text *text)
 {
-	text_puts(t, "\n");
+	text_puts(text, "\n");
 }
 
-static void highest(struct text *t)
+static void highest(struct text *text)
 {
-	text_printf(t, "%u\n", CPUS - 1);
+	text_printf(text, "%u\n", CPUS - 1);
 }
 
-static void package(struct text *t)
+static void package(struct text *text)
 {
-	text_puts(t, "0\n");
+	text_puts(text, "0\n");
 }
 
 static const struct {

@@ -7,71 +7,71 @@
 #include <window.h>
 
 /* Makes room for n more bytes and a NUL. */
-static bool reserve(struct text *t, size_t n)
+static bool reserve(struct text *text, size_t n)
 {
-	size_t size = t->size ? t->size : 512;
+	size_t size = text->size ? text->size : 512;
 	char *larger;
 
-	if (t->no_memory)
+	if (text->no_memory)
 		return false;
-	if (t->len + n + 1 <= t->size)
+	if (text->len + n + 1 <= text->size)
 		return true;
-	while (size < t->len + n + 1)
+	while (size < text->len + n + 1)
 		size *= 2;
 	larger = kmalloc(size);
 	if (!larger) {
-		t->no_memory = true;
+		text->no_memory = true;
 		return false;
 	}
-	for (size_t done = 0, part; done < t->len; done += part) {
-		part = MIN(t->len - done, (size_t)PAGE_SIZE);
-		memcpy(larger + done, t->buffer + done, part);
+	for (size_t done = 0, part; done < text->len; done += part) {
+		part = MIN(text->len - done, (size_t)PAGE_SIZE);
+		memcpy(larger + done, text->buffer + done, part);
 		interrupt_window();
 	}
-	kfree(t->buffer);
-	t->buffer = larger;
-	t->size = size;
+	kfree(text->buffer);
+	text->buffer = larger;
+	text->size = size;
 	return true;
 }
 
-void text_write(struct text *t, const char *from, size_t n)
+void text_write(struct text *text, const char *from, size_t n)
 {
-	if (!reserve(t, n))
+	if (!reserve(text, n))
 		return;
-	memcpy(t->buffer + t->len, from, n);
-	t->len += n;
+	memcpy(text->buffer + text->len, from, n);
+	text->len += n;
 }
 
-void text_puts(struct text *t, const char *s)
+void text_puts(struct text *text, const char *s)
 {
-	text_write(t, s, strlen(s));
+	text_write(text, s, strlen(s));
 }
 
-void text_putc(struct text *t, char c)
+void text_putc(struct text *text, char c)
 {
-	text_write(t, &c, 1);
+	text_write(text, &c, 1);
 }
 
-void text_printf(struct text *t, const char *format, ...)
+void text_printf(struct text *text, const char *format, ...)
 {
 	va_list args;
 	int n;
 
 	/* Texts are built of many pieces, so this is a good place for a window. */
 	interrupt_window();
-	if (!reserve(t, 128))
+	if (!reserve(text, 128))
 		return;
 	va_start(args, format);
-	n = vsnprintf(t->buffer + t->len, t->size - t->len, format, args);
+	n = vsnprintf(text->buffer + text->len, text->size - text->len, format, args);
 	va_end(args);
 	if (n < 0)
 		return;
-	if ((size_t)n >= t->size - t->len) {
-		if (!reserve(t, (size_t)n))
+	if ((size_t)n >= text->size - text->len) {
+		if (!reserve(text, (size_t)n))
 			return;
 		va_start(args, format);
-		n = vsnprintf(t->buffer + t->len, t->size - t->len, format, args);
+		n = vsnprintf(text->buffer + text->len, text->size - text->len, format, args);
 		va_end(args);
 	}
-	t->len += (size_t)n;
+	text->len += (size_t)n;
 }

@@ -54,13 +54,14 @@ void stat_tick(const struct regs *regs)
 		sample(regs, idle);
 }
 
-void profile_show(struct text *t)
+void profile_show(struct text *text)
 {
-	text_printf(t, "profiling %s\nuser %u\nidle %u\nother %u\n", profiling ? "on" : "off", profile_user, profile_idle,
+	text_printf(text, "profiling %s\nuser %u\nidle %u\nother %u\n", profiling ? "on" : "off", profile_user,
+		    profile_idle,
 		    profile_other);
 	for (u32 i = 0; counts && i < slots(); i++)
 		if (counts[i])
-			text_printf(t, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), counts[i]);
+			text_printf(text, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), counts[i]);
 }
 
 static bool word_is(const char *words, size_t size, const char *word)
