@@ -130,7 +130,7 @@ constants: $(STAMPS)/machine build/constants.elf
 
 bench: $(STAMPS)/bootstrap-test
 	$(call heading,How fast the machine simulates)
-	cargo bench -p pagewalk-machine
+	cargo bench -p pagewalk-machine --bench speed -- --page $(CURDIR)/docs/bench.md
 
 # Random instruction sequences against qemu-ppc from a new seed each time: the test names the seed of each
 # batch, and `make soak-instructions PAGEWALK_SEED=<seed>` makes it again.

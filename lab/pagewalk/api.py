@@ -1,4 +1,9 @@
-"""The laboratory as a Python object: machines, runs and counters as data frames, for notebooks and scripts."""
+"""The laboratory as a Python object: machines, runs and counters as data frames, for notebooks and scripts.
+
+Every method raises `pagewalk.errors.PagewalkError`, or a subclass, whose message names what is wrong: BadInput for
+a name, file or value, NotBuilt for a part that has not been built, RunFailed and RunLimit for a guest that did not
+end with status 0, StoreError for the results file.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +25,14 @@ from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
 
 Axis = Value | Sequence[Value]
-"""The values of one axis of a sweep: a word such as `off,5..40..5`, one value, or a list."""
+"""The values of one axis of a sweep: a word such as `off,5..40..5`, one number, or a list."""
 
 DEFAULT_MACHINE = "ppc604-185"
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """One run: how it ended, what was printed, and every counter."""
+    """One run: how it ended, what it printed, and its counters. Cycles are core cycles."""
 
     run: StoredRun
 
@@ -45,17 +50,20 @@ class Result:
 
     @property
     def key(self) -> str:
-        """The run's key in the results file."""
+        """The run's key in the results file: 64 hexadecimal digits."""
         return self.run.key
 
     @property
     def output(self) -> str:
-        """What the guest printed on its console."""
+        """What the guest printed on its console; bytes that are not UTF-8 are replaced."""
         return self.run.result.console.decode("utf-8", "replace")
 
     @property
     def status(self) -> int:
-        """The program's exit status; RunFailed when the machine stopped otherwise."""
+        """The program's exit status, or 128 and the number of the signal that killed it.
+
+        RunFailed if the machine stopped in another way, for instance at its limit.
+        """
         stop = self.run.result.stop
         if stop.kind != "power-off":
             raise RunFailed(stop.reason)
@@ -67,21 +75,21 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """Simulated time of the program, without boot and power-off."""
+        """Simulated time of the program in seconds, without boot and power-off; of the whole run if it did not end."""
         return self._program.get("cycles", 0) / self.run.clock
 
     @property
     def counters(self) -> pl.DataFrame:
-        """The program's counters, those that are not 0: `name`, `value`."""
+        """The program's counters that are not 0, one row each: `name` (String), `value` (UInt64)."""
         return _counters(self._program)
 
     def region(self, number: int) -> pl.DataFrame:
-        """The counters of a region of interest: `name`, `value`."""
+        """As `counters`, of a region of interest; KeyError if the run never left the region."""
         return _counters(self.run.result.regions[number])
 
     @property
     def causes(self) -> pl.DataFrame:
-        """Cycles and misses by cause: `cause`, `cycles`, `tlb_misses`, `icache_misses`, `dcache_misses`."""
+        """One row for each cost category: `cause`, `cycles`, `tlb_misses`, `icache_misses`, `dcache_misses`."""
         columns = ("cause", "cycles", "tlb_misses", "icache_misses", "dcache_misses")
         rows = summary.by_cause(self._program)
         return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows])
@@ -94,7 +102,10 @@ class Benchmark(Result):
     measured: Measured
 
     def figure(self, text: str) -> float | None:
-        """A figure of the row, as experiments write it (`us`, `mb_s`, `each("tlb.*.miss")`; docs/experiments.md)."""
+        """A figure of the row in its own unit: `us`, `mb_s`, `each("tlb.*.miss")` (docs/experiments.md).
+
+        None if it divides by 0; BadInput if the expression is wrong.
+        """
         return self.measured.compute(Figure.parse(text))
 
 
@@ -103,7 +114,7 @@ def _texts(settings: Mapping[str, Value] | None) -> dict[str, str]:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """The column as numbers, where every entry is one."""
+    """The column as numbers if every entry is one, else as it is."""
     for kind in (pl.Int64, pl.Float64):
         try:
             return column.cast(kind)
@@ -120,8 +131,9 @@ def _counters(counters: Mapping[str, int]) -> pl.DataFrame:
 class Laboratory:
     """Machines, kernel, programs and the results file; use as a context manager.
 
-    `results` is the results file (the checkout's by default), `jobs` the number of runs at a time (the
-    computer's cores by default), `cluster` the address of a Dask scheduler.
+    `results` is the results file (the checkout's by default), `jobs` the number of runs at a time (by default
+    the number of the computer's cores), `cluster` the address of a Dask scheduler. Set `events` to follow the
+    progress.
     """
 
     def __init__(self, results: Path | None = None, *, jobs: int | None = None, cluster: str | None = None) -> None:
@@ -136,11 +148,11 @@ class Laboratory:
         self.close()
 
     def close(self) -> None:
-        """Closes the results file."""
+        """Closes the results file; every finished run is in it."""
         self._store.close()
 
     def machines(self) -> pl.DataFrame:
-        """The machines: `name`, `core`, `clock` in Hz, `description`."""
+        """One row for each machine: `name`, `core`, `clock` (Hz), `description`."""
         return pl.DataFrame(
             [
                 {"name": m.name, "core": m.core, "clock": m.clock, "description": m.description}
@@ -149,7 +161,7 @@ class Laboratory:
         )
 
     def policies(self) -> pl.DataFrame:
-        """The kernel's policies: `name`, `choices`, `summary`."""
+        """One row for each policy of the kernel: `name`, `choices` (a list; the plain form first), `summary`."""
         return pl.DataFrame(
             [
                 {"name": p.name, "choices": list(p.choices), "summary": p.about.summary}
@@ -158,7 +170,11 @@ class Laboratory:
         )
 
     def claims(self, document: str | None = None) -> pl.DataFrame:
-        """The published figures, of one document or of all."""
+        """One row for each published figure, of one paper (`"osdi99"`) or of all.
+
+        Columns: `id`, `section`, `machine`, `metric`, `unit`, `kind`; `baseline` and `value`, the figures before and
+        after (lists, in `unit`); `ratio`, if the paper prints one.
+        """
         listed = claims.of_document(document) if document else list(claims.all_claims().values())
         columns = ("id", "section", "machine", "metric", "unit", "kind")
         return pl.DataFrame(
@@ -171,7 +187,11 @@ class Laboratory:
         )
 
     def run(self, name: str) -> pl.DataFrame:
-        """An experiment's table (all tables of a document, one below the other), measured now or before."""
+        """An experiment's table; for a paper's name all of its tables, one below the other.
+
+        One row for each row of the table, with the columns of `cells` in docs/results.md. Runs that are in the
+        results are not simulated again.
+        """
         cells = []
         for experiment in experiments.find(name):
             for cell in self._lab.experiment(experiment, self.events):
@@ -189,7 +209,8 @@ class Laboratory:
     ) -> Result:
         """Runs a static PowerPC program on the kernel; a run that is in the results is not simulated again.
 
-        `sets` are machine keys (`{"tlb.data.entries": "32"}`), `files` further files (`HOST:GUEST`).
+        `policies` are choices of the kernel (`{"tlb.cutoff": 20}`), `sets` machine keys (`{"tlb.data.entries": 32}`),
+        `files` further files for the guest (`HOST` or `HOST:GUEST`).
         """
         what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
         job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies))
@@ -205,7 +226,10 @@ class Laboratory:
         sets: Mapping[str, Value] | None = None,
         files: Sequence[str] = (),
     ) -> Benchmark:
-        """Runs a benchmark program of `user/bench`; `row` is the printed row, by default the program's name."""
+        """Runs a benchmark program of `user/bench`; a run that is in the results is not simulated again.
+
+        `row` is the row that it prints, by default the program's name. `files` are built programs that it starts.
+        """
         job = Job(
             machine=self._lab.machine(machine, _texts(sets)),
             kernel=self._lab.kernel,
@@ -225,10 +249,11 @@ class Laboratory:
         policies: Mapping[str, Axis] | None = None,
         sets: Mapping[str, Axis] | None = None,
     ) -> pl.DataFrame:
-        """A benchmark over every combination of axes.
+        """Runs a benchmark for every combination of the axes' values.
 
-        An axis is written `{"tlb.cutoff": "off,5..40..5"}` or `{"tlb.data.entries": [32, 64]}`. One
-        column an axis, of numbers where every value is one, and `value`.
+        An axis is written `{"tlb.cutoff": "off,5..40..5"}` or `{"tlb.data.entries": [32, 64]}`. The frame
+        has one row for each combination, one column for each axis (numbers, if every value is one), and `value`: the
+        figure in its unit, or null if a run gave none.
         """
         plan = Sweep(
             machine=machine,
@@ -244,7 +269,7 @@ class Laboratory:
         return frame.with_columns(_typed(frame[name]) for name in frame.columns if name != "value")
 
     def sql(self, query: str) -> pl.DataFrame:
-        """The answer of the results file to a query (docs/results.md describes the tables)."""
+        """The rows that a query gives; it cannot change the file, whose tables docs/results.md describes."""
         columns, rows = self._store.ask(query)
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 

@@ -2,15 +2,16 @@
 
 A figure is an arithmetic expression (`+ - * /`, parentheses, numbers) over
 
-- `us`, `ms`, `mb_s`: time for each iteration, and bandwidth, from the region's cycles and the clock;
-- `iterations`, `bytes`: what the benchmark itself reported;
-- `count("tlb.*.miss.*")`: the sum of the region's counters that match, in all;
-- `each("cycles.cause.flush")`: the same, for each iteration;
+- `us`, `ms`: the region's time divided by its iterations, in microseconds and milliseconds;
+- `mb_s`: the bytes that the benchmark moved divided by the region's time, in 10^6 bytes a second;
+- `iterations`, `bytes`: what the benchmark itself reported, for the whole region;
+- `count("tlb.*.miss.*")`: the sum of the region's counters whose names match;
+- `each("cycles.cause.flush")`: the same, divided by the iterations;
 - `run("hash.miss")`: the sum over the whole run instead of the region;
 - `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`);
-- `mean("tlb.kernel")`, `most("tlb.kernel")`: over the run's samples (`pagewalk.snapshot` names the counts);
-- `evictions("walk")`, `victims("walk")`: data-cache misses on lines that this cause evicted from others, and on
-  lines of this cause that others evicted.
+- `mean("tlb.kernel")`, `most("tlb.kernel")`: mean and maximum of this count over the run's samples;
+- `evictions("walk")`: data-cache misses of other cost categories on lines that this one evicted;
+- `victims("walk")`: data-cache misses of this cost category on lines that others evicted.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ def total(counters: Mapping[str, int], pattern: str) -> int:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one region of one run gives to compute from: cycles are core cycles, `clock` is in Hz."""
+    """The numbers of one region of one run that a figure is computed from.
+
+    `clock` is in Hz, cycles are core cycles. `iterations` and `bytes` are of the whole region, `counters` are the
+    region's, `run_counters` the whole run's. `values` are what the guest printed by `@value`, `samples` looks at TLB
+    and hash table.
+    """
 
     clock: int
     iterations: int
@@ -55,7 +61,7 @@ class Measured:
 
     @property
     def seconds(self) -> float:
-        """The region's duration on the simulated machine."""
+        """The region's time on the simulated machine, in seconds."""
         return self.counters.get("cycles", 0) / self.clock
 
     def _name(self, name: str) -> float:
@@ -105,7 +111,7 @@ class Measured:
         return float(max(counts)) if function == "most" else sum(counts) / len(counts)
 
     def compute(self, figure: Figure) -> float | None:
-        """The figure, or None where it divides by nothing that happened."""
+        """The figure; None if it divides by 0. BadInput if it names a value or a sample that the run does not have."""
         try:
             return self._evaluate(figure.tree)
         except ZeroDivisionError:
@@ -128,14 +134,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """A parsed and checked expression."""
+    """A parsed and checked expression: `text` as it was written, `tree` as Python parses it."""
 
     text: str
     tree: ast.expr
 
     @classmethod
     def parse(cls, text: str) -> Figure:
-        """The expression; BadInput says what in it is not allowed."""
+        """The expression that `text` holds; BadInput if it is none, or names something that is not allowed."""
         try:
             tree = ast.parse(text, mode="eval").body
         except SyntaxError as error:

@@ -1,8 +1,8 @@
 """Initial RAM file systems: cpio archives in the "newc" format, byte for byte the same for the same content.
 
-An image is a set of directories, files, symbolic links and device nodes. Entries are written parents first and
-sorted by path, with inode numbers counted from 1, time stamps 0 and owner root unless given, so that nothing of the
-host that builds it shows.
+An image is a set of directories, files, symbolic links and device nodes. Entries are sorted by path, parents first.
+Inode numbers count from 1, time stamps are 0, and the owner is root. So the same content gives the same bytes on
+every host. Every error is an InitramfsError.
 
 Format: Linux, Documentation/driver-api/early-userspace/buffer-format.rst. The textual list that `read_list` takes is
 that of Linux's usr/gen_init_cpio (dir, file, slink, nod, pipe lines).
@@ -29,7 +29,10 @@ class InitramfsError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One member: `mode` has type and permission bits, `data` is a file's content or a link's target."""
+    """One member: `mode` has type and permission bits, `data` is a file's content or a link's target.
+
+    `device` is major and minor number, `owner` user and group.
+    """
 
     path: str
     mode: int
@@ -40,7 +43,10 @@ class Entry:
 
 @dataclass
 class Initramfs:
-    """An image under construction; missing parent directories are made with mode 0755."""
+    """An image under construction; missing parent directories are made with mode 0755.
+
+    A path may be added again only with the same content and mode.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
 
@@ -58,7 +64,7 @@ class Initramfs:
         self.entries[entry.path] = entry
 
     def directory(self, path: str, mode: int = 0o755) -> None:
-        """Add a directory, or set the mode of one that a file's path made."""
+        """Add a directory, or set the mode of one that was made as a parent."""
         self._add(Entry(normalise(path), stat.S_IFDIR | mode))
 
     def file(self, path: str, data: bytes, mode: int = 0o644) -> None:
@@ -66,7 +72,7 @@ class Initramfs:
         self._add(Entry(normalise(path), stat.S_IFREG | mode, data))
 
     def copy(self, path: str, source: Path, mode: int | None = None) -> None:
-        """Add a host file under `path`; its own permission bits unless `mode` is given."""
+        """Add a host file under `path`; without `mode` it gets 0755 if its owner may execute it, else 0644."""
         try:
             data = source.read_bytes()
             bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
@@ -129,7 +135,7 @@ class Initramfs:
 
 
 def normalise(path: str) -> str:
-    """`path` as the archive names it: relative to the root, without `.`, `..` or empty parts."""
+    """`path` as the archive names it: relative to the root, without `.` or empty parts; `..` is refused."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise InitramfsError(f"{path!r}: a path below the root is wanted, without '..'")
@@ -148,7 +154,7 @@ def _member(entry: Entry, inode: int) -> bytes:
 
 
 def unpack(archive: bytes) -> Iterator[Entry]:
-    """The members of a newc archive, in its order, without the trailer."""
+    """The members of a newc archive, in its order, without the trailer; InitramfsError names the byte that is wrong."""
     at = 0
     while True:
         head = archive[at : at + 110]
@@ -171,7 +177,7 @@ def unpack(archive: bytes) -> Iterator[Entry]:
 
 
 def read_list(text: str, origin: str, base: Path) -> Initramfs:
-    """Build an image from gen_init_cpio lines; relative sources are taken from `base`."""
+    """Build an image from gen_init_cpio lines. Relative sources are below `base`; messages name the list `origin`."""
     image = Initramfs()
     forms = {
         "dir": "dir <path> <mode> [uid gid]",

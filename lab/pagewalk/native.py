@@ -16,13 +16,13 @@ from pagewalk.paths import home
 from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
 _SLICE = 10_000_000
-"""Instructions between two looks at the person's wishes: about a tenth of a second."""
+"""Instructions between two calls of `watch`: about a tenth of a second."""
 NO_LIMIT = 2**64 - 1
 """More cycles than any run takes."""
 
 
 def load(job: Job) -> _machine.Machine:
-    """A machine with the job's kernel loaded, before its first instruction; BadInput says what cannot be."""
+    """A machine with the job's kernel loaded, before its first instruction; BadInput if something does not fit."""
     try:
         return _machine.Machine(job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line)
     except UnicodeEncodeError as error:
@@ -54,8 +54,10 @@ def go(
     every: int = 0,
     until: int = NO_LIMIT,
 ) -> Stop:
-    """Runs a loaded machine to its end, to `limit` instructions or the cycle `until`, with a sample every so many
-    cycles, 0 for none.
+    """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
+
+    `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,
+    never if that is 0.
     """
     next_sample = every or NO_LIMIT
     while True:
@@ -73,8 +75,9 @@ def go(
 
 @dataclass(frozen=True)
 class Constant:
-    """A hardware cost that a program without a kernel measured, in the unit that its row gives; `words` say how it
-    comes about.
+    """A hardware cost that a program without a kernel measured, in the unit that its row gives.
+
+    `words` say what it consists of.
     """
 
     figure: float

@@ -1,4 +1,4 @@
-"""Where jobs run: on this computer's cores, or on a Dask cluster that is there already."""
+"""Where jobs run: on the cores of this computer, or on a Dask cluster that has been started already."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed
 from pagewalk.runner import Job, Progress, Runner, RunResult
 
 CONNECT_SECONDS = 15
+"""How long to wait for a Dask scheduler, in seconds."""
 _GONE = (CancelledError, asyncio.CancelledError, OSError, RuntimeError, TimeoutError)
-"""What Dask raises, sooner or later, where its scheduler has ended."""
+"""What Dask raises, sooner or later, after its scheduler has ended."""
 
 
 class Place(Protocol):
-    """Somewhere jobs run. Used from one thread."""
+    """A place where jobs run. Its methods are called from one thread."""
 
     def submit(self, job: Job, progress: Callable[[Progress], None]) -> Future[RunResult]:
-        """Starts a job, or queues it; `progress` may be called from any thread, or never."""
+        """Starts a job, or queues it. The future has the result, or the error that ended the run.
+
+        `progress` may be called from any thread, or never.
+        """
 
     def stop(self) -> None:
-        """Drops what is queued, ends what runs, and waits until nothing runs any more."""
+        """Drops the queued jobs, ends the running ones, and waits for their end."""
 
     def lost(self, error: BaseException) -> PagewalkError | None:
-        """What to tell the person of a job that ended by `error`; None where that is a defect of ours."""
+        """The message for a person if `error` says that the place was lost; None for any other error."""
 
 
 class Local:
-    """This computer: one thread a core; the machine runs without the interpreter's lock."""
+    """This computer, with `workers` threads, by default one for each core. A run does not hold Python's global lock."""
 
     def __init__(self, runner: Runner, workers: int | None = None) -> None:
         self._runner = runner
@@ -60,7 +64,7 @@ class Local:
 
 
 def run_on_worker(runner: Runner, version: str, job: Job) -> RunResult:
-    """What a cluster's worker does: runs the job, if it has the same simulator."""
+    """Runs a job on a cluster's worker; BadInput if the worker has another version of the simulator."""
     if runner.version != version:
         raise BadInput(
             f"a worker of the cluster has simulator {runner.version}, this computer {version}",
@@ -70,7 +74,10 @@ def run_on_worker(runner: Runner, version: str, job: Job) -> RunResult:
 
 
 class Cluster:
-    """A Dask cluster: what a lost worker was running, the scheduler gives to another."""
+    """The Dask cluster whose scheduler is at `address`. The scheduler gives the job of a lost worker to another worker.
+
+    NotBuilt if Dask is not installed, BadInput if no scheduler answers.
+    """
 
     def __init__(self, runner: Runner, address: str) -> None:
         try:
@@ -87,7 +94,7 @@ class Cluster:
         self._pool: Executor = self._client.get_executor(pure=False)
 
     def submit(self, job: Job, progress: Callable[[Progress], None]) -> Future[RunResult]:
-        """See Place; a cluster does not tell how far a run has come."""
+        """See Place; `progress` is never called."""
         del progress
         try:
             return self._pool.submit(run_on_worker, self._runner, self._runner.version, job)
@@ -97,7 +104,7 @@ class Cluster:
             return failed
 
     def stop(self) -> None:
-        """See Place; a scheduler that has gone needs no goodbye."""
+        """See Place; errors of a scheduler that has ended are ignored."""
         with suppress(*_GONE):
             self._pool.shutdown(wait=False)  # which cancels what is queued or runs
         with suppress(*_GONE):

@@ -1,6 +1,7 @@
-"""Results in one DuckDB file: every run by its key, every experiment's cells, each committed on its own.
+"""Results in one DuckDB file: every run by its key, the cells of every experiment, the points of every sweep.
 
-The file is open for any SQL; docs/results.md describes the tables.
+Each run, table and sweep is one transaction. docs/results.md describes the tables. Errors of the file are
+StoreErrors.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from pagewalk.runner import Job, RunResult, Sample, Stop
 
 SCHEMA = 1
 _LOCK_SECONDS = 600.0
-"""How long another program may keep the file open before we give up. Our own commands keep it for milliseconds."""
+"""How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
-"""How long to wait before saying so."""
+"""How long to wait before saying so, in seconds."""
 _RETRY_SECONDS = 0.05
+"""Between two attempts to open it, in seconds."""
 _LOCKED = "Could not set lock on file"
 """What DuckDB says of a file that another process has open."""
 _LEAST_FREE = 16 << 20
+"""Bytes that must be free on the disk before anything is written."""
 
 _TABLES = """
 CREATE TABLE meta (schema INTEGER NOT NULL);
@@ -71,12 +74,12 @@ def _columns(rows: Sequence[tuple[int, str, int]]) -> list[list[Any]]:
 
 
 WHOLE_RUN = 0
-"""The number under which `counters` keeps the whole run beside its regions."""
+"""The region number under which the table `counters` has the whole run's."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as the store keeps it."""
+    """A run as the store keeps it. `clock` is the core clock in Hz; counters that are 0 are missing."""
 
     key: str
     machine: str
@@ -92,9 +95,9 @@ def _nobody(_: str) -> None:
 class Store:
     """A results file; use as a context manager.
 
-    The file is opened for each piece of work and closed after it: while one command simulates, others may read
-    and write. `read_only` opens it for questions only; a file that is not there yet is made all the same.
-    `told` gets a sentence when the file is in use and has to be waited for.
+    The file is opened for each operation and closed after it, so that others may read and write it while one command
+    simulates. With `read_only` it is never opened for writing, except to make a file that does not exist. `told` is
+    called with a sentence if another program has the file open and must be waited for.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, told: Callable[[str], None] = _nobody) -> None:
@@ -120,14 +123,14 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Closes the file; what was committed is on the disk."""
+        """Closes the file; everything committed is on the disk."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Keeps the file open for several questions inside the block; nothing may be added meanwhile."""
+        """Keeps the file open for several queries inside the block; nothing may be added in it."""
         with self._session():
             yield
 
@@ -188,7 +191,7 @@ class Store:
             raise self._full()
 
     def _open(self, *, write: bool) -> duckdb.DuckDBPyConnection:
-        """Opens the file, and waits for another program that has it open; DuckDB locks whole files."""
+        """Opens the file; waits while another program has it open, because DuckDB locks whole files."""
         begin = time.monotonic()
         said = False
         while True:
@@ -237,7 +240,7 @@ class Store:
             connection.execute("COMMIT")
 
     def add(self, key: str, version: str, job: Job, result: RunResult) -> None:
-        """Commits one run; a run that is already there stays as it is."""
+        """Commits one run; does nothing if the key is there already."""
         with self._transaction() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE key = ?", [key]).fetchone():
                 return
@@ -272,7 +275,7 @@ class Store:
         )
 
     def get(self, key: str) -> StoredRun | None:
-        """The run of that key, or None if it was never finished."""
+        """The run with this key; None if it is not in the file."""
         with self._explained(), self._session() as connection:
             found = connection.execute(
                 "SELECT machine, clock, command_line, stop, status, reason, console, host_seconds "
@@ -321,7 +324,7 @@ class Store:
         return run
 
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:
-        """Commits the cells of one experiment's table."""
+        """Commits one experiment's table: the cells, as `execute.Cell.record` gives them, in order."""
         with self._transaction() as connection:
             made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
             for number, cell in enumerate(cells):
@@ -333,7 +336,7 @@ class Store:
                 )
 
     def add_points(self, sweep: str, unit: str, points: Sequence[tuple[str, float | None, str, str]]) -> None:
-        """Commits the points of a sweep: settings as JSON, value, run and reason of each."""
+        """Commits the points of a sweep: of each its settings (JSON), value (in `unit`, or None), run and reason."""
         with self._transaction() as connection:
             made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
             for number, (settings, value, run, reason) in enumerate(points):
@@ -343,14 +346,14 @@ class Store:
                 )
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of any SQL query."""
+        """The rows of a query of ours; `parameters` stand for its question marks."""
         with self._explained(), self._session() as connection:
             return connection.execute(sql, list(parameters)).fetchall()
 
     def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a person's query; BadInput says what is wrong with it.
 
-        The file is open for questions only: a query that would change it is refused.
+        The file is open for reading only: a query that would change it is refused.
         """
         with self._session() as connection:
             try:

@@ -1,9 +1,10 @@
-"""The multiplier that scatters VSIDs best over the hash table: found by a model, checked by the machine.
+"""Finds the multiplier of the policy `vsid` that scatters a workload best over the hash table.
 
-The authors of OSDI 1999 tuned theirs by a histogram of hash-table misses (section 5.2). Here a run
-with a hash table eight times as large as the machine's, so that nothing is lost, shows which pages the contexts of a
-workload have; a model then puts them into the machine's own table under each multiplier, slot by slot as hardware and
-kernel do, and counts what finds none. The best few, and what they are compared with, are simulated.
+The authors of OSDI 1999 tuned theirs by a histogram of hash-table misses (section 5.2). Here it takes three steps. A
+run with a hash table eight times as large as the machine's, which loses no entry, shows which pages the workload's
+contexts have. A model puts these pages into a table of the machine's own size under each multiplier, slot by slot as
+hardware and kernel do, and counts the pages that find no slot. The best few multipliers, and `vsid=pid`, are
+simulated.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ from pagewalk.sweep import Point, Sweep, measure
 _SLOTS = 8
 """PTEs of a PTEG."""
 _NUMBER_SHIFT = 4
-"""Under `vsid=pid` a VSID is 16 times the context's number, and the segment."""
+"""Under `vsid=pid` a VSID is 16 times the context's number, plus the segment's."""
 _STEP = 0x111
-"""Between the VSIDs of a context's segments under `vsid=scatter` (kernel/arch/ppc/policy/vsid.c)."""
+"""Between the VSIDs of neighbouring segments under `vsid=scatter` (kernel/arch/ppc/policy/vsid.c)."""
 _TABLE_TIMES = 8
+"""How many times as large the observed hash table is; the table grows with RAM."""
 _SAMPLE = 500_000
 """Cycles between two looks at the hash table."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a context: its number, the segment, and the page's index in it (EA bits 4 to 19)."""
+    """A page: its context's number, its segment (0 to 15), and its index in the segment (EA bits 4 to 19)."""
 
     number: int
     segment: int
@@ -43,10 +45,10 @@ class Page:
 
 @dataclass(frozen=True)
 class Spread:
-    """What the model says of a multiplier; None: the process number as it is.
+    """The model's figures for one multiplier; None stands for `vsid=pid`.
 
-    `placed` is the share of the pages that find a slot, `use` the share of slots in use, `deviation` the standard
-    deviation of the number of pages whose primary group is the same: 0 would be perfectly even.
+    `placed`: the share of pages that find a slot, 0 to 1. `use`: the share of slots in use, 0 to 1. `deviation`: the
+    standard deviation, over the groups, of the number of pages whose primary group it is; 0 is perfectly even.
     """
 
     multiplier: int | None
@@ -56,19 +58,19 @@ class Spread:
 
     @property
     def policy(self) -> str:
-        """The choice of the policy `vsid`."""
+        """The choice of the policy `vsid`, as the command line has it."""
         return "pid" if self.multiplier is None else f"scatter:{self.multiplier}"
 
 
 def vsid(page: Page, multiplier: int | None) -> int:
-    """The VSID of a page's segment."""
+    """The VSID (24 bits) of a page's segment."""
     if multiplier is None:
         return (page.number << _NUMBER_SHIFT) + page.segment
     return (16 * page.number * multiplier + page.segment * _STEP) & 0xFFFFFF
 
 
 def pages(state: Mapping[str, Any]) -> list[Page]:
-    """The programs' pages that a dump's hash table holds; the run's policy is `vsid=pid`."""
+    """The programs' pages in the hash table of a state dump. The run's policy must be `vsid=pid`."""
     kernel = snapshot.kernel_vsids(state)
     return [
         Page(row["vsid"] >> _NUMBER_SHIFT, row["vsid"] & 0xF, row["page_index"])
@@ -78,7 +80,10 @@ def pages(state: Mapping[str, Any]) -> list[Page]:
 
 
 def spread(found: Iterable[Page], groups: int, multiplier: int | None) -> Spread:
-    """Puts the pages into a table of so many groups: primary group first, then the secondary (604 manual, 5.4)."""
+    """Puts the pages into an empty table of `groups` groups (a power of two), each of eight slots.
+
+    A page goes to its primary group, or to its secondary one if that is full (604 manual, 5.4).
+    """
     mask = groups - 1
     primary = [0] * groups
     used = [0] * groups
@@ -98,13 +103,13 @@ def spread(found: Iterable[Page], groups: int, multiplier: int | None) -> Spread
 
 
 def ranked(found: Sequence[Page], groups: int, multipliers: Iterable[int]) -> list[Spread]:
-    """The multipliers by the share of pages that find a slot, then by evenness, then the smaller first."""
+    """The multipliers, best first: by the share of placed pages, then by evenness, then the smaller one."""
     spreads = [spread(found, groups, multiplier) for multiplier in multipliers]
     return sorted(spreads, key=lambda s: (-s.placed, s.deviation, s.multiplier or 0))
 
 
 def odd(texts: Iterable[str]) -> list[int]:
-    """Multipliers, checked: only odd ones have an inverse, which the kernel needs."""
+    """The words as numbers; BadInput unless each is odd. The kernel needs the inverse, which even ones do not have."""
     found = []
     for text in texts:
         if not text.isdigit() or int(text) % 2 == 0:
@@ -115,14 +120,17 @@ def odd(texts: Iterable[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A choice with what the model says, and what the machine measured of it."""
+    """A multiplier with the model's figures and the machine's."""
 
     spread: Spread
     point: Point
 
 
 def observe(lab: Lab, sweep: Sweep, events: Events) -> tuple[list[Page], int]:
-    """The pages that the workload has when its table is fullest, and the groups of the machine's own table."""
+    """The workload's pages when the hash table is fullest, and the number of groups of the machine's own table.
+
+    BadInput if the machine has no hash table, or the workload ends before the first sample.
+    """
     size = tomllib.loads(lab.machine(sweep.machine).config)["memory"]["size"]
     job = Job(
         machine=lab.machine(sweep.machine, {"memory.size": str(size * _TABLE_TIMES)}),
@@ -144,7 +152,7 @@ def observe(lab: Lab, sweep: Sweep, events: Events) -> tuple[list[Page], int]:
 
 
 def tune(lab: Lab, sweep: Sweep, multipliers: Sequence[int], keep: int, events: Events) -> list[Tuned]:
-    """The process number as it is, and the best `keep` multipliers, each measured by the sweep's figure."""
+    """`vsid=pid` and the best `keep` multipliers, each measured by the sweep's figure."""
     found, groups = observe(lab, sweep, events)
     best = [spread(found, groups, None), *ranked(found, groups, multipliers)[:keep]]
     points = measure(lab, replace(sweep, policies={**sweep.policies, "vsid": [s.policy for s in best]}), events)
@@ -152,4 +160,4 @@ def tune(lab: Lab, sweep: Sweep, multipliers: Sequence[int], keep: int, events: 
 
 
 FIGURE = Figure.parse('run("hash.miss")')
-"""What is measured by default: the searches that found nothing."""
+"""The default figure: searches of the hash table that found no entry, in the whole run."""
