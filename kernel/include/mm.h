@@ -53,6 +53,7 @@ struct vma {
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
+	u32 number;                     /* of this address space alone: an exec gives the process another */
 	struct root_entry *root;        /* the page-table tree's root, one page */
 	struct mm_context context;      /* its number in hardware (context.h) */
 	struct rb_root areas;

@@ -122,6 +122,7 @@ struct task {
 	u32 minor_faults, major_faults; /* counted by mm */
 	u32 voluntary_switches, involuntary_switches;
 	struct trace trace;
+	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
 	bool killed;                    /* ends when it next checks its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };

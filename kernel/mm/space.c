@@ -25,10 +25,12 @@ void mm_for_each(void (*function)(struct mm *mm))
 
 struct mm *mm_create(void)
 {
+	static u32 last;
 	struct mm *mm = kzalloc(sizeof(*mm));
 
 	if (!mm)
 		return NULL;
+	mm->number = ++last ? last : ++last;
 	mm->root = pagetable_root_new();
 	if (!mm->root) {
 		kfree(mm);

@@ -15,16 +15,21 @@ bool capable(void)
 	return current->cred.euid == 0;
 }
 
-bool may_trace(const struct task *task)
+bool is_same_user(const struct task *task)
 {
 	const struct credentials *mine = &current->cred, *theirs = &task->cred;
 
+	return mine->uid == theirs->uid && mine->uid == theirs->euid && mine->uid == theirs->suid &&
+	       mine->gid == theirs->gid && mine->gid == theirs->egid && mine->gid == theirs->sgid;
+}
+
+bool may_trace(const struct task *task)
+{
 	if (capable() || task->process == current->process)
 		return true;
 	if (task->mm && !task->mm->dumpable)
 		return false;
-	return mine->uid == theirs->uid && mine->uid == theirs->euid && mine->uid == theirs->suid &&
-	       mine->gid == theirs->gid && mine->gid == theirs->egid && mine->gid == theirs->sgid;
+	return is_same_user(task);
 }
 
 static bool in_set(u32 gid)
@@ -92,13 +97,22 @@ static void act_as(u32 *id, u32 new)
 	current->mm->dumpable = false;
 }
 
+/* Many programs do not look whether this fails for a user with too many tasks: execve fails instead (execve(2)). */
+static void set_real_uid(u32 uid)
+{
+	if (current->cred.uid == uid)
+		return;
+	current->cred.uid = uid;
+	current->over_limit = tasks_over_limit(0);
+}
+
 long sys_setresuid(u32 uid, u32 euid, u32 suid)
 {
 	struct credentials *cred = &current->cred;
 
 	if (!capable() && !(is_my_uid(uid) && is_my_uid(euid) && is_my_uid(suid)))
 		return -EPERM;
-	cred->uid = or_keep(uid, cred->uid);
+	set_real_uid(or_keep(uid, cred->uid));
 	act_as(&cred->euid, or_keep(euid, cred->euid));
 	act_as(&cred->fsuid, cred->euid);
 	cred->suid = or_keep(suid, cred->suid);
@@ -126,7 +140,7 @@ long sys_setreuid(u32 uid, u32 euid)
 
 	if (!capable() && ((uid != KEEP && uid != cred->uid && uid != cred->euid) || !is_my_uid(euid)))
 		return -EPERM;
-	cred->uid = or_keep(uid, cred->uid);
+	set_real_uid(or_keep(uid, cred->uid));
 	act_as(&cred->euid, or_keep(euid, cred->euid));
 	act_as(&cred->fsuid, cred->euid);
 	if (uid != KEEP || (euid != KEEP && euid != old))
@@ -155,10 +169,12 @@ long sys_setuid(u32 uid)
 
 	if (uid == KEEP)
 		return -EINVAL;
-	if (capable())
-		cred->uid = cred->suid = uid;
-	else if (uid != cred->uid && uid != cred->suid)
+	if (capable()) {
+		set_real_uid(uid);
+		cred->suid = uid;
+	} else if (uid != cred->uid && uid != cred->suid) {
 		return -EPERM;
+	}
 	act_as(&cred->euid, uid);
 	act_as(&cred->fsuid, cred->euid);
 	return 0;

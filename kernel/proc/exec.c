@@ -18,6 +18,7 @@
 #include <task.h>
 
 #include "exec.h"
+#include "internal.h"
 
 #define SCRIPT_LINE 256u
 
@@ -355,6 +356,9 @@ long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *
 
 	if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
 		return -EINVAL;
+	if (current->over_limit && tasks_over_limit(0))
+		return -EAGAIN;
+	current->over_limit = false;
 	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return PTR_ERR(path);

@@ -170,6 +170,13 @@ static u32 tasks_of_user(u32 uid)
 	return count;
 }
 
+bool tasks_over_limit(u32 more)
+{
+	u32 uid = current->cred.uid;
+
+	return uid && tasks_of_user(uid) + more > rlimit(RLIMIT_NPROC);
+}
+
 /* The start of the child on its own kernel stack; it then enters user mode. */
 static void child_start(void *argument)
 {
@@ -234,8 +241,9 @@ static long clone(const struct clone_request *request)
 	/* Take a pending signal before the fork, so that parent and child both see it as handled. */
 	if (signal_pending())
 		return -ERESTARTNOINTR;
-	if (current->cred.uid && tasks_of_user(current->cred.uid) >= rlimit(RLIMIT_NPROC))
+	if (!capable() && tasks_over_limit(1))
 		return -EAGAIN;
+	current->over_limit = false;
 	if (!thread) {
 		process = new_process(request);
 		if (!process)

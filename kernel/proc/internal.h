@@ -18,6 +18,7 @@ void task_free(struct task *task);
 void task_release_stack(struct task *task);
 void task_rename(struct task *task, s32 pid);
 void process_release(struct process *process);          /* frees a zombie */
+bool tasks_over_limit(u32 more);                        /* `more` tasks exceed RLIMIT_NPROC of current's user */
 s32 pid_allocate(void);                                 /* -EAGAIN: none free */
 
 /* wait.c */
@@ -57,6 +58,9 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* makes every thread check its signals */
+
+/* credentials.c */
+bool is_same_user(const struct task *task);             /* current's real IDs are all of the task's */
 
 /* exit.c */
 extern u32 subreapers;                                  /* processes that are subreapers */

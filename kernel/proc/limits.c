@@ -105,8 +105,7 @@ long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rli
 	task = pid ? task_find(pid) : current;
 	if (!task)
 		return -ESRCH;
-	if (task->process != current->process && !capable() &&
-	    (current->cred.uid != task->cred.uid || current->cred.uid != task->cred.euid))
+	if (task->process != current->process && !capable() && !is_same_user(task))
 		return -EPERM;
 	was = task->process->rlimit[resource];
 	if (new) {

@@ -19,6 +19,7 @@ struct posix_timer {
 	struct timer timer;             /* for clocks that follow the timebase */
 	struct sigqueued signal;        /* reused: a timer has one pending signal */
 	s32 id;
+	bool made;                      /* timer_create has returned it: until then the other calls do not find it */
 	s32 clock;
 	s32 notify;
 	s32 tid;                        /* the thread to signal, 0: the process */
@@ -29,7 +30,7 @@ struct posix_timer {
 	s32 overrun;                    /* overruns of the signal taken last */
 };
 
-static struct posix_timer *posix_timer_find(s32 id)
+static struct posix_timer *find_any(s32 id)
 {
 	struct posix_timer *timer;
 
@@ -38,6 +39,13 @@ static struct posix_timer *posix_timer_find(s32 id)
 			return timer;
 	}
 	return NULL;
+}
+
+static struct posix_timer *posix_timer_find(s32 id)
+{
+	struct posix_timer *timer = find_any(id);
+
+	return timer && timer->made ? timer : NULL;
 }
 
 static bool counts_processor_time(const struct posix_timer *timer)
@@ -189,7 +197,7 @@ static int event_from_user(struct posix_timer *timer, const struct sigevent *use
 static s32 free_id(void)
 {
 	for (s32 id = 0; id < TIMERS_MAX; id++) {
-		if (!posix_timer_find(id))
+		if (!find_any(id))
 			return id;
 	}
 	return -EAGAIN;
@@ -220,6 +228,14 @@ static s32 own_clock(s32 clock, s32 *counted)
 	return CLOCK_THREAD_CPUTIME_ID;
 }
 
+static void destroy(struct posix_timer *timer)
+{
+	disarm(timer);
+	list_del(&timer->signal.link);
+	list_del(&timer->link);
+	kfree(timer);
+}
+
 long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 {
 	s32 counted = current->pid;
@@ -239,23 +255,16 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
 	timer_init(&timer->timer, posix_timer_expired);
+	/* The copies may sleep: in the list, the timer keeps its number meanwhile. */
+	list_add_tail(&timer->link, &current->process->posix_timers);
 	error = timer->id < 0 ? timer->id : event_from_user(timer, event);
 	if (!error && put_user(timer->id, user_id))
 		error = -EFAULT;
-	if (error) {
-		kfree(timer);
-		return error;
-	}
-	list_add_tail(&timer->link, &current->process->posix_timers);
-	return 0;
-}
-
-static void destroy(struct posix_timer *timer)
-{
-	disarm(timer);
-	list_del(&timer->signal.link);
-	list_del(&timer->link);
-	kfree(timer);
+	if (error)
+		destroy(timer);
+	else
+		timer->made = true;
+	return error;
 }
 
 long sys_timer_delete(int id)

@@ -80,6 +80,7 @@ static struct dentry *lookup_task(struct dentry *dir, const struct proc_item *of
 	for (unsigned i = 0; i < proc_entry_count; i++)
 		if (entry_named(name, len, proc_entries[i].name)) {
 			item.entry = &proc_entries[i];
+			item.mm = proc_mm_number(of);
 			return proc_dentry(dir, name, len, &item, item.entry->mode, PID_INO(of->pid) + 1 + i);
 		}
 	return ERR_PTR(-ENOENT);

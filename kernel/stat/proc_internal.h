@@ -35,6 +35,7 @@ struct proc_entry {
 	void (*show)(struct text *, struct task *);
 	int (*link)(struct task *, struct dentry **out);	/* exe, cwd, root: the target, referenced */
 	int (*store)(struct task *, const char *, size_t);
+	bool is_private;	/* who may trace the process may open it, and it shows the memory that it had then */
 };
 extern const struct proc_entry proc_entries[];
 extern const unsigned proc_entry_count;
@@ -47,10 +48,12 @@ struct proc_item {
 	const struct proc_entry *entry;
 	s32 pid;
 	u64 start_ns;		/* of the process, which tells it from a later one with its number */
+	u32 mm;			/* of a private file: the number of the address space; 0: none */
 	bool thread;		/* below task/: the thread, not the process */
 	int fd;
 };
 
+u32 proc_mm_number(const struct proc_item *);	/* of its process's address space now; 0: it has none */
 struct dentry *proc_lookup(struct dentry *dir, const char *name, size_t len);
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *item, u32 mode,
 			   u64 ino);

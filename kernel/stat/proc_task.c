@@ -85,6 +85,7 @@ static void stat_show(struct text *out, struct task *task)
 {
 	struct process *process = task->process;
 	const struct mm *mm = task->mm;
+	bool may_see = may_trace(task);	/* addresses; others see zeros */
 	struct usage usage;
 	sigset ignored, caught;
 
@@ -101,6 +102,8 @@ static void stat_show(struct text *out, struct task *task)
 		    process->thread_count, ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ?
 			    mm->resident_pages : 0,
 		    process->rlimit[RLIMIT_RSS].soft);
+	if (!may_see)
+		mm = NULL;
 	/* startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
 	   processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code */
 	text_printf(out, "%u %u %u 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 %u %u %u %u %u %u %u %d\n", mm ? mm->code_start : 0,
@@ -217,6 +220,8 @@ static void comm_show(struct text *out, struct task *task)
 
 static int comm_store(struct task *task, const char *name, size_t size)
 {
+	if (task->process != current->process)
+		return -EINVAL;
 	if (size && name[size - 1] == '\n')
 		size--;
 	size = MIN(size, (size_t)TASK_NAME_SIZE - 1);
@@ -308,14 +313,14 @@ static int root_link(struct task *task, struct dentry **out)
 #define FILE_MODE (S_IFREG | 0444)
 
 const struct proc_entry proc_entries[] = {
-	{ .name = "auxv", .mode = S_IFREG | 0400, .show = auxv_show },
+	{ .name = "auxv", .mode = S_IFREG | 0400, .show = auxv_show, .is_private = true },
 	{ .name = "cmdline", .mode = FILE_MODE, .show = cmdline_show },
 	{ .name = "comm", .mode = S_IFREG | 0644, .show = comm_show, .store = comm_store },
 	{ .name = "cwd", .mode = S_IFLNK | 0777, .link = cwd_link },
-	{ .name = "environ", .mode = S_IFREG | 0400, .show = environ_show },
+	{ .name = "environ", .mode = S_IFREG | 0400, .show = environ_show, .is_private = true },
 	{ .name = "exe", .mode = S_IFLNK | 0777, .link = exe_link },
 	{ .name = "limits", .mode = FILE_MODE, .show = limits_show },
-	{ .name = "maps", .mode = FILE_MODE, .show = maps_show },
+	{ .name = "maps", .mode = FILE_MODE, .show = maps_show, .is_private = true },
 	{ .name = "mountinfo", .mode = FILE_MODE, .show = mountinfo_of_show },
 	{ .name = "mounts", .mode = FILE_MODE, .show = mounts_of_show },
 	{ .name = "root", .mode = S_IFLNK | 0777, .link = root_link },

@@ -5,6 +5,7 @@
 #include <filesystem.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <mm.h>
 #include <process.h>
 #include <procfs.h>
 #include <task.h>
@@ -97,6 +98,18 @@ static struct task *item_task(const struct proc_item *item)
 		return task_find(item->pid);
 	process = process_find(item->pid);
 	return process ? process->leader : NULL;
+}
+
+u32 proc_mm_number(const struct proc_item *item)
+{
+	const struct task *task = item_task(item);
+
+	return task && task->mm ? task->mm->number : 0;
+}
+
+static bool is_private(const struct proc_item *item)
+{
+	return item->kind == PROC_INFO || (item->kind == PROC_ENTRY && item->entry->is_private);
 }
 
 static long proc_readlink(struct inode *inode, char *buffer, size_t size)
@@ -228,8 +241,8 @@ static int make_text(const struct proc_item *item, struct text *text)
 		if (!task)
 			return -ESRCH;
 		if (item->kind == PROC_INFO)
-			error = show_open_file(task, item->fd, text);
-		else
+			error = may_trace(task) ? show_open_file(task, item->fd, text) : -EACCES;
+		else if (!item->entry->is_private || item->mm == proc_mm_number(item))
 			item->entry->show(text, task);
 	}
 	return text->no_memory ? -ENOMEM : error;
@@ -270,6 +283,14 @@ static int show_anew(struct file *file)
 	shown_put(file->data);
 	file->data = shown;
 	return 0;
+}
+
+static int proc_open(struct file *file)
+{
+	const struct proc_item *item = file->inode->data;
+	const struct task *task = is_private(item) ? item_task(item) : NULL;
+
+	return task && !may_trace(task) ? -EACCES : 0;
 }
 
 /* Generates the text at the first read, and again at a read from the start. */
@@ -329,7 +350,7 @@ static long proc_write(struct file *file, struct iter *it, u64 *position)
 }
 
 const struct file_ops proc_text_ops = {
-	.read = proc_read, .write = proc_write, .seek = seek_endless, .release = proc_release,
+	.open = proc_open, .read = proc_read, .write = proc_write, .seek = seek_endless, .release = proc_release,
 };
 
 struct filesystem *procfs_new(const char *source)

@@ -27,6 +27,7 @@ _KERNEL_ONLY = (
     "core",
     "ipc",
     "ipc_memory",
+    "limit",
 )
 
 

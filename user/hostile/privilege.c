@@ -116,6 +116,54 @@ static void nobody_attaches(void)
 	CHECK_EQUAL(test_wait(child), IS_ROOT);
 }
 
+/* What he opened of a process before it became another user's shows nothing of what it does then. */
+static void opened_before(void)
+{
+	static const char *const names[] = { "environ", "auxv", "maps" };
+	int go[2], ends[2], told[2], fds[3];
+	char byte, path[32], text[256];
+	pid_t child;
+
+	MUST(pipe(go));
+	MUST(pipe(ends));
+	MUST(pipe(told));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		close(go[1]);
+		close(ends[1]);
+		if (read(go[0], &byte, 1) != 1)
+			_exit(1);
+		dup2(ends[0], 0);
+		dup2(told[1], 1);
+		execle(SET_UID, SET_UID, "wait", (char *)NULL, (char *[]){ "SECRET=1", NULL });
+		_exit(1);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)child, names[i]);
+		fds[i] = (int)MUST(open(path, O_RDONLY));
+		if (i)
+			CHECK(read(fds[i], text, sizeof(text)) > 0);
+		MUST(lseek(fds[i], 0, SEEK_SET));
+	}
+	CHECK_EQUAL(write(go[1], "!", 1), 1);
+	CHECK_EQUAL(read(told[0], &byte, 1), 1);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)child, names[i]);
+		CHECK_ERROR(open(path, O_RDONLY), EACCES);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[i]);
+		CHECK_ERROR(open(path, O_RDONLY), EACCES);
+		CHECK_EQUAL(read(fds[i], text, sizeof(text)), 0);
+	}
+	/* What everybody may read has no addresses. */
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+	CHECK(test_read_file(path, text, sizeof(text)) > 0);
+	for (char *at = strtok(text, " "); at; at = strtok(NULL, " "))
+		CHECK(strcmp(at, "268435456") != 0);	/* 0x10000000, where the program's code begins */
+	close(ends[1]);
+	close(ends[0]);
+	CHECK_EQUAL(test_wait(child), IS_ROOT);
+}
+
 static int file;
 
 static void by_write(const char *path) { (void)path; CHECK_EQUAL(pwrite(file, "x", 1, 0), 1); }
@@ -182,6 +230,7 @@ static const struct test_case cases[] = {
 	CASE(children_get_nothing_either),
 	CASE(shared_directories),
 	CASE(nobody_attaches),
+	CASE(opened_before),
 	CASE(the_bits_go),
 };
 

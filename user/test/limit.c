@@ -1,0 +1,182 @@
+/* Limits on processes: RLIMIT_NPROC, and who may set those of others. It needs users that a reference inside a container
+ * need not have, so only the kernel can pass. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+#define USER 4321
+#define OTHER 4322
+
+static void limit_processes(rlim_t count)
+{
+	MUST(setrlimit(RLIMIT_NPROC, &(struct rlimit){ count, count }));
+}
+
+static int idle(void *unused)
+{
+	(void)unused;
+	MUST(setresuid(USER, USER, USER));
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int run_hello(void)
+{
+	execl("/bin/hello", "hello", (char *)NULL);
+	return errno;
+}
+
+/* The change of user succeeds, and execve fails; until there are fewer processes. */
+static int become_one_too_many(void *processes)
+{
+	const pid_t *idlers = processes;
+
+	limit_processes(2);
+	MUST(setresuid(USER, USER, USER));
+	CHECK_EQUAL(run_hello(), EAGAIN);
+	CHECK_EQUAL(run_hello(), EAGAIN);
+	CHECK_ERROR(fork(), EAGAIN);
+	MUST(kill(idlers[0], SIGKILL));
+	MUST(kill(idlers[1], SIGKILL));
+	/* They count until their parent has waited for them. */
+	while (kill(idlers[1], 0) == 0)
+		usleep(1000);
+	return run_hello();
+}
+
+static void exec_after_a_change_of_user(void)
+{
+	pid_t idlers[3], child;
+
+	for (int i = 0; i < 3; i++)
+		idlers[i] = test_child(idle, NULL);
+	usleep(20000);
+	child = test_child(become_one_too_many, idlers);
+	CHECK_EQUAL(test_wait(idlers[0]), 1000 + SIGKILL);
+	CHECK_EQUAL(test_wait(idlers[1]), 1000 + SIGKILL);
+	CHECK_EQUAL(test_wait(child), 0);
+	MUST(kill(idlers[2], SIGKILL));
+	CHECK_EQUAL(test_wait(idlers[2]), 1000 + SIGKILL);
+}
+
+static int change_setuid(void *unused)
+{
+	(void)unused;
+	limit_processes(1);
+	MUST(setgid(USER));
+	MUST(setuid(USER));
+	return run_hello();
+}
+
+static int change_setreuid(void *unused)
+{
+	(void)unused;
+	limit_processes(1);
+	MUST(setreuid(USER, USER));
+	return run_hello();
+}
+
+/* Not the effective user: that one counts for nothing. */
+static int change_effective(void *unused)
+{
+	(void)unused;
+	limit_processes(1);
+	MUST(seteuid(USER));
+	return run_hello();
+}
+
+static void each_way_to_change(void)
+{
+	pid_t idlers[2] = { test_child(idle, NULL), test_child(idle, NULL) };
+
+	usleep(20000);
+	CHECK_EQUAL(test_in_child(change_setuid, NULL), EAGAIN);
+	CHECK_EQUAL(test_in_child(change_setreuid, NULL), EAGAIN);
+	CHECK_EQUAL(test_in_child(change_effective, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		MUST(kill(idlers[i], SIGKILL));
+		test_wait(idlers[i]);
+	}
+}
+
+static int exit_at_once(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/* The superuser forks beyond the limit, be it by real or by effective user. */
+static int fork_as_root(void *unused)
+{
+	(void)unused;
+	limit_processes(0);
+	CHECK_EQUAL(test_in_child(exit_at_once, NULL), 0);
+	MUST(setreuid(USER, 0));
+	CHECK_EQUAL(test_in_child(exit_at_once, NULL), 0);
+	MUST(setreuid(0, USER));
+	CHECK_EQUAL(test_in_child(exit_at_once, NULL), 0);
+	MUST(seteuid(0));
+	MUST(setresuid(USER, USER, USER));
+	CHECK_ERROR(fork(), EAGAIN);
+	return 0;
+}
+
+static void the_superuser_forks(void)
+{
+	CHECK_EQUAL(test_in_child(fork_as_root, NULL), 0);
+}
+
+/* A process that could still become somebody else by its saved IDs. */
+static int keep_saved(void *ids)
+{
+	const unsigned *id = ids;
+
+	MUST(setresgid(USER, USER, id[1]));
+	MUST(setresuid(USER, USER, id[0]));
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int set_limits_of(void *child)
+{
+	struct rlimit limit = { 10, 10 };
+
+	MUST(setresgid(USER, USER, USER));
+	MUST(setresuid(USER, USER, USER));
+	return prlimit(*(pid_t *)child, RLIMIT_CORE, &limit, NULL) ? errno : 0;
+}
+
+static void limits_of_others(void)
+{
+	static const struct {
+		unsigned id[2];
+		int error;
+	} tries[] = { { { USER, USER }, 0 }, { { 0, USER }, EPERM }, { { OTHER, USER }, EPERM }, { { USER, 0 }, EPERM } };
+
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		pid_t child = test_child(keep_saved, (void *)tries[i].id);
+
+		usleep(10000);
+		CHECK_EQUAL(test_in_child(set_limits_of, &child), tries[i].error);
+		MUST(kill(child, SIGKILL));
+		test_wait(child);
+	}
+}
+
+static const struct test_case cases[] = {
+	CASE(exec_after_a_change_of_user),
+	CASE(each_way_to_change),
+	CASE(the_superuser_forks),
+	CASE(limits_of_others),
+};
+
+TEST_MAIN("limit", cases)
