@@ -184,10 +184,13 @@ static long open_user(int dirfd, const char *user_path, u32 flags, u32 mode, u32
 {
 	char *path = path_from_user(user_path);
 	struct file *f;
+	int fd;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	f = open_at(dirfd, path, flags, mode, resolve);
+	/* Without a descriptor to give, no file is made or emptied. */
+	fd = fd_reserve(0);
+	f = fd < 0 ? ERR_PTR(fd) : open_at(dirfd, path, flags, mode, resolve);
 	kfree(path);
 	return fd_add(f, flags & O_CLOEXEC);
 }

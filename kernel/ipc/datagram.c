@@ -73,25 +73,41 @@ bool datagram_room(const struct datagram_queue *q)
 	return q->count < COUNT_MAX && q->bytes < SOCKET_BUFFER;
 }
 
-long datagram_put(struct datagram_queue *q, struct message *m, const struct address *from)
+struct datagram *datagram_new(const struct message *m, const struct address *from)
 {
 	size_t size = m->data->left;
 	struct datagram *d;
 
 	if (size > DATAGRAM_MAX)
-		return -EMSGSIZE;
+		return ERR_PTR(-EMSGSIZE);
 	d = kmalloc(sizeof *d + size);
 	if (!d)
-		return -ENOBUFS;
+		return ERR_PTR(-ENOBUFS);
 	if (iter_read(m->data, d->data, size) != (long)size) {
 		kfree(d);
-		return -EFAULT;
+		return ERR_PTR(-EFAULT);
 	}
 	d->from.len = 0;
 	if (from)
 		d->from = *from;
 	d->size = (u32)size;
 	d->users = 1;
+	d->rights = NULL;
+	return d;
+}
+
+u32 datagram_size(const struct datagram *d)
+{
+	return d->size;
+}
+
+void datagram_discard(struct datagram *d)
+{
+	kfree(d);
+}
+
+void datagram_append(struct datagram_queue *q, struct datagram *d, struct message *m)
+{
 	d->sender = m->sender;
 	d->rights = m->rights;
 	m->rights = NULL;
@@ -99,7 +115,6 @@ long datagram_put(struct datagram_queue *q, struct message *m, const struct addr
 	q->count++;
 	q->bytes += d->size;
 	wake_up(&q->readable);
-	return (long)size;
 }
 
 static void put_back(struct datagram_queue *q, struct datagram *d)

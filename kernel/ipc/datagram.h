@@ -4,6 +4,8 @@
 
 #include "socket.h"
 
+struct datagram;
+
 struct datagram_queue {
 	struct list_head datagrams;
 	u32 count, bytes;
@@ -15,8 +17,14 @@ struct datagram_queue {
 void datagram_init(struct datagram_queue *);
 void datagram_free(struct datagram_queue *);	/* who waits is woken and let go of */
 bool datagram_room(const struct datagram_queue *);
-/* Appends the message's data, sent from an address (may be NULL). Bytes, or a negative errno. */
-long datagram_put(struct datagram_queue *, struct message *, const struct address *from);
+/*
+ * A datagram of the message's data, sent from an address (may be NULL); ERR_PTR on error. Copying the data may sleep,
+ * and the receiver go meanwhile: look for it again, then append the datagram or discard it.
+ */
+struct datagram *datagram_new(const struct message *, const struct address *from);
+void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */
+void datagram_discard(struct datagram *);
+u32 datagram_size(const struct datagram *);
 /* Takes the next one; waits for it. A pending error or a shut-down side ends the wait. */
 long datagram_take(struct socket *, struct datagram_queue *, struct message *);
 /* The receiving half of a socket's poll. */

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
+#include <lib.h>
 #include <poll.h>
 #include <signal.h>
 #include <syscall.h>
@@ -32,10 +33,14 @@ static long eventfd_read(struct file *f, struct iter *it, u64 *position)
 			return n;
 	}
 	value = e->semaphore ? 1 : e->count;
-	n = iter_write(it, &value, sizeof value);
-	if (n != (long)sizeof value)
-		return -EFAULT;
+	/* The copy may sleep: nobody else takes the same count meanwhile. */
 	e->count -= value;
+	n = iter_write(it, &value, sizeof value);
+	if (n != (long)sizeof value) {
+		e->count += MIN(value, COUNT_MAX - e->count);
+		wake_up(&e->readable);
+		return -EFAULT;
+	}
 	wake_up(&e->writable);
 	return n;
 }

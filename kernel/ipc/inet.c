@@ -12,6 +12,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
+#include <window.h>
 
 #define LOOPBACK 0x7f000001u
 #define BROADCAST 0xffffffffu
@@ -31,8 +32,13 @@ struct inet_socket {
 	struct datagram_queue queue;	/* UDP */
 };
 
-/* Bound sockets. Accepted connections are not among them: they share their listener's port. */
-static struct list_head bound = LIST_HEAD_INIT(bound);
+/*
+ * Bound sockets, by transport and port, and which ports have one. Accepted connections are not among them: they share
+ * their listener's port.
+ */
+#define BUCKETS 256u
+static struct list_head buckets[2][BUCKETS];
+static u32 used[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* of those that the kernel gives out */
 
 static const struct socket_ops tcp_ops, udp_ops;
 
@@ -107,35 +113,76 @@ static bool clash(const struct inet_socket *a, const struct inet_socket *b)
 		 !a->socket->listening && !b->socket->listening);
 }
 
-static bool taken(const struct inet_socket *wanted)
+static struct list_head *bucket(u16 type, u16 port)
+{
+	struct list_head *head = &buckets[type == SOCK_DGRAM][port % BUCKETS];
+
+	if (!head->next)
+		list_init(head);
+	return head;
+}
+
+/* Another socket that has the port; `clashing`: in such a way that this one may not. */
+static bool taken(const struct inet_socket *wanted, bool clashing)
 {
 	const struct inet_socket *i;
+	u32 looked_at = 0;
 
-	list_for_each_entry(i, &bound, link)
-		if (i != wanted && clash(i, wanted))
+	list_for_each_entry(i, bucket(wanted->socket->type, wanted->name.port), link) {
+		interrupt_window_at(++looked_at);
+		if (i != wanted && i->name.port == wanted->name.port && (!clashing || clash(i, wanted)))
 			return true;
+	}
 	return false;
+}
+
+static void mark_port(const struct inet_socket *i, bool in_use)
+{
+	u32 n = i->name.port - PORT_FIRST, *word;
+
+	if (n > PORT_LAST - PORT_FIRST)
+		return;
+	word = &used[i->socket->type == SOCK_DGRAM][n / 32];
+	*word = in_use ? *word | 1u << n % 32 : *word & ~(1u << n % 32);
+}
+
+static u16 free_port(u16 type)
+{
+	static u32 next;
+
+	for (u32 tries = 0; tries <= PORT_LAST - PORT_FIRST; tries++) {
+		u32 n = next;
+
+		interrupt_window_at(tries);
+		next = n == PORT_LAST - PORT_FIRST ? 0 : n + 1;
+		if (!(used[type == SOCK_DGRAM][n / 32] >> n % 32 & 1))
+			return (u16)(PORT_FIRST + n);
+	}
+	return 0;
 }
 
 /* Takes the port, or any free one for 0. */
 static int take_port(struct inet_socket *i, u32 address, u16 port)
 {
-	static u32 next = PORT_FIRST;
-
 	i->name.address = address;
-	i->name.port = port;
-	for (u32 tries = 0; !port && tries <= PORT_LAST - PORT_FIRST; tries++) {
-		i->name.port = (u16)next;
-		next = next == PORT_LAST ? PORT_FIRST : next + 1;
-		if (!taken(i))
-			break;
-	}
-	if (taken(i)) {
+	i->name.port = port ? port : free_port(i->socket->type);
+	if (!i->name.port || taken(i, true)) {
 		i->name = (struct endpoint){ 0, 0 };
 		return -EADDRINUSE;
 	}
-	list_add(&i->link, &bound);
+	list_add(&i->link, bucket(i->socket->type, i->name.port));
+	mark_port(i, true);
 	return 0;
+}
+
+static void unbind(struct inet_socket *i)
+{
+	if (list_empty(&i->link))
+		return;
+	list_del(&i->link);
+	if (!taken(i, false))
+		mark_port(i, false);
+	i->name = (struct endpoint){ 0, 0 };
 }
 
 static int bind_any(struct inet_socket *i)
@@ -174,8 +221,10 @@ static long inet_name(struct socket *s, struct address *a, bool peer)
 static struct inet_socket *find_receiver(u16 type, const struct endpoint *to, bool listening)
 {
 	struct inet_socket *i, *any = NULL;
+	u32 looked_at = 0;
 
-	list_for_each_entry(i, &bound, link) {
+	list_for_each_entry(i, bucket(type, to->port), link) {
+		interrupt_window_at(++looked_at);
 		if (i->socket->type != type || i->name.port != to->port || (listening && !i->socket->listening))
 			continue;
 		if (i->name.address == to->address)
@@ -213,7 +262,7 @@ static long tcp_listen(struct socket *s, u32 backlog)
 	if (error)
 		return error;
 	s->listening = true;
-	if (taken(i)) {
+	if (taken(i, true)) {
 		s->listening = false;
 		return -EADDRINUSE;
 	}
@@ -240,6 +289,7 @@ static long tcp_connect(struct socket *s, const struct address *a, bool nonblock
 	struct inet_socket *i = inet_of(s), *other;
 	struct socket *embryo, *listener;
 	struct endpoint to;
+	bool fresh = !i->name.port;
 	long error = destination(a, &to);
 
 	if (error)
@@ -251,8 +301,11 @@ static long tcp_connect(struct socket *s, const struct address *a, bool nonblock
 		return error;
 	embryo = new_inet(true);
 	error = stream_connect(s, embryo, a, nonblock, &listener);
-	if (error)
+	if (error) {
+		if (fresh && !s->connection && !s->listening)
+			unbind(i);
 		return error;
+	}
 	if (i->name.address == INADDR_ANY)
 		i->name.address = LOOPBACK;
 	i->peer = to;
@@ -277,7 +330,7 @@ static void inet_release(struct socket *s)
 {
 	struct inet_socket *i = inet_of(s);
 
-	list_del(&i->link);
+	unbind(i);
 	stream_leave(s);
 	datagram_free(&i->queue);
 	kfree(i);
@@ -328,7 +381,8 @@ static long udp_send(struct socket *s, struct message *m)
 	struct inet_socket *i = inet_of(s), *to;
 	struct endpoint where = i->peer, from;
 	struct address sender;
-	long error = socket_error(s);
+	struct datagram *d;
+	long error = socket_error(s), size;
 
 	if (error)
 		return error;
@@ -349,16 +403,22 @@ static long udp_send(struct socket *s, struct message *m)
 	from = i->name;
 	if (from.address == INADDR_ANY)
 		from.address = LOOPBACK;
+	format(&from, &sender);
+	d = datagram_new(m, &sender);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	size = (long)datagram_size(d);
 	to = find_receiver(SOCK_DGRAM, &where, false);
 	if (!to || (to->peer.port && (to->peer.port != from.port || to->peer.address != from.address))) {
 		if (i->peer.port)
 			s->error = ECONNREFUSED;	/* as the ICMP answer would, at the next call */
-		return (long)m->data->left;
+		to = NULL;
 	}
-	if (!datagram_room(&to->queue))
-		return (long)m->data->left;
-	format(&from, &sender);
-	return datagram_put(&to->queue, m, &sender);
+	if (to && datagram_room(&to->queue))
+		datagram_append(&to->queue, d, m);
+	else
+		datagram_discard(d);
+	return size;
 }
 
 static long udp_receive(struct socket *s, struct message *m)

@@ -222,7 +222,8 @@ static int check_name(const char *name)
 }
 
 /* The queue of this name, made if it must be. */
-static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq_attr *a, struct mqueue **out)
+static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq_attr *a, struct mqueue **out,
+			  bool *created)
 {
 	static const u8 wanted[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE };
 	int error = check_name(name);
@@ -230,6 +231,7 @@ static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq
 	if (error)
 		return error;
 	*out = mqueue_find(name);
+	*created = !*out;
 	if (!*out)
 		return flags & O_CREAT ? mqueue_create(name, mode, a, out) : -ENOENT;
 	if (flags & O_CREAT && flags & O_EXCL)
@@ -239,11 +241,19 @@ static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq
 	return inode_permission((*out)->inode, wanted[flags & O_ACCMODE]);
 }
 
+static void unlink_queue(struct mqueue *q)
+{
+	q->name[0] = 0;
+	q->inode->nlink = 0;
+	queue_put(q);
+}
+
 long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_attr *user)
 {
 	struct mq_attr a = { .count_max = COUNT_DEFAULT, .size_max = SIZE_DEFAULT };
 	struct mqueue *q;
 	struct file *f;
+	bool created;
 	char *name;
 	int error;
 
@@ -252,13 +262,19 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	name = path_from_user(user_name);
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	error = find_or_create(name, flags, mode, &a, &q);
+	/* Without a descriptor to give, no queue is made. */
+	error = fd_reserve(0);
+	if (error >= 0)
+		error = find_or_create(name, flags, mode, &a, &q, &created);
 	kfree(name);
 	if (error)
 		return error;
 	f = file_on_inode(q->inode, "mqueue", flags & (O_ACCMODE | O_NONBLOCK), &queue_ops, q);
-	if (IS_ERR(f))
+	if (IS_ERR(f)) {
+		if (created)
+			unlink_queue(q);
 		return PTR_ERR(f);
+	}
 	q->refs++;
 	return fd_add(f, true);
 }
@@ -279,9 +295,7 @@ long sys_mq_unlink(const char *user_name)
 		return error ? error : -ENOENT;
 	if (current->cred.fsuid != q->inode->uid && !capable())
 		return -EPERM;
-	q->name[0] = 0;
-	q->inode->nlink = 0;
-	queue_put(q);
+	unlink_queue(q);
 	return 0;
 }
 

@@ -21,14 +21,24 @@
 #define LOOPBACK_QUEUE 1000u
 
 struct netlink_socket {
-	struct list_head link;	/* of all */
+	struct list_head link;	/* of those with ports */
 	struct socket *socket;
 	u32 port;		/* 0: none yet */
 	u32 groups;
 	struct datagram_queue queue;
 };
 
-static struct list_head all = LIST_HEAD_INIT(all);
+#define BUCKETS 64u
+static struct list_head buckets[BUCKETS];
+
+static struct list_head *bucket(u32 port)
+{
+	struct list_head *head = &buckets[port * 2654435761u >> 26];
+
+	if (!head->next)
+		list_init(head);
+	return head;
+}
 
 static const struct socket_ops netlink_ops;
 
@@ -53,7 +63,7 @@ long netlink_create(int type, int protocol, struct socket **out)
 		return -ENOMEM;
 	}
 	n->socket = s;
-	list_add(&n->link, &all);
+	list_init(&n->link);
 	datagram_init(&n->queue);
 	s->data = n;
 	*out = s;
@@ -65,12 +75,19 @@ static bool taken(const struct netlink_socket *wanted, u32 port)
 	const struct netlink_socket *n;
 	u32 looked_at = 0;
 
-	list_for_each_entry(n, &all, link) {
+	list_for_each_entry(n, bucket(port), link) {
 		interrupt_window_at(++looked_at);
 		if (n != wanted && n->port == port && n->socket->protocol == wanted->socket->protocol)
 			return true;
 	}
 	return false;
+}
+
+static void set_port(struct netlink_socket *n, u32 port)
+{
+	list_del(&n->link);
+	n->port = port;
+	list_add(&n->link, bucket(port));
 }
 
 /* The process's number, or, where another of its sockets has that, any that is no process's. */
@@ -88,7 +105,7 @@ static void take_port(struct netlink_socket *n)
 			return;
 	}
 	if (!n->port)
-		n->port = port;
+		set_port(n, port);
 }
 
 static long parse(const struct address *a, struct sockaddr_nl *to)
@@ -112,7 +129,7 @@ static long netlink_bind(struct socket *s, const struct address *a)
 	if (wanted.port && taken(n, wanted.port))
 		return -EADDRINUSE;
 	if (wanted.port)
-		n->port = wanted.port;
+		set_port(n, wanted.port);
 	else
 		take_port(n);
 	n->groups = wanted.groups;
@@ -207,6 +224,7 @@ static void reply(struct netlink_socket *n, struct answer *a, const void *more, 
 	const struct iovec piece[2] = { { a->bytes, a->size }, { (void *)(uintptr_t)more, more_size } };
 	struct nlmsghdr *h = (struct nlmsghdr *)a->bytes;
 	struct message m = { .flags = 0 };
+	struct datagram *d;
 	struct address from;
 	struct iter it;
 
@@ -214,8 +232,11 @@ static void reply(struct netlink_socket *n, struct answer *a, const void *more, 
 	iter_init_vector(&it, piece, 2, true);
 	m.data = &it;
 	format(&from, 0, 0);
-	if (!datagram_room(&n->queue) || datagram_put(&n->queue, &m, &from) < 0)
+	d = datagram_room(&n->queue) ? datagram_new(&m, &from) : NULL;
+	if (!d || IS_ERR(d))
 		n->socket->error = ENOBUFS;
+	else
+		datagram_append(&n->queue, d, &m);
 }
 
 static void describe_link(struct netlink_socket *n, const struct nlmsghdr *request, u16 flags)

@@ -118,15 +118,22 @@ void socket_release(struct socket *s)
 	kfree(s);
 }
 
-/* Takes the socket over; on error releases it. */
-static struct file *socket_file(struct socket *s, u32 flags)
+static struct file *file_of(struct socket *s, u32 flags)
 {
 	struct file *f = file_anonymous("socket", S_IFSOCK | 0777, O_RDWR | (flags & SOCK_NONBLOCK), &socket_ops, s);
 
+	if (!IS_ERR(f))
+		s->file = f;
+	return f;
+}
+
+/* Takes the socket over; on error releases it. */
+static struct file *socket_file(struct socket *s, u32 flags)
+{
+	struct file *f = file_of(s, flags);
+
 	if (IS_ERR(f))
 		socket_release(s);
-	else
-		s->file = f;
 	return f;
 }
 
@@ -219,6 +226,14 @@ static struct socket *take_pending(struct socket *listener)
 	list_del(&s->pending_link);
 	listener->pending_count--;
 	return s;
+}
+
+/* The next accept gets it. */
+static void put_back(struct socket *listener, struct socket *s)
+{
+	list_add(&s->pending_link, &listener->pending);
+	listener->pending_count++;
+	wake_up(&listener->accepting);
 }
 
 void socket_drop_pending(struct socket *listener)
@@ -363,31 +378,40 @@ long sys_listen(int fd, int backlog)
 	return result;
 }
 
+/* Whatever fails, the connection stays for the next call, unless its other end is gone with its name. */
 static long accept_on(struct socket *s, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
 {
 	struct socket *new;
 	struct address a;
+	struct file *f;
 	long result;
 
 	if (!s->ops->accept)
 		return -EOPNOTSUPP;
-	/* Before the connection is taken: without a descriptor to give, it stays for the next call. */
 	result = fd_reserve(0);
 	if (result < 0)
 		return result;
 	result = s->ops->accept(s, nonblock, &new);
 	if (result)
 		return result;
-	if (user) {
-		result = new->ops->name(new, &a, true);
-		if (!result)
-			result = address_to_user(&a, user, len);
-		if (result) {
-			socket_release(new);
+	if (user && new->ops->name(new, &a, true)) {
+		socket_release(new);
+		return -ECONNABORTED;
+	}
+	result = user ? address_to_user(&a, user, len) : 0;
+	/* The copy may have slept, and another thread have taken the descriptor. */
+	if (!result)
+		result = fd_reserve(0);
+	if (result >= 0) {
+		f = file_of(new, flags);
+		if (!IS_ERR(f)) {
+			fd_install((int)result, f, flags & SOCK_CLOEXEC);
 			return result;
 		}
+		result = PTR_ERR(f);
 	}
-	return socket_fd(new, flags);
+	put_back(s, new);
+	return result;
 }
 
 long sys_accept4(int fd, struct sockaddr *user, u32 *len, u32 flags)

@@ -36,7 +36,11 @@ static long set_timeout(u64 *timeout, const void *user, u32 size, bool wide)
 	}
 	if (tv.usec < 0 || tv.usec >= 1000000)
 		return -EDOM;
-	*timeout = tv.sec < 0 ? 0 : (u64)tv.sec * NSEC_PER_SEC + (u64)tv.usec * NSEC_PER_USEC;
+	/* Longer than the clock counts: for ever. */
+	if (tv.sec < 0 || (u64)tv.sec >= TIME_NEVER / NSEC_PER_SEC)
+		*timeout = 0;
+	else
+		*timeout = (u64)tv.sec * NSEC_PER_SEC + (u64)tv.usec * NSEC_PER_USEC;
 	return 0;
 }
 

@@ -123,6 +123,9 @@ long stream_connect(struct socket *s, struct socket *embryo, const struct addres
 	struct connection *c = embryo ? connection_new() : NULL;
 	long error = c ? socket_find_listener(s, a, nonblock, listener) : -ENOMEM;
 
+	/* Another thread may have connected it during the wait, or made it a listener. */
+	if (!error && (s->connection || s->listening))
+		error = -EISCONN;
 	if (!error) {
 		connection_join(c, s, embryo);
 		return 0;

@@ -122,13 +122,13 @@ static long unix_stream_connect(struct socket *s, const struct address *a, bool 
 	struct socket *embryo, *listener;
 	long error;
 
+	error = unix_name_for_credentials(s);
+	if (error)
+		return error;
 	if (s->listening)
 		return -EINVAL;
 	if (s->connection)
 		return -EISCONN;
-	error = unix_name_for_credentials(s);
-	if (error)
-		return error;
 	embryo = unix_new(SOCK_STREAM);
 	error = stream_connect(s, embryo, a, nonblock, &listener);
 	if (!error)

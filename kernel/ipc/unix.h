@@ -9,7 +9,7 @@ struct inode;
 #define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
 
 struct unix_socket {
-	struct list_head link;		/* bound sockets */
+	struct list_head link;		/* of those with abstract names */
 	struct socket *socket;
 	struct address name;
 	struct inode *inode;		/* that a path names; referenced */

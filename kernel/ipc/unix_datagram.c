@@ -77,27 +77,62 @@ static long wait_for_room(struct socket *s, struct unix_socket *to, bool nonbloc
 	return 1;
 }
 
-static long unix_datagram_send(struct socket *s, struct message *m)
+/* Who gets a message now, or why nobody does. */
+typedef long find_receiver(struct socket *s, const struct message *m, struct unix_socket **to);
+
+static long datagram_receiver(struct socket *s, const struct message *m, struct unix_socket **to)
 {
-	struct unix_socket *u = unix_of(s), *to;
-	long error = unix_name_for_credentials(s);
+	struct unix_socket *u = unix_of(s);
+	long error = destination(u, m, to);
 
 	if (error)
 		return error;
+	if ((*to)->peer && (*to)->peer != u)
+		return -EPERM;
+	return s->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? socket_broken_pipe(m->flags) : 0;
+}
+
+/* The receiver, with room for one more; both as of now. */
+static long receiver_with_room(struct socket *s, const struct message *m, find_receiver *find, struct unix_socket **to)
+{
+	long error;
+
 	do {
-		error = destination(u, m, &to);
-		if (error)
-			return error;
-		if (to->peer && to->peer != u)
-			return -EPERM;
-		if (s->shut & SHUT_WR || to->socket->shut & SHUT_RD)
-			return socket_broken_pipe(m->flags);
-		error = wait_for_room(s, to, m->nonblock);
+		error = find(s, m, to);
+		if (!error)
+			error = wait_for_room(s, *to, m->nonblock);
 	} while (error == 1);
+	return error;
+}
+
+/* The data are copied between two looks at the receiver: the copy may sleep. */
+static long send_when_room(struct socket *s, struct message *m, find_receiver *find, const struct address *from)
+{
+	struct unix_socket *to;
+	struct datagram *d;
+	long error = receiver_with_room(s, m, find, &to), size;
+
 	if (error)
 		return error;
+	d = datagram_new(m, from);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	error = receiver_with_room(s, m, find, &to);
+	if (error) {
+		datagram_discard(d);
+		return error;
+	}
+	size = (long)datagram_size(d);
 	m->sender = message_cred(s, to->socket, m);
-	return datagram_put(&to->queue, m, &u->name);
+	datagram_append(&to->queue, d, m);
+	return size;
+}
+
+static long unix_datagram_send(struct socket *s, struct message *m)
+{
+	long error = unix_name_for_credentials(s);
+
+	return error ? error : send_when_room(s, m, datagram_receiver, &unix_of(s)->name);
 }
 
 static long unix_datagram_receive(struct socket *s, struct message *m)
@@ -146,22 +181,28 @@ static long packet_listener(const struct address *a, struct socket **out)
 	return unix_find_listener(a, SOCK_SEQPACKET, out);
 }
 
+static long packet_connectable(const struct socket *s)
+{
+	return s->listening ? -EINVAL : unix_of(s)->peer ? -EISCONN : 0;
+}
+
 static long packet_connect(struct socket *s, const struct address *a, bool nonblock)
 {
 	struct socket *embryo, *listener;
 	long error;
 
-	if (s->listening)
-		return -EINVAL;
-	if (unix_of(s)->peer)
-		return -EISCONN;
 	error = unix_name_for_credentials(s);
+	if (!error)
+		error = packet_connectable(s);
 	if (error)
 		return error;
 	embryo = unix_new(SOCK_SEQPACKET);
 	if (!embryo)
 		return -ENOMEM;
 	error = socket_find_listener(s, a, nonblock, &listener);
+	/* Another thread may have connected it during the wait. */
+	if (!error)
+		error = packet_connectable(s);
 	if (error) {
 		socket_release(embryo);
 		return error;
@@ -171,27 +212,23 @@ static long packet_connect(struct socket *s, const struct address *a, bool nonbl
 	return 0;
 }
 
-static long packet_send(struct socket *s, struct message *m)
+static long packet_receiver(struct socket *s, const struct message *m, struct unix_socket **to)
 {
-	struct unix_socket *u = unix_of(s);
-	long error;
+	long error = socket_error(s);
 
-	if (m->address)
-		m->address->len = 0;	/* it goes to the peer, whatever was asked for */
-	do {
-		error = socket_error(s);
-		if (error)
-			return error;
-		if (s->shut & SHUT_WR || (u->peer && u->peer->socket->shut & SHUT_RD))
-			return socket_broken_pipe(m->flags);
-		if (!u->peer)
-			return -ENOTCONN;
-		error = wait_for_room(s, u->peer, m->nonblock);
-	} while (error == 1);
+	*to = unix_of(s)->peer;
 	if (error)
 		return error;
-	m->sender = message_cred(s, u->peer->socket, m);
-	return datagram_put(&u->peer->queue, m, NULL);
+	if (s->shut & SHUT_WR || (*to && (*to)->socket->shut & SHUT_RD))
+		return socket_broken_pipe(m->flags);
+	return *to ? 0 : -ENOTCONN;
+}
+
+static long packet_send(struct socket *s, struct message *m)
+{
+	if (m->address)
+		m->address->len = 0;	/* it goes to the peer, whatever was asked for */
+	return send_when_room(s, m, packet_receiver, NULL);
 }
 
 static long packet_receive(struct socket *s, struct message *m)

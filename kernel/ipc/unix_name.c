@@ -6,9 +6,13 @@
 #include <err.h>
 #include <filesystem.h>
 #include <lib.h>
+#include <signal.h>
 #include <task.h>
+#include <window.h>
 
-static struct list_head bound = LIST_HEAD_INIT(bound);
+/* Sockets with abstract names. */
+#define BUCKETS 256u
+static struct list_head buckets[BUCKETS];
 
 static bool is_abstract(const struct address *a)
 {
@@ -31,15 +35,37 @@ static void path_of(const struct address *a, char path[UNIX_PATH_MAX + 1])
 	path[len] = 0;
 }
 
+/* FNV-1a. */
+static struct list_head *bucket(const struct address *a)
+{
+	struct list_head *head;
+	u32 hash = 2166136261u;
+
+	for (u32 i = PATH_OFFSET; i < a->len; i++)
+		hash = (hash ^ a->bytes[i]) * 16777619u;
+	head = &buckets[(hash ^ hash >> 16) % BUCKETS];
+	if (!head->next)
+		list_init(head);
+	return head;
+}
+
 static struct unix_socket *find_abstract(const struct address *a, u16 type)
 {
 	struct unix_socket *u;
+	u32 looked_at = 0;
 
-	list_for_each_entry(u, &bound, link)
-		if (!u->inode && u->socket->type == type && u->name.len == a->len &&
-		    !memcmp(u->name.bytes, a->bytes, a->len))
+	list_for_each_entry(u, bucket(a), link) {
+		interrupt_window_at(++looked_at);
+		if (u->socket->type == type && u->name.len == a->len && !memcmp(u->name.bytes, a->bytes, a->len))
 			return u;
+	}
 	return NULL;
+}
+
+static void name_abstract(struct unix_socket *u, const struct address *a)
+{
+	u->name = *a;
+	list_add(&u->link, bucket(a));
 }
 
 static int find_path(const struct address *a, u16 type, struct unix_socket **out)
@@ -120,10 +146,15 @@ static long bind_any(struct unix_socket *u)
 		snprintf(digits, sizeof digits, "%05x", next++ & 0xfffff);
 		a.bytes[PATH_OFFSET] = 0;
 		memcpy(a.bytes + PATH_OFFSET + 1, digits, 5);
+		/* Many names may be in use, and another thread may name the socket meanwhile. */
+		preemption_point();
+		if (signal_fatal_pending())
+			return -EINTR;
+		if (u->name.len > PATH_OFFSET)
+			return 0;
 		if (find_abstract(&a, u->socket->type))
 			continue;
-		u->name = a;
-		list_add(&u->link, &bound);
+		name_abstract(u, &a);
 		return 0;
 	}
 	return -ENOSPC;
@@ -150,7 +181,7 @@ long unix_bind(struct socket *s, const struct address *a)
 	if (is_abstract(a)) {
 		if (find_abstract(a, s->type))
 			return -EADDRINUSE;
-		u->name = *a;
+		name_abstract(u, a);
 	} else {
 		char path[UNIX_PATH_MAX + 1];
 
@@ -161,7 +192,6 @@ long unix_bind(struct socket *s, const struct address *a)
 		u->name = *a;
 		u->name.len = PATH_OFFSET + (u32)strlen(path) + 1;	/* with its NUL, as Linux reports it */
 	}
-	list_add(&u->link, &bound);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,11 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/attack.h"
@@ -25,7 +28,7 @@
 #define PAGE 4096
 #define FRESH 200               /* pages that the calls touch */
 #define LEFT_KB 400             /* of memory, when they begin */
-#define ROUNDS 2
+#define ROUNDS 1
 
 struct race {
 	void (*begin)(void);
@@ -266,6 +269,148 @@ static void streams(void)
 	run(&race);
 }
 
+/* The same for datagrams: the receiver and its queue go. */
+static int datagram_type;
+
+static void open_datagram_pair(void)
+{
+	MUST(socketpair(AF_UNIX, datagram_type | SOCK_NONBLOCK, 0, ends));
+}
+
+static void open_datagram_pair_again(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, datagram_type | SOCK_NONBLOCK, 0, pair))
+		return;
+	dup2(pair[0], ends[0]);
+	dup2(pair[1], ends[1]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void send_datagram(char *fresh)
+{
+	(void)!send(ends[1], fresh, 2000, MSG_NOSIGNAL);
+}
+
+static struct sockaddr_in receiver;
+
+static void open_port(void)
+{
+	socklen_t size = sizeof(receiver);
+
+	receiver = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	ends[0] = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	ends[1] = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	MUST(bind(ends[0], (struct sockaddr *)&receiver, size));
+	MUST(getsockname(ends[0], (struct sockaddr *)&receiver, &size));
+}
+
+static void open_port_again(void)
+{
+	int port = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (port < 0)
+		return;
+	dup2(port, ends[0]);
+	(void)!bind(ends[0], (struct sockaddr *)&receiver, sizeof(receiver));
+	close(port);
+}
+
+static void send_to_port(char *fresh)
+{
+	(void)!sendto(ends[1], fresh, 2000, 0, (struct sockaddr *)&receiver, sizeof(receiver));
+}
+
+static void senders(void)
+{
+	static const struct race local = { open_datagram_pair, send_datagram, open_datagram_pair_again, close_ends };
+	static const struct race port = { open_port, send_to_port, open_port_again, close_ends };
+
+	datagram_type = SOCK_DGRAM;
+	run(&local);
+	datagram_type = SOCK_SEQPACKET;
+	run(&local);
+	run(&port);
+}
+
+/* A count is taken once. */
+static void open_counter(void)
+{
+	event = (int)MUST(eventfd(0, EFD_NONBLOCK));
+}
+
+static void close_counter(void)
+{
+	uint64_t count;
+
+	CHECK_EQUAL(read(event, &count, sizeof(count)), -1);
+	close(event);
+}
+
+static void count(char *fresh)
+{
+	uint64_t one = 1;
+
+	(void)!write(event, &one, sizeof(one));
+	(void)!read(event, fresh, sizeof(one));
+}
+
+static void take_count(void)
+{
+	uint64_t got;
+
+	if (read(event, &got, sizeof(got)) > 0)
+		CHECK(got < 1000000);
+}
+
+static void counters(void)
+{
+	static const struct race race = { open_counter, count, take_count, close_counter };
+
+	run(&race);
+}
+
+/* Two timers never have the same number. */
+static volatile int made[2];
+
+static void forget_timers(void)
+{
+	for (int i = 0; i < 64; i++)
+		(void)!syscall(SYS_timer_delete, i);
+	made[0] = made[1] = -1;
+}
+
+static void make_timer(char *fresh)
+{
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, fresh) == 0) {
+		made[0] = *(int *)fresh;
+		CHECK(made[0] != made[1]);
+		CHECK_EQUAL(syscall(SYS_timer_delete, made[0]), 0);
+		made[0] = -1;
+	}
+}
+
+static void make_timer_too(void)
+{
+	static int number;
+
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, &number) == 0) {
+		made[1] = number;
+		sched_yield();
+		made[1] = -1;
+		CHECK_EQUAL(syscall(SYS_timer_delete, number), 0);
+	}
+}
+
+static void timers(void)
+{
+	static const struct race race = { forget_timers, make_timer, make_timer_too, forget_timers };
+
+	run(&race);
+}
+
 /* What is in the queue is never more than it holds, nor less than nothing. */
 static void check_pipe(void)
 {
@@ -359,6 +504,9 @@ static const struct test_case cases[] = {
 	CASE(streams),
 	CASE(pipes),
 	CASE(terminals),
+	CASE(senders),
+	CASE(counters),
+	CASE(timers),
 };
 
 ATTACK_MAIN("copy", cases)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,9 +23,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -610,6 +613,51 @@ static void poll_many(void)
 	/* The descriptors are closed by the end of the process. */
 }
 
+/* The names that the kernel would give next are in use already. */
+#define NAMES 3000
+
+static void allow_descriptors(rlim_t count)
+{
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ count, count }));
+}
+
+static void name_many(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(name);
+	unsigned first;
+
+	allow_descriptors(NAMES + 100);
+	for (unsigned i = 0; i <= NAMES; i++) {
+		int fd = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0));
+
+		MUST(bind(fd, (struct sockaddr *)&name, i ? sizeof(sa_family_t) + 6 : sizeof(sa_family_t)));
+		if (i == 0) {
+			MUST(getsockname(fd, (struct sockaddr *)&name, &size));
+			CHECK_EQUAL(sscanf(name.sun_path + 1, "%5x", &first), 1);
+		}
+		snprintf(name.sun_path + 1, 6, "%05x", (first + i + 1) & 0xfffff);
+	}
+	MUST(bind((int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), (struct sockaddr *)&name, sizeof(sa_family_t)));
+}
+
+static void bind_many_ports(void)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET };
+	socklen_t size = sizeof(name);
+
+	allow_descriptors(NAMES + 100);
+	for (unsigned i = 0; i <= NAMES; i++) {
+		int fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+
+		MUST(bind(fd, (struct sockaddr *)&name, sizeof(name)));
+		MUST(getsockname(fd, (struct sockaddr *)&name, &size));
+		name.sin_port = ntohs(name.sin_port) == 60999 ? htons(32768) : htons((in_port_t)(ntohs(name.sin_port) + 1));
+	}
+	name.sin_port = 0;
+	MUST(bind((int)MUST(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&name, sizeof(name)));
+}
+
 static void unmount(void)
 {
 	const char *folder = test_path("folder");
@@ -668,6 +716,8 @@ static const struct {
 	{ "tell_many", tell_many },
 	{ "signal_many", signal_many },
 	{ "poll_many", poll_many },
+	{ "name_many", name_many },
+	{ "bind_many_ports", bind_many_ports },
 	{ "unmount", unmount },
 	{ "unmount_deep_tree", unmount_deep_tree },
 };

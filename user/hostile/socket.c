@@ -1,0 +1,185 @@
+/* Calls on sockets that fail, or that two threads make at once: nothing is lost, and nothing half done. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/attack.h"
+
+static const struct {
+	int family, type;
+} kinds[] = { { AF_UNIX, SOCK_STREAM }, { AF_UNIX, SOCK_SEQPACKET }, { AF_INET, SOCK_STREAM } };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+union name {
+	struct sockaddr any;
+	struct sockaddr_un path;
+	struct sockaddr_in port;
+};
+
+static int new_socket(size_t kind)
+{
+	return (int)MUST(socket(kinds[kind].family, kinds[kind].type, 0));
+}
+
+/* A listener with any name, which is told, and room for one connection that nobody has accepted. */
+static int new_listener(size_t kind, union name *name, socklen_t *size)
+{
+	int listener = new_socket(kind);
+
+	memset(name, 0, sizeof(*name));
+	name->any.sa_family = (sa_family_t)kinds[kind].family;
+	*size = sizeof(*name);
+	MUST(bind(listener, &name->any, kinds[kind].family == AF_UNIX ? sizeof(sa_family_t) : sizeof(name->port)));
+	MUST(getsockname(listener, &name->any, size));
+	MUST(listen(listener, 0));
+	return listener;
+}
+
+static int wanted;
+static union name where;
+static socklen_t where_size;
+
+static void *connect_it(void *unused)
+{
+	(void)unused;
+	return (void *)(long)(connect(wanted, &where.any, where_size) ? errno : 0);
+}
+
+/* Two threads wait for a place with the same socket: one of them connects it. */
+static void connect_twice(void)
+{
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		int listener = new_listener(kind, &where, &where_size), first = new_socket(kind), count = 0;
+		pthread_t threads[2];
+		struct pollfd asked;
+		void *results[2];
+		char byte;
+
+		wanted = new_socket(kind);
+		MUST(connect(first, &where.any, where_size));
+		for (int i = 0; i < 2; i++)
+			CHECK_EQUAL(pthread_create(&threads[i], NULL, connect_it, NULL), 0);
+		usleep(20000);
+		asked = (struct pollfd){ .fd = listener, .events = POLLIN };
+		while (poll(&asked, 1, 100) == 1) {
+			int end = (int)MUST(accept(listener, NULL, NULL));
+
+			count++;
+			if (count == 2)
+				CHECK_EQUAL(write(end, "x", 1), 1);
+		}
+		for (int i = 0; i < 2; i++)
+			CHECK_EQUAL(pthread_join(threads[i], &results[i]), 0);
+		CHECK_EQUAL(count, 2);
+		CHECK_EQUAL((long)results[0] + (long)results[1], EISCONN);
+		CHECK_EQUAL(read(wanted, &byte, 1), 1);
+		close(wanted);
+		close(first);
+		close(listener);
+	}
+}
+
+/* accept() that cannot tell the name leaves the connection for the next call. */
+static void accept_fails(void)
+{
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		union name name;
+		socklen_t size, tiny = (socklen_t)-1;
+		int listener = new_listener(kind, &name, &size), client = new_socket(kind);
+		char byte;
+
+		MUST(connect(client, &name.any, size));
+		CHECK_EQUAL(send(client, "x", 1, 0), 1);
+		CHECK_ERROR(accept(listener, &name.any, (socklen_t *)8), EFAULT);
+		CHECK_ERROR(accept(listener, &name.any, &tiny), EINVAL);
+		CHECK_EQUAL(recv((int)MUST(accept(listener, NULL, NULL)), &byte, 1, 0), 1);
+		close(client);
+		close(listener);
+	}
+}
+
+/* A connection that is refused costs no port. */
+static void refused(void)
+{
+	int client = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t size = sizeof(name);
+
+	CHECK_ERROR(connect(client, (struct sockaddr *)&name, size), ECONNREFUSED);
+	MUST(getsockname(client, (struct sockaddr *)&name, &size));
+	CHECK_EQUAL(name.sin_port, 0);
+	close(client);
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* A time that is longer than the clock counts is for ever, not short. */
+static void far_timeouts(void)
+{
+	static const long long seconds[] = { 18446744074ll, 9223372036854775807ll };
+	struct sigaction action = { .sa_handler = nothing };
+	int ends[2];
+	char byte;
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	for (size_t i = 0; i < 2; i++) {
+		long long time[2] = { seconds[i], 0 };
+
+		MUST(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO_NEW, time, sizeof(time)));
+		MUST(setitimer(ITIMER_REAL, &(struct itimerval){ { 0, 0 }, { 0, 600000 } }, NULL));
+		CHECK_ERROR(recv(ends[0], &byte, 1, 0), EINTR);
+	}
+}
+
+/* Ports that are given out come round, and those in use are passed over. */
+static void ports_come_round(void)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_DGRAM };
+
+	for (size_t t = 0; t < 2; t++) {
+		struct sockaddr_in kept = { .sin_family = AF_INET }, name;
+		int keeper = (int)MUST(socket(AF_INET, types[t], 0)), passed = 0;
+		socklen_t size = sizeof(kept);
+
+		MUST(bind(keeper, (struct sockaddr *)&kept, sizeof(kept)));
+		MUST(getsockname(keeper, (struct sockaddr *)&kept, &size));
+		for (int i = 0; i < 30000; i++) {
+			int socket_ = (int)MUST(socket(AF_INET, types[t], 0));
+
+			name = (struct sockaddr_in){ .sin_family = AF_INET };
+			MUST(bind(socket_, (struct sockaddr *)&name, sizeof(name)));
+			MUST(getsockname(socket_, (struct sockaddr *)&name, &size));
+			CHECK(name.sin_port != kept.sin_port);
+			passed += ntohs(name.sin_port) == (ntohs(kept.sin_port) == 60999 ? 32768 : ntohs(kept.sin_port) + 1);
+			close(socket_);
+		}
+		CHECK_EQUAL(passed, 2);
+		CHECK_ERROR(bind((int)MUST(socket(AF_INET, types[t], 0)), (struct sockaddr *)&kept, sizeof(kept)), EADDRINUSE);
+		close(keeper);
+	}
+}
+
+static const struct test_case cases[] = {
+	CASE(connect_twice),
+	CASE(accept_fails),
+	CASE(refused),
+	CASE(far_timeouts),
+	CASE(ports_come_round),
+};
+
+ATTACK_MAIN("socket", cases)
