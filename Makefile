@@ -25,7 +25,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench constants soak soak-instructions docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
+.PHONY: all ready run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
 
 all: $(STAMPS)/machine ready
 
@@ -141,14 +141,20 @@ soak-instructions: $(STAMPS)/bootstrap-test
 	PAGEWALK_SEED=$(PAGEWALK_SEED) PAGEWALK_SEQUENCES=$(PAGEWALK_SEQUENCES) \
 		cargo test --release -p pagewalk-machine --test differential -- --nocapture
 
-# The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written.
+# The fuzzer runs without the fetch sanitizer: where a random signal handler lies, its process has just written. Large
+# caches are simulated faster. "make soak-fuzz" is this part alone.
 soak: soak-instructions $(STAMPS)/machine ready programs
 	$(call heading,Programs on every kind of processor$(comma) invariants checked)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --options check=on --sanitize all \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400 --qemu 603e --qemu 604 --qemu 750
 	$(call heading,The kernel under every policy$(comma) pairs of policies$(comma) and without memory)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel --whole
+	$(MAKE) soak-fuzz
+
+soak-fuzz: $(STAMPS)/machine ready
+	$(call heading,Ten million random system calls and attacks)
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --group fuzz-soak --options check=on --sanitize translation,vsid \
+		--set cache.instruction.size=0x40000 --set cache.data.size=0x40000 \
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
 
 clean:

@@ -14,13 +14,14 @@
 struct mm;
 struct text;
 
-#define CHECK_SWEEP_EVERY 64u
+#define CHECK_SWEEP_EVERY 256u
 
 /* Reports a contradiction: the number of the address space's context, the address, and the entry. */
 typedef void check_bad(const char *what, u32 space, vaddr_t address, u32 pte);
 
-/* Checks [start, end) of mm, or everything; panics with the operation's name and the first contradictions. */
+/* Checks [start, end) of mm, its tree, or everything; panics with the operation's name and the first contradictions. */
 void check_run(struct mm *mm, uaddr_t start, uaddr_t end, const char *operation);
+void check_run_tree(struct mm *mm, const char *operation);
 void check_sweep(const char *operation);
 extern u64 check_runs, check_sweeps;
 
@@ -28,6 +29,13 @@ static inline void check_range(struct mm *mm, uaddr_t start, uaddr_t end, const 
 {
 	if (unlikely(boot.check))
 		check_run(mm, start, end, operation);
+}
+
+/* After an operation that changed entries of the tree, and took none away: each page that is there. */
+static inline void check_tree(struct mm *mm, const char *operation)
+{
+	if (unlikely(boot.check))
+		check_run_tree(mm, operation);
 }
 
 static inline void check_everything(const char *operation)

@@ -168,8 +168,8 @@ struct mm *mm_fork(struct mm *parent)
 	}
 	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
 	flush->whole(parent);
-	check_range(parent, 0, USER_END, "fork");
-	check_range(child, 0, USER_END, "fork");
+	check_tree(parent, "fork");
+	check_tree(child, "fork");
 	child->resident_peak = child->resident_pages;
 	if (error) {
 		mm_put(child);

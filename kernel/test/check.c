@@ -81,49 +81,81 @@ static void check_tree_entry(struct mm *mm, const struct vma *vma, vaddr_t addre
 		report("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
 }
 
-/* Checks the entries of [start, end), which one table covers; returns how many of them map frames. */
-static u32 check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct frame *frame, bool counted)
+/* What is done with each entry of a walk through a tree, beside the check of the entry itself. */
+enum walk {
+	WALK_ONLY,
+	WALK_COUNT,             /* a sweep counts how often a frame is mapped */
+	WALK_CACHED,            /* what is cached of the page is checked */
+};
+
+/* What a walk through a tree found. */
+struct found {
+	u32 tables, resident;   /* resident: entries for frames */
+};
+
+/* The first entry from `at` on that may be there, or `end`. A sweep spends most of its time here. */
+static const struct pte *skip_empty(const struct pte *at, const struct pte *end)
 {
-	const struct pte *entry = pagetable_find(mm->root, start);
-	u32 resident = 0;
+	while (at < end && (vaddr_t)at % (PTE_LINE * sizeof(*at)) == 0 && pte_line_none(at))
+		at += PTE_LINE;
+	return at;
+}
+
+/* Checks the entries of [start, end), which one table covers. */
+static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct frame *frame, enum walk walk,
+			struct found *found)
+{
+	const struct pte *first = pagetable_find(mm->root, start), *last = first + ((end - start) >> PAGE_SHIFT);
+	const struct vma *vma = NULL;
 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
 		report("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
-	for (; start < end; start += PAGE_SIZE, entry++) {
-		const struct vma *vma = mm_find(mm, start);
+	for (const struct pte *entry = skip_empty(first, last); entry < last; entry = skip_empty(entry + 1, last)) {
+		vaddr_t address = start + ((u32)(entry - first) << PAGE_SHIFT);
 		pte_t pte = pte_get(entry);
 		u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 		if (pte_none(pte))
 			continue;
-		check_tree_entry(mm, vma, start, pte, frame->refs > 1);
+		if (!vma || address >= vma->end)
+			vma = mm_find(mm, address);
+		check_tree_entry(mm, vma, address, pte, frame->refs > 1);
+		if (walk == WALK_CACHED)
+			mmu->check_page(mm, address, report);
 		if (number >= frame_count)
 			continue;
-		resident++;
-		if (counted)
-			mappings[number]++;
-		if (counted && vma && private_writable(vma, pte))
+		found->resident++;
+		if (walk != WALK_COUNT)
+			continue;
+		mappings[number]++;
+		if (vma && private_writable(vma, pte))
 			mappings[number] |= MAPPED_PRIVATE_WRITABLE;
 	}
-	return resident;
+}
+
+static const struct root_entry *skip_absent(const struct root_entry *slot, const struct root_entry *end)
+{
+	while (slot < end && slot_empty(slot))
+		slot++;
+	return slot;
 }
 
 /* Checks the entries of [start, end), table by table; a sweep counts a shared table once. */
-static u32 check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end, bool sweep)
+static struct found check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end, enum walk walk)
 {
-	u32 resident = 0, stop;
+	const struct root_entry *root = pagetable_root(mm->root), *slot = pagetable_slot(mm->root, start);
+	const struct root_entry *last = pagetable_slot(mm->root, end - 1) + 1;
+	struct found found = { 0, 0 };
 
-	for (; start < end; start = stop) {
-		const struct root_entry *slot = pagetable_slot(mm->root, start);
+	for (slot = skip_absent(slot, last); slot < last; slot = skip_absent(slot + 1, last)) {
+		vaddr_t from = (u32)(slot - root) << ROOT_SHIFT;
+		const struct frame *table = slot_frame(slot);
+		bool again = walk == WALK_COUNT && mappings[frame_number(table)]++;
 
-		stop = MIN(pagetable_next(start), end);
-		if (!slot_empty(slot)) {
-			const struct frame *table = slot_frame(slot);
-
-			resident += check_table(mm, start, stop, table, sweep && !mappings[frame_number(table)]++);
-		}
+		found.tables++;
+		check_table(mm, MAX(from, start), MIN(pagetable_next(from), end), table, again ? WALK_ONLY : walk, &found);
 	}
-	return resident;
+	return found;
 }
 
 /* Checks the areas of [start, end) and their neighbours. */
@@ -142,20 +174,19 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 	}
 }
 
-static void check_accounts(struct mm *mm, u32 resident)
+static void check_accounts(struct mm *mm, struct found found)
 {
-	u32 tables = 1, pages = 0, areas = 0;
+	u32 pages = 0, areas = 0;
 
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
 		areas++;
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
-	for (u32 index = 0; index < USER_END >> ROOT_SHIFT; index++)
-		tables += !slot_empty(&pagetable_root(mm->root)[index]);
-	if (resident != mm->resident_pages)
-		report("resident pages miscounted", mm_context_id(&mm->context), resident, mm->resident_pages);
-	if (tables != mm->table_pages)
-		report("tables miscounted", mm_context_id(&mm->context), tables, mm->table_pages);
+	if (found.resident != mm->resident_pages)
+		report("resident pages miscounted", mm_context_id(&mm->context), found.resident, mm->resident_pages);
+	/* The root is one. */
+	if (found.tables + 1 != mm->table_pages)
+		report("tables miscounted", mm_context_id(&mm->context), found.tables + 1, mm->table_pages);
 	if (areas != mm->area_count || pages != mm->total_pages)
 		report("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
 	if (!areas_surveyed_right(mm))
@@ -165,7 +196,7 @@ static void check_accounts(struct mm *mm, u32 resident)
 static void check_space(struct mm *mm)
 {
 	check_areas(mm, 0, USER_END);
-	check_accounts(mm, check_tree_entries(mm, 0, USER_END, true));
+	check_accounts(mm, check_tree_entries(mm, 0, USER_END, WALK_COUNT));
 }
 
 static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
@@ -229,18 +260,35 @@ void check_sweep(const char *operation)
 	end_check();
 }
 
+/* Counts an operation, and makes the sweep of each CHECK_SWEEP_EVERY-th: false: not this time. */
+static bool swept(const char *operation)
+{
+	if (++check_runs % CHECK_SWEEP_EVERY)
+		return false;
+	check_sweep(operation);
+	return true;
+}
+
 void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 {
 	start = ALIGN_DOWN(start, PAGE_SIZE);
 	end = MIN(ALIGN_UP(end, PAGE_SIZE), USER_END);
-	if (++check_runs % CHECK_SWEEP_EVERY == 0) {
-		check_sweep(operation);
+	if (start >= end || swept(operation))
 		return;
-	}
 	begin_report(operation);
 	check_areas(mm, start, end);
-	check_tree_entries(mm, start, end, false);
+	check_tree_entries(mm, start, end, WALK_ONLY);
 	check_cached(mm, start, end);
+	end_check();
+}
+
+void check_run_tree(struct mm *mm, const char *operation)
+{
+	if (swept(operation))
+		return;
+	begin_report(operation);
+	check_areas(mm, 0, USER_END);
+	check_tree_entries(mm, 0, USER_END, context_live(mm) ? WALK_CACHED : WALK_ONLY);
 	end_check();
 }
 

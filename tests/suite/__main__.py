@@ -31,10 +31,14 @@ def main() -> int:
     parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
     parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")
     parser.add_argument("--sanitize", default="", help="the machine's sanitizers: translation, fetch, vsid, or all")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="changes a key of the machine files"
+    )
     parser.add_argument("--case", action="append", help="only cases of this name")
     parser.add_argument("--reference", action="store_true", help="show the reference's transcripts only")
     chosen = parser.parse_args()
-    flags = ("--sanitize", chosen.sanitize) if chosen.sanitize else ()
+    flags = tuple(word for change in chosen.set for word in ("--set", change))
+    flags += ("--sanitize", chosen.sanitize) if chosen.sanitize else ()
     machines = chosen.machine or ([] if chosen.qemu else ["ppc604-133"])
     where: list[targets.Target] = [targets.MachineTarget(name, chosen.options, flags) for name in machines]
     where += [targets.QemuTarget(cpu, chosen.options) for cpu in chosen.qemu]

@@ -17,13 +17,13 @@ _STOPS_MOST = 6
 @dataclass(frozen=True)
 class MachineTarget:
     """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the runner's,
-    such as --sanitize. `memory`, in MB, has room for the unpacked root beside its archive."""
+    such as --sanitize. `memory`, in MB, is the least; a group may ask for more."""
 
     machine: str
     options: str = ""
     flags: tuple[str, ...] = ()
     limit: int = 40_000_000_000
-    memory: int = 64
+    memory: int = 32
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class QemuTarget:
 
     cpu: str
     options: str = ""
-    memory: int = 64
+    memory: int = 32
     seconds: int = 900
 
     @property

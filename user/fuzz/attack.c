@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,10 @@
 /* A child has so long, and its parent waits through so many interruptions. */
 #define CHILD_US 2000
 #define PATIENCE 16
+
+/* How often a child does what it is for: the fork costs more than that. */
+#define ACCESSES 8u
+#define EXECUTIONS 4u
 
 #define RIGHTS_DEPTH 100u
 #define EPOLL_DEPTH 12u
@@ -109,9 +114,31 @@ static void access_once(struct state *s)
 	}
 }
 
+static sigjmp_buf after_fault;
+
+static void on_fault(int n)
+{
+	siglongjmp(after_fault, n);
+}
+
+/* Goes on after an access that ends in a signal. */
+static void access_often(struct state *s)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
+	volatile unsigned left = 1 + below(&s->random, ACCESSES);
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		signal(faults[i], on_fault);
+	(void)sigsetjmp(after_fault, 1);
+	while (left) {
+		left--;
+		access_once(s);
+	}
+}
+
 static void touch(struct state *s)
 {
-	in_child(s, access_once);
+	in_child(s, access_often);
 }
 
 static void map_again(struct state *s)
@@ -385,21 +412,30 @@ static void execute_damaged(struct state *s)
 	execve(name, arguments, arguments + 1);
 }
 
+static void execute_until_it_runs(struct state *s)
+{
+	for (unsigned n = 0; n < EXECUTIONS; n++)
+		execute_damaged(s);
+}
+
 static void execute(struct state *s)
 {
-	in_child(s, execute_damaged);
+	in_child(s, execute_until_it_runs);
 }
 
 static const struct {
 	const char *name;
 	void (*make)(struct state *s);
 	int privileged;
+	unsigned seldom;	/* one in so many that are chosen is made */
 } attacks[] = {
-	{ "touch", touch, 0 },		       { "map_again", map_again, 0 },	{ "remap", remap, 0 },
-	{ "vectors", vectors, 0 },	       { "futexes", futexes, 0 },	{ "pass_any", pass_any, 0 },
-	{ "take_any", take_any, 0 },	       { "nest_rights", nest_rights, 0 }, { "ring_of_rights", ring_of_rights, 0 },
-	{ "nest_epolls", nest_epolls, 0 },     { "nest_mounts", nest_mounts, 1 }, { "nest_folders", nest_folders, 0 },
-	{ "timers", timers, 0 },	       { "execute", execute, 0 },
+	{ "touch", touch, 0, 2 }, { "map_again", map_again, 0, 1 },
+	{ "remap", remap, 0, 1 }, { "vectors", vectors, 0, 1 },
+	{ "futexes", futexes, 0, 1 }, { "pass_any", pass_any, 0, 1 },
+	{ "take_any", take_any, 0, 1 }, { "nest_rights", nest_rights, 0, 1 },
+	{ "ring_of_rights", ring_of_rights, 0, 1 }, { "nest_epolls", nest_epolls, 0, 1 },
+	{ "nest_mounts", nest_mounts, 1, 1 }, { "nest_folders", nest_folders, 0, 1 },
+	{ "timers", timers, 0, 1 }, { "execute", execute, 0, 2 },
 };
 
 #define ATTACKS (sizeof(attacks) / sizeof(attacks[0]))
@@ -408,7 +444,7 @@ void attack(struct state *s, void (*announce)(const char *name, int trace), int 
 {
 	unsigned n = below(&s->random, ATTACKS);
 
-	if (attacks[n].privileged && !s->privileged)
+	if ((attacks[n].privileged && !s->privileged) || below(&s->random, attacks[n].seldom))
 		return;
 	if (trace >= 0)
 		announce(attacks[n].name, trace);

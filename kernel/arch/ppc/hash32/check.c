@@ -19,28 +19,104 @@ static struct hpte read_entry(const volatile struct hpte *entry)
 	return seen;
 }
 
+/*
+ * The VSIDs in use, for a sweep: each is at the place that its low bits name, or at the next free one. If there are too
+ * many for the table, each is looked for among all address spaces instead.
+ */
+#define LIVE_PLACES 1024u
+#define LIVE_MOST (LIVE_PLACES / 2)
+
+static struct live {
+	u32 vsid;
+	const struct root_entry *root;  /* NULL: free */
+} live[LIVE_PLACES];
+static bool surveyed;   /* within a sweep: `live` has them all */
+
+static void add_live(u32 vsid, const struct root_entry *root)
+{
+	u32 i = vsid % LIVE_PLACES;
+
+	while (live[i].root)
+		i = (i + 1) % LIVE_PLACES;
+	live[i] = (struct live){ vsid, root };
+}
+
+static void survey(void)
+{
+	u32 added = 16 - (KERNEL_BASE >> 28);
+	struct mm *mm;
+
+	memset(live, 0, sizeof(live));
+	surveyed = false;
+	for (u32 segment = KERNEL_BASE >> 28; segment < 16; segment++)
+		add_live((context_segment_base(CONTEXT_KERNEL) + segment * vsid_form.step) & 0xffffff, kernel_root);
+	list_for_each_entry(mm, &mm_list, all) {
+		if (!context_live(mm))
+			continue;
+		added += USER_END >> 28;
+		if (added > LIVE_MOST)
+			return;
+		for (u32 segment = 0; segment < USER_END >> 28; segment++)
+			add_live(context_vsid(mm, segment << 28), mm->root);
+	}
+	surveyed = true;
+}
+
+/* The root of the tree that translates a VSID; NULL: nobody's. */
+static inline const struct root_entry *root_of(u32 vsid)
+{
+	u32 segment;
+
+	if (!surveyed)
+		return context_find(vsid, &segment);
+	for (u32 i = vsid % LIVE_PLACES; live[i].root; i = (i + 1) % LIVE_PLACES)
+		if (live[i].vsid == vsid)
+			return live[i].root;
+	return NULL;
+}
+
 static void check_entry(const struct hpte *entry, check_bad *bad)
 {
 	struct hpte seen = read_entry(entry);
-	u32 vsid = (seen.word0 & HPTE_VSID) >> 7, segment, address, pte;
-	const struct root_entry *root = seen.word0 & HPTE_VALID ? context_find(vsid, &segment) : NULL;
+	u32 vsid = (seen.word0 & HPTE_VSID) >> 7, address;
+	const struct root_entry *root = seen.word0 & HPTE_VALID ? root_of(vsid) : NULL;
+	const struct pte *at;
+	pte_t pte;
 
 	if (!root)
 		return;         /* a zombie: its VSID is in no segment register, and never will be again */
-	address = segment << 28 | hash_address(entry, seen.word0);
-	pte = pagetable_read(root, address);
+	address = (vsid & VSID_SEGMENT) << 28 | hash_address(entry, seen.word0);
+	at = pagetable_find(root, address);
+	pte = at ? pte_get(at) : PTE_NONE;
 	if (!(pte & PTE_VALID))
 		bad("the hash table maps a page that the tree does not", vsid, address, seen.word1);
 	else if ((pte ^ seen.word1) & (PTE_HARDWARE & ~PTE_VALID))
 		bad("hash table and tree differ", vsid, address, seen.word1);
-	else if (root != kernel_root && !hash_noted(pagetable_find(root, address), entry))
+	else if (root != kernel_root && !hash_noted(at, entry))
 		bad("a hash-table entry that the tree has no note of", vsid, address, pte);
+}
+
+/* Whether one of a group's entries is valid: most groups are empty, and most of a sweep's time is spent here. */
+static inline bool group_used(const struct hpte *e)
+{
+	return (e[0].word0 | e[1].word0 | e[2].word0 | e[3].word0 | e[4].word0 | e[5].word0 | e[6].word0 | e[7].word0) &
+	       HPTE_VALID;
 }
 
 void hash_check(check_bad *bad)
 {
-	for (u32 i = 0; hash_table && i < hash_groups * HPTES_PER_GROUP; i++)
-		check_entry(&hash_table[i], bad);
+	const struct hpte *end = hash_table + (hash_table ? hash_groups * HPTES_PER_GROUP : 0);
+
+	_Static_assert(HPTES_PER_GROUP == 8, "group_used() reads eight");
+	survey();
+	for (const struct hpte *group = hash_table; group < end; group += HPTES_PER_GROUP) {
+		if (!group_used(group))
+			continue;
+		for (u32 i = 0; i < HPTES_PER_GROUP; i++)
+			if (group[i].word0 & HPTE_VALID)
+				check_entry(&group[i], bad);
+	}
+	surveyed = false;
 }
 
 void hash_check_page(const struct mm *mm, u32 address, check_bad *bad)
