@@ -157,13 +157,29 @@ impl Processor {
     #[cold]
     #[inline(never)]
     pub(crate) fn load_slowly(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
-        if (ea & 7) + bytes <= 8 {
-            return self.load_piece(ea, bytes);
+        if (ea & 7) + bytes > 8 {
+            return self.load_pieces(ea, bytes);
         }
+        let Some(physical) = self.known(ea, false) else {
+            return self.load_translated(ea, bytes);
+        };
+        let (now, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.load_cached(physical, now, account);
+        Ok(self
+            .memory
+            .ram
+            .read_u64(physical & !7)
+            .map_or(0, |double_word| part(double_word, physical, bytes)))
+    }
+
+    /// A load that crosses a double word.
+    #[cold]
+    #[inline(never)]
+    fn load_pieces(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         let mut value = 0;
         for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
             self.another_access(n);
-            let piece = self.load_piece(ea, bytes)?;
+            let piece = self.load_slowly(ea, bytes)?;
             value = if bytes == 8 {
                 piece
             } else {
@@ -177,27 +193,21 @@ impl Processor {
     /// access: cached memory, and written back for a store.
     #[inline]
     fn known(&self, ea: u32, store: bool) -> Option<u32> {
-        let shortcut = self.data_shortcuts.of(self.data_mode, ea);
+        let hot = &self.hot;
+        // SAFETY: as in `direct`.
+        let shortcut = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
         let page = if store { shortcut.store } else { shortcut.load };
         if page != ea & !0xfff {
             return None;
         }
         // SAFETY: as in `direct`.
-        unsafe { *self.hot.data_recent.add(usize::from(shortcut.used.set)) = shortcut.used.way };
+        unsafe { *hot.data_recent.add(usize::from(shortcut.used.set)) = shortcut.used.way };
         Some(ea.wrapping_add(shortcut.delta))
     }
 
-    /// A load within one double word.
-    fn load_piece(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
-        if let Some(physical) = self.known(ea, false) {
-            let (now, account) = (self.hot.cycles, &mut self.account);
-            self.hot.cycles += self.memory.load_cached(physical, now, account);
-            return Ok(self
-                .memory
-                .ram
-                .read_u64(physical & !7)
-                .map_or(0, |double_word| part(double_word, physical, bytes)));
-        }
+    /// A load within one double word of a page without a shortcut.
+    #[inline(never)]
+    fn load_translated(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         let Translation {
             pa: physical, wimg, ..
         } = self.translate_data(ea, Access::Load)?;
@@ -221,27 +231,35 @@ impl Processor {
         bytes: u32,
         value: u64,
     ) -> Result<(), Exception> {
-        if (ea & 7) + bytes <= 8 {
-            return self.store_piece(ea, bytes, value);
+        if (ea & 7) + bytes > 8 {
+            return self.store_pieces(ea, bytes, value);
         }
+        let Some(physical) = self.known(ea, true) else {
+            return self.store_translated(ea, bytes, value);
+        };
+        self.storing(physical);
+        let (now, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.store_cached(physical, now, account);
+        self.memory.ram.write_part(physical, bytes, value);
+        Ok(())
+    }
+
+    /// A store that crosses a double word.
+    #[cold]
+    #[inline(never)]
+    fn store_pieces(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let mut left = bytes;
         for (n, (ea, bytes)) in pieces(ea, bytes).enumerate() {
             self.another_access(n);
             left -= bytes;
-            self.store_piece(ea, bytes, value >> (8 * left))?;
+            self.store_slowly(ea, bytes, value >> (8 * left))?;
         }
         Ok(())
     }
 
-    /// A store within one double word.
-    fn store_piece(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
-        if let Some(physical) = self.known(ea, true) {
-            self.storing(physical);
-            let (now, account) = (self.hot.cycles, &mut self.account);
-            self.hot.cycles += self.memory.store_cached(physical, now, account);
-            self.put(physical, bytes, value);
-            return Ok(());
-        }
+    /// A store within one double word of a page without a shortcut.
+    #[inline(never)]
+    fn store_translated(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let Translation {
             pa: physical, wimg, ..
         } = self.translate_data(ea, Access::Store)?;
@@ -254,23 +272,25 @@ impl Processor {
         self.hot.cycles += self
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
-        self.put(physical, bytes, value);
+        self.memory.ram.write_part(physical, bytes, value);
         Ok(())
     }
 
     /// A store, or `dcbz`, is about to write at `physical`. If that is in the line that runs, an observer may
     /// watch it from now on: the next block is looked at.
+    #[inline(always)]
     pub(crate) fn storing(&mut self, physical: u32) {
+        if self.observers.sanitizers.is_some() {
+            self.show_store(physical);
+        }
+    }
+
+    #[cold]
+    fn show_store(&mut self, physical: u32) {
         self.observers.storing(physical, &mut self.memory);
         if self.observers.watch_stores() {
             self.hot.deadline = 0;
         }
-    }
-
-    fn put(&mut self, physical: u32, bytes: u32, value: u64) {
-        let big_endian = value.to_be_bytes();
-        self.memory.ram.bytes_mut()[physical as usize..(physical + bytes) as usize]
-            .copy_from_slice(&big_endian[8 - bytes as usize..]);
     }
 
     /// An operand that crosses a double word takes a second access, a cycle later.

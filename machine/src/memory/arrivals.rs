@@ -75,6 +75,7 @@ pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
     /// The line of `arrival`, which `cache` has just been filled with, sets out at `now`.
+    #[inline]
     pub fn add(&mut self, arrival: Arrival, cache: &mut Cache, now: u64) {
         cache.mark_arriving(arrival.line);
         // A line that left the cache and is filled again sets out anew; one that has come makes room.
@@ -95,6 +96,7 @@ impl Arrivals {
     }
 
     /// The line at `line`, if some of it is still to come at `now`.
+    #[inline]
     #[must_use]
     pub fn find(&self, line: u32, now: u64) -> Option<&Arrival> {
         let mut lines = self.0.iter();

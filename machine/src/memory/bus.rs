@@ -150,7 +150,7 @@ impl Bus {
 
     /// A transfer of `clocks` that is asked for at `now`, holds the bus for `hold` clocks more, and is over for
     /// the core `back` clocks after its last beat; returns the edge at which it begins, in half core cycles.
-    #[inline]
+    #[inline(always)]
     fn transfer(
         &mut self,
         now: u64,
@@ -177,17 +177,20 @@ impl Bus {
     }
 
     /// The edge `clocks` after `edge`.
+    #[inline(always)]
     fn after(&self, edge: u64, clocks: u32) -> u64 {
         edge + u64::from(clocks) * u64::from(self.timing.ratio_x2)
     }
 
     /// Reads a line of `bytes` whose request is made at `now`.
+    #[inline(always)]
     pub fn read_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> Delivery {
         let t = self.timing;
         self.read_burst(now, bytes, t.read_first, t.read_next, account)
     }
 
     /// Reads a line of `bytes` from something on the bus that has its own beats (a look-aside L2).
+    #[inline(always)]
     pub fn read_burst(
         &mut self,
         now: u64,
@@ -210,6 +213,7 @@ impl Bus {
     }
 
     /// Writes a line of `bytes`, posted at `now`; returns the cycle of its last beat.
+    #[inline(always)]
     pub fn write_line(&mut self, now: u64, bytes: u32, account: &mut Account) -> u64 {
         let t = self.timing;
         let beats = (bytes >> t.beat.trailing_zeros()).max(1);

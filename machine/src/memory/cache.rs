@@ -260,27 +260,55 @@ impl Cache {
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
     pub fn access(&mut self, pa: u32, dirty: bool) -> bool {
+        self.access_recent(pa, dirty).is_some() || self.access_again(pa, dirty)
+    }
+
+    /// [`Cache::access`] to the most recently used line of its set; returns the tag word if that is it.
+    #[inline(always)]
+    pub fn access_recent(&mut self, pa: u32, dirty: bool) -> Option<u32> {
+        let first = self.first(pa);
+        let wanted = self.line_address(pa) | VALID;
+        let recent = &mut self.tags[first];
+        if *recent & !EITHER != wanted {
+            return None;
+        }
+        *recent |= if dirty { DIRTY } else { 0 };
+        Some(*recent)
+    }
+
+    #[inline(never)]
+    fn access_again(&mut self, pa: u32, dirty: bool) -> bool {
+        self.access_older(pa, dirty)
+    }
+
+    /// [`Cache::access`] to the lines that are not the most recently used one of their set.
+    #[inline(always)]
+    pub fn access_older(&mut self, pa: u32, dirty: bool) -> bool {
+        let first = self.first(pa);
+        let wanted = self.line_address(pa) | VALID;
+        let modified = if dirty { DIRTY } else { 0 };
         match self.geometry.ways {
-            2 => self.access_in::<2>(pa, dirty),
-            4 => self.access_in::<4>(pa, dirty),
-            8 => self.access_in::<8>(pa, dirty),
-            _ => self.access_in::<0>(pa, dirty),
+            2 => self.access_older_in::<2>(first, wanted, modified),
+            4 => self.access_older_in::<4>(first, wanted, modified),
+            8 => self.access_older_in::<8>(first, wanted, modified),
+            _ => self.access_older_in::<0>(first, wanted, modified),
         }
     }
 
     #[inline(always)]
-    fn access_in<const WAYS: usize>(&mut self, pa: u32, dirty: bool) -> bool {
-        let first = self.first(pa);
-        let wanted = self.line_address(pa) | VALID;
+    fn access_older_in<const WAYS: usize>(
+        &mut self,
+        first: usize,
+        wanted: u32,
+        modified: u32,
+    ) -> bool {
         let ways = self.ways::<WAYS>();
         let set = &mut self.tags[first..first + ways];
-        let Some(element) = set.iter().position(|&tag| tag & !EITHER == wanted) else {
+        let Some(older) = set[1..].iter().position(|&tag| tag & !EITHER == wanted) else {
             return false;
         };
-        set[element] |= if dirty { DIRTY } else { 0 };
-        if element != 0 {
-            self.touch(first, element);
-        }
+        set[1 + older] |= modified;
+        self.touch(first, 1 + older);
         true
     }
 

@@ -144,6 +144,7 @@ impl Memory {
 
     /// The D-cache has missed on a load or store. If the line has been touched, it is in the cache or on its way there:
     /// returns the cycle at which the access is served. `None`: it has not been touched.
+    #[inline(always)]
     pub(super) fn touched(
         &mut self,
         pa: u32,
@@ -155,6 +156,19 @@ impl Memory {
         if self.touches.is_empty() {
             return None;
         }
+        self.look_in_touches(pa, store, forward, now, account)
+    }
+
+    /// As [`Memory::touched`], where some line is.
+    #[cold]
+    fn look_in_touches(
+        &mut self,
+        pa: u32,
+        store: bool,
+        forward: Forward,
+        now: u64,
+        account: &mut Account,
+    ) -> Option<u64> {
         self.settle(now, account);
         if self.data.access(pa, store) {
             return Some(now);

@@ -10,7 +10,7 @@
 use super::arrivals::{Arrival, Arrivals};
 use super::broadcast::Broadcast;
 use super::bus::{Bus, BusTiming, Delivery};
-use super::cache::{Cache, CacheGeometry};
+use super::cache::{ARRIVING, Cache, CacheGeometry};
 use super::l2::{L2, L2Timing};
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::ram::Ram;
@@ -317,20 +317,39 @@ impl Memory {
     }
 
     /// As [`Memory::load`], of memory that the enabled D-cache may hold.
-    #[inline]
+    #[inline(always)]
     pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        let stall = if !self.data.access(pa, false) {
-            self.read_missed(pa, forward, now, cause, account)
-        } else if self.data.arriving(pa) {
-            self.waited(Side::Data, pa, forward, now) - now
-        } else {
-            return 0;
-        };
+        match self.data.access_recent(pa, false) {
+            Some(tag) if tag & ARRIVING == 0 => 0,
+            Some(_) => self.load_arriving(pa, now, account),
+            None => self.load_older(pa, now, account),
+        }
+    }
+
+    /// A load from a line that the D-cache has found still on its way; returns the stall.
+    #[inline(never)]
+    fn load_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = self.waited(Side::Data, pa, self.timing.data_forward, now) - now;
         account.add(Event::MemoryStall, stall);
         stall
     }
 
+    /// [`Memory::load_cached`] where the line is not its set's most recently used one.
+    #[inline(never)]
+    fn load_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if !self.data.access_older(pa, false) {
+            let (cause, forward) = (account.cause, self.timing.data_forward);
+            let stall = self.read_missed(pa, forward, now, cause, account);
+            account.add(Event::MemoryStall, stall);
+            stall
+        } else if self.data.arriving(pa) {
+            self.load_arriving(pa, now, account)
+        } else {
+            0
+        }
+    }
+
+    #[inline(always)]
     fn read_missed(
         &mut self,
         pa: u32,
@@ -388,6 +407,7 @@ impl Memory {
     }
 
     /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
+    #[inline(always)]
     fn write_arriving(&mut self, pa: u32, now: u64) -> u64 {
         let done = self.served(Side::Data, pa, self.timing.data_forward, now);
         if done == now {
@@ -414,17 +434,37 @@ impl Memory {
     }
 
     /// As [`Memory::store`], of memory that the enabled D-cache may hold and that is written back.
-    #[inline]
+    #[inline(always)]
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = if !self.data.access(pa, true) {
-            self.write_missed(pa, now, account.cause, account)
-        } else if self.data.arriving(pa) {
-            self.write_arriving(pa, now)
-        } else {
-            return 0;
-        };
-        account.add(Event::MemoryStall, stall);
+        match self.data.access_recent(pa, true) {
+            Some(tag) if tag & ARRIVING == 0 => 0,
+            Some(_) => self.store_arriving(pa, now, account),
+            None => self.store_older(pa, now, account),
+        }
+    }
+
+    /// [`Memory::write_arriving`], whose stall is counted.
+    #[inline(never)]
+    fn store_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = self.write_arriving(pa, now);
+        if stall != 0 {
+            account.add(Event::MemoryStall, stall);
+        }
         stall
+    }
+
+    /// [`Memory::store_cached`] where the line is not its set's most recently used one.
+    #[inline(never)]
+    fn store_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        if !self.data.access_older(pa, true) {
+            let stall = self.write_missed(pa, now, account.cause, account);
+            account.add(Event::MemoryStall, stall);
+            stall
+        } else if self.data.arriving(pa) {
+            self.store_arriving(pa, now, account)
+        } else {
+            0
+        }
     }
 
     /// Cycles until all posted stores and transfers are done.
@@ -443,6 +483,7 @@ impl Memory {
 
     /// Reads a line into an L1 for an access to `pa`; returns the cycle at which that is served.
     #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     fn fill(
         &mut self,
         side: Side,
@@ -461,6 +502,7 @@ impl Memory {
 
     /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
     /// access to `pa`, or a store that the core does not wait for, is served.
+    #[inline(always)]
     pub(super) fn set_out(
         &mut self,
         side: Side,
@@ -479,6 +521,7 @@ impl Memory {
     }
 
     /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
+    #[inline(always)]
     fn served(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
         self.find_arriving(side, pa, (forward, true), now)
     }
@@ -514,6 +557,7 @@ impl Memory {
         arrival.map_or(now, Arrival::complete)
     }
 
+    #[inline(always)]
     fn side(&mut self, side: Side) -> (&mut Cache, &mut Arrivals) {
         match side {
             Side::Instruction => (&mut self.instruction, &mut self.instruction_arrivals),
@@ -522,6 +566,7 @@ impl Memory {
     }
 
     /// Asks the L2 or the bus for a line.
+    #[inline(always)]
     pub(super) fn request(
         &mut self,
         pa: u32,
@@ -538,6 +583,7 @@ impl Memory {
 
     /// Enters a line into an L1 and writes the victim back from cycle `now` on; returns how long that waits for a
     /// buffer, which is nothing to a fill: its read comes after the writes that wait.
+    #[inline(always)]
     pub(super) fn install(
         &mut self,
         side: Side,
@@ -561,6 +607,7 @@ impl Memory {
     }
 
     /// Writes a modified L1 line to the next level; returns how long it waits for a buffer.
+    #[inline(never)]
     fn write_back(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
         let line = self.data.geometry().line;

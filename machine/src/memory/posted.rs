@@ -5,10 +5,15 @@ use serde::{Deserialize, Serialize};
 /// Longest queue that a machine file may ask for.
 pub const POSTED_MAX: u32 = 16;
 
-/// Cycles at which posted writes are done, oldest first.
+const PLACES: usize = POSTED_MAX as usize;
+
+/// Cycles at which posted writes are done: a ring.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PostedWrites {
-    done: [u64; POSTED_MAX as usize],
+    done: [u64; PLACES],
+    /// Where the oldest is.
+    first: usize,
+    /// How many there are.
     used: usize,
 }
 
@@ -19,28 +24,41 @@ impl PostedWrites {
         if entries == 0 {
             return done.saturating_sub(now);
         }
-        let finished = self.done[..self.used].partition_point(|&at| at <= now);
-        self.drop_first(finished);
+        while self.used != 0 && self.at(0) <= now {
+            self.drop_oldest();
+        }
         let mut wait = 0;
         if self.used >= entries {
-            wait = self.done[0] - now;
-            self.drop_first(1);
+            wait = self.at(0) - now;
+            self.drop_oldest();
         }
-        let before = self.done[..self.used].last().copied();
-        self.done[self.used] = done.max(before.unwrap_or_default());
+        let newest = match self.used {
+            0 => 0,
+            used => self.at(used - 1),
+        };
+        self.done[(self.first + self.used) % PLACES] = done.max(newest);
         self.used += 1;
         wait
     }
 
     /// Could a run have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self) -> bool {
-        self.done.get(..self.used).is_some_and(|done| {
-            done.is_sorted() && done.iter().all(|&at| at < crate::config::LATEST)
-        })
+        let possible = |at: u64| at < crate::config::LATEST;
+        self.first < PLACES
+            && self.used <= PLACES
+            && (0..self.used).map(|n| self.at(n)).is_sorted()
+            && (0..self.used).all(|n| possible(self.at(n)))
     }
 
-    fn drop_first(&mut self, count: usize) {
-        self.done.copy_within(count..self.used, 0);
-        self.used -= count;
+    /// When the write is done that was posted after `number` others.
+    #[inline(always)]
+    fn at(&self, number: usize) -> u64 {
+        self.done[(self.first + number) % PLACES]
+    }
+
+    #[inline(always)]
+    fn drop_oldest(&mut self) {
+        self.first = (self.first + 1) % PLACES;
+        self.used -= 1;
     }
 }

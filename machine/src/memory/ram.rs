@@ -121,6 +121,27 @@ impl Ram {
         self.put(pa, value.to_be_bytes())
     }
 
+    /// Writes the low-order `bytes` of `value`, 8 at most; false outside RAM.
+    #[inline]
+    pub fn write_part(&mut self, pa: u32, bytes: u32, value: u64) -> bool {
+        if bytes == 4 {
+            return self.write_u32(pa, value as u32);
+        }
+        self.write_other(pa, bytes, value)
+    }
+
+    /// As [`Ram::write_part`], of what is no word: the latter is by far the most common.
+    #[inline(never)]
+    fn write_other(&mut self, pa: u32, bytes: u32, value: u64) -> bool {
+        match bytes {
+            1 => self.write_u8(pa, value as u8),
+            2 => self.write_u16(pa, value as u16),
+            8 => self.write_u64(pa, value),
+            // A part of an operand that crosses a double word.
+            _ => (0..bytes).all(|n| self.write_u8(pa + n, (value >> (8 * (bytes - 1 - n))) as u8)),
+        }
+    }
+
     /// Sets `len` bytes from `pa` to zero; false (and nothing done) unless all of them are RAM.
     pub fn zero(&mut self, pa: u32, len: usize) -> bool {
         let start = pa as usize;

@@ -221,6 +221,7 @@ impl Front6xx {
     }
 
     /// The access by an entry, if that permits it.
+    #[inline(always)]
     fn permitted(
         &mut self,
         refill: &mut impl Refill,

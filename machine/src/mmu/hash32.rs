@@ -1,7 +1,7 @@
 //! The MMU of 604 and 750: hardware walks the page table at a TLB miss.
 
 use super::front6xx::{Now, Page, Refill, unit_of_front};
-use super::walker::{AnyWalker, Found, NoEntry, Port, WalkTiming};
+use super::walker::{AnyWalker, Found, NoEntry, Port, WalkTiming, Walker};
 use super::{
     Access, EntryView, Fault, Front6xx, Holder, Invalidation, Reach, Reaches, Recency, Source,
     Space, TlbEntry, Translation, Unit, Used, hash,
@@ -50,6 +50,7 @@ impl Hash32 {
 
 impl Search {
     /// Searches for `page` and sets `bits`, R or R and C, of the PTE. Returns it with the cycles that this took.
+    #[inline(always)]
     fn run(
         &mut self,
         page: &Page,
@@ -59,7 +60,7 @@ impl Search {
     ) -> Result<(Found, u64), Fault> {
         now.account.add_plain(Plain::HashSearch, 1);
         let mut port = Port::new(self.timing, now.memory, now.account, now.cycle);
-        let walker = self.walker.get();
+        let walker = &mut self.walker;
         let mut result = walker.search(page, &mut port);
         port.finish();
         match &mut result {
@@ -84,6 +85,7 @@ impl Search {
 
 impl Refill for Search {
     /// Searches, sets R in memory, and enters what was found into the TLB.
+    #[inline(always)]
     fn reload(
         &mut self,
         front: &mut Front6xx,
@@ -113,6 +115,7 @@ impl Refill for Search {
     }
 
     /// Hardware searches again and sets the PTE's C bit (750 UM 5.4.1.2).
+    #[inline(never)]
     fn change(
         &mut self,
         front: &mut Front6xx,
@@ -151,7 +154,7 @@ impl Unit for Hash32 {
     }
 
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
-        self.search.walker.get().invalidate(what);
+        self.search.walker.invalidate(what);
         self.front.invalidate(what, account)
     }
 

@@ -159,10 +159,6 @@ macro_rules! walkers {
                 }
             }
 
-            pub(super) fn get(&mut self) -> &mut dyn Walker {
-                match self { $(Self::$part(walker) => walker,)* }
-            }
-
             /// Could a machine that was made with `fresh` have come to this? A snapshot's parts are asked before use.
             pub(super) fn fits(&self, fresh: &Self) -> bool {
                 match (self, fresh) {
@@ -171,10 +167,24 @@ macro_rules! walkers {
                 }
             }
 
-            /// As [`Walker::peek`].
-            #[must_use]
-            pub fn peek(&self, page: &Page, ram: &Ram) -> Option<u32> {
+        }
+
+        impl Walker for AnyWalker {
+            #[inline(always)]
+            fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
+                match self { $(Self::$part(walker) => walker.search(page, port),)* }
+            }
+
+            fn peek(&self, page: &Page, ram: &Ram) -> Option<u32> {
                 match self { $(Self::$part(walker) => walker.peek(page, ram),)* }
+            }
+
+            fn set(&mut self, found: &mut Found, bit: u32, port: &mut Port<'_>) {
+                match self { $(Self::$part(walker) => walker.set(found, bit, port),)* }
+            }
+
+            fn invalidate(&mut self, what: Invalidation) {
+                match self { $(Self::$part(walker) => walker.invalidate(what),)* }
             }
         }
     };

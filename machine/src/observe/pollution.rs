@@ -4,7 +4,7 @@
 //! entries a direct-mapped table does (bounded: a collision forgets the older eviction). An eviction
 //! is forgotten when its line or entry comes back.
 
-use super::counters::{CAUSES, Cause, Counters, named};
+use super::counters::{Cause, Counters, named};
 use serde::{Deserialize, Serialize};
 
 named! {
@@ -120,8 +120,8 @@ impl Pollution {
 }
 
 fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
-    if evictor != NOBODY {
-        let evictor = usize::from(evictor - 1) % CAUSES;
-        counters.pollution[array as usize][evictor][victim as usize] += 1;
+    let evictor = usize::from(evictor).wrapping_sub(1);
+    if let Some(victims) = counters.pollution[array as usize].get_mut(evictor) {
+        victims[victim as usize] += 1;
     }
 }

@@ -39,6 +39,7 @@ impl Hashed {
 }
 
 /// Reads the PTE at `pa`, and finds out whether it is the one of `page` in this PTEG.
+#[inline(always)]
 pub(super) fn compare(
     page: &Page,
     pa: u32,
@@ -60,6 +61,7 @@ pub(super) fn compare(
 }
 
 impl Walker for Hashed {
+    #[inline]
     fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
         let (primary, secondary) = hash::groups(page.sdr1, page.segment, page.ea);
         for (group, second) in [(primary, false), (secondary, true)] {
