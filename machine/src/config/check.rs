@@ -1,4 +1,4 @@
-//! What a machine file may say: sizes and combinations that hardware could have.
+//! Checks sizes and combinations in a machine file: only what hardware could have is allowed.
 
 use std::fmt;
 
@@ -136,8 +136,8 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
     );
 }
 
-/// What the 8xx differs in. Its index into a TLB has five bits (Mx_CTR\[INDX\]), and two or four entries of a TLB can
-/// be reserved, so that it has eight at least; its lines are of 16 bytes, its bus is of 32 bits.
+/// Rules of the 8xx. Mx_CTR\[INDX\] has five bits, so a TLB has at most 32 entries. Two or four of them can be
+/// reserved, so it has at least eight. Lines have 16 bytes; the bus has 32 bits.
 fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
     for (entries_path, ways_path, tlb) in [
         (

@@ -1,6 +1,6 @@
-//! What the kinds of core differ in beside the keys of a machine file: one row for each kind.
+//! How the kinds of core differ, apart from the keys of a machine file: one row for each kind.
 //!
-//! A number or a size is a key of the machine file. What is here is how a core works.
+//! Numbers and sizes are keys of the machine file. This table says how a core works.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum CoreKind {
     Ppc604e,
     #[serde(rename = "750")]
     Ppc750,
-    /// MPC860 and its kin, the MPC855T among them.
+    /// MPC860 and its relatives, such as the MPC855T.
     #[serde(rename = "8xx")]
     Mpc8xx,
 }
@@ -27,7 +27,7 @@ pub enum CoreKind {
 pub enum Reload {
     /// A walk of the hash table in hardware.
     Hash,
-    /// Software, by `tlbld` and `tlbli`. `key`: SRR1\[KEY\] tells the key of the access (603e UM appendix C.2).
+    /// Software, by `tlbld` and `tlbli`. `key`: SRR1\[KEY\] holds the key of the access (603e UM appendix C.2).
     Software { key: bool },
     /// Software, by Mx_RPN.
     Registers,
@@ -56,14 +56,14 @@ pub enum Broadcast {
     Always,
 }
 
-/// What setting MSR\[POW\] enters.
+/// The power-saving mode that setting MSR\[POW\] enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// Nothing: an 8xx goes by PLPRCR, and at full power POW does nothing.
+    /// None: on an 8xx PLPRCR decides, and POW does nothing at full power.
     None,
     /// Nap, without a bit of HID0 (604 UM 7.2.13, recalled).
     Nap,
-    /// What HID0 chooses: doze, nap or sleep (603e UM 2.1.2.1, 750 UM 2.1.2.2).
+    /// The one that HID0 selects: doze, nap or sleep (603e UM 2.1.2.1, 750 UM 2.1.2.2).
     Hid0,
 }
 
@@ -86,7 +86,7 @@ pub struct Core {
     /// The name used in machine files and in the device tree.
     pub name: &'static str,
     pub reload: Reload,
-    /// A load or store to a direct-store segment ends in an error of the transfer: the core has the interface.
+    /// The core has the direct-store interface: a load or store to such a segment ends in a transfer error.
     pub direct_store: bool,
     /// The registers, instructions and exceptions of the 8xx in place of those of 603, 604 and 750. It has no
     /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same core).
@@ -110,7 +110,7 @@ pub struct Core {
     pub volatile_targets: bool,
     /// Integer units for adds, logic, shifts and compares.
     pub integer_units: usize,
-    /// Multiplies and divides go to a unit of their own (604: MCIU) instead of an integer unit.
+    /// Multiplies and divides have a unit of their own (604: MCIU).
     pub complex_unit: bool,
 }
 

@@ -17,14 +17,14 @@ pub use parse::Override;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Every cycle and every count of a run is below this: what is added to one later does not overflow.
+/// Every cycle and every count of a run is below this bound, so that sums of a few do not overflow.
 pub(crate) const LATEST: u64 = 1 << 56;
 
 /// A whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MachineConfig {
-    /// What a listing of machines prints.
+    /// The line that a listing of machines prints.
     pub description: String,
     pub core: CoreConfig,
     pub tlb: TlbPair,
@@ -82,15 +82,15 @@ pub struct WalkConfig {
     pub access: u32,
     /// From the matching PTE to the access that missed.
     pub finish: u32,
-    /// A PTE read waits until the whole line is in, whatever loads wait for.
+    /// A PTE read that misses waits for the whole line, even if loads wait for less.
     pub whole_line: bool,
-    /// PTE reads go through the data cache. No core has this as a switch: `false` asks what a walker
-    /// with its own path to the bus would do.
+    /// PTE reads go through the data cache. No core has such a switch: `false` models a walker with its own path to
+    /// the bus.
     pub cached: bool,
-    /// What finds the entries of the page table, by a name of [`crate::mmu::walker`].
+    /// The part that searches the page table: a name of [`crate::mmu::walker`].
     #[serde(default = "hash_search")]
     pub walker: String,
-    /// Numbers that the walker takes.
+    /// Options of the walker, all numbers.
     #[serde(default)]
     pub options: BTreeMap<String, u32>,
 }
@@ -102,28 +102,27 @@ fn hash_search() -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CacheSet {
-    /// Stores that wait for the bus without holding the core; 0: the core waits for each.
+    /// How many stores can wait for the bus while the core goes on; 0: the core waits for each.
     pub store_queue: u32,
-    /// Modified lines, put out by `dcbz`, `dcbst` and `dcbf`, that wait for the bus without holding the core; 0: it
-    /// waits for each.
+    /// How many modified lines, written back by `dcbz`, `dcbst` and `dcbf`, can wait for the bus while the core goes
+    /// on; 0: the core waits for each.
     pub write_back_buffers: u32,
-    /// Lines asked for by `dcbt` that can be on their way; 0: it does nothing.
+    /// How many lines `dcbt` can fetch at a time; 0: it does nothing.
     pub touch_buffers: u32,
-    /// Where such a line goes: into the cache, or into a buffer until an access wants it.
+    /// Where such a line goes: into the cache, or into a buffer until an access needs it.
     pub touched_line: TouchedLine,
     pub instruction: CacheConfig,
     pub data: CacheConfig,
     pub l2: Option<L2Config>,
 }
 
-/// Where a touched line goes when it has come.
+/// Where a line that `dcbt` fetched goes when it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TouchedLine {
     /// Into the D-cache.
     Cache,
-    /// It stays in the buffer until an access wants it, and is lost to a touch that needs the buffer
-    /// (603e UM 3.2.4).
+    /// It stays in the buffer until an access needs it; another touch may replace it (603e UM 3.2.4).
     Buffer,
 }
 
@@ -133,20 +132,20 @@ pub enum TouchedLine {
 pub enum Replacement {
     /// Least recently used (603, 604).
     Lru,
-    /// Tree of bits, one a pair (750: 8 ways, 7 bits).
+    /// Pseudo-LRU: a tree of bits, one for each pair (750: 8 ways, 7 bits).
     PseudoLru,
 }
 
-/// What the core gets of a line that is on its way into a cache. Its first beat holds the address that missed, the others
-/// follow in order, round within the line.
+/// Which beats of a line the core gets while the line is being filled. The first beat holds the address that missed;
+/// the others follow in order and wrap around within the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forward {
-    /// Nothing before the whole line is in.
+    /// None: it waits for the whole line.
     Line,
-    /// The first beat; nothing more before the whole line is in.
+    /// The first beat; for any other it waits for the whole line.
     Critical,
-    /// Each beat when it comes.
+    /// Each beat as it arrives.
     Beats,
 }
 
@@ -158,7 +157,7 @@ pub struct CacheConfig {
     pub ways: u32,
     pub line: u32,
     pub replacement: Replacement,
-    /// What an access gets of a line on its way.
+    /// Which beats an access gets while the line is being filled.
     pub forward: Forward,
 }
 
@@ -172,9 +171,9 @@ impl CacheConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum L2Place {
-    /// On a bus of its own behind the core, which looks there before it asks the processor bus. Times in core cycles.
+    /// On a bus of its own. The core looks there before it uses the processor bus. Times in core cycles.
     BackSide,
-    /// On the processor bus beside the memory, which answers when this cache misses. Times in bus clocks.
+    /// On the processor bus, beside the memory, which answers if this cache misses. Times in bus clocks.
     LookAside,
 }
 
@@ -187,7 +186,7 @@ pub struct L2Config {
     pub ways: u32,
     pub line: u32,
     pub replacement: Replacement,
-    /// To the first beat of a line that hits: back-side from the level-one miss, look-aside from the address.
+    /// To the first beat of a hit: from the level-one miss (back-side), or from the address tenure (look-aside).
     pub first_beat: u32,
     /// Each further beat of a line that hits.
     pub next_beat: u32,
@@ -195,7 +194,7 @@ pub struct L2Config {
     pub miss: Option<u32>,
 }
 
-/// The processor bus. Times in bus clocks, a beat moves `width` bytes.
+/// The processor bus. Times are in bus clocks; a beat moves `width` bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BusConfig {
@@ -219,8 +218,8 @@ pub struct BusConfig {
     pub write_next: u32,
     /// An access to a device of the board.
     pub device: u32,
-    /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, as the core broadcasts them.
-    /// Present exactly when the core broadcasts.
+    /// A transaction without data: `tlbie`, `tlbsync`, `sync`, `eieio` and cache instructions, if the core broadcasts
+    /// them. Present exactly when the core broadcasts.
     pub address_only: Option<u32>,
     /// Bus clocks in one tick of time base and decrementer.
     pub timebase_divider: u32,
@@ -281,7 +280,7 @@ pub struct PipelineConfig {
     pub complete: u32,
     /// Instructions in flight between dispatch and completion.
     pub completion_queue: u32,
-    /// Branches are folded out of the dispatch stream.
+    /// Branches take no dispatch slot.
     pub fold_branches: bool,
 }
 
@@ -382,9 +381,9 @@ latencies! {
 pub struct BranchConfig {
     /// Two-bit counters; 0 makes prediction static (y bit and displacement sign).
     pub history_entries: u32,
-    /// Branch target cache; 0 where the core has none.
+    /// Entries of the branch target cache; 0 if the core has none.
     pub target_entries: u32,
-    /// A taken branch whose target the target cache supplies, or any taken one without that cache.
+    /// A taken branch that hits the target cache, or any taken branch if there is no such cache.
     pub taken: u32,
     /// A taken branch that misses the target cache.
     pub taken_target_miss: u32,

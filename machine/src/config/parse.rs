@@ -68,7 +68,7 @@ impl Override {
                 message: format!("`{parent}` holds a value, not a table of keys"),
             })?;
         }
-        // A name that looks like a number (core.kind=604) stays a name where the file has one.
+        // A value that looks like a number (core.kind=604) stays a string if the file has a string there.
         let value = match (at.get(key), &self.value) {
             (Some(toml::Value::String(_)), toml::Value::Integer(_)) => {
                 toml::Value::String(self.given().to_owned())
@@ -110,7 +110,7 @@ impl MachineConfig {
         Self::from_toml(&text, &file, overrides)
     }
 
-    /// What is wrong with a machine that no file was read for, if anything.
+    /// The first error in a machine that does not come from a file, if there is one.
     pub(crate) fn problem(&self) -> Option<String> {
         let first = check::problems(self).into_iter().next();
         first.map(|problem| problem.to_string())
@@ -138,7 +138,8 @@ impl MachineConfig {
             toml::from_str(text).map_err(|error| in_file(text, file, &error))?;
         for setting in overrides {
             setting.apply(&mut table)?;
-            // Each setting must leave keys and types right; sizes may be right only together.
+            // Keys and types are checked after each override, sizes only after all: two of them may fit only
+            // together.
             table
                 .clone()
                 .try_into::<MachineConfig>()

@@ -1,4 +1,4 @@
-//! What shapes caches and TLBs can have: the rule for machine files and for whatever else makes one.
+//! Which shapes caches and TLBs can have. The same rule checks machine files and the models themselves.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 pub struct Misfit {
     /// Its key, after the cache's or TLB's own.
     pub key: &'static str,
-    /// What it is, and what is allowed.
+    /// The value, and what is allowed.
     pub message: String,
 }
 
