@@ -1,4 +1,4 @@
-//! What the pipeline is told of an instruction, whatever the instruction set.
+//! An instruction as the pipeline sees it, independent of the instruction set.
 
 /// Units of a core at most.
 pub const UNITS: usize = 8;
@@ -17,7 +17,7 @@ impl RegisterSet {
     /// No register.
     pub const NONE: Self = Self(0);
 
-    /// Adds the registers from `first` on, `count` of them. Those from [`REGISTERS`] on are nobody's.
+    /// Adds `count` registers, beginning with `first`. Numbers of [`REGISTERS`] and above are ignored.
     #[must_use]
     pub const fn with(self, first: usize, count: usize) -> Self {
         let mut set = self.0;
@@ -40,26 +40,26 @@ impl RegisterSet {
     }
 }
 
-/// What is special about an instruction.
+/// Whether an instruction needs special treatment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
-    /// Nothing.
+    /// It needs none.
     #[default]
     Plain,
     /// A branch. If it depends on a condition: the register that holds it.
     Branch { condition: Option<u8> },
-    /// It waits until everything before it has completed, and what follows is fetched when it has completed.
+    /// It waits until all earlier instructions have completed. Later ones are fetched when it has completed.
     Synchronizes,
 }
 
 /// An instruction as the pipeline sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MicroOp {
-    /// Which row of the core's table says what it costs ([`super::schedule::ClassTiming`]).
+    /// Its row in the core's table of costs ([`super::schedule::ClassTiming`]).
     pub class: u8,
-    /// Registers that it waits for.
+    /// Registers that it reads.
     pub reads: RegisterSet,
-    /// Registers that its result is in.
+    /// Registers that it writes.
     pub writes: RegisterSet,
     pub flow: Flow,
 }

@@ -1,5 +1,5 @@
-//! What instructions cost: the cores' dispatch, units, completion and branch prediction. An instruction is a
-//! [`MicroOp`] here: nothing in this folder knows an instruction set.
+//! The time of instructions: dispatch, execution units, completion and branch prediction. An instruction is a
+//! [`MicroOp`] here; this folder does not depend on the instruction set.
 
 pub mod micro_op;
 pub mod predictor;

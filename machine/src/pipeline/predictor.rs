@@ -10,8 +10,8 @@ pub(crate) const TARGETS_MOST: u32 = 64;
 /// No branch has this address.
 const NO_BRANCH: u32 = 1;
 
-/// Entries of the target cache by their branches' low bits: a shortcut past the search through all of
-/// them. It never names a branch that the cache does not hold, or another entry than the branch's.
+/// Finds an entry of the target cache by the low bits of its branch's address, without a search. A hit here is always
+/// right; a miss says nothing.
 #[derive(Clone, Debug)]
 struct Known(Box<[(u32, u32); Known::SLOTS]>);
 
@@ -44,8 +44,8 @@ pub struct Predictor {
     history: Vec<u8>,
     /// Addresses of branches whose target the cache holds, or [`NO_BRANCH`].
     targets: Vec<u32>,
-    /// Where each of them went last, if that was in LR or CTR. Others always go to the same place,
-    /// which is not kept.
+    /// The last target of each branch that goes to LR or CTR. Other branches always go to the same place, which is
+    /// not kept.
     registers: Vec<u32>,
     next_target: usize,
     #[serde(skip)]
@@ -53,7 +53,7 @@ pub struct Predictor {
     taken: u16,
     taken_target_miss: u16,
     mispredict: u16,
-    /// Of which a compare dispatched with the branch takes so many.
+    /// The part of that penalty that a compare dispatched with the branch takes.
     compare: u16,
     /// The target cache is emptied by exceptions, `rfi`, `icbi` and flash invalidation.
     volatile_targets: bool,
@@ -95,16 +95,16 @@ impl Predictor {
             && self.branches.max(self.mispredicted) < crate::config::LATEST
     }
 
-    /// Core cycles of a taken branch at `pc` whose direction is not in doubt.
+    /// Core cycles of an unconditional branch at `pc`.
     #[inline]
     pub fn unconditional(&mut self, pc: u32) -> u64 {
         self.branches += 1;
         self.target(pc)
     }
 
-    /// As [`Predictor::unconditional`], of a branch that goes to `target` because LR or CTR says so. The
-    /// target cache helps if it went there the last time; else the target is fetched when decoding has
-    /// found it, as of a branch that the cache does not hold.
+    /// As [`Predictor::unconditional`], of a branch to `target` through LR or CTR. The target cache helps if the
+    /// branch went there the last time. Otherwise the target is fetched after decoding, as for a branch that the
+    /// cache does not hold.
     #[inline]
     pub fn to_register(&mut self, pc: u32, target: u32) -> u64 {
         self.branches += 1;
@@ -124,7 +124,7 @@ impl Predictor {
         if taken { self.target(pc) } else { 0 }
     }
 
-    /// As [`Predictor::conditional`], of a branch that goes to `target` because LR or CTR says so.
+    /// As [`Predictor::conditional`], for a branch to `target` through LR or CTR.
     #[inline]
     pub fn conditional_to_register(
         &mut self,
@@ -147,8 +147,8 @@ impl Predictor {
         }
     }
 
-    /// A wrong prediction is found out when the condition is known. The machine file's figure holds for a
-    /// compare dispatched with the branch; what that compare itself waits for comes on top.
+    /// A wrong prediction is detected when the condition is known. The machine file's penalty is for a compare
+    /// dispatched with the branch; if that compare itself waits, the wait is added.
     fn misprediction(&self, doubt: u8) -> u64 {
         u64::from(self.mispredict) + u64::from(u16::from(doubt).saturating_sub(self.compare))
     }
@@ -187,7 +187,7 @@ impl Predictor {
         }
     }
 
-    /// Looks `pc` up for a branch to `target`, and enters the two.
+    /// Looks `pc` up for a branch to `target`, and records both.
     #[inline]
     fn register_target(&mut self, pc: u32, target: u32) -> u64 {
         if self.targets.is_empty() {
@@ -208,14 +208,14 @@ impl Predictor {
         }
     }
 
-    /// The entry that holds `pc`, which is known then; or none held it, and one does now. First in,
-    /// first out: the manuals do not tell the replacement.
+    /// Looks `pc` up and enters it if it is missing. Replacement is first in, first out, because the manuals do not
+    /// name it.
     #[inline(never)]
     fn find_or_enter(&mut self, pc: u32) -> Option<usize> {
         if self.targets.is_empty() {
             return None;
         }
-        // Most lookups that come here fail, which is found out four entries at a time.
+        // Most look-ups that reach this search fail, so it compares four entries at a time.
         let found = if self.targets.contains(&pc) {
             self.targets.iter().position(|&branch| branch == pc)
         } else {
@@ -258,8 +258,8 @@ mod tests {
     }
 
     proptest! {
-        /// The shortcut past the search changes no cost: a plain queue of branches says the same, of
-        /// branches to registers with where they went last.
+        /// The shortcut changes no cost: a plain queue of branches, with the last targets of branches to registers,
+        /// gives the same.
         #[test]
         fn target_cache_is_a_queue(
             branches in proptest::collection::vec((0u32..40, 0u32..3, 0u32..4), 1..2000),
@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A conditional return: its direction is learnt, and its target is the caller's.
+    /// A conditional return: its direction is predictable, its target depends on the caller.
     #[test]
     fn a_changed_target_costs_a_target_miss() {
         let mut predictor = Predictor::new(&machine(CoreKind::Ppc604));

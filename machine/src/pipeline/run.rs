@@ -1,9 +1,9 @@
 //! Instructions on their way through the pipeline: in-order dispatch to units with latencies and
 //! initiation intervals, in-order completion of a limited width and depth.
 //!
-//! Time is told in blocks, but the pipeline does not know of blocks: what one leaves unfinished, the
-//! next one finds ([`Pending`]). A block's cost is the cycles from the first in which it could dispatch
-//! to the first in which the next one can.
+//! Time is counted by block, but the pipeline is not drained between blocks: each starts from the state that the last
+//! one left ([`Pending`]). A block's cost is the number of cycles from its first dispatch slot to that of the next
+//! block.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::micro_op::{Flow, LANES, MicroOp, REGISTERS, UNITS};
 use super::schedule::Schedule;
 
-/// What an instruction may have to wait for, by number: registers, then the lanes of the units.
+/// Resources that an instruction may wait for, by number: registers, then the lanes of the units.
 const RESOURCES: usize = REGISTERS + UNITS * LANES;
 
 /// The first lane of a unit.
@@ -20,18 +20,19 @@ fn lane_of(unit: u8) -> usize {
     REGISTERS + usize::from(unit) * LANES
 }
 
-/// What is unfinished when a block could first dispatch, in cycles from then on. What is over is not
-/// in here: pipelines from which the same can follow are equal.
+/// The state of the pipeline when a block could first dispatch: what is unfinished, in cycles from then on. Finished
+/// work is left out, so that states with the same future are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pending {
-    /// Resources that are not ready or free yet, in order of their index, and when they will be.
+    /// Resources that are not ready yet, in order of their index, and when they will be.
     resources: Vec<(u8, u16)>,
     /// When the instructions in the completion queue complete, the oldest first.
     queue: Vec<u16>,
 }
 
 impl Pending {
-    /// Could a pipeline whose completion queue has `queue` places have come to this? A snapshot is asked before use.
+    /// True if a pipeline whose completion queue has `queue` places can be in this state. A snapshot is checked by
+    /// this before use.
     pub(crate) fn fits(&self, queue: u32) -> bool {
         self.queue.len() <= queue as usize
             && self.queue.is_sorted()
@@ -58,7 +59,7 @@ impl Pending {
         self.queue.last().copied().unwrap_or_default()
     }
 
-    /// What is still unfinished if nothing is dispatched for `cycles`.
+    /// The state after `cycles` in which nothing is dispatched.
     #[must_use]
     pub fn after(&self, cycles: u64) -> Pending {
         let left = |at: u16| match u64::from(at).saturating_sub(cycles) {
@@ -74,17 +75,17 @@ impl Pending {
     }
 }
 
-/// How a block goes through the pipeline.
+/// The time of a block in the pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Cycles from when the block could first dispatch to when the next one can. A block takes one at
-    /// least: the branch unit takes one branch a cycle, folded or not (750GX UM p.229 to 232: a target's
-    /// instructions come in the next cycle).
+    /// Cycles from when the block could first dispatch to when the next one can. A block takes at least one, because
+    /// the branch unit takes one branch a cycle, folded or not (750GX UM p.229 to 232: a target's instructions come
+    /// in the next cycle).
     pub cycles: u16,
-    /// Of a block that ends with a branch: cycles from its dispatch until the condition that it tests
-    /// is known, 0 if it is then or if there is none.
+    /// Of a block that ends with a branch: cycles from its dispatch until the condition that it tests is known; 0 if
+    /// it is known by then, or if no condition is tested.
     pub doubt: u16,
-    /// What the block leaves unfinished.
+    /// The state that the block leaves.
     pub left: Pending,
 }
 
@@ -125,7 +126,7 @@ impl Run {
     }
 
     pub fn issue(&mut self, core: &Schedule, op: &MicroOp) {
-        // The block's instructions come from the I-cache as many a cycle as are fetched, from its first on.
+        // The block's instructions come from the I-cache, in each cycle as many as the core fetches.
         let there = self.fetched / core.fetch;
         self.fetched += 1;
         let full = self.slots == core.dispatch;
@@ -178,7 +179,7 @@ impl Run {
         };
     }
 
-    /// Dispatch goes on in `cycle`, unless it is there already.
+    /// Advances dispatch to `cycle`, unless it is further already.
     fn wait_until(&mut self, cycle: u32) {
         if cycle > self.cycle {
             self.cycle = cycle;
@@ -186,12 +187,12 @@ impl Run {
         }
     }
 
-    /// When all that has been dispatched has completed.
+    /// The cycle by which every dispatched instruction has completed.
     fn completed(&self) -> u32 {
         self.queue.back().copied().unwrap_or_default()
     }
 
-    /// An instruction whose result is there at `done` completes then, or when those before it have.
+    /// An instruction whose result is ready at `done` completes then, or later, after all earlier ones.
     fn complete(&mut self, core: &Schedule, done: u32) {
         let last = self.completed();
         let in_last = self.queue.iter().rev().take_while(|&&at| at == last);

@@ -1,15 +1,15 @@
-//! What each class of instruction takes on a core: its unit, its latency, its initiation interval.
+//! The costs of each class of instruction on a core: unit, latency, initiation interval.
 
 use super::micro_op::MicroOp;
 use super::run::{Pending, Run, Timing};
 use crate::config::{Cost, PipelineConfig};
 
-/// What instructions of a class take. A unit takes one of them every initiation interval in each of its lanes.
+/// The cost of a class. Each lane of a unit starts one such instruction every initiation interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassTiming {
     /// The unit's number, below [`super::micro_op::UNITS`].
     pub unit: u8,
-    /// How many lanes of the unit take this class, the first ones; at most [`super::micro_op::LANES`].
+    /// How many lanes of the unit take this class, counted from the first; at most [`super::micro_op::LANES`].
     pub lanes: u8,
     pub cost: Cost,
 }
@@ -25,14 +25,14 @@ pub struct Schedule {
     pub(super) fold_branches: bool,
     /// By [`MicroOp::class`].
     classes: Vec<ClassTiming>,
-    /// A unit whose lanes all do the same, if the core has one: which of them is free makes no difference.
+    /// The unit whose lanes are all alike, if the core has one: then any free lane will do.
     pub(super) interchangeable: Option<u8>,
     element: u32,
 }
 
 impl Schedule {
-    /// The core that `pipeline` describes, with a row for each class. `element`: cycles of each word that an instruction
-    /// moves which moves several.
+    /// The core that `pipeline` describes, with a row for each class. `element`: cycles for each word of a load or
+    /// store multiple or string.
     #[must_use]
     pub fn with_classes(
         pipeline: &PipelineConfig,
@@ -52,18 +52,18 @@ impl Schedule {
         }
     }
 
-    /// Cycles of each word that an instruction moves which moves several.
+    /// Cycles for each word of a load or store multiple or string.
     #[must_use]
     pub fn element(&self) -> u64 {
         self.element.into()
     }
 
-    /// What instructions of `class` take.
+    /// The cost of instructions of `class`.
     pub(super) fn class(&self, class: u8) -> &ClassTiming {
         &self.classes[usize::from(class)]
     }
 
-    /// Times `block`, which finds the pipeline as `before` says.
+    /// The time of `block`, if the pipeline is in the state `before`.
     pub fn time(&self, before: &Pending, block: impl IntoIterator<Item = MicroOp>) -> Timing {
         let mut run = Run::new(before);
         for instruction in block {
