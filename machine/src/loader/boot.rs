@@ -1,4 +1,4 @@
-//! Where everything goes before the first instruction.
+//! Places kernel, device tree and initramfs in memory, and sets the registers, before the first instruction.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ const PAGE: u32 = 4096;
 /// Kernels map this much RAM at least, so that an initramfs may lie there.
 const INITRAMFS_REACH: u32 = 512 << 20;
 
-/// Bytes of a stack frame that the ABI gives to whoever is called.
+/// Bytes of the smallest stack frame that the ABI allows.
 const STACK_FRAME: u32 = 16;
 
 /// Bytes for physical memory.
@@ -24,10 +24,10 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
-/// Everything that is in memory and registers at the first instruction.
+/// The content of memory and registers at the first instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Boot {
-    /// What to put into RAM, which is zero otherwise.
+    /// The content of RAM; everything else is zero.
     pub chunks: Vec<Chunk>,
     /// Image for the ROM at 0xfff00000; the machine then starts at its reset vector, 0xfff00100,
     /// with MSR[IP] set.
@@ -164,13 +164,13 @@ fn take(
     Ok(start)
 }
 
-/// Bytes of a file at most: more than the largest RAM, which is all that anything loaded goes to.
+/// Bytes of a file at most: more than the largest RAM, so a larger file could not be loaded.
 const FILE_MOST: u64 = MEMORY_MOST as u64 + (64 << 20);
 
 /// Reads a file, naming it in the error.
 ///
 /// # Errors
-/// When it cannot be read, or has more bytes than any machine can take, as an endless file has.
+/// When it cannot be read, or is larger than any machine can take (`/dev/zero`).
 pub fn read_file(path: &Path) -> Result<Vec<u8>, LoadError> {
     let unreadable = |message: String| LoadError::Unreadable {
         file: path.display().to_string(),

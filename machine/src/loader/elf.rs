@@ -107,7 +107,7 @@ impl ElfImage {
             })
         };
         let causes = cause_ranges(&named, physical, file)?;
-        // Code runs at its physical addresses while translation is off: it has its names there too.
+        // While translation is off, code runs at its physical addresses, so its symbols are entered there too.
         let mut functions = Vec::with_capacity(named.len());
         for symbol in named {
             if symbol.name.starts_with("__cause_") {
@@ -214,7 +214,7 @@ fn named_symbols(image: &ElfFile32<'_, BigEndian>) -> Vec<Symbol> {
         })
         .filter_map(|symbol| {
             let name = symbol.name().ok().filter(|name| !name.is_empty())?;
-            // A number of the linker script is no code, though it may equal an address.
+            // Absolute symbols of the linker script name no code, even if their value equals an address.
             if symbol.section() == SymbolSection::Absolute && !name.starts_with("__cause_") {
                 return None;
             }

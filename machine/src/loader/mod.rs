@@ -1,5 +1,5 @@
-//! What is in memory when the machine starts: kernel or ROM image, initramfs, device tree, and the
-//! tables that name what is where (symbols, causes).
+//! Loads what a machine starts with: kernel or ROM image, initramfs, device tree, and the tables of symbols and
+//! causes.
 
 mod boot;
 mod cpio;

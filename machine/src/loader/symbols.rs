@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     pub address: u32,
-    /// 0 when the image does not say: it reaches to the next symbol.
+    /// 0 if the image does not say: then it reaches to the next symbol.
     pub size: u32,
     pub name: String,
 }
@@ -32,8 +32,8 @@ impl SymbolTable {
         self.symbols.is_sorted_by(|a, b| a.address < b.address)
     }
 
-    /// Bounds the symbols without a size by `end`, the first address behind the segment that an address
-    /// lies in; those that lie in none name nothing that could run.
+    /// Ends each symbol without a size at the end of its segment: `end` gives the first address behind the segment of
+    /// an address. Symbols outside all segments are dropped, because they name no code.
     #[must_use]
     pub(super) fn within(mut self, end: impl Fn(u32) -> Option<u32>) -> Self {
         self.symbols.retain_mut(|symbol| {
@@ -59,8 +59,7 @@ impl SymbolTable {
         inside.then_some((index, symbol))
     }
 
-    /// The symbol that `address` lies in, and the first and last address around it for which the
-    /// answer is the same.
+    /// The symbol that `address` lies in, and the first and last address that give the same symbol.
     pub fn range(&self, address: u32) -> (Option<usize>, u32, u32) {
         let after = self
             .symbols

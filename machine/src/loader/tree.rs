@@ -1,5 +1,5 @@
-//! The flattened device tree (docs/interfaces.md, section 4; format: Devicetree Specification 0.4,
-//! chapter 5): what every board has. Each board adds its devices.
+//! The flattened device tree (docs/interfaces.md, section 4; format: Devicetree Specification 0.4, chapter 5): the
+//! nodes that every board has. Each board adds its devices.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::config::MachineConfig;
 pub enum Target {
     /// This machine.
     Pagewalk,
-    /// QEMU's `-M 40p`, so that the same kernel can be judged there: no control device, and QEMU's
-    /// time base of 100 MHz (hw/ppc/prep.c, `ibm_40p_init`).
+    /// QEMU's `-M 40p`, to run the same kernel there: without the control device, and with QEMU's time base of 100
+    /// MHz (hw/ppc/prep.c, `ibm_40p_init`).
     Qemu40p,
 }
 
-/// Time base of QEMU's 40p, in Hz. It stands for every clock there: QEMU models no other.
+/// Time base of QEMU's 40p, in Hz. The tree uses it for every clock, because QEMU models no other.
 const QEMU_TIMEBASE: u32 = 100_000_000;
 
 /// Builds the tree for a kernel with this command line and initramfs (physical addresses).
