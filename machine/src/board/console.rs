@@ -1,4 +1,4 @@
-//! Where the UART's bytes go to and come from.
+//! The source and destination of the UART's bytes.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -90,12 +90,12 @@ impl Console {
         self.typed.extend(bytes);
     }
 
-    /// What the guest printed so far; of more than 64 MB the first.
+    /// The guest's output so far, up to its first 64 MB.
     pub fn printed(&self) -> &[u8] {
         &self.printed
     }
 
-    /// Bytes that the guest printed beyond what is kept.
+    /// The number of bytes that the guest printed beyond these.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -140,8 +140,8 @@ impl Console {
         self.typed.iter().copied().collect()
     }
 
-    /// Goes on where another console was: `printed` is not printed again; input given to this one
-    /// comes after `typed`.
+    /// Takes over the state of another console: `printed` is not printed again; input of this one comes after
+    /// `typed`.
     pub(super) fn resume(&mut self, printed: Vec<u8>, typed: Vec<u8>) {
         self.printed = printed;
         let given = std::mem::replace(&mut self.typed, typed.into());

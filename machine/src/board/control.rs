@@ -1,4 +1,4 @@
-//! The control device: the board's only invention (docs/interfaces.md, section 2).
+//! The control device: the only device of the boards that no real machine has (docs/interfaces.md, section 2).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub enum Half {
     User,
 }
 
-/// What a write asks of the machine.
+/// The request that a write makes of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Stop with this exit status.
@@ -26,11 +26,11 @@ pub enum Effect {
     FrameAllocated(u32),
     /// VSID given out afresh.
     VsidIssued(u32),
-    /// Address space that runs from now on.
+    /// The address space that runs from now on.
     Context(u32),
     /// Physical address of the path of the program in the current context.
     Command(u32),
-    /// Address space that runs the program of the current context from now on.
+    /// A child's address space: from now on it runs the program of the current context.
     Fork(u32),
     /// Write a state dump with this label.
     Dump(u32),

@@ -1,6 +1,6 @@
 //! Integrated programmable interrupt controller of the MPC83xx (MPC8313E RM chapter 8). Only the sources in the upper
-//! half of the internal ones can be raised here, all of them levels. Priorities are fixed, the lowest number first, and
-//! the priority registers keep what is written.
+//! half of the internal ones can be raised here; all are level-triggered. Priorities are fixed: the lowest number
+//! first. The priority registers have no effect.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ mod offset {
     pub const SIPNR_L: u32 = 0x0c;
     pub const SIMSR_H: u32 = 0x20;
     pub const SERSR: u32 = 0x40;
-    /// SCVCR and SMVCR: the vectors of critical and system management interrupts, of which there are none.
+    /// SCVCR and SMVCR: the vectors of critical and system management interrupts, which never occur here.
     pub const SCVCR: u32 = 0x60;
     pub const SMVCR: u32 = 0x64;
 }
@@ -54,8 +54,8 @@ impl Ipic {
         self.pending & self.word(offset::SIMSR_H)
     }
 
-    /// SIVCR: the vector of the source of highest priority in its low bits and, for tables of branches, in its high ones;
-    /// 0 if there is none.
+    /// SIVCR: the vector of the source of highest priority, or 0. It stands in the low bits and, for branch tables,
+    /// in the high ones.
     fn vector(&self) -> u32 {
         let source = (0..16).find(|&source| self.requests() & bit(source) != 0);
         source.map_or(0, |source| u32::from(source) << 26 | u32::from(source))
@@ -85,7 +85,7 @@ impl Device for Ipic {
         _: &mut Console,
     ) -> Result<Option<Effect>, &'static str> {
         match at.offset {
-            // Levels do not go away by a write.
+            // A write does not clear a level.
             offset::SIVCR | offset::SIPNR_H | offset::SIPNR_L | offset::SERSR => {}
             other if other.is_multiple_of(4) && other < 4 * WORDS as u32 => {
                 self.words[(other / 4) as usize] = value as u32;

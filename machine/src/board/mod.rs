@@ -1,8 +1,8 @@
-//! The board: the devices on the processor bus, where its map says.
+//! The board: the devices on the processor bus, at the addresses of its map.
 //!
-//! RAM is not here: the memory system asks the board only for addresses above RAM. A board is one file: its devices, its
-//! address map, how interrupts are wired, what an access means that no device answers, and its device tree. The control
-//! device (docs/interfaces.md, section 2) is the simulator's own, at the same addresses on every board.
+//! RAM is not here: the memory system asks the board only for addresses above RAM. Each board is one file: its
+//! devices, address map, interrupt wiring and device tree, and the effect of an access that no device answers. The
+//! control device (docs/interfaces.md, section 2) is the simulator's own, at the same addresses on every board.
 
 mod console;
 mod control;
@@ -25,7 +25,7 @@ use crate::config::{BoardKind, MachineConfig};
 use crate::loader::Target;
 use control::Control;
 
-/// Who accesses the board, and when: what the control device's clock registers read.
+/// Which processor accesses the board, and when. The control device's clock registers read this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
     /// Number of the processor.
@@ -71,10 +71,10 @@ pub(crate) const ROM_BASE: u32 = 0xfff0_0000;
 const CONTROL_KERNEL: u32 = 0x8000_0f00;
 const CONTROL_USER: u32 = 0x8000_1000;
 
-/// Where an access reaches a device.
+/// The place in a device that an access reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct At {
-    /// Which of the device's windows, where it has several.
+    /// Which of the device's windows.
     window: u8,
     /// From the window's beginning.
     offset: u32,
@@ -94,7 +94,7 @@ trait Device: std::fmt::Debug + Send {
     /// When there is no such register.
     fn read(&mut self, at: At, console: &mut Console) -> Result<u64, &'static str>;
 
-    /// A write, and what it asks of the machine.
+    /// A write. It may return a request to the machine.
     ///
     /// # Errors
     /// When there is no such register.
@@ -105,7 +105,7 @@ trait Device: std::fmt::Debug + Send {
         console: &mut Console,
     ) -> Result<Option<Effect>, &'static str>;
 
-    /// Level of its interrupt output, if it has one.
+    /// The level of its interrupt output, if it has one.
     fn interrupt(&self) -> bool {
         false
     }
@@ -115,31 +115,31 @@ trait Device: std::fmt::Debug + Send {
         processor == 0 && self.interrupt()
     }
 
-    /// The level of an interrupt input is this from now on, of a device that has some.
+    /// Sets the level of an interrupt input, if the device has inputs.
     fn set_input(&mut self, _line: u8, _high: bool) {}
 
-    /// The core cycle, after `now`, at which [`Device::poll`] must be called; `None` for a device that changes by
-    /// accesses alone.
+    /// The core cycle, after `now`, at which [`Device::poll`] must be called; `None` for a device that changes only
+    /// when it is accessed.
     fn deadline(&self, _now: u64, _console: &Console) -> Option<u64> {
         None
     }
 
-    /// Notes what has come from outside, or has become due by cycle `now`.
+    /// Takes input from outside, and does what is due by cycle `now`.
     fn poll(&mut self, _now: u64, _console: &mut Console) {}
 
     /// Its state, for a snapshot.
     fn save(&self) -> Vec<u8>;
 
-    /// Puts it into a state that [`Device::save`] gave. False if no device can have come to it.
+    /// Puts it into a state that [`Device::save`] gave. False if no device can be in that state.
     fn restore(&mut self, saved: &[u8]) -> bool;
 }
 
-/// [`Device::save`] of a device that is all state.
+/// [`Device::save`] for a device whose fields are all state.
 fn saved(device: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(device).unwrap_or_default()
 }
 
-/// [`Device::restore`] of such a device, whose states are those that `fits` says.
+/// [`Device::restore`] for such a device; `fits` tells which states are possible.
 fn restored<D: DeserializeOwned>(device: &mut D, saved: &[u8], fits: impl Fn(&D) -> bool) -> bool {
     let Some(state) = postcard::from_bytes(saved).ok().filter(|state| fits(state)) else {
         return false;
@@ -158,7 +158,7 @@ struct Window {
     /// Inclusive.
     last: u32,
     device: Number,
-    /// The device's number of this window.
+    /// The number that the device gives this window.
     window: u8,
 }
 
@@ -179,22 +179,22 @@ struct Node {
     path: &'static str,
 }
 
-/// What a board is made of.
+/// The parts of a board.
 #[derive(Debug)]
 struct Parts {
     devices: Vec<Box<dyn Device>>,
     windows: &'static [Window],
-    /// In the order in which levels spread.
+    /// In the order in which interrupt levels are passed on.
     wires: &'static [Wire],
     /// The device that drives the processors' external interrupt inputs.
     controller: Number,
-    /// The most special first.
+    /// More specific windows come first.
     nodes: &'static [Node],
-    /// An access that nothing answers ends the run; otherwise it is a machine check.
+    /// An access that nothing answers ends the run; if this is false, it raises a machine check.
     strict: bool,
 }
 
-/// A board's part of the device tree, and where its kernels look for it.
+/// The board's part of the device tree, and where its kernels expect the tree.
 pub(crate) struct Tree {
     pub model: &'static str,
     pub compatible: &'static str,
@@ -202,11 +202,11 @@ pub(crate) struct Tree {
     pub stdout: (&'static str, &'static str),
     /// Writes the nodes of the devices.
     pub nodes: fn(&mut FdtWriter, &MachineConfig, Target) -> Result<(), vm_fdt::Error>,
-    /// QEMU has this board.
+    /// QEMU models this board.
     pub on_qemu: bool,
     /// The tree lies below this address, where kernels map it early.
     pub reach: u32,
-    /// The loader gives the kernel a stack, as firmware does: Linux begins on it.
+    /// The loader gives the kernel a stack, as firmware does, because Linux begins on it.
     pub stack: bool,
 }
 
@@ -291,7 +291,7 @@ impl Board {
         self.rom = Some(rom);
     }
 
-    /// Says what the control device's FEATURES register reads (docs/interfaces.md, section 2).
+    /// Sets the value that the control device's FEATURES register reads (docs/interfaces.md, section 2).
     pub fn set_features(&mut self, features: u32) {
         if let Some(control) = &mut self.control {
             control.set_features(features);
@@ -327,7 +327,7 @@ impl Board {
         }
     }
 
-    /// Does an access cost nothing? It is the control device's: observation must not change what it observes.
+    /// True for the control device, whose accesses cost nothing, so that observing a run does not change it.
     #[must_use]
     pub fn is_free(&self, physical: u32) -> bool {
         matches!(physical, CONTROL_KERNEL..=0x8000_1fff)
@@ -428,7 +428,7 @@ impl Board {
         })
     }
 
-    /// The interrupt output of a device may have changed: its level goes along the wires.
+    /// Passes on the level of a device's interrupt output, which may have changed.
     fn spread(&mut self, from: Number) {
         let mut changed = 1_u32 << from;
         for wire in self.parts.wires {
@@ -440,7 +440,7 @@ impl Board {
         }
     }
 
-    /// What memory looks like to a debugger: ROM only, no side effects.
+    /// A byte as a debugger reads it: of the ROM only, without side effects.
     pub fn peek(&self, physical: u32) -> Option<u8> {
         let rom = self.rom.as_ref()?;
         rom.get(physical.checked_sub(ROM_BASE)? as usize).copied()
@@ -460,7 +460,7 @@ impl Board {
             .min()
     }
 
-    /// Takes in what has come from outside, such as console input, or has become due by cycle `now`.
+    /// Takes input from outside, such as the console's, and does what is due by cycle `now`.
     pub fn poll(&mut self, now: u64) {
         for number in 0..self.parts.devices.len() {
             self.parts.devices[number].poll(now, &mut self.console);
@@ -486,7 +486,7 @@ impl Board {
         }
     }
 
-    /// Puts the devices into `state`. False if no board can have come to it.
+    /// Puts the devices into `state`. False if no board can be in that state.
     #[must_use]
     pub(crate) fn set_state(&mut self, state: BoardState) -> bool {
         let devices = &mut self.parts.devices;

@@ -1,6 +1,6 @@
-//! Board `mpc83xx`: as much of an MPC8313E's internal memory map (MPC8313E RM chapter 2) as Linux for `MPC8313ERDB`
-//! uses: system configuration, interrupt controller, reset registers, one UART. IMMR is at 0xe0000000. An access that
-//! nothing answers ends the run.
+//! Board `mpc83xx`: the part of an MPC8313E's internal memory map (MPC8313E RM chapter 2) that Linux for
+//! `MPC8313ERDB` uses: system configuration, interrupt controller, reset registers, one UART. IMMR is at 0xe0000000.
+//! An access that nothing answers ends the run.
 
 use vm_fdt::{Error, FdtWriter};
 
@@ -58,9 +58,9 @@ const WIRES: [Wire; 1] = [Wire {
     line: UART_SOURCE,
 }];
 
-/// SPCR: Linux sets TBEN, which lets the time base count; here it counts always.
+/// SPCR: Linux sets TBEN to start the time base, which always counts here.
 const SPCR: Register = registers::word(0x10, Kind::Storage);
-/// RPR lets RCR be written, and a write of RCR resets the board: that ends the run.
+/// RPR enables writes of RCR. A write of RCR resets the board, which ends the run.
 const RPR: Register = registers::word(0x18, Kind::Storage);
 const RCR: Register = registers::word(0x1c, Kind::Asks(Effect::PowerOff(0)));
 

@@ -1,6 +1,6 @@
-//! Board `mpc8xx`: as much of an MPC875's internal memory map (MPC885 RM chapter 2) as Linux for `adder875` uses, and a
-//! 16550 UART on the local bus, where the board has its console on the CPM's SMC1. IMMR is at 0xff000000. An access
-//! that nothing answers ends the run.
+//! Board `mpc8xx`: the part of an MPC875's internal memory map (MPC885 RM chapter 2) that Linux for `adder875` uses.
+//! The console is a 16550 UART on the local bus; the real board has it on the CPM's SMC1. IMMR is at 0xff000000. An
+//! access that nothing answers ends the run.
 
 use vm_fdt::{Error, FdtWriter};
 
@@ -58,7 +58,7 @@ const WIRES: [Wire; 1] = [Wire {
     line: SERIAL_INTERRUPT,
 }];
 
-/// CPCR is 16 bits wide: FLG reads 0 as soon as a command is written, because every command is done at once.
+/// CPCR has 16 bits. FLG reads 0 right after a command is written, because commands take no time.
 const CPCR: registers::Register = registers::Register {
     offset: 0x9c0,
     size: 2,
@@ -66,7 +66,7 @@ const CPCR: registers::Register = registers::Register {
     kind: Kind::Clears(1),
 };
 
-/// PLPRCR: with CSR (0x80) a checkstop resets the board. Linux sets it to restart: that ends the run.
+/// PLPRCR: with CSR (0x80) a checkstop resets the board. Linux sets it to restart, which ends the run.
 const PLPRCR: registers::Register =
     registers::word(0x284, Kind::AsksFor(0x80, Effect::PowerOff(0)));
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{At, Console, Device, Effect, restored, saved};
 
-/// Windows of a pair: the ports of the master and of the slave, the edge/level control registers of the ISA bridge, and
-/// the address whose read is an interrupt-acknowledge cycle.
+/// Address windows of a pair: the master's ports, the slave's ports, the edge/level control registers of the ISA
+/// bridge, and the address that is read to acknowledge an interrupt.
 pub const MASTER: u8 = 0;
 pub const SLAVE: u8 = 1;
 pub const EDGE_LEVEL: u8 = 2;
@@ -37,7 +37,7 @@ struct Pic {
     mode_word: bool,
     /// All inputs level-triggered (ICW1 LTIM).
     level: bool,
-    /// Inputs level-triggered one by one (ELCR of the ISA bridge).
+    /// Inputs that are level-triggered (ELCR of the ISA bridge).
     edge_level: u8,
     auto_end: bool,
     rotate_on_auto_end: bool,
@@ -70,7 +70,7 @@ impl Pic {
         }
     }
 
-    /// Could a controller have come to this? A snapshot is asked before use.
+    /// True if a controller can be in this state. A snapshot is checked by this before use.
     fn fits(&self) -> bool {
         self.lowest < 8
     }

@@ -1,6 +1,6 @@
 //! Board `prep`: a UART and a pair of interrupt controllers on an ISA bus. The address map is that of a PReP machine
-//! (PowerPC Reference Platform Specification 1.1, section 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at
-//! 0xbffffff0. Nothing answers elsewhere: a machine check.
+//! (PowerPC Reference Platform Specification 1.1, section 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge
+//! at 0xbffffff0. An access elsewhere raises a machine check.
 
 use vm_fdt::{Error, FdtWriter};
 
@@ -62,7 +62,7 @@ pub(super) const TREE: Tree = Tree {
     stdout: ("linux,stdout-path", "/isa/serial@3f8"),
     nodes,
     on_qemu: true,
-    // A kernel that lies at 3 GB, I/O above it, maps this much RAM at once (two BATs of 256 MB).
+    // A kernel at 3 GB, with I/O above it, maps this much RAM early (two BATs of 256 MB).
     reach: 512 << 20,
     stack: false,
 };

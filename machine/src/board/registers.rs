@@ -1,19 +1,19 @@
-//! Registers that keep what is written, of units that are modelled no further.
+//! Registers of units that are otherwise not modelled: they keep what is written.
 
 use serde::{Deserialize, Serialize};
 
 use super::{At, Console, Device, Effect, restored, saved};
 
-/// What a register does.
+/// The behaviour of a register.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// Keeps what is written.
     Storage,
-    /// Keeps what is written, but these bits read as zero: a command that is done at once.
+    /// Keeps what is written, except these bits, which read as zero: commands that take no time.
     Clears(u32),
-    /// A write with one of these bits asks this of the machine.
+    /// A write with one of these bits makes this request of the machine.
     AsksFor(u32, Effect),
-    /// Any write asks this of the machine.
+    /// Every write makes this request of the machine.
     Asks(Effect),
 }
 
@@ -64,7 +64,7 @@ impl Plain {
         }
     }
 
-    /// The register that holds all of the access, and how far its bits are shifted there.
+    /// The register that contains the whole access, and by how many bits the access is shifted in it.
     fn find(&self, at: At) -> Result<(usize, u32), &'static str> {
         let mut registers = self.registers.iter();
         let index = registers.position(|register| {

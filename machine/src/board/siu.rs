@@ -1,5 +1,5 @@
-//! Interrupt controller of the MPC8xx's system interface unit (MPC885 RM chapter 10): 8 pins and 8 internal levels,
-//! number 0 of the highest priority. Each is a level here; the pins' edges (SIEL) are not modelled.
+//! Interrupt controller of the MPC8xx's system interface unit (MPC885 RM chapter 10): 8 pins and 8 internal levels;
+//! number 0 has the highest priority. All are level-triggered here; edges of pins (SIEL) are not modelled.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{At, Console, Device, Effect, restored, saved};
 /// Sense of an interrupt in the device tree: active low level.
 pub(super) const LOW_LEVEL: u32 = 1;
 
-/// Where its registers are in the internal memory map, and how many bytes they take.
+/// The offset of its registers in the internal memory map, and their size in bytes.
 pub(super) const FIRST: u32 = 0x10;
 pub(super) const SIZE: u32 = 0x10;
 
@@ -20,7 +20,7 @@ mod offset {
     pub const SIVEC: u32 = 12;
 }
 
-/// The interrupt code that SIVEC gives without an interrupt (Linux platforms/8xx/pic.c).
+/// The code that SIVEC reads if no interrupt is pending (Linux platforms/8xx/pic.c).
 const SPURIOUS: u32 = 15;
 
 /// Sources.
@@ -73,7 +73,7 @@ impl Device for Siu {
         _: &mut Console,
     ) -> Result<Option<Effect>, &'static str> {
         match at.offset {
-            // A one clears an edge; levels stay.
+            // Writing a one clears an edge, but not a level.
             offset::SIPEND => {}
             offset::SIMASK => self.mask = value as u32 & 0xffff_0000,
             offset::SIEL => self.edges = value as u32 & 0xffff_0000,

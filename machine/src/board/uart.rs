@@ -1,7 +1,7 @@
 //! 16550 UART (National Semiconductor PC16550D data sheet, section 8).
 //!
-//! A byte leaves the moment it is written and a byte that waits at the console arrives as soon as
-//! there is room: the serial line costs no simulated time, so that printing disturbs no measurement.
+//! The serial line takes no simulated time, so that printing disturbs no measurement: a written byte leaves at once,
+//! and a waiting byte of input arrives as soon as there is room.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{At, Console, Device, Effect, restored, saved};
 
 const FIFO_DEPTH: usize = 16;
 
-/// Core cycles between two looks at console input that can come at any time.
+/// Core cycles between two checks for live console input.
 const POLL: u64 = 100_000;
 
 const IER_RECEIVED: u8 = 1;
@@ -50,7 +50,7 @@ impl Uart {
         }
     }
 
-    /// Could a UART have come to this? A snapshot is asked before use.
+    /// True if a UART can be in this state. A snapshot is checked by this before use.
     fn fits(&self) -> bool {
         self.receive.len() <= FIFO_DEPTH
     }
