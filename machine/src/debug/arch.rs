@@ -1,7 +1,7 @@
 //! The processor as GDB sees it: register file and target description.
 //!
-//! Numbers follow GDB's own for PowerPC (`rs6000-tdep`: r0-r31, f0-f31, pc, msr, cr, lr, ctr, xer,
-//! fpscr); the registers of the supervisor come behind them, by name.
+//! Numbers follow GDB's own for PowerPC (`rs6000-tdep`: r0-r31, f0-f31, pc, msr, cr, lr, ctr, xer, fpscr); the
+//! supervisor's registers follow and are found by name.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use gdbstub::arch::{Arch, RegId, Registers};
 #[derive(Debug)]
 pub enum PowerPc {}
 
-/// What a register of the supervisor is in the machine.
+/// Where the machine keeps a supervisor's register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     /// Special-purpose register by number.
@@ -24,8 +24,8 @@ pub enum System {
 
 use System::{Segment, Spr, Temporary};
 
-/// Registers behind the user's, in the order of their numbers. A core that lacks one has it read
-/// zero and ignore writes.
+/// The registers after the user's, in the order of their numbers. On a core without one it reads zero and ignores
+/// writes.
 pub const SYSTEM: [(&str, System); 85] = [
     ("sr0", Segment(0)),
     ("sr1", Segment(1)),

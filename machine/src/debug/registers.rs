@@ -25,7 +25,7 @@ pub(super) fn read(processor: &mut Processor) -> RegisterFile {
     }
 }
 
-/// Writes back what differs from the processor's state.
+/// Writes back the registers that differ from the processor's.
 pub(super) fn write(processor: &mut Processor, file: &RegisterFile) {
     let before = read(processor);
     for ((&(_, which), &value), &old) in SYSTEM.iter().zip(&file.system).zip(&before.system) {

@@ -28,7 +28,7 @@ use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
 use super::registers;
 use crate::machine::{Limits, Machine, Stop, Watchpoint};
 
-/// Instructions between two looks at the connection while the guest runs.
+/// Instructions between two checks of the connection while the guest runs.
 const SLICE: u64 = 200_000;
 
 /// Why a debugging session could not be held.
@@ -51,7 +51,7 @@ pub enum Ended {
     Killed,
 }
 
-/// What the guest does while GDB waits.
+/// What the guest does after GDB resumes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Step,
@@ -61,10 +61,10 @@ enum Mode {
 struct Debuggee<'a> {
     machine: &'a mut Machine,
     mode: Mode,
-    /// GDB takes it that a PowerPC stops before a watched access, and steps over it. Here the access
-    /// is done: that one step must run nothing.
+    /// GDB expects a PowerPC to stop before a watched access, and then steps over it. Here the access is done
+    /// already, so that step must run nothing.
     step_over_watched: bool,
-    /// Why the guest cannot go on, once it cannot.
+    /// The reason why the guest cannot go on, if there is one.
     ended: Option<Stop>,
     description: String,
     /// Instructions that the guest may run before it is stopped for good.
