@@ -26,10 +26,10 @@ pub mod errno {
 /// The only process.
 const PROCESS: u32 = 1;
 
-/// What needs no answer but success.
+/// Calls that only report success.
 const DONE: Result<u32, u32> = Ok(0);
 
-/// The heap ends below what mmap gives out.
+/// The heap must end below the range that mmap uses.
 const HEAP_LIMIT: u32 = 0x4000_0000;
 
 /// Most bytes that one read or write moves.
@@ -42,7 +42,7 @@ const ANONYMOUS: u32 = 0x20;
 const AT_FDCWD: u32 = -100_i32 as u32;
 
 impl Program {
-    /// Answers the system call that the program is at.
+    /// Carries out the system call that the program makes.
     pub(super) fn system_call(&mut self) -> Option<Ending> {
         let gpr = self.machine.processor_mut().registers.gpr.all();
         let number = gpr[0];
@@ -161,7 +161,7 @@ impl Program {
         self.files.write(descriptor, &bytes).map(|done| done as u32)
     }
 
-    /// readv and writev: part by part, until one is not done whole.
+    /// readv and writev: part by part, until one is incomplete.
     fn vector(&mut self, a: &[u32; 6], write: bool) -> Result<u32, u32> {
         let mut done = 0;
         for n in 0..a[2].min(1024) {

@@ -1,4 +1,4 @@
-//! Open files: the host's, read and written as they are.
+//! Open files: the program reads and writes the host's files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ const MOST: usize = 64;
 /// Bytes of output that are kept for [`super::Program::printed`].
 const KEPT: usize = 64 << 20;
 
-/// Devices that a program may open: reading or writing them waits for nobody.
+/// Devices that a program may open: reads and writes of them never wait.
 const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -24,11 +24,11 @@ const DEVICES: [&str; 5] = [
 #[derive(Default)]
 pub struct Files {
     opened: Vec<Option<File>>,
-    /// Where standard output and standard error go instead of to the host's.
+    /// Collects standard output and standard error, instead of passing them to the host's.
     pub captured: Option<Vec<u8>>,
 }
 
-/// What stat tells of a file.
+/// The status of a file, as stat returns it.
 pub struct Status {
     pub mode: u32,
     pub size: u64,
@@ -134,7 +134,7 @@ impl Files {
             .map_err(|error| number(&error))
     }
 
-    /// A standard stream is a pipe, whatever it is on the host: so runs are alike.
+    /// Standard streams always look like pipes, so that runs are alike on every host.
     pub fn status(&mut self, descriptor: u32) -> Result<Status, u32> {
         const PIPE: u32 = 0o010_600;
         if descriptor < 3 {
@@ -148,9 +148,9 @@ impl Files {
             .map_err(|error| number(&error))
     }
 
-    /// What has been written is on its way out.
+    /// Nothing to do: what was written is with the host.
     pub fn flush(&mut self) {
-        // A closed standard output is the reader's decision.
+        // If the reader has closed standard output, that is no error of the program.
         let _ = io::stdout().flush();
     }
 }
@@ -159,7 +159,7 @@ impl Files {
 /// wait longer than its limit of cycles.
 fn may_open(path: &str) -> Result<(), u32> {
     let Ok(data) = std::fs::metadata(path) else {
-        // It does not exist, or opening it says why not.
+        // Opening it will report the error.
         return Ok(());
     };
     let known = std::fs::canonicalize(path).is_ok_and(|path| {

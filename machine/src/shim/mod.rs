@@ -1,10 +1,9 @@
 //! Runs a static Linux/PPC32 program in user mode without a kernel: the host stands in for one.
 //!
-//! Translation, caches and time of the user's code are the machine's: pages are mapped through the hash
-//! table or the software reload like any kernel's. What a kernel would do costs nothing: a system call, a
-//! page fault and a 603's reload take no cycles beyond their instruction. It is there to test the
-//! machine with real programs and to measure its speed; for what a program costs on a system, run the
-//! kernel.
+//! Translation, caches and time of the user's code are the machine's: pages are mapped through the hash table or the
+//! software reload like any kernel's. A kernel's work costs nothing: a system call, a page fault and a 603's reload
+//! take no cycles beyond their instruction. The shim serves to test the machine with real programs and to measure its
+//! speed. To learn what a program costs on a system, run it on the kernel.
 
 mod calls;
 mod files;
@@ -43,8 +42,7 @@ pub enum Ending {
     Exited(u8),
     /// A limit was reached.
     Limit,
-    /// It did what Linux answers with a signal that ends it, or asked for something that the shim
-    /// does not have; in words.
+    /// It did something for which Linux would kill it, or used something that the shim does not have; in words.
     Killed(String),
 }
 
@@ -161,7 +159,7 @@ impl Program {
         }
     }
 
-    /// Does what a kernel does about an exception.
+    /// Handles an exception as a kernel would.
     fn answer(&mut self, exception: Exception) -> Option<Ending> {
         let pc = self.machine.processor().registers.pc;
         if exception == Exception::SystemCall {
@@ -185,7 +183,7 @@ impl Program {
         if mapped {
             return None;
         }
-        // The program is all that is loaded: it stands where a kernel's symbols would.
+        // Only the program is loaded, so its symbols take the place of the kernel's.
         let symbol = self
             .machine
             .processor()

@@ -1,4 +1,4 @@
-//! The address space of a program: its areas, their pages, and how the hardware learns of them.
+//! The address space of a program: its areas, their pages, and their entries in hash table and TLBs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub const PAGE: u32 = 4096;
 /// PTE word 1 besides the frame: R, C, M, PP = 2.
 const ATTRIBUTES: u32 = hash::R | hash::C | 0x12;
 
-/// VSID of a segment: one process, so that any distinct numbers will do.
+/// VSID of a segment. There is one process, so any distinct numbers will do.
 const fn vsid(segment: u32) -> u32 {
     0x100 + 0x111 * segment
 }
@@ -33,7 +33,7 @@ pub struct Space {
 impl Space {
     /// An empty one. The hash table goes to the lowest megabytes of RAM, with a slot for each frame at least.
     pub fn new(processor: &mut Processor) -> Self {
-        // Group 0 of the 8xx, which every page is of: access as the page says.
+        // Group 0 of the 8xx, to which every page belongs: the page decides about access.
         const CLIENT: u32 = 0x4000_0000;
         for register in [number::MI_AP, number::MD_AP] {
             if let Some(unit) = processor.mmu.mpc8xx_mut() {
@@ -67,7 +67,7 @@ impl Space {
 
     /// Does an area hold `address`?
     fn allowed(&self, address: u32) -> bool {
-        // Areas are few; those of an executable's segments may share a page.
+        // There are few areas, so a list will do. Those of an executable's segments may share a page.
         self.areas.range(..=address).any(|(_, &end)| address < end)
     }
 
@@ -85,7 +85,7 @@ impl Space {
         (end <= super::stack::BOTTOM).then_some(start)
     }
 
-    /// Takes pages away: the areas that hold them are cut.
+    /// Removes pages from the areas that contain them.
     pub fn remove(&mut self, processor: &mut Processor, start: u32, end: u32) {
         let cut: Vec<(u32, u32)> = self
             .areas
@@ -127,7 +127,7 @@ impl Space {
         }
         let fresh = self.free.is_empty();
         let frame = self.free.pop().unwrap_or(self.next);
-        // Where RAM is full, the next call must not find another frame.
+        // If RAM is full, the next call must fail, too.
         if !processor.memory.ram.zero(frame, PAGE as usize) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a program finds on its stack (System V ABI for PowerPC, chapter 3; Linux's auxiliary vector).
+//! The initial stack of a program (System V ABI for PowerPC, chapter 3; Linux's auxiliary vector).
 
 use object::BigEndian;
 use object::elf::{FileHeader32, PT_LOAD};
@@ -50,7 +50,7 @@ impl Program {
         environment: &[String],
     ) -> Option<u32> {
         self.space.add_area(BOTTOM, TOP);
-        // The bytes that make addresses and hashes differ from run to run elsewhere.
+        // The random bytes of AT_RANDOM: fixed here, so that runs are repeatable.
         let random = self.push(TOP - 16, &[0x5a; 16])?;
         let mut top = random;
         let mut place = |texts: &[String], program: &mut Program| -> Option<Vec<u32>> {
