@@ -177,7 +177,7 @@ impl Mmu {
         Ok(Self { geometry, kind })
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let kind = match (&self.kind, &fresh.kind) {
             (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),

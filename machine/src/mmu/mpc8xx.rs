@@ -236,7 +236,7 @@ impl Mpc8xx {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let fit = |side: bool| self.side(side).tlb.fits(&fresh.side(side).tlb);
         fit(true) && fit(false)

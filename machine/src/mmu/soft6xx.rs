@@ -134,7 +134,7 @@ impl Soft6xx {
         Self { front, miss, key }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.key == fresh.key && self.front.fits(&fresh.front)
     }

@@ -356,7 +356,7 @@ impl Tlb {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let made = |e: &Entry| *e == Entry::new(e.epn, e.twc, e.rpn, e.resolution);
         self.entries.len() == fresh.entries.len()
