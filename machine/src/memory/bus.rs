@@ -63,7 +63,7 @@ impl Delivery {
         }
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         self.first < crate::config::LATEST
             && self.step <= u64::from(u32::MAX)
@@ -131,7 +131,7 @@ impl Bus {
         self.free_edge / 2
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let latest = crate::config::LATEST;
         self.timing == fresh.timing

@@ -395,7 +395,7 @@ impl Cache {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     /// Its lines lie in RAM of `ram` bytes.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         let ways = self.geometry.ways as usize;

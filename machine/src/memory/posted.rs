@@ -41,7 +41,7 @@ impl PostedWrites {
         wait
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let possible = |at: u64| at < crate::config::LATEST;
         self.first < PLACES
