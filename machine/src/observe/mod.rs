@@ -48,7 +48,7 @@ impl Account {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         self.counters.fits() && self.pollution.fits(&fresh.pollution)
     }

@@ -54,7 +54,7 @@ impl Pollution {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());

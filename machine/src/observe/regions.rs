@@ -49,7 +49,7 @@ impl Regions {
         }
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let latest = crate::config::LATEST;
         self.regions.len() <= REGIONS_MOST

@@ -109,7 +109,8 @@ impl Sanitizers {
         }
     }
 
-    /// Could the sanitizers of a machine with this memory have come to this? A snapshot is asked before use.
+    /// True if the sanitizers of a machine with this memory can be in this state. A snapshot is checked by this
+    /// before use.
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
         let fresh = Self::new(self.set, memory);
         let code = match (&self.code, &fresh.code) {

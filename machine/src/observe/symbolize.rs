@@ -73,7 +73,7 @@ impl Symbolizer {
         self.refused
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let (tables, programs) = (self.tables.len() as u32, self.programs.len() as u32);
         tables > 0
