@@ -408,6 +408,59 @@ long sys_ftruncate(int fd, s32 size)
 	return sys_ftruncate64(fd, size);
 }
 
+/* Frames for the absent pages from `page` to before `end`, in a list: all or none. */
+static int collect_frames(struct inode *i, u32 page, u32 end, struct list_head *frames_)
+{
+	int error = 0;
+
+	for (; page < end && !error; page++) {
+		struct frame *frame;
+
+		if (page_find(&i->pages, page))
+			continue;
+		frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
+		if (frame)
+			list_add(&frame->link, frames_);
+		error = !frame ? -ENOSPC : signal_fatal_pending() ? -EINTR : 0;
+		preemption_point();
+	}
+	return error;
+}
+
+/* What fails takes back what it added: the pages behind the end, which nobody sees yet, and all if memory was short. */
+static int fill_range(struct inode *i, u32 page, u32 end)
+{
+	struct list_head list = LIST_HEAD_INIT(list);
+	int error = collect_frames(i, page, end, &list);
+
+	for (; page < end && !error; page++) {
+		struct frame *frame;
+
+		interrupt_window_at(page);
+		/* Somebody may have mapped and touched the page, or have cut the file, while frames were collected. */
+		if (page_find(&i->pages, page))
+			continue;
+		error = list_empty(&list) ? -ENOSPC : 0;
+		if (error)
+			break;
+		frame = list_first_entry(&list, struct frame, link);
+		list_del(&frame->link);
+		error = inode_add_page(i, page, frame);
+		if (error) {
+			frame_put(frame);
+			error = -ENOSPC;
+		}
+	}
+	while (!list_empty(&list)) {
+		struct frame *frame = list_first_entry(&list, struct frame, link);
+
+		list_del(&frame->link);
+		interrupt_window();
+		frame_put(frame);
+	}
+	return error;
+}
+
 static long allocate(struct inode *i, int mode, u64 from, u64 to)
 {
 	u64 end = mode & FALLOC_KEEP_SIZE ? MIN(to, i->size) : to;
@@ -423,17 +476,9 @@ static long allocate(struct inode *i, int mode, u64 from, u64 to)
 	if (mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE)) {
 		inode_punch(i, from, to);
 	} else {
-		for (u64 at = from & ~(u64)(PAGE_SIZE - 1); at < to; at += PAGE_SIZE) {
-			struct frame *frame;
-
-			if (frames_short() ||
-			    inode_page(i, (u32)(at >> PAGE_SHIFT), PAGE_FILL, &frame))
-				return -ENOSPC;
-			frame_put(frame);
-			preemption_point();
-			if (signal_fatal_pending())
-				return -EINTR;
-		}
+		error = fill_range(i, (u32)(from >> PAGE_SHIFT), (u32)((to + PAGE_SIZE - 1) >> PAGE_SHIFT));
+		if (error)
+			return error;
 	}
 	if (!(mode & FALLOC_KEEP_SIZE) && to > i->size)
 		i->size = to;

@@ -174,12 +174,10 @@ static bool waits(const struct file *pipe, u32 flags)
 	return !(flags & SPLICE_F_NONBLOCK || pipe->flags & O_NONBLOCK);
 }
 
-/* From a pipe: what the output takes leaves the pipe, the rest stays. */
-static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
+static long splice_pages(struct file *pipe, struct frame *frame, struct file *out, u64 *to, size_t count)
 {
-	struct frame *frame = frame_alloc(FRAME_KERNEL);
 	size_t done = 0;
-	long n = frame ? pipe_wait_data(pipe, waits(pipe, flags)) : -ENOMEM;
+	long n = 1;
 
 	while (n > 0 && done < count) {
 		struct iter it;
@@ -195,9 +193,22 @@ static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t coun
 		pipe_skip(pipe, (u32)n);
 		done += (size_t)n;
 	}
+	return done ? (long)done : n;
+}
+
+/* From a pipe: what the output takes leaves the pipe, the rest stays. No other reader gets the same meanwhile. */
+static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
+{
+	struct frame *frame = frame_alloc(FRAME_KERNEL);
+	long n = frame ? pipe_lock_data(pipe, waits(pipe, flags)) : -ENOMEM;
+
+	if (n > 0) {
+		n = splice_pages(pipe, frame, out, to, count);
+		pipe_unlock_data(pipe);
+	}
 	if (frame)
 		frame_put(frame);
-	return done ? (long)done : n;
+	return n;
 }
 
 /* Into a pipe: no more is read than there is room for. */
@@ -213,7 +224,8 @@ static long splice_pipes(struct file *in, struct file *out, size_t count, u32 fl
 {
 	struct frame *frame;
 	size_t done = 0;
-	long room, n = 0;
+	bool locked;
+	long room, n;
 
 	if (pipe_same(in, out))
 		return -EINVAL;
@@ -226,7 +238,9 @@ static long splice_pipes(struct file *in, struct file *out, size_t count, u32 fl
 	if (!frame)
 		return -ENOMEM;
 	count = MIN(count, (size_t)room);
-	while (done < count) {
+	n = pipe_lock_data(in, waits(in, flags));
+	locked = n > 0;
+	while (locked && done < count) {
 		struct iter it;
 
 		iter_init(&it, frame_kva(frame), PAGE_SIZE, true);
@@ -241,6 +255,8 @@ static long splice_pipes(struct file *in, struct file *out, size_t count, u32 fl
 			pipe_skip(in, (u32)n);
 		done += (size_t)n;
 	}
+	if (locked)
+		pipe_unlock_data(in);
 	frame_put(frame);
 	return done ? (long)done : n;
 }

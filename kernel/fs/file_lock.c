@@ -1,6 +1,8 @@
 /* Advisory locks: POSIX record locks (by process), open-file-description locks, and flock. */
 #include "internal.h"
 
+#include <account.h>
+#include <arch.h>
 #include <err.h>
 #include <file.h>
 #include <kmalloc.h>
@@ -24,7 +26,16 @@ struct lock {
 	bool exclusive;
 	u64 start, end;
 	s32 pid;		/* for F_GETLK; -1 for a description's lock */
+	struct account *account;	/* of the user that it counts for */
 };
+
+/* The owner's count of its locks. */
+static u32 *count_of(const struct lock *l)
+{
+	if (l->whole || l->pid == -1)
+		return &((struct file *)(uintptr_t)l->owner)->locks;
+	return &((struct files *)(uintptr_t)l->owner)->locks;
+}
 
 /* Everyone who waits for any lock: unlocking is rare, and each waiter looks again. */
 static struct waitq released = WAITQ_INIT(released);
@@ -60,10 +71,34 @@ static struct lock *conflict(struct inode *i, const struct lock *wanted)
 	return NULL;
 }
 
+static void add(struct lock *l, struct list_head *before)
+{
+	list_add_tail(&l->link, before);
+	l->account->locks++;
+	++*count_of(l);
+}
+
 static void drop(struct lock *l)
 {
 	list_del(&l->link);
+	--*count_of(l);
+	l->account->locks--;
+	account_settle(l->account);
 	kfree(l);
+}
+
+/* Taking the range from the owner's locks leaves one more: the middle of one goes. */
+static bool splits(struct inode *i, const struct lock *range)
+{
+	const struct lock *l;
+	u32 looked_at = 0;
+
+	list_for_each_entry(l, &i->locks, link) {
+		interrupt_window_at(++looked_at);
+		if (l->whole == range->whole && l->owner == range->owner && l->start < range->start && l->end > range->end)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -85,7 +120,7 @@ static void clear_range(struct inode *i, const struct lock *range, struct lock *
 			*spare = NULL;
 			*upper = *l;
 			upper->start = range->end + 1;
-			list_add(&upper->link, &l->link);
+			add(upper, &l->link);
 			l->end = range->start - 1;
 			return;
 		}
@@ -140,9 +175,12 @@ static long wait_for(struct inode *i, const struct lock *wanted, bool by_process
 static long set_lock(struct inode *i, const struct lock *wanted, bool unlock, bool wait, bool by_process)
 {
 	struct lock *fresh = kmalloc(sizeof *fresh), *spare = kmalloc(sizeof *spare);
+	struct account *account = account_of(current->cred.uid);
 	long result = 0;
 
-	if (!fresh || !spare) {
+	if (!fresh || !spare || !account) {
+		result = -ENOLCK;
+	} else if (account->locks >= ACCOUNT_MOST(sizeof *fresh) && (!unlock || splits(i, wanted))) {
 		result = -ENOLCK;
 	} else if (!unlock) {
 		/* A held flock is given up before waiting for its other kind, as flock(2) says. */
@@ -159,13 +197,22 @@ static long set_lock(struct inode *i, const struct lock *wanted, bool unlock, bo
 		clear_range(i, wanted, &spare);
 		if (!unlock) {
 			*fresh = *wanted;
-			list_add_tail(&fresh->link, &i->locks);
-			fresh = NULL;
+			/* The wait may have been long, and the user's other locks be gone with the account. */
+			fresh->account = account_of(current->cred.uid);
+			if (fresh->account) {
+				add(fresh, &i->locks);
+				fresh = NULL;
+			} else {
+				result = -ENOLCK;
+			}
 		}
 		wake_up(&released);
 	}
 	kfree(fresh);
 	kfree(spare);
+	account = account_of(current->cred.uid);
+	if (account)
+		account_settle(account);
 	return result;
 }
 

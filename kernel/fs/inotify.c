@@ -3,6 +3,7 @@
 
 #include <abi/inotify.h>
 #include <abi/ioctl.h>
+#include <account.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -11,6 +12,7 @@
 #include <lib.h>
 #include <poll.h>
 #include <signal.h>
+#include <task.h>
 #include <syscall.h>
 #include <text.h>
 #include <uaccess.h>
@@ -21,7 +23,8 @@
 
 struct inotify {
 	struct list_head watches, events;
-	u32 event_count, event_bytes;
+	u32 event_count, event_bytes, watch_count;
+	struct account *account;	/* of who made it */
 	s32 next;		/* number of the next watch */
 	struct waitq readable;
 };
@@ -102,6 +105,8 @@ static void drop_watch(struct watch *w)
 	list_del(&w->link);
 	list_del(&w->inode_link);
 	inotify_watches--;
+	w->owner->watch_count--;
+	w->owner->account->inotify_watches--;
 	kfree(w);
 }
 
@@ -208,6 +213,13 @@ static long inotify_ioctl(struct file *f, unsigned command, uintptr_t argument)
 	return command == FIONREAD ? put_user((s32)n->event_bytes, (s32 *)argument) : -ENOTTY;
 }
 
+static void forget(struct inotify *n)
+{
+	n->account->inotifies--;
+	account_settle(n->account);
+	kfree(n);
+}
+
 static void inotify_release(struct file *f)
 {
 	struct inotify *n = f->data;
@@ -216,7 +228,15 @@ static void inotify_release(struct file *f)
 		drop_watch(list_first_entry(&n->watches, struct watch, link));
 	while (!list_empty(&n->events))
 		drop_event(n, list_first_entry(&n->events, struct event, link));
-	kfree(n);
+	forget(n);
+}
+
+static u32 inotify_pages_held(const struct file *f)
+{
+	const struct inotify *n = f->data;
+
+	return (n->event_bytes + n->event_count * (u32)sizeof(struct list_head) +
+		n->watch_count * (u32)sizeof(struct watch)) / PAGE_SIZE;
 }
 
 static void inotify_show(const struct file *f, struct text *out)
@@ -231,23 +251,39 @@ static void inotify_show(const struct file *f, struct text *out)
 
 static const struct file_ops inotify_ops = {
 	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
-	.show = inotify_show, .signals = true,
+	.show = inotify_show, .pages_held = inotify_pages_held, .signals = true,
 };
 
 long sys_inotify_init1(u32 flags)
 {
+	struct account *account;
 	struct inotify *n;
+	struct file *f;
 
 	if (flags & ~(u32)(O_NONBLOCK | O_CLOEXEC))
 		return -EINVAL;
-	n = kzalloc(sizeof *n);
-	if (!n)
+	account = account_of(current->cred.uid);
+	if (!account)
 		return -ENOMEM;
+	if (account->inotifies >= INOTIFY_INSTANCES_MAX)
+		return -EMFILE;
+	n = kzalloc(sizeof *n);
+	if (!n) {
+		account_settle(account);
+		return -ENOMEM;
+	}
+	n->account = account;
+	account->inotifies++;
 	list_init(&n->watches);
 	list_init(&n->events);
 	waitq_init(&n->readable);
 	n->next = 1;
-	return fd_anonymous("inotify", O_RDONLY | flags, &inotify_ops, n);
+	f = file_anonymous("anon_inode:[inotify]", 0600, O_RDONLY | flags, &inotify_ops, n);
+	if (IS_ERR(f)) {
+		forget(n);
+		return PTR_ERR(f);
+	}
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
 long sys_inotify_init(void)
@@ -278,7 +314,7 @@ static long watch_inode(struct inotify *n, struct inode *i, u32 mask)
 		w->mask = mask & IN_MASK_ADD ? w->mask | mask : mask;
 		return w->number;
 	}
-	if (inotify_watches >= INOTIFY_WATCHES_MAX)
+	if (n->account->inotify_watches >= INOTIFY_WATCHES_MAX)
 		return -ENOSPC;
 	w = kzalloc(sizeof *w);
 	if (!w)
@@ -290,6 +326,8 @@ static long watch_inode(struct inotify *n, struct inode *i, u32 mask)
 	list_add_tail(&w->link, &n->watches);
 	list_add_tail(&w->inode_link, &i->watches);
 	inotify_watches++;
+	n->watch_count++;
+	n->account->inotify_watches++;
 	return w->number;
 }
 
