@@ -160,7 +160,12 @@ fn class(result: f64, single: bool) -> u32 {
 
 /// Runs one instruction on f1, f2 and f3; gives f4 and the FPSCR.
 fn execute(machine: &mut Machine, word: u32, operands: [f64; 3], rounding: u32) -> (f64, u32) {
-    machine.processor_mut().memory.ram.write_u32(CODE, word);
+    machine
+        .processor_mut()
+        .memory
+        .uncore
+        .ram
+        .write_u32(CODE, word);
     machine.processor_mut().memory.instruction.invalidate_all();
     let r = &mut machine.processor_mut().registers;
     r.fpr[1..4].copy_from_slice(&operands.map(f64::to_bits));

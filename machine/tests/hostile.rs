@@ -320,6 +320,7 @@ fn ram_of_another_size_is_not_run() {
     let config = config("ppc604-133", &[SMALL]);
     let session = Session::with_kernel(config, &IMAGE, "a.elf", None, "", Console::memory());
     let mut session = session.expect("it fits");
-    session.machine_mut().processor_mut().memory.ram = pagewalk_machine::memory::Ram::new(4096);
+    session.machine_mut().processor_mut().memory.uncore.ram =
+        pagewalk_machine::memory::Ram::new(4096);
     session.run(LIMITS);
 }

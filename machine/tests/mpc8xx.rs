@@ -195,6 +195,7 @@ fn dcbz_clears_a_line_of_sixteen_bytes() {
                 .machine()
                 .processor()
                 .memory
+                .uncore
                 .ram
                 .read_u32(0x8000 + 4 * n)
                 .unwrap()

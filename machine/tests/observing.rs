@@ -503,7 +503,7 @@ decrementer:
         assert_eq!(second.machine().instant(), first.machine().instant());
         assert_eq!(second.counters(), first.counters(), "{machine}");
         let found = |session: &Session| {
-            let ram = &session.machine().processor().memory.ram;
+            let ram = &session.machine().processor().memory.uncore.ram;
             [0, 4, 8].map(|at| ram.read_u32(0x10_0000 + at).unwrap())
         };
         assert_eq!(found(&first)[0], 1, "decrementer exceptions");

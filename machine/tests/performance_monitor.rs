@@ -35,7 +35,7 @@ fn run(source: &str, machine: &str, oracle: bool) -> Session {
 }
 
 fn results<const N: usize>(session: &Session) -> [u32; N] {
-    let ram = &session.machine().processor().memory.ram;
+    let ram = &session.machine().processor().memory.uncore.ram;
     std::array::from_fn(|n| ram.read_u32(RESULTS + 4 * n as u32).expect("RAM"))
 }
 

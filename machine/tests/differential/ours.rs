@@ -31,7 +31,7 @@ impl Machine {
     /// Puts a sequence and what it begins with into the machine.
     fn load(&mut self, sequence: &Sequence) {
         let computer = &mut self.0;
-        let ram = computer.processor_mut().memory.ram.bytes_mut();
+        let ram = computer.processor_mut().memory.uncore.ram.bytes_mut();
         for (n, word) in sequence.words.iter().enumerate() {
             let start = CODE as usize + 4 * n;
             ram[start..start + 4].copy_from_slice(&word.to_be_bytes());
@@ -79,7 +79,7 @@ impl Machine {
             ctr: r.ctr,
             fpscr: r.fpscr,
             fpr: r.fpr,
-            data: computer.processor_mut().memory.ram.bytes()[data()].to_vec(),
+            data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
         }
     }
 
