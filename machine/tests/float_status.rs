@@ -1,8 +1,8 @@
 //! FR, FI and FPRF, which qemu-ppc does not judge: against exact arithmetic on integers.
 //!
-//! An IEEE number is an integer times a power of two. What an instruction should deliver is worked out on
-//! such integers without rounding; FI then says whether the result differs from it, FR whether the
-//! result's magnitude is the larger one (PEM table 2-4).
+//! An IEEE number is an integer times a power of two. The exact result of an instruction is computed on such integers
+//! without rounding; FI then says whether the result differs from it, FR whether the result's magnitude is the larger
+//! one (PEM table 2-4).
 
 mod support;
 

@@ -6,7 +6,7 @@ use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use support::Program;
 
-/// Where the programs leave what they found.
+/// Where the programs store their results.
 const RESULTS: u32 = 0x0010_0000;
 
 /// `result` stores a register.

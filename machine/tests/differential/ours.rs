@@ -129,9 +129,9 @@ const SIGFPE: u32 = 8;
 /// A record form whose exception is enabled sets CR1 (PEM 4.2.2); qemu-ppc leaves it.
 const CR1: u32 = 0x0f00_0000;
 
-/// What qemu-ppc 7.2 does not know of the FPSCR: it has no FR; it clears FI in compares, which leave
-/// it alone (PEM `fcmpu`); it sets C in an ordered compare of NaNs, which leaves that alone too, and
-/// clears it for a denormalized single result (PEM appendix D.4: the class is that of the single).
+/// Bits of the FPSCR that qemu-ppc 7.2 does not model: it has no FR; it clears FI in compares, which leave it alone
+/// (PEM `fcmpu`); it sets C in an ordered compare of NaNs, which leaves that alone too, and clears it for a
+/// denormalized single result (PEM appendix D.4: the class is that of the single).
 const UNJUDGED: u32 = 0x0007_0000;
 
 impl Answer {
