@@ -151,6 +151,8 @@ fn what_needs_a_divide_waits_for_it_in_the_units() {
         ("ppc604-133", [1, 1, 1, 19]),
         ("ppc750-400", [1, 1, 18, 1]),
         ("ppc603-133", [1, 1, 36, 1]),
+        // Divides have a unit of their own, and the only integer unit is held from the second block on.
+        ("mpc855t-48", [1, 1, 6, 1]),
     ] {
         let mut core = Core::new(machine);
         assert_eq!(blocks.map(|block| core.run(&[block])), cycles, "{machine}");

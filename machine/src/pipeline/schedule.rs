@@ -25,7 +25,7 @@ pub struct Schedule {
     pub(super) fold_branches: bool,
     /// By [`MicroOp::class`].
     classes: Vec<ClassTiming>,
-    /// The unit whose lanes are all alike, if the core has one: then any free lane will do.
+    /// The unit that has several lanes, all alike, if the core has one: then any free lane will do.
     pub(super) interchangeable: Option<u8>,
     element: u32,
 }

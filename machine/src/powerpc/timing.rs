@@ -112,7 +112,7 @@ pub fn schedule(config: &MachineConfig) -> Schedule {
     Schedule::with_classes(
         &config.pipeline,
         Class::ALL.iter().map(|&kind| row(kind)).collect(),
-        core.complex_unit.then_some(Unit::Integer as u8),
+        (core.complex_unit && core.integer_units > 1).then_some(Unit::Integer as u8),
         config.latency.multiple_word.interval,
     )
 }
