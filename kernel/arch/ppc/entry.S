@@ -12,29 +12,27 @@
 	.section .text.cause.entry, "ax"
 
 /*
- * In: r11 = frame (physical), r10 = trap, LR = the vector's word that holds the handler's address. r0 to r12, CR,
- * LR, SRR0 and SRR1 are saved; r1 is the frame's virtual address.
+ * In: r11 = frame (physical), r10 = trap, r12 = the handler's address. r0 to r12, CR, LR, SRR0 and SRR1 are saved; r1 is
+ * the frame's virtual address.
  */
 FUNCTION(enter_full)
-	stw	r10, FRAME_TRAP(r11)
+	mfctr	r3
 	stmw	r13, GPR(13)(r11)
-	mfctr	r10
-	stw	r10, FRAME_CTR(r11)
-	mfxer	r10
-	stw	r10, FRAME_XER(r11)
+	stw	r10, FRAME_TRAP(r11)
+	mfxer	r4
+	stw	r3, FRAME_CTR(r11)
+	mfspr	r5, SPR_SPRG3
 	li	r0, 0
+	stw	r4, FRAME_XER(r11)
 	stw	r0, FRAME_MQ(r11)
 	stw	r0, FRAME_RESULT(r11)
-	mfspr	r12, SPR_SPRG3
-	lwz	r2, ARCH_TASK(r12)
-	mflr	r12
-	lwz	r12, 0(r12)
+	lwz	r2, ARCH_TASK(r5)
+	load_address r4, return_full
 	li	r10, MSR_KERNEL
+	mtlr	r4
+	addi	r3, r1, FRAME_REGS
 	mtsrr0	r12
 	mtsrr1	r10
-	load_address r10, return_full
-	mtlr	r10
-	addi	r3, r1, FRAME_REGS
 	rfi
 END(enter_full)
 
@@ -44,21 +42,19 @@ END(enter_full)
  */
 FUNCTION(enter)
 	b	enter_full
+	mfctr	r3
 	stw	r10, FRAME_TRAP(r11)
-	mfctr	r10
-	stw	r10, FRAME_CTR(r11)
-	mfxer	r10
-	stw	r10, FRAME_XER(r11)
-	mfspr	r12, SPR_SPRG3
-	lwz	r2, ARCH_TASK(r12)
-	mflr	r12
-	lwz	r12, 0(r12)
+	mfxer	r4
+	stw	r3, FRAME_CTR(r11)
+	mfspr	r5, SPR_SPRG3
+	load_address r6, return_lean
+	stw	r4, FRAME_XER(r11)
+	lwz	r2, ARCH_TASK(r5)
 	li	r10, MSR_KERNEL
+	mtlr	r6
+	addi	r3, r1, FRAME_REGS
 	mtsrr0	r12
 	mtsrr1	r10
-	load_address r10, return_lean
-	mtlr	r10
-	addi	r3, r1, FRAME_REGS
 	rfi
 END(enter)
 
@@ -79,41 +75,53 @@ FUNCTION(return_lean)
 	b	return_short
 END(return_lean)
 
-/* After a system call that returns r3 alone: what the kernel computed in the argument registers is nobody else's to see. */
-FUNCTION(return_syscall_cleared)
-	li	r4, 0
-	li	r5, 0
-	li	r6, 0
-	li	r7, 0
-	li	r8, 0
-END(return_syscall_cleared)
 /*
  * After a system call that entered lean: r3 = result. Every load comes before SRR0 is set, and the code after that
- * lies in one page: nothing can miss in between. r4 to r12, CTR and XER are the call's to destroy.
+ * lies in one page: nothing can miss in between. r4 to r12, CTR and XER are the call's to destroy. `clear`: r4 to r8 hold
+ * what the kernel computed, which is nobody else's to see.
  */
-FUNCTION(return_syscall_lean)
-	li	r11, -4096
+.macro syscall_exit name, clear
+FUNCTION(\name)
 	lwz	r10, FRAME_CCR(r1)
-	cmplw	r3, r11
+	li	r11, -4096
 	lwz	r9, TASK_WORK(r2)
+	cmplw	r3, r11
+	lwz	r12, FRAME_LINK(r1)
+	lwz	r11, FRAME_NIP(r1)
 	rlwinm	r10, r10, 0, 4, 2       /* CR0.SO off */
 	bgt	3f
 2:	cmpwi	r9, 0
-	lwz	r12, FRAME_LINK(r1)
-	lwz	r11, FRAME_NIP(r1)
-	bne	4f
 	lwz	r9, FRAME_MSR(r1)
+	bne	syscall_exit_work
 	lwz	r2, GPR(2)(r1)
+	.if	\clear
+	li	r4, 0
+	li	r5, 0
+	.endif
 	lwz	r1, GPR(1)(r1)
 	mtlr	r12
+	.if	\clear
+	li	r6, 0
+	li	r7, 0
+	.endif
 	mtcrf	0xff, r10
+	.if	\clear
+	li	r8, 0
+	.endif
 	mtsrr0	r11
 	mtsrr1	r9
 	rfi
 3:	neg	r3, r3
 	oris	r10, r10, CCR_SO >> 16
 	b	2b
-4:	stw	r3, GPR(3)(r1)
+END(\name)
+.endm
+
+	syscall_exit return_syscall_cleared, 1
+	syscall_exit return_syscall_lean, 0
+
+syscall_exit_work:
+	stw	r3, GPR(3)(r1)
 	stw	r10, FRAME_CCR(r1)
 	li	r9, 0xc00
 	stw	r9, FRAME_TRAP(r1)
@@ -125,7 +133,6 @@ complete_frame:
 	lwz	r4, lean_frames_completed + 4@l(r3)
 	addi	r4, r4, 1
 	stw	r4, lean_frames_completed + 4@l(r3)
-END(return_syscall_lean)
 FUNCTION(return_full)
 	lwz	r3, FRAME_MSR(r1)
 	andi.	r3, r3, MSR_PR

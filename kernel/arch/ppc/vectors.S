@@ -74,38 +74,39 @@ end_image image_syscall_traced
 	.if	\preload
 	preload_frame r10
 	.endif
+	mfcr	r10
 	stw	r1, GPR(1)(r11)
 	stw	r1, 0(r11)
-	stw	r2, GPR(2)(r11)
-	to_virt	r1, r11
-	lwz	r2, ARCH_TASK(r9)
-	mfcr	r10
 	mflr	r12
+	stw	r2, GPR(2)(r11)
+	lwz	r2, ARCH_TASK(r9)
 	stw	r10, FRAME_CCR(r11)
+	to_virt	r1, r11
+	mfspr	r9, SPR_SRR0
 	stw	r12, FRAME_LINK(r11)
-	mfspr	r10, SPR_SRR0
-	mfspr	r12, SPR_SRR1
 	stw	r0, GPR(0)(r11)
-	stw	r10, FRAME_NIP(r11)
-	stw	r12, FRAME_MSR(r11)
-	cmplwi	r0, LEAN_CALLS
-	slwi	r9, r0, 2
 	stw	r3, FRAME_ORIG_GPR3(r11)
-	stw	r4, GPR(4)(r11)
+	cmplwi	r0, LEAN_CALLS
+	slwi	r12, r0, 2
+	mfspr	r10, SPR_SRR1
+	addis	r12, r12, PHYS(lean_table)@ha
+	bge	1f
+	stw	r9, FRAME_NIP(r11)
+	lwz	r9, PHYS(lean_table)@l(r12)
+2:	stw	r4, GPR(4)(r11)
+	stw	r10, FRAME_MSR(r11)
+	load_address r12, return_syscall_cleared
+	li	r10, MSR_KERNEL
 	stw	r5, GPR(5)(r11)
 	stw	r6, GPR(6)(r11)
+	mtlr	r12
 	stw	r7, GPR(7)(r11)
 	stw	r8, GPR(8)(r11)
-	bge	1f
-	addis	r9, r9, PHYS(lean_table)@ha
-	lwz	r9, PHYS(lean_table)@l(r9)
-2:	load_address r12, return_syscall_cleared
-	li	r10, MSR_KERNEL
-	mtlr	r12
 	mtsrr0	r9
 	mtsrr1	r10
 	rfi
-1:	load_address r9, syscall_whole
+1:	stw	r9, FRAME_NIP(r11)
+	load_address r9, syscall_whole
 	b	2b
 .endm
 

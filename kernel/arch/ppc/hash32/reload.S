@@ -27,10 +27,10 @@ FUNCTION(hash_reload_kernel)
 	ba	PHYS(return_short)
 9:	cmpwi	r10, 0x300
 	bne	1f
-	bl	enter_full
-	.long	exception_dsi
-1:	bl	enter_full
-	.long	exception_isi
+	load_address r12, exception_dsi
+	b	enter_full
+1:	load_address r12, exception_isi
+	b	enter_full
 END(hash_reload_kernel)
 
 image image_dsi_c
@@ -66,26 +66,25 @@ image image_isi_c
 end_image image_isi_c
 
 /*
- * The assembly form: the table is filled with translation off. Registers are saved in the task's scratch words: two for
- * the look into the tree, which a page fault ends, and seven more to insert. In: r10 = CR; r10 and r11 are in SPRG0 and
- * SPRG1. SRR0 and SRR1 stay as they are.
+ * The assembly form: the table is filled with translation off. Registers are saved in the task's scratch words: three for
+ * the look into the tree, which a page fault ends, and five more to insert. In: r10 = CR; r10 and r11 are in SPRG0 and
+ * SPRG1. SRR0 and SRR1 stay as they are. r11 = the task's part of the processor's.
  */
 .macro save_for_look
 	mfspr	r11, SPR_SPRG3
 	stw	r3, ARCH_SCRATCH + 4(r11)
+	stw	r4, ARCH_SCRATCH + 8(r11)
 	stw	r6, ARCH_SCRATCH + 16(r11)
 .endm
 
 .macro restore_from_look
-	mfspr	r11, SPR_SPRG3
 	lwz	r3, ARCH_SCRATCH + 4(r11)
+	lwz	r4, ARCH_SCRATCH + 8(r11)
 	lwz	r6, ARCH_SCRATCH + 16(r11)
 .endm
 
 .macro save_for_insert
-	mfspr	r11, SPR_SPRG3
 	stw	r0, ARCH_SCRATCH(r11)
-	stw	r4, ARCH_SCRATCH + 8(r11)
 	stw	r5, ARCH_SCRATCH + 12(r11)
 	stw	r7, ARCH_SCRATCH + 20(r11)
 	stw	r8, ARCH_SCRATCH + 24(r11)
@@ -106,7 +105,7 @@ end_image image_isi_c
 	mfspr	r11, SPR_SPRG1
 .endm
 
-/* To C: r3 and r6 are the program's, r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
+/* To C: r3, r4 and r6 are the program's, r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
 .macro data_fault
 	save_volatile_rest
 	mfspr	r10, SPR_DAR
@@ -125,15 +124,14 @@ end_image image_isi_c
 .endm
 
 	.section .text.cause.reload, "ax"
-/* r11 = DSISR. */
+/* CR0 and CR1 = the first byte of DSISR. */
 FUNCTION(hash_reload_data)
-	andis.	r11, r11, DSISR_STORE >> 16
 	save_for_look
 	mfspr	r3, SPR_DAR
-	li	r11, PTE_VALID
-	beq	1f
-	li	r11, PTE_VALID | PTE_CHANGED
-1:	tree_look r11, 9f
+	li	r4, PTE_VALID
+	bf	DSISR_STORE_BIT, 1f
+	li	r4, PTE_VALID | PTE_CHANGED
+1:	tree_look r4, 9f
 	save_for_insert
 	hash_insert_real hash_counted_data, hash_placed_data
 	restore_scratch
@@ -145,8 +143,8 @@ END(hash_reload_data)
 FUNCTION(hash_reload_instruction)
 	save_for_look
 	mfspr	r3, SPR_SRR0
-	li	r11, PTE_VALID
-	tree_look r11, 9f
+	li	r4, PTE_VALID
+	tree_look r4, 9f
 	save_for_insert
 	hash_insert_real hash_counted_instruction, hash_placed_instruction
 	restore_scratch
@@ -167,9 +165,8 @@ image image_dsi_asm
 	mtspr	SPR_SPRG1, r11
 	mfcr	r10
 	mfspr	r11, SPR_DSISR
-	andis.	r11, r11, DSISR_NO_PTE >> 16
-	mfspr	r11, SPR_DSISR
-	beq	2f
+	mtcrf	0xc0, r11
+	bf	DSISR_NO_PTE_BIT, 2f
 	ba	PHYS(hash_reload_data)
 2:	data_fault
 end_image image_dsi_asm

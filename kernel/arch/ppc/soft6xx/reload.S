@@ -25,8 +25,8 @@ FUNCTION(soft_enter)
 	lis	r12, KERNEL_BASE_ASM >> 16
 	cmplw	r3, r12
 	bge	3f
-	bl	enter
-	.long	exception_soft_miss
+	load_address r12, exception_soft_miss
+	b	enter
 3:	stw	r10, FRAME_TRAP(r11)
 	stmw	r13, GPR(13)(r11)
 	mfctr	r0
@@ -51,8 +51,8 @@ FUNCTION(soft_enter)
 1:	tlbli	r3
 2:	lmw	r13, GPR(13)(r11)
 	ba	PHYS(return_short)
-9:	bl	enter_full
-	.long	exception_soft_miss
+9:	load_address r12, exception_soft_miss
+	b	enter_full
 END(soft_enter)
 
 /*

@@ -77,8 +77,8 @@ FUNCTION(soft8xx_enter)
 	lis	r12, KERNEL_BASE_ASM >> 16
 	cmplw	r3, r12
 	bge	3f
-	bl	enter
-	.long	exception_soft8xx_miss
+	load_address r12, exception_soft8xx_miss
+	b	enter
 3:	mfctr	r0
 	mfxer	r5
 	stw	r0, FRAME_CTR(r11)

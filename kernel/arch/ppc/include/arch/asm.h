@@ -70,7 +70,10 @@
 	save_volatile_rest \preload
 .endm
 
-/* The same where r10 and r11 are in SPRG0 and SPRG1 already, and r10 = CR. */
+/*
+ * The same where r10 and r11 are in SPRG0 and SPRG1 already, and r10 = CR. A special register takes several cycles to read,
+ * and the next read waits: stores fill the time.
+ */
 .macro save_volatile_rest preload=0
 	mfspr	r11, SPR_SRR1
 	andi.	r11, r11, MSR_PR
@@ -83,43 +86,43 @@
 	.if	\preload
 	preload_frame r10
 	.endif
+	mfspr	r10, SPR_SPRG0
 	stw	r9, GPR(9)(r11)
 	stw	r12, GPR(12)(r11)
-	mfspr	r10, SPR_SPRG0
-	mfspr	r12, SPR_SPRG1
-	stw	r10, GPR(10)(r11)
-	stw	r12, GPR(11)(r11)
-	mflr	r10
-	stw	r10, FRAME_LINK(r11)
 	stw	r1, GPR(1)(r11)
+	mfspr	r9, SPR_SPRG1
 	stw	r1, 0(r11)
-	mfspr	r12, SPR_SRR0
-	mfspr	r9, SPR_SRR1
-	stw	r12, FRAME_NIP(r11)
-	stw	r9, FRAME_MSR(r11)
+	stw	r10, GPR(10)(r11)
 	stw	r0, GPR(0)(r11)
+	mflr	r10
+	stw	r9, GPR(11)(r11)
 	stw	r2, GPR(2)(r11)
 	stw	r3, GPR(3)(r11)
+	mfspr	r12, SPR_SRR0
+	stw	r10, FRAME_LINK(r11)
 	stw	r4, GPR(4)(r11)
 	stw	r5, GPR(5)(r11)
+	mfspr	r9, SPR_SRR1
+	to_virt	r1, r11
+	stw	r12, FRAME_NIP(r11)
 	stw	r6, GPR(6)(r11)
 	stw	r7, GPR(7)(r11)
 	stw	r8, GPR(8)(r11)
-	to_virt	r1, r11
+	stw	r9, FRAME_MSR(r11)
 .endm
 
 /* The second half: to a C handler that does not look at r13 to r31. */
 .macro enter_c trap, handler
 	li	r10, \trap
-	bla	PHYS(enter)
-	.long	\handler
+	load_address r12, \handler
+	ba	PHYS(enter)
 .endm
 
 /* To a C handler that wants the whole struct regs. */
 .macro enter_c_whole trap, handler
 	li	r10, \trap
-	bla	PHYS(enter_full)
-	.long	\handler
+	load_address r12, \handler
+	ba	PHYS(enter_full)
 .endm
 
 #endif

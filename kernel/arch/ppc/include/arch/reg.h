@@ -54,8 +54,10 @@
 
 /* DSISR after a DSI; the first two also in SRR1 after an ISI. */
 #define DSISR_NO_PTE     0x40000000
+#define DSISR_NO_PTE_BIT 1
 #define DSISR_PROTECTION 0x08000000
 #define DSISR_STORE      0x02000000
+#define DSISR_STORE_BIT  6
 #define DSISR_NEVER      0x04100000     /* no page makes it work: eciwx and ecowx, lwarx and stwcx. past the cache */
 #define ISI_GUARDED      0x10000000     /* no-execute segment or guarded memory */
 

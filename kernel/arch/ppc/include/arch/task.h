@@ -21,7 +21,6 @@ struct arch_task {
 	u32 stack_top;          /* virtual end of the kernel stack */
 	u32 frame_pa;           /* physical address of the frame that an exception in the program is saved in */
 	struct task *task;
-	u32 root_pa;            /* of the page-table tree that was last active */
 	u32 scratch[12];        /* of handlers that use no stack */
 	u64 fpr[32];
 	u64 fpscr;              /* as mffs gives it: low word */
