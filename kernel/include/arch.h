@@ -36,6 +36,8 @@ void switch_preload(struct task *next);
 
 /* Saves previous, continues next; returns, later, in previous. Interrupts are off. mmu->activate() comes first. */
 void switch_to(struct task *previous, struct task *next);
+/* The same when previous has ended: calls task_release_stack(previous) as soon as next's stack is in use. */
+void switch_away(struct task *previous, struct task *next) __attribute__((noreturn));
 
 /* Saves the task's FPU registers, if the FPU holds them, to task->arch; they are reloaded at the next use. */
 void arch_fpu_save(struct task *task);

@@ -22,7 +22,6 @@ struct cpu {
 	/* proc/sched.c: what a switch reads and writes, in two cache lines. */
 	struct task *running;           /* this processor's `current`, for other processors */
 	struct task *idle;              /* runs when no other task is ready */
-	struct task *ended;             /* has ended; its stack can be freed */
 	struct mm *mm;                  /* the MMU's address space; kernel tasks keep it. NULL: none */
 	struct list_head *active;       /* run queue by turns: tasks with time left */
 	struct list_head *expired;      /* tasks that have used up their turn */

@@ -18,6 +18,7 @@ struct process;
 struct usage;
 
 #define TASK_NAME_SIZE 16
+#define NICE_IDLE 20            /* the idle task's: everybody goes before it */
 
 enum task_state {
 	TASK_RUNNING,           /* runs or waits for the processor */
@@ -86,7 +87,7 @@ struct task {
 	struct list_head run_link;      /* in a run queue, or empty */
 	struct list_head group_link;    /* in process->threads */
 	struct list_head hash_link;     /* by pid */
-	s32 nice;                       /* -20 .. 19 */
+	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
 	u16 io_priority;                /* of ioprio_set: only stored, there is no disk */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */

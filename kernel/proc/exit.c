@@ -216,10 +216,7 @@ void task_exit(s32 status)
 	sighand_put(task->sighand);
 	task->sighand = NULL;
 
-	task->state = TASK_DEAD;
-	task->work = 0;
-	schedule();
-	panic("a task that had ended ran again");
+	sched_end();
 }
 
 static void process_end(struct process *process, s32 status)

@@ -182,7 +182,6 @@ static void child_start(void *argument)
 {
 	struct task *child = argument;
 
-	schedule_tail();
 	if (child->set_child_tid)
 		(void)put_user((u32)child->pid, child->set_child_tid);
 }

@@ -27,7 +27,7 @@ void sleep_timed_out(struct timer *timer);
 /* sched.c */
 void sched_start(struct task *task);                    /* makes a new task runnable */
 void task_continue(struct task *task);                  /* continues a stopped or traced one */
-void schedule_tail(void);                               /* a new task calls it first */
+void sched_end(void) __attribute__((noreturn));         /* ends current, which never runs again */
 void sched_tick(struct regs *regs, u64 late_ns);
 void sched_give_back(const struct task *task, struct task *parent);
 void sched_requeue(struct task *task);                  /* called when its priority changed */

@@ -97,8 +97,6 @@ CAUSE(switch) static struct task *sched_pick(void)
 /* Whether task, just woken, should run before current's turn is over. */
 static bool preempts(const struct task *task)
 {
-	if (current == this_cpu()->idle)
-		return true;
 	if (task_is_real_time(task))
 		return !task_is_real_time(current) || task->run_priority > current->run_priority;
 	if (task_is_real_time(current))
@@ -167,53 +165,49 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	current->work |= WORK_RESCHED;
 }
 
-/* Finishes the switch for the previous task, which may have ended. */
-CAUSE(switch) void schedule_tail(void)
+/* Queues that are noted are woken by whoever runs next. */
+CAUSE(switch) static inline void pass_on(u32 work, struct task *next)
 {
-	struct task *task = this_cpu()->ended;
-
-	if (task) {
-		this_cpu()->ended = NULL;
-		task_release_stack(task);
-	}
+	if (work & WORK_WAKE)
+		next->work |= WORK_WAKE;
 }
 
-CAUSE(switch) static inline __attribute__((always_inline)) void switch_from(struct task *previous, struct task *next)
+/* The accounts of a switch, and next's address space. */
+CAUSE(switch) static inline __attribute__((always_inline)) void before_switch(struct task *next)
 {
 	struct cpu *cpu = this_cpu();
 	u32 now;
 
 	switch_preload(next);
-	if (previous->state == TASK_RUNNING)
-		previous->involuntary_switches++;
-	else
-		previous->voluntary_switches++;
-	if (previous->state == TASK_DEAD)
-		cpu->ended = previous;
 	now = arch_timebase_low();
-	previous->run_ticks += now - previous->run_since;
+	current->run_ticks += now - current->run_since;
 	next->run_since = now;
 	cpu->context_switches++;
 	cpu->running = next;
 	if (next->mm && next->mm != cpu->mm)
 		mmu->activate(next->mm);
-	switch_to(previous, next);
-	schedule_tail();
 }
 
 CAUSE(switch) void schedule(void)
 {
-	struct task *previous = current, *next;
-	u32 passed_on = previous->work & WORK_WAKE;
+	struct task *next;
+	u32 work;
 
-	previous->work &= ~(WORK_RESCHED | WORK_WAKE);
 	/* A preempted FIFO task stays first of its priority. */
-	if (previous->state == TASK_RUNNING && previous != this_cpu()->idle)
-		enqueue(previous, previous->policy == SCHED_FIFO && previous->slice > 0);
+	if (current->state == TASK_RUNNING && current != this_cpu()->idle)
+		enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
 	next = sched_pick();
-	next->work |= passed_on;
-	if (next != previous)
-		switch_from(previous, next);
+	work = current->work;
+	current->work = work & ~(WORK_RESCHED | WORK_WAKE);
+	pass_on(work, next);
+	if (next == current)
+		return;
+	if (current->state == TASK_RUNNING)
+		current->involuntary_switches++;
+	else
+		current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
 }
 
 CAUSE(switch) bool schedule_to(struct task *next)
@@ -223,8 +217,22 @@ CAUSE(switch) bool schedule_to(struct task *next)
 	     list_first_entry(&this_cpu()->real_time, struct task, run_link)->run_priority > next->run_priority))
 		return false;
 	next->state = TASK_RUNNING;
-	switch_from(current, next);
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
 	return true;
+}
+
+CAUSE(switch) void sched_end(void)
+{
+	struct task *next = sched_pick();
+
+	pass_on(current->work, next);
+	current->work = 0;
+	current->state = TASK_DEAD;
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_away(current, next);
 }
 
 /* Out of line, so that the link register names the caller in latency reports. */

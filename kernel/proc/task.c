@@ -247,6 +247,7 @@ void proc_init(void)
 	for (u32 i = 0; i < PID_HASH; i++)
 		list_init(&pid_hash[i]);
 	idle->state = TASK_RUNNING;
+	idle->nice = NICE_IDLE;
 	idle->run_since = arch_timebase_low();
 	sigpending_init(&idle->pending);
 	strlcpy(idle->name, "idle", sizeof(idle->name));
@@ -291,7 +292,6 @@ static void run_init(void *argument)
 	const char *reason = NULL;
 	int error;
 
-	schedule_tail();
 	open_console();
 	error = exec_kernel(init->path, init->argv, environment, &reason);
 	if (error)

@@ -11,7 +11,6 @@
 #define IO_PHYSICAL 0x80000000u
 
 /* switch.S */
-void switch_context(struct task *previous, struct task *next);
 void fpu_store(u64 *registers);
 void fpu_load(const u64 *registers);
 extern const char task_first_entry[];

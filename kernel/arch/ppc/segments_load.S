@@ -9,10 +9,17 @@
  */
 FUNCTION(segments_load)
 	lis	r5, SR_KEY_USER >> 16
-	.irp	segment, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+	lis	r6, SR_KEY_USER >> 16
 	rlwimi	r5, r3, 0, 8, 31
-	mtsr	\segment, r5
 	add	r3, r3, r4
+	/* A register's value is made while the one before it is moved. */
+	.irp	segment, 0, 2, 4, 6, 8, 10
+	rlwimi	r6, r3, 0, 8, 31
+	add	r3, r3, r4
+	mtsr	\segment, r5
+	rlwimi	r5, r3, 0, 8, 31
+	add	r3, r3, r4
+	mtsr	\segment + 1, r6
 	.endr
 	isync
 .globl segments_load_end                /* QEMU's 603 needs more than an isync: soft6xx/qemu.c patches this */

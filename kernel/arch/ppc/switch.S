@@ -1,7 +1,8 @@
 /* The context switch, and the floating-point registers. */
 #include <arch/asm.h>
 
-#define SWITCH_FRAME 96                 /* header, CR, r13 to r31 */
+#define SWITCH_FRAME 96                 /* header, r13 to r31, CR */
+#define SWITCH_CR    84
 
 	.section .text.cause.switch, "ax"
 
@@ -29,28 +30,52 @@ FUNCTION(switch_preload)
 	blr
 END(switch_preload)
 
-/* void switch_context(struct task *previous (r3), struct task *next (r4)) */
-FUNCTION(switch_context)
+.macro switch_resume next
+	lwz	r1, TASK_ARCH + ARCH_KSP(\next)
+	lwz	r0, SWITCH_FRAME + 4(r1)
+	lwz	r5, SWITCH_CR(r1)
+	.irp	n, 13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	lwz	\n, 8 + 4 * (\n - 13)(r1)
+	.endr
+	mtlr	r0
+	mtcrf	0xff, r5
+	addi	r1, r1, SWITCH_FRAME
+.endm
+
+/*
+ * void switch_to(struct task *previous (r3), struct task *next (r4)). Registers move one by one: a 604 does nothing else
+ * during an instruction that moves several.
+ */
+FUNCTION(switch_to)
 	mflr	r0
 	stwu	r1, -SWITCH_FRAME(r1)
+	mfcr	r6
+	to_phys	r5, r4
+	addi	r5, r5, TASK_ARCH
+	.irp	n, 13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	stw	\n, 8 + 4 * (\n - 13)(r1)
+	.endr
 	stw	r0, SWITCH_FRAME + 4(r1)
-	mfcr	r0
-	stw	r0, 8(r1)
-	stmw	r13, 12(r1)
+	stw	r6, SWITCH_CR(r1)
 	stw	r1, TASK_ARCH + ARCH_KSP(r3)
+	mr	r2, r4
+	mtspr	SPR_SPRG3, r5
+	switch_resume r4
+	blr
+END(switch_to)
+
+/*
+ * void switch_away(struct task *previous (r3), struct task *next (r4)): previous has ended. Nothing of it is saved, and its
+ * stack goes as soon as next's is in use.
+ */
+FUNCTION(switch_away)
 	to_phys	r5, r4
 	addi	r5, r5, TASK_ARCH
 	mtspr	SPR_SPRG3, r5
 	mr	r2, r4
-	lwz	r1, TASK_ARCH + ARCH_KSP(r4)
-	lmw	r13, 12(r1)
-	lwz	r0, 8(r1)
-	mtcrf	0xff, r0
-	lwz	r0, SWITCH_FRAME + 4(r1)
-	mtlr	r0
-	addi	r1, r1, SWITCH_FRAME
-	blr
-END(switch_context)
+	switch_resume r4
+	b	task_release_stack
+END(switch_away)
 
 	.machine push
 	.machine "ppc"

@@ -8,10 +8,11 @@
 
 #define FRAME_HEADER 16u        /* bytes of the ABI's stack header below struct regs */
 
-/* What switch_context (switch.S) leaves on the stack of a task that does not run. */
+/* What switch_to (switch.S) leaves on the stack of a task that does not run. */
 struct switch_frame {
-	u32 back_chain, link, ccr;
+	u32 back_chain, link;
 	u32 gpr[19];            /* r13 to r31 */
+	u32 ccr;
 	u32 pad[2];
 };
 
@@ -75,21 +76,17 @@ void arch_task_free(struct task *task)
 		this_cpu()->arch.fpu_owner = NULL;
 }
 
-CAUSE(switch) void switch_to(struct task *previous, struct task *next)
-{
-	/* The owner's registers stay in the FPU; it only has to ask for them again. */
-	if (this_cpu()->arch.fpu_owner == previous)
-		task_regs(previous)->msr &= ~(u32)MSR_FP;
-	switch_context(previous, next);
-}
-
-/* Runs with MSR[FP] on, which the caller's exit takes off again: the kernel has no use for it. */
+/* The owner keeps MSR[FP] while it does not run: its registers stay in the FPU until another task asks for it. */
 CAUSE(switch) void fpu_give(struct task *task)
 {
-	if (this_cpu()->arch.fpu_owner != task) {
+	struct task *owner = this_cpu()->arch.fpu_owner;
+
+	if (owner != task) {
 		mtmsr(mfmsr() | MSR_FP);
-		if (this_cpu()->arch.fpu_owner)
-			fpu_store(this_cpu()->arch.fpu_owner->arch.fpr);
+		if (owner) {
+			fpu_store(owner->arch.fpr);
+			task_regs(owner)->msr &= ~(u32)MSR_FP;
+		}
 		fpu_load(task->arch.fpr);
 		mtmsr(mfmsr() & ~(u32)MSR_FP);
 		this_cpu()->arch.fpu_owner = task;
