@@ -101,14 +101,32 @@ static long iter_transfer(struct iter *it, void *object, size_t n, enum way way)
 	return (long)done;
 }
 
+/* At most a page of one piece, in user space, and no window is due: what short messages are. */
+static inline bool iter_is_short(const struct iter *it, size_t n)
+{
+	return n - 1 < PAGE_SIZE && n <= it->left && n <= it->piece->len - it->offset && it->unwindowed < PAGE_SIZE &&
+	       !it->kernel;
+}
+
+static inline long iter_moved(struct iter *it, size_t moved)
+{
+	iter_advance(it, moved);
+	it->unwindowed += moved;
+	return moved ? (long)moved : -EFAULT;
+}
+
 long iter_write(struct iter *it, const void *from, size_t n)
 {
-	return iter_transfer(it, (void *)(uintptr_t)from, n, OUT);
+	if (!iter_is_short(it, n))
+		return iter_transfer(it, (void *)(uintptr_t)from, n, OUT);
+	return iter_moved(it, copy_to_user_partial((char *)it->piece->base + it->offset, from, n));
 }
 
 long iter_read(struct iter *it, void *to, size_t n)
 {
-	return iter_transfer(it, to, n, IN);
+	if (!iter_is_short(it, n))
+		return iter_transfer(it, to, n, IN);
+	return iter_moved(it, copy_from_user_partial(to, (char *)it->piece->base + it->offset, n));
 }
 
 long iter_zero(struct iter *it, size_t n)

@@ -8,6 +8,7 @@
 #ifndef WAIT_H
 #define WAIT_H
 
+#include <arch/task.h>
 #include <list.h>
 #include <time.h>
 #include <types.h>
@@ -34,13 +35,26 @@ struct waiter {
 void waitq_init(struct waitq *wq);
 static inline bool waitq_active(const struct waitq *wq) { return !list_empty(&wq->waiters); }
 
-void waiter_init(struct waiter *waiter);              /* for current */
+/* For current. */
+static inline void waiter_init(struct waiter *waiter)
+{
+	list_init(&waiter->link);
+	waiter->task = current;
+	waiter->woken = false;
+	waiter->wake = NULL;
+}
 void waitq_add(struct waitq *wq, struct waiter *waiter);
-void waitq_remove(struct waiter *waiter);             /* harmless when not queued */
+static inline void waitq_remove(struct waiter *waiter) { list_del(&waiter->link); }     /* harmless when not queued */
 
 /* Wakes all waiters of a queue that is about to be freed, and removes them from it. */
 void waitq_detach(struct waitq *wq);
-void wake_up(struct waitq *wq);                       /* all waiters; not from interrupts */
+void wake_waiters(struct waitq *wq);
+/* All waiters; not from interrupts. */
+static inline void wake_up(struct waitq *wq)
+{
+	if (waitq_active(wq))
+		wake_waiters(wq);
+}
 /*
  * For interrupts, in bounded time however many tasks wait: notes the queue. The task that runs wakes its waiters
  * before it returns to its program; if it sleeps first, the next task does.
@@ -58,7 +72,12 @@ void wake_up_one(struct waitq *wq);                   /* the waiter that has wai
 /*
  * Sleep until *woken, a signal, or the deadline (ns since boot, or TIME_NEVER). Return 0, -ERESTARTSYS or -ETIMEDOUT.
  */
-long sleep_interruptible(const bool *woken, u64 deadline);
+long sleep_for_signal(const bool *woken);
+long sleep_for_signal_until(const bool *woken, u64 deadline);
+static inline long sleep_interruptible(const bool *woken, u64 deadline)
+{
+	return deadline == TIME_NEVER ? sleep_for_signal(woken) : sleep_for_signal_until(woken, deadline);
+}
 long sleep_killable(const bool *woken, u64 deadline);
 void sleep_uninterruptible(const bool *woken);
 
@@ -113,7 +132,20 @@ struct mutex {
 #define MUTEX_INIT(name) { .owner = NULL, .wq = WAITQ_INIT((name).wq) }
 
 void mutex_init(struct mutex *mutex);
-long mutex_lock_killable(struct mutex *mutex);        /* 0, or -ERESTARTSYS: a fatal signal came first */
-void mutex_unlock(struct mutex *mutex);
+long mutex_wait_killable(struct mutex *mutex);
+/* 0, or -ERESTARTSYS: a fatal signal came first. */
+static inline long mutex_lock_killable(struct mutex *mutex)
+{
+	if (mutex->owner)
+		return mutex_wait_killable(mutex);
+	mutex->owner = current;
+	return 0;
+}
+static inline void mutex_unlock(struct mutex *mutex)
+{
+	mutex->owner = NULL;
+	if (waitq_active(&mutex->wq))
+		wake_up_one(&mutex->wq);
+}
 
 #endif

@@ -42,23 +42,25 @@ void ring_free(struct ring *r)
 	r->head = r->tail = 0;
 }
 
+/* Zeroed: of two writers, one may leave a part of it. */
+NOINLINE static struct frame *ring_page_new(struct frame **page)
+{
+	*page = frame_alloc_zeroed(FRAME_KERNEL);
+	return *page;
+}
+
 /* The contiguous place at a count of bytes: its address, and how much of n lies there. */
-static char *place(struct ring *r, u32 count, size_t n, size_t *part)
+static inline char *place(struct ring *r, u32 count, size_t n, size_t *part)
 {
 	u32 at = count & (r->size - 1), offset = at & (PAGE_SIZE - 1);
 	struct frame **page = &r->page[at >> PAGE_SHIFT];
 
 	*part = MIN(n, (size_t)(PAGE_SIZE - offset));
-	if (!*page) {
-		*page = frame_alloc_zeroed(FRAME_KERNEL);       /* of two writers, one may leave a part of it */
-		if (!*page)
-			return NULL;
-	}
-	return (char *)frame_kva(*page) + offset;
+	return *page || ring_page_new(page) ? (char *)frame_kva(*page) + offset : NULL;
 }
 
 /* Between a place in the ring and the program. */
-static long copy(struct ring *r, struct iter *it, char *at, size_t n, bool in)
+static inline long copy(struct ring *r, struct iter *it, char *at, size_t n, bool in)
 {
 	long moved;
 

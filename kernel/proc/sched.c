@@ -72,7 +72,7 @@ CAUSE(switch) static void enqueue(struct task *task, bool first)
 		list_add_tail(&task->run_link, queue);
 }
 
-CAUSE(switch) static struct task *sched_pick(void)
+CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pick(void)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *task;

@@ -12,22 +12,9 @@ void waitq_init(struct waitq *wq)
 	list_init(&wq->waiters);
 }
 
-void waiter_init(struct waiter *waiter)
-{
-	list_init(&waiter->link);
-	waiter->task = current;
-	waiter->woken = false;
-	waiter->wake = NULL;
-}
-
 void waitq_add(struct waitq *wq, struct waiter *waiter)
 {
 	list_add_tail(&waiter->link, &wq->waiters);
-}
-
-void waitq_remove(struct waiter *waiter)
-{
-	list_del(&waiter->link);
 }
 
 static void wake_waiter(struct waiter *waiter)
@@ -40,7 +27,7 @@ static void wake_waiter(struct waiter *waiter)
 	task_wake(waiter->task);
 }
 
-void wake_up(struct waitq *wq)
+void wake_waiters(struct waitq *wq)
 {
 	struct waiter *waiter, *next;
 
@@ -123,7 +110,7 @@ static bool sleep_interrupted(enum task_state state)
 	       (state == TASK_KILLABLE && signal_fatal_pending());
 }
 
-static long sleep_as(enum task_state state, const bool *woken)
+static inline long sleep_as(enum task_state state, const bool *woken)
 {
 	if (*woken)
 		return 0;
@@ -152,10 +139,14 @@ static long sleep_till(enum task_state state, const bool *woken, u64 deadline)
 	return !*woken && current->timed_out ? -ETIMEDOUT : result;
 }
 
-long sleep_interruptible(const bool *woken, u64 deadline)
+long sleep_for_signal(const bool *woken)
 {
-	return deadline == TIME_NEVER ? sleep_as(TASK_INTERRUPTIBLE, woken) :
-					sleep_till(TASK_INTERRUPTIBLE, woken, deadline);
+	return sleep_as(TASK_INTERRUPTIBLE, woken);
+}
+
+long sleep_for_signal_until(const bool *woken, u64 deadline)
+{
+	return sleep_till(TASK_INTERRUPTIBLE, woken, deadline);
 }
 
 long sleep_killable(const bool *woken, u64 deadline)
