@@ -88,8 +88,9 @@ struct frame_statistics {
 	u32 use[FRAME_USES];            /* frames by use; they sum to total */
 	u64 allocations, frees, failures;
 };
+extern struct frame_statistics frame_counts;
 void frame_statistics(struct frame_statistics *out);
-u32 frames_free(void);
+static inline u32 frames_free(void) { return frame_counts.use[FRAME_FREE]; }
 
 /* Objects that outlive their creator (files, messages) must leave one of this many frames free for programs. */
 #define FRAMES_RESERVE 16u

@@ -10,7 +10,7 @@ u32 frame_count;
 u64 failalloc_count, failalloc_before;
 
 static struct list_head free_blocks[FRAME_ORDER_MAX + 1];
-static struct frame_statistics statistics;
+struct frame_statistics frame_counts;
 static u64 failalloc_at;
 int frame_order_plain = FRAME_ORDER_MAX;
 
@@ -40,8 +40,8 @@ static void count(struct frame *frame, enum frame_use use)
 {
 	u32 size = 1u << frame->order;
 
-	statistics.use[frame->use] -= size;
-	statistics.use[use] += size;
+	frame_counts.use[frame->use] -= size;
+	frame_counts.use[use] += size;
 	frame->use = (u8)use;
 }
 
@@ -90,7 +90,7 @@ static struct frame *frame_take(unsigned order)
 
 static struct frame *give_out(struct frame *frame, enum frame_use use)
 {
-	statistics.allocations++;
+	frame_counts.allocations++;
 	count(frame, use);
 	frame->refs = 1;
 	frame->private = 0;
@@ -115,7 +115,7 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 			frame = frame_take(order);
 	}
 	if (!frame) {
-		statistics.failures++;
+		frame_counts.failures++;
 		return NULL;
 	}
 	return give_out(frame, use);
@@ -143,7 +143,7 @@ void frame_return(struct frame *frame)
 struct frame *frame_account(struct frame *frame, enum frame_use use)
 {
 	if (refused(0)) {
-		statistics.failures++;
+		frame_counts.failures++;
 		frame_return(frame);
 		return NULL;
 	}
@@ -169,7 +169,7 @@ struct frame *frame_alloc_zeroed_now(enum frame_use use)
 void frame_free(struct frame *frame)
 {
 	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
-	statistics.frees++;
+	frame_counts.frees++;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);
 	count(frame, FRAME_FREE);
@@ -192,12 +192,7 @@ CAUSE(copy) void frame_copy(struct frame *to, const struct frame *from)
 
 void frame_statistics(struct frame_statistics *out)
 {
-	*out = statistics;
-}
-
-u32 frames_free(void)
-{
-	return statistics.use[FRAME_FREE];
+	*out = frame_counts;
 }
 
 /* Gives the physical range [start, end) to the allocator, in the largest blocks that fit. */
@@ -247,7 +242,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 		list_init(&frames[i].link);
 		frames[i].use = FRAME_RESERVED;
 	}
-	statistics.total = statistics.use[FRAME_RESERVED] = frame_count;
+	frame_counts.total = frame_counts.use[FRAME_RESERVED] = frame_count;
 
 	u32 from = image_end;
 	struct frame_range own = { start, start + size };

@@ -44,32 +44,41 @@ s32 sched_slice(const struct task *task)
 	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
 }
 
-CAUSE(switch) static void enqueue(struct task *task, bool first)
+NOINLINE CAUSE(switch) static void enqueue_by_priority(struct task *task, bool first)
 {
 	struct cpu *cpu = this_cpu();
-	struct list_head *queue = cpu->active;
+	struct task *other;
 
-	if (task_is_real_time(task)) {
-		struct task *other;
-
-		if (task->slice <= 0)
-			task->slice = sched_slice(task);
-		list_for_each_entry(other, &cpu->real_time, run_link) {
-			if (other->run_priority < task->run_priority ||
-			    (first && other->run_priority == task->run_priority))
-				break;
-		}
-		list_add_tail(&task->run_link, &other->run_link);
-		return;
+	if (task->slice <= 0)
+		task->slice = sched_slice(task);
+	list_for_each_entry(other, &cpu->real_time, run_link) {
+		if (other->run_priority < task->run_priority ||
+		    (first && other->run_priority == task->run_priority))
+			break;
 	}
+	list_add_tail(&task->run_link, &other->run_link);
+}
+
+CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
+{
+	struct list_head *queue = this_cpu()->active;
+
 	if (task->slice <= 0) {
 		task->slice = sched_slice(task);
-		queue = cpu->expired;
+		queue = this_cpu()->expired;
 	}
 	if (first)
 		list_add(&task->run_link, queue);
 	else
 		list_add_tail(&task->run_link, queue);
+}
+
+CAUSE(switch) static void enqueue(struct task *task, bool first)
+{
+	if (task_is_real_time(task))
+		enqueue_by_priority(task, first);
+	else
+		enqueue_by_turn(task, first);
 }
 
 CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pick(void)
@@ -112,7 +121,10 @@ CAUSE(switch) static void make_runnable(struct task *task)
 	task->state = TASK_RUNNING;
 	if (first)
 		current->work |= WORK_RESCHED;
-	enqueue(task, first && !task_is_real_time(task));
+	if (task_is_real_time(task))
+		enqueue_by_priority(task, false);
+	else
+		enqueue_by_turn(task, first);
 }
 
 CAUSE(switch) void task_wake(struct task *task)

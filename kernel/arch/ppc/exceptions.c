@@ -80,7 +80,7 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 		signal_fault(SIGSEGV, error == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, address);
 }
 
-CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
+CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const struct regs *regs, u32 address, u32 access)
 {
 	int error = -EFAULT;
 
@@ -88,23 +88,39 @@ CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
 		stack_check(regs);
 	if (address < USER_END && current->mm)
 		error = mm_fault(current->mm, address, access);
-	if (error)
-		not_served(regs, address, access, error);
-	else
+	if (!error)
 		current->minor_faults++;
+	return error;
 }
 
+CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
+{
+	int error = fault_error(regs, address, access);
+
+	if (error)
+		not_served(regs, address, access, error);
+}
+
+static inline u32 data_access(const struct regs *regs)
+{
+	return regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ;
+}
+
+/* What an error needs is read from regs again: nothing but regs is kept while a fault is served. */
 CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
-	if (regs->dsisr & DSISR_NEVER)
-		not_served(regs, regs->dar, MM_READ, -ENXIO);
-	else
-		exception_fault(regs, regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ);
+	int error = regs->dsisr & DSISR_NEVER ? -ENXIO : fault_error(regs, regs->dar, data_access(regs));
+
+	if (error)
+		not_served(regs, regs->dar, data_access(regs), error);
 }
 
 CAUSE(fault) void exception_instruction_fault(struct regs *regs)
 {
-	exception_fault(regs, regs->nip, MM_EXECUTE);
+	int error = fault_error(regs, regs->nip, MM_EXECUTE);
+
+	if (error)
+		not_served(regs, regs->nip, MM_EXECUTE, error);
 }
 
 void exception_unexpected(struct regs *regs)

@@ -7,7 +7,7 @@
 	.section .text.cause.switch, "ax"
 
 /*
- * void switch_preload(struct task *next (r3)): asks for the lines that the switch will read: what switch_context saved
+ * void switch_preload(struct task *next (r3)): asks for the lines that the switch will read: what switch_to saved
  * on next's stack, and the frame that next will return to its program from. Policy preload patches the first
  * instruction: blr, or nothing.
  */

@@ -62,8 +62,8 @@ CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
-	hash_insert(context_vsid(mm, address), address, pte);
 	hash_preloads++;
+	hash_insert(context_vsid(mm, address), address, pte);
 }
 
 /*
