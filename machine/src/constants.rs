@@ -123,7 +123,6 @@ pub fn measure(
             .machine()
             .processor()
             .memory
-            .uncore
             .ram
             .read_u32(results + 4 * n);
         *value = u64::from(word.unwrap_or_default());

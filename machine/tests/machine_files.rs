@@ -337,3 +337,23 @@ fn an_8xx_is_none_of_the_others() {
     )
     .unwrap();
 }
+
+#[test]
+fn only_board_prep_has_an_openpic() {
+    let openpic = "board.interrupt-controller=openpic";
+    assert!(with_settings("ppc604-133", &[openpic]).is_ok());
+    for board in ["mpc83xx", "mpc8xx"] {
+        let kind = format!("board.kind={board}");
+        let error = with_settings("ppc604-133", &[&kind, openpic]).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("which only board.kind \"prep\" has"),
+            "{message}"
+        );
+    }
+    let error = with_settings("ppc604-133", &["board.interrupt-controller=apic"]).unwrap_err();
+    assert!(
+        error.to_string().contains("`i8259` or `openpic`"),
+        "{error}"
+    );
+}

@@ -9,6 +9,7 @@ mod control;
 mod ipic;
 mod mpc83xx;
 mod mpc8xx;
+mod openpic;
 mod pic;
 mod prep;
 mod registers;
@@ -115,6 +116,11 @@ trait Device: std::fmt::Debug + Send {
         processor == 0 && self.interrupt()
     }
 
+    /// Does it hold this processor in reset?
+    fn holds(&self, _processor: u8) -> bool {
+        false
+    }
+
     /// Sets the level of an interrupt input, if the device has inputs.
     fn set_input(&mut self, _line: u8, _high: bool) {}
 
@@ -211,9 +217,9 @@ pub(crate) struct Tree {
 }
 
 impl BoardKind {
-    fn parts(self) -> Parts {
+    fn parts(self, config: &MachineConfig) -> Parts {
         match self {
-            BoardKind::Prep => prep::parts(),
+            BoardKind::Prep => prep::parts(config),
             BoardKind::Mpc83xx => mpc83xx::parts(),
             BoardKind::Mpc8xx => mpc8xx::parts(),
         }
@@ -277,7 +283,7 @@ impl Board {
     /// A board after power-on.
     pub fn new(config: &MachineConfig, console: Console) -> Self {
         Board {
-            parts: config.board.kind.parts(),
+            parts: config.board.kind.parts(config),
             control: config.board.control.then(Control::new),
             rom: None,
             console,
@@ -449,6 +455,12 @@ impl Board {
     /// A processor's external interrupt input.
     pub fn interrupt(&self, processor: u8) -> bool {
         self.parts.devices[self.parts.controller].interrupts(processor)
+    }
+
+    /// Is this processor held in reset? It starts when that ends.
+    #[must_use]
+    pub fn holds(&self, processor: u8) -> bool {
+        self.parts.devices[self.parts.controller].holds(processor)
     }
 
     /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.

@@ -1,17 +1,19 @@
-//! Board `prep`: a UART and a pair of interrupt controllers on an ISA bus. The address map is that of a PReP machine
-//! (PowerPC Reference Platform Specification 1.1, section 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge
-//! at 0xbffffff0. An access elsewhere raises a machine check.
+//! Board `prep`: a UART and a pair of interrupt controllers on an ISA bus, and an OpenPIC on the PCI bus if the machine
+//! file asks for it. The address map is that of a PReP machine (PowerPC Reference Platform Specification 1.1, section
+//! 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at 0xbffffff0. An access elsewhere raises a machine check.
 
 use vm_fdt::{Error, FdtWriter};
 
+use super::openpic::{OpenPic, Shape};
 use super::pic::{self, PicPair};
 use super::uart::Uart;
 use super::{Node, Parts, Tree, Window, Wire};
-use crate::config::MachineConfig;
+use crate::config::{InterruptController, MachineConfig};
 use crate::loader::Target;
 
 const UART: usize = 0;
 const PICS: usize = 1;
+const OPENPIC: usize = 2;
 
 const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
     Window {
@@ -22,37 +24,88 @@ const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
     }
 }
 
-const WINDOWS: [Window; 5] = [
+/// Where firmware puts the OpenPIC: a place of PCI memory, which begins at 0xc0000000 (recalled of the MVME2600's memory
+/// map). The bridge takes 256 KB for it (MTX Series Programmer's Reference Guide, 2-57).
+const OPENPIC_BASE: u32 = 0xfc00_0000;
+const OPENPIC_SIZE: u32 = 0x0004_0000;
+
+/// With the OpenPIC, which is the last: all but it are there always.
+const WINDOWS: [Window; 6] = [
     window(0x8000_03f8, 0x8000_03ff, UART, 0),
     window(0x8000_0020, 0x8000_0021, PICS, pic::MASTER),
     window(0x8000_00a0, 0x8000_00a1, PICS, pic::SLAVE),
     window(0x8000_04d0, 0x8000_04d1, PICS, pic::EDGE_LEVEL),
     window(0xbfff_fff0, 0xbfff_ffff, PICS, pic::ACKNOWLEDGE),
+    window(OPENPIC_BASE, OPENPIC_BASE + OPENPIC_SIZE - 1, OPENPIC, 0),
 ];
 
-const NODES: [Node; 1] = [Node {
-    first: 0x8000_0000,
-    last: 0x8000_ffff,
-    path: "/isa",
-}];
+const NODES: [Node; 2] = [
+    Node {
+        first: 0x8000_0000,
+        last: 0x8000_ffff,
+        path: "/isa",
+    },
+    Node {
+        first: OPENPIC_BASE,
+        last: OPENPIC_BASE + OPENPIC_SIZE - 1,
+        path: "/interrupt-controller@fc000000",
+    },
+];
 
 /// ISA interrupt request of the UART at 0x3f8 (COM1 by convention).
 const UART_IRQ: u8 = 4;
 
-const WIRES: [Wire; 1] = [Wire {
-    from: UART,
-    to: PICS,
-    line: UART_IRQ,
-}];
+/// External interrupt sources of the OpenPIC, and the one that the 8259 pair drives, active high (MTX Series Programmer's
+/// Reference Guide, 2-48 and 2-62).
+const OPENPIC_INPUTS: usize = 16;
+const CASCADE: u8 = 0;
 
-pub(super) fn parts() -> Parts {
-    Parts {
+/// The timers' prescaler divides the bridge's clock, the processor bus's, by eight (MVME2300 Series Programmer's Reference
+/// Guide, 2-63).
+const BUS_CLOCKS_PER_TICK: u64 = 8;
+
+/// The OpenPIC's wire is the last, as its window is.
+const WIRES: [Wire; 2] = [
+    Wire {
+        from: UART,
+        to: PICS,
+        line: UART_IRQ,
+    },
+    Wire {
+        from: PICS,
+        to: OPENPIC,
+        line: CASCADE,
+    },
+];
+
+pub(super) fn parts(config: &MachineConfig) -> Parts {
+    let plain = Parts {
         devices: vec![Box::new(Uart::new()), Box::new(PicPair::new())],
+        windows: &WINDOWS[..WINDOWS.len() - 1],
+        wires: &WIRES[..1],
+        controller: PICS,
+        nodes: &NODES[..1],
+        strict: false,
+    };
+    match config.board.interrupt_controller {
+        InterruptController::I8259 => plain,
+        InterruptController::Openpic => with_openpic(plain, config),
+    }
+}
+
+fn with_openpic(mut parts: Parts, config: &MachineConfig) -> Parts {
+    parts.devices.push(Box::new(OpenPic::new(Shape {
+        processors: 1,
+        inputs: OPENPIC_INPUTS,
+        big_endian: false,
+        tick: config.bus.core_cycles(BUS_CLOCKS_PER_TICK),
+    })));
+    Parts {
         windows: &WINDOWS,
         wires: &WIRES,
-        controller: PICS,
+        controller: OPENPIC,
         nodes: &NODES,
-        strict: false,
+        ..parts
     }
 }
 
@@ -68,6 +121,10 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<(), Error> {
+    let openpic = config.board.interrupt_controller == InterruptController::Openpic;
+    if openpic {
+        openpic_node(fdt)?;
+    }
     let isa = fdt.begin_node("isa")?;
     fdt.property_string("device_type", "isa")?;
     fdt.property_string("compatible", "prep,isa")?;
@@ -81,6 +138,10 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<
     fdt.property_array_u32("reg", &[1, 0x20, 2, 1, 0xa0, 2])?;
     fdt.property_null("interrupt-controller")?;
     fdt.property_u32("#interrupt-cells", 2)?;
+    if openpic {
+        fdt.property_u32("interrupt-parent", OPENPIC_PHANDLE)?;
+        fdt.property_array_u32("interrupts", &[CASCADE.into(), HIGH_LEVEL])?;
+    }
     fdt.property_phandle(1)?;
     fdt.end_node(controller)?;
     let serial = fdt.begin_node("serial@3f8")?;
@@ -99,4 +160,20 @@ fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Result<
         fdt.end_node(control)?;
     }
     fdt.end_node(isa)
+}
+
+const OPENPIC_PHANDLE: u32 = 2;
+/// Sense of an interrupt in the device tree (Open Firmware Recommended Practice: OpenPIC binding): active high level.
+const HIGH_LEVEL: u32 = 2;
+
+fn openpic_node(fdt: &mut FdtWriter) -> Result<(), Error> {
+    let node = fdt.begin_node(&format!("interrupt-controller@{OPENPIC_BASE:x}"))?;
+    fdt.property_string("device_type", "open-pic")?;
+    fdt.property_string("compatible", "chrp,open-pic")?;
+    fdt.property_array_u32("reg", &[OPENPIC_BASE, OPENPIC_SIZE])?;
+    fdt.property_null("interrupt-controller")?;
+    fdt.property_u32("#address-cells", 0)?;
+    fdt.property_u32("#interrupt-cells", 2)?;
+    fdt.property_phandle(OPENPIC_PHANDLE)?;
+    fdt.end_node(node)
 }

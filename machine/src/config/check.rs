@@ -6,7 +6,10 @@ use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
 use super::shape::{self, Misfit};
-use super::{CacheConfig, Cost, L2Config, L2Place, MachineConfig, Replacement};
+use super::{
+    BoardKind, CacheConfig, Cost, InterruptController, L2Config, L2Place, MachineConfig,
+    Replacement,
+};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -134,6 +137,14 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
         1,
         100_000_000,
     );
+    let board = &config.board;
+    if board.kind != BoardKind::Prep && board.interrupt_controller != InterruptController::default()
+    {
+        checker.fail(
+            "board.interrupt-controller",
+            "is \"openpic\", which only board.kind \"prep\" has: remove it",
+        );
+    }
 }
 
 /// Rules of the 8xx. Mx_CTR\[INDX\] has five bits, so a TLB has at most 32 entries. Two or four of them can be

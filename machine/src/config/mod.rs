@@ -257,11 +257,24 @@ pub enum BoardKind {
     Mpc8xx,
 }
 
+/// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterruptController {
+    /// The pair of 8259s.
+    #[default]
+    I8259,
+    /// An OpenPIC, with the pair of 8259s behind one of its inputs.
+    Openpic,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoardConfig {
     #[serde(default)]
     pub kind: BoardKind,
+    #[serde(default)]
+    pub interrupt_controller: InterruptController,
     /// Input clock of the UART in Hz: 16 clocks make a bit at divisor 1.
     pub uart_clock: u32,
     /// The control device is fitted.

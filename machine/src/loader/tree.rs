@@ -6,7 +6,7 @@ use std::ops::Range;
 use vm_fdt::{Error, FdtWriter};
 
 use super::LoadError;
-use crate::config::MachineConfig;
+use crate::config::{InterruptController, MachineConfig};
 
 /// Which computer the tree describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,13 @@ pub fn device_tree(
     if target == Target::Qemu40p && !config.board.kind.tree().on_qemu {
         return Err(LoadError::BadTree {
             message: "QEMU's 40p has board.kind \"prep\", and no other".to_owned(),
+        });
+    }
+    if target == Target::Qemu40p
+        && config.board.interrupt_controller != InterruptController::default()
+    {
+        return Err(LoadError::BadTree {
+            message: "QEMU's 40p has no OpenPIC".to_owned(),
         });
     }
     build(config, target, arguments, initramfs).map_err(|error| LoadError::BadTree {

@@ -1,5 +1,5 @@
-//! Lines that `dcbt` or `dcbtst` fetches and no access has used yet. They are being fetched, or wait in the core's
-//! touch buffer if it has one.
+//! Lines that `dcbt` or `dcbtst` has asked for and no access has used yet: on their way, or, where the
+//! core has a buffer for them, waiting in it.
 
 use super::arrivals::Arrival;
 use crate::observe::Cause;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A line that was touched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Touched {
-    /// The line, and when its beats arrive.
+    /// Which it is, and how it comes.
     pub arrival: Arrival,
-    /// The cause of the touch.
+    /// Whose touch it was.
     pub cause: Cause,
 }
 
 impl Touched {
-    /// The core cycle at which the whole line has arrived.
+    /// The core cycle at which the whole of it is there.
     #[must_use]
     pub fn at(&self) -> u64 {
         self.arrival.complete()
@@ -71,7 +71,7 @@ impl Touches {
         Some(self.0.remove(place))
     }
 
-    /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
+    /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
         let may_be = |touched: &Touched| touched.arrival.fits(ram);
         self.0.len() <= super::posted::POSTED_MAX as usize && self.0.iter().all(may_be)

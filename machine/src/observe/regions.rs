@@ -23,13 +23,13 @@ pub const REGIONS_MOST: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regions {
     regions: BTreeMap<u32, Box<Region>>,
-    /// Beginnings of regions beyond that number, which are not counted.
+    /// Beginnings of further regions, which count nothing.
     refused: u64,
 }
 
 impl Regions {
-    /// REGION_BEGIN: a region that has begun already is restarted. Regions beyond the first [`REGIONS_MOST`] numbers
-    /// are only counted as refused.
+    /// REGION_BEGIN: a region that has begun already begins anew. Of a number beyond the first [`REGIONS_MOST`] it is
+    /// only noted that there was one.
     pub fn begin(&mut self, number: u32, counters: &Counters) {
         if self.regions.len() >= REGIONS_MOST && !self.regions.contains_key(&number) {
             self.refused += 1;
@@ -38,7 +38,7 @@ impl Regions {
         self.regions.entry(number).or_default().begun = Some(counters.clone());
     }
 
-    /// REGION_END: ignored if the region has not begun.
+    /// REGION_END: without a beginning it means nothing.
     pub fn end(&mut self, number: u32, counters: &Counters) {
         let Some(region) = self.regions.get_mut(&number) else {
             return;
@@ -49,7 +49,7 @@ impl Regions {
         }
     }
 
-    /// True if a run can lead to this state. A snapshot is checked by this before use.
+    /// Could a run have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self) -> bool {
         let latest = crate::config::LATEST;
         self.regions.len() <= REGIONS_MOST
@@ -60,7 +60,7 @@ impl Regions {
                 .all(|region| region.passes < latest && region.counters.fits())
     }
 
-    /// The number of beginnings of refused regions.
+    /// Beginnings of regions that there was no room for.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

@@ -1,5 +1,5 @@
-//! Checks for errors in memory management that have no visible effect. Off, they cost nothing, because the machine
-//! then has no [`Sanitizers`].
+//! Checks for mistakes in memory management that nothing else sees. Off, they cost nothing: the
+//! machine holds no [`Sanitizers`] then.
 
 mod code;
 
@@ -17,7 +17,7 @@ use code::Code;
 pub struct SanitizerSet {
     /// Use of a translation whose page frame was freed (FRAME_FREED, FRAME_ALLOCATED).
     pub translation: bool,
-    /// Fetch of instructions that differ from those written last.
+    /// Fetch of instructions that memory does not hold any more, or not yet.
     pub fetch: bool,
     /// A VSID given out while entries with it live (VSID_ISSUED).
     pub vsid: bool,
@@ -99,7 +99,7 @@ impl Freed {
 }
 
 impl Sanitizers {
-    /// Checks for a machine with this memory, without knowledge of earlier events.
+    /// Checks of a machine with this memory, that know nothing of what was before.
     #[must_use]
     pub fn new(set: SanitizerSet, memory: &Memory) -> Self {
         Sanitizers {
@@ -109,8 +109,7 @@ impl Sanitizers {
         }
     }
 
-    /// True if the sanitizers of a machine with this memory can be in this state. A snapshot is checked by this
-    /// before use.
+    /// Could the sanitizers of a machine with this memory have come to this? A snapshot is asked before use.
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
         let fresh = Self::new(self.set, memory);
         let code = match (&self.code, &fresh.code) {
@@ -133,8 +132,8 @@ impl Sanitizers {
         self.freed.set(frame, false);
     }
 
-    /// An access to `ea` was translated. Reports a page translation that lets user programs reach a freed frame. The
-    /// kernel's own mapping of all RAM is exempt.
+    /// An access to `ea` was translated. Reports a page translation that lets user programs reach a
+    /// freed frame: the kernel's own mapping of all RAM is none of these, whoever made the access.
     #[must_use]
     pub fn translated(
         &self,

@@ -12,10 +12,10 @@ use super::{Cause, Counters, Event};
 use crate::mmu::Space;
 use crate::powerpc::Vector;
 
-/// The most events that are kept. After them the trace is marked as truncated.
+/// Events kept at most; a longer window ends there, and says so.
 const LIMIT: usize = 2_000_000;
 
-/// A range of cycles, without its end, written `a..b`, `a..` or `..b`.
+/// Cycles from the first to the one behind the last, written `a..b`, `a..` or `..b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(pub Range<u64>);
 
@@ -105,7 +105,7 @@ pub struct Trace {
     waiting: [Option<usize>; 2],
 }
 
-/// Events that appear as marks when their count rises.
+/// Events that show as marks where their count rises.
 const MISSES: [Event; 3] = [
     Event::InstructionCacheMiss,
     Event::DataCacheMiss,

@@ -1,4 +1,4 @@
-//! Branches (PEM 4.2.4.1): condition and target. The pipeline predicts them.
+//! Branches (PEM 4.2.4.1): whether taken, and where to. Prediction is the pipeline's.
 
 use super::instruction::Operands;
 use super::registers::Registers;
@@ -15,7 +15,7 @@ mod bo {
     pub const IF_ZERO: u8 = 2;
 }
 
-/// Decrements CTR if BO says so; then true if BO and BI are satisfied.
+/// Decrements CTR where BO says so, then tells whether BO and BI are satisfied.
 #[inline(always)]
 pub fn taken(r: &mut Registers, i: &Operands) -> bool {
     let options = i.t.number();
@@ -30,25 +30,25 @@ pub fn taken(r: &mut Registers, i: &Operands) -> bool {
     count && condition
 }
 
-/// The branch has no condition: it is always taken.
+/// The branch depends on nothing: it is always taken.
 #[inline(always)]
 pub fn always(i: &Operands) -> bool {
     let both = bo::ANY_CONDITION | bo::KEEP_COUNT;
     i.t.number() & both == both
 }
 
-/// The condition of a conditional branch.
+/// What a conditional branch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Only [`condition_bit`], which must have this value.
+    /// [`condition_bit`] alone, which must be this.
     Bit(bool),
-    /// Only CTR, which must not be zero after the decrement.
+    /// CTR alone, which must not be zero once it is decremented.
     CountNotZero,
-    /// Both; or CTR, which must be zero; or none.
+    /// Both, CTR being zero, or nothing.
     Other,
 }
 
-/// The condition that BO encodes.
+/// What BO asks for.
 pub fn condition(i: &Operands) -> Condition {
     let options = i.t.number();
     let set = |bit: u8| options & bit != 0;
@@ -87,7 +87,7 @@ pub fn target(i: &Operands, cia: u32) -> u32 {
     }
 }
 
-/// Sets LR to the address after `cia` if LK is set.
+/// Sets LR to the instruction after `cia` where LK says so.
 #[inline(always)]
 pub fn link(r: &mut Registers, i: &Operands, cia: u32) {
     if i.link() {

@@ -1,4 +1,4 @@
-//! Which instructions of the table each core has.
+//! What each core has of the instruction table.
 
 use super::instruction::{Instruction, Opcode, Operands, decode, uses};
 use super::{dispatch, timing};
@@ -13,7 +13,7 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// The instructions of a core of this kind.
+    /// What a core of this kind has.
     #[must_use]
     pub fn of(kind: CoreKind) -> Self {
         InstructionSet {

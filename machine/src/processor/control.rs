@@ -14,8 +14,7 @@ impl Processor {
             Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
             Effect::Cause(number) => self.set_dynamic_cause(number),
             Effect::TlbSelect(selected) => {
-                let view = self.tlb_view(selected);
-                self.memory.uncore.board.show_tlb(view);
+                self.board.show_tlb(self.tlb_view(selected));
             }
             _ => {}
         }
@@ -87,7 +86,7 @@ impl Processor {
 
     /// What an access to the board costs: a bus transfer, but nothing for the control device.
     pub(crate) fn charge_device(&mut self, physical: u32) {
-        if !self.memory.uncore.board.is_free(physical) {
+        if !self.board.is_free(physical) {
             self.hot.cycles += self
                 .config
                 .bus
