@@ -7,6 +7,7 @@
 #include <frame.h>
 #include <fs.h>
 #include <ipc.h>
+#include <irq.h>
 #include <lib.h>
 #include <mm.h>
 #include <mmu.h>
@@ -83,6 +84,8 @@ void kernel_main(const void *fdt)
 
 	time_init(arch_timebase_hz());
 	arch_init_interrupts();
+	if (boot.check && ipi_possible())
+		ipi_test();
 	proc_init();
 	fs_init();
 	tty_init();

@@ -1,11 +1,11 @@
-/* The pair of 8259 interrupt controllers (Intel 8259A data sheet), and where external interrupts go. */
+/* The pair of 8259 interrupt controllers (Intel 8259A data sheet). */
 #include <arch.h>
 #include <board.h>
+#include <irq.h>
 
 #define MASTER 0x20u	/* ISA ports: command; the next one is data */
 #define SLAVE 0xa0u
 #define CASCADE 2u	/* the slave's input on the master */
-#define UART_IRQ 4u
 
 #define ICW1_INIT_ICW4 0x11
 #define ICW4_8086 0x01
@@ -82,7 +82,8 @@ static int acknowledge_by_poll(void)
 	return -1;
 }
 
-int i8259_acknowledge(void)
+/* The pending input, or -1 for a spurious interrupt. */
+static int acknowledge(void)
 {
 	unsigned irq;
 
@@ -92,22 +93,22 @@ int i8259_acknowledge(void)
 	return spurious(irq) ? -1 : (int)irq;
 }
 
-void i8259_end(unsigned irq)
+static void end(unsigned irq)
 {
 	if (irq >= 8)
 		io_write8(io + SLAVE, OCW2_EOI);
 	io_write8(io + MASTER, OCW2_EOI);
 }
 
-void irq_dispatch(void)
+void i8259_dispatch(void)
 {
-	int irq = i8259_acknowledge();
+	int irq = acknowledge();
 
 	if (irq < 0)
 		return;
-	if (irq == (int)UART_IRQ)
-		uart_interrupt();
-	else
+	if (!irq_handle((unsigned)irq))
 		i8259_mask((unsigned)irq, true);	/* no handler: it would repeat for ever */
-	i8259_end((unsigned)irq);
+	end((unsigned)irq);
 }
+
+const struct irq_controller i8259_controller = { "8259", i8259_dispatch, NULL };

@@ -1,4 +1,4 @@
-/* Open files: created from a name or without one, shared by descriptors, released with the last of them. */
+/* Open files: made from a name or from nothing, shared by descriptors, released with the last. */
 #include "internal.h"
 
 #include <anon.h>
@@ -10,32 +10,32 @@
 #include <lib.h>
 #include <poll.h>
 
-static struct file *file_new(struct dentry *dentry, unsigned flags, const struct file_ops *ops)
+static struct file *file_new(struct dentry *d, unsigned flags, const struct file_ops *ops)
 {
-	struct file *file = kzalloc(sizeof(*file));
+	struct file *f = kzalloc(sizeof *f);
 
-	if (!file)
+	if (!f)
 		return ERR_PTR(-ENOMEM);
-	file->refs = 1;
-	file->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC);
-	file->ops = ops;
-	file->dentry = dentry_get(dentry);
-	file->inode = dentry->inode;
-	list_init(&file->watches);
-	mutex_init(&file->positioning);
-	return file;
+	f->refs = 1;
+	f->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC);
+	f->ops = ops;
+	f->dentry = dentry_get(d);
+	f->inode = d->inode;
+	list_init(&f->watches);
+	mutex_init(&f->positioning);
+	return f;
 }
 
-static void file_free(struct file *file)
+static void file_free(struct file *f)
 {
-	dentry_put(file->dentry);
-	kfree(file);
+	dentry_put(f->dentry);
+	kfree(f);
 }
 
-/* An O_PATH file can only name a place in the tree. */
-static long path_only(struct file *file, struct iter *it, u64 *position)
+/* An O_PATH file is a place in the tree and nothing else. */
+static long path_only(struct file *f, struct iter *it, u64 *position)
 {
-	(void)file;
+	(void)f;
 	(void)it;
 	(void)position;
 	return -EBADF;
@@ -43,59 +43,59 @@ static long path_only(struct file *file, struct iter *it, u64 *position)
 
 static const struct file_ops path_ops = { .read = path_only, .write = path_only };
 
-static void add_writer(struct inode *inode)
+static void add_writer(struct inode *i)
 {
-	inode->writers++;
-	inode_edit(inode);
+	i->writers++;
+	inode_edit(i);
 }
 
-struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
+struct file *file_open_dentry(struct dentry *d, unsigned flags)
 {
-	struct inode *inode = dentry->inode;
+	struct inode *i = d->inode;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
-	struct file *file;
+	struct file *f;
 	int error = 0;
 
 	if (flags & O_PATH)
-		return file_new(dentry, (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW)) | O_RDONLY, &path_ops);
-	if (!inode->fops)
+		return file_new(d, (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW)) | O_RDONLY, &path_ops);
+	if (!i->fops)
 		return ERR_PTR(-ENXIO);
-	if (writes && inode->denied_writes)
+	if (writes && i->denied_writes)
 		return ERR_PTR(-ETXTBSY);
-	file = file_new(dentry, flags, inode->fops);
-	if (IS_ERR(file))
-		return file;
-	if (file->ops->open)
-		error = file->ops->open(file);
+	f = file_new(d, flags, i->fops);
+	if (IS_ERR(f))
+		return f;
+	if (f->ops->open)
+		error = f->ops->open(f);
 	if (error) {
-		file_free(file);
+		file_free(f);
 		return ERR_PTR(error);
 	}
 	if (writes)
-		add_writer(inode);
-	note_file(dentry, IN_OPEN);
-	return file;
+		add_writer(i);
+	note_file(d, IN_OPEN);
+	return f;
 }
 
-void file_put(struct file *file)
+void file_put(struct file *f)
 {
-	if (!file || --file->refs)
+	if (!f || --f->refs)
 		return;
-	if (file->ops == &path_ops) {
-		file_free(file);
+	if (f->ops == &path_ops) {
+		file_free(f);
 		return;
 	}
-	note_file(file->dentry, FILE_WRITES(file) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
-	if (!list_empty(&file->watches))
-		epoll_forget(file);
-	if (file->async)
-		async_forget(file);
-	locks_release_file(file);
-	if (file->ops->release)
-		file->ops->release(file);
-	if (FILE_WRITES(file))
-		file->inode->writers--;
-	file_free(file);
+	note_file(f->dentry, FILE_WRITES(f) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
+	if (!list_empty(&f->watches))
+		epoll_forget(f);
+	if (f->async)
+		async_forget(f);
+	locks_release_file(f);
+	if (f->ops->release)
+		f->ops->release(f);
+	if (FILE_WRITES(f))
+		f->inode->writers--;
+	file_free(f);
 }
 
 struct inode *inode_nameless(u32 mode)
@@ -103,72 +103,72 @@ struct inode *inode_nameless(u32 mode)
 	return inode_new(NULL, mode, 0);
 }
 
-struct file *file_on_inode(struct inode *inode, const char *kind, u32 flags, const struct file_ops *ops, void *data)
+struct file *file_on_inode(struct inode *i, const char *kind, u32 flags, const struct file_ops *ops, void *data)
 {
 	char name[40];
-	struct dentry *dentry;
-	struct file *file;
-	int len = snprintf(name, sizeof(name), "%s:[%u]", kind, (u32)inode->ino);
+	struct dentry *d;
+	struct file *f;
+	int len = snprintf(name, sizeof name, "%s:[%u]", kind, (u32)i->ino);
 
-	dentry = dentry_new(NULL, name, (size_t)len, inode);
-	if (!dentry)
+	d = dentry_new(NULL, name, (size_t)len, i);
+	if (!d)
 		return ERR_PTR(-ENOMEM);
-	file = file_new(dentry, flags, ops);
-	dentry_put(dentry);
-	if (IS_ERR(file))
-		return file;
-	file->data = data;
-	if (FILE_WRITES(file))
-		add_writer(inode);
-	return file;
+	f = file_new(d, flags, ops);
+	dentry_put(d);
+	if (IS_ERR(f))
+		return f;
+	f->data = data;
+	if (FILE_WRITES(f))
+		add_writer(i);
+	return f;
 }
 
 struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct file_ops *ops, void *data)
 {
-	struct inode *inode = inode_nameless(mode);
-	struct file *file;
+	struct inode *i = inode_nameless(mode);
+	struct file *f;
 
-	if (!inode)
+	if (!i)
 		return ERR_PTR(-ENOMEM);
-	file = file_on_inode(inode, kind, flags, ops, data);
-	inode_put(inode);
-	return file;
+	f = file_on_inode(i, kind, flags, ops, data);
+	inode_put(i);
+	return f;
 }
 
 int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *data)
 {
 	char name[40];
-	struct file *file;
+	struct file *f;
 
-	snprintf(name, sizeof(name), "anon_inode:[%s]", kind);
-	file = file_anonymous(name, 0600, flags, ops, data);
-	if (IS_ERR(file)) {
+	snprintf(name, sizeof name, "anon_inode:[%s]", kind);
+	f = file_anonymous(name, 0600, flags, ops, data);
+	if (IS_ERR(f)) {
 		kfree(data);
-		return (int)PTR_ERR(file);
+		return (int)PTR_ERR(f);
 	}
-	return fd_add(file, flags & O_CLOEXEC);
+	return fd_add(f, flags & O_CLOEXEC);
 }
 
-long file_read_kernel(struct file *file, void *buffer, size_t size, u64 offset)
+long file_read_kernel(struct file *f, void *buffer, size_t size, u64 offset)
 {
-	/* Only regular files of the RAM file system can be executed. */
-	if (!S_ISREG(file->inode->mode) || file->ops != &ramfs_file_ops)
+	/* Nothing else is executable. */
+	if (!S_ISREG(f->inode->mode) || f->ops != &ramfs_file_ops)
 		return -EINVAL;
-	return inode_read(file->inode, buffer, size, offset);
+	return inode_read(f->inode, buffer, size, offset);
 }
 
-int file_mmap(struct file *file, struct file_map *map)
+int file_mmap(struct file *f, struct file_map *map)
 {
-	if (!FILE_READS(file) || (map->shared && map->write && !FILE_WRITES(file)))
+	if (!FILE_READS(f) || (map->shared && map->write && !FILE_WRITES(f)))
 		return -EACCES;
-	if (!file->ops->mmap)
+	if (!f->ops->mmap)
 		return -ENODEV;
-	return file->ops->mmap(file, map);
+	return f->ops->mmap(f, map);
 }
 
-unsigned file_poll(struct file *file, struct poll_table *table)
+unsigned file_poll(struct file *f, struct poll_table *table)
 {
-	if (!file->ops->poll)
+	if (!f->ops->poll)
 		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	return file->ops->poll(file, table);
+	return f->ops->poll(f, table);
 }

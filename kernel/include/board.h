@@ -9,17 +9,24 @@ void uart_init(uintptr_t registers);	/* virtual address of its first register; o
 void uart_putc(char c);
 void uart_write(const char *text, size_t size);
 void uart_enable_receive(void);		/* at the end of the boot: received bytes go to the terminal */
-void uart_interrupt(void);		/* IRQ 4 */
+void uart_interrupt(void);		/* its interrupt */
 
 /*
  * The pair of 8259 interrupt controllers (dev/i8259.c). `ports` is the virtual address of I/O port 0, `acknowledge` that
  * of the PReP byte that acknowledges an interrupt; without it (0) the controllers are polled.
  */
 void i8259_init(uintptr_t ports, uintptr_t acknowledge);
-int i8259_acknowledge(void);		/* the pending input; -1: a spurious interrupt */
-void i8259_end(unsigned irq);
 void i8259_mask(unsigned irq, bool masked);
-/* Handles an external interrupt (vector 0x500). */
-void irq_dispatch(void);
+void i8259_dispatch(void);		/* handles the pending input, if there is one */
+
+/*
+ * The OpenPIC of a board that has one (dev/openpic.c): virtual address of its registers, and which of its sources the
+ * 8259 pair drives, active high.
+ */
+void openpic_init(uintptr_t registers, unsigned cascade);
+void openpic_init_cpu(void);		/* each processor for itself: it takes interrupts from now on */
+
+struct irq_controller;
+extern const struct irq_controller i8259_controller, openpic_controller;
 
 #endif

@@ -18,6 +18,9 @@ struct timer;
 
 #define CPUS 1u
 
+#define ISA_IRQS 16u    /* inputs of the 8259 pair */
+#define IPI_KINDS 4u    /* of interrupts between processors: channels of an OpenPIC */
+
 struct cpu {
 	/* proc/sched.c: what a switch reads and writes, in two cache lines. */
 	struct task *running;           /* this processor's `current`, for other processors */
@@ -44,6 +47,9 @@ struct cpu {
 	u32 cleared_count;
 	struct frame *clearing;
 	u32 clearing_offset;            /* bytes of that frame already cleared */
+
+	/* dev/irq.c: how often each came */
+	u32 irqs[ISA_IRQS], ipis[IPI_KINDS];
 
 	struct cpu_state arch;
 };

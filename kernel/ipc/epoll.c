@@ -4,7 +4,6 @@
  * keeps those that are still ready there unless they are edge-triggered.
  */
 #include <abi/poll.h>
-#include <account.h>
 #include <anon.h>
 #include <arch.h>
 #include <err.h>
@@ -14,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <syscall.h>
-#include <task.h>
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>
@@ -31,8 +29,6 @@ struct epoll {
 	struct list_head ready;
 	struct waitq wq;
 	struct file *file;	/* its own; not referenced */
-	struct account *account;	/* of who made it: the items count there */
-	u32 count;		/* items */
 	u32 removals;
 	u32 seen, levels;	/* the round of looking in which it was, and the levels that were found */
 };
@@ -98,8 +94,6 @@ static void remove_item(struct item *i)
 	list_del(&i->watch_link);
 	list_del(&i->link);
 	i->epoll->removals++;
-	i->epoll->count--;
-	i->epoll->account->epoll_items--;
 	kfree(i);
 }
 
@@ -149,13 +143,6 @@ static unsigned epoll_poll(struct file *f, struct poll_table *table)
 	return any_ready(ep) ? POLLIN | POLLRDNORM : 0;
 }
 
-static void forget(struct epoll *ep)
-{
-	ep->account->epolls--;
-	account_settle(ep->account);
-	kfree(ep);
-}
-
 static void epoll_release(struct file *f)
 {
 	struct epoll *ep = f->data;
@@ -166,14 +153,7 @@ static void epoll_release(struct file *f)
 		interrupt_window_at(++removed);
 		remove_item(i);
 	}
-	forget(ep);
-}
-
-static u32 epoll_pages_held(const struct file *f)
-{
-	const struct epoll *ep = f->data;
-
-	return ep->count * (u32)sizeof(struct item) / PAGE_SIZE;
+	kfree(ep);
 }
 
 static void epoll_show(const struct file *f, struct text *out)
@@ -186,14 +166,7 @@ static void epoll_show(const struct file *f, struct text *out)
 			    i->event.data, i->file->position, i->file->inode->ino, inode_dev(i->file->inode));
 }
 
-static const struct file_ops epoll_ops = {
-	.poll = epoll_poll, .release = epoll_release, .show = epoll_show, .pages_held = epoll_pages_held,
-};
-
-u32 epoll_items_most(void)
-{
-	return ACCOUNT_MOST(sizeof(struct item));
-}
+static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release, .show = epoll_show };
 
 long sys_epoll_create1(u32 flags)
 {
@@ -205,18 +178,12 @@ long sys_epoll_create1(u32 flags)
 	ep = kzalloc(sizeof *ep);
 	if (!ep)
 		return -ENOMEM;
-	ep->account = account_of(current->cred.uid);
-	if (!ep->account) {
-		kfree(ep);
-		return -ENOMEM;
-	}
-	ep->account->epolls++;
 	list_init(&ep->items);
 	list_init(&ep->ready);
 	waitq_init(&ep->wq);
 	f = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, ep);
 	if (IS_ERR(f)) {
-		forget(ep);
+		kfree(ep);
 		return PTR_ERR(f);
 	}
 	ep->file = f;
@@ -313,13 +280,9 @@ static long add_item(struct epoll *ep, struct file *f, int fd, const struct epol
 
 	if (error)
 		return error;
-	if (ep->account->epoll_items >= ACCOUNT_MOST(sizeof *i))
-		return -ENOSPC;
 	i = kzalloc(sizeof *i);
 	if (!i)
 		return -ENOMEM;
-	ep->count++;
-	ep->account->epoll_items++;
 	list_init(&i->ready_link);
 	i->epoll = ep;
 	i->file = f;

@@ -422,31 +422,6 @@ long pipe_wait_room(struct file *f, bool wait)
 	}
 }
 
-long pipe_lock_data(struct file *f, bool wait)
-{
-	struct pipe *p = f->data;
-
-	for (;;) {
-		long n = pipe_wait_data(f, wait);
-
-		if (n <= 0)
-			return n;
-		n = mutex_lock_killable(&p->reading);
-		if (n)
-			return n;
-		if (ring_used(&p->ring))
-			return (long)ring_used(&p->ring);
-		mutex_unlock(&p->reading);	/* others have read all of it meanwhile */
-	}
-}
-
-void pipe_unlock_data(struct file *f)
-{
-	struct pipe *p = f->data;
-
-	mutex_unlock(&p->reading);
-}
-
 long pipe_peek(struct file *f, struct iter *it, u32 skip, size_t n)
 {
 	struct pipe *p = f->data;

@@ -18,7 +18,6 @@
 #include <task.h>
 #include <window.h>
 
-#define LOCK_BYTES 64u		/* what a file lock takes */
 #define COLLECT_EACH 64u	/* messages with files: what nobody can receive holds no more memory than these */
 
 static struct list_head dropped = LIST_HEAD_INIT(dropped);
@@ -270,16 +269,12 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 struct weighing {
 	struct list_head work;	/* sockets whose queues are still to be looked at, by flight.weigh */
 	u32 round, pages;
-	u32 bytes;	/* of small objects */
 };
 
 static void weigh(struct weighing *w, struct file *f)
 {
 	struct socket *s = unix_socket_of(f);
 
-	w->bytes += ((u32)sizeof *f + f->locks * LOCK_BYTES) / f->refs;
-	if (!f->inode->fs)
-		w->bytes += (u32)(sizeof *f->inode + sizeof *f->dentry) / f->refs;
 	if (f->ops->pages_held)
 		w->pages += f->ops->pages_held(f) / f->refs;
 	if (!s || s->flight.weighed == w->round)
@@ -308,6 +303,5 @@ u32 files_pages_held(const struct files *t)
 		list_del(&s->flight.weigh);
 		unix_each_rights(s, weigh_files, &w);
 	}
-	w.bytes += t->locks * LOCK_BYTES / t->refs;
-	return w.pages + w.bytes / PAGE_SIZE;
+	return w.pages;
 }

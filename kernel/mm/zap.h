@@ -9,15 +9,14 @@
 #include "internal.h"
 
 /* Clears a valid entry; returns the number of frames that it held. */
-typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry, void *argument);
+typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry);
 
-static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
+static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
 {
 	struct frame *frame = pte_frame(pte_get(entry));
 
 	(void)mm;
 	(void)address;
-	(void)argument;
 	if (frame)
 		frame_put(frame);
 	pagetable_clear(entry);
@@ -29,7 +28,7 @@ static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry, v
  * frames that they held.
  */
 static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uaddr_t address, struct pte *entry,
-								      struct pte *last, zap_one *one, void *argument)
+								      struct pte *last, zap_one *one)
 {
 	u32 held = 0;
 
@@ -44,7 +43,7 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
 		}
 		for (next = MIN(next, last); entry < next; entry++, address += PAGE_SIZE)
 			if (!pte_none(pte_get(entry)))
-				held += one(mm, address, entry, argument);
+				held += one(mm, address, entry);
 	}
 	return held;
 }
@@ -53,8 +52,7 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
  * Clears the entries of a range, table by table; an absent table is skipped in one step. Inlined, so that each `one`
  * gets a loop of its own.
  */
-static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one,
-							   void *argument)
+static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one)
 {
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
@@ -63,7 +61,7 @@ static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_
 
 		interrupt_window();
 		if (entry)
-			held = zap_entries(mm, start, entry, entry + ((stop - start) >> PAGE_SHIFT), one, argument);
+			held = zap_entries(mm, start, entry, entry + ((stop - start) >> PAGE_SHIFT), one);
 		if (held)
 			table_lost(mm, start, held);
 		start = stop;

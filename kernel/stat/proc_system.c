@@ -7,6 +7,7 @@
 #include <cpu.h>
 #include <err.h>
 #include <filesystem.h>
+#include <irq.h>
 #include <kmalloc.h>
 #include <latency.h>
 #include <lib.h>
@@ -141,6 +142,7 @@ void procfs_init(void)
 	proc_file("cpuinfo", cpuinfo_show, NULL);
 	proc_file("devices", devices_show, NULL);
 	proc_file("filesystems", filesystems_show, NULL);
+	proc_file("interrupts", irq_show, NULL);
 	proc_file("latency", latency_show, latency_store);
 	proc_file("loadavg", loadavg_show, NULL);
 	proc_file("meminfo", mm_show_meminfo, NULL);

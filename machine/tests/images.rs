@@ -1,4 +1,4 @@
-//! Images: which are accepted and which refused, and the memory that the kernel finds.
+//! Images: what is taken, what is refused, and what the kernel finds in memory.
 
 use std::path::Path;
 use std::process::Command;

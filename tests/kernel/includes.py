@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 HEADERS = {
     "abi": "types",
     "base": "lib list rbtree err errno text fdt log random panic",
-    "machine": "arch board mmu context aperture control register_set uaccess check frame kmalloc account pagetable "
+    "machine": "arch board irq mmu context aperture control register_set uaccess check frame kmalloc account pagetable "
     "flush",
     "task": "task process sched window wait time cpu signal latency stat_tick",
     "call": "syscall syscall_prototypes policy",

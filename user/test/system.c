@@ -292,10 +292,20 @@ static void orphans_come_to_a_subreaper(void)
 	CHECK_ERROR(waitpid(-1, &status, 0), ECHILD);
 }
 
+static void interrupts_told(void)
+{
+	char text[1024];
+
+	test_read_file("/proc/interrupts", text, sizeof(text));
+	CHECK(strstr(text, "CPU0") != NULL);
+	CHECK(strstr(text, "  4: ") != NULL);
+	CHECK(strstr(text, "serial") != NULL);
+}
+
 static const struct test_case cases[] = {
 	CASE(descriptors_told), CASE(limits_hold), CASE(too_large_a_mapping), CASE(msync_tells_of_stores),
 	CASE(queued_signals_are_limited), CASE(queued_signals_are_limited_by_user), CASE(places_are_no_files),
-	CASE(scheduling_attributes),
+	CASE(scheduling_attributes), CASE(interrupts_told),
 	CASE(barriers), CASE(orphans_come_to_a_subreaper),
 };
 

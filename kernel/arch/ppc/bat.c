@@ -14,10 +14,18 @@ void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
 #define BAT_BLOCK_MAX 0x10000000u
 #define BAT_RW 2u
 
-#define IO_SIZE     0x00020000u         /* ISA's 64 KB of ports, in the smallest block */
-#define INTACK_VIRTUAL  0xfffff000u
-#define INTACK_PHYSICAL 0xbffff000u
-#define INTACK_BLOCK    0x00020000u     /* the smallest block that holds it */
+#define BLOCK_MIN 0x00020000u
+#define OPENPIC_VIRTUAL 0xf0080000u     /* past what an 8xx pins for ISA's ports */
+#define OPENPIC_MOST    0x00080000u
+
+/* I/O space. Each range is mapped by the smallest block that holds it, or by pages. */
+static struct io_range {
+	vaddr_t virtual;
+	u32 physical, size;
+} io_ranges[2] = {
+	{ IO_VIRTUAL, IO_PHYSICAL, 0x20000 },   /* ISA's ports */
+	{ 0xfffff000, 0xbffff000, PAGE_SIZE },  /* interrupt acknowledge, or an OpenPIC in its place */
+};
 
 #define SET_BAT(n, upper, lower)                                                          \
 	__asm__ volatile("mtspr %0, %2; isync; mtspr %1, %3; mtspr %0, %4; isync" : :     \
@@ -65,28 +73,40 @@ void bat_map_ram(u32 bytes)
 
 void bat_map_io(bool on)
 {
-	u32 io = on ? bat_upper(IO_VIRTUAL, IO_SIZE) : 0;
-	u32 intack = on ? bat_upper(ALIGN_DOWN(INTACK_VIRTUAL, INTACK_BLOCK), INTACK_BLOCK) : 0;
+	u32 upper[2], lower[2];
 
-	SET_BAT(SPR_DBAT0U + 4, io, IO_PHYSICAL | PTE_UNCACHED | PTE_GUARDED | BAT_RW);
-	SET_BAT(SPR_DBAT0U + 6, intack,
-		ALIGN_DOWN(INTACK_PHYSICAL, INTACK_BLOCK) | PTE_UNCACHED | PTE_GUARDED | BAT_RW);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct io_range *range = &io_ranges[i];
+		u32 block = MAX(range->size, BLOCK_MIN);
+
+		upper[i] = on ? bat_upper(ALIGN_DOWN(range->virtual, block), block) : 0;
+		lower[i] = ALIGN_DOWN(range->physical, block) | PTE_UNCACHED | PTE_GUARDED | BAT_RW;
+	}
+	SET_BAT(SPR_DBAT0U + 4, upper[0], lower[0]);
+	SET_BAT(SPR_DBAT0U + 6, upper[1], lower[1]);
+}
+
+bool io_add_openpic(u32 pa, u32 size)
+{
+	if (size < BLOCK_MIN || size > OPENPIC_MOST || (size & (size - 1)) || (pa & (size - 1)))
+		return false;
+	io_ranges[1] = (struct io_range){ OPENPIC_VIRTUAL, pa, size };
+	return true;
 }
 
 void *arch_io(u32 pa)
 {
-	if (pa >= IO_PHYSICAL && pa - IO_PHYSICAL < IO_SIZE)
-		return (void *)(pa - IO_PHYSICAL + IO_VIRTUAL);
-	if (pa >= INTACK_PHYSICAL && pa - INTACK_PHYSICAL < PAGE_SIZE)
-		return (void *)(pa - INTACK_PHYSICAL + INTACK_VIRTUAL);
+	for (unsigned i = 0; i < 2; i++)
+		if (pa - io_ranges[i].physical < io_ranges[i].size)
+			return (void *)(pa - io_ranges[i].physical + io_ranges[i].virtual);
 	return NULL;
 }
 
 void io_for_each_page(void (*function)(vaddr_t virtual, u32 pa))
 {
-	for (u32 offset = 0; offset < IO_SIZE; offset += PAGE_SIZE)
-		function(IO_VIRTUAL + offset, IO_PHYSICAL + offset);
-	function(INTACK_VIRTUAL, INTACK_PHYSICAL);
+	for (unsigned i = 0; i < 2; i++)
+		for (u32 offset = 0; offset < io_ranges[i].size; offset += PAGE_SIZE)
+			function(io_ranges[i].virtual + offset, io_ranges[i].physical + offset);
 }
 
 /* Block address translation, one line a register pair: upper, lower, what it maps. */

@@ -2,8 +2,8 @@
 #include <arch.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
-#include <board.h>
 #include <cpu.h>
+#include <irq.h>
 #include <lib.h>
 #include <mm.h>
 #include <panic.h>

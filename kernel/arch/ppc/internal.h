@@ -15,6 +15,9 @@ void fpu_store(u64 *registers);
 void fpu_load(const u64 *registers);
 extern const char task_first_entry[];
 
+/* bat.c: an OpenPIC takes the place of the interrupt acknowledge in I/O space; false if no block can map it. */
+bool io_add_openpic(u32 pa, u32 size);
+
 /* setup.c */
 void start_c(const void *fdt);
 

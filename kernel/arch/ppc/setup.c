@@ -8,6 +8,7 @@
 #include <cpu.h>
 #include <fdt.h>
 #include <frame.h>
+#include <irq.h>
 #include <lib.h>
 #include <task.h>
 
@@ -19,6 +20,8 @@
 #define UART_IRQ    4u
 
 static bool board_is_qemu;      /* QEMU's 40p */
+static u32 openpic_pa;          /* 0: the board has none */
+static u32 openpic_cascade;     /* its source that the 8259 pair drives */
 struct mmu_backend mmu[1];
 const struct ppc_backend *backend;
 _Alignas(16) char boot_stack[KERNEL_STACK_SIZE];
@@ -36,6 +39,22 @@ static void read_cpu(const void *fdt)
 	fdt_u32(fdt, cpu, "bus-frequency", &arch_cpu.bus_hz);
 	if (!fdt_u32(fdt, cpu, "timebase-frequency", &arch_cpu.timebase_hz))
 		fatal(EXIT_PANIC, "the device tree lacks /cpus/cpu@0 timebase-frequency");
+}
+
+static void find_openpic(const void *fdt)
+{
+	static const char node[] = "/interrupt-controller";
+	const char *type = fdt_string(fdt, node, "device_type");
+	u32 length;
+	const u32 *reg = fdt_property(fdt, node, "reg", &length);
+
+	if (!type || strcmp(type, "open-pic") != 0)
+		return;
+	if (!reg || length < 8 || !io_add_openpic(reg[0], reg[1]))
+		fatal(EXIT_PANIC, "the OpenPIC's registers are where no block can map them");
+	openpic_pa = reg[0];
+	if (!fdt_u32(fdt, "/isa/interrupt-controller", "interrupts", &openpic_cascade))
+		fatal(EXIT_PANIC, "the device tree lacks /isa/interrupt-controller interrupts");
 }
 
 static void bind_backend(void)
@@ -61,6 +80,7 @@ void arch_init_early(const void *fdt)
 	control_init(fdt_string(fdt, "/isa/pagewalk", "compatible") != NULL);
 	bind_backend();
 	read_cpu(fdt);
+	find_openpic(fdt);
 }
 
 void arch_map_memory(void)
@@ -79,12 +99,16 @@ void arch_init_translation(void)
 
 void arch_init_interrupts(void)
 {
+	/* Behind an OpenPIC the pair is polled: the acknowledge byte is not mapped then. */
 	i8259_init((uintptr_t)arch_io(PORTS_PA), board_is_qemu ? 0 : (uintptr_t)arch_io(INTACK_PA));
+	if (openpic_pa)
+		openpic_init((uintptr_t)arch_io(openpic_pa), openpic_cascade);
+	irq_init(openpic_pa ? &openpic_controller : &i8259_controller);
 }
 
 void arch_init_console(void)
 {
-	i8259_mask(UART_IRQ, false);
+	irq_register(UART_IRQ, "serial", uart_interrupt);
 	uart_enable_receive();
 }
 

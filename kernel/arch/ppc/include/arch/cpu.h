@@ -45,6 +45,24 @@ static inline void io_write8(void *address, u8 value)
 	__asm__ volatile("eieio" : : : "memory");
 }
 
+/* A little-endian register, as devices on the PCI bus have them. */
+static inline u32 io_read32_le(const void *address)
+{
+	u32 value;
+	__asm__ volatile("lwbrx %0, 0, %1; eieio" : "=r"(value) : "r"(address) : "memory");
+	return value;
+}
+static inline void io_write32_le(void *address, u32 value)
+{
+	__asm__ volatile("stwbrx %0, 0, %1; eieio" : : "r"(value), "r"(address) : "memory");
+}
+
+/* What was stored before is seen before what is stored after, a device's registers included. */
+static inline void arch_memory_barrier(void)
+{
+	__asm__ volatile("sync" : : : "memory");
+}
+
 /* HID0[DLOCK] and HID0[ILOCK] lock the caches: on all but an MPC8xx. */
 extern bool cpu_locks_caches;
 

@@ -12,6 +12,9 @@ u32 arch_timebase_low(void);
 
 u8 io_read8(const void *address);
 void io_write8(void *address, u8 value);
+u32 io_read32_le(const void *address);
+void io_write32_le(void *address, u32 value);
+void arch_memory_barrier(void);
 
 void arch_lines_clear(u32 start, u32 end, u32 line);
 

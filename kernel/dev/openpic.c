@@ -1,0 +1,103 @@
+/*
+ * OpenPIC interrupt controller (Open PIC Register Interface Specification 1.2; Motorola MTX Series Programmer's Reference
+ * Guide, 2-47 to 2-77), little-endian as on the PCI bus. The 8259 pair interrupts through one of its sources; each
+ * processor interrupts the others and itself through four channels.
+ */
+#include <arch.h>
+#include <board.h>
+#include <cpu.h>
+#include <irq.h>
+#include <lib.h>
+
+/* What a processor reads and writes about itself. */
+#define DISPATCH(kind)  (0x40u + 0x10u * (kind))
+#define TASK_PRIORITY   0x80u
+#define WHO_AM_I        0x90u
+#define ACKNOWLEDGE     0xa0u
+#define END             0xb0u
+
+#define FEATURE         0x1000u
+#define CONFIGURATION   0x1020u
+#define IPI(kind)       (0x10a0u + 0x10u * (kind))
+#define SPURIOUS        0x10e0u
+#define SOURCE(number)  (0x10000u + 0x20u * (number))
+#define DESTINATION     0x10u
+
+#define CONFIGURATION_RESET 0x80000000u
+#define CONFIGURATION_MIXED 0x20000000u /* the 8259 pair does not go past this controller */
+#define FEATURE_LAST_SOURCE(value) ((value) >> 16 & 0x7ffu)
+
+#define ACTIVE_HIGH 0x00800000u
+#define LEVEL 0x00400000u
+#define PRIORITY(n) ((u32)(n) << 16)
+
+/* Interrupts between processors come first: somebody waits for them. */
+#define PRIORITY_CASCADE 8
+#define PRIORITY_IPI     10
+
+#define VECTOR_CASCADE  0x10u
+#define VECTOR_IPI      0x20u   /* and the kind */
+#define VECTOR_SPURIOUS 0xffu
+
+static u8 *base;
+
+static u32 get(u32 offset)
+{
+	return io_read32_le(base + offset);
+}
+
+static void put(u32 offset, u32 value)
+{
+	io_write32_le(base + offset, value);
+}
+
+void openpic_init(uintptr_t registers, unsigned cascade)
+{
+	base = (u8 *)registers;
+	put(CONFIGURATION, CONFIGURATION_RESET);
+	while (get(CONFIGURATION) & CONFIGURATION_RESET)
+		;
+	if (cascade > FEATURE_LAST_SOURCE(get(FEATURE)))
+		fatal(EXIT_PANIC, "the OpenPIC has no source %u for the 8259 pair", cascade);
+	put(SPURIOUS, VECTOR_SPURIOUS);
+	put(SOURCE(cascade) + DESTINATION, 1);
+	put(SOURCE(cascade), ACTIVE_HIGH | LEVEL | PRIORITY(PRIORITY_CASCADE) | VECTOR_CASCADE);
+	for (unsigned kind = 0; kind < IPI_KINDS; kind++)
+		put(IPI(kind), PRIORITY(PRIORITY_IPI) | (VECTOR_IPI + kind));
+	put(CONFIGURATION, CONFIGURATION_MIXED);
+	openpic_init_cpu();
+}
+
+void openpic_init_cpu(void)
+{
+	u32 number = get(WHO_AM_I);
+
+	if (number >= CPUS)
+		fatal(EXIT_PANIC, "processor %u: this kernel is for %u", number, CPUS);
+	this_cpu()->number = number;
+	put(TASK_PRIORITY, 0);
+}
+
+/* The end comes before the handler of an interrupt between processors: another that is sent meanwhile comes again. */
+static void dispatch(void)
+{
+	u32 vector = get(ACKNOWLEDGE);
+
+	if (vector - VECTOR_IPI < IPI_KINDS) {
+		put(END, 0);
+		ipi_handle(vector - VECTOR_IPI);
+	} else if (vector == VECTOR_CASCADE) {
+		i8259_dispatch();
+		put(END, 0);
+	}
+	/* A spurious one has no end. */
+}
+
+static void send(u32 cpus, unsigned kind)
+{
+	/* What the receivers look for is in memory before they are told. */
+	arch_memory_barrier();
+	put(DISPATCH(kind), cpus);
+}
+
+const struct irq_controller openpic_controller = { "OpenPIC", dispatch, send };
