@@ -231,13 +231,20 @@ void futex_pi_task_exit(struct task *task)
 	task->left_futexes = true;      /* from now on no task may wait for it */
 	while ((next = who_waits_for(task))) {
 		struct mm *mm = mm_get(next->task->mm);
+		struct futex_key key = next->key;
+		uaddr_t word = (uaddr_t)next->word;
 		u32 value = owned_by(next) | FUTEX_OWNER_DIED;
 
 		/* If the page is unmapped, the mutex is lost; waiters notice at their next use. The write may sleep. */
-		(void)mm_copy_to(mm, (uaddr_t)next->word, &value, sizeof(value));
-		mm_put(mm);
-		if (still_waits(next, task))
+		(void)mm_copy_to(mm, word, &value, sizeof(value));
+		if (still_waits(next, task)) {
 			hand_over(next);
+		} else if (!first_in_line(&key)) {
+			/* The heir gave up during the write, and nobody else waits: the mutex is free. */
+			value = FUTEX_OWNER_DIED;
+			(void)mm_copy_to(mm, word, &value, sizeof(value));
+		}
+		mm_put(mm);
 		preemption_point();
 	}
 }

@@ -193,7 +193,78 @@ static void threads_are_limited(void)
 	CHECK(made > 20 && made < 40);
 }
 
+/* What an owner who ends and an heir who gives up, or is killed, at that moment leave behind. */
+struct inheritance {
+	uint32_t word;          /* written by others: read by word_of */
+	volatile int result;    /* the heir's: 0 or an error number; -1: killed before it knew */
+	long delay;             /* of the owner's end, us */
+};
+
+static uint32_t word_of(const struct inheritance *i)
+{
+	return *(const volatile uint32_t *)&i->word;
+}
+
+static int own_and_end(void *argument)
+{
+	struct inheritance *i = argument;
+
+	CHECK_EQUAL(futex(&i->word, FUTEX_LOCK_PI, 0, 0, NULL, 0), 0);
+	usleep((useconds_t)i->delay);
+	return 0;
+}
+
+static int wait_as_heir(void *argument)
+{
+	struct inheritance *i = argument;
+	struct timespec end;
+
+	MUST(clock_gettime(CLOCK_REALTIME, &end));
+	end.tv_nsec += 4000000;
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_nsec -= 1000000000;
+		end.tv_sec++;
+	}
+	i->result = futex(&i->word, FUTEX_LOCK_PI, 0, (long)&end, NULL, 0) ? errno : 0;
+	return 0;
+}
+
+static void heirs_give_up(void)
+{
+	struct inheritance *i = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(i != MAP_FAILED);
+	for (int round = 0; round < 80; round++) {
+		int kills = round % 2;
+		pid_t owner_id;
+		pid_t owner, heir;
+
+		i->word = 0;
+		i->result = -1;
+		i->delay = 2000 + 50 * round;
+		owner = test_child(own_and_end, i);
+		while (!word_of(i))
+			sched_yield();
+		heir = test_child(wait_as_heir, i);
+		if (kills) {
+			usleep(2000 + 30 * (useconds_t)round);
+			MUST(kill(heir, SIGKILL));
+		}
+		(void)test_wait(heir);
+		CHECK_EQUAL(test_wait(owner), 0);
+		owner_id = (pid_t)(word_of(i) & FUTEX_TID_MASK);
+		if (i->result == 0)
+			CHECK(owner_id == heir || owner_id == 0);
+		else if (i->result > 0)
+			CHECK(owner_id != heir);
+		/* Whoever it names is gone: nobody waits for him. */
+		if (futex(&i->word, FUTEX_TRYLOCK_PI, 0, 0, NULL, 0))
+			CHECK_EQUAL(errno, ESRCH);
+	}
+}
+
 static const struct test_case cases[] = {
+	CASE(heirs_give_up),
 	CASE(moved_to_itself),
 	CASE(many_are_moved),
 	CASE(robust_lists),

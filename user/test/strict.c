@@ -575,7 +575,36 @@ static void highest_place_with_room(void)
 	CHECK(most > 100);
 }
 
+/* What the kernel had in the argument registers does not come back in them: what the program gave, or zeros. */
+static void registers_after_a_call(void)
+{
+	static const long calls[] = { SYS_getpid, SYS_getuid, SYS_close, SYS_sched_yield, SYS_read, SYS_brk };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		register long r0 __asm__("r0") = calls[i];
+		register unsigned long r3 __asm__("r3") = calls[i] == SYS_brk ? 0 : (unsigned long)-1;
+		register unsigned long r4 __asm__("r4") = 4;
+		register unsigned long r5 __asm__("r5") = 5;
+		register unsigned long r6 __asm__("r6") = 6;
+		register unsigned long r7 __asm__("r7") = 7;
+		register unsigned long r8 __asm__("r8") = 8;
+		register unsigned long r9 __asm__("r9") = 9;
+		unsigned long after[5];
+
+		__asm__ volatile("sc" : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8), "+r"(r9)
+				 : : "r10", "r11", "r12", "cr0", "ctr", "memory");
+		after[0] = r4;
+		after[1] = r5;
+		after[2] = r6;
+		after[3] = r7;
+		after[4] = r8;
+		for (unsigned n = 0; n < 5; n++)
+			CHECK(after[n] == 0 || after[n] == 4 + n);
+	}
+}
+
 static const struct test_case cases[] = {
+	CASE(registers_after_a_call),
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
 	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
 	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),

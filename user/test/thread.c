@@ -337,7 +337,65 @@ static void one_address_space(void)
 		join(threads[i]);
 }
 
+/* One thread forks while another signals itself and a child signals the process: no signal and no child is lost. */
+#define RAISES 400
+
+static volatile sig_atomic_t raised, queued;
+
+static void count_raised(int number)
+{
+	(void)number;
+	raised++;
+}
+
+static void count_queued(int number)
+{
+	(void)number;
+	queued++;
+}
+
+static void *raise_often(void *unused)
+{
+	for (int i = 0; i < RAISES; i++) {
+		CHECK_EQUAL(raise(SIGRTMIN), 0);
+		CHECK_EQUAL(raised, i + 1);
+	}
+	return unused;
+}
+
+static void raising_and_forking(void)
+{
+	struct sigaction action = { .sa_handler = count_raised, .sa_flags = SA_RESTART };
+	pthread_t thread;
+	int forks = 0;
+
+	MUST(sigaction(SIGRTMIN, &action, NULL));
+	action.sa_handler = count_queued;
+	MUST(sigaction(SIGRTMIN + 1, &action, NULL));
+	CHECK_EQUAL(pthread_create(&thread, NULL, raise_often, NULL), 0);
+	for (; raised < RAISES || forks < 20; forks++) {
+		pid_t child = (pid_t)MUST(fork());
+		int status, before = raised;
+
+		if (child == 0) {
+			MUST(kill(getppid(), SIGRTMIN + 1));
+			/* The other thread is not here, and what was sent to it does not come here. */
+			before = raised;
+			MUST(raise(SIGRTMIN));
+			_exit(raised == before + 1 && queued <= forks ? 0 : 1);
+		}
+		CHECK_EQUAL(waitpid(child, &status, 0), child);
+		CHECK_EQUAL(status, 0);
+	}
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+	CHECK_EQUAL(raised, RAISES);
+	while (queued < forks)
+		sched_yield();
+	CHECK_EQUAL(queued, forks);
+}
+
 static const struct test_case cases[] = {
+	CASE(raising_and_forking),
 	CASE(create_and_join), CASE(mutex), CASE(thread_local_storage), CASE(condition_variable), CASE(timed_waits),
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(identities), CASE(signal_one_thread), CASE(forks_from_threads),
