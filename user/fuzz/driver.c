@@ -50,15 +50,15 @@ struct settings {
 	unsigned long seed, calls, workers, life, trace;
 };
 
-/* What outlives a round: one page, shared by all processes. */
+/* What outlives a round: a page that the driver's processes share, without the workers. */
 struct account {
-	struct progress progress[WORKERS_MOST];
-	unsigned long lives, stuck;
+	unsigned long calls, errors, digest, lives, stuck, roots;	/* calls, errors, digest: of ended lives */
 	struct sequence lives_random;
 };
 
 static struct settings settings = { 1, 20000, 4, 400, 0 };
 static struct account *account;
+static struct progress *progress;	/* by worker: a page that all processes share */
 static pid_t kept[2];	/* who takes stock, and its parent */
 static pid_t pids[WORKERS_MOST];
 static uint32_t seen[WORKERS_MOST], idle[WORKERS_MOST];
@@ -107,20 +107,38 @@ static int parse(const char *word)
 	return -1;
 }
 
+static unsigned long calls_of(unsigned i)
+{
+	return progress[i].calls < settings.life ? progress[i].calls : settings.life;
+}
+
+/* Adds a life that has ended to the account. */
+static void end_life(unsigned i)
+{
+	unsigned long calls = calls_of(i);
+
+	account->calls += calls;
+	account->errors += progress[i].errors < calls ? progress[i].errors : calls;
+	account->digest = account->digest * 31 + progress[i].digest;
+	account->roots += progress[i].root == IS_ROOT;
+	memset(&progress[i], 0, sizeof(progress[i]));
+}
+
 static void start(unsigned i)
 {
 	uint64_t seed = (uint64_t)next(&account->lives_random) << 32 | i;
-	struct progress *progress = account->progress;
 	pid_t child;
 
 	fflush(stdout);
 	/* A privileged worker may have shut the others out, or mounted their root anew for reading only. */
 	if (mount(NULL, FOLDER, NULL, MS_REMOUNT, NULL) < 0 || chmod(FOLDER, 0777) < 0)
 		die(FOLDER);
+	end_life(i);
 	child = fork();
 	if (child < 0)
 		die("fork");
 	if (child == 0) {
+		munmap(account, sizeof(*account));
 		progress[i].pid = getpid();
 		worker(seed, &progress[i], progress, (unsigned)settings.workers, (unsigned)settings.life,
 		       settings.trace ? fcntl(2, F_DUPFD, 40) : -1);
@@ -132,10 +150,10 @@ static void start(unsigned i)
 
 static unsigned long made(void)
 {
-	unsigned long sum = 0;
+	unsigned long sum = account->calls;
 
 	for (unsigned i = 0; i < settings.workers; i++)
-		sum += account->progress[i].calls;
+		sum += calls_of(i);
 	return sum;
 }
 
@@ -154,8 +172,8 @@ static void tick(const sigset_t *child_ended)
 				start(i);
 	}
 	for (unsigned i = 0; late && i < settings.workers; i++) {
-		idle[i] = seen[i] == account->progress[i].calls ? idle[i] + 1 : 0;
-		seen[i] = account->progress[i].calls;
+		idle[i] = seen[i] == progress[i].calls ? idle[i] + 1 : 0;
+		seen[i] = progress[i].calls;
 		if (idle[i] > PATIENCE) {
 			account->stuck++;
 			idle[i] = 0;
@@ -316,6 +334,8 @@ static void conduct(unsigned long calls)
 	while (made() < goal)
 		tick(&child_ended);
 	clean();
+	for (unsigned i = 0; i < settings.workers; i++)
+		end_life(i);
 	exit(0);
 }
 
@@ -362,18 +382,26 @@ static void take_stock(unsigned long stock[FIELDS])
 	}
 }
 
+static void *shared(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		die("mmap");
+	return pages;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long before[FIELDS], after[FIELDS], warm, errors = 0, roots = 0, digest = 0;
+	unsigned long before[FIELDS], after[FIELDS], warm;
 	int bad = 0;
 
 	for (int i = 1; i < argc; i++)
 		if (parse(argv[i]) < 0)
 			return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	account = mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (account == MAP_FAILED)
-		die("mmap");
+	account = shared(sizeof(*account));
+	progress = shared(WORKERS_MOST * sizeof(*progress));
 	account->lives_random.state = settings.seed;
 	kept[0] = getpid();
 	kept[1] = getppid();
@@ -383,19 +411,14 @@ int main(int argc, char **argv)
 	round_of(1000);
 	take_stock(before);
 	take_stock(before);
-	warm = made();
+	warm = account->calls;
 	round_of(settings.calls);
 	take_stock(after);
-	for (unsigned i = 0; i < settings.workers; i++) {
-		errors += account->progress[i].errors;
-		roots += account->progress[i].roots;
-		digest = digest * 31 + account->progress[i].digest;
-	}
 	printf("fuzz: seed %lu, %lu calls, %lu errors in all, %lu processes, %lu stuck, digest %08lx\n", settings.seed,
-	       made() - warm, errors, account->lives, account->stuck, digest);
-	if (roots)
+	       account->calls - warm, account->errors, account->lives, account->stuck, account->digest);
+	if (account->roots)
 		printf("fuzz: a worker without privilege became root\n");
-	bad = roots != 0;
+	bad = account->roots != 0;
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (after[i] == before[i])
 			continue;

@@ -45,15 +45,20 @@ static inline uint32_t below(struct sequence *s, uint32_t limit)
 	return next(s) % limit;
 }
 
-/* What a worker shares with the driver: one for each, in a page of their own. */
+/*
+ * What a worker shares with the driver. A call may write anything here, so the driver believes no more than one life of
+ * so many calls can have done.
+ */
 struct progress {
-	volatile uint32_t calls;
+	volatile uint32_t calls;	/* of this life, as the errors */
 	volatile uint32_t errors;
 	volatile uint32_t digest;	/* of calls and results in order */
 	volatile uint32_t last;		/* number of the last call; 0 is an attack */
-	volatile uint32_t roots;	/* calls after which it was root, without having been it before */
+	volatile uint32_t root;		/* IS_ROOT: it was root after a call, without having been it before */
 	volatile int32_t pid;
 };
+
+#define IS_ROOT 0x726f6f74u		/* no number that a call writes by chance */
 
 #define WORKERS_MOST 16
 #define FOLDER "/tmp/fuzz"

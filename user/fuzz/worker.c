@@ -186,7 +186,7 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 		if (n % REPAIR == 0)
 			repair();
 		if (!s.privileged && geteuid() == 0)
-			mine->roots++;
+			mine->root = IS_ROOT;
 		if (below(&s.random, ATTACK) == 0) {
 			mine->last = 0;
 			mine->calls++;
