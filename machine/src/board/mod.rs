@@ -168,6 +168,18 @@ struct Window {
     window: u8,
 }
 
+impl Window {
+    /// The only window of a device: `size` bytes from `first` on.
+    const fn at(first: u32, size: u32, device: Number) -> Self {
+        Self {
+            first,
+            last: first + (size - 1),
+            device,
+            window: 0,
+        }
+    }
+}
+
 /// From a device's interrupt output to an input of another.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
@@ -183,6 +195,17 @@ struct Node {
     /// Inclusive.
     last: u32,
     path: &'static str,
+}
+
+impl Node {
+    /// The node for `size` bytes from `first` on.
+    const fn at(first: u32, size: u32, path: &'static str) -> Self {
+        Self {
+            first,
+            last: first + (size - 1),
+            path,
+        }
+    }
 }
 
 /// The parts of a board.

@@ -19,34 +19,17 @@ const RESET: usize = 1;
 const SERIAL: usize = 2;
 const INTERRUPTS: usize = 3;
 
-const fn window(offset: u32, size: u32, device: usize) -> Window {
-    Window {
-        first: IMMR + offset,
-        last: IMMR + offset + size - 1,
-        device,
-        window: 0,
-    }
-}
-
 const WINDOWS: [Window; 4] = [
-    window(0x100, 0x100, SYSTEM),
-    window(0x700, 0x100, INTERRUPTS),
-    window(0x900, 0x100, RESET),
-    window(0x4500, 8, SERIAL),
+    Window::at(IMMR + 0x100, 0x100, SYSTEM),
+    Window::at(IMMR + 0x700, 0x100, INTERRUPTS),
+    Window::at(IMMR + 0x900, 0x100, RESET),
+    Window::at(IMMR + 0x4500, 8, SERIAL),
 ];
 
-const fn node(offset: u32, size: u32, path: &'static str) -> Node {
-    Node {
-        first: IMMR + offset,
-        last: IMMR + offset + size - 1,
-        path,
-    }
-}
-
 const NODES: [Node; 3] = [
-    node(0x700, 0x100, "/soc@e0000000/pic@700"),
-    node(0x4500, 0x100, "/soc@e0000000/serial@4500"),
-    node(0, IMMR_SIZE, "/soc@e0000000"),
+    Node::at(IMMR + 0x700, 0x100, "/soc@e0000000/pic@700"),
+    Node::at(IMMR + 0x4500, 0x100, "/soc@e0000000/serial@4500"),
+    Node::at(IMMR, IMMR_SIZE, "/soc@e0000000"),
 ];
 
 /// Interrupt source of UART1.

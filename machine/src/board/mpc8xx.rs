@@ -19,34 +19,17 @@ const INTERRUPTS: usize = 0;
 const INTERNAL: usize = 1;
 const SERIAL: usize = 2;
 
-const fn window(first: u32, size: u32, device: usize) -> Window {
-    Window {
-        first,
-        last: first + (size - 1),
-        device,
-        window: 0,
-    }
-}
-
 const WINDOWS: [Window; 3] = [
-    window(IMMR + siu::FIRST, siu::SIZE, INTERRUPTS),
-    window(IMMR, IMMR_SIZE, INTERNAL),
-    window(LOCAL_BUS, 8, SERIAL),
+    Window::at(IMMR + siu::FIRST, siu::SIZE, INTERRUPTS),
+    Window::at(IMMR, IMMR_SIZE, INTERNAL),
+    Window::at(LOCAL_BUS, 8, SERIAL),
 ];
 
-const fn node(first: u32, size: u32, path: &'static str) -> Node {
-    Node {
-        first,
-        last: first + (size - 1),
-        path,
-    }
-}
-
 const NODES: [Node; 4] = [
-    node(IMMR, 0x24, "/soc@ff000000/interrupt-controller@0"),
-    node(IMMR + 0x9c0, 0x40, "/soc@ff000000/cpm@9c0"),
-    node(IMMR, IMMR_SIZE, "/soc@ff000000"),
-    node(LOCAL_BUS, 0x1000, "/localbus@fa000000/serial@0"),
+    Node::at(IMMR, 0x24, "/soc@ff000000/interrupt-controller@0"),
+    Node::at(IMMR + 0x9c0, 0x40, "/soc@ff000000/cpm@9c0"),
+    Node::at(IMMR, IMMR_SIZE, "/soc@ff000000"),
+    Node::at(LOCAL_BUS, 0x1000, "/localbus@fa000000/serial@0"),
 ];
 
 /// External interrupt IRQ2: the even numbers are the pins, the odd ones the internal levels.
