@@ -1,5 +1,5 @@
-//! What the MMUs of 603, 604 and 750 share: BATs, segment registers, two TLBs, SDR1, and the order in which they are
-//! asked. They differ in what follows a TLB miss ([`Refill`]).
+//! The common part of the MMUs of 603, 604 and 750: BATs, segment registers, two TLBs, SDR1, and the order in which
+//! they are searched. They differ in the handling of a TLB miss ([`Refill`]).
 
 use super::{
     Access, BatHit, Bats, DirectStore, EntryView, Fault, Holder, Invalidation, MmuGeometry, Reach,
@@ -32,7 +32,7 @@ pub struct Front6xx {
     pub(super) miss_cause: Cause,
 }
 
-/// A page, as the segment register of an access names it.
+/// The page of an access, by its segment register.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
     /// Effective address of the access.
@@ -53,7 +53,7 @@ impl Page {
     }
 }
 
-/// What an address belongs to.
+/// The kind of translation that applies to an address.
 enum Place {
     /// Translation is off.
     Real(Translation),
@@ -71,7 +71,7 @@ pub(super) struct Now<'a> {
     pub cycle: u64,
 }
 
-/// What follows when the TLB alone cannot translate.
+/// The handling of accesses that the TLB alone cannot translate.
 pub(super) trait Refill {
     /// There is no entry for `page`. Returns the entry that has been loaded, and the core cycles that it took.
     fn reload(
@@ -124,7 +124,7 @@ impl Front6xx {
         })
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.direct_store == fresh.direct_store
             && self.itlb.fits(&fresh.itlb)
@@ -133,7 +133,7 @@ impl Front6xx {
             && self.dbat.fits(&fresh.dbat)
     }
 
-    /// What `ea` belongs to: BATs are asked before segments (PEM 7.3).
+    /// The kind of translation that applies to `ea`: BATs come before segments (PEM 7.3).
     #[inline]
     fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
         let (on, real, bats) = if access.is_fetch() {
@@ -165,7 +165,7 @@ impl Front6xx {
         })
     }
 
-    /// The TLB of fetches or of data, and what the account calls it.
+    /// The TLB of fetches or of data, and its name in the account.
     pub(super) fn side_mut(&mut self, fetch: bool) -> (&mut Tlb, Array) {
         if fetch {
             (&mut self.itlb, Array::InstructionTlb)
@@ -212,7 +212,7 @@ impl Front6xx {
         }
         self.count_miss(access, sought, now.account);
         let reloaded = refill.reload(self, sought, access, now)?;
-        // Where the access is refused all the same, the entry that had to go for this one is gone.
+        // Even if the access is refused, the new entry has replaced an old one.
         self.permitted(refill, sought, access, now, reloaded)
             .map_err(|mut fault| {
                 fault.gone.add(access.is_fetch(), Reach::Set(sought.ea));
@@ -220,7 +220,7 @@ impl Front6xx {
             })
     }
 
-    /// The access by an entry, if that permits it.
+    /// Translates the access by `entry`, if that permits it.
     #[inline(always)]
     fn permitted(
         &mut self,
@@ -265,8 +265,8 @@ impl Front6xx {
         });
     }
 
-    /// `entry` was loaded for `ea`, in the place of `old` if that was valid and another page's. Whoever missed on the
-    /// new entry, `cause`, has evicted the old one.
+    /// Notes that `entry` was loaded for `ea` and replaced `old`, if there was a valid entry of another page. The
+    /// eviction is charged to `cause`, whose access missed.
     pub(super) fn note_load(
         &mut self,
         (fetch, ea): (bool, u32),
@@ -311,7 +311,7 @@ impl Front6xx {
         }
     }
 
-    /// As [`super::Unit::peek`]; `behind` looks where the TLB has no entry, and returns a PTE's word 1.
+    /// As [`super::Unit::peek`]; `behind` searches if the TLB has no entry, and returns a PTE's word 1.
     pub(super) fn peek(
         &self,
         ea: u32,
@@ -333,7 +333,8 @@ impl Front6xx {
         }
     }
 
-    /// `tlbie` takes the whole set of an address out of both TLBs, whatever its tags (604 UM 5.4.3.2); `tlbia` all sets.
+    /// `tlbie` invalidates the whole set of an address in both TLBs, whatever the tags (604 UM 5.4.3.2); `tlbia` all
+    /// sets.
     pub(super) fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
         match what {
             Invalidation::Address(ea) => {

@@ -18,7 +18,7 @@ pub struct Hash32 {
     search: Search,
 }
 
-/// The walker, and what it costs.
+/// The walker and its costs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Search {
     timing: WalkTiming,
@@ -34,7 +34,7 @@ impl Hash32 {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let (search, made) = (&self.search, &fresh.search);
         search.timing == made.timing
@@ -42,7 +42,7 @@ impl Hash32 {
             && self.front.fits(&fresh.front)
     }
 
-    /// Has another walker search the page table.
+    /// Sets the walker that searches the page table.
     pub fn set_walker(&mut self, walker: AnyWalker) {
         self.search.walker = walker;
     }
@@ -84,7 +84,7 @@ impl Search {
 }
 
 impl Refill for Search {
-    /// Searches, sets R in memory, and enters what was found into the TLB.
+    /// Searches, sets R in memory, and loads the entry into the TLB.
     #[inline(always)]
     fn reload(
         &mut self,

@@ -1,4 +1,4 @@
-//! The seam for what stands behind a TLB that hardware reloads: a page table, a second-level TLB, a walk cache.
+//! The interface for the part that reloads a TLB in hardware: a page table, a second-level TLB, a walk cache.
 //!
 //! Such a part is one file in `walker/` and one line in the list below. A machine file names it by `walk.walker`, and
 //! gives it numbers in `[walk.options]`. docs/extend.md has a worked example.
@@ -10,7 +10,7 @@ use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a walk costs beside the time of its memory accesses.
+/// The costs of a walk in addition to its memory accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkTiming {
     /// Core cycles from the TLB miss to the first PTE access.
@@ -20,7 +20,7 @@ pub struct WalkTiming {
     pub access: u32,
     /// Core cycles from the matching PTE, or the last one, to the TLB write and the access's retry.
     pub finish: u32,
-    /// What a PTE read that misses the L1 waits for.
+    /// Which beats a PTE read that misses the L1 waits for.
     pub forward: Forward,
     /// PTE accesses go through the D-cache.
     pub cached: bool,
@@ -44,7 +44,7 @@ pub enum NoEntry {
     Outside(u32),
 }
 
-/// The walker's way to memory: each access takes its time.
+/// The walker's port to memory, which counts the time of each access.
 pub struct Port<'a> {
     memory: &'a mut Memory,
     /// Where events are counted.
@@ -77,7 +77,7 @@ impl<'a> Port<'a> {
         self.cycles
     }
 
-    /// Lets time pass: what a part takes beside its memory accesses.
+    /// Adds cycles, for time that a part takes in addition to its memory accesses.
     pub fn wait(&mut self, cycles: u64) {
         self.cycles += cycles;
     }
@@ -116,7 +116,7 @@ impl<'a> Port<'a> {
 
 /// A part that finds page-table entries.
 pub trait Walker {
-    /// Searches for the entry of `page`. R and C are not looked at.
+    /// Searches for the entry of `page`. R and C are ignored.
     ///
     /// # Errors
     /// There is none.
@@ -132,7 +132,7 @@ pub trait Walker {
     fn invalidate(&mut self, _what: Invalidation) {}
 }
 
-/// What `[walk.options]` of a machine file says.
+/// The keys of `[walk.options]` in a machine file.
 pub type Options = BTreeMap<String, u32>;
 
 /// The walkers, and how a machine file names them.
@@ -159,7 +159,8 @@ macro_rules! walkers {
                 }
             }
 
-            /// Could a machine that was made with `fresh` have come to this? A snapshot's parts are asked before use.
+            /// True if a machine made with `fresh` can be in this state. A snapshot's parts are checked by this
+            /// before use.
             pub(super) fn fits(&self, fresh: &Self) -> bool {
                 match (self, fresh) {
                     $((Self::$part(walker), Self::$part(fresh)) => walker.fits(fresh),)*

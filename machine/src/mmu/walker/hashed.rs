@@ -1,11 +1,10 @@
 //! The search of the hashed page table (604, 750).
 //!
-//! A search reads PTE by PTE: primary PTEG 0 to 7, secondary PTEG 0 to 7, one access each, until one
-//! matches. The accesses go through the D-cache as cacheable, coherent, write-back memory whatever the
-//! page that holds the table says (WIM = 0b001; recalled of the 604's and 750's manuals): there is no register
-//! that makes them go around it. What software can do is to lock the D-cache (HID0\[DLOCK\]): then a
-//! walk's misses are single-beat reads that fill nothing. [`super::WalkTiming::cached`] is for researchers:
-//! set to false it models a walker with its own path to the bus.
+//! A search reads PTE by PTE: primary PTEG 0 to 7, secondary PTEG 0 to 7, one access each, until one matches. The
+//! accesses go through the D-cache as cacheable, coherent, write-back memory whatever the mapping of the table says
+//! (WIM = 0b001; recalled of the 604's and 750's manuals). No register changes this. Software can only lock the
+//! D-cache (HID0\[DLOCK\]): then a walk's misses are single-beat reads that fill no line.
+//! [`super::WalkTiming::cached`] = false models a walker with its own path to the bus.
 
 use super::{Found, NoEntry, Options, Port, Walker};
 use crate::memory::Ram;
@@ -32,13 +31,13 @@ impl Hashed {
 }
 
 impl Hashed {
-    /// There is nothing that a snapshot could have wrong.
+    /// There is no state that a snapshot could damage.
     pub(super) fn fits(&self, _fresh: &Self) -> bool {
         true
     }
 }
 
-/// Reads the PTE at `pa`, and finds out whether it is the one of `page` in this PTEG.
+/// Reads the PTE at `pa` and compares it with `page`.
 #[inline(always)]
 pub(super) fn compare(
     page: &Page,

@@ -4,7 +4,7 @@
 //! The cache keeps the slot for each page that was searched for lately. At a TLB miss of such a page the walker reads
 //! that one PTE first. If it is still the page's, the walk is over after one access; if not, the whole search follows.
 //!
-//! The PTE is read from memory and compared each time, so that software can change the table without telling the
+//! The PTE is read from memory and compared each time, so that software can change the table without invalidating the
 //! cache: `tlbie` need not reach it. No processor of the family has one; it is an example of docs/extend.md.
 
 use super::hashed::{Hashed, compare};
@@ -59,7 +59,7 @@ impl WalkCache {
         self.entries.len() == fresh.entries.len()
     }
 
-    /// The entry where the slot of `page` is kept. The VSID takes part, for all programs use the same addresses.
+    /// The entry for `page`. The VSID takes part in the index, because all programs use the same addresses.
     fn entry(&mut self, page: &Page) -> Option<&mut Entry> {
         let hash = hash::hash(page.segment, page.ea) as usize;
         let index = hash.checked_rem(self.entries.len())?;
