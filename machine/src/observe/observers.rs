@@ -1,5 +1,5 @@
-//! What watches a run, in one place: the processor and the engine call these hooks and know nothing
-//! of profiles, traces or sanitizers.
+//! The observers of a run, in one place: the processor and the engine call these hooks and do not depend on profiles,
+//! traces or sanitizers.
 
 use super::dump::StateDump;
 use super::profile::Profile;
@@ -14,10 +14,10 @@ use crate::memory::Memory;
 use crate::mmu::{Mmu, Translation};
 use crate::powerpc::{Registers, Vector};
 
-/// Dumps at most that DUMP writes: one of a machine with a large hash table has megabytes.
+/// The most dumps that DUMP writes, because one of a machine with a large hash table has megabytes.
 pub const DUMPS_MOST: usize = 64;
 
-/// Longest program path that COMMAND is read to.
+/// The longest program path that COMMAND reads.
 const PATH_LIMIT: u32 = 4096;
 
 /// All observers of one machine. Those that are `None` cost nothing.
@@ -59,8 +59,8 @@ impl Observers {
             .is_some_and(|sanitizers| sanitizers.set.fetch)
     }
 
-    /// The control device's FEATURES register. CONTEXT, COMMAND and FORK are always listened
-    /// to: whether a profile is recorded must not change what the guest does.
+    /// The control device's FEATURES register. CONTEXT, COMMAND and FORK are always on, so that recording a profile
+    /// does not change what the guest does.
     #[must_use]
     pub fn features(&self) -> u32 {
         let sanitizers = self
@@ -102,7 +102,7 @@ impl Observers {
         }
     }
 
-    /// What ran last has not run to its end: an exception has taken so much of it back.
+    /// An exception has taken back the rest of the code that ran last: so many cycles and instructions.
     pub fn took_back(&mut self, cycles: u64, instructions: u64) {
         if let Some(profile) = &mut self.profile {
             profile.take_back(cycles, instructions);
@@ -116,7 +116,7 @@ impl Observers {
         }
     }
 
-    /// An access was translated, or an entry loaded, from `cycle` on: shows a trace what the MMU has noted of it.
+    /// Passes what the MMU has noted of an access, or of the load of an entry, to the trace. It began at `cycle`.
     #[inline]
     pub fn tlb(&mut self, note: &mut TlbNote, pc: u32, cycle: u64) {
         if let Some(trace) = &mut self.trace {
@@ -147,7 +147,7 @@ impl Observers {
         }
     }
 
-    /// Does the I-cache hold a line of the page at `pa`, and somebody must see stores there?
+    /// True if the I-cache holds a line of the page at `pa` and a sanitizer must see stores to it.
     pub fn holds_code(&mut self, pa: u32, memory: &Memory) -> bool {
         let sanitizers = self.sanitizers.as_mut();
         sanitizers.is_some_and(|sanitizers| sanitizers.holds_code(pa, memory))
@@ -169,8 +169,8 @@ impl Observers {
         sanitizers.is_some_and(|sanitizers| sanitizers.filled(pa, memory))
     }
 
-    /// Carries out what a write to the control device asks of the observers; POWER_OFF, CAUSE
-    /// and TLB_SELECT are the machine's own. Returns a sanitizer's report, which ends the run.
+    /// Carries out a write to the control device, as far as it concerns observers. POWER_OFF, CAUSE and TLB_SELECT
+    /// concern only the machine. Returns a sanitizer's report, which ends the run.
     #[must_use]
     pub fn effect(&mut self, effect: Effect, scene: &Scene<'_>) -> Option<String> {
         match effect {
@@ -223,7 +223,7 @@ impl Observers {
         None
     }
 
-    /// What the guest asked for that was not done, because it would take memory without end.
+    /// Requests of the guest that were refused, because they would need unlimited memory.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();

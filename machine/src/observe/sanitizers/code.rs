@@ -1,5 +1,5 @@
-//! Whether instructions are fetched as they were written: what differs from the newest data in memory and
-//! in the I-cache is kept here, because the machine's memory has the newest data only.
+//! Checks that instructions are fetched as they were written. The machine's memory holds only the newest data, so
+//! older data in memory and in the I-cache is kept here.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{Cache, Memory};
 
-/// What the `fetch` sanitizer knows.
+/// The state of the `fetch` sanitizer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Code {
     modified: Modified,
-    /// Lines of which the I-cache has other bytes than were written last, with the bytes that it has. Either the line
-    /// was stored to while the I-cache held it, or the I-cache was filled while the D-cache held the line modified.
-    /// The I-cache watches these lines.
+    /// Lines whose bytes in the I-cache are not the newest, with these bytes. Such a line was stored to while the
+    /// I-cache held it, or the I-cache was filled while the D-cache held it modified. The I-cache watches these
+    /// lines.
     behind: HashMap<u32, Box<[u8]>>,
-    /// For each page of RAM a line that the I-cache held when this was written, and [`NOTED`]; 0: it holds
-    /// no line of this page.
+    /// For each page of RAM: a line that the I-cache held when this was written, with [`NOTED`]; or 0 if it holds
+    /// none of the page.
     pages: Box<[u32]>,
 }
 
@@ -26,7 +26,7 @@ const NOTED: u32 = 1;
 const PAGE: u32 = 4096;
 
 impl Code {
-    /// Knows no more of the caches than what they hold now.
+    /// Begins with what the caches hold now.
     #[must_use]
     pub fn new(memory: &Memory) -> Code {
         let pages = memory.ram.size().div_ceil(PAGE as usize);
@@ -43,7 +43,7 @@ impl Code {
         code
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;
@@ -67,7 +67,7 @@ impl Code {
         if memory.instruction.find(line).is_none() {
             return;
         }
-        // No call tells that a line has left the I-cache.
+        // There is no call when a line leaves the I-cache.
         let shape = memory.instruction.geometry();
         if self.behind.len() > 2 * (shape.size / shape.line) as usize {
             self.behind
@@ -79,13 +79,13 @@ impl Code {
         memory.instruction.watch(line);
     }
 
-    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports a line
-    /// in which the fetch finds others, from there on, than were written last.
+    /// Instructions are about to be fetched from `pa` on; call before the I-cache looks. Reports the line if its
+    /// words from there on are not the newest.
     pub fn fetched(&mut self, pa: u32, memory: &Memory) -> Option<String> {
         let line = memory.instruction.line_address(pa);
         let held = memory.instruction.enabled() && memory.instruction.find(line).is_some();
         if !held {
-            // A fill: the I-cache has what memory has.
+            // A fill: the I-cache now holds what memory holds.
             let memory_has = if memory.data.is_dirty(line) {
                 self.modified.find(line)
             } else {
@@ -122,7 +122,7 @@ impl Code {
             .is_some_and(|page| std::mem::replace(page, line | NOTED) == 0)
     }
 
-    /// Does the I-cache hold a line of the page at `pa`?
+    /// True if the I-cache holds a line of the page at `pa`.
     pub fn holds(&mut self, pa: u32, memory: &Memory) -> bool {
         let Some(page) = self.pages.get_mut((pa / PAGE) as usize) else {
             return false;
@@ -140,7 +140,8 @@ impl Code {
     }
 }
 
-/// What memory has of the lines that the D-cache holds modified: as many places as that has, set by set.
+/// The contents in memory of lines that the D-cache holds modified: one place for each line of the D-cache, set by
+/// set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Modified {
     sets: u32,
@@ -186,7 +187,7 @@ impl Modified {
             let held = self.lines[*place];
             held == 0 || !cache.is_dirty(held)
         };
-        // Without a place the cache will not hold it modified: the store goes past it.
+        // If there is no place, the store bypasses the cache, which will not hold the line modified.
         let found = self.place(line).or_else(|| self.places(line).find(free));
         if let Some(place) = found {
             self.lines[place] = line | NOTED;
@@ -195,7 +196,8 @@ impl Modified {
         }
     }
 
-    /// What memory has of `line`, which the cache holds modified. `None` if it was so before anybody looked.
+    /// The contents in memory of `line`, which the cache holds modified. `None` if it was modified before the
+    /// sanitizer began.
     fn find(&self, line: u32) -> Option<&[u8]> {
         self.place(line).map(|place| &self.bytes[self.span(place)])
     }
