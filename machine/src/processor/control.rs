@@ -1,4 +1,4 @@
-//! What the control device asks for, what sanitizers find, and what an access to a device costs.
+//! Requests of the control device, reports of sanitizers, and the cost of device accesses.
 
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
@@ -6,7 +6,7 @@ use crate::mmu::Translation;
 use crate::observe::observers::Scene;
 
 impl Processor {
-    /// Carries out what a write to the control device asks for.
+    /// Carries out a write to the control device.
     pub(crate) fn carry_out(&mut self, effect: Effect) {
         self.close_watch();
         self.settle();
@@ -56,12 +56,12 @@ impl Processor {
         self.hot.set_deadline(0);
     }
 
-    /// A sanitizer has found something about the code at `pc`, or in the line there.
+    /// A sanitizer reports the code at `pc`, or in its line.
     fn report(&mut self, pc: u32, report: String) {
         self.halt(Stop::Fatal(Fatal::Sanitizer { pc, report }));
     }
 
-    /// `ea` has been translated. False if that is a crime.
+    /// `ea` has been translated. False if a sanitizer reports it.
     #[inline]
     pub(crate) fn sanitize_translation(
         &mut self,
@@ -84,7 +84,7 @@ impl Processor {
         }
     }
 
-    /// What an access to the board costs: a bus transfer, but nothing for the control device.
+    /// Charges an access to the board: a bus transfer, or nothing for the control device.
     pub(crate) fn charge_device(&mut self, physical: u32) {
         if !self.board.is_free(physical) {
             self.hot.cycles += self

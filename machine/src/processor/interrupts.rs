@@ -1,10 +1,10 @@
-//! What is due between two blocks: interrupts, limits, and when to look again.
+//! The work between two blocks: interrupts, limits, and the next deadline.
 
 use super::{Processor, Stop};
 use crate::powerpc::{Exception, msr};
 
 impl Processor {
-    /// What must be done before the next block: interrupts, limits, stops. Sets the next deadline.
+    /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
     pub(super) fn events(&mut self) -> Option<Stop> {
         if let Some(stop) = self.stop.take() {
             return Some(stop);
@@ -45,7 +45,7 @@ impl Processor {
         None
     }
 
-    /// Notes what has happened by now and may interrupt the processor.
+    /// Updates the sources of interrupts to the current cycle.
     pub(super) fn take_notice(&mut self) {
         self.timers.advance(self.hot.cycles);
         self.watch_performance();
@@ -54,13 +54,13 @@ impl Processor {
         }
     }
 
-    /// Would an interrupt be taken before the next instruction?
+    /// True if an interrupt would be taken before the next instruction.
     pub(super) fn interrupted(&self) -> bool {
         self.registers.msr & msr::EE != 0
             && (self.board.interrupt(0) || self.timers.pending() || self.performance.interrupt())
     }
 
-    /// When the board must be looked at next, if it changes by itself.
+    /// The cycle of the next poll of the board, if it changes by itself.
     pub(super) fn next_poll(&self) -> Option<u64> {
         self.board.deadline(self.hot.cycles)
     }
@@ -69,7 +69,7 @@ impl Processor {
         let now = self.hot.cycles;
         let mut next = self.limits.cycles.min(self.timers.next_expiry());
         if self.limits.instructions != u64::MAX {
-            // No block runs more instructions in a cycle than are dispatched and folded.
+            // A block runs at most as many instructions in a cycle as are dispatched and folded.
             let left = self.limits.instructions - self.hot.instructions;
             let width = u64::from(self.config.pipeline.dispatch) + 1;
             next = next.min(now + (left / width).max(1));
@@ -83,7 +83,7 @@ impl Processor {
         next
     }
 
-    /// An interrupt may have become deliverable: the next block is not begun before that is looked at.
+    /// An interrupt may be pending now: makes the processor check before the next block.
     pub(crate) fn look_at_interrupts(&mut self) {
         if self.interrupted() || self.registers.msr & msr::POW != 0 {
             self.hot.set_deadline(0);
@@ -93,7 +93,7 @@ impl Processor {
         }
     }
 
-    /// A device was accessed: it may interrupt now, or change by itself sooner than it would have.
+    /// A device was accessed: it may interrupt now, or need an earlier poll.
     pub(crate) fn look_at_board(&mut self) {
         self.look_at_interrupts();
         if let Some(poll) = self.next_poll() {

@@ -1,4 +1,4 @@
-//! What a snapshot must keep of the processor beside its registers, MMU, memory, board and account.
+//! The part of the processor's state that a snapshot holds beside registers, MMU, memory, board and account.
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct CoreState {
     timers: Timers,
     performance: PerformanceMonitor,
     predictor: Predictor,
-    /// What the last block has left unfinished.
+    /// The pipeline's state after the last block.
     pending: Pending,
     /// The lines that the I-cache holds, by physical address, as they were filled.
     code: Vec<(u32, Vec<u8>)>,
@@ -94,9 +94,8 @@ impl Processor {
                 .all(|(_, _, physical, _)| held.contains(&physical))
     }
 
-    /// Puts the processor into a state that [`Processor::core_state`] gave; registers, MMU, memory,
-    /// board and account must have been put back before. False, and nothing is changed, if no machine like this one
-    /// can have come to it.
+    /// Puts the processor into a state that [`Processor::core_state`] gave; registers, MMU, memory, board and account
+    /// must have been put back before. False, with nothing changed, if no machine like this one can be in that state.
     #[must_use]
     pub fn set_core_state(&mut self, state: CoreState) -> bool {
         if !self.accepts(&state) {
