@@ -1,4 +1,4 @@
-//! Loads and stores: the data side of the fast path, and the slow way behind it.
+//! Loads and stores: the data side of the fast path, and the slow path behind it.
 
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, NO_PAGE, Shortcut};
@@ -31,8 +31,8 @@ impl Processor {
         }
     }
 
-    /// The host address of the `T` at `ea`, if all that an access to it would change beside RAM is done
-    /// here: the TLB's way used last, and that the line is modified.
+    /// The host address of the `T` at `ea`, if the access changes nothing else than RAM, the TLB's way used last and
+    /// the line's modified bit. The last two are set here.
     #[inline(always)]
     fn direct<T: Datum>(&self, ea: u32, store: bool) -> Option<*mut u8> {
         let hot = &self.hot;
@@ -64,7 +64,7 @@ impl Processor {
         }
     }
 
-    /// Translates a data access and gives its page a shortcut where that is exact.
+    /// Translates a data access, and gives its page a shortcut if that is exact.
     pub(crate) fn translate_data(
         &mut self,
         ea: u32,
@@ -88,7 +88,7 @@ impl Processor {
         Ok(translation)
     }
 
-    /// `sound`: the sanitizers have nothing against the translation.
+    /// `sound`: no sanitizer reports the translation.
     pub(crate) fn make_shortcut(
         &mut self,
         ea: u32,
@@ -126,8 +126,8 @@ impl Processor {
         self.data_shortcuts.set(self.data_mode, shortcut);
     }
 
-    /// The page frame was freed: an access that reaches it by a TLB entry goes the slow way, where it is looked at
-    /// once more.
+    /// The page frame was freed: later accesses to it through a TLB entry take the slow path, where sanitizers check
+    /// them.
     pub(crate) fn drop_frame(&mut self, frame: u32) {
         for reach in self.mmu.reaching(frame, false) {
             self.data_shortcuts.drop_reach(reach);
@@ -138,7 +138,7 @@ impl Processor {
         }
     }
 
-    /// The translations that these reach may have changed.
+    /// The translations of these addresses may have changed.
     pub(crate) fn forget(&mut self, reaches: Reaches) {
         self.data_shortcuts.forget(reaches.data);
         if reaches.instruction != Reached::Nothing {
@@ -276,8 +276,8 @@ impl Processor {
         Ok(())
     }
 
-    /// A store, or `dcbz`, is about to write at `physical`. If that is in the line that runs, an observer may
-    /// watch it from now on: the next block is looked at.
+    /// A store, or `dcbz`, is about to write at `physical`. If that is in the running line, an observer may watch it
+    /// from now on, so the next block is entered the slow way.
     #[inline(always)]
     pub(crate) fn storing(&mut self, physical: u32) {
         if self.observers.sanitizers.is_some() {

@@ -1,4 +1,4 @@
-//! Entering lines: the instruction side of the fast path, and the slow way behind it.
+//! Entering lines: the instruction side of the fast path, and the slow path behind it.
 
 use super::Exit;
 use super::architecture::{Architecture, Exception};
@@ -17,7 +17,7 @@ struct Fetch {
 }
 
 impl Processor {
-    /// Goes on at `ea`: the op there with its block accounted for, or null.
+    /// Continues at `ea`. Returns the op there, with its block accounted for, or null.
     #[inline(always)]
     pub(crate) fn enter(&mut self, ea: u32) -> *const Op {
         match self.look_up(ea) {
@@ -27,7 +27,7 @@ impl Processor {
         }
     }
 
-    /// The op at `ea` and its line's header, if nothing but to run it is to be done.
+    /// The op at `ea` and its line's header, if nothing else must be done before it runs.
     #[inline(always)]
     fn look_up(&self, ea: u32) -> Option<(*const Op, *const Line)> {
         let hot = &self.hot;
@@ -114,7 +114,7 @@ impl Processor {
         }
     }
 
-    /// `enter` at another page, or the slow way.
+    /// `enter` at another page, or by the slow path.
     #[inline(never)]
     fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
         let hot = &self.hot;
@@ -156,7 +156,7 @@ impl Processor {
         }
     }
 
-    /// `begin` where the op keeps what its block takes in another state of the pipeline.
+    /// `begin` for an op that keeps its block's cost in another state of the pipeline.
     ///
     /// # Safety
     /// As [`Processor::begin`].
@@ -169,7 +169,7 @@ impl Processor {
         }
     }
 
-    /// Accounts for the block that begins at `op`, which keeps what it takes.
+    /// Accounts for the block that begins at `op`, whose cost the op keeps.
     ///
     /// # Safety
     /// As [`Processor::begin`].
@@ -185,7 +185,7 @@ impl Processor {
         op
     }
 
-    /// Takes back what was accounted for `op` and the rest of its block.
+    /// Takes back the account of `op` and the rest of its block.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
@@ -212,7 +212,7 @@ impl Processor {
         self.hot.line.wrapping_add(u32::from(index) * 4)
     }
 
-    /// `enter` where a check failed.
+    /// `enter` after a check failed.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter_slowly(&mut self, ea: u32) -> *const Op {
@@ -266,8 +266,8 @@ impl Processor {
         }
     }
 
-    /// The block at `op`, from `physical` on, has begun in a line that may be on its way: it ends when its
-    /// last instruction has come.
+    /// The block at `op`, from `physical` on, has begun in a line that may be incomplete: it cannot end before its
+    /// last instruction has arrived.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
@@ -285,7 +285,7 @@ impl Processor {
         std::ptr::null()
     }
 
-    /// Translates a fetch, and remembers its page where nothing more is to be checked for it.
+    /// Translates a fetch, and gives its page a shortcut if no further check is needed for it.
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
@@ -332,8 +332,7 @@ impl Processor {
         })
     }
 
-    /// Brings the line into the I-cache. False if it cannot be there: then instructions are fetched
-    /// one by one.
+    /// Brings the line into the I-cache. False if it cannot be cached: then instructions are fetched one by one.
     fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
         let physical = fetch.physical;
         let cached = fetch.wimg & wimg::I == 0 && self.memory.instruction.enabled();
@@ -366,8 +365,8 @@ impl Processor {
         true
     }
 
-    /// Runs the one instruction at the program counter: it is not in the I-cache, or something must
-    /// be looked at before or after it.
+    /// Runs only the instruction at the program counter, because it is not in the I-cache, or needs a check before or
+    /// after it.
     pub(crate) fn run_single(&mut self) {
         let ea = self.pc();
         let begun = self.hot.cycles;
@@ -407,14 +406,14 @@ impl Processor {
             ((*op).run)(self, op)
         };
         debug_assert!(next.is_null());
-        // An event that came up meanwhile has set the deadline itself.
+        // An event in the meantime has set the deadline itself.
         if self.hot.due == 0 {
             self.hot.set_deadline(due);
         }
         self.after_single(ea, word, traced);
     }
 
-    /// A fetch past the I-cache: one bus read for each double word.
+    /// A fetch that bypasses the I-cache: one bus read for each double word.
     fn fetch_uncached(&mut self, ea: u32, fetch: Fetch) -> Result<u32, Exception> {
         let physical = fetch.physical & !3;
         let sequential = self.uncached_next == ea && ea & 7 != 0;
@@ -440,7 +439,7 @@ impl Processor {
     }
 }
 
-/// Code whose cause is its own, by physical address.
+/// Code with a cause of its own, by physical address.
 #[derive(Clone, Debug, Default)]
 pub struct CodeCauses {
     /// Start, end and number of the cause; in order.
