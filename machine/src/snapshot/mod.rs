@@ -23,13 +23,13 @@ use crate::processor::CoreState;
 
 const MAGIC: &[u8; 8] = b"PWSNAP\0\x02";
 
-/// What the sources of this machine add up to (build.rs): a snapshot of another version is not read.
+/// A hash of the machine's sources (build.rs). A snapshot of another version is refused.
 const VERSION: &[u8] = env!("PAGEWALK_VERSION").as_bytes();
 
 /// Bytes of a snapshot before compression: twice the largest RAM. A damaged or made-up file cannot ask for more.
 const MOST: u64 = 2 << 30;
 
-/// Fast rather than small: most of a snapshot is RAM that is zero.
+/// Fast rather than small, because most of a snapshot is zeroed RAM.
 const COMPRESSION: i32 = 3;
 
 /// A snapshot file that cannot be used, or a state that cannot be saved.
@@ -43,7 +43,7 @@ pub enum SnapshotError {
     Unsaved { message: String },
 }
 
-/// What the observers know that a run depends on. A profile or a trace begins anew.
+/// The observers' state that a run depends on. Profiles and traces start empty.
 #[derive(Serialize, Deserialize)]
 struct ObserverState {
     symbols: Symbolizer,
@@ -103,8 +103,8 @@ fn pack(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// A machine in the state that [`save`] wrote, and the causes of its code; `file` is the name used in messages. What the guest
-/// had printed is in `console`'s memory again, and is not printed again.
+/// A machine in the state that [`save`] wrote, and the causes of its code; `file` is the name used in messages. The
+/// guest's earlier output is in `console`'s memory again, but is not printed again.
 ///
 /// # Errors
 /// When the bytes are no snapshot, or a damaged one.
@@ -121,7 +121,7 @@ pub fn restore(
     put_back(snapshot, console).map_err(damaged)
 }
 
-/// What a file holds, as it was written; nothing in it has been looked at.
+/// The content of a file, unchecked.
 fn unpack(bytes: &[u8], file: &str) -> Result<Snapshot, SnapshotError> {
     let damaged = |message: String| SnapshotError::Damaged {
         file: file.to_owned(),
@@ -143,8 +143,8 @@ fn unpack(bytes: &[u8], file: &str) -> Result<Snapshot, SnapshotError> {
     postcard::from_bytes(&plain).map_err(|error| damaged(error.to_string()))
 }
 
-/// A machine in the state of `snapshot`, which may have been made up: it becomes a part of the machine only if a
-/// machine like this one can have come to it.
+/// A machine in the state of `snapshot`, which may have been forged: each part is used only if a machine like this
+/// one can be in that state.
 fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseRange>), String> {
     if let Some(problem) = snapshot.config.problem() {
         return Err(problem);
