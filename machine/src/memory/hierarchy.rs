@@ -1,11 +1,10 @@
 //! The caches, the bus and RAM put together: what each kind of access does and costs.
 //!
-//! Rules of timing: transfers hold the bus in the order of their requests; a write-back follows the
-//! fill that caused it and holds up only later transfers; a store that misses, or goes past the cache,
-//! is posted and holds the core only while all entries of the store queue wait; what `dcbz`, `dcbst` and
-//! `dcbf` write back holds it while all write-back buffers wait; a touch while all touch buffers do. A line
-//! has its place in an L1 from its request on; who finds it before it is there waits for the beat that he
-//! wants, or for the line, as the core forwards them.
+//! Rules of timing: Transfers use the bus in the order of their requests. A write-back follows the fill that caused
+//! it and delays only later transfers. A store that misses, or bypasses the cache, is posted; the core waits only
+//! while the store queue is full. For write-backs of `dcbz`, `dcbst` and `dcbf` it waits only while all write-back
+//! buffers are in use, for a touch while all touch buffers are. A line has its place in an L1 from its request on. An
+//! access that finds it incomplete waits for its beat, or for the whole line, as the core forwards them.
 
 use super::arrivals::{Arrival, Arrivals};
 use super::broadcast::Broadcast;
@@ -23,9 +22,9 @@ use serde::{Deserialize, Serialize};
 /// What the core's memory unit does, beside the shapes of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryTiming {
-    /// What fetches get of a line on its way.
+    /// Which beats fetches get of a line that is being filled.
     pub instruction_forward: Forward,
-    /// What loads and stores get of one.
+    /// Which beats loads and stores get of one.
     pub data_forward: Forward,
     /// Stores that can wait for the bus without holding the core; 0: the core waits for each.
     pub store_queue: u32,
@@ -153,7 +152,7 @@ impl Memory {
         })
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ram = fresh.ram.size();
         let l2 = match (&self.l2, &fresh.l2) {
@@ -179,7 +178,7 @@ impl Memory {
         &self.timing
     }
 
-    /// What touches have asked for comes to nothing: the D-cache is switched or emptied.
+    /// Drops all touched lines, because the D-cache is switched on or off, or emptied.
     pub fn forget_touches(&mut self) {
         self.touches.clear();
     }
@@ -200,12 +199,12 @@ impl Memory {
         }
     }
 
-    /// Has every store written through, or no longer (8xx: DC_CST).
+    /// Turns write-through of every store on or off (8xx: DC_CST).
     pub fn force_write_through(&mut self, on: bool) {
         self.write_through = on;
     }
 
-    /// Is every store written through, whatever its page says?
+    /// True if every store is written through, whatever its page says.
     #[must_use]
     pub fn write_through(&self) -> bool {
         self.write_through
@@ -255,8 +254,8 @@ impl Memory {
         stall
     }
 
-    /// The block that was fetched from a line still on its way goes on to the instruction at `last`, and
-    /// would end at `end`; returns how much later it does, because that instruction comes so late.
+    /// The block that was fetched from an incomplete line has its last instruction at `last` and would end at `end`.
+    /// Returns by how much it ends later, because of that instruction's arrival.
     pub fn fetch_rest(&mut self, last: u32, end: u64, account: &mut Account) -> u64 {
         let forward = self.timing.instruction_forward;
         // It takes the cycle after the one in which it comes.
@@ -581,8 +580,8 @@ impl Memory {
         }
     }
 
-    /// Enters a line into an L1 and writes the victim back from cycle `now` on; returns how long that waits for a
-    /// buffer, which is nothing to a fill: its read comes after the writes that wait.
+    /// Enters a line into an L1 and writes the victim back from cycle `now` on. Returns how long the write-back waits
+    /// for a buffer; a fill can ignore it, because its read comes after the waiting writes.
     #[inline(always)]
     pub(super) fn install(
         &mut self,
