@@ -18,7 +18,7 @@ void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
 #define OPENPIC_VIRTUAL 0xf0080000u     /* past what an 8xx pins for ISA's ports */
 #define OPENPIC_MOST    0x00080000u
 
-/* I/O space. Each range is mapped by the smallest block that holds it, or by pages. */
+/* the smallest block that contains it */
 static struct io_range {
 	vaddr_t virtual;
 	u32 physical, size;
@@ -36,7 +36,7 @@ static u32 bat_upper(vaddr_t virtual, u32 size)
 	return virtual | (size / 0x20000 - 1) << 2 | BAT_VS;
 }
 
-/* The smallest block that covers what is left of RAM from `start`. */
+/* The smallest block that covers RAM from `start` on, or the largest there is. */
 static u32 block_size(u32 start, u32 bytes)
 {
 	u32 size = 0x20000;
@@ -109,7 +109,7 @@ void io_for_each_page(void (*function)(vaddr_t virtual, u32 pa))
 			function(io_ranges[i].virtual + offset, io_ranges[i].physical + offset);
 }
 
-/* Block address translation, one line a register pair: upper, lower, what it maps. */
+/* The block address translation registers, one line a pair: upper, lower, range. */
 #define SHOW_BAT(text, name, n, spr)                                                            \
 	do {                                                                                    \
 		u32 upper_, lower_;                                                             \

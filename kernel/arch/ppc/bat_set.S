@@ -1,8 +1,8 @@
-/* The block that maps the kernel's own code cannot be changed by code that runs in it. */
+/* Changing the block that maps the kernel's own code, which needs translation off. */
 #include <arch/asm.h>
 
 	.text
-	.balign	128             /* within one page: no miss between mtsrr0 and rfi */
+	.balign	128             /* in one page: no miss between mtsrr0 and rfi */
 /* void bat_set_code(u32 upper (r3), u32 lower (r4)): instruction and data register pair 0, from real mode. */
 FUNCTION(bat_set_code)
 	mfmsr	r5

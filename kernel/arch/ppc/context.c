@@ -35,7 +35,7 @@ static void give_number(struct mm *mm)
 			control_vsid_issued(context_vsid(mm, segment << 28));
 }
 
-/* On wrap, the active mm gets a number first: its old VSIDs are still loaded. */
+/* On wrap, renumber the active mm first: its VSIDs are still loaded. */
 NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit) {

@@ -1,14 +1,14 @@
-/* Block copies. User copies may fault: the ranges at the end say where they continue then. */
+/* Block copies. A user copy may fault: the table at the end says where it then continues. */
 #include <arch/asm.h>
 
 	.section .text.cause.copy, "ax"
 
 /*
- * u32 user_copy(void *to (r3), const void *from (r4), u32 n (r5)): the number of bytes that could not be copied.
- * Both directions. When a fault stops a longer step, the bytes up to the fault are still copied one by one.
+ * u32 user_copy(void *to (r3), const void *from (r4), u32 n (r5)): copies to or from user memory; returns the number
+ * of bytes left. If a fault stops a longer step, the bytes before the fault are still copied one by one.
  */
 FUNCTION(user_copy)
-	/* Policy copy=lines puts a branch to copy_by_lines here. */
+	/* Policy copy=lines writes a branch to copy_by_lines here. */
 	.globl	copy_first
 copy_first:
 	srwi.	r0, r5, 4
@@ -56,8 +56,8 @@ copy_end:
 END(user_copy)
 
 /*
- * The same by cache lines of 32 bytes: a line that is written whole need not be read first (dcbz), and the source's
- * next line is asked for before this one is read. Ends that are not whole lines, and what is too short to gain, go the plain way.
+ * The same by cache lines of 32 bytes. dcbz creates a destination line without reading it, and the next source line is
+ * prefetched before this one is read. Partial lines at the ends, and copies too short to gain, use the plain loop.
  */
 #define LEAST 128
 
@@ -73,7 +73,7 @@ FUNCTION(copy_by_lines)
 	addze	r8, r8
 	stw	r7, 4(r6)
 	stw	r8, 0(r6)
-	/* Up to the first line's beginning: words, if both sides lie on words, else bytes. */
+	/* Copy up to the first line boundary: by words if both sides are word-aligned, else by bytes. */
 	andi.	r0, r0, 31
 	or	r6, r3, r4
 	beq	lines_whole
@@ -103,11 +103,11 @@ lines_whole:
 	mtctr	r0
 	li	r12, 32
 lines_long:
-	lwz	r6, 0(r4)		/* has this line before the next is touched: the 603 has one buffer */
+	lwz	r6, 0(r4)		/* load this line before the dcbt: the 603 has one buffer */
 	lwz	r7, 4(r4)
 	lwz	r8, 8(r4)
 	lwz	r9, 12(r4)
-	bdz	1f			/* nothing is touched behind the last */
+	bdz	1f			/* no prefetch behind the last line */
 	dcbt	r12, r4
 1:	dcbz	0, r3
 	stw	r6, 0(r3)
@@ -293,7 +293,7 @@ FUNCTION(memset)
 	blr
 END(memset)
 
-	/* start, end, continuation: a fault on a user address in [start, end) goes to the continuation. */
+	/* Entries: start, end, continuation. A fault on a user address in [start, end) goes to the continuation. */
 	.section .recoveries, "a"
 	.long	copy_long, copy_words, copy_bytes
 	.long	copy_word, copy_bytes, copy_bytes

@@ -1,6 +1,6 @@
 /*
- * Counting misses: images that stand before the handlers' own at the vectors while /proc/tlbmiss counts
- * (image_install_before). They leave all registers as they found them; the last word becomes the branch on.
+ * Counting misses: images placed before the handlers' own at the vectors while /proc/tlbmiss counts
+ * (image_install_before). They preserve all registers; their last word becomes the branch to the handler.
  */
 #include <arch/asm.h>
 
@@ -13,7 +13,7 @@
 	stw	\b, PHYS(\counts) + 4@l(\a)
 .endm
 
-/* One more miss of a kernel address, if \a is one. Uses CR0. */
+/* Counts a miss of a kernel address, if \a is one. Uses CR0. */
 .macro count_kernel a, b
 	srwi	\a, \a, 30
 	cmplwi	\a, KERNEL_BASE_ASM >> 30

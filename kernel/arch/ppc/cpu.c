@@ -1,4 +1,4 @@
-/* Which processor this is, its clocks and caches. */
+/* Identifying the processor, its clocks and caches. */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/reg8xx.h>

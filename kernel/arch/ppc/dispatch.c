@@ -1,4 +1,4 @@
-/* From the exception to the call and back. */
+/* Calling a system call's function from its exception. */
 #include <arch.h>
 #include <errno.h>
 #include <lib.h>
@@ -14,10 +14,7 @@ long sys_unknown(void)
 	return -ENOSYS;
 }
 
-/*
- * A call that gives the program a whole new set of registers (sigreturn, execve) clears regs->trap: then
- * there is no result to store.
- */
+/* A call that replaces all registers of the program (sigreturn, execve) clears regs->trap: then no result is stored. */
 CAUSE(entry) void syscall_dispatch(struct regs *regs)
 {
 	u32 number = regs->gpr[0];
@@ -40,7 +37,7 @@ CAUSE(entry) void syscall_dispatch(struct regs *regs)
 	}
 }
 
-/* Every system call comes here, not to syscall_dispatch() at once, while anybody's are traced. */
+/* The handler of every system call while the calls of any task are traced. */
 void exception_syscall_traced(struct regs *regs)
 {
 	const struct trace *trace = &current->trace;
@@ -51,7 +48,7 @@ void exception_syscall_traced(struct regs *regs)
 	if (trace->syscalls) {
 		trace_stop_at_call();
 	} else if (trace->stepping) {
-		/* The processor would trace only the instruction after the call. */
+		/* The processor would stop only after the next instruction. */
 		regs->msr &= ~(u32)MSR_SE;
 		signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
 	}

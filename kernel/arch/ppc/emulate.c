@@ -1,6 +1,6 @@
 /*
- * What user programs may do that these processors leave to software: reading the processor version, and
- * accesses that hardware refuses to split (alignment exceptions).
+ * Emulation of what these processors leave to software: reading the processor version, and unaligned accesses that
+ * hardware does not split (alignment exceptions).
  */
 #include <arch.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ bool emulate_program(struct regs *regs)
 	return false;
 }
 
-/* A load or store: how many bytes, what it does with them. */
+/* A load or store: its size, and what it does with the bytes. */
 struct access {
 	u8 size;
 	bool store, sign, update, reversed, floating;
@@ -82,11 +82,11 @@ static bool decode_x(u32 xo, struct access *a)
 	case 790: *a = (struct access){ .size = 2, .reversed = true }; return true;             /* lhbrx */
 	case 918: *a = (struct access){ .size = 2, .store = true, .reversed = true }; return true;
 	}
-	/* lwzx 23, lwzux 55, lbzx 87, ... stfdux 759 mirror the D forms: 23 + 32 k is opcode 32 + k. */
+	/* The X forms lwzx 23, lwzux 55, lbzx 87, ... stfdux 759 mirror the D forms: 23 + 32 k is opcode 32 + k. */
 	return xo % 32 == 23 && decode_d(32 + xo / 32, a);
 }
 
-/* Single to double precision and back, as lfs and stfs do. */
+/* Converts single to double precision and back, as lfs and stfs do. */
 static u64 float_widen(u32 f)
 {
 	u64 sign = (u64)(f >> 31) << 63;
@@ -160,7 +160,7 @@ static bool emulate_transfer(struct regs *regs, const struct access *a, u32 addr
 	return true;
 }
 
-/* A load or store of one register. */
+/* Decodes a load or store of one register; false: another instruction. */
 static bool decode(u32 i, struct access *a)
 {
 	return OPCODE(i) == 31 ? decode_x(XO(i), a) : decode_d(OPCODE(i), a);
@@ -180,7 +180,7 @@ static int emulate_access(struct regs *regs, u32 i, const struct access *a)
 	return 0;
 }
 
-/* C libraries' setjmp saves these registers also where nobody calculates with them. */
+/* Needed because a C library's setjmp saves floating-point registers even in programs that never use them. */
 int emulate_float(struct regs *regs)
 {
 	struct access a;

@@ -1,11 +1,11 @@
 /*
- * Exception entry and exit. The plain form: everything is saved, and C decides what to do. The lean form (policy
- * `entry`) saves what C does not preserve, and goes from a system call's vector straight to the call.
+ * Exception entry and exit. The plain form saves everything and lets C decide. The lean form (policy `entry`) saves
+ * only registers that C does not preserve, and a system call goes from its vector directly to its function.
  *
- * A vector's image runs with translation off, saves what it needs to reach the kernel stack by its physical
- * address, and comes here. Nothing is translated between the exception and the `rfi` that turns translation
- * on, and nothing but this page of code between the reading of SRR0 and the last `rfi`: so a kernel that is
- * itself mapped by page-table entries can miss anywhere else and is entered again.
+ * A vector's image runs with translation off, saves the registers that it needs to reach the kernel stack by its
+ * physical address, and comes here. No access is translated between the exception and the `rfi` that enables
+ * translation. From the reading of SRR0 to the last `rfi` only this page of code runs. So a kernel that page-table
+ * entries map can miss anywhere else and be entered again.
  */
 #include <arch/asm.h>
 
@@ -37,8 +37,8 @@ FUNCTION(enter_full)
 END(enter_full)
 
 /*
- * What most vectors enter by. Policy `entry` patches the first instruction: a branch to enter_full, or nothing, and
- * then r13 to r31 stay in their registers, which C preserves.
+ * The entry of most vectors. Policy `entry` patches the first instruction: to a branch to enter_full, or to a nop,
+ * which leaves r13 to r31 in their registers, since C preserves them.
  */
 FUNCTION(enter)
 	b	enter_full
@@ -58,9 +58,12 @@ FUNCTION(enter)
 	rfi
 END(enter)
 
-	/* The exits must lie in one page: 1024 bytes hold them. */
+	/* The exits must be in one page: 1024 bytes contain them. */
 	.balign	1024
-/* After the lean form of `enter`: r13 to r31 are still the interrupted code's, and join the frame only if somebody may look. */
+/*
+ * Exit after the lean form of `enter`: r13 to r31 still have the interrupted code's values, and are saved to the frame
+ * only if signals or a switch may read it.
+ */
 FUNCTION(return_lean)
 	lwz	r3, FRAME_MSR(r1)
 	andi.	r3, r3, MSR_PR
@@ -76,9 +79,8 @@ FUNCTION(return_lean)
 END(return_lean)
 
 /*
- * After a system call that entered lean: r3 = result. Every load comes before SRR0 is set, and the code after that
- * lies in one page: nothing can miss in between. r4 to r12, CTR and XER are the call's to destroy. `clear`: r4 to r8 hold
- * what the kernel computed, which is nobody else's to see.
+ * Exit after a system call that entered lean: r3 = result. All loads come before SRR0 is set, and the code after that
+ * is in one page, so nothing can miss in between. The call may destroy r4 to r12, CTR and XER.
  */
 .macro syscall_exit name, clear
 FUNCTION(\name)
@@ -88,7 +90,7 @@ FUNCTION(\name)
 	cmplw	r3, r11
 	lwz	r12, FRAME_LINK(r1)
 	lwz	r11, FRAME_NIP(r1)
-	rlwinm	r10, r10, 0, 4, 2       /* CR0.SO off */
+	rlwinm	r10, r10, 0, 4, 2       /* clear CR0.SO */
 	bgt	3f
 2:	cmpwi	r9, 0
 	lwz	r9, FRAME_MSR(r1)
@@ -147,12 +149,12 @@ FUNCTION(return_full)
 	isync
 	to_phys	r1, r1
 	lmw	r13, GPR(13)(r1)
-/* In: r1 = frame, physical; translation of data off; r13 to r31 restored. */
+/* In: r1 = frame (physical); data translation off; r13 to r31 restored. */
 .globl return_short
 return_short:
 	addi	r12, r1, FRAME_MQ
 	li	r11, 0
-	stwcx.	r11, 0, r12             /* a reservation must not outlive the exception */
+	stwcx.	r11, 0, r12             /* end any reservation at an exception */
 	lwz	r0, FRAME_CTR(r1)
 	lwz	r3, FRAME_XER(r1)
 	lwz	r4, FRAME_LINK(r1)
@@ -181,7 +183,7 @@ return_short:
 	rfi
 END(return_full)
 
-/* A new task's first instructions: r14 = function, r15 = its argument; then user mode. */
+/* The first instructions of a new task: calls the function r14 with argument r15, then enters user mode. */
 FUNCTION(task_first_entry)
 	mr	r3, r15
 	mtctr	r14
@@ -190,10 +192,10 @@ FUNCTION(task_first_entry)
 END(task_first_entry)
 
 /*
- * What lean_table names for calls that the lean form does not serve alone. As a call's function is entered: the
- * program's r0 and r3 to r8, r1 = frame.
+ * The entries of lean_table for calls that need more than the lean form. They start with the registers of a call's
+ * function: the program's r0 and r3 to r8, and r1 = frame.
  *
- * For a call that wants the whole struct regs.
+ * For a call that needs the whole struct regs:
  */
 FUNCTION(syscall_whole)
 	stmw	r13, GPR(13)(r1)
@@ -207,7 +209,7 @@ FUNCTION(syscall_whole)
 	b	exception_syscall
 END(syscall_whole)
 
-/* For a call that returns more than r3, in the frame. */
+/* For a call that returns more than r3, through the frame: */
 FUNCTION(syscall_words)
 	slwi	r9, r0, 2
 	load_address r10, syscall_table
@@ -222,7 +224,7 @@ FUNCTION(syscall_words)
 	b	return_syscall_lean
 END(syscall_words)
 
-/* What a call may destroy, and what no exception fills, as whoever looks at a frame finds it. Uses r9. */
+/* Clears in the frame the registers that a call may destroy and that no exception fills. Uses r9. */
 clear_destroyed:
 	li	r9, 0
 	stw	r9, GPR(9)(r1)

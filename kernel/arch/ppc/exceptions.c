@@ -1,4 +1,4 @@
-/* What C does about each exception, after the vectors' images saved the registers. */
+/* The C handlers of the exceptions, called after the vectors' images saved the registers. */
 #include <arch.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
@@ -16,7 +16,7 @@
 
 #include "internal.h"
 
-/* Where a fault on a user address in [start, end) continues (copy.S). */
+/* The continuation after a fault on a user address in [start, end) (copy.S). */
 struct recovery {
 	u32 start, end, target;
 };
@@ -63,7 +63,7 @@ static bool recover(struct regs *regs)
 	return false;
 }
 
-/* A fault that mm could not serve: the kernel's own recovers or ends it, the program's is a signal. */
+/* A fault that mm could not resolve: in the kernel, continues a user copy or panics; in a program, sends a signal. */
 NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int error)
 {
 	if (!regs_user(regs)) {
@@ -131,7 +131,7 @@ void exception_unexpected(struct regs *regs)
 void exception_machine_check(struct regs *regs)
 {
 	if (!regs_user(regs)) {
-		/* A device that a program has mapped refuses accesses of some sizes, those of a copy among them. */
+		/* A device that a program has mapped refuses some access sizes, among them those of a copy. */
 		if (recover(regs))
 			return;
 		panic_regs(regs, "machine check");
@@ -160,7 +160,7 @@ void exception_alignment(struct regs *regs)
 	int error;
 
 	if (!regs_user(regs)) {
-		/* dcbz of a program's memory that is not cached */
+		/* dcbz of a program's uncached memory */
 		if (regs->dar < USER_END && recover(regs))
 			return;
 		panic_regs(regs, "kernel access to 0x%08x is not aligned", regs->dar);
@@ -172,7 +172,7 @@ void exception_alignment(struct regs *regs)
 		signal_fault(SIGBUS, BUS_ADRALN, regs->dar);
 }
 
-/* Why a floating-point operation trapped: FPSCR's exception bits under its enable bits. */
+/* The si_code of a floating-point exception: FPSCR's exception bits that are enabled. */
 static int fpe_code(u32 fpscr)
 {
 	if (fpscr & 0x80 && fpscr & 0x20000000)
@@ -203,7 +203,7 @@ void exception_program(struct regs *regs)
 	}
 }
 
-/* An MPC8xx: what it has no hardware for, as a rule floating point. */
+/* An MPC8xx: an instruction without hardware, usually a floating-point one. */
 void exception_emulation(struct regs *regs)
 {
 	int error;

@@ -1,13 +1,13 @@
 /*
- * From the boot protocol (docs/interfaces.md, section 4) to C: real mode, r3 = device tree. Translation caches
- * are emptied, BATs map RAM and I/O so that C can run before any table exists, and caches are turned on.
+ * From the boot protocol (docs/interfaces.md, section 4) to C. Starts in real mode with r3 = device tree. Empties the
+ * translation caches, maps RAM and I/O by BATs so that C can run before any table exists, and enables the caches.
  */
 #include <arch/asm.h>
 #include <arch/reg8xx.h>
 
 	.section .vectors, "ax"
 	b	start
-	.org	0x3000                  /* policies and boot copy their images to the vectors */
+	.org	0x3000                  /* the boot and policies copy images to the vectors */
 
 	.section .text.start, "ax"
 FUNCTION(start)
@@ -22,7 +22,7 @@ FUNCTION(start)
 	.endr
 	isync
 
-	/* Every congruence class; 64 reach all of a 604's, twice all of a 603's. */
+	/* Invalidate every congruence class: 64 cover a 604's, and a 603's twice. */
 	li	r4, 64
 	mtctr	r4
 	li	r5, 0
@@ -52,7 +52,7 @@ FUNCTION(start)
 	mtspr	SPR_DBAT0U + 4, r5
 	isync
 
-	/* A 603 wants the flash-invalidate bits cleared again by software. */
+	/* On a 603, software must clear the flash-invalidate bits again. */
 	mfspr	r4, SPR_HID0
 	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
 	ori	r4, r4, HID0_ICE | HID0_DCE
@@ -75,7 +75,7 @@ start_common:
 	cmplw	r4, r5
 	blt	2b
 
-	/* The boot context is the idle task to be; its stack ends where an exception frame would. */
+	/* The boot context becomes the idle task; its stack ends where an exception frame would begin. */
 	load_address r2, PHYS(cpus + CPU_IDLE)
 	lwz	r2, 0(r2)
 	load_address r1, boot_stack + KERNEL_STACK_SIZE

@@ -1,4 +1,4 @@
-/* Offsets for assembly: compiled to assembly, from which the build takes the lines that begin with "->". */
+/* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
 #include <arch.h>
 #include <arch/entry.h>
 #include <cpu.h>

@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(struct regs) == PTRACE_REGS_SIZE, "struct regs is the ABI's pt_regs");
 
-/* The word of the user area, or NULL where there is none. */
+/* A word of the user area; NULL: there is none. */
 static u32 *user_word(struct task *task, u32 offset)
 {
 	u32 word = offset / sizeof(u32);
@@ -28,7 +28,7 @@ static u32 *user_word(struct task *task, u32 offset)
 	return word < WORD_FPR + 64 ? (u32 *)task->arch.fpr + (word - WORD_FPR) : NULL;
 }
 
-/* The machine state and the reason for the stop are not the tracer's to change. */
+/* Words that a tracer cannot change: the machine state and the reason for the stop. */
 static bool is_fixed(u32 word)
 {
 	return word == WORD_MSR || word == WORD_TRAP;

@@ -1,4 +1,4 @@
-/* Binds the images that serve a missing translation, and counts the misses. */
+/* Binds the images of the reload handlers, and counts misses. */
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>
@@ -9,7 +9,7 @@
 u64 reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
 static bool assembly, counting;
-static u64 accounted;           /* misses that reloads_assembly and reloads_bypass know of */
+static u64 accounted;           /* misses already added to reloads_assembly or reloads_bypass */
 
 static void install_all(void)
 {
@@ -23,7 +23,7 @@ static void install_all(void)
 	}
 }
 
-/* The misses since the last look are those of the handlers that were bound since. */
+/* Which handlers were bound since the last count, and so served the misses since. */
 static bool bound_assembly, bound_bypass;
 
 void arch_policies_account(void)

@@ -22,7 +22,7 @@ NOINLINE CAUSE(switch) static void activate_without_context(struct mm *mm)
 	load(mm);
 }
 
-/* Short where mm has its context already: then it calls nobody before it ends. */
+/* Short if mm already has a context: calls nothing before it ends. */
 CAUSE(switch) void segments_activate(struct mm *mm)
 {
 	if (!mm || !context_live(mm)) {

@@ -1,11 +1,11 @@
-/* Segment registers of a program: what a switch of address spaces, and an aperture into one, cost the MMU. */
+/* Loading a program's segment registers, at a switch of address space or for an aperture. */
 #include <arch/asm.h>
 
 	.section .text.cause.switch, "ax"
 
 /*
- * void segments_load(u32 segment_base (r3), u32 step (r4)): registers 0 to 11, for the address space whose
- * segment 0 has this VSID; 12 to 15 are the kernel's and stay. VSIDs are taken modulo 2^24.
+ * void segments_load(u32 segment_base (r3), u32 step (r4)): loads registers 0 to 11 for the address space whose
+ * segment 0 has this VSID; 12 to 15 are the kernel's. VSIDs are taken modulo 2^24.
  */
 FUNCTION(segments_load)
 	lis	r5, SR_KEY_USER >> 16
@@ -37,7 +37,7 @@ segment_load_end:
 END(segment_load)
 
 	.text
-/* In place of the blr: an rfi to the caller. */
+/* Replaces the blr: returns by rfi. */
 FUNCTION(segments_load_rfi)
 	mfmsr	r5
 	mflr	r6

@@ -1,4 +1,4 @@
-/* What the boot (main.c) asks of this architecture and its boards. */
+/* The architecture's steps of the boot (main.c), and its boards. */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/reload.h>

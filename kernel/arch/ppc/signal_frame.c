@@ -1,4 +1,4 @@
-/* Signal frames: how they get onto the stack of a program, and how a handler returns. */
+/* Signal frames: pushing one on a program's stack, and returning from a handler. */
 #include <abi/ucontext.h>
 #include <arch.h>
 #include <err.h>
@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(struct regs) <= sizeof(((struct machine_context *)0)->gregs), "struct regs is the ABI's pt_regs");
 
-#define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* all that a program may change */
+#define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* the only bits that a program may change */
 
 static int save_machine(struct machine_context *user, const struct regs *regs)
 {
@@ -38,7 +38,7 @@ static int restore_machine(struct regs *regs, const struct machine_context *user
 	    copy_from_user(&current->arch.fpscr, &user->fpscr, sizeof(user->fpscr)))
 		return -EFAULT;
 	saved.msr = (regs->msr & ~MSR_FROM_USER) | (saved.msr & MSR_FROM_USER);
-	saved.trap = 0;         /* this is no call that could be made again */
+	saved.trap = 0;         /* not a call that could be repeated */
 	saved.result = 0;
 	*regs = saved;
 	return 0;
@@ -132,7 +132,7 @@ int signal_frame_push(struct regs *regs, int sig, const struct action *action, c
 	return 0;
 }
 
-/* The frame is no frame: the program has lost its way. */
+/* The frame is invalid: sends SIGSEGV. */
 static long bad_frame(u32 address)
 {
 	task_regs(current)->trap = 0;
@@ -177,8 +177,8 @@ long sys_rt_sigreturn(void)
 }
 
 /*
- * Saves the caller's context, to be continued as if this call had returned 0, and continues another. What a signal
- * frame holds differs by one thing: the thread pointer (r2) stays the thread's own.
+ * Saves the caller's context, which will continue as if this call had returned 0, and loads another. Unlike a signal
+ * frame, a context does not contain the thread pointer (r2).
  */
 long sys_swapcontext(uaddr_t old_address, uaddr_t new_address, size_t size)
 {
@@ -233,8 +233,8 @@ long sys_sigaltstack(const struct sigaltstack_abi *new, struct sigaltstack_abi *
 }
 
 /*
- * Handlers return to two instruction pairs in a page that every program has at TRAMPOLINE_ADDRESS (where
- * Linux has its vDSO), so that no stack needs to be executable.
+ * Handlers return to one of two instruction pairs in a page that every program has at TRAMPOLINE_ADDRESS (where Linux
+ * has its vDSO), so that no stack needs to be executable.
  */
 static struct file *trampoline_file;
 

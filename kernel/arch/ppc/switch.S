@@ -7,9 +7,9 @@
 	.section .text.cause.switch, "ax"
 
 /*
- * void switch_preload(struct task *next (r3)): asks for the lines that the switch will read: what switch_to saved
- * on next's stack, and the frame that next will return to its program from. Policy preload patches the first
- * instruction: blr, or nothing.
+ * void switch_preload(struct task *next (r3)): prefetches the lines that the switch will read: the registers that
+ * switch_context saved on next's stack, and the frame by which next returns to its program. Policy preload patches the
+ * first instruction: blr, or a nop.
  */
 FUNCTION(switch_preload)
 	blr

@@ -1,4 +1,4 @@
-/* Tasks: how they start, switch, and share the floating-point unit. */
+/* Tasks: starting, switching, and sharing the floating-point unit. */
 #include <arch.h>
 #include <cpu.h>
 #include <lib.h>

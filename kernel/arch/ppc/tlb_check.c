@@ -1,5 +1,5 @@
 /*
- * The invariant checker's view of the TLBs, which no software can read on these processors: the control device shows
+ * Checks the TLBs for the invariant checker. Software cannot read them on these processors; the control device shows
  * them (docs/interfaces.md, section 2). Without the device nothing is checked.
  */
 #include <arch.h>
@@ -16,7 +16,7 @@ static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
 	const struct root_entry *root = context_find(entry->vsid, &segment);
 
 	if (!root)
-		return;         /* a zombie: its VSID is in no segment register, and never will be again */
+		return;         /* a zombie: its VSID is never loaded again */
 	address = segment << 28 | entry->page;
 	pte = pagetable_read(root, address);
 	if (!(pte & PTE_VALID))

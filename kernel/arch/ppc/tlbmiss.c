@@ -1,7 +1,7 @@
 /*
- * /proc/tlbmiss: translations that software had to bring in. On a 603 each is a TLB miss; on a 604 or 750, whose
- * TLBs hardware reloads, a miss of the hash table. "on" and "off" start and stop counting (off, it costs nothing),
- * 0 forgets the counts.
+ * /proc/tlbmiss: counts translations that software reloaded. On a 603 each is a TLB miss; on a 604 or 750, whose
+ * hardware reloads the TLBs, a miss of the hash table. "on" and "off" start and stop counting, which costs nothing
+ * while off; 0 resets the counts.
  */
 #include <arch/mmu.h>
 #include <arch/reload.h>

@@ -1,4 +1,4 @@
-/* The images of the exception vectors that no policy changes, and the plain forms of those that policies do. */
+/* The images of the exception vectors that no policy changes, and the plain forms of the others. */
 #include <arch/asm.h>
 
 .macro plain_vector trap, handler, preload=0
@@ -65,8 +65,9 @@ image image_syscall_traced
 end_image image_syscall_traced
 
 /*
- * The lean form: r9 to r12 are free by the ABI. lean_table has what each number goes to: the call's function, or one of
- * entry.S that does more before it. GPR3, TRAP and what the call may destroy join the frame only if somebody may look.
+ * The lean form: the ABI leaves r9 to r12 free. lean_table has the target of each number: the call's function, or code
+ * of entry.S that does more before it. GPR3, TRAP and the registers that the call may destroy are saved to the frame
+ * only if something may read them.
  */
 .macro syscall_lean preload
 	mfspr	r9, SPR_SPRG3

@@ -1,4 +1,4 @@
-/* The 604 and 750: hardware searches the hash table, software fills it. */
+/* The backend of the 604 and 750: hardware searches the hash table, software fills it. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>
@@ -15,8 +15,8 @@
 #include "../internal.h"
 
 /*
- * Hardware found no entry, with translation on and the registers saved: the plain form. Kernel addresses do not
- * come here (reload.S says why).
+ * The plain reload, with translation on and the registers saved. Misses of kernel addresses do not come here (reload.S
+ * says why).
  */
 CAUSE(reload) static bool reload(u32 address, u32 access)
 {
@@ -29,11 +29,11 @@ CAUSE(reload) static bool reload(u32 address, u32 access)
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
-	hash_insert(segment_vsid(address), address, pte);       /* an aperture's is another space's */
+	hash_insert(segment_vsid(address), address, pte);       /* in an aperture, another space's VSID */
 	return true;
 }
 
-/* hash32/reload.S, the plain form's. */
+/* Called by the plain form in hash32/reload.S. */
 void exception_dsi(struct regs *regs);
 void exception_isi(struct regs *regs);
 
@@ -43,7 +43,7 @@ CAUSE(reload) void exception_dsi(struct regs *regs)
 		exception_data_fault(regs);
 }
 
-/* The vector's image put SRR1, with the reason, into dsisr. */
+/* The vector's image stored SRR1, which has the reason, in dsisr. */
 CAUSE(reload) void exception_isi(struct regs *regs)
 {
 	if (!(regs->dsisr & DSISR_NO_PTE) || !reload(regs->nip, MM_EXECUTE))
@@ -57,7 +57,7 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, u32 address, u32 pte)
 	(void)pte;
 }
 
-/* The access that faulted comes again at once: without this its search fails first, and a reload puts the entry in. */
+/* The faulting access is repeated at once: insert its entry now, which saves the failing search and a reload. */
 CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
@@ -67,8 +67,8 @@ CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
 }
 
 /*
- * The same, and the pages around it that the tree has and the table has not: an aligned window of `around` pages.
- * What is there already must not be put in twice, so each is searched for.
+ * The same, and inserts the other mapped pages of an aligned window of `around` pages. A page must not be inserted
+ * twice, so each is searched for first.
  */
 static u32 around;
 
@@ -81,7 +81,7 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pt
 		return;
 	preloaded(mm, address, pte);
 	vsid = context_vsid(mm, address);
-	entry = pagetable_find(mm->root, start);        /* the window lies in one table */
+	entry = pagetable_find(mm->root, start);        /* one table covers the window */
 	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
 		if (pte_present(pte_get(entry)) && start != address && !hash_find(vsid, start)) {
 			hash_insert(vsid, start, pte_get(entry));
@@ -106,7 +106,7 @@ void hash_preload(enum hash_preload what, u32 pages)
 
 CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
 {
-	/* The TLB is filled from the table alone. */
+	/* The TLB is reloaded only from the table. */
 	if (hash_remove(mm, context_vsid(mm, address), address))
 		tlb_invalidate_page(address);
 }

@@ -1,4 +1,4 @@
-/* The invariant checker's judgement of the hash table: every live entry says what the tree says. */
+/* Checks the hash table for the invariant checker: every live entry must agree with the tree. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/pte.h>
@@ -7,7 +7,7 @@
 #include <lib.h>
 #include <pagetable.h>
 
-/* Both words of one entry: any access of the kernel's own may miss, and a reload put another one into the slot. */
+/* Reads both words of an entry. Any access of the kernel may miss, and a reload may replace the entry in between. */
 static struct hpte read_entry(const volatile struct hpte *entry)
 {
 	struct hpte seen;
@@ -84,7 +84,7 @@ static void check_entry(const struct hpte *entry, check_bad *bad)
 	pte_t pte;
 
 	if (!root)
-		return;         /* a zombie: its VSID is in no segment register, and never will be again */
+		return;         /* a zombie: its VSID is never loaded again */
 	address = (vsid & VSID_SEGMENT) << 28 | hash_address(entry, seen.word0);
 	at = pagetable_find(root, address);
 	pte = at ? pte_get(at) : PTE_NONE;

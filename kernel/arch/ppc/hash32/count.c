@@ -1,4 +1,4 @@
-/* Counting what is put into the hash table: a patched instruction, so that nothing is spent on it while it is off. */
+/* Counting insertions into the hash table by a patched instruction, which costs nothing while counting is off. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>
@@ -6,7 +6,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 
-/* insert.h: the instruction at the end of each insertion, and what counts. */
+/* insert.h: the instruction at the end of each insertion, and the code that counts. */
 extern u32 hash_counted_kernel[], hash_counted_data[], hash_counted_instruction[];
 extern const u32 hash_counted_kernel_on[], hash_counted_data_on[], hash_counted_instruction_on[];
 

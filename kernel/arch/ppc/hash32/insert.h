@@ -1,10 +1,10 @@
-/* The hash table's insertion for code that runs with translation off. */
+/* Insertion into the hash table by code that runs with translation off. */
 #ifndef HASH32_INSERT_H
 #define HASH32_INSERT_H
 
 /*
- * The tree's entry for an address. Translation is off. In: r3 = address, `need` = bits that the entry must have, which
- * it destroys. Out: r6 = entry. Goes to `fail` when the tree lacks the page or the right.
+ * Reads the tree's entry for an address. Translation is off. In: r3 = address, `need` = bits that the entry must have,
+ * which it destroys. Out: r6 = entry. Goes to `fail` if the tree lacks the page or the permission.
  */
 .macro tree_look need, fail
 	mfspr	r6, SPR_SPRG2
@@ -19,10 +19,10 @@
 .endm
 
 /*
- * Puts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
+ * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
- * hash_count() patches the last instruction, at `counted`, to a branch to what hash_count_insertion made;
- * hash_note() patches the one at `placed`, to a branch to what hash_note_slot made.
+ * hash_count() patches the last instruction, at `counted`, to a branch to hash_count_insertion's code; hash_note()
+ * patches the one at `placed`, to a branch to hash_note_slot's code.
  */
 .macro hash_insert_real counted, placed
 	mfsrin	r7, r3
@@ -41,7 +41,7 @@
 	andc	r9, r9, r4
 	rlwinm	r9, r9, 0, 0, 15
 	or	r5, r8, r9              /* primary group */
-	rlwinm	r6, r6, 0, 23, 19       /* without software's bits */
+	rlwinm	r6, r6, 0, 23, 19       /* without the software bits */
 	rlwinm	r6, r6, 0, 30, 28
 	/* An empty slot of the primary group */
 	addi	r3, r5, -8
@@ -85,7 +85,10 @@
 	sync
 .endm
 
-/* Counts an insertion, all and by group, and goes on behind `counted`. r4 and r5 are as hash_insert_real left them. */
+/*
+ * Counts an insertion, in total and by group, and continues behind `counted`. r4 and r5 are as hash_insert_real left
+ * them.
+ */
 .macro hash_count_insertion counted
 	.globl	\counted\()_on
 \counted\()_on:
@@ -106,8 +109,8 @@
 .endm
 
 /*
- * Notes in the tree's entry that the hash table has it, and in which slot: r3 = the slot's address. `source` is the
- * register that holds the missing address. Goes on behind `placed`; uses r0, r8 and r9.
+ * Notes in the tree's entry that the hash table has it, and the slot: r3 = the slot's address. `source` is the
+ * register with the missing address. Continues behind `placed`; uses r0, r8 and r9.
  */
 .macro hash_note_slot placed, source
 	.globl	\placed\()_on

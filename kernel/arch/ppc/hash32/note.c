@@ -1,4 +1,4 @@
-/* Notes in the tree of which hash-table slot an entry went into. */
+/* Noting in the tree which hash-table slot an entry is in. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>
@@ -34,7 +34,7 @@ CAUSE(reload) static void placed_noted(u32 address, const struct hpte *entry)
 void (*hash_placed)(u32 address, const struct hpte *entry) = placed_nowhere;
 bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address) = hash_remove_searching;
 
-/* What was never put in needs no look; what was is in the slot of the note, or has been replaced since. */
+/* A page that was never inserted needs no search; any other is in the noted slot, or has been replaced since. */
 CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address)
 {
 	struct pte *entry = pagetable_find(mm->root, address);

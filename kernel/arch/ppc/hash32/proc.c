@@ -1,4 +1,4 @@
-/* /proc/mmu/hash, histogram and misses: what the hash table holds. */
+/* /proc/mmu/hash, histogram and misses: the contents of the hash table. */
 #include <arch/hash.h>
 #include <arch/mmu.h>
 #include <arch/vsid.h>
@@ -6,7 +6,7 @@
 #include <procfs.h>
 #include <text.h>
 
-/* The most kernel entries that a look at the table has found. */
+/* The most kernel entries that a read of the table has found. */
 static u32 kernel_high_water;
 
 struct occupancy {
@@ -52,7 +52,7 @@ static void show_hash(struct text *text)
 	text_printf(text, "kernel_high_water %u\nkernel_permille %u\noccupancy_permille %u\n", kernel_high_water,
 		    o.valid ? o.kernel * 1000 / o.valid : 0,
 		    hash_groups ? o.valid * 1000 / (hash_groups * HPTES_PER_GROUP) : 0);
-	/* Without reload.count=on the assembly's insertions are not counted, and a share would mislead. */
+	/* Without reload.count=on, insertions by assembly are not counted, and a share would mislead. */
 	text_printf(text, "inserts %llu\n", hash_inserts);
 	if (hash_group_misses && hash_inserts)
 		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / (u32)hash_inserts));
@@ -60,7 +60,7 @@ static void show_hash(struct text *text)
 		    hash_found_flush);
 }
 
-/* Groups by how full they are: an even spread has few full and few empty ones. */
+/* Groups by number of valid entries: an even spread has few full and few empty ones. */
 static void show_histogram(struct text *text)
 {
 	struct occupancy o;
@@ -70,7 +70,7 @@ static void show_histogram(struct text *text)
 		text_printf(text, "%u %u\n", i, o.groups[i]);
 }
 
-/* Groups by insertions since reload.count=on, which are the misses: "misses groups" for each number that occurs. */
+/* Groups by insertions (misses) since reload.count=on: "misses groups" for each number that occurs. */
 static void show_misses(struct text *text)
 {
 	u32 most = 0;

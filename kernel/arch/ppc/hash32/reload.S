@@ -1,9 +1,9 @@
 /*
  * The 604 and 750's hash misses (DSI and ISI with "no entry found").
  *
- * The plain form saves everything and lets C fill the hash table with translation on (hash32/backend.c). C cannot
- * do so for the kernel's own pages: it would miss on itself without end. These are put in here, by physical
- * addresses, after the same saving and before the same restoring.
+ * The plain form saves everything and lets C fill the hash table with translation on (hash32/backend.c). C cannot do
+ * so for the kernel's own pages, because it would miss on them again without end. This code inserts those by physical
+ * addresses, with the same saving before and the same restoring after.
  */
 #include <arch/asm.h>
 
@@ -66,9 +66,9 @@ image image_isi_c
 end_image image_isi_c
 
 /*
- * The assembly form: the table is filled with translation off. Registers are saved in the task's scratch words: three for
- * the look into the tree, which a page fault ends, and five more to insert. In: r10 = CR; r10 and r11 are in SPRG0 and
- * SPRG1. SRR0 and SRR1 stay as they are. r11 = the task's part of the processor's.
+ * The assembly form: fills the table with translation off. It saves registers in the task's scratch words: two to look
+ * into the tree, which is all that a page fault needs, and seven more to insert. In: r10 = CR; r10 and r11 are in
+ * SPRG0 and SPRG1. SRR0 and SRR1 are not changed.
  */
 .macro save_for_look
 	mfspr	r11, SPR_SPRG3
@@ -156,7 +156,7 @@ END(hash_reload_instruction)
 	hash_count_insertion hash_counted_kernel
 	hash_count_insertion hash_counted_data
 	hash_count_insertion hash_counted_instruction
-	/* The kernel's own pages are never flushed one by one. */
+	/* Kernel pages are never flushed one by one, so they need no note. */
 	hash_note_slot hash_placed_data, SPR_DAR
 	hash_note_slot hash_placed_instruction, SPR_SRR0
 

@@ -15,9 +15,7 @@ u32 hash_evictions, hash_next_slot;
 u64 hash_inserts;
 u32 *hash_group_misses;
 
-/*
- * 128 KB for 32 MB, as the 1999 system had (16384 entries, two a frame); the architecture's least is 64 KB.
- */
+/* 128 KB for 32 MB, as in the 1999 system (16384 entries, two a frame); the architecture's minimum is 64 KB. */
 static u32 table_size(void)
 {
 	u32 size = 0x10000;
@@ -79,7 +77,7 @@ static inline u32 first_word(u32 vsid, u32 address)
 	return HPTE_VALID | vsid << 7 | (address >> 22 & HPTE_API);
 }
 
-/* Inline, so that a search is charged to whoever wants it. */
+/* Inlined, so that a search is charged to its caller's cost category. */
 static inline struct hpte *search(u32 vsid, u32 address)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
@@ -179,6 +177,6 @@ u32 hash_address(const struct hpte *entry, u32 word0)
 
 	if (word0 & HPTE_SECONDARY)
 		index = ~index;
-	/* The low ten bits of the page index come back from the group's number, the high six are the API. */
+	/* The group's number gives the low ten bits of the page index, the API gives the high six. */
 	return (word0 & HPTE_API) << 22 | ((index ^ vsid) & 0x3ff) << 12;
 }

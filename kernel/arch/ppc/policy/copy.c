@@ -1,8 +1,8 @@
 /*
- * copy: how blocks go to and from programs, and pages to their copies (Mackerras 2003, section 3).
+ * copy: how blocks are copied to and from programs, and pages to their copies (Mackerras 2003, section 3).
  *
- * words: four words at a time. lines: what is long, by cache lines, each of which is made in the cache instead of being
- * read from memory, and whose source is touched ahead. A code image: user_copy branches to it.
+ * words: four words at a time. lines: long blocks by cache lines: dcbz creates each destination line without reading
+ * memory, and source lines are prefetched. A code image: user_copy branches to it.
  */
 #include <arch.h>
 #include <arch/copy.h>

@@ -1,9 +1,8 @@
 /*
- * entry: what an exception saves.
+ * entry: which registers an exception saves.
  *
- * full: every register, and system calls are dispatched by C. lean: the registers that C does not preserve; a
- * system call goes from its vector straight to its function, and what signals or fork want besides is saved when
- * they want it.
+ * full: every register; C dispatches system calls. lean: only the registers that C does not preserve; a system call
+ * goes from its vector directly to its function, and the other registers are saved when a signal or fork needs them.
  */
 #include <arch/entry.h>
 #include <policy.h>

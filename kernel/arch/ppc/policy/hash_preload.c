@@ -1,10 +1,9 @@
 /*
- * hash.preload: when a page that a fault has brought in gets its hash-table entry (beyond the 1999 paper).
+ * hash.preload: when a page gets its hash-table entry after a fault (not in the 1999 paper).
  *
- * off: when the access that faulted comes again, misses again, and is reloaded. fault: by the fault itself, which
- * saves the second search and exception. around:<neighbours>: and with it the entries of the pages around that are in
- * the tree, of an aligned window of so many (a power of two, 2 to 1024). A 603's miss goes to software in any case: off
- * only.
+ * off: when the access is repeated, misses again, and is reloaded. fault: in the fault itself, which saves the second
+ * search and exception. around:<n>: also inserts the other mapped pages of the aligned n-page window (n a power of
+ * two, 2 to 1024). A 603 has off only: its misses go to software in any case.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -1,9 +1,9 @@
 /*
- * hpte.slot: how a flush finds a page's entry in the hash table (beyond the 1999 paper).
+ * hpte.slot: how a flush finds a page's entry in the hash table (not in the 1999 paper).
  *
- * search: both groups are looked through, sixteen entries at the most. noted: whoever fills the table notes in the
- * tree's entry that it did, and in which slot (PTE_HASHED, PTE_SLOT); a flush of a page that was never put in reads
- * nothing of the table, any other reads one entry or two. It costs an insertion a store to the tree.
+ * search: it searches both groups, at most sixteen entries. noted: an insertion notes its slot in the tree's entry
+ * (PTE_HASHED, PTE_SLOT). A flush of a page that was never inserted then reads nothing of the table, and any other
+ * reads one or two entries. An insertion costs a store to the tree more.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>
@@ -15,7 +15,7 @@ static int hpte_slot_apply(const struct policy_setting *to)
 {
 	if (to->choice && !backend->hash)
 		return -ENODEV;
-	/* A note is about one address space's entry: no table may belong to two. */
+	/* A note is valid for one address space, so no table may be shared. */
 	if (to->choice && tables_unshare_everywhere())
 		return -ENOMEM;
 	hash_note(to->choice == 1);

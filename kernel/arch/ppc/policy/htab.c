@@ -1,7 +1,7 @@
 /*
- * htab: on a 603, where a reload looks.
+ * htab: where a 603's reload looks for a translation.
  *
- * emulate: in a hash table, as the 604's hardware does, filled from the tree. bypass: straight in the tree; these
+ * emulate: in a hash table filled from the tree, as the 604's hardware does. bypass: directly in the tree; these
  * reloads are counted while /proc/tlbmiss counts.
  */
 #include <arch/mmu.h>

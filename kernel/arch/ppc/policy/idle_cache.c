@@ -1,10 +1,10 @@
 /*
- * idle.cache: the caches while the idle task works.
+ * idle.cache: whether idle work may fill the caches.
  *
- * normal: they serve it as anybody, and its lines push out the programs'. locked: HID0[DLOCK] and HID0[ILOCK] are set
- * while a piece of idle work runs (603e and 604 manuals, 2.1.2: hits are served, misses go past the cache), so that it
- * leaves nothing behind. Interrupts that come meanwhile find the caches locked; dcbz, which would take an alignment
- * exception then, is used neither by them nor by idle work.
+ * normal: it uses them as any code does, and its lines evict those of programs. locked: HID0[DLOCK] and HID0[ILOCK]
+ * are set while a piece of idle work runs (603e and 604 manuals, 2.1.2: hits are served, misses bypass the cache), so
+ * that it evicts nothing. Interrupts that come meanwhile find the caches locked; neither they nor idle work use dcbz,
+ * which would then take an alignment exception.
  */
 #include <arch.h>
 #include <arch/mmu.h>

@@ -1,10 +1,11 @@
 /*
- * idle.reclaim: what the idle task does about zombies, the hash table's entries whose VSIDs are nobody's any more.
+ * idle.reclaim: whether the idle task clears zombies, the hash-table entries whose VSIDs belong to no address space
+ * any more.
  *
- * off: nothing. The table fills with them, and an insertion replaces the next entry in turn, which may be a live one.
- * zombies: the idle task goes round the table and clears the entries of contexts that have ended. colour: contexts
- * are numbered in colours; when one is used up, its last address spaces get numbers of the next, and the idle task
- * clears every entry of the colour without asking whose it is (as Plan 9 does).
+ * off: it does not. The table fills with them, and an insertion replaces the next entry in turn, which may be a live
+ * one. zombies: the idle task walks the table and clears entries of contexts that have ended. colour: contexts are
+ * numbered in colours. When a colour is used up, its remaining address spaces get numbers of the next one, and the
+ * idle task clears every entry of the old colour without checking its owner (as Plan 9 does).
  */
 #include <arch.h>
 #include <arch/hash.h>
@@ -19,17 +20,20 @@
 #include <policy.h>
 #include <sched.h>
 
-#define PIECE 64u               /* entries that one call looks at: some hundred cycles in which no task runs */
+#define PIECE 64u               /* entries that one call checks: some hundred cycles in which no task runs */
 #define COLOUR 256u             /* contexts of one colour */
 #define LIVE_BITS 16384u        /* contexts that share a bit of `live` are this far apart */
 
 static u64 reclaimed;
-static u32 position;            /* the next entry to look at; 0: no round has begun */
-static u32 below;               /* this round is about numbers below it: later ones may be anybody's */
-static u64 generation;          /* of the numbers that the round is about */
+static u32 position;            /* the next entry to check; 0: no round has begun */
+static u32 below;               /* this round clears numbers below it; later ones may be in use */
+static u64 generation;          /* of the numbers of this round */
 static u64 retired_before;      /* contexts_retired when the last round began */
 
-/* zombies: a set bit says that a number may be alive. Made when a round begins: who dies later waits for the next. */
+/*
+ * zombies: a set bit means that a number may be live. Set when a round begins; contexts that end later wait for the
+ * next round.
+ */
 static u32 live[LIVE_BITS / 32];
 
 static void mark_live(struct mm *mm)
@@ -62,7 +66,7 @@ static bool begin_zombies(void)
 	return true;
 }
 
-/* colour: nobody is left in the colours before the current one. */
+/* colour: no address space is left in the colours before the current one. */
 static bool of_colour(u32 number)
 {
 	(void)number;
@@ -95,15 +99,15 @@ static bool begin_colour(void)
 }
 
 static const struct reclaim {
-	bool (*begin)(void);            /* true: a round is worth it */
+	bool (*begin)(void);            /* true: start a round */
 	bool (*goes)(u32 number);
 } zombies = { begin_zombies, ended }, colour = { begin_colour, of_colour };
 
 static const struct reclaim *reclaim;
 
 /*
- * An interrupt may put a kernel entry where a zombie was just found, and lose it: the table is only a cache. The
- * TLB's copies of a zombie are as unreachable as it is.
+ * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a cache.
+ * TLB copies of a zombie match nothing either.
  */
 static void sweep(struct hpte *entry, struct hpte *end)
 {

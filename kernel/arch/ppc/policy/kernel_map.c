@@ -1,9 +1,9 @@
 /*
  * kernel.map: what maps the kernel itself.
  *
- * pte: page-table entries, which compete with the programs' for TLB and hash table. bat: block address translation
- * registers hold RAM; I/O has page-table entries. bat+io: both. What the policy
- * does away with, misses of kernel pages, is counted while /proc/tlbmiss counts.
+ * pte: page-table entries, which compete with those of programs for TLB and hash table. bat: block address translation
+ * registers map RAM; page-table entries map I/O. bat+io: BATs map both. The misses of kernel pages, which the policy
+ * avoids, are counted while /proc/tlbmiss counts.
  */
 #include <arch.h>
 #include <arch/mmu.h>

@@ -1,11 +1,11 @@
 /*
- * pagetable.cache: whether page tables go through the data cache.
+ * pagetable.cache: whether page tables are accessed through the data cache.
  *
- * on: as everything does. off: C reaches the tree and the hash table by a cache-inhibited mapping, so that they push
- * nothing out. That covers every access of the C handlers (reload=c), of faults, flushes and the idle task's sweep.
- * What it cannot cover: the 604 and 750's own search of the hash table, and the assembly handlers, which run with
- * translation off: both are cacheable by architecture (docs/memory.md), and bring lines in that an inhibited access
- * then pushes out again. Only reload=c on a 603 has no such mixture, which a real processor forbids.
+ * on: they are. off: C reaches the tree and the hash table by a cache-inhibited mapping, so that they evict nothing.
+ * That includes every access of the C handlers (reload=c), of faults, flushes and the idle task's sweep. It cannot
+ * include the hardware search of the 604 and 750, nor the assembly handlers, which run with translation off: both are
+ * cacheable by architecture (docs/memory.md), and load lines that an inhibited access then evicts again. Only reload=c
+ * on a 603 avoids this mixture, which a real processor forbids.
  */
 #include <arch.h>
 #include <arch/hash.h>

@@ -1,9 +1,10 @@
 /*
- * pin: which of the kernel's pages stay in an MPC8xx's TLBs (Tosatti 2005).
+ * pin: which kernel pages are pinned in an MPC8xx's TLBs (Tosatti 2005).
  *
- * off: none; entries of 4 KB come and go with the programs'. text: one entry of 8 MB from the kernel's base in the
- * instructions' TLB. base: in both. ram: for data up to 24 MB of RAM, and I/O. Reserved entries serve nobody else: a TLB that
- * pins one has four less for 4 KB pages. Other processors have kernel.map instead: off only.
+ * off: none; entries of 4 KB compete with those of programs. text: one entry of 8 MB from the kernel's base in the
+ * instruction TLB. base: in both TLBs. ram: for data up to 24 MB of RAM, and I/O. Reserved entries serve no other
+ * page: a TLB with pinned ones has four fewer for 4 KB pages. Other processors have kernel.map instead, and here off
+ * only.
  */
 #include <arch/mmu.h>
 #include <arch/soft8xx.h>

@@ -1,16 +1,16 @@
 /*
- * preload: whether data is asked for ahead of use (section 10.2's question).
+ * preload: whether data is prefetched (the question of section 10.2).
  *
- * off: a switch and an entry meet their misses one by one. on: dcbt asks for the lines of the next task's stack while
- * the scheduler still does its accounts, and an exception for the lines of its frame. switch: the former only.
- * Both ask every 32 bytes: a processor with shorter lines has off only.
+ * off: a switch and an entry take their misses one by one. on: dcbt prefetches the lines of the next task's stack
+ * while the scheduler still does its accounts, and an exception prefetches the lines of its frame. switch: the former
+ * only. Prefetches are 32 bytes apart, so a processor with shorter lines has off only.
  */
 #include <arch.h>
 #include <arch/entry.h>
 #include <errno.h>
 #include <policy.h>
 
-#define PRELOAD_LINE 32u        /* how far apart the assembly asks */
+#define PRELOAD_LINE 32u        /* distance of the assembly's prefetches */
 
 u64 switch_preloads;            /* counted by switch.S, the low word */
 

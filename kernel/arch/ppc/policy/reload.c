@@ -1,8 +1,8 @@
 /*
- * reload: who brings a missing translation in.
+ * reload: which code reloads a missing translation.
  *
- * c: the exception saves everything, turns translation on and calls C. asm: handlers with translation off, in the
- * 603's swapped registers (604: in a few saved ones). They are counted while /proc/tlbmiss counts.
+ * c: the exception saves everything, enables translation and calls C. asm: handlers with translation off, in the 603's
+ * swapped registers, or on a 604 in a few saved ones. Their reloads are counted while /proc/tlbmiss counts.
  */
 #include <arch/reload.h>
 #include <policy.h>

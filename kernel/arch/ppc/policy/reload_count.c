@@ -1,8 +1,8 @@
 /*
- * reload.count: whether the assembly handlers count what they put into the hash table.
+ * reload.count: whether the assembly handlers count their insertions into the hash table.
  *
- * off: they do not. on: all insertions and those of each group, which /proc/mmu shows: the share that had to replace
- * a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
+ * off: they do not. on: all insertions and those of each group are counted. /proc/mmu shows the share that had to
+ * replace a valid entry, and the histogram by which VSIDs are tuned. It costs a reload about fifteen instructions.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -1,9 +1,9 @@
 /*
  * vsid: how a context's number becomes VSIDs.
  *
- * pid: 16 * number + segment, as the number of the process gives it: neighbouring processes and the same addresses
- * in them fall into few groups of the hash table. scatter:<multiplier>: the number times an odd constant, segments
- * 0x111 apart (so that their low four bits still tell them apart and no two contexts share a VSID).
+ * pid: 16 * number + segment, like numbering by process: neighbouring processes, and equal addresses in them, fall
+ * into few groups of the hash table. scatter:<multiplier>: the number times an odd constant, segments 0x111 apart, so
+ * that their low four bits still differ and no two contexts share a VSID.
  */
 #include <arch/mmu.h>
 #include <arch/vsid.h>
@@ -14,7 +14,10 @@
 
 static u64 contexts_scattered;
 
-/* Newton's iteration: each round doubles the bits that are right, and an odd number is its own inverse to three. */
+/*
+ * The inverse modulo 2^32 by Newton's iteration: each round doubles the correct bits, and an odd number is its own
+ * inverse in the lowest three.
+ */
 static u32 inverse(u32 odd)
 {
 	u32 x = odd;

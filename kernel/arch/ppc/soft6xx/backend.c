@@ -1,4 +1,4 @@
-/* The 603: software reloads the TLB, by way of a hash table of its own or straight from the tree. */
+/* The backend of the 603: software reloads the TLB from a hash table of its own or directly from the tree. */
 #include <arch.h>
 #include <arch/hash.h>
 #include <arch/image.h>
@@ -22,9 +22,10 @@ void soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
 
 /*
- * Translations that the vectors load, with translation off, when the last miss that C handled comes again: C's return
- * goes by the TLB too and may evict what C loaded, and without these the program would miss for ever. One for instructions, two for loads and two for stores by the page number's
- * last bit, so that both pages of an access that crosses from one to the next have theirs.
+ * The translations that the vectors load with translation off if the last miss that C handled is repeated. C's return
+ * uses the TLB too and may evict what C loaded; without these, the program could miss for ever. There is one for
+ * instructions, and for loads and stores two each by the last bit of the page number, so that both pages of an access
+ * that crosses pages have one.
  */
 static void forget_prepared(void)
 {
@@ -41,7 +42,7 @@ CAUSE(reload) static u32 tree_lookup(u32 vsid, u32 address)
 	return this_cpu()->mm ? pagetable_read(this_cpu()->mm->root, address) : 0;
 }
 
-/* As the 604's hardware does: both groups are searched; then the tree, whose entry goes into the table. */
+/* Searches both groups, as the 604's hardware does; then the tree, and inserts its entry into the table. */
 CAUSE(reload) static u32 emulated_lookup(u32 vsid, u32 address)
 {
 	const struct hpte *entry = hash_find(vsid, address);
@@ -79,7 +80,7 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 
 	reloads_c++;
 	if (this_cpu()->mm && address < KERNEL_BASE)
-		pte = soft_lookup->find(segment_vsid(address), address);        /* an aperture's is another space's */
+		pte = soft_lookup->find(segment_vsid(address), address);        /* in an aperture: not mm's VSID */
 	if ((pte & need) != need) {
 		exception_fault(regs, address, access);
 		return;
@@ -127,7 +128,7 @@ DECLARE_IMAGE(image_count_soft_instruction);
 const struct reload_set *soft6xx_reload(bool assembly)
 {
 	static const struct reload_set in_c = SOFT6XX_RELOAD(soft, c), bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass);
-	/* What an emulated hash table lacks is put in as a 604 does it. */
+	/* A miss of the emulated hash table is handled as on a 604. */
 	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate);
 
 	return !assembly ? &in_c : soft_lookup == &soft_lookup_bypass ? &bypass : &emulate;

@@ -1,17 +1,17 @@
 /*
- * The 603's assembly reload (603e manual, 5.5.2): translation off, in the four swapped registers only. SRR1 names
- * the way and holds CR0. A translation that is not there becomes the DSI or ISI that other processors raise.
+ * The 603's assembly reload (603e manual, 5.5.2): translation off, in the four swapped registers only. SRR1 has the
+ * way to load and CR0. A missing translation becomes the DSI or ISI that other processors raise.
  *
- * bypass: straight from the tree, two loads. emulate: the hash table is searched as the 604's hardware does, up to
- * sixteen loads; what it lacks, the 604's handler (hash32/reload.S), entered as a DSI or ISI, puts in.
+ * bypass: directly from the tree, two loads. emulate: searches the hash table as the 604's hardware does, up to
+ * sixteen loads; for a missing entry it enters the 604's handler (hash32/reload.S) as a DSI or ISI, which inserts it.
  *
- * Each comes in two variants: QEMU's 603 takes SRR1's upper half into the MSR at rfi, so it is cleared there.
+ * Each has two variants: QEMU's 603 takes SRR1's upper half into the MSR at rfi, so one variant clears it.
  */
 #include <arch/asm.h>
 
 	.section .text.cause.reload, "ax"
 
-/* The shadow registers go off; the vector finds all registers as the program left them. */
+/* Disables the shadow registers; the vector finds all registers as in the program. */
 .macro leave_shadow srr1
 	mfmsr	r0
 	xoris	r0, r0, MSR_TGPR >> 16
@@ -57,7 +57,7 @@ END(soft_fault_instruction)
 	rfi
 .endm
 
-/* Leaves for `fault` unless r1 is valid, and for a store, writable. */
+/* Goes to `fault` unless r1 is valid and, for a store, writable. */
 .macro check_rights store, fault
 	.if	\store
 	andi.	r0, r1, PTE_VALID | PTE_CHANGED

@@ -1,8 +1,8 @@
 /*
- * The 603 of QEMU 7.2: an entry that its TLB has evicted goes on translating from QEMU's own cache, and tlbie,
- * which finds only entries that are in the TLB, does not remove it. A segment register that changes empties that
- * cache, but only at the next exception or rfi, not at an isync. (QEMU target/ppc: ppc6xx_tlb_invalidate_virt2,
- * helper_store_sr, gen_check_tlb_flush.) Hardware needs none of this.
+ * The 603 of QEMU 7.2. An entry that its TLB has evicted still translates, from QEMU's own cache, and tlbie, which
+ * finds only entries in the TLB, does not remove it. A changed segment register empties that cache, but only at the
+ * next exception or rfi, not at an isync. (QEMU target/ppc: ppc6xx_tlb_invalidate_virt2, helper_store_sr,
+ * gen_check_tlb_flush.) Hardware needs none of this.
  */
 #include <arch.h>
 #include <arch/image.h>
@@ -13,7 +13,7 @@
 #include "reload.h"
 
 #define SR_KEY_SUPERVISOR 0x40000000u   /* Ks */
-#define SEGMENT 0xb0000000u             /* any that the kernel does not run in */
+#define SEGMENT 0xb0000000u             /* any segment in which the kernel does not run */
 
 static void empty_cache(void)
 {
@@ -49,7 +49,7 @@ DECLARE_IMAGE(image_miss_store_emulate_qemu);
 DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
 
-/* Its rfi restores too much of SRR1 after a miss. */
+/* After a miss, QEMU's rfi restores too much of SRR1. */
 static const struct reload_set *reload_images(bool assembly)
 {
 	static const struct reload_set bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass_qemu);

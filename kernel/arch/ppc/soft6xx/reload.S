@@ -2,9 +2,9 @@
  * The 603's table-search exceptions (603e manual, 5.5.2): instruction miss, data load miss, data store miss or C = 0.
  * Registers r0 to r3 are the shadow registers (MSR[TGPR]) when a vector begins.
  *
- * The plain form turns the shadow registers off, saves everything and lets C look (soft6xx/backend.c). C cannot
- * load the kernel's own pages: it would miss on itself without end. These are loaded here with translation off,
- * after the same saving and before the same restoring.
+ * The plain form disables the shadow registers, saves everything and lets C look (soft6xx/backend.c). C cannot load
+ * the kernel's own pages, because it would miss on them again without end. This code loads those with translation off,
+ * with the same saving before and the same restoring after.
  */
 #include <arch/asm.h>
 
@@ -57,8 +57,8 @@ END(soft_enter)
 
 /*
  * void soft_load_data(u32 address (r3), u32 pte (r4), u32 srr1 (r5), u32 compare (r6)): loads the TLB unless another
- * miss came in between, which shows in the compare register. No memory is touched, and the code lies within one
- * page, so none can come while it runs.
+ * miss came in between, which changes the compare register. It accesses no memory and is in one page, so none can come
+ * while it runs.
  */
 	.balign	64
 FUNCTION(soft_load_data)
@@ -83,9 +83,9 @@ FUNCTION(soft_load_instruction)
 END(soft_load_instruction)
 
 /*
- * What C prepared for the last miss (soft_prepared[slot] of struct cpu: address, compare register, pte, nothing; for
- * data, the next slot for odd pages) is loaded when that miss comes again. SRR1's upper half is cleared before every rfi: QEMU's 603
- * would take it into the MSR.
+ * Loads what C prepared for the last miss (soft_prepared[slot] of struct cpu: address, compare register, pte, nothing;
+ * for data, the next slot for odd pages), if that miss is repeated. SRR1's upper half is cleared before every rfi:
+ * QEMU's 603 would take it into the MSR.
  */
 .macro soft_vector_c trap, miss, compare, load, slot, by_page
 	lis	r2, PHYS(cpus + CPU_SOFT_PREPARED + 16 * \slot)@ha
@@ -143,7 +143,7 @@ image image_miss_store_c
 	soft_vector_c MISS_STORE, SPR_DMISS, SPR_DCMP, soft_load_prepared_data, 3, 1
 end_image image_miss_store_c
 
-/* Faults that a loaded entry causes (protection), and what the reload handlers pass on as a page fault. */
+/* Faults that a loaded entry causes (protection), and page faults from the reload handlers. */
 image image_dsi_soft
 	save_volatile
 	mfspr	r10, SPR_DAR

@@ -1,11 +1,14 @@
-/* The 603's reload images as sets, for the processor and for QEMU's. */
+/* The sets of the 603's reload images, for the processor and for QEMU's. */
 #ifndef SOFT6XX_RELOAD_H
 #define SOFT6XX_RELOAD_H
 
 #include <arch/image.h>
 #include <arch/reload.h>
 
-/* faults: the form of DSI and ISI; form: of the misses. What these pass on has been counted: faults are not. */
+/*
+ * faults: the form of DSI and ISI; form: that of the misses. Misses are counted, and not again when they become a DSI
+ * or ISI.
+ */
 #define SOFT6XX_IMAGES(faults, form)                                                             \
 	.images = {                                                                              \
 		{ 0x300, &image_dsi_##faults, NULL }, { 0x400, &image_isi_##faults, NULL },      \

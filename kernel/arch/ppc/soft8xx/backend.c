@@ -1,4 +1,7 @@
-/* The MPC8xx: software reloads both TLBs straight from the tree; an address space's number has four bits. */
+/*
+ * The backend of the MPC8xx: software reloads both TLBs directly from the tree; an address space has a number of four
+ * bits.
+ */
 #include <arch.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
@@ -31,8 +34,8 @@ u32 soft8xx_rpn(u32 pte)
 }
 
 /*
- * The plain form of a reload. Like the fast one it also loads what is not valid: the access comes again, and the TLB error
- * that it then makes knows whether it was a store.
+ * The plain form of a reload. Like the fast one it also loads an invalid entry: the access is repeated, and its TLB
+ * error tells whether it is a store.
  */
 CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 {
@@ -55,14 +58,14 @@ static void init(void)
 	image_install(0x1000, &image_emulation);
 }
 
-/* Whatever the address space: tlbie compares addresses only. */
+/* tlbie compares addresses only, so this flushes the page in every address space. */
 CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
 {
 	(void)mm;
 	tlb_invalidate_page(address);
 }
 
-/* What is pinned stays. */
+/* Keeps pinned entries. */
 static void flush_all(void)
 {
 	__asm__ volatile("tlbia; sync" : : : "memory");
@@ -86,7 +89,7 @@ CAUSE(switch) static void activate(struct mm *mm)
 	load(mm);
 }
 
-/* The kernel's pages are in every address space. */
+/* Kernel pages match in every address space, so there is nothing to load. */
 static void kernel_context(void)
 {
 }

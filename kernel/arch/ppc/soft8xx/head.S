@@ -1,6 +1,6 @@
 /*
- * The MPC8xx from the boot protocol to C: in place of BATs, entries of 8 MB in both TLBs map RAM and I/O until the
- * tables are there (policy pin then says which of them stay). In: r0 = 0.
+ * The MPC8xx from the boot protocol to C. In place of BATs, entries of 8 MB in both TLBs map RAM and I/O until the
+ * tables exist (policy pin then decides which stay). In: r0 = 0.
  */
 #include <arch/asm.h>
 #include <arch/reg8xx.h>
@@ -9,7 +9,7 @@
 
 	.section .text.start, "ax"
 
-/* An entry of the TLB of data: r4 = EPN, r5 = TWC, r6 = RPN. */
+/* Loads an entry of the data TLB: r4 = EPN, r5 = TWC, r6 = RPN. */
 .macro load_data
 	mtspr	SPR_MD_EPN, r4
 	mtspr	SPR_MD_TWC, r5

@@ -1,4 +1,4 @@
-/* Entries of 8 MB that stay in the MPC8xx's TLBs (MPC860 manual, 9.3: the last four of each, reserved by RSV4I). */
+/* Pinned entries of 8 MB in the MPC8xx's TLBs (MPC860 manual, 9.3: the last four of each, reserved by RSV4I). */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/pte.h>
@@ -15,7 +15,7 @@ struct entry {
 	u32 epn, twc, rpn;
 };
 
-/* The instructions' reserved entries, then the data's: what is 0 is not valid. */
+/* The reserved entries of the instruction TLB, then of the data TLB; 0: not valid. */
 static struct entry table[2 * RESERVED];
 
 /* registers.S */

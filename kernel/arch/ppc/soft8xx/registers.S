@@ -1,11 +1,11 @@
 /*
- * What C changes in the MPC8xx's MMU. Its registers are written with translation off (MPC860 manual, 9.8.1): a miss in
- * between would take them for itself.
+ * Changing the MPC8xx's MMU registers for C. They are written with translation off (MPC860 manual, 9.8.1): a miss in
+ * between would overwrite them.
  */
 #include <arch/asm.h>
 #include <arch/reg8xx.h>
 
-/* Goes on behind the macro with translation off; r12 and r11 have the way back. Uses r10. */
+/* Continues behind the macro with translation off; r12 and r11 have the return state. Uses r10. */
 .macro translation_off
 	mfmsr	r11
 	mflr	r12
@@ -25,7 +25,7 @@
 
 	.section .text.cause.reload, "ax"
 
-	.balign	128             /* within one page: no miss between mtsrr0 and rfi */
+	.balign	128             /* in one page: no miss between mtsrr0 and rfi */
 /* void soft8xx_load_data(u32 epn (r3), u32 twc (r4), u32 rpn (r5)): interrupts are off. */
 FUNCTION(soft8xx_load_data)
 	translation_off
@@ -46,7 +46,10 @@ END(soft8xx_load_instruction)
 
 	.text
 
-/* The four reserved entries of a TLB from the table at r3, which goes on; \control has Mx_CTR without the index. */
+/*
+ * Loads the four reserved entries of a TLB from the table at r3, which it advances; \control has Mx_CTR without the
+ * index.
+ */
 .macro pin_side ctr, epn, twc, rpn, control
 	mtspr	\ctr, \control
 	andis.	r0, \control, CTR_RSV4I >> 16
@@ -72,8 +75,9 @@ END(soft8xx_load_instruction)
 
 	.balign	256
 /*
- * void soft8xx_pin(u32 table (r3), u32 mi_ctr (r4), u32 md_ctr (r5)): both TLBs are emptied, also of what was pinned; where a
- * control word reserves entries, they are loaded from the table (physical): EPN, TWC, RPN of each, the instructions' four first.
+ * void soft8xx_pin(u32 table (r3), u32 mi_ctr (r4), u32 md_ctr (r5)): empties both TLBs, also of pinned entries. If a
+ * control word reserves entries, loads them from the table (physical): EPN, TWC, RPN of each, first the four of the
+ * instruction TLB.
  */
 FUNCTION(soft8xx_pin)
 	translation_off
@@ -89,7 +93,7 @@ FUNCTION(soft8xx_pin)
 	translation_back
 END(soft8xx_pin)
 
-/* Shows the entry that the index in r3 names: a write of Mx_CAM copies it to the three that are read. */
+/* Reads the entry with the index in r3: a write of Mx_CAM copies it to the three registers that can be read. */
 .macro read_side ctr, cam
 	mfspr	r6, \ctr
 	rlwimi	r3, r6, 0, 0, 18
@@ -102,7 +106,10 @@ END(soft8xx_pin)
 .endm
 
 	.balign	128
-/* void soft8xx_read(u32 index (r3: in place), u32 instruction (r4), u32 out (r5)): CAM, RAM0, RAM1 to physical memory. */
+/*
+ * void soft8xx_read(u32 index (r3: in place), u32 instruction (r4), u32 out (r5)): stores CAM, RAM0, RAM1 to physical
+ * memory.
+ */
 FUNCTION(soft8xx_read)
 	translation_off
 	cmpwi	r4, 0

@@ -1,8 +1,8 @@
 /*
- * The MPC8xx's TLB misses (MPC860 manual, 8.7 and 9.8): hardware has put the address into Mx_EPN and replaces the entry
- * that its counter names when Mx_RPN is written. M_TWB gives the address of the first level's entry, MD_TWC the
- * second's, so that a reload is two loads and no test: a page that is not there becomes an entry that is not valid,
- * whose use is a TLB error.
+ * The MPC8xx's TLB misses (MPC860 manual, 8.7 and 9.8). Hardware stores the address in Mx_EPN, and replaces the entry
+ * that its counter selects when Mx_RPN is written. M_TWB has the address of the first level's entry, MD_TWC the
+ * second's, so that a reload is two loads and no test: an unmapped page becomes an invalid entry, whose use is a TLB
+ * error.
  */
 #include <arch/asm.h>
 #include <arch/reg8xx.h>
@@ -11,8 +11,9 @@
 #define MISS_DATA        0x1200
 
 /*
- * What Mx_RPN takes of the tree's entry \pte, which has a hash-table entry's format: PP, C, I and R move to their places. In
- * \to: the entry of the first level, in whose group the kernel's pages are known, which every address space shares.
+ * Makes the value of Mx_RPN from the tree's entry \pte, which has a hash-table entry's format: moves PP, C, I and R to
+ * their places. In \to: the first level's entry, whose group tells the kernel's pages, which every address space
+ * shares.
  */
 .macro entry_to_rpn to, pte
 	rlwinm	\to, \to, 29, 29, 29    /* group to SH */
@@ -36,7 +37,7 @@
 	mtspr	SPR_MD_RPN, \b
 .endm
 
-/* The walk's registers are the data TLB's: they want the address first. */
+/* The walk uses the data TLB's registers, which need the address first. */
 .macro load_instruction a, b
 	mfspr	\a, SPR_SRR0
 	mtspr	SPR_MD_EPN, \a
@@ -67,9 +68,9 @@ end_image \name
 	.section .text.cause.reload, "ax"
 
 /*
- * The plain form saves everything and lets C look (soft8xx/backend.c). C cannot load the kernel's own pages: it would miss on
- * itself without end. These are loaded here, after the same saving and before the same restoring. In: r11 = frame
- * (physical), r3 = address, r12 = trap.
+ * The plain form saves everything and lets C look (soft8xx/backend.c). C cannot load the kernel's own pages, because
+ * it would miss on them again without end. This code loads those, with the same saving before and the same restoring
+ * after. In: r11 = frame (physical), r3 = address, r12 = trap.
  */
 FUNCTION(soft8xx_enter)
 	stw	r3, FRAME_DAR(r11)
@@ -105,8 +106,8 @@ end_image \name
 	vector_c image_miss8_data_c, MISS_DATA, SPR_MD_EPN
 
 /*
- * TLB errors: a page that is not there, or that forbids the access. Invalidate a not-valid entry, or it keeps matching.
- * One that forbids stays: it may be pinned.
+ * TLB errors: a page that is unmapped, or that forbids the access. Invalidate an invalid entry, or it keeps matching.
+ * A valid one may be pinned, and stays.
  */
 image image_error8_data
 	save_volatile
@@ -139,8 +140,8 @@ image image_emulation
 end_image image_emulation
 
 /*
- * Counting misses, before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
- * addresses. Without a compare: there is nowhere to save the condition register.
+ * Counting misses before the handlers' own images (count.S has other processors'): by MSR[PR], and those of kernel
+ * addresses. It uses no compare, because it cannot save the condition register.
  */
 .macro count8 name, address, counts
 image \name

@@ -1,6 +1,5 @@
 /*
- * What the MPC8xx's TLBs hold, as their debug registers show it (MPC860 manual, 9.8.3): for /proc, and for the invariant
- * checker.
+ * Reading the MPC8xx's TLBs by their debug registers (MPC860 manual, 9.8.3), for /proc and for the invariant checker.
  */
 #include <arch.h>
 #include <arch/mmu.h>
@@ -19,9 +18,9 @@ struct entry {
 	u32 cam, ram0, ram1;
 	u32 address, bytes, pa;
 	u32 asid;
-	bool shared;            /* whatever the address space */
+	bool shared;            /* matches in every address space */
 	bool page_valid;        /* else its use is a TLB error */
-	bool user, write;       /* what programs may do: read or run it; write to it */
+	bool user, write;       /* programs may read and execute; write */
 };
 
 #define CAM_SUBPAGES 0x00000f00 /* data; instructions: the last four bits */
@@ -45,7 +44,7 @@ static void read_shown(u32 number, bool instruction, struct shown *out)
 	irq_restore(msr);
 }
 
-/* False: the entry translates nothing. */
+/* Decodes an entry. False: it translates nothing. */
 static bool decode(const struct shown *shown, bool instruction, struct entry *e)
 {
 	e->cam = shown->cam;
@@ -81,7 +80,7 @@ static u32 reserved(bool instruction)
 	return control & CTR_RSV4I ? TLB_RESERVED : TLB_ENTRIES_8XX;
 }
 
-/* The tree that an entry is of; NULL: nobody's. */
+/* The tree of an entry's address space; NULL: none. */
 static const struct root_entry *root_of(const struct entry *e)
 {
 	u32 segment;
@@ -99,7 +98,7 @@ static void check_entry(u32 number, bool instruction, u32 address, check_bad *ba
 		return;
 	root = root_of(&e);
 	if (!root)
-		return;         /* of a number that is nobody's until both TLBs have been emptied */
+		return;         /* its number is unused until both TLBs have been emptied */
 	pte = pagetable_read(root, address);
 	if (!(pte & PTE_VALID))
 		bad("the TLB maps a page that the tree does not", e.cam, address, e.ram0);
@@ -120,7 +119,7 @@ void soft8xx_check(check_bad *bad)
 				check_entry(n, instruction, e.address, bad);
 }
 
-/* Any entry may hold any page: that is what fully associative means. */
+/* The TLBs are fully associative: any entry may be the page's. */
 void soft8xx_check_page(const struct mm *mm, u32 address, check_bad *bad)
 {
 	(void)mm;
@@ -129,7 +128,10 @@ void soft8xx_check_page(const struct mm *mm, u32 address, check_bad *bad)
 			check_entry(n, instruction, address, bad);
 }
 
-/* "I 27 c0012000 4 KB -> 00012000 kernel": where, how much, whose. All are read first: to write them down changes them. */
+/*
+ * Lines "I 27 c0012000 4 KB -> 00012000 kernel": index, address, size, frame, owner. All entries are read first,
+ * because writing text changes them.
+ */
 void soft8xx_show(struct text *text)
 {
 	static struct shown all[2][TLB_ENTRIES_8XX];
@@ -156,7 +158,7 @@ void soft8xx_show(struct text *text)
 	}
 }
 
-/* Any write empties both TLBs of what is not pinned. */
+/* Any write invalidates all entries that are not pinned. */
 int soft8xx_empty(const char *words, size_t size)
 {
 	(void)words;

@@ -14,7 +14,7 @@
 
 #define GPR(n) (FRAME_GPR + 4 * (n))
 
-/* Not into r0, which addi reads as zero. */
+/* The register must not be r0, which addi reads as zero. */
 .macro load_address reg, value
 	lis	\reg, (\value)@ha
 	addi	\reg, \reg, (\value)@l
@@ -25,7 +25,7 @@
 	ori	\reg, \reg, (\value) & 0xffff
 .endm
 
-/* KERNEL_BASE is 3 GB: adding 1 GB modulo 4 GB takes it off, and taking off 1 GB adds it. */
+/* KERNEL_BASE is 3 GB: adding 1 GB modulo 4 GB subtracts it, and subtracting 1 GB adds it. */
 .macro to_phys to, from
 	addis	\to, \from, 0x4000
 .endm
@@ -41,7 +41,7 @@
 \name\()_start:
 .endm
 
-/* most: the bytes that its vector has room for. */
+/* most: the bytes between its vector and the next. */
 .macro end_image name, most=256
 	.globl	\name\()_end
 \name\()_end:
@@ -50,7 +50,7 @@
 	.endif
 .endm
 
-/* Asks for the lines of the frame at r11 that an entry writes to, of 32 bytes each; a line that is there costs nothing. */
+/* Prefetches the lines of the frame at r11 that an entry writes, 32 bytes each. */
 .macro preload_frame scratch
 	.irp	offset, 0, 32, 64, 128, 160
 	li	\scratch, \offset
@@ -59,9 +59,9 @@
 .endm
 
 /*
- * The full entry's first half: finds the kernel stack and saves what the handler must not lose. With preload the
- * frame's lines are asked for while its first words are stored (policy preload). Leaves
- * r11 = frame (physical), r1 = frame (virtual), r9 = SRR1, and r0, r2 to r8, r10, r12 free but saved.
+ * The first half of the full entry: finds the kernel stack and saves the registers that the handler would destroy.
+ * With preload, prefetches the frame's lines while its first words are stored (policy preload). Leaves r11 = frame
+ * (physical), r1 = frame (virtual), r9 = SRR1, and r0, r2 to r8, r10, r12 free but saved.
  */
 .macro save_volatile preload=0
 	mtspr	SPR_SPRG0, r10
@@ -70,10 +70,7 @@
 	save_volatile_rest \preload
 .endm
 
-/*
- * The same where r10 and r11 are in SPRG0 and SPRG1 already, and r10 = CR. A special register takes several cycles to read,
- * and the next read waits: stores fill the time.
- */
+/* The same if r10 and r11 are in SPRG0 and SPRG1 already, and r10 = CR. */
 .macro save_volatile_rest preload=0
 	mfspr	r11, SPR_SRR1
 	andi.	r11, r11, MSR_PR
@@ -111,14 +108,14 @@
 	stw	r9, FRAME_MSR(r11)
 .endm
 
-/* The second half: to a C handler that does not look at r13 to r31. */
+/* The second half: goes to a C handler that does not read r13 to r31. */
 .macro enter_c trap, handler
 	li	r10, \trap
 	load_address r12, \handler
 	ba	PHYS(enter)
 .endm
 
-/* To a C handler that wants the whole struct regs. */
+/* Goes to a C handler that needs the whole struct regs. */
 .macro enter_c_whole trap, handler
 	li	r10, \trap
 	load_address r12, \handler

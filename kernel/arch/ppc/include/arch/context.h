@@ -1,4 +1,4 @@
-/* An address space's context: a number, of which VSIDs (vsid.h) or an MPC8xx's ASID are made. */
+/* An address space's context: a number, from which VSIDs (vsid.h) or an MPC8xx's ASID are made. */
 #ifndef ARCH_CONTEXT_H
 #define ARCH_CONTEXT_H
 
@@ -14,9 +14,9 @@ struct mm_context {
 	u32 segment_base;               /* the VSID of segment 0 */
 };
 
-extern u32 context_current;             /* the generation that numbers are of */
+extern u32 context_current;             /* the current generation of numbers */
 static inline bool mm_context_live(const struct mm_context *context) { return context->generation == context_current; }
-/* The context by a number, for messages. */
+/* The context's number, for messages. */
 static inline u32 mm_context_id(const struct mm_context *context) { return context->number; }
 
 #endif

@@ -25,7 +25,7 @@ static inline void irq_restore(u32 msr) { mtmsr(msr); }
 static inline void irq_enable(void) { mtmsr(mfmsr() | MSR_EE); }
 static inline void irq_disable(void) { mtmsr(mfmsr() & ~MSR_EE); }
 
-/* The low word of the timebase, which comes round after minutes. */
+/* The low word of the timebase, which wraps after minutes. */
 static inline u32 arch_timebase_low(void)
 {
 	u32 low;
@@ -63,7 +63,7 @@ static inline void arch_memory_barrier(void)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-/* HID0[DLOCK] and HID0[ILOCK] lock the caches: on all but an MPC8xx. */
+/* Whether HID0[DLOCK] and HID0[ILOCK] lock the caches: on all but an MPC8xx. */
 extern bool cpu_locks_caches;
 
 /* Clears [start, end), whole cache lines of `line` bytes, without reading them from memory. */

@@ -1,4 +1,4 @@
-/* What each processor has of its own (cpu.h), as far as only arch/ppc uses it. */
+/* The part of a processor's state (cpu.h) that only arch/ppc uses. */
 #ifndef ARCH_CPU_STATE_H
 #define ARCH_CPU_STATE_H
 
@@ -8,10 +8,10 @@
 struct mm;
 struct task;
 
-/* A translation that a 603's vectors load, with translation off, when the miss that C handled last comes again. */
+/* A translation that a 603's vectors load with translation off, if the last miss that C handled is repeated. */
 struct soft_prepared {
 	u32 address;
-	u32 compare;                    /* the miss's compare register, which holds the VSID; 0: nothing */
+	u32 compare;                    /* the miss's compare register, with the VSID; 0: none */
 	u32 pte;
 	u32 unused;
 };
@@ -21,13 +21,13 @@ struct cpu_state {
 	/* Aligned so that one address register reaches all of them (soft6xx/reload.S). */
 	_Alignas(128) struct soft_prepared soft_prepared[SOFT_PREPARED];
 
-	struct task *fpu_owner;         /* whose registers the FPU holds; NULL: nobody's */
+	struct task *fpu_owner;         /* the task whose registers the FPU holds, or NULL */
 
 	/* aperture.c */
-	struct mm *aperture_mm;         /* the current task's, which has none while an aperture is open */
-	struct root_entry *aperture_entry;      /* the entry of the active root that gave way, */
-	struct root_entry aperture_entry_before; /* what it was, */
-	u32 aperture_segment;           /* and the same of the segment */
+	struct mm *aperture_mm;         /* the task's mm, which is NULL while an aperture is open */
+	struct root_entry *aperture_entry;      /* the entry of the active root in use, */
+	struct root_entry aperture_entry_before; /* its old value, */
+	u32 aperture_segment;           /* and the same for the segment */
 	u32 aperture_register_before;
 };
 

@@ -4,12 +4,12 @@
 
 #include <types.h>
 
-#define LEAN_CALLS 512u         /* numbers that the lean entry looks up; no call has a larger one */
+#define LEAN_CALLS 512u         /* call numbers below it use the lean entry; none is larger */
 
-extern u64 lean_frames_completed;       /* lean entries that had to save the rest after all, for signals or a switch */
+extern u64 lean_frames_completed;       /* lean entries that saved all registers later, for a signal or switch */
 
 void entry_bind(bool lean);
-/* Whether entries ask for the lines of their frame ahead, and switches for what the next task will need. */
+/* Whether entries prefetch the lines of their frame, and switches those of the next task. */
 void entry_preload(bool on);
 void switch_preload_bind(bool on);
 

@@ -15,34 +15,37 @@ extern u32 hash_groups;                 /* PTEGs, a power of two */
 /* Counters; the evictions are counted by assembly too. */
 extern u64 hash_searches_flush, hash_found_flush;
 extern u32 hash_evictions, hash_next_slot;
-/* Of the insertions by C, and of the assembly's while hash_count(true): all, and by primary group. */
+/* Insertions by C, and by assembly while hash_count(true): all, and by primary group. */
 extern u64 hash_inserts;                /* assembly counts in its low word */
 extern u32 *hash_group_misses;
 
 /* Allocates the table for this much RAM, empty, and points SDR1 at it. */
 void hash_init(void);
 void hash_clear(void);
-/* C reaches the table at its physical address plus this, KERNEL_BASE or KERNEL_UNCACHED. */
+/* Sets the mapping by which C reaches the table: KERNEL_BASE or KERNEL_UNCACHED. */
 void hash_reach(u32 base);
 /* Whether insertions by assembly are counted; 0 or -ENOMEM. */
 int hash_count(bool on);
-/* A reload's search: the entry that translates address in VSID; NULL: none. */
+/* For a reload: finds the entry that translates address in VSID; NULL: none. */
 const struct hpte *hash_find(u32 vsid, u32 address);
-/* How many entries translate it: more than one is a mistake. */
+/* The number of entries that translate it: more than one is an error. */
 u32 hash_copies(u32 vsid, u32 address);
-/* Puts the tree's entry in: an empty slot, primary or secondary, else the next one of the primary group in turn. */
+/*
+ * Inserts the tree's entry: into an empty slot, primary or secondary, else over the next one of the primary group in
+ * turn.
+ */
 void hash_insert(u32 vsid, u32 address, u32 pte);
 /*
- * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it.
- * Policy hpte.slot binds it: hash_remove_searching looks through both groups; hash_remove_noted reads the tree's note.
+ * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
+ * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.
  */
 struct mm;
 extern bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address);
 bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address);
 /*
- * On a 604 and 750: whether a page that a fault brings in goes into the table at once, alone or with the others of
- * its aligned window of so many pages (a power of two, at most what one page table covers).
+ * On a 604 and 750: whether a fault inserts the entry of its page into the table, alone or with the other mapped pages
+ * of the aligned window of `pages` pages (a power of two, at most the range of one page table).
  */
 enum hash_preload { HASH_PRELOAD_OFF, HASH_PRELOAD_FAULT, HASH_PRELOAD_AROUND };
 void hash_preload(enum hash_preload what, u32 pages);
@@ -51,16 +54,16 @@ extern u64 hash_preloads;
 void hash_note(bool on);
 extern void (*hash_placed)(u32 address, const struct hpte *entry);
 extern u64 hash_notes_used;
-/* The tree's entry tells of this slot, or notes are off. */
+/* Whether the tree's entry notes this slot, or notes are off. */
 struct pte;
 bool hash_noted(const struct pte *at, const struct hpte *entry);
-/* The two slots of this number that can hold the page; clears the one that does. */
+/* Clears the page's entry in whichever of the two slots of this number has it. */
 void hash_clear_slot(u32 vsid, u32 address, u32 slot);
-/* The invariant checker: every entry; the entries of one page. */
+/* For the invariant checker: checks every entry, or the entries of one page. */
 void hash_check(check_bad *bad);
 void hash_check_page(const struct mm *mm, u32 address, check_bad *bad);
 
-/* An entry's address, from its word 0, as it was read, and the group that it is in. */
+/* The address of an entry, from the word 0 that was read of it and its group. */
 u32 hash_address(const struct hpte *entry, u32 word0);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where what lies in the virtual address space. */
+/* The layout of the virtual address space. */
 #ifndef ARCH_LAYOUT_H
 #define ARCH_LAYOUT_H
 
@@ -12,7 +12,7 @@
 /* All RAM is mapped here, physical 0 first. */
 #define KERNEL_BASE 0xc0000000u
 
-/* All RAM a second time, past the cache, where block address translation has a pair left for it (arch_maps_uncached). */
+/* All RAM again, past the cache, if a block address translation pair is free for it (arch_maps_uncached). */
 #define KERNEL_UNCACHED 0xe0000000u
 
 #endif

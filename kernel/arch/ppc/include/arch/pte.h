@@ -1,4 +1,4 @@
-/* Entries of the page-table tree, as the rest of the kernel makes and reads them (pte_bits.h has the format). */
+/* The interface to entries of the page-table tree (pte_bits.h has the format). */
 #ifndef ARCH_PTE_H
 #define ARCH_PTE_H
 
@@ -7,7 +7,7 @@
 
 typedef u32 pte_t;
 
-/* Where an entry of a table is, and where an entry of a root is. */
+/* The memory of an entry of a table, and of an entry of a root. */
 struct pte {
 	u32 word;
 };
@@ -17,17 +17,17 @@ struct root_entry {
 
 #define PTE_NONE 0u
 
-/* PP = 3 is read-only for the kernel too: its stores to programs fault where a page has to be copied first. */
+/* PP = 3 is read-only for the kernel too, so that its stores to programs fault if a page must be copied first. */
 #define ARCH_KERNEL_OBEYS_READ_ONLY 1
 
-/* What programs may do with a page. */
+/* The accesses that programs may make to a page. */
 enum pte_access {
 	PTE_NO_ACCESS,
 	PTE_READ,
 	PTE_READ_WRITE,
 };
 
-/* device: past the cache, and neither ahead of time nor twice. */
+/* device: the page is cache-inhibited and guarded. */
 static inline pte_t pte_make(u32 pa, enum pte_access access, bool device)
 {
 	pte_t pte = pa | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
@@ -44,35 +44,35 @@ static inline pte_t pte_make_kernel(u32 pa, bool device)
 }
 
 static inline bool pte_none(pte_t pte) { return !(pte & ~(u32)PTE_NOTE); }
-/* Hardware may use it; an entry that is not none, and not this, has no access. */
+/* Hardware may use the entry. One that is neither none nor present permits no access. */
 static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
 static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }
 static inline u32 pte_pa(pte_t pte) { return pte & PTE_RPN; }
-/* As messages show it. */
+/* The entry's word, for messages. */
 static inline u32 pte_word(pte_t pte) { return pte; }
 
 static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
 
 /*
- * Beside its entry a place in the tree has a note, of where the hash table has the page (policy hpte.slot), which only
- * the hash table's code looks at. An entry that changes keeps it, until the page is flushed; a copy has none.
+ * An entry's word also holds a note: the slot of the page in the hash table (policy hpte.slot), used by the hash
+ * table's code only. Storing an entry keeps the note until the page is flushed; pte_copy() drops it.
  */
 static inline pte_t pte_get(const struct pte *at) { return at->word; }
 static inline pte_t pte_copy(pte_t pte) { return pte & ~(u32)PTE_NOTE; }
 static inline u32 pte_note(const struct pte *at) { return at->word & PTE_NOTE; }
 static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->word & PTE_NOTE); }
-/* None of the entries of a cache line is there. */
+/* Whether all entries of a cache line are none. */
 #define PTE_LINE 8u
 static inline bool pte_line_none(const struct pte *at)
 {
 	return pte_none(at[0].word | at[1].word | at[2].word | at[3].word | at[4].word | at[5].word | at[6].word | at[7].word);
 }
-/* Where there was none. */
+/* Stores an entry where there was none. */
 static inline void pte_store_first(struct pte *at, pte_t pte) { at->word = pte; }
 static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word & ~(u32)PTE_NOTE) | note; }
-/* Nothing is cached of the page any more. */
+/* Clears entry and note, when nothing is cached of the page any more. */
 static inline void pte_clear(struct pte *at) { at->word = 0; }
 
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */

@@ -1,17 +1,16 @@
 /*
  * The bits of the page-table tree's entries, for C and assembly.
  *
- * A root entry is the physical address of a second-level table, or 0. A page's
- * entry has the format of a hash-table entry's second word (604 manual, figure
- * 5-24), so that no handler converts it: the 603's RPA register and the hash
- * table take it as it is. R is set in every entry that hardware may use, C in
- * every entry that may be written. The reserved bits are software's.
+ * A root entry is the physical address of a second-level table, or 0. A page's entry has the format of a hash-table
+ * entry's second word (604 manual, figure 5-24), so that no handler has to convert it: the 603's RPA register and the
+ * hash table take it unchanged. R is set in every entry that hardware may use, C in every entry that may be written.
+ * Software uses the reserved bits.
  */
 #ifndef ARCH_PTE_BITS_H
 #define ARCH_PTE_BITS_H
 
 #define PTE_RPN     0xfffff000
-#define PTE_SLOT    0x00000e00  /* software: where the hash-table entry is (policy hpte.slot) */
+#define PTE_SLOT    0x00000e00  /* software: slot of the hash-table entry (policy hpte.slot) */
 #define PTE_VALID   0x00000100  /* R: hardware may use this entry */
 #define PTE_CHANGED 0x00000080  /* C: set wherever PTE_WRITE is */
 #define PTE_THROUGH 0x00000040  /* W */
@@ -28,10 +27,10 @@
 #define PP_USER_RW  2
 #define PP_USER_RO  3           /* read-only for the kernel too: copy-on-write holds for it */
 
-/* What of an entry goes into RPA and into the hash table. */
+/* The bits of an entry for RPA and the hash table. */
 #define PTE_HARDWARE (PTE_RPN | PTE_VALID | PTE_CHANGED | PTE_WIMG | PTE_PP)
 
-#define SR_KEY_USER 0x20000000  /* Kp: user accesses are checked by PP, the kernel's (Ks = 0) too where PP = 3 */
+#define SR_KEY_USER 0x20000000  /* Kp: PP limits user accesses; with PP = 3 the kernel's too (Ks = 0) */
 
 /* First word of a hash-table entry. */
 #define HPTE_VALID     0x80000000

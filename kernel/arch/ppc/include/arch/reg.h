@@ -43,7 +43,7 @@
 #define MSR_USER   (MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
 #define MSR_KERNEL (MSR_ME | MSR_IR | MSR_DR | MSR_RI)  /* interrupts off: the kernel's state */
 
-#define HID0_DOZE 0x00800000    /* 603, 750: what MSR[POW] means (MPC603e manual, 2.1.2.1); the 604 has nap only */
+#define HID0_DOZE 0x00800000    /* 603, 750: mode entered by MSR[POW] (MPC603e manual, 2.1.2.1); the 604 only naps */
 #define HID0_ICE  0x00008000
 #define HID0_DCE  0x00004000
 #define HID0_ILOCK 0x00002000
@@ -58,7 +58,7 @@
 #define DSISR_PROTECTION 0x08000000
 #define DSISR_STORE      0x02000000
 #define DSISR_STORE_BIT  6
-#define DSISR_NEVER      0x04100000     /* no page makes it work: eciwx and ecowx, lwarx and stwcx. past the cache */
+#define DSISR_NEVER      0x04100000     /* impossible on any page: eciwx and ecowx, lwarx and stwcx. past the cache */
 #define ISI_GUARDED      0x10000000     /* no-execute segment or guarded memory */
 
 /* SRR1 after a 603's table-search exception (MPC603e manual, table 5-9). */

@@ -22,7 +22,7 @@
 #define SPR_MD_CAM  824
 
 #define TLB_ENTRIES_8XX 32
-#define TLB_RESERVED    28              /* from this one on RSV4I keeps entries from replacement and from tlbia */
+#define TLB_RESERVED    28              /* first entry that RSV4I protects from replacement and tlbia */
 
 /* Mx_CTR. */
 #define CTR_RSV4I       0x08000000
@@ -36,22 +36,22 @@
 #define EPN_VALID       0x00000200
 #define ASIDS           16
 
-/* Mx_TWC: what the entry of the first level says: L2 base, group, and of the page: */
+/* Mx_TWC: the first level's entry: L2 base, group, and these bits of the page: */
 #define TWC_GROUP_KERNEL 0x00000020     /* access protection group 1 */
 #define TWC_GUARDED     0x00000010
 #define TWC_512K        0x00000004
 #define TWC_8M          0x0000000c
 #define TWC_VALID       0x00000001
 
-/* Mx_RPN: RPN, PP[20-21] as a PTE of other processors has it, and: */
+/* Mx_RPN: RPN, PP[20-21] as in a PTE of other processors, and: */
 #define RPN_CHANGED     0x00000100      /* without it a store is a TLB error */
 #define RPN_SUBPAGES    0x000000f0      /* all four are valid */
 #define RPN_LARGE       0x00000008      /* 512 KB and 8 MB */
-#define RPN_SHARED      0x00000004      /* whatever the address space */
+#define RPN_SHARED      0x00000004      /* matches in every address space */
 #define RPN_INHIBITED   0x00000002
 #define RPN_VALID       0x00000001
 
-#define BOOT_BLOCKS_8XX 28              /* of 8 MB: RAM that the boot maps, beside two for I/O */
+#define BOOT_BLOCKS_8XX 28              /* first entry for RAM at boot, 8 MB each; two map I/O */
 
 /* Caches: IC_CST and DC_CST take commands. */
 #define SPR_IC_CST 560

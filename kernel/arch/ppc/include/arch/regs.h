@@ -1,4 +1,4 @@
-/* The registers that an exception saves. What is not the architecture's reads and changes them by regs_*() alone. */
+/* The registers that an exception saves. Code outside the architecture reads and changes them only by regs_*(). */
 #ifndef ARCH_REGS_H
 #define ARCH_REGS_H
 
@@ -6,13 +6,13 @@
 #include <types.h>
 
 /*
- * A program's or the interrupted kernel's registers, in the layout of Linux's
- * struct pt_regs for 32-bit PowerPC, so that signal frames hold it as it is.
+ * The registers of a program or of the interrupted kernel, in the layout of Linux's struct pt_regs for 32-bit PowerPC,
+ * so that signal frames contain it unchanged.
  */
 struct regs {
 	u32 gpr[32];
-	u32 nip;                /* where it continues (SRR0) */
-	u32 msr;                /* with what (SRR1) */
+	u32 nip;                /* address to continue at (SRR0) */
+	u32 msr;                /* machine state (SRR1) */
 	u32 orig_gpr3;          /* system calls: r3 as it was passed */
 	u32 ctr, link, xer, ccr;
 	u32 mq;                 /* 601 only; 0 */
@@ -23,40 +23,40 @@ struct regs {
 
 #define TRAP_SYSCALL 0xc00u
 
-/* User mode, not the interrupted kernel. */
+/* Whether the registers are of user mode, not of the interrupted kernel. */
 static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_PR) != 0; }
-/* Where it goes on, and the address that the function there returns to, as far as that is in a register. */
+/* The address to continue at, and the return address of the function there, if a register has it. */
 static inline vaddr_t regs_pc(const struct regs *regs) { return regs->nip; }
 static inline vaddr_t regs_caller(const struct regs *regs) { return regs->link; }
 static inline uaddr_t regs_stack(const struct regs *regs) { return regs->gpr[1]; }
 static inline void regs_set_stack(struct regs *regs, uaddr_t address) { regs->gpr[1] = address; }
 static inline void regs_set_thread_pointer(struct regs *regs, u32 value) { regs->gpr[2] = value; }
 
-/* System calls: arguments are counted from 0. A call may hand back more than its result in the arguments' registers. */
+/* System calls: arguments are counted from 0. A call may return values in the argument registers too. */
 static inline u32 regs_argument(const struct regs *regs, unsigned n) { return regs->gpr[3 + n]; }
 static inline void regs_set_argument(struct regs *regs, unsigned n, u32 value) { regs->gpr[3 + n] = value; }
-/* The error that the call has ended with, a positive number; 0: no error, or no call. */
+/* The positive errno of the call; 0: no error, or no call. */
 static inline u32 regs_error(const struct regs *regs)
 {
 	return regs->trap == TRAP_SYSCALL && regs->ccr & CCR_SO ? regs->gpr[3] : 0;
 }
 static inline void regs_set_error(struct regs *regs, u32 error) { regs->gpr[3] = error; }
-/* The program makes the call again, as if it had not returned. */
+/* Makes the program repeat the call. */
 static inline void regs_call_again(struct regs *regs)
 {
 	regs->gpr[3] = regs->orig_gpr3;
 	regs->ccr &= ~CCR_SO;
 	regs->nip -= sizeof(u32);       /* of the sc instruction */
 }
-/* Of a call that is made again: another one. */
+/* Replaces the number of a call that will be repeated. */
 static inline void regs_set_call(struct regs *regs, u32 number) { regs->gpr[0] = number; }
-/* The registers are complete as they are: no call's result is stored in them. */
+/* Stores no call's result: the registers are complete. */
 static inline void regs_no_call(struct regs *regs) { regs->trap = 0; }
-/* The instruction of a system call, and where the one before regs_pc() lies. */
+/* The instruction of a system call, and the address of the instruction before regs_pc(). */
 #define REGS_CALL_INSTRUCTION 0x44000002u       /* sc */
 static inline uaddr_t regs_pc_before(const struct regs *regs) { return regs->nip - sizeof(u32); }
 
-/* An exception after each instruction of the program. */
+/* Sets or clears an exception after each instruction of the program. */
 static inline void regs_set_stepping(struct regs *regs, bool on)
 {
 	regs->msr = on ? regs->msr | MSR_SE : regs->msr & ~(u32)MSR_SE;

@@ -6,29 +6,32 @@
 
 struct image;
 
-/* What serves a missing translation, vector by vector. */
+/* The images of the reload handlers, by vector. */
 struct reload_set {
-	bool straight;                  /* straight from the tree, past a hash table that there is */
+	bool straight;                  /* reloads directly from the tree, although there is a hash table */
 	struct {
 		u32 vector;             /* 0: no more */
 		const struct image *image;
-		const struct image *count;      /* stands before it while misses are counted; NULL: none come here */
+		const struct image *count;      /* placed before it while counting; NULL: no misses here */
 	} images[6];
 };
 
-extern u64 reloads_c;           /* reloads that C has done */
+extern u64 reloads_c;           /* reloads by C */
 
-/* The rest counts while reload_count(true) does; [0] in kernel mode, [1] in user mode. */
+/* Counted while reload_count(true): [0] in kernel mode, [1] in user mode. */
 extern u64 misses_instruction[2], misses_data[2];
-extern u64 misses_of_kernel_pages;      /* of addresses of the kernel's */
-/* Misses that came while assembly, or a 603 straight from the tree, served them; arch_policies_account() brings them up. */
+extern u64 misses_of_kernel_pages;      /* of kernel addresses */
+/*
+ * Misses served by assembly handlers, and by a 603's handlers directly from the tree; arch_policies_account() updates
+ * them.
+ */
 extern u64 reloads_assembly, reloads_bypass;
 
 void reload_count(bool on);
 bool reload_counting(void);
-void reload_count_reset(void);  /* the misses' counts */
+void reload_count_reset(void);  /* resets the counts */
 
 void reload_bind(bool assembly);
-void reload_rebind(void);       /* after htab changed */
+void reload_rebind(void);       /* called after htab changed */
 
 #endif

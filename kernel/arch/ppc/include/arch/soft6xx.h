@@ -1,4 +1,4 @@
-/* The 603's reload, as policies bind it. */
+/* The 603's reload, for the policies that bind it. */
 #ifndef ARCH_SOFT6XX_H
 #define ARCH_SOFT6XX_H
 
@@ -6,7 +6,7 @@
 
 struct mm;
 
-/* Where a reload finds a page, and what a flush has to remove besides the TLB's entry. */
+/* How a reload finds a page, and how a flush removes it from the hash table. */
 struct soft_lookup {
 	u32 (*find)(u32 vsid, u32 address);
 	void (*flush)(struct mm *mm, u32 vsid, u32 address);

@@ -1,4 +1,4 @@
-/* Contexts as segment registers and hash table know them: virtual segment identifiers. */
+/* Virtual segment identifiers: the form of contexts in segment registers and hash table. */
 #ifndef ARCH_VSID_H
 #define ARCH_VSID_H
 
@@ -9,11 +9,11 @@
 #include <pagetable.h>
 #include <types.h>
 
-/* How a context's number becomes VSIDs: policy `vsid` binds these. */
+/* The form of VSIDs; policy `vsid` binds it. */
 struct vsid_form {
 	u32 multiplier;                 /* VSID of segment s: (16 * number * multiplier + s * step) mod 2^24 */
 	u32 step;
-	u64 *given;                     /* counts the numbers that are given out in this form */
+	u64 *given;                     /* counts the numbers given out in this form */
 	u32 inverse;                    /* multiplier * inverse = 1 mod 2^20: from a VSID back to its number */
 };
 extern struct vsid_form vsid_form;
@@ -34,16 +34,16 @@ static inline u32 context_number(u32 vsid)
 	return (base >> 4) * vsid_form.inverse % CONTEXT_NUMBERS;
 }
 
-/* mm has a number of this generation from now on. */
+/* Gives mm a number of this generation, if it has none. */
 void context_ensure(struct mm *mm);
-/* The number that will be given out next: those from it on have no entries yet. */
+/* The number that will be given out next: it and all above have no entries yet. */
 u32 context_next(void);
-/* The root of the tree that translates a VSID now, and the segment; NULL: nobody's. For the checker and /proc. */
+/* Finds the root of the tree and the segment of a VSID; NULL: none. For the checker and /proc. */
 const struct root_entry *context_find(u32 vsid, u32 *segment);
-/* Boot: the kernel's own context, when the translation caches are empty. */
+/* At boot: loads the kernel's own context, when the translation caches are empty. */
 void context_start(void);
 
-/* What mmu->activate() begins with: mm has a number, and is what this processor runs. */
+/* The start of mmu->activate(): gives mm a number and makes it this processor's address space. */
 static inline void context_enter(struct mm *mm)
 {
 	if (mm && !context_live(mm))
@@ -51,7 +51,7 @@ static inline void context_enter(struct mm *mm)
 	this_cpu()->mm = mm;
 }
 
-/* Where the reloads find mm's tree. */
+/* Tells the reload handlers mm's tree. */
 static inline void context_root(const struct mm *mm)
 {
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_SPRG2), "r"(kva_pa(mm ? mm->root : kernel_root)) : "memory");
