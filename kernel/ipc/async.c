@@ -1,6 +1,6 @@
 /*
- * Signals for readiness (O_ASYNC, F_SETOWN, F_SETSIG): a file that is waited for by a signal's receiver. It stands in
- * the wait queues that the file's poll operation names, as an epoll does.
+ * Signals for readiness (O_ASYNC, F_SETOWN, F_SETSIG). Such a file has an entry in each wait queue that its poll
+ * operation reports, as for epoll.
  */
 #include <async.h>
 #include <err.h>
@@ -19,112 +19,113 @@ struct hook {
 };
 
 struct async {
-	struct file *file;	/* that holds it */
-	int fd;			/* by which it was switched on, for si_fd */
-	int signal;		/* 0: SIGIO, without a story */
+	struct file *file;	/* the file that has it */
+	int fd;			/* descriptor that enabled it, for si_fd */
+	int signal;		/* 0: SIGIO, without siginfo */
 	struct async_owner owner;
-	u32 uid, euid;		/* of who named the owner */
+	u32 uid, euid;		/* of the process that set the owner */
 	struct poll_table table;
 	struct hook hook[QUEUES_MAX];
 	u32 hooks;
 };
 
-static bool may_signal(const struct async *a, const struct process *to)
+static bool may_signal(const struct async *async, const struct process *process)
 {
-	const struct credentials *theirs = &to->leader->cred;
+	const struct credentials *theirs = &process->leader->cred;
 
-	return a->euid == 0 || a->euid == theirs->suid || a->euid == theirs->uid || a->uid == theirs->suid ||
-	       a->uid == theirs->uid;
+	return async->euid == 0 || async->euid == theirs->suid || async->euid == theirs->uid ||
+		async->uid == theirs->suid ||
+	       async->uid == theirs->uid;
 }
 
-static void async_send(const struct async *a, int sig, const struct siginfo *info)
+static void async_send(const struct async *async, int sig, const struct siginfo *info)
 {
 	struct process *process;
 	struct task *task;
 
-	switch (a->owner.type) {
+	switch (async->owner.type) {
 	case ASYNC_THREAD:
-		task = task_find(a->owner.id);
-		if (task && may_signal(a, task->process))
+		task = task_find(async->owner.id);
+		if (task && may_signal(async, task->process))
 			signal_task(task, sig, info);
 		return;
 	case ASYNC_PROCESS:
-		process = process_find(a->owner.id);
-		if (process && may_signal(a, process))
+		process = process_find(async->owner.id);
+		if (process && may_signal(async, process))
 			signal_process(process, sig, info);
 		return;
 	case ASYNC_GROUP:
 		list_for_each_entry(process, &process_list, all)
-			if (process->pgid == a->owner.id && !process->zombie && may_signal(a, process))
+			if (process->pgid == async->owner.id && !process->zombie && may_signal(async, process))
 				signal_process(process, sig, info);
 	}
 }
 
 static void async_wake(struct waiter *waiter)
 {
-	const struct async *a = container_of(waiter, struct hook, waiter)->async;
-	u32 ready = file_poll(a->file, NULL);
-	struct siginfo info = { .poll = { .band = (s32)ready, .fd = a->fd } };
+	const struct async *async = container_of(waiter, struct hook, waiter)->async;
+	u32 ready = file_poll(async->file, NULL);
+	struct siginfo info = { .poll = { .band = (s32)ready, .fd = async->fd } };
 
-	if (!ready || !a->owner.id)
+	if (!ready || !async->owner.id)
 		return;
 	info.code = ready & POLLHUP ? POLL_HUP : ready & POLLERR ? POLL_ERR : ready & POLLIN ? POLL_IN : POLL_OUT;
-	async_send(a, a->signal ? a->signal : SIGIO, a->signal ? &info : NULL);
+	async_send(async, async->signal ? async->signal : SIGIO, async->signal ? &info : NULL);
 }
 
-void async_urgent(const struct file *f)
+void async_urgent(const struct file *file)
 {
-	if (f->async && f->async->owner.id)
-		async_send(f->async, SIGURG, NULL);
+	if (file->async && file->async->owner.id)
+		async_send(file->async, SIGURG, NULL);
 }
 
 static void add_queue(struct poll_table *table, struct waitq *queue)
 {
-	struct async *a = container_of(table, struct async, table);
+	struct async *async = container_of(table, struct async, table);
 	struct hook *h;
 
-	if (a->hooks == QUEUES_MAX)
+	if (async->hooks == QUEUES_MAX)
 		return;
-	h = &a->hook[a->hooks++];
+	h = &async->hook[async->hooks++];
 	waiter_init(&h->waiter);
 	h->waiter.wake = async_wake;
-	h->async = a;
+	h->async = async;
 	waitq_add(queue, &h->waiter);
 }
 
-static void switch_off(struct async *a)
+static void switch_off(struct async *async)
 {
-	while (a->hooks)
-		waitq_remove(&a->hook[--a->hooks].waiter);
+	while (async->hooks)
+		waitq_remove(&async->hook[--async->hooks].waiter);
 }
 
-static struct async *async_of(struct file *f)
+static struct async *async_of(struct file *file)
 {
-	if (!f->async) {
-		f->async = kzalloc(sizeof *f->async);
-		if (f->async)
-			f->async->file = f;
+	if (!file->async) {
+		file->async = kzalloc(sizeof(*file->async));
+		if (file->async)
+			file->async->file = file;
 	}
-	return f->async;
+	return file->async;
 }
 
-int async_switch(struct file *f, int fd, bool on)
+int async_switch(struct file *file, int fd, bool on)
 {
-	struct async *a = on ? async_of(f) : f->async;
+	struct async *async = on ? async_of(file) : file->async;
 
-	if (!a)
+	if (!async)
 		return on ? -ENOMEM : 0;
-	switch_off(a);
-	a->fd = fd;
-	a->table.add = add_queue;
+	switch_off(async);
+	async->fd = fd;
+	async->table.add = add_queue;
 	if (on)
-		file_poll(f, &a->table);
+		file_poll(file, &async->table);
 	return 0;
 }
 
-int async_set_owner(struct file *f, const struct async_owner *owner)
+int async_set_owner(struct file *file, const struct async_owner *owner)
 {
-	struct async *a;
+	struct async *async;
 
 	if (owner->id) {
 		if (owner->type == ASYNC_THREAD && !task_find(owner->id))
@@ -132,41 +133,41 @@ int async_set_owner(struct file *f, const struct async_owner *owner)
 		if (owner->type == ASYNC_PROCESS && !process_find(owner->id))
 			return -ESRCH;
 	}
-	a = async_of(f);
-	if (!a)
+	async = async_of(file);
+	if (!async)
 		return -ENOMEM;
-	a->owner = *owner;
-	a->uid = current->cred.uid;
-	a->euid = current->cred.euid;
+	async->owner = *owner;
+	async->uid = current->cred.uid;
+	async->euid = current->cred.euid;
 	return 0;
 }
 
-struct async_owner async_owner(const struct file *f)
+struct async_owner async_owner(const struct file *file)
 {
-	return f->async ? f->async->owner : (struct async_owner){ .type = ASYNC_THREAD, .id = 0 };
+	return file->async ? file->async->owner : (struct async_owner){ .type = ASYNC_THREAD, .id = 0 };
 }
 
-int async_set_signal(struct file *f, int fd, u32 sig)
+int async_set_signal(struct file *file, int fd, u32 sig)
 {
-	struct async *a;
+	struct async *async;
 
 	if (sig > NSIG)
 		return -EINVAL;
-	a = async_of(f);
-	if (!a)
+	async = async_of(file);
+	if (!async)
 		return -ENOMEM;
-	a->signal = (int)sig;
-	a->fd = fd;
+	async->signal = (int)sig;
+	async->fd = fd;
 	return 0;
 }
 
-int async_signal(const struct file *f)
+int async_signal(const struct file *file)
 {
-	return f->async ? f->async->signal : 0;
+	return file->async ? file->async->signal : 0;
 }
 
-void async_forget(struct file *f)
+void async_forget(struct file *file)
 {
-	switch_off(f->async);
-	kfree(f->async);
+	switch_off(file->async);
+	kfree(file->async);
 }

@@ -7,7 +7,7 @@
 #include <lib.h>
 #include <signal.h>
 
-#define COUNT_MAX 128u	/* datagrams that wait at a receiver */
+#define COUNT_MAX 128u	/* datagrams in a receiver's queue */
 
 struct datagram {
 	struct list_head link;
@@ -15,173 +15,174 @@ struct datagram {
 	struct rights *rights;
 	struct ucred sender;
 	u32 size;
-	u32 users;	/* the queue or who took it, and copies by those who only look */
+	u32 users;	/* references: the queue or the reader, and copies in progress */
 	u8 data[];
 };
 
-void datagram_init(struct datagram_queue *q)
+void datagram_init(struct datagram_queue *queue)
 {
-	list_init(&q->datagrams);
-	waitq_init(&q->readable);
-	waitq_init(&q->writable);
+	list_init(&queue->datagrams);
+	waitq_init(&queue->readable);
+	waitq_init(&queue->writable);
 }
 
-static void unlink(struct datagram_queue *q, struct datagram *d)
+static void unlink(struct datagram_queue *queue, struct datagram *datagram)
 {
-	list_del(&d->link);
-	q->count--;
-	q->bytes -= d->size;
+	list_del(&datagram->link);
+	queue->count--;
+	queue->bytes -= datagram->size;
 }
 
-static void let_go(struct datagram *d)
+static void let_go(struct datagram *datagram)
 {
-	if (--d->users)
+	if (--datagram->users)
 		return;
-	if (d->rights)
-		rights_free(d->rights);
-	kfree(d);
+	if (datagram->rights)
+		rights_free(datagram->rights);
+	kfree(datagram);
 }
 
-void datagram_free(struct datagram_queue *q)
+void datagram_free(struct datagram_queue *queue)
 {
-	waitq_detach(&q->readable);
-	waitq_detach(&q->writable);
-	while (!list_empty(&q->datagrams)) {
-		struct datagram *d = list_first_entry(&q->datagrams, struct datagram, link);
+	waitq_detach(&queue->readable);
+	waitq_detach(&queue->writable);
+	while (!list_empty(&queue->datagrams)) {
+		struct datagram *datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 
-		unlink(q, d);
-		let_go(d);
+		unlink(queue, datagram);
+		let_go(datagram);
 	}
 }
 
-u32 datagram_pages_held(const struct datagram_queue *q)
+u32 datagram_pages_held(const struct datagram_queue *queue)
 {
-	return (q->bytes + q->count * (u32)sizeof(struct datagram) + PAGE_SIZE - 1) / PAGE_SIZE;
+	return (queue->bytes + queue->count * (u32)sizeof(struct datagram) + PAGE_SIZE - 1) / PAGE_SIZE;
 }
 
-void datagram_each_rights(const struct datagram_queue *q, void (*show)(struct rights *, void *), void *argument)
+void datagram_each_rights(const struct datagram_queue *queue, void (*show)(struct rights *, void *), void *argument)
 {
-	struct datagram *d;
+	struct datagram *datagram;
 
-	list_for_each_entry(d, &q->datagrams, link)
-		if (d->rights)
-			show(d->rights, argument);
+	list_for_each_entry(datagram, &queue->datagrams, link)
+		if (datagram->rights)
+			show(datagram->rights, argument);
 }
 
-bool datagram_room(const struct datagram_queue *q)
+bool datagram_room(const struct datagram_queue *queue)
 {
-	return q->count < COUNT_MAX && q->bytes < SOCKET_BUFFER;
+	return queue->count < COUNT_MAX && queue->bytes < SOCKET_BUFFER;
 }
 
-struct datagram *datagram_new(const struct message *m, const struct address *from)
+struct datagram *datagram_new(const struct message *message, const struct address *from)
 {
-	size_t size = m->data->left;
-	struct datagram *d;
+	size_t size = message->data->left;
+	struct datagram *datagram;
 
 	if (size > DATAGRAM_MAX)
 		return ERR_PTR(-EMSGSIZE);
-	d = kmalloc(sizeof *d + size);
-	if (!d)
+	datagram = kmalloc(sizeof(*datagram) + size);
+	if (!datagram)
 		return ERR_PTR(-ENOBUFS);
-	if (iter_read(m->data, d->data, size) != (long)size) {
-		kfree(d);
+	if (iter_read(message->data, datagram->data, size) != (long)size) {
+		kfree(datagram);
 		return ERR_PTR(-EFAULT);
 	}
-	d->from.len = 0;
+	datagram->from.len = 0;
 	if (from)
-		d->from = *from;
-	d->size = (u32)size;
-	d->users = 1;
-	d->rights = NULL;
-	return d;
+		datagram->from = *from;
+	datagram->size = (u32)size;
+	datagram->users = 1;
+	datagram->rights = NULL;
+	return datagram;
 }
 
-u32 datagram_size(const struct datagram *d)
+u32 datagram_size(const struct datagram *datagram)
 {
-	return d->size;
+	return datagram->size;
 }
 
-void datagram_discard(struct datagram *d)
+void datagram_discard(struct datagram *datagram)
 {
-	kfree(d);
+	kfree(datagram);
 }
 
-void datagram_append(struct datagram_queue *q, struct datagram *d, struct message *m)
+void datagram_append(struct datagram_queue *queue, struct datagram *datagram, struct message *message)
 {
-	d->sender = m->sender;
-	d->rights = m->rights;
-	m->rights = NULL;
-	list_add_tail(&d->link, &q->datagrams);
-	q->count++;
-	q->bytes += d->size;
-	wake_up(&q->readable);
+	datagram->sender = message->sender;
+	datagram->rights = message->rights;
+	message->rights = NULL;
+	list_add_tail(&datagram->link, &queue->datagrams);
+	queue->count++;
+	queue->bytes += datagram->size;
+	wake_up(&queue->readable);
 }
 
-static void put_back(struct datagram_queue *q, struct datagram *d)
+static void put_back(struct datagram_queue *queue, struct datagram *datagram)
 {
-	list_add(&d->link, &q->datagrams);
-	q->count++;
-	q->bytes += d->size;
-	wake_up(&q->readable);
+	list_add(&datagram->link, &queue->datagrams);
+	queue->count++;
+	queue->bytes += datagram->size;
+	wake_up(&queue->readable);
 }
 
-long datagram_take(struct socket *s, struct datagram_queue *q, struct message *m)
+long datagram_take(struct socket *socket, struct datagram_queue *queue, struct message *message)
 {
-	bool peek = m->flags & MSG_PEEK;
-	struct datagram *d;
-	long n = SOCKET_WAIT(&q->readable, q->count || s->error || s->shut & SHUT_RD, m->nonblock, s->receive_timeout);
+	bool peek = message->flags & MSG_PEEK;
+	struct datagram *datagram;
+	long n = SOCKET_WAIT(&queue->readable, queue->count || socket->error || socket->shut & SHUT_RD,
+			     message->nonblock, socket->receive_timeout);
 
 	if (n)
 		return n;
-	n = socket_error(s);
+	n = socket_error(socket);
 	if (n)
 		return n;
-	if (!q->count)
+	if (!queue->count)
 		return 0;
-	d = list_first_entry(&q->datagrams, struct datagram, link);
-	/* The copy may sleep: nobody else takes this one meanwhile, or frees one that is only looked at. */
+	datagram = list_first_entry(&queue->datagrams, struct datagram, link);
+	/* The copy may sleep: hold the datagram, and remove it first unless it is only peeked at. */
 	if (peek)
-		d->users++;
+		datagram->users++;
 	else
-		unlink(q, d);
-	n = iter_write(m->data, d->data, d->size);
+		unlink(queue, datagram);
+	n = iter_write(message->data, datagram->data, datagram->size);
 	if (n < 0) {
 		if (peek)
-			let_go(d);
+			let_go(datagram);
 		else
-			put_back(q, d);
+			put_back(queue, datagram);
 		return n;
 	}
-	if ((u32)n < d->size) {
-		m->out_flags |= MSG_TRUNC;
-		if (m->flags & MSG_TRUNC)
-			n = (long)d->size;
+	if ((u32)n < datagram->size) {
+		message->out_flags |= MSG_TRUNC;
+		if (message->flags & MSG_TRUNC)
+			n = (long)datagram->size;
 	}
-	if (m->address)
-		*m->address = d->from;
-	m->sender = d->sender;
+	if (message->address)
+		*message->address = datagram->from;
+	message->sender = datagram->sender;
 	if (!peek) {
-		m->rights = d->rights;
-		d->rights = NULL;
-		wake_up(&q->writable);
+		message->rights = datagram->rights;
+		datagram->rights = NULL;
+		wake_up(&queue->writable);
 	}
-	let_go(d);
+	let_go(datagram);
 	return n;
 }
 
-unsigned datagram_poll(struct socket *s, struct datagram_queue *q, struct poll_table *table)
+unsigned datagram_poll(struct socket *socket, struct datagram_queue *queue, struct poll_table *table)
 {
 	unsigned ready = 0;
 
-	poll_wait(table, &q->readable);
-	if (q->count || s->shut & SHUT_RD)
+	poll_wait(table, &queue->readable);
+	if (queue->count || socket->shut & SHUT_RD)
 		ready |= POLLIN | POLLRDNORM;
-	if (s->error)
+	if (socket->error)
 		ready |= POLLERR;
 	return ready;
 }
 
-u32 datagram_next_size(const struct datagram_queue *q)
+u32 datagram_next_size(const struct datagram_queue *queue)
 {
-	return q->count ? list_first_entry(&q->datagrams, struct datagram, link)->size : 0;
+	return queue->count ? list_first_entry(&queue->datagrams, struct datagram, link)->size : 0;
 }

@@ -15,7 +15,7 @@ struct datagram_queue {
 #define DATAGRAM_MAX 65507u	/* bytes of data in one */
 
 void datagram_init(struct datagram_queue *);
-void datagram_free(struct datagram_queue *);	/* who waits is woken and let go of */
+void datagram_free(struct datagram_queue *);	/* wakes and detaches waiters */
 bool datagram_room(const struct datagram_queue *);
 /*
  * A datagram of the message's data, sent from an address (may be NULL); ERR_PTR on error. Copying the data may sleep,
@@ -25,7 +25,7 @@ struct datagram *datagram_new(const struct message *, const struct address *from
 void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */
 void datagram_discard(struct datagram *);
 u32 datagram_size(const struct datagram *);
-/* Takes the next one; waits for it. A pending error or a shut-down side ends the wait. */
+/* Waits for the next datagram and takes it. A pending error or a shut-down side ends the wait. */
 long datagram_take(struct socket *, struct datagram_queue *, struct message *);
 /* The receiving half of a socket's poll. */
 unsigned datagram_poll(struct socket *, struct datagram_queue *, struct poll_table *);

@@ -1,7 +1,6 @@
 /*
- * epoll: a set of files, and a list of those that may be ready. A file's wait
- * queue puts it on the list; epoll_wait asks each file on the list again, and
- * keeps those that are still ready there unless they are edge-triggered.
+ * epoll: a set of files, and a list of those that may be ready. A wake-up of a file's wait queue adds it to the list.
+ * epoll_wait polls each file on the list, and keeps it there if it is still ready and not edge-triggered.
  */
 #include <abi/poll.h>
 #include <anon.h>
@@ -30,7 +29,7 @@ struct epoll {
 	struct waitq wq;
 	struct file *file;	/* its own; not referenced */
 	u32 removals;
-	u32 seen, levels;	/* the round of looking in which it was, and the levels that were found */
+	u32 seen, levels;	/* the round that visited it, and the levels found */
 };
 
 static u32 round;
@@ -44,10 +43,10 @@ struct hook {
 
 struct item {
 	struct list_head link;		/* epoll->items */
-	struct list_head ready_link;	/* epoll->ready; empty: not there */
+	struct list_head ready_link;	/* not in the list */
 	struct list_head watch_link;	/* file->watches */
 	struct epoll *epoll;
-	struct file *file;		/* not referenced: leaves with it (epoll_forget) */
+	struct file *file;		/* not referenced: removed with it (epoll_forget) */
 	int fd;
 	struct epoll_event event;
 	struct poll_table table;
@@ -55,11 +54,11 @@ struct item {
 	u32 hooks;
 };
 
-static void make_ready(struct item *i)
+static void make_ready(struct item *item)
 {
-	if (list_empty(&i->ready_link))
-		list_add_tail(&i->ready_link, &i->epoll->ready);
-	wake_up(&i->epoll->wq);
+	if (list_empty(&item->ready_link))
+		list_add_tail(&item->ready_link, &item->epoll->ready);
+	wake_up(&item->epoll->wq);
 }
 
 static void epoll_wake(struct waiter *waiter)
@@ -67,127 +66,128 @@ static void epoll_wake(struct waiter *waiter)
 	make_ready(container_of(waiter, struct hook, waiter)->item);
 }
 
-static void add_queue(struct poll_table *table, struct waitq *queue)
+static void epoll_add_queue(struct poll_table *table, struct waitq *queue)
 {
-	struct item *i = container_of(table, struct item, table);
+	struct item *item = container_of(table, struct item, table);
 	struct hook *h;
 
-	if (i->hooks == QUEUES_MAX)
+	if (item->hooks == QUEUES_MAX)
 		return;
-	h = &i->hook[i->hooks++];
+	h = &item->hook[item->hooks++];
 	waiter_init(&h->waiter);
 	h->waiter.wake = epoll_wake;
-	h->item = i;
+	h->item = item;
 	waitq_add(queue, &h->waiter);
 }
 
-static unsigned ask(struct item *i, struct poll_table *table)
+static unsigned ask(struct item *item, struct poll_table *table)
 {
-	return file_poll(i->file, table) & (i->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
+	return file_poll(item->file, table) & (item->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
 }
 
-static void remove_item(struct item *i)
+static void remove_item(struct item *item)
 {
-	for (u32 h = 0; h < i->hooks; h++)
-		waitq_remove(&i->hook[h].waiter);
-	list_del(&i->ready_link);
-	list_del(&i->watch_link);
-	list_del(&i->link);
-	i->epoll->removals++;
-	kfree(i);
+	for (u32 h = 0; h < item->hooks; h++)
+		waitq_remove(&item->hook[h].waiter);
+	list_del(&item->ready_link);
+	list_del(&item->watch_link);
+	list_del(&item->link);
+	item->epoll->removals++;
+	kfree(item);
 }
 
-void epoll_forget(struct file *f)
+void epoll_forget(struct file *file)
 {
-	struct item *i, *next;
+	struct item *item, *next;
 	u32 removed = 0;
 
-	list_for_each_entry_safe(i, next, &f->watches, watch_link) {
+	list_for_each_entry_safe(item, next, &file->watches, watch_link) {
 		interrupt_window_at(++removed);
-		remove_item(i);
+		remove_item(item);
 	}
 }
 
-static struct item *find_item(const struct epoll *ep, const struct file *f, int fd)
+static struct item *find_item(const struct epoll *epoll, const struct file *file, int fd)
 {
-	struct item *i;
+	struct item *item;
 	u32 looked_at = 0;
 
-	list_for_each_entry(i, &ep->items, link) {
+	list_for_each_entry(item, &epoll->items, link) {
 		interrupt_window_at(++looked_at);
-		if (i->file == f && i->fd == fd)
-			return i;
+		if (item->file == file && item->fd == fd)
+			return item;
 	}
 	return NULL;
 }
 
-static bool any_ready(struct epoll *ep)
+static bool any_ready(struct epoll *epoll)
 {
-	struct item *i, *next;
+	struct item *item, *next;
 	u32 asked = 0;
 
-	list_for_each_entry_safe(i, next, &ep->ready, ready_link) {
+	list_for_each_entry_safe(item, next, &epoll->ready, ready_link) {
 		interrupt_window_at(++asked);
-		if (ask(i, NULL))
+		if (ask(item, NULL))
 			return true;
-		list_del(&i->ready_link);
+		list_del(&item->ready_link);
 	}
 	return false;
 }
 
-static unsigned epoll_poll(struct file *f, struct poll_table *table)
+static unsigned epoll_poll(struct file *file, struct poll_table *table)
 {
-	struct epoll *ep = f->data;
+	struct epoll *epoll = file->data;
 
-	poll_wait(table, &ep->wq);
-	return any_ready(ep) ? POLLIN | POLLRDNORM : 0;
+	poll_wait(table, &epoll->wq);
+	return any_ready(epoll) ? POLLIN | POLLRDNORM : 0;
 }
 
-static void epoll_release(struct file *f)
+static void epoll_release(struct file *file)
 {
-	struct epoll *ep = f->data;
-	struct item *i, *next;
+	struct epoll *epoll = file->data;
+	struct item *item, *next;
 	u32 removed = 0;
 
-	list_for_each_entry_safe(i, next, &ep->items, link) {
+	list_for_each_entry_safe(item, next, &epoll->items, link) {
 		interrupt_window_at(++removed);
-		remove_item(i);
+		remove_item(item);
 	}
-	kfree(ep);
+	kfree(epoll);
 }
 
-static void epoll_show(const struct file *f, struct text *out)
+static void epoll_show(const struct file *file, struct text *out)
 {
-	const struct epoll *ep = f->data;
-	const struct item *i;
+	const struct epoll *epoll = file->data;
+	const struct item *item;
 
-	list_for_each_entry(i, &ep->items, link)
-		text_printf(out, "tfd: %8d events: %8x data: %16llx  pos:%llu ino:%llx sdev:%x\n", i->fd, i->event.events,
-			    i->event.data, i->file->position, i->file->inode->ino, inode_dev(i->file->inode));
+	list_for_each_entry(item, &epoll->items, link)
+		text_printf(out, "tfd: %8d events: %8x data: %16llx  pos:%llu ino:%llx sdev:%x\n", item->fd,
+			    item->event.events,
+			    item->event.data, item->file->position, item->file->inode->ino, inode_dev(item->file->inode));
 }
 
 static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release, .show = epoll_show };
 
 long sys_epoll_create1(u32 flags)
 {
-	struct epoll *ep;
-	struct file *f;
+	struct epoll *epoll;
+	struct file *file;
 
 	if (flags & ~(u32)O_CLOEXEC)
 		return -EINVAL;
-	ep = kzalloc(sizeof *ep);
-	if (!ep)
+	epoll = kzalloc(sizeof(*epoll));
+	if (!epoll)
 		return -ENOMEM;
-	list_init(&ep->items);
-	list_init(&ep->ready);
-	waitq_init(&ep->wq);
-	f = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, ep);
-	if (IS_ERR(f)) {
-		kfree(ep);
-		return PTR_ERR(f);
+	list_init(&epoll->items);
+	list_init(&epoll->ready);
+	waitq_init(&epoll->wq);
+	file = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, epoll);
+	if (IS_ERR(file)) {
+		kfree(epoll);
+		return PTR_ERR(file);
 	}
-	ep->file = f;
-	return fd_add(f, flags & O_CLOEXEC);
+	epoll->file = file;
+	return fd_add(file, flags & O_CLOEXEC);
 }
 
 long sys_epoll_create(int size)
@@ -196,130 +196,131 @@ long sys_epoll_create(int size)
 }
 
 /*
- * Levels of epolls in an epoll, itself included, with each looked at once in a round, however many ways lead to it.
- * Those that were have this round in `seen`. No deeper than LEVELS_MAX, by check_nesting().
+ * Levels of epolls in an epoll, itself included. Each is visited once in a round, which `seen` records, however many
+ * paths lead to it. check_nesting() limits the depth to LEVELS_MAX.
  */
-static u32 levels_below(struct epoll *ep, u32 round)
+static u32 levels_below(struct epoll *epoll, u32 round)
 {
-	const struct item *i;
+	const struct item *item;
 
-	if (ep->seen == round)
-		return ep->levels;
-	ep->seen = round;
-	ep->levels = 1;
-	list_for_each_entry(i, &ep->items, link) {
+	if (epoll->seen == round)
+		return epoll->levels;
+	epoll->seen = round;
+	epoll->levels = 1;
+	list_for_each_entry(item, &epoll->items, link) {
 		interrupt_window();
-		if (i->file->ops == &epoll_ops)
-			ep->levels = MAX(ep->levels, levels_below(i->file->data, round) + 1);
+		if (item->file->ops == &epoll_ops)
+			epoll->levels = MAX(epoll->levels, levels_below(item->file->data, round) + 1);
 	}
-	return ep->levels;
+	return epoll->levels;
 }
 
-/* No deeper than LEVELS_MAX, and along no more ways than paths_fit() allows. */
-static u32 levels_above(const struct epoll *ep)
+/* The depth is at most LEVELS_MAX, and paths_fit() limits the number of paths. */
+static u32 levels_above(const struct epoll *epoll)
 {
-	const struct item *i;
+	const struct item *item;
 	u32 most = 0;
 
-	list_for_each_entry(i, &ep->file->watches, watch_link)
-		most = MAX(most, levels_above(i->epoll));
+	list_for_each_entry(item, &epoll->file->watches, watch_link)
+		most = MAX(most, levels_above(item->epoll));
 	return most + 1;
 }
 
-/* Epolls in epolls make no circle, and no more than LEVELS_MAX levels. */
-static int check_nesting(const struct epoll *ep, const struct file *f)
+/* Rejects a cycle of epolls, and more than LEVELS_MAX levels. */
+static int check_nesting(const struct epoll *epoll, const struct file *file)
 {
 	u32 below;
 
-	if (f->ops != &epoll_ops)
+	if (file->ops != &epoll_ops)
 		return 0;
-	below = levels_below(f->data, ++round);
-	return ep->seen == round || levels_above(ep) + below > LEVELS_MAX ? -ELOOP : 0;
+	below = levels_below(file->data, ++round);
+	return epoll->seen == round || levels_above(epoll) + below > LEVELS_MAX ? -ELOOP : 0;
 }
 
 /*
- * What a wake-up in an epoll costs: the ways up from it, by their length, each to an epoll that is in no other. False:
- * more than Linux allows.
+ * Counts the paths up from an epoll by their length, each to an epoll that is in no other: the cost of a wake-up.
+ * False: more than Linux allows.
  */
-static bool count_paths(const struct epoll *ep, u32 length, u32 count[LEVELS_MAX])
+static bool count_paths(const struct epoll *epoll, u32 length, u32 count[LEVELS_MAX])
 {
 	static const u16 most[LEVELS_MAX] = { 1, 500, 100, 50, 10 };
-	const struct item *i;
+	const struct item *item;
 
-	if (list_empty(&ep->file->watches))
+	if (list_empty(&epoll->file->watches))
 		return ++count[length] <= most[length];
-	list_for_each_entry(i, &ep->file->watches, watch_link)
-		if (!count_paths(i->epoll, length + 1, count))
+	list_for_each_entry(item, &epoll->file->watches, watch_link)
+		if (!count_paths(item->epoll, length + 1, count))
 			return false;
 	return true;
 }
 
 /* Whether this holds for an epoll and all below it. */
-static bool paths_fit(struct epoll *ep, u32 this_round)
+static bool paths_fit(struct epoll *epoll, u32 this_round)
 {
 	u32 count[LEVELS_MAX] = { 0 };
-	const struct item *i;
+	const struct item *item;
 
-	if (ep->seen == this_round)
+	if (epoll->seen == this_round)
 		return true;
-	ep->seen = this_round;
-	if (!count_paths(ep, 0, count))
+	epoll->seen = this_round;
+	if (!count_paths(epoll, 0, count))
 		return false;
-	list_for_each_entry(i, &ep->items, link) {
+	list_for_each_entry(item, &epoll->items, link) {
 		interrupt_window();
-		if (i->file->ops == &epoll_ops && !paths_fit(i->file->data, this_round))
+		if (item->file->ops == &epoll_ops && !paths_fit(item->file->data, this_round))
 			return false;
 	}
 	return true;
 }
 
-static long add_item(struct epoll *ep, struct file *f, int fd, const struct epoll_event *event)
+static long add_item(struct epoll *epoll, struct file *f, int fd, const struct epoll_event *event)
 {
-	struct item *i;
-	int error = check_nesting(ep, f);
+	struct item *item;
+	int error = check_nesting(epoll, f);
 
 	if (error)
 		return error;
-	i = kzalloc(sizeof *i);
-	if (!i)
+	item = kzalloc(sizeof(*item));
+	if (!item)
 		return -ENOMEM;
-	list_init(&i->ready_link);
-	i->epoll = ep;
-	i->file = f;
-	i->fd = fd;
-	i->event = *event;
-	i->table.add = add_queue;
-	list_add_tail(&i->link, &ep->items);
-	list_add_tail(&i->watch_link, &f->watches);
+	list_init(&item->ready_link);
+	item->epoll = epoll;
+	item->file = f;
+	item->fd = fd;
+	item->event = *event;
+	item->table.add = epoll_add_queue;
+	list_add_tail(&item->link, &epoll->items);
+	list_add_tail(&item->watch_link, &f->watches);
 	if (f->ops == &epoll_ops && !paths_fit(f->data, ++round)) {
-		remove_item(i);
+		remove_item(item);
 		return -EINVAL;
 	}
-	if (ask(i, &i->table))
-		make_ready(i);
+	if (ask(item, &item->table))
+		make_ready(item);
 	return 0;
 }
 
-static long control(struct epoll *ep, struct file *f, int fd, int operation, const struct epoll_event *event)
+static long epoll_control(struct epoll *epoll, struct file *file, int fd, int operation,
+			  const struct epoll_event *event)
 {
-	struct item *i = find_item(ep, f, fd);
+	struct item *item = find_item(epoll, file, fd);
 
 	switch (operation) {
 	case EPOLL_CTL_ADD:
-		return i ? -EEXIST : add_item(ep, f, fd, event);
+		return item ? -EEXIST : add_item(epoll, file, fd, event);
 	case EPOLL_CTL_DEL:
-		if (!i)
+		if (!item)
 			return -ENOENT;
-		remove_item(i);
+		remove_item(item);
 		return 0;
 	case EPOLL_CTL_MOD:
-		if (!i)
+		if (!item)
 			return -ENOENT;
-		if ((i->event.events | event->events) & EPOLLEXCLUSIVE)
+		if ((item->event.events | event->events) & EPOLLEXCLUSIVE)
 			return -EINVAL;
-		i->event = *event;
-		if (ask(i, NULL))
-			make_ready(i);
+		item->event = *event;
+		if (ask(item, NULL))
+			make_ready(item);
 		return 0;
 	}
 	return -EINVAL;
@@ -328,107 +329,107 @@ static long control(struct epoll *ep, struct file *f, int fd, int operation, con
 long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *user)
 {
 	struct epoll_event event = { 0, 0 };
-	struct file *ep, *f;
+	struct file *file, *f;
 	long result;
 
-	if (operation != EPOLL_CTL_DEL && copy_from_user(&event, user, sizeof event))
+	if (operation != EPOLL_CTL_DEL && copy_from_user(&event, user, sizeof(event)))
 		return -EFAULT;
-	ep = fd_get(epfd);
+	file = fd_get(epfd);
 	f = fd_get(fd);
-	if (!ep || !f || (ep->flags | f->flags) & O_PATH)
+	if (!file || !f || (file->flags | f->flags) & O_PATH)
 		result = -EBADF;
 	else if (!f->ops->poll)
 		result = -EPERM;
-	else if (ep == f || ep->ops != &epoll_ops)
+	else if (file == f || file->ops != &epoll_ops)
 		result = -EINVAL;
 	else if (operation == EPOLL_CTL_ADD && event.events & EPOLLEXCLUSIVE && f->ops == &epoll_ops)
 		result = -EINVAL;
 	else
-		result = control(ep->data, f, fd, operation, &event);
+		result = epoll_control(file->data, f, fd, operation, &event);
 	file_put(f);
-	file_put(ep);
+	file_put(file);
 	return result;
 }
 
 /*
- * Copies what is ready of *item to the caller; -EFAULT. The copy may sleep, and the item be removed meanwhile: then
- * *item is NULL, or the one that was made anew for the file.
+ * Copies the ready events of *item to the caller; -EFAULT. The copy may sleep, and the item may be removed meanwhile:
+ * then *item is NULL, or the file's new item.
  */
-static int give(struct epoll *ep, struct epoll_event *user, unsigned events, struct item **item)
+static int give(struct epoll *epoll, struct epoll_event *user, unsigned events, struct item **item)
 {
 	struct item *i = *item;
 	struct epoll_event out = { .events = events, .data = i->event.data };
 	const struct file *file = i->file;
-	u32 removals = ep->removals;
-	int fd = i->fd, error = copy_to_user(user, &out, sizeof out);
+	u32 removals = epoll->removals;
+	int fd = i->fd, error = copy_to_user(user, &out, sizeof(out));
 
-	if (ep->removals != removals)
-		*item = find_item(ep, file, fd);
+	if (epoll->removals != removals)
+		*item = find_item(epoll, file, fd);
 	return error;
 }
 
-/* Gives the ready files to the caller, at most `count`; how many. */
-static long deliver(struct epoll *ep, struct epoll_event *user, int count)
+/* Copies at most `count` ready files to the caller; returns their number. */
+static long deliver(struct epoll *epoll, struct epoll_event *user, int count)
 {
 	struct list_head again = LIST_HEAD_INIT(again);
 	long given = 0;
 	u32 asked = 0;
 
-	while (given < count && !list_empty(&ep->ready)) {
-		struct item *i = list_first_entry(&ep->ready, struct item, ready_link);
-		unsigned events = ask(i, NULL);
+	while (given < count && !list_empty(&epoll->ready)) {
+		struct item *item = list_first_entry(&epoll->ready, struct item, ready_link);
+		unsigned events = ask(item, NULL);
 		int error;
 
 		interrupt_window_at(++asked);
-		list_del(&i->ready_link);
+		list_del(&item->ready_link);
 		if (!events)
 			continue;
-		error = give(ep, &user[given], events, &i);
+		error = give(epoll, &user[given], events, &item);
 		if (error) {
-			if (i && list_empty(&i->ready_link))
-				list_add(&i->ready_link, &ep->ready);
+			if (item && list_empty(&item->ready_link))
+				list_add(&item->ready_link, &epoll->ready);
 			if (!given)
 				given = -EFAULT;
 			break;
 		}
 		given++;
-		if (!i)
+		if (!item)
 			continue;
-		if (i->event.events & EPOLLONESHOT)
-			i->event.events &= PRIVATE_BITS;
-		else if (!(i->event.events & EPOLLET) && list_empty(&i->ready_link))
-			list_add_tail(&i->ready_link, &again);
+		if (item->event.events & EPOLLONESHOT)
+			item->event.events &= PRIVATE_BITS;
+		else if (!(item->event.events & EPOLLET) && list_empty(&item->ready_link))
+			list_add_tail(&item->ready_link, &again);
 	}
-	/* Those that stay ready go behind the ones that have not had their turn. */
+	/* Files that stay ready go to the end of the list. */
 	while (!list_empty(&again)) {
 		struct list_head *first = again.next;
 
 		interrupt_window_at(++asked);
 		list_del(first);
-		list_add_tail(first, &ep->ready);
+		list_add_tail(first, &epoll->ready);
 	}
 	return given;
 }
 
 static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 deadline)
 {
-	struct file *f;
+	struct file *file;
 	long result = 0;
 
 	if (count <= 0 || count > 0x7fffffff / (int)sizeof(struct epoll_event))
 		return -EINVAL;
-	if (!user_range_ok(user, (size_t)count * sizeof *user))
+	if (!user_range_ok(user, (size_t)count * sizeof(*user)))
 		return -EFAULT;
-	f = fd_get_of(epfd, &epoll_ops, -EINVAL);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	file = fd_get_of(epfd, &epoll_ops, -EINVAL);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	while (!result) {
-		struct epoll *ep = f->data;
+		struct epoll *epoll = file->data;
 
-		result = deliver(ep, user, count);
+		result = deliver(epoll, user, count);
 		if (result || deadline == 0)
 			break;
-		result = wait_event_until(&ep->wq, !list_empty(&ep->ready), deadline);
+		result = wait_event_until(&epoll->wq, !list_empty(&epoll->ready), deadline);
 		if (result == -ETIMEDOUT) {
 			result = 0;
 			break;
@@ -436,7 +437,7 @@ static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 
 		if (result == -ERESTARTSYS)
 			result = -EINTR;
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 

@@ -18,68 +18,68 @@ struct eventfd {
 	struct waitq readable, writable;
 };
 
-static long eventfd_read(struct file *f, struct iter *it, u64 *position)
+static long eventfd_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct eventfd *e = f->data;
+	struct eventfd *eventfd = file->data;
 	u64 value;
 	long n;
 
 	(void)position;
-	if (it->left < sizeof value)
+	if (it->left < sizeof(value))
 		return -EINVAL;
-	while (!e->count) {
-		n = file_wait_event(f, &e->readable, e->count);
+	while (!eventfd->count) {
+		n = file_wait_event(file, &eventfd->readable, eventfd->count);
 		if (n)
 			return n;
 	}
-	value = e->semaphore ? 1 : e->count;
+	value = eventfd->semaphore ? 1 : eventfd->count;
 	/* The copy may sleep: nobody else takes the same count meanwhile. */
-	e->count -= value;
-	n = iter_write(it, &value, sizeof value);
-	if (n != (long)sizeof value) {
-		e->count += MIN(value, COUNT_MAX - e->count);
-		wake_up(&e->readable);
+	eventfd->count -= value;
+	n = iter_write(it, &value, sizeof(value));
+	if (n != (long)sizeof(value)) {
+		eventfd->count += MIN(value, COUNT_MAX - eventfd->count);
+		wake_up(&eventfd->readable);
 		return -EFAULT;
 	}
-	wake_up(&e->writable);
+	wake_up(&eventfd->writable);
 	return n;
 }
 
-static long eventfd_write(struct file *f, struct iter *it, u64 *position)
+static long eventfd_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct eventfd *e = f->data;
+	struct eventfd *eventfd = file->data;
 	u64 value;
 	long n;
 
 	(void)position;
-	if (it->left < sizeof value)
+	if (it->left < sizeof(value))
 		return -EINVAL;
-	if (iter_read(it, &value, sizeof value) != (long)sizeof value)
+	if (iter_read(it, &value, sizeof(value)) != (long)sizeof(value))
 		return -EFAULT;
 	if (value == ~0ull)
 		return -EINVAL;
-	while (value > COUNT_MAX - e->count) {
-		n = file_wait_event(f, &e->writable, value <= COUNT_MAX - e->count);
+	while (value > COUNT_MAX - eventfd->count) {
+		n = file_wait_event(file, &eventfd->writable, value <= COUNT_MAX - eventfd->count);
 		if (n)
 			return n;
 	}
-	e->count += value;
-	wake_up(&e->readable);
-	return sizeof value;
+	eventfd->count += value;
+	wake_up(&eventfd->readable);
+	return sizeof(value);
 }
 
-static unsigned eventfd_poll(struct file *f, struct poll_table *table)
+static unsigned eventfd_poll(struct file *file, struct poll_table *table)
 {
-	struct eventfd *e = f->data;
+	struct eventfd *eventfd = file->data;
 
-	poll_wait(table, &e->readable);
-	poll_wait(table, &e->writable);
-	return (e->count ? POLLIN | POLLRDNORM : 0) | (e->count < COUNT_MAX ? POLLOUT | POLLWRNORM : 0);
+	poll_wait(table, &eventfd->readable);
+	poll_wait(table, &eventfd->writable);
+	return (eventfd->count ? POLLIN | POLLRDNORM : 0) | (eventfd->count < COUNT_MAX ? POLLOUT | POLLWRNORM : 0);
 }
 
-static void eventfd_release(struct file *f)
+static void eventfd_release(struct file *file)
 {
-	kfree(f->data);
+	kfree(file->data);
 }
 
 static const struct file_ops eventfd_ops = {
@@ -88,18 +88,18 @@ static const struct file_ops eventfd_ops = {
 
 long sys_eventfd2(u32 value, u32 flags)
 {
-	struct eventfd *e;
+	struct eventfd *eventfd;
 
 	if (flags & ~(u32)(EFD_SEMAPHORE | O_CLOEXEC | O_NONBLOCK))
 		return -EINVAL;
-	e = kzalloc(sizeof *e);
-	if (!e)
+	eventfd = kzalloc(sizeof(*eventfd));
+	if (!eventfd)
 		return -ENOMEM;
-	e->count = value;
-	e->semaphore = flags & EFD_SEMAPHORE;
-	waitq_init(&e->readable);
-	waitq_init(&e->writable);
-	return fd_anonymous("eventfd", O_RDWR | (flags & (O_NONBLOCK | O_CLOEXEC)), &eventfd_ops, e);
+	eventfd->count = value;
+	eventfd->semaphore = flags & EFD_SEMAPHORE;
+	waitq_init(&eventfd->readable);
+	waitq_init(&eventfd->writable);
+	return fd_anonymous("eventfd", O_RDWR | (flags & (O_NONBLOCK | O_CLOEXEC)), &eventfd_ops, eventfd);
 }
 
 long sys_eventfd(u32 value)

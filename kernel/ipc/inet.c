@@ -1,7 +1,6 @@
 /*
- * Internet sockets within this machine: TCP and UDP between local addresses.
- * There is no network device and there are no packets; a connection is a pair
- * of byte streams, a UDP datagram goes straight to the receiver's queue.
+ * Internet sockets within this machine: TCP and UDP between local addresses. There is no network device and there are
+ * no packets: a connection is a pair of byte streams, and a UDP datagram goes directly to the receiver's queue.
  */
 #include "datagram.h"
 #include "stream.h"
@@ -16,7 +15,7 @@
 
 #define LOOPBACK 0x7f000001u
 #define BROADCAST 0xffffffffu
-#define PORT_PRIVILEGED 1024u	/* lower ones are the superuser's */
+#define PORT_PRIVILEGED 1024u	/* lower ones need the superuser */
 #define PORT_FIRST 32768u	/* of those that the kernel gives out */
 #define PORT_LAST 60999u
 
@@ -42,28 +41,28 @@ static u32 used[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* of those that the ker
 
 static const struct socket_ops tcp_ops, udp_ops;
 
-static struct inet_socket *inet_of(const struct socket *s)
+static struct inet_socket *inet_of(const struct socket *socket)
 {
-	return s->data;
+	return socket->data;
 }
 
 static struct socket *new_inet(bool tcp)
 {
-	struct inet_socket *i = kzalloc(sizeof *i);
-	struct socket *s = NULL;
+	struct inet_socket *inet = kzalloc(sizeof(*inet));
+	struct socket *socket = NULL;
 
-	if (i)
-		s = socket_new(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, tcp ? IPPROTO_TCP : IPPROTO_UDP,
-			       tcp ? &tcp_ops : &udp_ops);
-	if (!s) {
-		kfree(i);
+	if (inet)
+		socket = socket_new(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, tcp ? IPPROTO_TCP : IPPROTO_UDP,
+				    tcp ? &tcp_ops : &udp_ops);
+	if (!socket) {
+		kfree(inet);
 		return NULL;
 	}
-	i->socket = s;
-	list_init(&i->link);
-	datagram_init(&i->queue);
-	s->data = i;
-	return s;
+	inet->socket = socket;
+	list_init(&inet->link);
+	datagram_init(&inet->queue);
+	socket->data = inet;
+	return socket;
 }
 
 long inet_create(int type, int protocol, struct socket **out)
@@ -76,26 +75,26 @@ long inet_create(int type, int protocol, struct socket **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static int inet_parse(const struct address *a, struct endpoint *e)
+static int inet_parse(const struct address *address, struct endpoint *endpoint)
 {
 	struct sockaddr_in in;
 
-	if (a->len < sizeof in)
+	if (address->len < sizeof(in))
 		return -EINVAL;
-	memcpy(&in, a->bytes, sizeof in);
+	memcpy(&in, address->bytes, sizeof(in));
 	if (in.family != AF_INET)
 		return -EAFNOSUPPORT;
-	e->address = in.address;
-	e->port = in.port;
+	endpoint->address = in.address;
+	endpoint->port = in.port;
 	return 0;
 }
 
-static void format(const struct endpoint *e, struct address *a)
+static void format(const struct endpoint *endpoint, struct address *address)
 {
-	struct sockaddr_in in = { .family = AF_INET, .port = e->port, .address = e->address };
+	struct sockaddr_in in = { .family = AF_INET, .port = endpoint->port, .address = endpoint->address };
 
-	memcpy(a->bytes, &in, sizeof in);
-	a->len = sizeof in;
+	memcpy(address->bytes, &in, sizeof(in));
+	address->len = sizeof(in);
 }
 
 static bool is_local(u32 address)
@@ -123,26 +122,26 @@ static struct list_head *bucket(u16 type, u16 port)
 }
 
 /* Another socket that has the port; `clashing`: in such a way that this one may not. */
-static bool taken(const struct inet_socket *wanted, bool clashing)
+static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 {
-	const struct inet_socket *i;
+	const struct inet_socket *inet;
 	u32 looked_at = 0;
 
-	list_for_each_entry(i, bucket(wanted->socket->type, wanted->name.port), link) {
+	list_for_each_entry(inet, bucket(wanted->socket->type, wanted->name.port), link) {
 		interrupt_window_at(++looked_at);
-		if (i != wanted && i->name.port == wanted->name.port && (!clashing || clash(i, wanted)))
+		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || clash(inet, wanted)))
 			return true;
 	}
 	return false;
 }
 
-static void mark_port(const struct inet_socket *i, bool in_use)
+static void mark_port(const struct inet_socket *inet, bool in_use)
 {
-	u32 n = i->name.port - PORT_FIRST, *word;
+	u32 n = inet->name.port - PORT_FIRST, *word;
 
 	if (n > PORT_LAST - PORT_FIRST)
 		return;
-	word = &used[i->socket->type == SOCK_DGRAM][n / 32];
+	word = &used[inet->socket->type == SOCK_DGRAM][n / 32];
 	*word = in_use ? *word | 1u << n % 32 : *word & ~(1u << n % 32);
 }
 
@@ -161,84 +160,85 @@ static u16 free_port(u16 type)
 	return 0;
 }
 
-/* Takes the port, or any free one for 0. */
-static int take_port(struct inet_socket *i, u32 address, u16 port)
+/* Binds the port, or any free one for 0. */
+static int inet_take_port(struct inet_socket *inet, u32 address, u16 port)
 {
-	i->name.address = address;
-	i->name.port = port ? port : free_port(i->socket->type);
-	if (!i->name.port || taken(i, true)) {
-		i->name = (struct endpoint){ 0, 0 };
+	inet->name.address = address;
+	inet->name.port = port ? port : free_port(inet->socket->type);
+	if (!inet->name.port || inet_port_taken(inet, true)) {
+		inet->name = (struct endpoint){ 0, 0 };
 		return -EADDRINUSE;
 	}
-	list_add(&i->link, bucket(i->socket->type, i->name.port));
-	mark_port(i, true);
+	list_add(&inet->link, bucket(inet->socket->type, inet->name.port));
+	mark_port(inet, true);
 	return 0;
 }
 
-static void unbind(struct inet_socket *i)
+static void unbind(struct inet_socket *inet)
 {
-	if (list_empty(&i->link))
+	if (list_empty(&inet->link))
 		return;
-	list_del(&i->link);
-	if (!taken(i, false))
-		mark_port(i, false);
-	i->name = (struct endpoint){ 0, 0 };
+	list_del(&inet->link);
+	if (!inet_port_taken(inet, false))
+		mark_port(inet, false);
+	inet->name = (struct endpoint){ 0, 0 };
 }
 
-static int bind_any(struct inet_socket *i)
+static int inet_bind_any(struct inet_socket *inet)
 {
-	return i->name.port ? 0 : take_port(i, INADDR_ANY, 0);
+	return inet->name.port ? 0 : inet_take_port(inet, INADDR_ANY, 0);
 }
 
-static long inet_bind(struct socket *s, const struct address *a)
+static long inet_bind(struct socket *socket, const struct address *address)
 {
-	struct inet_socket *i = inet_of(s);
+	struct inet_socket *inet = inet_of(socket);
 	struct endpoint e;
-	int error = inet_parse(a, &e);
+	int error = inet_parse(address, &e);
 
 	if (error)
 		return error;
-	if (i->name.port)
+	if (inet->name.port)
 		return -EINVAL;
 	if (!is_local(e.address))
 		return -EADDRNOTAVAIL;
 	if (e.port && e.port < PORT_PRIVILEGED && !capable())
 		return -EACCES;
-	return take_port(i, e.address, e.port);
+	return inet_take_port(inet, e.address, e.port);
 }
 
-static long inet_name(struct socket *s, struct address *a, bool peer)
+static long inet_name(struct socket *socket, struct address *address, bool peer)
 {
-	const struct inet_socket *i = inet_of(s);
+	const struct inet_socket *inet = inet_of(socket);
 
-	if (peer && !i->peer.port)
+	if (peer && !inet->peer.port)
 		return -ENOTCONN;
-	format(peer ? &i->peer : &i->name, a);
+	format(peer ? &inet->peer : &inet->name, address);
 	return 0;
 }
 
-/* The most exactly bound receiver for an address and port. */
-static struct inet_socket *find_receiver(u16 type, const struct endpoint *to, bool listening)
+/* The receiver with the most specific binding for an address and port. */
+static struct inet_socket *find_receiver(u16 type, const struct endpoint *endpoint, bool listening)
 {
-	struct inet_socket *i, *any = NULL;
+	struct inet_socket *inet, *any = NULL;
 	u32 looked_at = 0;
 
-	list_for_each_entry(i, bucket(type, to->port), link) {
+	list_for_each_entry(inet, bucket(type, endpoint->port), link) {
 		interrupt_window_at(++looked_at);
-		if (i->socket->type != type || i->name.port != to->port || (listening && !i->socket->listening))
+		if (inet->socket->type != type || inet->name.port != endpoint->port ||
+		    (listening && !inet->socket->listening))
 			continue;
-		if (i->name.address == to->address)
-			return i;
-		if (i->name.address == INADDR_ANY)
-			any = i;
+		if (inet->name.address == endpoint->address)
+			return inet;
+		if (inet->name.address == INADDR_ANY)
+			any = inet;
 	}
 	return any;
 }
 
 /* Where a connect or a send goes: "any" means this machine. */
-static int destination(const struct address *a, struct endpoint *to)
+static int inet_destination(const struct address *address, struct endpoint *to)
 {
-	int error = inet_parse(a, to);
+	int error = inet_parse(address, to);
 
 	if (error)
 		return error;
@@ -251,29 +251,29 @@ static int destination(const struct address *a, struct endpoint *to)
 	return 0;
 }
 
-static long tcp_listen(struct socket *s, u32 backlog)
+static long tcp_listen(struct socket *socket, u32 backlog)
 {
-	struct inet_socket *i = inet_of(s);
+	struct inet_socket *inet = inet_of(socket);
 	int error;
 
-	if (s->connection)
+	if (socket->connection)
 		return -EINVAL;
-	error = bind_any(i);
+	error = inet_bind_any(inet);
 	if (error)
 		return error;
-	s->listening = true;
-	if (taken(i, true)) {
-		s->listening = false;
+	socket->listening = true;
+	if (inet_port_taken(inet, true)) {
+		socket->listening = false;
 		return -EADDRINUSE;
 	}
-	return socket_listen(s, backlog);
+	return socket_listen(socket, backlog);
 }
 
-static long tcp_listener(const struct address *a, struct socket **out)
+static long tcp_listener(const struct address *address, struct socket **out)
 {
 	struct inet_socket *listener;
 	struct endpoint to;
-	int error = destination(a, &to);
+	int error = inet_destination(address, &to);
 
 	if (error)
 		return error;
@@ -284,64 +284,64 @@ static long tcp_listener(const struct address *a, struct socket **out)
 	return 0;
 }
 
-static long tcp_connect(struct socket *s, const struct address *a, bool nonblock)
+static long tcp_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
-	struct inet_socket *i = inet_of(s), *other;
+	struct inet_socket *inet = inet_of(socket), *other;
 	struct socket *embryo, *listener;
 	struct endpoint to;
-	bool fresh = !i->name.port;
-	long error = destination(a, &to);
+	bool fresh = !inet->name.port;
+	long error = inet_destination(address, &to);
 
 	if (error)
 		return error;
-	if (s->listening || s->connection)
+	if (socket->listening || socket->connection)
 		return -EISCONN;
-	error = bind_any(i);
+	error = inet_bind_any(inet);
 	if (error)
 		return error;
 	embryo = new_inet(true);
-	error = stream_connect(s, embryo, a, nonblock, &listener);
+	error = stream_connect(socket, embryo, address, nonblock, &listener);
 	if (error) {
-		if (fresh && !s->connection && !s->listening)
-			unbind(i);
+		if (fresh && !socket->connection && !socket->listening)
+			unbind(inet);
 		return error;
 	}
-	if (i->name.address == INADDR_ANY)
-		i->name.address = LOOPBACK;
-	i->peer = to;
+	if (inet->name.address == INADDR_ANY)
+		inet->name.address = LOOPBACK;
+	inet->peer = to;
 	other = inet_of(embryo);
 	other->name = to;
-	other->peer = i->name;
+	other->peer = inet->name;
 	socket_enqueue(listener, embryo);
 	return 0;
 }
 
-static long tcp_send(struct socket *s, struct message *m)
+static long tcp_send(struct socket *socket, struct message *message)
 {
-	return s->connection ? stream_send(s, m) : socket_broken_pipe(m->flags);
+	return socket->connection ? stream_send(socket, message) : socket_broken_pipe(message->flags);
 }
 
-static long tcp_receive(struct socket *s, struct message *m)
+static long tcp_receive(struct socket *socket, struct message *message)
 {
-	return s->connection ? stream_receive(s, m) : -ENOTCONN;
+	return socket->connection ? stream_receive(socket, message) : -ENOTCONN;
 }
 
-static void inet_release(struct socket *s)
+static void inet_release(struct socket *socket)
 {
-	struct inet_socket *i = inet_of(s);
+	struct inet_socket *inet = inet_of(socket);
 
-	unbind(i);
-	stream_leave(s);
-	datagram_free(&i->queue);
-	kfree(i);
+	unbind(inet);
+	stream_leave(socket);
+	datagram_free(&inet->queue);
+	kfree(inet);
 }
 
-static u32 inet_pages_held(const struct socket *s)
+static u32 inet_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = stream_pages_held(s) + datagram_pages_held(&inet_of(s)->queue);
+	u32 pages = stream_pages_held(socket) + datagram_pages_held(&inet_of(socket)->queue);
 
-	list_for_each_entry(embryo, &s->pending, pending_link)
+	list_for_each_entry(embryo, &socket->pending, pending_link)
 		pages += stream_pages_held(embryo);
 	return pages;
 }
@@ -353,98 +353,98 @@ static const struct socket_ops tcp_ops = {
 	.release = inet_release,
 };
 
-static long udp_connect(struct socket *s, const struct address *a, bool nonblock)
+static long udp_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
-	struct inet_socket *i = inet_of(s);
+	struct inet_socket *inet = inet_of(socket);
 	struct endpoint to;
 	int error;
 
 	(void)nonblock;
-	if (a->len >= sizeof a->family && a->family == AF_UNSPEC) {
-		i->peer = (struct endpoint){ 0, 0 };
+	if (address->len >= sizeof(address->family) && address->family == AF_UNSPEC) {
+		inet->peer = (struct endpoint){ 0, 0 };
 		return 0;
 	}
-	error = destination(a, &to);
+	error = inet_destination(address, &to);
 	if (!error)
-		error = bind_any(i);
+		error = inet_bind_any(inet);
 	if (error)
 		return error;
-	if (i->name.address == INADDR_ANY)
-		i->name.address = LOOPBACK;
-	i->peer = to;
+	if (inet->name.address == INADDR_ANY)
+		inet->name.address = LOOPBACK;
+	inet->peer = to;
 	return 0;
 }
 
-/* A receiver whose queue is full loses the datagram, as UDP may. */
-static long udp_send(struct socket *s, struct message *m)
+/* If the receiver's queue is full, the datagram is lost, as UDP permits. */
+static long udp_send(struct socket *socket, struct message *message)
 {
-	struct inet_socket *i = inet_of(s), *to;
-	struct endpoint where = i->peer, from;
+	struct inet_socket *inet = inet_of(socket), *to;
+	struct endpoint where = inet->peer, from;
 	struct address sender;
-	struct datagram *d;
-	long error = socket_error(s), size;
+	struct datagram *datagram;
+	long error = socket_error(socket), size;
 
 	if (error)
 		return error;
-	if (s->shut & SHUT_WR)
-		return socket_broken_pipe(m->flags);
-	if (m->address && m->address->len) {
-		error = destination(m->address, &where);
+	if (socket->shut & SHUT_WR)
+		return socket_broken_pipe(message->flags);
+	if (message->address && message->address->len) {
+		error = inet_destination(message->address, &where);
 		if (error)
 			return error;
 	}
-	error = bind_any(i);	/* before the rest is looked at, as Linux does */
+	error = inet_bind_any(inet);	/* before the rest is looked at, as Linux does */
 	if (error)
 		return error;
 	if (!where.port)
-		return m->address && m->address->len ? -EINVAL : -EDESTADDRREQ;
-	if (m->data->left > DATAGRAM_MAX)
+		return message->address && message->address->len ? -EINVAL : -EDESTADDRREQ;
+	if (message->data->left > DATAGRAM_MAX)
 		return -EMSGSIZE;
-	from = i->name;
+	from = inet->name;
 	if (from.address == INADDR_ANY)
 		from.address = LOOPBACK;
 	format(&from, &sender);
-	d = datagram_new(m, &sender);
-	if (IS_ERR(d))
-		return PTR_ERR(d);
-	size = (long)datagram_size(d);
+	datagram = datagram_new(message, &sender);
+	if (IS_ERR(datagram))
+		return PTR_ERR(datagram);
+	size = (long)datagram_size(datagram);
 	to = find_receiver(SOCK_DGRAM, &where, false);
 	if (!to || (to->peer.port && (to->peer.port != from.port || to->peer.address != from.address))) {
-		if (i->peer.port)
-			s->error = ECONNREFUSED;	/* as the ICMP answer would, at the next call */
+		if (inet->peer.port)
+			socket->error = ECONNREFUSED;	/* reported at the next call, as from an ICMP answer */
 		to = NULL;
 	}
 	if (to && datagram_room(&to->queue))
-		datagram_append(&to->queue, d, m);
+		datagram_append(&to->queue, datagram, message);
 	else
-		datagram_discard(d);
+		datagram_discard(datagram);
 	return size;
 }
 
-static long udp_receive(struct socket *s, struct message *m)
+static long udp_receive(struct socket *socket, struct message *message)
 {
-	return datagram_take(s, &inet_of(s)->queue, m);
+	return datagram_take(socket, &inet_of(socket)->queue, message);
 }
 
-static unsigned udp_poll(struct socket *s, struct poll_table *table)
+static unsigned udp_poll(struct socket *socket, struct poll_table *table)
 {
-	return POLLOUT | POLLWRNORM | datagram_poll(s, &inet_of(s)->queue, table);
+	return POLLOUT | POLLWRNORM | datagram_poll(socket, &inet_of(socket)->queue, table);
 }
 
-static long udp_shutdown(struct socket *s, unsigned how)
+static long udp_shutdown(struct socket *socket, unsigned how)
 {
-	struct inet_socket *i = inet_of(s);
+	struct inet_socket *inet = inet_of(socket);
 
-	if (!i->peer.port)
+	if (!inet->peer.port)
 		return -ENOTCONN;
-	s->shut |= how;
-	wake_up(&i->queue.readable);
+	socket->shut |= how;
+	wake_up(&inet->queue.readable);
 	return 0;
 }
 
-static u32 udp_bytes(struct socket *s)
+static u32 udp_bytes(struct socket *socket)
 {
-	return datagram_next_size(&inet_of(s)->queue);
+	return datagram_next_size(&inet_of(socket)->queue);
 }
 
 static const struct socket_ops udp_ops = {

@@ -1,4 +1,4 @@
-/* POSIX message queues: mq_open and its family. Their names are a space of their own, without folders. */
+/* POSIX message queues: mq_open and its family. Their names are a flat space of their own. */
 #include <abi/sysv.h>
 #include <account.h>
 #include <anon.h>
@@ -22,7 +22,7 @@
 #include <wait.h>
 
 
-#define OVERHEAD 80u	/* bytes that each message counts for besides its own, against RLIMIT_MSGQUEUE */
+#define OVERHEAD 80u	/* bytes counted for each message besides its own */
 
 /* Linux's defaults (mq_overview(7)); the superuser may go up to the hard ones. */
 #define QUEUES_MAX 256u
@@ -40,15 +40,15 @@ struct queued {
 
 struct mqueue {
 	struct list_head link;		/* of all */
-	u32 refs;			/* the name's, and the open files' */
-	char name[NAME_MAX + 1];	/* empty: it has been unlinked, and open files keep it */
+	u32 refs;			/* the name and the open files */
+	char name[NAME_MAX + 1];	/* unlinked, but kept by open files */
 	struct inode *inode;		/* owner, mode and times */
 	u32 count, count_max, size_max;
 	u32 bytes;			/* of the messages */
-	struct account *account;	/* of who made it, that its limits count for */
+	struct account *account;	/* of its creator, charged for its limits */
 	struct list_head messages;	/* by falling priority, then by arrival */
 	struct waitq readable, writable;
-	struct sigevent event;		/* when a message comes and nobody waits for it */
+	struct sigevent event;		/* the notification for a message without a waiting reader */
 	struct process *notified;	/* NULL: nobody */
 };
 
@@ -57,84 +57,85 @@ static u32 queue_count;
 
 static struct mqueue *mqueue_find(const char *name)
 {
-	struct mqueue *q;
+	struct mqueue *queue;
 
-	list_for_each_entry(q, &queues, link)
-		if (!strcmp(q->name, name))
-			return q;
+	list_for_each_entry(queue, &queues, link)
+		if (!strcmp(queue->name, name))
+			return queue;
 	return NULL;
 }
 
-/* What a queue may grow to. Within 32 bits: charge() has seen to it. */
+/* The most bytes of a queue. charge() makes sure that they fit 32 bits. */
 static u32 most_bytes(u32 count_max, u32 size_max)
 {
 	return count_max * (size_max + OVERHEAD);
 }
 
-/* RLIMIT_MSGQUEUE, by user. The account, or -EMFILE, -ENOMEM. */
+/* Charges a queue to the user by RLIMIT_MSGQUEUE. The account, or -EMFILE, -ENOMEM. */
 static struct account *charge(u32 count_max, u32 size_max)
 {
 	u32 limit = rlimit(RLIMIT_MSGQUEUE);
-	struct account *a;
+	struct account *account;
 
 	if (size_max + OVERHEAD > limit / count_max)
 		return ERR_PTR(-EMFILE);
-	a = account_of(current->cred.uid);
-	if (!a)
+	account = account_of(current->cred.uid);
+	if (!account)
 		return ERR_PTR(-ENOMEM);
-	if (a->queue_bytes > limit - most_bytes(count_max, size_max)) {
-		account_settle(a);
+	if (account->queue_bytes > limit - most_bytes(count_max, size_max)) {
+		account_settle(account);
 		return ERR_PTR(-EMFILE);
 	}
-	a->queue_bytes += most_bytes(count_max, size_max);
-	return a;
+	account->queue_bytes += most_bytes(count_max, size_max);
+	return account;
 }
 
-static void queue_put(struct mqueue *q)
+static void queue_put(struct mqueue *queue)
 {
-	if (--q->refs)
+	if (--queue->refs)
 		return;
-	while (!list_empty(&q->messages)) {
-		struct queued *m = list_first_entry(&q->messages, struct queued, link);
+	while (!list_empty(&queue->messages)) {
+		struct queued *queued = list_first_entry(&queue->messages, struct queued, link);
 
-		list_del(&m->link);
-		kfree(m);
+		list_del(&queued->link);
+		kfree(queued);
 	}
-	list_del(&q->link);
-	inode_put(q->inode);
+	list_del(&queue->link);
+	inode_put(queue->inode);
 	queue_count--;
-	q->account->queue_bytes -= most_bytes(q->count_max, q->size_max);
-	account_settle(q->account);
-	kfree(q);
+	queue->account->queue_bytes -= most_bytes(queue->count_max, queue->size_max);
+	account_settle(queue->account);
+	kfree(queue);
 }
 
-static unsigned queue_poll(struct file *f, struct poll_table *table)
+static unsigned queue_poll(struct file *file, struct poll_table *table)
 {
-	struct mqueue *q = f->data;
+	struct mqueue *queue = file->data;
 
-	poll_wait(table, &q->readable);
-	poll_wait(table, &q->writable);
-	return (q->count ? POLLIN | POLLRDNORM : 0) | (q->count < q->count_max ? POLLOUT | POLLWRNORM : 0);
+	poll_wait(table, &queue->readable);
+	poll_wait(table, &queue->writable);
+	return (queue->count ? POLLIN | POLLRDNORM : 0) | (queue->count < queue->count_max ? POLLOUT | POLLWRNORM : 0);
 }
 
-static void queue_release(struct file *f)
+static void queue_release(struct file *file)
 {
-	struct mqueue *q = f->data;
+	struct mqueue *queue = file->data;
 
-	if (q->notified == current->process)
-		q->notified = NULL;
-	queue_put(q);
+	if (queue->notified == current->process)
+		queue->notified = NULL;
+	queue_put(queue);
 }
 
-/* Linux's line: bytes in the queue, and who is told of a message (mq_overview(7)). */
-static long queue_read(struct file *f, struct iter *it, u64 *position)
+/* The line that Linux shows: bytes in the queue, and who is notified (mq_overview(7)). */
+static long queue_read(struct file *file, struct iter *it, u64 *position)
 {
-	const struct mqueue *q = f->data;
+	const struct mqueue *queue = file->data;
 	char line[80];
-	u32 size = (u32)snprintf(line, sizeof line, "QSIZE:%-10u NOTIFY:%-5d SIGNO:%-5d NOTIFY_PID:%-6d\n", q->bytes,
-				 q->notified ? q->event.notify : 0,
-				 q->notified && q->event.notify == SIGEV_SIGNAL ? q->event.signo : 0,
-				 q->notified ? q->notified->pid : 0);
+	u32 size = (u32)snprintf(line, sizeof(line), "QSIZE:%-10u NOTIFY:%-5d SIGNO:%-5d NOTIFY_PID:%-6d\n",
+				 queue->bytes,
+				 queue->notified ? queue->event.notify : 0,
+				 queue->notified && queue->event.notify == SIGEV_SIGNAL ? queue->event.signo : 0,
+				 queue->notified ? queue->notified->pid : 0);
 	long n;
 
 	if (*position >= size)
@@ -145,11 +146,11 @@ static long queue_read(struct file *f, struct iter *it, u64 *position)
 	return n;
 }
 
-static u32 queue_pages_held(const struct file *f)
+static u32 queue_pages_held(const struct file *file)
 {
-	const struct mqueue *q = f->data;
+	const struct mqueue *queue = file->data;
 
-	return (q->bytes + q->count * (u32)sizeof(struct queued) + PAGE_SIZE - 1) / PAGE_SIZE / q->refs;
+	return (queue->bytes + queue->count * (u32)sizeof(struct queued) + PAGE_SIZE - 1) / PAGE_SIZE / queue->refs;
 }
 
 static const struct file_ops queue_ops = {
@@ -157,14 +158,14 @@ static const struct file_ops queue_ops = {
 	.pages_held = queue_pages_held,
 };
 
-/* A process that ends is told of nothing any more. */
+/* Cancels the notifications of a process that ends. */
 void mqueue_process_exit(const struct process *process)
 {
-	struct mqueue *q;
+	struct mqueue *queue;
 
-	list_for_each_entry(q, &queues, link)
-		if (q->notified == process)
-			q->notified = NULL;
+	list_for_each_entry(queue, &queues, link)
+		if (queue->notified == process)
+			queue->notified = NULL;
 }
 
 static int check_attributes(const struct mq_attr *a)
@@ -178,7 +179,7 @@ static int check_attributes(const struct mq_attr *a)
 
 static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, struct mqueue **out)
 {
-	struct mqueue *q;
+	struct mqueue *queue;
 	struct account *account;
 	int error = check_attributes(a);
 
@@ -189,26 +190,26 @@ static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, st
 	account = charge((u32)a->count_max, (u32)a->size_max);
 	if (IS_ERR(account))
 		return (int)PTR_ERR(account);
-	q = kzalloc(sizeof *q);
-	if (q)
-		q->inode = inode_nameless(S_IFREG | (mode & 0777 & ~current->fs->umask));
-	if (!q || !q->inode) {
+	queue = kzalloc(sizeof(*queue));
+	if (queue)
+		queue->inode = inode_nameless(S_IFREG | (mode & 0777 & ~current->fs->umask));
+	if (!queue || !queue->inode) {
 		account->queue_bytes -= most_bytes((u32)a->count_max, (u32)a->size_max);
 		account_settle(account);
-		kfree(q);
+		kfree(queue);
 		return -ENOMEM;
 	}
-	q->account = account;
-	strlcpy(q->name, name, sizeof q->name);
-	q->refs = 1;
-	q->count_max = (u32)a->count_max;
-	q->size_max = (u32)a->size_max;
-	list_init(&q->messages);
-	waitq_init(&q->readable);
-	waitq_init(&q->writable);
-	list_add(&q->link, &queues);
+	queue->account = account;
+	strlcpy(queue->name, name, sizeof(queue->name));
+	queue->refs = 1;
+	queue->count_max = (u32)a->count_max;
+	queue->size_max = (u32)a->size_max;
+	list_init(&queue->messages);
+	waitq_init(&queue->readable);
+	waitq_init(&queue->writable);
+	list_add(&queue->link, &queues);
 	queue_count++;
-	*out = q;
+	*out = queue;
 	return 0;
 }
 
@@ -221,8 +222,8 @@ static int check_name(const char *name)
 	return strchr(name, '/') ? -EACCES : 0;
 }
 
-/* The queue of this name, made if it must be. */
-static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq_attr *a, struct mqueue **out,
+/* The queue of this name, created if need be. */
+static int mqueue_find_or_create(const char *name, u32 flags, u32 mode, const struct mq_attr *a, struct mqueue **out,
 			  bool *created)
 {
 	static const u8 wanted[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE };
@@ -241,23 +242,23 @@ static int find_or_create(const char *name, u32 flags, u32 mode, const struct mq
 	return inode_permission((*out)->inode, wanted[flags & O_ACCMODE]);
 }
 
-static void unlink_queue(struct mqueue *q)
+static void unlink_queue(struct mqueue *queue)
 {
-	q->name[0] = 0;
-	q->inode->nlink = 0;
-	queue_put(q);
+	queue->name[0] = 0;
+	queue->inode->nlink = 0;
+	queue_put(queue);
 }
 
 long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_attr *user)
 {
 	struct mq_attr a = { .count_max = COUNT_DEFAULT, .size_max = SIZE_DEFAULT };
-	struct mqueue *q;
-	struct file *f;
+	struct mqueue *queue;
+	struct file *file;
 	bool created;
 	char *name;
 	int error;
 
-	if (user && flags & O_CREAT && copy_from_user(&a, user, sizeof a))
+	if (user && flags & O_CREAT && copy_from_user(&a, user, sizeof(a)))
 		return -EFAULT;
 	name = path_from_user(user_name);
 	if (IS_ERR(name))
@@ -265,164 +266,170 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	/* Without a descriptor to give, no queue is made. */
 	error = fd_reserve(0);
 	if (error >= 0)
-		error = find_or_create(name, flags, mode, &a, &q, &created);
+		error = mqueue_find_or_create(name, flags, mode, &a, &queue, &created);
 	kfree(name);
 	if (error)
 		return error;
-	f = file_on_inode(q->inode, "mqueue", flags & (O_ACCMODE | O_NONBLOCK), &queue_ops, q);
-	if (IS_ERR(f)) {
+	file = file_on_inode(queue->inode, "mqueue", flags & (O_ACCMODE | O_NONBLOCK), &queue_ops, queue);
+	if (IS_ERR(file)) {
 		if (created)
-			unlink_queue(q);
-		return PTR_ERR(f);
+			unlink_queue(queue);
+		return PTR_ERR(file);
 	}
-	q->refs++;
-	return fd_add(f, true);
+	queue->refs++;
+	return fd_add(file, true);
 }
 
-/* The names' folder is everybody's to write, and sticky. */
+/* The space of names is like a sticky directory that everyone may write. */
 long sys_mq_unlink(const char *user_name)
 {
 	char *name = path_from_user(user_name);
-	struct mqueue *q;
+	struct mqueue *queue;
 	int error;
 
 	if (IS_ERR(name))
 		return PTR_ERR(name);
 	error = check_name(name);
-	q = error ? NULL : mqueue_find(name);
+	queue = error ? NULL : mqueue_find(name);
 	kfree(name);
-	if (!q)
+	if (!queue)
 		return error ? error : -ENOENT;
-	if (current->cred.fsuid != q->inode->uid && !capable())
+	if (current->cred.fsuid != queue->inode->uid && !capable())
 		return -EPERM;
-	unlink_queue(q);
+	unlink_queue(queue);
 	return 0;
 }
 
-/* The queue behind a descriptor, with its file referenced. */
+/* The queue of a descriptor; references its file. */
 static struct file *queue_get(int fd, struct mqueue **out)
 {
-	struct file *f = fd_get_of(fd, &queue_ops, -EBADF);
+	struct file *file = fd_get_of(fd, &queue_ops, -EBADF);
 
-	if (!IS_ERR(f))
-		*out = f->data;
-	return f;
+	if (!IS_ERR(file))
+		*out = file->data;
+	return file;
 }
 
-/* A message in an empty queue that nobody waits for: who asked is told once. */
-static void notify(struct mqueue *q)
+/* Notifies, once, of a message in an empty queue without waiting readers. */
+static void notify(struct mqueue *queue)
 {
 	struct siginfo info = {
 		.code = SI_MESGQ,
-		.kill = { .pid = current->tgid, .uid = current->cred.uid, .value = q->event.value },
+		.kill = { .pid = current->tgid, .uid = current->cred.uid, .value = queue->event.value },
 	};
 
-	if (!q->notified)
+	if (!queue->notified)
 		return;
-	if (q->event.notify == SIGEV_SIGNAL && q->event.signo)
-		signal_process(q->notified, q->event.signo, &info);
-	q->notified = NULL;
+	if (queue->event.notify == SIGEV_SIGNAL && queue->event.signo)
+		signal_process(queue->notified, queue->event.signo, &info);
+	queue->notified = NULL;
 }
 
-static void mqueue_insert(struct mqueue *q, struct queued *m)
+static void mqueue_insert(struct mqueue *queue, struct queued *queued)
 {
 	struct queued *other;
-	bool alone = !q->count && !waitq_active(&q->readable);
+	bool alone = !queue->count && !waitq_active(&queue->readable);
 
-	list_for_each_entry(other, &q->messages, link)
-		if (other->priority < m->priority)
+	list_for_each_entry(other, &queue->messages, link)
+		if (other->priority < queued->priority)
 			break;
-	list_add_tail(&m->link, &other->link);
-	q->count++;
-	q->bytes += m->size;
-	wake_up(&q->readable);
+	list_add_tail(&queued->link, &other->link);
+	queue->count++;
+	queue->bytes += queued->size;
+	wake_up(&queue->readable);
 	if (alone)
-		notify(q);
+		notify(queue);
 }
 
-static long mqueue_send(struct file *f, struct mqueue *q, const void *data, size_t size, u32 priority, u64 deadline)
+static long mqueue_send(struct file *file, struct mqueue *queue, const void *data, size_t size, u32 priority,
+			u64 deadline)
 {
-	struct queued *m;
+	struct queued *queued;
 	long error = 0;
 
-	if (!FILE_WRITES(f))
+	if (!FILE_WRITES(file))
 		return -EBADF;
-	if (size > q->size_max)
+	if (size > queue->size_max)
 		return -EMSGSIZE;
-	m = kmalloc(sizeof *m + size);
-	if (!m)
+	queued = kmalloc(sizeof(*queued) + size);
+	if (!queued)
 		return -ENOMEM;
-	if (copy_from_user(m->data, data, size))
+	if (copy_from_user(queued->data, data, size))
 		error = -EFAULT;
-	else if (q->count >= q->count_max)
-		error = f->flags & O_NONBLOCK ? -EAGAIN :
-						wait_event_until(&q->writable, q->count < q->count_max, deadline);
+	else if (queue->count >= queue->count_max)
+		error = file->flags & O_NONBLOCK ? -EAGAIN :
+						wait_event_until(&queue->writable, queue->count < queue->count_max,
+								 deadline);
 	if (error) {
-		kfree(m);
+		kfree(queued);
 		return error;
 	}
-	m->size = (u32)size;
-	m->priority = priority;
-	mqueue_insert(q, m);
+	queued->size = (u32)size;
+	queued->priority = priority;
+	mqueue_insert(queue, queued);
 	return 0;
 }
 
-static long mqueue_receive(struct file *f, struct mqueue *q, void *data, size_t size, u32 *priority, u64 deadline)
+static long mqueue_receive(struct file *file, struct mqueue *queue, void *data, size_t size, u32 *priority,
+			   u64 deadline)
 {
-	struct queued *m;
+	struct queued *queued;
 	long result = 0;
 
-	if (!FILE_READS(f))
+	if (!FILE_READS(file))
 		return -EBADF;
-	if (size < q->size_max)
+	if (size < queue->size_max)
 		return -EMSGSIZE;
-	if (!q->count)
-		result = f->flags & O_NONBLOCK ? -EAGAIN : wait_event_until(&q->readable, q->count, deadline);
+	if (!queue->count)
+		result = file->flags & O_NONBLOCK ? -EAGAIN :
+			wait_event_until(&queue->readable, queue->count, deadline);
 	if (result)
 		return result;
-	m = list_first_entry(&q->messages, struct queued, link);
-	list_del(&m->link);
-	q->count--;
-	q->bytes -= m->size;
-	wake_up(&q->writable);
-	result = (long)m->size;
-	if (copy_to_user(data, m->data, m->size) || (priority && put_user(m->priority, priority)))
+	queued = list_first_entry(&queue->messages, struct queued, link);
+	list_del(&queued->link);
+	queue->count--;
+	queue->bytes -= queued->size;
+	wake_up(&queue->writable);
+	result = (long)queued->size;
+	if (copy_to_user(data, queued->data, queued->size) || (priority && put_user(queued->priority, priority)))
 		result = -EFAULT;
-	kfree(m);
+	kfree(queued);
 	return result;
 }
 
 static long send_by(int fd, const void *data, size_t size, u32 priority, int time_error, u64 date)
 {
-	struct mqueue *q;
-	struct file *f;
+	struct mqueue *queue;
+	struct file *file;
 	long result;
 
 	if (time_error)
 		return time_error;
 	if (priority >= PRIORITIES)
 		return -EINVAL;
-	f = queue_get(fd, &q);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = mqueue_send(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
-	file_put(f);
+	file = queue_get(fd, &queue);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = mqueue_send(file, queue, data, size, priority,
+			     date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
+	file_put(file);
 	return result;
 }
 
 static long receive_by(int fd, void *data, size_t size, u32 *priority, int time_error, u64 date)
 {
-	struct mqueue *q;
-	struct file *f;
+	struct mqueue *queue;
+	struct file *file;
 	long result;
 
 	if (time_error)
 		return time_error;
-	f = queue_get(fd, &q);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = mqueue_receive(f, q, data, size, priority, date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
-	file_put(f);
+	file = queue_get(fd, &queue);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = mqueue_receive(file, queue, data, size, priority,
+				date == TIME_NEVER ? TIME_NEVER : time_since_boot(date));
+	file_put(file);
 	return result;
 }
 
@@ -458,7 +465,7 @@ long sys_mq_timedreceive_time64(int fd, void *data, size_t size, u32 *priority, 
 	return receive_by(fd, data, size, priority, error, date);
 }
 
-/* SIGEV_THREAD would have a netlink socket told, as glibc has it. */
+/* SIGEV_THREAD would notify a netlink socket, as glibc implements it. */
 static int check_event(const struct sigevent *e)
 {
 	if (e->notify == SIGEV_NONE)
@@ -469,70 +476,70 @@ static int check_event(const struct sigevent *e)
 long sys_mq_notify(int fd, const struct sigevent *user)
 {
 	struct sigevent event;
-	struct mqueue *q;
-	struct file *f;
+	struct mqueue *queue;
+	struct file *file;
 	long result = 0;
 
-	if (user && copy_from_user(&event, user, sizeof event))
+	if (user && copy_from_user(&event, user, sizeof(event)))
 		return -EFAULT;
 	if (user && check_event(&event))
 		return -EINVAL;
-	f = queue_get(fd, &q);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	if (user && q->notified) {
+	file = queue_get(fd, &queue);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (user && queue->notified) {
 		result = -EBUSY;
 	} else if (user) {
-		q->event = event;
-		q->notified = current->process;
-	} else if (q->notified == current->process) {
-		q->notified = NULL;
+		queue->event = event;
+		queue->notified = current->process;
+	} else if (queue->notified == current->process) {
+		queue->notified = NULL;
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
 long sys_mq_getsetattr(int fd, const struct mq_attr *new, struct mq_attr *old)
 {
 	struct mq_attr wanted, now;
-	struct mqueue *q;
-	struct file *f;
+	struct mqueue *queue;
+	struct file *file;
 	long result = 0;
 
-	if (new && copy_from_user(&wanted, new, sizeof wanted))
+	if (new && copy_from_user(&wanted, new, sizeof(wanted)))
 		return -EFAULT;
 	if (new && (u32)wanted.flags & ~(u32)O_NONBLOCK)
 		return -EINVAL;
-	f = queue_get(fd, &q);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	file = queue_get(fd, &queue);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	now = (struct mq_attr){
-		.flags = (s32)(f->flags & O_NONBLOCK),
-		.count_max = (s32)q->count_max,
-		.size_max = (s32)q->size_max,
-		.count = (s32)q->count,
+		.flags = (s32)(file->flags & O_NONBLOCK),
+		.count_max = (s32)queue->count_max,
+		.size_max = (s32)queue->size_max,
+		.count = (s32)queue->count,
 	};
 	if (old)
-		result = copy_to_user(old, &now, sizeof now);
+		result = copy_to_user(old, &now, sizeof(now));
 	if (!result && new)
-		f->flags = (f->flags & ~(u32)O_NONBLOCK) | (u32)wanted.flags;
-	file_put(f);
+		file->flags = (file->flags & ~(u32)O_NONBLOCK) | (u32)wanted.flags;
+	file_put(file);
 	return result;
 }
 
-static void queues_max_show(struct text *t)
+static void queues_max_show(struct text *text)
 {
-	text_printf(t, "%u\n", QUEUES_MAX);
+	text_printf(text, "%u\n", QUEUES_MAX);
 }
 
-static void count_max_show(struct text *t)
+static void count_max_show(struct text *text)
 {
-	text_printf(t, "%u\n", COUNT_DEFAULT);
+	text_printf(text, "%u\n", COUNT_DEFAULT);
 }
 
-static void size_max_show(struct text *t)
+static void size_max_show(struct text *text)
 {
-	text_printf(t, "%u\n", SIZE_DEFAULT);
+	text_printf(text, "%u\n", SIZE_DEFAULT);
 }
 
 void mqueue_proc_init(void)

@@ -30,93 +30,93 @@ struct queue {
 	s64 sent, received, changed;
 	s32 last_sender, last_receiver;
 	struct waitq readable, writable;
-	u32 busy;		/* callers that sleep in it */
+	u32 busy;		/* callers sleeping in it */
 	bool removed;
 };
 
 static struct sysv_table queues = { .max = SYSV_SLOTS_MAX };
 
-static void free_queue(struct queue *q)
+static void free_queue(struct queue *queue)
 {
-	while (!list_empty(&q->messages)) {
-		struct queued *m = list_first_entry(&q->messages, struct queued, link);
+	while (!list_empty(&queue->messages)) {
+		struct queued *queued = list_first_entry(&queue->messages, struct queued, link);
 
-		list_del(&m->link);
-		kfree(m);
-		interrupt_window_at(q->count--);
+		list_del(&queued->link);
+		kfree(queued);
+		interrupt_window_at(queue->count--);
 	}
-	kfree(q);
+	kfree(queue);
 }
 
 long sys_msgget(s32 key, u32 flags)
 {
 	struct sysv_perm *found;
-	struct queue *q;
+	struct queue *queue;
 	long id = sysv_get(&queues, key, flags, &found);
 
 	if (id != -ENOENT)
 		return id;
 	if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
 		return -ENOENT;
-	q = kzalloc(sizeof *q);
-	if (!q)
+	queue = kzalloc(sizeof(*queue));
+	if (!queue)
 		return -ENOMEM;
-	list_init(&q->messages);
-	waitq_init(&q->readable);
-	waitq_init(&q->writable);
-	q->bytes_max = SYSV_QUEUE_BYTES;
-	q->changed = (s64)time_real_seconds();
-	id = sysv_add(&queues, &q->perm, key, flags);
+	list_init(&queue->messages);
+	waitq_init(&queue->readable);
+	waitq_init(&queue->writable);
+	queue->bytes_max = SYSV_QUEUE_BYTES;
+	queue->changed = (s64)time_real_seconds();
+	id = sysv_add(&queues, &queue->perm, key, flags);
 	if (id < 0)
-		free_queue(q);
+		free_queue(queue);
 	return id;
 }
 
-/* After a sleep in the queue: the last one out of a removed queue frees it. */
-static long woken(struct queue *q, long result)
+/* After a sleep in the queue: the last caller to leave a removed queue frees it. */
+static long woken(struct queue *queue, long result)
 {
-	q->busy--;
-	if (!q->removed)
+	queue->busy--;
+	if (!queue->removed)
 		return result ? -EINTR : 0;
-	if (!q->busy)
-		free_queue(q);
+	if (!queue->busy)
+		free_queue(queue);
 	return -EIDRM;
 }
 
-static bool fits(const struct queue *q, u32 size)
+static bool fits(const struct queue *queue, u32 size)
 {
-	return q->bytes + size <= q->bytes_max && q->count < q->bytes_max;
+	return queue->bytes + size <= queue->bytes_max && queue->count < queue->bytes_max;
 }
 
-static long message_send(int id, struct queued *m, u32 flags)
+static long message_send(int id, struct queued *queued, u32 flags)
 {
-	struct queue *q = sysv_find(&queues, id);
+	struct queue *queue = sysv_find(&queues, id);
 	long result;
 
-	if (!q)
+	if (!queue)
 		return -EINVAL;
-	if (!sysv_may(&q->perm, SYSV_WRITE))
+	if (!sysv_may(&queue->perm, SYSV_WRITE))
 		return -EACCES;
-	while (!fits(q, m->size)) {
+	while (!fits(queue, queued->size)) {
 		if (flags & IPC_NOWAIT)
 			return -EAGAIN;
-		q->busy++;
-		result = woken(q, wait_event(&q->writable, fits(q, m->size) || q->removed));
+		queue->busy++;
+		result = woken(queue, wait_event(&queue->writable, fits(queue, queued->size) || queue->removed));
 		if (result)
 			return result;
 	}
-	list_add_tail(&m->link, &q->messages);
-	q->count++;
-	q->bytes += m->size;
-	q->sent = (s64)time_real_seconds();
-	q->last_sender = current->tgid;
-	wake_up(&q->readable);
+	list_add_tail(&queued->link, &queue->messages);
+	queue->count++;
+	queue->bytes += queued->size;
+	queue->sent = (s64)time_real_seconds();
+	queue->last_sender = current->tgid;
+	wake_up(&queue->readable);
 	return 0;
 }
 
 long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 {
-	struct queued *m;
+	struct queued *queued;
 	s32 type;
 	long result;
 
@@ -126,130 +126,133 @@ long sys_msgsnd(int id, const void *user, size_t size, u32 flags)
 		return -EFAULT;
 	if (type < 1)
 		return -EINVAL;
-	/* Messages outlive their senders: they leave memory for the programs. */
-	m = frames_short() ? NULL : kmalloc(sizeof *m + size);
-	if (!m)
+	/* Messages outlive their senders, so they must leave memory for programs. */
+	queued = frames_short() ? NULL : kmalloc(sizeof(*queued) + size);
+	if (!queued)
 		return -ENOMEM;
-	m->type = type;
-	m->size = size;
-	result = copy_from_user(m->data, (const u8 *)user + sizeof type, size) ? -EFAULT : message_send(id, m, flags);
+	queued->type = type;
+	queued->size = size;
+	result = copy_from_user(queued->data, (const u8 *)user + sizeof(type), size) ? -EFAULT :
+		message_send(id, queued, flags);
 	if (result)
-		kfree(m);
+		kfree(queued);
 	return result;
 }
 
-/* The message that a type asks for: 0 the first, n the first of that type, -n the first of the lowest up to n. */
-static struct queued *message_pick(const struct queue *q, s32 type, bool except)
+/* The message for a requested type: 0: the first; n: the first of type n; -n: the first of the lowest type up to n. */
+static struct queued *message_pick(const struct queue *queue, s32 type, bool except)
 {
-	struct queued *m, *best = NULL;
+	struct queued *queued, *best = NULL;
 	u32 looked_at = 0;
 
-	list_for_each_entry(m, &q->messages, link) {
+	list_for_each_entry(queued, &queue->messages, link) {
 		interrupt_window_at(++looked_at);
-		if (type == 0 || (type > 0 && (m->type == type) != except))
-			return m;
-		if (type < 0 && m->type <= (type == (s32)0x80000000 ? 0x7fffffff : -type) && (!best || m->type < best->type))
-			best = m;
+		if (type == 0 || (type > 0 && (queued->type == type) != except))
+			return queued;
+		if (type < 0 && queued->type <= (type == (s32)0x80000000 ? 0x7fffffff : -type) &&
+		    (!best || queued->type < best->type))
+			best = queued;
 	}
 	return best;
 }
 
 static long message_take(int id, s32 type, size_t room, u32 flags, struct queued **out)
 {
-	struct queue *q = sysv_find(&queues, id);
+	struct queue *queue = sysv_find(&queues, id);
 	bool except = flags & MSG_EXCEPT;
-	struct queued *m;
+	struct queued *queued;
 	long result;
 
-	if (!q)
+	if (!queue)
 		return -EINVAL;
-	if (!sysv_may(&q->perm, SYSV_READ))
+	if (!sysv_may(&queue->perm, SYSV_READ))
 		return -EACCES;
-	while ((m = message_pick(q, type, except)) == NULL) {
+	while ((queued = message_pick(queue, type, except)) == NULL) {
 		if (flags & IPC_NOWAIT)
 			return -ENOMSG;
-		q->busy++;
-		result = woken(q, wait_event(&q->readable, message_pick(q, type, except) || q->removed));
+		queue->busy++;
+		result = woken(queue,
+			       wait_event(&queue->readable, message_pick(queue, type, except) || queue->removed));
 		if (result)
 			return result;
 	}
-	if (m->size > room && !(flags & MSG_NOERROR))
+	if (queued->size > room && !(flags & MSG_NOERROR))
 		return -E2BIG;
-	list_del(&m->link);
-	q->count--;
-	q->bytes -= m->size;
-	q->received = (s64)time_real_seconds();
-	q->last_receiver = current->tgid;
-	wake_up(&q->writable);
-	*out = m;
+	list_del(&queued->link);
+	queue->count--;
+	queue->bytes -= queued->size;
+	queue->received = (s64)time_real_seconds();
+	queue->last_receiver = current->tgid;
+	wake_up(&queue->writable);
+	*out = queued;
 	return 0;
 }
 
 long sys_msgrcv(int id, void *user, size_t room, s32 type, u32 flags)
 {
-	struct queued *m;
+	struct queued *queued;
 	long result;
 
 	if ((s32)room < 0 || id < 0)
 		return -EINVAL;
-	result = message_take(id, type, room, flags, &m);
+	result = message_take(id, type, room, flags, &queued);
 	if (result)
 		return result;
-	room = MIN(room, (size_t)m->size);
+	room = MIN(room, (size_t)queued->size);
 	result = (long)room;
-	if (put_user(m->type, (s32 *)user) || copy_to_user((u8 *)user + sizeof m->type, m->data, room))
+	if (put_user(queued->type, (s32 *)user) || copy_to_user((u8 *)user + sizeof(queued->type), queued->data, room))
 		result = -EFAULT;
-	kfree(m);
+	kfree(queued);
 	return result;
 }
 
-static long queue_give_status(const struct queue *q, uaddr_t user)
+static long queue_give_status(const struct queue *queue, uaddr_t user)
 {
 	struct msqid_ds ds;
 
-	memset(&ds, 0, sizeof ds);
-	sysv_perm_to_abi(&q->perm, &ds.perm);
-	ds.stime = (u32)q->sent;
-	ds.rtime = (u32)q->received;
-	ds.ctime = (u32)q->changed;
-	ds.bytes = q->bytes;
-	ds.count = q->count;
-	ds.bytes_max = q->bytes_max;
-	ds.last_sender = q->last_sender;
-	ds.last_receiver = q->last_receiver;
-	return copy_to_user((void *)user, &ds, sizeof ds);
+	memset(&ds, 0, sizeof(ds));
+	sysv_perm_to_abi(&queue->perm, &ds.perm);
+	ds.stime = (u32)queue->sent;
+	ds.rtime = (u32)queue->received;
+	ds.ctime = (u32)queue->changed;
+	ds.bytes = queue->bytes;
+	ds.count = queue->count;
+	ds.bytes_max = queue->bytes_max;
+	ds.last_sender = queue->last_sender;
+	ds.last_receiver = queue->last_receiver;
+	return copy_to_user((void *)user, &ds, sizeof(ds));
 }
 
-/* The copy may sleep, and the queue be removed meanwhile. */
+/* The copy may sleep, and the queue may be removed meanwhile. */
 static long queue_set_status(int id, uaddr_t user)
 {
 	struct msqid_ds ds;
-	struct queue *q;
+	struct queue *queue;
 
-	if (copy_from_user(&ds, (void *)user, sizeof ds))
+	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	q = sysv_find(&queues, id);
-	if (!q)
+	queue = sysv_find(&queues, id);
+	if (!queue)
 		return -EINVAL;
-	if (!sysv_owns(&q->perm))
+	if (!sysv_owns(&queue->perm))
 		return -EPERM;
 	if (ds.bytes_max > SYSV_QUEUE_BYTES && !capable())
 		return -EPERM;
-	sysv_perm_set(&q->perm, &ds.perm);
-	q->bytes_max = ds.bytes_max;
-	q->changed = (s64)time_real_seconds();
-	wake_up(&q->writable);
+	sysv_perm_set(&queue->perm, &ds.perm);
+	queue->bytes_max = ds.bytes_max;
+	queue->changed = (s64)time_real_seconds();
+	wake_up(&queue->writable);
 	return 0;
 }
 
-static long remove_queue(struct queue *q)
+static long remove_queue(struct queue *queue)
 {
-	sysv_remove(&queues, &q->perm);
-	q->removed = true;
-	wake_up(&q->readable);
-	wake_up(&q->writable);
-	if (!q->busy)
-		free_queue(q);
+	sysv_remove(&queues, &queue->perm);
+	queue->removed = true;
+	wake_up(&queue->readable);
+	wake_up(&queue->writable);
+	if (!queue->busy)
+		free_queue(queue);
 	return 0;
 }
 
@@ -266,20 +269,20 @@ static long queue_give_info(uaddr_t user, bool used)
 		info.pool = (s32)queues.used;
 		info.map = info.headers = 0;
 		for (u32 i = 0; i < queues.max; i++) {
-			const struct queue *q = sysv_at(&queues, (int)i);
+			const struct queue *queue = sysv_at(&queues, (int)i);
 
-			if (q) {
-				info.map += (s32)q->count;
-				info.headers += (s32)q->bytes;
+			if (queue) {
+				info.map += (s32)queue->count;
+				info.headers += (s32)queue->bytes;
 			}
 		}
 	}
-	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&queues);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&queues);
 }
 
 long sys_msgctl(int id, int command, uaddr_t user)
 {
-	struct queue *q;
+	struct queue *queue;
 	bool by_slot;
 	long result;
 
@@ -287,22 +290,22 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	if (command == IPC_INFO || command == MSG_INFO)
 		return queue_give_info(user, command == MSG_INFO);
 	by_slot = command == MSG_STAT || command == MSG_STAT_ANY;
-	q = by_slot ? sysv_at(&queues, id) : sysv_find(&queues, id);
-	if (!q)
+	queue = by_slot ? sysv_at(&queues, id) : sysv_find(&queues, id);
+	if (!queue)
 		return -EINVAL;
 	switch (command) {
 	case IPC_STAT:
 	case MSG_STAT:
 	case MSG_STAT_ANY:
-		if (command != MSG_STAT_ANY && !sysv_may(&q->perm, SYSV_READ))
+		if (command != MSG_STAT_ANY && !sysv_may(&queue->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)q->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
-		result = queue_give_status(q, user);
+		id = by_slot ? (int)queue->perm.id : 0;	/* it may be removed during the copy */
+		result = queue_give_status(queue, user);
 		return result ? result : (long)id;
 	case IPC_SET:
 		return queue_set_status(id, user);
 	case IPC_RMID:
-		return sysv_owns(&q->perm) ? remove_queue(q) : -EPERM;
+		return sysv_owns(&queue->perm) ? remove_queue(queue) : -EPERM;
 	}
 	return -EINVAL;
 }

@@ -1,6 +1,6 @@
 /*
- * Netlink sockets (netlink(7)): requests to the kernel about its network devices, of which there is one, the loopback,
- * that nothing changes; and those that wait for events of devices, which never come.
+ * Netlink sockets (netlink(7)): requests about network devices, of which there is one, the loopback, which nothing
+ * changes; and sockets that wait for events of devices, which never come.
  */
 #include "datagram.h"
 
@@ -15,13 +15,13 @@
 #include <window.h>
 
 #define REQUEST_MAX 8192u	/* bytes of one send */
-#define ANSWER_MAX 256u		/* of one answer, without the request that it repeats */
+#define ANSWER_MAX 256u		/* of one answer, without the copied request */
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536u
 #define LOOPBACK_QUEUE 1000u
 
 struct netlink_socket {
-	struct list_head link;	/* of those with ports */
+	struct list_head link;	/* sockets with ports */
 	struct socket *socket;
 	u32 port;		/* 0: none yet */
 	u32 groups;
@@ -42,101 +42,101 @@ static struct list_head *bucket(u32 port)
 
 static const struct socket_ops netlink_ops;
 
-static struct netlink_socket *netlink_of(const struct socket *s)
+static struct netlink_socket *netlink_of(const struct socket *socket)
 {
-	return s->data;
+	return socket->data;
 }
 
 long netlink_create(int type, int protocol, struct socket **out)
 {
-	struct netlink_socket *n;
-	struct socket *s;
+	struct netlink_socket *netlink;
+	struct socket *socket;
 
 	if (type != SOCK_RAW && type != SOCK_DGRAM)
 		return -ESOCKTNOSUPPORT;
 	if (protocol != NETLINK_ROUTE && protocol != NETLINK_KOBJECT_UEVENT)
 		return -EPROTONOSUPPORT;
-	n = kzalloc(sizeof *n);
-	s = n ? socket_new(AF_NETLINK, (u16)type, (u16)protocol, &netlink_ops) : NULL;
-	if (!s) {
-		kfree(n);
+	netlink = kzalloc(sizeof(*netlink));
+	socket = netlink ? socket_new(AF_NETLINK, (u16)type, (u16)protocol, &netlink_ops) : NULL;
+	if (!socket) {
+		kfree(netlink);
 		return -ENOMEM;
 	}
-	n->socket = s;
-	list_init(&n->link);
-	datagram_init(&n->queue);
-	s->data = n;
-	*out = s;
+	netlink->socket = socket;
+	list_init(&netlink->link);
+	datagram_init(&netlink->queue);
+	socket->data = netlink;
+	*out = socket;
 	return 0;
 }
 
-static bool taken(const struct netlink_socket *wanted, u32 port)
+static bool netlink_port_taken(const struct netlink_socket *wanted, u32 port)
 {
-	const struct netlink_socket *n;
+	const struct netlink_socket *netlink;
 	u32 looked_at = 0;
 
-	list_for_each_entry(n, bucket(port), link) {
+	list_for_each_entry(netlink, bucket(port), link) {
 		interrupt_window_at(++looked_at);
-		if (n != wanted && n->port == port && n->socket->protocol == wanted->socket->protocol)
+		if (netlink != wanted && netlink->port == port && netlink->socket->protocol == wanted->socket->protocol)
 			return true;
 	}
 	return false;
 }
 
-static void set_port(struct netlink_socket *n, u32 port)
+static void set_port(struct netlink_socket *netlink, u32 port)
 {
-	list_del(&n->link);
-	n->port = port;
-	list_add(&n->link, bucket(port));
+	list_del(&netlink->link);
+	netlink->port = port;
+	list_add(&netlink->link, bucket(port));
 }
 
-/* The process's number, or, where another of its sockets has that, any that is no process's. */
-static void take_port(struct netlink_socket *n)
+/* Takes the process's number as the port, or, if another of its sockets has that, a number of no process. */
+static void netlink_take_port(struct netlink_socket *netlink)
 {
 	static u32 next;
 
 	u32 port = (u32)current->tgid;
 
-	/* Who binds many of these ports keeps only himself busy. */
-	while (!n->port && taken(n, port)) {
+	/* A process that binds many of these ports slows only itself. */
+	while (!netlink->port && netlink_port_taken(netlink, port)) {
 		port = 0x80000000u | next++;
 		preemption_point();
 		if (signal_fatal_pending())
 			return;
 	}
-	if (!n->port)
-		set_port(n, port);
+	if (!netlink->port)
+		set_port(netlink, port);
 }
 
-static long parse(const struct address *a, struct sockaddr_nl *to)
+static long parse(const struct address *address, struct sockaddr_nl *to)
 {
-	if (a->len < sizeof *to)
+	if (address->len < sizeof(*to))
 		return -EINVAL;
-	memcpy(to, a->bytes, sizeof *to);
+	memcpy(to, address->bytes, sizeof(*to));
 	return to->family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-static long netlink_bind(struct socket *s, const struct address *a)
+static long netlink_bind(struct socket *socket, const struct address *address)
 {
-	struct netlink_socket *n = netlink_of(s);
+	struct netlink_socket *netlink = netlink_of(socket);
 	struct sockaddr_nl wanted;
-	long error = parse(a, &wanted);
+	long error = parse(address, &wanted);
 
 	if (error)
 		return error;
-	if (n->port && wanted.port && wanted.port != n->port)
+	if (netlink->port && wanted.port && wanted.port != netlink->port)
 		return -EINVAL;
-	if (wanted.port && taken(n, wanted.port))
+	if (wanted.port && netlink_port_taken(netlink, wanted.port))
 		return -EADDRINUSE;
 	if (wanted.port)
-		set_port(n, wanted.port);
+		set_port(netlink, wanted.port);
 	else
-		take_port(n);
-	n->groups = wanted.groups;
+		netlink_take_port(netlink);
+	netlink->groups = wanted.groups;
 	return 0;
 }
 
-/* Only the kernel can be talked to. */
+/* Messages can be sent only to the kernel. */
 static long check_destination(const struct sockaddr_nl *to)
 {
 	if (!to->port && !to->groups)
@@ -144,110 +144,114 @@ static long check_destination(const struct sockaddr_nl *to)
 	return capable() ? -ECONNREFUSED : -EPERM;
 }
 
-static long netlink_connect(struct socket *s, const struct address *a, bool nonblock)
+static long netlink_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct sockaddr_nl to;
 	long error;
 
 	(void)nonblock;
-	if (a->len >= sizeof a->family && a->family == AF_UNSPEC)
+	if (address->len >= sizeof(address->family) && address->family == AF_UNSPEC)
 		return 0;
-	error = parse(a, &to);
+	error = parse(address, &to);
 	if (!error)
 		error = check_destination(&to);
 	if (!error)
-		take_port(netlink_of(s));
+		netlink_take_port(netlink_of(socket));
 	return error;
 }
 
-static void format(struct address *a, u32 port, u32 groups)
+static void format_line(struct address *address, u32 port, u32 groups)
 {
 	struct sockaddr_nl name = { .family = AF_NETLINK, .port = port, .groups = groups };
 
-	memcpy(a->bytes, &name, sizeof name);
-	a->len = sizeof name;
+	memcpy(address->bytes, &name, sizeof(name));
+	address->len = sizeof(name);
 }
 
-static long netlink_name(struct socket *s, struct address *a, bool peer)
+static long netlink_name(struct socket *socket, struct address *address, bool peer)
 {
-	const struct netlink_socket *n = netlink_of(s);
+	const struct netlink_socket *netlink = netlink_of(socket);
 
-	format(a, peer ? 0 : n->port, peer ? 0 : n->groups);
+	format_line(address, peer ? 0 : netlink->port, peer ? 0 : netlink->groups);
 	return 0;
 }
 
-/* An answer in the making. All of them fit. */
+/* An answer under construction. Every answer fits. */
 struct answer {
 	u32 size;
 	u8 bytes[ANSWER_MAX];
 };
 
-static void *extend(struct answer *a, u32 size)
+static void *extend(struct answer *answer, u32 size)
 {
-	void *place = a->bytes + a->size;
+	void *place = answer->bytes + answer->size;
 
-	ASSERT(a->size + NLMSG_ALIGN(size) <= sizeof a->bytes);
+	ASSERT(answer->size + NLMSG_ALIGN(size) <= sizeof(answer->bytes));
 	memset(place, 0, NLMSG_ALIGN(size));
-	a->size += NLMSG_ALIGN(size);
+	answer->size += NLMSG_ALIGN(size);
 	return place;
 }
 
-static void begin(struct answer *a, const struct netlink_socket *n, const struct nlmsghdr *request, u16 type, u16 flags)
+static void begin(struct answer *answer, const struct netlink_socket *netlink, const struct nlmsghdr *request, u16 type,
+		  u16 flags)
 {
 	struct nlmsghdr *h;
 
-	a->size = 0;
-	h = extend(a, sizeof *h);
+	answer->size = 0;
+	h = extend(answer, sizeof(*h));
 	h->type = type;
 	h->flags = flags;
 	h->sequence = request->sequence;
-	h->port = n->port;
+	h->port = netlink->port;
 }
 
-static void attribute(struct answer *a, u16 type, const void *data, u32 size)
+static void attribute(struct answer *answer, u16 type, const void *data, u32 size)
 {
-	struct rtattr *attr = extend(a, (u32)sizeof *attr + size);
+	struct rtattr *attr = extend(answer, (u32)sizeof(*attr) + size);
 
 	attr->type = type;
-	attr->len = (u16)(sizeof *attr + size);
+	attr->len = (u16)(sizeof(*attr) + size);
 	memcpy(attr + 1, data, size);
 }
 
-static void attribute_word(struct answer *a, u16 type, u32 word)
+static void attribute_word(struct answer *answer, u16 type, u32 word)
 {
-	attribute(a, type, &word, sizeof word);
+	attribute(answer, type, &word, sizeof(word));
 }
 
-/* Into the socket's queue, followed by a copy of `more`. Without room it is lost, and the next receive tells. */
-static void reply(struct netlink_socket *n, struct answer *a, const void *more, u32 more_size)
+/*
+ * Adds an answer, followed by a copy of `more`, to the socket's queue. Without room it is lost, and the next receive
+ * reports that.
+ */
+static void reply(struct netlink_socket *netlink, struct answer *answer, const void *more, u32 more_size)
 {
-	const struct iovec piece[2] = { { a->bytes, a->size }, { (void *)(uintptr_t)more, more_size } };
-	struct nlmsghdr *h = (struct nlmsghdr *)a->bytes;
+	const struct iovec piece[2] = { { answer->bytes, answer->size }, { (void *)(uintptr_t)more, more_size } };
+	struct nlmsghdr *h = (struct nlmsghdr *)answer->bytes;
 	struct message m = { .flags = 0 };
-	struct datagram *d;
+	struct datagram *datagram;
 	struct address from;
 	struct iter it;
 
-	h->len = a->size + more_size;
+	h->len = answer->size + more_size;
 	iter_init_vector(&it, piece, 2, true);
 	m.data = &it;
-	format(&from, 0, 0);
-	d = datagram_room(&n->queue) ? datagram_new(&m, &from) : NULL;
-	if (!d || IS_ERR(d))
-		n->socket->error = ENOBUFS;
+	format_line(&from, 0, 0);
+	datagram = datagram_room(&netlink->queue) ? datagram_new(&m, &from) : NULL;
+	if (!datagram || IS_ERR(datagram))
+		netlink->socket->error = ENOBUFS;
 	else
-		datagram_append(&n->queue, d, &m);
+		datagram_append(&netlink->queue, datagram, &m);
 }
 
-static void describe_link(struct netlink_socket *n, const struct nlmsghdr *request, u16 flags)
+static void describe_link(struct netlink_socket *netlink, const struct nlmsghdr *request, u16 flags)
 {
 	static const u8 address[6];
 	struct answer a;
 	struct ifinfomsg *link;
 	u8 zero = 0;
 
-	begin(&a, n, request, RTM_NEWLINK, flags);
-	link = extend(&a, sizeof *link);
+	begin(&a, netlink, request, RTM_NEWLINK, flags);
+	link = extend(&a, sizeof(*link));
 	link->type = ARPHRD_LOOPBACK;
 	link->index = LOOPBACK_INDEX;
 	link->flags = IFF_LOOPBACK_UP;
@@ -256,20 +260,20 @@ static void describe_link(struct netlink_socket *n, const struct nlmsghdr *reque
 	attribute(&a, IFLA_OPERSTATE, &zero, 1);
 	attribute(&a, IFLA_LINKMODE, &zero, 1);
 	attribute_word(&a, IFLA_MTU, LOOPBACK_MTU);
-	attribute(&a, IFLA_ADDRESS, address, sizeof address);
-	attribute(&a, IFLA_BROADCAST, address, sizeof address);
+	attribute(&a, IFLA_ADDRESS, address, sizeof(address));
+	attribute(&a, IFLA_BROADCAST, address, sizeof(address));
 	attribute(&a, IFLA_QDISC, "noqueue", 8);
-	reply(n, &a, NULL, 0);
+	reply(netlink, &a, NULL, 0);
 }
 
-static void describe_address(struct netlink_socket *n, const struct nlmsghdr *request)
+static void describe_address(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
 	static const u32 lasts[4] = { ~0u, ~0u };	/* preferred and valid for ever */
 	struct answer a;
 	struct ifaddrmsg *address;
 
-	begin(&a, n, request, RTM_NEWADDR, NLM_F_MULTI);
-	address = extend(&a, sizeof *address);
+	begin(&a, netlink, request, RTM_NEWADDR, NLM_F_MULTI);
+	address = extend(&a, sizeof(*address));
 	address->family = AF_INET;
 	address->prefix = 8;
 	address->flags = IFA_F_PERMANENT;
@@ -279,32 +283,32 @@ static void describe_address(struct netlink_socket *n, const struct nlmsghdr *re
 	attribute_word(&a, IFA_LOCAL, INADDR_LOOPBACK);
 	attribute(&a, IFA_LABEL, "lo", 3);
 	attribute_word(&a, IFA_FLAGS, IFA_F_PERMANENT);
-	attribute(&a, IFA_CACHEINFO, lasts, sizeof lasts);
-	reply(n, &a, NULL, 0);
+	attribute(&a, IFA_CACHEINFO, lasts, sizeof(lasts));
+	reply(netlink, &a, NULL, 0);
 }
 
-/* All of a kind: what there is, then the end. Routes are of no table that is shown without being asked for. */
-static long dump(struct netlink_socket *n, const struct nlmsghdr *request)
+/* Answers with all objects of a kind, then the end. No route is in a table that is shown by default. */
+static long dump(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
-	u8 family = request->len > sizeof *request ? *(const u8 *)(request + 1) : AF_UNSPEC;
+	u8 family = request->len > sizeof(*request) ? *(const u8 *)(request + 1) : AF_UNSPEC;
 	struct answer a;
 
 	switch (request->type) {
 	case RTM_GETLINK:
-		describe_link(n, request, NLM_F_MULTI);
+		describe_link(netlink, request, NLM_F_MULTI);
 		break;
 	case RTM_GETADDR:
 		if (family == AF_UNSPEC || family == AF_INET)
-			describe_address(n, request);
+			describe_address(netlink, request);
 		break;
 	case RTM_GETROUTE:
 		break;
 	default:
 		return -EOPNOTSUPP;
 	}
-	begin(&a, n, request, NLMSG_DONE, NLM_F_MULTI);
+	begin(&a, netlink, request, NLMSG_DONE, NLM_F_MULTI);
 	extend(&a, sizeof(s32));
-	reply(n, &a, NULL, 0);
+	reply(netlink, &a, NULL, 0);
 	return 0;
 }
 
@@ -312,7 +316,7 @@ static long dump(struct netlink_socket *n, const struct nlmsghdr *request)
 static long find_link(const struct nlmsghdr *request)
 {
 	const struct ifinfomsg *link = (const struct ifinfomsg *)(request + 1);
-	u32 at = sizeof *request + sizeof *link;
+	u32 at = sizeof(*request) + sizeof(*link);
 
 	if (request->len < at)
 		return -EINVAL;
@@ -321,16 +325,16 @@ static long find_link(const struct nlmsghdr *request)
 	while (at + sizeof(struct rtattr) <= request->len) {
 		const struct rtattr *attr = (const struct rtattr *)((const u8 *)request + at);
 
-		if (attr->len < sizeof *attr || attr->len > request->len - at)
+		if (attr->len < sizeof(*attr) || attr->len > request->len - at)
 			return -EINVAL;
 		if (attr->type == IFLA_IFNAME)
-			return attr->len >= sizeof *attr + 3 && !memcmp(attr + 1, "lo", 3) ? 0 : -ENODEV;
+			return attr->len >= sizeof(*attr) + 3 && !memcmp(attr + 1, "lo", 3) ? 0 : -ENODEV;
 		at += NLMSG_ALIGN(attr->len);
 	}
 	return -EINVAL;
 }
 
-static long serve(struct netlink_socket *n, const struct nlmsghdr *request)
+static long serve(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
 	long error;
 
@@ -341,106 +345,106 @@ static long serve(struct netlink_socket *n, const struct nlmsghdr *request)
 	if (!RTM_IS_GET(request->type))
 		return capable() ? -EOPNOTSUPP : -EPERM;
 	if (request->flags & NLM_F_DUMP)
-		return dump(n, request);
+		return dump(netlink, request);
 	if (request->type != RTM_GETLINK)
 		return -EOPNOTSUPP;
 	error = find_link(request);
 	if (!error)
-		describe_link(n, request, 0);
+		describe_link(netlink, request, 0);
 	return error;
 }
 
-static void acknowledge(struct netlink_socket *n, const struct nlmsghdr *request, long error)
+static void acknowledge(struct netlink_socket *netlink, const struct nlmsghdr *request, long error)
 {
 	struct answer a;
 
-	begin(&a, n, request, NLMSG_ERROR, error ? 0 : NLM_F_CAPPED);
+	begin(&a, netlink, request, NLMSG_ERROR, error ? 0 : NLM_F_CAPPED);
 	*(s32 *)extend(&a, sizeof(s32)) = (s32)error;
-	reply(n, &a, request, error ? request->len : (u32)sizeof *request);
+	reply(netlink, &a, request, error ? request->len : (u32)sizeof(*request));
 }
 
-static void serve_all(struct netlink_socket *n, const u8 *bytes, u32 size)
+static void serve_all(struct netlink_socket *netlink, const u8 *bytes, u32 size)
 {
 	for (u32 at = 0; at + sizeof(struct nlmsghdr) <= size;) {
 		const struct nlmsghdr *request = (const struct nlmsghdr *)(bytes + at);
 
 		interrupt_window();
-		if (request->len < sizeof *request || request->len > size - at)
+		if (request->len < sizeof(*request) || request->len > size - at)
 			return;
 		if (request->flags & NLM_F_REQUEST) {
-			long error = serve(n, request);
+			long error = serve(netlink, request);
 			bool dumped = !error && request->flags & NLM_F_DUMP && request->type >= RTM_BASE;
 
 			if (error || (request->flags & NLM_F_ACK && !dumped))
-				acknowledge(n, request, error);
+				acknowledge(netlink, request, error);
 		}
 		at += NLMSG_ALIGN(request->len);
 	}
 }
 
-static long netlink_send(struct socket *s, struct message *m)
+static long netlink_send(struct socket *socket, struct message *message)
 {
-	struct netlink_socket *n = netlink_of(s);
-	size_t size = m->data->left;
+	struct netlink_socket *netlink = netlink_of(socket);
+	size_t size = message->data->left;
 	struct sockaddr_nl to;
 	long error = 0;
 	u8 *bytes;
 
-	if (m->address && m->address->len) {
-		error = parse(m->address, &to);
+	if (message->address && message->address->len) {
+		error = parse(message->address, &to);
 		if (!error)
 			error = check_destination(&to);
 		if (error)
 			return error;
 	}
-	take_port(n);
+	netlink_take_port(netlink);
 	if (size > REQUEST_MAX)
 		return -EMSGSIZE;
 	bytes = kmalloc(MAX(size, (size_t)1));
 	if (!bytes)
 		return -ENOBUFS;
-	if (iter_read(m->data, bytes, size) != (long)size)
+	if (iter_read(message->data, bytes, size) != (long)size)
 		error = -EFAULT;
-	else if (s->protocol == NETLINK_ROUTE)
-		serve_all(n, bytes, (u32)size);
+	else if (socket->protocol == NETLINK_ROUTE)
+		serve_all(netlink, bytes, (u32)size);
 	kfree(bytes);
 	return error ? error : (long)size;
 }
 
-static long netlink_receive(struct socket *s, struct message *m)
+static long netlink_receive(struct socket *socket, struct message *message)
 {
-	return datagram_take(s, &netlink_of(s)->queue, m);
+	return datagram_take(socket, &netlink_of(socket)->queue, message);
 }
 
-static unsigned netlink_poll(struct socket *s, struct poll_table *table)
+static unsigned netlink_poll(struct socket *socket, struct poll_table *table)
 {
-	return POLLOUT | POLLWRNORM | datagram_poll(s, &netlink_of(s)->queue, table);
+	return POLLOUT | POLLWRNORM | datagram_poll(socket, &netlink_of(socket)->queue, table);
 }
 
-static long netlink_shutdown(struct socket *s, unsigned how)
+static long netlink_shutdown(struct socket *socket, unsigned how)
 {
-	(void)s;
+	(void)socket;
 	(void)how;
 	return -EOPNOTSUPP;
 }
 
-static u32 netlink_bytes(struct socket *s)
+static u32 netlink_bytes(struct socket *socket)
 {
-	return datagram_next_size(&netlink_of(s)->queue);
+	return datagram_next_size(&netlink_of(socket)->queue);
 }
 
-static u32 netlink_pages_held(const struct socket *s)
+static u32 netlink_pages_held(const struct socket *socket)
 {
-	return datagram_pages_held(&netlink_of(s)->queue);
+	return datagram_pages_held(&netlink_of(socket)->queue);
 }
 
-static void netlink_release(struct socket *s)
+static void netlink_release(struct socket *socket)
 {
-	struct netlink_socket *n = netlink_of(s);
+	struct netlink_socket *netlink = netlink_of(socket);
 
-	list_del(&n->link);
-	datagram_free(&n->queue);
-	kfree(n);
+	list_del(&netlink->link);
+	datagram_free(&netlink->queue);
+	kfree(netlink);
 }
 
 static const struct socket_ops netlink_ops = {

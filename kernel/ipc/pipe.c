@@ -18,89 +18,92 @@
 
 static struct pipe *pipe_new(void)
 {
-	struct pipe *p = kzalloc(sizeof *p);
+	struct pipe *pipe = kzalloc(sizeof(*pipe));
 
-	if (!p)
+	if (!pipe)
 		return NULL;
-	ring_init(&p->ring, PIPE_SIZE);
-	waitq_init(&p->readable);
-	waitq_init(&p->writable);
-	waitq_init(&p->opened);
-	mutex_init(&p->reading);
-	mutex_init(&p->writing);
-	return p;
+	ring_init(&pipe->ring, PIPE_SIZE);
+	waitq_init(&pipe->readable);
+	waitq_init(&pipe->writable);
+	waitq_init(&pipe->opened);
+	mutex_init(&pipe->reading);
+	mutex_init(&pipe->writing);
+	return pipe;
 }
 
-static void pipe_free(struct pipe *p)
+static void pipe_free(struct pipe *pipe)
 {
-	if (!p)
+	if (!pipe)
 		return;
-	ring_free(&p->ring);
-	kfree(p);
+	ring_free(&pipe->ring);
+	kfree(pipe);
 }
 
-/* Bytes in the buffer, those that a writer has put into the sink meanwhile, 0 at the end, or an error. */
-static long wait_data(struct pipe *p, bool wait, const struct pipe_sink *sink)
+/*
+ * Waits for data: returns the bytes in the buffer or those that a writer copied to the sink, 0 at the end, or an
+ * error.
+ */
+static long wait_data(struct pipe *pipe, bool wait, const struct pipe_sink *sink)
 {
-	while (!ring_used(&p->ring)) {
+	while (!ring_used(&pipe->ring)) {
 		long result;
 
-		if (!p->writers)
+		if (!pipe->writers)
 			return 0;
 		if (!wait)
 			return -EAGAIN;
-		result = wait_event(&p->readable, sink->done || ring_used(&p->ring) || !p->writers);
+		result = wait_event(&pipe->readable, sink->done || ring_used(&pipe->ring) || !pipe->writers);
 		if (sink->done)
 			return sink->done;
 		if (result)
 			return result;
 	}
-	return (long)ring_used(&p->ring);
+	return (long)ring_used(&pipe->ring);
 }
 
-long pipe_wait_data(struct file *f, bool wait)
+long pipe_wait_data(struct file *file, bool wait)
 {
 	static const struct pipe_sink none;
 
-	return wait_data(f->data, wait, &none);
+	return wait_data(file->data, wait, &none);
 }
 
-static long take(struct pipe *p, struct iter *it)
+static long pipe_take(struct pipe *pipe, struct iter *it)
 {
-	long n = mutex_lock_killable(&p->reading);
+	long n = mutex_lock_killable(&pipe->reading);
 
 	if (n)
 		return n;
-	n = ring_read(&p->ring, it, it->left);
-	mutex_unlock(&p->reading);
-	wake_up(&p->writable);
+	n = ring_read(&pipe->ring, it, it->left);
+	mutex_unlock(&pipe->reading);
+	wake_up(&pipe->writable);
 	return n;
 }
 
-static long pipe_read(struct file *f, struct iter *it, u64 *position)
+static long pipe_read(struct file *file, struct iter *it, u64 *position)
 {
 	struct pipe_sink sink = { .to = it, .mm = current->mm };
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 	long done;
 
 	(void)position;
 	if (!it->left)
 		return 0;
-	if (pipe_transfer->sinks && !it->kernel && !p->sink) {
-		p->sink = &sink;
-		p->sinks++;
+	if (pipe_transfer->sinks && !it->kernel && !pipe->sink) {
+		pipe->sink = &sink;
+		pipe->sinks++;
 	}
-	done = wait_data(p, !(f->flags & O_NONBLOCK), &sink);
-	if (p->sink == &sink)
-		p->sink = NULL;
+	done = wait_data(pipe, !(file->flags & O_NONBLOCK), &sink);
+	if (pipe->sink == &sink)
+		pipe->sink = NULL;
 	if (sink.done)
 		return sink.done;
 	while (done > 0) {
-		done = take(p, it);
+		done = pipe_take(pipe, it);
 		if (done)
 			break;
-		/* Others have read all of it meanwhile. */
-		done = pipe_wait_data(f, !(f->flags & O_NONBLOCK));
+		/* Another reader has read all of it meanwhile. */
+		done = pipe_wait_data(file, !(file->flags & O_NONBLOCK));
 	}
 	return done;
 }
@@ -111,34 +114,34 @@ static long broken(void)
 	return -EPIPE;
 }
 
-/* Into the buffer, if there is room for that much: bytes written. */
-static long put(struct pipe *p, struct iter *it, u32 least)
+/* Writes to the buffer, if it has room for `least` bytes: returns the bytes written. */
+static long pipe_put(struct pipe *pipe, struct iter *it, u32 least)
 {
-	long n = mutex_lock_killable(&p->writing);
+	long n = mutex_lock_killable(&pipe->writing);
 
 	if (n)
 		return n;
-	if (ring_room(&p->ring) >= least)
-		n = ring_write(&p->ring, it, it->left);
-	mutex_unlock(&p->writing);
+	if (ring_room(&pipe->ring) >= least)
+		n = ring_write(&pipe->ring, it, it->left);
+	mutex_unlock(&pipe->writing);
 	return n;
 }
 
-static long transfer(struct pipe *p, struct iter *it)
+static long transfer(struct pipe *pipe, struct iter *it)
 {
-	long n = mutex_lock_killable(&p->writing);
+	long n = mutex_lock_killable(&pipe->writing);
 
 	if (n)
 		return n;
-	n = pipe_transfer->long_write(p, it);
-	mutex_unlock(&p->writing);
+	n = pipe_transfer->long_write(pipe, it);
+	mutex_unlock(&pipe->writing);
 	return n;
 }
 
-static long pipe_write(struct file *f, struct iter *it, u64 *position)
+static long pipe_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct pipe *p = f->data;
-	bool wait = !(f->flags & O_NONBLOCK);
+	struct pipe *pipe = file->data;
+	bool wait = !(file->flags & O_NONBLOCK);
 	bool by_transfer = wait && it->left > PIPE_BUF;
 	u32 least = it->left <= PIPE_BUF ? (u32)it->left : 1;
 	long done = 0, n;
@@ -147,11 +150,12 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 	if (!it->left)
 		return 0;
 	for (;;) {
-		if (!p->readers)
+		if (!pipe->readers)
 			return done ? done : broken();
-		/* A reader that has emptied the pipe keeps up, be it that it runs and does not wait yet. */
-		if (by_transfer && ring_room(&p->ring) && (waitq_active(&p->readable) || !ring_used(&p->ring))) {
-			n = transfer(p, it);
+		/* An empty pipe means that the reader keeps up, even if it is not asleep yet. */
+		if (by_transfer && ring_room(&pipe->ring) &&
+		    (waitq_active(&pipe->readable) || !ring_used(&pipe->ring))) {
+			n = transfer(pipe, it);
 			if (n < 0)
 				return done ? done : n;
 			if (n > 0) {
@@ -162,97 +166,97 @@ static long pipe_write(struct file *f, struct iter *it, u64 *position)
 				continue;
 			}
 		}
-		if (ring_room(&p->ring) >= least) {
-			n = put(p, it, least);
+		if (ring_room(&pipe->ring) >= least) {
+			n = pipe_put(pipe, it, least);
 			if (n < 0)
 				return done ? done : n;
 			if (n == 0)
-				continue;	/* another has taken the room meanwhile */
-			wake_up(&p->readable);
+				continue;	/* another writer took the room */
+			wake_up(&pipe->readable);
 			done += n;
 			if (!it->left)
 				return done;
 			least = 1;
 		}
-		if (ring_room(&p->ring) >= least)
+		if (ring_room(&pipe->ring) >= least)
 			return done;	/* a fault stopped the copy */
 		if (!wait)
 			return done ? done : -EAGAIN;
-		n = wait_event(&p->writable, ring_room(&p->ring) >= least || !p->readers);
+		n = wait_event(&pipe->writable, ring_room(&pipe->ring) >= least || !pipe->readers);
 		if (n)
 			return done ? done : n;
 	}
 }
 
-static unsigned pipe_poll(struct file *f, struct poll_table *table)
+static unsigned pipe_poll(struct file *file, struct poll_table *table)
 {
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 	unsigned ready = 0;
 
-	if (FILE_READS(f)) {
-		poll_wait(table, &p->readable);
-		if (ring_used(&p->ring))
+	if (FILE_READS(file)) {
+		poll_wait(table, &pipe->readable);
+		if (ring_used(&pipe->ring))
 			ready |= POLLIN | POLLRDNORM;
-		/* A FIFO's reader that has never had a writer since it opened has lost none. */
-		if (!p->writers && (u32)f->position != p->writer_opens)
+		/* No hang-up for a FIFO's reader before the first writer since its open. */
+		if (!pipe->writers && (u32)file->position != pipe->writer_opens)
 			ready |= POLLHUP;
 	}
-	if (FILE_WRITES(f)) {
-		poll_wait(table, &p->writable);
-		if (ring_room(&p->ring) >= PIPE_BUF)
+	if (FILE_WRITES(file)) {
+		poll_wait(table, &pipe->writable);
+		if (ring_room(&pipe->ring) >= PIPE_BUF)
 			ready |= POLLOUT | POLLWRNORM;
-		if (!p->readers)
+		if (!pipe->readers)
 			ready |= POLLERR;
 	}
 	return ready;
 }
 
-static long pipe_ioctl(struct file *f, unsigned command, uintptr_t argument)
+static long pipe_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 
 	if (command != FIONREAD)
 		return -ENOTTY;
-	return put_user((s32)ring_used(&p->ring), (s32 *)argument);
+	return put_user((s32)ring_used(&pipe->ring), (s32 *)argument);
 }
 
-static void count_open(struct file *f, struct pipe *p)
+static void count_open(struct file *file, struct pipe *pipe)
 {
-	if (FILE_READS(f)) {
-		p->readers++;
-		p->reader_opens++;
+	if (FILE_READS(file)) {
+		pipe->readers++;
+		pipe->reader_opens++;
 	}
-	if (FILE_WRITES(f)) {
-		p->writers++;
-		p->writer_opens++;
-	}
-}
-
-static void count_close(struct file *f, struct pipe *p)
-{
-	if (FILE_READS(f) && --p->readers == 0)
-		wake_up(&p->writable);
-	if (FILE_WRITES(f) && --p->writers == 0)
-		wake_up(&p->readable);
-}
-
-static void pipe_release(struct file *f)
-{
-	struct pipe *p = f->data;
-
-	count_close(f, p);
-	if (!p->readers && !p->writers) {
-		f->inode->data = NULL;
-		pipe_free(p);
+	if (FILE_WRITES(file)) {
+		pipe->writers++;
+		pipe->writer_opens++;
 	}
 }
 
-/* Each open end's share. */
-static u32 pipe_pages_held(const struct file *f)
+static void count_close(struct file *file, struct pipe *pipe)
 {
-	const struct pipe *p = f->data;
+	if (FILE_READS(file) && --pipe->readers == 0)
+		wake_up(&pipe->writable);
+	if (FILE_WRITES(file) && --pipe->writers == 0)
+		wake_up(&pipe->readable);
+}
 
-	return ring_pages(&p->ring) / MAX(p->readers + p->writers, 1u);
+static void pipe_release(struct file *file)
+{
+	struct pipe *pipe = file->data;
+
+	count_close(file, pipe);
+	if (!pipe->readers && !pipe->writers) {
+		file->inode->data = NULL;
+		pipe_free(pipe);
+	}
+}
+
+/* The share of each open end. */
+static u32 pipe_pages_held(const struct file *file)
+{
+	const struct pipe *pipe = file->data;
+
+	return ring_pages(&pipe->ring) / MAX(pipe->readers + pipe->writers, 1u);
 }
 
 static const struct file_ops pipe_ops = {
@@ -260,43 +264,43 @@ static const struct file_ops pipe_ops = {
 	.pages_held = pipe_pages_held, .signals = true,
 };
 
-static int wait_for_other_side(struct file *f, struct pipe *p)
+static int wait_for_other_side(struct file *file, struct pipe *pipe)
 {
-	u32 *count = FILE_READS(f) ? &p->writer_opens : &p->reader_opens;
-	u32 *there = FILE_READS(f) ? &p->writers : &p->readers;
+	u32 *count = FILE_READS(file) ? &pipe->writer_opens : &pipe->reader_opens;
+	u32 *there = FILE_READS(file) ? &pipe->writers : &pipe->readers;
 	u32 before = *count;
 
-	return *there ? 0 : (int)wait_event(&p->opened, *count != before);
+	return *there ? 0 : (int)wait_event(&pipe->opened, *count != before);
 }
 
-static int fifo_open(struct file *f)
+static int fifo_open(struct file *file)
 {
-	struct pipe *p = f->inode->data;
+	struct pipe *pipe = file->inode->data;
 	int result = 0;
 
-	if (!p) {
-		p = pipe_new();
-		if (!p)
+	if (!pipe) {
+		pipe = pipe_new();
+		if (!pipe)
 			return -ENOMEM;
-		f->inode->data = p;
+		file->inode->data = pipe;
 	}
-	f->data = p;
-	if (!FILE_READS(f) && f->flags & O_NONBLOCK && !p->readers) {
+	file->data = pipe;
+	if (!FILE_READS(file) && file->flags & O_NONBLOCK && !pipe->readers) {
 		result = -ENXIO;
 	} else {
-		f->position = p->writer_opens;
-		count_open(f, p);
-		wake_up(&p->opened);
-		if (!(f->flags & O_NONBLOCK) && !(FILE_READS(f) && FILE_WRITES(f)))
-			result = wait_for_other_side(f, p);
-		if (!result && !(f->flags & O_NONBLOCK))
-			f->position = ~0ull;
+		file->position = pipe->writer_opens;
+		count_open(file, pipe);
+		wake_up(&pipe->opened);
+		if (!(file->flags & O_NONBLOCK) && !(FILE_READS(file) && FILE_WRITES(file)))
+			result = wait_for_other_side(file, pipe);
+		if (!result && !(file->flags & O_NONBLOCK))
+			file->position = ~0ull;
 		if (result)
-			count_close(f, p);
+			count_close(file, pipe);
 	}
-	if (result && !p->readers && !p->writers) {
-		f->inode->data = NULL;
-		pipe_free(p);
+	if (result && !pipe->readers && !pipe->writers) {
+		file->inode->data = NULL;
+		pipe_free(pipe);
 	}
 	return result;
 }
@@ -306,47 +310,47 @@ const struct file_ops fifo_ops = {
 	.release = pipe_release, .pages_held = pipe_pages_held, .signals = true,
 };
 
-void fifo_inode_gone(struct inode *i)
+void fifo_inode_gone(struct inode *inode)
 {
-	pipe_free(i->data);
+	pipe_free(inode->data);
 }
 
 /* One end of a new pipe. */
-static struct file *pipe_end(struct inode *i, struct pipe *p, u32 flags)
+static struct file *pipe_end(struct inode *inode, struct pipe *pipe, u32 flags)
 {
-	struct file *f = file_on_inode(i, "pipe", flags, &pipe_ops, p);
+	struct file *file = file_on_inode(inode, "pipe", flags, &pipe_ops, pipe);
 
-	if (!IS_ERR(f)) {
-		f->position = ~0ull;
-		count_open(f, p);
+	if (!IS_ERR(file)) {
+		file->position = ~0ull;
+		count_open(file, pipe);
 	}
-	return f;
+	return file;
 }
 
 static int pipe_files(u32 flags, struct file *end[2])
 {
-	struct inode *i = inode_nameless(S_IFIFO | 0600);
-	struct pipe *p = i ? pipe_new() : NULL;
+	struct inode *inode = inode_nameless(S_IFIFO | 0600);
+	struct pipe *pipe = inode ? pipe_new() : NULL;
 	int error = 0;
 
-	if (!p) {
-		inode_put(i);
+	if (!pipe) {
+		inode_put(inode);
 		return -ENOMEM;
 	}
-	i->fops = &fifo_ops;	/* /proc/self/fd/n opens it anew */
-	i->data = p;
-	end[0] = pipe_end(i, p, O_RDONLY | flags);
+	inode->fops = &fifo_ops;	/* opening /proc/self/fd/n opens it again */
+	inode->data = pipe;
+	end[0] = pipe_end(inode, pipe, O_RDONLY | flags);
 	if (IS_ERR(end[0])) {
-		pipe_free(p);
+		pipe_free(pipe);
 		error = -ENFILE;
 	} else {
-		end[1] = pipe_end(i, p, O_WRONLY | flags);
+		end[1] = pipe_end(inode, pipe, O_WRONLY | flags);
 		if (IS_ERR(end[1])) {
 			file_put(end[0]);
 			error = -ENFILE;
 		}
 	}
-	inode_put(i);
+	inode_put(inode);
 	return error;
 }
 
@@ -358,7 +362,7 @@ long sys_pipe2(s32 *user, u32 flags)
 	if (flags & ~(u32)(O_CLOEXEC | O_NONBLOCK | O_DIRECT))
 		return -EINVAL;
 	if (flags & O_DIRECT)
-		return -EINVAL;		/* packet mode is not offered */
+		return -EINVAL;		/* packet mode is not supported */
 	error = pipe_files(flags & O_NONBLOCK, end);
 	return error ? error : fd_add_pair(end[0], end[1], flags & O_CLOEXEC, user);
 }
@@ -368,34 +372,34 @@ long sys_pipe(s32 *user)
 	return sys_pipe2(user, 0);
 }
 
-static struct pipe *pipe_of(const struct file *f)
+static struct pipe *pipe_of(const struct file *file)
 {
-	return f->ops == &pipe_ops || f->ops == &fifo_ops ? f->data : NULL;
+	return file->ops == &pipe_ops || file->ops == &fifo_ops ? file->data : NULL;
 }
 
-long pipe_size(struct file *f)
+long pipe_size(struct file *file)
 {
-	const struct pipe *p = pipe_of(f);
+	const struct pipe *pipe = pipe_of(file);
 
-	return p ? (long)p->ring.size : -EBADF;
+	return pipe ? (long)pipe->ring.size : -EBADF;
 }
 
-long pipe_set_size(struct file *f, u32 bytes)
+long pipe_set_size(struct file *file, u32 bytes)
 {
-	struct pipe *p = pipe_of(f);
+	struct pipe *pipe = pipe_of(file);
 	long result;
 
-	if (!p)
+	if (!pipe)
 		return -EBADF;
-	result = ring_resize(&p->ring, bytes);
+	result = ring_resize(&pipe->ring, bytes);
 	if (result > 0)
-		wake_up(&p->writable);
+		wake_up(&pipe->writable);
 	return result;
 }
 
-bool file_is_pipe(const struct file *f)
+bool file_is_pipe(const struct file *file)
 {
-	return pipe_of(f) != NULL;
+	return pipe_of(file) != NULL;
 }
 
 bool pipe_same(const struct file *a, const struct file *b)
@@ -403,36 +407,36 @@ bool pipe_same(const struct file *a, const struct file *b)
 	return a->data == b->data;
 }
 
-long pipe_wait_room(struct file *f, bool wait)
+long pipe_wait_room(struct file *file, bool wait)
 {
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 
 	for (;;) {
 		long result;
 
-		if (!p->readers)
+		if (!pipe->readers)
 			return broken();
-		if (ring_room(&p->ring))
-			return (long)ring_room(&p->ring);
+		if (ring_room(&pipe->ring))
+			return (long)ring_room(&pipe->ring);
 		if (!wait)
 			return -EAGAIN;
-		result = wait_event(&p->writable, ring_room(&p->ring) || !p->readers);
+		result = wait_event(&pipe->writable, ring_room(&pipe->ring) || !pipe->readers);
 		if (result)
 			return result;
 	}
 }
 
-long pipe_peek(struct file *f, struct iter *it, u32 skip, size_t n)
+long pipe_peek(struct file *file, struct iter *it, u32 skip, size_t n)
 {
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 
-	return skip < ring_used(&p->ring) ? ring_peek(&p->ring, it, skip, n) : 0;
+	return skip < ring_used(&pipe->ring) ? ring_peek(&pipe->ring, it, skip, n) : 0;
 }
 
-void pipe_skip(struct file *f, u32 n)
+void pipe_skip(struct file *file, u32 n)
 {
-	struct pipe *p = f->data;
+	struct pipe *pipe = file->data;
 
-	ring_skip(&p->ring, MIN(n, ring_used(&p->ring)));
-	wake_up(&p->writable);
+	ring_skip(&pipe->ring, MIN(n, ring_used(&pipe->ring)));
+	wake_up(&pipe->writable);
 }

@@ -1,4 +1,4 @@
-/* How a long write reaches a reader that waits: policy pipe.transfer binds pipe_transfer to one of these. */
+/* The forms of a long write to a waiting reader; policy pipe.transfer binds pipe_transfer to one. */
 #include "pipe_transfer.h"
 
 #include <arch.h>
@@ -9,39 +9,40 @@
 
 u64 pipe_transfers;
 
-static long nothing(struct pipe *p, struct iter *it)
+static long nothing(struct pipe *pipe, struct iter *it)
 {
-	(void)p;
+	(void)pipe;
 	(void)it;
 	return 0;
 }
 
 /*
- * Page by page, and the reader gets the processor after each: it empties the page while that is in the cache, and
- * the next one is written to the same place. After the last one too: it then waits again when the next write comes.
+ * Writes page by page, and yields to the reader after each. The reader empties the page while it is in the cache, and
+ * the next one is written to the same place. It yields after the last page too, so that the reader waits again before
+ * the next write.
  */
-static long by_page(struct pipe *p, struct iter *it)
+static long by_page(struct pipe *pipe, struct iter *it)
 {
-	u32 rest = PAGE_SIZE - (p->ring.head & (PAGE_SIZE - 1));
-	long n = ring_write(&p->ring, it, rest);
+	u32 rest = PAGE_SIZE - (pipe->ring.head & (PAGE_SIZE - 1));
+	long n = ring_write(&pipe->ring, it, rest);
 
 	if (n > 0) {
 		pipe_transfers++;
-		wake_up(&p->readable);
+		wake_up(&pipe->readable);
 		yield();
 	}
 	return n;
 }
 
 /*
- * One page's part of the reader's memory. Faults may sleep: if the reader has left meanwhile, the bytes count as not
- * read. 0: there is nothing to deliver to any more.
+ * Copies up to one page of the reader's memory. Faults may sleep; if the reader leaves meanwhile, the bytes count as
+ * unread. 0: the reader is gone.
  */
-static long deliver_part(struct pipe *p, struct iter *it, size_t most)
+static long deliver_part(struct pipe *pipe, struct iter *it, size_t most)
 {
-	struct pipe_sink *sink = p->sink;
+	struct pipe_sink *sink = pipe->sink;
 	struct iter before = *it;
-	u32 number = p->sinks;
+	u32 number = pipe->sinks;
 	size_t part;
 	uaddr_t address = (uaddr_t)iter_place(sink->to, &part), offset = address % PAGE_SIZE;
 	struct mm *mm = mm_get(sink->mm);
@@ -51,7 +52,7 @@ static long deliver_part(struct pipe *p, struct iter *it, size_t most)
 	if (address < USER_END && mm_frame(mm, address, MM_WRITE, &frame) == 0) {
 		part = MIN(MIN(part, most), (size_t)(PAGE_SIZE - offset));
 		moved = iter_read(it, (char *)frame_kva(frame) + offset, part);
-		if (p->sink != sink || p->sinks != number) {
+		if (pipe->sink != sink || pipe->sinks != number) {
 			*it = before;
 			moved = 0;
 		} else if (moved > 0) {
@@ -59,20 +60,20 @@ static long deliver_part(struct pipe *p, struct iter *it, size_t most)
 			sink->done += moved;
 		}
 		frame_put(frame);
-	} else if (p->sink == sink && p->sinks == number) {
-		p->sink = NULL;         /* a bad address, as the reader will find out */
+	} else if (pipe->sink == sink && pipe->sinks == number) {
+		pipe->sink = NULL;         /* a bad address: the reader gets the error */
 	}
 	mm_put(mm);
 	return moved;
 }
 
-/* The same, from the writer's memory straight to the reader's. */
-static long to_reader(struct pipe *p, struct iter *it)
+/* Copies from the writer's memory directly to the reader's. */
+static long to_reader(struct pipe *pipe, struct iter *it)
 {
 	long done = 0, n;
 
-	while (p->sink && !ring_used(&p->ring) && p->sink->to->left && it->left && done < (long)PAGE_SIZE) {
-		n = deliver_part(p, it, PAGE_SIZE - (size_t)done);
+	while (pipe->sink && !ring_used(&pipe->ring) && pipe->sink->to->left && it->left && done < (long)PAGE_SIZE) {
+		n = deliver_part(pipe, it, PAGE_SIZE - (size_t)done);
 		if (n <= 0) {
 			if (!done && n < 0)
 				return n;
@@ -82,8 +83,8 @@ static long to_reader(struct pipe *p, struct iter *it)
 	}
 	if (done) {
 		pipe_transfers++;
-		wake_up(&p->readable);
-		yield();                /* to come back with its next place */
+		wake_up(&pipe->readable);
+		yield();                /* lets the reader announce its next buffer */
 	}
 	return done;
 }

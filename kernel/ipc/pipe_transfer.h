@@ -1,4 +1,4 @@
-/* What pipes share with the ways in which a long write reaches a reader that waits (policy pipe.transfer). */
+/* Shared by pipes and the forms of a long write (policy pipe.transfer). */
 #ifndef PIPE_TRANSFER_H
 #define PIPE_TRANSFER_H
 
@@ -7,7 +7,7 @@
 #include <pipe.h>
 #include <wait.h>
 
-/* Where a reader that waits wants its bytes: the pipe is empty while there is one. */
+/* The buffer of a waiting reader. The pipe is empty while there is one. */
 struct pipe_sink {
 	struct iter *to;		/* in user space */
 	struct mm *mm;
@@ -16,10 +16,10 @@ struct pipe_sink {
 
 struct pipe {
 	struct ring ring;
-	struct pipe_sink *sink;		/* of the first reader that waits, where policy pipe.transfer wants it; or NULL */
+	struct pipe_sink *sink;		/* of the first waiting reader, if the form of pipe.transfer uses it; or NULL */
 	u32 sinks;			/* registered so far */
 	u32 readers, writers;		/* open files */
-	u32 reader_opens, writer_opens;	/* that ever were: a FIFO's open waits for one to change */
+	u32 reader_opens, writer_opens;	/* opens so far: a FIFO's open waits for a change */
 	struct waitq readable, writable;
 	struct waitq opened;
 	struct mutex reading, writing;	/* held while bytes are copied, which may sleep */

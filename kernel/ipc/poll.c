@@ -16,7 +16,7 @@
 
 #define INLINE_COUNT 16u
 
-/* Descriptors, entries: on the stack while they are few. */
+/* Descriptors and entries: on the stack if they are few. */
 struct request {
 	struct pollfd *fds;
 	struct poll_entry *entries;
@@ -29,12 +29,12 @@ static int load(struct request *r, const struct pollfd *user, u32 count)
 	r->fds = r->few_fds;
 	r->entries = r->few_entries;
 	if (count > INLINE_COUNT) {
-		r->fds = kmalloc(count * sizeof *r->fds);
-		r->entries = kmalloc(count * sizeof *r->entries);
+		r->fds = kmalloc(count * sizeof(*r->fds));
+		r->entries = kmalloc(count * sizeof(*r->entries));
 		if (!r->fds || !r->entries)
 			return -ENOMEM;
 	}
-	return copy_from_user(r->fds, user, count * sizeof *r->fds);
+	return copy_from_user(r->fds, user, count * sizeof(*r->fds));
 }
 
 static void poll_release(struct request *r)
@@ -58,18 +58,18 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 		return result;
 	}
 	for (u32 i = 0; i < count; i++) {
-		struct poll_entry *e = &r.entries[i];
+		struct poll_entry *entry = &r.entries[i];
 
 		interrupt_window_at(i);
-		e->file = r.fds[i].fd < 0 ? NULL : fd_get(r.fds[i].fd);
-		e->events = r.fds[i].events;
-		e->ready = r.fds[i].fd >= 0 && !e->file ? POLLNVAL : 0;
+		entry->file = r.fds[i].fd < 0 ? NULL : fd_get(r.fds[i].fd);
+		entry->events = r.fds[i].events;
+		entry->ready = r.fds[i].fd >= 0 && !entry->file ? POLLNVAL : 0;
 	}
 	result = poll_entries(r.entries, count, deadline);
 	for (u32 i = 0; result >= 0 && i < count; i++)
 		r.fds[i].revents = r.entries[i].ready;
 	poll_entries_put(r.entries, count);
-	if (result >= 0 && copy_to_user(user, r.fds, count * sizeof *r.fds))
+	if (result >= 0 && copy_to_user(user, r.fds, count * sizeof(*r.fds)))
 		result = -EFAULT;
 	poll_release(&r);
 	return result;
@@ -84,7 +84,7 @@ long sys_poll(struct pollfd *fds, u32 count, int timeout_ms)
 	return do_poll(fds, count, deadline);
 }
 
-static long ppoll(struct pollfd *fds, u32 count, struct timeout *t, const u32 *mask, size_t size)
+static long ppoll(struct pollfd *fds, u32 count, struct timeout *timeout, const u32 *mask, size_t size)
 {
 	long result;
 
@@ -93,10 +93,10 @@ static long ppoll(struct pollfd *fds, u32 count, struct timeout *t, const u32 *m
 		if (result)
 			return result;
 	}
-	result = do_poll(fds, count, t->deadline);
+	result = do_poll(fds, count, timeout->deadline);
 	if (mask)
 		signal_mask_restore(result);
-	timeout_store(t);
+	timeout_store(timeout);
 	return result;
 }
 

@@ -16,7 +16,7 @@
 
 struct sleeper;
 
-/* One queue in which the sleeper waits. */
+/* A queue in which the sleeper waits. */
 struct place {
 	struct waiter waiter;
 	struct sleeper *sleeper;
@@ -28,7 +28,7 @@ struct chunk {
 	struct place place[CHUNK_PLACES];
 };
 
-/* The queues that one caller waits in: the first few need no allocation. */
+/* The queues in which a caller waits; the first few need no allocation. */
 struct sleeper {
 	struct poll_table table;
 	struct task *task;
@@ -53,7 +53,7 @@ static struct place *new_place(struct sleeper *s)
 	if (s->used < FIRST_PLACES)
 		return &s->first[s->used++];
 	if (!c || c->used == CHUNK_PLACES) {
-		c = kmalloc(sizeof *c);
+		c = kmalloc(sizeof(*c));
 		if (!c)
 			return NULL;
 		c->used = 0;
@@ -93,19 +93,19 @@ static void leave(struct sleeper *s)
 	}
 }
 
-/* Asks every file; registers in their queues as long as none is ready. */
-static long scan(struct poll_entry *e, u32 count, struct poll_table *table)
+/* Polls every file; registers in their queues as long as none is ready. */
+static long scan(struct poll_entry *entry, u32 count, struct poll_table *table)
 {
 	long ready = 0;
 
-	for (u32 i = 0; i < count; i++, e++) {
+	for (u32 i = 0; i < count; i++, entry++) {
 		interrupt_window_at(i);
-		if (e->file) {
-			u32 wanted = e->events | POLLERR | POLLHUP;
+		if (entry->file) {
+			u32 wanted = entry->events | POLLERR | POLLHUP;
 
-			e->ready = (u16)(file_poll(e->file, table) & wanted);
+			entry->ready = (u16)(file_poll(entry->file, table) & wanted);
 		}
-		if (e->ready) {
+		if (entry->ready) {
 			ready++;
 			table = NULL;
 		}
@@ -113,24 +113,24 @@ static long scan(struct poll_entry *e, u32 count, struct poll_table *table)
 	return ready;
 }
 
-long poll_entries(struct poll_entry *e, u32 count, u64 deadline)
+long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 {
 	struct sleeper s;
 	long ready, result = 0;
 
 	if (deadline == 0)
-		return scan(e, count, NULL);
+		return scan(entry, count, NULL);
 	s.table.add = add;
 	s.task = current;
 	s.no_memory = false;
 	s.used = 0;
 	s.chunks = NULL;
 	s.woken = false;
-	ready = scan(e, count, &s.table);
+	ready = scan(entry, count, &s.table);
 	while (!ready && !result && !s.no_memory) {
 		result = sleep_interruptible(&s.woken, deadline);
 		s.woken = false;
-		ready = scan(e, count, NULL);
+		ready = scan(entry, count, NULL);
 	}
 	leave(&s);
 	if (ready)
@@ -140,11 +140,11 @@ long poll_entries(struct poll_entry *e, u32 count, u64 deadline)
 	return result == -ETIMEDOUT ? 0 : -ERESTARTNOHAND;
 }
 
-void poll_entries_put(struct poll_entry *e, u32 count)
+void poll_entries_put(struct poll_entry *entry, u32 count)
 {
 	for (u32 i = 0; i < count; i++) {
 		interrupt_window_at(i);
-		file_put(e[i].file);
+		file_put(entry[i].file);
 	}
 }
 

@@ -6,20 +6,19 @@
 #include <poll.h>
 
 struct poll_entry {
-	struct file *file;	/* referenced; NULL: not asked about */
-	u16 events;		/* asked for */
+	struct file *file;	/* ignored */
+	u16 events;		/* requested */
 	u16 ready;		/* found; POLLNVAL may be preset */
 };
 
 /*
- * Waits until an entry is ready, the deadline (ns since boot) has passed, or a
- * signal came. How many entries are ready, or -ERESTARTNOHAND, -ENOMEM. A
- * deadline of 0 only looks.
+ * Waits until an entry is ready, the deadline (ns since boot) has passed, or a signal came. Returns the number of
+ * ready entries, -ERESTARTNOHAND, or -ENOMEM. A deadline of 0 does not wait.
  */
 long poll_entries(struct poll_entry *, u32 count, u64 deadline);
 void poll_entries_put(struct poll_entry *, u32 count);
 
-/* A relative timeout as a deadline: 0 stays 0 (do not wait). */
+/* Converts a relative timeout to a deadline: 0 stays 0 (do not wait). */
 u64 poll_deadline(u64 timeout_ns);
 
 #endif

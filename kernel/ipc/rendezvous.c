@@ -1,7 +1,7 @@
 /*
- * Who meets whom. Of two threads the one that comes second moves the message; the first sleeps meanwhile, and finds
- * its wait ended when it runs. A call goes from sending to receiving without running in between, so that whoever
- * got the request can answer at once.
+ * Synchronous messages: the second of two threads to arrive copies the message. The first sleeps, and finds its wait
+ * ended when it runs. A call changes from sending to receiving without running in between, so that the receiver of the
+ * request can answer at once.
  */
 #include <arch.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "rendezvous.h"
 
-#define LOOK_AGAIN 1                    /* of a wait: nobody has ended it */
+#define LOOK_AGAIN 1                    /* the wait was not ended by a partner */
 
 void rendezvous_init(struct task *task)
 {
@@ -31,7 +31,10 @@ static bool awaits(const struct task *receiver, const struct task *sender)
 	return theirs->state == RENDEZVOUS_RECEIVING && (!theirs->partner || theirs->partner == sender) && !theirs->copier;
 }
 
-/* A wait ends, by its partner; with an error, what the thread holds goes nowhere. The thread does not run yet. */
+/*
+ * Ends a thread's wait on behalf of its partner; with an error, drops the message that it holds. Does not make the
+ * thread run.
+ */
 static void end_wait(struct task *task, long result)
 {
 	struct rendezvous *theirs = &task->rendezvous;
@@ -44,7 +47,7 @@ static void end_wait(struct task *task, long result)
 	theirs->done = true;
 }
 
-/* current waits no more, by itself. */
+/* Ends current's own wait. */
 static void withdraw(void)
 {
 	struct rendezvous *mine = &current->rendezvous;
@@ -58,7 +61,10 @@ static void withdraw(void)
 	}
 }
 
-/* Until the partner ends the wait: its result; -EINTR, -ETIMEDOUT, or LOOK_AGAIN. `next` may run first, or is NULL. */
+/*
+ * Waits until the partner ends the wait: its result; -EINTR, -ETIMEDOUT, or LOOK_AGAIN. `next` may run first, or is
+ * NULL.
+ */
 static long rendezvous_wait(struct task *next, u64 deadline)
 {
 	struct rendezvous *mine = &current->rendezvous;
@@ -100,7 +106,7 @@ static long load_buffers(const struct ipc_buffers *user)
 	return user_range_ok(mine->send, mine->send_size) && user_range_ok(mine->receive, mine->receive_size) ? 0 : -EFAULT;
 }
 
-/* As of now; 0 means at once. */
+/* The deadline from now; 0: do not wait. */
 static u64 rendezvous_deadline(u32 microseconds)
 {
 	if (microseconds == RENDEZVOUS_FOREVER)
@@ -108,17 +114,17 @@ static u64 rendezvous_deadline(u32 microseconds)
 	return microseconds ? time_now_ns() + 1000ull * microseconds : 0;
 }
 
-static void pass_words(struct task *from, struct task *to)
+static void pass_words(struct task *from, struct task *task)
 {
 	const struct regs *sent = task_regs(from);
-	struct regs *received = task_regs(to);
+	struct regs *received = task_regs(task);
 
 	for (u32 i = ARGUMENT_WORDS; i < ARGUMENT_WORDS + 3; i++)
 		regs_set_argument(received, i, regs_argument(sent, i));
 	regs_set_argument(received, ARGUMENT_SIZE, from->rendezvous.buffers.send_size);
 }
 
-/* The thread of this number; else NULL and why. */
+/* The thread of this number; NULL and *error: none. */
 static struct task *rendezvous_find(s32 number, long *error)
 {
 	struct task *task = number > 0 ? task_find(number) : NULL;
@@ -128,29 +134,29 @@ static struct task *rendezvous_find(s32 number, long *error)
 }
 
 /*
- * current's message to a receiver that waits for it; then the receiver's wait is over, and the caller sees to it that
- * it runs. An error of current's, or LOOK_AGAIN: the receiver waits no more.
+ * Copies current's message to a waiting receiver and ends its wait; the caller makes it run. Returns current's error,
+ * or LOOK_AGAIN: the receiver has stopped waiting.
  */
-static long push(struct task *to)
+static long rendezvous_push(struct task *task)
 {
-	u32 n = MIN(current->rendezvous.buffers.send_size, to->rendezvous.buffers.receive_size);
+	u32 n = MIN(current->rendezvous.buffers.send_size, task->rendezvous.buffers.receive_size);
 	long error = 0, their_error = 0;
 
 	if (n) {
-		error = rendezvous_copy->push(to, n, &their_error);
+		error = rendezvous_copy->push(task, n, &their_error);
 		if (!current->rendezvous.copied)
 			return error ? error : LOOK_AGAIN;
 		if (error) {
-			task_wake(to);          /* other senders may have come meanwhile */
+			task_wake(task);          /* other senders may have arrived meanwhile */
 			return error;
 		}
 	}
-	pass_words(current, to);
-	end_wait(to, their_error ? their_error : current->pid);
+	pass_words(current, task);
+	end_wait(task, their_error ? their_error : current->pid);
 	return 0;
 }
 
-/* The message of a sender that waits. current's result: the sender's number, an error, or LOOK_AGAIN. */
+/* Copies the message of a waiting sender. Returns the sender's number, an error, or LOOK_AGAIN. */
 static long pull(struct task *from)
 {
 	struct rendezvous *theirs = &from->rendezvous;
@@ -180,7 +186,7 @@ static long pull(struct task *from)
 	return error ? error : from->pid;
 }
 
-/* Who waits to send to current; from NULL: the first of all. */
+/* A sender waiting for current: `from`, or (NULL) the first of all. */
 static struct task *waiting_sender(struct task *from)
 {
 	struct rendezvous *mine = &current->rendezvous;
@@ -191,7 +197,7 @@ static struct task *waiting_sender(struct task *from)
 	return from->rendezvous.state == RENDEZVOUS_SENDING && from->rendezvous.partner == current ? from : NULL;
 }
 
-/* current's wait to receive is over: its memory may still be in the kernel. */
+/* Ends current's wait to receive: copies memory that the kernel still holds. */
 static long received(long result)
 {
 	struct rendezvous *mine = &current->rendezvous;
@@ -202,8 +208,8 @@ static long received(long result)
 }
 
 /*
- * From a thread, NULL: from anyone; the sender's number or an error. `woken`, or NULL, has got current's message and
- * is to run: at the latest when current waits.
+ * Receives from `from` (NULL: any); returns the sender's number or an error. `woken`, or NULL, has got current's
+ * message and must run, at the latest when current waits.
  */
 static long rendezvous_receive(struct task *from, u64 deadline, struct task *woken)
 {
@@ -229,71 +235,71 @@ static long rendezvous_receive(struct task *from, u64 deadline, struct task *wok
 		}
 		if (result != LOOK_AGAIN)
 			return result;
-		/* Others have run: they may have ended. */
+		/* Other threads have run, and `woken` may have ended. */
 		woken = NULL;
 		if (from && !(from = rendezvous_find(number, &result)))
 			return result;
 	}
 }
 
-/* current waits until `to` receives; in a call, goes on to wait for the answer: then the result is its sender. */
-static long wait_to_send(struct task *to, u64 deadline, bool call)
+/* Waits until `to` receives; a call then waits for the answer, and returns its sender. */
+static long wait_to_send(struct task *task, u64 deadline, bool call)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
-	mine->partner = to;
+	mine->partner = task;
 	mine->call = call;
 	mine->state = RENDEZVOUS_SENDING;
-	to->rendezvous.sought |= call;
-	list_add_tail(&mine->link, &to->rendezvous.senders);
+	task->rendezvous.sought |= call;
+	list_add_tail(&mine->link, &task->rendezvous.senders);
 	return rendezvous_wait(NULL, deadline);
 }
 
-/* Who waits for this very thread has agreed to hear of it; else the rule is that of signals. */
-static long may_send(const struct task *to)
+/* A thread that waits for current accepts its message; otherwise the rule of signals applies. */
+static long may_send(const struct task *task)
 {
-	return awaits(to, current) && to->rendezvous.partner ? 0 : signal_check_permission(to->process, 0);
+	return awaits(task, current) && task->rendezvous.partner ? 0 : signal_check_permission(task->process, 0);
 }
 
 /*
- * To the thread of this number; a deadline of 0 finds it waiting or fails. *woken: it waited, and is to run; or NULL,
- * and then a call may have got its answer: a positive result.
+ * Sends to the thread of this number; with a deadline of 0 the thread must be waiting. *woken: the receiver, which
+ * must run; NULL: it did not wait, and a call may already have its answer, a positive result.
  */
 static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **woken)
 {
 	struct rendezvous *mine = &current->rendezvous;
 	bool held = !mine->buffers.send_size;
-	struct task *to;
+	struct task *task;
 	long error;
 
 	*woken = NULL;
 	for (;;) {
-		to = rendezvous_find(number, &error);
+		task = rendezvous_find(number, &error);
 		if (!error)
-			error = may_send(to);
+			error = may_send(task);
 		if (error)
 			break;
-		if (awaits(to, current)) {
+		if (awaits(task, current)) {
 			mine->holds = false;
-			error = push(to);
+			error = rendezvous_push(task);
 			if (error == LOOK_AGAIN)
 				continue;
-			*woken = error ? NULL : to;
+			*woken = error ? NULL : task;
 			break;
 		}
 		if (!held && deadline) {
 			error = rendezvous_copy->hold();
 			if (error)
 				break;
-			held = true;            /* others may have run: the receiver is looked for again */
+			held = true;            /* other threads may have run: look up the receiver again */
 			continue;
 		}
-		error = wait_to_send(to, deadline, call);
+		error = wait_to_send(task, deadline, call);
 		if (error != LOOK_AGAIN)
 			return call ? received(error) : error;
 		if (call && !mine->call) {
-			to = rendezvous_find(number, &error);
-			return error ? error : rendezvous_receive(to, deadline, NULL);
+			task = rendezvous_find(number, &error);
+			return error ? error : rendezvous_receive(task, deadline, NULL);
 		}
 		held = !mine->buffers.send_size;
 	}
@@ -306,7 +312,7 @@ long sys_ipc_send(s32 to, const struct ipc_buffers *buffers, u32 timeout, u32 wo
 	struct task *woken;
 	long error = load_buffers(buffers);
 
-	(void)word0, (void)word1, (void)word2;  /* they stay in the saved registers */
+	(void)word0, (void)word1, (void)word2;  /* the words stay in the saved registers */
 	if (!error)
 		error = rendezvous_send(to, rendezvous_deadline(timeout), false, &woken);
 	if (!error && woken)

@@ -1,22 +1,23 @@
-/* What the files of synchronous messages share. */
+/* Shared by the files of synchronous messages. */
 #ifndef IPC_RENDEZVOUS_H
 #define IPC_RENDEZVOUS_H
 
 #include <rendezvous.h>
 
-/* Which arguments of the call, and of its return, are a message's three words, and which is its bytes of memory. */
+/* The arguments of a call and of its return that are a message's three words, and its size in bytes. */
 #define ARGUMENT_WORDS 3
 #define ARGUMENT_SIZE  1
 
-/* current's wait to receive, without a time limit, was interrupted: it waits on, or its result. 0: from anyone. */
+/* Continues current's wait to receive after an interruption: its result. 0: from any thread. */
 long rendezvous_receive_again(s32 from);
 
 /*
- * A waiting sender's message, n bytes, to current. Returns current's error, *other_error is set to the other's; what
- * is missing is paged in, so others may run meanwhile: current->rendezvous.copied is NULL if the other waits no more.
+ * Copies n bytes of a waiting sender's message to current. Returns current's error and sets *other_error to the
+ * sender's. Missing pages are faulted in, so other threads may run: then current->rendezvous.copied is NULL if the
+ * sender has stopped waiting.
  */
 long rendezvous_pull(struct task *sender, u32 n, long *other_error);
-/* The message that a sender left with current, n bytes, to its memory. 0 or -EFAULT. */
+/* Copies the held message, n bytes, to current's memory. 0 or -EFAULT. */
 long rendezvous_take_held(u32 n);
 
 #endif

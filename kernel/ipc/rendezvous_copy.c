@@ -1,6 +1,6 @@
 /*
- * The memory of a message, from one address space to the other: twice, through a buffer of the kernel's, or once,
- * through an aperture (policy ipc.copy). What was begun in one way is ended in it, whatever is bound meanwhile.
+ * Copying a message's memory between address spaces: twice, through a kernel buffer, or once, through an aperture
+ * (policy ipc.copy). A message is finished in the form in which it began, even if the policy changes.
  */
 #include <arch.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 u64 rendezvous_apertures;
 
-/* Within a page of the other's space, whose `mm` is not current's: the bytes that were copied. */
-CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_t own, size_t n, bool to_other)
+/* Copies within a page of the other space; returns the bytes copied. */
+CAUSE(copy_between) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_t own, size_t n, bool to_other)
 {
 	uaddr_t there = aperture_begin(mm, theirs, own);
 	size_t done = to_other ? copy_in_user((void *)there, (const void *)own, n) :
@@ -28,7 +28,7 @@ CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_
 	return done;
 }
 
-/* Sees to the page that stopped a copy, on the sender's side first. Returns current's error, and the other's. */
+/* Faults in the page that stopped a copy, first on the sender's side. Returns current's error, and the other's. */
 static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, long *other_error)
 {
 	if (!to_other && mm_fault(mm, theirs, MM_READ))
@@ -40,8 +40,11 @@ static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, l
 	return 0;
 }
 
-/* Between the two spaces, piece by piece: a piece without progress, though both its pages were seen to, is a fault. */
-CAUSE(copy) static long copy(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
+/*
+ * Copies between the two spaces, piece by piece. A piece without progress although both pages were faulted in is an
+ * error.
+ */
+CAUSE(copy_between) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	u32 fruitless = 0;
 
@@ -71,7 +74,7 @@ CAUSE(copy) static long copy(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, 
 	return 0;
 }
 
-/* Others may run while a page is brought in, and the other's space may lose its last thread. */
+/* Holds the other address space: its last thread may end while a page is faulted in. */
 static long copy_with(struct task *other, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	struct mm *mm = mm_get(other->mm);
@@ -79,15 +82,15 @@ static long copy_with(struct task *other, uaddr_t theirs, uaddr_t own, u32 n, bo
 
 	current->rendezvous.copied = other;
 	other->rendezvous.copier = current;
-	error = copy(mm, theirs, own, n, to_other, other_error);
+	error = copy_between(mm, theirs, own, n, to_other, other_error);
 	if (current->rendezvous.copied)
 		other->rendezvous.copier = NULL;
 	mm_put(mm);
 	return error;
 }
 
-/* current's message into the buffer that goes with it. */
-static long hold(u32 n)
+/* Copies current's message to its buffer. */
+static long hold_message(u32 n)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
@@ -106,7 +109,7 @@ static long hold(u32 n)
 static long hold_all(void)
 {
 	struct rendezvous *mine = &current->rendezvous;
-	long error = mine->buffers.send_size ? hold(mine->buffers.send_size) : 0;
+	long error = mine->buffers.send_size ? hold_message(mine->buffers.send_size) : 0;
 
 	mine->holds = !error && mine->buffers.send_size;
 	return error;
@@ -117,7 +120,7 @@ static long hold_nothing(void)
 	return 0;
 }
 
-/* A message changes hands: the two threads exchange their buffers. */
+/* Hands a message over: the two threads exchange their buffers. */
 static void hand_held(struct rendezvous *from, struct rendezvous *to)
 {
 	void *buffer = to->held;
@@ -131,8 +134,8 @@ static void hand_held(struct rendezvous *from, struct rendezvous *to)
 	from->holds = false;
 }
 
-/* The receiver empties the buffer when it runs. */
-CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_error)
+/* Hands the buffer to the receiver, which empties it when it runs. */
+CAUSE(copy_between) static long push_held(struct task *receiver, u32 n, long *receiver_error)
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &receiver->rendezvous;
 	long error;
@@ -140,7 +143,7 @@ CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_e
 	(void)receiver_error;
 	mine->copied = receiver;
 	theirs->copier = current;
-	error = hold(n);
+	error = hold_message(n);
 	if (mine->copied) {
 		theirs->copier = NULL;
 		if (!error)
@@ -149,7 +152,7 @@ CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_e
 	return error;
 }
 
-CAUSE(copy) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
+CAUSE(copy_between) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
 {
 	return copy_with(receiver, (uaddr_t)receiver->rendezvous.buffers.receive, (uaddr_t)current->rendezvous.buffers.send, n,
 			 true, receiver_error);
@@ -159,7 +162,7 @@ const struct rendezvous_copy rendezvous_copy_twice = { .hold = hold_all, .push =
 const struct rendezvous_copy rendezvous_copy_aperture = { .hold = hold_nothing, .push = push_by_aperture };
 const struct rendezvous_copy *rendezvous_copy = &rendezvous_copy_twice;
 
-CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
+CAUSE(copy_between) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &sender->rendezvous;
 	long error;
@@ -175,7 +178,7 @@ CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
 	return error;
 }
 
-CAUSE(copy) long rendezvous_take_held(u32 n)
+CAUSE(copy_between) long rendezvous_take_held(u32 n)
 {
 	current->rendezvous.holds = false;
 	return copy_to_user(current->rendezvous.buffers.receive, current->rendezvous.held, n);

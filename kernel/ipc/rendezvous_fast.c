@@ -1,7 +1,7 @@
 /*
- * The shortest way of a message (policy ipc.path): words alone, no time limit, a receiver that waits for them already,
- * and nothing else that wants to be looked at. All is checked before anything is changed; what is not so goes the
- * general way, which does the same for every case.
+ * The fast path of a message (policy ipc.path): only words, no time limit, a receiver that already waits, and no other
+ * work pending. It checks everything before it changes anything; all other cases take the general path, which is its
+ * reference.
  */
 #include <arch.h>
 #include <lib.h>
@@ -12,30 +12,30 @@
 
 u64 rendezvous_fast;
 
-/* A thread that waits for a message, which current may give it; NULL: it goes the general way. */
+/* The waiting receiver that current may send to; NULL: take the general path. */
 static inline struct task *rendezvous_receiver(s32 number, const struct ipc_buffers *buffers, u32 timeout)
 {
-	struct task *to;
+	struct task *task;
 
 	if (buffers || timeout != RENDEZVOUS_FOREVER || current->work)
 		return NULL;
-	to = task_find(number);
-	if (!to || to->rendezvous.state != RENDEZVOUS_RECEIVING || to->rendezvous.copier)
+	task = task_find(number);
+	if (!task || task->rendezvous.state != RENDEZVOUS_RECEIVING || task->rendezvous.copier)
 		return NULL;
-	if (to->rendezvous.partner != current &&
-	    (to->rendezvous.partner || signal_check_permission(to->process, 0)))
+	if (task->rendezvous.partner != current &&
+	    (task->rendezvous.partner || signal_check_permission(task->process, 0)))
 		return NULL;
-	return to;
+	return task;
 }
 
-/* The words to a receiver; current then waits for a message of `from`, NULL: of anyone. */
-static inline long rendezvous_exchange(struct task *to, struct task *from, u32 word0, u32 word1, u32 word2)
+/* Sends the words to a receiver; current then waits for a message of `from` (NULL: any). */
+static inline long rendezvous_exchange(struct task *task, struct task *from, u32 word0, u32 word1, u32 word2)
 {
-	struct rendezvous *mine = &current->rendezvous, *theirs = &to->rendezvous;
+	struct rendezvous *mine = &current->rendezvous, *theirs = &task->rendezvous;
 	s32 number = from ? from->pid : 0;
-	struct regs *received = task_regs(to);
+	struct regs *received = task_regs(task);
 
-	/* The point of no return. */
+	/* The point of no return: nothing fails after it. */
 	regs_set_argument(received, ARGUMENT_SIZE, 0);
 	regs_set_argument(received, ARGUMENT_WORDS, word0);
 	regs_set_argument(received, ARGUMENT_WORDS + 1, word1);
@@ -49,27 +49,27 @@ static inline long rendezvous_exchange(struct task *to, struct task *from, u32 w
 	mine->done = false;
 	rendezvous_fast++;
 	current->state = TASK_INTERRUPTIBLE;
-	rendezvous_switch(to);
+	rendezvous_switch(task);
 	return mine->done ? mine->result : rendezvous_receive_again(number);
 }
 
 static long call(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
-	struct task *to = rendezvous_receiver(number, buffers, timeout);
+	struct task *task = rendezvous_receiver(number, buffers, timeout);
 
-	if (!to)
+	if (!task)
 		return rendezvous_path_general.call(number, buffers, timeout, word0, word1, word2);
-	to->rendezvous.sought = true;
-	return rendezvous_exchange(to, to, word0, word1, word2);
+	task->rendezvous.sought = true;
+	return rendezvous_exchange(task, task, word0, word1, word2);
 }
 
 static long reply_wait(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
-	struct task *to = rendezvous_receiver(number, buffers, timeout);
+	struct task *task = rendezvous_receiver(number, buffers, timeout);
 
-	if (!to || !list_empty(&current->rendezvous.senders))
+	if (!task || !list_empty(&current->rendezvous.senders))
 		return rendezvous_path_general.reply_wait(number, buffers, timeout, word0, word1, word2);
-	return rendezvous_exchange(to, NULL, word0, word1, word2);
+	return rendezvous_exchange(task, NULL, word0, word1, word2);
 }
 
 const struct rendezvous_path rendezvous_path_fast = { call, reply_wait };

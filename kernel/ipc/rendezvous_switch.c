@@ -1,4 +1,4 @@
-/* How the processor gets from the thread that waits to the one whose wait its message has ended (policy ipc.switch). */
+/* The forms of the switch from a thread that waits to the one whose wait its message ended (policy ipc.switch). */
 #include <lib.h>
 #include <rendezvous.h>
 #include <sched.h>

@@ -21,138 +21,138 @@
 #define COLLECT_EACH 64u	/* messages with files: what nobody can receive holds no more memory than these */
 
 static struct list_head dropped = LIST_HEAD_INIT(dropped);
-static bool dropping;		/* somebody empties the list */
+static bool dropping;		/* the list is being emptied */
 static bool collect_wanted;
 
-/* Sockets that are in flight, by flight.link. */
+/* Sockets in flight, by flight.link. */
 static struct list_head flying = LIST_HEAD_INIT(flying);
 
-static struct socket *unix_socket_of(const struct file *f)
+static struct socket *unix_socket_of(const struct file *file)
 {
-	struct socket *s = socket_of(f);
+	struct socket *socket = socket_of(file);
 
-	return s && s->family == AF_UNIX ? s : NULL;
+	return socket && socket->family == AF_UNIX ? socket : NULL;
 }
 
-static void take_off(struct file *f)
+static void rights_unlink(struct file *file)
 {
-	struct socket *s = unix_socket_of(f);
+	struct socket *socket = unix_socket_of(file);
 
-	if (s && s->flight.count++ == 0)
-		list_add_tail(&s->flight.link, &flying);
+	if (socket && socket->flight.count++ == 0)
+		list_add_tail(&socket->flight.link, &flying);
 }
 
-static void land(struct file *f)
+static void land(struct file *file)
 {
-	struct socket *s = unix_socket_of(f);
+	struct socket *socket = unix_socket_of(file);
 
-	if (s && --s->flight.count == 0)
-		list_del(&s->flight.link);
-	file_put(f);
+	if (socket && --socket->flight.count == 0)
+		list_del(&socket->flight.link);
+	file_put(file);
 }
 
-/* The rights keep their place in a queue, without files. */
-static void empty(struct rights *r, void *unused)
+/* Drops the files; the rights keep their place in the queue. */
+static void empty(struct rights *rights, void *unused)
 {
 	(void)unused;
-	while (r->count) {
-		interrupt_window_at(r->count);
-		r->account->files_in_flight--;
-		land(r->file[--r->count]);
+	while (rights->count) {
+		interrupt_window_at(rights->count);
+		rights->account->files_in_flight--;
+		land(rights->file[--rights->count]);
 	}
 }
 
-static void close_files(struct rights *r)
+static void close_files(struct rights *rights)
 {
-	empty(r, NULL);
-	if (r->account) {
-		r->account->rights--;
-		account_settle(r->account);
+	empty(rights, NULL);
+	if (rights->account) {
+		rights->account->rights--;
+		account_settle(rights->account);
 	}
-	kfree(r);
+	kfree(rights);
 }
 
-/* Whose references to a candidate are all in flight: they may be in each other's queues. */
-static bool is_candidate(const struct socket *s)
+/* Whether all references to a socket are in flight, so that sockets may be in each other's queues only. */
+static bool is_candidate(const struct socket *socket)
 {
-	return s && s->flight.count && s->file->refs == s->flight.count;
+	return socket && socket->flight.count && socket->file->refs == socket->flight.count;
 }
 
-/* One reference to a candidate comes from a candidate's queue. */
-static void count_inside(struct rights *r, void *unused)
+/* Counts a reference to a candidate from a candidate's queue. */
+static void count_inside(struct rights *rights, void *unused)
 {
 	(void)unused;
-	for (u32 i = 0; i < r->count; i++) {
-		struct socket *s = unix_socket_of(r->file[i]);
+	for (u32 i = 0; i < rights->count; i++) {
+		struct socket *socket = unix_socket_of(rights->file[i]);
 
 		interrupt_window_at(i);
-		if (is_candidate(s))
-			s->flight.outside--;
+		if (is_candidate(socket))
+			socket->flight.outside--;
 	}
 }
 
-static void reach(struct socket *s, struct list_head *work)
+static void reach(struct socket *socket, struct list_head *work)
 {
-	if (s->flight.reached)
+	if (socket->flight.reached)
 		return;
-	s->flight.reached = true;
-	list_add_tail(&s->flight.work, work);
+	socket->flight.reached = true;
+	list_add_tail(&socket->flight.work, work);
 }
 
-static void reach_files(struct rights *r, void *work)
+static void reach_files(struct rights *rights, void *work)
 {
-	for (u32 i = 0; i < r->count; i++) {
-		struct socket *s = unix_socket_of(r->file[i]);
+	for (u32 i = 0; i < rights->count; i++) {
+		struct socket *socket = unix_socket_of(rights->file[i]);
 
 		interrupt_window_at(i);
-		if (is_candidate(s))
-			reach(s, work);
+		if (is_candidate(socket))
+			reach(socket, work);
 	}
 }
 
-/* Follows what can still be received: from candidates that something else than a candidate's queue refers to. */
+/* Marks sockets that can still be received, starting from candidates with a reference from elsewhere. */
 static void mark(struct list_head *work)
 {
-	struct socket *s;
+	struct socket *socket;
 
-	list_for_each_entry(s, &flying, flight.link) {
-		s->flight.reached = false;
-		s->flight.outside = s->flight.count;
+	list_for_each_entry(socket, &flying, flight.link) {
+		socket->flight.reached = false;
+		socket->flight.outside = socket->flight.count;
 	}
-	list_for_each_entry(s, &flying, flight.link) {
+	list_for_each_entry(socket, &flying, flight.link) {
 		interrupt_window();
-		if (is_candidate(s))
-			unix_each_rights(s, count_inside, NULL);
+		if (is_candidate(socket))
+			unix_each_rights(socket, count_inside, NULL);
 	}
-	list_for_each_entry(s, &flying, flight.link)
-		if (!is_candidate(s) || s->flight.outside)
-			reach(s, work);
+	list_for_each_entry(socket, &flying, flight.link)
+		if (!is_candidate(socket) || socket->flight.outside)
+			reach(socket, work);
 	while (!list_empty(work)) {
-		s = list_first_entry(work, struct socket, flight.work);
-		list_del(&s->flight.work);
+		socket = list_first_entry(work, struct socket, flight.work);
+		list_del(&socket->flight.work);
 		interrupt_window();
-		unix_each_rights(s, reach_files, work);
+		unix_each_rights(socket, reach_files, work);
 	}
 }
 
 static void collect(void)
 {
 	struct list_head work = LIST_HEAD_INIT(work);
-	struct socket *s;
+	struct socket *socket;
 
 	if (list_empty(&flying))
 		return;
 	mark(&work);
-	list_for_each_entry(s, &flying, flight.link)
-		if (!s->flight.reached) {
-			list_add_tail(&s->flight.work, &work);
-			file_get(s->file);
+	list_for_each_entry(socket, &flying, flight.link)
+		if (!socket->flight.reached) {
+			list_add_tail(&socket->flight.work, &work);
+			file_get(socket->file);
 		}
 	while (!list_empty(&work)) {
-		s = list_first_entry(&work, struct socket, flight.work);
-		list_del(&s->flight.work);
-		unix_each_rights(s, empty, NULL);
-		file_put(s->file);
+		socket = list_first_entry(&work, struct socket, flight.work);
+		list_del(&socket->flight.work);
+		unix_each_rights(socket, empty, NULL);
+		file_put(socket->file);
 	}
 }
 
@@ -163,10 +163,10 @@ static void close_dropped(void)
 	dropping = true;
 	while (collect_wanted || !list_empty(&dropped)) {
 		if (!list_empty(&dropped)) {
-			struct rights *r = list_first_entry(&dropped, struct rights, link);
+			struct rights *rights = list_first_entry(&dropped, struct rights, link);
 
-			list_del(&r->link);
-			close_files(r);
+			list_del(&rights->link);
+			close_files(rights);
 		} else {
 			collect_wanted = false;
 			collect();
@@ -175,9 +175,9 @@ static void close_dropped(void)
 	dropping = false;
 }
 
-void rights_free(struct rights *r)
+void rights_free(struct rights *rights)
 {
-	list_add_tail(&r->link, &dropped);
+	list_add_tail(&rights->link, &dropped);
 	close_dropped();
 }
 
@@ -208,33 +208,33 @@ void rights_continue(bool first)
 
 static struct rights *rights_new(u32 room)
 {
-	struct rights *r = kzalloc(sizeof *r + room * sizeof r->file[0]);
+	struct rights *rights = kzalloc(sizeof(*rights) + room * sizeof(rights->file[0]));
 
-	if (!r)
+	if (!rights)
 		return NULL;
-	list_init(&r->link);
-	r->room = room;
-	r->account = account_of(current->cred.uid);
-	if (!r->account) {
-		kfree(r);
+	list_init(&rights->link);
+	rights->room = room;
+	rights->account = account_of(current->cred.uid);
+	if (!rights->account) {
+		kfree(rights);
 		return NULL;
 	}
-	r->account->rights++;
-	return r;
+	rights->account->rights++;
+	return rights;
 }
 
 struct rights *rights_mark(void)
 {
-	struct rights *r = kzalloc(sizeof *r);
+	struct rights *rights = kzalloc(sizeof(*rights));
 
-	if (r)
-		list_init(&r->link);
-	return r;
+	if (rights)
+		list_init(&rights->link);
+	return rights;
 }
 
-static bool too_many(const struct account *a)
+static bool too_many(const struct account *account)
 {
-	return a->files_in_flight > rlimit(RLIMIT_NOFILE) && !capable();
+	return account->files_in_flight > rlimit(RLIMIT_NOFILE) && !capable();
 }
 
 long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
@@ -255,12 +255,12 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 	if (too_many(r->account))
 		return -ETOOMANYREFS;
 	for (u32 i = 0; i < count; i++) {
-		struct file *f = fd_get(fds[i]);
+		struct file *file = fd_get(fds[i]);
 
-		if (!f)
+		if (!file)
 			return -EBADF;
-		take_off(f);
-		r->file[r->count++] = f;
+		rights_unlink(file);
+		r->file[r->count++] = file;
 		r->account->files_in_flight++;
 	}
 	return 0;
@@ -271,37 +271,37 @@ struct weighing {
 	u32 round, pages;
 };
 
-static void weigh(struct weighing *w, struct file *f)
+static void weigh(struct weighing *w, struct file *file)
 {
-	struct socket *s = unix_socket_of(f);
+	struct socket *socket = unix_socket_of(file);
 
-	if (f->ops->pages_held)
-		w->pages += f->ops->pages_held(f) / f->refs;
-	if (!s || s->flight.weighed == w->round)
+	if (file->ops->pages_held)
+		w->pages += file->ops->pages_held(file) / file->refs;
+	if (!socket || socket->flight.weighed == w->round)
 		return;
-	s->flight.weighed = w->round;
-	list_add_tail(&s->flight.weigh, &w->work);
+	socket->flight.weighed = w->round;
+	list_add_tail(&socket->flight.weigh, &w->work);
 }
 
-static void weigh_files(struct rights *r, void *weighing)
+static void weigh_files(struct rights *rights, void *weighing)
 {
-	for (u32 i = 0; i < r->count; i++)
-		weigh(weighing, r->file[i]);
+	for (u32 i = 0; i < rights->count; i++)
+		weigh(weighing, rights->file[i]);
 }
 
-u32 files_pages_held(const struct files *t)
+u32 files_pages_held(const struct files *files)
 {
 	static u32 round;
 	struct weighing w = { .work = LIST_HEAD_INIT(w.work), .round = ++round };
 
-	for (u32 i = 0; i < t->size; i++)
-		if (t->slot[i])
-			weigh(&w, t->slot[i]);
+	for (u32 i = 0; i < files->size; i++)
+		if (files->slot[i])
+			weigh(&w, files->slot[i]);
 	while (!list_empty(&w.work)) {
-		struct socket *s = list_first_entry(&w.work, struct socket, flight.weigh);
+		struct socket *socket = list_first_entry(&w.work, struct socket, flight.weigh);
 
-		list_del(&s->flight.weigh);
-		unix_each_rights(s, weigh_files, &w);
+		list_del(&socket->flight.weigh);
+		unix_each_rights(socket, weigh_files, &w);
 	}
 	return w.pages;
 }

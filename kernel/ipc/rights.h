@@ -1,4 +1,4 @@
-/* What travels with data over Unix sockets: files, and who sent it (SCM_RIGHTS and SCM_CREDENTIALS of unix(7)). */
+/* Files and credentials that are sent with data over Unix sockets (SCM_RIGHTS and SCM_CREDENTIALS of unix(7)). */
 #ifndef RIGHTS_H
 #define RIGHTS_H
 
@@ -12,27 +12,27 @@ struct socket;
 
 #define RIGHTS_MAX 253u		/* files with one message */
 
-/* What comes with a message besides its bytes. */
+/* The files and credentials of a message. */
 struct rights {
-	struct list_head link;	/* of a stream's receiving side, or of those to be freed */
-	u64 at;			/* the byte of a stream that they come with */
+	struct list_head link;	/* in a stream's receiving side, or in the list to be freed */
+	u64 at;			/* the byte of a stream that they belong to */
 	struct ucred cred;	/* who sent it */
-	struct account *account;	/* that the files count for; NULL: there are none */
+	struct account *account;	/* charged for the files; NULL: no files */
 	u32 count, room;
 	struct file *file[];
 };
 
 /*
- * Adds descriptors of current to *rights, which is made at the first use with room for `room` files. -EBADF, -EINVAL
- * (more than there is room), -ENOMEM, -ETOOMANYREFS; then *rights is still the caller's.
+ * Adds descriptors of current to *rights, which the first use creates with room for `room` files. -EBADF, -EINVAL
+ * (more than there is room), -ENOMEM, -ETOOMANYREFS; the caller then still owns *rights.
  */
 long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room);
-/* Without files: only tells who sent what follows. NULL: no memory. */
+/* Creates rights without files, which only name the sender. NULL: no memory. */
 struct rights *rights_mark(void);
-/* Closes the files, now or, if the caller is itself the closing of such files, when the outermost one goes on. */
+/* Closes the files now, or, if the caller is itself closing such files, when the outermost caller continues. */
 void rights_free(struct rights *);
 
-/* Sockets that only files in their own queues refer to are of no use to anyone: their queues are emptied, so they go. */
+/* Empties the queues of sockets that only files in their own queues refer to, which frees them. */
 void rights_collect(void);
 
 #endif

@@ -26,116 +26,118 @@ struct sets {
 	u32 *storage;
 };
 
-static int load_sets(struct sets *s, u32 count, u32 *const user[SETS])
+static int load_sets(struct sets *sets, u32 count, u32 *const user[SETS])
 {
-	s->words = (count + 31) / 32;
+	sets->words = (count + 31) / 32;
 	for (int k = 0; k < SETS; k++)
-		s->in[k] = NULL;
-	s->storage = NULL;
-	if (!s->words)
+		sets->in[k] = NULL;
+	sets->storage = NULL;
+	if (!sets->words)
 		return 0;
-	s->storage = kmalloc(SETS * s->words * sizeof(u32));
-	if (!s->storage)
+	sets->storage = kmalloc(SETS * sets->words * sizeof(u32));
+	if (!sets->storage)
 		return -ENOMEM;
 	for (int k = 0; k < SETS; k++) {
 		if (!user[k])
 			continue;
-		s->in[k] = s->storage + (u32)k * s->words;
-		if (copy_from_user(s->in[k], user[k], s->words * sizeof(u32)))
+		sets->in[k] = sets->storage + (u32)k * sets->words;
+		if (copy_from_user(sets->in[k], user[k], sets->words * sizeof(u32)))
 			return -EFAULT;
 	}
 	return 0;
 }
 
-static bool has(const struct sets *s, int k, u32 fd)
+static bool has(const struct sets *sets, int k, u32 fd)
 {
-	return s->in[k] && s->in[k][fd / 32] >> (fd % 32) & 1;
+	return sets->in[k] && sets->in[k][fd / 32] >> (fd % 32) & 1;
 }
 
-static u16 wanted(const struct sets *s, u32 fd)
+static u16 wanted(const struct sets *sets, u32 fd)
 {
 	u16 events = 0;
 
 	for (int k = 0; k < SETS; k++)
-		if (has(s, k, fd))
+		if (has(sets, k, fd))
 			events |= set_events[k];
 	return events;
 }
 
 /* Fills the entries; -EBADF for a descriptor that is not open. */
-static long select_collect(const struct sets *s, u32 count, struct poll_entry *e, u32 *filled)
+static long select_collect(const struct sets *sets, u32 count, struct poll_entry *entry, u32 *filled)
 {
 	for (u32 fd = 0; fd < count; fd++) {
 		u16 events;
 
-		if (fd % 32 == 0 && !((s->in[READ] ? s->in[READ][fd / 32] : 0) | (s->in[WRITE] ? s->in[WRITE][fd / 32] : 0) |
-				      (s->in[EXCEPT] ? s->in[EXCEPT][fd / 32] : 0))) {
+		if (fd % 32 == 0 &&
+		    !((sets->in[READ] ? sets->in[READ][fd / 32] : 0) | (sets->in[WRITE] ? sets->in[WRITE][fd / 32] :
+									0) |
+				      (sets->in[EXCEPT] ? sets->in[EXCEPT][fd / 32] : 0))) {
 			fd += 31;
 			continue;
 		}
-		events = wanted(s, fd);
+		events = wanted(sets, fd);
 		if (!events)
 			continue;
-		e[*filled].file = fd_get((int)fd);
-		if (!e[*filled].file)
+		entry[*filled].file = fd_get((int)fd);
+		if (!entry[*filled].file)
 			return -EBADF;
-		e[*filled].events = events;
-		e[*filled].ready = 0;
+		entry[*filled].events = events;
+		entry[*filled].ready = 0;
 		++*filled;
 	}
 	return 0;
 }
 
 /* Turns the sets into what is ready; the number of bits in them. */
-static long spread(struct sets *s, u32 count, const struct poll_entry *e)
+static long spread(struct sets *sets, u32 count, const struct poll_entry *entry)
 {
 	long bits = 0;
 
 	for (u32 fd = 0; fd < count; fd++) {
 		u16 ready;
 
-		if (!wanted(s, fd))
+		if (!wanted(sets, fd))
 			continue;
-		ready = (e++)->ready;
+		ready = (entry++)->ready;
 		for (int k = 0; k < SETS; k++) {
-			if (!has(s, k, fd))
+			if (!has(sets, k, fd))
 				continue;
 			if (ready & set_events[k])
 				bits++;
 			else
-				s->in[k][fd / 32] &= ~(1u << (fd % 32));
+				sets->in[k][fd / 32] &= ~(1u << (fd % 32));
 		}
 	}
 	return bits;
 }
 
-static u32 count_bits(const struct sets *s)
+static u32 count_bits(const struct sets *sets)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < s->words; i++) {
+	for (u32 i = 0; i < sets->words; i++) {
 		u32 any = 0;
 
 		for (int k = 0; k < SETS; k++)
-			any |= s->in[k] ? s->in[k][i] : 0;
+			any |= sets->in[k] ? sets->in[k][i] : 0;
 		n += (u32)__builtin_popcount(any);
 	}
 	return n;
 }
 
 /* Bits at and above count do not matter. */
-static void trim(struct sets *s, u32 count)
+static void trim(struct sets *sets, u32 count)
 {
 	if (count % 32 == 0)
 		return;
 	for (int k = 0; k < SETS; k++)
-		if (s->in[k])
-			s->in[k][s->words - 1] &= (1u << (count % 32)) - 1;
+		if (sets->in[k])
+			sets->in[k][sets->words - 1] &= (1u << (count % 32)) - 1;
 }
 
 static long do_select(int n, u32 *const user[SETS], u64 deadline)
 {
-	struct poll_entry *e = NULL;
+	struct poll_entry *entry = NULL;
 	struct sets s;
 	u32 filled = 0, count = (u32)n;
 	long result;
@@ -150,22 +152,22 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 
 		trim(&s, count);
 		bits = count_bits(&s);
-		e = bits ? kmalloc(bits * sizeof *e) : NULL;
-		if (bits && !e)
+		entry = bits ? kmalloc(bits * sizeof(*entry)) : NULL;
+		if (bits && !entry)
 			result = -ENOMEM;
 	}
 	if (!result)
-		result = select_collect(&s, count, e, &filled);
+		result = select_collect(&s, count, entry, &filled);
 	if (!result)
-		result = poll_entries(e, filled, deadline);
+		result = poll_entries(entry, filled, deadline);
 	if (result >= 0) {
-		result = spread(&s, count, e);
+		result = spread(&s, count, entry);
 		for (int k = 0; k < SETS && s.words; k++)
 			if (user[k] && copy_to_user(user[k], s.in[k], s.words * sizeof(u32)))
 				result = -EFAULT;
 	}
-	poll_entries_put(e, filled);
-	kfree(e);
+	poll_entries_put(entry, filled);
+	kfree(entry);
 	kfree(s.storage);
 	return result;
 }
@@ -191,7 +193,7 @@ long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *tim
 	u32 a[5];
 
 	if ((u32)n >= SELECT_BLOCK) {
-		if (copy_from_user(a, (const void *)n, sizeof a))
+		if (copy_from_user(a, (const void *)n, sizeof(a)))
 			return -EFAULT;
 		return sys__newselect((int)a[0], (u32 *)a[1], (u32 *)a[2], (u32 *)a[3], (struct timeval32 *)a[4]);
 	}
@@ -199,22 +201,22 @@ long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *tim
 }
 
 /* The sixth argument points to the mask's address and size. */
-static long pselect(int n, u32 *const user[SETS], struct timeout *t, const u32 *mask)
+static long pselect(int n, u32 *const user[SETS], struct timeout *timeout, const u32 *mask)
 {
 	u32 pair[2] = { 0, 0 };
 	long result;
 
-	if (mask && copy_from_user(pair, mask, sizeof pair))
+	if (mask && copy_from_user(pair, mask, sizeof(pair)))
 		return -EFAULT;
 	if (pair[0]) {
 		result = signal_mask_swap((const u32 *)pair[0], pair[1]);
 		if (result)
 			return result;
 	}
-	result = do_select(n, user, t->deadline);
+	result = do_select(n, user, timeout->deadline);
 	if (pair[0])
 		signal_mask_restore(result);
-	timeout_store(t);
+	timeout_store(timeout);
 	return result;
 }
 

@@ -56,31 +56,31 @@ static struct set *find_set(int id)
 	return sysv_find(&sets, id);
 }
 
-static void drop_undos(struct set *s)
+static void drop_undos(struct set *set)
 {
-	struct undo *u, *next;
+	struct undo *undo, *next;
 
-	list_for_each_entry_safe(u, next, &s->undos, of_set) {
-		list_del(&u->of_set);
-		list_del(&u->of_task);
-		kfree(u);
+	list_for_each_entry_safe(undo, next, &set->undos, of_set) {
+		list_del(&undo->of_set);
+		list_del(&undo->of_task);
+		kfree(undo);
 	}
 }
 
-static void remove_set(struct set *s)
+static void remove_set(struct set *set)
 {
-	sysv_remove(&sets, &s->perm);
-	drop_undos(s);
-	s->removed = true;
-	wake_up(&s->wq);
-	if (!s->busy)
-		kfree(s);
+	sysv_remove(&sets, &set->perm);
+	drop_undos(set);
+	set->removed = true;
+	wake_up(&set->wq);
+	if (!set->busy)
+		kfree(set);
 }
 
 long sys_semget(s32 key, int count, u32 flags)
 {
 	struct sysv_perm *found;
-	struct set *s;
+	struct set *set;
 	long id;
 
 	if (count < 0 || (u32)count > SYSV_PER_SET_MAX)
@@ -96,21 +96,21 @@ long sys_semget(s32 key, int count, u32 flags)
 	if (count == 0)
 		return -EINVAL;
 	/* Sets outlive who made them: they leave memory for the programs. */
-	s = frames_short() ? NULL : kmalloc(sizeof *s + (u32)count * sizeof s->sem[0]);
-	if (!s)
+	set = frames_short() ? NULL : kmalloc(sizeof(*set) + (u32)count * sizeof(set->sem[0]));
+	if (!set)
 		return -ENOMEM;
-	memset(s, 0, sizeof *s);
+	memset(set, 0, sizeof(*set));
 	for (u32 i = 0; i < (u32)count; i++) {
 		interrupt_window_at(i);
-		s->sem[i] = (struct sem){ 0 };
+		set->sem[i] = (struct sem){ 0 };
 	}
-	s->count = (u32)count;
-	s->changed = (s64)time_real_seconds();
-	waitq_init(&s->wq);
-	list_init(&s->undos);
-	id = sysv_add(&sets, &s->perm, key, flags);
+	set->count = (u32)count;
+	set->changed = (s64)time_real_seconds();
+	waitq_init(&set->wq);
+	list_init(&set->undos);
+	id = sysv_add(&sets, &set->perm, key, flags);
 	if (id < 0)
-		kfree(s);
+		kfree(set);
 	return id;
 }
 
@@ -119,9 +119,9 @@ static bool may_adjust(s32 adjustment)
 	return adjustment >= -VALUE_MAX - 1 && adjustment <= VALUE_MAX;
 }
 
-static void apply(struct set *s, const struct sembuf *op, struct undo *undo, s32 sign)
+static void apply(struct set *set, const struct sembuf *op, struct undo *undo, s32 sign)
 {
-	s->sem[op->number].value += sign * op->change;
+	set->sem[op->number].value += sign * op->change;
 	if (op->flags & SEM_UNDO)
 		undo->adjust[op->number] = (s16)(undo->adjust[op->number] - sign * op->change);
 }
@@ -130,16 +130,16 @@ static void apply(struct set *s, const struct sembuf *op, struct undo *undo, s32
  * Applies all operations, or none: 0; or the index of the one that cannot be,
  * plus one; or a negative errno. *undone: an operation has SEM_UNDO.
  */
-static long try_operations(struct set *s, const struct sembuf *op, u32 count, struct undo *undo)
+static long try_operations(struct set *set, const struct sembuf *op, u32 count, struct undo *undo)
 {
 	long stopped = 0;
 	u32 i;
 
 	for (i = 0; i < count && !stopped; i++) {
-		struct sem *m = &s->sem[op[i].number];
-		s32 value = m->value + op[i].change;
+		struct sem *sem = &set->sem[op[i].number];
+		s32 value = sem->value + op[i].change;
 
-		if (op[i].change == 0 && m->value)
+		if (op[i].change == 0 && sem->value)
 			stopped = (long)i + 1;
 		else if (value < 0)
 			stopped = (long)i + 1;
@@ -148,25 +148,25 @@ static long try_operations(struct set *s, const struct sembuf *op, u32 count, st
 		else if (op[i].flags & SEM_UNDO && !may_adjust(undo->adjust[op[i].number] - op[i].change))
 			stopped = -ERANGE;
 		else
-			apply(s, &op[i], undo, 1);
+			apply(set, &op[i], undo, 1);
 	}
 	if (!stopped)
 		return 0;
 	for (i--; i--;)		/* the operation that stopped changed nothing */
-		apply(s, &op[i], undo, -1);
+		apply(set, &op[i], undo, -1);
 	return stopped;
 }
 
-static struct undo *find_undo(struct undo_list *list, const struct set *s)
+static struct undo *find_undo(struct undo_list *list, const struct set *set)
 {
-	struct undo *u;
+	struct undo *undo;
 
 	u32 looked_at = 0;
 
-	list_for_each_entry(u, &list->undos, of_task) {
+	list_for_each_entry(undo, &list->undos, of_task) {
 		interrupt_window_at(++looked_at);
-		if (u->set == s)
-			return u;
+		if (undo->set == set)
+			return undo;
 	}
 	return NULL;
 }
@@ -176,7 +176,7 @@ static struct undo_list *own_undos(void)
 	struct undo_list *list = current->sem_undo;
 
 	if (!list) {
-		list = kmalloc(sizeof *list);
+		list = kmalloc(sizeof(*list));
 		if (!list)
 			return NULL;
 		list->refs = 1;
@@ -197,60 +197,61 @@ int sem_share_undos(struct task *child)
 	return 0;
 }
 
-static struct undo *get_undo(struct set *s)
+static struct undo *get_undo(struct set *set)
 {
 	struct undo_list *list = own_undos();
-	struct undo *u;
+	struct undo *undo;
 
 	if (!list)
 		return NULL;
-	u = find_undo(list, s);
-	if (u)
-		return u;
+	undo = find_undo(list, set);
+	if (undo)
+		return undo;
 	/* They do not count for the process when one must go for want of memory. */
-	u = frames_short() ? NULL : kzalloc(sizeof *u + s->count * sizeof u->adjust[0]);
-	if (u) {
-		u->set = s;
-		list_add(&u->of_set, &s->undos);
-		list_add(&u->of_task, &list->undos);
+	undo = frames_short() ? NULL : kzalloc(sizeof(*undo) + set->count * sizeof(undo->adjust[0]));
+	if (undo) {
+		undo->set = set;
+		list_add(&undo->of_set, &set->undos);
+		list_add(&undo->of_task, &list->undos);
 	}
-	return u;
+	return undo;
 }
 
-static void applied(struct set *s, const struct sembuf *op, u32 count)
+static void applied(struct set *set, const struct sembuf *op, u32 count)
 {
 	for (u32 i = 0; i < count; i++)
-		s->sem[op[i].number].last_pid = current->tgid;
-	s->operated = (s64)time_real_seconds();
-	wake_up(&s->wq);
+		set->sem[op[i].number].last_pid = current->tgid;
+	set->operated = (s64)time_real_seconds();
+	wake_up(&set->wq);
 }
 
 /* Sleeps until the set changes; counts the caller as a waiter on the semaphore that stopped it. */
-static long wait_for_change(struct set *s, const struct sembuf *op, const struct sembuf *all, u32 count, struct undo *undo,
+static long wait_for_change(struct set *set, const struct sembuf *op, const struct sembuf *all, u32 count,
+			    struct undo *undo,
 			    u64 deadline)
 {
-	struct sem *m = &s->sem[op->number];
-	u32 *waiting = op->change ? &m->waiting_more : &m->waiting_zero;
+	struct sem *sem = &set->sem[op->number];
+	u32 *waiting = op->change ? &sem->waiting_more : &sem->waiting_zero;
 	struct waiter w;
 	long result, tried = 0;
 
 	++*waiting;
-	s->busy++;
+	set->busy++;
 	waiter_init(&w);
-	waitq_add(&s->wq, &w);
+	waitq_add(&set->wq, &w);
 	do {
 		w.woken = false;
 		result = sleep_interruptible(&w.woken, deadline);
-		if (s->removed || result)
+		if (set->removed || result)
 			break;
-		tried = try_operations(s, all, count, undo);
+		tried = try_operations(set, all, count, undo);
 	} while (tried == op - all + 1);
 	waitq_remove(&w);
-	s->busy--;
+	set->busy--;
 	--*waiting;
-	if (s->removed) {
-		if (!s->busy)
-			kfree(s);
+	if (set->removed) {
+		if (!set->busy)
+			kfree(set);
 		return -EIDRM;
 	}
 	if (result)
@@ -258,40 +259,40 @@ static long wait_for_change(struct set *s, const struct sembuf *op, const struct
 	return tried;
 }
 
-static long operate(struct set *s, const struct sembuf *op, u32 count, u64 deadline)
+static long operate(struct set *set, const struct sembuf *op, u32 count, u64 deadline)
 {
 	struct undo *undo = NULL;
 	bool change = false, with_undo = false;
 	long stopped;
 
 	for (u32 i = 0; i < count; i++) {
-		if (op[i].number >= s->count)
+		if (op[i].number >= set->count)
 			return -EFBIG;
 		change |= op[i].change != 0;
 		with_undo |= op[i].flags & SEM_UNDO;
 	}
-	if (!sysv_may(&s->perm, change ? SYSV_WRITE : SYSV_READ))
+	if (!sysv_may(&set->perm, change ? SYSV_WRITE : SYSV_READ))
 		return -EACCES;
 	if (with_undo) {
-		undo = get_undo(s);
+		undo = get_undo(set);
 		if (!undo)
 			return -ENOMEM;
 	}
-	stopped = try_operations(s, op, count, undo);
+	stopped = try_operations(set, op, count, undo);
 	while (stopped > 0) {
 		if (op[stopped - 1].flags & IPC_NOWAIT)
 			return -EAGAIN;
-		stopped = wait_for_change(s, &op[stopped - 1], op, count, undo, deadline);
+		stopped = wait_for_change(set, &op[stopped - 1], op, count, undo, deadline);
 	}
 	if (stopped == 0)
-		applied(s, op, count);
+		applied(set, op, count);
 	return stopped;
 }
 
 long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 {
 	struct sembuf few[8], *op = few;
-	struct set *s;
+	struct set *set;
 	long result;
 
 	if (count == 0)
@@ -299,15 +300,15 @@ long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 	if (count > SYSV_OPERATIONS_MAX)
 		return -E2BIG;
 	if (count > ARRAY_SIZE(few)) {
-		op = kmalloc(count * sizeof *op);
+		op = kmalloc(count * sizeof(*op));
 		if (!op)
 			return -ENOMEM;
 	}
-	if (copy_from_user(op, user, count * sizeof *op)) {
+	if (copy_from_user(op, user, count * sizeof(*op))) {
 		result = -EFAULT;
 	} else {
-		s = find_set(id);
-		result = s ? operate(s, op, count, deadline) : -EINVAL;
+		set = find_set(id);
+		result = set ? operate(set, op, count, deadline) : -EINVAL;
 	}
 	if (op != few)
 		kfree(op);
@@ -331,57 +332,57 @@ long sys_semtimedop_time64(int id, const struct sembuf *operations, u32 count, c
 void sem_exit(struct task *task)
 {
 	struct undo_list *list = task->sem_undo;
-	struct undo *u, *next;
+	struct undo *undo, *next;
 
 	task->sem_undo = NULL;
 	if (!list || --list->refs)
 		return;
-	list_for_each_entry_safe(u, next, &list->undos, of_task) {
-		struct set *s = u->set;
+	list_for_each_entry_safe(undo, next, &list->undos, of_task) {
+		struct set *set = undo->set;
 
-		for (u32 i = 0; i < s->count; i++) {
-			s32 value = s->sem[i].value + u->adjust[i];
+		for (u32 i = 0; i < set->count; i++) {
+			s32 value = set->sem[i].value + undo->adjust[i];
 
 			interrupt_window_at(i);
-			if (u->adjust[i]) {
-				s->sem[i].value = MIN(MAX(value, 0), VALUE_MAX);
-				s->sem[i].last_pid = task->tgid;
+			if (undo->adjust[i]) {
+				set->sem[i].value = MIN(MAX(value, 0), VALUE_MAX);
+				set->sem[i].last_pid = task->tgid;
 			}
 		}
-		wake_up(&s->wq);
-		list_del(&u->of_set);
-		list_del(&u->of_task);
-		kfree(u);
+		wake_up(&set->wq);
+		list_del(&undo->of_set);
+		list_del(&undo->of_task);
+		kfree(undo);
 	}
 	kfree(list);
 }
 
-static void forget_undos(struct set *s, u32 number)
+static void forget_undos(struct set *set, u32 number)
 {
-	struct undo *u;
+	struct undo *undo;
 	u32 looked_at = 0;
 
-	list_for_each_entry(u, &s->undos, of_set) {
+	list_for_each_entry(undo, &set->undos, of_set) {
 		interrupt_window_at(++looked_at);
-		u->adjust[number] = 0;
+		undo->adjust[number] = 0;
 	}
 }
 
 #define PIECE 2048u	/* values that are copied between two windows */
 
 /* A copy may sleep, and the set be removed meanwhile: it is found again by its number after one, or not used. */
-static long set_all(struct set *s, const u16 *user)
+static long set_all(struct set *set, const u16 *user)
 {
-	int id = (int)s->perm.id;
-	u32 count = s->count;
-	u16 *values = kmalloc(count * sizeof *values);
+	int id = (int)set->perm.id;
+	u32 count = set->count;
+	u16 *values = kmalloc(count * sizeof(*values));
 	long result = 0;
 
 	if (!values)
 		return -ENOMEM;
 	for (u32 i = 0; !result && i < count; i += PIECE) {
 		interrupt_window();
-		if (copy_from_user(values + i, user + i, MIN(PIECE, count - i) * sizeof *values))
+		if (copy_from_user(values + i, user + i, MIN(PIECE, count - i) * sizeof(*values)))
 			result = -EFAULT;
 	}
 	for (u32 i = 0; !result && i < count; i++) {
@@ -390,121 +391,121 @@ static long set_all(struct set *s, const u16 *user)
 			result = -ERANGE;
 	}
 	if (!result) {
-		s = find_set(id);
-		result = s && s->count == count ? 0 : -EIDRM;
+		set = find_set(id);
+		result = set && set->count == count ? 0 : -EIDRM;
 	}
 	for (u32 i = 0; !result && i < count; i++) {
 		interrupt_window_at(i);
-		s->sem[i].value = values[i];
-		s->sem[i].last_pid = current->tgid;
-		forget_undos(s, i);
+		set->sem[i].value = values[i];
+		set->sem[i].last_pid = current->tgid;
+		forget_undos(set, i);
 	}
 	if (!result) {
-		s->changed = (s64)time_real_seconds();
-		wake_up(&s->wq);
+		set->changed = (s64)time_real_seconds();
+		wake_up(&set->wq);
 	}
 	kfree(values);
 	return result;
 }
 
-static long get_all(const struct set *s, u16 *user)
+static long get_all(const struct set *set, u16 *user)
 {
-	u32 count = s->count;
-	u16 *values = kmalloc(count * sizeof *values);
+	u32 count = set->count;
+	u16 *values = kmalloc(count * sizeof(*values));
 	long result = 0;
 
 	if (!values)
 		return -ENOMEM;
 	for (u32 i = 0; i < count; i++) {
 		interrupt_window_at(i);
-		values[i] = (u16)s->sem[i].value;
+		values[i] = (u16)set->sem[i].value;
 	}
 	for (u32 i = 0; !result && i < count; i += PIECE) {
 		interrupt_window();
-		if (copy_to_user(user + i, values + i, MIN(PIECE, count - i) * sizeof *values))
+		if (copy_to_user(user + i, values + i, MIN(PIECE, count - i) * sizeof(*values)))
 			result = -EFAULT;
 	}
 	kfree(values);
 	return result;
 }
 
-static long sem_give_status(const struct set *s, uaddr_t user)
+static long sem_give_status(const struct set *set, uaddr_t user)
 {
 	struct semid_ds ds;
 
-	memset(&ds, 0, sizeof ds);
-	sysv_perm_to_abi(&s->perm, &ds.perm);
-	ds.otime = (u32)s->operated;
-	ds.ctime = (u32)s->changed;
-	ds.count = s->count;
-	return copy_to_user((void *)user, &ds, sizeof ds);
+	memset(&ds, 0, sizeof(ds));
+	sysv_perm_to_abi(&set->perm, &ds.perm);
+	ds.otime = (u32)set->operated;
+	ds.ctime = (u32)set->changed;
+	ds.count = set->count;
+	return copy_to_user((void *)user, &ds, sizeof(ds));
 }
 
 static long sem_set_status(int id, uaddr_t user)
 {
 	struct semid_ds ds;
-	struct set *s;
+	struct set *set;
 
-	if (copy_from_user(&ds, (void *)user, sizeof ds))
+	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	s = find_set(id);
-	if (!s)
+	set = find_set(id);
+	if (!set)
 		return -EINVAL;
-	if (!sysv_owns(&s->perm))
+	if (!sysv_owns(&set->perm))
 		return -EPERM;
-	sysv_perm_set(&s->perm, &ds.perm);
-	s->changed = (s64)time_real_seconds();
+	sysv_perm_set(&set->perm, &ds.perm);
+	set->changed = (s64)time_real_seconds();
 	return 0;
 }
 
-static long whole_set(struct set *s, int command, uaddr_t argument)
+static long whole_set(struct set *set, int command, uaddr_t argument)
 {
 	switch (command) {
 	case IPC_STAT:
-		return sysv_may(&s->perm, SYSV_READ) ? sem_give_status(s, argument) : -EACCES;
+		return sysv_may(&set->perm, SYSV_READ) ? sem_give_status(set, argument) : -EACCES;
 	case GETALL:
-		return sysv_may(&s->perm, SYSV_READ) ? get_all(s, (u16 *)argument) : -EACCES;
+		return sysv_may(&set->perm, SYSV_READ) ? get_all(set, (u16 *)argument) : -EACCES;
 	case SETALL:
-		if (!sysv_may(&s->perm, SYSV_WRITE))
+		if (!sysv_may(&set->perm, SYSV_WRITE))
 			return -EACCES;
-		return set_all(s, (const u16 *)argument);
+		return set_all(set, (const u16 *)argument);
 	case IPC_SET:
-		return sem_set_status((int)s->perm.id, argument);
+		return sem_set_status((int)set->perm.id, argument);
 	case IPC_RMID:
-		if (!sysv_owns(&s->perm))
+		if (!sysv_owns(&set->perm))
 			return -EPERM;
-		remove_set(s);
+		remove_set(set);
 		return 0;
 	}
 	return -EINVAL;
 }
 
-static long one_semaphore(struct set *s, int number, int command, uaddr_t argument)
+static long one_semaphore(struct set *set, int number, int command, uaddr_t argument)
 {
-	struct sem *m;
+	struct sem *sem;
 
-	if (number < 0 || (u32)number >= s->count)
+	if (number < 0 || (u32)number >= set->count)
 		return -EINVAL;
-	m = &s->sem[number];
-	if (!sysv_may(&s->perm, command == SETVAL ? SYSV_WRITE : SYSV_READ))
+	sem = &set->sem[number];
+	if (!sysv_may(&set->perm, command == SETVAL ? SYSV_WRITE : SYSV_READ))
 		return -EACCES;
 	switch (command) {
 	case GETVAL:
-		return m->value;
+		return sem->value;
 	case GETPID:
-		return m->last_pid;
+		return sem->last_pid;
 	case GETNCNT:
-		return (long)m->waiting_more;
+		return (long)sem->waiting_more;
 	case GETZCNT:
-		return (long)m->waiting_zero;
+		return (long)sem->waiting_zero;
 	}
 	if ((s32)argument < 0 || (s32)argument > VALUE_MAX)
 		return -ERANGE;
-	m->value = (s32)argument;
-	m->last_pid = current->tgid;
-	forget_undos(s, (u32)number);
-	s->changed = (s64)time_real_seconds();
-	wake_up(&s->wq);
+	sem->value = (s32)argument;
+	sem->last_pid = current->tgid;
+	forget_undos(set, (u32)number);
+	set->changed = (s64)time_real_seconds();
+	wake_up(&set->wq);
 	return 0;
 }
 
@@ -524,31 +525,31 @@ static long sem_give_info(uaddr_t user, bool used)
 			if (sets.slot[i])
 				info.adjust_max += (s32)container_of(sets.slot[i], struct set, perm)->count;
 	}
-	if (copy_to_user((void *)user, &info, sizeof info))
+	if (copy_to_user((void *)user, &info, sizeof(info)))
 		return -EFAULT;
 	return sysv_highest(&sets);
 }
 
 long sys_semctl(int id, int number, int command, uaddr_t argument)
 {
-	struct set *s;
+	struct set *set;
 	long result;
 
 	command &= ~IPC_64;
 	if (command == IPC_INFO || command == SEM_INFO)
 		return sem_give_info(argument, command == SEM_INFO);
 	if (command == SEM_STAT || command == SEM_STAT_ANY) {
-		s = sysv_at(&sets, id);
-		if (!s)
+		set = sysv_at(&sets, id);
+		if (!set)
 			return -EINVAL;
-		if (command == SEM_STAT && !sysv_may(&s->perm, SYSV_READ))
+		if (command == SEM_STAT && !sysv_may(&set->perm, SYSV_READ))
 			return -EACCES;
-		id = (int)s->perm.id;	/* the copy may sleep, and the set be removed meanwhile */
-		result = sem_give_status(s, argument);
+		id = (int)set->perm.id;	/* the copy may sleep, and the set be removed meanwhile */
+		result = sem_give_status(set, argument);
 		return result ? result : (long)id;
 	}
-	s = find_set(id);
-	if (!s)
+	set = find_set(id);
+	if (!set)
 		return -EINVAL;
 	switch (command) {
 	case GETVAL:
@@ -556,7 +557,7 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 	case GETNCNT:
 	case GETZCNT:
 	case SETVAL:
-		return one_semaphore(s, number, command, argument);
+		return one_semaphore(set, number, command, argument);
 	}
-	return whole_set(s, command, argument);
+	return whole_set(set, command, argument);
 }

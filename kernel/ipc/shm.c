@@ -36,46 +36,46 @@ struct attachment {
 
 static struct sysv_table segments = { .max = SYSV_SLOTS_MAX };
 
-static u32 count_attachments(const struct segment *s)
+static u32 count_attachments(const struct segment *segment)
 {
 	const struct attachment *a;
 	u32 n = 0;
 
-	list_for_each_entry(a, &s->attachments, link)
+	list_for_each_entry(a, &segment->attachments, link)
 		n += a->file->refs;
 	return n;
 }
 
-static void free_segment(struct segment *s)
+static void free_segment(struct segment *segment)
 {
-	inode_put(s->inode);
-	kfree(s);
+	inode_put(segment->inode);
+	kfree(segment);
 }
 
 /* A removed segment keeps its identifier until the last attachment goes, as Linux has it. */
-static void drop_if_unused(struct segment *s)
+static void drop_if_unused(struct segment *segment)
 {
-	if (!s->doomed || !list_empty(&s->attachments))
+	if (!segment->doomed || !list_empty(&segment->attachments))
 		return;
-	sysv_remove(&segments, &s->perm);
-	free_segment(s);
+	sysv_remove(&segments, &segment->perm);
+	free_segment(segment);
 }
 
-static void shm_release(struct file *f)
+static void shm_release(struct file *file)
 {
-	struct attachment *a = f->data;
-	struct segment *s = a->segment;
+	struct attachment *a = file->data;
+	struct segment *segment = a->segment;
 
 	list_del(&a->link);
 	kfree(a);
-	s->detached = (s64)time_real_seconds();
-	s->last = current->tgid;
-	drop_if_unused(s);
+	segment->detached = (s64)time_real_seconds();
+	segment->last = current->tgid;
+	drop_if_unused(segment);
 }
 
-static int shm_mmap(struct file *f, struct file_map *map)
+static int shm_mmap(struct file *file, struct file_map *map)
 {
-	(void)f;
+	(void)file;
 	map->kind = MAP_KIND_INODE;
 	return 0;
 }
@@ -85,7 +85,7 @@ static const struct file_ops shm_ops = { .mmap = shm_mmap, .release = shm_releas
 long sys_shmget(s32 key, size_t size, u32 flags)
 {
 	struct sysv_perm *found;
-	struct segment *s;
+	struct segment *segment;
 	long id = sysv_get(&segments, key, flags, &found);
 
 	if (id != -ENOENT) {
@@ -97,54 +97,54 @@ long sys_shmget(s32 key, size_t size, u32 flags)
 		return -ENOENT;
 	if (size == 0 || size > USER_END)
 		return -EINVAL;
-	s = kzalloc(sizeof *s);
-	if (!s)
+	segment = kzalloc(sizeof(*segment));
+	if (!segment)
 		return -ENOMEM;
-	s->inode = inode_anonymous(ALIGN_UP((u64)size, (u64)PAGE_SIZE));
-	if (!s->inode) {
-		kfree(s);
+	segment->inode = inode_anonymous(ALIGN_UP((u64)size, (u64)PAGE_SIZE));
+	if (!segment->inode) {
+		kfree(segment);
 		return -ENOMEM;
 	}
-	s->inode->lasting = true;
-	s->size = size;
-	s->creator = current->tgid;
-	s->changed = (s64)time_real_seconds();
-	list_init(&s->attachments);
-	id = sysv_add(&segments, &s->perm, key, flags);
+	segment->inode->lasting = true;
+	segment->size = size;
+	segment->creator = current->tgid;
+	segment->changed = (s64)time_real_seconds();
+	list_init(&segment->attachments);
+	id = sysv_add(&segments, &segment->perm, key, flags);
 	if (id < 0)
-		free_segment(s);
+		free_segment(segment);
 	return id;
 }
 
-static struct file *open_attachment(struct segment *s, u32 flags)
+static struct file *open_attachment(struct segment *segment, u32 flags)
 {
-	struct attachment *a = kmalloc(sizeof *a);
-	struct file *f;
+	struct attachment *a = kmalloc(sizeof(*a));
+	struct file *file;
 	char name[16];
 
 	if (!a)
 		return ERR_PTR(-ENOMEM);
-	snprintf(name, sizeof name, "/SYSV%08x", (u32)s->perm.key);
-	f = file_on_inode(s->inode, name, flags & SHM_RDONLY ? O_RDONLY : O_RDWR, &shm_ops, a);
-	if (IS_ERR(f)) {
+	snprintf(name, sizeof(name), "/SYSV%08x", (u32)segment->perm.key);
+	file = file_on_inode(segment->inode, name, flags & SHM_RDONLY ? O_RDONLY : O_RDWR, &shm_ops, a);
+	if (IS_ERR(file)) {
 		kfree(a);
-		return f;
+		return file;
 	}
-	a->segment = s;
-	a->file = f;
-	list_add(&a->link, &s->attachments);
-	return f;
+	a->segment = segment;
+	a->file = file;
+	list_add(&a->link, &segment->attachments);
+	return file;
 }
 
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 {
-	struct segment *s = sysv_find(&segments, id);
+	struct segment *segment = sysv_find(&segments, id);
 	u32 protection = PROT_READ, map = MAP_SHARED, result;
-	struct file *f;
+	struct file *file;
 
-	if (!s)
+	if (!segment)
 		return -EINVAL;
-	if (!sysv_may(&s->perm, flags & SHM_RDONLY ? SYSV_READ : SYSV_READ | SYSV_WRITE))
+	if (!sysv_may(&segment->perm, flags & SHM_RDONLY ? SYSV_READ : SYSV_READ | SYSV_WRITE))
 		return -EACCES;
 	if (address) {
 		if (flags & SHM_RND)
@@ -159,16 +159,16 @@ long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 		protection |= PROT_WRITE;
 	if (flags & SHM_EXEC)
 		protection |= PROT_EXEC;
-	f = open_attachment(s, flags);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = mm_map(current->mm, address, s->size, protection, map, f, 0);
+	file = open_attachment(segment, flags);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = mm_map(current->mm, address, segment->size, protection, map, file, 0);
 	if (!IS_ERR_VALUE(result)) {
-		s->attached = (s64)time_real_seconds();
-		s->last = current->tgid;
+		segment->attached = (s64)time_real_seconds();
+		segment->last = current->tgid;
 		*at = result;
 	}
-	file_put(f);
+	file_put(file);
 	if (IS_ERR_VALUE(result))
 		return (s32)result == -EEXIST ? -EINVAL : (s32)result;
 	return 0;
@@ -186,62 +186,62 @@ long sys_shmat(int id, uaddr_t address, u32 flags)
 long sys_shmdt(uaddr_t address)
 {
 	struct vma *v = mm_find(current->mm, address), *next;
-	struct file *f;
+	struct file *file;
 
 	if (address & ~PAGE_MASK || !v || v->start != address || !v->file || v->file->ops != &shm_ops || v->first_page)
 		return -EINVAL;
-	f = file_get(v->file);
+	file = file_get(v->file);
 	/* mprotect may have cut the attachment into several areas. */
-	while (v && v->file == f) {
+	while (v && v->file == file) {
 		next = mm_next(v);
 		mm_unmap(current->mm, v->start, v->end - v->start);
 		v = next;
 	}
-	file_put(f);
+	file_put(file);
 	return 0;
 }
 
-static long shm_give_status(const struct segment *s, uaddr_t user)
+static long shm_give_status(const struct segment *segment, uaddr_t user)
 {
 	struct shmid_ds ds;
 
-	memset(&ds, 0, sizeof ds);
-	sysv_perm_to_abi(&s->perm, &ds.perm);
-	if (s->doomed)
+	memset(&ds, 0, sizeof(ds));
+	sysv_perm_to_abi(&segment->perm, &ds.perm);
+	if (segment->doomed)
 		ds.perm.mode |= SHM_DEST;
-	ds.atime = (u32)s->attached;
-	ds.dtime = (u32)s->detached;
-	ds.ctime = (u32)s->changed;
-	ds.size = s->size;
-	ds.creator = s->creator;
-	ds.last = s->last;
-	ds.attachments = count_attachments(s);
-	return copy_to_user((void *)user, &ds, sizeof ds);
+	ds.atime = (u32)segment->attached;
+	ds.dtime = (u32)segment->detached;
+	ds.ctime = (u32)segment->changed;
+	ds.size = segment->size;
+	ds.creator = segment->creator;
+	ds.last = segment->last;
+	ds.attachments = count_attachments(segment);
+	return copy_to_user((void *)user, &ds, sizeof(ds));
 }
 
 /* The copy may sleep, and the segment go meanwhile. */
 static long shm_set_status(int id, uaddr_t user)
 {
 	struct shmid_ds ds;
-	struct segment *s;
+	struct segment *segment;
 
-	if (copy_from_user(&ds, (void *)user, sizeof ds))
+	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	s = sysv_find(&segments, id);
-	if (!s)
+	segment = sysv_find(&segments, id);
+	if (!segment)
 		return -EINVAL;
-	if (!sysv_owns(&s->perm))
+	if (!sysv_owns(&segment->perm))
 		return -EPERM;
-	sysv_perm_set(&s->perm, &ds.perm);
-	s->changed = (s64)time_real_seconds();
+	sysv_perm_set(&segment->perm, &ds.perm);
+	segment->changed = (s64)time_real_seconds();
 	return 0;
 }
 
-static long remove_segment(struct segment *s)
+static long remove_segment(struct segment *segment)
 {
-	s->perm.key = IPC_PRIVATE;	/* nobody finds it by its key any more */
-	s->doomed = true;
-	drop_if_unused(s);
+	segment->perm.key = IPC_PRIVATE;	/* nobody finds it by its key any more */
+	segment->doomed = true;
+	drop_if_unused(segment);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static long give_limits(uaddr_t user)
 		.pages_max = USER_END >> PAGE_SHIFT,
 	};
 
-	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&segments);
 }
 
 static long give_use(uaddr_t user)
@@ -260,19 +260,19 @@ static long give_use(uaddr_t user)
 	struct shm_info info = { .used = (s32)segments.used };
 
 	for (u32 i = 0; i < segments.max; i++) {
-		const struct segment *s = sysv_at(&segments, (int)i);
+		const struct segment *segment = sysv_at(&segments, (int)i);
 
-		if (s) {
-			info.total += (s->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
-			info.resident += s->inode->page_count;
+		if (segment) {
+			info.total += (segment->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+			info.resident += segment->inode->page_count;
 		}
 	}
-	return copy_to_user((void *)user, &info, sizeof info) ? -EFAULT : sysv_highest(&segments);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&segments);
 }
 
 long sys_shmctl(int id, int command, uaddr_t user)
 {
-	struct segment *s;
+	struct segment *segment;
 	bool by_slot;
 	long result;
 
@@ -282,25 +282,25 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	if (command == SHM_INFO)
 		return give_use(user);
 	by_slot = command == SHM_STAT || command == SHM_STAT_ANY;
-	s = by_slot ? sysv_at(&segments, id) : sysv_find(&segments, id);
-	if (!s)
+	segment = by_slot ? sysv_at(&segments, id) : sysv_find(&segments, id);
+	if (!segment)
 		return -EINVAL;
 	switch (command) {
 	case IPC_STAT:
 	case SHM_STAT:
 	case SHM_STAT_ANY:
-		if (command != SHM_STAT_ANY && !sysv_may(&s->perm, SYSV_READ))
+		if (command != SHM_STAT_ANY && !sysv_may(&segment->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)s->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
-		result = shm_give_status(s, user);
+		id = by_slot ? (int)segment->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
+		result = shm_give_status(segment, user);
 		return result ? result : (long)id;
 	case IPC_SET:
 		return shm_set_status(id, user);
 	case IPC_RMID:
-		return sysv_owns(&s->perm) ? remove_segment(s) : -EPERM;
+		return sysv_owns(&segment->perm) ? remove_segment(segment) : -EPERM;
 	case SHM_LOCK:
 	case SHM_UNLOCK:
-		return sysv_owns(&s->perm) ? 0 : -EPERM;	/* nothing is ever swapped out */
+		return sysv_owns(&segment->perm) ? 0 : -EPERM;	/* nothing is ever swapped out */
 	}
 	return -EINVAL;
 }

@@ -16,65 +16,65 @@
 #include "socket_calls.h"
 #include "stream.h"
 
-static long socket_read(struct file *f, struct iter *it, u64 *position)
+static long socket_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct socket *s = f->data;
-	struct message m = { .data = it, .nonblock = f->flags & O_NONBLOCK };
+	struct socket *socket = file->data;
+	struct message m = { .data = it, .nonblock = file->flags & O_NONBLOCK };
 	long n;
 
 	(void)position;
-	if (!it->left && s->type == SOCK_STREAM)
+	if (!it->left && socket->type == SOCK_STREAM)
 		return 0;
-	n = s->ops->receive(s, &m);
+	n = socket->ops->receive(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);
 	return n;
 }
 
-static long socket_write(struct file *f, struct iter *it, u64 *position)
+static long socket_write(struct file *file, struct iter *it, u64 *position)
 {
-	struct socket *s = f->data;
-	struct message m = { .data = it, .nonblock = f->flags & O_NONBLOCK };
+	struct socket *socket = file->data;
+	struct message m = { .data = it, .nonblock = file->flags & O_NONBLOCK };
 
 	long n;
 
 	(void)position;
-	n = s->ops->send(s, &m);
+	n = socket->ops->send(socket, &m);
 	if (m.rights)
 		rights_free(m.rights);
 	return n;
 }
 
-static unsigned socket_poll(struct file *f, struct poll_table *table)
+static unsigned socket_poll(struct file *file, struct poll_table *table)
 {
-	struct socket *s = f->data;
+	struct socket *socket = file->data;
 
-	return s->ops->poll(s, table);
+	return socket->ops->poll(socket, table);
 }
 
-static long socket_ioctl(struct file *f, unsigned command, uintptr_t argument)
+static long socket_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	struct socket *s = f->data;
+	struct socket *socket = file->data;
 
 	switch (command) {
 	case FIONREAD:
-		return put_user((s32)s->ops->readable_bytes(s), (s32 *)argument);
+		return put_user((s32)socket->ops->readable_bytes(socket), (s32 *)argument);
 	case SIOCATMARK:
-		return put_user((s32)stream_at_mark(s), (s32 *)argument);
+		return put_user((s32)stream_at_mark(socket), (s32 *)argument);
 	}
 	return -ENOTTY;
 }
 
-static void socket_file_release(struct file *f)
+static void socket_file_release(struct file *file)
 {
-	socket_release(f->data);
+	socket_release(file->data);
 }
 
-static u32 socket_pages_held(const struct file *f)
+static u32 socket_pages_held(const struct file *file)
 {
-	const struct socket *s = f->data;
+	const struct socket *socket = file->data;
 
-	return s->ops->pages_held ? s->ops->pages_held(s) : 0;
+	return socket->ops->pages_held ? socket->ops->pages_held(socket) : 0;
 }
 
 static const struct file_ops socket_ops = {
@@ -82,71 +82,72 @@ static const struct file_ops socket_ops = {
 	.release = socket_file_release, .pages_held = socket_pages_held, .signals = true,
 };
 
-struct socket *socket_of(const struct file *f)
+struct socket *socket_of(const struct file *file)
 {
-	return f->ops == &socket_ops ? f->data : NULL;
+	return file->ops == &socket_ops ? file->data : NULL;
 }
 
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *ops)
 {
-	struct socket *s = kzalloc(sizeof *s);
+	struct socket *socket = kzalloc(sizeof(*socket));
 
-	if (!s)
+	if (!socket)
 		return NULL;
-	s->family = family;
-	s->type = type;
-	s->protocol = protocol;
-	s->ops = ops;
-	s->buffer[0] = s->buffer[1] = SOCKET_BUFFER;
-	s->peer = (struct ucred){ .pid = 0, .uid = ~0u, .gid = ~0u };
-	list_init(&s->pending);
-	list_init(&s->pending_link);
-	waitq_init(&s->accepting);
-	waitq_init(&s->room);
-	list_init(&s->flight.link);
-	list_init(&s->flight.work);
-	list_init(&s->flight.weigh);
-	return s;
+	socket->family = family;
+	socket->type = type;
+	socket->protocol = protocol;
+	socket->ops = ops;
+	socket->buffer[0] = socket->buffer[1] = SOCKET_BUFFER;
+	socket->peer = (struct ucred){ .pid = 0, .uid = ~0u, .gid = ~0u };
+	list_init(&socket->pending);
+	list_init(&socket->pending_link);
+	waitq_init(&socket->accepting);
+	waitq_init(&socket->room);
+	list_init(&socket->flight.link);
+	list_init(&socket->flight.work);
+	list_init(&socket->flight.weigh);
+	return socket;
 }
 
-void socket_release(struct socket *s)
+void socket_release(struct socket *socket)
 {
-	socket_drop_pending(s);
-	s->ops->release(s);
-	waitq_detach(&s->accepting);
-	waitq_detach(&s->room);
-	kfree(s);
+	socket_drop_pending(socket);
+	socket->ops->release(socket);
+	waitq_detach(&socket->accepting);
+	waitq_detach(&socket->room);
+	kfree(socket);
 }
 
-static struct file *file_of(struct socket *s, u32 flags)
+static struct file *file_of(struct socket *socket, u32 flags)
 {
-	struct file *f = file_anonymous("socket", S_IFSOCK | 0777, O_RDWR | (flags & SOCK_NONBLOCK), &socket_ops, s);
+	struct file *file = file_anonymous("socket", S_IFSOCK | 0777, O_RDWR | (flags & SOCK_NONBLOCK), &socket_ops,
+					   socket);
 
-	if (!IS_ERR(f))
-		s->file = f;
-	return f;
+	if (!IS_ERR(file))
+		socket->file = file;
+	return file;
 }
 
 /* Takes the socket over; on error releases it. */
-static struct file *socket_file(struct socket *s, u32 flags)
+static struct file *socket_file(struct socket *socket, u32 flags)
 {
-	struct file *f = file_of(s, flags);
+	struct file *file = file_of(socket, flags);
 
-	if (IS_ERR(f))
-		socket_release(s);
-	return f;
+	if (IS_ERR(file))
+		socket_release(socket);
+	return file;
 }
 
-static int socket_fd(struct socket *s, u32 flags)
+static int socket_fd(struct socket *socket, u32 flags)
 {
-	return fd_add(socket_file(s, flags), flags & SOCK_CLOEXEC);
+	return fd_add(socket_file(socket, flags), flags & SOCK_CLOEXEC);
 }
 
-long socket_error(struct socket *s)
+long socket_error(struct socket *socket)
 {
-	long error = s->error;
+	long error = socket->error;
 
-	s->error = 0;
+	socket->error = 0;
 	return -error;
 }
 
@@ -155,11 +156,11 @@ struct ucred current_ucred(void)
 	return (struct ucred){ .pid = current->tgid, .uid = current->cred.euid, .gid = current->cred.egid };
 }
 
-struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *m)
+struct ucred message_cred(const struct socket *from, const struct socket *socket, const struct message *message)
 {
-	if (m->as)
-		return *m->as;
-	if (socket_option(from, SO_PASSCRED) || (to && socket_option(to, SO_PASSCRED)))
+	if (message->as)
+		return *message->as;
+	if (socket_option(from, SO_PASSCRED) || (socket && socket_option(socket, SO_PASSCRED)))
 		return (struct ucred){ .pid = current->tgid, .uid = current->cred.uid, .gid = current->cred.gid };
 	return (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
 }
@@ -171,11 +172,11 @@ long socket_broken_pipe(u32 flags)
 	return -EPIPE;
 }
 
-long socket_listen(struct socket *s, u32 backlog)
+long socket_listen(struct socket *socket, u32 backlog)
 {
-	s->backlog = MIN(backlog, SOCKET_BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
-	s->listening = true;
-	wake_up(&s->room);
+	socket->backlog = MIN(backlog, SOCKET_BACKLOG_MAX) + 1;	/* a backlog of 0 still lets one wait */
+	socket->listening = true;
+	wake_up(&socket->room);
 	return 0;
 }
 
@@ -200,12 +201,12 @@ static long enqueue_wait(struct socket *listener, struct socket *from, bool nonb
 }
 
 /* After a sleep the listener may be another, or gone. */
-long socket_find_listener(struct socket *from, const struct address *a, bool nonblock, struct socket **listener)
+long socket_find_listener(struct socket *from, const struct address *address, bool nonblock, struct socket **listener)
 {
 	long error;
 
 	do {
-		error = from->ops->find_listener(a, listener);
+		error = from->ops->find_listener(address, listener);
 		if (!error)
 			error = enqueue_wait(*listener, from, nonblock);
 	} while (error == 1);
@@ -221,17 +222,17 @@ void socket_enqueue(struct socket *listener, struct socket *embryo)
 
 static struct socket *take_pending(struct socket *listener)
 {
-	struct socket *s = list_first_entry(&listener->pending, struct socket, pending_link);
+	struct socket *socket = list_first_entry(&listener->pending, struct socket, pending_link);
 
-	list_del(&s->pending_link);
+	list_del(&socket->pending_link);
 	listener->pending_count--;
-	return s;
+	return socket;
 }
 
 /* The next accept gets it. */
-static void put_back(struct socket *listener, struct socket *s)
+static void put_back(struct socket *listener, struct socket *socket)
 {
-	list_add(&s->pending_link, &listener->pending);
+	list_add(&socket->pending_link, &listener->pending);
 	listener->pending_count++;
 	wake_up(&listener->accepting);
 }
@@ -242,40 +243,40 @@ void socket_drop_pending(struct socket *listener)
 		socket_release(take_pending(listener));
 }
 
-long socket_accept(struct socket *s, bool nonblock, struct socket **out)
+long socket_accept(struct socket *socket, bool nonblock, struct socket **out)
 {
 	long result;
 
-	if (!s->listening)
+	if (!socket->listening)
 		return -EINVAL;
-	result = SOCKET_WAIT(&s->accepting, s->pending_count, nonblock, s->receive_timeout);
+	result = SOCKET_WAIT(&socket->accepting, socket->pending_count, nonblock, socket->receive_timeout);
 	if (result)
 		return result;
-	*out = take_pending(s);
-	wake_up(&s->room);
+	*out = take_pending(socket);
+	wake_up(&socket->room);
 	return 0;
 }
 
 struct file *socket_from_fd(int fd, struct socket **out)
 {
-	struct file *f = fd_get_of(fd, &socket_ops, -ENOTSOCK);
+	struct file *file = fd_get_of(fd, &socket_ops, -ENOTSOCK);
 
-	if (!IS_ERR(f))
-		*out = f->data;
-	return f;
+	if (!IS_ERR(file))
+		*out = file->data;
+	return file;
 }
 
-int address_from_user(struct address *a, const void *user, u32 len)
+int address_from_user(struct address *address, const void *user, u32 len)
 {
 	if ((s32)len < 0 || len > ADDRESS_MAX)
 		return -EINVAL;
-	memset(a, 0, sizeof *a);
-	a->len = len;
-	return copy_from_user(a->bytes, user, len);
+	memset(address, 0, sizeof(*address));
+	address->len = len;
+	return copy_from_user(address->bytes, user, len);
 }
 
 /* Copies what fits, and stores the whole length. */
-int address_to_user(const struct address *a, void *user, u32 *user_len)
+int address_to_user(const struct address *address, void *user, u32 *user_len)
 {
 	u32 room;
 
@@ -283,9 +284,9 @@ int address_to_user(const struct address *a, void *user, u32 *user_len)
 		return -EFAULT;
 	if ((s32)room < 0)
 		return -EINVAL;
-	if (copy_to_user(user, a->bytes, MIN(room, a->len)))
+	if (copy_to_user(user, address->bytes, MIN(room, address->len)))
 		return -EFAULT;
-	return put_user(a->len, user_len);
+	return put_user(address->len, user_len);
 }
 
 static long socket_create(int family, int type, int protocol, struct socket **out)
@@ -304,13 +305,13 @@ static long socket_create(int family, int type, int protocol, struct socket **ou
 long sys_socket(int family, int type, int protocol)
 {
 	u32 flags = (u32)type & ~(u32)SOCK_TYPE_MASK;
-	struct socket *s;
+	struct socket *socket;
 	long result;
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
-	result = socket_create(family, type & SOCK_TYPE_MASK, protocol, &s);
-	return result ? result : socket_fd(s, flags);
+	result = socket_create(family, type & SOCK_TYPE_MASK, protocol, &socket);
+	return result ? result : socket_fd(socket, flags);
 }
 
 long sys_socketpair(int family, int type, int protocol, s32 *user)
@@ -335,63 +336,63 @@ long sys_socketpair(int family, int type, int protocol, s32 *user)
 
 long sys_bind(int fd, const struct sockaddr *user, u32 len)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	struct address a;
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	result = address_from_user(&a, user, len);
 	if (!result)
-		result = s->ops->bind(s, &a);
-	file_put(f);
+		result = socket->ops->bind(socket, &a);
+	file_put(file);
 	return result;
 }
 
 long sys_connect(int fd, const struct sockaddr *user, u32 len)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	struct address a;
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	result = address_from_user(&a, user, len);
 	if (!result)
-		result = s->ops->connect(s, &a, f->flags & O_NONBLOCK);
-	file_put(f);
+		result = socket->ops->connect(socket, &a, file->flags & O_NONBLOCK);
+	file_put(file);
 	return result;
 }
 
 long sys_listen(int fd, int backlog)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = s->ops->listen ? s->ops->listen(s, (u32)backlog) : -EOPNOTSUPP;
-	file_put(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = socket->ops->listen ? socket->ops->listen(socket, (u32)backlog) : -EOPNOTSUPP;
+	file_put(file);
 	return result;
 }
 
 /* Whatever fails, the connection stays for the next call, unless its other end is gone with its name. */
-static long accept_on(struct socket *s, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
+static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
 {
 	struct socket *new;
 	struct address a;
-	struct file *f;
+	struct file *file;
 	long result;
 
-	if (!s->ops->accept)
+	if (!socket->ops->accept)
 		return -EOPNOTSUPP;
 	result = fd_reserve(0);
 	if (result < 0)
 		return result;
-	result = s->ops->accept(s, nonblock, &new);
+	result = socket->ops->accept(socket, nonblock, &new);
 	if (result)
 		return result;
 	if (user && new->ops->name(new, &a, true)) {
@@ -403,30 +404,30 @@ static long accept_on(struct socket *s, bool nonblock, struct sockaddr *user, u3
 	if (!result)
 		result = fd_reserve(0);
 	if (result >= 0) {
-		f = file_of(new, flags);
-		if (!IS_ERR(f)) {
-			fd_install((int)result, f, flags & SOCK_CLOEXEC);
+		file = file_of(new, flags);
+		if (!IS_ERR(file)) {
+			fd_install((int)result, file, flags & SOCK_CLOEXEC);
 			return result;
 		}
-		result = PTR_ERR(f);
+		result = PTR_ERR(file);
 	}
-	put_back(s, new);
+	put_back(socket, new);
 	return result;
 }
 
 long sys_accept4(int fd, struct sockaddr *user, u32 *len, u32 flags)
 {
-	struct socket *s;
-	struct file *f;
+	struct socket *socket;
+	struct file *file;
 	long result;
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
-	f = socket_from_fd(fd, &s);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = accept_on(s, f->flags & O_NONBLOCK, user, len, flags);
-	file_put(f);
+	file = socket_from_fd(fd, &socket);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = accept_on(socket, file->flags & O_NONBLOCK, user, len, flags);
+	file_put(file);
 	return result;
 }
 
@@ -437,17 +438,17 @@ long sys_accept(int fd, struct sockaddr *user, u32 *len)
 
 static long give_name(int fd, struct sockaddr *user, u32 *len, bool peer)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	struct address a;
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = s->ops->name(s, &a, peer);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = socket->ops->name(socket, &a, peer);
 	if (!result)
 		result = address_to_user(&a, user, len);
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -463,14 +464,14 @@ long sys_getpeername(int fd, struct sockaddr *user, u32 *len)
 
 long sys_shutdown(int fd, int how)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	long result = -EINVAL;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	if (how >= 0 && how <= 2)
-		result = s->ops->shutdown(s, (unsigned)how + 1);
-	file_put(f);
+		result = socket->ops->shutdown(socket, (unsigned)how + 1);
+	file_put(file);
 	return result;
 }

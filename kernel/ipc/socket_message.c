@@ -15,7 +15,7 @@
 
 #define CONTROL_MAX 4096u
 
-/* Whom current may say that a message comes from (unix(7)). */
+/* Whether current may send these credentials (unix(7)). */
 static long check_cred(const struct ucred *c)
 {
 	const struct credentials *own = &current->cred;
@@ -27,22 +27,23 @@ static long check_cred(const struct ucred *c)
 	return c->pid == current->tgid || task_find(c->pid) ? 0 : -ESRCH;
 }
 
-/* One piece of the ancillary data of a send: descriptors to pass, or who it comes from. */
-static long read_piece(const struct cmsghdr *c, struct message *m, struct ucred *cred, u32 room)
+/* Reads one piece of a send's ancillary data: descriptors to pass, or credentials. */
+static long read_piece(const struct cmsghdr *c, struct message *message, struct ucred *cred, u32 room)
 {
-	u32 size = c->len - (u32)sizeof *c;
+	u32 size = c->len - (u32)sizeof(*c);
 
 	if (c->type == SCM_RIGHTS)
-		return rights_add(&m->rights, (const s32 *)(c + 1), size / sizeof(s32), room);
-	if (c->type != SCM_CREDENTIALS || size != sizeof *cred)
+		return rights_add(&message->rights, (const s32 *)(c + 1), size / sizeof(s32), room);
+	if (c->type != SCM_CREDENTIALS || size != sizeof(*cred))
 		return -EINVAL;
-	memcpy(cred, c + 1, sizeof *cred);
-	m->as = cred;
+	memcpy(cred, c + 1, sizeof(*cred));
+	message->as = cred;
 	return check_cred(cred);
 }
 
-/* The ancillary data of a send. On error the message has none. */
-static long read_control(const struct socket *s, const struct msghdr *h, struct message *m, struct ucred *cred)
+/* Reads a send's ancillary data. On error the message has none. */
+static long read_control(const struct socket *socket, const struct msghdr *h, struct message *message,
+			 struct ucred *cred)
 {
 	u8 *control;
 	u32 at = 0;
@@ -60,28 +61,28 @@ static long read_control(const struct socket *s, const struct msghdr *h, struct 
 	while (!result && at + sizeof(struct cmsghdr) <= h->control_len) {
 		const struct cmsghdr *c = (const struct cmsghdr *)(control + at);
 
-		if (c->len < sizeof *c || c->len > h->control_len - at)
+		if (c->len < sizeof(*c) || c->len > h->control_len - at)
 			result = -EINVAL;
-		else if (c->level == SOL_SOCKET && s->family == AF_UNIX)
-			result = read_piece(c, m, cred, h->control_len / sizeof(s32));
+		else if (c->level == SOL_SOCKET && socket->family == AF_UNIX)
+			result = read_piece(c, message, cred, h->control_len / sizeof(s32));
 		if (!result)
 			at += CMSG_ALIGN(c->len);
 	}
 	kfree(control);
-	if (result && m->rights) {
-		rights_free(m->rights);
-		m->rights = NULL;
+	if (result && message->rights) {
+		rights_free(message->rights);
+		message->rights = NULL;
 	}
 	return result;
 }
 
-/* Where the next piece of a receiver's ancillary data goes. */
+/* The place of the next piece of a receiver's ancillary data. */
 struct control {
 	u32 at, left;	/* user address; bytes */
 	u32 flags;	/* MSG_CTRUNC */
 };
 
-static void advance(struct control *out, u32 size)
+static void control_advance(struct control *out, u32 size)
 {
 	size = MIN(CMSG_ALIGN(size), out->left);
 	out->at += size;
@@ -93,104 +94,105 @@ static void write_cred(struct control *out, const struct ucred *cred)
 	struct {
 		struct cmsghdr header;
 		struct ucred cred;
-	} c = { { sizeof c, SOL_SOCKET, SCM_CREDENTIALS }, *cred };
+	} c = { { sizeof(c), SOL_SOCKET, SCM_CREDENTIALS }, *cred };
 
-	if (out->left < sizeof c)
+	if (out->left < sizeof(c))
 		out->flags |= MSG_CTRUNC;
-	if (out->left < sizeof c.header)
+	if (out->left < sizeof(c.header))
 		return;
-	c.header.len = MIN((u32)sizeof c, out->left);
+	c.header.len = MIN((u32)sizeof(c), out->left);
 	if (copy_to_user((void *)out->at, &c, c.header.len))
 		out->flags |= MSG_CTRUNC;
 	else
-		advance(out, c.header.len);
+		control_advance(out, c.header.len);
 }
 
 /* Installs received files as descriptors. */
-static void write_rights(struct control *out, const struct rights *r, bool cloexec)
+static void write_rights(struct control *out, const struct rights *rights, bool cloexec)
 {
 	struct cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };
-	u32 room = out->left > sizeof c ? (out->left - sizeof c) / sizeof(s32) : 0, given = 0;
+	u32 room = out->left > sizeof(c) ? (out->left - sizeof(c)) / sizeof(s32) : 0, given = 0;
 
-	while (given < r->count && given < room) {
-		s32 fd = fd_add(file_get(r->file[given]), cloexec);
+	while (given < rights->count && given < room) {
+		s32 fd = fd_add(file_get(rights->file[given]), cloexec);
 
 		if (fd < 0)
 			break;
-		if (put_user(fd, (s32 *)(out->at + sizeof c) + given)) {
+		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given)) {
 			fd_close(fd);
 			break;
 		}
 		given++;
 	}
-	if (given < r->count)
+	if (given < rights->count)
 		out->flags |= MSG_CTRUNC;
 	if (!given)
 		return;
-	c.len = sizeof c + given * sizeof(s32);
-	if (copy_to_user((void *)out->at, &c, sizeof c))
+	c.len = sizeof(c) + given * sizeof(s32);
+	if (copy_to_user((void *)out->at, &c, sizeof(c)))
 		out->flags |= MSG_CTRUNC;
-	advance(out, c.len);
+	control_advance(out, c.len);
 }
 
-/* Tells what came with a message; MSG_CTRUNC where there was no room. */
-static u32 write_control(const struct socket *s, struct msghdr *h, const struct message *m)
+/* Writes a message's ancillary data; MSG_CTRUNC: there was no room. */
+static u32 write_control(const struct socket *socket, struct msghdr *h, const struct message *message)
 {
 	struct control out = { .at = h->control, .left = h->control ? h->control_len : 0 };
 
-	if (s->family == AF_UNIX && socket_option(s, SO_PASSCRED))
-		write_cred(&out, &m->sender);
-	if (m->rights)
-		write_rights(&out, m->rights, m->flags & MSG_CMSG_CLOEXEC);
+	if (socket->family == AF_UNIX && socket_option(socket, SO_PASSCRED))
+		write_cred(&out, &message->sender);
+	if (message->rights)
+		write_rights(&out, message->rights, message->flags & MSG_CMSG_CLOEXEC);
 	h->control_len = out.at - h->control;
 	return out.flags;
 }
 
-static long send_message(struct file *f, struct socket *s, struct message *m)
+static long send_message(struct file *file, struct socket *socket, struct message *message)
 {
 	long n;
 
-	m->nonblock = f->flags & O_NONBLOCK || m->flags & MSG_DONTWAIT;
-	if (m->flags & MSG_OOB && (s->type != SOCK_STREAM || (s->family == AF_UNIX && !m->data->left)))
+	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
+	if (message->flags & MSG_OOB &&
+	    (socket->type != SOCK_STREAM || (socket->family == AF_UNIX && !message->data->left)))
 		n = -EOPNOTSUPP;
 	else
-		n = s->ops->send(s, m);
-	if (m->rights)
-		rights_free(m->rights);
+		n = socket->ops->send(socket, message);
+	if (message->rights)
+		rights_free(message->rights);
 	return n;
 }
 
-static long receive_message(struct file *f, struct socket *s, struct message *m)
+static long receive_message(struct file *file, struct socket *socket, struct message *message)
 {
-	if (m->flags & MSG_OOB)
-		return s->type == SOCK_STREAM ? stream_receive_urgent(s, m) :
-		       s->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
-	if (m->flags & MSG_ERRQUEUE)
+	if (message->flags & MSG_OOB)
+		return socket->type == SOCK_STREAM ? stream_receive_urgent(socket, message) :
+		       socket->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
+	if (message->flags & MSG_ERRQUEUE)
 		return -EAGAIN;		/* nothing ever queues there */
-	m->nonblock = f->flags & O_NONBLOCK || m->flags & MSG_DONTWAIT;
-	return s->ops->receive(s, m);
+	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
+	return socket->ops->receive(socket, message);
 }
 
 long sys_sendto(int fd, const void *buffer, size_t size, u32 flags, const struct sockaddr *user, u32 len)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	struct address a = { .len = 0 };
 	struct iter it;
 	struct message m = { .data = &it, .flags = flags, .address = &a };
 	long result = 0;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	if (!user_range_ok(buffer, size))
 		result = -EFAULT;
 	else if (user)
 		result = address_from_user(&a, user, len);
 	if (!result) {
 		iter_init(&it, (void *)(uintptr_t)buffer, MIN(size, (size_t)TRANSFER_MAX), false);
-		result = send_message(f, s, &m);
+		result = send_message(file, socket, &m);
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -201,26 +203,26 @@ long sys_send(int fd, const void *buffer, size_t size, u32 flags)
 
 long sys_recvfrom(int fd, void *buffer, size_t size, u32 flags, struct sockaddr *user, u32 *len)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	struct address a = { .len = 0 };
 	struct iter it;
 	struct message m = { .data = &it, .flags = flags, .address = user ? &a : NULL };
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	if (!user_range_ok(buffer, size)) {
 		result = -EFAULT;
 	} else {
 		iter_init(&it, buffer, MIN(size, (size_t)TRANSFER_MAX), false);
-		result = receive_message(f, s, &m);
+		result = receive_message(file, socket, &m);
 		if (m.rights)
 			rights_free(m.rights);
 		if (result >= 0 && user && address_to_user(&a, user, len))
 			result = -EFAULT;
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -236,7 +238,7 @@ static long load_vector(struct user_vector *vector, const struct msghdr *h, stru
 	return user_vector_load(vector, (const struct iovec *)h->vector, h->vector_len, it);
 }
 
-static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h, u32 flags)
+static long sendmsg_on(struct file *file, struct socket *socket, const struct msghdr *h, u32 flags)
 {
 	struct user_vector vector;
 	struct address a = { .len = 0 };
@@ -252,21 +254,21 @@ static long sendmsg_on(struct file *f, struct socket *s, const struct msghdr *h,
 	result = load_vector(&vector, h, &it);
 	if (result)
 		return result;
-	result = read_control(s, h, &m, &cred);
+	result = read_control(socket, h, &m, &cred);
 	if (!result)
-		result = send_message(f, s, &m);
+		result = send_message(file, socket, &m);
 	user_vector_free(&vector);
 	return result;
 }
 
-static long sendmsg_from(struct file *f, struct socket *s, struct msghdr *user, u32 flags)
+static long sendmsg_from(struct file *file, struct socket *socket, struct msghdr *user, u32 flags)
 {
 	struct msghdr h;
 
-	return copy_from_user(&h, user, sizeof h) ? -EFAULT : sendmsg_on(f, s, &h, flags);
+	return copy_from_user(&h, user, sizeof(h)) ? -EFAULT : sendmsg_on(file, socket, &h, flags);
 }
 
-static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 flags)
+static long recvmsg_on(struct file *file, struct socket *socket, struct msghdr *h, u32 flags)
 {
 	struct user_vector vector;
 	struct address a = { .len = 0 };
@@ -279,10 +281,10 @@ static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 f
 	result = load_vector(&vector, h, &it);
 	if (result)
 		return result;
-	result = receive_message(f, s, &m);
+	result = receive_message(file, socket, &m);
 	user_vector_free(&vector);
 	if (result >= 0) {
-		h->flags = m.out_flags | write_control(s, h, &m);
+		h->flags = m.out_flags | write_control(socket, h, &m);
 		if (h->name && copy_to_user((void *)h->name, a.bytes, MIN(h->name_len, a.len)))
 			result = -EFAULT;
 		h->name_len = h->name ? a.len : h->name_len;
@@ -292,30 +294,30 @@ static long recvmsg_on(struct file *f, struct socket *s, struct msghdr *h, u32 f
 	return result;
 }
 
-static long recvmsg_to(struct file *f, struct socket *s, struct msghdr *user, u32 flags)
+static long recvmsg_to(struct file *file, struct socket *socket, struct msghdr *user, u32 flags)
 {
 	struct msghdr h;
 	long result;
 
-	if (copy_from_user(&h, user, sizeof h))
+	if (copy_from_user(&h, user, sizeof(h)))
 		return -EFAULT;
-	result = recvmsg_on(f, s, &h, flags);
-	return result >= 0 && copy_to_user(user, &h, sizeof h) ? -EFAULT : result;
+	result = recvmsg_on(file, socket, &h, flags);
+	return result >= 0 && copy_to_user(user, &h, sizeof(h)) ? -EFAULT : result;
 }
 
-/* sendmsg_from or recvmsg_to, for the message whose header lies at `user`. */
+/* sendmsg_from or recvmsg_to, for the message header at `user`. */
 typedef long message_call(struct file *f, struct socket *s, struct msghdr *user, u32 flags);
 
 static long one_message(int fd, struct msghdr *user, u32 flags, message_call *call)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = call(f, s, user, flags);
-	file_put(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = call(file, socket, user, flags);
+	file_put(file);
 	return result;
 }
 
@@ -331,19 +333,19 @@ long sys_recvmsg(int fd, struct msghdr *user, u32 flags)
 
 #define MESSAGES_MAX 1024u	/* in one call; more are left for the next */
 
-/* A receiver's deadline is looked at after each message: a wait for one goes on beyond it, as on Linux. */
+/* The deadline is checked after each message: waiting for one continues beyond it, as on Linux. */
 static long many_messages(int fd, struct mmsghdr *user, u32 count, u32 flags, message_call *call, u64 deadline)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	bool first_only = call == recvmsg_to && flags & MSG_WAITFORONE;
 	u32 done = 0;
 	long result = 0;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	while (done < MIN(count, MESSAGES_MAX)) {
-		result = call(f, s, &user[done].header, flags & ~MSG_WAITFORONE);
+		result = call(file, socket, &user[done].header, flags & ~MSG_WAITFORONE);
 		if (result >= 0)
 			result = put_user((u32)result, &user[done].size);
 		if (result < 0)
@@ -354,11 +356,11 @@ static long many_messages(int fd, struct mmsghdr *user, u32 count, u32 flags, me
 		if (deadline != TIME_NEVER && time_now_ns() >= deadline)
 			break;
 	}
-	/* An error of receiving after the first message is the next call's. */
+	/* An error after the first received message is reported by the next call. */
 	if (call == recvmsg_to && done && result < 0 && result != -EAGAIN && result != -ERESTARTSYS &&
 	    result != -EFAULT)
-		s->error = (s32)-result;
-	file_put(f);
+		socket->error = (s32)-result;
+	file_put(file);
 	return done ? (long)done : result;
 }
 

@@ -21,16 +21,16 @@ static long set_timeout(u64 *timeout, const void *user, u32 size, bool wide)
 	struct new_timeval tv;
 
 	if (wide) {
-		if (size < sizeof tv)
+		if (size < sizeof(tv))
 			return -EINVAL;
-		if (copy_from_user(&tv, user, sizeof tv))
+		if (copy_from_user(&tv, user, sizeof(tv)))
 			return -EFAULT;
 	} else {
 		struct old_timeval old;
 
-		if (size < sizeof old)
+		if (size < sizeof(old))
 			return -EINVAL;
-		if (copy_from_user(&old, user, sizeof old))
+		if (copy_from_user(&old, user, sizeof(old)))
 			return -EFAULT;
 		tv = (struct new_timeval){ old.sec, old.usec };
 	}
@@ -44,23 +44,23 @@ static long set_timeout(u64 *timeout, const void *user, u32 size, bool wide)
 	return 0;
 }
 
-static long set_socket_option(struct socket *s, int option, const void *user, u32 size)
+static long set_socket_option(struct socket *socket, int option, const void *user, u32 size)
 {
 	s32 value;
 
 	switch (option) {
 	case SO_RCVTIMEO:
 	case SO_RCVTIMEO_NEW:
-		return set_timeout(&s->receive_timeout, user, size, option == SO_RCVTIMEO_NEW);
+		return set_timeout(&socket->receive_timeout, user, size, option == SO_RCVTIMEO_NEW);
 	case SO_SNDTIMEO:
 	case SO_SNDTIMEO_NEW:
-		return set_timeout(&s->send_timeout, user, size, option == SO_SNDTIMEO_NEW);
+		return set_timeout(&socket->send_timeout, user, size, option == SO_SNDTIMEO_NEW);
 	case SO_LINGER:
-		if (size < sizeof s->linger)
+		if (size < sizeof(socket->linger))
 			return -EINVAL;
-		return copy_from_user(s->linger, user, sizeof s->linger);
+		return copy_from_user(socket->linger, user, sizeof(socket->linger));
 	}
-	if (size < sizeof value)
+	if (size < sizeof(value))
 		return -EINVAL;
 	if (get_user(value, (const s32 *)user))
 		return -EFAULT;
@@ -73,14 +73,14 @@ static long set_socket_option(struct socket *s, int option, const void *user, u3
 	case SO_OOBINLINE:
 	case SO_REUSEPORT:
 	case SO_PASSCRED:
-		s->options = value ? s->options | 1u << option : s->options & ~(1u << option);
+		socket->options = value ? socket->options | 1u << option : socket->options & ~(1u << option);
 		return 0;
 	case SO_SNDBUF:
 	case SO_SNDBUFFORCE:
 	case SO_RCVBUF:
 	case SO_RCVBUFFORCE:
-		/* Linux doubles what is asked for, for its own book-keeping, and shows that. */
-		s->buffer[option == SO_RCVBUF || option == SO_RCVBUFFORCE] =
+		/* Linux doubles the value for its own book-keeping, and reports that. */
+		socket->buffer[option == SO_RCVBUF || option == SO_RCVBUFFORCE] =
 			MAX(BUFFER_MIN, MIN((u32)value, BUFFER_MAX / 2) * 2);
 		return 0;
 	case SO_PRIORITY:
@@ -98,41 +98,41 @@ static long set_socket_option(struct socket *s, int option, const void *user, u3
 	return -ENOPROTOOPT;
 }
 
-/* What transports without packets need not act on is kept to be read back. */
-static long set_protocol_option(struct socket *s, int level, int option, const void *user, u32 size)
+/* Options without effect on transports without packets are stored to be read back. */
+static long set_protocol_option(struct socket *socket, int level, int option, const void *user, u32 size)
 {
 	s32 value;
 
-	if (s->family != AF_INET)
+	if (socket->family != AF_INET)
 		return level == IPPROTO_IP || level == IPPROTO_TCP ? -EOPNOTSUPP : -ENOPROTOOPT;
-	if (level == IPPROTO_TCP ? s->type != SOCK_STREAM : level != IPPROTO_IP)
+	if (level == IPPROTO_TCP ? socket->type != SOCK_STREAM : level != IPPROTO_IP)
 		return -ENOPROTOOPT;
 	if (option <= 0 || option > TCP_OPTION_MAX)
 		return -ENOPROTOOPT;
-	if (size < sizeof value)
+	if (size < sizeof(value))
 		return -EINVAL;
 	if (get_user(value, (const s32 *)user))
 		return -EFAULT;
 	if (level == IPPROTO_TCP && option == TCP_NODELAY)
-		s->nodelay = value != 0;
+		socket->nodelay = value != 0;
 	return 0;
 }
 
 long sys_setsockopt(int fd, int level, int option, const void *user, u32 size)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	long result;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	if ((s32)size < 0)
 		result = -EINVAL;
 	else if (level == SOL_SOCKET)
-		result = set_socket_option(s, option, user, size);
+		result = set_socket_option(socket, option, user, size);
 	else
-		result = set_protocol_option(s, level, option, user, size);
-	file_put(f);
+		result = set_protocol_option(socket, level, option, user, size);
+	file_put(file);
 	return result;
 }
 
@@ -149,15 +149,15 @@ static u32 timeout_value(union value *v, u64 timeout, bool wide)
 	if (wide) {
 		v->new.sec = (s64)(timeout / NSEC_PER_SEC);
 		v->new.usec = (s64)(timeout % NSEC_PER_SEC / NSEC_PER_USEC);
-		return sizeof v->new;
+		return sizeof(v->new);
 	}
 	v->old.sec = (s32)(timeout / NSEC_PER_SEC);
 	v->old.usec = (s32)(timeout % NSEC_PER_SEC / NSEC_PER_USEC);
-	return sizeof v->old;
+	return sizeof(v->old);
 }
 
 /* The size of the value, or a negative errno. */
-static long get_socket_option(struct socket *s, int option, union value *v)
+static long get_socket_option(struct socket *socket, int option, union value *v)
 {
 	switch (option) {
 	case SO_DEBUG:
@@ -168,19 +168,19 @@ static long get_socket_option(struct socket *s, int option, union value *v)
 	case SO_OOBINLINE:
 	case SO_REUSEPORT:
 	case SO_PASSCRED:
-		v->number = socket_option(s, (unsigned)option);
+		v->number = socket_option(socket, (unsigned)option);
 		break;
 	case SO_TYPE:
-		v->number = s->type;
+		v->number = socket->type;
 		break;
 	case SO_ERROR:
-		v->number = (s32)-socket_error(s);
+		v->number = (s32)-socket_error(socket);
 		break;
 	case SO_SNDBUF:
-		v->number = (s32)s->buffer[0];
+		v->number = (s32)socket->buffer[0];
 		break;
 	case SO_RCVBUF:
-		v->number = (s32)s->buffer[1];
+		v->number = (s32)socket->buffer[1];
 		break;
 	case SO_PRIORITY:
 		v->number = 0;
@@ -190,69 +190,70 @@ static long get_socket_option(struct socket *s, int option, union value *v)
 		v->number = 1;
 		break;
 	case SO_ACCEPTCONN:
-		v->number = s->listening;
+		v->number = socket->listening;
 		break;
 	case SO_PROTOCOL:
-		v->number = s->protocol;
+		v->number = socket->protocol;
 		break;
 	case SO_DOMAIN:
-		v->number = s->family;
+		v->number = socket->family;
 		break;
 	case SO_LINGER:
-		memcpy(v->linger, s->linger, sizeof v->linger);
-		return sizeof v->linger;
+		memcpy(v->linger, socket->linger, sizeof(v->linger));
+		return sizeof(v->linger);
 	case SO_RCVTIMEO:
 	case SO_RCVTIMEO_NEW:
-		return (long)timeout_value(v, s->receive_timeout, option == SO_RCVTIMEO_NEW);
+		return (long)timeout_value(v, socket->receive_timeout, option == SO_RCVTIMEO_NEW);
 	case SO_SNDTIMEO:
 	case SO_SNDTIMEO_NEW:
-		return (long)timeout_value(v, s->send_timeout, option == SO_SNDTIMEO_NEW);
+		return (long)timeout_value(v, socket->send_timeout, option == SO_SNDTIMEO_NEW);
 	case SO_PEERCRED:
-		v->cred = s->peer;
-		return sizeof v->cred;
+		v->cred = socket->peer;
+		return sizeof(v->cred);
 	default:
 		return -ENOPROTOOPT;
 	}
-	return sizeof v->number;
+	return sizeof(v->number);
 }
 
-static long get_protocol_option(const struct socket *s, int level, int option, union value *v)
+static long get_protocol_option(const struct socket *socket, int level, int option, union value *v)
 {
-	if (s->family != AF_INET)
+	if (socket->family != AF_INET)
 		return -EOPNOTSUPP;
-	if (level == IPPROTO_TCP ? s->type != SOCK_STREAM : level != IPPROTO_IP)
+	if (level == IPPROTO_TCP ? socket->type != SOCK_STREAM : level != IPPROTO_IP)
 		return -ENOPROTOOPT;
 	if (option <= 0 || option > TCP_OPTION_MAX)
 		return -ENOPROTOOPT;
 	v->number = 0;
 	if (level == IPPROTO_TCP && option == TCP_NODELAY)
-		v->number = s->nodelay;
+		v->number = socket->nodelay;
 	else if (level == IPPROTO_TCP && option == TCP_MAXSEG)
 		v->number = LOOPBACK_SEGMENT;
-	return sizeof v->number;
+	return sizeof(v->number);
 }
 
 long sys_getsockopt(int fd, int level, int option, void *user, u32 *user_size)
 {
-	struct socket *s;
-	struct file *f = socket_from_fd(fd, &s);
+	struct socket *socket;
+	struct file *file = socket_from_fd(fd, &socket);
 	union value v;
 	u32 room;
 	long size;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	if (get_user(room, user_size)) {
 		size = -EFAULT;
 	} else if ((s32)room < 0) {
 		size = -EINVAL;
 	} else {
-		size = level == SOL_SOCKET ? get_socket_option(s, option, &v) : get_protocol_option(s, level, option, &v);
+		size = level == SOL_SOCKET ? get_socket_option(socket, option, &v) :
+			get_protocol_option(socket, level, option, &v);
 		if (size >= 0) {
 			room = MIN(room, (u32)size);
 			size = copy_to_user(user, &v, room) || put_user(room, user_size) ? -EFAULT : 0;
 		}
 	}
-	file_put(f);
+	file_put(file);
 	return size;
 }

@@ -11,7 +11,7 @@ long sys_socketcall(int call, const u32 *user)
 
 	if (call < CALL_SOCKET || call > CALL_SENDMMSG)
 		return -EINVAL;
-	if (copy_from_user(a, user, count[call] * sizeof a[0]))
+	if (copy_from_user(a, user, count[call] * sizeof(a[0])))
 		return -EFAULT;
 	switch (call) {
 	case CALL_SOCKET:

@@ -14,78 +14,78 @@
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
 
-static void init_side(struct side *s)
+static void init_side(struct side *side)
 {
-	ring_init(&s->ring, SOCKET_BUFFER);
-	list_init(&s->rights);
-	s->put_by = s->taken_by = (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
-	waitq_init(&s->readable);
-	waitq_init(&s->writable);
-	mutex_init(&s->putting);
-	mutex_init(&s->taking);
+	ring_init(&side->ring, SOCKET_BUFFER);
+	list_init(&side->rights);
+	side->put_by = side->taken_by = (struct ucred){ .pid = 0, .uid = UID_NOBODY, .gid = UID_NOBODY };
+	waitq_init(&side->readable);
+	waitq_init(&side->writable);
+	mutex_init(&side->putting);
+	mutex_init(&side->taking);
 }
 
 struct connection *connection_new(void)
 {
-	struct connection *c = kzalloc(sizeof *c);
+	struct connection *connection = kzalloc(sizeof(*connection));
 
-	if (c) {
-		c->refs = 2;
-		init_side(&c->side[0]);
-		init_side(&c->side[1]);
+	if (connection) {
+		connection->refs = 2;
+		init_side(&connection->side[0]);
+		init_side(&connection->side[1]);
 	}
-	return c;
+	return connection;
 }
 
-static void drop_rights(struct side *s)
+static void drop_rights(struct side *side)
 {
-	while (!list_empty(&s->rights)) {
-		struct rights *r = list_first_entry(&s->rights, struct rights, link);
+	while (!list_empty(&side->rights)) {
+		struct rights *rights = list_first_entry(&side->rights, struct rights, link);
 
-		list_del(&r->link);
-		interrupt_window_at(s->rights_count--);
-		rights_free(r);
+		list_del(&rights->link);
+		interrupt_window_at(side->rights_count--);
+		rights_free(rights);
 	}
 }
 
-/* The data, and what says who sent it: that may be something to each byte. */
-static u32 side_pages(const struct side *s)
+/* Pages of the data, and of the records of its senders, of which each byte may have one. */
+static u32 side_pages(const struct side *side)
 {
-	return ring_pages(&s->ring) + s->rights_count * (u32)sizeof(struct rights) / PAGE_SIZE;
+	return ring_pages(&side->ring) + side->rights_count * (u32)sizeof(struct rights) / PAGE_SIZE;
 }
 
-u32 stream_pages_held(const struct socket *s)
+u32 stream_pages_held(const struct socket *socket)
 {
-	const struct connection *c = s->connection;
+	const struct connection *connection = socket->connection;
 	u32 pages;
 
-	if (!c)
+	if (!connection)
 		return 0;
-	/* What it has sent is its own until the other end is gone with what that had sent. */
-	pages = side_pages(&c->side[!s->end]);
-	return c->refs == 1 ? pages + side_pages(&c->side[s->end]) : pages;
+	/* Count the sent data for this end until the other end has closed. */
+	pages = side_pages(&connection->side[!socket->end]);
+	return connection->refs == 1 ? pages + side_pages(&connection->side[socket->end]) : pages;
 }
 
-void stream_each_rights(const struct socket *s, void (*show)(struct rights *, void *), void *argument)
+void stream_each_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)
 {
-	struct rights *r;
+	struct rights *rights;
 
-	if (!s->connection)
+	if (!socket->connection)
 		return;
-	list_for_each_entry(r, &s->connection->side[s->end].rights, link)
-		show(r, argument);
+	list_for_each_entry(rights, &socket->connection->side[socket->end].rights, link)
+		show(rights, argument);
 }
 
-static void wake_end(struct connection *c, unsigned end)
+static void wake_end(struct connection *connection, unsigned end)
 {
-	wake_up(&c->side[end].readable);
-	wake_up(&c->side[!end].writable);
+	wake_up(&connection->side[end].readable);
+	wake_up(&connection->side[!end].writable);
 }
 
-/* Data that the leaving end had not read is lost: the other end is told (ECONNRESET). */
-static void connection_leave(struct connection *c, unsigned end)
+/* Closes one end. If it has unread data, the other end gets ECONNRESET. */
+static void connection_leave(struct connection *connection, unsigned end)
 {
-	struct side *mine = &c->side[end], *other = &c->side[!end];
+	struct side *mine = &connection->side[end], *other = &connection->side[!end];
 
 	if (ring_used(&mine->ring))
 		other->error = ECONNRESET;
@@ -94,87 +94,87 @@ static void connection_leave(struct connection *c, unsigned end)
 	other->ended = true;
 	drop_rights(mine);
 	ring_free(&mine->ring);
-	wake_end(c, !end);
-	if (--c->refs)
+	wake_end(connection, !end);
+	if (--connection->refs)
 		return;
 	drop_rights(other);
 	ring_free(&other->ring);
-	kfree(c);
+	kfree(connection);
 }
 
-void connection_join(struct connection *c, struct socket *first, struct socket *second)
+void connection_join(struct connection *connection, struct socket *first, struct socket *second)
 {
-	first->connection = second->connection = c;
-	c->side[0].owner = first;
-	c->side[1].owner = second;
+	first->connection = second->connection = connection;
+	connection->side[0].owner = first;
+	connection->side[1].owner = second;
 	first->end = 0;
 	second->end = 1;
 }
 
-void stream_leave(struct socket *s)
+void stream_leave(struct socket *socket)
 {
-	if (s->connection)
-		connection_leave(s->connection, s->end);
+	if (socket->connection)
+		connection_leave(socket->connection, socket->end);
 }
 
-long stream_connect(struct socket *s, struct socket *embryo, const struct address *a, bool nonblock,
+long stream_connect(struct socket *socket, struct socket *embryo, const struct address *a, bool nonblock,
 		    struct socket **listener)
 {
-	struct connection *c = embryo ? connection_new() : NULL;
-	long error = c ? socket_find_listener(s, a, nonblock, listener) : -ENOMEM;
+	struct connection *connection = embryo ? connection_new() : NULL;
+	long error = connection ? socket_find_listener(socket, a, nonblock, listener) : -ENOMEM;
 
 	/* Another thread may have connected it during the wait, or made it a listener. */
-	if (!error && (s->connection || s->listening))
+	if (!error && (socket->connection || socket->listening))
 		error = -EISCONN;
 	if (!error) {
-		connection_join(c, s, embryo);
+		connection_join(connection, socket, embryo);
 		return 0;
 	}
-	kfree(c);
+	kfree(connection);
 	if (embryo)
 		socket_release(embryo);
 	return error;
 }
 
-static long take_error(struct side *s)
+static long take_error(struct side *side)
 {
-	long error = s->error;
+	long error = side->error;
 
-	s->error = 0;
+	side->error = 0;
 	return -error;
 }
 
-static bool sendable(const struct side *to)
+static bool sendable(const struct side *side)
 {
-	return ring_room(&to->ring) || to->ended || to->deaf;
+	return ring_room(&side->ring) || side->ended || side->deaf;
 }
 
-/* Sees to it that the receiver can tell who the next bytes come from: by m->rights, where another sent the last. */
-static long sign(const struct socket *s, struct side *to, struct message *m)
+/* Records the sender of the next bytes in m->rights, if another one sent the last bytes. */
+static long sign(const struct socket *socket, struct side *side, struct message *message)
 {
-	m->sender = message_cred(s, to->owner, m);
-	if (!m->rights && memcmp(&m->sender, &to->put_by, sizeof m->sender)) {
-		m->rights = rights_mark();
-		if (!m->rights)
+	message->sender = message_cred(socket, side->owner, message);
+	if (!message->rights && memcmp(&message->sender, &side->put_by, sizeof(message->sender))) {
+		message->rights = rights_mark();
+		if (!message->rights)
 			return -ENOBUFS;
 	}
-	if (m->rights)
-		m->rights->cred = m->sender;
+	if (message->rights)
+		message->rights->cred = message->sender;
 	return 0;
 }
 
-/* The last byte put. One that was before is data like any other. */
-static void make_urgent(struct side *to)
+/* Makes the last byte urgent; an earlier urgent byte becomes ordinary data. */
+static void make_urgent(struct side *side)
 {
-	to->urgent = URGENT;
-	to->mark = to->put - 1;
-	if (to->owner && to->owner->file)
-		async_urgent(to->owner->file);
+	side->urgent = URGENT;
+	side->mark = side->put - 1;
+	if (side->owner && side->owner->file)
+		async_urgent(side->owner->file);
 }
 
-static long put_signed(const struct socket *s, struct side *to, struct message *m, size_t most)
+static long put_signed(const struct socket *socket, struct side *to, struct message *m, size_t most)
 {
-	long n = sign(s, to, m);
+	long n = sign(socket, to, m);
 
 	if (n)
 		return n;
@@ -194,22 +194,22 @@ static long put_signed(const struct socket *s, struct side *to, struct message *
 	return n;
 }
 
-/* Bytes that went into the buffer; 0: another sender has taken the room, or the receiver is gone. */
-static long put(const struct socket *s, struct side *to, struct message *m, size_t most)
+/* Writes to the buffer: returns the bytes written; 0: another sender took the room, or the receiver is gone. */
+static long stream_put(const struct socket *socket, struct side *side, struct message *message, size_t most)
 {
-	long n = mutex_lock_killable(&to->putting);
+	long n = mutex_lock_killable(&side->putting);
 
 	if (n)
 		return n;
-	if (ring_room(&to->ring) && !to->ended && !to->deaf)
-		n = put_signed(s, to, m, most);
-	mutex_unlock(&to->putting);
+	if (ring_room(&side->ring) && !side->ended && !side->deaf)
+		n = put_signed(socket, side, message, most);
+	mutex_unlock(&side->putting);
 	return n;
 }
 
-long stream_send(struct socket *s, struct message *m)
+long stream_send(struct socket *socket, struct message *message)
 {
-	struct side *from = &s->connection->side[s->end], *to = &s->connection->side[!s->end];
+	struct side *from = &socket->connection->side[socket->end], *to = &socket->connection->side[!socket->end];
 	long done = 0, n;
 
 	for (;;) {
@@ -217,18 +217,18 @@ long stream_send(struct socket *s, struct message *m)
 			if (done)
 				return done;
 			n = take_error(from);
-			return n ? n : socket_broken_pipe(m->flags);
+			return n ? n : socket_broken_pipe(message->flags);
 		}
-		if (ring_room(&to->ring) && m->data->left) {
+		if (ring_room(&to->ring) && message->data->left) {
 			/*
 			 * As in a pipe: a reader that waits, or keeps up, gets each page, the last one too, while it is in
 			 * the cache.
 			 */
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
-			bool hand_over = !m->nonblock && m->data->left >= PAGE_SIZE && keeps_up;
+			bool hand_over = !message->nonblock && message->data->left >= PAGE_SIZE && keeps_up;
 
-			n = put(s, to, m,
-				hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : m->data->left);
+			n = stream_put(socket, to, message,
+				hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : message->data->left);
 			if (n < 0)
 				return done ? done : n;
 			if (n == 0)
@@ -237,15 +237,15 @@ long stream_send(struct socket *s, struct message *m)
 			wake_up(&to->readable);
 			if (hand_over && !signal_pending()) {
 				yield();
-				if (m->data->left)
+				if (message->data->left)
 					continue;
 			}
 			if (ring_room(&to->ring))
-				return done;	/* all is sent, or a fault or a signal stopped it */
+				return done;	/* finished, or a fault or a signal stopped it */
 		}
-		if (!m->data->left)
+		if (!message->data->left)
 			return done;
-		n = SOCKET_WAIT(&to->writable, sendable(to), m->nonblock, s->send_timeout);
+		n = SOCKET_WAIT(&to->writable, sendable(to), message->nonblock, socket->send_timeout);
 		if (n)
 			return done ? done : n;
 	}
@@ -256,45 +256,45 @@ static bool at_mark(const struct side *from)
 	return from->urgent != NO_MARK && from->taken == from->mark;
 }
 
-/* How much may be read at once: not beyond the mark, nor beyond the next byte that rights come with. */
+/* Bytes that one read may take: up to the mark, and up to the next byte with rights. */
 static size_t run_length(const struct side *from, size_t wanted)
 {
-	const struct rights *r;
+	const struct rights *rights;
 
 	if (from->urgent != NO_MARK && from->taken < from->mark)
 		wanted = (size_t)MIN((u64)wanted, from->mark - from->taken);
-	list_for_each_entry(r, &from->rights, link)
-		if (r->at > from->taken)
-			return (size_t)MIN((u64)wanted, r->at - from->taken);
+	list_for_each_entry(rights, &from->rights, link)
+		if (rights->at > from->taken)
+			return (size_t)MIN((u64)wanted, rights->at - from->taken);
 	return wanted;
 }
 
-/* What comes with the next byte, and who sent it. Looking on leaves it there. */
+/* The rights of the next byte, and its sender; peek: leaves them there. */
 static struct rights *rights_here(struct side *from, bool peek, struct ucred *sender)
 {
 	*sender = from->taken_by;
 	while (!list_empty(&from->rights)) {
-		struct rights *r = list_first_entry(&from->rights, struct rights, link);
+		struct rights *rights = list_first_entry(&from->rights, struct rights, link);
 
-		if (r->at > from->taken)
+		if (rights->at > from->taken)
 			break;
-		*sender = r->cred;
+		*sender = rights->cred;
 		if (peek)
 			break;
-		from->taken_by = r->cred;
-		list_del(&r->link);
+		from->taken_by = rights->cred;
+		list_del(&rights->link);
 		from->rights_count--;
-		if (r->count)
-			return r;
-		rights_free(r);
+		if (rights->count)
+			return rights;
+		rights_free(rights);
 	}
 	return NULL;
 }
 
-/* The next byte is urgent: it is left out, unless it is wanted in line. Looking on leaves it there. */
-static bool left_out(const struct socket *s, const struct side *from)
+/* Whether the next byte is urgent and to be skipped, because it is not wanted in line; peek: leaves it there. */
+static bool left_out(const struct socket *socket, const struct side *from)
 {
-	return at_mark(from) && !socket_option(s, SO_OOBINLINE);
+	return at_mark(from) && !socket_option(socket, SO_OOBINLINE);
 }
 
 static void leave_out(struct side *from)
@@ -310,21 +310,22 @@ static bool receivable(const struct side *from)
 	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
 }
 
-/* What there is next: bytes that were copied; 0: look again. The mark and rights move with the bytes. */
-static long take(const struct socket *s, struct side *from, struct message *m, bool first)
+/* Reads the next run: returns the bytes copied; 0: look again. The mark and rights move with the bytes. */
+static long stream_take(const struct socket *socket, struct side *from, struct message *message, bool first)
 {
-	bool peek = m->flags & MSG_PEEK;
+	bool peek = message->flags & MSG_PEEK;
 	long n;
 
-	if (left_out(s, from) && (!peek || ring_used(&from->ring) == 1)) {
+	if (left_out(socket, from) && (!peek || ring_used(&from->ring) == 1)) {
 		leave_out(from);
 		return 0;
 	}
-	if (first && !m->rights)
-		m->rights = rights_here(from, peek, &m->sender);
+	if (first && !message->rights)
+		message->rights = rights_here(from, peek, &message->sender);
 	if (peek)
-		return ring_peek(&from->ring, m->data, left_out(s, from), run_length(from, m->data->left));
-	n = ring_read(&from->ring, m->data, run_length(from, m->data->left));
+		return ring_peek(&from->ring, message->data, left_out(socket, from),
+				 run_length(from, message->data->left));
+	n = ring_read(&from->ring, message->data, run_length(from, message->data->left));
 	if (n <= 0)
 		return n;
 	from->taken += (u64)n;
@@ -334,16 +335,17 @@ static long take(const struct socket *s, struct side *from, struct message *m, b
 	return n;
 }
 
-long stream_receive(struct socket *s, struct message *m)
+long stream_receive(struct socket *socket, struct message *message)
 {
-	struct side *from = &s->connection->side[s->end];
+	struct side *from = &socket->connection->side[socket->end];
 	long done = 0, n;
 
-	if (m->address)
-		m->address->len = 0;
-	while (m->data->left) {
-		n = SOCKET_WAIT(&from->readable, receivable(from), m->nonblock || (done && !(m->flags & MSG_WAITALL)),
-				s->receive_timeout);
+	if (message->address)
+		message->address->len = 0;
+	while (message->data->left) {
+		n = SOCKET_WAIT(&from->readable, receivable(from), message->nonblock ||
+				(done && !(message->flags & MSG_WAITALL)),
+				socket->receive_timeout);
 		if (n)
 			return done ? done : n;
 		if (!ring_used(&from->ring)) {
@@ -354,7 +356,7 @@ long stream_receive(struct socket *s, struct message *m)
 			return done;
 		n = mutex_lock_killable(&from->taking);
 		if (!n) {
-			n = ring_used(&from->ring) ? take(s, from, m, !done) : 0;
+			n = ring_used(&from->ring) ? stream_take(socket, from, message, !done) : 0;
 			mutex_unlock(&from->taking);
 		}
 		if (n < 0)
@@ -362,50 +364,51 @@ long stream_receive(struct socket *s, struct message *m)
 		if (n == 0)
 			continue;
 		done += n;
-		if (m->flags & MSG_PEEK || !list_empty(&from->rights) || m->rights)
+		if (message->flags & MSG_PEEK || !list_empty(&from->rights) || message->rights)
 			return done;
-		if (!(m->flags & MSG_WAITALL))
+		if (!(message->flags & MSG_WAITALL))
 			return done;
 	}
 	return done;
 }
 
-long stream_receive_urgent(struct socket *s, struct message *m)
+long stream_receive_urgent(struct socket *socket, struct message *message)
 {
-	struct side *from = s->connection ? &s->connection->side[s->end] : NULL;
+	struct side *from = socket->connection ? &socket->connection->side[socket->end] : NULL;
 	long n;
 
-	if (!from || from->urgent != URGENT || socket_option(s, SO_OOBINLINE))
+	if (!from || from->urgent != URGENT || socket_option(socket, SO_OOBINLINE))
 		return -EINVAL;
-	if (m->address)
-		m->address->len = 0;
-	n = ring_peek(&from->ring, m->data, (size_t)(from->mark - from->taken), MIN(m->data->left, (size_t)1));
+	if (message->address)
+		message->address->len = 0;
+	n = ring_peek(&from->ring, message->data, (size_t)(from->mark - from->taken),
+		      MIN(message->data->left, (size_t)1));
 	if (n < 0)
 		return n;
-	m->out_flags |= MSG_OOB;
-	if (!(m->flags & MSG_PEEK))
+	message->out_flags |= MSG_OOB;
+	if (!(message->flags & MSG_PEEK))
 		from->urgent = URGENT_READ;
 	return n;
 }
 
-bool stream_at_mark(const struct socket *s)
+bool stream_at_mark(const struct socket *socket)
 {
-	return s->connection && at_mark(&s->connection->side[s->end]);
+	return socket->connection && at_mark(&socket->connection->side[socket->end]);
 }
 
-/* Whether a read would find something. An urgent byte alone is told of by POLLPRI, on a Unix socket by both. */
+/* Whether a read would return data. An urgent byte alone is reported by POLLPRI, on a Unix socket by both. */
 static bool has_data(const struct side *mine)
 {
-	const struct socket *s = mine->owner;
+	const struct socket *socket = mine->owner;
 
-	if (ring_used(&mine->ring) != 1 || !s || !left_out(s, mine))
+	if (ring_used(&mine->ring) != 1 || !socket || !left_out(socket, mine))
 		return ring_used(&mine->ring);
-	return s->family == AF_UNIX && mine->urgent == URGENT;
+	return socket->family == AF_UNIX && mine->urgent == URGENT;
 }
 
-static unsigned connection_poll(struct connection *c, unsigned end, struct poll_table *table)
+static unsigned connection_poll(struct connection *connection, unsigned end, struct poll_table *table)
 {
-	struct side *mine = &c->side[end], *other = &c->side[!end];
+	struct side *mine = &connection->side[end], *other = &connection->side[!end];
 	unsigned ready = 0;
 
 	poll_wait(table, &mine->readable);
@@ -425,36 +428,36 @@ static unsigned connection_poll(struct connection *c, unsigned end, struct poll_
 	return ready;
 }
 
-unsigned stream_poll(struct socket *s, struct poll_table *table)
+unsigned stream_poll(struct socket *socket, struct poll_table *table)
 {
-	if (s->connection)
-		return connection_poll(s->connection, s->end, table);
-	poll_wait(table, &s->accepting);
-	if (s->listening)
-		return s->pending_count ? POLLIN | POLLRDNORM : 0;
+	if (socket->connection)
+		return connection_poll(socket->connection, socket->end, table);
+	poll_wait(table, &socket->accepting);
+	if (socket->listening)
+		return socket->pending_count ? POLLIN | POLLRDNORM : 0;
 	return POLLOUT | POLLWRNORM | POLLHUP;
 }
 
-long stream_shutdown(struct socket *s, unsigned how)
+long stream_shutdown(struct socket *socket, unsigned how)
 {
-	struct connection *c = s->connection;
+	struct connection *connection = socket->connection;
 
-	if (!c)
+	if (!connection)
 		return -ENOTCONN;
 	if (how & SHUT_RD)
-		c->side[s->end].deaf = true;
+		connection->side[socket->end].deaf = true;
 	if (how & SHUT_WR)
-		c->side[!s->end].ended = true;
-	wake_end(c, 0);
-	wake_end(c, 1);
+		connection->side[!socket->end].ended = true;
+	wake_end(connection, 0);
+	wake_end(connection, 1);
 	return 0;
 }
 
-u32 stream_bytes(struct socket *s)
+u32 stream_bytes(struct socket *socket)
 {
-	const struct side *mine = s->connection ? &s->connection->side[s->end] : NULL;
+	const struct side *mine = socket->connection ? &socket->connection->side[socket->end] : NULL;
 
-	if (mine && s->family == AF_INET && mine->urgent != NO_MARK && !socket_option(s, SO_OOBINLINE))
+	if (mine && socket->family == AF_INET && mine->urgent != NO_MARK && !socket_option(socket, SO_OOBINLINE))
 		return (u32)(mine->mark - mine->taken);
 	return mine ? ring_used(&mine->ring) : 0;
 }

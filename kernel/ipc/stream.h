@@ -1,11 +1,11 @@
-/* A connection of two byte streams: what Unix stream sockets and loopback TCP are made of. */
+/* A connection of two byte streams, for Unix stream sockets and loopback TCP. */
 #ifndef STREAM_H
 #define STREAM_H
 
 #include "ring.h"
 #include "socket.h"
 
-/* What one end receives. */
+/* The receiving side of one end. */
 struct side {
 	struct ring ring;
 	u64 put, taken;		/* bytes so far */
@@ -16,7 +16,7 @@ struct side {
 	u32 rights_count;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
 	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte that was sent with MSG_OOB, if it lies ahead */
-	u64 mark;		/* where it is */
+	u64 mark;		/* its position */
 	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */
 	struct waitq writable;	/* the other end waits for room */
@@ -41,12 +41,12 @@ long stream_send(struct socket *, struct message *);
 long stream_receive(struct socket *, struct message *);
 long stream_receive_urgent(struct socket *, struct message *);	/* with MSG_OOB */
 bool stream_at_mark(const struct socket *);			/* the next byte is the urgent one */
-/* Those of sockets that may be listening, connected, or neither. */
+/* The operations of sockets that may be listening, connected, or neither. */
 unsigned stream_poll(struct socket *, struct poll_table *);
 long stream_shutdown(struct socket *, unsigned how);
 u32 stream_bytes(struct socket *);
 u32 stream_pages_held(const struct socket *);
 void stream_each_rights(const struct socket *, void (*show)(struct rights *, void *), void *argument);
-void stream_leave(struct socket *);	/* the socket goes */
+void stream_leave(struct socket *);	/* the socket is freed */
 
 #endif

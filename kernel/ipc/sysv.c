@@ -6,102 +6,102 @@
 #include <lib.h>
 #include <task.h>
 
-void *sysv_at(const struct sysv_table *t, int slot)
+void *sysv_at(const struct sysv_table *table, int slot)
 {
-	return slot >= 0 && (u32)slot < t->max ? t->slot[slot] : NULL;
+	return slot >= 0 && (u32)slot < table->max ? table->slot[slot] : NULL;
 }
 
-void *sysv_find(const struct sysv_table *t, int id)
+void *sysv_find(const struct sysv_table *table, int id)
 {
-	struct sysv_perm *p = id >= 0 ? t->slot[(u32)id % SYSV_SLOTS_MAX] : NULL;
+	struct sysv_perm *perm = id >= 0 ? table->slot[(u32)id % SYSV_SLOTS_MAX] : NULL;
 
-	return p && p->id == id ? p : NULL;
+	return perm && perm->id == id ? perm : NULL;
 }
 
-bool sysv_may(const struct sysv_perm *p, u32 access)
+bool sysv_may(const struct sysv_perm *perm, u32 access)
 {
-	u32 bits = p->mode;
+	u32 bits = perm->mode;
 
 	if (capable())
 		return true;
-	if (current->cred.euid == p->uid || current->cred.euid == p->creator_uid)
+	if (current->cred.euid == perm->uid || current->cred.euid == perm->creator_uid)
 		bits >>= 6;
-	else if (in_group(p->gid) || in_group(p->creator_gid))
+	else if (in_group(perm->gid) || in_group(perm->creator_gid))
 		bits >>= 3;
 	return (bits & access) == access;
 }
 
-bool sysv_owns(const struct sysv_perm *p)
+bool sysv_owns(const struct sysv_perm *perm)
 {
-	return capable() || current->cred.euid == p->uid || current->cred.euid == p->creator_uid;
+	return capable() || current->cred.euid == perm->uid || current->cred.euid == perm->creator_uid;
 }
 
-long sysv_get(const struct sysv_table *t, s32 key, u32 flags, struct sysv_perm **found)
+long sysv_get(const struct sysv_table *table, s32 key, u32 flags, struct sysv_perm **found)
 {
 	if (key == IPC_PRIVATE)
 		return -ENOENT;
-	for (u32 i = 0; i < t->max; i++) {
-		struct sysv_perm *p = t->slot[i];
+	for (u32 i = 0; i < table->max; i++) {
+		struct sysv_perm *perm = table->slot[i];
 		u32 wanted = (flags >> 6 | flags >> 3 | flags) & 7;
 
-		if (!p || p->key != key)
+		if (!perm || perm->key != key)
 			continue;
 		if (flags & IPC_CREAT && flags & IPC_EXCL)
 			return -EEXIST;
-		if (!sysv_may(p, wanted & (SYSV_READ | SYSV_WRITE)))
+		if (!sysv_may(perm, wanted & (SYSV_READ | SYSV_WRITE)))
 			return -EACCES;
-		*found = p;
-		return p->id;
+		*found = perm;
+		return perm->id;
 	}
 	return -ENOENT;
 }
 
-long sysv_add(struct sysv_table *t, struct sysv_perm *p, s32 key, u32 flags)
+long sysv_add(struct sysv_table *table, struct sysv_perm *perm, s32 key, u32 flags)
 {
-	for (u32 i = 0; i < t->max; i++) {
-		if (t->slot[i])
+	for (u32 i = 0; i < table->max; i++) {
+		if (table->slot[i])
 			continue;
-		t->slot[i] = p;
-		t->used++;
-		p->key = key;
-		p->uid = p->creator_uid = current->cred.euid;
-		p->gid = p->creator_gid = current->cred.egid;
-		p->mode = flags & 0777;
-		p->sequence = t->sequence++ & 0xffff;
-		p->id = (s32)(p->sequence * SYSV_SLOTS_MAX + i);
-		return p->id;
+		table->slot[i] = perm;
+		table->used++;
+		perm->key = key;
+		perm->uid = perm->creator_uid = current->cred.euid;
+		perm->gid = perm->creator_gid = current->cred.egid;
+		perm->mode = flags & 0777;
+		perm->sequence = table->sequence++ & 0xffff;
+		perm->id = (s32)(perm->sequence * SYSV_SLOTS_MAX + i);
+		return perm->id;
 	}
 	return -ENOSPC;
 }
 
-void sysv_remove(struct sysv_table *t, struct sysv_perm *p)
+void sysv_remove(struct sysv_table *table, struct sysv_perm *perm)
 {
-	t->slot[(u32)p->id % SYSV_SLOTS_MAX] = NULL;
-	t->used--;
+	table->slot[(u32)perm->id % SYSV_SLOTS_MAX] = NULL;
+	table->used--;
 }
 
-long sysv_highest(const struct sysv_table *t)
+long sysv_highest(const struct sysv_table *table)
 {
-	for (u32 i = t->max; i-- > 0;)
-		if (t->slot[i])
+	for (u32 i = table->max; i-- > 0;)
+		if (table->slot[i])
 			return (long)i;
 	return 0;
 }
 
-void sysv_perm_to_abi(const struct sysv_perm *p, struct sysv_perm_abi *out)
+void sysv_perm_to_abi(const struct sysv_perm *perm, struct sysv_perm_abi *out)
 {
-	out->key = p->key;
-	out->uid = p->uid;
-	out->gid = p->gid;
-	out->cuid = p->creator_uid;
-	out->cgid = p->creator_gid;
-	out->mode = p->mode;
-	out->seq = p->sequence;
+	out->key = perm->key;
+	out->uid = perm->uid;
+	out->gid = perm->gid;
+	out->cuid = perm->creator_uid;
+	out->cgid = perm->creator_gid;
+	out->mode = perm->mode;
+	out->seq = perm->sequence;
 }
 
-void sysv_perm_set(struct sysv_perm *p, const struct sysv_perm_abi *from)
+void sysv_perm_set(struct sysv_perm *perm, const struct sysv_perm_abi *from)
 {
-	p->uid = from->uid;
-	p->gid = from->gid;
-	p->mode = (p->mode & ~0777u) | (from->mode & 0777);
+	perm->uid = from->uid;
+	perm->gid = from->gid;
+	perm->mode = (perm->mode & ~0777u) | (from->mode & 0777);
 }

@@ -1,4 +1,4 @@
-/* What System V objects share: keys, identifiers, permissions (svipc(7)). */
+/* Shared by System V objects: keys, identifiers, permissions (svipc(7)). */
 #ifndef SYSV_H
 #define SYSV_H
 

@@ -21,7 +21,7 @@ static long timed_operations(int id, u32 count, uaddr_t operations, uaddr_t time
 	return sem_operations(id, (const struct sembuf *)operations, count, deadline);
 }
 
-/* Version 0 of msgrcv finds its buffer and type through a pointer, later ones have them as arguments. */
+/* Version 0 of msgrcv gets its buffer and type through a pointer; later ones have them as arguments. */
 static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t pointer, uaddr_t fifth)
 {
 	u32 pair[2] = { pointer, fifth };
@@ -29,13 +29,13 @@ static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t
 	if (version == 0) {
 		if (!pointer)
 			return -EINVAL;
-		if (copy_from_user(pair, (const void *)pointer, sizeof pair))
+		if (copy_from_user(pair, (const void *)pointer, sizeof(pair)))
 			return -EFAULT;
 	}
 	return sys_msgrcv(id, (void *)pair[0], room, (s32)pair[1], flags);
 }
 
-/* The address goes to where the third argument points. */
+/* Stores the address where the third argument points. */
 static long segment_attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
 {
 	u32 at;
@@ -63,7 +63,7 @@ long sys_ipc(u32 call, int first, int second, uaddr_t third, uaddr_t pointer, ua
 	case SEMGET:
 		return sys_semget(first, second, third);
 	case SEMCTL:
-		/* Here the union comes by reference (on this architecture, not in semctl(2) itself). */
+		/* The union is passed by reference here (on this architecture, not in semctl(2) itself). */
 		if (!pointer)
 			return -EINVAL;
 		if (get_user(argument, (const u32 *)pointer))

@@ -8,14 +8,14 @@
 
 #include "readiness.h"
 
-int timeout_load(struct timeout *t, void *user, enum timeout_form form)
+int timeout_load(struct timeout *timeout, void *user, enum timeout_form form)
 {
 	u64 ns;
 	int error;
 
-	t->user = user;
-	t->form = form;
-	t->deadline = TIME_NEVER;
+	timeout->user = user;
+	timeout->form = form;
+	timeout->deadline = TIME_NEVER;
 	if (!user)
 		return 0;
 	if (form == TIMESPEC32) {
@@ -25,38 +25,38 @@ int timeout_load(struct timeout *t, void *user, enum timeout_form form)
 	} else {
 		struct timeval32 tv;
 
-		if (copy_from_user(&tv, user, sizeof tv))
+		if (copy_from_user(&tv, user, sizeof(tv)))
 			return -EFAULT;
 		/* More than a second of microseconds is allowed here. */
 		error = tv.sec < 0 || tv.usec < 0 ? -EINVAL : 0;
 		ns = (u64)tv.sec * NSEC_PER_SEC + (u64)tv.usec * NSEC_PER_USEC;
 	}
 	if (!error)
-		t->deadline = poll_deadline(ns);
+		timeout->deadline = poll_deadline(ns);
 	return error;
 }
 
-void timeout_store(const struct timeout *t)
+void timeout_store(const struct timeout *timeout)
 {
 	u64 now, left;
 	int ignored;
 
-	if (!t->user || t->deadline == 0 || t->deadline == TIME_NEVER)
+	if (!timeout->user || timeout->deadline == 0 || timeout->deadline == TIME_NEVER)
 		return;
 	now = time_now_ns();
-	left = t->deadline > now ? t->deadline - now : 0;
-	if (t->form == TIMESPEC32) {
+	left = timeout->deadline > now ? timeout->deadline - now : 0;
+	if (timeout->form == TIMESPEC32) {
 		struct timespec32 ts = ns_to_timespec32(left);
 
-		ignored = copy_to_user(t->user, &ts, sizeof ts);
-	} else if (t->form == TIMESPEC64) {
+		ignored = copy_to_user(timeout->user, &ts, sizeof(ts));
+	} else if (timeout->form == TIMESPEC64) {
 		struct timespec64 ts = ns_to_timespec64(left);
 
-		ignored = copy_to_user(t->user, &ts, sizeof ts);
+		ignored = copy_to_user(timeout->user, &ts, sizeof(ts));
 	} else {
 		struct timeval32 tv = ns_to_timeval32(left);
 
-		ignored = copy_to_user(t->user, &tv, sizeof tv);
+		ignored = copy_to_user(timeout->user, &tv, sizeof(tv));
 	}
 	(void)ignored;
 }

@@ -1,4 +1,4 @@
-/* A timeout in user memory, in any of the ABI's three forms, that gets what is left of it. */
+/* A timeout in user memory, in any of the ABI's three forms; the remaining time is stored back. */
 #ifndef TIMEOUT_H
 #define TIMEOUT_H
 
@@ -13,7 +13,7 @@ struct timeout {
 };
 
 int timeout_load(struct timeout *, void *user, enum timeout_form);
-/* A place that cannot be written is left alone, as Linux does. */
+/* If the memory cannot be written, nothing happens, as on Linux. */
 void timeout_store(const struct timeout *);
 
 #endif

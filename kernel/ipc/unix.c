@@ -16,23 +16,23 @@ struct socket *unix_new(u16 type)
 {
 	const struct socket_ops *ops = type == SOCK_STREAM ? &unix_stream_ops :
 				       type == SOCK_DGRAM  ? &unix_datagram_ops : &unix_packet_ops;
-	struct unix_socket *u = kzalloc(sizeof *u);
-	struct socket *s = u ? socket_new(AF_UNIX, type, 0, ops) : NULL;
+	struct unix_socket *endpoint = kzalloc(sizeof(*endpoint));
+	struct socket *socket = endpoint ? socket_new(AF_UNIX, type, 0, ops) : NULL;
 
-	if (!s) {
-		kfree(u);
+	if (!socket) {
+		kfree(endpoint);
 		return NULL;
 	}
-	u->socket = s;
-	u->name.family = AF_UNIX;
-	u->name.len = PATH_OFFSET;
-	u->peer_name = u->name;
-	list_init(&u->link);
-	list_init(&u->senders);
-	list_init(&u->sender_link);
-	datagram_init(&u->queue);
-	s->data = u;
-	return s;
+	endpoint->socket = socket;
+	endpoint->name.family = AF_UNIX;
+	endpoint->name.len = PATH_OFFSET;
+	endpoint->peer_name = endpoint->name;
+	list_init(&endpoint->link);
+	list_init(&endpoint->senders);
+	list_init(&endpoint->sender_link);
+	datagram_init(&endpoint->queue);
+	socket->data = endpoint;
+	return socket;
 }
 
 static int check_type(int type)
@@ -54,7 +54,7 @@ long unix_create(int type, int protocol, struct socket **out)
 
 long unix_pair(int type, struct socket *pair[2])
 {
-	struct connection *c = NULL;
+	struct connection *connection = NULL;
 	int error = check_type(type);
 
 	if (error)
@@ -62,36 +62,36 @@ long unix_pair(int type, struct socket *pair[2])
 	pair[0] = unix_new((u16)type);
 	pair[1] = unix_new((u16)type);
 	if (type == SOCK_STREAM)
-		c = connection_new();
-	if (!pair[0] || !pair[1] || (type == SOCK_STREAM && !c)) {
-		kfree(c);
+		connection = connection_new();
+	if (!pair[0] || !pair[1] || (type == SOCK_STREAM && !connection)) {
+		kfree(connection);
 		for (int i = 0; i < 2; i++)
 			if (pair[i])
 				socket_release(pair[i]);
 		return -ENOMEM;
 	}
 	pair[0]->peer = pair[1]->peer = current_ucred();
-	if (c)
-		connection_join(c, pair[0], pair[1]);
+	if (connection)
+		connection_join(connection, pair[0], pair[1]);
 	else
 		unix_connect_both(unix_of(pair[0]), unix_of(pair[1]));
 	return 0;
 }
 
-long unix_listen(struct socket *s, u32 backlog)
+long unix_listen(struct socket *socket, u32 backlog)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 
-	if (s->connection || u->peer || u->name.len == PATH_OFFSET)
+	if (socket->connection || endpoint->peer || endpoint->name.len == PATH_OFFSET)
 		return -EINVAL;
-	s->peer = current_ucred();
-	return socket_listen(s, backlog);
+	socket->peer = current_ucred();
+	return socket_listen(socket, backlog);
 }
 
-long unix_find_listener(const struct address *a, u16 type, struct socket **out)
+long unix_find_listener(const struct address *address, u16 type, struct socket **out)
 {
 	struct unix_socket *server;
-	int error = unix_find(a, type, &server);
+	int error = unix_find(address, type, &server);
 
 	if (!error && !server->socket->listening)
 		error = -ECONNREFUSED;
@@ -100,107 +100,107 @@ long unix_find_listener(const struct address *a, u16 type, struct socket **out)
 	return error;
 }
 
-static long stream_listener(const struct address *a, struct socket **out)
+static long stream_listener(const struct address *address, struct socket **out)
 {
-	return unix_find_listener(a, SOCK_STREAM, out);
+	return unix_find_listener(address, SOCK_STREAM, out);
 }
 
-void unix_introduce(struct socket *s, struct socket *embryo, struct socket *listener)
+void unix_introduce(struct socket *socket, struct socket *embryo, struct socket *listener)
 {
-	struct unix_socket *u = unix_of(s), *other = unix_of(embryo), *server = unix_of(listener);
+	struct unix_socket *endpoint = unix_of(socket), *other = unix_of(embryo), *server = unix_of(listener);
 
 	other->name = server->name;
-	other->peer_name = u->name;
-	u->peer_name = server->name;
+	other->peer_name = endpoint->name;
+	endpoint->peer_name = server->name;
 	embryo->peer = current_ucred();
-	s->peer = listener->peer;
+	socket->peer = listener->peer;
 	socket_enqueue(listener, embryo);
 }
 
-static long unix_stream_connect(struct socket *s, const struct address *a, bool nonblock)
+static long unix_stream_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct socket *embryo, *listener;
 	long error;
 
-	error = unix_name_for_credentials(s);
+	error = unix_name_for_credentials(socket);
 	if (error)
 		return error;
-	if (s->listening)
+	if (socket->listening)
 		return -EINVAL;
-	if (s->connection)
+	if (socket->connection)
 		return -EISCONN;
 	embryo = unix_new(SOCK_STREAM);
-	error = stream_connect(s, embryo, a, nonblock, &listener);
+	error = stream_connect(socket, embryo, address, nonblock, &listener);
 	if (!error)
-		unix_introduce(s, embryo, listener);
+		unix_introduce(socket, embryo, listener);
 	return error;
 }
 
-static long unix_stream_send(struct socket *s, struct message *m)
+static long unix_stream_send(struct socket *socket, struct message *message)
 {
-	if (m->address && m->address->len)
-		return s->connection ? -EISCONN : -EOPNOTSUPP;
-	return s->connection ? stream_send(s, m) : -ENOTCONN;
+	if (message->address && message->address->len)
+		return socket->connection ? -EISCONN : -EOPNOTSUPP;
+	return socket->connection ? stream_send(socket, message) : -ENOTCONN;
 }
 
-static long unix_stream_receive(struct socket *s, struct message *m)
+static long unix_stream_receive(struct socket *socket, struct message *message)
 {
-	return s->connection ? stream_receive(s, m) : -EINVAL;
+	return socket->connection ? stream_receive(socket, message) : -EINVAL;
 }
 
-void unix_release(struct socket *s)
+void unix_release(struct socket *socket)
 {
-	struct unix_socket *u = unix_of(s), *sender, *next;
+	struct unix_socket *endpoint = unix_of(socket), *sender, *next;
 
-	list_del(&u->link);
-	if (u->inode) {
-		u->inode->data = NULL;
-		inode_put(u->inode);
+	list_del(&endpoint->link);
+	if (endpoint->inode) {
+		endpoint->inode->data = NULL;
+		inode_put(endpoint->inode);
 	}
-	stream_leave(s);
-	unix_connect(u, NULL);
-	list_for_each_entry_safe(sender, next, &u->senders, sender_link) {
+	stream_leave(socket);
+	unix_connect(endpoint, NULL);
+	list_for_each_entry_safe(sender, next, &endpoint->senders, sender_link) {
 		unix_connect(sender, NULL);
-		if (s->type == SOCK_SEQPACKET) {
+		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;
-			/* What was sent here and not read is lost. */
-			sender->socket->error = u->queue.count ? ECONNRESET : 0;
+			/* Unread datagrams are lost. */
+			sender->socket->error = endpoint->queue.count ? ECONNRESET : 0;
 		} else {
 			sender->peer_gone = true;
 		}
 		wake_up(&sender->queue.readable);	/* the next call tells */
 	}
-	datagram_free(&u->queue);
-	kfree(u);
+	datagram_free(&endpoint->queue);
+	kfree(endpoint);
 	rights_collect();	/* what it was the last to refer to from outside */
 }
 
-static void each_own_rights(const struct socket *s, void (*show)(struct rights *, void *), void *argument)
+static void each_own_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)
 {
-	stream_each_rights(s, show, argument);
-	datagram_each_rights(&unix_of(s)->queue, show, argument);
+	stream_each_rights(socket, show, argument);
+	datagram_each_rights(&unix_of(socket)->queue, show, argument);
 }
 
-void unix_each_rights(struct socket *s, void (*show)(struct rights *, void *), void *argument)
+void unix_each_rights(struct socket *socket, void (*show)(struct rights *, void *), void *argument)
 {
 	struct socket *embryo;
 
-	each_own_rights(s, show, argument);
-	list_for_each_entry(embryo, &s->pending, pending_link)
+	each_own_rights(socket, show, argument);
+	list_for_each_entry(embryo, &socket->pending, pending_link)
 		each_own_rights(embryo, show, argument);
 }
 
-static u32 own_pages(const struct socket *s)
+static u32 own_pages(const struct socket *socket)
 {
-	return stream_pages_held(s) + datagram_pages_held(&unix_of(s)->queue);
+	return stream_pages_held(socket) + datagram_pages_held(&unix_of(socket)->queue);
 }
 
-u32 unix_pages_held(const struct socket *s)
+u32 unix_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = own_pages(s);
+	u32 pages = own_pages(socket);
 
-	list_for_each_entry(embryo, &s->pending, pending_link)
+	list_for_each_entry(embryo, &socket->pending, pending_link)
 		pages += own_pages(embryo);
 	return pages;
 }

@@ -1,4 +1,4 @@
-/* What the files of Unix sockets share. */
+/* Shared by the files of Unix sockets. */
 #ifndef UNIX_H
 #define UNIX_H
 
@@ -31,7 +31,7 @@ struct socket *unix_new(u16 type);	/* NULL: no memory */
 long unix_listen(struct socket *, u32 backlog);
 /* The listening socket of this type at an address. */
 long unix_find_listener(const struct address *, u16 type, struct socket **);
-/* Tells both ends of a new connection who the other is, and gives `embryo` to the listener. */
+/* Tells each end of a new connection its peer, and gives `embryo` to the listener. */
 void unix_introduce(struct socket *, struct socket *embryo, struct socket *listener);
 u32 unix_pages_held(const struct socket *);
 void unix_release(struct socket *);

@@ -23,150 +23,151 @@ void unix_connect_both(struct unix_socket *a, struct unix_socket *b)
 	unix_connect(b, a);
 }
 
-static long datagram_connect(struct socket *s, const struct address *a, bool nonblock)
+static long datagram_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
-	struct unix_socket *u = unix_of(s), *to = NULL;
+	struct unix_socket *endpoint = unix_of(socket), *to = NULL;
 	long error;
 
 	(void)nonblock;
-	if (a->len >= PATH_OFFSET && a->family == AF_UNSPEC) {
-		unix_connect(u, NULL);
+	if (address->len >= PATH_OFFSET && address->family == AF_UNSPEC) {
+		unix_connect(endpoint, NULL);
 		return 0;
 	}
-	error = unix_name_for_credentials(s);
+	error = unix_name_for_credentials(socket);
 	if (!error)
-		error = unix_find(a, SOCK_DGRAM, &to);
-	if (!error && to->peer && to->peer != u)
-		error = -EPERM;		/* it talks with somebody else only */
+		error = unix_find(address, SOCK_DGRAM, &to);
+	if (!error && to->peer && to->peer != endpoint)
+		error = -EPERM;		/* it is connected to another socket */
 	if (!error)
-		unix_connect(u, to);
+		unix_connect(endpoint, to);
 	return error;
 }
 
-static int destination(struct unix_socket *u, const struct message *m, struct unix_socket **to)
+static int destination(struct unix_socket *endpoint, const struct message *message, struct unix_socket **to)
 {
-	if (m->address && m->address->len)
-		return unix_find(m->address, SOCK_DGRAM, to);
-	if (u->peer_gone) {
-		u->peer_gone = false;
+	if (message->address && message->address->len)
+		return unix_find(message->address, SOCK_DGRAM, to);
+	if (endpoint->peer_gone) {
+		endpoint->peer_gone = false;
 		return -ECONNREFUSED;
 	}
-	if (!u->peer)
+	if (!endpoint->peer)
 		return -ENOTCONN;
-	*to = u->peer;
+	*to = endpoint->peer;
 	return 0;
 }
 
 /* Room in the receiver's queue: 0; 1 after a sleep, when the receiver may be gone; -EAGAIN, -ERESTARTSYS. */
-static long wait_for_room(struct socket *s, struct unix_socket *to, bool nonblock)
+static long wait_for_room(struct socket *socket, struct unix_socket *endpoint, bool nonblock)
 {
 	struct waiter w;
 	long error;
 
-	if (datagram_room(&to->queue))
+	if (datagram_room(&endpoint->queue))
 		return 0;
 	if (nonblock)
 		return -EAGAIN;
 	waiter_init(&w);
 	w.woken = false;
-	waitq_add(&to->queue.writable, &w);
-	error = sleep_interruptible(&w.woken, s->send_timeout ? time_deadline(s->send_timeout) : TIME_NEVER);
+	waitq_add(&endpoint->queue.writable, &w);
+	error = sleep_interruptible(&w.woken, socket->send_timeout ? time_deadline(socket->send_timeout) : TIME_NEVER);
 	waitq_remove(&w);
 	if (error)
 		return error == -ETIMEDOUT ? -EAGAIN : error;
 	return 1;
 }
 
-/* Who gets a message now, or why nobody does. */
+/* Finds the receiver of a message, or an error. */
 typedef long find_receiver(struct socket *s, const struct message *m, struct unix_socket **to);
 
-static long datagram_receiver(struct socket *s, const struct message *m, struct unix_socket **to)
+static long datagram_receiver(struct socket *socket, const struct message *m, struct unix_socket **to)
 {
-	struct unix_socket *u = unix_of(s);
-	long error = destination(u, m, to);
+	struct unix_socket *endpoint = unix_of(socket);
+	long error = destination(endpoint, m, to);
 
 	if (error)
 		return error;
-	if ((*to)->peer && (*to)->peer != u)
+	if ((*to)->peer && (*to)->peer != endpoint)
 		return -EPERM;
-	return s->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? socket_broken_pipe(m->flags) : 0;
+	return socket->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? socket_broken_pipe(m->flags) : 0;
 }
 
 /* The receiver, with room for one more; both as of now. */
-static long receiver_with_room(struct socket *s, const struct message *m, find_receiver *find, struct unix_socket **to)
+static long receiver_with_room(struct socket *socket, const struct message *message, find_receiver *find,
+			       struct unix_socket **to)
 {
 	long error;
 
 	do {
-		error = find(s, m, to);
+		error = find(socket, message, to);
 		if (!error)
-			error = wait_for_room(s, *to, m->nonblock);
+			error = wait_for_room(socket, *to, message->nonblock);
 	} while (error == 1);
 	return error;
 }
 
 /* The data are copied between two looks at the receiver: the copy may sleep. */
-static long send_when_room(struct socket *s, struct message *m, find_receiver *find, const struct address *from)
+static long send_when_room(struct socket *socket, struct message *m, find_receiver *find, const struct address *from)
 {
-	struct unix_socket *to;
-	struct datagram *d;
-	long error = receiver_with_room(s, m, find, &to), size;
+	struct unix_socket *endpoint;
+	struct datagram *datagram;
+	long error = receiver_with_room(socket, m, find, &endpoint), size;
 
 	if (error)
 		return error;
-	d = datagram_new(m, from);
-	if (IS_ERR(d))
-		return PTR_ERR(d);
-	error = receiver_with_room(s, m, find, &to);
+	datagram = datagram_new(m, from);
+	if (IS_ERR(datagram))
+		return PTR_ERR(datagram);
+	error = receiver_with_room(socket, m, find, &endpoint);
 	if (error) {
-		datagram_discard(d);
+		datagram_discard(datagram);
 		return error;
 	}
-	size = (long)datagram_size(d);
-	m->sender = message_cred(s, to->socket, m);
-	datagram_append(&to->queue, d, m);
+	size = (long)datagram_size(datagram);
+	m->sender = message_cred(socket, endpoint->socket, m);
+	datagram_append(&endpoint->queue, datagram, m);
 	return size;
 }
 
-static long unix_datagram_send(struct socket *s, struct message *m)
+static long unix_datagram_send(struct socket *socket, struct message *message)
 {
-	long error = unix_name_for_credentials(s);
+	long error = unix_name_for_credentials(socket);
 
-	return error ? error : send_when_room(s, m, datagram_receiver, &unix_of(s)->name);
+	return error ? error : send_when_room(socket, message, datagram_receiver, &unix_of(socket)->name);
 }
 
-static long unix_datagram_receive(struct socket *s, struct message *m)
+static long unix_datagram_receive(struct socket *socket, struct message *message)
 {
-	return datagram_take(s, &unix_of(s)->queue, m);
+	return datagram_take(socket, &unix_of(socket)->queue, message);
 }
 
-static unsigned unix_datagram_poll(struct socket *s, struct poll_table *table)
+static unsigned unix_datagram_poll(struct socket *socket, struct poll_table *table)
 {
-	struct unix_socket *u = unix_of(s);
-	unsigned ready = datagram_poll(s, &u->queue, table);
+	struct unix_socket *endpoint = unix_of(socket);
+	unsigned ready = datagram_poll(socket, &endpoint->queue, table);
 
-	if (u->peer)
-		poll_wait(table, &u->peer->queue.writable);
-	if (!u->peer || datagram_room(&u->peer->queue))
+	if (endpoint->peer)
+		poll_wait(table, &endpoint->peer->queue.writable);
+	if (!endpoint->peer || datagram_room(&endpoint->peer->queue))
 		ready |= POLLOUT | POLLWRNORM;
 	return ready;
 }
 
-static long unix_datagram_shutdown(struct socket *s, unsigned how)
+static long unix_datagram_shutdown(struct socket *socket, unsigned how)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 
-	if (!u->peer)
+	if (!endpoint->peer)
 		return -ENOTCONN;
-	s->shut |= how;
-	wake_up(&u->queue.readable);
-	wake_up(&u->queue.writable);
+	socket->shut |= how;
+	wake_up(&endpoint->queue.readable);
+	wake_up(&endpoint->queue.writable);
 	return 0;
 }
 
-static u32 unix_datagram_bytes(struct socket *s)
+static u32 unix_datagram_bytes(struct socket *socket)
 {
-	return datagram_next_size(&unix_of(s)->queue);
+	return datagram_next_size(&unix_of(socket)->queue);
 }
 
 const struct socket_ops unix_datagram_ops = {
@@ -176,92 +177,92 @@ const struct socket_ops unix_datagram_ops = {
 	.release = unix_release,
 };
 
-static long packet_listener(const struct address *a, struct socket **out)
+static long packet_listener(const struct address *address, struct socket **out)
 {
-	return unix_find_listener(a, SOCK_SEQPACKET, out);
+	return unix_find_listener(address, SOCK_SEQPACKET, out);
 }
 
-static long packet_connectable(const struct socket *s)
+static long packet_connectable(const struct socket *socket)
 {
-	return s->listening ? -EINVAL : unix_of(s)->peer ? -EISCONN : 0;
+	return socket->listening ? -EINVAL : unix_of(socket)->peer ? -EISCONN : 0;
 }
 
-static long packet_connect(struct socket *s, const struct address *a, bool nonblock)
+static long packet_connect(struct socket *socket, const struct address *address, bool nonblock)
 {
 	struct socket *embryo, *listener;
 	long error;
 
-	error = unix_name_for_credentials(s);
+	error = unix_name_for_credentials(socket);
 	if (!error)
-		error = packet_connectable(s);
+		error = packet_connectable(socket);
 	if (error)
 		return error;
 	embryo = unix_new(SOCK_SEQPACKET);
 	if (!embryo)
 		return -ENOMEM;
-	error = socket_find_listener(s, a, nonblock, &listener);
+	error = socket_find_listener(socket, address, nonblock, &listener);
 	/* Another thread may have connected it during the wait. */
 	if (!error)
-		error = packet_connectable(s);
+		error = packet_connectable(socket);
 	if (error) {
 		socket_release(embryo);
 		return error;
 	}
-	unix_connect_both(unix_of(s), unix_of(embryo));
-	unix_introduce(s, embryo, listener);
+	unix_connect_both(unix_of(socket), unix_of(embryo));
+	unix_introduce(socket, embryo, listener);
 	return 0;
 }
 
-static long packet_receiver(struct socket *s, const struct message *m, struct unix_socket **to)
+static long packet_receiver(struct socket *socket, const struct message *message, struct unix_socket **to)
 {
-	long error = socket_error(s);
+	long error = socket_error(socket);
 
-	*to = unix_of(s)->peer;
+	*to = unix_of(socket)->peer;
 	if (error)
 		return error;
-	if (s->shut & SHUT_WR || (*to && (*to)->socket->shut & SHUT_RD))
-		return socket_broken_pipe(m->flags);
+	if (socket->shut & SHUT_WR || (*to && (*to)->socket->shut & SHUT_RD))
+		return socket_broken_pipe(message->flags);
 	return *to ? 0 : -ENOTCONN;
 }
 
-static long packet_send(struct socket *s, struct message *m)
+static long packet_send(struct socket *socket, struct message *message)
 {
-	if (m->address)
-		m->address->len = 0;	/* it goes to the peer, whatever was asked for */
-	return send_when_room(s, m, packet_receiver, NULL);
+	if (message->address)
+		message->address->len = 0;	/* it goes to the peer, whatever was asked for */
+	return send_when_room(socket, message, packet_receiver, NULL);
 }
 
-static long packet_receive(struct socket *s, struct message *m)
+static long packet_receive(struct socket *socket, struct message *message)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 
-	return u->peer || s->shut & SHUT_RD ? datagram_take(s, &u->queue, m) : -ENOTCONN;
+	return endpoint->peer || socket->shut & SHUT_RD ? datagram_take(socket, &endpoint->queue, message) : -ENOTCONN;
 }
 
-static unsigned packet_poll(struct socket *s, struct poll_table *table)
+static unsigned packet_poll(struct socket *socket, struct poll_table *table)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 	unsigned ready;
 
-	if (!u->peer && !(s->shut & SHUT_RD)) {
-		poll_wait(table, &s->accepting);
-		if (s->listening)
-			return s->pending_count ? POLLIN | POLLRDNORM : 0;
+	if (!endpoint->peer && !(socket->shut & SHUT_RD)) {
+		poll_wait(table, &socket->accepting);
+		if (socket->listening)
+			return socket->pending_count ? POLLIN | POLLRDNORM : 0;
 		return POLLOUT | POLLWRNORM | POLLHUP;
 	}
-	ready = unix_datagram_poll(s, table);
-	if (s->shut & SHUT_RD)
+	ready = unix_datagram_poll(socket, table);
+	if (socket->shut & SHUT_RD)
 		ready |= POLLRDHUP;
-	if (s->shut == (SHUT_RD | SHUT_WR))
+	if (socket->shut == (SHUT_RD | SHUT_WR))
 		ready |= POLLHUP;
 	return ready;
 }
 
 /* The peer reads an end, or writes into a broken pipe. */
-static long packet_shutdown(struct socket *s, unsigned how)
+static long packet_shutdown(struct socket *socket, unsigned how)
 {
-	struct unix_socket *peer = unix_of(s)->peer;
-	long error = unix_datagram_shutdown(s, how);
+	struct unix_socket *peer = unix_of(socket)->peer;
+	long error = unix_datagram_shutdown(socket, how);
 
 	if (error)
 		return error;

@@ -14,118 +14,119 @@
 #define BUCKETS 256u
 static struct list_head buckets[BUCKETS];
 
-static bool is_abstract(const struct address *a)
+static bool is_abstract(const struct address *address)
 {
-	return a->bytes[PATH_OFFSET] == 0;
+	return address->bytes[PATH_OFFSET] == 0;
 }
 
-static int check_address(const struct address *a)
+static int check_address(const struct address *address)
 {
-	if (a->len < PATH_OFFSET || a->family != AF_UNIX || a->len > PATH_OFFSET + UNIX_PATH_MAX)
+	if (address->len < PATH_OFFSET || address->family != AF_UNIX || address->len > PATH_OFFSET + UNIX_PATH_MAX)
 		return -EINVAL;
 	return 0;
 }
 
 /* The path, NUL-terminated. */
-static void path_of(const struct address *a, char path[UNIX_PATH_MAX + 1])
+static void path_of(const struct address *address, char path[UNIX_PATH_MAX + 1])
 {
-	size_t len = a->len - PATH_OFFSET;
+	size_t len = address->len - PATH_OFFSET;
 
-	memcpy(path, a->bytes + PATH_OFFSET, len);
+	memcpy(path, address->bytes + PATH_OFFSET, len);
 	path[len] = 0;
 }
 
 /* FNV-1a. */
-static struct list_head *bucket(const struct address *a)
+static struct list_head *bucket(const struct address *address)
 {
 	struct list_head *head;
 	u32 hash = 2166136261u;
 
-	for (u32 i = PATH_OFFSET; i < a->len; i++)
-		hash = (hash ^ a->bytes[i]) * 16777619u;
+	for (u32 i = PATH_OFFSET; i < address->len; i++)
+		hash = (hash ^ address->bytes[i]) * 16777619u;
 	head = &buckets[(hash ^ hash >> 16) % BUCKETS];
 	if (!head->next)
 		list_init(head);
 	return head;
 }
 
-static struct unix_socket *find_abstract(const struct address *a, u16 type)
+static struct unix_socket *find_abstract(const struct address *address, u16 type)
 {
-	struct unix_socket *u;
+	struct unix_socket *endpoint;
 	u32 looked_at = 0;
 
-	list_for_each_entry(u, bucket(a), link) {
+	list_for_each_entry(endpoint, bucket(address), link) {
 		interrupt_window_at(++looked_at);
-		if (u->socket->type == type && u->name.len == a->len && !memcmp(u->name.bytes, a->bytes, a->len))
-			return u;
+		if (endpoint->socket->type == type && endpoint->name.len == address->len &&
+		    !memcmp(endpoint->name.bytes, address->bytes, address->len))
+			return endpoint;
 	}
 	return NULL;
 }
 
-static void name_abstract(struct unix_socket *u, const struct address *a)
+static void name_abstract(struct unix_socket *endpoint, const struct address *address)
 {
-	u->name = *a;
-	list_add(&u->link, bucket(a));
+	endpoint->name = *address;
+	list_add(&endpoint->link, bucket(address));
 }
 
-static int find_path(const struct address *a, u16 type, struct unix_socket **out)
+static int find_path(const struct address *address, u16 type, struct unix_socket **out)
 {
 	char path[UNIX_PATH_MAX + 1];
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
-	path_of(a, path);
-	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW, &d);
+	path_of(address, path);
+	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW, &dentry);
 	if (error)
 		return error;
-	error = inode_permission(d->inode, MAY_WRITE);
-	if (!error && (!S_ISSOCK(d->inode->mode) || !d->inode->data))
+	error = inode_permission(dentry->inode, MAY_WRITE);
+	if (!error && (!S_ISSOCK(dentry->inode->mode) || !dentry->inode->data))
 		error = -ECONNREFUSED;
 	if (!error) {
-		*out = d->inode->data;
+		*out = dentry->inode->data;
 		if ((*out)->socket->type != type)
 			error = -EPROTOTYPE;
 	}
-	dentry_put(d);
+	dentry_put(dentry);
 	return error;
 }
 
-int unix_find(const struct address *a, u16 type, struct unix_socket **out)
+int unix_find(const struct address *address, u16 type, struct unix_socket **out)
 {
-	int error = check_address(a);
+	int error = check_address(address);
 
 	if (error)
 		return error;
-	if (a->len == PATH_OFFSET)
+	if (address->len == PATH_OFFSET)
 		return -EINVAL;
-	if (!is_abstract(a))
-		return find_path(a, type, out);
-	*out = find_abstract(a, type);
+	if (!is_abstract(address))
+		return find_path(address, type, out);
+	*out = find_abstract(address, type);
 	return *out ? 0 : -ECONNREFUSED;
 }
 
-static long bind_path(struct unix_socket *u, const struct address *a)
+static long bind_path(struct unix_socket *endpoint, const struct address *address)
 {
 	char path[UNIX_PATH_MAX + 1];
 	struct walk w;
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
-	path_of(a, path);
+	path_of(address, path);
 	error = walk_parent(&w, AT_FDCWD, path);
 	if (!error) {
-		d = walk_last(&w);
-		if (!IS_ERR(d)) {
-			dentry_put(d);
+		dentry = walk_last(&w);
+		if (!IS_ERR(dentry)) {
+			dentry_put(dentry);
 			error = -EADDRINUSE;
-		} else if (PTR_ERR(d) != -ENOENT || w.slash) {
-			error = (int)PTR_ERR(d);
+		} else if (PTR_ERR(dentry) != -ENOENT || w.slash) {
+			error = (int)PTR_ERR(dentry);
 		} else {
-			error = inode_make(w.dir, w.last, w.len, S_IFSOCK | (0777 & ~current->fs->umask), 0, &d);
+			error = inode_make(w.dir, w.last, w.len, S_IFSOCK | (0777 & ~current->fs->umask), 0, &dentry);
 			if (!error) {
-				d->inode->data = u;
-				u->inode = inode_get(d->inode);
-				dentry_put(d);
+				dentry->inode->data = endpoint;
+				endpoint->inode = inode_get(dentry->inode);
+				dentry_put(dentry);
 			}
 		}
 	}
@@ -134,7 +135,7 @@ static long bind_path(struct unix_socket *u, const struct address *a)
 }
 
 /* An abstract name of the kernel's choice: NUL and five hexadecimal digits. */
-static long bind_any(struct unix_socket *u)
+static long bind_any(struct unix_socket *endpoint)
 {
 	static u32 next;
 	struct address a = { .len = PATH_OFFSET + 6 };
@@ -143,68 +144,68 @@ static long bind_any(struct unix_socket *u)
 	for (u32 tries = 0; tries < 0x100000; tries++) {
 		char digits[6];
 
-		snprintf(digits, sizeof digits, "%05x", next++ & 0xfffff);
+		snprintf(digits, sizeof(digits), "%05x", next++ & 0xfffff);
 		a.bytes[PATH_OFFSET] = 0;
 		memcpy(a.bytes + PATH_OFFSET + 1, digits, 5);
 		/* Many names may be in use, and another thread may name the socket meanwhile. */
 		preemption_point();
 		if (signal_fatal_pending())
 			return -EINTR;
-		if (u->name.len > PATH_OFFSET)
+		if (endpoint->name.len > PATH_OFFSET)
 			return 0;
-		if (find_abstract(&a, u->socket->type))
+		if (find_abstract(&a, endpoint->socket->type))
 			continue;
-		name_abstract(u, &a);
+		name_abstract(endpoint, &a);
 		return 0;
 	}
 	return -ENOSPC;
 }
 
-long unix_name_for_credentials(struct socket *s)
+long unix_name_for_credentials(struct socket *socket)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 
-	return socket_option(s, SO_PASSCRED) && u->name.len == PATH_OFFSET ? bind_any(u) : 0;
+	return socket_option(socket, SO_PASSCRED) && endpoint->name.len == PATH_OFFSET ? bind_any(endpoint) : 0;
 }
 
-long unix_bind(struct socket *s, const struct address *a)
+long unix_bind(struct socket *socket, const struct address *address)
 {
-	struct unix_socket *u = unix_of(s);
-	long error = check_address(a);
+	struct unix_socket *endpoint = unix_of(socket);
+	long error = check_address(address);
 
 	if (error)
 		return error;
-	if (u->name.len > PATH_OFFSET)
+	if (endpoint->name.len > PATH_OFFSET)
 		return -EINVAL;
-	if (a->len == PATH_OFFSET)
-		return bind_any(u);
-	if (is_abstract(a)) {
-		if (find_abstract(a, s->type))
+	if (address->len == PATH_OFFSET)
+		return bind_any(endpoint);
+	if (is_abstract(address)) {
+		if (find_abstract(address, socket->type))
 			return -EADDRINUSE;
-		name_abstract(u, a);
+		name_abstract(endpoint, address);
 	} else {
 		char path[UNIX_PATH_MAX + 1];
 
-		error = bind_path(u, a);
+		error = bind_path(endpoint, address);
 		if (error)
 			return error;
-		path_of(a, path);
-		u->name = *a;
-		u->name.len = PATH_OFFSET + (u32)strlen(path) + 1;	/* with its NUL, as Linux reports it */
+		path_of(address, path);
+		endpoint->name = *address;
+		endpoint->name.len = PATH_OFFSET + (u32)strlen(path) + 1;	/* with its NUL, as Linux reports it */
 	}
 	return 0;
 }
 
-long unix_name(struct socket *s, struct address *a, bool peer)
+long unix_name(struct socket *socket, struct address *address, bool peer)
 {
-	struct unix_socket *u = unix_of(s);
+	struct unix_socket *endpoint = unix_of(socket);
 
 	if (!peer) {
-		*a = u->name;
+		*address = endpoint->name;
 		return 0;
 	}
-	if (!s->connection && !u->peer)
+	if (!socket->connection && !endpoint->peer)
 		return -ENOTCONN;
-	*a = s->type == SOCK_DGRAM ? u->peer->name : u->peer_name;
+	*address = socket->type == SOCK_DGRAM ? endpoint->peer->name : endpoint->peer_name;
 	return 0;
 }

@@ -1,8 +1,9 @@
 /*
- * ipc.copy: how the memory of a message gets from sender to receiver (Liedtke 1993, 5.2.3).
+ * ipc.copy: how the memory of a message is copied from sender to receiver (Liedtke 1993, 5.2.3).
  *
- * twice: into a buffer of the kernel's, which the receiver empties when it runs. window: once, straight from the one
- * address space to the other, of which a segment register shows a segment meanwhile: not on an MPC8xx, which has none.
+ * twice: into a kernel buffer, from which the receiver copies when it runs. window: once, directly between the address
+ * spaces, while a segment register of the active one maps a segment of the other. An MPC8xx has no segment registers,
+ * and twice only.
  */
 #include <aperture.h>
 #include <errno.h>

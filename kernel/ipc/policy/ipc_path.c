@@ -1,8 +1,8 @@
 /*
- * ipc.path: how the two calls that send and then receive are made (beyond the 1993 paper; seL4's fast path).
+ * ipc.path: the path of the two calls that send and then receive (not in the 1993 paper; seL4's fast path).
  *
- * general: one way for every message. fast: words to a receiver that waits for them already go a way of their own, which
- * checks that they are such, and changes what has to be changed; the general way is its oracle.
+ * general: one path for every message. fast: a message of words to a waiting receiver takes a path of its own, which
+ * checks that the case is simple and changes only what it must; the general path is its reference.
  */
 #include <policy.h>
 #include <rendezvous.h>

@@ -1,9 +1,8 @@
 /*
- * pipe.transfer: how a write of more than PIPE_BUF bytes reaches a reader that waits (beyond the 1999 paper).
+ * pipe.transfer: how a write of more than PIPE_BUF bytes reaches a waiting reader (not in the 1999 paper).
  *
- * copy: into the pipe's buffer until that is full; then the reader takes it out. page: a page of it, and the reader
- * gets the processor after each, while the page is in the cache. direct: into the reader's own memory, without the
- * buffer in between.
+ * copy: into the pipe's buffer until it is full; then the reader copies. page: one page into the buffer, then the
+ * reader runs while the page is in the cache. direct: into the reader's own memory, without the buffer.
  */
 #include <pipe.h>
 #include <policy.h>
