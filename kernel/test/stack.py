@@ -55,7 +55,7 @@ ENDS = ("panic", "panic_regs", "fatal", "test/inject.c:use_stack")
 
 # The type of the table of operations, by what the sources call the object, where several types have such a member.
 OWNERS = (
-    (re.compile(r"\b(?:s|new|from|embryo|listener)->ops$"), "struct socket_ops"),
+    (re.compile(r"\b(?:socket|new|from|embryo|listener)->ops$"), "struct socket_ops"),
     (re.compile(r"\b(?:i|inode)->ops$"), "struct inode_ops"),
     (re.compile(r"->ops$"), "struct file_ops"),
     (re.compile(r"\bsink$"), "struct dir_sink"),
