@@ -17,7 +17,7 @@
 u64 rendezvous_apertures;
 
 /* Copies within a page of the other space; returns the bytes copied. */
-CAUSE(copy_between) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_t own, size_t n, bool to_other)
+CAUSE(copy) static size_t copy_by_aperture(struct mm *mm, uaddr_t theirs, uaddr_t own, size_t n, bool to_other)
 {
 	uaddr_t there = aperture_begin(mm, theirs, own);
 	size_t done = to_other ? copy_in_user((void *)there, (const void *)own, n) :
@@ -44,7 +44,7 @@ static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, l
  * Copies between the two spaces, piece by piece. A piece without progress although both pages were faulted in is an
  * error.
  */
-CAUSE(copy_between) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
+CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	u32 fruitless = 0;
 
@@ -135,7 +135,7 @@ static void hand_held(struct rendezvous *from, struct rendezvous *to)
 }
 
 /* Hands the buffer to the receiver, which empties it when it runs. */
-CAUSE(copy_between) static long push_held(struct task *receiver, u32 n, long *receiver_error)
+CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_error)
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &receiver->rendezvous;
 	long error;
@@ -152,7 +152,7 @@ CAUSE(copy_between) static long push_held(struct task *receiver, u32 n, long *re
 	return error;
 }
 
-CAUSE(copy_between) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
+CAUSE(copy) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
 {
 	return copy_with(receiver, (uaddr_t)receiver->rendezvous.buffers.receive, (uaddr_t)current->rendezvous.buffers.send, n,
 			 true, receiver_error);
@@ -162,7 +162,7 @@ const struct rendezvous_copy rendezvous_copy_twice = { .hold = hold_all, .push =
 const struct rendezvous_copy rendezvous_copy_aperture = { .hold = hold_nothing, .push = push_by_aperture };
 const struct rendezvous_copy *rendezvous_copy = &rendezvous_copy_twice;
 
-CAUSE(copy_between) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
+CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
 {
 	struct rendezvous *mine = &current->rendezvous, *theirs = &sender->rendezvous;
 	long error;
@@ -178,7 +178,7 @@ CAUSE(copy_between) long rendezvous_pull(struct task *sender, u32 n, long *other
 	return error;
 }
 
-CAUSE(copy_between) long rendezvous_take_held(u32 n)
+CAUSE(copy) long rendezvous_take_held(u32 n)
 {
 	current->rendezvous.holds = false;
 	return copy_to_user(current->rendezvous.buffers.receive, current->rendezvous.held, n);
