@@ -18,6 +18,7 @@ struct tty {
 	u32 device;
 	struct pty *pty;		/* the other end of a pseudo-terminal; NULL: the UART */
 	struct termios settings;
+	struct termios locked;		/* bits and characters that are not 0: those of `settings` do not change */
 	struct winsize size;
 	u16 ring[RING];
 	u32 head, tail, committed;	/* counts of characters; positions are modulo RING */

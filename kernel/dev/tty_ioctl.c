@@ -9,11 +9,25 @@
 #include <task.h>
 #include <uaccess.h>
 
+static u32 unlocked(u32 old, u32 new, u32 locked)
+{
+	return (old & locked) | (new & ~locked);
+}
+
 static void take_settings(struct tty *tty, const struct termios *new, bool flush)
 {
-	struct termios old = tty->settings;
+	const struct termios old = tty->settings, *locked = &tty->locked;
 
 	tty->settings = *new;
+	tty->settings.iflag = unlocked(old.iflag, new->iflag, locked->iflag);
+	tty->settings.oflag = unlocked(old.oflag, new->oflag, locked->oflag);
+	tty->settings.cflag = unlocked(old.cflag, new->cflag, locked->cflag);
+	tty->settings.lflag = unlocked(old.lflag, new->lflag, locked->lflag);
+	if (locked->line)
+		tty->settings.line = old.line;
+	for (unsigned i = 0; i < NCCS; i++)
+		if (locked->cc[i])
+			tty->settings.cc[i] = old.cc[i];
 	if (flush)
 		tty_flush_input(tty);
 	tty_settings_changed(tty, &old);
@@ -29,6 +43,18 @@ static long set_termios(struct tty *tty, uaddr_t argument, bool flush)
 	if (copy_from_user(&new, (void *)argument, sizeof(new)))
 		return -EFAULT;
 	take_settings(tty, &new, flush);
+	return 0;
+}
+
+static long lock_settings(struct tty *tty, uaddr_t argument)
+{
+	struct termios new;
+
+	if (!capable())
+		return -EPERM;
+	if (copy_from_user(&new, (void *)argument, sizeof(new)))
+		return -EFAULT;
+	tty->locked = new;
 	return 0;
 }
 
@@ -204,6 +230,10 @@ long tty_request(struct tty *tty, unsigned command, uintptr_t argument)
 	case TCSETAW:
 	case TCSETAF:
 		return set_termio(tty, user, command == TCSETAF);
+	case TIOCGLCKTRMIOS:
+		return copy_to_user((void *)user, &tty->locked, sizeof(tty->locked));
+	case TIOCSLCKTRMIOS:
+		return lock_settings(tty, user);
 	case TIOCGWINSZ:
 		return copy_to_user((void *)user, &tty->size, sizeof(tty->size));
 	case TIOCSWINSZ:

@@ -9,7 +9,9 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/select.h>
@@ -17,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -603,6 +606,39 @@ static void registers_after_a_call(void)
 	}
 }
 
+/* Settings that are locked do not change; only the superuser locks them. */
+static void locked_settings(void)
+{
+	struct {
+		unsigned flags[4];
+		unsigned char characters[20];
+		unsigned speeds[2];
+	} before, locks, after;
+	const unsigned get = _IOR('t', 19, before), set = _IOW('t', 20, before);
+	int fd = (int)MUST(posix_openpt(O_RDWR | O_NOCTTY));
+
+	MUST(ioctl(fd, get, &before));
+	MUST(ioctl(fd, TIOCGLCKTRMIOS, &locks));
+	CHECK_EQUAL(locks.flags[3] | locks.characters[VINTR], 0);
+	locks.flags[3] = ECHO;
+	locks.characters[VINTR] = 1;
+	MUST(ioctl(fd, TIOCSLCKTRMIOS, &locks));
+	after = before;
+	after.flags[3] ^= ECHO | ISIG;
+	after.characters[VINTR] ^= 1;
+	after.characters[VQUIT] ^= 1;
+	MUST(ioctl(fd, set, &after));
+	MUST(ioctl(fd, get, &after));
+	CHECK_EQUAL(after.flags[3] ^ before.flags[3], ISIG);
+	CHECK_EQUAL(after.characters[VINTR] ^ before.characters[VINTR], 0);
+	CHECK_EQUAL(after.characters[VQUIT] ^ before.characters[VQUIT], 1);
+	MUST(ioctl(fd, TIOCGLCKTRMIOS, &after));
+	CHECK_EQUAL(after.flags[3], ECHO);
+	CHECK_ERROR(ioctl(fd, TIOCSLCKTRMIOS, NULL), EFAULT);
+	MUST(setuid(1000));
+	CHECK_ERROR(ioctl(fd, TIOCSLCKTRMIOS, &locks), EPERM);
+}
+
 static const struct test_case cases[] = {
 	CASE(registers_after_a_call),
 	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
@@ -611,7 +647,7 @@ static const struct test_case cases[] = {
 	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
 	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
 	CASE(tables_of_its_own), CASE(running_program_is_not_written), CASE(privileged_attributes),
-	CASE(descriptor_of_the_child), CASE(highest_place_with_room),
+	CASE(descriptor_of_the_child), CASE(highest_place_with_room), CASE(locked_settings),
 };
 
 TEST_MAIN("strict", cases)

@@ -83,6 +83,8 @@ _Static_assert(sizeof(struct termio) == 20, "struct termio");
 #define TIOCGETD 0x5424u
 #define TCSBRKP 0x5425u
 #define TIOCGSID 0x5429u
+#define TIOCGLCKTRMIOS 0x5456u
+#define TIOCSLCKTRMIOS 0x5457u
 #define TIOCGPTN IOC_READ('T', 0x30, u32)
 #define TIOCSPTLCK IOC_WRITE('T', 0x31, s32)
 #define TIOCSIG IOC_WRITE('T', 0x36, s32)
