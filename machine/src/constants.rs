@@ -123,6 +123,7 @@ pub fn measure(
             .machine()
             .processor()
             .memory
+            .uncore
             .ram
             .read_u32(results + 4 * n);
         *value = u64::from(word.unwrap_or_default());

@@ -1,17 +1,20 @@
-//! The whole computer: it owns the processor and what is around it, loads them and runs them.
+//! The whole computer: it owns the processor and the uncore behind it, loads them and runs them.
 
 pub use crate::processor::{Fatal, Limits, Stop, Watchpoint};
 
 use crate::board::{Board, Console, Instant};
 use crate::config::MachineConfig;
 use crate::loader::Boot;
-use crate::memory::Memory;
-use crate::memory::hierarchy::l2cr;
+use crate::memory::l2::l2cr;
+use crate::memory::{Memory, Uncore};
 use crate::powerpc::msr;
 use crate::powerpc::registers::Register;
 use crate::processor::Processor;
 
 /// A simulated computer.
+///
+/// Its processor holds the uncore ([`Held`](crate::memory::Held)). With several processors the machine passes it from one to
+/// the next: docs/machine.md.
 pub struct Machine {
     processor: Processor,
 }
@@ -22,9 +25,10 @@ impl Machine {
     /// # Errors
     /// What the machine file asks for and cannot be had, or the boot image does not fit.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
-        let memory = Memory::from_config(&config)?;
         let board = Board::new(&config, console);
-        let processor = Processor::new(config, memory, board, &boot.causes)?;
+        let uncore = Uncore::from_config(&config, board)?;
+        let memory = Memory::from_config(&config, uncore)?;
+        let processor = Processor::new(0, config, memory, &boot.causes)?;
         let mut machine = Machine { processor };
         machine.place(boot)?;
         machine.processor.state_changed();
@@ -33,14 +37,12 @@ impl Machine {
 
     fn place(&mut self, boot: &Boot) -> Result<(), String> {
         let Processor {
-            memory,
-            board,
-            registers,
-            ..
+            memory, registers, ..
         } = &mut self.processor;
         for chunk in &boot.chunks {
             let start = chunk.physical as usize;
             memory
+                .uncore
                 .ram
                 .bytes_mut()
                 .get_mut(start..start + chunk.bytes.len())
@@ -51,7 +53,7 @@ impl Machine {
         registers.gpr.set(Register::new(3), boot.device_tree);
         registers.gpr.set(Register::new(1), boot.stack);
         if let Some(rom) = &boot.rom {
-            board.fit_rom(rom);
+            memory.uncore.board.fit_rom(rom);
             registers.msr = msr::IP;
         } else {
             self.enable_l2();
@@ -65,7 +67,7 @@ impl Machine {
         let Processor {
             memory, registers, ..
         } = &mut self.processor;
-        let Some(l2) = &memory.l2 else { return };
+        let Some(l2) = &memory.uncore.l2 else { return };
         if !own {
             return;
         }
@@ -74,7 +76,7 @@ impl Machine {
             .unwrap_or(0)
             & 3;
         registers.l2cr = l2cr::L2E | size << l2cr::L2SIZ_SHIFT;
-        memory.write_l2cr(registers.l2cr);
+        memory.uncore.write_l2cr(registers.l2cr);
     }
 
     /// What the machine is made of.
@@ -92,6 +94,17 @@ impl Machine {
     /// As [`Machine::processor`], to change it.
     pub fn processor_mut(&mut self) -> &mut Processor {
         &mut self.processor
+    }
+
+    /// What is behind the processor.
+    #[must_use]
+    pub fn uncore(&self) -> &Uncore {
+        &self.processor.memory.uncore
+    }
+
+    /// As [`Machine::uncore`], to change it.
+    pub fn uncore_mut(&mut self) -> &mut Uncore {
+        &mut self.processor.memory.uncore
     }
 
     /// Runs until something stops the machine, or a limit is reached.

@@ -13,7 +13,7 @@ pub use breakpoints::Watchpoint;
 pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
 
-use crate::board::{Board, BusError, Instant};
+use crate::board::{BusError, Instant};
 use crate::config::MachineConfig;
 use crate::engine::fetch::CodeCauses;
 use crate::engine::line::Lines;
@@ -34,11 +34,12 @@ use accounting::Settled;
 
 /// A simulated processor, and what it reaches.
 pub struct Processor {
+    /// Which of the machine's processors it is.
+    number: u8,
     pub registers: Registers,
     pub(crate) hot: Hot,
     pub mmu: Mmu,
     pub memory: Memory,
-    pub board: Board,
     /// Counts as they were when [`Processor::settle`] was last called.
     pub account: Account,
     pub timers: Timers,
@@ -92,18 +93,19 @@ impl Processor {
     /// # Errors
     /// What the machine file asks for and cannot be had.
     pub fn new(
+        number: u8,
         config: MachineConfig,
         memory: Memory,
-        board: Board,
         causes: &[CauseRange],
     ) -> Result<Processor, String> {
         let mut mmu = Mmu::from_config(&config)?;
         let line = config.cache.instruction.line as usize;
-        let ram = memory.ram.size();
+        let ram = memory.uncore.ram.size();
         let cache_lines = (config.cache.instruction.size as usize) / line;
         let data_shortcuts = Shortcuts::new(DATA_SHORTCUTS, &mmu.recency(false));
         let fetch_shortcuts = Shortcuts::new(FETCH_SHORTCUTS, &mmu.recency(true));
         let mut processor = Processor {
+            number,
             registers: Registers::default(),
             hot: Hot {
                 cycles: 0,
@@ -130,7 +132,6 @@ impl Processor {
                 fetch_recent: std::ptr::null_mut(),
                 exit: Exit::Deadline,
             },
-            board,
             account: Account::new(ram, line),
             timers: Timers::new(&config.bus),
             performance: PerformanceMonitor::default(),
@@ -203,7 +204,10 @@ impl Processor {
         self.limits = limits;
         self.stop = None;
         self.refresh();
-        self.board.set_features(self.observers.features());
+        self.memory
+            .uncore
+            .board
+            .set_features(self.observers.features());
         self.begin_watch();
         loop {
             if let Some(stop) = self.events() {
@@ -234,7 +238,7 @@ impl Processor {
         let line = code.line as usize;
         assert!(
             (code.size, code.ways) == (config.instruction.size, config.instruction.ways)
-                && self.lines.are_for(self.memory.ram.size(), line)
+                && self.lines.are_for(self.memory.uncore.ram.size(), line)
                 && self.memory.data.geometry().line as usize == line
                 && self.data_shortcuts.are_for(&self.mmu.recency(false))
                 && self.fetch_shortcuts.are_for(&self.mmu.recency(true)),
@@ -254,7 +258,7 @@ impl Processor {
         self.hot.line_index = index;
         self.hot.line_base = base;
         self.hot.line_stride = stride;
-        self.hot.ram = self.memory.ram.bytes_mut().as_mut_ptr();
+        self.hot.ram = self.memory.uncore.ram.bytes_mut().as_mut_ptr();
         self.hot.may_modify = if self.observers.watch_stores() {
             0
         } else {
@@ -298,7 +302,7 @@ impl Processor {
     #[must_use]
     pub fn instant(&self) -> Instant {
         Instant {
-            processor: 0,
+            processor: self.number,
             cycles: self.hot.cycles,
             instructions: self.hot.instructions,
         }
@@ -321,9 +325,10 @@ impl Processor {
     pub fn peek(&self, ea: u32) -> Option<u8> {
         let physical = self.peek_translation(ea)?;
         self.memory
+            .uncore
             .ram
             .read_u8(physical)
-            .or_else(|| self.board.peek(physical))
+            .or_else(|| self.memory.uncore.board.peek(physical))
     }
 
     /// Writes the byte at an effective address; false where there is no RAM. Code in the line is
@@ -333,7 +338,7 @@ impl Processor {
             return false;
         };
         self.memory.instruction.invalidate(physical);
-        self.memory.ram.write_u8(physical, value)
+        self.memory.uncore.ram.write_u8(physical, value)
     }
 
     fn peek_translation(&self, ea: u32) -> Option<u32> {

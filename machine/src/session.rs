@@ -198,15 +198,16 @@ impl Session {
     /// Everything the guest printed on the serial line.
     #[must_use]
     pub fn printed(&self) -> &[u8] {
-        self.machine.processor().board.console().printed()
+        self.machine.uncore().board.console().printed()
     }
 
     /// Input for the serial line; the guest reads it as fast as it can.
     pub fn type_in(&mut self, bytes: &[u8]) {
-        let processor = self.machine.processor_mut();
-        processor.board.console_mut().type_in(bytes);
-        processor.board.poll(processor.cycles());
-        processor.state_changed();
+        let now = self.machine.instant().cycles;
+        let board = &mut self.machine.uncore_mut().board;
+        board.console_mut().type_in(bytes);
+        board.poll(now);
+        self.machine.processor_mut().state_changed();
     }
 
     /// Every counter with its name (docs/interfaces.md, section 7).
@@ -317,7 +318,7 @@ impl Session {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.machine.processor().observers.warnings();
-        let dropped = self.machine.processor().board.console().dropped();
+        let dropped = self.machine.uncore().board.console().dropped();
         if dropped != 0 {
             warnings.push(format!(
                 "{dropped} bytes of the console's output were not kept"

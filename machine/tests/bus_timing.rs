@@ -35,7 +35,7 @@ fn a_core_that_does_not_forward_waits_for_the_whole_line() {
 fn the_second_miss_waits_until_the_bus_is_free() {
     let (mut memory, mut account) = (plain_memory(), account());
     assert_eq!(memory.load(0, CACHED, 0, &mut account), 14);
-    assert_eq!(memory.bus.free_at(), 34);
+    assert_eq!(memory.uncore.bus.free_at(), 34);
     assert_eq!(memory.load(0x1000, CACHED, 14, &mut account), 18 + 14);
     assert_eq!(account.counters.plain(Plain::BusWait), 18);
     assert_eq!(account.counters.plain(Plain::BusCycles), 64);
@@ -51,7 +51,7 @@ fn a_write_back_follows_its_fill_and_holds_up_only_what_comes_next() {
     }
     assert_eq!(memory.load(4 * 4096, CACHED, 10_000, &mut account), 14);
     // The fill holds the bus until 10034; the victim's write takes 3 + 3 bus clocks and the turnaround.
-    assert_eq!(memory.bus.free_at(), 10_048);
+    assert_eq!(memory.uncore.bus.free_at(), 10_048);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn what_a_cache_instruction_does_to_a_line_on_its_way_waits_for_it() {
     memory.store(0x1000, CACHED, 1000, &mut account);
     assert_eq!(memory.dcbf(0x1000, 0, 1001, &mut account), 0);
     // The write follows: asked for at 1032, a clock to request, 3 and 3 for its beats, and the turnaround.
-    assert_eq!(memory.bus.free_at(), 1032 + 2 * 8);
+    assert_eq!(memory.uncore.bus.free_at(), 1032 + 2 * 8);
     assert_eq!(memory.drain(1001), 1032 + 2 * 7 - 1001);
 }
 

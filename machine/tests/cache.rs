@@ -390,9 +390,9 @@ fn a_disabled_cache_keeps_its_lines_unseen_and_flash_invalidation_empties_it() {
 fn cache_instructions_do_what_the_manual_says() {
     let (mut memory, mut account) = (plain_memory(), account());
     let writes = |account: &Account| account.counters.plain(Plain::BusWrite);
-    memory.ram.write_u32(0x11c, 0xdead_beef);
+    memory.uncore.ram.write_u32(0x11c, 0xdead_beef);
     assert_eq!(memory.dcbz(0x104, CACHED, 0, &mut account), Ok(0));
-    assert_eq!(memory.ram.read_u32(0x11c), Some(0));
+    assert_eq!(memory.uncore.ram.read_u32(0x11c), Some(0));
     assert!(memory.data.is_dirty(0x100));
     assert_eq!(
         account.counters.plain(Plain::BusRead),
@@ -492,7 +492,7 @@ fn a_look_aside_l2_answers_in_place_of_memory() {
     memory.data.invalidate_all();
     // Or the L2's 2-1-1-1, on the same bus.
     assert_eq!(memory.load(0, CACHED, 1000, &mut account), 6);
-    assert_eq!(memory.bus.free_at(), 1000 + 2 * (1 + 2 + 3 + 1));
+    assert_eq!(memory.uncore.bus.free_at(), 1000 + 2 * (1 + 2 + 3 + 1));
     assert_eq!(memory.load(24, CACHED, 1006, &mut account), 6);
     assert_eq!(account.counters.total(Event::L2Access), 2);
     assert_eq!(account.counters.total(Event::L2Miss), 1);

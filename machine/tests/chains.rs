@@ -1,5 +1,5 @@
-//! Chains of dependent instructions on the whole machine: what a loop takes, over lines and blocks, and that
-//! stopping a machine within a chain changes nothing.
+//! Chains of dependent instructions on the whole machine: the cycles of a loop over lines and blocks. Stopping a
+//! machine within a chain changes nothing.
 
 mod support;
 
@@ -13,7 +13,7 @@ const CORES: [&str; 3] = ["ppc603-133", "ppc604-133", "ppc750-400"];
 /// Little memory, which is quick to save.
 const SMALL: &[&str] = &["memory.size=0x400000"];
 
-/// `body` so often, from the start of a line on. r5 points to a word that holds its address.
+/// `body`, repeated, from the start of a line. r5 points to a word that holds its own address.
 fn repeated(body: &str, rounds: u32) -> Program {
     Program::new(&format!(
         "_start:
@@ -98,7 +98,7 @@ fn stops_and_snapshots_within_a_chain_change_nothing() {
         let mut whole = program.session(machine, SMALL);
         let end = finish(&mut whole);
         let mut parts = program.session(machine, SMALL);
-        // The limit is looked at before a block, and the last one powers off.
+        // The limit is checked before a block, and the last block powers off.
         for (n, cycles) in (0..end - 100).step_by(37).enumerate() {
             let limits = Limits {
                 cycles,

@@ -36,8 +36,8 @@ fn number(name: &str, default: u64) -> u64 {
 const LEFT_OUT: usize = 16;
 const NOP: u32 = 0x6000_0000;
 
-/// What differs, if anything does that no known mistake of qemu-ppc explains: an instruction that it
-/// gets wrong is left out, and the rest judged again.
+/// The differences that no known error of qemu-ppc explains. An instruction that qemu-ppc gets wrong is left out, and
+/// the rest is compared again.
 fn compare(
     machine: &mut ours::Machine,
     driver: &Path,
@@ -64,7 +64,7 @@ fn compare(
     Some(format!("too many known mistakes\n{}", sequence.describe()))
 }
 
-/// A signal's frame lies below r1 where that points into the driver's signal stack, as a random one may.
+/// If a random r1 points into the driver's signal stack, the signal's frame lies below it.
 #[test]
 fn a_stack_register_in_the_driver_does_it_no_harm() {
     let driver = judge::build();

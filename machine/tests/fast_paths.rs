@@ -1,5 +1,5 @@
-//! The engine's fast paths against the always-probe oracle: cycles, instructions, every counter and what
-//! was printed are the same on every program at hand. And the same run twice is the same.
+//! The engine's fast paths against the always-probe oracle: cycles, instructions, every counter and the output are
+//! the same for every program. And two equal runs have equal results.
 
 mod support;
 
@@ -20,7 +20,7 @@ use programs::{GUESTS, Guest, Needs};
 use proptest::prelude::*;
 use support::{Program, config};
 
-/// Everything about a run that must not depend on how it was simulated.
+/// The results of a run that must not depend on how it was simulated.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     stop: Stop,
@@ -71,7 +71,7 @@ fn outcome(session: &Session, stop: Stop) -> Outcome {
     }
 }
 
-/// Names the counters that are not the same, so that a failure can be read.
+/// Names the counters that differ, for a readable failure.
 fn assert_same(what: &str, one: &Outcome, other: &Outcome) {
     let differing: Vec<_> = one
         .counters
@@ -110,7 +110,7 @@ fn bare_metal_programs_count_the_same_without_fast_paths() {
     }
 }
 
-/// Shapes that put the shortcuts' indices to the test: one way, many ways, few entries.
+/// Shapes that stress the shortcuts' indices: one way, many ways, few entries.
 #[test]
 fn other_geometries_count_the_same_without_fast_paths() {
     let shapes: [&[&str]; 4] = [
@@ -230,8 +230,8 @@ fn the_kernel_counts_the_same_without_fast_paths() {
     }
 }
 
-/// What the programs cost on each machine. A change here is a change of the model: it is made on purpose,
-/// and its reason belongs beside it. The failure prints the table as it has become.
+/// The cost of the programs on each machine. A change here is a change of the model: it must be intended, and the
+/// commit says why. A failure prints the new table.
 #[test]
 fn costs_are_those_on_record() {
     const COUNTED: [&str; 6] = [

@@ -1,8 +1,8 @@
 //! FR, FI and FPRF, which qemu-ppc does not judge: against exact arithmetic on integers.
 //!
-//! An IEEE number is an integer times a power of two. What an instruction should deliver is worked out on
-//! such integers without rounding; FI then says whether the result differs from it, FR whether the
-//! result's magnitude is the larger one (PEM table 2-4).
+//! An IEEE number is an integer times a power of two. The exact result of an instruction is computed on such integers
+//! without rounding; FI then says whether the result differs from it, FR whether the result's magnitude is the larger
+//! one (PEM table 2-4).
 
 mod support;
 
@@ -160,7 +160,12 @@ fn class(result: f64, single: bool) -> u32 {
 
 /// Runs one instruction on f1, f2 and f3; gives f4 and the FPSCR.
 fn execute(machine: &mut Machine, word: u32, operands: [f64; 3], rounding: u32) -> (f64, u32) {
-    machine.processor_mut().memory.ram.write_u32(CODE, word);
+    machine
+        .processor_mut()
+        .memory
+        .uncore
+        .ram
+        .write_u32(CODE, word);
     machine.processor_mut().memory.instruction.invalidate_all();
     let r = &mut machine.processor_mut().registers;
     r.fpr[1..4].copy_from_slice(&operands.map(f64::to_bits));

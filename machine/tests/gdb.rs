@@ -1,4 +1,4 @@
-//! gdb-multiarch attaches to the stub and finds what is there.
+//! gdb-multiarch attaches to the stub and reads the machine's state.
 
 #[path = "support/kernel.rs"]
 mod kernel;
@@ -36,7 +36,7 @@ middle:
   power_off 6
 ";
 
-/// What gdb prints when it runs `commands` against the program, and the runner's exit status.
+/// The output of gdb's `commands` on the program, and the runner's exit status.
 fn gdb(machine: &str, commands: &[&str]) -> (String, Option<i32>) {
     let program = Program::new(SOURCE);
     let mut runner = runner(machine, &program.elf());

@@ -6,8 +6,9 @@ use common::{
     Parts as _, RAM, SUPERVISOR, TABLE, USER, account, bus, hash_mmu, l1, memory, mmu,
     plain_memory, put_pte, unit, walker,
 };
+use pagewalk_machine::board::{Board, Console};
 use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::memory::{BusTiming, CacheGeometry, Forward, L2Timing, Memory};
+use pagewalk_machine::memory::{BusTiming, CacheGeometry, Forward, L2Timing, Memory, Uncore};
 use pagewalk_machine::mmu::{Access, FaultKind, Invalidation, Mmu, Reload, WalkTiming, hash};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
@@ -64,11 +65,13 @@ fn a_search_without_a_match_takes_sixteen_accesses_and_faults() {
         put_pte(&mut memory, VSID, EA, 0x182, true, 1);
         let primary = hash::groups(TABLE, VSID, EA).0;
         let secondary_word = memory
+            .uncore
             .ram
             .read_u32(hash::groups(TABLE, VSID, EA).1 + 8)
             .expect("RAM");
-        memory.ram.write_u32(primary + 16, secondary_word);
+        memory.uncore.ram.write_u32(primary + 16, secondary_word);
         memory
+            .uncore
             .ram
             .write_u32(hash::groups(TABLE, VSID, EA).1 + 8, secondary_word & !0x40);
         let fault = mmu
@@ -101,7 +104,7 @@ fn a_table_outside_ram_is_a_machine_check() {
 fn loads_set_r_and_stores_set_c_as_byte_writes() {
     let (mut memory, mut mmu, mut account) = ready();
     let pte = put_pte(&mut memory, VSID, EA, 0x0010_0002, false, 0);
-    let word1 = |memory: &Memory| memory.ram.read_u32(pte + 4).expect("RAM");
+    let word1 = |memory: &Memory| memory.uncore.ram.read_u32(pte + 4).expect("RAM");
     let mut go = |memory: &mut Memory, access| {
         mmu.translate(EA, access, SUPERVISOR, memory, 0, &mut account)
             .expect("mapped");
@@ -133,7 +136,7 @@ fn a_store_that_is_not_permitted_leaves_c_alone() {
         .translate(EA, Access::Store, USER, &mut memory, 0, &mut account)
         .expect_err("read only");
     assert_eq!(fault.kind, FaultKind::Dsi { dsisr: 0x0a00_0000 });
-    assert_eq!(memory.ram.read_u32(pte + 4), Some(0x0010_0101));
+    assert_eq!(memory.uncore.ram.read_u32(pte + 4), Some(0x0010_0101));
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn a_store_whose_pte_is_gone_faults_though_its_entry_is_there() {
     let pte = put_pte(&mut memory, VSID, EA, 0x0010_0002, false, 0);
     mmu.translate(EA, Access::Load, SUPERVISOR, &mut memory, 0, &mut account)
         .expect("mapped");
-    memory.ram.write_u32(pte, 0);
+    memory.uncore.ram.write_u32(pte, 0);
     let fault = mmu
         .translate(EA, Access::Store, SUPERVISOR, &mut memory, 0, &mut account)
         .expect_err("no PTE to set C in");
@@ -313,7 +316,8 @@ proptest! {
 fn worst_search(machine: &str, cold: bool) -> u64 {
     let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
     let config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");
-    let mut memory = Memory::from_config(&config).expect("a memory");
+    let uncore = Uncore::from_config(&config, Board::new(&config, Console::memory()));
+    let mut memory = Memory::from_config(&config, uncore.expect("an uncore")).expect("a memory");
     let mut mmu = Mmu::from_config(&config).expect("an MMU");
     memory.write_hid0(common::CACHES_ON);
     mmu.six().sdr1 = TABLE;

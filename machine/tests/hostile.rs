@@ -1,5 +1,5 @@
-//! Inputs that nobody meant: machine files, images, archives and snapshots with random damage, and guests that
-//! are random words in supervisor mode. Whatever comes ends in a message or at the limit, never in a panic.
+//! Random inputs: damaged machine files, images, archives and snapshots, and guests of random words in supervisor
+//! mode. Each ends with a message or at the limit, never in a panic.
 
 #[path = "support/kernel.rs"]
 mod kernel;
@@ -61,7 +61,7 @@ fn hits() -> impl Strategy<Value = Vec<(usize, u8)>> {
     prop::collection::vec((place, value), 1..8)
 }
 
-/// What is put in the place of a key's value.
+/// Replacements for a key's value.
 const VALUES: [&str; 20] = [
     "0",
     "1",
@@ -107,7 +107,7 @@ fn changed(text: &str, edits: &[(usize, usize, usize)]) -> String {
     lines.join("\n")
 }
 
-/// Words that are instructions more often than not, and touch what only supervisors touch.
+/// Words that are mostly instructions, many of them privileged.
 fn word() -> impl Strategy<Value = u32> {
     let sprs: [u32; 22] = [
         1, 8, 9, 22, 26, 27, 528, 536, 952, 1008, 25, 982, 80, 560, 568, 784, 787, 790, 792, 793,
@@ -208,7 +208,7 @@ proptest! {
         prop_assert!(session.is_ok());
     }
 
-    /// The oracle, too, comes to the same end: what it looks up is as random as what shortcuts remember.
+    /// A run with the oracle ends in the same way.
     #[test]
     fn random_words_run_to_their_end(
         words in prop::collection::vec(word(), 16..400),
@@ -231,7 +231,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A checksum finds what the format would take for another state.
+    /// The checksum detects damage that the format would accept as another state.
     #[test]
     fn damaged_snapshots_are_refused_or_mean_the_same(hits in hits(), length in any::<usize>()) {
         static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -320,6 +320,7 @@ fn ram_of_another_size_is_not_run() {
     let config = config("ppc604-133", &[SMALL]);
     let session = Session::with_kernel(config, &IMAGE, "a.elf", None, "", Console::memory());
     let mut session = session.expect("it fits");
-    session.machine_mut().processor_mut().memory.ram = pagewalk_machine::memory::Ram::new(4096);
+    session.machine_mut().processor_mut().memory.uncore.ram =
+        pagewalk_machine::memory::Ram::new(4096);
     session.run(LIMITS);
 }

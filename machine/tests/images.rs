@@ -1,4 +1,4 @@
-//! Images: what is taken, what is refused, and what the kernel finds in memory.
+//! Images: which are accepted and which refused, and the memory that the kernel finds.
 
 use std::path::Path;
 use std::process::Command;

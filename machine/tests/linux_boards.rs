@@ -256,7 +256,7 @@ fn the_loader_does_what_linux_expects() {
         };
         let (stack, tree) = (gpr(&session, 1), gpr(&session, 3));
         assert!((0x5000..reach).contains(&tree), "{tree:#x}");
-        let ram = &session.machine().processor().memory.ram;
+        let ram = &session.machine().processor().memory.uncore.ram;
         assert_eq!(ram.read_u32(tree), Some(0xd00d_feed), "{machine}");
         if machine == MPC83XX.0 {
             assert!(

@@ -1,5 +1,5 @@
-//! Every key of every machine file counts for something: a program that uses everything there is gives other
-//! counts when the key's value is another one that is allowed.
+//! Every key of every machine file has an effect: with another allowed value of a key, a program that uses everything
+//! gives other counts.
 
 mod support;
 
@@ -10,7 +10,7 @@ use pagewalk_machine::machine::Limits;
 use support::{Program, machine_file};
 use toml::Value;
 
-/// Keys that count for nothing, and why. With `*` all that begin so; on machines with `core.kind` as given.
+/// Keys without an effect, and why. `*` stands for every ending. They are for machines with the given `core.kind`.
 const EXEMPT: &[(&[&str], &str, &str)] = &[
     (EVERY, "description", "a name, for lists of machines"),
     (
@@ -86,7 +86,7 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
 
 const EVERY: &[&str] = &["603e", "604", "604e", "750", "8xx"];
 
-/// What must be set together with a key, to the same value.
+/// Keys that must be set together with a key, to the same value.
 fn partners(kind: &str, key: &str) -> &'static [&'static str] {
     match (kind, key) {
         ("8xx", "tlb.instruction.entries" | "tlb.instruction.ways") => {
@@ -101,7 +101,7 @@ fn partners(kind: &str, key: &str) -> &'static [&'static str] {
 }
 
 /// Instructions of every class that all cores have, then of those with segments and floating point. Each is run three
-/// times and waited for.
+/// times, and its result is used.
 const CLASSES: &[&str] = &[
     "add 5, 6, 7",
     "cmpwi 5, 3",
@@ -153,7 +153,7 @@ const CLASSES_6XX: &[&str] = &[
 /// tlbld and tlbli.
 const CLASSES_603: &[&str] = &[".long 0x7c005fa4", ".long 0x7c005fe4"];
 
-/// What completes behind a divide.
+/// Instructions that complete after a divide.
 const DIVIDE: &str = "
   li 4, 4
   mtctr 4
@@ -166,7 +166,7 @@ const DIVIDE: &str = "
   bdnz 1b
 ";
 
-/// What the device tree says, how the time base runs, a device, system calls, the decrementer.
+/// The device tree, the time base, a device, system calls, the decrementer.
 const SURROUNDINGS: &str = "
 _start:
   mr 27, 3
@@ -212,8 +212,8 @@ _start:
   li 30, 0
 ";
 
-/// Loads and stores all over 64 KB, by chance, and calls to 2048 small routines; more stores, touched lines
-/// and lines put out than can wait; lines that meet in a second-level cache.
+/// Random loads and stores in 64 KB, and calls to 2048 small routines; more stores, touched lines and written-back
+/// lines than can wait; lines that share a set of a second-level cache.
 const CACHES: &str = "
   load 10, 0x00100000
   load 3, 12345
@@ -279,7 +279,7 @@ const CACHES: &str = "
   bdnz 1b
 ";
 
-/// Loads from 256 pages by chance, and calls to them.
+/// Random loads from 256 pages, and calls to them.
 const PAGES: &str = "
   load 3, 4711
   load 10, 0x40000000
@@ -354,7 +354,7 @@ const HASH_TABLE: &str = "
   lwz 5, 0(10)
 ";
 
-/// On a 603 every page that is missed is that frame.
+/// On a 603 every missing page is mapped to that frame.
 const RELOAD_603: &str = "
   vector 0x1000, reload_code
   vector 0x1100, reload_data
@@ -380,7 +380,7 @@ reload_data:
   rfi
 ";
 
-/// So it is on the 8xx.
+/// The same on the 8xx.
 const RELOAD_8XX: &str = "
   vector 0x1100, reload_code
   vector 0x1200, reload_data
@@ -445,7 +445,7 @@ fn source(kind: &str) -> String {
     text + END + handlers
 }
 
-/// All that a run counts, and how long it took.
+/// All counts of a run, and its cycles.
 fn counts(program: &Program, machine: &str, settings: &[&str]) -> (u64, Vec<(String, u64)>) {
     let mut session = program.session(machine, settings);
     session.run(Limits {

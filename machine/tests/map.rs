@@ -1,4 +1,4 @@
-//! docs/machine.md says which folder may use which: here it is held to the sources.
+//! The table of docs/machine.md, which says which folder may use which, agrees with the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What follows each `crate::` in code: comments, and a file's unit tests at its end, do not count.
+/// The word after each `crate::` in code. Comments, and unit tests at a file's end, do not count.
 fn uses(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
     let code: Vec<&str> = code
@@ -113,7 +113,7 @@ fn the_map_is_true() {
     }
 }
 
-/// Architecture and speed are apart: the engine asks an instruction set through its own trait.
+/// Architecture and speed are separate: the engine uses an instruction set through its own trait.
 #[test]
 fn the_engine_knows_no_instruction_set() {
     let engine = &used()["engine"];

@@ -1,4 +1,4 @@
-//! The 8xx core by bare-metal programs: its exceptions, its registers, what it lacks, its caches and clocks.
+//! The 8xx core by bare-metal programs: its exceptions, registers, missing instructions, caches and clocks.
 
 mod support;
 
@@ -80,7 +80,8 @@ fn raising(source: &str) -> (Session, bool) {
     (session, there)
 }
 
-/// 860 UM 7.1.3.1: what the core lacks is for software to emulate, with floating point enabled or not.
+/// 860 UM 7.1.3.1: instructions that the core lacks are for software to emulate, whether or not floating point is
+/// enabled.
 #[test]
 fn what_the_core_lacks_is_for_software_to_emulate() {
     for lacked in [
@@ -127,7 +128,7 @@ fn the_supervisors_registers_are_privileged() {
     }
 }
 
-/// `prepare` maps RAM and devices for both sides; the rest is the case's.
+/// `prepare` maps RAM and devices for both sides; each case does the rest.
 fn translated(prepare: &str, cause: &str) -> (Session, bool) {
     raising(&format!(
         "paging\n{prepare}\nload 10, 0x60000123\nload 29, 0x40000000\n.globl cause\ncause: {cause}"
@@ -195,6 +196,7 @@ fn dcbz_clears_a_line_of_sixteen_bytes() {
                 .machine()
                 .processor()
                 .memory
+                .uncore
                 .ram
                 .read_u32(0x8000 + 4 * n)
                 .unwrap()
@@ -268,7 +270,7 @@ fn the_caches_take_commands_and_tell_their_state() {
     );
 }
 
-/// Nothing but the machine file tells the kernel: lines of 16 bytes, 32 entries in one set, time base.
+/// The kernel learns these from the machine file alone: lines of 16 bytes, 32 entries in one set, time base.
 #[test]
 fn the_device_tree_tells_lines_tlb_and_clocks() {
     let tree = device_tree(&config(MACHINE, &[]), Target::Pagewalk, "", None).unwrap();
@@ -305,7 +307,7 @@ fn the_device_tree_tells_lines_tlb_and_clocks() {
     );
 }
 
-/// A vector without a handler is found out, by its offset on this core.
+/// A vector without a handler is reported, by its offset on this core.
 #[test]
 fn a_missing_handler_stops_the_machine() {
     let mut session = session("_start:\n.long 0");
@@ -321,7 +323,7 @@ fn a_missing_handler_stops_the_machine() {
     );
 }
 
-/// What the control device and a dump show of entries, and that a snapshot holds them.
+/// The control device and a dump show the entries, and a snapshot holds them.
 #[test]
 fn dumps_views_and_snapshots_show_the_entries() {
     const SOURCE: &str = "_start:\ncaches_on\npaging\nload 29, 0x40000000\nlwz 3, 0(29)\n\
@@ -425,8 +427,8 @@ fn the_sanitizers_find_stale_entries() {
     }
 }
 
-/// What a DTLB miss costs beyond a hit, by where the two descriptors and the handler are: the figures of
-/// docs/memory.md. They follow from the machine file's bus, pipeline and exception costs.
+/// The cost of a DTLB miss beyond that of a hit, with the two descriptors and the handler in caches or in memory
+/// (docs/memory.md). The figures follow from the machine file's bus, pipeline and exception costs.
 #[test]
 fn a_miss_costs_what_its_parts_cost() {
     const SOURCE: &str = "

@@ -1,4 +1,4 @@
-//! The 8xx's MMU: its TLBs against a plain model, and what each field of its registers means.
+//! The 8xx's MMU: its TLBs against a plain model, and the effect of each field of its registers.
 
 mod common;
 
@@ -34,7 +34,7 @@ const GUARDED: u32 = 0x1000_0000;
 const PROTECTION: u32 = 0x0800_0000;
 const STORE: u32 = 0x0200_0000;
 
-/// A unit in which every group is as the page says.
+/// A unit in which the page decides for every group.
 fn unit() -> Mpc8xx {
     let mut unit = Mpc8xx::new(32, 32);
     write(&mut unit, n::MI_AP, 0x5555_5555);
@@ -63,7 +63,7 @@ fn load_instruction(unit: &mut Mpc8xx, ea: u32, level_one: u32, level_two: u32) 
     write(unit, n::MI_RPN, level_two);
 }
 
-/// What an access gives: a physical address, a miss, or the bits of an error.
+/// The result of an access: a physical address, a miss, or the bits of an error.
 #[derive(Debug, PartialEq)]
 enum Given {
     Hit(u32),
@@ -262,7 +262,7 @@ fn a_page_permits_what_its_protection_bits_say() {
     }
 }
 
-/// Ks and Kp choose the column; as a domain, a group lets everything through, or nothing.
+/// Ks and Kp select the column; as a domain, a group permits every access or none.
 #[test]
 fn a_group_overrides_the_page() {
     // PP 0: the supervisor's alone.
@@ -360,7 +360,7 @@ fn a_store_to_an_unchanged_page_invalidates_its_entry() {
     );
 }
 
-/// Descriptors are loaded as they are; what they lack shows when the entry is hit.
+/// Descriptors are loaded unchecked; errors in them appear when the entry is hit.
 #[test]
 fn an_entry_from_an_invalid_descriptor_is_an_error() {
     for (level_one, level_two) in [(0, ALL), (SMALL, ALL & !1)] {
@@ -407,7 +407,7 @@ fn storage_control_comes_from_both_descriptors_and_in_real_mode_from_the_control
     assert_eq!(read(&unit, n::MI_CTR), 0);
 }
 
-/// 823e RM 11.5: what software reads to walk tables of 4 KB pages, and of 1 KB subpages.
+/// 823e RM 11.5: the register values for a walk of tables of 4 KB pages, and of 1 KB subpages.
 #[test]
 fn the_walk_registers_give_the_addresses_of_the_descriptors() {
     let mut unit = Mpc8xx::new(32, 32);
@@ -449,7 +449,7 @@ fn the_walk_registers_give_the_addresses_of_the_descriptors() {
     assert_eq!(read(&unit, n::MD_EPN), 0);
 }
 
-/// How many entries were reached: two at most are told apart.
+/// How many entries were affected; more than two are not told apart.
 fn reaches(reached: Reached) -> usize {
     match reached {
         Reached::Nothing => 0,
@@ -539,7 +539,7 @@ fn the_debug_registers_show_the_entry_that_the_counter_names() {
     assert_eq!(shown, [0; 3], "an entry that is not valid");
 }
 
-/// Misses are the access's, loads the handler's; who evicted a page of 8 MB is charged once.
+/// Misses are charged to the access, loads to the handler. The evictor of a page of 8 MB is charged once.
 #[test]
 fn misses_are_charged_to_who_evicted_the_entry() {
     let mut unit = unit();

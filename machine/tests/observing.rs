@@ -1,4 +1,4 @@
-//! Profile, trace, regions, dumps, snapshots: what they tell, and that they change nothing.
+//! Profile, trace, regions, dumps, snapshots: their content. They change no count.
 
 #[path = "support/kernel.rs"]
 mod kernel;
@@ -117,8 +117,8 @@ fn the_profile_holds_every_cycle_and_instruction() {
     assert!(session.profile_folded().contains("kernel;kernel;work "));
 }
 
-/// In one block the cause is told twice, which charges what has run, and an access fails, which takes
-/// back the rest of the block.
+/// One block sets the cause twice, which charges the cycles so far. Then an access fails, which takes back the rest
+/// of the block.
 const TOLD_AND_TAKEN_BACK: &str = "
 _start:
   poke 0x600, 0x7e9a02a6
@@ -232,8 +232,8 @@ fn a_tlb_miss_in_the_trace_says_where_it_was_and_how_long_it_took() {
     assert_eq!((&args["way"], &args["victim"]), (&json!(0), &Value::Null));
 }
 
-/// Every miss is there, with a place that the TLB has. Where the entry of another page had to go, it was one of the
-/// same set, and its owner is known, because the trace has seen it loaded.
+/// The trace has every miss, with an existing set and way. A replaced entry is of the same set, and its owner is
+/// known, because the trace recorded its load.
 #[test]
 fn tlb_misses_of_a_kernel_name_the_page_that_had_to_go() {
     let kernel = kernel::build();
@@ -409,8 +409,8 @@ fn a_restored_snapshot_goes_on_the_same() {
     }
 }
 
-/// Input that waits in the UART and behind it, an interrupt and a decrementer exception that wait for
-/// MSR[EE], and counters of the performance monitor that run.
+/// Waiting input in the UART and behind it, an interrupt and a decrementer exception that wait for MSR[EE], and
+/// running counters of the performance monitor.
 #[test]
 fn what_waits_in_a_snapshot_waits_in_its_restored_machine() {
     const SELECT: &str = "load 3, 1 << 6 | 2\n  mtspr 952, 3";
@@ -503,7 +503,7 @@ decrementer:
         assert_eq!(second.machine().instant(), first.machine().instant());
         assert_eq!(second.counters(), first.counters(), "{machine}");
         let found = |session: &Session| {
-            let ram = &session.machine().processor().memory.ram;
+            let ram = &session.machine().processor().memory.uncore.ram;
             [0, 4, 8].map(|at| ram.read_u32(0x10_0000 + at).unwrap())
         };
         assert_eq!(found(&first)[0], 1, "decrementer exceptions");
@@ -580,8 +580,8 @@ fn damaged_snapshots_are_refused() {
     }
 }
 
-/// The store that changes the cause and the trap behind it stand in one block: the rest of the block was
-/// charged to the old cause before the trap, and is not charged to anybody by then.
+/// A store that changes the cause and a trap after it are in one block. The store charges the rest of the block to
+/// the old cause; the trap must take that back.
 #[test]
 fn an_exception_behind_a_change_of_cause_charges_nobody_for_what_did_not_run() {
     let program = Program::new(

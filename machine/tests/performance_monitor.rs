@@ -6,7 +6,7 @@ use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 use support::Program;
 
-/// Where the programs leave what they found.
+/// Where the programs store their results.
 const RESULTS: u32 = 0x0010_0000;
 
 /// `result` stores a register.
@@ -35,7 +35,7 @@ fn run(source: &str, machine: &str, oracle: bool) -> Session {
 }
 
 fn results<const N: usize>(session: &Session) -> [u32; N] {
-    let ram = &session.machine().processor().memory.ram;
+    let ram = &session.machine().processor().memory.uncore.ram;
     std::array::from_fn(|n| ram.read_u32(RESULTS + 4 * n as u32).expect("RAM"))
 }
 

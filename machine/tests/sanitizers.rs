@@ -1,4 +1,4 @@
-//! Each sanitizer reports the crime that it is there for, and keeps quiet without it.
+//! Each sanitizer reports the error that it looks for, and nothing without it.
 
 mod support;
 
@@ -113,7 +113,7 @@ fn a_frame_in_use_again_or_reached_by_the_kernel_is_no_crime() {
     assert_eq!(verdict(&flushed, "translation"), None);
 }
 
-/// A snapshot knows which frames were freed, also where the sanitizer is asked for again.
+/// A snapshot remembers the freed frames, even if the sanitizer is switched on again.
 #[test]
 fn a_frame_freed_before_a_snapshot_is_known_after_it() {
     let body = USE_AFTER_FREE.replace(
@@ -207,7 +207,7 @@ fn a_stale_fetch_is_reported() {
     );
 }
 
-/// The function was called often, and its line written often, before one of them is a crime.
+/// The function is called often, and its line written often, before one of these is an error.
 #[test]
 fn a_stale_fetch_in_a_loop_is_reported() {
     let body = "caches_on
@@ -240,7 +240,7 @@ fn a_stale_fetch_in_a_loop_is_reported() {
     assert!(report.starts_with("stale fetch: "), "{report}");
     let report = verdict(&body.replace("{between}", "icbi 0, 5\n isync"), "fetch").unwrap();
     assert!(report.starts_with("incoherent fetch: "), "{report}");
-    // What the I-cache holds is what is written: there is nothing to report.
+    // The written words equal those in the I-cache, so there is nothing to report.
     assert_eq!(
         verdict(&body.replace("{between}", "subi 6, 6, 1"), "fetch"),
         None
@@ -260,8 +260,8 @@ fn an_incoherent_fetch_is_reported() {
     );
 }
 
-/// Code on a stack shares its line with data, as the compiler's trampolines do: what is written before the
-/// place where a fetch begins is no code of it.
+/// Code on a stack shares its line with data, as the compiler's trampolines do. A write before the address where a
+/// fetch begins does not change that fetch.
 #[test]
 fn data_before_the_code_of_its_line_is_no_crime() {
     let program = |before: &str, call: &str| {
@@ -291,7 +291,7 @@ fn data_before_the_code_of_its_line_is_no_crime() {
     assert!(report.starts_with("incoherent fetch: "), "{report}");
     let report = verdict(&program(nop, &(at(16) + &at(0))), "fetch").unwrap();
     assert!(report.starts_with("stale fetch: "), "{report}");
-    // What was there before is written again: nobody can tell.
+    // The old words are written again, so there is no difference.
     let same = "lwz 6, 16(5)\n stw 6, 16(5)";
     assert_eq!(verdict(&program(same, &at(16)), "fetch"), None);
 }

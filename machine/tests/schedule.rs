@@ -1,5 +1,5 @@
-//! What blocks take in the pipeline, from the latencies of the cores' manuals: chains of dependent
-//! instructions over blocks and lines, loops, and what fills the completion queue.
+//! The cycles of blocks in the pipeline, from the latencies of the cores' manuals: chains of dependent instructions
+//! over blocks and lines, loops, and full completion queues.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::config;
 
 const CORES: [&str; 3] = ["ppc603-133", "ppc604-133", "ppc750-400"];
 
-/// The pipeline of a machine, and what is under way in it.
+/// The pipeline of a machine, and its state.
 struct Core {
     schedule: Schedule,
     pending: Pending,
@@ -94,7 +94,7 @@ fn chain() -> Vec<u32> {
     vec![add(3, 3, 4); 8]
 }
 
-/// The last of eight is dispatched a cycle before it begins, where there is another unit to wait in.
+/// The last of eight is dispatched a cycle before it begins, if there is another unit to wait in.
 #[test]
 fn a_chain_of_adds_takes_a_cycle_for_each() {
     for (machine, first) in CORES.into_iter().zip([7, 7, 7]) {
@@ -170,7 +170,7 @@ fn the_completion_queue_holds_dispatch_up() {
     assert_eq!([(); 5].map(|()| core.run(&adds)), [2, 2, 2, 14, 2]);
 }
 
-/// An isync takes nothing up before everything has completed, and nothing is left behind it.
+/// An isync begins when everything has completed, and leaves nothing unfinished.
 #[test]
 fn an_isync_waits_for_what_is_under_way() {
     for (machine, cycles) in CORES.into_iter().zip([38, 21, 21]) {
@@ -234,8 +234,7 @@ fn instruction() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    /// What is unfinished becomes less by waiting, however the wait is divided, and never more than it
-    /// is long.
+    /// Waiting reduces the unfinished work, by at most its own length, however the wait is divided.
     #[test]
     fn waits_add_up(
         machine in 0..CORES.len(),

@@ -1,4 +1,4 @@
-//! Real programs without a kernel: Lua's and SQLite's output is that of `qemu-ppc`, on every kind of core.
+//! Real programs without a kernel: Lua and SQLite print the same as under `qemu-ppc`, on every kind of core.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

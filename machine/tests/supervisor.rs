@@ -142,8 +142,16 @@ fn on_this_machine(machine: &str, rom: &[u8], oracle: bool) -> (String, Counters
         cycles: 2_000_000_000,
         ..Limits::NONE
     });
-    let text =
-        String::from_utf8_lossy(machine.processor_mut().board.console().printed()).into_owned();
+    let text = String::from_utf8_lossy(
+        machine
+            .processor_mut()
+            .memory
+            .uncore
+            .board
+            .console()
+            .printed(),
+    )
+    .into_owned();
     assert_eq!(stop, Stop::PowerOff { status: 0 }, "{text}");
     (
         text,

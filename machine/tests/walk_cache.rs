@@ -54,7 +54,7 @@ fn an_entry_that_software_has_moved_is_searched_for() {
     let mut mmu = mmu(&["walk.walker=walk-cache"]);
     let old = put_pte(&mut memory, VSID, EA, 0x0010_0182, false, 3);
     assert_eq!(load(&mut mmu, &mut memory, &mut account, EA).1, 4);
-    memory.ram.write_u32(old, 0);
+    memory.uncore.ram.write_u32(old, 0);
     put_pte(&mut memory, VSID, EA, 0x0020_0182, true, 0);
     let moved = load(&mut mmu, &mut memory, &mut account, EA);
     assert_eq!(moved, (Some(0x0020_0890), 1 + 9));
@@ -78,9 +78,9 @@ proptest! {
                 // No page has two entries.
                 for slot in 0..16 {
                     let at = place(ea, slot);
-                    let held = memory.ram.read_u32(at).unwrap_or_default();
+                    let held = memory.uncore.ram.read_u32(at).unwrap_or_default();
                     if held & !H == word0(ea) {
-                        memory.ram.write_u32(at, 0);
+                        memory.uncore.ram.write_u32(at, 0);
                     }
                 }
                 let word1 = (page << 4 | slot) << 12 | 0x182;

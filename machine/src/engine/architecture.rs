@@ -1,4 +1,4 @@
-//! What the engine asks of an instruction set. Nothing else in this folder depends on one.
+//! The engine's interface to an instruction set. Nothing else in this folder depends on one.
 
 use super::Handler;
 use crate::mmu::Fault;
@@ -7,7 +7,7 @@ use crate::processor::Processor;
 
 /// Decodes code.
 pub trait Decoder: Copy {
-    /// What a handler wants to know of its instruction.
+    /// The operands that a handler gets.
     type Operands: Copy + Default;
 
     /// The op that runs the instruction `word`, which stands at `index` in a line of `words`. `whole`: the line is
@@ -28,27 +28,27 @@ pub struct Decoded<Operands> {
     pub accesses: bool,
 }
 
-/// What an architecture defines of a processor. Its folder implements this for [`Processor`].
+/// The part of a processor that an architecture defines. The architecture's folder implements this for [`Processor`].
 pub trait Architecture {
     /// Decodes its instructions.
     type Decoder: Decoder;
 
-    /// What interrupts the flow of its instructions.
+    /// Its exceptions and interrupts.
     type Exception;
 
-    /// Address of the next instruction, whenever none is running.
+    /// Address of the next instruction, while none is running.
     fn pc(&self) -> u32;
 
     /// The next instruction is at `ea`.
     fn set_pc(&mut self, ea: u32);
 
-    /// What the MMU must know of the processor's mode.
+    /// The processor's mode, as the MMU needs it.
     fn mode(&self) -> u32;
 
     /// The exception that a failed translation of `ea` raises.
     fn fault(&mut self, fault: Fault, ea: u32) -> Self::Exception;
 
-    /// Has software set a breakpoint on an instruction in the block of `mask` + 1 bytes around `ea`?
+    /// True if software has set a breakpoint on an instruction in the block of `mask` + 1 bytes around `ea`.
     fn breaks_in(&self, ea: u32, mask: u32) -> bool;
 
     /// The exception that a breakpoint raises for the instruction at `ea`.
@@ -57,10 +57,10 @@ pub trait Architecture {
     /// The exception that a breakpoint raises for a data access at `ea`.
     fn check_access(&self, ea: u32, store: bool) -> Result<(), Self::Exception>;
 
-    /// What of the next instruction is traced, as [`Architecture::trace_of`] takes it; 0 for nothing.
+    /// How the next instruction is traced, for [`Architecture::trace_of`]; 0 if it is not.
     fn traced(&self) -> u32;
 
-    /// The exception that follows the instruction `word` at `ea`, which has run, if that is traced.
+    /// The trace exception after the instruction `word` at `ea`, which has run, if there is one.
     fn trace_of(&self, ea: u32, word: u32, traced: u32) -> Option<Self::Exception>;
 }
 

@@ -101,7 +101,11 @@ impl Processor {
         let used = self.data_shortcuts.translated(page, used);
         let whole = translation.source != Source::Subpage;
         let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled() && whole;
-        let in_ram = self.memory.ram.contains(translation.pa & !0xfff, 4096);
+        let in_ram = self
+            .memory
+            .uncore
+            .ram
+            .contains(translation.pa & !0xfff, 4096);
         if !cached || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
@@ -167,6 +171,7 @@ impl Processor {
         self.hot.cycles += self.memory.load_cached(physical, now, account);
         Ok(self
             .memory
+            .uncore
             .ram
             .read_u64(physical & !7)
             .map_or(0, |double_word| part(double_word, physical, bytes)))
@@ -214,7 +219,7 @@ impl Processor {
         self.check_access(ea, false)?;
         self.watch(ea, bytes, false);
         // RAM ends at the end of a page.
-        let Some(double_word) = self.memory.ram.read_u64(physical & !7) else {
+        let Some(double_word) = self.memory.uncore.ram.read_u64(physical & !7) else {
             return self.read_device(physical, bytes);
         };
         self.hot.cycles += self
@@ -240,7 +245,7 @@ impl Processor {
         self.storing(physical);
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);
-        self.memory.ram.write_part(physical, bytes, value);
+        self.memory.uncore.ram.write_part(physical, bytes, value);
         Ok(())
     }
 
@@ -265,14 +270,14 @@ impl Processor {
         } = self.translate_data(ea, Access::Store)?;
         self.check_access(ea, true)?;
         self.watch(ea, bytes, true);
-        if !self.memory.ram.contains(physical, bytes as usize) {
+        if !self.memory.uncore.ram.contains(physical, bytes as usize) {
             return self.write_device(physical, bytes, value);
         }
         self.storing(physical);
         self.hot.cycles += self
             .memory
             .store(physical, wimg, self.hot.cycles, &mut self.account);
-        self.memory.ram.write_part(physical, bytes, value);
+        self.memory.uncore.ram.write_part(physical, bytes, value);
         Ok(())
     }
 
@@ -303,7 +308,7 @@ impl Processor {
     /// simulator's own and costs nothing.
     fn read_device(&mut self, physical: u32, bytes: u32) -> Result<u64, Exception> {
         let now = self.instant();
-        let value = self.board.read(physical, bytes, now);
+        let value = self.memory.uncore.board.read(physical, bytes, now);
         self.charge_device(physical);
         self.look_at_board();
         value.map_err(|error| self.unanswered(error))
@@ -311,7 +316,7 @@ impl Processor {
 
     fn write_device(&mut self, physical: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let now = self.instant();
-        let effect = self.board.write(physical, bytes, value, now);
+        let effect = self.memory.uncore.board.write(physical, bytes, value, now);
         self.charge_device(physical);
         self.look_at_board();
         match effect {

@@ -309,7 +309,7 @@ impl Processor {
         let physical = translation.pa;
         self.hot.page = NO_PAGE;
         let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
-        let in_ram = self.memory.ram.contains(physical & !0xfff, 4096);
+        let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
         let used = self.mmu.used(true, page, source);
@@ -338,7 +338,7 @@ impl Processor {
         let cached = fetch.wimg & wimg::I == 0 && self.memory.instruction.enabled();
         let line = self.memory.instruction.line_address(physical);
         let bytes = self.memory.instruction.geometry().line;
-        if !cached || !self.memory.ram.contains(line, bytes as usize) {
+        if !cached || !self.memory.uncore.ram.contains(line, bytes as usize) {
             return false;
         }
         let resident = self.memory.instruction.find(physical).is_some();
@@ -353,7 +353,7 @@ impl Processor {
                 .fetch(physical, fetch.wimg, self.hot.cycles, &mut self.account);
         if !resident {
             let start = line as usize;
-            let content = &self.memory.ram.bytes()[start..start + bytes as usize];
+            let content = &self.memory.uncore.ram.bytes()[start..start + bytes as usize];
             let cache = &self.memory.instruction;
             self.lines.fill(line, content, cause, |other| {
                 other != line && cache.find(other).is_some()
@@ -428,11 +428,13 @@ impl Processor {
                 &mut self.account,
             );
         }
-        if let Some(word) = self.memory.ram.read_u32(physical) {
+        if let Some(word) = self.memory.uncore.ram.read_u32(physical) {
             return Ok(word);
         }
         let now = self.instant();
-        self.board
+        self.memory
+            .uncore
+            .board
             .read(physical, 4, now)
             .map(|word| word as u32)
             .map_err(|error| self.unanswered(error))

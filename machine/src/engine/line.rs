@@ -1,8 +1,8 @@
 //! Decoded instructions, kept by physical cache line.
 //!
-//! A line that the I-cache holds keeps executing what it was filled with: a store does not touch
-//! its decoded form. When the I-cache fills the line again, the words are compared with those that
-//! were decoded, and decoded anew where memory has changed.
+//! While the I-cache holds a line, the words that it was filled with are executed: a store does not change the
+//! decoded form. When the I-cache fills the line again, the words are compared with the decoded ones, and those that
+//! have changed are decoded again.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
@@ -12,11 +12,11 @@ use super::timing::{BlockTiming, Timings};
 use crate::pipeline::MicroOp;
 use crate::processor::Processor;
 
-/// Where an op goes on that always goes on at the same place: a shortcut for entering that line.
+/// The next op of an op that always continues at the same place: a shortcut for entering its line.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Link {
-    /// Where that is in the store of lines, in words of 8 bytes.
+    /// The place of that op in the store of lines, in words of 8 bytes.
     op: u32,
     /// The I-cache's tag word of the line of `op`.
     pub tag: u32,
@@ -90,9 +90,9 @@ unsafe fn distance(base: *const u8, op: *const Op) -> u32 {
 pub struct Op {
     pub run: Handler,
     pub operands: Operands,
-    /// What it takes from here to the end of the block.
+    /// The cost from here to the end of the block.
     pub timing: BlockTiming,
-    /// Cycles that the branch at the end of the block waits for its condition, entered so.
+    /// Cycles that the branch at the end of the block waits for its condition, if the block is entered here.
     pub doubt: u8,
     /// Position in the line.
     pub index: u8,
@@ -102,7 +102,7 @@ pub struct Op {
     pub instructions: u8,
     /// Data accesses from here to the end of the block.
     pub accesses: u8,
-    /// Of an op that goes on in another line.
+    /// The link of an op that continues in another line.
     pub link: Link,
 }
 
@@ -113,7 +113,7 @@ pub struct Line {
     pub physical: u32,
     /// Number of the code's own cause, or [`NO_CAUSE`].
     pub cause: u8,
-    /// How often a line has been decoded in this place. What is remembered of an earlier line has an earlier number.
+    /// How often a line has been decoded in this place. Data about an earlier line in it has a lower number.
     decoded: u16,
 }
 
@@ -127,13 +127,13 @@ pub const NO_CAUSE: u8 = 0xff;
 const HEADER: usize = 8;
 const _: () = assert!(size_of::<Line>() == HEADER && size_of::<Op>() == 40);
 
-/// Lines that the store holds at least; many times what an I-cache holds.
+/// The fewest lines that the store holds: many times as many as an I-cache.
 const CAPACITY: usize = 1 << 15;
 
 /// Decoded forms of instructions that run on their own, by a hash of the word.
 const SINGLES: usize = 256;
 
-/// Where a line's parts are.
+/// The layout of a line.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     /// Instructions in a line.
@@ -162,13 +162,13 @@ pub struct Lines {
     /// Lines that the store holds.
     capacity: usize,
     line_shift: u32,
-    /// What words are decoded by.
+    /// The instruction set that words are decoded with.
     set: Set,
     /// For each line of RAM the number of its decoded form plus one, or 0.
     index: Box<[u32]>,
-    /// Numbers of the forms that no line has.
+    /// Numbers of unused forms.
     free: Vec<u32>,
-    /// What the blocks in them take.
+    /// The costs of their blocks.
     pub(super) timings: Timings,
 }
 
@@ -210,7 +210,7 @@ impl Lines {
         self.shape.words * 4 == line_bytes && self.index.len() == ram_bytes.div_ceil(line_bytes)
     }
 
-    /// Has the line at `physical` a decoded form?
+    /// True if the line at `physical` has a decoded form.
     pub fn has(&self, physical: u32) -> bool {
         let entry = self.index.get((physical >> self.line_shift) as usize);
         entry.is_some_and(|&number| number != 0)
@@ -251,8 +251,8 @@ impl Lines {
         (self.index.as_ptr(), self.base, self.shape.stride)
     }
 
-    /// Makes the decoded form of the line at `physical` be that of `bytes`. `resident` tells whether
-    /// the I-cache holds a line: those are not taken away.
+    /// Decodes `bytes` as the line at `physical`. `resident` tells whether the I-cache holds a line; the forms of
+    /// such lines are kept.
     pub fn fill(&mut self, physical: u32, bytes: &[u8], cause: u8, resident: impl Fn(u32) -> bool) {
         let slot = (physical >> self.line_shift) as usize;
         let number = match self.index[slot] {
@@ -284,7 +284,7 @@ impl Lines {
         self.write(number, &ops);
     }
 
-    /// A decoded form that no line has.
+    /// An unused decoded form.
     fn take(&mut self, resident: impl Fn(u32) -> bool) -> usize {
         loop {
             if let Some(number) = self.free.pop() {
@@ -294,7 +294,8 @@ impl Lines {
         }
     }
 
-    /// Takes away the decoded forms of all lines that the I-cache does not hold. Links may lead to them.
+    /// Drops the decoded forms of all lines that the I-cache does not hold, and the links of the others, which may lead
+    /// to dropped ones.
     #[cold]
     fn reclaim(&mut self, resident: &impl Fn(u32) -> bool) {
         for number in 0..self.capacity {
@@ -369,7 +370,7 @@ impl Lines {
         })
     }
 
-    /// Forgets what blocks take, and the numbers of the pipeline's states.
+    /// Drops the costs of all blocks, and the numbers of the pipeline's states.
     pub fn forget_timings(&mut self) {
         self.timings = Timings::default();
         for number in 0..self.capacity + SINGLES {

@@ -1,8 +1,8 @@
-//! How the machine runs fast.
+//! The fast execution of instructions.
 //!
-//! Instructions are decoded once into [`line::Op`]s, kept by physical cache line ([`line`]). A run of
-//! ops calls one another in a chain that ends with the line or the block; counts and issue cycles
-//! are added once a block, when it is entered. What is checked, and when:
+//! Instructions are decoded once into [`line::Op`]s, which are kept by physical cache line ([`line`]). Each op calls
+//! the next, until the line or the block ends. Counts and issue cycles are added once for each block, when it is
+//! entered. The checks are:
 //!
 //! - once a block: the deadline, which stands for every event to come, and that its op knows what it
 //!   takes in the state that the pipeline is in ([`timing`]);
@@ -12,22 +12,22 @@
 //! - each load and store: that the page has a shortcut ([`shortcut`]), and that the line is the most
 //!   recently used one of its D-cache set.
 //!
-//! Touching the most recently used line already changes no state, and of a TLB's set of two the way
-//! used last is all the state there is, which a shortcut writes: so they are exact. What the checks
-//! do not let through goes the slow way, through `mmu` and `memory`; a line that is not the most recently used
-//! one costs no more than the cache's own search. A line that is still on its way into a cache has a mark in
-//! its tag word, so that every access to it goes the slow way and waits for its beat; while such a line runs,
-//! each of its blocks is entered the slow way. With the oracle on no shortcut is ever made, and every block is
-//! entered the slow way: translated, looked up in the I-cache, and timed by the schedule.
+//! These shortcuts are exact. An access to the most recently used line changes no state. In a TLB set of two ways the
+//! way used last is the whole state, and a shortcut writes it. If a check fails, the slow path through `mmu` and
+//! `memory` runs; for a line that is not the most recently used one, that is only the cache's own search. A line that
+//! is still being filled has a mark in its tag word, so that every access to it takes the slow path and waits for its
+//! beat; while such a line runs, each of its blocks is entered by the slow path. With the oracle on, no shortcut is
+//! made, and every block is entered by the slow path: translated, looked up in the I-cache, and timed by the
+//! schedule.
 //!
-//! The sanitizers see what they look at because that goes the slow way: a page whose translation is a
-//! crime gets no shortcut, and loses it when its frame is freed; a page of which the I-cache holds lines
-//! gets none for stores; a store that makes a line modified is none of the direct ones; and a line that
-//! was written while the I-cache held it is watched there, so that no tag word compares equal to it.
+//! Every access that a sanitizer must see takes the slow path. A page that a sanitizer would report gets no shortcut,
+//! and a page loses its shortcut when its frame is freed. A page with lines in the I-cache gets no shortcut for
+//! stores. A store that makes a line modified takes the slow path. A line that was written while the I-cache held it
+//! is watched there, so that its tag word never compares equal.
 //!
-//! A compiler for hot code would be one more [`Handler`]: it runs an op and those that follow, accounts
-//! for blocks by [`Processor::begin`] and its checks, and returns the next op. Nothing outside this folder
-//! knows how instructions are run.
+//! A compiler for hot code would be one more [`Handler`]: it would run an op and the following ones, account for
+//! blocks by [`Processor::begin`] with its checks, and return the next op. Nothing outside this folder depends on how
+//! instructions are run.
 
 mod architecture;
 pub mod data;
@@ -60,7 +60,7 @@ pub enum Exit {
     Stopped,
 }
 
-/// What the fast path reads and writes, together.
+/// The data of the fast path, in one place.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Hot {
@@ -68,9 +68,9 @@ pub struct Hot {
     pub cycles: u64,
     /// A block entered at or after this cycle is entered the slow way.
     pub deadline: u64,
-    /// There the inner loop is left if it is at or after this one. Both are the same, but that `deadline` is
-    /// 0 while every block is to be looked at: the line that runs has not come whole yet, or is watched; or
-    /// the oracle is on.
+    /// The inner loop is left at or after this cycle. It equals `deadline`, unless every block must be entered the
+    /// slow way: then `deadline` is 0. That is so while the running line is incomplete or watched, and with the
+    /// oracle on.
     pub due: u64,
     /// Instructions begun since reset, less those that took an exception.
     pub instructions: u64,
@@ -114,7 +114,7 @@ pub struct Hot {
 }
 
 impl Hot {
-    /// Has the inner loop left at the first block entered at or after cycle `at`.
+    /// Makes the inner loop end at the first block that is entered at or after cycle `at`.
     pub fn set_deadline(&mut self, at: u64) {
         self.due = at;
         self.deadline = at;
@@ -134,7 +134,7 @@ pub struct CacheProbe {
 }
 
 impl CacheProbe {
-    /// A probe that must be pointed at a cache before use.
+    /// A probe without a cache; it must get one before use.
     pub const NONE: CacheProbe = CacheProbe {
         tags: std::ptr::null_mut(),
         line_shift: 0,
@@ -146,7 +146,7 @@ impl CacheProbe {
     /// A probe of `cache`.
     ///
     /// # Panics
-    /// When the cache has not the tags that its geometry says.
+    /// When the cache's tags do not match its geometry.
     pub fn of(cache: &mut crate::memory::Cache) -> CacheProbe {
         let geometry = cache.geometry();
         let tags = cache.tags_mut();

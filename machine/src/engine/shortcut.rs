@@ -1,9 +1,9 @@
-//! Shortcuts past BATs, segment registers and TLB, for pages that were translated before.
+//! Shortcuts around BATs, segment registers and TLB, for pages that were translated before.
 
 use crate::mmu::{Reach, Reached, Recency, Used};
 
-/// A page whose accesses of one kind need no look at BATs, segments or TLB. It is good for as long as
-/// the TLB entry behind it, if there is one, stays in its way.
+/// A page whose accesses of one kind need no look-up in BATs, segments or TLB. It is valid as long as its TLB entry,
+/// if it has one, stays in its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Shortcut {
@@ -13,8 +13,8 @@ pub struct Shortcut {
     pub store: u32,
     /// Physical minus effective address.
     pub delta: u32,
-    /// The TLB entry behind it: where to write that it was used ([`Recency`]). For a BAT or real mode that is the
-    /// index behind the last set.
+    /// Where to note that its TLB entry was used ([`Recency`]). For a BAT or real mode this is the index after the
+    /// last set.
     pub used: Used,
 }
 
@@ -30,8 +30,8 @@ impl Shortcut {
     };
 }
 
-/// Index of the shortcut of the page of `ea` among `mask` + 1. Pages a power of two apart, as arrays are
-/// that are walked together, do not fall on the same one.
+/// Index of the shortcut of the page of `ea` among `mask` + 1. Pages a power of two apart, as in arrays that are
+/// walked together, get different ones.
 #[inline(always)]
 pub fn place(ea: u32, mask: u32) -> usize {
     ((ea >> 12 ^ ea >> 20) & mask) as usize
@@ -45,7 +45,7 @@ pub const MODES: usize = 4;
 pub struct Shortcuts {
     tables: [Box<[Shortcut]>; MODES],
     empty: bool,
-    /// The page behind each entry of the TLB that may have shortcuts: `ways` for each set.
+    /// The page of each TLB entry that may have shortcuts: `ways` for each set.
     held: Box<[u32]>,
     sets: u32,
     /// Entries of a set that may have shortcuts at a time, a power of two ([`Recency::ways`]).
@@ -66,7 +66,8 @@ impl Shortcuts {
         }
     }
 
-    /// Are these shortcuts for a TLB of this size, whose table of ways used last has every set and one more?
+    /// True if these shortcuts are for a TLB of this size, whose table of ways used last has one more element than it
+    /// has sets.
     pub fn are_for(&self, tlb: &Recency<'_>) -> bool {
         (self.sets, self.ways) == (tlb.sets, tlb.ways) && tlb.recent.len() == self.sets as usize + 1
     }
@@ -90,7 +91,7 @@ impl Shortcuts {
         &self.tables[mode][self.index(page)]
     }
 
-    /// Makes `shortcut`, whose page is `load`, the one of that page.
+    /// Stores `shortcut` for its page, `load`.
     pub fn set(&mut self, mode: usize, shortcut: Shortcut) {
         let index = self.index(shortcut.load);
         self.tables[mode][index] = shortcut;
@@ -98,7 +99,7 @@ impl Shortcuts {
     }
 
     /// `page` has been translated, and `used` is now its set's most recently used entry. Drops the shortcuts of the
-    /// page that the entry held before. Returns what a shortcut of `page` is to write.
+    /// page that the entry held before. Returns the place that a shortcut of `page` has to note.
     pub fn translated(&mut self, page: u32, used: Option<Used>) -> Used {
         let Some(used) = used else {
             return Used {
@@ -165,7 +166,7 @@ impl Shortcuts {
         }
     }
 
-    /// Takes away the shortcuts of stores to the page of physical memory at `pa`.
+    /// Drops the shortcuts for stores to the physical page at `pa`.
     pub fn drop_stores(&mut self, pa: u32) {
         for shortcut in self.tables.iter_mut().flatten() {
             let physical = shortcut.store.wrapping_add(shortcut.delta);

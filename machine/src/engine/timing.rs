@@ -1,11 +1,11 @@
-//! What blocks take, remembered.
+//! A cache of the cycles that blocks take.
 //!
-//! A block's issue cycles depend on what the blocks before it have left unfinished ([`Pending`]): the state of the
-//! pipeline. Programs reach a few hundred states, so each state has a number. An op caches its block's cost and the
-//! resulting state for the state in which it was last entered: entering a block is then one comparison.
+//! A block's issue cycles depend on the state of the pipeline: what earlier blocks have left unfinished
+//! ([`Pending`]). Programs reach a few hundred states, so each state has a number. An op caches its block's cost and
+//! the resulting state for the state in which it was last entered: entering a block is then one comparison.
 //!
-//! Where that fails, a table of other states is asked, and then the schedule. All three give the same answer. With the
-//! oracle on, the schedule is asked for each line that is entered.
+//! If that fails, a table of other states is searched; if that fails, too, the schedule computes the cost. All three
+//! give the same result. With the oracle on, the schedule computes it for each line that is entered.
 
 use rustc_hash::FxHashMap;
 
@@ -22,16 +22,16 @@ pub const DRAINED: State = 0;
 /// No state.
 pub const NO_STATE: State = State::MAX;
 
-/// States that have numbers at a time. When there are no more, all are forgotten.
+/// How many states can have numbers. When all are in use, all are dropped.
 const STATES: usize = 1 << 14;
 
 /// Entries of the table: 1 << this.
 const TABLE: u32 = 17;
 
-/// Waits whose outcome is remembered, in cycles: those of branches.
+/// Waits up to this many cycles are remembered (those of branches).
 const WAITS: usize = 4;
 
-/// What a block takes, entered in one state of the pipeline.
+/// The cost of a block that is entered in one state of the pipeline.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BlockTiming {
@@ -75,11 +75,11 @@ struct Numbered {
     pending: Pending,
     /// Cycles until nothing is unfinished.
     longest: u64,
-    /// The states that are left of it after one cycle and more, or [`NO_STATE`].
+    /// The states after one, two and more cycles of waiting, or [`NO_STATE`].
     waited: [State; WAITS],
 }
 
-/// The numbered states, and what blocks take in them.
+/// The numbered states, and the costs of blocks in them.
 pub struct Timings {
     states: Vec<Numbered>,
     numbers: FxHashMap<Pending, State>,
@@ -123,7 +123,7 @@ impl Timings {
         self.states.len() + states <= STATES
     }
 
-    /// The state that is left of `state` when nothing has been dispatched for `cycles`.
+    /// The state that follows `state` if nothing is dispatched for `cycles`.
     fn after(&mut self, state: State, cycles: u64) -> State {
         let from = &self.states[usize::from(state)];
         if cycles >= from.longest {
@@ -142,7 +142,7 @@ impl Timings {
         after
     }
 
-    /// Forgets what blocks take.
+    /// Drops the costs of all blocks.
     pub fn forget_blocks(&mut self) {
         self.table.fill(Known::NONE);
     }
@@ -156,7 +156,7 @@ impl Timings {
 }
 
 impl Lines {
-    /// What the table knows the first `length` instructions of the block at `op` by: not 0.
+    /// The table's key for the first `length` instructions of the block at `op`; not 0.
     ///
     /// # Safety
     /// `op` must point into this store.
@@ -166,7 +166,7 @@ impl Lines {
         unsafe { self.key(op) | u64::from(length) << 48 }
     }
 
-    /// What the first `length` instructions of the block at `op` take in `state`.
+    /// The cost of the first `length` instructions of the block at `op` in `state`.
     ///
     /// # Safety
     /// `op` must point into this store.
@@ -220,7 +220,7 @@ impl Lines {
 }
 
 impl Processor {
-    /// What the block at `op` takes now becomes what the op keeps.
+    /// Stores the block's current cost in `op`.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor, and nothing else refer to it.
@@ -241,8 +241,8 @@ impl Processor {
         }
     }
 
-    /// Takes back the issue cycles of `op` and the rest of its block: what those before it have left
-    /// unfinished is what is under way. An exception is about to drain the pipeline.
+    /// Takes back the issue cycles of `op` and the rest of its block, because of an exception, which is about to
+    /// drain the pipeline. The earlier instructions of the block remain in it.
     ///
     /// # Safety
     /// `op` must be running.
@@ -257,7 +257,7 @@ impl Processor {
         }
     }
 
-    /// Nothing is dispatched for `cycles`, while what is under way goes on.
+    /// Nothing is dispatched for `cycles`, while instructions in flight continue.
     #[inline(always)]
     pub(crate) fn wait(&mut self, cycles: u64) {
         if cycles != 0 {
@@ -266,7 +266,7 @@ impl Processor {
         }
     }
 
-    /// What is under way goes on for `cycles`, which are already counted.
+    /// Instructions in flight continue for `cycles`, which are already counted.
     #[inline(never)]
     pub(super) fn go_on_for(&mut self, cycles: u64) {
         if cycles != 0 && self.hot.pipeline != DRAINED {
@@ -275,7 +275,7 @@ impl Processor {
         }
     }
 
-    /// An exception waits until everything before it has completed.
+    /// An exception waits until all earlier instructions have completed.
     pub(crate) fn drain_pipeline(&mut self) {
         let pending = self.lines.timings.pending(self.hot.pipeline);
         self.hot.cycles += u64::from(pending.completed());
@@ -283,18 +283,18 @@ impl Processor {
         self.make_room();
     }
 
-    /// What is unfinished before the next block.
+    /// The pipeline's state before the next block.
     pub(crate) fn pending(&self) -> Pending {
         self.lines.timings.pending(self.hot.pipeline).clone()
     }
 
-    /// Makes this be what is unfinished before the next block.
+    /// Sets the pipeline's state before the next block.
     pub(crate) fn set_pending(&mut self, pending: Pending) {
         self.make_room();
         self.hot.pipeline = self.lines.timings.number(pending);
     }
 
-    /// Sees to it that one more state can have a number.
+    /// Makes room for the number of one more state.
     #[inline(always)]
     fn make_room(&mut self) {
         if !self.lines.timings.has_room_for(1) {
@@ -302,8 +302,8 @@ impl Processor {
         }
     }
 
-    /// Sees to it that a block can begin, and then wait, without new numbers for the states: a block that is
-    /// running needs the number of the state that it began in, in case that it is cut short.
+    /// Makes room for the numbers that a block needs to begin and then wait. Numbers must not be dropped while a
+    /// block runs, because it needs that of the state that it began in if it is cut short.
     pub(super) fn make_room_for_a_wait(&mut self) {
         if !self.lines.timings.has_room_for(2) {
             self.renumber();

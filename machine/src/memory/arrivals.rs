@@ -1,8 +1,8 @@
-//! Lines on their way into an L1: when each of their beats is there.
+//! Lines that are being filled into an L1, and when each of their beats arrives.
 //!
-//! A line has its place in the cache from its request on, with a mark ([`super::cache::ARRIVING`]) that
-//! makes an engine look here instead of finding it by its tag word. The mark goes when an access finds
-//! that the whole line has come, or waits until it has; it may stand longer than the line is kept here.
+//! A line has its place in the cache from its request on. A mark ([`super::cache::ARRIVING`]) makes an engine look
+//! here instead of finding the line by its tag word. The first access after the whole line has arrived clears the
+//! mark, so a mark may outlast the entry here.
 
 use super::bus::Delivery;
 use super::cache::Cache;
@@ -10,16 +10,16 @@ use super::posted::POSTED_MAX;
 use crate::config::Forward;
 use serde::{Deserialize, Serialize};
 
-/// A line on its way.
+/// A line that is being filled.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Arrival {
     /// Address of the line.
     line: u32,
     /// The address whose beat comes first.
     critical: u32,
-    /// The cycle at which the whole of it is there.
+    /// The cycle at which the whole line has arrived.
     complete: u64,
-    /// When the beats come: from `critical` on, and round within the line.
+    /// When the beats arrive: the first holds `critical`; they wrap around within the line.
     delivery: Delivery,
 }
 
@@ -41,7 +41,7 @@ impl Arrival {
         self.line
     }
 
-    /// The cycle at which the whole of it is there.
+    /// The cycle at which the whole line has arrived.
     #[must_use]
     pub fn complete(&self) -> u64 {
         self.complete
@@ -58,7 +58,7 @@ impl Arrival {
         }
     }
 
-    /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
+    /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
         (self.line.max(self.critical) as usize) < ram
             && self.delivery.fits()
@@ -66,19 +66,21 @@ impl Arrival {
     }
 }
 
-/// More lines than can be on their way: those of posted stores, of touches, and of what the core waits for.
+/// A bound on the lines that can be filled at a time: for posted stores, for touches, and for accesses that the core
+/// waits for.
 const MOST: usize = 4 * POSTED_MAX as usize;
 
-/// The lines on their way into one cache: as many as the core has misses under way.
+/// The lines that are being filled into one cache.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// The line of `arrival`, which `cache` has just been filled with, sets out at `now`.
+    /// Enters the line of `arrival`, which got its place in `cache` just now, at `now`.
     #[inline]
     pub fn add(&mut self, arrival: Arrival, cache: &mut Cache, now: u64) {
         cache.mark_arriving(arrival.line);
-        // A line that left the cache and is filled again sets out anew; one that has come makes room.
+        // A line that left the cache and is filled again replaces its old entry; entries of complete lines are
+        // reused.
         let mut place = None;
         for old in &mut self.0 {
             if old.line == arrival.line {
@@ -95,7 +97,7 @@ impl Arrivals {
         }
     }
 
-    /// The line at `line`, if some of it is still to come at `now`.
+    /// The line at `line`, if a part of it is still missing at `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, line: u32, now: u64) -> Option<&Arrival> {
@@ -105,12 +107,12 @@ impl Arrivals {
             .filter(|arrival| arrival.complete > now)
     }
 
-    /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
+    /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
         self.0.len() <= MOST && self.0.iter().all(|arrival| arrival.fits(ram))
     }
 
-    /// The cycle at which all of them are there.
+    /// The cycle at which all of them have arrived.
     #[must_use]
     pub fn last(&self) -> u64 {
         let ends = self.0.iter().map(|arrival| arrival.complete);

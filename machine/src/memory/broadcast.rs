@@ -37,14 +37,14 @@ impl Memory {
         if transaction == Sync {
             let mut done = now + self.drain(now);
             if on_the_bus {
-                done = self.bus.address_only(done, account);
+                done = self.uncore.bus.address_only(done, account);
             }
             return done - now;
         }
         if !on_the_bus {
             return 0;
         }
-        let done = self.bus.address_only(now, account);
+        let done = self.uncore.bus.address_only(now, account);
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }

@@ -1,6 +1,7 @@
 //! Memory as a machine file describes it.
 
-use super::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Ram};
+use super::{BusTiming, CacheGeometry, L2Timing, Memory, MemoryTiming, Ram, Uncore};
+use crate::board::Board;
 use crate::config::{CacheConfig, L2Place, MachineConfig};
 
 fn geometry(cache: &CacheConfig) -> CacheGeometry {
@@ -12,12 +13,12 @@ fn geometry(cache: &CacheConfig) -> CacheGeometry {
     }
 }
 
-impl Memory {
-    /// The memory of a machine: zeroed RAM, empty and disabled caches.
+impl Uncore {
+    /// What is behind the processors of a machine: zeroed RAM, an empty L2, `board`.
     ///
     /// # Errors
     /// What the machine file asks for and cannot be had.
-    pub fn from_config(machine: &MachineConfig) -> Result<Self, String> {
+    pub fn from_config(machine: &MachineConfig, board: Board) -> Result<Self, String> {
         let bus = &machine.bus;
         let l2 = machine.cache.l2.as_ref().map(|l2| {
             (
@@ -42,8 +43,6 @@ impl Memory {
         });
         Self::new(
             Ram::new(machine.memory.size as usize),
-            geometry(&machine.cache.instruction),
-            geometry(&machine.cache.data),
             l2,
             BusTiming {
                 ratio_x2: bus.core_per_two_bus() as u32,
@@ -59,6 +58,21 @@ impl Memory {
                 address_only: bus.address_only.unwrap_or_default(),
                 beat: bus.width,
             },
+            board,
+        )
+    }
+}
+
+impl Memory {
+    /// A processor's memory: empty and disabled caches before `uncore`.
+    ///
+    /// # Errors
+    /// What the machine file asks for and cannot be had.
+    pub fn from_config(machine: &MachineConfig, uncore: Uncore) -> Result<Self, String> {
+        Self::new(
+            uncore,
+            geometry(&machine.cache.instruction),
+            geometry(&machine.cache.data),
             MemoryTiming {
                 instruction_forward: machine.cache.instruction.forward,
                 data_forward: machine.cache.data.forward,

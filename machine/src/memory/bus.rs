@@ -1,9 +1,9 @@
 //! The 60x bus: when a transfer begins and ends.
 //!
-//! Bus clock edge k is at core cycle floor(k × ratio). A transfer is asked for from the first edge at or
-//! after its request; `request` clocks later it begins, or when the bus is free if that is later. It holds
-//! the bus until its last beat and for `turnaround` clocks more. What is read is at the core `return_path`
-//! clocks after it was on the bus. Transfers are served in the order of their requests.
+//! Bus clock edge k is at core cycle floor(k × ratio). A transfer begins `request` clocks after the first edge at or
+//! after its request, or when the bus becomes free, whichever is later. It holds the bus until `turnaround` clocks
+//! after its last beat. A beat of a read reaches the core `return_path` clocks after it was on the bus. Transfers are
+//! served in the order of their requests.
 
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct BusTiming {
     pub ratio_x2: u32,
     /// From a request to the start of its address tenure on an idle bus.
     pub request: u32,
-    /// For which a transfer holds the bus after its last beat.
+    /// From the last beat of a transfer until the bus is free.
     pub turnaround: u32,
     /// From a beat of a read on the bus to the core that waits for it.
     pub return_path: u32,
@@ -37,7 +37,7 @@ pub struct BusTiming {
     pub beat: u32,
 }
 
-/// When the beats of a line come to the core.
+/// When the beats of a line reach the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// When the first one does, which holds the address asked for, in half core cycles.
@@ -63,7 +63,7 @@ impl Delivery {
         }
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         self.first < crate::config::LATEST
             && self.step <= u64::from(u32::MAX)
@@ -131,7 +131,7 @@ impl Bus {
         self.free_edge / 2
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let latest = crate::config::LATEST;
         self.timing == fresh.timing
@@ -142,7 +142,7 @@ impl Bus {
             && self.done < latest
     }
 
-    /// The core cycle at which all that was asked for is done.
+    /// The core cycle at which all transfers are done.
     #[must_use]
     pub fn done_at(&self) -> u64 {
         self.done

@@ -41,14 +41,14 @@ impl CacheGeometry {
 pub const VALID: u32 = 1;
 /// The line is newer than memory.
 pub const DIRTY: u32 = 2;
-/// Some of the line is still on its way: an engine that compares tag words does not find it.
+/// A part of the line has not arrived yet. The bit keeps an engine that compares tag words from finding the line.
 pub const ARRIVING: u32 = 4;
-/// An observer wants to know of every use: nor does it find this line.
+/// An observer must see every use. The bit has the same effect on an engine.
 const WATCHED: u32 = 8;
-/// A line is held whether or not these are set. No line is so short that they were bits of its address.
+/// The line is in the cache whether or not these are set. Lines are long enough that these are no bits of an address.
 const EITHER: u32 = DIRTY | ARRIVING | WATCHED;
 
-/// A line that a fill put out.
+/// The line that a fill replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
     /// Its physical address.
@@ -166,27 +166,27 @@ impl Cache {
             .map(|element| first + element)
     }
 
-    /// Makes an engine look the line of `pa` up whenever it is used, until it leaves the cache. Nothing
-    /// if the cache does not hold it.
+    /// Makes an engine look up the line of `pa` at each use, until it leaves the cache. Does nothing if the cache
+    /// does not hold it.
     pub fn watch(&mut self, pa: u32) {
         if let Some(index) = self.find(pa) {
             self.tags[index] |= WATCHED;
         }
     }
 
-    /// Marks the line of `pa`, which has just been filled, as still on its way.
+    /// Marks the line of `pa`, which has just got its place, as not complete yet.
     pub fn mark_arriving(&mut self, pa: u32) {
         let first = self.first(pa);
         self.tags[first] |= ARRIVING;
     }
 
-    /// The line of `pa`, which an access has just found, has come.
+    /// Clears that mark of the line of `pa`, which an access has just found.
     pub fn mark_arrived(&mut self, pa: u32) {
         let first = self.first(pa);
         self.tags[first] &= !ARRIVING;
     }
 
-    /// Is the line of `pa`, which an access has just found, still on its way?
+    /// True if the line of `pa`, which an access has just found, has that mark.
     #[inline]
     #[must_use]
     pub fn arriving(&self, pa: u32) -> bool {
@@ -312,8 +312,8 @@ impl Cache {
         true
     }
 
-    /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid
-    /// line that had to go, if one had.
+    /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
+    /// replaced, if there was one.
     pub fn fill(&mut self, pa: u32, dirty: bool) -> Option<Evicted> {
         match self.geometry.ways {
             2 => self.fill_in::<2>(pa, dirty),
@@ -395,7 +395,7 @@ impl Cache {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     /// Its lines lie in RAM of `ram` bytes.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         let ways = self.geometry.ways as usize;

@@ -26,7 +26,9 @@ impl Memory {
             return Err(CacheInhibited);
         }
         let line = self.data.geometry().line;
-        self.ram.zero(self.data.line_address(pa), line as usize);
+        self.uncore
+            .ram
+            .zero(self.data.line_address(pa), line as usize);
         self.settle(now, account);
         self.touches.take(self.data.line_address(pa));
         let stall = if self.data.access(pa, true) {
@@ -81,7 +83,7 @@ impl Memory {
     pub fn dcbi(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         self.touches.take(self.data.line_address(pa));
         self.data.invalidate(pa);
-        if let Some(l2) = &mut self.l2 {
+        if let Some(l2) = &mut self.uncore.l2 {
             l2.cache.invalidate(pa);
         }
         let stall = self.told(Transaction::DataBlock, wimg, now, account);

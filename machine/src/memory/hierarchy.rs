@@ -8,12 +8,12 @@
 
 use super::arrivals::{Arrival, Arrivals};
 use super::broadcast::Broadcast;
-use super::bus::{Bus, BusTiming, Delivery};
+use super::bus::Delivery;
 use super::cache::{ARRIVING, Cache, CacheGeometry};
-use super::l2::{L2, L2Timing};
+use super::l2::L2;
 use super::posted::{POSTED_MAX, PostedWrites};
-use super::ram::Ram;
 use super::touch::Touches;
+use super::uncore::{Held, Uncore};
 use super::wimg;
 use super::{Forward, TouchedLine};
 use crate::observe::{Account, Array, Cause, Event};
@@ -63,29 +63,16 @@ pub mod hid0 {
     pub const DCFI: u32 = 0x0400;
 }
 
-/// L2CR bits (750).
-pub mod l2cr {
-    /// L2 enable.
-    pub const L2E: u32 = 0x8000_0000;
-    /// Shift of L2SIZ: 1 is 256 KB, 2 is 512 KB, 3 is 1 MB.
-    pub const L2SIZ_SHIFT: u32 = 28;
-    /// L2 global invalidate.
-    pub const L2I: u32 = 0x0020_0000;
-}
-
-/// RAM, the caches, and the bus.
+/// Memory as one processor sees it: its own caches and queues, and the uncore behind them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Memory {
-    /// Contents.
-    pub ram: Ram,
+    /// What is behind the caches. A snapshot and a copy leave it out.
+    #[serde(skip)]
+    pub uncore: Held,
     /// L1 instruction cache.
     pub instruction: Cache,
     /// L1 data cache.
     pub data: Cache,
-    /// L2, where the machine has one.
-    pub l2: Option<L2>,
-    /// The 60x bus.
-    pub bus: Bus,
     pub(super) timing: MemoryTiming,
     instruction_arrivals: Arrivals,
     data_arrivals: Arrivals,
@@ -110,11 +97,9 @@ impl Memory {
     /// # Errors
     /// What is wrong with a cache's shape or with the timing.
     pub fn new(
-        ram: Ram,
+        uncore: Uncore,
         instruction: CacheGeometry,
         data: CacheGeometry,
-        l2: Option<(CacheGeometry, L2Timing)>,
-        bus: BusTiming,
         timing: MemoryTiming,
     ) -> Result<Self, String> {
         let queues = [
@@ -127,20 +112,14 @@ impl Memory {
                 "store queue, write-back and touch buffers have {queues:?} entries: 0 to {POSTED_MAX} are allowed"
             ));
         }
-        if bus.ratio_x2 < 2 {
-            return Err("the core's clock is slower than the bus's".to_string());
-        }
-        if instruction.line != data.line || l2.is_some_and(|(shape, _)| shape.line != data.line) {
+        let other = |l2: &L2| l2.cache.geometry().line != data.line;
+        if instruction.line != data.line || uncore.l2.as_ref().is_some_and(other) {
             return Err("all caches must have the same line size".to_string());
         }
         Ok(Self {
-            ram,
+            uncore: Held::new(uncore),
             instruction: Cache::new(instruction)?,
             data: Cache::new(data)?,
-            l2: l2
-                .map(|(shape, timing)| L2::new(shape, timing))
-                .transpose()?,
-            bus: Bus::new(bus),
             timing,
             instruction_arrivals: Arrivals::default(),
             data_arrivals: Arrivals::default(),
@@ -154,16 +133,9 @@ impl Memory {
 
     /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let ram = fresh.ram.size();
-        let l2 = match (&self.l2, &fresh.l2) {
-            (Some(l2), Some(fresh)) => l2.fits(fresh, ram),
-            (None, None) => true,
-            _ => false,
-        };
-        l2 && self.ram.size() == ram
-            && self.instruction.fits(&fresh.instruction, ram)
+        let ram = fresh.uncore.ram.size();
+        self.instruction.fits(&fresh.instruction, ram)
             && self.data.fits(&fresh.data, ram)
-            && self.bus.fits(&fresh.bus)
             && self.timing == fresh.timing
             && self.stores.fits()
             && self.write_backs.fits()
@@ -210,23 +182,13 @@ impl Memory {
         self.write_through
     }
 
-    /// Takes a write of L2CR: enable, global invalidation.
-    pub fn write_l2cr(&mut self, value: u32) {
-        if let Some(l2) = &mut self.l2 {
-            l2.cache.set_enabled(value & l2cr::L2E != 0);
-            if value & l2cr::L2I != 0 {
-                l2.cache.invalidate_all();
-            }
-        }
-    }
-
     /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
     /// stall. The caller counts the access.
     pub fn fetch(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         let cause = account.cause;
         let stall = if wimg & wimg::I != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            self.bus.read_single(now, account) - now
+            self.uncore.bus.read_single(now, account) - now
         } else if self.instruction.access(pa, false) {
             if !self.instruction.arriving(pa) {
                 return 0;
@@ -244,7 +206,7 @@ impl Memory {
                 account.add(Event::InstructionCacheStale, 1);
             }
             if self.instruction.locked() {
-                self.bus.read_single(now, account) - now
+                self.uncore.bus.read_single(now, account) - now
             } else {
                 let forward = self.timing.instruction_forward;
                 self.fill(Side::Instruction, pa, false, forward, now, cause, account) - now
@@ -304,7 +266,7 @@ impl Memory {
         if wimg & wimg::I != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, wimg, now, cause, account);
-            return self.bus.read_single(now, account) - now;
+            return self.uncore.bus.read_single(now, account) - now;
         }
         if self.data.access(pa, false) {
             if self.data.arriving(pa) {
@@ -362,7 +324,7 @@ impl Memory {
         }
         self.data_miss(pa, cause, account);
         if self.data.locked() {
-            return self.bus.read_single(now, account) - now;
+            return self.uncore.bus.read_single(now, account) - now;
         }
         self.fill(Side::Data, pa, false, forward, now, cause, account) - now
     }
@@ -470,7 +432,7 @@ impl Memory {
     #[must_use]
     pub fn drain(&self, now: u64) -> u64 {
         let lines = (self.data_arrivals.last()).max(self.instruction_arrivals.last());
-        self.bus.done_at().max(lines).saturating_sub(now)
+        self.uncore.bus.done_at().max(lines).saturating_sub(now)
     }
 
     pub(super) fn data_miss(&mut self, pa: u32, cause: Cause, account: &mut Account) {
@@ -574,10 +536,7 @@ impl Memory {
         account: &mut Account,
     ) -> Delivery {
         let line = self.data.geometry().line;
-        match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.read_line(now, line, account),
-        }
+        self.uncore.read_line(pa, line, now, cause, account)
     }
 
     /// Enters a line into an L1 and writes the victim back from cycle `now` on. Returns how long the write-back waits
@@ -610,10 +569,7 @@ impl Memory {
     fn write_back(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
         let line = self.data.geometry().line;
-        let done = match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => l2.write_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.write_line(now, line, account),
-        };
+        let done = self.uncore.write_line(pa, line, now, cause, account);
         self.posted_write_back(now, done)
     }
 
@@ -657,7 +613,7 @@ impl Memory {
         } else {
             self.data.clean(pa)
         };
-        let in_l2 = self.l2.as_mut().is_some_and(|l2| {
+        let in_l2 = self.uncore.l2.as_mut().is_some_and(|l2| {
             if invalidate {
                 l2.cache.invalidate(pa)
             } else {
@@ -670,7 +626,7 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            let done = self.bus.write_line(there, line, account);
+            let done = self.uncore.bus.write_line(there, line, account);
             return Some(self.posted_write_back(now, done));
         }
         None
@@ -678,7 +634,7 @@ impl Memory {
 
     /// Posts a single-beat write; returns how long the core waits.
     fn post_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let done = self.bus.write_single(now, account);
+        let done = self.uncore.bus.write_single(now, account);
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }

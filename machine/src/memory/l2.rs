@@ -40,6 +40,16 @@ pub struct L2 {
     filled: (u32, u64),
 }
 
+/// L2CR bits (750).
+pub mod l2cr {
+    /// L2 enable.
+    pub const L2E: u32 = 0x8000_0000;
+    /// Shift of L2SIZ: 1 is 256 KB, 2 is 512 KB, 3 is 1 MB.
+    pub const L2SIZ_SHIFT: u32 = 28;
+    /// L2 global invalidate.
+    pub const L2I: u32 = 0x0020_0000;
+}
+
 impl L2 {
     /// An empty L2 as after a reset: one behind the core is off until L2CR enables it (750 UM 9.1.3), one on the
     /// board is on.

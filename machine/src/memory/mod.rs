@@ -18,6 +18,7 @@ pub mod l2;
 mod posted;
 pub mod ram;
 pub mod touch;
+mod uncore;
 
 pub use broadcast::{Broadcast, Transaction};
 pub use bus::{Bus, BusTiming, Delivery};
@@ -26,6 +27,8 @@ pub use datum::Datum;
 pub use hierarchy::{CacheInhibited, Memory, MemoryTiming};
 pub use l2::{L2, L2Timing};
 pub use ram::Ram;
+pub(crate) use uncore::UncoreState;
+pub use uncore::{Held, Uncore};
 
 pub use crate::config::{Forward, Replacement, TouchedLine};
 

@@ -7,7 +7,7 @@ pub const POSTED_MAX: u32 = 16;
 
 const PLACES: usize = POSTED_MAX as usize;
 
-/// Cycles at which posted writes are done: a ring.
+/// A ring of the cycles at which posted writes are done.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PostedWrites {
     done: [u64; PLACES],
@@ -41,7 +41,7 @@ impl PostedWrites {
         wait
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let possible = |at: u64| at < crate::config::LATEST;
         self.first < PLACES
@@ -50,7 +50,7 @@ impl PostedWrites {
             && (0..self.used).all(|n| possible(self.at(n)))
     }
 
-    /// When the write is done that was posted after `number` others.
+    /// When write `number` in the queue is done, counted from the oldest.
     #[inline(always)]
     fn at(&self, number: usize) -> u64 {
         self.done[(self.first + number) % PLACES]

@@ -1,5 +1,5 @@
-//! Lines that `dcbt` or `dcbtst` has asked for and no access has used yet: on their way, or, where the
-//! core has a buffer for them, waiting in it.
+//! Lines that `dcbt` or `dcbtst` fetches and no access has used yet. They are being fetched, or wait in the core's
+//! touch buffer if it has one.
 
 use super::arrivals::Arrival;
 use crate::observe::Cause;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A line that was touched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Touched {
-    /// Which it is, and how it comes.
+    /// The line, and when its beats arrive.
     pub arrival: Arrival,
-    /// Whose touch it was.
+    /// The cause of the touch.
     pub cause: Cause,
 }
 
 impl Touched {
-    /// The core cycle at which the whole of it is there.
+    /// The core cycle at which the whole line has arrived.
     #[must_use]
     pub fn at(&self) -> u64 {
         self.arrival.complete()
@@ -71,7 +71,7 @@ impl Touches {
         Some(self.0.remove(place))
     }
 
-    /// Could a run have come to this, with RAM of `ram` bytes? A snapshot is asked before use.
+    /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
         let may_be = |touched: &Touched| touched.arrival.fits(ram);
         self.0.len() <= super::posted::POSTED_MAX as usize && self.0.iter().all(may_be)

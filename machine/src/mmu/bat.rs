@@ -3,7 +3,7 @@
 use super::Access;
 use serde::{Deserialize, Serialize};
 
-/// Bits of the effective address that a BAT compares at most: EA\[0-14\].
+/// The most bits of the effective address that a BAT compares: EA\[0-14\].
 const BLOCK: u32 = 0xfffe_0000;
 
 /// A pair of BAT registers, decoded.
@@ -46,7 +46,7 @@ pub struct BatHit {
     pub wimg: u8,
     /// Protection: 0 none, 1 and 3 read only, 2 read and write.
     pub pp: u8,
-    /// EA bits that choose the block: every EA with the same bits hits it too.
+    /// The EA bits that select the block: every EA with the same bits hits it, too.
     pub mask: u32,
 }
 
@@ -85,7 +85,7 @@ impl Bats {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let count = fresh.blocks.len();
         let pairs = self.upper.iter().zip(&self.lower);
@@ -141,7 +141,7 @@ impl Bats {
         }
     }
 
-    /// False if no valid block reaches into `ea`'s segment: [`Bats::lookup`] would find nothing.
+    /// False if no valid block overlaps `ea`'s segment, so that [`Bats::lookup`] would find nothing.
     #[inline]
     #[must_use]
     pub fn reaches(&self, ea: u32, user: bool) -> bool {

@@ -1,4 +1,4 @@
-//! What a failed translation reports: vector and register bits.
+//! The exception of a failed translation: vector and register bits.
 
 use super::{Access, DirectStore, Mpc8xxFault, Reaches, SoftwareMiss};
 
@@ -54,7 +54,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Core cycles that a table walk took before it failed.
     pub cycles: u64,
-    /// What the entries reached that the fault has taken away.
+    /// The addresses whose TLB entries the fault has removed.
     pub gone: Reaches,
 }
 
@@ -90,7 +90,7 @@ impl Fault {
         Self::storage(access, bits::PROTECTION, cycles)
     }
 
-    /// Fetch from where nothing may be executed.
+    /// Fetch from no-execute storage.
     #[must_use]
     pub fn no_execute(cycles: u64) -> Self {
         Self::storage(Access::Fetch, bits::NO_EXECUTE, cycles)
@@ -152,8 +152,8 @@ impl Fault {
         Self::mpc8xx_error(Access::Fetch, bits::NO_EXECUTE)
     }
 
-    /// An 8xx's store to a page with C = 0, which has invalidated the entry (801 UM 11.4.1). DSISR says
-    /// no more than that it was a store (Linux 2.4 head_8xx.S tells it so from a fault).
+    /// An 8xx's store to a page with C = 0, which has invalidated the entry (801 UM 11.4.1). DSISR has only the bit
+    /// for a store (Linux 2.4 head_8xx.S recognises it by that).
     #[must_use]
     pub fn mpc8xx_unchanged(gone: Reaches) -> Self {
         Self {

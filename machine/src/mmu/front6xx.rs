@@ -420,7 +420,7 @@ impl Front6xx {
 
     /// Looks for the page's PTE in the hash table, for an observer.
     pub(super) fn peek_table(page: &Page, memory: &Memory) -> Option<u32> {
-        let found = hash::peek(page.sdr1, page.segment, page.ea, &memory.ram)?;
+        let found = hash::peek(page.sdr1, page.segment, page.ea, &memory.uncore.ram)?;
         Some(found.word1)
     }
 }

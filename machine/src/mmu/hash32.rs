@@ -149,7 +149,7 @@ impl Unit for Hash32 {
     }
 
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
-        let behind = |page: &Page| self.search.walker.peek(page, &memory.ram);
+        let behind = |page: &Page| self.search.walker.peek(page, &memory.uncore.ram);
         self.front.peek(ea, access, msr, behind)
     }
 

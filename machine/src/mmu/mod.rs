@@ -4,10 +4,11 @@
 //! - [`soft6xx`]: the same without the walk: software reloads the TLBs (603);
 //! - [`mpc8xx`]: two TLBs that software loads, and nothing else.
 //!
-//! The rest of the machine asks an MMU through [`Unit`] and does not know its kind. [`front6xx`] is what the first two
-//! share. [`walker`] is the seam for other page tables, second-level TLBs and walk caches.
+//! The rest of the machine uses an MMU through [`Unit`], whatever its kind. [`front6xx`] is the common part of the
+//! first two. [`walker`] is the interface for other page tables, second-level TLBs and walk caches.
 //!
-//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; [`mpc8xx`] names its own.
+//! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`mpc8xx`]
+//! stand there.
 
 pub mod bat;
 mod build;
@@ -76,7 +77,7 @@ pub enum Source {
     Bat,
     /// A TLB entry, reloaded for this access or not.
     Tlb,
-    /// An 8xx's TLB entry that does not say the same of all subpages of the 4 KB around the address.
+    /// An 8xx's TLB entry that treats the subpages of the 4 KB around the address differently.
     Subpage,
 }
 
@@ -93,7 +94,7 @@ pub struct Translation {
     pub cycles: u64,
 }
 
-/// How the TLBs are reloaded: this chooses the kind of MMU.
+/// How the TLBs are reloaded; this selects the kind of MMU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reload {
@@ -108,7 +109,7 @@ pub enum Reload {
     Registers,
 }
 
-/// What a load or store to a direct-store segment (T = 1) reports: no board here has such a device.
+/// The error of a load or store to a direct-store segment (T = 1). No board here has such a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectStore {
@@ -177,7 +178,7 @@ impl Mmu {
         Ok(Self { geometry, kind })
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let kind = match (&self.kind, &fresh.kind) {
             (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),
@@ -194,7 +195,7 @@ impl Mmu {
         &self.geometry
     }
 
-    /// The MMU by its kind, for what only that kind has.
+    /// The MMU by its kind, to reach what only that kind has.
     #[must_use]
     pub fn kind(&self) -> &Kind {
         &self.kind

@@ -110,14 +110,14 @@ pub mod control {
     pub const INDEX: u32 = 0x0000_1f00;
 }
 
-/// What a failed translation raises.
+/// The exception of a failed translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mpc8xxFault {
     /// ITLB miss or DTLB miss; Mx_EPN holds the address.
     Miss,
     /// ITLB error (bits in SRR1) or DTLB error (bits in DSISR).
     Error {
-        /// As for an ISI or DSI; none but the store's for a store to an unchanged page.
+        /// As for an ISI or DSI; for a store to an unchanged page only the bit for a store.
         bits: u32,
     },
 }
@@ -135,7 +135,7 @@ pub struct Side {
     rpn: u32,
     /// Mx_CAM, Mx_RAM0, Mx_RAM1.
     shown: [u32; 3],
-    /// Where an engine notes the use of entries ([`Recency::recent`]): nothing reads it.
+    /// The byte that [`Recency::recent`] needs. Nothing reads it.
     #[serde(skip)]
     unused: u8,
 }
@@ -177,7 +177,7 @@ impl Side {
         }
     }
 
-    /// Do group and page let an access of this mode through?
+    /// True if group and page permit an access in this mode.
     fn permits(&self, entry: &Entry, ea: u32, access: Access, user: bool) -> bool {
         let field = self.protection >> (30 - 2 * entry.group()) & 3;
         if self.control & control::DOMAINS != 0 {
@@ -217,7 +217,7 @@ pub struct Mpc8xx {
     /// Level-one table base, and scratch.
     base: u32,
     scratch: u32,
-    /// Cause of the access that missed last: what the reload evicts is its doing, not the handler's.
+    /// Cause of the access that missed last. Evictions by the reload are charged to it, not to the handler.
     miss_cause: Cause,
 }
 
@@ -236,7 +236,7 @@ impl Mpc8xx {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let fit = |side: bool| self.side(side).tlb.fits(&fresh.side(side).tlb);
         fit(true) && fit(false)
@@ -327,7 +327,7 @@ impl Mpc8xx {
         Ok(hit(&entry, ea))
     }
 
-    /// Translates as a hint: by a resident entry that permits it, else not at all.
+    /// Translates as a hint: only if a resident entry permits it.
     #[must_use]
     pub fn translate_hint(&self, ea: u32, access: Access, msr: u32) -> Option<Translation> {
         if msr & msr::DR == 0 {
@@ -368,7 +368,7 @@ impl Mpc8xx {
         });
         let cause = account.cause;
         self.miss_cause = cause;
-        // What was evicted may have been a page of any size, of this address space or shared.
+        // The evicted page may have been of any size, of this address space or shared.
         for size in PageSize::ALL {
             for space in [Some(self.casid), None] {
                 let key = tlb::key(ea, size, space);
@@ -516,7 +516,7 @@ impl Unit for Mpc8xx {
         }
     }
 
-    /// A counter chooses the entry to replace: no order of use is kept.
+    /// A counter selects the entry to replace, so no order of use is kept.
     fn recency(&mut self, fetch: bool) -> Recency<'_> {
         Recency {
             sets: 0,
@@ -616,9 +616,9 @@ fn shown(side: &Side) -> Entry {
     entry.copied().unwrap_or_default()
 }
 
-/// MI_CAM: EPN, page size (20-22), ASID (23-26), SH (27), valid subpages (28-31), which none is of an invalid
-/// entry. MI_RAM0: RPN, page size (20-22), CI (23), group (24-27), subpages that the supervisor may execute
-/// (28-31). MI_RAM1: those that users may (26-29), page valid (30), G (31).
+/// MI_CAM: EPN, page size (20-22), ASID (23-26), SH (27), valid subpages (28-31; none if the entry is invalid).
+/// MI_RAM0: RPN, page size (20-22), CI (23), group (24-27), subpages that the supervisor may execute (28-31).
+/// MI_RAM1: those that users may (26-29), page valid (30), G (31).
 fn instruction_halves(side: &Side) -> [u32; 3] {
     let entry = shown(side);
     if !entry.valid() {

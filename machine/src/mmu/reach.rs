@@ -1,4 +1,4 @@
-//! What a change of translations reaches: an engine that remembers translations forgets these.
+//! The addresses that a change of translations affects. An engine that caches translations drops these.
 
 /// Which entries a program invalidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Invalidation {
     All,
 }
 
-/// Effective addresses that an entry, or a set of entries, translates.
+/// The effective addresses of an entry, or of a set of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The addresses of the same TLB set as this one.
@@ -29,14 +29,14 @@ pub enum Reached {
     /// None.
     #[default]
     Nothing,
-    /// Those of at most two reaches.
+    /// Those of one or two reaches.
     These([Option<Reach>; 2]),
     /// All.
     Everything,
 }
 
 impl Reached {
-    /// Adds one more reach. A third one makes it [`Reached::Everything`].
+    /// Adds a reach. The third one turns it into [`Reached::Everything`].
     pub fn add(&mut self, reach: Reach) {
         *self = match *self {
             Self::Nothing => Self::These([Some(reach), None]),
@@ -46,7 +46,7 @@ impl Reached {
     }
 }
 
-/// What a change of translations reaches.
+/// The addresses that a change of translations affects, for both sides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Reaches {
@@ -57,7 +57,7 @@ pub struct Reaches {
 }
 
 impl Reaches {
-    /// Translations are as they were.
+    /// No translation has changed.
     pub const NOTHING: Self = Self {
         instruction: Reached::Nothing,
         data: Reached::Nothing,

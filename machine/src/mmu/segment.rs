@@ -13,7 +13,7 @@ pub const N: u32 = 0x1000_0000;
 /// Virtual segment identifier.
 pub const VSID: u32 = 0x00ff_ffff;
 
-/// The key that an access checks PP with.
+/// The key of an access, with which PP is checked.
 #[inline]
 #[must_use]
 pub fn key(segment: u32, user: bool) -> bool {
@@ -27,7 +27,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// The register that translates `ea` (its four most significant bits choose).
+    /// The register that translates `ea` (selected by its four most significant bits).
     #[inline]
     #[must_use]
     pub fn get(&self, ea: u32) -> u32 {
@@ -41,7 +41,7 @@ impl Segments {
         self.registers[(number & 15) as usize]
     }
 
-    /// `mtsr`: no TLB entry changes, for entries carry their VSID.
+    /// `mtsr`. TLB entries do not change, because they hold their VSID.
     #[inline]
     pub fn write(&mut self, number: u32, value: u32) {
         self.registers[(number & 15) as usize] = value;

@@ -1,5 +1,5 @@
-//! The MMU of the 603: software reloads the TLBs. At a miss hardware puts what the handler needs into registers, and
-//! `tlbld` and `tlbli` load an entry (603e UM 5.5.2; G2 RM 6.5).
+//! The MMU of the 603: software reloads the TLBs. At a miss the hardware sets registers for the handler; `tlbld` and
+//! `tlbli` load an entry (603e UM 5.5.2; G2 RM 6.5).
 
 use super::front6xx::{Now, Page, Refill, unit_of_front};
 use super::{
@@ -27,7 +27,7 @@ pub mod srr1 {
 pub struct MissRegisters {
     /// EA of the data access that missed.
     pub dmiss: u32,
-    /// PTE word 0 to look for, of the data access.
+    /// PTE word 0 to search for, of the data access.
     pub dcmp: u32,
     /// Physical address of the primary PTEG of the last miss.
     pub hash1: u32,
@@ -35,7 +35,7 @@ pub struct MissRegisters {
     pub hash2: u32,
     /// EA of the fetch that missed.
     pub imiss: u32,
-    /// PTE word 0 to look for, of the fetch.
+    /// PTE word 0 to search for, of the fetch.
     pub icmp: u32,
     /// PTE word 1 that `tlbld`/`tlbli` load: written by software.
     pub rpa: u32,
@@ -61,14 +61,14 @@ pub struct Soft6xx {
     key: bool,
 }
 
-/// What raises the miss exceptions.
+/// Raises the miss exceptions.
 struct Miss<'a> {
     registers: &'a mut MissRegisters,
     key: bool,
 }
 
 impl Miss<'_> {
-    /// Sets the registers for a miss whose entry is to go to `way`, and says which exception to take.
+    /// Sets the registers for a miss whose entry will go to `way`. Returns the exception to take.
     fn raise(&mut self, page: &Page, access: Access, way: u8) -> Fault {
         let ea = page.ea;
         let compare = hash::word0(page.segment, ea, false);
@@ -134,7 +134,7 @@ impl Soft6xx {
         Self { front, miss, key }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.key == fresh.key && self.front.fits(&fresh.front)
     }
@@ -189,7 +189,7 @@ impl Unit for Soft6xx {
         self.front.translate(&mut miss, ea, access, msr, now)
     }
 
-    /// Software may keep a hash table where SDR1 says.
+    /// Software may keep a hash table at the address in SDR1.
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
         let behind = |page: &Page| Front6xx::peek_table(page, memory);
         self.front.peek(ea, access, msr, behind)

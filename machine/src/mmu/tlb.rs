@@ -1,9 +1,9 @@
 //! A set-associative TLB with LRU sets.
 //!
-//! Each set is stored most recently used first, and an entry keeps the number of its physical way. The
-//! way used last also stands in a table of its own: of two ways that is all of LRU's state, so that an
-//! engine which knows the entry writes down its way and need not look the set up. Entries are tagged by
-//! VSID: a changed segment register leaves them in place.
+//! Each set is stored most recently used first; each entry holds the number of its physical way. A second table holds
+//! the way used last in each set. For two ways that is the whole LRU state, so an engine that knows the entry only
+//! writes its way there, without a look-up. Entries are tagged by VSID, so a change of a segment register leaves them
+//! in place.
 
 use super::segment;
 use crate::config::shape::{self, Misfit};
@@ -45,7 +45,7 @@ pub fn tag(segment: u32, ea: u32) -> u64 {
     VALID | u64::from(segment & segment::VSID) << 16 | u64::from(ea >> 12 & 0xffff)
 }
 
-/// Does PP permit an access with this key (PEM table 7-9)?
+/// True if PP permits an access with this key (PEM table 7-9)?
 #[inline]
 #[must_use]
 pub fn permits(pp: u8, key: bool, store: bool) -> bool {
@@ -154,7 +154,7 @@ pub struct Tlb {
     geometry: TlbGeometry,
     /// Set after set, most recently used first.
     entries: Box<[TlbEntry]>,
-    /// Way of each set's most recently used entry, and a byte more, which no set has.
+    /// Way of each set's most recently used entry, and one more byte, which belongs to no set.
     recent: Box<[u8]>,
     set_mask: u32,
 }
@@ -182,10 +182,9 @@ impl Tlb {
         self.geometry
     }
 
-    /// For an engine that knows which entry an access would hit without looking: it writes that entry's
-    /// way at the set's index, and has done all that [`Tlb::access`] would do. Sets of more than two
-    /// ways bear this for their most recently used entry alone, whose way stands there already. The
-    /// index behind the last set is for accesses that no entry translates.
+    /// For an engine that knows which entry an access hits: writing that entry's way at the set's index has the same
+    /// effect as [`Tlb::access`]. With more than two ways this holds only for the most recently used entry, whose way
+    /// is there already. The index after the last set is for accesses that no entry translates.
     pub fn recent_mut(&mut self) -> &mut [u8] {
         &mut self.recent
     }
@@ -268,7 +267,7 @@ impl Tlb {
         &self.entries
     }
 
-    /// The entry of a number that tells nothing of use: sets one after the other, the ways of each in order.
+    /// The entry with this number, independent of use: sets in order, and the ways of each set in order.
     #[must_use]
     pub fn entry(&self, number: u32) -> Option<&TlbEntry> {
         let (set, way) = (number / self.geometry.ways, number % self.geometry.ways);
@@ -301,8 +300,8 @@ impl Tlb {
         Some(entry)
     }
 
-    /// Replaces the least recently used entry of its set by `entry`, which becomes most recently
-    /// used. Returns the entry that had to go, if it was valid.
+    /// Replaces the least recently used entry of its set by `entry`, which becomes most recently used. Returns the
+    /// replaced entry if it was valid and for another page.
     pub fn fill(&mut self, entry: TlbEntry) -> Option<TlbEntry> {
         let set = self.set_of(entry.tag as u32);
         self.arrange(set);
@@ -311,8 +310,8 @@ impl Tlb {
         self.replace(set, last, way, entry)
     }
 
-    /// Writes `entry` into the named way of its set (`tlbld`, `tlbli`), most recently used then.
-    /// Returns the valid entry that had to go.
+    /// Writes `entry` into the named way of its set (`tlbld`, `tlbli`), most recently used then. Returns the replaced
+    /// entry if it was valid and for another page.
     pub fn write_way(&mut self, ea: u32, way: u8, entry: TlbEntry) -> Option<TlbEntry> {
         let set = self.set_of(ea >> 12);
         self.arrange(set);
@@ -333,7 +332,7 @@ impl Tlb {
         (old.valid() && old.tag != entry.tag).then_some(old)
     }
 
-    /// Puts `entry` first into a set; `element` gives up its place.
+    /// Puts `entry` first in a set, in place of `element`.
     #[inline]
     fn put_first(&mut self, set: usize, element: usize, entry: TlbEntry) {
         let entries = &mut self.ways_mut(set)[..=element];
@@ -384,7 +383,7 @@ impl Tlb {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ways = self.geometry.ways as usize;
         self.geometry == fresh.geometry

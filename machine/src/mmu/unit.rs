@@ -1,4 +1,4 @@
-//! What the rest of the machine asks of an MMU, whatever its kind.
+//! The interface of every kind of MMU to the rest of the machine.
 
 use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
 use crate::memory::Memory;
@@ -32,7 +32,7 @@ pub struct Holder {
     pub place: String,
 }
 
-/// The entry that an access used: where an engine notes that it was used again.
+/// The place of the entry that an access used, where an engine notes further uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
     /// Its set.
@@ -41,17 +41,17 @@ pub struct Used {
     pub way: u8,
 }
 
-/// How a TLB keeps the order of use, for an engine that repeats an access without asking.
+/// How a TLB keeps the order of use, for an engine that repeats an access without a look-up.
 ///
-/// To note that an entry was used again, the engine writes its way at its set's index of `recent`: that does all that
-/// looking it up would do. The index behind the last set is for accesses that no entry translates.
+/// To note that an entry was used again, the engine writes its way into `recent` at its set's index. This has the
+/// same effect as a look-up. The index after the last set is for accesses that no entry translates.
 #[derive(Debug)]
 pub struct Recency<'a> {
-    /// Sets whose order of use is kept; 0 of a TLB that keeps none.
+    /// The number of sets; 0 for a TLB that keeps no order of use.
     pub sets: u32,
-    /// Ways of a set whose use may be noted so, in any order.
+    /// How many ways of a set may be noted in this way, in any order.
     pub ways: u32,
-    /// One byte a set, and one more.
+    /// One byte for each set, and one more.
     pub recent: &'a mut [u8],
 }
 
@@ -96,19 +96,19 @@ pub trait Unit {
     /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection is not checked.
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32>;
 
-    /// `tlbie` and `tlbia`. Returns what the entries that are gone reached.
+    /// `tlbie` and `tlbia`. Returns the addresses of the removed entries.
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches;
 
     /// How the TLB of fetches or of data keeps the order of use.
     fn recency(&mut self, fetch: bool) -> Recency<'_>;
 
-    /// The entry that has just translated `page` by `source`, if its TLB keeps an order of use.
+    /// The place of the entry that has just translated `page`, if its TLB keeps an order of use.
     fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used>;
 
-    /// What the entries reach that translate to the page frame `frame`.
+    /// The addresses that TLB entries translate to the page frame `frame`.
     fn reaching(&self, frame: u32, fetch: bool) -> Vec<Reach>;
 
-    /// The address space whose programs can read, or fetch from, `ea` by a TLB entry.
+    /// The address space whose user programs can read `ea`, or fetch from it, through a TLB entry.
     fn user_space(&self, ea: u32, fetch: bool) -> Option<Space>;
 
     /// The first TLB entry of the address space with this number.

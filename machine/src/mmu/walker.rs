@@ -96,7 +96,7 @@ impl<'a> Port<'a> {
 
     /// Reads and compares the double word at `pa`; `None` where there is no memory.
     pub fn read(&mut self, pa: u32) -> Option<u64> {
-        let value = self.memory.ram.read_u64(pa)?;
+        let value = self.memory.uncore.ram.read_u64(pa)?;
         self.account.add_plain(Plain::HashAccess, 1);
         let (wimg, now) = (self.wimg(), self.began + self.cycles);
         let stall = self
@@ -110,7 +110,7 @@ impl<'a> Port<'a> {
     pub fn write(&mut self, pa: u32, byte: u8) {
         let (wimg, now) = (self.wimg(), self.began + self.cycles);
         self.cycles += self.memory.walk_write(pa, wimg, now, self.account);
-        self.memory.ram.write_u8(pa, byte);
+        self.memory.uncore.ram.write_u8(pa, byte);
     }
 }
 

@@ -40,7 +40,7 @@ named! {
         /// A user program (MSR\[PR\] = 1).
         #[default]
         User = "user",
-        /// The kernel, nothing more special.
+        /// The kernel, if no other cause applies.
         Kernel = "kernel",
         /// The hardware's hash-table walk.
         Walk = "walk",
@@ -62,7 +62,7 @@ named! {
         Idle = "idle",
         /// Idle task's sweep of the hash table.
         Reclaim = "reclaim",
-        /// What was written made visible to instruction fetch.
+        /// Making written code visible to instruction fetch.
         Coherence = "coherence",
     }
 }
@@ -105,7 +105,7 @@ named! {
         InstructionCacheAccess = "cache.instruction.access",
         /// Fetches that the I-cache did not hold (cacheable ones, cache enabled).
         InstructionCacheMiss = "cache.instruction.miss",
-        /// Fetches past the I-cache: inhibited, or cache disabled.
+        /// Fetches that bypass the I-cache: inhibited, or cache disabled.
         InstructionCacheInhibited = "cache.instruction.inhibited",
         /// I-cache fills of a line that the D-cache holds modified: the fetch sees old memory on hardware.
         InstructionCacheStale = "cache.instruction.stale",
@@ -113,7 +113,7 @@ named! {
         DataCacheAccess = "cache.data.access",
         /// Those that the D-cache did not hold.
         DataCacheMiss = "cache.data.miss",
-        /// Those past the D-cache: inhibited, or cache disabled.
+        /// Those that bypass the D-cache: inhibited, or cache disabled.
         DataCacheInhibited = "cache.data.inhibited",
         /// Modified lines written out of the D-cache, evicted or by `dcbst`/`dcbf`.
         DataCacheWriteback = "cache.data.writeback",
@@ -178,7 +178,7 @@ named! {
     }
 }
 
-/// Every counter of the machine at an instant. Subtract two for what happened between them.
+/// Every counter of the machine at an instant. The difference of two is what happened between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Split events: `split[event][slot(user, cause)]`.
@@ -187,7 +187,7 @@ pub struct Counters {
     pub plain: [u64; PLAINS],
     /// Exceptions taken, by [`Vector::counter`].
     pub exception: [u64; VECTORS],
-    /// `pollution[array][evictor][victim]`: misses of `victim` on what `evictor` evicted.
+    /// `pollution[array][evictor][victim]`: misses of `victim` on lines or entries that `evictor` evicted.
     pub pollution: [[[u64; CAUSES]; CAUSES]; super::pollution::ARRAYS],
 }
 
@@ -266,7 +266,7 @@ impl Counters {
             out.push((plain.name().to_string(), self.plain(plain)));
         }
         for vector in Vector::ALL {
-            // Some vectors share a counter: it stands where the first of them is.
+            // Some vectors share a counter, which has the position of the first of them.
             if Vector::ALL[vector.counter()] == vector {
                 let name = format!("exception.{}", vector.counter_name());
                 out.push((name, self.exceptions(vector)));
@@ -298,7 +298,7 @@ impl Counters {
             .find_map(|(key, value)| (key == name).then_some(value))
     }
 
-    /// Is every count one that a run can have come to?
+    /// True if a run can lead to these counts.
     pub(crate) fn fits(&self) -> bool {
         let mut all = (self.split.iter().flatten())
             .chain(&self.plain)

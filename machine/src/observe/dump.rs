@@ -156,6 +156,7 @@ impl StateDump {
             instruction_cache: lines(&memory.instruction),
             data_cache: lines(&memory.data),
             l2_cache: memory
+                .uncore
                 .l2
                 .as_ref()
                 .map_or_else(Vec::new, |l2| lines(&l2.cache)),
@@ -286,7 +287,7 @@ impl HashTable {
             word0 & (hash::V | segment::VSID << 7) == wanted
         };
         // All slots of a group at once, not one after the other: the compiler makes vectors of it.
-        let group = memory.ram.bytes()[start..start + bytes]
+        let group = memory.uncore.ram.bytes()[start..start + bytes]
             .chunks_exact(hash::PTEG_BYTES as usize)
             .position(|group| {
                 group
@@ -306,7 +307,7 @@ impl HashTable {
         let bytes = groups * hash::PTEG_BYTES;
         let whole = mask & (mask + 1) == 0
             && physical & (bytes - 1) == 0
-            && memory.ram.contains(physical, bytes as usize);
+            && memory.uncore.ram.contains(physical, bytes as usize);
         whole.then_some((physical, groups))
     }
 }
@@ -314,8 +315,8 @@ impl HashTable {
 impl PteRow {
     fn read(base: u32, groups: u32, group: u32, slot: u32, memory: &Memory) -> Option<Self> {
         let at = base + group * hash::PTEG_BYTES + slot * 8;
-        let word0 = memory.ram.read_u32(at)?;
-        let word1 = memory.ram.read_u32(at + 4)?;
+        let word0 = memory.uncore.ram.read_u32(at)?;
+        let word1 = memory.uncore.ram.read_u32(at + 4)?;
         if word0 & hash::V == 0 {
             return None;
         }

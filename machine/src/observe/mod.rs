@@ -1,4 +1,4 @@
-//! What the machine tells about itself: counters, their attribution to causes, and what is built on them.
+//! Observation of a run: counters, their attribution to causes, and everything built on them.
 
 pub mod counters;
 pub mod dump;
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 /// The account that every event is written to, with the cause and the mode of the instruction that runs.
 ///
-/// Rule of the house: the core (or the engine, in batches) counts *accesses* with [`Account::add`];
-/// the MMU, the caches and the bus count everything that follows from an access (misses, walks,
-/// write-backs, bus tenures). So a shortcut that is taken instead of a full lookup changes no count.
+/// The rule: the core (or the engine, in batches) counts *accesses* with [`Account::add`]; the MMU, the caches and
+/// the bus count everything that follows from an access (misses, walks, write-backs, bus tenures). So a shortcut that
+/// is taken instead of a full lookup changes no count.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Account {
     /// All counts.
@@ -31,7 +31,7 @@ pub struct Account {
     pub cause: Cause,
     /// MSR\[PR\]: the instruction that runs is a user's.
     pub user: bool,
-    /// Who evicted what others miss later.
+    /// Which cause evicted the lines and entries that others miss later.
     pub pollution: Pollution,
     /// The last TLB miss and load, for a trace.
     #[serde(skip)]
@@ -48,7 +48,7 @@ impl Account {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         self.counters.fits() && self.pollution.fits(&fresh.pollution)
     }

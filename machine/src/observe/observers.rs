@@ -270,7 +270,7 @@ impl Observers {
             profile.close();
         }
         let bytes: Vec<u8> = (0..PATH_LIMIT)
-            .map_while(|n| memory.ram.read_u8(address.checked_add(n)?))
+            .map_while(|n| memory.uncore.ram.read_u8(address.checked_add(n)?))
             .take_while(|&byte| byte != 0)
             .collect();
         self.symbols.set_command(&String::from_utf8_lossy(&bytes));

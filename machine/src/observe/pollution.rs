@@ -1,8 +1,8 @@
-//! The pollution matrix: which cause evicted what another one misses later.
+//! The pollution matrix: which cause evicted the lines and TLB entries that another one misses later.
 //!
-//! For lines of RAM a byte for each physical line and cache remembers who evicted it last; for TLB
-//! entries a direct-mapped table does (bounded: a collision forgets the older eviction). An eviction
-//! is forgotten when its line or entry comes back.
+//! Each physical line has a byte for each cache, which holds the cause that evicted it last. TLB entries have a
+//! direct-mapped table of fixed size, in which a collision drops the older eviction. An eviction is forgotten when
+//! its line or entry is loaded again.
 
 use super::counters::{Cause, Counters, named};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Pollution {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());
@@ -86,7 +86,7 @@ impl Pollution {
     }
 
     fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
-        // VSIDs are scattered by multiplication in the kernel, pages are dense: xor keeps both apart.
+        // The kernel scatters VSIDs by multiplication; pages are dense. Exclusive or spreads both.
         let hash = (tag ^ (tag >> 16)) as usize % REMEMBERED;
         self.entries[array as usize].get_mut(hash)
     }

@@ -22,20 +22,20 @@ struct Sums {
     instructions: u64,
 }
 
-/// What was charged, and a shortcut for runs inside one function.
+/// The charges so far, and a shortcut for runs inside one function.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Only what runs inside this region of interest is charged; everything where there is none.
+    /// Only code inside this region of interest is charged; all code if there is none.
     region: Option<u32>,
-    /// Is it outside of its region?
+    /// True outside of that region.
     outside: bool,
     sums: HashMap<Key, Sums>,
     open: Option<Open>,
-    /// Who was charged last, once that is closed.
+    /// The last charge, after it was closed.
     last: Option<Key>,
 }
 
-/// The function that ran last, with what it has to get.
+/// The function that ran last, with its pending charge.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     key: Key,
@@ -117,7 +117,7 @@ impl Profile {
         });
     }
 
-    /// Books what the shortcut holds. To be called before the address space or its program changes.
+    /// Books the pending charge. To be called before the address space or its program changes.
     pub fn close(&mut self) {
         if let Some(open) = self.open.take() {
             let sums = self.sums.entry(open.key).or_default();
@@ -127,7 +127,7 @@ impl Profile {
         }
     }
 
-    /// Takes back a part of what was charged last.
+    /// Takes back a part of the last charge.
     pub fn take_back(&mut self, cycles: u64, instructions: u64) {
         if (cycles, instructions) == (0, 0) {
             return;
@@ -179,8 +179,8 @@ impl Profile {
         rows
     }
 
-    /// Folded stacks, one line `program;mode;[cause;]function cycles` each: what flame-graph tools
-    /// read. The cause stands where it says more than the mode does.
+    /// Folded stacks, one line `program;mode;[cause;]function cycles` each: what flame-graph tools read. The cause is
+    /// left out if it only repeats the mode.
     #[must_use]
     pub fn folded(&self, symbols: &Symbolizer) -> String {
         let mut lines: Vec<String> = self

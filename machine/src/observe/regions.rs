@@ -23,13 +23,13 @@ pub const REGIONS_MOST: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regions {
     regions: BTreeMap<u32, Box<Region>>,
-    /// Beginnings of further regions, which count nothing.
+    /// Beginnings of regions beyond that number, which are not counted.
     refused: u64,
 }
 
 impl Regions {
-    /// REGION_BEGIN: a region that has begun already begins anew. Of a number beyond the first [`REGIONS_MOST`] it is
-    /// only noted that there was one.
+    /// REGION_BEGIN: a region that has begun already is restarted. Regions beyond the first [`REGIONS_MOST`] numbers
+    /// are only counted as refused.
     pub fn begin(&mut self, number: u32, counters: &Counters) {
         if self.regions.len() >= REGIONS_MOST && !self.regions.contains_key(&number) {
             self.refused += 1;
@@ -38,7 +38,7 @@ impl Regions {
         self.regions.entry(number).or_default().begun = Some(counters.clone());
     }
 
-    /// REGION_END: without a beginning it means nothing.
+    /// REGION_END: ignored if the region has not begun.
     pub fn end(&mut self, number: u32, counters: &Counters) {
         let Some(region) = self.regions.get_mut(&number) else {
             return;
@@ -49,7 +49,7 @@ impl Regions {
         }
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let latest = crate::config::LATEST;
         self.regions.len() <= REGIONS_MOST
@@ -60,7 +60,7 @@ impl Regions {
                 .all(|region| region.passes < latest && region.counters.fits())
     }
 
-    /// Beginnings of regions that there was no room for.
+    /// The number of beginnings of refused regions.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

@@ -1,5 +1,5 @@
-//! Checks for mistakes in memory management that nothing else sees. Off, they cost nothing: the
-//! machine holds no [`Sanitizers`] then.
+//! Checks for errors in memory management that have no visible effect. Off, they cost nothing, because the machine
+//! then has no [`Sanitizers`].
 
 mod code;
 
@@ -17,7 +17,7 @@ use code::Code;
 pub struct SanitizerSet {
     /// Use of a translation whose page frame was freed (FRAME_FREED, FRAME_ALLOCATED).
     pub translation: bool,
-    /// Fetch of instructions that memory does not hold any more, or not yet.
+    /// Fetch of instructions that differ from those written last.
     pub fetch: bool,
     /// A VSID given out while entries with it live (VSID_ISSUED).
     pub vsid: bool,
@@ -99,7 +99,7 @@ impl Freed {
 }
 
 impl Sanitizers {
-    /// Checks of a machine with this memory, that know nothing of what was before.
+    /// Checks for a machine with this memory, without knowledge of earlier events.
     #[must_use]
     pub fn new(set: SanitizerSet, memory: &Memory) -> Self {
         Sanitizers {
@@ -109,7 +109,8 @@ impl Sanitizers {
         }
     }
 
-    /// Could the sanitizers of a machine with this memory have come to this? A snapshot is asked before use.
+    /// True if the sanitizers of a machine with this memory can be in this state. A snapshot is checked by this
+    /// before use.
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
         let fresh = Self::new(self.set, memory);
         let code = match (&self.code, &fresh.code) {
@@ -132,8 +133,8 @@ impl Sanitizers {
         self.freed.set(frame, false);
     }
 
-    /// An access to `ea` was translated. Reports a page translation that lets user programs reach a
-    /// freed frame: the kernel's own mapping of all RAM is none of these, whoever made the access.
+    /// An access to `ea` was translated. Reports a page translation that lets user programs reach a freed frame. The
+    /// kernel's own mapping of all RAM is exempt.
     #[must_use]
     pub fn translated(
         &self,

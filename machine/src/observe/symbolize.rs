@@ -1,4 +1,4 @@
-//! Whose code runs: the program of the current address space, and the function at an address.
+//! Names the running code: the program of the current address space, and the function at an address.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,7 @@ pub struct Located {
     pub high: u32,
 }
 
-/// Names of programs at most, and address spaces of which it is known what they run.
+/// The most programs, and the most address spaces, that are remembered.
 pub const PROGRAMS_MOST: usize = 4096;
 pub const CONTEXTS_MOST: usize = 1 << 18;
 
@@ -40,7 +40,7 @@ pub struct Symbolizer {
     /// What each address space runs, as an index of `programs`.
     commands: BTreeMap<u32, u32>,
     context: u32,
-    /// Programs and address spaces that there was no room for.
+    /// Programs and address spaces beyond these limits.
     refused: u64,
     /// `programs`, by name.
     #[serde(skip)]
@@ -67,13 +67,13 @@ impl Symbolizer {
         }
     }
 
-    /// Programs and address spaces that there was no room for: they go by the kernel's name.
+    /// Programs and address spaces beyond the limits; they are shown as the kernel's.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Could a run have come to this? A snapshot is asked before use.
+    /// True if a run can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self) -> bool {
         let (tables, programs) = (self.tables.len() as u32, self.programs.len() as u32);
         tables > 0
@@ -106,8 +106,8 @@ impl Symbolizer {
         added
     }
 
-    /// CONTEXT: this address space runs from now on. One of which neither COMMAND nor FORK has told
-    /// goes by its number; 0 is the kernel's own.
+    /// CONTEXT: this address space runs from now on. It is named by its number until COMMAND or FORK names its
+    /// program; 0 is the kernel's own.
     pub fn set_context(&mut self, context: u32) {
         self.context = context;
         let named = self.commands.contains_key(&context);
@@ -147,8 +147,8 @@ impl Symbolizer {
         }
     }
 
-    /// FORK: the address space `child` runs the current one's program from now on, whatever an
-    /// earlier one of the same number ran.
+    /// FORK: the address space `child` runs the program of the current one from now on. An earlier address space of
+    /// that number is forgotten.
     pub fn set_fork(&mut self, child: u32) {
         self.runs(child, self.program());
     }

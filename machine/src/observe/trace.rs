@@ -12,10 +12,10 @@ use super::{Cause, Counters, Event};
 use crate::mmu::Space;
 use crate::powerpc::Vector;
 
-/// Events kept at most; a longer window ends there, and says so.
+/// The most events that are kept. After them the trace is marked as truncated.
 const LIMIT: usize = 2_000_000;
 
-/// Cycles from the first to the one behind the last, written `a..b`, `a..` or `..b`.
+/// A range of cycles, without its end, written `a..b`, `a..` or `..b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(pub Range<u64>);
 
@@ -105,7 +105,7 @@ pub struct Trace {
     waiting: [Option<usize>; 2],
 }
 
-/// Events that show as marks where their count rises.
+/// Events that appear as marks when their count rises.
 const MISSES: [Event; 3] = [
     Event::InstructionCacheMiss,
     Event::DataCacheMiss,

@@ -83,7 +83,7 @@ impl Predictor {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let costs = |p: &Self| [p.taken, p.taken_target_miss, p.mispredict, p.compare];
         let lengths = |p: &Self| [p.history.len(), p.targets.len(), p.registers.len()];

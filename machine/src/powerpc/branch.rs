@@ -1,4 +1,4 @@
-//! Branches (PEM 4.2.4.1): whether taken, and where to. Prediction is the pipeline's.
+//! Branches (PEM 4.2.4.1): condition and target. The pipeline predicts them.
 
 use super::instruction::Operands;
 use super::registers::Registers;
@@ -15,7 +15,7 @@ mod bo {
     pub const IF_ZERO: u8 = 2;
 }
 
-/// Decrements CTR where BO says so, then tells whether BO and BI are satisfied.
+/// Decrements CTR if BO says so; then true if BO and BI are satisfied.
 #[inline(always)]
 pub fn taken(r: &mut Registers, i: &Operands) -> bool {
     let options = i.t.number();
@@ -30,25 +30,25 @@ pub fn taken(r: &mut Registers, i: &Operands) -> bool {
     count && condition
 }
 
-/// The branch depends on nothing: it is always taken.
+/// The branch has no condition: it is always taken.
 #[inline(always)]
 pub fn always(i: &Operands) -> bool {
     let both = bo::ANY_CONDITION | bo::KEEP_COUNT;
     i.t.number() & both == both
 }
 
-/// What a conditional branch depends on.
+/// The condition of a conditional branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// [`condition_bit`] alone, which must be this.
+    /// Only [`condition_bit`], which must have this value.
     Bit(bool),
-    /// CTR alone, which must not be zero once it is decremented.
+    /// Only CTR, which must not be zero after the decrement.
     CountNotZero,
-    /// Both, CTR being zero, or nothing.
+    /// Both; or CTR, which must be zero; or none.
     Other,
 }
 
-/// What BO asks for.
+/// The condition that BO encodes.
 pub fn condition(i: &Operands) -> Condition {
     let options = i.t.number();
     let set = |bit: u8| options & bit != 0;
@@ -87,7 +87,7 @@ pub fn target(i: &Operands, cia: u32) -> u32 {
     }
 }
 
-/// Sets LR to the instruction after `cia` where LK says so.
+/// Sets LR to the address after `cia` if LK is set.
 #[inline(always)]
 pub fn link(r: &mut Registers, i: &Operands, cia: u32) {
     if i.link() {

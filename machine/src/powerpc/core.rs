@@ -1,4 +1,4 @@
-//! What instructions that touch more than registers need of the processor around them.
+//! The interface to the processor for instructions that access more than registers.
 
 use super::exception::Exception;
 use super::registers::Registers;
@@ -42,7 +42,7 @@ pub trait Core {
     /// Loads a word and reserves its granule.
     fn load_reserved(&mut self, ea: u32) -> Result<u32, Exception>;
 
-    /// Stores if the reservation still stands, and drops it. True if the store was done.
+    /// Stores if the reservation is still valid, and clears it. True if the store was done.
     fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception>;
 
     fn cache_operation(&mut self, operation: CacheOperation, ea: u32) -> Result<(), Exception>;

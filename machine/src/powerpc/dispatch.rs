@@ -117,7 +117,7 @@ macro_rules! float {
     }};
 }
 
-/// An instruction that ends its block because what follows must see what it changed.
+/// An instruction that ends its block, because the next ones must see its changes.
 macro_rules! system {
     ($f:expr) => {{
         unsafe fn run(m: &mut Processor, op: *const Op) -> *const Op {
@@ -144,15 +144,14 @@ unsafe fn run_system(m: &mut Processor, op: *const Op, f: System) -> *const Op {
     }
 }
 
-/// An instruction that ends its block and may raise an exception, but changes nothing that the next
-/// line entered depends on.
+/// An instruction that ends its block and may raise an exception, but does not change how the next line is entered.
 macro_rules! ending {
     ($f:expr) => {
         system!(|m, i| $f(m, i).map(|()| Flow::Next))
     };
 }
 
-/// Goes on at the op `offset` bytes of code from `op`, in the same line.
+/// Continues at the op that is `offset` bytes of code from `op`, in the same line.
 #[inline(always)]
 unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
     // SAFETY: decoding has checked that the target is in the line of `op`.
@@ -193,7 +192,7 @@ fn static_prediction(i: &Operands) -> bool {
     (i.imm.cast_signed() < 0) != branch::y_bit(i)
 }
 
-/// Waits for as long as the outcome of the `bc` at `address` makes it, by its prediction.
+/// Adds the cycles of the `bc` at `address`, by its prediction and outcome.
 ///
 /// # Safety
 /// The branch must be running.
@@ -229,7 +228,7 @@ unsafe fn conditional<const NEAR: bool>(m: &mut Processor, op: *const Op) -> *co
     }
 }
 
-/// What a relative `bc` without LK depends on, where that is one thing alone.
+/// The condition of a relative `bc` without LK that tests either a bit or CTR.
 mod on {
     /// A bit of the condition register is 0: operand b is its field, c its mask.
     pub const FALSE: u8 = 0;
@@ -239,7 +238,7 @@ mod on {
     pub const COUNT: u8 = 2;
 }
 
-/// As [`conditional`], of a relative `bc` without LK that depends on one thing alone.
+/// As [`conditional`], of a relative `bc` without LK that tests either a bit or CTR.
 #[inline(always)]
 unsafe fn simple<const ON: u8, const NEAR: bool>(m: &mut Processor, op: *const Op) -> *const Op {
     // SAFETY: as in `conditional`.
@@ -321,8 +320,8 @@ unsafe fn to_register<const COUNT: bool>(m: &mut Processor, op: *const Op) -> *c
     }
 }
 
-/// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as
-/// that code wants them. `near_allowed`: the line is whole, so that branches may stay in it.
+/// The code for `instruction`, which stands at `index` in a line of `words`, and its operands as that code expects
+/// them. `near_allowed`: the line is complete, so that branches may stay in it.
 pub fn handler(
     instruction: &Instruction,
     index: usize,

@@ -113,7 +113,7 @@ impl Vector {
     }
 }
 
-/// What an instruction, or an event between two, raises; with everything its handler will see.
+/// An exception, raised by an instruction or between two, with the register values that its handler sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exception {
     /// Physical address that nothing answers.
@@ -160,7 +160,7 @@ pub enum Exception {
     SoftwareEmulation,
     /// 8xx: the MMU has set MI_EPN.
     ItlbMiss,
-    /// 8xx: the MMU has set MD_EPN. Load and store are not told apart.
+    /// 8xx: the MMU has set MD_EPN. It does not distinguish loads from stores.
     DtlbMiss,
     /// 8xx: `srr1` as of [`Exception::InstructionStorage`].
     ItlbError {
@@ -181,8 +181,7 @@ pub mod program {
     pub const TRAP: u32 = 0x0002_0000;
 }
 
-/// MSR bits that an exception saves in SRR1 (PEM 6.3: all but SRR1[1-4] and [10-15], which tell the
-/// cause).
+/// MSR bits that an exception saves in SRR1 (PEM 6.3: all but SRR1[1-4] and [10-15], which hold the cause).
 const SAVED: u32 = 0x87c0_ffff;
 
 /// MSR bits that an exception leaves as they are; the others are cleared (PEM table 6-5).
@@ -363,7 +362,7 @@ pub fn enter(r: &mut Registers, exception: Exception, word: u32) {
     r.pc = prefix | exception.vector().offset();
 }
 
-/// `rfi`: back to where SRR0 and SRR1 say.
+/// `rfi`: returns to SRR0 with the MSR of SRR1.
 pub fn leave(r: &mut Registers) {
     let next = r.srr1 & RETURNED | r.msr & !RETURNED & !(msr::TGPR | msr::POW);
     set_msr(r, next);
@@ -375,7 +374,7 @@ mod tests {
     use super::{Exception, enter, leave};
     use crate::powerpc::registers::Registers;
 
-    /// A reload handler ends with CR0 in SRR1[0-3]; none of it may reach the MSR, and so the next miss's SRR1.
+    /// A reload handler ends with CR0 in SRR1[0-3], which must not get into the MSR, nor into SRR1 of the next miss.
     #[test]
     fn cr0_of_a_reload_stays_out_of_the_msr() {
         let mut r = Registers::default();

@@ -1,10 +1,10 @@
-//! The instructions of the 603, 604, 750 and 8xx (PEM chapter 8): one table of encodings, operands and
-//! classes, from which decoding, timing and the engine's dispatch all follow. What
-//! each core has of it says [`super::instruction_set`].
+//! The instructions of the 603, 604, 750 and 8xx (PEM chapter 8): one table of encodings, operands and classes, from
+//! which decoding, timing and the engine's dispatch all follow. [`super::instruction_set`] says which of them each
+//! core has.
 
 use super::registers::Register;
 
-/// What an instruction reads and writes, for the pipeline's dependence check.
+/// The registers that an instruction reads and writes, for the pipeline's dependence check.
 pub mod uses {
     /// Writes the general register of bits 6-10.
     pub const W_T: u32 = 1;
@@ -45,7 +45,7 @@ pub mod uses {
     pub const FLOAT: u32 = 1 << 23;
 }
 
-/// How operands stand in the word.
+/// The layout of the operands in the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// rT, rA, rB in the three register fields.
@@ -76,7 +76,7 @@ pub enum Form {
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What the pipeline distinguishes: [`super::timing`] says what each of them costs.
+        /// The classes that the pipeline distinguishes; [`super::timing`] has their costs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Class { $($(#[$doc])* $name,)* }
@@ -146,7 +146,7 @@ classes! {
 /// How the extended opcode is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extended {
-    /// The primary opcode says all.
+    /// The primary opcode alone.
     None,
     /// Bits 21-30.
     Ten(u32),
@@ -485,7 +485,7 @@ static PRIMARY: [Opcode; 64] = {
     table
 };
 
-/// Operands as decoded; which of them an instruction has is its [`Form`]'s matter.
+/// Decoded operands; the [`Form`] says which of them an instruction has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Operands {
@@ -546,7 +546,7 @@ pub const fn mask(begin: u32, end: u32) -> u32 {
     if begin <= end { from & to } else { from | to }
 }
 
-/// The instruction that `word` encodes. Reserved fields are not looked at, as on hardware.
+/// The instruction that `word` encodes. Reserved fields are ignored, as on hardware.
 pub fn decode(word: u32) -> Instruction {
     let extended = (word >> 1 & 0x3ff) as usize;
     let mut opcode = match word >> 26 {

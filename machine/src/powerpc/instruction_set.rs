@@ -1,4 +1,4 @@
-//! What each core has of the instruction table.
+//! Which instructions of the table each core has.
 
 use super::instruction::{Instruction, Opcode, Operands, decode, uses};
 use super::{dispatch, timing};
@@ -13,7 +13,7 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// What a core of this kind has.
+    /// The instructions of a core of this kind.
     #[must_use]
     pub fn of(kind: CoreKind) -> Self {
         InstructionSet {

@@ -31,7 +31,7 @@ fn overflow<const OE: bool>(r: &mut Registers, overflowed: bool) {
     }
 }
 
-/// Puts `left + right + carry` in rT: every add and subtract is this sum.
+/// Sets rT to `left + right + carry`; every add and subtract uses it.
 #[inline(always)]
 fn sum<const OE: bool, const RC: bool, const CA: bool>(
     r: &mut Registers,
@@ -150,7 +150,7 @@ pub fn mulhwu<const RC: bool>(r: &mut Registers, i: &Operands) {
     record::<RC>(r, value);
 }
 
-/// PEM leaves an impossible quotient undefined; it is the dividend here.
+/// PEM leaves an impossible quotient undefined; here it is the dividend.
 #[inline(always)]
 pub fn divw<const OE: bool, const RC: bool>(r: &mut Registers, i: &Operands) {
     let (dividend, divisor) = (r.gpr.get(i.a).cast_signed(), r.gpr.get(i.b).cast_signed());
@@ -208,7 +208,7 @@ macro_rules! immediate_logic {
     )*};
 }
 
-// The shifted forms (andis., oris, xoris) differ in their decoded immediate alone.
+// The shifted forms (andis., oris, xoris) differ only in their decoded immediate.
 immediate_logic! {
     andi_record, RC = true, |s, imm| s & imm;
     ori, RC = false, |s, imm| s | imm;

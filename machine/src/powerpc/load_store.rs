@@ -169,8 +169,8 @@ pub fn stwcx<C: Core>(c: &mut C, i: &Operands) -> Outcome {
     Ok(())
 }
 
-/// A fault midway leaves the registers before it loaded and rA as it was, so that the instruction
-/// can be started again.
+/// After a fault midway the earlier registers are loaded and rA is unchanged, so that the instruction can be
+/// restarted.
 pub fn lmw<C: Core>(c: &mut C, i: &Operands) -> Outcome {
     let mut ea = displaced(c, i);
     word_aligned(ea)?;
@@ -382,7 +382,7 @@ cache_instructions! {
     icbi InstructionInvalidate;
 }
 
-/// Supervisor's alone: it can discard data.
+/// Privileged, because it can discard data.
 pub fn dcbi<C: Core>(c: &mut C, i: &Operands) -> Outcome {
     super::exception::privileged(c.registers())?;
     let ea = indexed(c, i);

@@ -1,7 +1,7 @@
-//! The 32-bit PowerPC architecture: registers, decoding, what each instruction does, exceptions.
+//! The 32-bit PowerPC architecture: registers, decoding, instructions, exceptions.
 //!
-//! Plainly, as the manual says it (PowerPC Microprocessor Family: The Programming Environments,
-//! "PEM" below). How it is made fast is `engine`'s subject; what it costs is `pipeline`'s.
+//! It follows the manual (PowerPC Microprocessor Family: The Programming Environments, "PEM" below) step by step.
+//! `engine` makes it fast; `pipeline` counts its time.
 
 mod architecture;
 pub mod branch;

@@ -1,9 +1,9 @@
 //! The performance monitor of the 604 (two counters) and of the 604e and 750 (four).
 //!
-//! A counter is brought up to date when somebody looks, when the MSR changes, and before it can
-//! overflow; in between the machine's own counts tell what has happened. Codes that are not in
-//! [`Happening::of`] count nothing: what they stand for (queues, reservation stations, snoops) is not
-//! modelled. Nothing is dispatched here that does not complete, so that the two events count the same.
+//! A counter is updated from the machine's own counts when it is read, when the MSR changes, and before it can
+//! overflow. Codes that are not in [`Happening::of`] count nothing, because their events (queues, reservation
+//! stations, snoops) are not modelled. Every dispatched instruction completes here, so these two events have equal
+//! counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ const NEGATIVE: u32 = 0x8000_0000;
 /// More events than ever happen in one core cycle.
 const PER_CYCLE: u64 = 16;
 
-/// What a counter can count.
+/// The events that a counter can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Happening {
     Cycle,
@@ -62,7 +62,8 @@ enum Happening {
     /// A cycle with MSR\[EE\] clear.
     InterruptsOff,
     SystemCall,
-    /// A hash-table search for a fetch; for a load or store, the C bit's among them; a cycle of one.
+    /// A hash-table search for a fetch; one for a load or store, including those that set C; a cycle of such a
+    /// search.
     InstructionSearch,
     DataSearch,
     InstructionSearchCycle,
@@ -150,7 +151,7 @@ pub struct PerformanceMonitor {
     pmc: [u32; 4],
     sia: u32,
     sda: u32,
-    /// Totals that the counters have been told of.
+    /// Totals up to which the counters have been updated.
     seen: Totals,
     /// A performance-monitor exception waits to be taken.
     pending: bool,
@@ -168,13 +169,13 @@ impl PerformanceMonitor {
         self.pending = false;
     }
 
-    /// May any counter be counting?
+    /// True if a counter may be counting.
     #[inline]
     pub(crate) fn running(&self) -> bool {
         self.mmcr0 & mmcr0::DISABLE == 0 && (self.mmcr0 & 0x1fff != 0 || self.mmcr1 != 0)
     }
 
-    /// The code that `counter` has been given.
+    /// The event code that is set for `counter`.
     fn code(&self, counter: usize) -> u32 {
         match counter {
             0 => self.mmcr0 >> 6 & 0x7f,
@@ -184,7 +185,7 @@ impl PerformanceMonitor {
         }
     }
 
-    /// Do the counters count in this state?
+    /// True if the counters count in this state.
     fn counts(&self, state: u32) -> bool {
         let excluded = match state & msr::PR {
             0 => mmcr0::SUPERVISOR,
@@ -210,7 +211,7 @@ impl PerformanceMonitor {
         values.filter(move |&(n, _)| enabled(n)).map(|(_, v)| v)
     }
 
-    /// Core cycles within which the counters must be looked at again.
+    /// Core cycles after which the counters must be updated again.
     #[must_use]
     pub fn period(&self) -> Option<u64> {
         if self.mmcr0 & mmcr0::INTERRUPT == 0 || !self.running() {
@@ -224,7 +225,7 @@ impl PerformanceMonitor {
         Some((nearest / PER_CYCLE).max(1))
     }
 
-    /// Adds what has happened in `state` since the last call.
+    /// Adds the events since the last call, which happened in `state`.
     fn count(&mut self, monitor: Monitor, state: u32, totals: Totals) {
         let seen = std::mem::replace(&mut self.seen, totals);
         if !self.counts(state) {
@@ -247,7 +248,7 @@ impl PerformanceMonitor {
         }
     }
 
-    /// Raises the interrupt if a counter that may has become negative; `pc` runs.
+    /// Raises the interrupt if a counter that may interrupt has become negative; `pc` is the running instruction.
     fn look_for_overflow(&mut self, pc: u32) {
         let overflow = self.interrupting().any(|value| value >= NEGATIVE);
         if self.mmcr0 & mmcr0::INTERRUPT != 0 && overflow {
@@ -312,7 +313,7 @@ impl Processor {
         totals
     }
 
-    /// Brings the counters up to date; what has run since the last call has run in the current state.
+    /// Updates the counters; all instructions since the last call ran in the current state.
     pub(crate) fn count_performance(&mut self) {
         let totals = self.performance_totals();
         let monitor = self.config.core.kind.core().monitor;
@@ -324,7 +325,7 @@ impl Processor {
         self.performance.seen = self.performance_totals();
     }
 
-    /// Brings the counters up to date and looks for one that has become negative.
+    /// Updates the counters and checks whether one has become negative.
     pub(crate) fn watch_performance(&mut self) {
         if self.performance.running() {
             self.count_performance();

@@ -135,7 +135,7 @@ impl FixedPointException {
 pub struct Register(u8);
 
 impl Register {
-    /// Reads as zero: what "(rA|0)" means when rA is 0.
+    /// Reads as zero: the meaning of "(rA|0)" if rA is 0.
     pub const ZERO: Register = Register(32);
 
     pub const fn new(number: u32) -> Register {
@@ -218,9 +218,8 @@ impl<'de> Deserialize<'de> for GeneralRegisters {
     }
 }
 
-/// The registers that programs and the exception mechanism see. Those of the MMU (BATs, segment
-/// registers, SDR1, the 603's reload registers) are the MMU's own; time base and decrementer are
-/// the machine's, because they follow its clock.
+/// The registers of programs and of the exception mechanism. The MMU has its own (BATs, segment registers, SDR1, the
+/// 603's reload registers); time base and decrementer are in [`super::timers`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registers {
     pub gpr: GeneralRegisters,
@@ -233,7 +232,7 @@ pub struct Registers {
     pub pc: u32,
     pub fpscr: u32,
     pub msr: u32,
-    /// Bits of the MSR that other cores have and this one lacks.
+    /// Bits of the MSR that this core lacks and others have.
     pub msr_absent: u32,
     pub srr0: u32,
     pub srr1: u32,

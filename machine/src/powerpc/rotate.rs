@@ -1,4 +1,4 @@
-//! Rotates and shifts (PEM 4.2.1.4). The mask of a rotate is worked out by decoding.
+//! Rotates and shifts (PEM 4.2.1.4). Decoding computes the mask of a rotate.
 
 use super::instruction::{Operands, mask};
 use super::integer::record;

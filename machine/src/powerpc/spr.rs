@@ -251,7 +251,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
         n::HID0 => write_hid0(m, value),
         n::L2CR => {
             m.registers.l2cr = value;
-            m.memory.write_l2cr(value);
+            m.memory.uncore.write_l2cr(value);
         }
         n::IABR | n::DABR => {
             if number == n::IABR {

@@ -1,4 +1,4 @@
-//! Special-purpose registers of the 8xx beside those that every core has: interrupt enable, caches, MMU.
+//! Special-purpose registers that only the 8xx has: interrupt enable, caches, MMU.
 //!
 //! The development-support registers (SPR 144 to 159) keep what is written and do nothing: no comparator
 //! matches, no counter counts, nothing enters debug mode.
@@ -89,7 +89,7 @@ pub fn exists(number: u32) -> bool {
 pub fn read(m: &mut Processor, number: u32) -> Option<u32> {
     m.mmu.mpc8xx()?;
     match number {
-        // They have no content.
+        // They have no value to read.
         EIE | EID | NRI | ICR => Some(0),
         CMPA..=BAR => Some(m.registers.development[(number - CMPA) as usize]),
         IMMR => Some(INTERNAL_MAP),
@@ -158,7 +158,7 @@ fn command(m: &mut Processor, instruction: bool, command: u32) {
         cache::ENABLE => side.set_enabled(true),
         cache::DISABLE => side.set_enabled(false),
         cache::INVALIDATE_ALL => side.invalidate_all(),
-        // No line is ever locked here: the command ends as where no way of the set is free to be.
+        // Lines cannot be locked here: the command fails as it does if no way of the set may be locked.
         cache::LOAD_AND_LOCK => m.registers.cache_error[usize::from(!instruction)] = true,
         cache::UNLOCK_ALL => {}
         cache::FORCE_WRITE_THROUGH if !instruction => m.memory.force_write_through(true),

@@ -79,7 +79,7 @@ impl Core for Processor {
             pa: physical, wimg, ..
         } = translation;
         let (now, account) = (self.hot.cycles, &mut self.account);
-        if !self.memory.ram.contains(physical, 1) {
+        if !self.memory.uncore.ram.contains(physical, 1) {
             return Ok(());
         }
         match operation {
@@ -123,7 +123,7 @@ impl Processor {
             .observers
             .translated(ea, false, &translation, &self.mmu);
         self.make_shortcut(ea, access, &translation, report.is_none());
-        if self.memory.ram.contains(translation.pa, 1) {
+        if self.memory.uncore.ram.contains(translation.pa, 1) {
             self.hot.cycles += self.memory.dcbt(
                 translation.pa,
                 translation.wimg,

@@ -1,4 +1,4 @@
-//! Traps, system call, and what only the supervisor may do (PEM 4.4).
+//! Traps, system call, and privileged instructions (PEM 4.4).
 
 use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
@@ -8,14 +8,14 @@ use crate::memory::Transaction;
 use crate::mmu::{Invalidation, Reaches};
 use crate::processor::Processor;
 
-/// Where the processor goes on.
+/// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// At the next instruction, fetched with what has changed in force.
+    /// At the next instruction, which is fetched after the change takes effect.
     Next,
     /// At the program counter.
     Jump,
-    /// Not at all.
+    /// Nowhere: the machine has stopped.
     Stop,
 }
 
@@ -49,7 +49,7 @@ pub fn tw(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     trap(i.t.number(), left, right)
 }
 
-/// What an instruction or register that the core lacks raises (8xx: 860 UM 7.1.3.1).
+/// The exception for an instruction or register that the core lacks (8xx: 860 UM 7.1.3.1).
 pub fn not_implemented(m: &Processor) -> Exception {
     if m.config.core.kind.core().mpc8xx {
         Exception::SoftwareEmulation
@@ -70,7 +70,7 @@ pub fn sc(_: &mut Processor, _: &Operands) -> Outcome {
 
 pub fn rfi(m: &mut Processor, _: &Operands) -> Outcome {
     privileged(&m.registers)?;
-    // The way back is charged to the handler.
+    // The cycles of `rfi` are charged to the handler.
     let cycles = u64::from(m.config.exception.leave);
     m.add_cycles(cycles);
     m.settle();
@@ -86,7 +86,7 @@ pub fn mfmsr(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
     Ok(())
 }
 
-/// Setting MSR[POW] ends the block: what follows waits for an interrupt.
+/// Setting MSR[POW] ends the block, because the next instruction waits for an interrupt.
 pub fn mtmsr(m: &mut Processor, i: &Operands) -> Outcome {
     privileged(&m.registers)?;
     let value = m.registers.gpr.get(i.t);
@@ -201,7 +201,7 @@ pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
     Ok(flow)
 }
 
-/// The 8xx's alone.
+/// Only the 8xx has it.
 pub fn tlbia(m: &mut Processor, _: &Operands) -> Outcome {
     invalidate(m, Invalidation::All)
 }
@@ -212,7 +212,7 @@ pub fn tlbsync(m: &mut Processor, _: &Operands) -> Outcome {
     Ok(Flow::Next)
 }
 
-/// tlbld and tlbli are the 603's alone.
+/// Only the 603 has tlbld and tlbli.
 fn load_entry(m: &mut Processor, i: &Operands, fetch: bool) -> Outcome {
     if m.mmu.soft6xx().is_none() {
         return Err(not_implemented(m));

@@ -7,7 +7,7 @@ use crate::config::BusConfig;
 /// The two timers of a core, as functions of its cycle count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timers {
-    /// Core cycles in two ticks; twice, because a bus clock may be one and a half core clocks.
+    /// Core cycles in two ticks. Of two, because a bus clock may be one and a half core clocks.
     cycles_per_two_ticks: u64,
     /// Time base minus ticks since reset.
     base: u64,
@@ -30,10 +30,10 @@ impl Timers {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self, cycles: u64) -> bool {
         self.cycles_per_two_ticks == fresh.cycles_per_two_ticks
-            // An expiry is at most one turn of the decrementer away, and may be overdue by what a block takes.
+            // An expiry is at most one turn of the decrementer away, and may be overdue by the length of a block.
             && self.expires.abs_diff(self.ticks(cycles)) <= 1 << 33
     }
 
@@ -73,7 +73,7 @@ impl Timers {
         self.expires = now + u64::from(value) + 1;
     }
 
-    /// The clock of both has stood still from cycle `from` to `until`.
+    /// The clock of both stood still from cycle `from` to `until`.
     pub fn stand_still(&mut self, from: u64, until: u64) {
         let ticks = self.ticks(until) - self.ticks(from);
         self.base = self.base.wrapping_sub(ticks);
@@ -86,7 +86,7 @@ impl Timers {
         (self.expires * self.cycles_per_two_ticks).div_ceil(2)
     }
 
-    /// Notes an expiry that has come by `cycles`.
+    /// Notes an expiry up to `cycles`.
     pub fn advance(&mut self, cycles: u64) {
         let now = self.ticks(cycles);
         while now >= self.expires {

@@ -1,4 +1,4 @@
-//! What the pipeline is told of PowerPC instructions: their registers, and the unit and cost of each class.
+//! PowerPC instructions as the pipeline sees them: their registers, and the unit and cost of each class.
 
 use super::branch;
 use super::instruction::{Class, Instruction, Opcode, uses};
@@ -27,12 +27,12 @@ enum Unit {
     Complex,
     LoadStore,
     Float,
-    /// The 604 moves special registers in its multiple-cycle unit; here that stands for the 603's SRU.
+    /// The 603's SRU. The 604 moves special registers in its multiple-cycle unit, which this stands for, too.
     System,
     Branch,
 }
 
-/// What the machine file does not say: one cycle.
+/// The cost of classes that the machine file leaves out: one cycle.
 const ONE: Cost = Cost {
     latency: 1,
     interval: 1,
@@ -117,7 +117,7 @@ pub fn schedule(config: &MachineConfig) -> Schedule {
     )
 }
 
-/// What the pipeline sees of an instruction.
+/// An instruction as the pipeline sees it.
 #[must_use]
 pub fn micro_op(instruction: &Instruction) -> MicroOp {
     let class = instruction.opcode.class();

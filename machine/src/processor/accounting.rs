@@ -1,4 +1,4 @@
-//! Who is charged for what happens: the cause in force, and the counts that blocks add up.
+//! Attribution: the current cause, and the counts that blocks add up.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::observe::{Cause, Event, Plain};
 use crate::powerpc::msr;
 use crate::processor::Processor;
 
-/// What has been entered in the account already.
+/// The totals that have been entered in the account already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     cycles: u64,
@@ -22,12 +22,12 @@ pub struct Settled {
     /// As `cycles` and `instructions`, for the observers.
     watched_cycles: u64,
     watched_instructions: u64,
-    /// Where the code began that they have not been told of.
+    /// Address of the first code that they have not been told of.
     watched_pc: u32,
 }
 
 impl Settled {
-    /// Could this be entered in the account of a machine that has come so far? A snapshot is asked before use.
+    /// True if these can be the totals of a machine in this state. A snapshot is checked by this before use.
     pub(super) fn fits(&self, now: [u64; 5]) -> bool {
         let settled = [
             self.cycles,
@@ -42,11 +42,11 @@ impl Settled {
     }
 }
 
-/// Value that no line's cause has, so that every line entered goes the slow way.
+/// A value that is no line's cause, so that every line is entered the slow way.
 const EVERY_LINE: u32 = u32::MAX;
 
 impl Processor {
-    /// Enters in the account what has run since this was last done.
+    /// Enters in the account the cycles and events since the last call.
     pub fn settle(&mut self) {
         if self.performance.running() {
             self.count_performance();
@@ -74,7 +74,7 @@ impl Processor {
             Plain::BranchMispredict,
             mispredicted - self.settled.mispredicted,
         );
-        // Where nothing was charged, the mode and cause charged last stay: an exception takes back from those.
+        // If nothing was charged, mode and cause of the last charge stay, because an exception takes back from those.
         let charged = (cycles, instructions, accesses) != (0, 0, 0);
         let (user, cause) = if charged {
             (self.account.user, self.account.cause)
@@ -93,8 +93,8 @@ impl Processor {
         };
     }
 
-    /// An exception has taken back the rest of a block that had been entered in the account already,
-    /// because an instruction of it changed who is charged: whoever was charged for it gets it back.
+    /// An exception has taken back the rest of a block. If an instruction of the block changed mode or cause, that
+    /// rest has been charged already: this takes it off the mode and cause that it was charged to.
     pub(crate) fn unsettle(&mut self) {
         let (hot, settled) = (&self.hot, self.settled);
         if self.observers.watch_time() {
@@ -133,7 +133,7 @@ impl Processor {
         self.settled.accesses -= accesses;
     }
 
-    /// Chooses the cause of what follows (docs/interfaces.md, section 3).
+    /// Selects the cause of the following code (docs/interfaces.md, section 3).
     pub(crate) fn choose_cause(&mut self) {
         let user = self.registers.msr & msr::PR != 0;
         let own = if user || self.code_cause == NO_CAUSE {
@@ -146,7 +146,7 @@ impl Processor {
         self.account.cause = self.dynamic_cause.or(own).unwrap_or(by_mode);
     }
 
-    /// The code at `ea`, whose own cause this is, runs from now on.
+    /// From now on the code at `ea` runs, whose own cause is `cause`.
     pub(crate) fn charge_code(&mut self, cause: u8, ea: u32) {
         let watched = self.observers.watch_time();
         if watched {
@@ -164,7 +164,7 @@ impl Processor {
         };
     }
 
-    /// Charges what has run since the last call to where it began; `next` begins now.
+    /// Charges the cycles since the last call to the address where that code began. `next` begins now.
     fn tell_observers(&mut self, next: u32) {
         let s = self.settled;
         let (until, instructions) = (self.hot.cycles, self.hot.instructions);
@@ -193,14 +193,14 @@ impl Processor {
         self.choose_cause();
     }
 
-    /// What the observers are told of begins now.
+    /// Observers are told of everything from now on.
     pub(super) fn begin_watch(&mut self) {
         self.settled.watched_cycles = self.hot.cycles;
         self.settled.watched_instructions = self.hot.instructions;
         self.settled.watched_pc = self.registers.pc;
     }
 
-    /// Ends what the observers have been told so far, before the mode or the cause changes.
+    /// Tells the observers of everything so far, before mode or cause changes.
     pub(super) fn close_watch(&mut self) {
         if self.observers.watch_time() {
             self.tell_observers(self.registers.pc);

@@ -24,7 +24,7 @@ impl Watchpoint {
 }
 
 impl Processor {
-    /// Instructions must be run one by one.
+    /// True if instructions must be run one by one.
     pub(crate) fn single_steps(&self) -> bool {
         let near_limit = self.limits.instructions.wrapping_sub(self.hot.instructions) < 64;
         self.registers.msr & (msr::SE | msr::BE) != 0
@@ -49,7 +49,7 @@ impl Processor {
         }
     }
 
-    /// Notes an access that somebody watches.
+    /// Stops the machine if the access is watched.
     pub(crate) fn watch(&mut self, ea: u32, bytes: u32, write: bool) {
         let hit = self
             .watchpoints
@@ -60,7 +60,7 @@ impl Processor {
         }
     }
 
-    /// Accesses to the page must not take shortcuts, because they are watched.
+    /// True if accesses to the page are watched and must not take shortcuts.
     pub(crate) fn watched(&self, page: u32) -> bool {
         let broken = self.registers.dabr & 3 != 0 && self.registers.dabr & !0xfff == page;
         broken || self.watchpoints.iter().any(|w| w.covers(page, 4096))

@@ -14,7 +14,8 @@ impl Processor {
             Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
             Effect::Cause(number) => self.set_dynamic_cause(number),
             Effect::TlbSelect(selected) => {
-                self.board.show_tlb(self.tlb_view(selected));
+                let view = self.tlb_view(selected);
+                self.memory.uncore.board.show_tlb(view);
             }
             _ => {}
         }
@@ -86,7 +87,7 @@ impl Processor {
 
     /// Charges an access to the board: a bus transfer, or nothing for the control device.
     pub(crate) fn charge_device(&mut self, physical: u32) {
-        if !self.board.is_free(physical) {
+        if !self.memory.uncore.board.is_free(physical) {
             self.hot.cycles += self
                 .config
                 .bus

@@ -1,4 +1,4 @@
-//! Taking exceptions, and what a change of the mode brings with it.
+//! Taking exceptions, and the consequences of a change of mode.
 
 use super::{Fatal, Processor, Stop};
 use crate::board::BusError;
@@ -27,7 +27,7 @@ impl Processor {
             self.stop = Some(Stop::Fatal(Fatal::Checkstop { pc, physical }));
             return false;
         }
-        // A vector whose first instruction cannot even be run handles nothing.
+        // If the first instruction at a vector raises an exception itself, the vector has no handler.
         if let Some((last, count)) = self.last_exception
             && count == self.hot.instructions
             && matches!(
@@ -47,7 +47,7 @@ impl Processor {
         self.close_watch();
         self.settle();
         exception::enter(&mut self.registers, exception, word);
-        // What it takes to get there is charged to the handler.
+        // The cycles of the entry are charged to the handler.
         self.code_cause = self.causes.of(self.registers.pc);
         let cost = &self.config.exception;
         self.hot.cycles += u64::from(if exception.is_failed_reload() {
@@ -84,7 +84,7 @@ impl Processor {
         }
     }
 
-    /// The exception that an access raises which no device answers: on some boards the run ends instead.
+    /// The exception of an access that no device answers. On some boards the run ends instead.
     pub(crate) fn unanswered(&mut self, error: BusError) -> Exception {
         let physical = error.physical;
         if error.fatal {
@@ -99,7 +99,7 @@ impl Processor {
         std::ptr::null()
     }
 
-    /// The MSR has changed. What has run before must have been settled.
+    /// The MSR has changed. The account must have been settled before.
     pub(crate) fn mode_changed(&mut self, flow: Flow) -> Flow {
         if self.registers.msr & msr::LE != 0 {
             let pc = self.registers.pc;

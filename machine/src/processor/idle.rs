@@ -5,7 +5,7 @@ use crate::config::Power;
 use crate::observe::Plain;
 use crate::powerpc::msr;
 
-/// HID0 bits that choose what MSR\[POW\] enters (603e UM 2.1.2.1, 750 UM 2.1.2.2).
+/// HID0 bits that select the mode that MSR\[POW\] enters (603e UM 2.1.2.1, 750 UM 2.1.2.2).
 mod hid0 {
     pub const DOZE: u32 = 0x0080_0000;
     pub const NAP: u32 = 0x0040_0000;
@@ -15,15 +15,15 @@ mod hid0 {
 /// Which clocks run while the processor saves power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Doze and nap: time base and decrementer count. The difference, whether the caches snoop, is no matter with
-    /// one processor.
+    /// Doze and nap: time base and decrementer count. They differ only in whether caches snoop, which does not matter
+    /// with one processor.
     Nap,
     /// Only an external interrupt wakes the processor: time base and decrementer stand still.
     Sleep,
 }
 
 impl Processor {
-    /// What setting MSR\[POW\] enters now, if anything.
+    /// The mode that setting MSR\[POW\] enters now, if any.
     fn power_mode(&self) -> Option<Mode> {
         let hid0 = self.registers.hid0;
         match self.config.core.kind.core().power {
@@ -43,8 +43,8 @@ impl Processor {
         }
     }
 
-    /// Skips the time until something can wake the processor, while it saves power. Called between two blocks, with
-    /// everything due by now noted. Returns why the machine stops, if it does.
+    /// Skips the time until something can wake the processor, while it saves power. Called between two blocks, after
+    /// all due events were noted. Returns the reason if the machine stops.
     pub(super) fn save_power(&mut self) -> Option<Stop> {
         while self.registers.msr & msr::POW != 0 && !self.interrupted() {
             let Some(mode) = self.power_mode() else {

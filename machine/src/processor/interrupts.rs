@@ -19,7 +19,7 @@ impl Processor {
         }
         if self.registers.msr & msr::EE != 0 {
             // External interrupts come before the decrementer (PEM table 6-3).
-            let pending = if self.board.interrupt(0) {
+            let pending = if self.memory.uncore.board.interrupt(self.number) {
                 Some(Exception::External)
             } else if self.performance.interrupt() {
                 self.performance.acknowledge();
@@ -50,19 +50,21 @@ impl Processor {
         self.timers.advance(self.hot.cycles);
         self.watch_performance();
         if self.next_poll().is_some() {
-            self.board.poll(self.hot.cycles);
+            self.memory.uncore.board.poll(self.hot.cycles);
         }
     }
 
     /// True if an interrupt would be taken before the next instruction.
     pub(super) fn interrupted(&self) -> bool {
         self.registers.msr & msr::EE != 0
-            && (self.board.interrupt(0) || self.timers.pending() || self.performance.interrupt())
+            && (self.memory.uncore.board.interrupt(self.number)
+                || self.timers.pending()
+                || self.performance.interrupt())
     }
 
     /// The cycle of the next poll of the board, if it changes by itself.
     pub(super) fn next_poll(&self) -> Option<u64> {
-        self.board.deadline(self.hot.cycles)
+        self.memory.uncore.board.deadline(self.hot.cycles)
     }
 
     fn next_deadline(&self) -> u64 {

@@ -79,7 +79,7 @@ impl Processor {
         let whole = |(physical, content): &(u32, Vec<u8>)| {
             physical.is_multiple_of(line)
                 && content.len() == line as usize
-                && self.memory.ram.contains(*physical, content.len())
+                && self.memory.uncore.ram.contains(*physical, content.len())
         };
         let held: FxHashSet<u32> = state.code.iter().map(|(physical, _)| *physical).collect();
         counts.iter().all(|&count| count < LATEST)

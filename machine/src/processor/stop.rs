@@ -24,7 +24,7 @@ impl Limits {
     };
 }
 
-/// Why a run ended. The machine can be run on after `Limit`, `Breakpoint` and `Watchpoint`.
+/// Why a run ended. After `Limit`, `Breakpoint` and `Watchpoint` the machine can continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The guest powered off with this status.
@@ -38,7 +38,7 @@ pub enum Stop {
     /// A program that runs without a kernel (see [`Processor::set_hosted`]) raised this; the program
     /// counter is what SRR0 would get.
     Exception(Exception),
-    /// Nothing sensible can follow.
+    /// The guest cannot continue.
     Fatal(Fatal),
 }
 
@@ -53,7 +53,7 @@ pub enum Fatal {
     LittleEndian { pc: u32 },
     /// The processor saves power (MSR[POW]), and no interrupt can wake it.
     Asleep { pc: u32 },
-    /// An access that no device answered, on a board where that is a mistake of this model or of its kernel.
+    /// An access that no device answered, on a board where this is an error of the model or of the kernel.
     Unanswered { pc: u32, error: BusError },
     /// A sanitizer's report.
     Sanitizer { pc: u32, report: String },

@@ -41,7 +41,7 @@ impl Space {
                 processor.forget(reaches);
             }
         }
-        let table = (processor.memory.ram.size() as u32 / 512)
+        let table = (processor.memory.uncore.ram.size() as u32 / 512)
             .next_power_of_two()
             .max(0x1_0000);
         if let Some(front) = processor.mmu.front_mut() {
@@ -128,7 +128,7 @@ impl Space {
         let fresh = self.free.is_empty();
         let frame = self.free.pop().unwrap_or(self.next);
         // If RAM is full, the next call must fail, too.
-        if !processor.memory.ram.zero(frame, PAGE as usize) {
+        if !processor.memory.uncore.ram.zero(frame, PAGE as usize) {
             return None;
         }
         if fresh {
@@ -148,7 +148,7 @@ impl Space {
         };
         let segment = front.segments.get(address);
         let (primary, secondary) = hash::groups(front.sdr1, segment, address);
-        let ram = &mut processor.memory.ram;
+        let ram = &mut processor.memory.uncore.ram;
         let free = [(primary, false), (secondary, true)]
             .into_iter()
             .flat_map(|(group, second)| (0..hash::PTEG_SLOTS).map(move |n| (group + 8 * n, second)))
@@ -212,7 +212,7 @@ impl Space {
                 return false;
             };
             let start = (frame + at % PAGE) as usize;
-            processor.memory.ram.bytes_mut()[start..start + part.len()]
+            processor.memory.uncore.ram.bytes_mut()[start..start + part.len()]
                 .copy_from_slice(&bytes[part.clone()]);
             at = at.wrapping_add(part.len() as u32);
         }
@@ -228,7 +228,8 @@ impl Space {
             };
             let start = (frame + at % PAGE) as usize;
             let length = part.len();
-            bytes[part].copy_from_slice(&processor.memory.ram.bytes()[start..start + length]);
+            bytes[part]
+                .copy_from_slice(&processor.memory.uncore.ram.bytes()[start..start + length]);
             at = at.wrapping_add(length as u32);
         }
         true
@@ -239,9 +240,9 @@ impl Space {
 fn forget(processor: &mut Processor, page: u32) {
     if let Kind::Hash32(unit) = processor.mmu.kind() {
         let (sdr1, segment) = (unit.front.sdr1, unit.front.segments.get(page));
-        let found = hash::peek(sdr1, segment, page, &processor.memory.ram);
+        let found = hash::peek(sdr1, segment, page, &processor.memory.uncore.ram);
         if let Some(found) = found {
-            processor.memory.ram.write_u32(found.pa, 0);
+            processor.memory.uncore.ram.write_u32(found.pa, 0);
         }
     }
     let reaches = processor

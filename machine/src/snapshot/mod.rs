@@ -8,11 +8,11 @@ use std::io::{Read as _, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use crate::board::{BoardState, Console};
+use crate::board::Console;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, CauseRange};
 use crate::machine::Machine;
-use crate::memory::Memory;
+use crate::memory::{Memory, UncoreState};
 use crate::mmu::Mmu;
 use crate::observe::Account;
 use crate::observe::regions::Regions;
@@ -58,9 +58,9 @@ struct Snapshot {
     registers: Registers,
     mmu: Mmu,
     memory: Memory,
+    uncore: UncoreState,
     account: Account,
     core: CoreState,
-    board: BoardState,
     observers: ObserverState,
 }
 
@@ -79,9 +79,9 @@ pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, Sna
         registers: processor.registers.clone(),
         mmu: processor.mmu.clone(),
         memory: processor.memory.clone(),
+        uncore: processor.memory.uncore.state(),
         account: processor.account.clone(),
         core,
-        board: processor.board.state(),
         observers: ObserverState {
             symbols: processor.observers.symbols.clone(),
             regions: processor.observers.regions.clone(),
@@ -162,14 +162,17 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
     let same_bits = snapshot.registers.msr_absent == processor.registers.msr_absent;
     needs(same_bits, "registers")?;
     needs(snapshot.mmu.fits(&processor.mmu), "MMU")?;
-    needs(snapshot.memory.fits(&processor.memory), "memory")?;
+    needs(snapshot.memory.fits(&processor.memory), "caches")?;
     needs(snapshot.account.fits(&processor.account), "account")?;
     processor.registers = snapshot.registers;
     processor.mmu = snapshot.mmu;
+    let held = std::mem::take(&mut processor.memory.uncore);
     processor.memory = snapshot.memory;
+    processor.memory.uncore = held;
+    let uncore = &mut processor.memory.uncore;
+    needs(uncore.set_state(snapshot.uncore), "memory and board")?;
     processor.account = snapshot.account;
     needs(processor.set_core_state(snapshot.core), "processor")?;
-    needs(processor.board.set_state(snapshot.board), "board")?;
     let ObserverState {
         symbols,
         regions,

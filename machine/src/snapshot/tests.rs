@@ -64,7 +64,7 @@ fn good(machine: &str) -> (Value, Ram) {
     assert_eq!(session.run(until(9000)), Stop::Limit);
     let bytes = session.save().expect("it can be saved");
     let mut snapshot = unpack(&bytes, "s").expect("it can be read");
-    let ram = std::mem::take(&mut snapshot.memory.ram);
+    let ram = std::mem::take(&mut snapshot.uncore.ram);
     (serde_json::to_value(&snapshot).expect("a tree"), ram)
 }
 
@@ -134,7 +134,7 @@ proptest! {
         }
         // What has another shape cannot be written down as a snapshot in the first place.
         let Ok(mut snapshot) = serde_json::from_value::<Snapshot>(tree) else { return Ok(()) };
-        snapshot.memory.ram = ram.map_or_else(|| whole.clone(), Ram::new);
+        snapshot.uncore.ram = ram.map_or_else(|| whole.clone(), Ram::new);
         let plain = postcard::to_stdvec(&snapshot).expect("plain values");
         let sealed = pack(&plain).expect("memory");
         match Session::restore(&sealed, "s", Console::memory()) {
@@ -155,7 +155,7 @@ fn what_was_not_changed_is_taken() {
     for machine in MACHINES {
         let (tree, ram) = good(machine);
         let mut snapshot: Snapshot = serde_json::from_value(tree).expect("the same shape");
-        snapshot.memory.ram = ram;
+        snapshot.uncore.ram = ram;
         let sealed = pack(&postcard::to_stdvec(&snapshot).expect("plain values")).expect("memory");
         let restored = Session::restore(&sealed, "s", Console::memory());
         assert!(restored.is_ok(), "{machine}: {:?}", restored.err());

@@ -2,10 +2,14 @@
 
 #![allow(dead_code)] // Each test program uses some of these.
 
-use pagewalk_machine::memory::hierarchy::l2cr;
+use std::sync::LazyLock;
+
+use pagewalk_machine::board::{Board, Console};
+use pagewalk_machine::config::MachineConfig;
+use pagewalk_machine::memory::l2::l2cr;
 use pagewalk_machine::memory::{
     Broadcast, BusTiming, CacheGeometry, Forward, L2Timing, Memory, MemoryTiming, Ram, Replacement,
-    TouchedLine,
+    TouchedLine, Uncore,
 };
 use pagewalk_machine::mmu::{
     DirectStore, Front6xx, Mmu, MmuGeometry, Reload, Soft6xx, TlbGeometry, WalkTiming,
@@ -74,9 +78,15 @@ pub fn unit() -> MemoryTiming {
 
 /// Memory with both caches on.
 pub fn memory(l2: Option<(CacheGeometry, L2Timing)>, bus: BusTiming, unit: MemoryTiming) -> Memory {
-    let mut memory = Memory::new(Ram::new(RAM), l1(), l1(), l2, bus, unit).expect("valid shapes");
+    static CONFIG: LazyLock<MachineConfig> = LazyLock::new(|| {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-133.toml");
+        MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file")
+    });
+    let board = Board::new(&CONFIG, Console::memory());
+    let uncore = Uncore::new(Ram::new(RAM), l2, bus, board).expect("valid shapes");
+    let mut memory = Memory::new(uncore, l1(), l1(), unit).expect("valid shapes");
     memory.write_hid0(CACHES_ON);
-    memory.write_l2cr(l2cr::L2E);
+    memory.uncore.write_l2cr(l2cr::L2E);
     memory
 }
 
@@ -165,8 +175,8 @@ pub fn put_pte(
     let pa = TABLE + (hash % 1024) * 64 + slot * 8;
     let api = page_index >> 10;
     let word0 = 0x8000_0000 | vsid << 7 | u32::from(secondary) << 6 | api;
-    assert!(memory.ram.write_u32(pa, word0));
-    assert!(memory.ram.write_u32(pa + 4, word1));
+    assert!(memory.uncore.ram.write_u32(pa, word0));
+    assert!(memory.uncore.ram.write_u32(pa + 4, word1));
     pa
 }
 

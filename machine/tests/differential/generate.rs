@@ -41,7 +41,7 @@ fn li(t: u32, value: u32) -> [u32; 2] {
 
 /// Makes sequences of one seed.
 ///
-/// qemu-ppc 7.2 is not asked what it is known to answer wrongly:
+/// Left out, because qemu-ppc 7.2 gets it wrong:
 /// - fnmadd and fnmsub under a directed rounding mode: it negates before it rounds (PEM `fnmadd`:
 ///   rounded, then negated). A sequence has either these or a directed mode;
 /// - FX: it is set whenever an exception is raised, not only when its bit turns from 0 to 1 (PEM

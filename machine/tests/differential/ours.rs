@@ -31,7 +31,7 @@ impl Machine {
     /// Puts a sequence and what it begins with into the machine.
     fn load(&mut self, sequence: &Sequence) {
         let computer = &mut self.0;
-        let ram = computer.processor_mut().memory.ram.bytes_mut();
+        let ram = computer.processor_mut().memory.uncore.ram.bytes_mut();
         for (n, word) in sequence.words.iter().enumerate() {
             let start = CODE as usize + 4 * n;
             ram[start..start + 4].copy_from_slice(&word.to_be_bytes());
@@ -79,7 +79,7 @@ impl Machine {
             ctr: r.ctr,
             fpscr: r.fpscr,
             fpr: r.fpr,
-            data: computer.processor_mut().memory.ram.bytes()[data()].to_vec(),
+            data: computer.processor_mut().memory.uncore.ram.bytes()[data()].to_vec(),
         }
     }
 
@@ -129,9 +129,9 @@ const SIGFPE: u32 = 8;
 /// A record form whose exception is enabled sets CR1 (PEM 4.2.2); qemu-ppc leaves it.
 const CR1: u32 = 0x0f00_0000;
 
-/// What qemu-ppc 7.2 does not know of the FPSCR: it has no FR; it clears FI in compares, which leave
-/// it alone (PEM `fcmpu`); it sets C in an ordered compare of NaNs, which leaves that alone too, and
-/// clears it for a denormalized single result (PEM appendix D.4: the class is that of the single).
+/// Bits of the FPSCR that qemu-ppc 7.2 does not model: it has no FR; it clears FI in compares, which leave it alone
+/// (PEM `fcmpu`); it sets C in an ordered compare of NaNs, which leaves that alone too, and clears it for a
+/// denormalized single result (PEM appendix D.4: the class is that of the single).
 const UNJUDGED: u32 = 0x0007_0000;
 
 impl Answer {

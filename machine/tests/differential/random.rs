@@ -20,7 +20,7 @@ impl Random {
         ((u64::from(self.word()) * u64::from(n)) >> 32) as u32
     }
 
-    /// Once in so many times.
+    /// True about once in that many calls.
     pub fn chance(&mut self, of: u32) -> bool {
         self.below(of) == 0
     }

@@ -1,8 +1,8 @@
-//! A TLB of the MPC8xx: fully associative, entries of several page sizes, loaded where a counter points.
+//! A TLB of the MPC8xx: fully associative, with entries of several page sizes. A counter selects the entry to load.
 //!
-//! An entry is a CAM half that addresses are compared with (page, size, address space, valid subpages,
-//! valid modes) and a RAM half that says what a hit gives (physical page, storage control, protection).
-//! It is kept here as the registers that it was loaded from; the halves follow from them.
+//! An entry has a CAM half, which is compared with addresses (page, size, address space, valid subpages, valid
+//! modes), and a RAM half, the result of a hit (physical page, storage control, protection). Here it is kept as the
+//! registers that it was loaded from, which determine both halves.
 
 use super::super::{Access, Reach, Reached};
 use crate::memory::wimg;
@@ -102,7 +102,7 @@ impl PageSize {
     }
 }
 
-/// How Mx_CTR has an entry's protection bits read when it is loaded.
+/// The bits of Mx_CTR that tell how to read an entry's protection bits when it is loaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     /// PPM: a page of 4 KB has protection for each of its subpages.
@@ -189,7 +189,7 @@ impl Entry {
         (physical & self.mask == self.rpn & self.mask).then(|| self.page() | physical & !self.mask)
     }
 
-    /// Address space; [`Entry::shared`] ones do not look at it.
+    /// Address space; ignored if the entry is [`Entry::shared`].
     #[must_use]
     pub fn asid(&self) -> u8 {
         (self.epn & epn::ASID) as u8
@@ -252,7 +252,7 @@ impl Entry {
         self.resolution.subpages && self.size() == PageSize::K4
     }
 
-    /// C: with protection by subpage there is none, and stores are the protection's matter.
+    /// C. With protection by subpage there is no C, and protection alone decides about stores.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.by_subpage() || self.rpn & rpn::CHANGED != 0
@@ -268,7 +268,7 @@ impl Entry {
         }
     }
 
-    /// The same holds for every address of any 4 KB of the page.
+    /// True if all addresses of each 4 KB of the page are treated alike.
     #[must_use]
     pub fn uniform(&self) -> bool {
         !self.by_subpage() && self.subpages() == ALL_SUBPAGES
@@ -281,7 +281,7 @@ impl Entry {
         self.by_subpage() || !self.resolution.modes || self.rpn & bit != 0
     }
 
-    /// Does it hold `ea`, whatever the address space and mode?
+    /// True if its page contains `ea`, in any address space and mode.
     #[must_use]
     pub fn holds(&self, ea: u32) -> bool {
         self.valid() && ea & self.mask == self.page() && self.subpages() & subpage(ea) != 0
@@ -356,7 +356,7 @@ impl Tlb {
         }
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let made = |e: &Entry| *e == Entry::new(e.epn, e.twc, e.rpn, e.resolution);
         self.entries.len() == fresh.entries.len()
@@ -385,7 +385,7 @@ impl Tlb {
         if self.len() > 8 { 4 } else { 2 }
     }
 
-    /// Is this entry kept out of replacement now?
+    /// True if this entry is not to be replaced now.
     #[must_use]
     pub fn reserved(&self, number: u32) -> bool {
         self.reserving && number + self.reservable() >= self.len()
@@ -433,8 +433,7 @@ impl Tlb {
             .map(|number| number as u32)
     }
 
-    /// Loads `entry` where the counter points and counts down, past the entries that are reserved.
-    /// Returns what stood there.
+    /// Loads `entry` at the counter and counts down, skipping reserved entries. Returns the entry that was there.
     pub fn load(&mut self, entry: Entry) -> Entry {
         let place = &mut self.entries[self.index as usize];
         let old = std::mem::replace(place, entry);
@@ -453,8 +452,8 @@ impl Tlb {
         }
     }
 
-    /// `tlbie`: invalidates every entry that holds `ea`, in whatever address space, the reserved ones too
-    /// (860 UM 9.10.4). Returns what they reached.
+    /// `tlbie`: invalidates every entry that holds `ea`, in whatever address space, the reserved ones too (860 UM
+    /// 9.10.4). Returns their addresses.
     pub fn invalidate_address(&mut self, ea: u32) -> Reached {
         let mut gone = Reached::Nothing;
         for entry in &mut self.entries {

@@ -54,7 +54,7 @@ impl WalkCache {
         })
     }
 
-    /// Could a cache that was made as `fresh` was have come to this?
+    /// True if a cache made like `fresh` can be in this state.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.entries.len() == fresh.entries.len()
     }

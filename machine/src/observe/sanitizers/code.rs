@@ -29,7 +29,7 @@ impl Code {
     /// Begins with what the caches hold now.
     #[must_use]
     pub fn new(memory: &Memory) -> Code {
-        let pages = memory.ram.size().div_ceil(PAGE as usize);
+        let pages = memory.uncore.ram.size().div_ceil(PAGE as usize);
         let mut code = Code {
             modified: Modified::new(&memory.data),
             behind: HashMap::new(),
@@ -48,7 +48,7 @@ impl Code {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;
         let in_ram =
-            |&at: &u32| (at as usize).is_multiple_of(line) && memory.ram.contains(at, line);
+            |&at: &u32| (at as usize).is_multiple_of(line) && memory.uncore.ram.contains(at, line);
         (modified.sets, modified.ways, modified.line) == (new.sets, new.ways, new.line)
             && modified.lines.len() == new.lines.len()
             && modified.bytes.len() == new.bytes.len()
@@ -206,5 +206,5 @@ impl Modified {
 /// A line of RAM, its newest data.
 fn content(line: u32, memory: &Memory) -> &[u8] {
     let bytes = memory.instruction.geometry().line as usize;
-    &memory.ram.bytes()[line as usize..line as usize + bytes]
+    &memory.uncore.ram.bytes()[line as usize..line as usize + bytes]
 }

@@ -101,7 +101,7 @@ fn fused(
     }
 }
 
-/// The negative forms negate what is rounded, but not a NaN.
+/// The negative forms negate the rounded result, but not a NaN.
 fn negated(result: Rounded) -> Rounded {
     if is_nan(result.bits) {
         return result;

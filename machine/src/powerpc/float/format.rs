@@ -1,7 +1,7 @@
 //! The register form of floating-point values: single to double on a load, double to single on a
 //! store (PEM appendix D.6, D.7). Neither rounds nor raises anything.
 
-/// What `lfs` puts into a register.
+/// The register value that `lfs` loads.
 pub fn double_from_single(single: u32) -> u64 {
     let sign = u64::from(single >> 31) << 63;
     let exponent = single >> 23 & 0xff;
@@ -19,7 +19,7 @@ pub fn double_from_single(single: u32) -> u64 {
     }
 }
 
-/// What `stfs` writes.
+/// The word that `stfs` stores.
 pub fn single_from_double(double: u64) -> u32 {
     let exponent = (double >> 52 & 0x7ff) as u32;
     if exponent > 896 || double << 1 == 0 {

@@ -51,7 +51,7 @@ impl Precision {
         }
     }
 
-    /// What an enabled overflow or underflow changes the exponent by (PEM 3.3.6.2.1).
+    /// The bias that an enabled overflow or underflow adds to the exponent (PEM 3.3.6.2.1).
     fn adjustment(self) -> i32 {
         match self {
             Precision::Single => 192,
@@ -106,7 +106,7 @@ impl Exact {
         }
     }
 
-    /// Shifted right by `by` bits; what is lost makes it sticky.
+    /// Shifted right by `by` bits; lost bits make it sticky.
     fn shifted(self, by: u32) -> Exact {
         let (significand, lost) = if by > 127 {
             (0, self.significand != 0)
@@ -128,7 +128,7 @@ impl Exact {
         let product = (self.significand >> 64) * (other.significand >> 64);
         Exact {
             negative: self.negative != other.negative,
-            // The product of two significands below 2 is below 4: its bit 127 counts twice as much.
+            // The product of two significands below 2 is below 4, so bit 127 has twice the weight.
             exponent: self.exponent + other.exponent + 1,
             significand: product,
             sticky: false,
@@ -217,7 +217,8 @@ pub fn mode(r: &Registers) -> Mode {
 }
 
 impl Mode {
-    /// Does a magnitude with last bit `odd`, and a remainder compared with half of that bit, go up?
+    /// True if rounding increases the magnitude: its last bit is `odd`, and the remainder is compared with half of
+    /// that bit.
     pub fn increments(self, negative: bool, odd: bool, remainder: Remainder) -> bool {
         match self {
             Mode::Nearest => {
@@ -230,7 +231,7 @@ impl Mode {
     }
 }
 
-/// What is beyond the last bit kept.
+/// The remainder below the last kept bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remainder {
     None,
@@ -239,7 +240,7 @@ pub enum Remainder {
     AboveHalf,
 }
 
-/// Keeps the upper `bits` of `exact`'s significand, aligned to the right, and tells what is lost.
+/// Keeps the upper `bits` of `exact`'s significand, aligned to the right. Also returns the remainder.
 pub fn split(exact: Exact, bits: u32) -> (u64, Remainder) {
     let kept = (exact.significand >> (128 - bits)) as u64;
     let rest = exact.significand << bits;
@@ -253,7 +254,7 @@ pub fn split(exact: Exact, bits: u32) -> (u64, Remainder) {
     (kept, remainder)
 }
 
-/// A rounded result and what rounding raised.
+/// A rounded result and the exceptions of rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounded {
     /// In register format.
@@ -423,8 +424,8 @@ pub fn special(bits: u64, status: u32) -> Rounded {
     }
 }
 
-/// The first NaN among the operands, quieted, in the order of priority frA, frB, frC (PEM 3.3.5);
-/// raises VXSNAN where any is signalling.
+/// The first NaN among the operands, quieted, in the order of priority frA, frB, frC (PEM 3.3.5); raises VXSNAN if
+/// any is signalling.
 pub fn propagated(operands: &[u64]) -> Option<(u64, u32)> {
     let nan = operands.iter().find(|&&v| is_nan(v))?;
     let status = if operands.iter().any(|&v| is_signalling(v)) {

@@ -1,0 +1,167 @@
+//! What is behind the processors: RAM, the L2, the bus and the board.
+
+use std::ops::{Deref, DerefMut};
+
+use serde::{Deserialize, Serialize};
+
+use super::l2::{L2, l2cr};
+use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Ram};
+use crate::board::{Board, BoardState};
+use crate::observe::{Account, Cause};
+
+/// What is behind the processors.
+#[derive(Debug)]
+pub struct Uncore {
+    /// Contents.
+    pub ram: Ram,
+    /// L2, where the machine has one.
+    pub l2: Option<L2>,
+    /// The 60x bus.
+    pub bus: Bus,
+    /// Devices.
+    pub board: Board,
+}
+
+/// An [`Uncore`] in a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct UncoreState {
+    pub(crate) ram: Ram,
+    l2: Option<L2>,
+    bus: Bus,
+    board: BoardState,
+}
+
+impl Uncore {
+    /// RAM and a board, with an empty L2 and an idle bus, as after a reset.
+    ///
+    /// # Errors
+    /// What is wrong with the L2's shape or with the bus's timing.
+    pub fn new(
+        ram: Ram,
+        l2: Option<(CacheGeometry, L2Timing)>,
+        bus: BusTiming,
+        board: Board,
+    ) -> Result<Self, String> {
+        if bus.ratio_x2 < 2 {
+            return Err("the core's clock is slower than the bus's".to_string());
+        }
+        let l2 = l2.map(|(shape, timing)| L2::new(shape, timing));
+        Ok(Self {
+            ram,
+            l2: l2.transpose()?,
+            bus: Bus::new(bus),
+            board,
+        })
+    }
+
+    /// Its state, for a snapshot.
+    pub(crate) fn state(&self) -> UncoreState {
+        UncoreState {
+            ram: self.ram.clone(),
+            l2: self.l2.clone(),
+            bus: self.bus.clone(),
+            board: self.board.state(),
+        }
+    }
+
+    /// Puts back what [`Uncore::state`] gave. False if no machine like this one can have come to it.
+    #[must_use]
+    pub(crate) fn set_state(&mut self, state: UncoreState) -> bool {
+        let ram = self.ram.size();
+        let l2 = match (&state.l2, &self.l2) {
+            (Some(l2), Some(fresh)) => l2.fits(fresh, ram),
+            (None, None) => true,
+            _ => false,
+        };
+        if !l2 || state.ram.size() != ram || !state.bus.fits(&self.bus) {
+            return false;
+        }
+        self.ram = state.ram;
+        self.l2 = state.l2;
+        self.bus = state.bus;
+        self.board.set_state(state.board)
+    }
+
+    /// Takes a write of L2CR: enable, global invalidation.
+    pub fn write_l2cr(&mut self, value: u32) {
+        if let Some(l2) = &mut self.l2 {
+            l2.cache.set_enabled(value & l2cr::L2E != 0);
+            if value & l2cr::L2I != 0 {
+                l2.cache.invalidate_all();
+            }
+        }
+    }
+
+    /// Reads a line of `bytes` for an L1 that missed at `now`.
+    #[inline(always)]
+    pub(super) fn read_line(
+        &mut self,
+        pa: u32,
+        bytes: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
+        match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
+            _ => self.bus.read_line(now, bytes, account),
+        }
+    }
+
+    /// Takes a modified line of `bytes` that an L1 put out at `now`; returns the cycle at which it is written.
+    pub(super) fn write_line(
+        &mut self,
+        pa: u32,
+        bytes: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        match &mut self.l2 {
+            Some(l2) if l2.cache.enabled() => l2.write_line(pa, now, &mut self.bus, cause, account),
+            _ => self.bus.write_line(now, bytes, account),
+        }
+    }
+}
+
+/// A processor's hold on the uncore. The processor whose turn it is holds the uncore, and has it for itself; the
+/// others hold nothing and do not run. At the end of a turn the uncore moves on, which copies one pointer.
+#[derive(Debug, Default)]
+pub struct Held(Option<Box<Uncore>>);
+
+impl Held {
+    /// Holds `uncore`.
+    #[must_use]
+    pub fn new(uncore: Uncore) -> Self {
+        Held(Some(Box::new(uncore)))
+    }
+}
+
+/// A copy of a processor's memory holds nothing.
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        Held(None)
+    }
+}
+
+impl Deref for Held {
+    type Target = Uncore;
+
+    #[inline(always)]
+    fn deref(&self) -> &Uncore {
+        self.0.as_deref().unwrap_or_else(|| absent())
+    }
+}
+
+impl DerefMut for Held {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Uncore {
+        self.0.as_deref_mut().unwrap_or_else(|| absent())
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn absent() -> ! {
+    unreachable!("a processor uses the uncore in its turn only")
+}
