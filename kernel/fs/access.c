@@ -1,4 +1,4 @@
-/* Who may do what with an inode, and the times that doing it leaves behind. */
+/* Permission to access an inode, and the times that an access sets. */
 #include "internal.h"
 
 #include <err.h>
@@ -6,32 +6,29 @@
 #include <task.h>
 #include <time.h>
 
-/* 0 or -EACCES. The superuser may do all but execute a file that nobody may execute. */
-int inode_permission(const struct inode *i, unsigned may)
+/* 0 or -EACCES. The superuser may do everything except execute a file that nobody may execute. */
+int inode_permission(const struct inode *inode, unsigned may)
 {
-	u32 bits = i->mode;
+	u32 bits = inode->mode;
 
 	if (current->cred.fsuid == 0) {
-		if (may & MAY_EXEC && !S_ISDIR(i->mode) && !(bits & 0111))
+		if (may & MAY_EXEC && !S_ISDIR(inode->mode) && !(bits & 0111))
 			return -EACCES;
 		return 0;
 	}
-	if (current->cred.fsuid == i->uid)
+	if (current->cred.fsuid == inode->uid)
 		bits >>= 6;
-	else if (in_group(i->gid))
+	else if (in_group(inode->gid))
 		bits >>= 3;
 	return (bits & may) == may ? 0 : -EACCES;
 }
 
-bool may_change(const struct inode *i)
+bool may_change(const struct inode *inode)
 {
-	return current->cred.fsuid == i->uid || capable();
+	return current->cred.fsuid == inode->uid || capable();
 }
 
-/*
- * The time of day. The second is remembered with its start, so that only the
- * first call in a second divides.
- */
+/* The time of day. It keeps the start of the current second, so that only the first call in a second divides. */
 struct file_time file_time_now(void)
 {
 	static u64 start;
@@ -50,20 +47,20 @@ static bool not_after(const struct file_time *a, const struct file_time *b)
 	return a->sec < b->sec || (a->sec == b->sec && a->nsec <= b->nsec);
 }
 
-/* Reading updates atime only if it is not later than mtime or ctime ("relatime"), as Linux mounts by default. */
-void inode_touch(struct inode *i, bool modified)
+/* Reading updates atime only if it is not later than mtime or ctime ("relatime"), Linux's default. */
+void inode_touch(struct inode *inode, bool modified)
 {
 	if (modified)
-		i->mtime = i->ctime = file_time_now();
-	else if (not_after(&i->atime, &i->mtime) || not_after(&i->atime, &i->ctime))
-		i->atime = file_time_now();
+		inode->mtime = inode->ctime = file_time_now();
+	else if (not_after(&inode->atime, &inode->mtime) || not_after(&inode->atime, &inode->ctime))
+		inode->atime = file_time_now();
 }
 
-void inode_drop_privileges(struct inode *i)
+void inode_drop_privileges(struct inode *inode)
 {
-	if (!(i->mode & (S_ISUID | S_ISGID)) || !S_ISREG(i->mode) || capable())
+	if (!(inode->mode & (S_ISUID | S_ISGID)) || !S_ISREG(inode->mode) || capable())
 		return;
-	i->mode &= ~(u32)S_ISUID;
-	if (i->mode & 0010)
-		i->mode &= ~(u32)S_ISGID;
+	inode->mode &= ~(u32)S_ISUID;
+	if (inode->mode & 0010)
+		inode->mode &= ~(u32)S_ISGID;
 }

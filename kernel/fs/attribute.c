@@ -25,12 +25,12 @@ int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out
 	if (IS_ERR(path))
 		return (int)PTR_ERR(path);
 	if (!*path && flags & AT_EMPTY_PATH) {
-		struct file *f = fd_get(dirfd);
+		struct file *file = fd_get(dirfd);
 
-		error = f ? 0 : -EBADF;
-		if (f)
-			*out = dentry_get(f->dentry);
-		file_put(f);
+		error = file ? 0 : -EBADF;
+		if (file)
+			*out = dentry_get(file->dentry);
+		file_put(file);
 	} else {
 		error = path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, out);
 	}
@@ -38,37 +38,37 @@ int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out
 	return error;
 }
 
-/* 0 if the inode's file system may be changed. */
-static int writable(const struct inode *i)
+/* 0 if the inode's file system can be changed, else -EROFS. */
+static int check_writable(const struct inode *inode)
 {
-	return i->fs && i->fs->read_only ? -EROFS : 0;
+	return inode->fs && inode->fs->read_only ? -EROFS : 0;
 }
 
-static int change_mode(struct dentry *d, u32 mode)
+static int change_mode(struct dentry *dentry, u32 mode)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 
-	if (writable(i))
+	if (check_writable(inode))
 		return -EROFS;
-	if (!may_change(i))
+	if (!may_change(inode))
 		return -EPERM;
-	if (!capable() && !in_group(i->gid))
+	if (!capable() && !in_group(inode->gid))
 		mode &= ~(u32)S_ISGID;
-	i->mode = (i->mode & S_IFMT) | (mode & 07777);
-	i->ctime = file_time_now();
-	note_file(d, IN_ATTRIB);
+	inode->mode = (inode->mode & S_IFMT) | (mode & 07777);
+	inode->ctime = file_time_now();
+	note_file(dentry, IN_ATTRIB);
 	return 0;
 }
 
 long sys_fchmodat(int dirfd, const char *path, u32 mode)
 {
-	struct dentry *d;
-	int error = lookup_user(dirfd, path, 0, &d);
+	struct dentry *dentry;
+	int error = lookup_user(dirfd, path, 0, &dentry);
 
 	if (error)
 		return error;
-	error = change_mode(d, mode);
-	dentry_put(d);
+	error = change_mode(dentry, mode);
+	dentry_put(dentry);
 	return error;
 }
 
@@ -79,55 +79,55 @@ long sys_chmod(const char *path, u32 mode)
 
 long sys_fchmod(int fd, u32 mode)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int error;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : change_mode(f->dentry, mode);
-	file_put(f);
+	error = file->flags & O_PATH ? -EBADF : change_mode(file->dentry, mode);
+	file_put(file);
 	return error;
 }
 
-/* All ones leave an id as it is. */
-static int change_owner(struct dentry *d, u32 uid, u32 gid)
+/* All ones keep an id. */
+static int change_owner(struct dentry *dentry, u32 uid, u32 gid)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 
-	if (writable(i))
+	if (check_writable(inode))
 		return -EROFS;
 	if (!capable()) {
-		if (uid != ~0u && (uid != i->uid || current->cred.fsuid != i->uid))
+		if (uid != ~0u && (uid != inode->uid || current->cred.fsuid != inode->uid))
 			return -EPERM;
-		if (gid != ~0u && (current->cred.fsuid != i->uid || (gid != i->gid && !in_group(gid))))
+		if (gid != ~0u && (current->cred.fsuid != inode->uid || (gid != inode->gid && !in_group(gid))))
 			return -EPERM;
 	}
 	if (uid != ~0u)
-		i->uid = uid;
+		inode->uid = uid;
 	if (gid != ~0u)
-		i->gid = gid;
-	if (!S_ISDIR(i->mode) && (uid != ~0u || gid != ~0u)) {
-		i->mode &= ~(u32)S_ISUID;
-		if (i->mode & 0010)
-			i->mode &= ~(u32)S_ISGID;
+		inode->gid = gid;
+	if (!S_ISDIR(inode->mode) && (uid != ~0u || gid != ~0u)) {
+		inode->mode &= ~(u32)S_ISUID;
+		if (inode->mode & 0010)
+			inode->mode &= ~(u32)S_ISGID;
 	}
-	i->ctime = file_time_now();
-	note_file(d, IN_ATTRIB);
+	inode->ctime = file_time_now();
+	note_file(dentry, IN_ATTRIB);
 	return 0;
 }
 
 long sys_fchownat(int dirfd, const char *path, u32 uid, u32 gid, u32 flags)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	error = lookup_user(dirfd, path, flags, &d);
+	error = lookup_user(dirfd, path, flags, &dentry);
 	if (error)
 		return error;
-	error = change_owner(d, uid, gid);
-	dentry_put(d);
+	error = change_owner(dentry, uid, gid);
+	dentry_put(dentry);
 	return error;
 }
 
@@ -143,13 +143,13 @@ long sys_lchown(const char *path, u32 uid, u32 gid)
 
 long sys_fchown(int fd, u32 uid, u32 gid)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int error;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : change_owner(f->dentry, uid, gid);
-	file_put(f);
+	error = file->flags & O_PATH ? -EBADF : change_owner(file->dentry, uid, gid);
+	file_put(file);
 	return error;
 }
 
@@ -164,7 +164,7 @@ long sys_umask(u32 mask)
 long sys_faccessat2(int dirfd, const char *path, int mode, u32 flags)
 {
 	u32 fsuid = current->cred.fsuid, fsgid = current->cred.fsgid;
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
 	if (mode & ~7 || flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
@@ -173,16 +173,16 @@ long sys_faccessat2(int dirfd, const char *path, int mode, u32 flags)
 		current->cred.fsuid = current->cred.uid;
 		current->cred.fsgid = current->cred.gid;
 	}
-	error = lookup_user(dirfd, path, flags, &d);
+	error = lookup_user(dirfd, path, flags, &dentry);
 	if (!error) {
-		u32 kind = d->inode->mode & S_IFMT;
+		u32 kind = dentry->inode->mode & S_IFMT;
 
-		/* A device, FIFO or socket is written to without its file system. */
+		/* Writing to a device, FIFO or socket does not change the file system. */
 		if (mode & MAY_WRITE && (kind == S_IFREG || kind == S_IFDIR || kind == S_IFLNK))
-			error = writable(d->inode);
+			error = check_writable(dentry->inode);
 		if (!error)
-			error = inode_permission(d->inode, (unsigned)mode);
-		dentry_put(d);
+			error = inode_permission(dentry->inode, (unsigned)mode);
+		dentry_put(dentry);
 	}
 	current->cred.fsuid = fsuid;
 	current->cred.fsgid = fsgid;
@@ -214,53 +214,53 @@ static int new_time(struct new_time *t, s64 sec, s64 nsec)
 	return 0;
 }
 
-static int change_times(struct dentry *d, const struct new_time t[2])
+static int change_times(struct dentry *dentry, const struct new_time t[2])
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	bool both_now = t[0].kind == TIME_IS_NOW && t[1].kind == TIME_IS_NOW;
 	struct file_time now = file_time_now();
 
 	if (t[0].kind == TIME_OMITTED && t[1].kind == TIME_OMITTED)
 		return 0;
-	if (writable(i))
+	if (check_writable(inode))
 		return -EROFS;
-	if (!may_change(i)) {
+	if (!may_change(inode)) {
 		if (!both_now)
 			return -EPERM;
-		if (inode_permission(i, MAY_WRITE))
+		if (inode_permission(inode, MAY_WRITE))
 			return -EACCES;
 	}
 	if (t[0].kind != TIME_OMITTED)
-		i->atime = t[0].kind == TIME_IS_NOW ? now : t[0].time;
+		inode->atime = t[0].kind == TIME_IS_NOW ? now : t[0].time;
 	if (t[1].kind != TIME_OMITTED)
-		i->mtime = t[1].kind == TIME_IS_NOW ? now : t[1].time;
-	i->ctime = now;
-	note_file(d, IN_ATTRIB);
+		inode->mtime = t[1].kind == TIME_IS_NOW ? now : t[1].time;
+	inode->ctime = now;
+	note_file(dentry, IN_ATTRIB);
 	return 0;
 }
 
-/* A NULL path: the descriptor's own file. */
+/* Sets the times of a path, or (NULL) of the descriptor's own file. */
 static long times_at(int dirfd, const char *path, const struct new_time t[2], u32 flags)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
 	if (!path) {
-		struct file *f = fd_get(dirfd);
+		struct file *file = fd_get(dirfd);
 
-		if (!f)
+		if (!file)
 			return -EBADF;
-		error = f->flags & O_PATH ? -EBADF : change_times(f->dentry, t);
-		file_put(f);
+		error = file->flags & O_PATH ? -EBADF : change_times(file->dentry, t);
+		file_put(file);
 		return error;
 	}
-	error = lookup_user(dirfd, path, flags, &d);
+	error = lookup_user(dirfd, path, flags, &dentry);
 	if (error)
 		return error;
-	error = change_times(d, t);
-	dentry_put(d);
+	error = change_times(dentry, t);
+	dentry_put(dentry);
 	return error;
 }
 
@@ -273,7 +273,7 @@ long sys_utimensat(int dirfd, const char *path, const struct timespec32 *user, u
 
 	if (!user)
 		return times_at(dirfd, path, both_now, flags);
-	if (copy_from_user(ts, user, sizeof ts))
+	if (copy_from_user(ts, user, sizeof(ts)))
 		return -EFAULT;
 	if (new_time(&t[0], ts[0].sec, ts[0].nsec) || new_time(&t[1], ts[1].sec, ts[1].nsec))
 		return -EINVAL;
@@ -287,9 +287,9 @@ long sys_utimensat_time64(int dirfd, const char *path, const struct timespec64 *
 
 	if (!user)
 		return times_at(dirfd, path, both_now, flags);
-	if (copy_from_user(ts, user, sizeof ts))
+	if (copy_from_user(ts, user, sizeof(ts)))
 		return -EFAULT;
-	/* Only the low word of the nanoseconds counts: 32-bit programs may leave rubbish above it. */
+	/* Use only the low word of the nanoseconds: a 32-bit program may leave rubbish above it. */
 	if (new_time(&t[0], ts[0].sec, (s32)ts[0].nsec) || new_time(&t[1], ts[1].sec, (s32)ts[1].nsec))
 		return -EINVAL;
 	return times_at(dirfd, path, t, flags);
@@ -302,7 +302,7 @@ long sys_futimesat(int dirfd, const char *path, const struct timeval32 *user)
 
 	if (!user)
 		return times_at(dirfd, path, both_now, 0);
-	if (copy_from_user(tv, user, sizeof tv))
+	if (copy_from_user(tv, user, sizeof(tv)))
 		return -EFAULT;
 	for (int i = 0; i < 2; i++) {
 		if (tv[i].usec < 0 || tv[i].usec > 999999)
@@ -328,61 +328,61 @@ long sys_utime(const char *path, const struct utimbuf32 *user)
 		return -EFAULT;
 	if (!user)
 		return times_at(AT_FDCWD, path, both_now, 0);
-	if (copy_from_user(&u, user, sizeof u))
+	if (copy_from_user(&u, user, sizeof(u)))
 		return -EFAULT;
 	new_time(&t[0], u.atime, 0);
 	new_time(&t[1], u.mtime, 0);
 	return times_at(AT_FDCWD, path, t, 0);
 }
 
-/* RLIMIT_FSIZE, where a file is to become longer. */
-static int limit_growth(const struct inode *i, u64 size)
+/* Checks RLIMIT_FSIZE before a file grows. */
+static int limit_growth(const struct inode *inode, u64 size)
 {
 	u32 limit = rlimit(RLIMIT_FSIZE);
 
-	if (limit == RLIM_INFINITY || size <= limit || size <= i->size)
+	if (limit == RLIM_INFINITY || size <= limit || size <= inode->size)
 		return 0;
 	signal_process(current->process, SIGXFSZ, NULL);
 	return -EFBIG;
 }
 
-static int file_set_size(struct dentry *d, s64 size)
+static int file_set_size(struct dentry *dentry, s64 size)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	int error;
 
 	if (size < 0)
 		return -EINVAL;
-	if (S_ISDIR(i->mode))
+	if (S_ISDIR(inode->mode))
 		return -EISDIR;
-	if (!S_ISREG(i->mode) || !i->ops || !i->ops->truncate)
+	if (!S_ISREG(inode->mode) || !inode->ops || !inode->ops->truncate)
 		return -EINVAL;
-	error = limit_growth(i, (u64)size);
+	error = limit_growth(inode, (u64)size);
 	if (!error)
-		error = i->ops->truncate(i, (u64)size);
+		error = inode->ops->truncate(inode, (u64)size);
 	if (!error) {
-		inode_drop_privileges(i);
-		inode_touch(i, true);
-		note_file(d, IN_MODIFY);
+		inode_drop_privileges(inode);
+		inode_touch(inode, true);
+		note_file(dentry, IN_MODIFY);
 	}
 	return error;
 }
 
 long sys_truncate64(const char *path, s64 size)
 {
-	struct dentry *d;
-	int error = lookup_user(AT_FDCWD, path, 0, &d);
+	struct dentry *dentry;
+	int error = lookup_user(AT_FDCWD, path, 0, &dentry);
 
 	if (error)
 		return error;
-	error = S_ISDIR(d->inode->mode) ? -EISDIR : inode_permission(d->inode, MAY_WRITE);
+	error = S_ISDIR(dentry->inode->mode) ? -EISDIR : inode_permission(dentry->inode, MAY_WRITE);
 	if (!error)
-		error = writable(d->inode);
-	if (!error && d->inode->denied_writes)
+		error = check_writable(dentry->inode);
+	if (!error && dentry->inode->denied_writes)
 		error = -ETXTBSY;
 	if (!error)
-		error = file_set_size(d, size);
-	dentry_put(d);
+		error = file_set_size(dentry, size);
+	dentry_put(dentry);
 	return error;
 }
 
@@ -393,13 +393,13 @@ long sys_truncate(const char *path, s32 size)
 
 long sys_ftruncate64(int fd, s64 size)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int error;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	error = f->flags & O_PATH ? -EBADF : FILE_WRITES(f) ? file_set_size(f->dentry, size) : -EINVAL;
-	file_put(f);
+	error = file->flags & O_PATH ? -EBADF : FILE_WRITES(file) ? file_set_size(file->dentry, size) : -EINVAL;
+	file_put(file);
 	return error;
 }
 
@@ -408,72 +408,117 @@ long sys_ftruncate(int fd, s32 size)
 	return sys_ftruncate64(fd, size);
 }
 
-static long allocate(struct inode *i, int mode, u64 from, u64 to)
+/* Frames for the absent pages from `page` to before `end`, in a list: all or none. */
+static int collect_frames(struct inode *inode, u32 page, u32 end, struct list_head *frames_)
 {
-	u64 end = mode & FALLOC_KEEP_SIZE ? MIN(to, i->size) : to;
-	/* Room changes nothing that a reader sees, but where the file grows. */
-	int error = mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE) ? seals_check_write(i, end) :
-								     seals_check_size(i, MAX(end, i->size));
+	int error = 0;
 
-	if (!error && !(mode & FALLOC_KEEP_SIZE))
-		error = limit_growth(i, to);
-	if (error)
-		return error;
-	inode_drop_privileges(i);
-	if (mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE)) {
-		inode_punch(i, from, to);
-	} else {
-		for (u64 at = from & ~(u64)(PAGE_SIZE - 1); at < to; at += PAGE_SIZE) {
-			struct frame *frame;
+	for (; page < end && !error; page++) {
+		struct frame *frame;
 
-			if (frames_short() ||
-			    inode_page(i, (u32)(at >> PAGE_SHIFT), PAGE_FILL, &frame))
-				return -ENOSPC;
+		if (page_find(&inode->pages, page))
+			continue;
+		frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
+		if (frame)
+			list_add(&frame->link, frames_);
+		error = !frame ? -ENOSPC : signal_fatal_pending() ? -EINTR : 0;
+		preemption_point();
+	}
+	return error;
+}
+
+/* What fails takes back what it added: the pages behind the end, which nobody sees yet, and all if memory was short. */
+static int fill_range(struct inode *inode, u32 page, u32 end)
+{
+	struct list_head list = LIST_HEAD_INIT(list);
+	int error = collect_frames(inode, page, end, &list);
+
+	for (; page < end && !error; page++) {
+		struct frame *frame;
+
+		interrupt_window_at(page);
+		/* Somebody may have mapped and touched the page, or have cut the file, while frames were collected. */
+		if (page_find(&inode->pages, page))
+			continue;
+		error = list_empty(&list) ? -ENOSPC : 0;
+		if (error)
+			break;
+		frame = list_first_entry(&list, struct frame, link);
+		list_del(&frame->link);
+		error = inode_add_page(inode, page, frame);
+		if (error) {
 			frame_put(frame);
-			preemption_point();
-			if (signal_fatal_pending())
-				return -EINTR;
+			error = -ENOSPC;
 		}
 	}
-	if (!(mode & FALLOC_KEEP_SIZE) && to > i->size)
-		i->size = to;
-	inode_touch(i, true);
+	while (!list_empty(&list)) {
+		struct frame *frame = list_first_entry(&list, struct frame, link);
+
+		list_del(&frame->link);
+		interrupt_window();
+		frame_put(frame);
+	}
+	return error;
+}
+
+static long allocate(struct inode *inode, int mode, u64 from, u64 to)
+{
+	u64 end = mode & FALLOC_KEEP_SIZE ? MIN(to, inode->size) : to;
+	/* Reserving space changes nothing that a reader sees, unless the file grows. */
+	int error = mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE) ? seals_check_write(inode, end) :
+								     seals_check_size(inode, MAX(end, inode->size));
+
+	if (!error && !(mode & FALLOC_KEEP_SIZE))
+		error = limit_growth(inode, to);
+	if (error)
+		return error;
+	inode_drop_privileges(inode);
+	if (mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE)) {
+		inode_punch(inode, from, to);
+	} else {
+		error = fill_range(inode, (u32)(from >> PAGE_SHIFT), (u32)((to + PAGE_SIZE - 1) >> PAGE_SHIFT));
+		if (error)
+			return error;
+	}
+	if (!(mode & FALLOC_KEEP_SIZE) && to > inode->size)
+		inode->size = to;
+	inode_touch(inode, true);
 	return 0;
 }
 
-static long allocate_alone(struct inode *i, int mode, u64 from, u64 to)
+static long allocate_alone(struct inode *inode, int mode, u64 from, u64 to)
 {
-	long result = mutex_lock_killable(&i->writing);
+	long result = mutex_lock_killable(&inode->writing);
 
 	if (result)
 		return result;
-	result = allocate(i, mode, from, to);
-	mutex_unlock(&i->writing);
+	result = allocate(inode, mode, from, to);
+	mutex_unlock(&inode->writing);
 	return result;
 }
 
 long sys_fallocate(int fd, int mode, s64 offset, s64 length)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
 	if (offset < 0 || length <= 0)
 		result = -EINVAL;
 	else if (mode & ~(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE) ||
 		 (mode & FALLOC_PUNCH_HOLE && !(mode & FALLOC_KEEP_SIZE)))
 		result = -EOPNOTSUPP;
-	else if (!FILE_WRITES(f) || f->flags & O_PATH)
+	else if (!FILE_WRITES(file) || file->flags & O_PATH)
 		result = -EBADF;
-	else if (S_ISFIFO(f->inode->mode))
+	else if (S_ISFIFO(file->inode->mode))
 		result = -ESPIPE;
-	else if (!S_ISREG(f->inode->mode) || f->ops != &ramfs_file_ops)
+	else if (!S_ISREG(file->inode->mode) || file->ops != &ramfs_file_ops)
 		result = -ENODEV;
 	else if ((u64)offset + (u64)length > FILE_SIZE_MAX)
 		result = -EFBIG;
 	else
-		result = allocate_alone(f->inode, mode, (u64)offset, (u64)offset + (u64)length);
-	file_put(f);
+		result = allocate_alone(file->inode, mode, (u64)offset, (u64)offset + (u64)length);
+	file_put(file);
 	return result;
 }

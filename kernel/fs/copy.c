@@ -1,4 +1,4 @@
-/* Data from one file to another: sendfile, copy_file_range, and splice with its relatives. */
+/* Copying between files: sendfile, copy_file_range, and splice with its relatives. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -15,18 +15,18 @@
 #include <window.h>
 
 /*
- * Copies between files through one page of kernel memory. `from` is the input's
- * position; both advance by what was written.
+ * Copies between files through one page of kernel memory. `from` is the input's position, `to` the output's; both
+ * advance by the bytes written.
  */
-static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, size_t count)
+static long copy_through(struct file *file, u64 *from, struct file *out, u64 *to, size_t count)
 {
 	struct frame *frame;
 	size_t done = 0;
 	long result = 0;
 
-	if (!FILE_READS(in) || !FILE_WRITES(out))
+	if (!FILE_READS(file) || !FILE_WRITES(out))
 		return -EBADF;
-	if (!in->ops->read || !out->ops->write)
+	if (!file->ops->read || !out->ops->write)
 		return -EINVAL;
 	frame = frame_alloc(FRAME_KERNEL);
 	if (!frame)
@@ -38,7 +38,7 @@ static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, 
 		long got;
 
 		iter_init(&it, frame_kva(frame), want, true);
-		got = in->ops->read(in, &it, from);
+		got = file->ops->read(file, &it, from);
 		if (got <= 0) {
 			result = got;
 			break;
@@ -59,7 +59,7 @@ static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, 
 	}
 	frame_put(frame);
 	if (done) {
-		note_file(in->dentry, IN_ACCESS);
+		note_file(file->dentry, IN_ACCESS);
 		note_file(out->dentry, IN_MODIFY);
 	}
 	return done ? (long)done : result;
@@ -67,20 +67,20 @@ static long copy_through(struct file *in, u64 *from, struct file *out, u64 *to, 
 
 static long send_between(int out, int in, u64 *offset, size_t count)
 {
-	struct file *to = fd_get(out), *from = fd_get(in);
+	struct file *file = fd_get(out), *from = fd_get(in);
 	long result = -EBADF;
 
-	if (to && from) {
+	if (file && from) {
 		if (!from->ops->seek)
 			result = offset ? -ESPIPE : -EINVAL;
-		else if (to->flags & O_APPEND)
+		else if (file->flags & O_APPEND)
 			result = -EINVAL;
 		else
-			result = copy_through(from, offset ? offset : &from->position, to, &to->position,
+			result = copy_through(from, offset ? offset : &from->position, file, &file->position,
 					      MIN(count, (size_t)TRANSFER_MAX));
 	}
 	file_put(from);
-	file_put(to);
+	file_put(file);
 	return result;
 }
 
@@ -131,7 +131,7 @@ static int optional_offset(const s64 *user, u64 *at)
 	return 0;
 }
 
-/* The caller learns how far its offset moved, if it gave one; false: it cannot be written. */
+/* Stores the new offset, if the caller gave one; false: its memory cannot be written. */
 static bool tell_offset(s64 *user, u64 at)
 {
 	return !user || put_user((s64)at, user) == 0;
@@ -174,12 +174,10 @@ static bool waits(const struct file *pipe, u32 flags)
 	return !(flags & SPLICE_F_NONBLOCK || pipe->flags & O_NONBLOCK);
 }
 
-/* From a pipe: what the output takes leaves the pipe, the rest stays. */
-static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
+static long splice_pages(struct file *pipe, struct frame *frame, struct file *out, u64 *to, size_t count)
 {
-	struct frame *frame = frame_alloc(FRAME_KERNEL);
 	size_t done = 0;
-	long n = frame ? pipe_wait_data(pipe, waits(pipe, flags)) : -ENOMEM;
+	long n = 1;
 
 	while (n > 0 && done < count) {
 		struct iter it;
@@ -195,29 +193,43 @@ static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t coun
 		pipe_skip(pipe, (u32)n);
 		done += (size_t)n;
 	}
-	if (frame)
-		frame_put(frame);
 	return done ? (long)done : n;
 }
 
-/* Into a pipe: no more is read than there is room for. */
-static long splice_in(struct file *in, u64 *from, struct file *pipe, size_t count, u32 flags)
+/* From a pipe: bytes that the output accepts leave the pipe, the rest stays. */
+static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
+{
+	struct frame *frame = frame_alloc(FRAME_KERNEL);
+	long n = frame ? pipe_lock_data(pipe, waits(pipe, flags)) : -ENOMEM;
+
+	if (n > 0) {
+		n = splice_pages(pipe, frame, out, to, count);
+		pipe_unlock_data(pipe);
+	}
+	if (frame)
+		frame_put(frame);
+	return n;
+}
+
+/* Into a pipe: reads no more than there is room for. */
+static long splice_in(struct file *file, u64 *from, struct file *pipe, size_t count, u32 flags)
 {
 	long room = pipe_wait_room(pipe, waits(pipe, flags));
 
-	return room < 0 ? room : copy_through(in, from, pipe, &pipe->position, MIN(count, (size_t)room));
+	return room < 0 ? room : copy_through(file, from, pipe, &pipe->position, MIN(count, (size_t)room));
 }
 
-/* Between pipes, with the input's data taken or (tee) left. */
-static long splice_pipes(struct file *in, struct file *out, size_t count, u32 flags, bool take)
+/* Between pipes; removes the input's data or (tee) leaves it. */
+static long splice_pipes(struct file *file, struct file *out, size_t count, u32 flags, bool take)
 {
 	struct frame *frame;
 	size_t done = 0;
-	long room, n = 0;
+	bool locked;
+	long room, n;
 
-	if (pipe_same(in, out))
+	if (pipe_same(file, out))
 		return -EINVAL;
-	room = pipe_wait_data(in, waits(in, flags));
+	room = pipe_wait_data(file, waits(file, flags));
 	if (room > 0)
 		room = pipe_wait_room(out, waits(out, flags));
 	if (room <= 0)
@@ -226,11 +238,13 @@ static long splice_pipes(struct file *in, struct file *out, size_t count, u32 fl
 	if (!frame)
 		return -ENOMEM;
 	count = MIN(count, (size_t)room);
-	while (done < count) {
+	n = pipe_lock_data(file, waits(file, flags));
+	locked = n > 0;
+	while (locked && done < count) {
 		struct iter it;
 
 		iter_init(&it, frame_kva(frame), PAGE_SIZE, true);
-		n = pipe_peek(in, &it, take ? 0 : done, MIN(count - done, (size_t)PAGE_SIZE));
+		n = pipe_peek(file, &it, take ? 0 : done, MIN(count - done, (size_t)PAGE_SIZE));
 		if (n <= 0)
 			break;
 		iter_init(&it, frame_kva(frame), (size_t)n, true);
@@ -238,32 +252,34 @@ static long splice_pipes(struct file *in, struct file *out, size_t count, u32 fl
 		if (n <= 0)
 			break;
 		if (take)
-			pipe_skip(in, (u32)n);
+			pipe_skip(file, (u32)n);
 		done += (size_t)n;
 	}
+	if (locked)
+		pipe_unlock_data(file);
 	frame_put(frame);
 	return done ? (long)done : n;
 }
 
-static long splice(struct file *in, u64 *from, struct file *out, u64 *to, size_t count, u32 flags)
+static long splice(struct file *file, u64 *from, struct file *out, u64 *to, size_t count, u32 flags)
 {
-	bool from_pipe = file_is_pipe(in), to_pipe = file_is_pipe(out);
+	bool from_pipe = file_is_pipe(file), to_pipe = file_is_pipe(out);
 
-	if (!FILE_READS(in) || !FILE_WRITES(out))
+	if (!FILE_READS(file) || !FILE_WRITES(out))
 		return -EBADF;
 	if (!from_pipe && !to_pipe)
 		return -EINVAL;
-	if ((from && (from_pipe || !in->ops->seek)) || (to && (to_pipe || !out->ops->seek)))
+	if ((from && (from_pipe || !file->ops->seek)) || (to && (to_pipe || !out->ops->seek)))
 		return -ESPIPE;
-	if (!in->ops->read || !out->ops->write || (!to_pipe && out->flags & O_APPEND))
+	if (!file->ops->read || !out->ops->write || (!to_pipe && out->flags & O_APPEND))
 		return -EINVAL;
 	if (!count)
 		return 0;
 	if (from_pipe && to_pipe)
-		return splice_pipes(in, out, count, flags, true);
+		return splice_pipes(file, out, count, flags, true);
 	if (from_pipe)
-		return splice_out(in, out, to ? to : &out->position, count, flags);
-	return splice_in(in, from ? from : &in->position, out, count, flags);
+		return splice_out(file, out, to ? to : &out->position, count, flags);
+	return splice_in(file, from ? from : &file->position, out, count, flags);
 }
 
 long sys_splice(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, u32 flags)
@@ -308,7 +324,7 @@ long sys_tee(int in, int out, size_t count, u32 flags)
 	return result;
 }
 
-/* The caller's memory into a pipe, piece by piece as there is room; or out of it, once. */
+/* Copies the caller's memory into a pipe, piece by piece as there is room; or out of it, once. */
 static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
 {
 	long done = 0, n;
@@ -335,24 +351,24 @@ static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
 
 long sys_vmsplice(int fd, const struct iovec *user, size_t count, u32 flags)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	struct user_vector vector;
 	struct iter it;
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
 	if (flags & ~SPLICE_F_ALL)
 		result = -EINVAL;
-	else if (!file_is_pipe(f))
+	else if (!file_is_pipe(file))
 		result = -EBADF;
 	else {
 		result = user_vector_load(&vector, user, count, &it);
 		if (!result) {
-			result = splice_memory(f, &it, flags);
+			result = splice_memory(file, &it, flags);
 			user_vector_free(&vector);
 		}
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }

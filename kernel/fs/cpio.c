@@ -1,8 +1,7 @@
 /*
- * The initramfs: a cpio archive in the "newc" format (cpio(5)): a header of
- * 110 ASCII characters, the name with its NUL, the data, each padded to four
- * bytes; the entry TRAILER!!! ends it. Hard links share an inode number, and
- * the last of them carries the data.
+ * The initramfs: a cpio archive in the "newc" format (cpio(5)). An entry is a header of 110 ASCII characters, the name
+ * with its NUL, and the data, each padded to four bytes; the entry TRAILER!!! ends the archive. Hard links share an
+ * inode number, and the last of them has the data.
  */
 #include "internal.h"
 
@@ -15,20 +14,20 @@
 enum field { INO, MODE, UID, GID, NLINK, MTIME, FILESIZE, MAJOR_DEV, MINOR_DEV, RMAJOR, RMINOR, NAMESIZE, CHECK, FIELDS };
 
 struct entry {
-	u32 offset;		/* of the header, for messages */
+	u32 offset;		/* offset of the header, for messages */
 	u32 field[FIELDS];
 	const char *name;
 	const u8 *data;
 };
 
-/* Names of an inode that has several: where the next of them finds it. */
+/* An inode with several names, for the next of them. */
 struct seen {
 	struct seen *next;
 	u32 ino, dev;
 	struct inode *inode;
 };
 
-static int bad(u32 offset, const char *reason)
+static int bad_entry(u32 offset, const char *reason)
 {
 	console_printf("initramfs: offset %u: %s\n", offset, reason);
 	return -EINVAL;
@@ -54,38 +53,38 @@ static int hex8(const u8 *p, u32 *value)
 	return 0;
 }
 
-/* Parses the entry at `offset`; *next is where the following one starts. */
-static int cpio_parse(const u8 *archive, u32 size, u32 offset, struct entry *e, u32 *next)
+/* Parses the entry at `offset`; *next is the offset of the following one. */
+static int cpio_parse(const u8 *archive, u32 size, u32 offset, struct entry *entry, u32 *next)
 {
 	u64 name_at = (u64)offset + HEADER_SIZE, data_at, end;
 
-	e->offset = offset;
+	entry->offset = offset;
 	if (name_at > size)
-		return bad(offset, "the archive ends within a header (TRAILER!!! is missing)");
+		return bad_entry(offset, "the archive ends within a header (TRAILER!!! is missing)");
 	if (memcmp(archive + offset, "070701", 6) && memcmp(archive + offset, "070702", 6))
-		return bad(offset, "not a cpio \"newc\" header (070701 or 070702 expected)");
+		return bad_entry(offset, "not a cpio \"newc\" header (070701 or 070702 expected)");
 	for (unsigned i = 0; i < FIELDS; i++)
-		if (hex8(archive + offset + 6 + i * 8, &e->field[i]))
-			return bad(offset, "a header field is not a hexadecimal number");
-	if (e->field[NAMESIZE] == 0 || e->field[NAMESIZE] > PATH_MAX)
-		return bad(offset, "the name's length is 0 or more than 4096");
-	data_at = ALIGN_UP(name_at + e->field[NAMESIZE], 4ull);
-	end = ALIGN_UP(data_at + e->field[FILESIZE], 4ull);
-	if (data_at + e->field[FILESIZE] > size)
-		return bad(offset, "the archive ends within an entry's name or data");
-	e->name = (const char *)archive + name_at;
-	if (e->name[e->field[NAMESIZE] - 1] || strlen(e->name) != e->field[NAMESIZE] - 1)
-		return bad(offset, "the name does not end where its length says");
-	e->data = archive + data_at;
+		if (hex8(archive + offset + 6 + i * 8, &entry->field[i]))
+			return bad_entry(offset, "a header field is not a hexadecimal number");
+	if (entry->field[NAMESIZE] == 0 || entry->field[NAMESIZE] > PATH_MAX)
+		return bad_entry(offset, "the name's length is 0 or more than 4096");
+	data_at = ALIGN_UP(name_at + entry->field[NAMESIZE], 4ull);
+	end = ALIGN_UP(data_at + entry->field[FILESIZE], 4ull);
+	if (data_at + entry->field[FILESIZE] > size)
+		return bad_entry(offset, "the archive ends within an entry's name or data");
+	entry->name = (const char *)archive + name_at;
+	if (entry->name[entry->field[NAMESIZE] - 1] || strlen(entry->name) != entry->field[NAMESIZE] - 1)
+		return bad_entry(offset, "the name does not end where its length says");
+	entry->data = archive + data_at;
 	*next = (u32)MIN(end, (u64)size);
 	return 0;
 }
 
-/* The directory of the entry's name, made where it is missing; *last is the final component. */
-static int directory_of(const struct entry *e, struct dentry **dir, const char **last, size_t *len)
+/* The directory of the entry's name, created if missing; *last is the final component. */
+static int directory_of(const struct entry *entry, struct dentry **dir, const char **last, size_t *len)
 {
 	struct dentry *at = root_filesystem->root;
-	const char *p = e->name;
+	const char *p = entry->name;
 
 	for (;;) {
 		const char *end;
@@ -100,9 +99,9 @@ static int directory_of(const struct entry *e, struct dentry **dir, const char *
 			continue;
 		}
 		if (end - p == 2 && p[0] == '.' && p[1] == '.')
-			return bad(e->offset, "a name leads above the root (\"..\")");
+			return bad_entry(entry->offset, "a name leads above the root (\"..\")");
 		if (end - p > NAME_MAX)
-			return bad(e->offset, "a name has a component of more than 255 characters");
+			return bad_entry(entry->offset, "a name has a component of more than 255 characters");
 		if (!*end) {
 			*dir = at;
 			*last = p;
@@ -112,138 +111,139 @@ static int directory_of(const struct entry *e, struct dentry **dir, const char *
 		d = dentry_find(at, p, (size_t)(end - p));
 		if (!d) {
 			if (make_directory(at, p, (size_t)(end - p), 0755, NULL))
-				return bad(e->offset, "no memory for a directory");
+				return bad_entry(entry->offset, "no memory for a directory");
 			d = dentry_find(at, p, (size_t)(end - p));
 		}
 		if (!S_ISDIR(d->inode->mode))
-			return bad(e->offset, "a name leads through something that is not a directory");
+			return bad_entry(entry->offset, "a name leads through something that is not a directory");
 		at = d;
 		p = end;
 	}
 }
 
-static void set_attributes(struct inode *i, const struct entry *e)
+static void set_attributes(struct inode *inode, const struct entry *entry)
 {
-	i->mode = (i->mode & S_IFMT) | (e->field[MODE] & 07777);
-	i->uid = e->field[UID];
-	i->gid = e->field[GID];
-	i->atime = i->mtime = i->ctime = (struct file_time){ .sec = e->field[MTIME] };
+	inode->mode = (inode->mode & S_IFMT) | (entry->field[MODE] & 07777);
+	inode->uid = entry->field[UID];
+	inode->gid = entry->field[GID];
+	inode->atime = inode->mtime = inode->ctime = (struct file_time){ .sec = entry->field[MTIME] };
 }
 
-static struct seen *find_seen(struct seen *list, const struct entry *e)
+static struct seen *find_seen(struct seen *list, const struct entry *entry)
 {
-	u32 dev = MKDEV(e->field[MAJOR_DEV], e->field[MINOR_DEV]);
+	u32 dev = MKDEV(entry->field[MAJOR_DEV], entry->field[MINOR_DEV]);
 
 	for (; list; list = list->next)
-		if (list->ino == e->field[INO] && list->dev == dev)
+		if (list->ino == entry->field[INO] && list->dev == dev)
 			return list;
 	return NULL;
 }
 
-static int remember(struct seen **list, const struct entry *e, struct inode *i)
+static int remember(struct seen **list, const struct entry *entry, struct inode *inode)
 {
-	struct seen *s = kmalloc(sizeof *s);
+	struct seen *s = kmalloc(sizeof(*s));
 
 	if (!s)
-		return bad(e->offset, "no memory for the table of hard links");
-	s->ino = e->field[INO];
-	s->dev = MKDEV(e->field[MAJOR_DEV], e->field[MINOR_DEV]);
-	s->inode = inode_get(i);
+		return bad_entry(entry->offset, "no memory for the table of hard links");
+	s->ino = entry->field[INO];
+	s->dev = MKDEV(entry->field[MAJOR_DEV], entry->field[MINOR_DEV]);
+	s->inode = inode_get(inode);
 	s->next = *list;
 	*list = s;
 	return 0;
 }
 
-static int write_data(struct inode *i, const struct entry *e)
+static int write_data(struct inode *inode, const struct entry *entry)
 {
-	if (e->field[FILESIZE] && inode_write_kernel(i, e->data, e->field[FILESIZE], 0) < 0)
-		return bad(e->offset, "no memory for a file's data");
+	if (entry->field[FILESIZE] && inode_write_kernel(inode, entry->data, entry->field[FILESIZE], 0) < 0)
+		return bad_entry(entry->offset, "no memory for a file's data");
 	return 0;
 }
 
-static int unpack_link(struct dentry *dir, const char *name, size_t len, const struct entry *e)
+static int unpack_link(struct dentry *dir, const char *name, size_t len, const struct entry *entry)
 {
-	u32 size = e->field[FILESIZE];
+	u32 size = entry->field[FILESIZE];
 	char *text;
 	int error;
 
 	if (size == 0 || size >= PATH_MAX)
-		return bad(e->offset, "a symbolic link's text is empty or too long");
+		return bad_entry(entry->offset, "a symbolic link's text is empty or too long");
 	text = kmalloc(size + 1);
 	if (!text)
-		return bad(e->offset, "no memory for a symbolic link");
-	memcpy(text, e->data, size);
+		return bad_entry(entry->offset, "no memory for a symbolic link");
+	memcpy(text, entry->data, size);
 	text[size] = 0;
 	error = make_link_text(dir, name, len, text, NULL);
 	kfree(text);
-	return error ? bad(e->offset, "no memory for a symbolic link") : 0;
+	return error ? bad_entry(entry->offset, "no memory for a symbolic link") : 0;
 }
 
-static int unpack_new(struct dentry *dir, const char *name, size_t len, const struct entry *e, struct seen **links)
+static int unpack_new(struct dentry *dir, const char *name, size_t len, const struct entry *entry, struct seen **links)
 {
-	u32 mode = e->field[MODE];
-	struct dentry *d;
+	u32 mode = entry->field[MODE];
+	struct dentry *dentry;
 	int error;
 
 	if (S_ISLNK(mode)) {
-		error = unpack_link(dir, name, len, e);
+		error = unpack_link(dir, name, len, entry);
 		if (error)
 			return error;
-		set_attributes(dentry_find(dir, name, len)->inode, e);
+		set_attributes(dentry_find(dir, name, len)->inode, entry);
 		return 0;
 	}
 	if (S_ISDIR(mode))
-		error = make_directory(dir, name, len, mode & 07777, &d);
+		error = make_directory(dir, name, len, mode & 07777, &dentry);
 	else
-		error = inode_make(dir, name, len, mode & (S_IFMT | 07777), MKDEV(e->field[RMAJOR], e->field[RMINOR]), &d);
+		error = inode_make(dir, name, len, mode & (S_IFMT | 07777),
+				   MKDEV(entry->field[RMAJOR], entry->field[RMINOR]), &dentry);
 	if (error)
-		return bad(e->offset, "no memory for an inode");
+		return bad_entry(entry->offset, "no memory for an inode");
 	if (S_ISREG(mode)) {
-		if (e->field[NLINK] > 1)
-			error = remember(links, e, d->inode);
+		if (entry->field[NLINK] > 1)
+			error = remember(links, entry, dentry->inode);
 		if (!error)
-			error = write_data(d->inode, e);
+			error = write_data(dentry->inode, entry);
 	}
-	set_attributes(d->inode, e);
-	dentry_put(d);
+	set_attributes(dentry->inode, entry);
+	dentry_put(dentry);
 	return error;
 }
 
-static int unpack(const struct entry *e, struct seen **links)
+static int unpack(const struct entry *entry, struct seen **links)
 {
-	u32 mode = e->field[MODE];
+	u32 mode = entry->field[MODE];
 	struct dentry *dir, *old;
 	struct seen *shared;
 	const char *name;
 	size_t len;
-	int error = directory_of(e, &dir, &name, &len);
+	int error = directory_of(entry, &dir, &name, &len);
 
 	if (error)
 		return error;
 	if (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode) && !S_ISCHR(mode) && !S_ISBLK(mode) && !S_ISFIFO(mode) &&
 	    !S_ISSOCK(mode))
-		return bad(e->offset, "the mode names no known file type");
+		return bad_entry(entry->offset, "the mode names no known file type");
 	if (len == 0 || (len == 1 && name[0] == '.')) {
 		if (!S_ISDIR(mode))
-			return bad(e->offset, "the root is not a directory");
-		set_attributes(dir->inode, e);
+			return bad_entry(entry->offset, "the root is not a directory");
+		set_attributes(dir->inode, entry);
 		return 0;
 	}
 	old = dentry_find(dir, name, len);
 	if (old && S_ISDIR(old->inode->mode) && S_ISDIR(mode)) {
-		set_attributes(old->inode, e);
+		set_attributes(old->inode, entry);
 		return 0;
 	}
 	if (old)
-		return bad(e->offset, "a name occurs twice");
-	shared = S_ISREG(mode) && e->field[NLINK] > 1 ? find_seen(*links, e) : NULL;
+		return bad_entry(entry->offset, "a name occurs twice");
+	shared = S_ISREG(mode) && entry->field[NLINK] > 1 ? find_seen(*links, entry) : NULL;
 	if (!shared)
-		return unpack_new(dir, name, len, e, links);
+		return unpack_new(dir, name, len, entry, links);
 	if (dentry_link(dir, name, len, shared->inode, NULL))
-		return bad(e->offset, "no memory for a name");
+		return bad_entry(entry->offset, "no memory for a name");
 	shared->inode->nlink++;
-	error = write_data(shared->inode, e);
-	set_attributes(shared->inode, e);
+	error = write_data(shared->inode, entry);
+	set_attributes(shared->inode, entry);
 	return error;
 }
 

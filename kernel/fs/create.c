@@ -1,4 +1,4 @@
-/* Making, removing and renaming names. */
+/* Creating, removing and renaming names. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -22,7 +22,7 @@ static bool is_dot_dot(const char *name, size_t len)
 	return len == 2 && name[0] == '.' && name[1] == '.';
 }
 
-/* May names in this directory be made, removed, changed? */
+/* Whether names in this directory may be created and removed: 0 or an error. */
 static int may_write_directory(const struct dentry *dir)
 {
 	int error;
@@ -35,7 +35,7 @@ static int may_write_directory(const struct dentry *dir)
 	return dir->inode->ops->make ? 0 : -EPERM;
 }
 
-/* In a directory with the sticky bit only the owner of the file or the directory removes a name. */
+/* Whether a name may be removed: in a sticky directory, only the owner of the file or of the directory may. */
 static int may_remove(const struct dentry *dir, const struct dentry *victim)
 {
 	int error = may_write_directory(dir);
@@ -48,26 +48,26 @@ static int may_remove(const struct dentry *dir, const struct dentry *victim)
 	return 0;
 }
 
-/* A new name for a new inode. The name must be absent. */
+/* Creates a name for a new inode. The name must not exist. */
 int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out)
 {
-	struct inode *i;
+	struct inode *inode;
 	int error = may_write_directory(dir);
 
 	if (error)
 		return error;
 	if (!dir->linked && dir->parent != dir)
 		return -ENOENT;		/* the directory has been removed */
-	i = dir->inode->ops->make(dir->inode, mode, rdev);
-	if (!i)
+	inode = dir->inode->ops->make(dir->inode, mode, rdev);
+	if (!inode)
 		return -ENOSPC;
 	if (dir->inode->mode & S_ISGID) {
-		i->gid = dir->inode->gid;
+		inode->gid = dir->inode->gid;
 		if (S_ISDIR(mode))
-			i->mode |= S_ISGID;
+			inode->mode |= S_ISGID;
 	}
-	error = dentry_link(dir, name, len, i, out);
-	inode_put(i);
+	error = dentry_link(dir, name, len, inode, out);
+	inode_put(inode);
 	if (!error) {
 		inode_touch(dir->inode, true);
 		note_name(dir->inode, IN_CREATE, name, len, S_ISDIR(mode));
@@ -77,58 +77,58 @@ int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 r
 
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
 	if (dir->inode->nlink >= LINK_MAX)
 		return -EMLINK;
-	error = inode_make(dir, name, len, S_IFDIR | mode, 0, &d);
+	error = inode_make(dir, name, len, S_IFDIR | mode, 0, &dentry);
 	if (error)
 		return error;
-	d->inode->nlink = 2;
+	dentry->inode->nlink = 2;
 	dir->inode->nlink++;
 	if (out)
-		*out = d;
+		*out = dentry;
 	else
-		dentry_put(d);
+		dentry_put(dentry);
 	return 0;
 }
 
 int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out)
 {
-	struct dentry *d;
-	int error = inode_make(dir, name, len, S_IFLNK | 0777, 0, &d);
+	struct dentry *dentry;
+	int error = inode_make(dir, name, len, S_IFLNK | 0777, 0, &dentry);
 
 	if (error)
 		return error;
-	error = ramfs_set_link_text(d->inode, text, strlen(text));
+	error = ramfs_set_link_text(dentry->inode, text, strlen(text));
 	if (error) {
-		d->inode->nlink = 0;
-		dentry_unlink(d);
+		dentry->inode->nlink = 0;
+		dentry_unlink(dentry);
 	}
 	if (!error && out)
-		*out = d;
+		*out = dentry;
 	else
-		dentry_put(d);
+		dentry_put(dentry);
 	return error;
 }
 
-/* A walk to a name that is to be made: EEXIST if there is one. */
-static int walk_to_new(struct walk *w, int dirfd, const char *path)
+/* Walks to a name that is to be created: EEXIST if it exists. */
+static int walk_to_new(struct walk *walk, int dirfd, const char *path)
 {
-	struct dentry *d;
-	int error = walk_parent(w, dirfd, path);
+	struct dentry *dentry;
+	int error = walk_parent(walk, dirfd, path);
 
 	if (error)
 		return error;
-	if (w->len == 0)
+	if (walk->len == 0)
 		return -EEXIST;
-	d = walk_last(w);
-	if (!IS_ERR(d)) {
-		dentry_put(d);
+	dentry = walk_last(walk);
+	if (!IS_ERR(dentry)) {
+		dentry_put(dentry);
 		return -EEXIST;
 	}
-	return PTR_ERR(d) == -ENOENT ? 0 : (int)PTR_ERR(d);
+	return PTR_ERR(dentry) == -ENOENT ? 0 : (int)PTR_ERR(dentry);
 }
 
 long sys_mkdirat(int dirfd, const char *user_path, u32 mode)
@@ -152,7 +152,7 @@ long sys_mkdir(const char *path, u32 mode)
 	return sys_mkdirat(AT_FDCWD, path, mode);
 }
 
-/* The ABI's 32-bit device numbers: minor bits 0-7 and 20-31, major bits 8-19. */
+/* The ABI's 32-bit device numbers: bits 0-7 and 20-31 are the minor, 8-19 the major. */
 u32 device_from_user(u32 device)
 {
 	return MKDEV(device >> 8 & 0xfff, (device & 0xff) | (device >> 12 & 0xfff00));
@@ -229,44 +229,44 @@ long sys_symlink(const char *text, const char *path)
 	return sys_symlinkat(text, AT_FDCWD, path);
 }
 
-/* A descriptor's own name, for AT_EMPTY_PATH. */
+/* The dentry of a descriptor, for AT_EMPTY_PATH. */
 static int dentry_of_fd(int fd, struct dentry **out)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	*out = dentry_get(f->dentry);
-	file_put(f);
+	*out = dentry_get(file->dentry);
+	file_put(file);
 	return 0;
 }
 
-static int link_inode(struct dentry *from, struct walk *w)
+static int link_inode(struct dentry *from, struct walk *walk)
 {
-	struct inode *i = from->inode;
+	struct inode *inode = from->inode;
 	int error;
 
-	if (S_ISDIR(i->mode))
+	if (S_ISDIR(inode->mode))
 		return -EPERM;
-	if (i->fs != w->dir->inode->fs)
+	if (inode->fs != walk->dir->inode->fs)
 		return -EXDEV;
-	if (w->slash)
+	if (walk->slash)
 		return -ENOENT;
-	error = may_write_directory(w->dir);
+	error = may_write_directory(walk->dir);
 	if (error)
 		return error;
-	if (i->nlink >= LINK_MAX)
+	if (inode->nlink >= LINK_MAX)
 		return -EMLINK;
-	if (!w->dir->linked && w->dir->parent != w->dir)
+	if (!walk->dir->linked && walk->dir->parent != walk->dir)
 		return -ENOENT;
-	error = dentry_link(w->dir, w->last, w->len, i, NULL);
+	error = dentry_link(walk->dir, walk->last, walk->len, inode, NULL);
 	if (error)
 		return error;
-	i->nlink++;
-	i->ctime = file_time_now();
-	inode_touch(w->dir->inode, true);
+	inode->nlink++;
+	inode->ctime = file_time_now();
+	inode_touch(walk->dir->inode, true);
 	note_file(from, IN_ATTRIB);
-	note_name(w->dir->inode, IN_CREATE, w->last, w->len, false);
+	note_name(walk->dir->inode, IN_CREATE, walk->last, walk->len, false);
 	return 0;
 }
 
@@ -308,46 +308,46 @@ long sys_link(const char *old, const char *path)
 	return sys_linkat(AT_FDCWD, old, AT_FDCWD, path, 0);
 }
 
-/* Takes the name away and counts the link down. */
+/* Removes the name and decrements the link count. */
 static void drop_name(struct dentry *dir, struct dentry *victim)
 {
-	struct inode *i = victim->inode;
+	struct inode *inode = victim->inode;
 
-	if (S_ISDIR(i->mode)) {
-		i->nlink = 0;
+	if (S_ISDIR(inode->mode)) {
+		inode->nlink = 0;
 		dir->inode->nlink--;
 	} else {
-		i->nlink--;
+		inode->nlink--;
 	}
-	i->ctime = file_time_now();
+	inode->ctime = file_time_now();
 	inode_touch(dir->inode, true);
-	note_name(dir->inode, IN_DELETE, victim->name, victim->len, S_ISDIR(i->mode));
-	if (inotify_watches && !S_ISDIR(i->mode))
-		inotify_name(i, IN_ATTRIB, 0, NULL, 0, false);
+	note_name(dir->inode, IN_DELETE, victim->name, victim->len, S_ISDIR(inode->mode));
+	if (inotify_watches && !S_ISDIR(inode->mode))
+		inotify_name(inode, IN_ATTRIB, 0, NULL, 0, false);
 	dentry_unlink(victim);
 }
 
-static int remove_last(struct walk *w, bool directory)
+static int remove_last(struct walk *walk, bool directory)
 {
 	struct dentry *victim;
 	int error;
 
-	if (w->len == 0)
+	if (walk->len == 0)
 		return directory ? -EBUSY : -EISDIR;
-	if (is_dot(w->last, w->len))
+	if (is_dot(walk->last, walk->len))
 		return directory ? -EINVAL : -EISDIR;
-	if (is_dot_dot(w->last, w->len))
+	if (is_dot_dot(walk->last, walk->len))
 		return directory ? -ENOTEMPTY : -EISDIR;
-	victim = walk_last(w);
+	victim = walk_last(walk);
 	if (IS_ERR(victim))
 		return (int)PTR_ERR(victim);
 	error = 0;
 	if (!victim->linked)
 		error = victim->parent == victim ? -EBUSY : -EPERM;	/* a mount point; a name of /proc */
-	else if (victim->parent != w->dir)
+	else if (victim->parent != walk->dir)
 		error = -EBUSY;
 	else
-		error = may_remove(w->dir, victim);
+		error = may_remove(walk->dir, victim);
 	if (!error) {
 		if (directory && !S_ISDIR(victim->inode->mode))
 			error = -ENOTDIR;
@@ -355,11 +355,11 @@ static int remove_last(struct walk *w, bool directory)
 			error = -ENOTEMPTY;
 		else if (!directory && S_ISDIR(victim->inode->mode))
 			error = -EISDIR;
-		else if (!directory && w->slash)
+		else if (!directory && walk->slash)
 			error = -ENOTDIR;
 	}
 	if (!error)
-		drop_name(w->dir, victim);
+		drop_name(walk->dir, victim);
 	dentry_put(victim);
 	return error;
 }
@@ -409,7 +409,7 @@ long sys_rmdir(const char *path)
 	return remove_at(AT_FDCWD, path, true);
 }
 
-/* What a rename replaces must be of the same kind, and empty. */
+/* Whether a rename may replace the target: it must be of the same kind, and empty. */
 static int may_replace(const struct dentry *from, const struct dentry *target)
 {
 	bool is_dir = S_ISDIR(from->inode->mode), onto_dir = S_ISDIR(target->inode->mode);
@@ -433,35 +433,36 @@ static void directory_moved(const struct dentry *d, struct dentry *from, struct 
 	to->inode->nlink++;
 }
 
-/* Both names stay, with each other's inode: the dentries swap places. */
-static int rename_exchange(struct dentry *a, struct walk *wa, struct dentry *b, struct walk *wb)
+/* Exchanges two names: the dentries swap places. */
+static int rename_exchange(struct dentry *a, struct walk *from_walk, struct dentry *b, struct walk *to_walk)
 {
 	int error;
 
-	if (dentry_within(wb->dir, a) || dentry_within(wa->dir, b))
+	if (dentry_within(to_walk->dir, a) || dentry_within(from_walk->dir, b))
 		return -EINVAL;
-	error = dentry_move(a, wb->dir, wb->last, wb->len);
+	error = dentry_move(a, to_walk->dir, to_walk->last, to_walk->len);
 	if (error)
 		return error;
-	error = dentry_move(b, wa->dir, wa->last, wa->len);
+	error = dentry_move(b, from_walk->dir, from_walk->last, from_walk->len);
 	if (error) {
-		/* Going back allocates as much as was just freed. */
-		if (dentry_move(a, wa->dir, wa->last, wa->len))
+		/* Moving back cannot fail: it allocates what was just freed. */
+		if (dentry_move(a, from_walk->dir, from_walk->last, from_walk->len))
 			panic("rename: a name cannot be restored");
 		return error;
 	}
-	directory_moved(a, wa->dir, wb->dir);
-	directory_moved(b, wb->dir, wa->dir);
+	directory_moved(a, from_walk->dir, to_walk->dir);
+	directory_moved(b, to_walk->dir, from_walk->dir);
 	if (inotify_watches) {
-		inotify_move(wa->dir->inode, wa->last, wa->len, a);
-		inotify_move(wb->dir->inode, wb->last, wb->len, b);
+		inotify_move(from_walk->dir->inode, from_walk->last, from_walk->len, a);
+		inotify_move(to_walk->dir->inode, to_walk->last, to_walk->len, b);
 	}
 	return 0;
 }
 
-static int rename_found(struct dentry *from, struct walk *wf, struct dentry *target, struct walk *wt, u32 flags)
+static int rename_found(struct dentry *from, struct walk *from_walk, struct dentry *target, struct walk *to_walk,
+			u32 flags)
 {
-	struct dentry *old_dir = wf->dir, *new_dir = wt->dir;
+	struct dentry *old_dir = from_walk->dir, *new_dir = to_walk->dir;
 	int error = may_remove(old_dir, from);
 
 	if (!error)
@@ -472,14 +473,14 @@ static int rename_found(struct dentry *from, struct walk *wf, struct dentry *tar
 		return -EBUSY;
 	if (from->inode->fs != new_dir->inode->fs)
 		return -EXDEV;
-	if (!S_ISDIR(from->inode->mode) && (wf->slash || wt->slash))
+	if (!S_ISDIR(from->inode->mode) && (from_walk->slash || to_walk->slash))
 		return -ENOTDIR;
 	if (S_ISDIR(from->inode->mode) && dentry_within(new_dir, from))
 		return -EINVAL;
 	if (!new_dir->linked && new_dir->parent != new_dir)
 		return -ENOENT;
 	if (flags & RENAME_EXCHANGE)
-		return target ? rename_exchange(from, wf, target, wt) : -ENOENT;
+		return target ? rename_exchange(from, from_walk, target, to_walk) : -ENOENT;
 	if (target) {
 		if (target->inode == from->inode)
 			return 0;
@@ -489,44 +490,44 @@ static int rename_found(struct dentry *from, struct walk *wf, struct dentry *tar
 		if (error)
 			return error;
 	}
-	error = dentry_move(from, new_dir, wt->last, wt->len);
+	error = dentry_move(from, new_dir, to_walk->last, to_walk->len);
 	if (error)
 		return error;
 	if (target)
 		drop_name(new_dir, target);
 	directory_moved(from, old_dir, new_dir);
 	if (inotify_watches)
-		inotify_move(old_dir->inode, wf->last, wf->len, from);
+		inotify_move(old_dir->inode, from_walk->last, from_walk->len, from);
 	return 0;
 }
 
-static bool plain_name(const struct walk *w)
+static bool plain_name(const struct walk *walk)
 {
-	return w->len && !is_dot(w->last, w->len) && !is_dot_dot(w->last, w->len);
+	return walk->len && !is_dot(walk->last, walk->len) && !is_dot_dot(walk->last, walk->len);
 }
 
-static int rename_walked(struct walk *wf, struct walk *wt, u32 flags)
+static int rename_walked(struct walk *from_walk, struct walk *to_walk, u32 flags)
 {
 	struct dentry *from, *target;
 	int error;
 
-	if (!plain_name(wf) || !plain_name(wt))
+	if (!plain_name(from_walk) || !plain_name(to_walk))
 		return -EBUSY;
-	from = walk_last(wf);
+	from = walk_last(from_walk);
 	if (IS_ERR(from))
 		return (int)PTR_ERR(from);
-	target = walk_last(wt);
+	target = walk_last(to_walk);
 	if (IS_ERR(target) && PTR_ERR(target) != -ENOENT) {
 		dentry_put(from);
 		return (int)PTR_ERR(target);
 	}
 	if (IS_ERR(target))
 		target = NULL;
-	error = target && flags & RENAME_NOREPLACE ? -EEXIST : rename_found(from, wf, target, wt, flags);
+	error = target && flags & RENAME_NOREPLACE ? -EEXIST : rename_found(from, from_walk, target, to_walk, flags);
 	if (!error) {
 		from->inode->ctime = file_time_now();
-		inode_touch(wf->dir->inode, true);
-		inode_touch(wt->dir->inode, true);
+		inode_touch(from_walk->dir->inode, true);
+		inode_touch(to_walk->dir->inode, true);
 	}
 	dentry_put(target);
 	dentry_put(from);
@@ -536,7 +537,7 @@ static int rename_walked(struct walk *wf, struct walk *wt, u32 flags)
 long sys_renameat2(int old_dirfd, const char *user_old, int new_dirfd, const char *user_new, u32 flags)
 {
 	char *old, *path;
-	struct walk wf, wt;
+	struct walk from_walk, to_walk;
 	int error;
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE) || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
@@ -549,14 +550,14 @@ long sys_renameat2(int old_dirfd, const char *user_old, int new_dirfd, const cha
 		kfree(old);
 		return PTR_ERR(path);
 	}
-	error = walk_parent(&wf, old_dirfd, old);
+	error = walk_parent(&from_walk, old_dirfd, old);
 	if (!error) {
-		error = walk_parent(&wt, new_dirfd, path);
+		error = walk_parent(&to_walk, new_dirfd, path);
 		if (!error)
-			error = rename_walked(&wf, &wt, flags);
-		walk_done(&wt);
+			error = rename_walked(&from_walk, &to_walk, flags);
+		walk_done(&to_walk);
 	}
-	walk_done(&wf);
+	walk_done(&from_walk);
 	kfree(path);
 	kfree(old);
 	return error;

@@ -1,4 +1,4 @@
-/* Names: the tree of directories in memory, looked up through one hash table. */
+/* Names: the tree of directories in memory, and the hash table to look them up. */
 #include "internal.h"
 
 #include <err.h>
@@ -21,34 +21,34 @@ static u32 name_hash(const struct dentry *dir, const char *name, size_t len)
 
 struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, struct inode *inode)
 {
-	struct dentry *d = kzalloc(sizeof *d);
+	struct dentry *dentry = kzalloc(sizeof(*dentry));
 
-	if (!d)
+	if (!dentry)
 		return NULL;
-	d->name = kmalloc_text(name, len);
-	if (!d->name) {
-		kfree(d);
+	dentry->name = kmalloc_text(name, len);
+	if (!dentry->name) {
+		kfree(dentry);
 		return NULL;
 	}
-	d->refs = 1;
-	d->len = (u16)len;
-	d->inode = inode_get(inode);
-	d->parent = parent ? dentry_get(parent) : d;
-	d->next_cookie = 3;	/* 1 and 2 are "." and ".." */
-	list_init(&d->children);
-	list_init(&d->sibling);
-	return d;
+	dentry->refs = 1;
+	dentry->len = (u16)len;
+	dentry->inode = inode_get(inode);
+	dentry->parent = parent ? dentry_get(parent) : dentry;
+	dentry->next_cookie = 3;	/* 1 and 2 are "." and ".." */
+	list_init(&dentry->children);
+	list_init(&dentry->sibling);
+	return dentry;
 }
 
-void dentry_put(struct dentry *d)
+void dentry_put(struct dentry *dentry)
 {
-	while (d && --d->refs == 0) {
-		struct dentry *parent = d->parent != d ? d->parent : NULL;
+	while (dentry && --dentry->refs == 0) {
+		struct dentry *parent = dentry->parent != dentry ? dentry->parent : NULL;
 
-		inode_put(d->inode);
-		kfree(d->name);
-		kfree(d);
-		d = parent;
+		inode_put(dentry->inode);
+		kfree(dentry->name);
+		kfree(dentry);
+		dentry = parent;
 	}
 }
 
@@ -56,129 +56,130 @@ struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 {
 	u32 hash = name_hash(dir, name, len);
 
-	for (struct dentry *d = table[hash % BUCKETS]; d; d = d->hash_next)
-		if (d->hash == hash && d->parent == dir && d->len == len && !memcmp(d->name, name, len))
-			return d;
+	for (struct dentry *dentry = table[hash % BUCKETS]; dentry; dentry = dentry->hash_next)
+		if (dentry->hash == hash && dentry->parent == dir && dentry->len == len &&
+		    !memcmp(dentry->name, name, len))
+			return dentry;
 	return NULL;
 }
 
-static void dentry_insert(struct dentry *d)
+static void dentry_insert(struct dentry *dentry)
 {
-	d->hash = name_hash(d->parent, d->name, d->len);
-	d->hash_next = table[d->hash % BUCKETS];
-	table[d->hash % BUCKETS] = d;
-	d->cookie = d->parent->next_cookie++;
-	list_add_tail(&d->sibling, &d->parent->children);
-	d->linked = true;
+	dentry->hash = name_hash(dentry->parent, dentry->name, dentry->len);
+	dentry->hash_next = table[dentry->hash % BUCKETS];
+	table[dentry->hash % BUCKETS] = dentry;
+	dentry->cookie = dentry->parent->next_cookie++;
+	list_add_tail(&dentry->sibling, &dentry->parent->children);
+	dentry->linked = true;
 }
 
-static void take_out(struct dentry *d)
+static void take_out(struct dentry *dentry)
 {
-	struct dentry **at = &table[d->hash % BUCKETS];
+	struct dentry **at = &table[dentry->hash % BUCKETS];
 
-	while (*at != d)
+	while (*at != dentry)
 		at = &(*at)->hash_next;
-	*at = d->hash_next;
-	list_del(&d->sibling);
-	d->linked = false;
+	*at = dentry->hash_next;
+	list_del(&dentry->sibling);
+	dentry->linked = false;
 }
 
-/* A new name for the inode; the tree holds one reference, *out (if asked for) another. */
+/* Creates a name for the inode. The tree holds one reference; *out, if not NULL, gets another. */
 int dentry_link(struct dentry *dir, const char *name, size_t len, struct inode *inode, struct dentry **out)
 {
-	struct dentry *d = dentry_new(dir, name, len, inode);
+	struct dentry *dentry = dentry_new(dir, name, len, inode);
 
-	if (!d)
+	if (!dentry)
 		return -ENOMEM;
-	dentry_insert(d);
+	dentry_insert(dentry);
 	if (out)
-		*out = dentry_get(d);
+		*out = dentry_get(dentry);
 	return 0;
 }
 
-void dentry_unlink(struct dentry *d)
+void dentry_unlink(struct dentry *dentry)
 {
-	take_out(d);
-	dentry_put(d);
+	take_out(dentry);
+	dentry_put(dentry);
 }
 
-int dentry_move(struct dentry *d, struct dentry *dir, const char *name, size_t len)
+int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, size_t len)
 {
 	char *copy = kmalloc_text(name, len);
-	struct dentry *old = d->parent;
+	struct dentry *old = dentry->parent;
 
 	if (!copy)
 		return -ENOMEM;
-	take_out(d);
-	kfree(d->name);
-	d->name = copy;
-	d->len = (u16)len;
-	d->parent = dentry_get(dir);
-	dentry_insert(d);
+	take_out(dentry);
+	kfree(dentry->name);
+	dentry->name = copy;
+	dentry->len = (u16)len;
+	dentry->parent = dentry_get(dir);
+	dentry_insert(dentry);
 	dentry_put(old);
 	return 0;
 }
 
-bool dentry_within(const struct dentry *d, const struct dentry *ancestor)
+bool dentry_within(const struct dentry *dentry, const struct dentry *ancestor)
 {
 	for (;;) {
-		if (d == ancestor)
+		if (dentry == ancestor)
 			return true;
-		if (d->parent != d)
-			d = d->parent;
-		else if (d->inode->fs && d->inode->fs->root == d && d->inode->fs->covers)
-			d = d->inode->fs->covers;
+		if (dentry->parent != dentry)
+			dentry = dentry->parent;
+		else if (dentry->inode->fs && dentry->inode->fs->root == dentry && dentry->inode->fs->covers)
+			dentry = dentry->inode->fs->covers;
 		else
 			return false;
 	}
 }
 
-struct dentry *dentry_parent(struct dentry *d)
+struct dentry *dentry_parent(struct dentry *dentry)
 {
-	if (d == current->fs->root)
-		return dentry_get(d);
-	while (d->parent == d && d->inode->fs && d->inode->fs->covers)
-		d = d->inode->fs->covers;
-	return dentry_get(d->parent);
+	if (dentry == current->fs->root)
+		return dentry_get(dentry);
+	while (dentry->parent == dentry && dentry->inode->fs && dentry->inode->fs->covers)
+		dentry = dentry->inode->fs->covers;
+	return dentry_get(dentry->parent);
 }
 
-char *dentry_path(struct dentry *d, char *buffer, size_t size)
+char *dentry_path(struct dentry *dentry, char *buffer, size_t size)
 {
 	static const char deleted[] = " (deleted)";
 	const struct dentry *root = current->fs->root;
 	char *at = buffer + size;
 
-	if (size < sizeof deleted + 1)
+	if (size < sizeof(deleted) + 1)
 		return ERR_PTR(-ENAMETOOLONG);
 	*--at = 0;
-	if (!d->linked && d->parent != d && d->inode->nlink == 0) {
-		at -= sizeof deleted - 1;
-		memcpy(at, deleted, sizeof deleted - 1);
+	if (!dentry->linked && dentry->parent != dentry && dentry->inode->nlink == 0) {
+		at -= sizeof(deleted) - 1;
+		memcpy(at, deleted, sizeof(deleted) - 1);
 	}
 	bool first = true;
 
 	for (;;) {
-		struct filesystem *fs = d->inode->fs;
+		struct filesystem *fs = dentry->inode->fs;
 
-		if (d == root || (d->parent == d && fs && fs->root == d && !fs->covers)) {
+		if (dentry == root || (dentry->parent == dentry && fs && fs->root == dentry && !fs->covers)) {
 			if (first)
 				*--at = '/';
 			return at;
 		}
-		if (d->parent == d && fs && fs->root == d) {
-			d = fs->covers;
+		if (dentry->parent == dentry && fs && fs->root == dentry) {
+			dentry = fs->covers;
 			continue;
 		}
-		bool top = d->parent == d;	/* nameless: the name is the whole text */
+		bool top = dentry->parent == dentry;	/* no directory: the name is the whole text */
 
-		if ((size_t)(at - buffer) < (size_t)d->len + 2)
+		if ((size_t)(at - buffer) < (size_t)dentry->len + 2)
 			return ERR_PTR(-ENAMETOOLONG);
-		at -= d->len;
-		memcpy(at, d->name, d->len);
+		at -= dentry->len;
+		memcpy(at, dentry->name, dentry->len);
 		if (top)
 			return at;
 		*--at = '/';
 		first = false;
-		d = d->parent;
+		dentry = dentry->parent;
 	}
 }

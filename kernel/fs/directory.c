@@ -1,4 +1,4 @@
-/* Reading directories and links, and the place where a process is. */
+/* Reading directories and links; working directory and root. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -11,7 +11,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-/* Fills a page with entries: the directory must not change while it is read, so nothing sleeps in between. */
+/* Collects entries in a page. The directory must not change meanwhile, so nothing sleeps until the page is full. */
 struct page_sink {
 	struct dir_sink sink;
 	char *at;
@@ -56,18 +56,18 @@ static bool add_entry(struct dir_sink *sink, const char *name, size_t len, u64 i
 	return true;
 }
 
-/* A page's worth of entries; those that cannot be given to the caller are not counted as read. */
-static long give_entries(struct file *f, void *buffer, size_t size, bool wide)
+/* Reads entries into a page and copies them to the caller; entries that cannot be copied do not count as read. */
+static long give_entries(struct file *file, void *buffer, size_t size, bool wide)
 {
 	struct page_sink u = { .sink.add = add_entry, .left = MIN(size, (size_t)PAGE_SIZE), .wide = wide };
 	char *page = kmalloc(PAGE_SIZE);
-	u64 before = f->position;
+	u64 before = file->position;
 	long result;
 
 	if (!page)
 		return -ENOMEM;
 	u.at = page;
-	result = f->ops->getdents(f, &u.sink);
+	result = file->ops->getdents(file, &u.sink);
 	if (!result) {
 		result = u.at - page;
 		if (!result && u.full)
@@ -75,7 +75,7 @@ static long give_entries(struct file *f, void *buffer, size_t size, bool wide)
 		else if (copy_to_user(buffer, page, (size_t)result))
 			result = -EFAULT;
 		if (result < 0)
-			f->position = before;
+			file->position = before;
 	}
 	kfree(page);
 	return result;
@@ -83,20 +83,20 @@ static long give_entries(struct file *f, void *buffer, size_t size, bool wide)
 
 static long getdents(int fd, void *buffer, size_t size, bool wide)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	if (f->flags & O_PATH)
+	if (file->flags & O_PATH)
 		result = -EBADF;
-	else if (!f->ops->getdents)
+	else if (!file->ops->getdents)
 		result = -ENOTDIR;
-	else if (f->dentry->parent != f->dentry && !f->dentry->linked && f->inode->nlink == 0)
+	else if (file->dentry->parent != file->dentry && !file->dentry->linked && file->inode->nlink == 0)
 		result = -ENOENT;
 	else
-		result = give_entries(f, buffer, size, wide);
-	file_put(f);
+		result = give_entries(file, buffer, size, wide);
+	file_put(file);
 	return result;
 }
 
@@ -113,22 +113,22 @@ long sys_getdents(int fd, void *buffer, size_t size)
 static int change(struct dentry **place, const char *user_path)
 {
 	char *path = path_from_user(user_path);
-	struct dentry *d;
+	struct dentry *dentry;
 	int error;
 
 	if (IS_ERR(path))
 		return (int)PTR_ERR(path);
-	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW | WALK_DIRECTORY, &d);
+	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW | WALK_DIRECTORY, &dentry);
 	kfree(path);
 	if (error)
 		return error;
-	error = inode_permission(d->inode, MAY_EXEC);
+	error = inode_permission(dentry->inode, MAY_EXEC);
 	if (error) {
-		dentry_put(d);
+		dentry_put(dentry);
 		return error;
 	}
 	dentry_put(*place);
-	*place = d;
+	*place = dentry;
 	return 0;
 }
 
@@ -144,21 +144,21 @@ long sys_chroot(const char *path)
 
 long sys_fchdir(int fd)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int error;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	error = S_ISDIR(f->inode->mode) ? inode_permission(f->inode, MAY_EXEC) : -ENOTDIR;
+	error = S_ISDIR(file->inode->mode) ? inode_permission(file->inode, MAY_EXEC) : -ENOTDIR;
 	if (!error) {
 		dentry_put(current->fs->cwd);
-		current->fs->cwd = dentry_get(f->dentry);
+		current->fs->cwd = dentry_get(file->dentry);
 	}
-	file_put(f);
+	file_put(file);
 	return error;
 }
 
-/* Returns the length with the NUL, as the ABI's getcwd does. */
+/* Returns the length with the NUL, as the ABI does. */
 long sys_getcwd(char *user, size_t size)
 {
 	struct dentry *cwd = current->fs->cwd;
@@ -182,17 +182,17 @@ long sys_getcwd(char *user, size_t size)
 	return result;
 }
 
-static long read_link(struct inode *i, char *user, int size)
+static long read_link(struct inode *inode, char *user, int size)
 {
 	char *buffer;
 	long len;
 
-	if (!i->ops || !i->ops->readlink)
+	if (!inode->ops || !inode->ops->readlink)
 		return -EINVAL;
 	buffer = kmalloc(PATH_MAX);
 	if (!buffer)
 		return -ENOMEM;
-	len = i->ops->readlink(i, buffer, PATH_MAX);
+	len = inode->ops->readlink(inode, buffer, PATH_MAX);
 	if (len > size)
 		len = size;
 	if (len > 0 && copy_to_user(user, buffer, (size_t)len))
@@ -203,7 +203,7 @@ static long read_link(struct inode *i, char *user, int size)
 
 long sys_readlinkat(int dirfd, const char *user_path, char *buffer, int size)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	char *path;
 	long result;
 
@@ -213,21 +213,21 @@ long sys_readlinkat(int dirfd, const char *user_path, char *buffer, int size)
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	if (!*path && dirfd != AT_FDCWD) {
-		struct file *f = fd_get(dirfd);
+		struct file *file = fd_get(dirfd);
 
 		kfree(path);
-		if (!f)
+		if (!file)
 			return -EBADF;
-		result = S_ISLNK(f->inode->mode) ? read_link(f->inode, buffer, size) : -ENOENT;
-		file_put(f);
+		result = S_ISLNK(file->inode->mode) ? read_link(file->inode, buffer, size) : -ENOENT;
+		file_put(file);
 		return result;
 	}
-	result = path_lookup(dirfd, path, 0, &d);
+	result = path_lookup(dirfd, path, 0, &dentry);
 	kfree(path);
 	if (result)
 		return result;
-	result = S_ISLNK(d->inode->mode) ? read_link(d->inode, buffer, size) : -EINVAL;
-	dentry_put(d);
+	result = S_ISLNK(dentry->inode->mode) ? read_link(dentry->inode, buffer, size) : -EINVAL;
+	dentry_put(dentry);
 	return result;
 }
 

@@ -1,4 +1,4 @@
-/* fcntl, ioctl, flock, and the calls that ask for data to reach a disk. */
+/* fcntl, ioctl, flock, and the calls that write data to a disk. */
 #include "internal.h"
 
 #include <abi/fcntl.h>
@@ -15,47 +15,47 @@
 
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME)
 
-static int lock_from_user(struct record_lock *r, uaddr_t user, bool wide)
+static int lock_from_user(struct record_lock *lock, uaddr_t user, bool wide)
 {
 	if (wide) {
 		struct flock64 l;
 
-		if (copy_from_user(&l, (void *)user, sizeof l))
+		if (copy_from_user(&l, (void *)user, sizeof(l)))
 			return -EFAULT;
-		*r = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
+		*lock = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
 	} else {
 		struct flock32 l;
 
-		if (copy_from_user(&l, (void *)user, sizeof l))
+		if (copy_from_user(&l, (void *)user, sizeof(l)))
 			return -EFAULT;
-		*r = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
+		*lock = (struct record_lock){ l.type, l.whence, l.start, l.length, l.pid };
 	}
 	return 0;
 }
 
-static int lock_to_user(const struct record_lock *r, uaddr_t user, bool wide)
+static int lock_to_user(const struct record_lock *lock, uaddr_t user, bool wide)
 {
 	if (wide) {
 		struct flock64 l;
 
-		/* The padding holds what the program had there. */
-		if (copy_from_user(&l, (void *)user, sizeof l))
+		/* Keep the program's bytes in the padding. */
+		if (copy_from_user(&l, (void *)user, sizeof(l)))
 			return -EFAULT;
-		l.type = r->type;
-		l.whence = r->whence;
-		l.start = r->start;
-		l.length = r->length;
-		l.pid = r->pid;
-		return copy_to_user((void *)user, &l, sizeof l);
+		l.type = lock->type;
+		l.whence = lock->whence;
+		l.start = lock->start;
+		l.length = lock->length;
+		l.pid = lock->pid;
+		return copy_to_user((void *)user, &l, sizeof(l));
 	}
-	struct flock32 l = { r->type, r->whence, (s32)r->start, (s32)r->length, r->pid };
+	struct flock32 l = { lock->type, lock->whence, (s32)lock->start, (s32)lock->length, lock->pid };
 
-	if (r->start > 0x7fffffff || r->length > 0x7fffffff)
+	if (lock->start > 0x7fffffff || lock->length > 0x7fffffff)
 		return -EOVERFLOW;
-	return copy_to_user((void *)user, &l, sizeof l);
+	return copy_to_user((void *)user, &l, sizeof(l));
 }
 
-static long lock_command(struct file *f, int command, uaddr_t argument)
+static long lock_command(struct file *file, int command, uaddr_t argument)
 {
 	bool wide = command >= F_GETLK64, ofd = command >= F_OFD_GETLK;
 	struct record_lock r;
@@ -67,61 +67,61 @@ static long lock_command(struct file *f, int command, uaddr_t argument)
 	case F_GETLK:
 	case F_GETLK64:
 	case F_OFD_GETLK:
-		result = lock_get(f, &r, ofd);
+		result = lock_get(file, &r, ofd);
 		return result ? result : lock_to_user(&r, argument, wide);
 	case F_SETLK:
 	case F_SETLK64:
 	case F_OFD_SETLK:
-		return lock_set(f, &r, ofd, false);
+		return lock_set(file, &r, ofd, false);
 	default:
-		return lock_set(f, &r, ofd, true);
+		return lock_set(file, &r, ofd, true);
 	}
 }
 
-/* F_SETOWN's and F_GETOWN's form: a process, or minus a process group. */
-static long set_owner(struct file *f, s32 id)
+/* F_SETOWN: sets a process, or (negative) a process group, as the owner. */
+static long set_owner(struct file *file, s32 id)
 {
 	struct async_owner owner = { .type = id < 0 ? ASYNC_GROUP : ASYNC_PROCESS, .id = id < 0 ? -id : id };
 
-	return id == INT32_MIN ? -EINVAL : async_set_owner(f, &owner);
+	return id == INT32_MIN ? -EINVAL : async_set_owner(file, &owner);
 }
 
-static long get_owner(const struct file *f)
+static long get_owner(const struct file *file)
 {
-	struct async_owner owner = async_owner(f);
+	struct async_owner owner = async_owner(file);
 
 	return owner.type == ASYNC_GROUP ? -owner.id : owner.id;
 }
 
-static long set_owner_ex(struct file *f, uaddr_t user)
+static long set_owner_ex(struct file *file, uaddr_t user)
 {
 	struct async_owner owner;
 
-	if (copy_from_user(&owner, (void *)user, sizeof owner))
+	if (copy_from_user(&owner, (void *)user, sizeof(owner)))
 		return -EFAULT;
 	if (owner.type < ASYNC_THREAD || owner.type > ASYNC_GROUP)
 		return -EINVAL;
-	return async_set_owner(f, &owner);
+	return async_set_owner(file, &owner);
 }
 
-static long set_flags(struct file *f, int fd, u32 flags)
+static long set_flags(struct file *file, int fd, u32 flags)
 {
 	int error = 0;
 
-	if (!f->ops->signals)
-		flags &= ~(u32)O_ASYNC;		/* without a word, as on Linux */
-	if (flags & O_NOATIME && !(f->flags & O_NOATIME) && !may_change(f->inode))
+	if (!file->ops->signals)
+		flags &= ~(u32)O_ASYNC;		/* ignored without an error, as on Linux */
+	if (flags & O_NOATIME && !(file->flags & O_NOATIME) && !may_change(file->inode))
 		return -EPERM;
-	if ((f->flags ^ flags) & O_ASYNC)
-		error = async_switch(f, fd, flags & O_ASYNC);
+	if ((file->flags ^ flags) & O_ASYNC)
+		error = async_switch(file, fd, flags & O_ASYNC);
 	if (error)
 		return error;
-	f->flags = (f->flags & ~(u32)SETTABLE) | (flags & SETTABLE);
+	file->flags = (file->flags & ~(u32)SETTABLE) | (flags & SETTABLE);
 	return 0;
 }
 
-/* F_GETFL tells of O_LARGEFILE only what open was given, and O_PATH files have little else. */
-static long control(int fd, struct file *f, int command, uaddr_t argument)
+/* F_GETFL reports O_LARGEFILE only if open had it, and little else of an O_PATH file. */
+static long fcntl_control(int fd, struct file *file, int command, uaddr_t argument)
 {
 	switch (command) {
 	case F_DUPFD:
@@ -134,13 +134,13 @@ static long control(int fd, struct file *f, int command, uaddr_t argument)
 		fd_set_cloexec(fd, argument & FD_CLOEXEC);
 		return 0;
 	case F_GETFL:
-		return (long)f->flags;
+		return (long)file->flags;
 	}
-	if (f->flags & O_PATH)
+	if (file->flags & O_PATH)
 		return -EBADF;
 	switch (command) {
 	case F_SETFL:
-		return set_flags(f, fd, argument);
+		return set_flags(file, fd, argument);
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
@@ -150,43 +150,43 @@ static long control(int fd, struct file *f, int command, uaddr_t argument)
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		return lock_command(f, command, argument);
+		return lock_command(file, command, argument);
 	case F_SETOWN:
-		return set_owner(f, (s32)argument);
+		return set_owner(file, (s32)argument);
 	case F_GETOWN:
-		return get_owner(f);
+		return get_owner(file);
 	case F_SETOWN_EX:
-		return set_owner_ex(f, argument);
+		return set_owner_ex(file, argument);
 	case F_GETOWN_EX: {
-		struct async_owner owner = async_owner(f);
+		struct async_owner owner = async_owner(file);
 
-		return copy_to_user((void *)argument, &owner, sizeof owner);
+		return copy_to_user((void *)argument, &owner, sizeof(owner));
 	}
 	case F_SETSIG:
-		return async_set_signal(f, fd, argument);
+		return async_set_signal(file, fd, argument);
 	case F_GETSIG:
-		return async_signal(f);
+		return async_signal(file);
 	case F_SETPIPE_SZ:
-		return pipe_set_size(f, argument);
+		return pipe_set_size(file, argument);
 	case F_GETPIPE_SZ:
-		return pipe_size(f);
+		return pipe_size(file);
 	case F_ADD_SEALS:
-		return seals_add(f, argument);
+		return seals_add(file, argument);
 	case F_GET_SEALS:
-		return seals_get(f);
+		return seals_get(file);
 	}
 	return -EINVAL;
 }
 
 long sys_fcntl64(int fd, int command, uaddr_t argument)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	result = control(fd, f, command, argument);
-	file_put(f);
+	result = fcntl_control(fd, file, command, argument);
+	file_put(file);
 	return result;
 }
 
@@ -197,25 +197,25 @@ long sys_fcntl(int fd, int command, uaddr_t argument)
 	return sys_fcntl64(fd, command, argument);
 }
 
-static long bytes_to_read(struct file *f, uaddr_t argument)
+static long bytes_to_read(struct file *file, uaddr_t argument)
 {
-	u64 left = f->inode->size > f->position ? f->inode->size - f->position : 0;
+	u64 left = file->inode->size > file->position ? file->inode->size - file->position : 0;
 
 	return put_user((s32)left, (s32 *)argument);
 }
 
-static long set_flag(struct file *f, int fd, u32 flag, uaddr_t argument)
+static long set_flag(struct file *file, int fd, u32 flag, uaddr_t argument)
 {
 	s32 on;
 
 	if (get_user(on, (s32 *)argument))
 		return -EFAULT;
-	return set_flags(f, fd, on ? f->flags | flag : f->flags & ~flag);
+	return set_flags(file, fd, on ? file->flags | flag : file->flags & ~flag);
 }
 
-static long generic_ioctl(int fd, struct file *f, u32 command, uaddr_t argument)
+static long generic_ioctl(int fd, struct file *file, u32 command, uaddr_t argument)
 {
-	if (f->flags & O_PATH)
+	if (file->flags & O_PATH)
 		return -EBADF;
 	switch (command) {
 	case FIOCLEX:
@@ -223,67 +223,67 @@ static long generic_ioctl(int fd, struct file *f, u32 command, uaddr_t argument)
 		fd_set_cloexec(fd, command == FIOCLEX);
 		return 0;
 	case FIONBIO:
-		return set_flag(f, fd, O_NONBLOCK, argument);
+		return set_flag(file, fd, O_NONBLOCK, argument);
 	case FIOASYNC:
-		return set_flag(f, fd, O_ASYNC, argument);
+		return set_flag(file, fd, O_ASYNC, argument);
 	case FIOSETOWN:
 	case SIOCSPGRP: {
 		s32 owner;
 
-		if (!S_ISSOCK(f->inode->mode))
+		if (!S_ISSOCK(file->inode->mode))
 			break;
-		return get_user(owner, (s32 *)argument) ? -EFAULT : set_owner(f, owner);
+		return get_user(owner, (s32 *)argument) ? -EFAULT : set_owner(file, owner);
 	}
 	case FIOGETOWN:
 	case SIOCGPGRP:
-		if (!S_ISSOCK(f->inode->mode))
+		if (!S_ISSOCK(file->inode->mode))
 			break;
-		return put_user((s32)get_owner(f), (s32 *)argument);
+		return put_user((s32)get_owner(file), (s32 *)argument);
 	case FIONREAD:
-		if (S_ISREG(f->inode->mode))
-			return bytes_to_read(f, argument);
+		if (S_ISREG(file->inode->mode))
+			return bytes_to_read(file, argument);
 		break;
 	}
-	return f->ops->ioctl ? f->ops->ioctl(f, command, argument) : -ENOTTY;
+	return file->ops->ioctl ? file->ops->ioctl(file, command, argument) : -ENOTTY;
 }
 
 long sys_ioctl(int fd, u32 command, uaddr_t argument)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	result = generic_ioctl(fd, f, command, argument);
-	file_put(f);
+	result = generic_ioctl(fd, file, command, argument);
+	file_put(file);
 	return result;
 }
 
 long sys_flock(int fd, int operation)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	result = f->flags & O_PATH ? -EBADF : lock_flock(f, operation);
-	file_put(f);
+	result = file->flags & O_PATH ? -EBADF : lock_flock(file, operation);
+	file_put(file);
 	return result;
 }
 
-/* There is no disk: what was written has arrived. */
+/* There is no disk, so nothing is left to write; only the descriptor is checked. */
 static long check_syncable(int fd, bool any)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result = 0;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	if (f->flags & O_PATH)
+	if (file->flags & O_PATH)
 		result = -EBADF;
-	else if (!any && !S_ISREG(f->inode->mode) && !S_ISDIR(f->inode->mode) && !S_ISBLK(f->inode->mode))
+	else if (!any && !S_ISREG(file->inode->mode) && !S_ISDIR(file->inode->mode) && !S_ISBLK(file->inode->mode))
 		result = -EINVAL;
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -316,18 +316,18 @@ long sys_sync_file_range2(int fd, u32 flags, s64 offset, s64 length)
 
 static long advise(int fd, int advice)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result = 0;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	if (f->flags & O_PATH)
+	if (file->flags & O_PATH)
 		result = -EBADF;
-	else if (S_ISFIFO(f->inode->mode))
+	else if (S_ISFIFO(file->inode->mode))
 		result = -ESPIPE;
 	else if (advice < 0 || advice > 5)
 		result = -EINVAL;
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -346,17 +346,17 @@ long sys_fadvise64_64(int fd, int advice, s64 offset, s64 length)
 
 long sys_readahead(int fd, s64 offset, size_t count)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	long result = 0;
 
 	(void)offset;
 	(void)count;
-	if (!f)
+	if (!file)
 		return -EBADF;
-	if (!FILE_READS(f) || f->flags & O_PATH)
+	if (!FILE_READS(file) || file->flags & O_PATH)
 		result = -EBADF;
-	else if (!S_ISREG(f->inode->mode))
+	else if (!S_ISREG(file->inode->mode))
 		result = -EINVAL;
-	file_put(f);
+	file_put(file);
 	return result;
 }

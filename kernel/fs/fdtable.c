@@ -14,21 +14,21 @@
 
 static struct files *with_size(u32 size)
 {
-	struct files *t = kzalloc(sizeof *t);
+	struct files *files = kzalloc(sizeof(*files));
 
-	if (!t)
+	if (!files)
 		return NULL;
-	t->refs = 1;
-	t->size = size;
-	t->slot = kzalloc(size * sizeof *t->slot);
-	t->cloexec = kzalloc(size / 8);
-	if (!t->slot || !t->cloexec) {
-		kfree(t->slot);
-		kfree(t->cloexec);
-		kfree(t);
+	files->refs = 1;
+	files->size = size;
+	files->slot = kzalloc(size * sizeof(*files->slot));
+	files->cloexec = kzalloc(size / 8);
+	if (!files->slot || !files->cloexec) {
+		kfree(files->slot);
+		kfree(files->cloexec);
+		kfree(files);
 		return NULL;
 	}
-	return t;
+	return files;
 }
 
 struct files *files_new(void)
@@ -38,196 +38,196 @@ struct files *files_new(void)
 
 struct files *files_dup(struct files *from)
 {
-	struct files *t = with_size(from->size);
+	struct files *files = with_size(from->size);
 
-	if (!t)
+	if (!files)
 		return NULL;
-	t->next_free = from->next_free;
-	memcpy(t->cloexec, from->cloexec, from->size / 8);
+	files->next_free = from->next_free;
+	memcpy(files->cloexec, from->cloexec, from->size / 8);
 	for (u32 i = 0; i < from->size; i++) {
 		interrupt_window_at(i);
 		if (from->slot[i])
-			t->slot[i] = file_get(from->slot[i]);
+			files->slot[i] = file_get(from->slot[i]);
 	}
-	return t;
+	return files;
 }
 
-/* What closing a descriptor does besides dropping the reference: the process's record locks on the inode go. */
-static void let_go(struct files *t, struct file *f)
+/* Closes a file of a descriptor: releases the process's record locks on the inode, and the reference. */
+static void close_file(struct files *files, struct file *file)
 {
-	if (!list_empty(&f->inode->locks))
-		locks_release_owner(f->inode, t);
-	file_put(f);
+	if (!list_empty(&file->inode->locks))
+		locks_release_owner(file->inode, files);
+	file_put(file);
 }
 
-void files_put(struct files *t)
+void files_put(struct files *files)
 {
 	bool delayed;
 
-	if (!t || --t->refs)
+	if (!files || --files->refs)
 		return;
 	delayed = rights_delay();
-	for (u32 i = 0; i < t->size; i++) {
+	for (u32 i = 0; i < files->size; i++) {
 		interrupt_window_at(i);
-		if (t->slot[i])
-			let_go(t, t->slot[i]);
+		if (files->slot[i])
+			close_file(files, files->slot[i]);
 	}
 	rights_continue(delayed);
-	kfree(t->slot);
-	kfree(t->cloexec);
-	kfree(t);
+	kfree(files->slot);
+	kfree(files->cloexec);
+	kfree(files);
 }
 
 int files_unshare(void)
 {
-	struct files *t;
+	struct files *files;
 
 	if (current->files->refs == 1)
 		return 0;
-	t = files_dup(current->files);
-	if (!t)
+	files = files_dup(current->files);
+	if (!files)
 		return -ENOMEM;
 	files_put(current->files);
-	current->files = t;
+	current->files = files;
 	return 0;
 }
 
-static bool is_cloexec(const struct files *t, u32 fd)
+static bool is_cloexec(const struct files *files, u32 fd)
 {
-	return t->cloexec[fd / 32] >> (fd % 32) & 1;
+	return files->cloexec[fd / 32] >> (fd % 32) & 1;
 }
 
-static void set_cloexec(struct files *t, u32 fd, bool on)
+static void set_cloexec(struct files *files, u32 fd, bool on)
 {
 	u32 bit = 1u << (fd % 32);
 
 	if (on)
-		t->cloexec[fd / 32] |= bit;
+		files->cloexec[fd / 32] |= bit;
 	else
-		t->cloexec[fd / 32] &= ~bit;
+		files->cloexec[fd / 32] &= ~bit;
 }
 
-static struct file *fd_take(struct files *t, u32 fd)
+static struct file *fd_take(struct files *files, u32 fd)
 {
-	struct file *f = t->slot[fd];
+	struct file *file = files->slot[fd];
 
-	t->slot[fd] = NULL;
-	set_cloexec(t, fd, false);
-	if (fd < t->next_free)
-		t->next_free = fd;
-	return f;
+	files->slot[fd] = NULL;
+	set_cloexec(files, fd, false);
+	if (fd < files->next_free)
+		files->next_free = fd;
+	return file;
 }
 
-void close_on_exec(struct files *t)
+void close_on_exec(struct files *files)
 {
-	for (u32 word = 0; word < t->size / 32; word++)
-		while (t->cloexec[word])
-			let_go(t, fd_take(t, word * 32 + (u32)__builtin_ctz(t->cloexec[word])));
+	for (u32 word = 0; word < files->size / 32; word++)
+		while (files->cloexec[word])
+			close_file(files, fd_take(files, word * 32 + (u32)__builtin_ctz(files->cloexec[word])));
 }
 
 struct file *fd_get(int fd)
 {
-	const struct files *t = current->files;
-	struct file *f;
+	const struct files *files = current->files;
+	struct file *file;
 
-	if ((u32)fd >= t->size)
+	if ((u32)fd >= files->size)
 		return NULL;
-	f = t->slot[fd];
-	if (f)
-		f->refs++;
-	return f;
+	file = files->slot[fd];
+	if (file)
+		file->refs++;
+	return file;
 }
 
 struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 
-	if (!f)
+	if (!file)
 		return ERR_PTR(-EBADF);
-	if (f->ops != ops) {
-		/* A place in the tree is no file to any call but those about names. */
-		if (f->flags & O_PATH)
+	if (file->ops != ops) {
+		/* Only calls on names accept an O_PATH file. */
+		if (file->flags & O_PATH)
 			otherwise = -EBADF;
-		file_put(f);
+		file_put(file);
 		return ERR_PTR(otherwise);
 	}
-	return f;
+	return file;
 }
 
-static int make_room(struct files *t, u32 size)
+static int make_room(struct files *files, u32 size)
 {
-	u32 wanted = t->size;
+	u32 wanted = files->size;
 	struct file **slot;
 	u32 *cloexec;
 
 	while (wanted < size)
 		wanted *= 2;
-	if (wanted == t->size)
+	if (wanted == files->size)
 		return 0;
-	slot = kzalloc(wanted * sizeof *slot);
+	slot = kzalloc(wanted * sizeof(*slot));
 	cloexec = kzalloc(wanted / 8);
 	if (!slot || !cloexec) {
 		kfree(slot);
 		kfree(cloexec);
 		return -ENOMEM;
 	}
-	memcpy(slot, t->slot, t->size * sizeof *slot);
-	memcpy(cloexec, t->cloexec, t->size / 8);
-	kfree(t->slot);
-	kfree(t->cloexec);
-	t->slot = slot;
-	t->cloexec = cloexec;
-	t->size = wanted;
+	memcpy(slot, files->slot, files->size * sizeof(*slot));
+	memcpy(cloexec, files->cloexec, files->size / 8);
+	kfree(files->slot);
+	kfree(files->cloexec);
+	files->slot = slot;
+	files->cloexec = cloexec;
+	files->size = wanted;
 	return 0;
 }
 
 int fd_reserve(unsigned from)
 {
-	struct files *t = current->files;
+	struct files *files = current->files;
 	u32 limit = rlimit(RLIMIT_NOFILE);
-	u32 fd = MAX(from, t->next_free);
+	u32 fd = MAX(from, files->next_free);
 	int error;
 
-	while (fd < t->size && t->slot[fd])
+	while (fd < files->size && files->slot[fd])
 		fd++;
 	if (fd >= limit || fd >= FILES_MAX)
 		return -EMFILE;
-	error = make_room(t, fd + 1);
+	error = make_room(files, fd + 1);
 	if (error)
 		return error;
-	if (from <= t->next_free)
-		t->next_free = fd;
+	if (from <= files->next_free)
+		files->next_free = fd;
 	return (int)fd;
 }
 
-void fd_install(int fd, struct file *f, bool cloexec)
+void fd_install(int fd, struct file *file, bool cloexec)
 {
-	struct files *t = current->files;
+	struct files *files = current->files;
 
-	t->slot[fd] = f;
-	set_cloexec(t, (u32)fd, cloexec);
-	if (t->next_free == (u32)fd)
-		t->next_free++;
+	files->slot[fd] = file;
+	set_cloexec(files, (u32)fd, cloexec);
+	if (files->next_free == (u32)fd)
+		files->next_free++;
 }
 
-int fd_add(struct file *f, bool cloexec)
+int fd_add(struct file *file, bool cloexec)
 {
 	int fd;
 
-	if (IS_ERR(f))
-		return (int)PTR_ERR(f);
+	if (IS_ERR(file))
+		return (int)PTR_ERR(file);
 	fd = fd_reserve(0);
 	if (fd >= 0)
-		fd_install(fd, f, cloexec);
+		fd_install(fd, file, cloexec);
 	else
-		file_put(f);
+		file_put(file);
 	return fd;
 }
 
 long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user)
 {
 	s32 fd[2] = { fd_add(first, cloexec), fd_add(second, cloexec) };
-	long result = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : copy_to_user(user, fd, sizeof fd) ? -EFAULT : 0;
+	long result = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : copy_to_user(user, fd, sizeof(fd)) ? -EFAULT : 0;
 
 	for (int i = 0; result && i < 2; i++)
 		if (fd[i] >= 0)
@@ -235,32 +235,32 @@ long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *use
 	return result;
 }
 
-/* Puts the file where another may be open: dup2. The table takes over the reference on success. */
-int fd_replace(int fd, struct file *f, bool cloexec)
+/* Installs the file at a number that may be in use (dup2). The table takes over the reference on success. */
+int fd_replace(int fd, struct file *file, bool cloexec)
 {
-	struct files *t = current->files;
+	struct files *files = current->files;
 	struct file *old;
 	int error;
 
 	if ((u32)fd >= rlimit(RLIMIT_NOFILE) || (u32)fd >= FILES_MAX)
 		return -EBADF;
-	error = make_room(t, (u32)fd + 1);
+	error = make_room(files, (u32)fd + 1);
 	if (error)
 		return error;
-	old = t->slot[fd];
-	fd_install(fd, f, cloexec);
+	old = files->slot[fd];
+	fd_install(fd, file, cloexec);
 	if (old)
-		let_go(t, old);
+		close_file(files, old);
 	return fd;
 }
 
 int fd_close(int fd)
 {
-	struct files *t = current->files;
+	struct files *files = current->files;
 
-	if ((u32)fd >= t->size || !t->slot[fd])
+	if ((u32)fd >= files->size || !files->slot[fd])
 		return -EBADF;
-	let_go(t, fd_take(t, (u32)fd));
+	close_file(files, fd_take(files, (u32)fd));
 	return 0;
 }
 

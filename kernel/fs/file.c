@@ -1,4 +1,4 @@
-/* Open files: made from a name or from nothing, shared by descriptors, released with the last. */
+/* Open files: created from a name or without one, shared by descriptors, released with the last of them. */
 #include "internal.h"
 
 #include <anon.h>
@@ -10,32 +10,32 @@
 #include <lib.h>
 #include <poll.h>
 
-static struct file *file_new(struct dentry *d, unsigned flags, const struct file_ops *ops)
+static struct file *file_new(struct dentry *dentry, unsigned flags, const struct file_ops *ops)
 {
-	struct file *f = kzalloc(sizeof *f);
+	struct file *file = kzalloc(sizeof(*file));
 
-	if (!f)
+	if (!file)
 		return ERR_PTR(-ENOMEM);
-	f->refs = 1;
-	f->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC);
-	f->ops = ops;
-	f->dentry = dentry_get(d);
-	f->inode = d->inode;
-	list_init(&f->watches);
-	mutex_init(&f->positioning);
-	return f;
+	file->refs = 1;
+	file->flags = flags & ~(u32)(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC);
+	file->ops = ops;
+	file->dentry = dentry_get(dentry);
+	file->inode = dentry->inode;
+	list_init(&file->watches);
+	mutex_init(&file->positioning);
+	return file;
 }
 
-static void file_free(struct file *f)
+static void file_free(struct file *file)
 {
-	dentry_put(f->dentry);
-	kfree(f);
+	dentry_put(file->dentry);
+	kfree(file);
 }
 
-/* An O_PATH file is a place in the tree and nothing else. */
-static long path_only(struct file *f, struct iter *it, u64 *position)
+/* An O_PATH file can only name a place in the tree. */
+static long path_only(struct file *file, struct iter *it, u64 *position)
 {
-	(void)f;
+	(void)file;
 	(void)it;
 	(void)position;
 	return -EBADF;
@@ -43,59 +43,59 @@ static long path_only(struct file *f, struct iter *it, u64 *position)
 
 static const struct file_ops path_ops = { .read = path_only, .write = path_only };
 
-static void add_writer(struct inode *i)
+static void add_writer(struct inode *inode)
 {
-	i->writers++;
-	inode_edit(i);
+	inode->writers++;
+	inode_edit(inode);
 }
 
-struct file *file_open_dentry(struct dentry *d, unsigned flags)
+struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
-	struct file *f;
+	struct file *file;
 	int error = 0;
 
 	if (flags & O_PATH)
-		return file_new(d, (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW)) | O_RDONLY, &path_ops);
-	if (!i->fops)
+		return file_new(dentry, (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW)) | O_RDONLY, &path_ops);
+	if (!inode->fops)
 		return ERR_PTR(-ENXIO);
-	if (writes && i->denied_writes)
+	if (writes && inode->denied_writes)
 		return ERR_PTR(-ETXTBSY);
-	f = file_new(d, flags, i->fops);
-	if (IS_ERR(f))
-		return f;
-	if (f->ops->open)
-		error = f->ops->open(f);
+	file = file_new(dentry, flags, inode->fops);
+	if (IS_ERR(file))
+		return file;
+	if (file->ops->open)
+		error = file->ops->open(file);
 	if (error) {
-		file_free(f);
+		file_free(file);
 		return ERR_PTR(error);
 	}
 	if (writes)
-		add_writer(i);
-	note_file(d, IN_OPEN);
-	return f;
+		add_writer(inode);
+	note_file(dentry, IN_OPEN);
+	return file;
 }
 
-void file_put(struct file *f)
+void file_put(struct file *file)
 {
-	if (!f || --f->refs)
+	if (!file || --file->refs)
 		return;
-	if (f->ops == &path_ops) {
-		file_free(f);
+	if (file->ops == &path_ops) {
+		file_free(file);
 		return;
 	}
-	note_file(f->dentry, FILE_WRITES(f) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
-	if (!list_empty(&f->watches))
-		epoll_forget(f);
-	if (f->async)
-		async_forget(f);
-	locks_release_file(f);
-	if (f->ops->release)
-		f->ops->release(f);
-	if (FILE_WRITES(f))
-		f->inode->writers--;
-	file_free(f);
+	note_file(file->dentry, FILE_WRITES(file) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
+	if (!list_empty(&file->watches))
+		epoll_forget(file);
+	if (file->async)
+		async_forget(file);
+	locks_release_file(file);
+	if (file->ops->release)
+		file->ops->release(file);
+	if (FILE_WRITES(file))
+		file->inode->writers--;
+	file_free(file);
 }
 
 struct inode *inode_nameless(u32 mode)
@@ -103,72 +103,72 @@ struct inode *inode_nameless(u32 mode)
 	return inode_new(NULL, mode, 0);
 }
 
-struct file *file_on_inode(struct inode *i, const char *kind, u32 flags, const struct file_ops *ops, void *data)
+struct file *file_on_inode(struct inode *inode, const char *kind, u32 flags, const struct file_ops *ops, void *data)
 {
 	char name[40];
-	struct dentry *d;
-	struct file *f;
-	int len = snprintf(name, sizeof name, "%s:[%u]", kind, (u32)i->ino);
+	struct dentry *dentry;
+	struct file *file;
+	int len = snprintf(name, sizeof(name), "%s:[%u]", kind, (u32)inode->ino);
 
-	d = dentry_new(NULL, name, (size_t)len, i);
-	if (!d)
+	dentry = dentry_new(NULL, name, (size_t)len, inode);
+	if (!dentry)
 		return ERR_PTR(-ENOMEM);
-	f = file_new(d, flags, ops);
-	dentry_put(d);
-	if (IS_ERR(f))
-		return f;
-	f->data = data;
-	if (FILE_WRITES(f))
-		add_writer(i);
-	return f;
+	file = file_new(dentry, flags, ops);
+	dentry_put(dentry);
+	if (IS_ERR(file))
+		return file;
+	file->data = data;
+	if (FILE_WRITES(file))
+		add_writer(inode);
+	return file;
 }
 
 struct file *file_anonymous(const char *kind, u32 mode, u32 flags, const struct file_ops *ops, void *data)
 {
-	struct inode *i = inode_nameless(mode);
-	struct file *f;
+	struct inode *inode = inode_nameless(mode);
+	struct file *file;
 
-	if (!i)
+	if (!inode)
 		return ERR_PTR(-ENOMEM);
-	f = file_on_inode(i, kind, flags, ops, data);
-	inode_put(i);
-	return f;
+	file = file_on_inode(inode, kind, flags, ops, data);
+	inode_put(inode);
+	return file;
 }
 
 int fd_anonymous(const char *kind, u32 flags, const struct file_ops *ops, void *data)
 {
 	char name[40];
-	struct file *f;
+	struct file *file;
 
-	snprintf(name, sizeof name, "anon_inode:[%s]", kind);
-	f = file_anonymous(name, 0600, flags, ops, data);
-	if (IS_ERR(f)) {
+	snprintf(name, sizeof(name), "anon_inode:[%s]", kind);
+	file = file_anonymous(name, 0600, flags, ops, data);
+	if (IS_ERR(file)) {
 		kfree(data);
-		return (int)PTR_ERR(f);
+		return (int)PTR_ERR(file);
 	}
-	return fd_add(f, flags & O_CLOEXEC);
+	return fd_add(file, flags & O_CLOEXEC);
 }
 
-long file_read_kernel(struct file *f, void *buffer, size_t size, u64 offset)
+long file_read_kernel(struct file *file, void *buffer, size_t size, u64 offset)
 {
-	/* Nothing else is executable. */
-	if (!S_ISREG(f->inode->mode) || f->ops != &ramfs_file_ops)
+	/* Only regular files of the RAM file system can be executed. */
+	if (!S_ISREG(file->inode->mode) || file->ops != &ramfs_file_ops)
 		return -EINVAL;
-	return inode_read(f->inode, buffer, size, offset);
+	return inode_read(file->inode, buffer, size, offset);
 }
 
-int file_mmap(struct file *f, struct file_map *map)
+int file_mmap(struct file *file, struct file_map *map)
 {
-	if (!FILE_READS(f) || (map->shared && map->write && !FILE_WRITES(f)))
+	if (!FILE_READS(file) || (map->shared && map->write && !FILE_WRITES(file)))
 		return -EACCES;
-	if (!f->ops->mmap)
+	if (!file->ops->mmap)
 		return -ENODEV;
-	return f->ops->mmap(f, map);
+	return file->ops->mmap(file, map);
 }
 
-unsigned file_poll(struct file *f, struct poll_table *table)
+unsigned file_poll(struct file *file, struct poll_table *table)
 {
-	if (!f->ops->poll)
+	if (!file->ops->poll)
 		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	return f->ops->poll(f, table);
+	return file->ops->poll(file, table);
 }

@@ -1,4 +1,4 @@
-/* The life of an inode, and its pages. */
+/* Creating and freeing inodes, and their pages. */
 #include "internal.h"
 
 #include <err.h>
@@ -9,127 +9,127 @@
 #include <task.h>
 #include <window.h>
 
-/* Inodes of no file system: pipes, sockets and the like share one number sequence. */
+/* Inodes without a file system, such as those of pipes and sockets, share one number sequence. */
 static u64 next_nameless = 1;
 
 struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 {
-	struct inode *i = kzalloc(sizeof *i);
+	struct inode *inode = kzalloc(sizeof(*inode));
 
-	if (!i)
+	if (!inode)
 		return NULL;
-	i->refs = 1;
-	i->nlink = 1;
-	i->edition = 1;
-	i->mode = mode;
-	i->rdev = rdev;
-	i->fs = fs;
-	i->ino = fs ? fs->next_ino++ : next_nameless++;
+	inode->refs = 1;
+	inode->nlink = 1;
+	inode->edition = 1;
+	inode->mode = mode;
+	inode->rdev = rdev;
+	inode->fs = fs;
+	inode->ino = fs ? fs->next_ino++ : next_nameless++;
 	if (current) {
-		i->uid = current->cred.fsuid;
-		i->gid = current->cred.fsgid;
+		inode->uid = current->cred.fsuid;
+		inode->gid = current->cred.fsgid;
 	}
-	i->atime = i->mtime = i->ctime = file_time_now();
-	list_init(&i->mappings);
-	list_init(&i->locks);
-	list_init(&i->watches);
-	mutex_init(&i->writing);
+	inode->atime = inode->mtime = inode->ctime = file_time_now();
+	list_init(&inode->mappings);
+	list_init(&inode->locks);
+	list_init(&inode->watches);
+	mutex_init(&inode->writing);
 	if (fs)
 		fs->inodes++;
-	return i;
+	return inode;
 }
 
-/* Pages of the inode from `first` on go; mappings of them have been removed before. */
-static void drop_pages(struct inode *i, u32 first)
+/* Frees the inode's pages from `first` on; their mappings have been removed before. */
+static void inode_drop_pages(struct inode *inode, u32 first)
 {
-	u32 dropped = page_drop_from(&i->pages, first);
+	u32 dropped = page_drop_from(&inode->pages, first);
 
-	i->page_count -= dropped;
-	if (i->fs)
-		i->fs->pages -= dropped;
+	inode->page_count -= dropped;
+	if (inode->fs)
+		inode->fs->pages -= dropped;
 }
 
-void inode_put(struct inode *i)
+void inode_put(struct inode *inode)
 {
-	if (!i || --i->refs)
+	if (!inode || --inode->refs)
 		return;
-	if (!list_empty(&i->watches))
-		inotify_gone(i);
-	if (i->ops && i->ops->free)
-		i->ops->free(i);
-	drop_pages(i, 0);
-	xattrs_free(i);
-	if (i->fs)
-		i->fs->inodes--;
-	kfree(i);
+	if (!list_empty(&inode->watches))
+		inotify_gone(inode);
+	if (inode->ops && inode->ops->free)
+		inode->ops->free(inode);
+	inode_drop_pages(inode, 0);
+	xattrs_free(inode);
+	if (inode->fs)
+		inode->fs->inodes--;
+	kfree(inode);
 }
 
 struct inode *inode_anonymous(u64 size)
 {
-	struct inode *i = inode_new(NULL, S_IFREG | 0600, 0);
+	struct inode *inode = inode_new(NULL, S_IFREG | 0600, 0);
 
-	if (i) {
-		i->size = size;
-		i->nlink = 0;
-		i->fops = &ramfs_file_ops;
-		i->ops = root_filesystem->root->inode->ops;
+	if (inode) {
+		inode->size = size;
+		inode->nlink = 0;
+		inode->fops = &ramfs_file_ops;
+		inode->ops = root_filesystem->root->inode->ops;
 	}
-	return i;
+	return inode;
 }
 
-int inode_resize(struct inode *i, u64 size)
+int inode_resize(struct inode *inode, u64 size)
 {
-	if (size < i->size) {
+	if (size < inode->size) {
 		u32 first = (u32)((size + PAGE_SIZE - 1) >> PAGE_SHIFT);
 		u32 tail = (u32)size & (PAGE_SIZE - 1);
 
-		i->size = size;
-		inode_edit(i);
-		mm_unmap_inode(i, first, ~0u);
-		drop_pages(i, first);
+		inode->size = size;
+		inode_edit(inode);
+		mm_unmap_inode(inode, first, ~0u);
+		inode_drop_pages(inode, first);
 		if (tail) {
-			struct frame *frame = page_find(&i->pages, (u32)(size >> PAGE_SHIFT));
+			struct frame *frame = page_find(&inode->pages, (u32)(size >> PAGE_SHIFT));
 
 			if (frame)
 				memset((char *)frame_kva(frame) + tail, 0, PAGE_SIZE - tail);
 		}
-	} else if (size > i->size) {
+	} else if (size > inode->size) {
 		if (size > FILE_SIZE_MAX)
 			return -EFBIG;
-		i->size = size;
+		inode->size = size;
 	}
 	return 0;
 }
 
-/* Zeroes a range without changing the size; the frames stay. Behind the end there are zeros already. */
-void inode_punch(struct inode *i, u64 from, u64 to)
+/* Zeroes a range without changing the size; the frames stay. Bytes behind the end are zero already. */
+void inode_punch(struct inode *inode, u64 from, u64 to)
 {
 	u32 page = (u32)(from >> PAGE_SHIFT);
 
-	to = MIN(to, i->size);
+	to = MIN(to, inode->size);
 	if (from >= to)
 		return;
-	inode_edit(i);
-	for (; page_next(&i->pages, &page) && (u64)page << PAGE_SHIFT < to; page++) {
+	inode_edit(inode);
+	for (; page_next(&inode->pages, &page) && (u64)page << PAGE_SHIFT < to; page++) {
 		u64 start = (u64)page << PAGE_SHIFT;
 		u32 first = from > start ? (u32)(from - start) : 0, last = (u32)MIN((u64)PAGE_SIZE, to - start);
 
-		memset((char *)frame_kva(page_find(&i->pages, page)) + first, 0, last - first);
+		memset((char *)frame_kva(page_find(&inode->pages, page)) + first, 0, last - first);
 		interrupt_window();
 	}
 }
 
-long inode_read(struct inode *i, void *buffer, size_t size, u64 offset)
+long inode_read(struct inode *inode, void *buffer, size_t size, u64 offset)
 {
 	size_t done = 0;
 
-	if (offset >= i->size)
+	if (offset >= inode->size)
 		return 0;
-	size = (size_t)MIN((u64)size, i->size - offset);
+	size = (size_t)MIN((u64)size, inode->size - offset);
 	while (done < size) {
 		u32 at = (u32)offset & (PAGE_SIZE - 1);
 		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
-		struct frame *frame = page_find(&i->pages, (u32)(offset >> PAGE_SHIFT));
+		struct frame *frame = page_find(&inode->pages, (u32)(offset >> PAGE_SHIFT));
 
 		if (frame)
 			memcpy((char *)buffer + done, (char *)frame_kva(frame) + at, n);
@@ -141,16 +141,16 @@ long inode_read(struct inode *i, void *buffer, size_t size, u64 offset)
 	return (long)done;
 }
 
-long inode_write_kernel(struct inode *i, const void *buffer, size_t size, u64 offset)
+long inode_write_kernel(struct inode *inode, const void *buffer, size_t size, u64 offset)
 {
 	size_t done = 0;
 
-	inode_edit(i);
+	inode_edit(inode);
 	while (done < size) {
 		u32 at = (u32)offset & (PAGE_SIZE - 1);
 		size_t n = MIN(size - done, (size_t)(PAGE_SIZE - at));
 		struct frame *frame;
-		int error = inode_page(i, (u32)(offset >> PAGE_SHIFT), PAGE_FILL, &frame);
+		int error = inode_page(inode, (u32)(offset >> PAGE_SHIFT), PAGE_FILL, &frame);
 
 		if (error)
 			return error;
@@ -158,47 +158,47 @@ long inode_write_kernel(struct inode *i, const void *buffer, size_t size, u64 of
 		frame_put(frame);
 		done += n;
 		offset += n;
-		if (offset > i->size)
-			i->size = offset;
+		if (offset > inode->size)
+			inode->size = offset;
 	}
 	return (long)done;
 }
 
-void inode_edit(struct inode *i)
+void inode_edit(struct inode *inode)
 {
-	if (i->edition < EDITIONS_MOST)
-		i->edition++;
+	if (inode->edition < EDITIONS_MOST)
+		inode->edition++;
 }
 
-int inode_deny_write(struct inode *i)
+int inode_deny_write(struct inode *inode)
 {
-	if (i->writers)
+	if (inode->writers)
 		return -ETXTBSY;
-	i->denied_writes++;
+	inode->denied_writes++;
 	return 0;
 }
 
-void inode_allow_write(struct inode *i)
+void inode_allow_write(struct inode *inode)
 {
-	i->denied_writes--;
+	inode->denied_writes--;
 }
 
-s64 inode_next(const struct inode *i, u64 offset, bool data)
+s64 inode_next(const struct inode *inode, u64 offset, bool data)
 {
 	u32 page = (u32)(offset >> PAGE_SHIFT);
 	u64 found;
 
-	if (offset >= i->size)
+	if (offset >= inode->size)
 		return -ENXIO;
 	if (data) {
-		if (!page_next(&i->pages, &page))
+		if (!page_next(&inode->pages, &page))
 			return -ENXIO;
 	} else {
-		for (; page_find(&i->pages, page); page++)
+		for (; page_find(&inode->pages, page); page++)
 			interrupt_window_at(page);
 	}
 	found = MAX(offset, (u64)page << PAGE_SHIFT);
-	if (found < i->size)
+	if (found < inode->size)
 		return (s64)found;
-	return data ? -ENXIO : (s64)i->size;
+	return data ? -ENXIO : (s64)inode->size;
 }

@@ -3,6 +3,7 @@
 
 #include <abi/inotify.h>
 #include <abi/ioctl.h>
+#include <account.h>
 #include <anon.h>
 #include <err.h>
 #include <file.h>
@@ -11,6 +12,7 @@
 #include <lib.h>
 #include <poll.h>
 #include <signal.h>
+#include <task.h>
 #include <syscall.h>
 #include <text.h>
 #include <uaccess.h>
@@ -21,7 +23,8 @@
 
 struct inotify {
 	struct list_head watches, events;
-	u32 event_count, event_bytes;
+	u32 event_count, event_bytes, watch_count;
+	struct account *account;	/* of who made it */
 	s32 next;		/* number of the next watch */
 	struct waitq readable;
 };
@@ -30,7 +33,7 @@ struct watch {
 	struct list_head link;		/* owner->watches */
 	struct list_head inode_link;	/* inode->watches */
 	struct inotify *owner;
-	struct inode *inode;		/* not referenced: the watch leaves with it */
+	struct inode *inode;		/* not referenced: the watch is freed with it */
 	s32 number;
 	u32 mask;
 };
@@ -45,27 +48,28 @@ u32 inotify_watches;
 
 static bool same(const struct event *a, const struct event *b)
 {
-	return !memcmp(&a->head, &b->head, sizeof a->head) && !memcmp(a->name, b->name, a->head.length);
+	return !memcmp(&a->head, &b->head, sizeof(a->head)) && !memcmp(a->name, b->name, a->head.length);
 }
 
 static struct event *event_new(s32 watch, u32 mask, u32 cookie, const char *name, size_t len)
 {
 	u32 length = len ? ALIGN_UP((u32)len + 1, (u32)sizeof(struct inotify_event)) : 0;
-	struct event *e = kzalloc(sizeof *e + length);
+	struct event *event = kzalloc(sizeof(*event) + length);
 
-	if (!e)
+	if (!event)
 		return NULL;
-	e->head = (struct inotify_event){ .watch = watch, .mask = mask, .cookie = cookie, .length = length };
-	memcpy(e->name, name, len);
-	return e;
+	event->head = (struct inotify_event){ .watch = watch, .mask = mask, .cookie = cookie, .length = length };
+	memcpy(event->name, name, len);
+	return event;
 }
 
-/* An event that repeats the last one says nothing new. Without memory, or room, the reader learns that some are missing. */
-static void queue(struct inotify *n, s32 watch, u32 mask, u32 cookie, const char *name, size_t len)
+/* Queues an event, unless it repeats the last one. Without memory or room, the reader gets an overflow event. */
+static void queue(struct inotify *inotify, s32 watch, u32 mask, u32 cookie, const char *name, size_t len)
 {
-	struct event *e, *last = list_empty(&n->events) ? NULL : list_entry(n->events.prev, struct event, link);
+	struct event *event, *last = list_empty(&inotify->events) ? NULL :
+		list_entry(inotify->events.prev, struct event, link);
 
-	if (n->event_count >= INOTIFY_EVENTS_MAX) {
+	if (inotify->event_count >= INOTIFY_EVENTS_MAX) {
 		if (last->head.mask == IN_Q_OVERFLOW)
 			return;
 		watch = -1;
@@ -73,51 +77,53 @@ static void queue(struct inotify *n, s32 watch, u32 mask, u32 cookie, const char
 		cookie = 0;
 		len = 0;
 	}
-	e = event_new(watch, mask, cookie, name, len);
-	if (!e || (last && same(last, e))) {
-		kfree(e);
+	event = event_new(watch, mask, cookie, name, len);
+	if (!event || (last && same(last, event))) {
+		kfree(event);
 		return;
 	}
-	list_add_tail(&e->link, &n->events);
-	n->event_count++;
-	n->event_bytes += (u32)sizeof e->head + e->head.length;
-	wake_up(&n->readable);
+	list_add_tail(&event->link, &inotify->events);
+	inotify->event_count++;
+	inotify->event_bytes += (u32)sizeof(event->head) + event->head.length;
+	wake_up(&inotify->readable);
 }
 
-static void take_off(struct inotify *n, struct event *e)
+static void event_unlink(struct inotify *inotify, struct event *event)
 {
-	list_del(&e->link);
-	n->event_count--;
-	n->event_bytes -= (u32)sizeof e->head + e->head.length;
+	list_del(&event->link);
+	inotify->event_count--;
+	inotify->event_bytes -= (u32)sizeof(event->head) + event->head.length;
 }
 
-static void drop_event(struct inotify *n, struct event *e)
+static void drop_event(struct inotify *inotify, struct event *event)
 {
-	take_off(n, e);
-	kfree(e);
+	event_unlink(inotify, event);
+	kfree(event);
 }
 
-static void drop_watch(struct watch *w)
+static void drop_watch(struct watch *watch)
 {
-	list_del(&w->link);
-	list_del(&w->inode_link);
+	list_del(&watch->link);
+	list_del(&watch->inode_link);
 	inotify_watches--;
-	kfree(w);
+	watch->owner->watch_count--;
+	watch->owner->account->inotify_watches--;
+	kfree(watch);
 }
 
-static void tell(struct inode *i, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
+static void tell(struct inode *inode, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
 {
-	struct watch *w, *next;
+	struct watch *watch, *next;
 	u32 looked_at = 0;
 
-	list_for_each_entry_safe(w, next, &i->watches, inode_link) {
+	list_for_each_entry_safe(watch, next, &inode->watches, inode_link) {
 		interrupt_window_at(++looked_at);
-		if (!(w->mask & mask))
+		if (!(watch->mask & mask))
 			continue;
-		queue(w->owner, w->number, mask | is_dir, cookie, name, len);
-		if (w->mask & IN_ONESHOT) {
-			queue(w->owner, w->number, IN_IGNORED, 0, NULL, 0);
-			drop_watch(w);
+		queue(watch->owner, watch->number, mask | is_dir, cookie, name, len);
+		if (watch->mask & IN_ONESHOT) {
+			queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
+			drop_watch(watch);
 		}
 	}
 }
@@ -127,13 +133,13 @@ void inotify_name(struct inode *dir, u32 mask, u32 cookie, const char *name, siz
 	tell(dir, mask, cookie, name, len, is_dir ? IN_ISDIR : 0);
 }
 
-void inotify_file(struct dentry *d, u32 mask)
+void inotify_file(struct dentry *dentry, u32 mask)
 {
-	u32 is_dir = S_ISDIR(d->inode->mode) ? IN_ISDIR : 0;
+	u32 is_dir = S_ISDIR(dentry->inode->mode) ? IN_ISDIR : 0;
 
-	if (d->parent && d->parent != d)
-		tell(d->parent->inode, mask, 0, d->name, d->len, is_dir);
-	tell(d->inode, mask, 0, NULL, 0, is_dir);
+	if (dentry->parent && dentry->parent != dentry)
+		tell(dentry->parent->inode, mask, 0, dentry->name, dentry->len, is_dir);
+	tell(dentry->inode, mask, 0, NULL, 0, is_dir);
 }
 
 void inotify_move(struct inode *from, const char *name, size_t len, struct dentry *now)
@@ -147,36 +153,36 @@ void inotify_move(struct inode *from, const char *name, size_t len, struct dentr
 	tell(now->inode, IN_MOVE_SELF, 0, NULL, 0, 0);
 }
 
-void inotify_gone(struct inode *i)
+void inotify_gone(struct inode *inode)
 {
-	struct watch *w, *next;
+	struct watch *watch, *next;
 	u32 told = 0;
 
-	list_for_each_entry_safe(w, next, &i->watches, inode_link) {
+	list_for_each_entry_safe(watch, next, &inode->watches, inode_link) {
 		interrupt_window_at(++told);
-		if (w->mask & IN_DELETE_SELF)
-			queue(w->owner, w->number, IN_DELETE_SELF, 0, NULL, 0);
-		queue(w->owner, w->number, IN_IGNORED, 0, NULL, 0);
-		drop_watch(w);
+		if (watch->mask & IN_DELETE_SELF)
+			queue(watch->owner, watch->number, IN_DELETE_SELF, 0, NULL, 0);
+		queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
+		drop_watch(watch);
 	}
 }
 
-static long inotify_give(struct inotify *n, struct iter *it)
+static long inotify_give(struct inotify *inotify, struct iter *it)
 {
 	long done = 0;
 
-	while (!list_empty(&n->events)) {
-		struct event *e = list_first_entry(&n->events, struct event, link);
-		size_t size = sizeof e->head + e->head.length;
+	while (!list_empty(&inotify->events)) {
+		struct event *event = list_first_entry(&inotify->events, struct event, link);
+		size_t size = sizeof(event->head) + event->head.length;
 		bool given;
 
 		if (size > it->left)
 			return done ? done : -EINVAL;
-		/* The copy may sleep, and another reader come meanwhile. */
-		take_off(n, e);
-		given = iter_write(it, &e->head, sizeof e->head) == (long)sizeof e->head &&
-			iter_write(it, e->name, e->head.length) == (long)e->head.length;
-		kfree(e);
+		/* Remove the event first: the copy may sleep while another reader comes. */
+		event_unlink(inotify, event);
+		given = iter_write(it, &event->head, sizeof(event->head)) == (long)sizeof(event->head) &&
+			iter_write(it, event->name, event->head.length) == (long)event->head.length;
+		kfree(event);
 		if (!given)
 			return done ? done : -EFAULT;
 		done += (long)size;
@@ -184,70 +190,102 @@ static long inotify_give(struct inotify *n, struct iter *it)
 	return done;
 }
 
-static long inotify_read(struct file *f, struct iter *it, u64 *position)
+static long inotify_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct inotify *n = f->data;
-	long result = file_wait_event(f, &n->readable, !list_empty(&n->events));
+	struct inotify *inotify = file->data;
+	long result = file_wait_event(file, &inotify->readable, !list_empty(&inotify->events));
 
 	(void)position;
-	return result ? result : inotify_give(n, it);
+	return result ? result : inotify_give(inotify, it);
 }
 
-static unsigned inotify_poll(struct file *f, struct poll_table *table)
+static unsigned inotify_poll(struct file *file, struct poll_table *table)
 {
-	struct inotify *n = f->data;
+	struct inotify *inotify = file->data;
 
-	poll_wait(table, &n->readable);
-	return list_empty(&n->events) ? 0 : POLLIN | POLLRDNORM;
+	poll_wait(table, &inotify->readable);
+	return list_empty(&inotify->events) ? 0 : POLLIN | POLLRDNORM;
 }
 
-static long inotify_ioctl(struct file *f, unsigned command, uintptr_t argument)
+static long inotify_ioctl(struct file *file, unsigned command, uintptr_t argument)
 {
-	const struct inotify *n = f->data;
+	const struct inotify *inotify = file->data;
 
-	return command == FIONREAD ? put_user((s32)n->event_bytes, (s32 *)argument) : -ENOTTY;
+	return command == FIONREAD ? put_user((s32)inotify->event_bytes, (s32 *)argument) : -ENOTTY;
 }
 
-static void inotify_release(struct file *f)
+static void forget(struct inotify *inotify)
 {
-	struct inotify *n = f->data;
-
-	while (!list_empty(&n->watches))
-		drop_watch(list_first_entry(&n->watches, struct watch, link));
-	while (!list_empty(&n->events))
-		drop_event(n, list_first_entry(&n->events, struct event, link));
-	kfree(n);
+	inotify->account->inotifies--;
+	account_settle(inotify->account);
+	kfree(inotify);
 }
 
-static void inotify_show(const struct file *f, struct text *out)
+static void inotify_release(struct file *file)
 {
-	const struct inotify *n = f->data;
-	const struct watch *w;
+	struct inotify *inotify = file->data;
 
-	list_for_each_entry(w, &n->watches, link)
-		text_printf(out, "inotify wd:%x ino:%llx sdev:%x mask:%x ignored_mask:0\n", (u32)w->number, w->inode->ino,
-			    inode_dev(w->inode), w->mask);
+	while (!list_empty(&inotify->watches))
+		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
+	while (!list_empty(&inotify->events))
+		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
+	forget(inotify);
+}
+
+static u32 inotify_pages_held(const struct file *file)
+{
+	const struct inotify *inotify = file->data;
+
+	return (inotify->event_bytes + inotify->event_count * (u32)sizeof(struct list_head) +
+		inotify->watch_count * (u32)sizeof(struct watch)) / PAGE_SIZE;
+}
+
+static void inotify_show(const struct file *file, struct text *out)
+{
+	const struct inotify *inotify = file->data;
+	const struct watch *watch;
+
+	list_for_each_entry(watch, &inotify->watches, link)
+		text_printf(out, "inotify wd:%x ino:%llx sdev:%x mask:%x ignored_mask:0\n", (u32)watch->number,
+			    watch->inode->ino,
+			    inode_dev(watch->inode), watch->mask);
 }
 
 static const struct file_ops inotify_ops = {
 	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
-	.show = inotify_show, .signals = true,
+	.show = inotify_show, .pages_held = inotify_pages_held, .signals = true,
 };
 
 long sys_inotify_init1(u32 flags)
 {
-	struct inotify *n;
+	struct account *account;
+	struct inotify *inotify;
+	struct file *file;
 
 	if (flags & ~(u32)(O_NONBLOCK | O_CLOEXEC))
 		return -EINVAL;
-	n = kzalloc(sizeof *n);
-	if (!n)
+	account = account_of(current->cred.uid);
+	if (!account)
 		return -ENOMEM;
-	list_init(&n->watches);
-	list_init(&n->events);
-	waitq_init(&n->readable);
-	n->next = 1;
-	return fd_anonymous("inotify", O_RDONLY | flags, &inotify_ops, n);
+	if (account->inotifies >= INOTIFY_INSTANCES_MAX)
+		return -EMFILE;
+	inotify = kzalloc(sizeof(*inotify));
+	if (!inotify) {
+		account_settle(account);
+		return -ENOMEM;
+	}
+	inotify->account = account;
+	account->inotifies++;
+	list_init(&inotify->watches);
+	list_init(&inotify->events);
+	waitq_init(&inotify->readable);
+	inotify->next = 1;
+	file = file_anonymous("anon_inode:[inotify]", 0600, O_RDONLY | flags, &inotify_ops, inotify);
+	if (IS_ERR(file)) {
+		forget(inotify);
+		return PTR_ERR(file);
+	}
+	return fd_add(file, flags & O_CLOEXEC);
 }
 
 long sys_inotify_init(void)
@@ -255,96 +293,99 @@ long sys_inotify_init(void)
 	return sys_inotify_init1(0);
 }
 
-static struct watch *find_watch(const struct inotify *n, const struct inode *i)
+static struct watch *find_watch(const struct inotify *inotify, const struct inode *inode)
 {
-	struct watch *w;
+	struct watch *watch;
 	u32 looked_at = 0;
 
-	list_for_each_entry(w, &n->watches, link) {
+	list_for_each_entry(watch, &inotify->watches, link) {
 		interrupt_window_at(++looked_at);
-		if (w->inode == i)
-			return w;
+		if (watch->inode == inode)
+			return watch;
 	}
 	return NULL;
 }
 
-static long watch_inode(struct inotify *n, struct inode *i, u32 mask)
+static long watch_inode(struct inotify *inotify, struct inode *inode, u32 mask)
 {
-	struct watch *w = find_watch(n, i);
+	struct watch *watch = find_watch(inotify, inode);
 
-	if (w && mask & IN_MASK_CREATE)
+	if (watch && mask & IN_MASK_CREATE)
 		return -EEXIST;
-	if (w) {
-		w->mask = mask & IN_MASK_ADD ? w->mask | mask : mask;
-		return w->number;
+	if (watch) {
+		watch->mask = mask & IN_MASK_ADD ? watch->mask | mask : mask;
+		return watch->number;
 	}
-	if (inotify_watches >= INOTIFY_WATCHES_MAX)
+	if (inotify->account->inotify_watches >= INOTIFY_WATCHES_MAX)
 		return -ENOSPC;
-	w = kzalloc(sizeof *w);
-	if (!w)
+	watch = kzalloc(sizeof(*watch));
+	if (!watch)
 		return -ENOMEM;
-	w->owner = n;
-	w->inode = i;
-	w->mask = mask;
-	w->number = n->next++;
-	list_add_tail(&w->link, &n->watches);
-	list_add_tail(&w->inode_link, &i->watches);
+	watch->owner = inotify;
+	watch->inode = inode;
+	watch->mask = mask;
+	watch->number = inotify->next++;
+	list_add_tail(&watch->link, &inotify->watches);
+	list_add_tail(&watch->inode_link, &inode->watches);
 	inotify_watches++;
-	return w->number;
+	inotify->watch_count++;
+	inotify->account->inotify_watches++;
+	return watch->number;
 }
 
-static long watch_path(struct inotify *n, const char *user_path, u32 mask)
+static long watch_path(struct inotify *inotify, const char *user_path, u32 mask)
 {
 	char *path = path_from_user(user_path);
-	struct dentry *d;
+	struct dentry *dentry;
 	long result;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	result = path_lookup(AT_FDCWD, path,
-			     (mask & IN_DONT_FOLLOW ? 0 : WALK_FOLLOW) | (mask & IN_ONLYDIR ? WALK_DIRECTORY : 0), &d);
+			     (mask & IN_DONT_FOLLOW ? 0 : WALK_FOLLOW) | (mask & IN_ONLYDIR ? WALK_DIRECTORY :
+									  0), &dentry);
 	kfree(path);
 	if (result)
 		return result;
-	result = inode_permission(d->inode, MAY_READ);
+	result = inode_permission(dentry->inode, MAY_READ);
 	if (!result)
-		result = watch_inode(n, d->inode, mask);
-	dentry_put(d);
+		result = watch_inode(inotify, dentry->inode, mask);
+	dentry_put(dentry);
 	return result;
 }
 
 long sys_inotify_add_watch(int fd, const char *path, u32 mask)
 {
-	struct file *f;
+	struct file *file;
 	long result;
 
 	if (!(mask & IN_ALL_EVENTS) || mask & ~IN_KNOWN || (mask & IN_MASK_ADD && mask & IN_MASK_CREATE))
 		return -EINVAL;
-	f = fd_get_of(fd, &inotify_ops, -EINVAL);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	result = watch_path(f->data, path, mask);
-	file_put(f);
+	file = fd_get_of(fd, &inotify_ops, -EINVAL);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	result = watch_path(file->data, path, mask);
+	file_put(file);
 	return result;
 }
 
 long sys_inotify_rm_watch(int fd, s32 number)
 {
-	struct file *f = fd_get_of(fd, &inotify_ops, -EINVAL);
-	struct watch *w;
-	struct inotify *n;
+	struct file *file = fd_get_of(fd, &inotify_ops, -EINVAL);
+	struct watch *watch;
+	struct inotify *inotify;
 	long result = -EINVAL;
 
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	n = f->data;
-	list_for_each_entry(w, &n->watches, link)
-		if (w->number == number) {
-			queue(n, number, IN_IGNORED, 0, NULL, 0);
-			drop_watch(w);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	inotify = file->data;
+	list_for_each_entry(watch, &inotify->watches, link)
+		if (watch->number == number) {
+			queue(inotify, number, IN_IGNORED, 0, NULL, 0);
+			drop_watch(watch);
 			result = 0;
 			break;
 		}
-	file_put(f);
+	file_put(file);
 	return result;
 }

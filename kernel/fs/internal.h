@@ -1,4 +1,4 @@
-/* What the files of fs/ share among themselves. */
+/* Shared by the files of fs/. */
 #ifndef FS_INTERNAL_H
 #define FS_INTERNAL_H
 
@@ -9,7 +9,7 @@ struct file_map;
 struct iter;
 
 /* fs/page.c */
-/* Whether there is a page at `*page` or beyond: then `*page` becomes the first. */
+/* Finds the first page at `*page` or beyond and sets `*page` to it; false: there is none. */
 bool page_next(const struct page_tree *, u32 *page);
 
 /* fs/dentry.c: names in a directory. */
@@ -18,10 +18,10 @@ void dentry_unlink(struct dentry *);
 int dentry_move(struct dentry *, struct dentry *dir, const char *name, size_t len);
 bool dentry_within(const struct dentry *, const struct dentry *ancestor);
 
-/* fs/attribute.c: what a call's path names, as the AT_ flags say; referenced. */
+/* fs/attribute.c: looks up a call's path by the AT_ flags; referenced. */
 int lookup_user(int dirfd, const char *user_path, u32 flags, struct dentry **out);
 
-/* fs/memfd.c: 0, or -EPERM where a seal forbids a write up to `end`, a new size, or a mapping. */
+/* fs/memfd.c: 0; -EPERM: a seal forbids a write up to `end`, a new size, or a mapping. */
 int seals_check_write(const struct inode *, u64 end);
 int seals_check_size(const struct inode *, u64 size);
 int seals_check_map(const struct inode *, struct file_map *);
@@ -37,7 +37,7 @@ int inode_add_page(struct inode *, u32 page, struct frame *);
 int inode_resize(struct inode *, u64 size);
 void inode_punch(struct inode *, u64 from, u64 to);
 long inode_write_kernel(struct inode *, const void *, size_t size, u64 offset);
-/* lseek's SEEK_DATA and SEEK_HOLE: the next offset with, or without, a page; -ENXIO. */
+/* For SEEK_DATA and SEEK_HOLE: the next offset with or without a page; -ENXIO. */
 s64 inode_next(const struct inode *, u64 offset, bool data);
 
 /* fs/ramfs.c */
@@ -46,10 +46,10 @@ int ramfs_set_link_text(struct inode *, const char *text, size_t len);
 
 /* fs/access.c */
 bool may_change(const struct inode *);	/* the caller owns it, or is the superuser */
-void inode_drop_privileges(struct inode *);	/* set-id bits go when others write */
+void inode_drop_privileges(struct inode *);	/* clears set-ID bits when another user writes */
 struct file_time file_time_now(void);
 
-/* fs/lock.c */
+/* fs/file_lock.c */
 void locks_release_file(struct file *);
 
 /* fs/open.c */

@@ -1,4 +1,4 @@
-/* Moving bytes between kernel objects and the memory that a call names. */
+/* Copying between kernel objects and the memory that a call names. */
 #include <file.h>
 
 #include <err.h>
@@ -20,7 +20,7 @@ void iter_init(struct iter *it, void *base, size_t len, bool kernel)
 	it->kernel = kernel;
 }
 
-/* A call moves no more than TRANSFER_MAX bytes, however much the pieces sum up to. */
+/* A call moves at most TRANSFER_MAX bytes, even if the pieces are longer. */
 int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, bool kernel)
 {
 	size_t sum = 0;
@@ -76,7 +76,7 @@ void iter_advance(struct iter *it, size_t n)
 	it->left -= n;
 }
 
-/* Interrupts are let in after each page's worth, whatever the pieces: faults may sleep here, so a caller is ready. */
+/* Opens an interrupt window after each page; callers are prepared for it, since a fault may sleep here. */
 static long iter_transfer(struct iter *it, void *object, size_t n, enum way way)
 {
 	size_t done = 0;
@@ -140,10 +140,10 @@ int user_vector_load(struct user_vector *v, const struct iovec *user, size_t cou
 
 	if (count > IOV_MAX)
 		return -EINVAL;
-	v->piece = count > VECTOR_INLINE ? kmalloc(count * sizeof v->few[0]) : v->few;
+	v->piece = count > VECTOR_INLINE ? kmalloc(count * sizeof(v->few[0])) : v->few;
 	if (!v->piece)
 		return -ENOMEM;
-	error = copy_from_user(v->piece, user, count * sizeof v->few[0]);
+	error = copy_from_user(v->piece, user, count * sizeof(v->few[0]));
 	if (!error)
 		error = iter_init_vector(it, v->piece, count, false);
 	if (error)

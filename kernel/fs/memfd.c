@@ -1,4 +1,6 @@
-/* Files without a name (memfd_create), and seals: what nobody will do to a file any more (fcntl(2), F_ADD_SEALS). */
+/*
+ * Files without a name (memfd_create), and seals, which forbid operations on a file for good (fcntl(2), F_ADD_SEALS).
+ */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -10,61 +12,61 @@
 #include <mm.h>
 #include <syscall.h>
 
-static bool has_seals(const struct file *f)
+static bool has_seals(const struct file *file)
 {
-	return S_ISREG(f->inode->mode) && f->ops == &ramfs_file_ops;
+	return S_ISREG(file->inode->mode) && file->ops == &ramfs_file_ops;
 }
 
-/* Every other file in memory has the one seal that no further ones can be added. */
-static u32 seals_of(const struct inode *i)
+/* The seals of a file. Any file in memory that was not made sealable has F_SEAL_SEAL: no seal can be added. */
+static u32 seals_of(const struct inode *inode)
 {
-	return i->sealable ? i->seals : F_SEAL_SEAL;
+	return inode->sealable ? inode->seals : F_SEAL_SEAL;
 }
 
-long seals_get(const struct file *f)
+long seals_get(const struct file *file)
 {
-	return has_seals(f) ? (long)seals_of(f->inode) : -EINVAL;
+	return has_seals(file) ? (long)seals_of(file->inode) : -EINVAL;
 }
 
-long seals_add(struct file *f, u32 seals)
+long seals_add(struct file *file, u32 seals)
 {
 	long error;
 
-	if (!FILE_WRITES(f))
+	if (!FILE_WRITES(file))
 		return -EPERM;
-	if (seals & ~F_SEALS || !has_seals(f))
+	if (seals & ~F_SEALS || !has_seals(file))
 		return -EINVAL;
-	/* A write that has begun sleeps where its memory is missing: no seal may come in the middle of it. */
-	error = mutex_lock_killable(&f->inode->writing);
+	/* A write may sleep while its memory is faulted in: wait for it before adding a seal. */
+	error = mutex_lock_killable(&file->inode->writing);
 	if (error)
 		return error;
-	if (seals_of(f->inode) & F_SEAL_SEAL)
+	if (seals_of(file->inode) & F_SEAL_SEAL)
 		error = -EPERM;
-	else if (seals & ~f->inode->seals & F_SEAL_WRITE && mm_may_write_inode(f->inode))
+	else if (seals & ~file->inode->seals & F_SEAL_WRITE && mm_may_write_inode(file->inode))
 		error = -EBUSY;
 	else
-		f->inode->seals |= seals;
-	mutex_unlock(&f->inode->writing);
+		file->inode->seals |= seals;
+	mutex_unlock(&file->inode->writing);
 	return error;
 }
 
-int seals_check_write(const struct inode *i, u64 end)
+int seals_check_write(const struct inode *inode, u64 end)
 {
-	if (i->seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || (i->seals & F_SEAL_GROW && end > i->size))
+	if (inode->seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || (inode->seals & F_SEAL_GROW && end > inode->size))
 		return -EPERM;
 	return 0;
 }
 
-int seals_check_size(const struct inode *i, u64 size)
+int seals_check_size(const struct inode *inode, u64 size)
 {
-	if ((i->seals & F_SEAL_SHRINK && size < i->size) || (i->seals & F_SEAL_GROW && size > i->size))
+	if ((inode->seals & F_SEAL_SHRINK && size < inode->size) || (inode->seals & F_SEAL_GROW && size > inode->size))
 		return -EPERM;
 	return 0;
 }
 
-int seals_check_map(const struct inode *i, struct file_map *map)
+int seals_check_map(const struct inode *inode, struct file_map *map)
 {
-	if (!map->shared || !(i->seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)))
+	if (!map->shared || !(inode->seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)))
 		return 0;
 	map->never_written = true;
 	return map->write ? -EPERM : 0;
@@ -75,8 +77,8 @@ int seals_check_map(const struct inode *i, struct file_map *map)
 long sys_memfd_create(const char *user_name, u32 flags)
 {
 	char *name;
-	struct inode *i;
-	struct file *f;
+	struct inode *inode;
+	struct file *file;
 	size_t len;
 
 	if (flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING))
@@ -88,11 +90,11 @@ long sys_memfd_create(const char *user_name, u32 flags)
 	kfree(name);
 	if (len > MEMFD_NAME_MAX)
 		return -EINVAL;
-	i = inode_anonymous(0);
-	if (!i)
+	inode = inode_anonymous(0);
+	if (!inode)
 		return -ENOMEM;
-	i->sealable = flags & MFD_ALLOW_SEALING;
-	f = file_on_inode(i, "/memfd", O_RDWR | O_LARGEFILE, &ramfs_file_ops, NULL);
-	inode_put(i);
-	return fd_add(f, flags & MFD_CLOEXEC);
+	inode->sealable = flags & MFD_ALLOW_SEALING;
+	file = file_on_inode(inode, "/memfd", O_RDWR | O_LARGEFILE, &ramfs_file_ops, NULL);
+	inode_put(inode);
+	return fd_add(file, flags & MFD_CLOEXEC);
 }

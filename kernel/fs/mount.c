@@ -1,4 +1,4 @@
-/* File systems and where they are mounted. */
+/* File systems and mounts. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -17,7 +17,7 @@ struct filesystem *root_filesystem;
 struct filesystem *filesystem_new(const char *type, const char *source, u32 magic)
 {
 	static u32 next_dev = MKDEV(0, 1);
-	struct filesystem *fs = kzalloc(sizeof *fs);
+	struct filesystem *fs = kzalloc(sizeof(*fs));
 
 	if (!fs)
 		return NULL;
@@ -42,14 +42,14 @@ void filesystem_free(struct filesystem *fs)
 }
 
 /* On success the mount holds a reference to the directory. */
-int filesystem_mount(struct filesystem *fs, struct dentry *on)
+int filesystem_mount(struct filesystem *fs, struct dentry *dentry)
 {
-	if (!S_ISDIR(on->inode->mode))
+	if (!S_ISDIR(dentry->inode->mode))
 		return -ENOTDIR;
-	if (on->inode->fs && on->inode->fs->root == on && !on->linked)
+	if (dentry->inode->fs && dentry->inode->fs->root == dentry && !dentry->linked)
 		return -EBUSY;
-	fs->covers = dentry_get(on);
-	on->mounted = fs;
+	fs->covers = dentry_get(dentry);
+	dentry->mounted = fs;
 	list_add_tail(&fs->link, &filesystems);
 	return 0;
 }
@@ -59,24 +59,24 @@ static struct dentry *first_child(const struct dentry *dir)
 	return list_empty(&dir->children) ? NULL : list_first_entry(&dir->children, struct dentry, sibling);
 }
 
-/* Everything in a RAM file system goes with it: names first, from the leaves, then inodes by their counts. */
+/* Frees the contents of a RAM file system: first names, from the leaves, then inodes by their counts. */
 static void remove_tree(struct dentry *root)
 {
-	struct dentry *d = root, *below;
+	struct dentry *dentry = root, *below;
 
 	for (;;) {
-		struct dentry *parent = d->parent;
+		struct dentry *parent = dentry->parent;
 
 		interrupt_window();
-		if ((below = first_child(d))) {
-			d = below;
+		if ((below = first_child(dentry))) {
+			dentry = below;
 			continue;
 		}
-		if (d == root)
+		if (dentry == root)
 			return;
-		d->inode->nlink = 0;
-		dentry_unlink(d);
-		d = parent;
+		dentry->inode->nlink = 0;
+		dentry_unlink(dentry);
+		dentry = parent;
 	}
 }
 
@@ -87,29 +87,29 @@ void filesystem_drop(struct filesystem *fs)
 	filesystem_free(fs);
 }
 
-/* In the order in which a listing shows a directory, then what is in it; NULL: that was all below root. */
-static struct dentry *next_in_tree(struct dentry *d, const struct dentry *root)
+/* The next dentry of a walk that visits a directory before its contents; NULL: the end of root's tree. */
+static struct dentry *next_in_tree(struct dentry *dentry, const struct dentry *root)
 {
-	struct dentry *below = first_child(d);
+	struct dentry *below = first_child(dentry);
 
 	if (below)
 		return below;
-	while (d != root && d->sibling.next == &d->parent->children)
-		d = d->parent;
-	return d == root ? NULL : list_first_entry(&d->sibling, struct dentry, sibling);
+	while (dentry != root && dentry->sibling.next == &dentry->parent->children)
+		dentry = dentry->parent;
+	return dentry == root ? NULL : list_first_entry(&dentry->sibling, struct dentry, sibling);
 }
 
-/* Whether anyone but the tree itself refers to a name in it; `own` of the root's references are the caller's to ignore. */
+/* Whether there are references to the tree from outside; `own` of the root's references are ignored. */
 static bool tree_in_use(struct dentry *root, u32 own)
 {
-	for (struct dentry *d = root; d; d = next_in_tree(d, root)) {
+	for (struct dentry *dentry = root; dentry; dentry = next_in_tree(dentry, root)) {
 		const struct dentry *child;
-		u32 known = d == root ? own : 1;
+		u32 known = dentry == root ? own : 1;
 
 		interrupt_window();
-		list_for_each_entry(child, &d->children, sibling)
+		list_for_each_entry(child, &dentry->children, sibling)
 			known++;
-		if (d->refs != known || (d != root && d->mounted))
+		if (dentry->refs != known || (dentry != root && dentry->mounted))
 			return true;
 	}
 	return false;
@@ -117,15 +117,15 @@ static bool tree_in_use(struct dentry *root, u32 own)
 
 static int unmount(struct filesystem *fs)
 {
-	struct dentry *on = fs->covers;
+	struct dentry *dentry = fs->covers;
 
-	if (!on)
+	if (!dentry)
 		return -EINVAL;
-	/* The caller's lookup holds one reference besides the mount's own. */
+	/* The mount and the caller's lookup hold one reference each. */
 	if (tree_in_use(fs->root, 2))
 		return -EBUSY;
-	on->mounted = NULL;
-	dentry_put(on);
+	dentry->mounted = NULL;
+	dentry_put(dentry);
 	list_del(&fs->link);
 	fs->covers = NULL;
 	return 0;
@@ -167,18 +167,18 @@ struct filesystem *tmpfs_new(const char *source)
 static int mount_at(const char *type, const char *source, const char *target, bool read_only)
 {
 	struct filesystem *fs;
-	struct dentry *on;
-	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW | WALK_DIRECTORY, &on);
+	struct dentry *dentry;
+	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW | WALK_DIRECTORY, &dentry);
 
 	if (error)
 		return error;
 	fs = make_filesystem(type, source);
 	if (IS_ERR(fs)) {
-		dentry_put(on);
+		dentry_put(dentry);
 		return (int)PTR_ERR(fs);
 	}
-	error = filesystem_mount(fs, on);
-	dentry_put(on);
+	error = filesystem_mount(fs, dentry);
+	dentry_put(dentry);
 	if (error) {
 		filesystem_drop(fs);
 		return error;
@@ -202,16 +202,16 @@ static char *string_from_user(const char *user, const char *otherwise)
 
 static long remount(const char *target, bool read_only)
 {
-	struct dentry *d;
-	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW, &d);
+	struct dentry *dentry;
+	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW, &dentry);
 
 	if (error)
 		return error;
-	if (!d->inode->fs || d->inode->fs->root != d)
+	if (!dentry->inode->fs || dentry->inode->fs->root != dentry)
 		error = -EINVAL;
 	else
-		d->inode->fs->read_only = read_only;
-	dentry_put(d);
+		dentry->inode->fs->read_only = read_only;
+	dentry_put(dentry);
 	return error;
 }
 
@@ -248,7 +248,7 @@ long sys_mount(const char *source, const char *target, const char *type, u32 fla
 long sys_umount2(const char *target, u32 flags)
 {
 	char *path;
-	struct dentry *d;
+	struct dentry *dentry;
 	struct filesystem *fs;
 	int error;
 
@@ -259,13 +259,13 @@ long sys_umount2(const char *target, u32 flags)
 	path = path_from_user(target);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW, &d);
+	error = path_lookup(AT_FDCWD, path, WALK_FOLLOW, &dentry);
 	kfree(path);
 	if (error)
 		return error;
-	fs = d->inode->fs;
-	error = fs && fs->root == d ? unmount(fs) : -EINVAL;
-	dentry_put(d);
+	fs = dentry->inode->fs;
+	error = fs && fs->root == dentry ? unmount(fs) : -EINVAL;
+	dentry_put(dentry);
 	if (!error)
 		filesystem_drop(fs);
 	return error;
@@ -276,7 +276,7 @@ long sys_umount(const char *target)
 	return sys_umount2(target, 0);
 }
 
-void mounts_show(struct text *t)
+void mounts_show(struct text *text)
 {
 	struct filesystem *fs;
 	char *buffer = kmalloc(PATH_MAX), *path;
@@ -287,14 +287,14 @@ void mounts_show(struct text *t)
 		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
 		if (path && IS_ERR(path))
 			continue;
-		text_printf(t, "%s %s %s %s,relatime 0 0\n", fs->source, path ? path : "/", fs->type,
+		text_printf(text, "%s %s %s %s,relatime 0 0\n", fs->source, path ? path : "/", fs->type,
 			    fs->read_only ? "ro" : "rw");
 	}
 	kfree(buffer);
 }
 
-/* A file system is mounted once: its device number is the mount's, too (proc(5)). */
-void mountinfo_show(struct text *t)
+/* A file system is mounted once, so its device number is also the mount's (proc(5)). */
+void mountinfo_show(struct text *text)
 {
 	struct filesystem *fs;
 	char *buffer = kmalloc(PATH_MAX), *path;
@@ -308,16 +308,16 @@ void mountinfo_show(struct text *t)
 		path = fs->covers ? dentry_path(fs->root, buffer, PATH_MAX) : NULL;
 		if (path && IS_ERR(path))
 			continue;
-		text_printf(t, "%u %u %u:%u / %s %s,relatime - %s %s %s\n", MINOR(fs->dev), MINOR(above->dev),
+		text_printf(text, "%u %u %u:%u / %s %s,relatime - %s %s %s\n", MINOR(fs->dev), MINOR(above->dev),
 			    MAJOR(fs->dev), MINOR(fs->dev), path ? path : "/", access, fs->type, fs->source, access);
 	}
 	kfree(buffer);
 }
 
-void filesystems_show(struct text *t)
+void filesystems_show(struct text *text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		text_printf(t, "%s\t%s\n", types[i].nodev ? "nodev" : "", types[i].type);
+		text_printf(text, "%s\t%s\n", types[i].nodev ? "nodev" : "", types[i].type);
 }
 
 void fs_init(void)
@@ -353,35 +353,35 @@ void fs_mount_standard(void)
 
 struct fs_context *fs_context_new(void)
 {
-	struct fs_context *c = kzalloc(sizeof *c);
+	struct fs_context *context = kzalloc(sizeof(*context));
 
-	if (!c)
+	if (!context)
 		return NULL;
-	c->refs = 1;
-	c->umask = 022;
-	c->cwd = dentry_get(root_filesystem->root);
-	c->root = dentry_get(root_filesystem->root);
-	return c;
+	context->refs = 1;
+	context->umask = 022;
+	context->cwd = dentry_get(root_filesystem->root);
+	context->root = dentry_get(root_filesystem->root);
+	return context;
 }
 
 struct fs_context *fs_context_dup(const struct fs_context *from)
 {
-	struct fs_context *c = kmalloc(sizeof *c);
+	struct fs_context *context = kmalloc(sizeof(*context));
 
-	if (!c)
+	if (!context)
 		return NULL;
-	*c = *from;
-	c->refs = 1;
-	dentry_get(c->cwd);
-	dentry_get(c->root);
-	return c;
+	*context = *from;
+	context->refs = 1;
+	dentry_get(context->cwd);
+	dentry_get(context->root);
+	return context;
 }
 
-void fs_context_put(struct fs_context *c)
+void fs_context_put(struct fs_context *context)
 {
-	if (!c || --c->refs)
+	if (!context || --context->refs)
 		return;
-	dentry_put(c->cwd);
-	dentry_put(c->root);
-	kfree(c);
+	dentry_put(context->cwd);
+	dentry_put(context->root);
+	kfree(context);
 }

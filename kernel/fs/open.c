@@ -19,9 +19,9 @@
 char *path_from_user(const char *user)
 {
 	char most[SHORT_PATH], *path;
-	long len = strncpy_from_user(most, user, sizeof most);
+	long len = strncpy_from_user(most, user, sizeof(most));
 
-	/* A short path takes a small object; only a long one is worth a page. */
+	/* Copy a short path to a small object: only a long one needs a page. */
 	if (len >= 0) {
 		path = kmalloc((size_t)len + 1);
 		if (!path)
@@ -42,67 +42,68 @@ char *path_from_user(const char *user)
 	return path;
 }
 
-/* May this inode be opened so by the caller? */
-static int check_open(const struct inode *i, unsigned flags)
+/* Whether the caller may open this inode with these flags: 0 or an error. */
+static int check_open(const struct inode *inode, unsigned flags)
 {
 	static const u8 wanted[4] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
 	unsigned may = wanted[flags & O_ACCMODE];
 	int error;
 
 	if (flags & O_PATH)
-		return flags & O_DIRECTORY && !S_ISDIR(i->mode) ? -ENOTDIR : 0;
-	if (S_ISLNK(i->mode))
+		return flags & O_DIRECTORY && !S_ISDIR(inode->mode) ? -ENOTDIR : 0;
+	if (S_ISLNK(inode->mode))
 		return flags & O_DIRECTORY ? -ENOTDIR : -ELOOP;
-	if (S_ISDIR(i->mode) && (may & MAY_WRITE || flags & O_CREAT))
+	if (S_ISDIR(inode->mode) && (may & MAY_WRITE || flags & O_CREAT))
 		return -EISDIR;
-	if (flags & O_DIRECTORY && !S_ISDIR(i->mode))
+	if (flags & O_DIRECTORY && !S_ISDIR(inode->mode))
 		return -ENOTDIR;
 	if (flags & O_TRUNC)
 		may |= MAY_WRITE;
-	if (may & MAY_WRITE && i->fs && i->fs->read_only && S_ISREG(i->mode))
+	if (may & MAY_WRITE && inode->fs && inode->fs->read_only && S_ISREG(inode->mode))
 		return -EROFS;
-	if (flags & O_NOATIME && !may_change(i))
+	if (flags & O_NOATIME && !may_change(inode))
 		return -EPERM;
-	error = inode_permission(i, may);
-	/* Truncating is writing, also where the descriptor will only read. */
-	return !error && flags & O_TRUNC && i->denied_writes ? -ETXTBSY : error;
+	error = inode_permission(inode, may);
+	/* Truncating is writing, even through a descriptor that can only read. */
+	return !error && flags & O_TRUNC && inode->denied_writes ? -ETXTBSY : error;
 }
 
-/* Finds or creates the last component. *created: permissions need no check. */
-static struct dentry *find_or_create(struct walk *w, unsigned flags, unsigned mode, bool *created)
+/* Finds or creates the last component. *created: it was created, so permissions need no check. */
+static struct dentry *open_or_create(struct walk *walk, unsigned flags, unsigned mode, bool *created)
 {
 	for (;;) {
-		struct dentry *d = walk_last(w);
+		struct dentry *dentry = walk_last(walk);
 		int error;
 
-		if (IS_ERR(d)) {
-			if (PTR_ERR(d) != -ENOENT || !(flags & O_CREAT))
-				return d;
-			if (w->slash)
+		if (IS_ERR(dentry)) {
+			if (PTR_ERR(dentry) != -ENOENT || !(flags & O_CREAT))
+				return dentry;
+			if (walk->slash)
 				return ERR_PTR(-EISDIR);
-			error = inode_make(w->dir, w->last, w->len, S_IFREG | (mode & 07777 & ~current->fs->umask), 0, &d);
+			error = inode_make(walk->dir, walk->last, walk->len,
+					   S_IFREG | (mode & 07777 & ~current->fs->umask), 0, &dentry);
 			*created = !error;
-			return error ? ERR_PTR(error) : d;
+			return error ? ERR_PTR(error) : dentry;
 		}
 		if (flags & O_CREAT && flags & O_EXCL) {
-			dentry_put(d);
+			dentry_put(dentry);
 			return ERR_PTR(-EEXIST);
 		}
-		if (!S_ISLNK(d->inode->mode) || (flags & O_NOFOLLOW && !w->slash)) {
-			if (w->slash && !S_ISDIR(d->inode->mode)) {
-				dentry_put(d);
+		if (!S_ISLNK(dentry->inode->mode) || (flags & O_NOFOLLOW && !walk->slash)) {
+			if (walk->slash && !S_ISDIR(dentry->inode->mode)) {
+				dentry_put(dentry);
 				return ERR_PTR(-ENOTDIR);
 			}
-			return d;
+			return dentry;
 		}
-		if (d->inode->ops->follow) {
-			struct dentry *target = walk_magic(w, d);
+		if (dentry->inode->ops->follow) {
+			struct dentry *target = walk_magic(walk, dentry);
 
-			dentry_put(d);
+			dentry_put(dentry);
 			return target;
 		}
-		error = walk_follow(w, d);
-		dentry_put(d);
+		error = walk_follow(walk, dentry);
+		dentry_put(dentry);
 		if (error)
 			return ERR_PTR(error);
 	}
@@ -111,8 +112,8 @@ static struct dentry *find_or_create(struct walk *w, unsigned flags, unsigned mo
 static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, unsigned mode)
 {
 	struct dentry *dir, *d = NULL;
-	struct inode *i = NULL;
-	struct file *f;
+	struct inode *inode = NULL;
+	struct file *file;
 	int error;
 
 	if ((flags & O_ACCMODE) == O_RDONLY)
@@ -124,25 +125,25 @@ static struct file *open_unnamed(int dirfd, const char *path, unsigned flags, un
 	if (!error && !dir->inode->ops->make)
 		error = -EOPNOTSUPP;
 	if (!error)
-		i = dir->inode->ops->make(dir->inode, S_IFREG | (mode & 07777 & ~current->fs->umask), 0);
-	if (i) {
-		i->nlink = 0;
-		d = dentry_new(dir, "#unnamed", 8, i);
-		inode_put(i);
+		inode = dir->inode->ops->make(dir->inode, S_IFREG | (mode & 07777 & ~current->fs->umask), 0);
+	if (inode) {
+		inode->nlink = 0;
+		d = dentry_new(dir, "#unnamed", 8, inode);
+		inode_put(inode);
 	}
 	dentry_put(dir);
 	if (!d)
 		return ERR_PTR(error ? error : -ENOMEM);
-	f = file_open_dentry(d, flags & ~(unsigned)O_TMPFILE);
+	file = file_open_dentry(d, flags & ~(unsigned)O_TMPFILE);
 	dentry_put(d);
-	return f;
+	return file;
 }
 
 static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigned mode, u32 resolve)
 {
 	struct walk w;
-	struct dentry *d;
-	struct file *f;
+	struct dentry *dentry;
+	struct file *file;
 	bool created = false;
 	int error;
 
@@ -153,26 +154,26 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 	else if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
 		return ERR_PTR(-EINVAL);
 	error = walk_parent_resolving(&w, dirfd, path, resolve);
-	d = error ? ERR_PTR(error) : find_or_create(&w, flags, mode, &created);
+	dentry = error ? ERR_PTR(error) : open_or_create(&w, flags, mode, &created);
 	walk_done(&w);
-	if (IS_ERR(d))
-		return (struct file *)d;
+	if (IS_ERR(dentry))
+		return (struct file *)dentry;
 	if (!created)
-		error = check_open(d->inode, flags);
-	f = error ? ERR_PTR(error) : file_open_dentry(d, flags);
-	if (!IS_ERR(f) && flags & O_TRUNC && !created && S_ISREG(d->inode->mode) && !(flags & O_PATH)) {
-		error = d->inode->ops->truncate ? d->inode->ops->truncate(d->inode, 0) : 0;
+		error = check_open(dentry->inode, flags);
+	file = error ? ERR_PTR(error) : file_open_dentry(dentry, flags);
+	if (!IS_ERR(file) && flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode) && !(flags & O_PATH)) {
+		error = dentry->inode->ops->truncate ? dentry->inode->ops->truncate(dentry->inode, 0) : 0;
 		if (error) {
-			file_put(f);
-			f = ERR_PTR(error);
+			file_put(file);
+			file = ERR_PTR(error);
 		} else {
-			inode_drop_privileges(d->inode);
-			inode_touch(d->inode, true);
-			note_file(d, IN_MODIFY);
+			inode_drop_privileges(dentry->inode);
+			inode_touch(dentry->inode, true);
+			note_file(dentry, IN_MODIFY);
 		}
 	}
-	dentry_put(d);
-	return f;
+	dentry_put(dentry);
+	return file;
 }
 
 struct file *file_open(const char *path, unsigned flags, unsigned mode)
@@ -183,16 +184,16 @@ struct file *file_open(const char *path, unsigned flags, unsigned mode)
 static long open_user(int dirfd, const char *user_path, u32 flags, u32 mode, u32 resolve)
 {
 	char *path = path_from_user(user_path);
-	struct file *f;
+	struct file *file;
 	int fd;
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	/* Without a descriptor to give, no file is made or emptied. */
 	fd = fd_reserve(0);
-	f = fd < 0 ? ERR_PTR(fd) : open_at(dirfd, path, flags, mode, resolve);
+	file = fd < 0 ? ERR_PTR(fd) : open_at(dirfd, path, flags, mode, resolve);
 	kfree(path);
-	return fd_add(f, flags & O_CLOEXEC);
+	return fd_add(file, flags & O_CLOEXEC);
 }
 
 long sys_openat(int dirfd, const char *path, u32 flags, u32 mode)
@@ -204,7 +205,7 @@ long sys_openat(int dirfd, const char *path, u32 flags, u32 mode)
 #define OPEN_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_DSYNC | O_ASYNC | \
 		    O_LARGEFILE | O_DIRECT | O_NOATIME | O_SYNC | O_TMPFILE | PATH_FLAGS)
 
-/* Unlike open's, wrong bits are errors. */
+/* Checks openat2's arguments; unlike for open, unknown bits are errors. */
 static long check_how(const struct open_how *how)
 {
 	bool creates = how->flags & O_CREAT || (how->flags & O_TMPFILE) == O_TMPFILE;
@@ -217,7 +218,7 @@ static long check_how(const struct open_how *how)
 		return -EINVAL;
 	if (how->flags & O_PATH && how->flags & ~(u64)PATH_FLAGS)
 		return -EINVAL;
-	/* Everything is in memory, but these may have to wait on other systems. */
+	/* Everything is in memory, but on other systems these may have to wait. */
 	if (how->resolve & RESOLVE_CACHED && (how->flags & O_TRUNC || creates))
 		return -EAGAIN;
 	return 0;
@@ -228,14 +229,14 @@ long sys_openat2(int dirfd, const char *path, const struct open_how *user, size_
 	struct open_how how;
 	long error;
 
-	if (size < sizeof how)
+	if (size < sizeof(how))
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
-	if (copy_from_user(&how, user, sizeof how))
+	if (copy_from_user(&how, user, sizeof(how)))
 		return -EFAULT;
-	/* A later version's fields, of which none may be used. */
-	for (size_t at = sizeof how; at < size; at++) {
+	/* The fields of a later version must be zero. */
+	for (size_t at = sizeof(how); at < size; at++) {
 		u8 byte;
 
 		if (get_user(byte, (const u8 *)user + at))
@@ -282,21 +283,21 @@ long sys_close_range(u32 first, u32 last, u32 flags)
 
 long fd_dup_from(int fd, u32 from, bool cloexec)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int to;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
 	if (from >= rlimit(RLIMIT_NOFILE)) {
-		file_put(f);
+		file_put(file);
 		return -EINVAL;
 	}
 	to = fd_reserve(from);
 	if (to < 0) {
-		file_put(f);
+		file_put(file);
 		return to;
 	}
-	fd_install(to, f, cloexec);
+	fd_install(to, file, cloexec);
 	return to;
 }
 
@@ -307,25 +308,25 @@ long sys_dup(int fd)
 
 static long dup_to(int fd, int to, bool cloexec)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	int result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	result = fd_replace(to, f, cloexec);
+	result = fd_replace(to, file, cloexec);
 	if (result < 0)
-		file_put(f);
+		file_put(file);
 	return result;
 }
 
 long sys_dup2(int fd, int to)
 {
 	if (fd == to) {
-		struct file *f = fd_get(fd);
+		struct file *file = fd_get(fd);
 
-		if (!f)
+		if (!file)
 			return -EBADF;
-		file_put(f);
+		file_put(file);
 		return fd;
 	}
 	return dup_to(fd, to, false);

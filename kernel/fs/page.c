@@ -1,4 +1,4 @@
-/* The page cache: which frame holds which page of a file. */
+/* The page cache: the frame of each page of a file. */
 #include "internal.h"
 
 #include <err.h>
@@ -41,7 +41,7 @@ struct frame *page_find(const struct page_tree *tree, u32 page)
 	return tree_find(tree, page);
 }
 
-/* Whether a page from `*page` on is present; `*page` becomes the first that is. */
+/* Finds the first page from `*page` on below a slot and sets `*page` to it; false: there is none. */
 static bool next_below(const void *at, u32 level, u32 base, u32 *page)
 {
 	const struct page_node *node = at;
@@ -71,7 +71,7 @@ static int grow(struct page_tree *tree, u32 page)
 {
 	while (!covers(tree, page)) {
 		if (tree->root) {
-			struct page_node *node = kzalloc(sizeof *node);
+			struct page_node *node = kzalloc(sizeof(*node));
 
 			if (!node)
 				return -ENOMEM;
@@ -97,7 +97,7 @@ int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
 		struct page_node *node = *slot;
 
 		if (!node) {
-			node = kzalloc(sizeof *node);
+			node = kzalloc(sizeof(*node));
 			if (!node)
 				return -ENOMEM;
 			*slot = node;
@@ -113,7 +113,7 @@ int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
 	return 0;
 }
 
-/* Drops the pages from `first` on below one slot; what is left of the slot. */
+/* Frees the pages from `first` on below one slot; returns the new value of the slot. */
 static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
 {
 	struct page_node *node = at;
@@ -146,7 +146,7 @@ static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
 	return NULL;
 }
 
-/* Drops the pages from `first` on; the number dropped. */
+/* Frees the pages from `first` on; returns their number. */
 u32 page_drop_from(struct page_tree *tree, u32 first)
 {
 	u32 dropped = 0;
@@ -157,26 +157,26 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 	return dropped;
 }
 
-int inode_add_page(struct inode *i, u32 page, struct frame *frame)
+int inode_add_page(struct inode *inode, u32 page, struct frame *frame)
 {
-	int error = page_insert(&i->pages, page, frame);
+	int error = page_insert(&inode->pages, page, frame);
 
 	if (error)
 		return error;
-	i->page_count++;
-	if (i->fs)
-		i->fs->pages++;
+	inode->page_count++;
+	if (inode->fs)
+		inode->fs->pages++;
 	return 0;
 }
 
-NOINLINE static int fill(struct inode *i, u32 page, struct frame **out)
+NOINLINE static int fill(struct inode *inode, u32 page, struct frame **out)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
 	int error;
 
 	if (!frame)
 		return -ENOMEM;
-	error = inode_add_page(i, page, frame);
+	error = inode_add_page(inode, page, frame);
 	if (error)
 		frame_put(frame);
 	else
@@ -184,22 +184,22 @@ NOINLINE static int fill(struct inode *i, u32 page, struct frame **out)
 	return error;
 }
 
-int inode_page(struct inode *i, u32 page, unsigned how, struct frame **out)
+int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 {
-	struct frame *frame = tree_find(&i->pages, page);
+	struct frame *frame = tree_find(&inode->pages, page);
 
 	if (!frame && how == PAGE_FILL)
-		return fill(i, page, out);
+		return fill(inode, page, out);
 	*out = frame ? frame_get(frame) : NULL;
 	return 0;
 }
 
-int inode_fault(struct inode *i, u32 page, struct frame **out)
+int inode_fault(struct inode *inode, u32 page, struct frame **out)
 {
-	if (page >= (i->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
+	if (page >= (inode->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
 		return -ENXIO;
-	/* A file system in memory that is full has no page for a hole. What no process takes with it counts as one. */
-	if ((i->fs || i->lasting) && frames_short() && !tree_find(&i->pages, page))
+	/* When memory is short, a hole of a file gets no page. This includes files whose pages outlive their writer. */
+	if ((inode->fs || inode->lasting) && frames_short() && !tree_find(&inode->pages, page))
 		return -ENXIO;
-	return inode_page(i, page, PAGE_FILL, out);
+	return inode_page(inode, page, PAGE_FILL, out);
 }

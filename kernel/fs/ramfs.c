@@ -1,4 +1,4 @@
-/* The RAM file system: its directories are the name tree, its files the page cache. */
+/* The RAM file system: directories are in the name tree, file contents in the page cache. */
 #include "internal.h"
 
 #include <err.h>
@@ -18,55 +18,55 @@ static const struct inode_ops ramfs_ops;
 
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
 {
-	struct inode *i = inode_new(dir->fs, mode, rdev);
+	struct inode *inode = inode_new(dir->fs, mode, rdev);
 
-	if (!i)
+	if (!inode)
 		return NULL;
-	i->ops = &ramfs_ops;
+	inode->ops = &ramfs_ops;
 	if (S_ISREG(mode))
-		i->fops = &ramfs_file_ops;
+		inode->fops = &ramfs_file_ops;
 	else if (S_ISDIR(mode))
-		i->fops = &ramfs_dir_ops;
+		inode->fops = &ramfs_dir_ops;
 	else if (S_ISFIFO(mode))
-		i->fops = &fifo_ops;
+		inode->fops = &fifo_ops;
 	else if (S_ISCHR(mode) || S_ISBLK(mode))
-		i->fops = device_ops(mode, rdev);
-	return i;
+		inode->fops = device_ops(mode, rdev);
+	return inode;
 }
 
-/* The inode has no text yet. */
-int ramfs_set_link_text(struct inode *i, const char *text, size_t len)
+/* Sets the text of a new symbolic link. */
+int ramfs_set_link_text(struct inode *inode, const char *text, size_t len)
 {
 	char *copy = kmalloc_text(text, len);
 
 	if (!copy)
 		return -ENOMEM;
-	i->data = copy;
-	i->size = len;
+	inode->data = copy;
+	inode->size = len;
 	return 0;
 }
 
-static long ramfs_readlink(struct inode *i, char *buffer, size_t size)
+static long ramfs_readlink(struct inode *inode, char *buffer, size_t size)
 {
-	size_t n = MIN(size, (size_t)i->size);
+	size_t n = MIN(size, (size_t)inode->size);
 
-	memcpy(buffer, i->data, n);
+	memcpy(buffer, inode->data, n);
 	return (long)n;
 }
 
-static void ramfs_free(struct inode *i)
+static void ramfs_free(struct inode *inode)
 {
-	if (S_ISLNK(i->mode))
-		kfree(i->data);
-	else if (S_ISFIFO(i->mode))
-		fifo_inode_gone(i);
+	if (S_ISLNK(inode->mode))
+		kfree(inode->data);
+	else if (S_ISFIFO(inode->mode))
+		fifo_inode_gone(inode);
 }
 
-static int ramfs_truncate(struct inode *i, u64 size)
+static int ramfs_truncate(struct inode *inode, u64 size)
 {
-	int error = seals_check_size(i, size);
+	int error = seals_check_size(inode, size);
 
-	return error ? error : inode_resize(i, size);
+	return error ? error : inode_resize(inode, size);
 }
 
 static const struct inode_ops ramfs_ops = {
@@ -76,30 +76,30 @@ static const struct inode_ops ramfs_ops = {
 	.free = ramfs_free,
 };
 
-/* Between two pages of a transfer; false: the caller has been killed. */
+/* Called between two pages of a transfer; false: the caller has been killed. */
 static bool ramfs_go_on(void)
 {
 	preemption_point();
 	return !signal_fatal_pending();
 }
 
-static long ramfs_read(struct file *f, struct iter *it, u64 *position)
+static long ramfs_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct inode *i = f->inode;
+	struct inode *inode = file->inode;
 	u64 at = *position;
 	size_t done = 0;
 
-	if (at >= i->size)
+	if (at >= inode->size)
 		return 0;
-	/* The file may shrink between two pages. */
-	while (it->left && at < i->size) {
+	/* Check the size for each page, since the file may shrink. */
+	while (it->left && at < inode->size) {
 		u32 offset = (u32)at & (PAGE_SIZE - 1);
-		size_t n = (size_t)MIN((u64)MIN(it->left, (size_t)(PAGE_SIZE - offset)), i->size - at);
-		struct frame *frame = page_find(&i->pages, (u32)(at >> PAGE_SHIFT));
+		size_t n = (size_t)MIN((u64)MIN(it->left, (size_t)(PAGE_SIZE - offset)), inode->size - at);
+		struct frame *frame = page_find(&inode->pages, (u32)(at >> PAGE_SHIFT));
 		long got;
 
 		if (frame) {
-			/* The copy may sleep in a page fault; a truncate must not take the frame from under it. */
+			/* The copy may sleep in a page fault: hold the frame, since a truncate may free it. */
 			frame_get(frame);
 			got = iter_write(it, (char *)frame_kva(frame) + offset, n);
 			frame_put(frame);
@@ -119,14 +119,14 @@ static long ramfs_read(struct file *f, struct iter *it, u64 *position)
 			break;
 	}
 	*position = at;
-	inode_touch(i, false);
+	inode_touch(inode, false);
 	return (long)done;
 }
 
-/* A frame for a page that will be overwritten from offset on; zeroed where it is not. */
-static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int *error)
+/* A frame for a page that is to be written. `whole`: all of it will be overwritten, so it is not zeroed. */
+static struct frame *frame_for_write(struct inode *inode, u32 page, bool whole, int *error)
 {
-	struct frame *frame = page_find(&i->pages, page);
+	struct frame *frame = page_find(&inode->pages, page);
 
 	*error = 0;
 	if (frame)
@@ -141,11 +141,11 @@ static struct frame *frame_for_write(struct inode *i, u32 page, bool whole, int 
 	return frame;
 }
 
-/* The caller holds i->writing: a write is not mixed with another, and an appending one keeps its place. */
-static long write_alone(struct file *f, struct iter *it, u64 *position)
+/* The caller holds the inode's `writing`: two writes do not mix, and an appending one keeps its place. */
+static long write_alone(struct file *file, struct iter *it, u64 *position)
 {
-	struct inode *i = f->inode;
-	u64 at = f->flags & O_APPEND ? i->size : *position;
+	struct inode *inode = file->inode;
+	u64 at = file->flags & O_APPEND ? inode->size : *position;
 	u32 limit = rlimit(RLIMIT_FSIZE);
 	size_t left = it->left, done = 0;
 	long error = 0;
@@ -162,14 +162,14 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 	if (at >= FILE_SIZE_MAX)
 		return -EFBIG;
 	left = (size_t)MIN((u64)left, FILE_SIZE_MAX - at);
-	inode_drop_privileges(i);
+	inode_drop_privileges(inode);
 	while (left) {
 		u32 page = (u32)(at >> PAGE_SHIFT);
 		u32 offset = (u32)at & (PAGE_SIZE - 1);
 		size_t n = MIN(left, (size_t)(PAGE_SIZE - offset));
-		bool fresh = !page_find(&i->pages, page), whole = fresh && n == PAGE_SIZE;
-		int failed = seals_check_write(i, at + n);
-		struct frame *frame = failed ? NULL : frame_for_write(i, page, whole, &failed);
+		bool fresh = !page_find(&inode->pages, page), whole = fresh && n == PAGE_SIZE;
+		int failed = seals_check_write(inode, at + n);
+		struct frame *frame = failed ? NULL : frame_for_write(inode, page, whole, &failed);
 		long got;
 
 		if (!frame) {
@@ -177,10 +177,10 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 			break;
 		}
 		got = iter_read(it, (char *)frame_kva(frame) + offset, n);
-		if (got > 0 && fresh && !page_find(&i->pages, page)) {
+		if (got > 0 && fresh && !page_find(&inode->pages, page)) {
 			if (whole && (size_t)got < n)
 				memset((char *)frame_kva(frame) + got, 0, n - (size_t)got);
-			failed = inode_add_page(i, page, frame_get(frame));
+			failed = inode_add_page(inode, page, frame_get(frame));
 			if (failed) {
 				frame_put(frame);
 				got = failed;
@@ -194,8 +194,8 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 		done += (size_t)got;
 		at += (size_t)got;
 		left -= (size_t)got;
-		if (at > i->size)
-			i->size = at;
+		if (at > inode->size)
+			inode->size = at;
 		if ((size_t)got < n)
 			break;
 		if (left && !ramfs_go_on())
@@ -204,49 +204,49 @@ static long write_alone(struct file *f, struct iter *it, u64 *position)
 	if (!done)
 		return error;
 	*position = at;
-	inode_touch(i, true);
+	inode_touch(inode, true);
 	return (long)done;
 }
 
-static long ramfs_write(struct file *f, struct iter *it, u64 *position)
+static long ramfs_write(struct file *file, struct iter *it, u64 *position)
 {
-	long n = mutex_lock_killable(&f->inode->writing);
+	long n = mutex_lock_killable(&file->inode->writing);
 
 	if (n)
 		return n;
-	n = write_alone(f, it, position);
-	mutex_unlock(&f->inode->writing);
+	n = write_alone(file, it, position);
+	mutex_unlock(&file->inode->writing);
 	return n;
 }
 
-static s64 ramfs_seek(struct file *f, s64 offset, int whence)
+static s64 ramfs_seek(struct file *file, s64 offset, int whence)
 {
 	if (whence == SEEK_DATA || whence == SEEK_HOLE) {
 		if (offset < 0)
 			return -ENXIO;
-		offset = inode_next(f->inode, (u64)offset, whence == SEEK_DATA);
+		offset = inode_next(file->inode, (u64)offset, whence == SEEK_DATA);
 		if (offset < 0)
 			return offset;
 		whence = SEEK_SET;
 	}
-	return seek_from(f, offset, whence, (s64)f->inode->size);
+	return seek_from(file, offset, whence, (s64)file->inode->size);
 }
 
-static int ramfs_mmap(struct file *f, struct file_map *map)
+static int ramfs_mmap(struct file *file, struct file_map *map)
 {
-	int error = seals_check_map(f->inode, map);
+	int error = seals_check_map(file->inode, map);
 
 	if (error)
 		return error;
-	inode_touch(f->inode, false);
+	inode_touch(file->inode, false);
 	map->kind = MAP_KIND_INODE;
 	return 0;
 }
 
-/* What has no name has only its descriptors, and mappings. */
-static u32 ramfs_pages_held(const struct file *f)
+/* Pages of a file without a name: only descriptors and mappings hold it. */
+static u32 ramfs_pages_held(const struct file *file)
 {
-	return f->inode->nlink ? 0 : f->inode->page_count;
+	return file->inode->nlink ? 0 : file->inode->page_count;
 }
 
 const struct file_ops ramfs_file_ops = {
@@ -258,44 +258,43 @@ const struct file_ops ramfs_file_ops = {
 };
 
 /*
- * The position in a directory is the cookie of the next entry wanted: 0 ".",
- * 1 "..", then the children in the order in which they were made, so that
- * removing entries while reading skips none.
+ * The position in a directory is the cookie of the next entry: 0 is ".", 1 "..", then come the children in order of
+ * creation, so that a reader skips none when entries are removed.
  */
-static int ramfs_getdents(struct file *f, struct dir_sink *sink)
+static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 {
-	struct dentry *dir = f->dentry, *d, *above;
+	struct dentry *dir = file->dentry, *d, *above;
 	bool room;
 
-	if (f->position == 0) {
+	if (file->position == 0) {
 		if (!sink->add(sink, ".", 1, dir->inode->ino, S_IFDIR >> 12, 1))
 			return 0;
-		f->position = 1;
+		file->position = 1;
 	}
-	if (f->position == 1) {
+	if (file->position == 1) {
 		above = dentry_parent(dir);
 		room = sink->add(sink, "..", 2, above->inode->ino, S_IFDIR >> 12, 2);
 		dentry_put(above);
 		if (!room)
 			return 0;
-		f->position = 2;
+		file->position = 2;
 	}
 	list_for_each_entry(d, &dir->children, sibling) {
-		const struct inode *i = d->mounted ? d->mounted->root->inode : d->inode;
+		const struct inode *inode = d->mounted ? d->mounted->root->inode : d->inode;
 
-		if (d->cookie < f->position)
+		if (d->cookie < file->position)
 			continue;
-		if (!sink->add(sink, d->name, d->len, i->ino, (i->mode & S_IFMT) >> 12, d->cookie + 1))
+		if (!sink->add(sink, d->name, d->len, inode->ino, (inode->mode & S_IFMT) >> 12, d->cookie + 1))
 			return 0;
-		f->position = d->cookie + 1;
+		file->position = d->cookie + 1;
 	}
 	inode_touch(dir->inode, false);
 	return 0;
 }
 
-long directory_read(struct file *f, struct iter *it, u64 *position)
+long directory_read(struct file *file, struct iter *it, u64 *position)
 {
-	(void)f;
+	(void)file;
 	(void)it;
 	(void)position;
 	return -EISDIR;
@@ -310,18 +309,18 @@ const struct file_ops ramfs_dir_ops = {
 struct filesystem *ramfs_new(const char *type, const char *source)
 {
 	struct filesystem *fs = filesystem_new(type, source, TMPFS_MAGIC);
-	struct inode *i;
+	struct inode *inode;
 
 	if (!fs)
 		return NULL;
 	fs->xattrs = true;
-	i = inode_new(fs, S_IFDIR | 0755, 0);
-	if (i) {
-		i->ops = &ramfs_ops;
-		i->fops = &ramfs_dir_ops;
-		i->nlink = 2;
-		fs->root = dentry_new(NULL, "", 0, i);
-		inode_put(i);
+	inode = inode_new(fs, S_IFDIR | 0755, 0);
+	if (inode) {
+		inode->ops = &ramfs_ops;
+		inode->fops = &ramfs_dir_ops;
+		inode->nlink = 2;
+		fs->root = dentry_new(NULL, "", 0, inode);
+		inode_put(inode);
 	}
 	if (!fs->root) {
 		filesystem_free(fs);

@@ -9,65 +9,65 @@
 #include <syscall.h>
 #include <uaccess.h>
 
-static long do_read(struct file *f, struct iter *it, u64 *position)
+static long do_read(struct file *file, struct iter *it, u64 *position)
 {
-	if (!FILE_READS(f))
+	if (!FILE_READS(file))
 		return -EBADF;
-	if (!f->ops->read)
+	if (!file->ops->read)
 		return -EINVAL;
-	return f->ops->read(f, it, position);
+	return file->ops->read(file, it, position);
 }
 
-static long do_write(struct file *f, struct iter *it, u64 *position)
+static long do_write(struct file *file, struct iter *it, u64 *position)
 {
-	if (!FILE_WRITES(f))
+	if (!FILE_WRITES(file))
 		return -EBADF;
-	if (!f->ops->write)
+	if (!file->ops->write)
 		return -EINVAL;
-	return f->ops->write(f, it, position);
+	return file->ops->write(file, it, position);
 }
 
 
-/* At the position given, or NULL: at the file's own. */
-static long file_transfer(struct file *f, struct iter *it, u64 *position, bool write)
+/* Reads or writes at *position, or (NULL) at the file's own position. */
+static long file_transfer(struct file *file, struct iter *it, u64 *position, bool write)
 {
-	/* Of calls that move a regular file's own position, one at a time does (POSIX.1-2017, 2.9.7). */
-	bool alone = !position && S_ISREG(f->inode->mode);
-	long n = alone ? mutex_lock_killable(&f->positioning) : 0;
+	/* Only one call at a time may move a regular file's own position (POSIX.1-2017, 2.9.7). */
+	bool alone = !position && S_ISREG(file->inode->mode);
+	long n = alone ? mutex_lock_killable(&file->positioning) : 0;
 
 	if (n)
 		return n;
 	if (!position)
-		position = &f->position;
-	n = write ? do_write(f, it, position) : do_read(f, it, position);
+		position = &file->position;
+	n = write ? do_write(file, it, position) : do_read(file, it, position);
 	if (alone)
-		mutex_unlock(&f->positioning);
+		mutex_unlock(&file->positioning);
 	if (n > 0)
-		note_file(f->dentry, write ? IN_MODIFY : IN_ACCESS);
+		note_file(file->dentry, write ? IN_MODIFY : IN_ACCESS);
 	return n;
 }
 
-/* `at` is the position, or NULL for the file's own. */
+/* Reads or writes one buffer at *at, or (NULL) at the file's own position. */
 static long one_piece(int fd, void *buffer, size_t count, const s64 *at, bool write)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	struct iter it;
 	u64 position = at ? (u64)*at : 0;
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
 	if (at && *at < 0)
 		result = -EINVAL;
-	else if (at && !f->ops->seek)
+	else if (at && !file->ops->seek)
 		result = -ESPIPE;
 	else if (!user_range_ok(buffer, count))
 		result = -EFAULT;
 	else {
 		iter_init(&it, buffer, MIN(count, (size_t)TRANSFER_MAX), false);
-		result = file_transfer(f, &it, at ? &position : NULL, write);
+		result = file_transfer(file, &it, at ? &position : NULL, write);
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -93,21 +93,21 @@ long sys_pwrite64(int fd, const void *buffer, size_t count, s64 position)
 
 static long vectored(int fd, const struct iovec *user, size_t count, const u64 *at, bool write)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	struct user_vector vector;
 	struct iter it;
 	u64 position = at ? *at : 0;
 	long result;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
 	result = user_vector_load(&vector, user, count, &it);
 	if (!result) {
 		it.left = MIN(it.left, (size_t)TRANSFER_MAX);
-		result = at && !f->ops->seek ? -ESPIPE : file_transfer(f, &it, at ? &position : NULL, write);
+		result = at && !file->ops->seek ? -ESPIPE : file_transfer(file, &it, at ? &position : NULL, write);
 		user_vector_free(&vector);
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 
@@ -140,7 +140,7 @@ long sys_pwritev(int fd, const struct iovec *vector, size_t count, u32 low, u32 
 	return vectored_at(fd, vector, count, low, high, true);
 }
 
-/* What preadv2's flags ask for has happened by the time that a call ends, or cannot be had. */
+/* These flags of preadv2 have no effect here: all data is in memory when a call ends. */
 #define RWF_NOTHING_TO_DO (RWF_HIPRI | RWF_DSYNC | RWF_SYNC)
 
 static long vectored_with_flags(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags,
@@ -163,41 +163,41 @@ long sys_pwritev2(int fd, const struct iovec *vector, size_t count, u32 low, u32
 	return vectored_with_flags(fd, vector, count, low, high, flags, true);
 }
 
-s64 seek_from(struct file *f, s64 offset, int whence, s64 end)
+s64 seek_from(struct file *file, s64 offset, int whence, s64 end)
 {
 	if (whence == SEEK_CUR)
-		offset += (s64)f->position;
+		offset += (s64)file->position;
 	else if (whence == SEEK_END && end >= 0)
 		offset += end;
 	else if (whence != SEEK_SET)
 		return -EINVAL;
 	if (offset < 0)
 		return -EINVAL;
-	f->position = (u64)offset;
+	file->position = (u64)offset;
 	return offset;
 }
 
-s64 seek_endless(struct file *f, s64 offset, int whence)
+s64 seek_endless(struct file *file, s64 offset, int whence)
 {
-	return seek_from(f, offset, whence, -1);
+	return seek_from(file, offset, whence, -1);
 }
 
 static s64 seek(int fd, s64 offset, int whence)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 	s64 result;
 	bool alone;
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	alone = S_ISREG(f->inode->mode);
-	result = alone ? mutex_lock_killable(&f->positioning) : 0;
+	alone = S_ISREG(file->inode->mode);
+	result = alone ? mutex_lock_killable(&file->positioning) : 0;
 	if (!result) {
-		result = f->ops->seek ? f->ops->seek(f, offset, whence) : -ESPIPE;
+		result = file->ops->seek ? file->ops->seek(file, offset, whence) : -ESPIPE;
 		if (alone)
-			mutex_unlock(&f->positioning);
+			mutex_unlock(&file->positioning);
 	}
-	file_put(f);
+	file_put(file);
 	return result;
 }
 

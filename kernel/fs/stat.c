@@ -1,4 +1,4 @@
-/* What programs learn about a file and a file system. */
+/* The calls of the stat and statfs families. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -15,19 +15,19 @@
 /* The inode that a descriptor names, referenced. */
 static int inode_of_fd(int fd, struct inode **out)
 {
-	struct file *f = fd_get(fd);
+	struct file *file = fd_get(fd);
 
-	if (!f)
+	if (!file)
 		return -EBADF;
-	*out = inode_get(f->inode);
-	file_put(f);
+	*out = inode_get(file->inode);
+	file_put(file);
 	return 0;
 }
 
 /* The inode that a descriptor or a path names, referenced. */
 static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode **out)
 {
-	struct dentry *d;
+	struct dentry *dentry;
 	char *path;
 	int error;
 
@@ -47,21 +47,21 @@ static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode 
 	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return (int)PTR_ERR(path);
-	error = path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &d);
+	error = path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &dentry);
 	kfree(path);
 	if (error)
 		return error;
-	*out = inode_get(d->inode);
-	dentry_put(d);
+	*out = inode_get(dentry->inode);
+	dentry_put(dentry);
 	return 0;
 }
 
-static u64 blocks(const struct inode *i)
+static u64 blocks(const struct inode *inode)
 {
-	return (u64)i->page_count * (PAGE_SIZE / 512);
+	return (u64)inode->page_count * (PAGE_SIZE / 512);
 }
 
-/* The fields of the two forms of struct stat: the same names, of different widths. */
+/* Fills either form of struct stat: the fields have the same names and different widths. */
 #define FILL_STAT(s, i)                                             \
 	do {                                                        \
 		memset(&(s), 0, sizeof(s));                         \
@@ -83,25 +83,25 @@ static u64 blocks(const struct inode *i)
 		(s).ctime_nsec = (i)->ctime.nsec;                   \
 	} while (0)
 
-/* Each gives user memory what it asks of an inode. */
+/* Copies one form of an inode's attributes to user memory. */
 typedef long give(const struct inode *, void *user);
 
-static long give_stat32(const struct inode *i, void *user)
+static long give_stat32(const struct inode *inode, void *user)
 {
 	struct stat32 s;
 
-	if (i->size > 0x7fffffff)
+	if (inode->size > 0x7fffffff)
 		return -EOVERFLOW;
-	FILL_STAT(s, i);
-	return copy_to_user(user, &s, sizeof s);
+	FILL_STAT(s, inode);
+	return copy_to_user(user, &s, sizeof(s));
 }
 
-static long give_stat64(const struct inode *i, void *user)
+static long give_stat64(const struct inode *inode, void *user)
 {
 	struct stat64 s;
 
-	FILL_STAT(s, i);
-	return copy_to_user(user, &s, sizeof s);
+	FILL_STAT(s, inode);
+	return copy_to_user(user, &s, sizeof(s));
 }
 
 static struct statx_time statx_time(struct file_time t)
@@ -109,51 +109,51 @@ static struct statx_time statx_time(struct file_time t)
 	return (struct statx_time){ .sec = t.sec, .nsec = t.nsec };
 }
 
-static long give_statx(const struct inode *i, void *user)
+static long give_statx(const struct inode *inode, void *user)
 {
 	struct statx s;
 
-	memset(&s, 0, sizeof s);
+	memset(&s, 0, sizeof(s));
 	s.mask = STATX_BASIC_STATS;
 	s.blksize = PAGE_SIZE;
-	s.nlink = i->nlink;
-	s.uid = i->uid;
-	s.gid = i->gid;
-	s.mode = (u16)i->mode;
-	s.ino = i->ino;
-	s.size = i->size;
-	s.blocks = blocks(i);
-	s.atime = statx_time(i->atime);
-	s.ctime = statx_time(i->ctime);
-	s.mtime = statx_time(i->mtime);
-	s.rdev_major = MAJOR(i->rdev);
-	s.rdev_minor = MINOR(i->rdev);
-	s.dev_major = MAJOR(inode_dev(i));
-	s.dev_minor = MINOR(inode_dev(i));
-	return copy_to_user(user, &s, sizeof s);
+	s.nlink = inode->nlink;
+	s.uid = inode->uid;
+	s.gid = inode->gid;
+	s.mode = (u16)inode->mode;
+	s.ino = inode->ino;
+	s.size = inode->size;
+	s.blocks = blocks(inode);
+	s.atime = statx_time(inode->atime);
+	s.ctime = statx_time(inode->ctime);
+	s.mtime = statx_time(inode->mtime);
+	s.rdev_major = MAJOR(inode->rdev);
+	s.rdev_minor = MINOR(inode->rdev);
+	s.dev_major = MAJOR(inode_dev(inode));
+	s.dev_minor = MINOR(inode_dev(inode));
+	return copy_to_user(user, &s, sizeof(s));
 }
 
 static long give_by_fd(int fd, give *what, void *user)
 {
-	struct inode *i;
-	long result = inode_of_fd(fd, &i);
+	struct inode *inode;
+	long result = inode_of_fd(fd, &inode);
 
 	if (result)
 		return result;
-	result = what(i, user);
-	inode_put(i);
+	result = what(inode, user);
+	inode_put(inode);
 	return result;
 }
 
 static long give_by_path(int dirfd, const char *path, u32 flags, give *what, void *user)
 {
-	struct inode *i;
-	long result = find_inode(dirfd, path, flags, &i);
+	struct inode *inode;
+	long result = find_inode(dirfd, path, flags, &inode);
 
 	if (result)
 		return result;
-	result = what(i, user);
-	inode_put(i);
+	result = what(inode, user);
+	inode_put(inode);
 	return result;
 }
 
@@ -202,11 +202,11 @@ long sys_statx(int dirfd, const char *path, u32 flags, u32 mask, struct statx *o
 	return give_by_path(dirfd, path, flags, give_statx, out);
 }
 
-static void fill_statfs(const struct inode *i, struct statfs64 *s)
+static void fill_statfs(const struct inode *inode, struct statfs64 *s)
 {
-	const struct filesystem *fs = i->fs;
+	const struct filesystem *fs = inode->fs;
 
-	memset(s, 0, sizeof *s);
+	memset(s, 0, sizeof(*s));
 	s->bsize = s->frsize = PAGE_SIZE;
 	s->namelen = NAME_MAX;
 	s->flags = ST_VALID;
@@ -224,13 +224,13 @@ static void fill_statfs(const struct inode *i, struct statfs64 *s)
 	}
 }
 
-static long give_statfs32(const struct inode *i, void *user)
+static long give_statfs32(const struct inode *inode, void *user)
 {
 	struct statfs64 s;
 	struct statfs32 small;
 
-	fill_statfs(i, &s);
-	memset(&small, 0, sizeof small);
+	fill_statfs(inode, &s);
+	memset(&small, 0, sizeof(small));
 	small.type = s.type;
 	small.bsize = s.bsize;
 	small.blocks = (u32)s.blocks;
@@ -242,15 +242,15 @@ static long give_statfs32(const struct inode *i, void *user)
 	small.namelen = s.namelen;
 	small.frsize = s.frsize;
 	small.flags = s.flags;
-	return copy_to_user(user, &small, sizeof small);
+	return copy_to_user(user, &small, sizeof(small));
 }
 
-static long give_statfs64(const struct inode *i, void *user)
+static long give_statfs64(const struct inode *inode, void *user)
 {
 	struct statfs64 s;
 
-	fill_statfs(i, &s);
-	return copy_to_user(user, &s, sizeof s);
+	fill_statfs(inode, &s);
+	return copy_to_user(user, &s, sizeof(s));
 }
 
 long sys_statfs(const char *path, struct statfs32 *out)
@@ -265,10 +265,10 @@ long sys_fstatfs(int fd, struct statfs32 *out)
 
 long sys_statfs64(const char *path, size_t size, struct statfs64 *out)
 {
-	return size == sizeof *out ? give_by_path(AT_FDCWD, path, 0, give_statfs64, out) : -EINVAL;
+	return size == sizeof(*out) ? give_by_path(AT_FDCWD, path, 0, give_statfs64, out) : -EINVAL;
 }
 
 long sys_fstatfs64(int fd, size_t size, struct statfs64 *out)
 {
-	return size == sizeof *out ? give_by_fd(fd, give_statfs64, out) : -EINVAL;
+	return size == sizeof(*out) ? give_by_fd(fd, give_statfs64, out) : -EINVAL;
 }

@@ -1,4 +1,4 @@
-/* From a path to the dentry that it names. */
+/* Walking a path to the dentry that it names. */
 #include "internal.h"
 
 #include <abi/fs.h>
@@ -10,7 +10,7 @@
 
 static int start_at(int dirfd, const char *path, struct dentry **out)
 {
-	struct file *f;
+	struct file *file;
 
 	if (*path == '/') {
 		*out = dentry_get(current->fs->root);
@@ -20,35 +20,35 @@ static int start_at(int dirfd, const char *path, struct dentry **out)
 		*out = dentry_get(current->fs->cwd);
 		return 0;
 	}
-	f = fd_get(dirfd);
-	if (!f)
+	file = fd_get(dirfd);
+	if (!file)
 		return -EBADF;
-	if (!S_ISDIR(f->inode->mode)) {
-		file_put(f);
+	if (!S_ISDIR(file->inode->mode)) {
+		file_put(file);
 		return -ENOTDIR;
 	}
-	*out = dentry_get(f->dentry);
-	file_put(f);
+	*out = dentry_get(file->dentry);
+	file_put(file);
 	return 0;
 }
 
-/* "..": a walk that stays below its start does not leave it. */
-static struct dentry *step_up(const struct walk *w)
+/* Steps to "..", but not above the start of a walk that must stay below it. */
+static struct dentry *step_up(const struct walk *walk)
 {
-	if (w->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && w->dir == w->start)
-		return w->resolve & RESOLVE_BENEATH ? ERR_PTR(-EXDEV) : dentry_get(w->dir);
-	return dentry_parent(w->dir);
+	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && walk->dir == walk->start)
+		return walk->resolve & RESOLVE_BENEATH ? ERR_PTR(-EXDEV) : dentry_get(walk->dir);
+	return dentry_parent(walk->dir);
 }
 
-/* The child of the walk's directory by that name, mounts crossed; referenced, or ERR_PTR. */
-static struct dentry *step_any(const struct walk *w, const char *name, size_t len)
+/* The child with this name of the walk's directory, crossing mounts; referenced, or ERR_PTR. */
+static struct dentry *step_any(const struct walk *walk, const char *name, size_t len)
 {
-	struct dentry *dir = w->dir, *d;
+	struct dentry *dir = walk->dir, *d;
 
 	if (len == 1 && name[0] == '.')
 		return dentry_get(dir);
 	if (len == 2 && name[0] == '.' && name[1] == '.')
-		return step_up(w);
+		return step_up(walk);
 	d = dentry_find(dir, name, len);
 	if (!d) {
 		if (!dir->inode->ops->lookup)
@@ -60,48 +60,48 @@ static struct dentry *step_any(const struct walk *w, const char *name, size_t le
 	return dentry_get(d);
 }
 
-static struct dentry *walk_step(const struct walk *w, const char *name, size_t len)
+static struct dentry *walk_step(const struct walk *walk, const char *name, size_t len)
 {
-	struct dentry *d = step_any(w, name, len);
+	struct dentry *dentry = step_any(walk, name, len);
 
-	if (!IS_ERR(d) && w->resolve & RESOLVE_NO_XDEV && d->inode->fs != w->dir->inode->fs) {
-		dentry_put(d);
+	if (!IS_ERR(dentry) && walk->resolve & RESOLVE_NO_XDEV && dentry->inode->fs != walk->dir->inode->fs) {
+		dentry_put(dentry);
 		return ERR_PTR(-EXDEV);
 	}
-	return d;
+	return dentry;
 }
 
-struct dentry *walk_magic(const struct walk *w, struct dentry *link)
+struct dentry *walk_magic(const struct walk *walk, struct dentry *link)
 {
-	if (w->resolve & (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
+	if (walk->resolve & (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
 		return ERR_PTR(-ELOOP);
-	if (w->resolve)
-		return ERR_PTR(-EXDEV);		/* it may lead anywhere */
+	if (walk->resolve)
+		return ERR_PTR(-EXDEV);		/* its target may be anywhere */
 	return link->inode->ops->follow(link->inode);
 }
 
-/* An absolute path, from a link's text: where it starts. */
-static int restart(struct walk *w)
+/* Restarts at the root for a link with an absolute path. */
+static int restart(struct walk *walk)
 {
-	struct dentry *root = w->resolve & RESOLVE_IN_ROOT ? w->start : current->fs->root;
+	struct dentry *root = walk->resolve & RESOLVE_IN_ROOT ? walk->start : current->fs->root;
 
-	if (w->resolve & RESOLVE_BENEATH)
+	if (walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
-	if (w->resolve & RESOLVE_NO_XDEV && root->inode->fs != w->dir->inode->fs)
+	if (walk->resolve & RESOLVE_NO_XDEV && root->inode->fs != walk->dir->inode->fs)
 		return -EXDEV;
-	dentry_put(w->dir);
-	w->dir = dentry_get(root);
+	dentry_put(walk->dir);
+	walk->dir = dentry_get(root);
 	return 0;
 }
 
-/* Replaces what is left of the walk's path by the link's text followed by `rest`. */
-static int splice_link(struct walk *w, struct dentry *link, const char **path, const char *rest)
+/* Replaces the rest of the walk's path by the link's text followed by `rest`. */
+static int splice_link(struct walk *walk, struct dentry *link, const char **path, const char *rest)
 {
 	size_t tail = strlen(rest);
 	char *text;
 	long len;
 
-	if (w->resolve & RESOLVE_NO_SYMLINKS)
+	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
 	text = kmalloc(PATH_MAX + tail + 2);
 	if (!text)
@@ -112,19 +112,19 @@ static int splice_link(struct walk *w, struct dentry *link, const char **path, c
 		return len ? (int)len : -ENOENT;
 	}
 	memcpy(text + len, rest, tail + 1);
-	kfree(w->owned);
-	w->owned = text;
+	kfree(walk->owned);
+	walk->owned = text;
 	*path = text;
-	return *text == '/' ? restart(w) : 0;
+	return *text == '/' ? restart(walk) : 0;
 }
 
 enum { STOP_BEFORE_LAST = 1, FOLLOW_LAST = 2 };
 
 /*
- * Walks `path` from w->dir. With STOP_BEFORE_LAST the last component is left in
- * the walk; otherwise w->dir becomes what the path names.
+ * Walks `path` from the walk's directory. With STOP_BEFORE_LAST the last component remains in the walk; otherwise its
+ * directory becomes the path's target.
  */
-static int walk_on(struct walk *w, const char *path, unsigned how)
+static int walk_on(struct walk *walk, const char *path, unsigned how)
 {
 	for (;;) {
 		const char *name, *rest;
@@ -143,70 +143,70 @@ static int walk_on(struct walk *w, const char *path, unsigned how)
 		for (path = rest; *path == '/'; path++)
 			;
 		last = !*path;
-		if (len == 0) {		/* nothing but slashes, or an end after "link/" */
-			w->len = 0;
+		if (len == 0) {		/* only slashes, or the end after "link/" */
+			walk->len = 0;
 			return 0;
 		}
-		if (!S_ISDIR(w->dir->inode->mode))
+		if (!S_ISDIR(walk->dir->inode->mode))
 			return -ENOTDIR;
-		error = inode_permission(w->dir->inode, MAY_EXEC);
+		error = inode_permission(walk->dir->inode, MAY_EXEC);
 		if (error)
 			return error;
 		if (len > NAME_MAX)
 			return -ENAMETOOLONG;
 		if (last && how & STOP_BEFORE_LAST) {
-			w->last = name;
-			w->len = len;
-			w->slash = slash;
+			walk->last = name;
+			walk->len = len;
+			walk->slash = slash;
 			return 0;
 		}
-		next = walk_step(w, name, len);
+		next = walk_step(walk, name, len);
 		if (IS_ERR(next))
 			return (int)PTR_ERR(next);
 		if (S_ISLNK(next->inode->mode) && (!last || slash || how & FOLLOW_LAST)) {
-			if (++w->links > SYMLINK_DEPTH_MAX) {
+			if (++walk->links > SYMLINK_DEPTH_MAX) {
 				dentry_put(next);
 				return -ELOOP;
 			}
 			if (next->inode->ops->follow) {
-				struct dentry *target = walk_magic(w, next);
+				struct dentry *target = walk_magic(walk, next);
 
 				dentry_put(next);
 				if (IS_ERR(target))
 					return (int)PTR_ERR(target);
 				next = target;
 			} else {
-				error = splice_link(w, next, &path, rest);
+				error = splice_link(walk, next, &path, rest);
 				dentry_put(next);
 				if (error)
 					return error;
 				continue;
 			}
 		}
-		dentry_put(w->dir);
-		w->dir = next;
+		dentry_put(walk->dir);
+		walk->dir = next;
 		if (last) {
-			w->len = 0;
+			walk->len = 0;
 			return slash && !S_ISDIR(next->inode->mode) ? -ENOTDIR : 0;
 		}
 	}
 }
 
-static int walk_start(struct walk *w, int dirfd, const char *path)
+static int walk_start(struct walk *walk, int dirfd, const char *path)
 {
-	w->links = 0;
-	w->owned = NULL;
-	w->last = NULL;
-	w->slash = false;
-	w->dir = NULL;
-	w->resolve = 0;
-	w->start = NULL;
+	walk->links = 0;
+	walk->owned = NULL;
+	walk->last = NULL;
+	walk->slash = false;
+	walk->dir = NULL;
+	walk->resolve = 0;
+	walk->start = NULL;
 	if (!*path)
 		return -ENOENT;
-	return start_at(dirfd, path, &w->dir);
+	return start_at(dirfd, path, &walk->dir);
 }
 
-int walk_parent_resolving(struct walk *w, int dirfd, const char *path, u32 resolve)
+int walk_parent_resolving(struct walk *walk, int dirfd, const char *path, u32 resolve)
 {
 	bool absolute = *path == '/';
 	int error;
@@ -217,15 +217,15 @@ int walk_parent_resolving(struct walk *w, int dirfd, const char *path, u32 resol
 		if (!*path)
 			path = ".";
 	}
-	error = walk_start(w, dirfd, path);
+	error = walk_start(walk, dirfd, path);
 	if (error)
 		return error;
 	if (absolute && resolve & RESOLVE_BENEATH)
 		return -EXDEV;
-	w->resolve = resolve;
+	walk->resolve = resolve;
 	if (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT))
-		w->start = dentry_get(w->dir);
-	return walk_on(w, path, STOP_BEFORE_LAST);
+		walk->start = dentry_get(walk->dir);
+	return walk_on(walk, path, STOP_BEFORE_LAST);
 }
 
 int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out)
@@ -243,35 +243,35 @@ int path_lookup(int dirfd, const char *path, unsigned flags, struct dentry **out
 	return error;
 }
 
-int walk_parent(struct walk *w, int dirfd, const char *path)
+int walk_parent(struct walk *walk, int dirfd, const char *path)
 {
-	int error = walk_start(w, dirfd, path);
+	int error = walk_start(walk, dirfd, path);
 
-	return error ? error : walk_on(w, path, STOP_BEFORE_LAST);
+	return error ? error : walk_on(walk, path, STOP_BEFORE_LAST);
 }
 
-struct dentry *walk_last(struct walk *w)
+struct dentry *walk_last(struct walk *walk)
 {
-	return w->len ? walk_step(w, w->last, w->len) : dentry_get(w->dir);
+	return walk->len ? walk_step(walk, walk->last, walk->len) : dentry_get(walk->dir);
 }
 
-int walk_follow(struct walk *w, struct dentry *link)
+int walk_follow(struct walk *walk, struct dentry *link)
 {
 	const char *path;
 	int error;
 
-	if (++w->links > SYMLINK_DEPTH_MAX)
+	if (++walk->links > SYMLINK_DEPTH_MAX)
 		return -ELOOP;
-	error = splice_link(w, link, &path, w->slash ? "/" : "");
-	return error ? error : walk_on(w, path, STOP_BEFORE_LAST);
+	error = splice_link(walk, link, &path, walk->slash ? "/" : "");
+	return error ? error : walk_on(walk, path, STOP_BEFORE_LAST);
 }
 
-void walk_done(struct walk *w)
+void walk_done(struct walk *walk)
 {
-	dentry_put(w->dir);
-	if (w->start)
-		dentry_put(w->start);
-	kfree(w->owned);
-	w->dir = w->start = NULL;
-	w->owned = NULL;
+	dentry_put(walk->dir);
+	if (walk->start)
+		dentry_put(walk->start);
+	kfree(walk->owned);
+	walk->dir = walk->start = NULL;
+	walk->owned = NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Extended attributes: named values beside a file's contents (xattr(7)). A RAM file system's inodes have them; they
- * lie in a list in the order in which they were made.
+ * Extended attributes: named values of a file (xattr(7)). Inodes of RAM file systems can have them, in a list in order
+ * of creation.
  */
 #include "internal.h"
 
@@ -17,18 +17,18 @@
 
 struct xattr {
 	struct xattr *next;
-	char *name;		/* lies behind the structure */
+	char *name;		/* behind the structure */
 	size_t size;
 	u8 value[];
 };
 
-void xattrs_free(struct inode *i)
+void xattrs_free(struct inode *inode)
 {
-	while (i->xattrs) {
-		struct xattr *x = i->xattrs;
+	while (inode->xattrs) {
+		struct xattr *xattr = inode->xattrs;
 
-		i->xattrs = x->next;
-		kfree(x);
+		inode->xattrs = xattr->next;
+		kfree(xattr);
 	}
 }
 
@@ -37,38 +37,41 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* Whether the caller may read or write the attribute; what the name space says comes before the file's mode. */
-static int permitted(const struct inode *i, const char *name, unsigned may)
+/*
+ * Whether the caller may read or write the attribute. The rules of the name's space are checked before the file's
+ * mode.
+ */
+static int permitted(const struct inode *inode, const char *name, unsigned may)
 {
 	bool writes = may == MAY_WRITE;
 
-	if (writes && i->fs && i->fs->read_only)
+	if (writes && inode->fs && inode->fs->read_only)
 		return -EROFS;
 	if (has_prefix(name, "trusted."))
 		return capable() ? 0 : writes ? -EPERM : -ENODATA;
 	if (has_prefix(name, "security."))
 		return writes && !capable() ? -EPERM : 0;
 	if (!has_prefix(name, "user."))
-		return inode_permission(i, may);
-	if (!S_ISREG(i->mode) && !S_ISDIR(i->mode))
+		return inode_permission(inode, may);
+	if (!S_ISREG(inode->mode) && !S_ISDIR(inode->mode))
 		return writes ? -EPERM : -ENODATA;
-	if (writes && S_ISDIR(i->mode) && i->mode & S_ISVTX && !may_change(i))
+	if (writes && S_ISDIR(inode->mode) && inode->mode & S_ISVTX && !may_change(inode))
 		return -EPERM;
-	return inode_permission(i, may);
+	return inode_permission(inode, may);
 }
 
-/* Whether this inode can have an attribute of this name. */
-static int offered(const struct inode *i, const char *name)
+/* Whether this inode can have an attribute of this name: 0 or an error. */
+static int offered(const struct inode *inode, const char *name)
 {
 	static const char *const spaces[] = { "user.", "trusted.", "security." };
 
-	for (size_t n = 0; i->fs && i->fs->xattrs && n < ARRAY_SIZE(spaces); n++)
+	for (size_t n = 0; inode->fs && inode->fs->xattrs && n < ARRAY_SIZE(spaces); n++)
 		if (has_prefix(name, spaces[n]))
 			return name[strlen(spaces[n])] ? 0 : -EINVAL;
 	return -EOPNOTSUPP;
 }
 
-static int name_from_user(char *name, const char *user)
+static int xattr_name_from_user(char *name, const char *user)
 {
 	long length = strncpy_from_user(name, user, XATTR_NAME_MAX + 1);
 
@@ -77,10 +80,10 @@ static int name_from_user(char *name, const char *user)
 	return length < 0 ? (int)length : 0;
 }
 
-/* The link that leads to the attribute, or to the list's end. */
-static struct xattr **xattr_find(struct inode *i, const char *name)
+/* The link to the attribute, or the end of the list. */
+static struct xattr **xattr_find(struct inode *inode, const char *name)
 {
-	struct xattr **at = &i->xattrs;
+	struct xattr **at = &inode->xattrs;
 
 	while (*at && strcmp((*at)->name, name))
 		at = &(*at)->next;
@@ -89,113 +92,113 @@ static struct xattr **xattr_find(struct inode *i, const char *name)
 
 static struct xattr *make(const char *name, const void *value, size_t size)
 {
-	struct xattr *x;
+	struct xattr *xattr;
 
 	if (frames_short())
 		return ERR_PTR(-ENOSPC);
-	x = kmalloc(sizeof(*x) + size + strlen(name) + 1);
-	if (!x)
+	xattr = kmalloc(sizeof(*xattr) + size + strlen(name) + 1);
+	if (!xattr)
 		return ERR_PTR(-ENOMEM);
-	x->next = NULL;
-	x->size = size;
-	x->name = (char *)x->value + size;
-	strlcpy(x->name, name, strlen(name) + 1);
-	if (size && copy_from_user(x->value, value, size)) {
-		kfree(x);
+	xattr->next = NULL;
+	xattr->size = size;
+	xattr->name = (char *)xattr->value + size;
+	strlcpy(xattr->name, name, strlen(name) + 1);
+	if (size && copy_from_user(xattr->value, value, size)) {
+		kfree(xattr);
 		return ERR_PTR(-EFAULT);
 	}
-	return x;
+	return xattr;
 }
 
-static void changed(struct dentry *d)
+static void changed(struct dentry *dentry)
 {
-	d->inode->ctime = file_time_now();
-	note_file(d, IN_ATTRIB);
+	dentry->inode->ctime = file_time_now();
+	note_file(dentry, IN_ATTRIB);
 }
 
-static long set(struct dentry *d, const char *user_name, const void *value, size_t size, u32 flags)
+static long set(struct dentry *dentry, const char *user_name, const void *value, size_t size, u32 flags)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	char name[XATTR_NAME_MAX + 1];
-	struct xattr *x, **at;
+	struct xattr *xattr, **at;
 	int error;
 
 	if (flags & ~(XATTR_CREATE | XATTR_REPLACE))
 		return -EINVAL;
-	error = name_from_user(name, user_name);
+	error = xattr_name_from_user(name, user_name);
 	if (error)
 		return error;
 	if (size > XATTR_SIZE_MAX)
 		return -E2BIG;
-	error = permitted(i, name, MAY_WRITE);
+	error = permitted(inode, name, MAY_WRITE);
 	if (!error)
-		error = offered(i, name);
+		error = offered(inode, name);
 	if (error)
 		return error;
-	/* The copy may sleep; the list is looked at after it. */
-	x = make(name, value, size);
-	if (IS_ERR(x))
-		return PTR_ERR(x);
-	at = xattr_find(i, name);
+	/* Copy first: it may sleep, and the list may change meanwhile. */
+	xattr = make(name, value, size);
+	if (IS_ERR(xattr))
+		return PTR_ERR(xattr);
+	at = xattr_find(inode, name);
 	if (*at ? flags & XATTR_CREATE : flags & XATTR_REPLACE) {
-		kfree(x);
+		kfree(xattr);
 		return *at ? -EEXIST : -ENODATA;
 	}
 	if (*at) {
 		struct xattr *old = *at;
 
-		x->next = old->next;
+		xattr->next = old->next;
 		kfree(old);
 	}
-	*at = x;
-	changed(d);
+	*at = xattr;
+	changed(dentry);
 	return 0;
 }
 
-static long get(struct dentry *d, const char *user_name, void *value, size_t room)
+static long get(struct dentry *dentry, const char *user_name, void *value, size_t room)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	char name[XATTR_NAME_MAX + 1];
-	const struct xattr *x;
+	const struct xattr *xattr;
 	u8 *copy;
 	long result;
-	int error = name_from_user(name, user_name);
+	int error = xattr_name_from_user(name, user_name);
 
 	if (!error)
-		error = permitted(i, name, MAY_READ);
+		error = permitted(inode, name, MAY_READ);
 	if (!error)
-		error = offered(i, name);
+		error = offered(inode, name);
 	if (error)
 		return error;
-	x = *xattr_find(i, name);
-	if (!x)
+	xattr = *xattr_find(inode, name);
+	if (!xattr)
 		return -ENODATA;
-	if (!room || !x->size)
-		return (long)x->size;
-	if (x->size > room)
+	if (!room || !xattr->size)
+		return (long)xattr->size;
+	if (xattr->size > room)
 		return -ERANGE;
-	/* The copy to the program may sleep, and the attribute be replaced meanwhile. */
-	copy = kmalloc(x->size);
+	/* Copy the value first: the copy to the program may sleep, and the attribute may be replaced meanwhile. */
+	copy = kmalloc(xattr->size);
 	if (!copy)
 		return -ENOMEM;
-	result = (long)x->size;
-	memcpy(copy, x->value, x->size);
+	result = (long)xattr->size;
+	memcpy(copy, xattr->value, xattr->size);
 	if (copy_to_user(value, copy, (size_t)result))
 		result = -EFAULT;
 	kfree(copy);
 	return result;
 }
 
-static long list(struct dentry *d, char *names, size_t room)
+static long list(struct dentry *dentry, char *names, size_t room)
 {
-	const struct xattr *x;
+	const struct xattr *xattr;
 	size_t size = 0;
 	char *copy;
 	long result;
 
-	for (x = d->inode->xattrs; x; x = x->next)
-		if (capable() || !has_prefix(x->name, "trusted."))
-			size += strlen(x->name) + 1;
+	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next)
+		if (capable() || !has_prefix(xattr->name, "trusted."))
+			size += strlen(xattr->name) + 1;
 	if (!room || !size)
 		return (long)size;
 	if (size > room)
@@ -204,38 +207,38 @@ static long list(struct dentry *d, char *names, size_t room)
 	if (!copy)
 		return -ENOMEM;
 	size = 0;
-	for (x = d->inode->xattrs; x; x = x->next)
-		if (capable() || !has_prefix(x->name, "trusted."))
-			size += strlcpy(copy + size, x->name, strlen(x->name) + 1) + 1;
+	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next)
+		if (capable() || !has_prefix(xattr->name, "trusted."))
+			size += strlcpy(copy + size, xattr->name, strlen(xattr->name) + 1) + 1;
 	result = copy_to_user(names, copy, size) ? -EFAULT : (long)size;
 	kfree(copy);
 	return result;
 }
 
-static long take_away(struct dentry *d, const char *user_name)
+static long take_away(struct dentry *dentry, const char *user_name)
 {
-	struct inode *i = d->inode;
+	struct inode *inode = dentry->inode;
 	char name[XATTR_NAME_MAX + 1];
-	struct xattr *x, **at;
-	int error = name_from_user(name, user_name);
+	struct xattr *xattr, **at;
+	int error = xattr_name_from_user(name, user_name);
 
 	if (!error)
-		error = permitted(i, name, MAY_WRITE);
+		error = permitted(inode, name, MAY_WRITE);
 	if (!error)
-		error = offered(i, name);
+		error = offered(inode, name);
 	if (error)
 		return error;
-	at = xattr_find(i, name);
-	x = *at;
-	if (!x)
+	at = xattr_find(inode, name);
+	xattr = *at;
+	if (!xattr)
 		return -ENODATA;
-	*at = x->next;
-	kfree(x);
-	changed(d);
+	*at = xattr->next;
+	kfree(xattr);
+	changed(dentry);
 	return 0;
 }
 
-/* What the twelve calls differ in: how they name the file. */
+/* The twelve calls differ in how they name the file. */
 static int by_path(const char *path, u32 flags, struct dentry **out)
 {
 	return lookup_user(AT_FDCWD, path, flags, out);
@@ -243,12 +246,12 @@ static int by_path(const char *path, u32 flags, struct dentry **out)
 
 static int by_fd(int fd, struct dentry **out)
 {
-	struct file *f = fd_get(fd);
-	int error = !f || f->flags & O_PATH ? -EBADF : 0;
+	struct file *file = fd_get(fd);
+	int error = !file || file->flags & O_PATH ? -EBADF : 0;
 
 	if (!error)
-		*out = dentry_get(f->dentry);
-	file_put(f);
+		*out = dentry_get(file->dentry);
+	file_put(file);
 	return error;
 }
 

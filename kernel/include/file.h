@@ -98,6 +98,7 @@ struct file {
 	struct mutex positioning;	/* of a regular file; held by the call that changes its position */
 	void *data;		/* of the operations' owner */
 	struct async *async;	/* who gets a signal at readiness (ipc/async.c); NULL: nobody */
+	u32 locks;		/* that are this description's (fs/file_lock.c) */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
 };
 
@@ -128,6 +129,7 @@ int file_mmap(struct file *, struct file_map *);
 struct files {
 	u32 refs;
 	u32 size;		/* slots */
+	u32 locks;		/* record locks of who has this table (fs/file_lock.c) */
 	u32 next_free;	/* all slots below it are used */
 	struct file **slot;
 	u32 *cloexec;	/* one bit a slot */
@@ -171,5 +173,6 @@ void fd_set_cloexec(int fd, bool on);
 void locks_release_owner(struct inode *, const void *owner);
 /* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
+u32 epoll_items_most(void);	/* of one user */
 
 #endif

@@ -6,7 +6,8 @@
 #include <fs.h>
 
 #define INOTIFY_EVENTS_MAX 16384u	/* in one queue, as Linux's max_queued_events */
-#define INOTIFY_WATCHES_MAX 8192u	/* in all */
+#define INOTIFY_WATCHES_MAX 8192u	/* of one user */
+#define INOTIFY_INSTANCES_MAX 128u	/* of one user */
 
 extern u32 inotify_watches;	/* watches in all; with 0, events are not even prepared */
 

@@ -45,7 +45,10 @@ static inline struct pte *slot_table(const struct root_entry *slot)
 {
 	return (struct pte *)(pagetable_base + root_entry_pa(*slot));
 }
-static inline bool slot_same(const struct root_entry *a, const struct root_entry *b) { return root_entry_pa(*a) == root_entry_pa(*b); }
+static inline bool slot_same(const struct root_entry *a, const struct root_entry *b)
+{
+	return root_entry_pa(*a) == root_entry_pa(*b);
+}
 /* Sets an entry to a program's table, to the table of another entry, or to none. */
 void slot_set(struct root_entry *slot, const struct frame *table);
 static inline void slot_share(struct root_entry *slot, const struct root_entry *from) { *slot = *from; }

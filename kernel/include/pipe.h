@@ -18,6 +18,9 @@ bool pipe_same(const struct file *, const struct file *);
 long pipe_wait_data(struct file *, bool wait);
 /* Bytes of room, or -EPIPE (with SIGPIPE), -EAGAIN, -ERESTARTSYS. */
 long pipe_wait_room(struct file *, bool wait);
+/* The same as pipe_wait_data; if there are bytes, no other reader takes them until pipe_unlock_data(). */
+long pipe_lock_data(struct file *, bool wait);
+void pipe_unlock_data(struct file *);
 /* Reads n bytes without removing them, from `skip` bytes on. */
 long pipe_peek(struct file *, struct iter *, u32 skip, size_t n);
 /* Removes n bytes that were read with pipe_peek(). */

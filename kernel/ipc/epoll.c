@@ -3,6 +3,7 @@
  * epoll_wait polls each file on the list, and keeps it there if it is still ready and not edge-triggered.
  */
 #include <abi/poll.h>
+#include <account.h>
 #include <anon.h>
 #include <arch.h>
 #include <err.h>
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <text.h>
 #include <time.h>
 #include <uaccess.h>
@@ -28,6 +30,8 @@ struct epoll {
 	struct list_head ready;
 	struct waitq wq;
 	struct file *file;	/* its own; not referenced */
+	struct account *account;	/* of who made it: the items count there */
+	u32 count;		/* items */
 	u32 removals;
 	u32 seen, levels;	/* the round that visited it, and the levels found */
 };
@@ -93,6 +97,8 @@ static void remove_item(struct item *item)
 	list_del(&item->watch_link);
 	list_del(&item->link);
 	item->epoll->removals++;
+	item->epoll->count--;
+	item->epoll->account->epoll_items--;
 	kfree(item);
 }
 
@@ -142,6 +148,13 @@ static unsigned epoll_poll(struct file *file, struct poll_table *table)
 	return any_ready(epoll) ? POLLIN | POLLRDNORM : 0;
 }
 
+static void forget(struct epoll *epoll)
+{
+	epoll->account->epolls--;
+	account_settle(epoll->account);
+	kfree(epoll);
+}
+
 static void epoll_release(struct file *file)
 {
 	struct epoll *epoll = file->data;
@@ -152,7 +165,14 @@ static void epoll_release(struct file *file)
 		interrupt_window_at(++removed);
 		remove_item(item);
 	}
-	kfree(epoll);
+	forget(epoll);
+}
+
+static u32 epoll_pages_held(const struct file *file)
+{
+	const struct epoll *epoll = file->data;
+
+	return epoll->count * (u32)sizeof(struct item) / PAGE_SIZE;
 }
 
 static void epoll_show(const struct file *file, struct text *out)
@@ -166,7 +186,14 @@ static void epoll_show(const struct file *file, struct text *out)
 			    item->event.data, item->file->position, item->file->inode->ino, inode_dev(item->file->inode));
 }
 
-static const struct file_ops epoll_ops = { .poll = epoll_poll, .release = epoll_release, .show = epoll_show };
+static const struct file_ops epoll_ops = {
+	.poll = epoll_poll, .release = epoll_release, .show = epoll_show, .pages_held = epoll_pages_held,
+};
+
+u32 epoll_items_most(void)
+{
+	return ACCOUNT_MOST(sizeof(struct item));
+}
 
 long sys_epoll_create1(u32 flags)
 {
@@ -178,12 +205,18 @@ long sys_epoll_create1(u32 flags)
 	epoll = kzalloc(sizeof(*epoll));
 	if (!epoll)
 		return -ENOMEM;
+	epoll->account = account_of(current->cred.uid);
+	if (!epoll->account) {
+		kfree(epoll);
+		return -ENOMEM;
+	}
+	epoll->account->epolls++;
 	list_init(&epoll->items);
 	list_init(&epoll->ready);
 	waitq_init(&epoll->wq);
 	file = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, epoll);
 	if (IS_ERR(file)) {
-		kfree(epoll);
+		forget(epoll);
 		return PTR_ERR(file);
 	}
 	epoll->file = file;
@@ -280,9 +313,13 @@ static long add_item(struct epoll *epoll, struct file *f, int fd, const struct e
 
 	if (error)
 		return error;
+	if (epoll->account->epoll_items >= ACCOUNT_MOST(sizeof(*item)))
+		return -ENOSPC;
 	item = kzalloc(sizeof(*item));
 	if (!item)
 		return -ENOMEM;
+	epoll->count++;
+	epoll->account->epoll_items++;
 	list_init(&item->ready_link);
 	item->epoll = epoll;
 	item->file = f;

@@ -426,6 +426,31 @@ long pipe_wait_room(struct file *file, bool wait)
 	}
 }
 
+long pipe_lock_data(struct file *file, bool wait)
+{
+	struct pipe *pipe = file->data;
+
+	for (;;) {
+		long n = pipe_wait_data(file, wait);
+
+		if (n <= 0)
+			return n;
+		n = mutex_lock_killable(&pipe->reading);
+		if (n)
+			return n;
+		if (ring_used(&pipe->ring))
+			return (long)ring_used(&pipe->ring);
+		mutex_unlock(&pipe->reading);	/* others have read all of it meanwhile */
+	}
+}
+
+void pipe_unlock_data(struct file *file)
+{
+	struct pipe *pipe = file->data;
+
+	mutex_unlock(&pipe->reading);
+}
+
 long pipe_peek(struct file *file, struct iter *it, u32 skip, size_t n)
 {
 	struct pipe *pipe = file->data;

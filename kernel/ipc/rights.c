@@ -18,6 +18,7 @@
 #include <task.h>
 #include <window.h>
 
+#define LOCK_BYTES 64u		/* what a file lock takes */
 #define COLLECT_EACH 64u	/* messages with files: what nobody can receive holds no more memory than these */
 
 static struct list_head dropped = LIST_HEAD_INIT(dropped);
@@ -269,12 +270,16 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 struct weighing {
 	struct list_head work;	/* sockets whose queues are still to be looked at, by flight.weigh */
 	u32 round, pages;
+	u32 bytes;	/* of small objects */
 };
 
 static void weigh(struct weighing *w, struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
+	w->bytes += ((u32)sizeof(*file) + file->locks * LOCK_BYTES) / file->refs;
+	if (!file->inode->fs)
+		w->bytes += (u32)(sizeof(*file->inode) + sizeof(*file->dentry)) / file->refs;
 	if (file->ops->pages_held)
 		w->pages += file->ops->pages_held(file) / file->refs;
 	if (!socket || socket->flight.weighed == w->round)
@@ -303,5 +308,6 @@ u32 files_pages_held(const struct files *files)
 		list_del(&socket->flight.weigh);
 		unix_each_rights(socket, weigh_files, &w);
 	}
-	return w.pages;
+	w.bytes += files->locks * LOCK_BYTES / files->refs;
+	return w.pages + w.bytes / PAGE_SIZE;
 }

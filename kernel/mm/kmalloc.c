@@ -6,6 +6,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <list.h>
+#include <window.h>
 
 #define LARGE 0xffu             /* in frame->private: the block is one object */
 
@@ -125,8 +126,12 @@ void *kzalloc(size_t size)
 {
 	void *object = kmalloc(size);
 
-	if (object)
-		memset(object, 0, size);
+	/* Nobody else knows of the object: interrupts may come while a large one is cleared. */
+	for (size_t at = 0; object && at < size; at += PAGE_SIZE) {
+		memset((u8 *)object + at, 0, MIN(size - at, (size_t)PAGE_SIZE));
+		if (size - at > PAGE_SIZE)
+			interrupt_window();
+	}
 	return object;
 }
 

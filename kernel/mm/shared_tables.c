@@ -30,32 +30,37 @@ static bool shared(const struct root_entry *slot)
 	return !slot_empty(slot) && slot_frame(slot)->refs > 1;
 }
 
-/* Calls function for each entry that the areas of the table at base have; `to` is where it lies in a twin. */
-static void for_each_entry(struct mm *mm, u32 base, struct pte *table, struct pte *twin,
-			   void (*function)(const struct vma *vma, struct pte *entry, struct pte *to))
+/*
+ * Calls function for each valid entry of the table at base that lies in an area; `to` is the entry's place in another
+ * table. Returns the number of entries that hold a frame.
+ */
+static u32 for_each_entry(struct mm *mm, u32 base, struct pte *table, struct pte *other,
+			  bool (*function)(const struct vma *vma, struct pte *entry, struct pte *to))
 {
+	u32 frames = 0;
+
 	for (struct vma *vma = mm_find(mm, base); vma && vma->start < base + TABLE_SPAN; vma = mm_next(vma)) {
 		u32 first = pagetable_index(MAX(vma->start, base));
 		u32 last = pagetable_index(MIN(vma->end, base + TABLE_SPAN) - PAGE_SIZE);
 
 		for (u32 i = first; i <= last; i++)
 			if (!pte_none(pte_get(&table[i])))
-				function(vma, &table[i], &twin[i]);
+				frames += function(vma, &table[i], &other[i]);
 	}
+	return frames;
 }
 
-static u32 held;                /* frames that protect() has met */
-
-static void protect(const struct vma *vma, struct pte *entry, struct pte *to)
+/* Makes a private page read-only. True: the entry holds a frame. */
+static bool protect_entry(const struct vma *vma, struct pte *entry, struct pte *to)
 {
 	pte_t pte = pte_get(entry);
 
 	(void)to;
 	if (!pte_frame(pte))
-		return;
-	held++;
+		return false;
 	if (!(vma->flags & VM_SHARED) && pte_writable(pte))
 		pagetable_set(entry, pte_write_protect(pte));
+	return true;
 }
 
 bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
@@ -67,11 +72,8 @@ bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 	if (slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))
 		return slot_same(from, to);
 	frame = slot_frame(from);
-	if (frame->refs == 1) {
-		held = 0;
-		for_each_entry(parent, base, slot_table(from), slot_table(from), protect);
-		frame->private = (u16)held;
-	}
+	if (frame->refs == 1)
+		frame->private = (u16)for_each_entry(parent, base, slot_table(from), slot_table(from), protect_entry);
 	frame_get(frame);
 	slot_share(to, from);
 	child->table_pages++;
@@ -81,7 +83,8 @@ bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 	return true;
 }
 
-static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
+/* Copies an entry, which then holds its frame once more. True: it holds one. */
+static bool copy_entry(const struct vma *vma, struct pte *entry, struct pte *to)
 {
 	struct frame *frame = pte_frame(pte_get(entry));
 
@@ -89,6 +92,7 @@ static void hold(const struct vma *vma, struct pte *entry, struct pte *to)
 	if (frame)
 		frame_get(frame);
 	pagetable_install(to, pte_copy(pte_get(entry)));
+	return frame != NULL;
 }
 
 int table_unshare(struct mm *mm, uaddr_t address)
@@ -102,7 +106,7 @@ int table_unshare(struct mm *mm, uaddr_t address)
 	if (!own)
 		return -ENOMEM;
 	slot_set(&fresh, own);
-	for_each_entry(mm, base_of(address), slot_table(slot), slot_table(&fresh), hold);
+	for_each_entry(mm, base_of(address), slot_table(slot), slot_table(&fresh), copy_entry);
 	frame_put(slot_frame(slot));
 	slot_share(slot, &fresh);
 	return 0;
@@ -119,22 +123,18 @@ int tables_unshare(struct mm *mm, uaddr_t start, uaddr_t end)
 	return error;
 }
 
-static int failed;
-
-static void unshare_all(struct mm *mm)
-{
-	if (!failed)
-		failed = tables_unshare(mm, PAGE_SIZE, USER_END);
-}
-
 int tables_unshare_everywhere(void)
 {
-	failed = 0;
-	mm_for_each(unshare_all);
-	return failed;
+	struct mm *mm;
+	int error = 0;
+
+	list_for_each_entry(mm, &mm_list, all)
+		if (!error)
+			error = tables_unshare(mm, PAGE_SIZE, USER_END);
+	return error;
 }
 
-static void leave(struct mm *mm, struct root_entry *slot)
+static void table_leave(struct mm *mm, struct root_entry *slot)
 {
 	struct frame *frame = slot_frame(slot);
 
@@ -150,34 +150,21 @@ void tables_leave(struct vma *vma)
 		struct root_entry *slot = slot_of(vma->mm, address);
 
 		if (shared(slot))
-			leave(vma->mm, slot);
+			table_leave(vma->mm, slot);
 	}
-}
-
-/* The table that table_lost() is about, and what it lost. */
-static struct {
-	struct root_entry root_entry;
-	uaddr_t address;
-	u32 frames;
-} lost;
-
-static void lose(struct mm *mm)
-{
-	if (slot_same(slot_of(mm, lost.address), &lost.root_entry))
-		mm->resident_pages -= lost.frames;
 }
 
 void table_lost(struct mm *mm, uaddr_t address, u32 frames)
 {
 	const struct root_entry *slot = slot_of(mm, address);
+	struct mm *sharer;
 
 	if (!tables_shared || !shared(slot)) {
 		mm->resident_pages -= frames;
 		return;
 	}
 	slot_frame(slot)->private -= (u16)frames;
-	lost.root_entry = *slot;
-	lost.address = address;
-	lost.frames = frames;
-	mm_for_each(lose);
+	list_for_each_entry(sharer, &mm_list, all)
+		if (slot_same(slot_of(sharer, address), slot))
+			sharer->resident_pages -= frames;
 }

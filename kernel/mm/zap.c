@@ -8,7 +8,7 @@
 
 void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
-	zap_walk(vma->mm, start, end, zap_entry);
+	zap_walk(vma->mm, start, end, zap_entry, NULL);
 }
 
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)

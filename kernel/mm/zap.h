@@ -9,14 +9,15 @@
 #include "internal.h"
 
 /* Clears a valid entry; returns the number of frames that it held. */
-typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry);
+typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry, void *argument);
 
-static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
+static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
 	struct frame *frame = pte_frame(pte_get(entry));
 
 	(void)mm;
 	(void)address;
+	(void)argument;
 	if (frame)
 		frame_put(frame);
 	pagetable_clear(entry);
@@ -28,7 +29,7 @@ static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry)
  * frames that they held.
  */
 static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uaddr_t address, struct pte *entry,
-								      struct pte *last, zap_one *one)
+								      struct pte *last, zap_one *one, void *argument)
 {
 	u32 held = 0;
 
@@ -43,7 +44,7 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
 		}
 		for (next = MIN(next, last); entry < next; entry++, address += PAGE_SIZE)
 			if (!pte_none(pte_get(entry)))
-				held += one(mm, address, entry);
+				held += one(mm, address, entry, argument);
 	}
 	return held;
 }
@@ -52,7 +53,8 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
  * Clears the entries of a range, table by table; an absent table is skipped in one step. Inlined, so that each `one`
  * gets a loop of its own.
  */
-static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one)
+static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_t start, uaddr_t end, zap_one *one,
+							   void *argument)
 {
 	while (start < end) {
 		u32 stop = MIN(pagetable_next(start), end);
@@ -61,7 +63,7 @@ static inline __attribute__((always_inline)) void zap_walk(struct mm *mm, uaddr_
 
 		interrupt_window();
 		if (entry)
-			held = zap_entries(mm, start, entry, entry + ((stop - start) >> PAGE_SHIFT), one);
+			held = zap_entries(mm, start, entry, entry + ((stop - start) >> PAGE_SHIFT), one, argument);
 		if (held)
 			table_lost(mm, start, held);
 		start = stop;

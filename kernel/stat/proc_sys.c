@@ -41,6 +41,8 @@ LIMIT(file_max, frame_count)
 LIMIT(pipe_max_size, RING_PAGES_MAX * PAGE_SIZE)
 LIMIT(inotify_max_queued_events, INOTIFY_EVENTS_MAX)
 LIMIT(inotify_max_user_watches, INOTIFY_WATCHES_MAX)
+LIMIT(inotify_max_user_instances, INOTIFY_INSTANCES_MAX)
+LIMIT(epoll_max_user_watches, epoll_items_most())
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
@@ -93,6 +95,8 @@ void proc_sys_init(void)
 		{ "sys/fs/pipe-max-size", pipe_max_size },
 		{ "sys/fs/inotify/max_queued_events", inotify_max_queued_events },
 		{ "sys/fs/inotify/max_user_watches", inotify_max_user_watches },
+		{ "sys/fs/inotify/max_user_instances", inotify_max_user_instances },
+		{ "sys/fs/epoll/max_user_watches", epoll_max_user_watches },
 		{ "sys/vm/overcommit_memory", zero },
 		{ "sys/net/core/somaxconn", core_somaxconn },
 	};

@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -129,7 +131,38 @@ static void adjustments_of_threads(void)
 	MUST(semctl(set, 0, IPC_RMID));
 }
 
+static long free_kb(void)
+{
+	char text[512], *at;
+
+	test_read_file("/proc/meminfo", text, sizeof(text));
+	at = strstr(text, "MemFree:");
+	CHECK(at != NULL);
+	return strtol(at + 8, NULL, 10);
+}
+
+/* More than there is: nothing of it stays, in the file or in memory. */
+static void more_than_memory(void)
+{
+	static const int modes[] = { 0, FALLOC_FL_KEEP_SIZE };
+
+	for (int i = 0; i < 2; i++) {
+		int fd = (int)MUST(open(test_path("file"), O_RDWR | O_CREAT | O_TRUNC, 0600));
+		struct stat status;
+		long before = free_kb();
+
+		CHECK_EQUAL(pwrite(fd, "x", 1, 1 << 20), 1);
+		CHECK_ERROR(fallocate(fd, modes[i], 0, 1 << 30), ENOSPC);
+		CHECK(free_kb() > before - 256);
+		MUST(fstat(fd, &status));
+		CHECK_EQUAL(status.st_size, (1 << 20) + 1);
+		CHECK_EQUAL(lseek(fd, 0, SEEK_DATA), 1 << 20);
+		close(fd);
+	}
+}
+
 static const struct test_case cases[] = {
+	CASE(more_than_memory),
 	CASE(a_hole_behind_the_end),
 	CASE(the_limit_of_a_file),
 	CASE(sums_of_lengths),

@@ -5,6 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/sem.h>
@@ -153,7 +157,90 @@ static void segments_leave_memory(void)
 	MUST(shmctl(id, IPC_RMID, NULL));
 }
 
+/* File locks: as many as fit into a user's share, in files enough that none is long to look through. */
+static int lock_all(void *argument)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
+	long made = 0;
+
+	(void)argument;
+	for (int file = 0; file < 900; file++) {
+		int fd = (int)MUST(memfd_create("locks", 0));
+
+		for (lock.l_start = 0; lock.l_start < 200; lock.l_start += 2, made++)
+			if (fcntl(fd, F_SETLK, &lock)) {
+				CHECK_EQUAL(errno, ENOLCK);
+				CHECK(made > 1000);
+				/* What needs another one is refused, what gives some back is not. */
+				CHECK_ERROR(flock(fd, LOCK_EX), ENOLCK);
+				lock = (struct flock){ .l_type = F_UNLCK };
+				MUST(fcntl(fd, F_SETLK, &lock));
+				return 0;
+			}
+	}
+	return 1;
+}
+
+static void locks_are_limited(void)
+{
+	/* The first one's locks are gone with it. */
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(test_in_child(lock_all, NULL), 0);
+}
+
+static int watch_all(void *argument)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int files[900];
+
+	(void)argument;
+	for (int i = 0; i < 900; i++)
+		files[i] = (int)MUST(eventfd(0, 0));
+	for (int set = 0; set < 100; set++) {
+		int fd = (int)MUST(epoll_create1(0));
+
+		for (int i = 0; i < 900; i++)
+			if (epoll_ctl(fd, EPOLL_CTL_ADD, files[i], &event)) {
+				CHECK_EQUAL(errno, ENOSPC);
+				CHECK(set > 0);
+				if (i) {
+					MUST(epoll_ctl(fd, EPOLL_CTL_DEL, files[0], NULL));
+					MUST(epoll_ctl(fd, EPOLL_CTL_ADD, files[0], &event));
+				}
+				return 0;
+			}
+	}
+	return 1;
+}
+
+static void epoll_items_are_limited(void)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(test_in_child(watch_all, NULL), 0);
+}
+
+static int make_inotifies(void *argument)
+{
+	int made = 0;
+
+	(void)argument;
+	while (inotify_init1(0) >= 0)
+		made++;
+	CHECK_EQUAL(errno, EMFILE);
+	CHECK_EQUAL(made, 128);
+	return 0;
+}
+
+static void inotifies_are_limited(void)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(test_in_child(make_inotifies, NULL), 0);
+}
+
 static const struct test_case cases[] = {
+	CASE(locks_are_limited),
+	CASE(epoll_items_are_limited),
+	CASE(inotifies_are_limited),
 	CASE(the_hogs_go),
 	CASE(a_mapped_file_fills_its_file_system),
 	CASE(sets_leave_memory),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -143,7 +144,51 @@ static void vectors_at_a_place(void)
 	CHECK_ERROR(preadv2(fd, in, 2, -2, 0), EINVAL);
 }
 
+struct splicer {
+	int from, to;
+};
+
+static int splice_four(void *argument)
+{
+	const struct splicer *s = argument;
+
+	CHECK_EQUAL(splice(s->from, NULL, s->to, NULL, 4, 0), 4);
+	return 0;
+}
+
+/* Two readers of a pipe, each of which has to wait for room where the data go: each byte goes to one of them. */
+static void two_readers(void)
+{
+	int ends[2], sockets[2][2], filled[2] = { 0, 0 };
+	static char block[4096];
+	struct splicer splicers[2];
+	pid_t children[2];
+	char got[8];
+
+	MUST(pipe(ends));
+	CHECK_EQUAL(write(ends[1], "AAAABBBB", 8), 8);
+	for (int i = 0; i < 2; i++) {
+		ssize_t n;
+
+		MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[i]));
+		while ((n = send(sockets[i][0], block, sizeof(block), MSG_DONTWAIT)) > 0)
+			filled[i] += (int)n;
+		splicers[i] = (struct splicer){ ends[0], sockets[i][0] };
+		children[i] = test_child(splice_four, &splicers[i]);
+	}
+	usleep(30000);
+	for (int i = 0; i < 2; i++)
+		while (filled[i] > 0)
+			filled[i] -= (int)MUST(recv(sockets[i][1], block, (size_t)filled[i] < sizeof(block) ? (size_t)filled[i] : sizeof(block), 0));
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(recv(sockets[i][1], got + 4 * i, 4, MSG_WAITALL), 4);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQUAL(test_wait(children[i]), 0);
+	CHECK(!memcmp(got, "AAAABBBB", 8) || !memcmp(got, "BBBBAAAA", 8));
+}
+
 static const struct test_case cases[] = {
+	CASE(two_readers),
 	CASE(file_to_pipe_to_file), CASE(between_pipes), CASE(much_through_a_pipe), CASE(memory), CASE(refusals),
 	CASE(vectors_at_a_place),
 };

@@ -15,13 +15,13 @@
 #define BATCH 64u
 
 static u64 at_update;           /* pages flushed together with their entries */
-static struct {
+struct batch {
 	u32 count;
 	struct {
 		uaddr_t address;
 		struct frame *frame;    /* NULL: the entry held none */
 	} page[BATCH];
-} batch;
+};
 
 NOINLINE CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
 {
@@ -40,10 +40,10 @@ static void by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 	zap_unflushed(vma, start, end);
 }
 
-static u32 one_at_once(struct mm *mm, uaddr_t address, struct pte *entry)
+static u32 one_at_once(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
 	page_gone(mm, address);
-	return zap_entry(mm, address, entry);
+	return zap_entry(mm, address, entry, argument);
 }
 
 static void immediately(struct vma *vma, uaddr_t start, uaddr_t end)
@@ -51,40 +51,44 @@ static void immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 	if (flush_range_whole(vma->mm, start, end))
 		zap_unflushed(vma, start, end);
 	else
-		zap_walk(vma->mm, start, end, one_at_once);
+		zap_walk(vma->mm, start, end, one_at_once, NULL);
 }
 
-static void batch_flush(struct mm *mm)
+static void batch_flush(struct mm *mm, struct batch *batch)
 {
-	for (u32 i = 0; i < batch.count; i++)
-		page_gone(mm, batch.page[i].address);
-	for (u32 i = 0; i < batch.count; i++)
-		if (batch.page[i].frame)
-			frame_put(batch.page[i].frame);
-	batch.count = 0;
+	for (u32 i = 0; i < batch->count; i++)
+		page_gone(mm, batch->page[i].address);
+	for (u32 i = 0; i < batch->count; i++)
+		if (batch->page[i].frame)
+			frame_put(batch->page[i].frame);
+	batch->count = 0;
 }
 
 /* The entry keeps its note of the slot in the hash table until the page is flushed. */
-static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry)
+static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
+	struct batch *batch = argument;
 	struct frame *frame = pte_frame(pte_get(entry));
 
-	if (batch.count == BATCH)
-		batch_flush(mm);
-	batch.page[batch.count].address = address;
-	batch.page[batch.count++].frame = frame;
+	if (batch->count == BATCH)
+		batch_flush(mm, batch);
+	batch->page[batch->count].address = address;
+	batch->page[batch->count++].frame = frame;
 	pagetable_set(entry, PTE_NONE);
 	return frame != NULL;
 }
 
 static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 {
+	struct batch batch;
+
 	if (flush_range_whole(vma->mm, start, end)) {
 		zap_unflushed(vma, start, end);
 		return;
 	}
-	zap_walk(vma->mm, start, end, one_listed);
-	batch_flush(vma->mm);
+	batch.count = 0;
+	zap_walk(vma->mm, start, end, one_listed, &batch);
+	batch_flush(vma->mm, &batch);
 }
 
 void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
