@@ -109,6 +109,7 @@ impl Uncore {
     }
 
     /// Takes a modified line of `bytes` that an L1 put out at `now`; returns the cycle at which it is written.
+    #[inline(always)]
     pub(super) fn write_line(
         &mut self,
         pa: u32,
