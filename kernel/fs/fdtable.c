@@ -127,15 +127,7 @@ void close_on_exec(struct files *files)
 
 struct file *fd_get(int fd)
 {
-	const struct files *files = current->files;
-	struct file *file;
-
-	if ((u32)fd >= files->size)
-		return NULL;
-	file = files->slot[fd];
-	if (file)
-		file->refs++;
-	return file;
+	return fd_get_from(current->files, fd);
 }
 
 struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise)

@@ -77,10 +77,8 @@ struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 	return file;
 }
 
-void file_put(struct file *file)
+void file_last_put(struct file *file)
 {
-	if (!file || --file->refs)
-		return;
 	if (file->ops == &path_ops) {
 		file_free(file);
 		return;

@@ -8,18 +8,6 @@
 #include <uaccess.h>
 #include <window.h>
 
-void iter_init(struct iter *it, void *base, size_t len, bool kernel)
-{
-	it->single.base = base;
-	it->single.len = len;
-	it->piece = &it->single;
-	it->pieces = 1;
-	it->offset = 0;
-	it->left = len;
-	it->unwindowed = 0;
-	it->kernel = kernel;
-}
-
 /* A call moves at most TRANSFER_MAX bytes, even if the pieces are longer. */
 int iter_init_vector(struct iter *it, const struct iovec *vector, size_t count, bool kernel)
 {

@@ -7,6 +7,7 @@
 #include <inotify.h>
 #include <lib.h>
 #include <syscall.h>
+#include <task.h>
 #include <uaccess.h>
 
 static long do_read(struct file *file, struct iter *it, u64 *position)
@@ -27,9 +28,9 @@ static long do_write(struct file *file, struct iter *it, u64 *position)
 	return file->ops->write(file, it, position);
 }
 
-
 /* Reads or writes at *position, or (NULL) at the file's own position. */
-static long file_transfer(struct file *file, struct iter *it, u64 *position, bool write)
+static inline __attribute__((always_inline)) long file_transfer(struct file *file, struct iter *it, u64 *position,
+									bool write)
 {
 	/* Only one call at a time may move a regular file's own position (POSIX.1-2017, 2.9.7). */
 	bool alone = !position && S_ISREG(file->inode->mode);
@@ -48,9 +49,10 @@ static long file_transfer(struct file *file, struct iter *it, u64 *position, boo
 }
 
 /* Reads or writes one buffer at *at, or (NULL) at the file's own position. */
-static long one_piece(int fd, void *buffer, size_t count, const s64 *at, bool write)
+static inline __attribute__((always_inline)) long one_piece(int fd, void *buffer, size_t count, const s64 *at,
+								    bool write)
 {
-	struct file *file = fd_get(fd);
+	struct file *file = fd_get_from(current->files, fd);
 	struct iter it;
 	u64 position = at ? (u64)*at : 0;
 	long result;

@@ -29,7 +29,17 @@ struct iter {
 	struct iovec single;
 };
 
-void iter_init(struct iter *, void *base, size_t len, bool kernel);
+static inline void iter_init(struct iter *it, void *base, size_t len, bool kernel)
+{
+	it->single.base = base;
+	it->single.len = len;
+	it->piece = &it->single;
+	it->pieces = 1;
+	it->offset = 0;
+	it->left = len;
+	it->unwindowed = 0;
+	it->kernel = kernel;
+}
 /* An array of count iovecs already in the kernel; -EINVAL if the sum overflows ssize_t. */
 int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool kernel);
 /* Copies up to n bytes and advances the iterator. Returns the bytes copied; -EFAULT only if there were none. */
@@ -118,7 +128,12 @@ static inline struct file *file_get(struct file *f)
 	f->refs++;
 	return f;
 }
-void file_put(struct file *);
+void file_last_put(struct file *);	/* closes it */
+static inline void file_put(struct file *f)	/* which may be NULL */
+{
+	if (f && --f->refs == 0)
+		file_last_put(f);
+}
 /* Reads at an offset into kernel memory (exec's headers); bytes or a negative errno. */
 long file_read_kernel(struct file *, void *buffer, size_t size, u64 offset);
 /* Maps a file: checks its access mode (EACCES), then calls its mmap operation. */
@@ -148,8 +163,16 @@ u32 files_pages_held(const struct files *);
 int files_unshare(void);			/* current->files gets refs == 1; -ENOMEM */
 void close_on_exec(struct files *);
 
-/* The file of a descriptor of `current`, referenced; NULL if there is none (EBADF). */
-struct file *fd_get(int fd);
+/* The file of a descriptor, referenced; NULL if there is none (EBADF). */
+static inline struct file *fd_get_from(const struct files *t, int fd)
+{
+	struct file *f = (u32)fd < t->size ? t->slot[fd] : NULL;
+
+	if (f)
+		f->refs++;
+	return f;
+}
+struct file *fd_get(int fd);	/* of `current` */
 /*
  * The same for a file with these operations. ERR_PTR(-EBADF): no descriptor; ERR_PTR(otherwise): another kind of file.
  */

@@ -5,6 +5,7 @@
 #ifndef UACCESS_H
 #define UACCESS_H
 
+#include <arch/layout.h>
 #include <errno.h>
 #include <types.h>
 
@@ -33,7 +34,10 @@ long user_string(char *to, const char *from, u32 n);
 long user_string_length(const char *user, u32 max);
 int user_exchange(u32 *user, u32 expected, u32 wanted, u32 *seen);
 /* Whether [user, user+n) lies in user space; it need not be mapped. */
-bool user_range_ok(const void *user, size_t n);
+static inline bool user_range_ok(const void *user, size_t n)
+{
+	return n <= USER_END && (uaddr_t)user <= USER_END - n;
+}
 
 /* One object of 1, 2, 4 or 8 bytes: 0 or -EFAULT. */
 #define get_user(value, user) copy_from_user(&(value), (user), sizeof(*(user)))

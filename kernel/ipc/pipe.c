@@ -43,7 +43,8 @@ static void pipe_free(struct pipe *pipe)
  * Waits for data: returns the bytes in the buffer or those that a writer copied to the sink, 0 at the end, or an
  * error.
  */
-static long wait_data(struct pipe *pipe, bool wait, const struct pipe_sink *sink)
+static inline __attribute__((always_inline)) long wait_data(struct pipe *pipe, bool wait,
+								    const struct pipe_sink *sink)
 {
 	while (!ring_used(&pipe->ring)) {
 		long result;
@@ -68,6 +69,21 @@ long pipe_wait_data(struct file *file, bool wait)
 	return wait_data(file->data, wait, &none);
 }
 
+/* *delivered: the bytes that a writer copied to the iterator's memory. */
+NOINLINE static long wait_with_sink(struct pipe *pipe, struct iter *it, bool wait, long *delivered)
+{
+	struct pipe_sink sink = { .to = it, .mm = current->mm };
+	long done;
+
+	pipe->sink = &sink;
+	pipe->sinks++;
+	done = wait_data(pipe, wait, &sink);
+	if (pipe->sink == &sink)
+		pipe->sink = NULL;
+	*delivered = sink.done;
+	return done;
+}
+
 static long pipe_take(struct pipe *pipe, struct iter *it)
 {
 	long n = mutex_lock_killable(&pipe->reading);
@@ -82,28 +98,26 @@ static long pipe_take(struct pipe *pipe, struct iter *it)
 
 static long pipe_read(struct file *file, struct iter *it, u64 *position)
 {
-	struct pipe_sink sink = { .to = it, .mm = current->mm };
 	struct pipe *pipe = file->data;
-	long done;
+	bool wait = !(file->flags & O_NONBLOCK);
+	long done = (long)ring_used(&pipe->ring), delivered = 0;
 
 	(void)position;
 	if (!it->left)
 		return 0;
 	if (pipe_transfer->sinks && !it->kernel && !pipe->sink) {
-		pipe->sink = &sink;
-		pipe->sinks++;
+		done = wait_with_sink(pipe, it, wait, &delivered);
+		if (delivered)
+			return delivered;
+	} else if (!done) {
+		done = pipe_wait_data(file, wait);
 	}
-	done = wait_data(pipe, !(file->flags & O_NONBLOCK), &sink);
-	if (pipe->sink == &sink)
-		pipe->sink = NULL;
-	if (sink.done)
-		return sink.done;
 	while (done > 0) {
 		done = pipe_take(pipe, it);
 		if (done)
 			break;
 		/* Another reader has read all of it meanwhile. */
-		done = pipe_wait_data(file, !(file->flags & O_NONBLOCK));
+		done = pipe_wait_data(file, wait);
 	}
 	return done;
 }
@@ -138,7 +152,8 @@ static long transfer(struct pipe *pipe, struct iter *it)
 	return n;
 }
 
-static long pipe_write(struct file *file, struct iter *it, u64 *position)
+/* A long message, or one that finds no room. */
+NOINLINE static long write_on(struct file *file, struct iter *it)
 {
 	struct pipe *pipe = file->data;
 	bool wait = !(file->flags & O_NONBLOCK);
@@ -146,9 +161,6 @@ static long pipe_write(struct file *file, struct iter *it, u64 *position)
 	u32 least = it->left <= PIPE_BUF ? (u32)it->left : 1;
 	long done = 0, n;
 
-	(void)position;
-	if (!it->left)
-		return 0;
 	for (;;) {
 		if (!pipe->readers)
 			return done ? done : broken();
@@ -186,6 +198,25 @@ static long pipe_write(struct file *file, struct iter *it, u64 *position)
 		if (n)
 			return done ? done : n;
 	}
+}
+
+static long pipe_write(struct file *file, struct iter *it, u64 *position)
+{
+	struct pipe *pipe = file->data;
+	size_t n = it->left;
+	long done;
+
+	(void)position;
+	if (!n)
+		return 0;
+	if (n > PIPE_BUF || !pipe->readers || ring_room(&pipe->ring) < n)
+		return write_on(file, it);
+	done = pipe_put(pipe, it, (u32)n);
+	if (!done)
+		return write_on(file, it);	/* another writer took the room */
+	if (done > 0)
+		wake_up(&pipe->readable);
+	return done;
 }
 
 static unsigned pipe_poll(struct file *file, struct poll_table *table)

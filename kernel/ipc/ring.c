@@ -76,11 +76,16 @@ static inline long copy(struct ring *ring, struct iter *it, char *at, size_t n, 
 	return -EPIPE;
 }
 
-long ring_write(struct ring *ring, struct iter *it, size_t n)
+/* What short messages are: some bytes, which lie in one page of the ring. */
+static inline bool in_one_page(u32 count, size_t n)
+{
+	return n - 1 < PAGE_SIZE - (count & (PAGE_SIZE - 1));
+}
+
+NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 {
 	size_t done = 0;
 
-	n = MIN(n, (size_t)ring_room(ring));
 	while (done < n) {
 		size_t part;
 		char *to = place(ring, ring->head, n - done, &part);
@@ -96,12 +101,24 @@ long ring_write(struct ring *ring, struct iter *it, size_t n)
 	return (long)done;
 }
 
-long ring_peek(struct ring *ring, struct iter *it, size_t skip, size_t n)
+long ring_write(struct ring *ring, struct iter *it, size_t n)
 {
-	u32 from = ring->tail + (u32)skip;
+	size_t part;
+	long moved;
+
+	n = MIN(n, (size_t)ring_room(ring));
+	if (!in_one_page(ring->head, n))
+		return write_pages(ring, it, n);
+	moved = copy(ring, it, place(ring, ring->head, n, &part), n, true);
+	if (moved > 0)
+		ring->head += (u32)moved;
+	return moved;
+}
+
+NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, size_t n)
+{
 	size_t done = 0;
 
-	n = MIN(n, (size_t)(ring->head - from));
 	while (done < n) {
 		size_t part;
 		char *data = place(ring, from, n - done, &part);
@@ -117,6 +134,21 @@ long ring_peek(struct ring *ring, struct iter *it, size_t skip, size_t n)
 	return (long)done;
 }
 
+static inline __attribute__((always_inline)) long peek(struct ring *ring, struct iter *it, u32 from, size_t n)
+{
+	size_t part;
+
+	n = MIN(n, (size_t)(ring->head - from));
+	if (!in_one_page(from, n))
+		return peek_pages(ring, it, from, n);
+	return copy(ring, it, place(ring, from, n, &part), n, false);
+}
+
+long ring_peek(struct ring *ring, struct iter *it, size_t skip, size_t n)
+{
+	return peek(ring, it, ring->tail + (u32)skip, n);
+}
+
 void ring_skip(struct ring *ring, u32 n)
 {
 	ring->tail += n;
@@ -126,7 +158,7 @@ void ring_skip(struct ring *ring, u32 n)
 
 long ring_read(struct ring *ring, struct iter *it, size_t n)
 {
-	long done = ring_peek(ring, it, 0, n);
+	long done = peek(ring, it, ring->tail, n);
 
 	if (done > 0)
 		ring_skip(ring, MIN((u32)done, ring_used(ring)));     /* splice takes without waiting for its turn */

@@ -6,11 +6,6 @@
 #include <task.h>
 #include <uaccess.h>
 
-bool user_range_ok(const void *user, size_t n)
-{
-	return n <= USER_END && (u32)user <= USER_END - n;
-}
-
 /*
  * Stores to user memory on a processor whose kernel mode ignores read-only pages (ARCH_KERNEL_OBEYS_READ_ONLY is 0):
  * page by page, through the kernel's mapping of a frame that the program may write. No other task runs between the
