@@ -169,37 +169,46 @@ int inode_add_page(struct inode *inode, u32 page, struct frame *frame)
 	return 0;
 }
 
-NOINLINE static int fill(struct inode *inode, u32 page, struct frame **out)
+/* Gives a hole a zeroed frame, with a reference for the caller. ERR_PTR on error. */
+NOINLINE static struct frame *fill(struct inode *inode, u32 page)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
 	int error;
 
 	if (!frame)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	error = inode_add_page(inode, page, frame);
-	if (error)
-		frame_put(frame);
-	else
-		*out = frame_get(frame);
-	return error;
+	if (!error)
+		return frame_get(frame);
+	frame_put(frame);
+	return ERR_PTR(error);
 }
 
 int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 {
 	struct frame *frame = tree_find(&inode->pages, page);
 
-	if (!frame && how == PAGE_FILL)
-		return fill(inode, page, out);
-	*out = frame ? frame_get(frame) : NULL;
+	if (frame)
+		frame_get(frame);
+	else if (how == PAGE_FILL)
+		frame = fill(inode, page);
+	if (IS_ERR(frame))
+		return (int)PTR_ERR(frame);
+	*out = frame;
 	return 0;
 }
 
-int inode_fault(struct inode *inode, u32 page, struct frame **out)
+struct frame *inode_fault(struct inode *inode, u32 page)
 {
-	if (page >= (inode->size + PAGE_SIZE - 1) >> PAGE_SHIFT)
-		return -ENXIO;
+	struct frame *frame;
+
+	if ((u64)page << PAGE_SHIFT >= inode->size)
+		return ERR_PTR(-ENXIO);
+	frame = tree_find(&inode->pages, page);
+	if (frame)
+		return frame_get(frame);
 	/* When memory is short, a hole of a file gets no page. This includes files whose pages outlive their writer. */
-	if ((inode->fs || inode->lasting) && frames_short() && !tree_find(&inode->pages, page))
-		return -ENXIO;
-	return inode_page(inode, page, PAGE_FILL, out);
+	if ((inode->fs || inode->lasting) && frames_short())
+		return ERR_PTR(-ENXIO);
+	return fill(inode, page);
 }

@@ -192,8 +192,8 @@ void inode_allow_write(struct inode *);
 #define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
 #define PAGE_FILL 1u		/* a hole gets a zeroed frame */
 int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
-/* For mm: as inode_page with PAGE_FILL, but -ENXIO (SIGBUS) for a page that starts at or after the end. */
-int inode_fault(struct inode *, u32 page, struct frame **out);
+/* For mm: the same frame, with PAGE_FILL; ERR_PTR(-ENXIO) (SIGBUS) for a page that starts at or after the end. */
+struct frame *inode_fault(struct inode *, u32 page);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 

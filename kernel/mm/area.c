@@ -82,11 +82,10 @@ void vma_unlink(struct vma *vma)
 CAUSE(fault) struct vma *mm_find(struct mm *mm, uaddr_t address)
 {
 	struct rb_node *node = mm->areas.node;
-	struct vma *found = mm->last;
+	struct vma *found = area_last(mm, address);
 
-	if (found && found->start <= address && address < found->end)
+	if (found)
 		return found;
-	found = NULL;
 	while (node) {
 		struct vma *vma = entry(node);
 

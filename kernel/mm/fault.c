@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <mmu.h>
 #include <check.h>
+#include <err.h>
 #include <errno.h>
 #include <file.h>
 #include <flush.h>
@@ -34,29 +35,26 @@ CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, uaddr_t a
 	page_installed(mm, address, pte);
 }
 
-/* A page of the area's file, with a reference: the file's own frame, or a private copy for a write. */
-CAUSE(fault) static int file_frame(struct vma *vma, uaddr_t address, bool write, struct frame **out)
+/* A page of the area's file, with a reference: the file's own frame, or a private copy for a write. ERR_PTR on error. */
+CAUSE(fault) static inline __attribute__((always_inline)) struct frame *file_frame(struct vma *vma, uaddr_t address,
+										   bool write)
 {
-	u32 page = vma_page(vma, address);
-	struct frame *cached;
-	int error = inode_fault(vma->inode, page, &cached);
+	struct frame *cached = inode_fault(vma->inode, vma_page(vma, address)), *copy;
 
-	if (error)
-		return error;
-	*out = cached;
-	if (vma->flags & VM_SHARED || !write)
-		return 0;
-	*out = frame_alloc(FRAME_ANONYMOUS);
-	if (*out)
-		frame_copy(*out, cached);
+	if (vma->flags & VM_SHARED || !write || IS_ERR(cached))
+		return cached;
+	copy = frame_alloc(FRAME_ANONYMOUS);
+	if (copy)
+		frame_copy(copy, cached);
 	frame_put(cached);
-	return *out ? 0 : -ENOMEM;
+	return copy ? copy : ERR_PTR(-ENOMEM);
 }
 
-CAUSE(fault) static int anonymous_frame(bool write, struct frame **out)
+CAUSE(fault) static struct frame *anonymous_frame(bool write)
 {
-	*out = write ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_get(zero_frame);
-	return *out ? 0 : -ENOMEM;
+	struct frame *frame = write ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_get(zero_frame);
+
+	return frame ? frame : ERR_PTR(-ENOMEM);
 }
 
 /* A write to a read-only page: the only owner of a frame makes it writable, others get a copy. */
@@ -98,10 +96,13 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 }
 
 /* The area of a page's address, after growing a stack if need be. NULL: none. */
-CAUSE(fault) static struct vma *area_for(struct mm *mm, uaddr_t address)
+CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(struct mm *mm, uaddr_t address)
 {
-	struct vma *vma = mm_find(mm, address);
+	struct vma *vma = area_last(mm, address);
 
+	if (vma)
+		return vma;
+	vma = mm_find(mm, address);
 	return !vma || vma->start <= address ? vma : grown_stack(vma, address);
 }
 
@@ -117,14 +118,14 @@ static bool allowed(const struct vma *vma, enum mm_access access)
 
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
-CAUSE(fault) static inline int fault_once(struct mm *mm, uaddr_t address, enum mm_access access)
+CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct mm *mm, uaddr_t address,
+									 enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
 	bool write = access == MM_WRITE;
 	struct frame *frame;
 	struct pte *entry;
 	pte_t now;
-	int error;
 
 	if (!vma)
 		return -EFAULT;
@@ -140,9 +141,9 @@ CAUSE(fault) static inline int fault_once(struct mm *mm, uaddr_t address, enum m
 		pte_install(mm, entry, address, vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true));
 		return 0;
 	}
-	error = vma->inode ? file_frame(vma, address, write, &frame) : anonymous_frame(write, &frame);
-	if (error)
-		return error;
+	frame = vma->inode ? file_frame(vma, address, write) : anonymous_frame(write);
+	if (IS_ERR(frame))
+		return (int)PTR_ERR(frame);
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
 	if (++mm->resident_pages > mm->resident_peak)
@@ -152,14 +153,20 @@ CAUSE(fault) static inline int fault_once(struct mm *mm, uaddr_t address, enum m
 }
 
 /* oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. */
+NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	int error = -ENOMEM;
+
+	while (error == -ENOMEM && oom_kill())
+		error = fault_once(mm, address, access);
+	return error;
+}
+
 NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
-	int error;
+	int error = fault_once(mm, address, access);
 
-	do
-		error = fault_once(mm, address, access);
-	while (error == -ENOMEM && oom_kill());
-	return error;
+	return error == -ENOMEM ? fault_without_memory(mm, address, access) : error;
 }
 
 /* Addresses below this bound, counted from the second page, take the plain path. The checker sets it to 0. */

@@ -17,6 +17,13 @@ static inline u32 vma_page(const struct vma *vma, uaddr_t address)
 }
 
 /* area.c */
+/* The area found last, if it has the address; else NULL. */
+static inline struct vma *area_last(const struct mm *mm, uaddr_t address)
+{
+	struct vma *last = mm->last;
+
+	return last && last->start <= address && address < last->end ? last : NULL;
+}
 struct vma *vma_new(struct mm *mm, uaddr_t start, uaddr_t end, u32 flags);
 struct vma *vma_copy(const struct vma *vma);    /* in no tree yet; takes references. NULL: no memory */
 void vma_link(struct vma *vma);                 /* adds it to its mm and its inode's mappings */

@@ -86,7 +86,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const 
 
 	if (!regs_user(regs))
 		stack_check(regs);
-	if (address < USER_END && current->mm)
+	if (current->mm)
 		error = mm_fault(current->mm, address, access);
 	if (!error)
 		current->minor_faults++;

@@ -111,6 +111,7 @@ CAUSE(reload) const struct hpte *hash_find(u32 vsid, u32 address)
 
 static inline struct hpte *empty_slot(struct hpte *entry)
 {
+#pragma GCC unroll 8
 	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
 		if (!(entry->word0 & HPTE_VALID))
 			return entry;
