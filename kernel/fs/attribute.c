@@ -408,52 +408,59 @@ long sys_ftruncate(int fd, s32 size)
 	return sys_ftruncate64(fd, size);
 }
 
-/* Frames for the absent pages from `page` to before `end`, in a list: all or none. */
-static int collect_frames(struct inode *inode, u32 page, u32 end, struct list_head *frames_)
+/* The number of absent pages; counting ends when there are more than frames. */
+static u32 absent_pages(const struct inode *inode, u32 page, u32 end)
 {
-	int error = 0;
+	u32 count = 0;
 
-	for (; page < end && !error; page++) {
-		struct frame *frame;
-
-		if (page_find(&inode->pages, page))
-			continue;
-		frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
-		if (frame)
-			list_add(&frame->link, frames_);
-		error = !frame ? -ENOSPC : signal_fatal_pending() ? -EINTR : 0;
-		preemption_point();
+	for (; page < end && count <= frame_count; page++) {
+		interrupt_window_at(page);
+		count += !page_find(&inode->pages, page);
 	}
-	return error;
+	return count;
 }
 
-/* What fails takes back what it added: the pages behind the end, which nobody sees yet, and all if memory was short. */
-static int fill_range(struct inode *inode, u32 page, u32 end)
+/* A list of frames, one for each absent page. */
+static int collect_frames(const struct inode *inode, u32 page, u32 end, struct list_head *list)
+{
+	u32 count = 0, wanted;
+
+	/* Other tasks run between two frames and may shorten the file. So count again. */
+	while ((wanted = absent_pages(inode, page, end)) > count)
+		for (; count < wanted; count++) {
+			struct frame *frame = frames_short() ? NULL : frame_alloc_zeroed(FRAME_CACHE);
+
+			if (!frame)
+				return -ENOSPC;
+			list_add(&frame->link, list);
+			preemption_point();
+			if (signal_fatal_pending())
+				return -EINTR;
+		}
+	return 0;
+}
+
+/* Adds the absent pages: all or none. No other task runs between the allocation of the last frame and the end. */
+static int fill_range(struct inode *inode, u32 first, u32 end)
 {
 	struct list_head list = LIST_HEAD_INIT(list);
-	int error = collect_frames(inode, page, end, &list);
+	struct frame *frame;
+	int error = collect_frames(inode, first, end, &list);
 
-	for (; page < end && !error; page++) {
-		struct frame *frame;
-
+	if (!error && page_prepare(&inode->pages, first, end))
+		error = -ENOSPC;
+	for (u32 page = first; page < end && !error; page++) {
 		interrupt_window_at(page);
-		/* Somebody may have mapped and touched the page, or have cut the file, while frames were collected. */
 		if (page_find(&inode->pages, page))
 			continue;
-		error = list_empty(&list) ? -ENOSPC : 0;
-		if (error)
-			break;
 		frame = list_first_entry(&list, struct frame, link);
 		list_del(&frame->link);
 		error = inode_add_page(inode, page, frame);
-		if (error) {
-			frame_put(frame);
-			error = -ENOSPC;
-		}
+		ASSERT(!error);
 	}
+	/* Too many, or all if the call fails. */
 	while (!list_empty(&list)) {
-		struct frame *frame = list_first_entry(&list, struct frame, link);
-
+		frame = list_first_entry(&list, struct frame, link);
 		list_del(&frame->link);
 		interrupt_window();
 		frame_put(frame);

@@ -84,32 +84,88 @@ static int grow(struct page_tree *tree, u32 page)
 	return 0;
 }
 
-/* The tree takes over the reference to the frame; the page must be absent. */
-int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
+/* The page's slot, with all nodes above it; NULL: no memory. `used`: the count of the node that has the slot, if any. */
+static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 {
 	void **slot = &tree->root;
-	u32 *used = NULL;
-	int error = grow(tree, page);
 
-	if (error)
-		return error;
+	*used = NULL;
+	if (grow(tree, page))
+		return NULL;
 	for (u32 level = tree->height; level; level--) {
 		struct page_node *node = *slot;
 
 		if (!node) {
 			node = kzalloc(sizeof(*node));
 			if (!node)
-				return -ENOMEM;
+				return NULL;
 			*slot = node;
-			if (used)
-				++*used;
+			if (*used)
+				++**used;
 		}
-		used = &node->used;
+		*used = &node->used;
 		slot = &node->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
 	}
+	return slot;
+}
+
+/* The tree takes over the reference to the frame; the page must be absent. */
+int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
+{
+	u32 *used;
+	void **slot = make_slot(tree, page, &used);
+
+	if (!slot)
+		return -ENOMEM;
 	*slot = frame;
 	if (used)
 		++*used;
+	return 0;
+}
+
+/* Frees the nodes above the page's slot that have become, or remained, empty. */
+static void trim(struct page_tree *tree, u32 page)
+{
+	struct page_node *above[(32 + SLOT_BITS - 1) / SLOT_BITS];
+	void **slot = &tree->root, **from[ARRAY_SIZE(above)];
+	u32 count = 0;
+
+	if (!covers(tree, page))
+		return;
+	for (u32 level = tree->height; level && *slot; level--) {
+		from[count] = slot;
+		above[count++] = *slot;
+		slot = &above[count - 1]->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+	}
+	while (count-- && !above[count]->used) {
+		*from[count] = NULL;
+		kfree(above[count]);
+		if (count)
+			above[count - 1]->used--;
+	}
+	if (!tree->root)
+		tree->height = 0;
+}
+
+static void trim_range(struct page_tree *tree, u32 first, u32 end)
+{
+	for (u32 page = first; page < end; page = (page | (SLOTS - 1)) + 1) {
+		interrupt_window();
+		trim(tree, page);
+	}
+}
+
+int page_prepare(struct page_tree *tree, u32 first, u32 end)
+{
+	u32 *used;
+
+	for (u32 page = first; page < end; page = (page | (SLOTS - 1)) + 1) {
+		interrupt_window();
+		if (!make_slot(tree, page, &used)) {
+			trim_range(tree, first, end);
+			return -ENOMEM;
+		}
+	}
 	return 0;
 }
 
