@@ -163,7 +163,10 @@ static int make_room(struct files *files, u32 size)
 		kfree(cloexec);
 		return -ENOMEM;
 	}
-	memcpy(slot, files->slot, files->size * sizeof(*slot));
+	for (u32 i = 0; i < files->size; i += FIRST_SIZE) {
+		interrupt_window();
+		memcpy(slot + i, files->slot + i, FIRST_SIZE * sizeof(*slot));
+	}
 	memcpy(cloexec, files->cloexec, files->size / 8);
 	kfree(files->slot);
 	kfree(files->cloexec);
@@ -216,14 +219,36 @@ int fd_add(struct file *file, bool cloexec)
 	return fd;
 }
 
+void fd_take_back(int fd, const struct file *file)
+{
+	struct files *files = current->files;
+
+	if ((u32)fd < files->size && files->slot[fd] == file)
+		fd_close(fd);
+}
+
 long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user)
 {
-	s32 fd[2] = { fd_add(first, cloexec), fd_add(second, cloexec) };
-	long result = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : copy_to_user(user, fd, sizeof(fd)) ? -EFAULT : 0;
+	struct file *file[2] = { first, second };
+	s32 fd[2];
+	long result = 0;
 
-	for (int i = 0; result && i < 2; i++)
-		if (fd[i] >= 0)
-			fd_close(fd[i]);
+	/* The references keep the files' identity while the copy sleeps. */
+	for (int i = 0; i < 2; i++) {
+		if (!IS_ERR(file[i]))
+			file_get(file[i]);
+		fd[i] = fd_add(file[i], cloexec);
+	}
+	if (fd[0] < 0 || fd[1] < 0)
+		result = MIN(fd[0], fd[1]);
+	else if (copy_to_user(user, fd, sizeof(fd)))
+		result = -EFAULT;
+	for (int i = 0; i < 2; i++) {
+		if (result && fd[i] >= 0)
+			fd_take_back(fd[i], file[i]);
+		if (!IS_ERR(file[i]))
+			file_put(file[i]);
+	}
 	return result;
 }
 

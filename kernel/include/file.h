@@ -186,6 +186,8 @@ int fd_add(struct file *, bool cloexec);
 /* Adds two files and stores their numbers in user[0] and user[1]: both or none. 0 or a negative errno. */
 long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user);
 int fd_close(int fd);
+/* Undoes fd_add, unless another thread has closed the descriptor meanwhile. The caller holds a reference to the file. */
+void fd_take_back(int fd, const struct file *);
 /* Installs the file at a number that may be in use (dup2). The table takes over the reference on success. */
 int fd_replace(int fd, struct file *, bool cloexec);
 /* The descriptor must be open. */

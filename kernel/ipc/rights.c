@@ -290,6 +290,7 @@ static void weigh(struct weighing *w, struct file *file)
 
 static void weigh_files(struct rights *rights, void *weighing)
 {
+	interrupt_window();
 	for (u32 i = 0; i < rights->count; i++)
 		weigh(weighing, rights->file[i]);
 }
@@ -299,9 +300,11 @@ u32 files_pages_held(const struct files *files)
 	static u32 round;
 	struct weighing w = { .work = LIST_HEAD_INIT(w.work), .round = ++round };
 
-	for (u32 i = 0; i < files->size; i++)
+	for (u32 i = 0; i < files->size; i++) {
+		interrupt_window_at(i);
 		if (files->slot[i])
 			weigh(&w, files->slot[i]);
+	}
 	while (!list_empty(&w.work)) {
 		struct socket *socket = list_first_entry(&w.work, struct socket, flight.weigh);
 

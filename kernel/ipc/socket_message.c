@@ -119,7 +119,7 @@ static void write_rights(struct control *out, const struct rights *rights, bool 
 		if (fd < 0)
 			break;
 		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given)) {
-			fd_close(fd);
+			fd_take_back(fd, rights->file[given]);
 			break;
 		}
 		given++;

@@ -209,12 +209,16 @@ void vfork_done(struct task *child)
 static long make_pidfd(s32 *user, struct pid_handle **out)
 {
 	struct pid_handle *handle = pid_handle_new();
-	int fd = handle ? fd_add(pidfd_file(handle, 0), true) : -ENOMEM;
+	struct file *file = handle ? pidfd_file(handle, 0) : ERR_PTR(-ENOMEM);
+	int fd = fd_add(IS_ERR(file) ? file : file_get(file), true);
 
+	/* The store may sleep, and another thread close the descriptor. */
 	if (fd >= 0 && put_user(fd, user)) {
-		fd_close(fd);
+		fd_take_back(fd, file);
 		fd = -EFAULT;
 	}
+	if (!IS_ERR(file))
+		file_put(file);
 	if (fd < 0 && handle) {
 		pid_handle_put(handle);
 		handle = NULL;

@@ -73,17 +73,23 @@ static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 	(void)position;
 	if (it->left < sizeof(out))
 		return -EINVAL;
-	error = file_wait_event(file, &current->sighand->arrived, waiting(signalfd));
-	if (error)
-		return error;
-	while (it->left >= sizeof(out) && signal_dequeue(signalfd->mask, &info)) {
-		long n;
+	while (it->left >= sizeof(out)) {
+		struct iter place = *it;
 
-		out = signalfd_describe(&info);
-		n = iter_write(it, &out, sizeof(out));
-		if (n != (long)sizeof(out))
+		if (done && !waiting(signalfd))
+			break;
+		error = done ? 0 : file_wait_event(file, &current->sighand->arrived, waiting(signalfd));
+		if (error)
+			return error;
+		/* Touch the memory first: a signal once taken cannot be put back. The copy may sleep, and others take it. */
+		if (iter_zero(&place, sizeof(out)) != (long)sizeof(out))
 			return done ? done : -EFAULT;
-		done += n;
+		if (!signal_dequeue(signalfd->mask, &info))
+			continue;
+		out = signalfd_describe(&info);
+		if (iter_write(it, &out, sizeof(out)) != (long)sizeof(out))
+			return done ? done : -EFAULT;
+		done += (long)sizeof(out);
 	}
 	return done;
 }

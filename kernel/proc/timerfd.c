@@ -62,13 +62,20 @@ static long timerfd_read(struct file *file, struct iter *it, u64 *position)
 	(void)position;
 	if (it->left < sizeof(count))
 		return -EINVAL;
-	n = file_wait_event(file, &timerfd->readable, timerfd->expired || timerfd->cancelled);
-	if (n)
-		return n;
-	if (timerfd->cancelled) {
-		timerfd->cancelled = false;
-		return -ECANCELED;
-	}
+	do {
+		struct iter place = *it;
+
+		n = file_wait_event(file, &timerfd->readable, timerfd->expired || timerfd->cancelled);
+		if (n)
+			return n;
+		if (timerfd->cancelled) {
+			timerfd->cancelled = false;
+			return -ECANCELED;
+		}
+		/* Touch the memory first, so that no expiry is lost. The copy may sleep, and another reader take them. */
+		if (iter_zero(&place, sizeof(count)) != (long)sizeof(count))
+			return -EFAULT;
+	} while (!timerfd->expired);
 	count = take_expiries(timerfd);
 	return iter_write(it, &count, sizeof(count)) == (long)sizeof(count) ? (long)sizeof(count) : -EFAULT;
 }

@@ -19,8 +19,10 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/attack.h"
@@ -28,7 +30,8 @@
 #define PAGE 4096
 #define FRESH 200               /* pages that the calls touch */
 #define LEFT_KB 400             /* of memory, when they begin */
-#define ROUNDS 1
+#define RACE_KB 4096            /* of memory, that a race's hog takes page by page */
+#define ROUNDS 2
 
 struct race {
 	void (*begin)(void);
@@ -77,8 +80,26 @@ static void *undo_again(void *argument)
 	return NULL;
 }
 
+/* A file takes the rest of memory in a few calls. No process holds it, so the kernel ends none for it. */
+static const char *take_memory(void)
+{
+	const char *path = test_path("memory");
+	int fd = (int)MUST(open(path, O_RDWR | O_CREAT, 0600));
+
+	/* A call that asks for too much takes nothing. */
+	for (long kb = free_kb() - RACE_KB; kb >= 64;)
+		if (fallocate(fd, 0, lseek(fd, 0, SEEK_END), kb * 1024))
+			kb /= 2;
+		else if (free_kb() < RACE_KB + kb)
+			kb = free_kb() - RACE_KB;
+	close(fd);
+	return path;
+}
+
 static void run(const struct race *race)
 {
+	const char *memory = take_memory();
+
 	for (int round = 0; round < ROUNDS; round++) {
 		/* A shared mapping: reading a page for the first time takes memory as well. */
 		char *fresh = mmap(NULL, FRESH * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), byte;
@@ -106,6 +127,7 @@ static void run(const struct race *race)
 		close(full[1]);
 		MUST(munmap(fresh, FRESH * PAGE));
 	}
+	MUST(unlink(memory));
 }
 
 /* A file of /proc, whose text a read from the start makes anew. The undoing thread takes the memory of the old one. */
@@ -372,6 +394,35 @@ static void counters(void)
 	run(&race);
 }
 
+/* Reading into no memory takes nothing. */
+static void faults_take_nothing(void)
+{
+	struct itimerspec once = { .it_value.tv_nsec = 1 };
+	int timer = (int)MUST(timerfd_create(CLOCK_MONOTONIC, 0)), signals;
+	struct pollfd asked = { .fd = timer, .events = POLLIN };
+	struct signalfd_siginfo info[2];
+	void *volatile nowhere = NULL;
+	uint64_t expiries;
+	sigset_t mask;
+
+	MUST(timerfd_settime(timer, 0, &once, NULL));
+	CHECK_EQUAL(poll(&asked, 1, -1), 1);
+	CHECK_ERROR(read(timer, nowhere, sizeof(expiries)), EFAULT);
+	CHECK_EQUAL(poll(&asked, 1, 0), 1);
+	CHECK_EQUAL(read(timer, &expiries, sizeof(expiries)), (ssize_t)sizeof(expiries));
+	CHECK_EQUAL(expiries, 1);
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	MUST(sigprocmask(SIG_BLOCK, &mask, NULL));
+	signals = (int)MUST(signalfd(-1, &mask, SFD_NONBLOCK));
+	MUST(kill(getpid(), SIGUSR1));
+	CHECK_ERROR(read(signals, nowhere, sizeof(info)), EFAULT);
+	CHECK_EQUAL(read(signals, info, sizeof(info)), (ssize_t)sizeof(info[0]));
+	CHECK_EQUAL(info[0].ssi_signo, SIGUSR1);
+	CHECK_ERROR(read(signals, info, sizeof(info)), EAGAIN);
+}
+
 /* Two timers never have the same number. */
 static volatile int made[2];
 
@@ -506,6 +557,7 @@ static const struct test_case cases[] = {
 	CASE(terminals),
 	CASE(senders),
 	CASE(counters),
+	CASE(faults_take_nothing),
 	CASE(timers),
 };
 
