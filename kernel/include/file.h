@@ -104,11 +104,11 @@ struct file {
 	const struct file_ops *ops;
 	struct inode *inode;
 	struct dentry *dentry;	/* the name used to open it */
+	u32 locks;		/* that are this description's (fs/file_lock.c) */
 	u64 position;
 	struct mutex positioning;	/* of a regular file; held by the call that changes its position */
 	void *data;		/* of the operations' owner */
 	struct async *async;	/* who gets a signal at readiness (ipc/async.c); NULL: nobody */
-	u32 locks;		/* that are this description's (fs/file_lock.c) */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
 };
 

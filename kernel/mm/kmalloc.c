@@ -122,16 +122,26 @@ void *kmalloc(size_t size)
 	return object;
 }
 
+/* Nobody else knows of the object: interrupts may come while it is cleared. */
+NOINLINE static void clear_large(u8 *object, size_t size)
+{
+	while (size > PAGE_SIZE) {
+		memset(object, 0, PAGE_SIZE);
+		interrupt_window();
+		object += PAGE_SIZE;
+		size -= PAGE_SIZE;
+	}
+	memset(object, 0, size);
+}
+
 void *kzalloc(size_t size)
 {
 	void *object = kmalloc(size);
 
-	/* Nobody else knows of the object: interrupts may come while a large one is cleared. */
-	for (size_t at = 0; object && at < size; at += PAGE_SIZE) {
-		memset((u8 *)object + at, 0, MIN(size - at, (size_t)PAGE_SIZE));
-		if (size - at > PAGE_SIZE)
-			interrupt_window();
-	}
+	if (object && size > PAGE_SIZE)
+		clear_large(object, size);
+	else if (object)
+		memset(object, 0, size);
 	return object;
 }
 
