@@ -115,8 +115,10 @@ static void reach_files(struct rights *rights, void *work)
 static void mark(struct list_head *work)
 {
 	struct socket *socket;
+	u32 looked_at = 0;
 
 	list_for_each_entry(socket, &flying, flight.link) {
+		interrupt_window_at(++looked_at);
 		socket->flight.reached = false;
 		socket->flight.outside = socket->flight.count;
 	}
@@ -125,9 +127,11 @@ static void mark(struct list_head *work)
 		if (is_candidate(socket))
 			unix_each_rights(socket, count_inside, NULL);
 	}
-	list_for_each_entry(socket, &flying, flight.link)
+	list_for_each_entry(socket, &flying, flight.link) {
+		interrupt_window_at(++looked_at);
 		if (!is_candidate(socket) || socket->flight.outside)
 			reach(socket, work);
+	}
 	while (!list_empty(work)) {
 		socket = list_first_entry(work, struct socket, flight.work);
 		list_del(&socket->flight.work);
@@ -140,15 +144,18 @@ static void collect(void)
 {
 	struct list_head work = LIST_HEAD_INIT(work);
 	struct socket *socket;
+	u32 looked_at = 0;
 
 	if (list_empty(&flying))
 		return;
 	mark(&work);
-	list_for_each_entry(socket, &flying, flight.link)
+	list_for_each_entry(socket, &flying, flight.link) {
+		interrupt_window_at(++looked_at);
 		if (!socket->flight.reached) {
 			list_add_tail(&socket->flight.work, &work);
 			file_get(socket->file);
 		}
+	}
 	while (!list_empty(&work)) {
 		socket = list_first_entry(&work, struct socket, flight.work);
 		list_del(&socket->flight.work);
