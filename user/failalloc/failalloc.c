@@ -3,13 +3,15 @@
  *   failalloc [first [last]]
  *
  * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
- * executes, maps memory, runs a thread, mounts, uses files, pipes, sockets, polling and messages, and leaves a core
- * file; until the workload needs fewer than n. Whatever fails, the workload may only meet an error that says so, or be
- * killed; and afterwards the kernel must hold as many frames and objects as before (/proc/frames). */
+ * executes, maps memory, runs a thread, mounts, uses files, locks, pipes, sockets, polling, timers and messages, and
+ * leaves a core file; until the workload needs fewer than n. Whatever fails, the workload may only meet an error that
+ * says so, or be killed. A call that failed for lack of memory must succeed when it is made again. Afterwards the kernel
+ * must hold as many frames and objects as before (/proc/frames). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -25,6 +27,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -42,15 +45,41 @@ enum { WELL = 0, NO_MEMORY = 1, WRONG = 2 };
 
 static const char *self;
 
+static int lacks_memory(void)
+{
+	return errno == ENOMEM || errno == EAGAIN || errno == ENOBUFS || errno == ENOSPC || errno == ENFILE || errno == ENOLCK;
+}
+
 static void give_up(const char *call)
 {
-	if (errno == ENOMEM || errno == EAGAIN || errno == ENOBUFS || errno == ENOSPC || errno == ENFILE)
+	if (lacks_memory())
 		_exit(NO_MEMORY);
 	fprintf(stderr, "%s: %s\n", call, strerror(errno));
 	_exit(WRONG);
 }
 
 #define TRY(call) ((call) == -1 ? (give_up(#call), -1) : 0)
+
+static void expect(int holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", what);
+	_exit(WRONG);
+}
+
+#define EXPECT(condition) expect(condition, #condition)
+
+/* A call that fails leaves everything as it was: so it succeeds when it is made again. */
+#define TRY_TWICE(call) ((call) == -1 && (lacks_memory() || (give_up(#call), 0)) ? again((call) == -1, #call) : (void)0)
+
+static void again(int failed, const char *call)
+{
+	if (!failed)
+		return;
+	fprintf(stderr, "made again: %s: %s\n", call, strerror(errno));
+	_exit(WRONG);
+}
 
 static void touch(volatile char *memory, size_t size)
 {
@@ -166,6 +195,108 @@ static void pass_descriptor(void)
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &pair[0], sizeof(int));
 	TRY(sendmsg(pair[0], &message, 0));
+}
+
+/* Sockets of the file system, and a descriptor that arrives once. */
+static void connect_once(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = FOLDER "/socket" };
+	char data[1] = "", control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec piece = { data, sizeof(data) };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), from = socket(AF_UNIX, SOCK_STREAM, 0), to = -1;
+	int passed;
+
+	TRY(listener);
+	TRY(from);
+	TRY_TWICE(bind(listener, (struct sockaddr *)&name, sizeof(name)));
+	TRY_TWICE(listen(listener, 4));
+	TRY_TWICE(connect(from, (struct sockaddr *)&name, sizeof(name)));
+	TRY_TWICE(to = accept(listener, NULL, NULL));
+	EXPECT(accept(listener, NULL, NULL) == -1 && lacks_memory());
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &from, sizeof(int));
+	TRY_TWICE(sendmsg(from, &message, 0));
+	message.msg_controllen = sizeof(control);
+	TRY_TWICE(recvmsg(to, &message, 0));
+	EXPECT(recv(to, data, sizeof(data), MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	if (message.msg_flags & MSG_CTRUNC)
+		_exit(NO_MEMORY);
+	memcpy(&passed, CMSG_DATA(header), sizeof(int));
+	TRY(close(passed));
+	TRY(unlink(name.sun_path));
+}
+
+/* Objects that are made once, and locks that are cut. */
+static void make_once(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_len = 100 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int file = -1, set = epoll_create1(0), ends[2], timer;
+	mqd_t queue = -1;
+
+	TRY(set);
+	TRY(pipe(ends));
+	TRY_TWICE(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
+	/* The table of descriptors grows at 32. */
+	TRY(dup2(ends[0], 31));
+	for (int fd = set; fd < 31; fd++)
+		if (fcntl(fd, F_GETFD) == -1)
+			TRY(dup2(ends[0], fd));
+	TRY_TWICE(file = open(FOLDER "/once", O_RDWR | O_CREAT, 0600));
+	TRY_TWICE(fcntl(file, F_SETLK, &lock));
+	lock = (struct flock){ .l_type = F_UNLCK, .l_start = 40, .l_len = 10 };
+	TRY_TWICE(fcntl(file, F_SETLK, &lock));
+	TRY_TWICE(queue = mq_open("/failalloc", O_RDWR | O_CREAT | O_EXCL, 0600, NULL));
+	TRY(mq_unlink("/failalloc"));
+	TRY_TWICE(syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, &timer));
+	EXPECT(timer == 0);
+	TRY(unlink(FOLDER "/once"));
+}
+
+/* Space in a file is reserved as a whole, and memory keeps what is in it. */
+static void keep_memory(void)
+{
+	char *where = mmap(NULL, 40 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *far;
+	int file = memfd_create("space", 0), status;
+	struct stat found;
+	pid_t child;
+
+	if (where == MAP_FAILED)
+		give_up("mmap");
+	TRY(file);
+	if (fallocate(file, 0, 60 * PAGE, 80 * PAGE) == -1) {
+		if (!lacks_memory())
+			give_up("fallocate");
+		TRY(fstat(file, &found));
+		EXPECT(found.st_blocks == 0 && found.st_size == 0);
+		again(fallocate(file, 0, 60 * PAGE, 80 * PAGE) == -1, "fallocate");
+	}
+	for (int i = 0; i < 40; i++)
+		where[i * PAGE] = (char)(i + 1);
+	child = fork();
+	if (child == -1) {
+		if (!lacks_memory())
+			give_up("fork");
+		child = fork();
+		again(child == -1, "fork");
+	}
+	if (child == 0)
+		_exit(WELL);
+	TRY(waitpid(child, &status, 0));
+	far = mremap(where, 40 * PAGE, 2048 * PAGE, MREMAP_MAYMOVE);
+	if (far == MAP_FAILED) {
+		if (!lacks_memory())
+			give_up("mremap");
+		far = mremap(where, 40 * PAGE, 2048 * PAGE, MREMAP_MAYMOVE);
+		again(far == MAP_FAILED, "mremap");
+	}
+	for (int i = 0; i < 40; i++)
+		EXPECT(far[i * PAGE] == (char)(i + 1));
 }
 
 static void use_mounts(void)
@@ -311,6 +442,9 @@ static void workload(void)
 	use_messages();
 	use_network();
 	pass_descriptor();
+	connect_once();
+	make_once();
+	keep_memory();
 	use_mounts();
 	use_objects();
 	use_threads();
@@ -330,10 +464,11 @@ static void empty_disk(void)
 static void tidy(void)
 {
 	static const char *const files[] = { FOLDER "/directory/hard", FOLDER "/directory/moved", FOLDER "/symbolic",
-					     FOLDER "/file", FOLDER "/core" };
+					     FOLDER "/file", FOLDER "/core", FOLDER "/socket", FOLDER "/once" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(files[i]);
+	mq_unlink("/failalloc");
 	empty_disk();
 	rmdir(FOLDER "/directory");
 	umount(FOLDER "/mounted");
