@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
+from contextlib import suppress
+from typing import TextIO
 
 _INTERRUPTED = 130
+_CANNOT_GO_ON = 126
 _BROKEN_PIPE = 141
 """What a shell reports of a program that SIGPIPE (13) ended: 128 + 13."""
 
@@ -17,20 +20,67 @@ def _leave(*_: object) -> None:
 signal.signal(signal.SIGINT, _leave)
 
 
-def main() -> None:
-    """Loads the command and runs it; ends the process with its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is shown by its code, not refused.
-        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+def _open_streams() -> None:
+    """Gives a closed standard stream the null device: else the next file to be opened would take its number."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode))  # noqa: PTH123, SIM115 - open until the process ends
+
+
+def _discard(stream: TextIO) -> None:
+    """Drops what the stream could not write, so that Python does not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _fail(sentence: str) -> int:
+    """Says why the command ends; returns its exit status."""
+    with suppress(OSError):
+        print(f"pagewalk: {sentence}", file=sys.stderr, flush=True)
+    return _CANNOT_GO_ON
+
+
+def _run() -> int:
+    """Runs the command line and writes all of its output; returns the exit status."""
     from pagewalk.cli.app import command  # noqa: PLC0415 - slow to import
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     status = command()
     signal.signal(signal.SIGINT, _leave)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+def main() -> None:
+    """Loads the command and runs it; ends the process with its exit status.
+
+    A failure to write the output and a lack of memory end every command with one sentence.
+    """
+    unwritable = sys.stdout is None
+    _open_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is shown by its code, not refused.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    if unwritable:
+        sys.exit(_fail("standard output is closed"))
+    status = _CANNOT_GO_ON
     try:
-        sys.stdout.flush()
+        status = _run()
     except BrokenPipeError:
-        # The reader has gone. Python must not try to flush again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = _BROKEN_PIPE
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else "cannot write the output: "
+        status = _fail(f"{named}{error.strerror or error}")
+    except MemoryError:
+        status = _fail("not enough memory")
+    signal.signal(signal.SIGINT, _leave)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            _discard(stream)
     sys.exit(status)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,17 @@ _LOCKED = "Could not set lock on file"
 """What DuckDB says of a file that another process has open."""
 _LEAST_FREE = 16 << 20
 """Bytes that must be free on the disk before anything is written."""
+_ASKED = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+    "memory_limit": "1GB",
+    "temp_directory": "",
+}
+"""How the file is open for a person's query: no other file is read or written, and memory is limited."""
+_ROWS_MOST = 1_000_000
+"""How many rows a person's query may give."""
+_BYTES_MOST = 256 << 20
+"""How many bytes of text a person's query may give."""
 
 _TABLES = """
 CREATE TABLE meta (schema INTEGER NOT NULL);
@@ -353,15 +365,50 @@ class Store:
     def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a person's query; BadInput says what is wrong with it.
 
-        The file is open for reading only: a query that would change it is refused.
+        The query sees a copy of the file. So it changes nothing, and no run waits for a long query.
         """
-        with self._session() as connection:
+        try:
+            sql.encode()
+        except UnicodeEncodeError:
+            raise BadInput("the query is not UTF-8") from None
+        with self._copied() as path:
             try:
-                cursor = connection.execute(sql)
-                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+                with duckdb.connect(str(path), read_only=True, config=dict(_ASKED)) as connection:
+                    return _answer(connection, sql)
             except duckdb.InterruptException:
                 raise KeyboardInterrupt from None
-            except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
+            except (duckdb.Error, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and "interrupted" in str(error).lower():
                     raise KeyboardInterrupt from None
                 raise BadInput(f"the query: {error}", hint="docs/results.md describes the tables") from None
+
+    @contextmanager
+    def _copied(self) -> Iterator[Path]:
+        """A copy of the file, which is there during the block. Nobody writes the file while it is copied."""
+        with tempfile.TemporaryDirectory(prefix="pagewalk-") as folder:
+            copy = Path(folder) / "results.duckdb"
+            with self._session(), self._explained():
+                shutil.copyfile(self.path, copy)
+            yield copy
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The column names and rows of the one query in `sql`; BadInput if it is none, or gives too much."""
+    statements = connection.extract_statements(sql)
+    if [statement.type for statement in statements] not in (
+        [duckdb.StatementType.SELECT],
+        [duckdb.StatementType.EXPLAIN],
+    ):
+        raise BadInput("only one query is answered, no other statement", hint="as in: SELECT * FROM runs")
+    cursor = connection.execute(statements[0])
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    while row := cursor.fetchone():
+        rows.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        if len(rows) > _ROWS_MOST or size > _BYTES_MOST:
+            raise BadInput(
+                f"the query gives more than {_ROWS_MOST:,} rows or {_BYTES_MOST >> 20} MB of text",
+                hint="add LIMIT, or ask for sums",
+            )
+    return [column[0] for column in cursor.description or ()], rows

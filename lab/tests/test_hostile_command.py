@@ -194,6 +194,56 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         assert b"Traceback" not in process.stderr.read()
 
 
+WRITERS = (
+    ("machines",),
+    ("machines", "--json"),
+    ("results", "SELECT 1"),
+    ("results", "SELECT 1", "--json"),
+    ("claims", "list"),
+    ("exec", "--json", "--", "/nothing"),
+    ("--version",),
+    ("--help",),
+)
+
+
+def shell(redirection: str, *words: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    line = f'{before} exec "$@" {redirection}'
+    return subprocess.run(["bash", "-c", line, "bash", *COMMAND, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_output_that_cannot_be_written_is_one_sentence(words: Sequence[str]) -> None:
+    for redirection, sentence in ((">/dev/full", "No space left"), (">&-", "standard output is closed")):
+        done = shell(redirection, *words)
+        assert done.returncode == 126, done.stderr
+        assert sentence in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_errors_that_cannot_be_written_keep_the_status() -> None:
+    for redirection in ("2>/dev/full", "2>&-", "2>&- <&-"):
+        done = shell(redirection, "exec", "--", "/nothing")
+        assert done.returncode == 126
+        assert done.stdout == ""
+
+
+def test_a_query_without_memory_is_one_sentence() -> None:
+    done = shell("", "results", "SELECT * FROM range(3000000000)", before="ulimit -v 3000000;")
+    assert done.returncode == 126
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+
+
+def test_a_lack_of_memory_is_one_sentence() -> None:
+    code = (
+        "import pagewalk.cli.app as app\n"
+        "def command(): raise MemoryError\n"
+        "app.command = command\n"
+        "from pagewalk.entry import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (126, "pagewalk: not enough memory\n")
+
+
 def test_ctrl_c_at_any_instant_gives_no_traceback() -> None:
     # A spread of delays meets imports, planning and the end; no assertion is about time.
     for number in range(8):

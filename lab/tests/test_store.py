@@ -77,9 +77,22 @@ def test_a_reader_does_not_wait_for_an_open_store(tmp_path: Path) -> None:
         ("SELEC 1", "syntax error"),
         ("SELECT nothing FROM runs", "nothing"),
         ("SELECT no_clock()", "no_clock"),
-        ("DROP TABLE runs", "read-only"),
-        ("INSERT INTO meta VALUES (2)", "read-only"),
-        ("SELECT '\udcff'", "the query"),
+        ("DROP TABLE runs", "only one query"),
+        ("INSERT INTO meta VALUES (2)", "only one query"),
+        ("SELECT 1; SELECT 2", "only one query"),
+        (";", "only one query"),
+        ("SET memory_limit = '100GB'", "only one query"),
+        ("COPY (SELECT 1) TO '{folder}/written'", "only one query"),
+        ("ATTACH '{folder}/written' AS w (READ_WRITE)", "only one query"),
+        ("EXPORT DATABASE '{folder}/written'", "only one query"),
+        ("INSTALL json", "only one query"),
+        ("EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/written'", "disabled"),
+        ("SELECT * FROM read_text('{folder}/r.duckdb')", "disabled"),
+        ("SELECT * FROM glob('/*')", "disabled"),
+        ("SELECT * FROM range(3000000000)", "more than"),
+        ("SELECT repeat('x', 1000000) FROM range(1000000)", "more than"),
+        ("SELECT list(i) FROM range(3000000000) AS r(i)", "Out of Memory"),
+        ("SELECT '\udcff'", "the query is not UTF-8"),
     ],
 )
 def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, query: str, words: str) -> None:
@@ -87,8 +100,9 @@ def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, q
     for read_only in (False, True):
         with Store(path, read_only=read_only) as store:
             with pytest.raises(BadInput, match=words):
-                store.ask(query)
+                store.ask(query.replace("{folder}", str(tmp_path)))
             assert store.ask("SELECT schema FROM meta")[1] == [(results.SCHEMA,)]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def results(
         "(SELECT value FROM counters WHERE run = key AND region = 0 AND name = 'cycles') AS cycles "
         "FROM runs ORDER BY made"
     )
-    with _store() as store:
+    with Store(home().results, read_only=True, told=partial(say, err)) as store:
         columns, found = store.ask(sql or listing)
     if as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
