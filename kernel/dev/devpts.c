@@ -5,8 +5,6 @@
 #include <filesystem.h>
 #include <lib.h>
 
-#define DEVPTS_MAGIC 0x1cd1u
-
 /* Inode numbers and directory positions start here: 0 and 1 are the dots. */
 #define FIRST 3u
 

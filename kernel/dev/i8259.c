@@ -39,12 +39,15 @@ void i8259_init(uintptr_t ports, uintptr_t acknowledge)
 	write_masks();
 }
 
-void i8259_mask(unsigned irq, bool mask)
+static void mask(unsigned irq)
 {
-	if (mask)
-		masked |= (u16)(1u << irq);
-	else
-		masked &= (u16)~(1u << irq);
+	masked |= (u16)(1u << irq);
+	write_masks();
+}
+
+void i8259_unmask(unsigned irq)
+{
+	masked &= (u16)~(1u << irq);
 	write_masks();
 }
 
@@ -107,8 +110,8 @@ void i8259_dispatch(void)
 	if (irq < 0)
 		return;
 	if (!irq_handle((unsigned)irq))
-		i8259_mask((unsigned)irq, true);	/* no handler: it would repeat for ever */
+		mask((unsigned)irq);	/* no handler: it would repeat for ever */
 	end((unsigned)irq);
 }
 
-const struct irq_controller i8259_controller = { "8259", i8259_dispatch, NULL };
+const struct irq_controller i8259_controller = { "8259", i8259_dispatch, i8259_unmask, NULL };

@@ -1,7 +1,6 @@
 /* Who handles which external interrupt, and how often it came. */
 #include <irq.h>
 
-#include <board.h>
 #include <cpu.h>
 #include <lib.h>
 #include <text.h>
@@ -27,7 +26,7 @@ void irq_dispatch(void)
 void irq_register(unsigned irq, const char *name, void (*handler)(void))
 {
 	irqs[irq] = (struct line){ name, handler };
-	i8259_mask(irq, false);
+	controller->unmask(irq);
 }
 
 bool irq_handle(unsigned irq)

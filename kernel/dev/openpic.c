@@ -100,4 +100,4 @@ static void send(u32 cpus, unsigned kind)
 	put(DISPATCH(kind), cpus);
 }
 
-const struct irq_controller openpic_controller = { "OpenPIC", dispatch, send };
+const struct irq_controller openpic_controller = { "OpenPIC", dispatch, i8259_unmask, send };

@@ -12,8 +12,6 @@
 #include <task.h>
 #include <window.h>
 
-#define TMPFS_MAGIC 0x01021994u
-
 static const struct inode_ops ramfs_ops;
 
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)

@@ -11,7 +11,7 @@ u32 flush_cutoff = ~0u;
 u64 flush_pages, flush_cutoffs;
 u32 flush_sizes[FLUSH_SIZES];
 
-CAUSE(flush) static void flush_pages_of_table(struct mm *mm, uaddr_t start, u32 stop)
+CAUSE(flush) static void flush_pages_of_table(struct mm *mm, uaddr_t start, uaddr_t stop)
 {
 	for (; start < stop; start += PAGE_SIZE) {
 		interrupt_window_at(start >> PAGE_SHIFT);
@@ -38,7 +38,7 @@ CAUSE(flush) void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t en
 	if (flush_range_whole(mm, start, end))
 		return;
 	while (start < end) {
-		u32 stop = MIN(pagetable_next(start), end);
+		uaddr_t stop = MIN(pagetable_next(start), end);
 
 		/* A table that does not exist cannot have cached entries. */
 		if (pagetable_find(mm->root, start))

@@ -11,7 +11,7 @@
 
 struct root_entry *kernel_root;
 
-u32 pagetable_base = KERNEL_BASE;
+vaddr_t pagetable_base = KERNEL_BASE;
 u64 pagetables_uncached;
 bool pagetable_notes;
 paddr_t pagetable_uncertain;
@@ -119,9 +119,9 @@ CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling)
 {
 	/* Free a table if its whole range lies between the areas around. */
-	u32 first = ALIGN_DOWN(start, TABLE_SPAN), last = ALIGN_DOWN(end - 1, TABLE_SPAN);
+	vaddr_t first = ALIGN_DOWN(start, TABLE_SPAN), last = ALIGN_DOWN(end - 1, TABLE_SPAN);
 
-	for (u32 base = first;; base += TABLE_SPAN) {
+	for (vaddr_t base = first;; base += TABLE_SPAN) {
 		struct root_entry *slot = pagetable_slot(mm->root, base);
 
 		if (!slot_empty(slot) && base >= floor && base + (TABLE_SPAN - 1) < ceiling) {

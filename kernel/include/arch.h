@@ -12,6 +12,8 @@
 #include <frame.h>
 #include <types.h>
 
+struct text;
+
 /*
  * A new task whose `kernel_stack` (KERNEL_STACK_SIZE bytes from kmalloc) is set:
  * its first run calls function(argument) on that stack. When that returns,
@@ -27,7 +29,7 @@ struct regs *task_regs(struct task *task);
  */
 void arch_task_fork(struct task *child, const struct regs *parent);
 /* exec by current: regs for a program's first instruction, FPU cleared. */
-void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer);
+void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer);
 /* Before a task's memory is freed. */
 void arch_task_free(struct task *task);
 
@@ -52,24 +54,26 @@ void arch_idle(void);
 
 u64 arch_timebase(void);                /* ticks of the timebase */
 u32 arch_timebase_hz(void);
-void arch_decrementer_set(u32 ticks);   /* interrupt when ticks have passed; at most 0x7fffffff */
+void arch_timer_set(u32 ticks);         /* interrupt when ticks have passed; at most 0x7fffffff */
 
 /* I/O space: a virtual address for a physical one of the board; NULL outside of it. */
 void *arch_io(paddr_t pa);
 /* Calls function for every page of I/O space, with its virtual address (that of arch_io) and its physical one. */
 void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
-/* Facts for the auxiliary vector, /proc/cpuinfo and uname. */
+/* The processor: facts for the auxiliary vector, /proc and the boot's first line. */
 struct arch_cpu {
 	const char *name;               /* "603e", "604", ... */
-	u32 pvr;
-	u32 hwcap;                      /* AT_HWCAP */
+	u32 hwcap;                      /* AT_HWCAP, as the ABI has it */
 	u32 clock_hz, timebase_hz, bus_hz;
 	u32 dcache_line, icache_line;   /* bytes */
 	u32 dcache_size, icache_size;
 };
 extern struct arch_cpu arch_cpu;
-#define ARCH_HWCAP_FPU 0x08000000u      /* there is a floating-point unit (Linux: PPC_FEATURE_HAS_FPU) */
+/* Writes AT_PLATFORM's string: by this name the dynamic linker finds libraries made for the processor. */
+void arch_platform(char *name, size_t size);
+/* The processor's lines of /proc/cpuinfo. */
+void arch_show_cpu(struct text *text);
 
 /* Whether all RAM is also mapped at KERNEL_UNCACHED, past the cache. */
 bool arch_maps_uncached(void);

@@ -16,7 +16,7 @@ void uart_interrupt(void);		/* its interrupt */
  * of the PReP byte that acknowledges an interrupt; without it (0) the controllers are polled.
  */
 void i8259_init(uintptr_t ports, uintptr_t acknowledge);
-void i8259_mask(unsigned irq, bool masked);
+void i8259_unmask(unsigned irq);
 void i8259_dispatch(void);		/* handles the pending input, if there is one */
 
 /*

@@ -10,6 +10,7 @@ struct text;
 struct irq_controller {
 	const char *name;
 	void (*dispatch)(void);         /* handles what is pending: vector 0x500 comes here */
+	void (*unmask)(unsigned irq);   /* lets an input of the 8259 pair interrupt */
 	void (*ipi_send)(u32 cpus, unsigned kind);      /* NULL: there are no interrupts between processors */
 };
 

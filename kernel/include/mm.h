@@ -43,7 +43,8 @@ struct vma {
 	struct list_head mapping;       /* in inode->mappings, if it maps a file */
 	struct mm *mm;
 	uaddr_t start, end;
-	u32 first, last, room;          /* bounds and largest gap of its subtree, unless stale */
+	uaddr_t first, last;            /* bounds of its subtree, */
+	u32 room;                       /* and the largest gap in it, unless stale */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
 	struct inode *inode;            /* the object that is mapped; NULL: none */
@@ -88,7 +89,7 @@ struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memor
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
-extern bool (*fork_shares)(struct mm *parent, u32 base);
+extern bool (*fork_shares)(struct mm *parent, uaddr_t base);
 extern u64 tables_shared;                       /* tables that forks have shared */
 int tables_unshare_everywhere(void);            /* gives every address space its own tables; 0 or -ENOMEM */
 /* Every address space. */
@@ -118,12 +119,12 @@ int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector);
 uaddr_t mm_brk(struct mm *mm, uaddr_t address);
 void mm_brk_init(struct mm *mm, uaddr_t start);
 /* For exec: creates the initial stack area of `size` bytes below top, growing down. */
-int mm_stack_init(struct mm *mm, u32 top, u32 size);
+int mm_stack_init(struct mm *mm, uaddr_t top, u32 size);
 
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
-extern u32 faults_plain;                /* mm/fault.c: 0 if the checker runs after each fault (check.h) */
+extern uaddr_t faults_plain;            /* mm/fault.c: 0 if the checker runs after each fault (check.h) */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /* The word at an address, if its page is in memory. For interrupt handlers, which must not fault. */

@@ -19,7 +19,7 @@ struct mm;
 extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 1023, shared by every root */
 
 /* Where C code maps physical 0 to reach the tables: KERNEL_BASE, or KERNEL_UNCACHED by policy pagetable.cache. */
-extern u32 pagetable_base;
+extern vaddr_t pagetable_base;
 extern u64 pagetables_uncached;         /* tables and roots created past the cache */
 /*
  * A table up to this physical address may be shared, and must be checked before it changes. 0: only absent tables are
@@ -103,7 +103,7 @@ struct frame *pagetable_table_new(void);
 /* Gives mm its own copy of the table of an address, if it shares it (mm/shared_tables.c). 0 or -ENOMEM. */
 int table_unshare(struct mm *mm, vaddr_t address);
 /* The end of the range that the table of an address covers: where a walk continues after an absent table. */
-static inline u32 pagetable_next(vaddr_t address) { return (address | (TABLE_SPAN - 1)) + 1; }
+static inline vaddr_t pagetable_next(vaddr_t address) { return (address | (TABLE_SPAN - 1)) + 1; }
 /*
  * Frees the tables of [start, end) that no area needs. floor and ceiling are the end of the area below and the start
  * of the area above.

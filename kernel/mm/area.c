@@ -220,14 +220,14 @@ bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 }
 
 /* Where the room below an area ends: at most MMAP_TOP, and a gap below a stack that may grow. */
-static u32 lower_bound(const struct vma *vma)
+static uaddr_t lower_bound(const struct vma *vma)
 {
 	u32 below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;
 
 	return MIN(vma->start - MIN(below, vma->start), MMAP_TOP);
 }
 
-static u32 upper_bound(const struct vma *vma)
+static uaddr_t upper_bound(const struct vma *vma)
 {
 	return MIN(vma->end, MMAP_TOP);
 }
@@ -244,7 +244,8 @@ static u32 between(uaddr_t end, uaddr_t start)
 static bool survey(struct vma *vma)
 {
 	const struct vma *left = entry(vma->node.left), *right = entry(vma->node.right);
-	u32 first = lower_bound(vma), last = upper_bound(vma), room = 0;
+	uaddr_t first = lower_bound(vma), last = upper_bound(vma);
+	u32 room = 0;
 	bool news;
 
 	if (left) {
@@ -288,9 +289,9 @@ bool areas_surveyed_right(struct mm *mm)
 }
 
 /* The end of the highest gap of size bytes, or else of the room below all areas; looks at each area. */
-static u32 room_by_walk(const struct mm *mm, u32 size)
+static uaddr_t room_by_walk(const struct mm *mm, u32 size)
 {
-	u32 top = MMAP_TOP;
+	uaddr_t top = MMAP_TOP;
 
 	for (const struct vma *vma = entry(rb_last(&mm->areas)); vma && between(upper_bound(vma), top) < size;
 	     vma = previous(vma))
@@ -299,10 +300,10 @@ static u32 room_by_walk(const struct mm *mm, u32 size)
 }
 
 /* The same, by the largest gap of each subtree. */
-static u32 room_by_survey(struct mm *mm, u32 size)
+static uaddr_t room_by_survey(struct mm *mm, u32 size)
 {
 	const struct vma *vma, *right;
-	u32 top = MMAP_TOP;
+	uaddr_t top = MMAP_TOP;
 
 	survey_stale(mm->areas.node);
 	vma = entry(mm->areas.node);
@@ -325,7 +326,7 @@ static u32 room_by_survey(struct mm *mm, u32 size)
 
 uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size)
 {
-	u32 top;
+	uaddr_t top;
 
 	hint = ALIGN_DOWN(hint, PAGE_SIZE);
 	if (hint >= PAGE_SIZE && hint < USER_END && USER_END - hint >= size && range_free(mm, hint, hint + size))

@@ -170,7 +170,7 @@ NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_a
 }
 
 /* Addresses below this bound, counted from the second page, take the plain path. The checker sets it to 0. */
-u32 faults_plain = USER_END - PAGE_SIZE;
+uaddr_t faults_plain = USER_END - PAGE_SIZE;
 
 NOINLINE static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
 {

@@ -119,7 +119,7 @@ long sys_mlockall(u32 flags)
 	if (!(flags & MCL_CURRENT))
 		return 0;
 	/* Areas may change while pages are faulted in, so look each one up again. */
-	for (u32 next = 0; (vma = mm_find(mm, next)); ) {
+	for (uaddr_t next = 0; (vma = mm_find(mm, next)); ) {
 		preemption_point();
 		vma = mm_find(mm, next);
 		if (!vma || signal_fatal_pending())

@@ -99,7 +99,7 @@ u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 }
 
 /* Removes an old mapping only once the new area is ready, so that a call that fails changes nothing. */
-static u32 map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
+static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
 	struct vma *vma = vma_new(mm, address, address + size, vm_flags);
 	int error;
@@ -132,7 +132,8 @@ static void populate(struct mm *mm, uaddr_t start, uaddr_t end)
 
 uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page)
 {
-	u32 type = flags & MAP_TYPE, replaced = 0, result;
+	u32 type = flags & MAP_TYPE, replaced = 0;
+	uaddr_t result;
 
 	if (!size)
 		return (u32)-EINVAL;
@@ -288,7 +289,7 @@ void mm_brk_init(struct mm *mm, uaddr_t start)
 
 uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 {
-	u32 old = ALIGN_UP(mm->brk, PAGE_SIZE), new;
+	uaddr_t old = ALIGN_UP(mm->brk, PAGE_SIZE), new;
 	struct vma *vma;
 
 	if (address < mm->brk_start || address >= USER_STACK_TOP || address - mm->brk_start > mm->data_limit)
@@ -315,7 +316,7 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 	return address;
 }
 
-int mm_stack_init(struct mm *mm, u32 top, u32 size)
+int mm_stack_init(struct mm *mm, uaddr_t top, u32 size)
 {
 	struct vma *vma;
 

@@ -9,11 +9,11 @@
 #include "internal.h"
 
 /* Creates the tables that move_entries() needs. After -ENOMEM some of them exist. */
-static int make_tables(struct mm *mm, u32 from, u32 to, u32 size)
+static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
-	u32 stop;
+	uaddr_t stop;
 
-	for (u32 at = from; at < from + size; at = stop) {
+	for (uaddr_t at = from; at < from + size; at = stop) {
 		stop = MIN(pagetable_next(at), from + size);
 		interrupt_window();
 		if (pagetable_find(mm->root, at) &&
@@ -24,10 +24,10 @@ static int make_tables(struct mm *mm, u32 from, u32 to, u32 size)
 }
 
 /* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
-static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
+static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
 	flush->range(mm, from, from + size);
-	for (u32 at = from; at < from + size; at += PAGE_SIZE) {
+	for (uaddr_t at = from; at < from + size; at += PAGE_SIZE) {
 		struct pte *old = pagetable_find(mm->root, at), *new;
 
 		if (!old) {
@@ -48,7 +48,7 @@ static void move_entries(struct mm *mm, u32 from, u32 to, u32 size)
  * Moves the pages of the area at `from` to a copy of it at `to`, replacing mappings there. new_size may be larger or
  * smaller than size; keep: the old area stays, without its pages.
  */
-static u32 remap_move(struct mm *mm, u32 from, u32 size, u32 to, u32 new_size, bool keep)
+static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32 new_size, bool keep)
 {
 	struct vma *vma, *twin;
 
@@ -93,7 +93,8 @@ static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_s
 
 uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address)
 {
-	u32 result, replaced = 0, added;
+	uaddr_t result;
+	u32 replaced = 0, added;
 	struct vma *vma;
 	bool keep;
 	int error;

@@ -13,14 +13,14 @@
 #include "internal.h"
 
 u64 tables_shared;
-bool (*fork_shares)(struct mm *parent, u32 base);
+bool (*fork_shares)(struct mm *parent, uaddr_t base);
 
 static struct root_entry *slot_of(struct mm *mm, uaddr_t address)
 {
 	return pagetable_slot(mm->root, address);
 }
 
-static u32 base_of(uaddr_t address)
+static uaddr_t base_of(uaddr_t address)
 {
 	return pagetable_next(address) - TABLE_SPAN;
 }
@@ -34,7 +34,7 @@ static bool shared(const struct root_entry *slot)
  * Calls function for each valid entry of the table at base that lies in an area; `to` is the entry's place in another
  * table. Returns the number of entries that hold a frame.
  */
-static u32 for_each_entry(struct mm *mm, u32 base, struct pte *table, struct pte *other,
+static u32 for_each_entry(struct mm *mm, uaddr_t base, struct pte *table, struct pte *other,
 			  bool (*function)(const struct vma *vma, struct pte *entry, struct pte *to))
 {
 	u32 frames = 0;
@@ -66,7 +66,7 @@ static bool protect_entry(const struct vma *vma, struct pte *entry, struct pte *
 bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 {
 	struct root_entry *from = slot_of(parent, address), *to = slot_of(child, address);
-	u32 base = base_of(address);
+	uaddr_t base = base_of(address);
 	struct frame *frame;
 
 	if (slot_empty(from) || !slot_empty(to) || !fork_shares || !fork_shares(parent, base))

@@ -111,7 +111,7 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 static int copy_pages(struct mm *child, struct vma *vma)
 {
 	int error = 0;
-	u32 stop;
+	uaddr_t stop;
 
 	for (uaddr_t start = vma->start; start < vma->end && !error; start = stop) {
 		stop = MIN(pagetable_next(start), vma->end);

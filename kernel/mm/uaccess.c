@@ -16,7 +16,8 @@ static size_t store_by_frames(void *user, const void *from, size_t n)
 	size_t done = 0;
 
 	while (done < n) {
-		u32 address = (u32)user + (u32)done, offset = address % PAGE_SIZE;
+		uaddr_t address = (uaddr_t)user + done;
+		u32 offset = address % PAGE_SIZE;
 		size_t part = MIN(n - done, PAGE_SIZE - offset);
 		struct frame *frame;
 
@@ -57,10 +58,10 @@ static size_t copy_by_pieces(void *to, const void *from, size_t n)
 static int exchange_by_frame(u32 *user, u32 expected, u32 wanted, u32 *seen)
 {
 	struct frame *frame;
-	int error = mm_frame(current->mm, (u32)user, MM_WRITE, &frame);
+	int error = mm_frame(current->mm, (uaddr_t)user, MM_WRITE, &frame);
 
 	if (!error) {
-		error = user_exchange((u32 *)((u8 *)frame_kva(frame) + (u32)user % PAGE_SIZE), expected, wanted, seen);
+		error = user_exchange((u32 *)((u8 *)frame_kva(frame) + (uaddr_t)user % PAGE_SIZE), expected, wanted, seen);
 		frame_put(frame);
 	}
 	return error;
@@ -103,7 +104,7 @@ int clear_user(void *user, size_t n)
 /* Bytes that a string may have before it leaves user space, at most n. */
 static u32 string_room(const char *user, size_t n)
 {
-	return (u32)user < USER_END ? MIN((u32)n, USER_END - (u32)user) : 0;
+	return (uaddr_t)user < USER_END ? MIN((u32)n, USER_END - (uaddr_t)user) : 0;
 }
 
 /* Turns the architecture's result for a string into the one that the callers document. */
@@ -130,7 +131,7 @@ long strnlen_user(const char *user, size_t max)
 
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen)
 {
-	if (!user_range_ok(user, 4) || (u32)user % 4)
+	if (!user_range_ok(user, 4) || (uaddr_t)user % 4)
 		return -EFAULT;
 	if (!ARCH_KERNEL_OBEYS_READ_ONLY)
 		return exchange_by_frame(user, expected, wanted, seen) ? -EFAULT : 0;

@@ -14,7 +14,7 @@ void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *above = mm_find(mm, start);
-	u32 floor = 0, ceiling = above ? above->start : KERNEL_BASE;
+	uaddr_t floor = 0, ceiling = above ? above->start : KERNEL_BASE;
 	struct rb_node *before = above ? rb_prev(&above->node) : rb_last(&mm->areas);
 
 	if (before)

@@ -46,9 +46,9 @@ static int read_headers(struct file *file, struct program *program, const char *
 	if (header->magic != ELF_MAGIC)
 		return lie(reason, "no ELF magic");
 	if (header->class != ABI_ELF_CLASS || header->data != ABI_ELF_DATA)
-		return lie(reason, "not a 32-bit big-endian ELF");
+		return lie(reason, "not a " ABI_ELF_FORM " ELF");
 	if (header->machine != ABI_ELF_MACHINE)
-		return lie(reason, "not for PowerPC");
+		return lie(reason, "not for " ABI_ELF_FOR);
 	if (header->type != ET_EXEC && header->type != ET_DYN)
 		return lie(reason, "not an executable (ELF type)");
 	if (header->program_header_size != sizeof(struct program_header))

@@ -84,7 +84,7 @@ int exec_push_prefix(struct prefix *prefix, const char *text, u32 length)
 struct stack_builder {
 	struct mm *mm;
 	uaddr_t string, string_end;
-	u32 table;
+	uaddr_t table;
 	char *bounce;           /* one page */
 };
 
@@ -156,7 +156,7 @@ static void add_auxiliary(struct mm *mm, u32 type, u32 value)
 	mm->auxv[mm->auxv_count++] = value;
 }
 
-static void make_auxiliary(struct exec *exec, u32 platform, u32 random, u32 name)
+static void make_auxiliary(struct exec *exec, uaddr_t platform, uaddr_t random, uaddr_t name)
 {
 	struct mm *mm = exec->mm;
 
@@ -193,14 +193,14 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 	u32 drop = prefix->drop_first && exec->argv.count ? 1 : 0;
 	u32 argc = prefix->count + exec->argv.count - drop;
 	u32 name_size = strlen(exec->path) + 1;
-	u32 name = USER_STACK_TOP - sizeof(u32) - name_size;
-	u32 strings = name - exec->envp.bytes - exec->argv.bytes - prefix->bytes;
-	u32 platform = (strings - 16) & ~15u, random = platform - 16;
+	uaddr_t name = USER_STACK_TOP - sizeof(u32) - name_size;
+	uaddr_t strings = name - exec->envp.bytes - exec->argv.bytes - prefix->bytes;
+	uaddr_t platform = (strings - 16) & ~15u, random = platform - 16;
 	u8 bytes[16];
 	char platform_name[16];
 	int error;
 
-	snprintf(platform_name, sizeof(platform_name), "ppc%.3s", arch_cpu.name);
+	arch_platform(platform_name, sizeof(platform_name));
 	random_bytes(bytes, sizeof(bytes));
 	make_auxiliary(exec, platform, random, name);
 	exec->stack_pointer = (random - (argc + exec->envp.count + 3 + mm->auxv_count) * sizeof(u32)) & ~15u;

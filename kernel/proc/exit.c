@@ -1,4 +1,5 @@
 /* The end of threads and processes. */
+#include <abi/process.h>
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -16,11 +17,6 @@
 
 #include "internal.h"
 #include "usage.h"
-
-/* wait4's status: exit code in bits 8-15, or the signal in bits 0-6 and 0x80 if there is a core file. */
-#define STATUS_CORE 0x80
-#define STATUS_SIGNAL(status) ((status) & 0x7f)
-#define STATUS_CODE(status)   (((status) >> 8) & 0xff)
 
 /* Ends every other thread of current's process, when it next checks its signals. */
 void process_kill_threads(struct process *process)

@@ -12,7 +12,6 @@
 #include "internal.h"
 
 #define RT_PRIORITY_MAX 99
-#define RESET_ON_FORK   0x40000000u
 
 static bool may_change(const struct task *task)
 {
@@ -102,12 +101,6 @@ long sys_getpriority(int which, s32 who)
 
 	return for_each_named(which, who, read_one, &best) ? best : -EINVAL;
 }
-
-#define IOPRIO_CLASS(p) ((p) >> 13)
-#define IOPRIO_LEVEL(p) ((p) & 7)
-#define IOPRIO_HINTS(p) ((p) >> 3 & 0x3ff)
-enum { IOPRIO_NONE, IOPRIO_REAL_TIME, IOPRIO_BEST_EFFORT, IOPRIO_IDLE };
-enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_WHO_GROUP, IOPRIO_WHO_USER };
 
 static long check_io_priority(u32 priority)
 {
@@ -248,8 +241,8 @@ static long set_policy(s32 pid, u32 policy, const s32 *param)
 		return error;
 	new = (struct schedule){ task->policy, priority, task->nice, task->reset_on_fork };
 	if (policy != ~0u) {
-		new.policy = policy & ~RESET_ON_FORK;
-		new.reset_on_fork = policy & RESET_ON_FORK;
+		new.policy = policy & ~SCHED_RESET_ON_FORK;
+		new.reset_on_fork = policy & SCHED_RESET_ON_FORK;
 	}
 	return set_schedule(task, &new);
 }
@@ -334,7 +327,7 @@ long sys_sched_getscheduler(s32 pid)
 	long error;
 	struct task *task = task_named(pid, &error);
 
-	return error ? error : (long)(task->policy | (task->reset_on_fork ? RESET_ON_FORK : 0));
+	return error ? error : (long)(task->policy | (task->reset_on_fork ? SCHED_RESET_ON_FORK : 0));
 }
 
 long sys_sched_getparam(s32 pid, s32 *param)
@@ -448,8 +441,6 @@ long sys_getcpu(u32 *cpu, u32 *node, uaddr_t cache)
  * On one processor, a switch between threads is a barrier, so membarrier does nothing. Private barriers must be
  * registered first.
  */
-#define MEMBARRIERS                           31
-
 long sys_membarrier(int command, u32 flags, int cpu)
 {
 	(void)cpu;
@@ -457,7 +448,7 @@ long sys_membarrier(int command, u32 flags, int cpu)
 		return -EINVAL;
 	switch (command) {
 	case MEMBARRIER_QUERY:
-		return MEMBARRIERS;
+		return MEMBARRIER_ALL;
 	case MEMBARRIER_GLOBAL:
 	case MEMBARRIER_GLOBAL_EXPEDITED:
 	case MEMBARRIER_REGISTER_GLOBAL_EXPEDITED:

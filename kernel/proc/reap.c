@@ -11,9 +11,6 @@
 #include "internal.h"
 #include "usage.h"
 
-#define STATUS_STOPPED(sig) (((sig) << 8) | 0x7f)
-#define STATUS_CONTINUED    0xffff
-
 /* The request of a wait, and its result. */
 struct wait_request {
 	int which;              /* P_* */

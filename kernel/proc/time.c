@@ -187,7 +187,7 @@ static void program(u64 now, u64 when)
 	if (latency_sample && delta > latency_sample)
 		delta = latency_sample;
 	this_cpu()->programmed = now + delta;
-	arch_decrementer_set((u32)((delta * ticks_per_ns) >> 32) + 1);
+	arch_timer_set((u32)((delta * ticks_per_ns) >> 32) + 1);
 }
 
 void timer_init(struct timer *timer, void (*fire)(struct timer *))

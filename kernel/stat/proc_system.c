@@ -119,10 +119,9 @@ static void system_cmdline_show(struct text *text)
 
 static void cpuinfo_show(struct text *text)
 {
-	text_printf(text, "processor\t: 0\ncpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n\n",
-		    arch_cpu.name, arch_cpu.clock_hz / 1000000, arch_cpu.clock_hz % 1000000, arch_cpu.pvr >> 8 & 0xff,
-		    arch_cpu.pvr & 0xff, arch_cpu.pvr >> 16, arch_cpu.pvr & 0xffff);
-	text_printf(text, "timebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
+	text_puts(text, "processor\t: 0\n");
+	arch_show_cpu(text);
+	text_printf(text, "\ntimebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
 }
 
 static void devices_show(struct text *text)

@@ -10,7 +10,6 @@
 #include <procfs.h>
 #include <task.h>
 
-#define PROC_MAGIC 0x9fa0u
 #define STORE_MAX 4096u	/* bytes of one write to a file of /proc */
 
 static u32 next_ino = 2;

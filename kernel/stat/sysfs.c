@@ -6,7 +6,6 @@
 #include <kmalloc.h>
 #include <lib.h>
 
-#define SYSFS_MAGIC 0x62656572u
 #define CPU_DIRECTORY "devices/system/cpu/"
 
 static struct proc_node sys_root_node = {

@@ -37,7 +37,7 @@ static u32 bat_upper(vaddr_t virtual, u32 size)
 }
 
 /* The smallest block that covers RAM from `start` on, or the largest there is. */
-static u32 block_size(u32 start, u32 bytes)
+static u32 block_size(paddr_t start, u32 bytes)
 {
 	u32 size = 0x20000;
 
@@ -86,7 +86,7 @@ void bat_map_io(bool on)
 	SET_BAT(SPR_DBAT0U + 6, upper[1], lower[1]);
 }
 
-bool io_add_openpic(u32 pa, u32 size)
+bool io_add_openpic(paddr_t pa, u32 size)
 {
 	if (size < BLOCK_MIN || size > OPENPIC_MOST || (size & (size - 1)) || (pa & (size - 1)))
 		return false;
@@ -94,7 +94,7 @@ bool io_add_openpic(u32 pa, u32 size)
 	return true;
 }
 
-void *arch_io(u32 pa)
+void *arch_io(paddr_t pa)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (pa - io_ranges[i].physical < io_ranges[i].size)
@@ -102,7 +102,7 @@ void *arch_io(u32 pa)
 	return NULL;
 }
 
-void io_for_each_page(void (*function)(vaddr_t virtual, u32 pa))
+void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa))
 {
 	for (unsigned i = 0; i < 2; i++)
 		for (u32 offset = 0; offset < io_ranges[i].size; offset += PAGE_SIZE)
@@ -142,7 +142,7 @@ void bat_proc_init(void)
 void tlb_invalidate_all(void)
 {
 	/* Every set of the largest TLB of these processors: 64 (604 manual, 5.4.3.2). */
-	for (u32 ea = 0; ea < 64 * PAGE_SIZE; ea += PAGE_SIZE)
+	for (vaddr_t ea = 0; ea < 64 * PAGE_SIZE; ea += PAGE_SIZE)
 		__asm__ volatile("tlbie %0" : : "r"(ea));
 	__asm__ volatile("sync" : : : "memory");
 }

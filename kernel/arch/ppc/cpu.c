@@ -1,49 +1,55 @@
 /* Identifying the processor, its clocks and caches. */
+#include <abi/auxv.h>
 #include <arch.h>
+#include <arch/core.h>
 #include <arch/mmu.h>
-#include <arch/reg8xx.h>
 #include <lib.h>
+#include <text.h>
 
 struct arch_cpu arch_cpu;
-bool cpu_locks_caches;
+const struct core *cpu_core;
+u32 cpu_pvr;
 
-/* AT_HWCAP (Linux uapi, powerpc asm/cputable.h). */
-#define HWCAP     0x80000000u           /* PPC_FEATURE_32 */
-#define HWCAP_FPU (HWCAP | ARCH_HWCAP_FPU)
+#define HWCAP_FPU (PPC_FEATURE_32 | PPC_FEATURE_HAS_FPU)
 
-/* Processor versions (PVR's upper half; each processor's user's manual, chapter 2). */
-static const struct {
-	u16 version;
-	const char *name;
-	const struct ppc_backend *backend;
-	u32 hwcap;
-	bool locks_caches;
-} processors[] = {
-	{ 0x0003, "603", &soft6xx_backend, HWCAP_FPU, true },
-	{ 0x0006, "603e", &soft6xx_backend, HWCAP_FPU, true },
-	{ 0x0007, "603ev", &soft6xx_backend, HWCAP_FPU, true },
-	{ 0x0004, "604", &hash32_backend, HWCAP_FPU, true },
-	{ 0x0009, "604e", &hash32_backend, HWCAP_FPU, true },
-	{ 0x000a, "604ev", &hash32_backend, HWCAP_FPU, true },
-	{ 0x0008, "750", &hash32_backend, HWCAP_FPU, true },
-	{ PVR_8XX, "8xx", &soft8xx_backend, HWCAP, false },
+/* Versions and power management: each processor's user's manual, chapters 2 and 10. */
+const struct core cores[] = {
+	{ 0x0003, true, true, start_bats, "603", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0006, true, true, start_bats, "603e", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0007, true, true, start_bats, "603ev", &soft6xx_backend, HWCAP_FPU },
+	{ 0x0004, true, false, start_bats, "604", &hash32_backend, HWCAP_FPU },
+	{ 0x0009, true, false, start_bats, "604e", &hash32_backend, HWCAP_FPU },
+	{ 0x000a, true, false, start_bats, "604ev", &hash32_backend, HWCAP_FPU },
+	{ 0x0008, true, true, start_bats, "750", &hash32_backend, HWCAP_FPU },
+	{ 0x0050, false, false, start_8xx, "8xx", &soft8xx_backend, PPC_FEATURE_32 },
+	/* An unknown one starts by BATs, to be refused in C. */
+	{ .start = start_bats },
 };
 
 const struct ppc_backend *cpu_identify(void)
 {
-	u32 pvr;
-
-	__asm__ volatile("mfspr %0, %1" : "=r"(pvr) : "i"(SPR_PVR));
-	arch_cpu.pvr = pvr;
-	for (size_t i = 0; i < ARRAY_SIZE(processors); i++) {
-		if (processors[i].version == pvr >> 16) {
-			arch_cpu.name = processors[i].name;
-			arch_cpu.hwcap = processors[i].hwcap;
-			cpu_locks_caches = processors[i].locks_caches;
-			return processors[i].backend;
+	__asm__ volatile("mfspr %0, %1" : "=r"(cpu_pvr) : "i"(SPR_PVR));
+	for (const struct core *core = cores; core->version; core++) {
+		if (core->version == cpu_pvr >> 16) {
+			cpu_core = core;
+			arch_cpu.name = core->name;
+			arch_cpu.hwcap = core->hwcap;
+			return core->backend;
 		}
 	}
-	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", pvr);
+	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", cpu_pvr);
+}
+
+void arch_platform(char *name, size_t size)
+{
+	snprintf(name, size, "ppc%.3s", arch_cpu.name);
+}
+
+void arch_show_cpu(struct text *text)
+{
+	text_printf(text, "cpu\t\t: %s\nclock\t\t: %u.%06uMHz\nrevision\t: %u.%u (pvr %04x %04x)\n", arch_cpu.name,
+		    arch_cpu.clock_hz / 1000000, arch_cpu.clock_hz % 1000000, cpu_pvr >> 8 & 0xff, cpu_pvr & 0xff,
+		    cpu_pvr >> 16, cpu_pvr & 0xffff);
 }
 
 u64 arch_timebase(void)
@@ -61,14 +67,14 @@ u32 arch_timebase_hz(void)
 	return arch_cpu.timebase_hz;
 }
 
-void arch_decrementer_set(u32 ticks)
+void arch_timer_set(u32 ticks)
 {
 	__asm__ volatile("mtspr %0, %1" : : "i"(SPR_DEC), "r"(MIN(ticks, 0x7fffffffu)));
 }
 
 void arch_dcache_flush(void *address, size_t size)
 {
-	for (u32 a = (u32)address, end = a + size; a < end; a += arch_cpu.dcache_line)
+	for (vaddr_t a = (vaddr_t)address, end = a + size; a < end; a += arch_cpu.dcache_line)
 		__asm__ volatile("dcbf 0, %0" : : "r"(a) : "memory");
 	__asm__ volatile("sync" : : : "memory");
 }
@@ -76,12 +82,12 @@ void arch_dcache_flush(void *address, size_t size)
 CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
 {
 	u32 line = arch_cpu.icache_line ? arch_cpu.icache_line : 32;
-	u32 start = ALIGN_DOWN((u32)address, line), end = (u32)address + size;
+	vaddr_t start = ALIGN_DOWN((vaddr_t)address, line), end = (vaddr_t)address + size;
 
-	for (u32 a = start; a < end; a += line)
+	for (vaddr_t a = start; a < end; a += line)
 		__asm__ volatile("dcbst 0, %0" : : "r"(a) : "memory");
 	__asm__ volatile("sync" : : : "memory");
-	for (u32 a = start; a < end; a += line)
+	for (vaddr_t a = start; a < end; a += line)
 		__asm__ volatile("icbi 0, %0" : : "r"(a) : "memory");
 	__asm__ volatile("sync; isync" : : : "memory");
 }

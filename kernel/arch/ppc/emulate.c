@@ -2,7 +2,9 @@
  * Emulation of what these processors leave to software: reading the processor version, and unaligned accesses that
  * hardware does not split (alignment exceptions).
  */
+#include <abi/auxv.h>
 #include <arch.h>
+#include <arch/core.h>
 #include <errno.h>
 #include <lib.h>
 #include <uaccess.h>
@@ -29,7 +31,7 @@ bool emulate_program(struct regs *regs)
 		return false;
 	/* mfspr rT, PVR */
 	if (OPCODE(i) == 31 && XO(i) == 339 && SPR(i) == SPR_PVR) {
-		regs->gpr[RT(i)] = arch_cpu.pvr;
+		regs->gpr[RT(i)] = cpu_pvr;
 		regs->nip += 4;
 		return true;
 	}
@@ -37,7 +39,7 @@ bool emulate_program(struct regs *regs)
 	 * mffsl and its like are mffs with a field that older processors ignore (Power ISA 3.0, 4.6.10); QEMU's
 	 * models of them do not.
 	 */
-	if (arch_cpu.hwcap & ARCH_HWCAP_FPU && OPCODE(i) == 63 && XO(i) == 583 && RA(i)) {
+	if (arch_cpu.hwcap & PPC_FEATURE_HAS_FPU && OPCODE(i) == 63 && XO(i) == 583 && RA(i)) {
 		arch_fpu_save(current);
 		current->arch.fpr[RT(i)] = current->arch.fpscr;
 		arch_fpu_drop(current);
@@ -128,7 +130,7 @@ static u64 reverse(u64 value, unsigned size)
 	return out;
 }
 
-static bool emulate_transfer(struct regs *regs, const struct access *a, u32 address, u32 rt)
+static bool emulate_transfer(struct regs *regs, const struct access *a, vaddr_t address, u32 rt)
 {
 	u8 bytes[8];
 	u64 value = 0;
@@ -169,7 +171,7 @@ static bool decode(u32 i, struct access *a)
 static int emulate_access(struct regs *regs, u32 i, const struct access *a)
 {
 	u32 base = RA(i) ? regs->gpr[RA(i)] : 0;
-	u32 address = base + (OPCODE(i) == 31 ? regs->gpr[RB(i)] : (u32)(s32)(s16)i);
+	vaddr_t address = base + (OPCODE(i) == 31 ? regs->gpr[RB(i)] : (u32)(s32)(s16)i);
 
 	regs->dar = address;
 	if (!emulate_transfer(regs, a, address, RT(i)))

@@ -18,7 +18,7 @@
 
 /* The continuation after a fault on a user address in [start, end) (copy.S). */
 struct recovery {
-	u32 start, end, target;
+	vaddr_t start, end, target;
 };
 extern const struct recovery recoveries_start[], recoveries_end[];
 
@@ -64,7 +64,7 @@ static bool recover(struct regs *regs)
 }
 
 /* A fault that mm could not resolve: in the kernel, continues a user copy or panics; in a program, sends a signal. */
-NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int error)
+NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, int error)
 {
 	if (!regs_user(regs)) {
 		if (address < USER_END && recover(regs))
@@ -80,7 +80,7 @@ NOINLINE static void not_served(struct regs *regs, u32 address, u32 access, int 
 		signal_fault(SIGSEGV, error == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, address);
 }
 
-CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const struct regs *regs, u32 address, u32 access)
+CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const struct regs *regs, uaddr_t address, u32 access)
 {
 	int error = -EFAULT;
 
@@ -93,7 +93,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const 
 	return error;
 }
 
-CAUSE(fault) void exception_fault(struct regs *regs, u32 address, u32 access)
+CAUSE(fault) void exception_fault(struct regs *regs, uaddr_t address, u32 access)
 {
 	int error = fault_error(regs, address, access);
 

@@ -1,9 +1,8 @@
 /*
  * From the boot protocol (docs/interfaces.md, section 4) to C. Starts in real mode with r3 = device tree. Empties the
- * translation caches, maps RAM and I/O by BATs so that C can run before any table exists, and enables the caches.
+ * translation caches, maps RAM and I/O so that C can run before any table exists, and enables the caches.
  */
 #include <arch/asm.h>
-#include <arch/reg8xx.h>
 
 	.section .vectors, "ax"
 	b	start
@@ -13,10 +12,24 @@
 FUNCTION(start)
 	mr	r31, r3
 	li	r0, 0
+	/* The processor's line of `cores` (cpu.c), or the last one, names the code that goes on. */
 	mfspr	r4, SPR_PVR
 	srwi	r4, r4, 16
-	cmpwi	r4, PVR_8XX
-	beq	start_8xx               /* soft8xx/head.S */
+	load_address r5, PHYS(cores)
+1:	lhz	r6, CORE_VERSION(r5)
+	lwz	r7, CORE_START(r5)
+	addi	r5, r5, CORE_SIZE
+	cmpw	r6, r4
+	beq	2f
+	cmpwi	r6, 0
+	bne	1b
+2:	to_phys	r7, r7
+	mtctr	r7
+	bctr
+END(start)
+
+/* A processor with BATs. In: r0 = 0. */
+FUNCTION(start_bats)
 	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
 	mtspr	\bat, r0
 	.endr
@@ -93,4 +106,4 @@ start_common:
 	mtsrr0	r5
 	mtsrr1	r4
 	rfi
-END(start)
+END(start_bats)

@@ -1,12 +1,6 @@
 /* Waiting for an interrupt. */
 #include <arch.h>
-
-static bool dozes(void)
-{
-	u32 version = arch_cpu.pvr >> 16;
-
-	return version == 3 || version == 6 || version == 7 || version == 8;
-}
+#include <arch/core.h>
 
 /*
  * POW and EE go on together: an interrupt that waits already is taken first, and any interrupt ends the doze,
@@ -16,7 +10,7 @@ void arch_idle(void)
 {
 	u32 msr = mfmsr();
 
-	if (dozes()) {
+	if (cpu_core->dozes) {
 		u32 hid0;
 
 		__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));

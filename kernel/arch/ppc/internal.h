@@ -16,7 +16,7 @@ void fpu_load(const u64 *registers);
 extern const char task_first_entry[];
 
 /* bat.c: an OpenPIC takes the place of the interrupt acknowledge in I/O space; false if no block can map it. */
-bool io_add_openpic(u32 pa, u32 size);
+bool io_add_openpic(paddr_t pa, u32 size);
 
 /* setup.c */
 void start_c(const void *fdt);
@@ -34,7 +34,7 @@ void exception_decrementer(struct regs *regs);
 void exception_syscall(struct regs *regs);
 void exception_trace(struct regs *regs);
 /* Page faults, which no reload can serve: the tree lacks the page or the right. */
-void exception_fault(struct regs *regs, u32 address, u32 access);
+void exception_fault(struct regs *regs, uaddr_t address, u32 access);
 void exception_data_fault(struct regs *regs);
 void exception_instruction_fault(struct regs *regs);
 

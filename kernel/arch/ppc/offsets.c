@@ -1,5 +1,6 @@
 /* Offsets for assembly files. The build compiles this file to assembly and extracts the lines that begin with "->". */
 #include <arch.h>
+#include <arch/core.h>
 #include <arch/entry.h>
 #include <cpu.h>
 #include <task.h>
@@ -28,6 +29,9 @@ void offsets(void)
 	VALUE(FRAME_RESULT, 16 + offsetof(struct regs, result));
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
 	VALUE(LEAN_CALLS, LEAN_CALLS);
+	OFFSET(CORE_VERSION, struct core, version);
+	OFFSET(CORE_START, struct core, start);
+	VALUE(CORE_SIZE, sizeof(struct core));
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
 	OFFSET(TASK_WORK, struct task, work);

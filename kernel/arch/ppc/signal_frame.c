@@ -105,7 +105,7 @@ int signal_frame_push(struct regs *regs, int sig, const struct action *action, c
 	u32 header = rt ? SIGNAL_HEADER + 16 : SIGNAL_HEADER;
 	u32 size = rt ? sizeof(struct frame_rt) : sizeof(struct frame_old);
 	u32 sp = frame_address(regs, action, header + ALIGN_UP(size, 16u));
-	u32 frame = sp + header;
+	uaddr_t frame = sp + header;
 	int error;
 
 	if (!user_range_ok((void *)sp, header + size))
@@ -133,7 +133,7 @@ int signal_frame_push(struct regs *regs, int sig, const struct action *action, c
 }
 
 /* The frame is invalid: sends SIGSEGV. */
-static long bad_frame(u32 address)
+static long bad_frame(uaddr_t address)
 {
 	task_regs(current)->trap = 0;
 	signal_fault(SIGSEGV, SEGV_MAPERR, address);
@@ -143,7 +143,7 @@ static long bad_frame(u32 address)
 long sys_sigreturn(void)
 {
 	struct regs *regs = task_regs(current);
-	u32 address = regs->gpr[1] + SIGNAL_HEADER;
+	uaddr_t address = regs->gpr[1] + SIGNAL_HEADER;
 	struct signal_context context;
 
 	if (copy_from_user(&context, (void *)address, sizeof(context)) ||
@@ -156,7 +156,7 @@ long sys_sigreturn(void)
 long sys_rt_sigreturn(void)
 {
 	struct regs *regs = task_regs(current);
-	u32 address = regs->gpr[1] + SIGNAL_HEADER + 16;
+	uaddr_t address = regs->gpr[1] + SIGNAL_HEADER + 16;
 	const struct user_context *context = &((const struct frame_rt *)address)->context;
 	struct sigaltstack_abi stack;
 	sigset mask;
@@ -262,7 +262,7 @@ void trampoline_init(void)
 
 int trampoline_map(struct mm *mm)
 {
-	u32 address = mm_map(mm, TRAMPOLINE_ADDRESS, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+	uaddr_t address = mm_map(mm, TRAMPOLINE_ADDRESS, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
 			     trampoline_file, 0);
 
 	return IS_ERR_VALUE(address) ? (int)address : 0;

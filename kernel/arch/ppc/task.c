@@ -32,7 +32,7 @@ void arch_task_start(struct task *task, void (*function)(void *), void *argument
 {
 	stack_init(task);
 
-	u32 frame = (u32)task_regs(task) - FRAME_HEADER;
+	vaddr_t frame = (vaddr_t)task_regs(task) - FRAME_HEADER;
 	struct switch_frame *s = (struct switch_frame *)(frame - sizeof(*s));
 
 	memset(s, 0, sizeof(*s));

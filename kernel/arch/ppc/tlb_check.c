@@ -44,7 +44,7 @@ void hash_tlb_check(check_bad *bad)
 	}
 }
 
-void hash_tlb_check_page(const struct mm *mm, u32 address, check_bad *bad)
+void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	hash_check_page(mm, address, bad);
 	for (enum control_tlb tlb = CONTROL_TLB_DATA; tlb <= CONTROL_TLB_INSTRUCTION; tlb++) {

@@ -11,7 +11,7 @@
 #include <pagetable.h>
 #include <policy.h>
 
-static bool shares(struct mm *parent, u32 base)
+static bool shares(struct mm *parent, uaddr_t base)
 {
 	uaddr_t end = base + TABLE_SPAN;
 

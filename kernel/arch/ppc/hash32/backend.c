@@ -18,7 +18,7 @@
  * The plain reload, with translation on and the registers saved. Misses of kernel addresses do not come here (reload.S
  * says why).
  */
-CAUSE(reload) static bool reload(u32 address, u32 access)
+CAUSE(reload) static bool reload(vaddr_t address, u32 access)
 {
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
 	u32 pte;
@@ -50,7 +50,7 @@ CAUSE(reload) void exception_isi(struct regs *regs)
 		exception_instruction_fault(regs);
 }
 
-CAUSE(fault) static void not_preloaded(struct mm *mm, u32 address, u32 pte)
+CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
 	(void)mm;
 	(void)address;
@@ -58,7 +58,7 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, u32 address, u32 pte)
 }
 
 /* The faulting access is repeated at once: insert its entry now, which saves the failing search and a reload. */
-CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
+CAUSE(fault) static void preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
@@ -72,9 +72,10 @@ CAUSE(fault) static void preloaded(struct mm *mm, u32 address, u32 pte)
  */
 static u32 around;
 
-CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pte)
+CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
-	u32 start = ALIGN_DOWN(address, around << PAGE_SHIFT), vsid;
+	vaddr_t start = ALIGN_DOWN(address, around << PAGE_SHIFT);
+	u32 vsid;
 	const struct pte *entry;
 
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
@@ -90,11 +91,11 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, u32 address, u32 pt
 }
 
 u64 hash_preloads;
-void (*page_installed)(struct mm *mm, u32 address, u32 pte) = not_preloaded;
+void (*page_installed)(struct mm *mm, vaddr_t address, u32 pte) = not_preloaded;
 
 void hash_preload(enum hash_preload what, u32 pages)
 {
-	static void (*const forms[])(struct mm *mm, u32 address, u32 pte) = {
+	static void (*const forms[])(struct mm *mm, vaddr_t address, u32 pte) = {
 		[HASH_PRELOAD_OFF] = not_preloaded,
 		[HASH_PRELOAD_FAULT] = preloaded,
 		[HASH_PRELOAD_AROUND] = neighbours_preloaded,
@@ -104,7 +105,7 @@ void hash_preload(enum hash_preload what, u32 pages)
 	page_installed = forms[what];
 }
 
-CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, vaddr_t address)
 {
 	/* The TLB is reloaded only from the table. */
 	if (hash_remove(mm, context_vsid(mm, address), address))

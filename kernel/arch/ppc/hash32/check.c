@@ -119,7 +119,7 @@ void hash_check(check_bad *bad)
 	surveyed = false;
 }
 
-void hash_check_page(const struct mm *mm, u32 address, check_bad *bad)
+void hash_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	u32 vsid = context_vsid(mm, address);
 	const struct hpte *entry = hash_find(vsid, address);

@@ -18,24 +18,24 @@ extern const u32 hash_placed_data_on[], hash_placed_instruction_on[];
 
 u64 hash_notes_used;
 
-static void placed_nowhere(u32 address, const struct hpte *entry)
+static void placed_nowhere(vaddr_t address, const struct hpte *entry)
 {
 	(void)address;
 	(void)entry;
 }
 
-CAUSE(reload) static void placed_noted(u32 address, const struct hpte *entry)
+CAUSE(reload) static void placed_noted(vaddr_t address, const struct hpte *entry)
 {
 	u32 slot = ((u32)entry / sizeof(*entry)) % HPTES_PER_GROUP;
 
 	pte_set_note(pagetable_find(this_cpu()->mm->root, address), slot << SLOT_SHIFT | PTE_HASHED);
 }
 
-void (*hash_placed)(u32 address, const struct hpte *entry) = placed_nowhere;
-bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address) = hash_remove_searching;
+void (*hash_placed)(vaddr_t address, const struct hpte *entry) = placed_nowhere;
+bool (*hash_remove)(struct mm *mm, u32 vsid, vaddr_t address) = hash_remove_searching;
 
 /* A page that was never inserted needs no search; any other is in the noted slot, or has been replaced since. */
-CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address)
 {
 	struct pte *entry = pagetable_find(mm->root, address);
 

@@ -62,7 +62,7 @@ void hash_reach(u32 base)
 	hash_table = (struct hpte *)(base + (sdr1 & 0xffff0000));
 }
 
-static inline u32 hash_of(u32 vsid, u32 address)
+static inline u32 hash_of(u32 vsid, vaddr_t address)
 {
 	return (vsid & 0x7ffff) ^ (address >> 12 & 0xffff);
 }
@@ -72,13 +72,13 @@ static inline struct hpte *group(u32 hash)
 	return &hash_table[(hash & (hash_groups - 1)) * HPTES_PER_GROUP];
 }
 
-static inline u32 first_word(u32 vsid, u32 address)
+static inline u32 first_word(u32 vsid, vaddr_t address)
 {
 	return HPTE_VALID | vsid << 7 | (address >> 22 & HPTE_API);
 }
 
 /* Inlined, so that a search is charged to its caller's cost category. */
-static inline struct hpte *search(u32 vsid, u32 address)
+static inline struct hpte *search(u32 vsid, vaddr_t address)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = group(hash);
@@ -93,7 +93,7 @@ static inline struct hpte *search(u32 vsid, u32 address)
 	return NULL;
 }
 
-u32 hash_copies(u32 vsid, u32 address)
+u32 hash_copies(u32 vsid, vaddr_t address)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address), copies = 0;
 
@@ -104,7 +104,7 @@ u32 hash_copies(u32 vsid, u32 address)
 	return copies;
 }
 
-CAUSE(reload) const struct hpte *hash_find(u32 vsid, u32 address)
+CAUSE(reload) const struct hpte *hash_find(u32 vsid, vaddr_t address)
 {
 	return search(vsid, address);
 }
@@ -118,7 +118,7 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
+CAUSE(reload) void hash_insert(u32 vsid, vaddr_t address, u32 pte)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = empty_slot(group(hash));
@@ -143,7 +143,7 @@ CAUSE(reload) void hash_insert(u32 vsid, u32 address, u32 pte)
 	hash_placed(address, entry);
 }
 
-CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address)
 {
 	struct hpte *entry = search(vsid, address);
 
@@ -157,7 +157,7 @@ CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address)
 	return true;
 }
 
-CAUSE(flush) void hash_clear_slot(u32 vsid, u32 address, u32 slot)
+CAUSE(flush) void hash_clear_slot(u32 vsid, vaddr_t address, u32 slot)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = group(hash) + slot;

@@ -7,6 +7,7 @@
  * which would then take an alignment exception.
  */
 #include <arch.h>
+#include <arch/core.h>
 #include <arch/mmu.h>
 #include <errno.h>
 #include <policy.h>
@@ -38,7 +39,7 @@ static bool run_locked(bool (*work)(void))
 
 static int idle_cache_apply(const struct policy_setting *to)
 {
-	if (to->choice && !cpu_locks_caches)
+	if (to->choice && !cpu_core->locks_caches)
 		return -ENODEV;
 	if (!plainly)
 		plainly = idle_run;

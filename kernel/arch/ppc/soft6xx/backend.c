@@ -17,8 +17,8 @@
 #include "reload.h"
 
 /* reload.S */
-void soft_load_data(u32 address, u32 pte, u32 srr1, u32 compare);
-void soft_load_instruction(u32 address, u32 pte, u32 srr1, u32 compare);
+void soft_load_data(vaddr_t address, u32 pte, u32 srr1, u32 compare);
+void soft_load_instruction(vaddr_t address, u32 pte, u32 srr1, u32 compare);
 void exception_soft_miss(struct regs *regs);
 
 /*
@@ -36,14 +36,14 @@ static void forget_prepared(void)
 
 const struct soft_lookup *soft_lookup = &soft_lookup_emulate;
 
-CAUSE(reload) static u32 tree_lookup(u32 vsid, u32 address)
+CAUSE(reload) static u32 tree_lookup(u32 vsid, vaddr_t address)
 {
 	(void)vsid;
 	return this_cpu()->mm ? pagetable_read(this_cpu()->mm->root, address) : 0;
 }
 
 /* Searches both groups, as the 604's hardware does; then the tree, and inserts its entry into the table. */
-CAUSE(reload) static u32 emulated_lookup(u32 vsid, u32 address)
+CAUSE(reload) static u32 emulated_lookup(u32 vsid, vaddr_t address)
 {
 	const struct hpte *entry = hash_find(vsid, address);
 	u32 pte;
@@ -56,12 +56,12 @@ CAUSE(reload) static u32 emulated_lookup(u32 vsid, u32 address)
 	return pte & PTE_HARDWARE;
 }
 
-CAUSE(flush) static void emulated_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void emulated_flush(struct mm *mm, u32 vsid, vaddr_t address)
 {
 	hash_remove(mm, vsid, address);
 }
 
-CAUSE(flush) static void no_flush(struct mm *mm, u32 vsid, u32 address)
+CAUSE(flush) static void no_flush(struct mm *mm, u32 vsid, vaddr_t address)
 {
 	(void)mm;
 	(void)vsid;
@@ -73,7 +73,7 @@ const struct soft_lookup soft_lookup_bypass = { tree_lookup, no_flush };
 
 CAUSE(reload) void exception_soft_miss(struct regs *regs)
 {
-	u32 address = regs->dar;
+	vaddr_t address = regs->dar;
 	u32 access = regs->trap == 0x1000 ? MM_EXECUTE : regs->trap == 0x1200 ? MM_WRITE : MM_READ;
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
 	u32 pte = 0, slot;
@@ -95,7 +95,7 @@ CAUSE(reload) void exception_soft_miss(struct regs *regs)
 		soft_load_data(address, pte, regs->dsisr, regs->orig_gpr3);
 }
 
-CAUSE(flush) void soft6xx_page_flush(struct mm *mm, u32 address)
+CAUSE(flush) void soft6xx_page_flush(struct mm *mm, vaddr_t address)
 {
 	forget_prepared();
 	soft_lookup->flush(mm, context_vsid(mm, address), address);

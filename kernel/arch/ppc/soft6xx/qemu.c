@@ -24,7 +24,7 @@ static void empty_cache(void)
 	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr), "r"(SEGMENT) : "memory");
 }
 
-static void page_flush(struct mm *mm, u32 address)
+static void page_flush(struct mm *mm, vaddr_t address)
 {
 	soft6xx_page_flush(mm, address);
 	empty_cache();

@@ -40,7 +40,7 @@ u32 soft8xx_rpn(u32 pte)
 CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 {
 	const struct root_entry *root = this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
-	u32 address = regs->dar;
+	vaddr_t address = regs->dar;
 	u32 epn = (address & PAGE_MASK) | EPN_VALID | (this_cpu()->mm ? this_cpu()->mm->context.number : 0);
 	u32 twc = pagetable_slot(root, address)->word & ~PTE_RPN;
 	u32 pte = pagetable_read(root, address);
@@ -59,7 +59,7 @@ static void init(void)
 }
 
 /* tlbie compares addresses only, so this flushes the page in every address space. */
-CAUSE(flush) static void page_flush(struct mm *mm, u32 address)
+CAUSE(flush) static void page_flush(struct mm *mm, vaddr_t address)
 {
 	(void)mm;
 	tlb_invalidate_page(address);

@@ -23,7 +23,7 @@ void soft8xx_pin(u32 table_pa, u32 mi_ctr, u32 md_ctr);
 
 u64 soft8xx_pinned;
 
-static void pin(struct entry *entry, vaddr_t virtual, u32 pa, u32 twc, u32 rpn)
+static void pin(struct entry *entry, vaddr_t virtual, paddr_t pa, u32 twc, u32 rpn)
 {
 	entry->epn = virtual | EPN_VALID;
 	entry->twc = twc | TWC_VALID;

@@ -16,7 +16,7 @@ void soft8xx_read(u32 index, u32 instruction, u32 out_pa);
 
 struct entry {
 	u32 cam, ram0, ram1;
-	u32 address, bytes, pa;
+	vaddr_t address, bytes, pa;
 	u32 asid;
 	bool shared;            /* matches in every address space */
 	bool page_valid;        /* else its use is a TLB error */
@@ -88,7 +88,7 @@ static const struct root_entry *root_of(const struct entry *e)
 	return e->shared ? kernel_root : context_find(16 * e->asid + (e->address >> 28), &segment);
 }
 
-static void check_entry(u32 number, bool instruction, u32 address, check_bad *bad)
+static void check_entry(u32 number, bool instruction, vaddr_t address, check_bad *bad)
 {
 	struct entry e;
 	const struct root_entry *root;
@@ -120,7 +120,7 @@ void soft8xx_check(check_bad *bad)
 }
 
 /* The TLBs are fully associative: any entry may be the page's. */
-void soft8xx_check_page(const struct mm *mm, u32 address, check_bad *bad)
+void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 {
 	(void)mm;
 	for (u32 instruction = 0; instruction < 2; instruction++)

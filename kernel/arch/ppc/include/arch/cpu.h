@@ -63,11 +63,8 @@ static inline void arch_memory_barrier(void)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-/* Whether HID0[DLOCK] and HID0[ILOCK] lock the caches: on all but an MPC8xx. */
-extern bool cpu_locks_caches;
-
 /* Clears [start, end), whole cache lines of `line` bytes, without reading them from memory. */
-static inline void arch_lines_clear(u32 start, u32 end, u32 line)
+static inline void arch_lines_clear(vaddr_t start, vaddr_t end, u32 line)
 {
 	for (; start < end; start += line)
 		__asm__ volatile("dcbz 0, %0" : : "r"(start) : "memory");

@@ -10,7 +10,7 @@ struct task;
 
 /* A translation that a 603's vectors load with translation off, if the last miss that C handled is repeated. */
 struct soft_prepared {
-	u32 address;
+	vaddr_t address;
 	u32 compare;                    /* the miss's compare register, with the VSID; 0: none */
 	u32 pte;
 	u32 unused;

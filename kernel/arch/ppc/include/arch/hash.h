@@ -27,22 +27,22 @@ void hash_reach(u32 base);
 /* Whether insertions by assembly are counted; 0 or -ENOMEM. */
 int hash_count(bool on);
 /* For a reload: finds the entry that translates address in VSID; NULL: none. */
-const struct hpte *hash_find(u32 vsid, u32 address);
+const struct hpte *hash_find(u32 vsid, vaddr_t address);
 /* The number of entries that translate it: more than one is an error. */
-u32 hash_copies(u32 vsid, u32 address);
+u32 hash_copies(u32 vsid, vaddr_t address);
 /*
  * Inserts the tree's entry: into an empty slot, primary or secondary, else over the next one of the primary group in
  * turn.
  */
-void hash_insert(u32 vsid, u32 address, u32 pte);
+void hash_insert(u32 vsid, vaddr_t address, u32 pte);
 /*
  * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
  * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.
  */
 struct mm;
-extern bool (*hash_remove)(struct mm *mm, u32 vsid, u32 address);
-bool hash_remove_searching(struct mm *mm, u32 vsid, u32 address);
-bool hash_remove_noted(struct mm *mm, u32 vsid, u32 address);
+extern bool (*hash_remove)(struct mm *mm, u32 vsid, vaddr_t address);
+bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address);
+bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address);
 /*
  * On a 604 and 750: whether a fault inserts the entry of its page into the table, alone or with the other mapped pages
  * of the aligned window of `pages` pages (a power of two, at most the range of one page table).
@@ -52,16 +52,16 @@ void hash_preload(enum hash_preload what, u32 pages);
 extern u64 hash_preloads;
 /* Whether insertions note their slot in the tree (note.c). */
 void hash_note(bool on);
-extern void (*hash_placed)(u32 address, const struct hpte *entry);
+extern void (*hash_placed)(vaddr_t address, const struct hpte *entry);
 extern u64 hash_notes_used;
 /* Whether the tree's entry notes this slot, or notes are off. */
 struct pte;
 bool hash_noted(const struct pte *at, const struct hpte *entry);
 /* Clears the page's entry in whichever of the two slots of this number has it. */
-void hash_clear_slot(u32 vsid, u32 address, u32 slot);
+void hash_clear_slot(u32 vsid, vaddr_t address, u32 slot);
 /* For the invariant checker: checks every entry, or the entries of one page. */
 void hash_check(check_bad *bad);
-void hash_check_page(const struct mm *mm, u32 address, check_bad *bad);
+void hash_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
 
 /* The address of an entry, from the word 0 that was read of it and its group. */
 u32 hash_address(const struct hpte *entry, u32 word0);

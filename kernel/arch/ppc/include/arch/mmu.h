@@ -33,14 +33,14 @@ const struct ppc_backend *soft6xx_on_qemu(void);
 
 /* Invalidates every class of the TLB; or one class (both ways of the set that the address selects). */
 void tlb_invalidate_all(void);
-static inline void tlb_invalidate_page(u32 address)
+static inline void tlb_invalidate_page(vaddr_t address)
 {
 	__asm__ volatile("tlbie %0; sync" : : "r"(address) : "memory");
 }
 
 /* For the invariant checker: checks hash table and TLBs; for one page, the TLB entries of its congruence class. */
 void hash_tlb_check(check_bad *bad);
-void hash_tlb_check_page(const struct mm *mm, u32 address, check_bad *bad);
+void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
 
 /* The backend of this processor. Powers off with status 67 on an unknown one. */
 const struct ppc_backend *cpu_identify(void);
@@ -62,14 +62,14 @@ void segments_kernel_context(void);
 /* Loads registers 0 to 11 for the address space whose segment 0 has this VSID. */
 void segments_load(u32 segment_base, u32 step);
 /* The register of an address's segment: its value, its VSID; and loading it, effective at the return. */
-static inline u32 segment_register(u32 address)
+static inline u32 segment_register(vaddr_t address)
 {
 	u32 value;
 
 	__asm__ volatile("mfsrin %0, %1" : "=r"(value) : "r"(address));
 	return value;
 }
-static inline u32 segment_vsid(u32 address) { return segment_register(address) & 0xffffff; }
-void segment_load(u32 address, u32 value);
+static inline u32 segment_vsid(vaddr_t address) { return segment_register(address) & 0xffffff; }
+void segment_load(vaddr_t address, u32 value);
 
 #endif

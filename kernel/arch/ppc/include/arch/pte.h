@@ -28,7 +28,7 @@ enum pte_access {
 };
 
 /* device: the page is cache-inhibited and guarded. */
-static inline pte_t pte_make(u32 pa, enum pte_access access, bool device)
+static inline pte_t pte_make(paddr_t pa, enum pte_access access, bool device)
 {
 	pte_t pte = pa | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
 
@@ -38,7 +38,7 @@ static inline pte_t pte_make(u32 pa, enum pte_access access, bool device)
 }
 
 /* A page of the kernel's own. */
-static inline pte_t pte_make_kernel(u32 pa, bool device)
+static inline pte_t pte_make_kernel(paddr_t pa, bool device)
 {
 	return pa | PTE_VALID | PTE_CHANGED | PP_KERNEL | (device ? PTE_UNCACHED | PTE_GUARDED : 0);
 }
@@ -48,7 +48,7 @@ static inline bool pte_none(pte_t pte) { return !(pte & ~(u32)PTE_NOTE); }
 static inline bool pte_present(pte_t pte) { return pte & PTE_VALID; }
 static inline bool pte_user(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL; }
 static inline bool pte_writable(pte_t pte) { return (pte & PTE_PP) == PP_USER_RW; }
-static inline u32 pte_pa(pte_t pte) { return pte & PTE_RPN; }
+static inline paddr_t pte_pa(pte_t pte) { return pte & PTE_RPN; }
 /* The entry's word, for messages. */
 static inline u32 pte_word(pte_t pte) { return pte; }
 
@@ -78,6 +78,6 @@ static inline void pte_clear(struct pte *at) { at->word = 0; }
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
 static inline bool root_entry_none(struct root_entry entry) { return !entry.word; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
-static inline struct root_entry root_entry_make(u32 table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
+static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef ARCH_REG8XX_H
 #define ARCH_REG8XX_H
 
-#define PVR_8XX 0x0050                  /* the upper half of every MPC8xx's processor version */
 
 /* Translation: MI_ is the instructions' TLB, MD_ the data's. */
 #define SPR_MI_CTR  784

@@ -8,8 +8,8 @@ struct mm;
 
 /* How a reload finds a page, and how a flush removes it from the hash table. */
 struct soft_lookup {
-	u32 (*find)(u32 vsid, u32 address);
-	void (*flush)(struct mm *mm, u32 vsid, u32 address);
+	u32 (*find)(u32 vsid, vaddr_t address);
+	void (*flush)(struct mm *mm, u32 vsid, vaddr_t address);
 };
 
 extern const struct soft_lookup *soft_lookup, soft_lookup_emulate, soft_lookup_bypass;

@@ -20,6 +20,6 @@ void soft8xx_show(struct text *text);
 int soft8xx_empty(const char *words, size_t size);
 /* For the invariant checker: checks every entry, or those of one address. */
 void soft8xx_check(check_bad *bad);
-void soft8xx_check_page(const struct mm *mm, u32 address, check_bad *bad);
+void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
 
 #endif

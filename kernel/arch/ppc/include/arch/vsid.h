@@ -20,7 +20,7 @@ extern struct vsid_form vsid_form;
 extern u64 contexts_plain;              /* numbers given out in the form of vsid=pid */
 
 static inline u32 context_segment_base(u32 number) { return (16 * number * vsid_form.multiplier) & 0xffffff; }
-static inline u32 context_vsid(const struct mm *mm, u32 address)
+static inline u32 context_vsid(const struct mm *mm, vaddr_t address)
 {
 	return (mm->context.segment_base + (address >> 28) * vsid_form.step) & 0xffffff;
 }

@@ -16,6 +16,6 @@ u32 io_read32_le(const void *address);
 void io_write32_le(void *address, u32 value);
 void arch_memory_barrier(void);
 
-void arch_lines_clear(u32 start, u32 end, u32 line);
+void arch_lines_clear(vaddr_t start, vaddr_t end, u32 line);
 
 #endif

@@ -10,7 +10,7 @@
 #define ARCH_KERNEL_OBEYS_READ_ONLY 0
 
 typedef struct {
-	u32 pa;
+	paddr_t pa;
 	bool there, present, user, writable;
 } pte_t;
 
@@ -18,7 +18,7 @@ struct pte {
 	pte_t entry;
 };
 struct root_entry {
-	u32 table;
+	paddr_t table;
 };
 
 #define PTE_NONE ((pte_t){ .there = false })
@@ -29,12 +29,12 @@ enum pte_access {
 	PTE_READ_WRITE,
 };
 
-static inline pte_t pte_make(u32 pa, enum pte_access access, bool device)
+static inline pte_t pte_make(paddr_t pa, enum pte_access access, bool device)
 {
 	(void)device;
 	return (pte_t){ pa, true, access != PTE_NO_ACCESS, access != PTE_NO_ACCESS, access == PTE_READ_WRITE };
 }
-static inline pte_t pte_make_kernel(u32 pa, bool device)
+static inline pte_t pte_make_kernel(paddr_t pa, bool device)
 {
 	(void)device;
 	return (pte_t){ pa, true, true, false, false };
@@ -44,7 +44,7 @@ static inline bool pte_none(pte_t pte) { return !pte.there; }
 static inline bool pte_present(pte_t pte) { return pte.present; }
 static inline bool pte_user(pte_t pte) { return pte.user; }
 static inline bool pte_writable(pte_t pte) { return pte.writable; }
-static inline u32 pte_pa(pte_t pte) { return pte.pa; }
+static inline paddr_t pte_pa(pte_t pte) { return pte.pa; }
 static inline u32 pte_word(pte_t pte) { return pte.pa; }
 
 static inline pte_t pte_write_protect(pte_t pte)
@@ -67,7 +67,7 @@ static inline void pte_store_first(struct pte *at, pte_t pte) { at->entry = pte;
 static inline void pte_clear(struct pte *at) { at->entry = PTE_NONE; }
 
 static inline bool root_entry_none(struct root_entry entry) { return !entry.table; }
-static inline u32 root_entry_pa(struct root_entry entry) { return entry.table; }
-static inline struct root_entry root_entry_make(u32 table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
+static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.table; }
+static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
 
 #endif

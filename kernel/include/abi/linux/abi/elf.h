@@ -4,8 +4,8 @@
 
 #include <types.h>
 
-#define ELF_MAGIC     0x7f454c46u
 #define ELFCLASS32    1
+#define ELFDATA2LSB   1
 #define ELFDATA2MSB   2
 #define EV_CURRENT    1
 #define ET_EXEC       2

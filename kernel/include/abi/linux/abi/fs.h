@@ -130,6 +130,12 @@ struct statx {
 	u64 spare3[12];
 };
 
+/* statfs's types of file system (uapi linux/magic.h). */
+#define TMPFS_MAGIC  0x01021994u
+#define PROC_MAGIC   0x9fa0u
+#define SYSFS_MAGIC  0x62656572u
+#define DEVPTS_MAGIC 0x1cd1u
+
 struct statfs32 {
 	u32 type, bsize, blocks, bfree, bavail, files, ffree;
 	s32 fsid[2];

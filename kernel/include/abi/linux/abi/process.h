@@ -28,6 +28,13 @@ struct rlimit64 { u64 soft, hard; };
 #define WALL       0x40000000u
 #define WCLONE     0x80000000u
 
+/* wait4's status: exit code in bits 8-15, or the signal in bits 0-6 and 0x80 if there is a core file. */
+#define STATUS_CORE           0x80
+#define STATUS_SIGNAL(status) ((status) & 0x7f)
+#define STATUS_CODE(status)   (((status) >> 8) & 0xff)
+#define STATUS_STOPPED(sig)   (((sig) << 8) | 0x7f)
+#define STATUS_CONTINUED      0xffff
+
 #define P_ALL  0
 #define P_PID  1
 #define P_PGID 2

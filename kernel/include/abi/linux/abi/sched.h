@@ -1,4 +1,4 @@
-/* Scheduling and barriers (uapi linux/sched.h, linux/sched/types.h, linux/membarrier.h). */
+/* Scheduling and barriers (uapi linux/sched.h, linux/sched/types.h, linux/membarrier.h, linux/ioprio.h). */
 #ifndef ABI_SCHED_H
 #define ABI_SCHED_H
 
@@ -9,6 +9,7 @@
 #define SCHED_RR     2u
 #define SCHED_BATCH  3u
 #define SCHED_IDLE   5u
+#define SCHED_RESET_ON_FORK 0x40000000u      /* or-ed to the policy */
 
 #define PRIO_PROCESS 0
 #define PRIO_PGRP    1
@@ -32,5 +33,13 @@ _Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr"
 #define MEMBARRIER_REGISTER_GLOBAL_EXPEDITED  4
 #define MEMBARRIER_PRIVATE_EXPEDITED          8
 #define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+#define MEMBARRIER_ALL                        31
+
+/* A priority of I/O: class, hints, and level. */
+#define IOPRIO_CLASS(p) ((p) >> 13)
+#define IOPRIO_LEVEL(p) ((p) & 7)
+#define IOPRIO_HINTS(p) ((p) >> 3 & 0x3ff)
+enum { IOPRIO_NONE, IOPRIO_REAL_TIME, IOPRIO_BEST_EFFORT, IOPRIO_IDLE };
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_WHO_GROUP, IOPRIO_WHO_USER };
 
 #endif

@@ -4,12 +4,15 @@
 
 #include <types.h>
 
-/* Auxiliary vector (uapi/linux/auxvec.h, asm/auxvec.h). */
 enum {
 	AT_NULL = 0, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY,
 	AT_UID = 11, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK,
 	AT_DCACHEBSIZE = 19, AT_ICACHEBSIZE, AT_UCACHEBSIZE, AT_SECURE = 23, AT_RANDOM = 25,
 	AT_HWCAP2 = 26, AT_EXECFN = 31,
 };
+
+/* AT_HWCAP (powerpc asm/cputable.h). */
+#define PPC_FEATURE_32      0x80000000u
+#define PPC_FEATURE_HAS_FPU 0x08000000u
 
 #endif

@@ -4,12 +4,15 @@
 
 #include <types.h>
 
-#define EM_PPC 20
+#define EM_PPC    20
+#define ELF_MAGIC 0x7f454c46u          /* 0x7f, "ELF", as a word */
 
 #define ABI_ELF_CLASS   ELFCLASS32
 #define ABI_ELF_DATA    ELFDATA2MSB
 #define ABI_ELF_MACHINE EM_PPC
 #define ABI_MACHINE     "ppc"           /* of uname */
+#define ABI_ELF_FORM    "32-bit big-endian"     /* in messages */
+#define ABI_ELF_FOR     "PowerPC"
 
 /* A task's registers as a debugger sees them: the general ones are struct regs, padded with zeros. */
 #define GENERAL_WORDS 48u

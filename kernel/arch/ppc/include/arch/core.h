@@ -1,0 +1,27 @@
+/* The kinds of processor that the kernel runs on, and which one this is. */
+#ifndef ARCH_CORE_H
+#define ARCH_CORE_H
+
+#include <types.h>
+
+struct ppc_backend;
+
+struct core {
+	u16 version;                    /* PVR's upper half; 0 ends the table */
+	bool locks_caches;              /* HID0[DLOCK] and HID0[ILOCK] lock the caches */
+	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
+	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx */
+	const char *name;
+	const struct ppc_backend *backend;
+	u32 hwcap;                      /* AT_HWCAP */
+};
+
+extern const struct core cores[];       /* cpu.c; head.S searches it too */
+extern const struct core *cpu_core;     /* this processor's */
+extern u32 cpu_pvr;                     /* its version register */
+
+/* head.S, soft8xx/head.S: run with translation off. */
+void start_bats(void);
+void start_8xx(void);
+
+#endif
