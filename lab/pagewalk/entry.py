@@ -1,10 +1,7 @@
 """The `pagewalk` command's first step: from here on, Ctrl-C and unusual terminals cause no traceback."""
 
 import os
-import signal
 import sys
-from contextlib import suppress
-from typing import TextIO
 
 _INTERRUPTED = 130
 _CANNOT_GO_ON = 126
@@ -16,8 +13,13 @@ def _leave(*_: object) -> None:
     os._exit(_INTERRUPTED)
 
 
-# Before anything slow is imported.
-signal.signal(signal.SIGINT, _leave)
+# Before anything slow is imported; this import itself takes some time.
+try:
+    import signal
+
+    signal.signal(signal.SIGINT, _leave)
+except KeyboardInterrupt:
+    _leave()
 
 
 def _open_streams() -> None:
@@ -31,15 +33,12 @@ def _open_streams() -> None:
             setattr(sys, name, open(number, mode))  # noqa: PTH123, SIM115 - open until the process ends
 
 
-def _discard(stream: TextIO) -> None:
-    """Drops what the stream could not write, so that Python does not try again when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 def _fail(sentence: str) -> int:
     """Says why the command ends; returns its exit status."""
-    with suppress(OSError):
+    try:
         print(f"pagewalk: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        pass  # there is nowhere to say it
     return _CANNOT_GO_ON
 
 
@@ -82,5 +81,6 @@ def main() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            _discard(stream)
+            # Else Python tries again when it ends, and says so.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(status)

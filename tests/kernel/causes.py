@@ -1,148 +1,104 @@
-"""No function of one cost category is inlined into another's code.
+"""The check that no function is inlined into another cost category's code finds a leak that was planted.
 
-The machine charges a cycle by the section that the program counter is in. A function that `CAUSE(x)` places into
-a category's section is charged elsewhere if the compiler inlines it into a caller in another section. The compiler's
-debugging information shows where this happened.
+The check itself, kernel/test/causes.py, is a part of the kernel's build.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
 from pathlib import Path
 
-from elftools.dwarf.compileunit import CompileUnit
-from elftools.dwarf.die import DIE
-from elftools.dwarf.ranges import BaseAddressEntry
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-from suite.places import ROOT
+from suite.places import BUILD, ROOT
 
-_DEFINITION = re.compile(r"CAUSE\((\w+)\)[^;{}()]*?(\w+)\s*\(")
+_CHECK = ROOT / "kernel" / "test" / "causes.py"
+_TOOLS = "powerpc-linux-gnu-"
+
+# In each way to write it, a function of `copy`; each is inlined into an ordinary function and into one of its own.
+_PLANTED = """
+#define NOINLINE __attribute__((noinline))
+#define CAUSE(name) __attribute__((section(".text.cause." #name)))
+volatile int cell;
+struct regs { int number; };
+/* CAUSE(copy) void in_a_comment(void) */
+CAUSE(copy) static inline __attribute__((always_inline)) struct regs *attributed(struct regs *regs)
+{
+	cell = 1;
+	return regs;
+}
+static inline CAUSE(copy) __attribute__((always_inline, optimize("O2"))) int late(int number)
+{
+	cell = 2;
+	return number;
+}
+CAUSE(copy) static inline
+void plain(void)
+{
+	cell = 3;
+	if (cell)
+		cell = 4;
+}
+CAUSE(copy) NOINLINE static void cause_first(struct regs *regs) { plain(); late(attributed(regs)->number); }
+NOINLINE CAUSE(copy) static void cause_last(struct regs *regs) { plain(); late(attributed(regs)->number); }
+CAUSE(fault) NOINLINE static void of_another(void) { plain(); }
+NOINLINE static void ordinary(struct regs *regs) { plain(); late(attributed(regs)->number); }
+void _start(struct regs *regs) { cause_first(regs); cause_last(regs); of_another(); ordinary(regs); }
+"""
+_SCRIPT = """
+SECTIONS {
+	. = 0xc0000000;
+	.text : {
+		__cause_copy_start = .; *(.text.cause.copy) __cause_copy_end = .;
+		__cause_fault_start = .; *(.text.cause.fault) __cause_fault_end = .;
+		*(.text .text.*)
+	}
+}
+"""
+_FOUND = {
+    ("attributed", "copy", "ordinary", "kernel"),
+    ("late", "copy", "ordinary", "kernel"),
+    ("plain", "copy", "ordinary", "kernel"),
+    ("plain", "copy", "of_another", "fault"),
+}
+_LEAK = re.compile(r"causes: (\w+) \((\w+)\) is inlined into (\w+) at 0x[0-9a-f]{8}, which is charged to (\w+)")
 
 
-@dataclass(frozen=True, order=True)
-class Leak:
-    """`function` of category `cause` has a copy at `address`, which is charged to `charged`."""
+def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, _CHECK, f"{_TOOLS}objdump", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    function: str
-    cause: str
-    caller: str
-    charged: str
-    address: int
 
-    def __str__(self) -> str:
-        return (
-            f"{self.function} ({self.cause}) is inlined into {self.caller} at 0x{self.address:08x}, "
-            f"which is charged to {self.charged}"
+def _planted() -> list[str]:
+    """What the check does wrong with the planted leaks."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source, script, image = folder / "planted.c", folder / "planted.lds", folder / "planted"
+        source.write_text(_PLANTED)
+        script.write_text(_SCRIPT)
+        options = ["-O2", "-g", "-ffreestanding", "-ffunction-sections", "-mno-sdata", "-nostdlib", "-static"]
+        subprocess.run(
+            [f"{_TOOLS}gcc", *options, f"-Wl,-T,{script},--no-warn-rwx-segments", "-o", image, source], check=True
         )
-
-
-Place = tuple[str, str]
-"""A function: the name of its file without folders, and its own."""
-
-
-def declared(sources: Path) -> dict[Place, str]:
-    """The category of each function that a source file places by `CAUSE`."""
-    return {
-        (path.name, match[2]): match[1]
-        for path in sorted([*sources.rglob("*.c"), *sources.rglob("*.h")])
-        for match in _DEFINITION.finditer(path.read_text(encoding="utf-8"))
-    }
-
-
-def _bounds(elf: ELFFile) -> list[tuple[int, int, str]]:
-    """Where each category's code lies: the linker script's symbols `__cause_<name>[.<part>]_start` and `_end`."""
-    table = elf.get_section_by_name(".symtab")
-    assert isinstance(table, SymbolTableSection), "the kernel is not stripped"
-    places = {symbol.name: symbol["st_value"] for symbol in table.iter_symbols()}
-    starts = [name for name in places if name.startswith("__cause_") and name.endswith("_start")]
-    return [
-        (places[name], places[name.removesuffix("_start") + "_end"], re.split(r"[._]", name[len("__cause_") :])[0])
-        for name in starts
-    ]
-
-
-def _starts(unit: CompileUnit, die: DIE, elf: ELFFile) -> Iterator[int]:
-    """The first addresses of the pieces of code that the entry describes."""
-    if "DW_AT_low_pc" in die.attributes:
-        yield die.attributes["DW_AT_low_pc"].value
-    elif "DW_AT_ranges" in die.attributes:
-        dwarf = elf.get_dwarf_info()
-        base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
-        at = base.value if base else 0
-        lists = dwarf.range_lists()
-        assert lists is not None, "an entry refers to them"
-        for entry in lists.get_range_list_at_offset(die.attributes["DW_AT_ranges"].value, unit):
-            if isinstance(entry, BaseAddressEntry):
-                at = entry.base_address
-            else:
-                yield entry.begin_offset + (0 if getattr(entry, "is_absolute", False) else at)
-
-
-def _origin(die: DIE) -> DIE:
-    while "DW_AT_abstract_origin" in die.attributes:
-        die = die.get_DIE_from_attribute("DW_AT_abstract_origin")
-    return die
-
-
-def _name(die: DIE) -> str:
-    name = _origin(die).attributes.get("DW_AT_name")
-    return name.value.decode() if name else "?"
-
-
-def _file(unit: CompileUnit, elf: ELFFile, die: DIE) -> str:
-    """The file that declares the function, without its folders."""
-    number = _origin(die).attributes.get("DW_AT_decl_file")
-    program = elf.get_dwarf_info().line_program_for_CU(unit)
-    if number is None or program is None:
-        return ""
-    # Before version 5 the line table counts its files from 1.
-    first = 0 if program["version"] >= 5 else 1
-    name: bytes = program["file_entry"][number.value - first].name
-    return name.decode().rsplit("/", 1)[-1]
-
-
-def _inlined(die: DIE, caller: str) -> Iterator[tuple[DIE, str]]:
-    for child in die.iter_children():
-        if child.tag == "DW_TAG_inlined_subroutine":
-            yield child, caller
-            yield from _inlined(child, caller)
-        elif child.tag == "DW_TAG_subprogram":
-            yield from _inlined(child, _name(child))
-        else:
-            yield from _inlined(child, caller)
-
-
-def leaks(image: Path, sources: Path) -> list[Leak]:
-    """Every inlined copy that is charged to another category than its function's own."""
-    causes = declared(sources)
-    names = {name for _, name in causes}
-    found = set()
-    with image.open("rb") as stream:
-        elf = ELFFile(stream)
-        bounds = _bounds(elf)
-        for unit in elf.get_dwarf_info().iter_CUs():
-            for die, caller in _inlined(unit.get_top_DIE(), "?"):
-                function = _name(die)
-                if function not in names:
-                    continue
-                own = causes.get((_file(unit, elf, die), function))
-                if own is None:
-                    continue
-                for address in _starts(unit, die, elf):
-                    charged = next((name for low, high, name in bounds if low <= address < high), "kernel")
-                    if charged != own:
-                        found.add(Leak(function, own, caller, charged, address))
-    return sorted(found)
+        done = _run(image, folder)
+        found = {match.groups() for match in _LEAK.finditer(done.stderr)}
+        wrong = [f"the planted leak {leak} is not found" for leak in sorted(_FOUND - found)]
+        wrong += [f"{leak} is no leak" for leak in sorted(found - _FOUND)]
+        if done.returncode != 1:
+            wrong.append(f"its status is {done.returncode} with planted leaks: {done.stderr}")
+        # A use that it does not understand must not make it blind.
+        source.write_text(f"{_PLANTED}CAUSE(copy) int number;\n")
+        if _run(image, folder).returncode != 1 or "no function follows" not in _run(image, folder).stderr:
+            wrong.append("it ignores a CAUSE without a function")
+    return wrong
 
 
 def check() -> int:
-    """Prints the leaks of the built kernel; the number of them is the exit status."""
-    found = leaks(ROOT / "build" / "kernel" / "vmlinux", ROOT / "kernel")
-    for leak in found:
-        print(f"causes: {leak}", file=sys.stderr)
-    print(f"causes: {len(found)} functions are charged to another cost category than their own")
-    return min(len(found), 1)
+    """Prints what is wrong with the check or the built kernel; the exit status is 1 if anything is."""
+    wrong = _planted()
+    for sentence in wrong:
+        print(f"causes: {sentence}", file=sys.stderr)
+    built = _run(BUILD / "kernel" / "vmlinux")
+    print(built.stdout + built.stderr, end="")
+    return 1 if wrong or built.returncode else 0
