@@ -1,5 +1,5 @@
 /*
- * The interface between the page-table tree and its caches, a processor's TLB and hash table. A backend is told of
+ * The interface between the page-table tree and its caches: a TLB, and on some processors a hash table. A backend is told of
  * changes and never looks at areas; only its reload code reads the tree.
  */
 #ifndef MMU_H
@@ -17,18 +17,18 @@ struct mmu_backend {
 	u32 memory_most;                /* most bytes of RAM that the boot's mappings cover */
 	/* Bits of a root's entry beside the table's address, for a program's table and for the kernel's. */
 	u32 root_bits, root_bits_kernel;
-	/* Called once, when frames can be allocated: creates the hash table, if the processor or a policy needs one. */
+	/* Called once, when frames can be allocated: creates what the backend needs in memory. */
 	void (*init)(void);
 	/* Registers the backend's files of /proc/mmu. */
 	void (*proc_init)(void);
 	/* Makes mm the active address space; NULL: the kernel's part only. */
 	void (*activate)(struct mm *mm);
 	/*
-	 * Removes a page of mm from hash table and TLB. Called while the entry of the tree still has its note
-	 * (arch/pte.h).
+	 * Removes a page of mm from the caches. Called while the entry of the tree still has what the architecture
+	 * keeps beside the translation, such as a place in a hash table (arch/pte.h).
 	 */
 	void (*page_flush)(struct mm *mm, vaddr_t address);
-	/* Empties the hash table and the TLB. */
+	/* Removes every translation from the caches. */
 	void (*flush_all)(void);
 	/*
 	 * For the invariant checker: calls bad() for each cached entry that contradicts the tree: all of them, or

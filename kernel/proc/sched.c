@@ -20,16 +20,20 @@
 
 #define LATE_NS        1000000u /* only kernel code keeps interrupts off for so long */
 
-/* The processor that boots. */
-static struct task idle_task;
-struct cpu cpus[CPUS] = { {
-	.running = &idle_task,
-	.idle = &idle_task,
-	.active = &cpus[0].turns[0],
-	.expired = &cpus[0].turns[1],
-	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
-	.real_time = LIST_HEAD_INIT(cpus[0].real_time),
-} };
+static struct task idle_tasks[CPUS];
+
+/* A processor before it starts: it runs its idle task. */
+#define PROCESSOR(n) [n] = { \
+	.running = &idle_tasks[n], \
+	.idle = &idle_tasks[n], \
+	.active = &cpus[n].turns[0], \
+	.expired = &cpus[n].turns[1], \
+	.number = n, \
+	.turns = { LIST_HEAD_INIT(cpus[n].turns[0]), LIST_HEAD_INIT(cpus[n].turns[1]) }, \
+	.real_time = LIST_HEAD_INIT(cpus[n].real_time), \
+}
+struct cpu cpus[CPUS] = { PROCESSOR(0) };
+_Static_assert(CPUS == 1, "cpus[] needs a PROCESSOR() for each");
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
 
@@ -147,7 +151,7 @@ void task_continue(struct task *task)
  */
 void sched_start(struct task *task)
 {
-	if (current == &idle_task || task_is_real_time(task) || task_is_real_time(current)) {
+	if (current == this_cpu()->idle || task_is_real_time(task) || task_is_real_time(current)) {
 		task->slice = sched_slice(task);
 	} else {
 		task->slice = current->slice > 1 ? current->slice / 2 : 0;

@@ -1,3 +1,4 @@
+/* Contexts: the numbers by which TLB and hash table tell address spaces apart, and the VSIDs made of them. */
 #include <arch.h>
 #include <arch/mmu.h>
 #include <arch/vsid.h>
@@ -13,8 +14,23 @@ u64 contexts_renewed, contexts_retired, context_generations;
 
 u32 context_limit = CONTEXT_NUMBERS;
 
+/* All processors take their numbers here, because entries of all are in one hash table. */
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
+
+static void tell_nobody(const struct mm *mm)
+{
+	(void)mm;
+}
+
+/* Tells the machine's sanitizer of a new context's VSIDs. */
+static void tell_machine(const struct mm *mm)
+{
+	for (u32 segment = 0; segment < USER_END >> 28; segment++)
+		control_vsid_issued(context_vsid(mm, segment << 28));
+}
+
+static void (*context_given)(const struct mm *mm) = tell_nobody;
 
 static void begin_generation(void)
 {
@@ -30,20 +46,28 @@ static void give_number(struct mm *mm)
 	mm->context.generation = context_current;
 	mm->context.segment_base = context_segment_base(mm->context.number);
 	(*vsid_form.given)++;
-	if (control_features & CONTROL_FEATURE_VSID)
-		for (u32 segment = 0; segment < USER_END >> 28; segment++)
-			control_vsid_issued(context_vsid(mm, segment << 28));
+	context_given(mm);
 }
 
-/* On wrap, renumber the active mm first: its VSIDs are still loaded. */
+_Static_assert(CPUS == 1, "renumber_active() must interrupt the other processors, so that they load their new numbers");
+
+/* On wrap, renumbers each processor's active mm, except the one that gets a number now: its VSIDs are still loaded. */
+static void renumber_active(const struct mm *except)
+{
+	for_each_cpu(cpu) {
+		if (!cpu->mm || cpu->mm == except || context_live(cpu->mm))
+			continue;
+		give_number(cpu->mm);
+		if (cpu == this_cpu())
+			backend->load_context(cpu->mm);
+	}
+}
+
 NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit) {
 		begin_generation();
-		if (this_cpu()->mm && this_cpu()->mm != mm) {
-			give_number(this_cpu()->mm);
-			backend->load_context(this_cpu()->mm);
-		}
+		renumber_active(mm);
 	}
 	give_number(mm);
 }
@@ -71,6 +95,8 @@ u32 context_next(void)
 
 void context_start(void)
 {
+	if (control_features & CONTROL_FEATURE_VSID)
+		context_given = tell_machine;
 	backend->kernel_context();
 	mmu->activate(this_cpu()->mm);
 }

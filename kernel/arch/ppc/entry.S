@@ -4,8 +4,8 @@
  *
  * A vector's image runs with translation off, saves the registers that it needs to reach the kernel stack by its
  * physical address, and comes here. No access is translated between the exception and the `rfi` that enables
- * translation. From the reading of SRR0 to the last `rfi` only this page of code runs. So a kernel that page-table
- * entries map can miss anywhere else and be entered again.
+ * translation. Between writing SRR0 and the `rfi` that uses it, only code of this page runs: a TLB miss there would
+ * overwrite SRR0. Everywhere else the kernel may miss, also where page-table entries map it (policy kernel.map).
  */
 #include <arch/asm.h>
 

@@ -1,4 +1,7 @@
-/* A miss while a vector is half written would run it: code images are copied with translation off. */
+/*
+ * Copies a code image to its vector. Translation is off meanwhile, so that no TLB miss runs a vector that is half
+ * written.
+ */
 #include <arch/asm.h>
 
 	.text

@@ -24,7 +24,7 @@ static u32 openpic_pa;          /* 0: the board has none */
 static u32 openpic_cascade;     /* its source that the 8259 pair drives */
 struct mmu_backend mmu[1];
 const struct ppc_backend *backend;
-_Alignas(16) char boot_stack[KERNEL_STACK_SIZE];
+_Alignas(16) char boot_stack[CPUS][KERNEL_STACK_SIZE];  /* of the idle tasks */
 
 static void read_cpu(const void *fdt)
 {
@@ -70,7 +70,7 @@ void arch_init_early(const void *fdt)
 {
 	uart_init((uintptr_t)arch_io(UART_PA));
 	exceptions_init();
-	this_cpu()->idle->kernel_stack = boot_stack;
+	this_cpu()->idle->kernel_stack = boot_stack[this_cpu()->number];
 	stack_mark(this_cpu()->idle);
 	if (fdt_check(fdt))
 		fatal(EXIT_PANIC, "r3 does not point to a device tree");

@@ -64,7 +64,7 @@ static void batch_flush(struct mm *mm, struct batch *batch)
 	batch->count = 0;
 }
 
-/* The entry keeps its note of the slot in the hash table until the page is flushed. */
+/* pagetable_set() keeps what the backend needs to find the page's cached translation (arch/pte.h). */
 static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
 	struct batch *batch = argument;

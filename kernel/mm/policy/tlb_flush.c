@@ -1,9 +1,9 @@
 /*
  * tlb.flush: how an address space's cached translations are flushed.
  *
- * search: every page of a range is looked up in the hash table and removed, also when a process forks, execs or ends.
- * lazy: to flush the whole address space, it gets a new context; the old entries become zombies, whose VSIDs match
- * nothing.
+ * search: every page of a range is looked up and removed, also when a process forks, execs or ends.
+ * lazy: to flush the whole address space, it gets a new context; the translations of the old one become zombies, which
+ * match nothing.
  */
 #include <mmu.h>
 #include <context.h>
@@ -33,7 +33,7 @@ CAUSE(flush) static void whole_lazy(struct mm *mm)
 		context_renew(mm);
 }
 
-/* The context is never used again, so entries with its VSIDs are zombies. */
+/* The context is never used again, so what is cached with it are zombies. */
 static void last_lazy(struct mm *mm)
 {
 	context_forget(mm);
