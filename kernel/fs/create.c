@@ -327,6 +327,11 @@ static void drop_name(struct dentry *dir, struct dentry *victim)
 	dentry_unlink(victim);
 }
 
+void inode_unmake(struct dentry *dentry)
+{
+	drop_name(dentry->parent, dentry);
+}
+
 static int remove_last(struct walk *walk, bool directory)
 {
 	struct dentry *victim;

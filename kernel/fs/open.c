@@ -161,6 +161,8 @@ static struct file *open_at(int dirfd, const char *path, unsigned flags, unsigne
 	if (!created)
 		error = check_open(dentry->inode, flags);
 	file = error ? ERR_PTR(error) : file_open_dentry(dentry, flags);
+	if (IS_ERR(file) && created)
+		inode_unmake(dentry);
 	if (!IS_ERR(file) && flags & O_TRUNC && !created && S_ISREG(dentry->inode->mode) && !(flags & O_PATH)) {
 		error = dentry->inode->ops->truncate ? dentry->inode->ops->truncate(dentry->inode, 0) : 0;
 		if (error) {

@@ -55,6 +55,7 @@ void walk_done(struct walk *);
 /* Names (fs/dentry.c, fs/create.c). */
 struct dentry *dentry_parent(struct dentry *);	/* "..": crosses mounts, stops at the caller's root; referenced */
 int inode_make(struct dentry *dir, const char *name, size_t len, u32 mode, u32 rdev, struct dentry **out);
+void inode_unmake(struct dentry *);	/* removes the name again */
 int make_directory(struct dentry *dir, const char *name, size_t len, u32 mode, struct dentry **out);
 int make_link_text(struct dentry *dir, const char *name, size_t len, const char *text, struct dentry **out);
 

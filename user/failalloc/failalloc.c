@@ -247,7 +247,7 @@ static void make_once(void)
 	for (int fd = set; fd < 31; fd++)
 		if (fcntl(fd, F_GETFD) == -1)
 			TRY(dup2(ends[0], fd));
-	TRY_TWICE(file = open(FOLDER "/once", O_RDWR | O_CREAT, 0600));
+	TRY_TWICE(file = open(FOLDER "/once", O_RDWR | O_CREAT | O_EXCL, 0600));
 	TRY_TWICE(fcntl(file, F_SETLK, &lock));
 	lock = (struct flock){ .l_type = F_UNLCK, .l_start = 40, .l_len = 10 };
 	TRY_TWICE(fcntl(file, F_SETLK, &lock));
