@@ -55,7 +55,7 @@ static int lock_to_user(const struct record_lock *lock, uaddr_t user, bool wide)
 	return copy_to_user((void *)user, &l, sizeof(l));
 }
 
-static long lock_command(struct file *file, int command, uaddr_t argument)
+static long lock_command(int fd, struct file *file, int command, uaddr_t argument)
 {
 	bool wide = command >= F_GETLK64, ofd = command >= F_OFD_GETLK;
 	struct record_lock r;
@@ -72,9 +72,9 @@ static long lock_command(struct file *file, int command, uaddr_t argument)
 	case F_SETLK:
 	case F_SETLK64:
 	case F_OFD_SETLK:
-		return lock_set(file, &r, ofd, false);
+		return lock_set(fd, file, &r, ofd, false);
 	default:
-		return lock_set(file, &r, ofd, true);
+		return lock_set(fd, file, &r, ofd, true);
 	}
 }
 
@@ -150,7 +150,7 @@ static long fcntl_control(int fd, struct file *file, int command, uaddr_t argume
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		return lock_command(file, command, argument);
+		return lock_command(fd, file, command, argument);
 	case F_SETOWN:
 		return set_owner(file, (s32)argument);
 	case F_GETOWN:
@@ -266,7 +266,7 @@ long sys_flock(int fd, int operation)
 
 	if (!file)
 		return -EBADF;
-	result = file->flags & O_PATH ? -EBADF : lock_flock(file, operation);
+	result = file->flags & O_PATH ? -EBADF : lock_flock(fd, file, operation);
 	file_put(file);
 	return result;
 }

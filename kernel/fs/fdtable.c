@@ -19,6 +19,7 @@ static struct files *with_size(u32 size)
 	if (!files)
 		return NULL;
 	files->refs = 1;
+	list_init(&files->locks);
 	files->size = size;
 	files->slot = kzalloc(size * sizeof(*files->slot));
 	files->cloexec = kzalloc(size / 8);
@@ -55,8 +56,7 @@ struct files *files_dup(struct files *from)
 /* Closes a file of a descriptor: releases the process's record locks on the inode, and the reference. */
 static void close_file(struct files *files, struct file *file)
 {
-	if (!list_empty(&file->inode->locks))
-		locks_release_owner(file->inode, files);
+	locks_release_descriptor(files, file->inode);
 	file_put(file);
 }
 
@@ -64,7 +64,11 @@ void files_put(struct files *files)
 {
 	bool delayed;
 
-	if (!files || --files->refs)
+	if (!files)
+		return;
+	if (files->refs == 1)
+		locks_release_table(files);
+	if (--files->refs)
 		return;
 	delayed = rights_delay();
 	for (u32 i = 0; i < files->size; i++) {
@@ -279,6 +283,13 @@ int fd_close(int fd)
 		return -EBADF;
 	close_file(files, fd_take(files, (u32)fd));
 	return 0;
+}
+
+bool fd_names(int fd, const struct file *file)
+{
+	const struct files *files = current->files;
+
+	return (u32)fd < files->size && files->slot[fd] == file;
 }
 
 int fd_cloexec(int fd)

@@ -31,7 +31,6 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	}
 	inode->atime = inode->mtime = inode->ctime = file_time_now();
 	list_init(&inode->mappings);
-	list_init(&inode->locks);
 	list_init(&inode->watches);
 	mutex_init(&inode->writing);
 	if (fs)

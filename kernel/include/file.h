@@ -144,7 +144,8 @@ int file_mmap(struct file *, struct file_map *);
 struct files {
 	u32 refs;
 	u32 size;		/* slots */
-	u32 locks;		/* record locks of who has this table (fs/file_lock.c) */
+	struct list_head locks;	/* record locks of who has this table (fs/file_lock.c) */
+	u32 lock_count;
 	u32 next_free;	/* all slots below it are used */
 	struct file **slot;
 	u32 *cloexec;	/* one bit a slot */
@@ -190,12 +191,14 @@ int fd_close(int fd);
 void fd_take_back(int fd, const struct file *);
 /* Installs the file at a number that may be in use (dup2). The table takes over the reference on success. */
 int fd_replace(int fd, struct file *, bool cloexec);
+bool fd_names(int fd, const struct file *);	/* the descriptor is open, on this file */
 /* The descriptor must be open. */
 int fd_cloexec(int fd);
 void fd_set_cloexec(int fd, bool on);
 
-/* Releases the owner's record locks on an inode, when it closes any descriptor of it (fs/file_lock.c). */
-void locks_release_owner(struct inode *, const void *owner);
+/* Releases a table's record locks: on an inode, when any descriptor of it is closed; or all (fs/file_lock.c). */
+void locks_release_descriptor(struct files *, struct inode *);
+void locks_release_table(struct files *);
 /* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
 u32 epoll_items_most(void);	/* of one user */

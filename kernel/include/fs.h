@@ -6,6 +6,7 @@
 #include <types.h>
 
 #include <list.h>
+#include <rbtree.h>
 #include <wait.h>
 
 struct dentry;
@@ -91,7 +92,7 @@ struct inode {
 	bool sealable;
 	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
-	struct list_head locks;	/* record and flock locks (fs/file_lock.c) */
+	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */
 	struct list_head watches;	/* fs/inotify.c */
 	struct mutex writing;	/* of a regular file; held during a write */
 	struct xattr *xattrs;	/* fs/xattr.c */

@@ -318,6 +318,6 @@ u32 files_pages_held(const struct files *files)
 		list_del(&socket->flight.weigh);
 		unix_each_rights(socket, weigh_files, &w);
 	}
-	w.bytes += files->locks * LOCK_BYTES / files->refs;
+	w.bytes += files->lock_count * LOCK_BYTES / files->refs;
 	return w.pages + w.bytes / PAGE_SIZE;
 }

@@ -553,6 +553,8 @@ static void lock_many_ranges(void)
 
 	for (lock.l_start = 0; lock.l_start < 4000; lock.l_start += 2)
 		MUST(fcntl(fd, F_SETLK, &lock));
+	lock = (struct flock){ .l_type = F_WRLCK };
+	MUST(fcntl(fd, F_GETLK, &lock));
 	lock.l_type = F_UNLCK;
 	MUST(fcntl(fd, F_SETLK, &lock));
 	close(fd);

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
@@ -240,9 +242,87 @@ static void first_in_the_way(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+static void *wait_on_closed(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)(lock(F_SETLKW, F_RDLCK, 0, 1) == -1 ? errno : 0);
+}
+
+/* Another thread closes the descriptor during the wait. */
+static int close_while_waiting(void *unused)
+{
+	pthread_t thread;
+	void *error;
+
+	(void)unused;
+	close(fd);
+	fd = (int)MUST(open(test_path("locked"), O_RDWR));
+	CHECK_EQUAL(pthread_create(&thread, NULL, wait_on_closed, NULL), 0);
+	usleep(20000);
+	close(fd);
+	CHECK_EQUAL(pthread_join(thread, &error), 0);
+	return (int)(intptr_t)error;
+}
+
+static void closed_while_waiting(void)
+{
+	pid_t child;
+
+	open_file();
+	test_path("");
+	MUST(lock(F_SETLK, F_WRLCK, 0, 1));
+	child = test_child(close_while_waiting, NULL);
+	usleep(60000);
+	MUST(lock(F_SETLK, F_UNLCK, 0, 1));
+	CHECK_EQUAL(test_wait(child), EBADF);
+	CHECK_EQUAL(elsewhere(F_WRLCK, 0, 1), 0);
+}
+
+/* Bit n: byte n is locked. What a model says is what another process finds. */
+#define BYTES 40
+
+static int lock_table(void *unused)
+{
+	int locked = 0;
+
+	(void)unused;
+	for (int i = 0; i < BYTES; i++)
+		locked = locked * 7 % 251 + obstacle(F_GETLK, i, 1).l_type;
+	return locked % 200;
+}
+
+static void many_ranges(void)
+{
+	short table[BYTES];
+	unsigned seed = 1;
+	int expected;
+
+	open_file();
+	for (int i = 0; i < BYTES; i++)
+		table[i] = F_UNLCK;
+	for (int round = 0; round < 120; round++) {
+		static const short types[] = { F_RDLCK, F_WRLCK, F_UNLCK };
+		unsigned draw = (seed = seed * 1103515245u + 12345u) >> 8;
+		int start = (int)(draw % BYTES), length = (int)(draw / 64 % 9) + 1;
+		short type = types[draw / 1024 % 3];
+
+		length = start + length > BYTES ? BYTES - start : length;
+		MUST(lock(F_SETLK, type, start, length));
+		for (int i = start; i < start + length; i++)
+			table[i] = type;
+		if (round % 8)
+			continue;
+		expected = 0;
+		for (int i = 0; i < BYTES; i++)
+			expected = expected * 7 % 251 + table[i];
+		CHECK_EQUAL(test_in_child(lock_table, NULL), expected % 200);
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(shared_and_exclusive), CASE(splitting_and_joining), CASE(lost_at_close), CASE(waiting),
 	CASE(deadlock_is_refused), CASE(bad_requests), CASE(whole_files), CASE(descriptions), CASE(first_in_the_way),
+	CASE(closed_while_waiting), CASE(many_ranges),
 };
 
 TEST_MAIN("lock", cases)
