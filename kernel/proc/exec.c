@@ -232,10 +232,24 @@ static int end_other_threads(void)
 	return 0;
 }
 
-/* Steps that can fail, none of which the program could notice. */
+/* Whether another process uses the descriptor table. */
+static bool shares_files(void)
+{
+	const struct task *task;
+	u32 own = 0;
+
+	list_for_each_entry(task, &current->process->threads, group_link)
+		own += task->files == current->files;
+	return current->files->refs > own;
+}
+
+/*
+ * Steps that can fail, none of which the program could notice. The process keeps the table, and its record locks,
+ * unless another process has it too.
+ */
 static int prepare(void)
 {
-	int error = files_unshare();
+	int error = shares_files() ? files_unshare() : 0;
 
 	if (!error && current->sighand->refs > 1) {
 		struct sighand *own = sighand_new(current->sighand);
@@ -245,7 +259,10 @@ static int prepare(void)
 		sighand_put(current->sighand);
 		current->sighand = own;
 	}
-	return error ? error : end_other_threads();
+	if (!error)
+		error = end_other_threads();
+	/* An ending thread may have shared the table with a new process. */
+	return error ? error : files_unshare();
 }
 
 static void commit(struct exec *exec)

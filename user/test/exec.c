@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -96,8 +97,23 @@ static int role_vector(void)
 	return 0;
 }
 
+static int lock_40(void *unused)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	(void)unused;
+	return fcntl(40, F_SETLK, &lock) == -1 ? errno : 0;
+}
+
+static int role_locked(void)
+{
+	return test_in_child(lock_40, NULL) == EAGAIN ? 0 : 1;
+}
+
 static int role(int argc, char **argv)
 {
+	if (strcmp(argv[2], "locked") == 0)
+		return role_locked();
 	if (strcmp(argv[2], "echo") == 0)
 		return role_echo(argc, argv);
 	if (strcmp(argv[2], "count") == 0)
@@ -111,6 +127,41 @@ static int role(int argc, char **argv)
 	if (strcmp(argv[2], "pid") == 0)
 		return getpid() == atoi(argv[3]) ? 0 : 1;
 	return 98;
+}
+
+static void *idle(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static void *replace_from_thread(void *unused)
+{
+	char *argv[] = { self, (char *)"--as", (char *)"locked", NULL };
+
+	execve(self, argv, environ);
+	return unused;
+}
+
+/* Of a process with threads, called by the first thread or by another one. */
+static int replace_with_lock(void *by_another)
+{
+	pthread_t threads[2];
+
+	MUST(dup2((int)MUST(open(test_path("locked"), O_RDWR | O_CREAT, 0600)), 40));
+	CHECK_EQUAL(lock_40(NULL), 0);
+	CHECK_EQUAL(pthread_create(&threads[0], NULL, idle, NULL), 0);
+	if (!by_another)
+		replace_from_thread(NULL);
+	CHECK_EQUAL(pthread_create(&threads[1], NULL, replace_from_thread, NULL), 0);
+	pthread_join(threads[1], NULL);
+	return 99;
+}
+
+static void locks_are_kept(void)
+{
+	CHECK_EQUAL(test_in_child(replace_with_lock, NULL), 0);
+	CHECK_EQUAL(test_in_child(replace_with_lock, self), 0);
 }
 
 static void arguments_and_environment(void)
@@ -335,7 +386,7 @@ static void after_vfork(void)
 static const struct test_case cases[] = {
 	CASE(arguments_and_environment), CASE(many_arguments), CASE(too_many_arguments), CASE(close_on_exec),
 	CASE(signals), CASE(process_stays_the_same), CASE(auxiliary_vector), CASE(scripts), CASE(errors),
-	CASE(lying_headers), CASE(after_vfork),
+	CASE(lying_headers), CASE(after_vfork), CASE(locks_are_kept),
 };
 
 int main(int argc, char **argv)
