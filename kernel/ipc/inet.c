@@ -28,6 +28,8 @@ struct inet_socket {
 	struct list_head link;		/* bound */
 	struct socket *socket;
 	struct endpoint name, peer;
+	u32 connecting;		/* threads in tcp_connect */
+	bool lent;		/* tcp_connect chose the port, which goes if no thread connects the socket */
 	struct datagram_queue queue;	/* UDP */
 };
 
@@ -182,6 +184,7 @@ static void unbind(struct inet_socket *inet)
 	if (!inet_port_taken(inet, false))
 		mark_port(inet, false);
 	inet->name = (struct endpoint){ 0, 0 };
+	inet->lent = false;
 }
 
 static int inet_bind_any(struct inet_socket *inet)
@@ -299,10 +302,13 @@ static long tcp_connect(struct socket *socket, const struct address *address, bo
 	error = inet_bind_any(inet);
 	if (error)
 		return error;
+	inet->lent |= fresh;
 	embryo = new_inet(true);
+	inet->connecting++;
 	error = stream_connect(socket, embryo, address, nonblock, &listener);
+	inet->connecting--;
 	if (error) {
-		if (fresh && !socket->connection && !socket->listening)
+		if (inet->lent && !inet->connecting && !socket->connection && !socket->listening)
 			unbind(inet);
 		return error;
 	}

@@ -372,6 +372,7 @@ static int pipe_files(u32 flags, struct file *end[2])
 	inode->data = pipe;
 	end[0] = pipe_end(inode, pipe, O_RDONLY | flags);
 	if (IS_ERR(end[0])) {
+		inode->data = NULL;
 		pipe_free(pipe);
 		error = -ENFILE;
 	} else {

@@ -20,10 +20,17 @@ u32 rlimit(u32 resource)
 static void rlimit_apply(struct process *process, u32 resource)
 {
 	const struct rlimit *limit = &process->rlimit[resource];
-	struct mm *mm = process->leader->mm;
+	const struct task *task;
+	struct mm *mm = NULL;
 
 	if (resource == RLIMIT_CPU && limit->soft != RLIM_INFINITY)
 		process->cpu_limits = true;
+	/* A thread that ends has left the address space, be it the leader. */
+	list_for_each_entry(task, &process->threads, group_link) {
+		mm = task->mm;
+		if (mm)
+			break;
+	}
 	if (!mm)
 		return;
 	if (resource == RLIMIT_STACK)
