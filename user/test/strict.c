@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -578,7 +579,10 @@ static void highest_place_with_room(void)
 	CHECK(most > 100);
 }
 
-/* What the kernel had in the argument registers does not come back in them: what the program gave, or zeros. */
+/*
+ * What the kernel had in the registers that a call may destroy does not come back in them: what the program gave, or
+ * zeros; in r10 to r12 also CR, the next instruction's address and LR.
+ */
 static void registers_after_a_call(void)
 {
 	static const long calls[] = { SYS_getpid, SYS_getuid, SYS_close, SYS_sched_yield, SYS_read, SYS_brk };
@@ -592,18 +596,60 @@ static void registers_after_a_call(void)
 		register unsigned long r7 __asm__("r7") = 7;
 		register unsigned long r8 __asm__("r8") = 8;
 		register unsigned long r9 __asm__("r9") = 9;
-		unsigned long after[5];
+		register unsigned long r10 __asm__("r10") = 10;
+		register unsigned long r11 __asm__("r11") = 11;
+		register unsigned long r12 __asm__("r12") = 12;
+		static const unsigned long ctr = 0x1234, xer = 0x60000012;
+		static unsigned long given[4], after[16];
 
-		__asm__ volatile("sc" : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8), "+r"(r9)
-				 : : "r10", "r11", "r12", "cr0", "ctr", "memory");
-		after[0] = r4;
-		after[1] = r5;
-		after[2] = r6;
-		after[3] = r7;
-		after[4] = r8;
-		for (unsigned n = 0; n < 5; n++)
-			CHECK(after[n] == 0 || after[n] == 4 + n);
+		/* given: LR, CR and the address after the call. */
+		__asm__ volatile("mtctr %[ctr]; mtxer %[xer]\n"
+				 "	bl	1f\n"
+				 "1:	mflr	%%r31; addi %%r31, %%r31, 2f - 1b; stw %%r31, 8(%[given])\n"
+				 "	mflr	%%r31; stw %%r31, 0(%[given]); mfcr %%r31; stw %%r31, 4(%[given])\n"
+				 "	sc\n"
+				 "2:	stw	%%r0, 0(%[after]); stw %%r4, 16(%[after]); stw %%r5, 20(%[after])\n"
+				 "	stw	%%r6, 24(%[after]); stw %%r7, 28(%[after]); stw %%r8, 32(%[after])\n"
+				 "	stw	%%r9, 36(%[after]); stw %%r10, 40(%[after]); stw %%r11, 44(%[after])\n"
+				 "	stw	%%r12, 48(%[after]); mfctr %%r0; stw %%r0, 52(%[after])\n"
+				 "	mfxer	%%r0; stw %%r0, 56(%[after])\n"
+				 : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7), "+r"(r8), "+r"(r9),
+				   "+r"(r10), "+r"(r11), "+r"(r12)
+				 : [ctr] "r"(ctr), [xer] "r"(xer), [given] "b"(given), [after] "b"(after)
+				 : "cc", "ctr", "lr", "xer", "r31", "memory");
+		CHECK(after[0] == 0 || after[0] == (unsigned long)calls[i]);
+		for (unsigned n = 4; n <= 12; n++)
+			CHECK(after[n] == 0 || after[n] == n ||
+			      (n == 10 && ((after[n] ^ given[1]) & ~0x10000000ul) == 0) ||
+			      (n == 11 && after[n] == given[2]) || (n == 12 && after[n] == given[0]));
+		CHECK(after[13] == 0 || after[13] == ctr);
+		CHECK(after[14] == 0 || after[14] == xer);
 	}
+}
+
+static void *map_above_the_limit(void *unused)
+{
+	const struct rlimit small = { 64 << 20, 64 << 20 };
+
+	usleep(20000);
+	MUST(setrlimit(RLIMIT_AS, &small));
+	_exit(mmap(NULL, 128 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 1);
+	return unused;
+}
+
+static int leader_ends_first(void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	CHECK_EQUAL(pthread_create(&thread, NULL, map_above_the_limit, NULL), 0);
+	syscall(SYS_exit, 3);
+	return 4;
+}
+
+static void limits_after_the_leader(void)
+{
+	CHECK_EQUAL(test_in_child(leader_ends_first, NULL), 0);
 }
 
 /* Settings that are locked do not change; only the superuser locks them. */
@@ -648,6 +694,7 @@ static const struct test_case cases[] = {
 	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
 	CASE(tables_of_its_own), CASE(running_program_is_not_written), CASE(privileged_attributes),
 	CASE(descriptor_of_the_child), CASE(highest_place_with_room), CASE(locked_settings),
+	CASE(limits_after_the_leader),
 };
 
 TEST_MAIN("strict", cases)

@@ -80,7 +80,8 @@ END(return_lean)
 
 /*
  * Exit after a system call that entered lean: r3 = result. All loads come before SRR0 is set, and the code after that
- * is in one page, so nothing can miss in between. The call may destroy r4 to r12, CTR and XER.
+ * is in one page, so nothing can miss in between. The call may destroy r0, r4 to r12, CTR and XER: none of them shows the
+ * program a value of the kernel's or of another program's.
  */
 .macro syscall_exit name, clear
 FUNCTION(\name)
@@ -96,22 +97,26 @@ FUNCTION(\name)
 	lwz	r9, FRAME_MSR(r1)
 	bne	syscall_exit_work
 	lwz	r2, GPR(2)(r1)
+	li	r0, 0
 	.if	\clear
 	li	r4, 0
 	li	r5, 0
 	.endif
 	lwz	r1, GPR(1)(r1)
+	mtctr	r0
 	mtlr	r12
 	.if	\clear
 	li	r6, 0
 	li	r7, 0
 	.endif
+	mtxer	r0
 	mtcrf	0xff, r10
 	.if	\clear
 	li	r8, 0
 	.endif
 	mtsrr0	r11
 	mtsrr1	r9
+	li	r9, 0
 	rfi
 3:	neg	r3, r3
 	oris	r10, r10, CCR_SO >> 16
