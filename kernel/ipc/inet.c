@@ -114,7 +114,7 @@ static bool clash(const struct inet_socket *a, const struct inet_socket *b)
 		 !a->socket->listening && !b->socket->listening);
 }
 
-static struct list_head *bucket(u16 type, u16 port)
+static struct list_head *inet_bucket(u16 type, u16 port)
 {
 	struct list_head *head = &buckets[type == SOCK_DGRAM][port % BUCKETS];
 
@@ -129,7 +129,7 @@ static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 	const struct inet_socket *inet;
 	u32 looked_at = 0;
 
-	list_for_each_entry(inet, bucket(wanted->socket->type, wanted->name.port), link) {
+	list_for_each_entry(inet, inet_bucket(wanted->socket->type, wanted->name.port), link) {
 		interrupt_window_at(++looked_at);
 		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || clash(inet, wanted)))
 			return true;
@@ -171,7 +171,7 @@ static int inet_take_port(struct inet_socket *inet, u32 address, u16 port)
 		inet->name = (struct endpoint){ 0, 0 };
 		return -EADDRINUSE;
 	}
-	list_add(&inet->link, bucket(inet->socket->type, inet->name.port));
+	list_add(&inet->link, inet_bucket(inet->socket->type, inet->name.port));
 	mark_port(inet, true);
 	return 0;
 }
@@ -225,7 +225,7 @@ static struct inet_socket *find_receiver(u16 type, const struct endpoint *endpoi
 	struct inet_socket *inet, *any = NULL;
 	u32 looked_at = 0;
 
-	list_for_each_entry(inet, bucket(type, endpoint->port), link) {
+	list_for_each_entry(inet, inet_bucket(type, endpoint->port), link) {
 		interrupt_window_at(++looked_at);
 		if (inet->socket->type != type || inet->name.port != endpoint->port ||
 		    (listening && !inet->socket->listening))

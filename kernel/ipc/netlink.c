@@ -31,7 +31,7 @@ struct netlink_socket {
 #define BUCKETS 64u
 static struct list_head buckets[BUCKETS];
 
-static struct list_head *bucket(u32 port)
+static struct list_head *netlink_bucket(u32 port)
 {
 	struct list_head *head = &buckets[port * 2654435761u >> 26];
 
@@ -75,7 +75,7 @@ static bool netlink_port_taken(const struct netlink_socket *wanted, u32 port)
 	const struct netlink_socket *netlink;
 	u32 looked_at = 0;
 
-	list_for_each_entry(netlink, bucket(port), link) {
+	list_for_each_entry(netlink, netlink_bucket(port), link) {
 		interrupt_window_at(++looked_at);
 		if (netlink != wanted && netlink->port == port && netlink->socket->protocol == wanted->socket->protocol)
 			return true;
@@ -87,7 +87,7 @@ static void set_port(struct netlink_socket *netlink, u32 port)
 {
 	list_del(&netlink->link);
 	netlink->port = port;
-	list_add(&netlink->link, bucket(port));
+	list_add(&netlink->link, netlink_bucket(port));
 }
 
 /* Takes the process's number as the port, or, if another of its sockets has that, a number of no process. */

@@ -24,7 +24,7 @@ struct request {
 	struct poll_entry few_entries[INLINE_COUNT];
 };
 
-static int load(struct request *r, const struct pollfd *user, u32 count)
+static int load_request(struct request *r, const struct pollfd *user, u32 count)
 {
 	r->fds = r->few_fds;
 	r->entries = r->few_entries;
@@ -52,7 +52,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 
 	if (count > rlimit(RLIMIT_NOFILE))
 		return -EINVAL;
-	result = load(&r, user, count);
+	result = load_request(&r, user, count);
 	if (result) {
 		poll_release(&r);
 		return result;

@@ -36,7 +36,7 @@ static void path_of(const struct address *address, char path[UNIX_PATH_MAX + 1])
 }
 
 /* FNV-1a. */
-static struct list_head *bucket(const struct address *address)
+static struct list_head *name_bucket(const struct address *address)
 {
 	struct list_head *head;
 	u32 hash = 2166136261u;
@@ -54,7 +54,7 @@ static struct unix_socket *find_abstract(const struct address *address, u16 type
 	struct unix_socket *endpoint;
 	u32 looked_at = 0;
 
-	list_for_each_entry(endpoint, bucket(address), link) {
+	list_for_each_entry(endpoint, name_bucket(address), link) {
 		interrupt_window_at(++looked_at);
 		if (endpoint->socket->type == type && endpoint->name.len == address->len &&
 		    !memcmp(endpoint->name.bytes, address->bytes, address->len))
@@ -66,7 +66,7 @@ static struct unix_socket *find_abstract(const struct address *address, u16 type
 static void name_abstract(struct unix_socket *endpoint, const struct address *address)
 {
 	endpoint->name = *address;
-	list_add(&endpoint->link, bucket(address));
+	list_add(&endpoint->link, name_bucket(address));
 }
 
 static int find_path(const struct address *address, u16 type, struct unix_socket **out)

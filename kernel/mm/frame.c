@@ -176,7 +176,7 @@ void frame_free(struct frame *frame)
 	frame_release(frame);
 }
 
-CAUSE(clear) NOINLINE void frame_clear(struct frame *frame)
+NOINLINE CAUSE(clear) void frame_clear(struct frame *frame)
 {
 	vaddr_t start = (vaddr_t)frame_kva(frame);
 

@@ -5,7 +5,7 @@
 #include <procfs.h>
 #include <text.h>
 
-static inline void load(const struct mm *mm)
+static inline void load_segments(const struct mm *mm)
 {
 	context_root(mm);
 	segments_load(mm ? mm->context.segment_base : context_segment_base(CONTEXT_KERNEL), vsid_form.step);
@@ -13,13 +13,13 @@ static inline void load(const struct mm *mm)
 
 void segments_load_context(const struct mm *mm)
 {
-	load(mm);
+	load_segments(mm);
 }
 
 NOINLINE CAUSE(switch) static void activate_without_context(struct mm *mm)
 {
 	context_enter(mm);
-	load(mm);
+	load_segments(mm);
 }
 
 /* Short if mm already has a context: calls nothing before it ends. */
@@ -30,7 +30,7 @@ CAUSE(switch) void segments_activate(struct mm *mm)
 		return;
 	}
 	this_cpu()->mm = mm;
-	load(mm);
+	load_segments(mm);
 }
 
 void segments_kernel_context(void)

@@ -26,7 +26,7 @@ static struct {
 } form;
 
 /* Uses dcbz, which creates lines without reading them. Past the cache, or while it is locked, stores do the work. */
-CAUSE(clear) NOINLINE static void clear_piece(void)
+NOINLINE CAUSE(clear) static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();
 	vaddr_t start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;

@@ -105,14 +105,14 @@ void hash_preload(enum hash_preload what, u32 pages)
 	page_installed = forms[what];
 }
 
-CAUSE(flush) static void page_flush(struct mm *mm, vaddr_t address)
+CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)
 {
 	/* The TLB is reloaded only from the table. */
 	if (hash_remove(mm, context_vsid(mm, address), address))
 		tlb_invalidate_page(address);
 }
 
-static void flush_all(void)
+static void hash32_flush_all(void)
 {
 	hash_clear();
 	tlb_invalidate_all();
@@ -125,7 +125,7 @@ DECLARE_IMAGE(image_isi_asm);
 DECLARE_IMAGE(image_count_hash_data);
 DECLARE_IMAGE(image_count_hash_instruction);
 
-static const struct reload_set *reload_images(bool assembly)
+static const struct reload_set *hash32_images(bool assembly)
 {
 	static const struct reload_set in_c = { .images = {
 		{ 0x300, &image_dsi_c, &image_count_hash_data },
@@ -146,8 +146,8 @@ const struct ppc_backend hash32_backend = {
 		.init = hash_init,
 		.proc_init = hash_proc_init,
 		.activate = segments_activate,
-		.page_flush = page_flush,
-		.flush_all = flush_all,
+		.page_flush = hash32_page_flush,
+		.flush_all = hash32_flush_all,
 		.check = hash_tlb_check,
 		.check_page = hash_tlb_check_page,
 	},
@@ -156,5 +156,5 @@ const struct ppc_backend hash32_backend = {
 	.segments = true,
 	.kernel_context = segments_kernel_context,
 	.load_context = segments_load_context,
-	.reload = reload_images,
+	.reload = hash32_images,
 };

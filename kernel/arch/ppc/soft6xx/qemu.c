@@ -24,13 +24,13 @@ static void empty_cache(void)
 	__asm__ volatile("mtsrin %0, %1; isync" : : "r"(sr), "r"(SEGMENT) : "memory");
 }
 
-static void page_flush(struct mm *mm, vaddr_t address)
+static void qemu_page_flush(struct mm *mm, vaddr_t address)
 {
 	soft6xx_page_flush(mm, address);
 	empty_cache();
 }
 
-static void flush_all(void)
+static void qemu_flush_all(void)
 {
 	soft6xx_flush_all();
 	empty_cache();
@@ -50,7 +50,7 @@ DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
 
 /* After a miss, QEMU's rfi restores too much of SRR1. */
-static const struct reload_set *reload_images(bool assembly)
+static const struct reload_set *qemu_images(bool assembly)
 {
 	static const struct reload_set bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass_qemu);
 	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate_qemu);
@@ -69,8 +69,8 @@ const struct ppc_backend *soft6xx_on_qemu(void)
 	code_divert(segments_load_end, segments_load_rfi, 0);
 	code_divert(segment_load_end, segments_load_rfi, 0);
 	qemu = soft6xx_backend;
-	qemu.mmu.page_flush = page_flush;
-	qemu.mmu.flush_all = flush_all;
-	qemu.reload = reload_images;
+	qemu.mmu.page_flush = qemu_page_flush;
+	qemu.mmu.flush_all = qemu_flush_all;
+	qemu.reload = qemu_images;
 	return &qemu;
 }

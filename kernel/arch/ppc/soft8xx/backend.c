@@ -59,19 +59,19 @@ static void init(void)
 }
 
 /* tlbie compares addresses only, so this flushes the page in every address space. */
-CAUSE(flush) static void page_flush(struct mm *mm, vaddr_t address)
+CAUSE(flush) static void soft8xx_page_flush(struct mm *mm, vaddr_t address)
 {
 	(void)mm;
 	tlb_invalidate_page(address);
 }
 
 /* Keeps pinned entries. */
-static void flush_all(void)
+static void soft8xx_flush_all(void)
 {
 	__asm__ volatile("tlbia; sync" : : : "memory");
 }
 
-static inline void load(const struct mm *mm)
+static inline void load_asid(const struct mm *mm)
 {
 	context_root(mm);
 	__asm__ volatile("mtspr %0, %2; mtspr %1, %3; isync" : : "i"(SPR_M_TWB), "i"(SPR_M_CASID),
@@ -80,13 +80,13 @@ static inline void load(const struct mm *mm)
 
 static void load_context(const struct mm *mm)
 {
-	load(mm);
+	load_asid(mm);
 }
 
 CAUSE(switch) static void activate(struct mm *mm)
 {
 	context_enter(mm);
-	load(mm);
+	load_asid(mm);
 }
 
 /* Kernel pages match in every address space, so there is nothing to load. */
@@ -103,7 +103,7 @@ DECLARE_IMAGE(image_error8_data);
 DECLARE_IMAGE(image_count8_instruction);
 DECLARE_IMAGE(image_count8_data);
 
-static const struct reload_set *reload_images(bool assembly)
+static const struct reload_set *soft8xx_images(bool assembly)
 {
 	static const struct reload_set in_c = { .images = {
 		{ 0x1100, &image_miss8_instruction_c, &image_count8_instruction },
@@ -135,14 +135,14 @@ const struct ppc_backend soft8xx_backend = {
 		.init = init,
 		.proc_init = tlb_proc_init,
 		.activate = activate,
-		.page_flush = page_flush,
-		.flush_all = flush_all,
+		.page_flush = soft8xx_page_flush,
+		.flush_all = soft8xx_flush_all,
 		.check = soft8xx_check,
 		.check_page = soft8xx_check_page,
 	},
 	.software_reload = true,
 	.kernel_context = kernel_context,
 	.load_context = load_context,
-	.reload = reload_images,
+	.reload = soft8xx_images,
 	.pin_kernel = soft8xx_pin_kernel,
 };

@@ -1,0 +1,39 @@
+/* What the stat calls give: the fields of PowerPC in another order. */
+#ifndef ABI_STAT_H
+#define ABI_STAT_H
+
+#include <types.h>
+
+struct stat32 {
+	u32 dev, ino;
+	u16 mode, nlink, uid, gid;
+	u32 rdev;
+	s32 size;
+	u32 blksize, blocks;
+	s32 atime;
+	u32 atime_nsec;
+	s32 mtime;
+	u32 mtime_nsec;
+	s32 ctime;
+	u32 ctime_nsec;
+	u32 unused[2];
+};
+
+struct stat64 {
+	u64 dev, ino;
+	u32 nlink, mode, gid, uid;
+	u64 rdev;
+	u16 pad;
+	s64 size;
+	s32 blksize;
+	s64 blocks;
+	s32 atime;
+	u32 atime_nsec;
+	s32 mtime;
+	u32 mtime_nsec;
+	s32 ctime;
+	u32 ctime_nsec;
+	u32 unused[2];
+};
+
+#endif
