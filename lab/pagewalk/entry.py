@@ -38,7 +38,7 @@ def _fail(sentence: str) -> int:
     try:
         print(f"pagewalk: {sentence}", file=sys.stderr, flush=True)
     except OSError:
-        pass  # there is nowhere to say it
+        return _CANNOT_GO_ON  # there is nowhere to say it
     return _CANNOT_GO_ON
 
 

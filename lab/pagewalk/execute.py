@@ -37,7 +37,7 @@ class Events(Protocol):
 
 
 class Quiet:
-    """Events that nobody listens to."""
+    """Ignores all progress events."""
 
     def planned(self, jobs: int, known: int) -> None:
         """Nothing."""
@@ -98,7 +98,7 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
 
 
 def _is_word(text: str) -> bool:
-    """Whether the kernel's command line can hold it. What is not UTF-8 came as surrogates."""
+    """Whether the kernel's command line can hold it. What is not UTF-8 is decoded to surrogates."""
     return text != "" and not any(
         character.isspace() or character == '"' or "\ud800" <= character <= "\udfff" for character in text
     )
@@ -191,10 +191,7 @@ class Lab(Workshop):
                     raise
                 errors.append(lost)
                 return
-            self.store.add(key, self.runner.version, missing[key].job, result)
-            found = self.store.get(key)
-            assert found is not None, "the run was committed"
-            done[key] = found
+            done[key] = self.store.add(key, self.runner.version, missing[key].job, result)
             events.finished(missing[key].label)
 
         place = self.make_place()

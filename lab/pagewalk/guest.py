@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pagewalk.errors import BadInput
 from pagewalk.execute import command_line
+from pagewalk.paths import read_file
 from pagewalk.programs import GuestFile, check_executable, image
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
 from pagewalk.workshop import Workshop
@@ -47,10 +48,7 @@ def guest_file(text: str) -> GuestFile:
 
 def read_program(path: Path) -> bytes:
     """The bytes of a program that the guest can run; BadInput says why it cannot."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+    data = read_file(path)
     check_executable(path, data)
     return data
 

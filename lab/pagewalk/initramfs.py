@@ -19,6 +19,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from pagewalk.errors import BadInput
+from pagewalk.paths import read_file
+
 MAGIC = b"070701"
 TRAILER = "TRAILER!!!"
 
@@ -74,8 +77,10 @@ class Initramfs:
     def copy(self, path: str, source: Path, mode: int | None = None) -> None:
         """Add a host file under `path`; without `mode` it gets 0755 if its owner may execute it, else 0644."""
         try:
-            data = source.read_bytes()
+            data = read_file(source)
             bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
+        except BadInput as error:
+            raise InitramfsError(f"{path}: cannot read {error.message}") from None
         except OSError as error:
             raise InitramfsError(f"{path}: cannot read {source}: {error.strerror}") from error
         # The host's umask must not show: executable or not is all that is taken over.

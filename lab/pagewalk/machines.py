@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pagewalk.errors import BadInput, unknown
-from pagewalk.paths import home
+from pagewalk.paths import home, read_file
+
+_FILE_MOST = 1 << 20
+"""The size in bytes of the largest machine file that is read."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,7 @@ def names() -> list[str]:
 def load(path: Path) -> Machine:
     """The machine in that file; the machine itself checks every key when it is built."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+        raw = tomllib.loads(read_file(path, _FILE_MOST).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: {error}") from None
     core = raw.get("core")

@@ -12,11 +12,13 @@ from typing import cast
 from pagewalk import _machine, snapshot
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.machines import Machine
-from pagewalk.paths import home
+from pagewalk.paths import home, read_file
 from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
 _SLICE = 10_000_000
 """Instructions between two calls of `watch`: about a tenth of a second."""
+_SNAPSHOT_MOST = 4 << 30
+"""The size in bytes of the largest snapshot that is read."""
 NO_LIMIT = 2**64 - 1
 """More cycles than any run takes."""
 
@@ -33,12 +35,8 @@ def load(job: Job) -> _machine.Machine:
 
 def restore(path: Path) -> _machine.Machine:
     """The machine that a snapshot file holds; BadInput if the file is none, damaged, or of another version."""
-    if path.exists() and not path.is_file():
-        raise BadInput(f"{path}: not a regular file")
     try:
-        return _machine.Machine.restore(path.read_bytes(), str(path))
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+        return _machine.Machine.restore(read_file(path, _SNAPSHOT_MOST), str(path))
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r}: not UTF-8") from None
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,23 @@ class Home:
         if not path.exists():
             raise NotBuilt(f"{what} is not built ({path} does not exist)", hint="run `make` first")
         return path
+
+
+FILE_MOST = 256 << 20
+"""The size in bytes of the largest kernel, program or guest file that is read."""
+
+
+def read_file(path: Path, most: int = FILE_MOST) -> bytes:
+    """The content of a regular file of at most so many bytes; BadInput for anything else: a device may never end."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"{path}: not a regular file")
+        if status.st_size > most:
+            raise BadInput(f"{path}: {status.st_size >> 20:,} MB are too much; at most {most >> 20:,} MB are read")
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def _is_home(path: Path) -> bool:

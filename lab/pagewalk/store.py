@@ -100,6 +100,10 @@ class StoredRun:
     result: RunResult
 
 
+class InUse(StoreError):
+    """Another program has the results file open."""
+
+
 def _nobody(_: str) -> None:
     pass
 
@@ -118,12 +122,15 @@ class Store:
         self._told = told
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._writes = False
+        self._patience = _LOCK_SECONDS
+        self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
             if not read_only or not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._check_room()
                 with self._session(write=True):
                     self._prepare()
+                    self._join()
             else:
                 with self._session():
                     self._check_schema()
@@ -190,7 +197,7 @@ class Store:
         if "No space left" in message:
             return self._full()
         if _LOCKED in message:
-            return StoreError(
+            return InUse(
                 f"{self.path} is in use by another program{_holder(message)}", hint="wait for it to end, or end it"
             )
         return StoreError(
@@ -211,7 +218,7 @@ class Store:
                 return duckdb.connect(str(self.path), read_only=not write)
             except duckdb.IOException as error:
                 waited = time.monotonic() - begin
-                if _LOCKED not in str(error) or waited >= _LOCK_SECONDS or interrupts.asked():
+                if _LOCKED not in str(error) or waited >= self._patience or interrupts.asked():
                     raise
                 if not said and waited >= _PATIENCE_SECONDS:
                     said = True
@@ -225,6 +232,17 @@ class Store:
         with self._transaction() as connection:
             connection.execute(_TABLES)
             connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
+
+    def _join(self) -> None:
+        """Takes in the runs that were kept aside while another program had the file open."""
+        if not self._aside.exists():
+            return
+        with self._transaction() as connection:
+            name = str(self._aside).replace("'", "''")
+            connection.execute(f"ATTACH '{name}' AS aside (READ_ONLY)")
+            for table in ("runs", "counters", "samples", "dumps"):
+                connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM aside.{table}")
+        self._aside.unlink()
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.query("SELECT table_name FROM duckdb_tables()")}
@@ -251,8 +269,26 @@ class Store:
                 raise
             connection.execute("COMMIT")
 
-    def add(self, key: str, version: str, job: Job, result: RunResult) -> None:
-        """Commits one run; does nothing if the key is there already."""
+    def add(self, key: str, version: str, job: Job, result: RunResult) -> StoredRun:
+        """Commits one run, if the key is not there already; returns the run as it is kept.
+
+        If another program does not let go of the file, the run is kept in a second file beside it. The next command
+        that writes results joins them.
+        """
+        try:
+            self._commit(key, version, job, result)
+            found = self.get(key)
+        except InUse:
+            # Who has the file open has had it for long: the next run does not wait as long again.
+            self._patience = 0.0
+            with Store(self._aside) as aside:
+                aside._commit(key, version, job, result)
+                found = aside.get(key)
+            self._told(f"{self.path} is in use: the run is kept in {self._aside} until the next command")
+        assert found is not None, "the run was committed"
+        return found
+
+    def _commit(self, key: str, version: str, job: Job, result: RunResult) -> None:
         with self._transaction() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE key = ?", [key]).fetchone():
                 return

@@ -41,7 +41,7 @@ fn counted<'py>(py: Python<'py>, counters: Vec<(String, u64)>) -> PyResult<Bound
     Ok(dictionary)
 }
 
-/// Kind, status, and the whole story of a stop.
+/// Kind, status, and a description of a stop.
 fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
     let (kind, status) = match stop {
         Stop::PowerOff { status } => ("power-off", *status),
@@ -55,7 +55,7 @@ fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
 #[pymethods]
 impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
-    /// RAM file system loaded; ValueError says what cannot be.
+    /// RAM file system loaded; ValueError says what is wrong.
     #[new]
     fn new(
         config: &str,
@@ -80,7 +80,7 @@ impl Machine {
         })
     }
 
-    /// The machine that `save` wrote; ValueError says why these bytes are none. `name` stands for them in messages.
+    /// The machine that `save` wrote; ValueError says why they are no snapshot. `name` stands for them in messages.
     #[staticmethod]
     fn restore(py: Python<'_>, snapshot: &[u8], name: &str) -> PyResult<Self> {
         let session = py

@@ -178,6 +178,27 @@ def test_what_begins_with_the_typed_name_is_suggested(here: Here) -> None:
     assert "osdi99.table2." in here.run(["claims", "explain", "osdi99.table2"])[2]
 
 
+@pytest.mark.built
+def test_endless_files_are_refused_or_read_to_a_limit(tmp_path: Path, here: Here) -> None:
+    hello = str(home().build / "user" / "hello")
+    endless, large, fifo = tmp_path / "endless.toml", tmp_path / "large", tmp_path / "fifo"
+    endless.symlink_to("/dev/zero")
+    os.mkfifo(fifo)
+    with large.open("wb") as stream:
+        stream.truncate(5 << 30)
+    for words in (
+        ("exec", "--", "{}"), ("boot", "{}"), ("boot", hello, "--initrd", "{}"), ("exec", "--file", "{}", "--", hello),
+        ("resume", "{}"), ("dump", "--from", "{}"), ("exec", "-m", str(endless), "--", hello),
+    ):  # fmt: skip
+        for path in (endless, large, fifo, tmp_path):
+            status, _, said = here.run([str(path) if word == "{}" else word for word in words])
+            assert status == 126, said
+            assert "regular file" in said or "too much" in said or "is no file" in said, said
+    status, _, said = here.run(["exec", "--input", "/dev/zero", "--limit", "1000000", "--", hello])
+    assert status == 124
+    assert "only the first 16 MB" in said
+
+
 def test_version_and_short_help(here: Here) -> None:
     assert here.run(["--version"])[1].startswith("pagewalk ")
     assert "Usage" in here.run(["-h"])[1]

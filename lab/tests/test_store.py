@@ -119,6 +119,26 @@ def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyP
         holder.communicate()
 
 
+def test_a_run_is_not_lost_while_the_file_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "it's r.duckdb"
+    code = "import sys, duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    monkeypatch.setattr(results, "_LOCK_SECONDS", 0.0)
+    told: list[str] = []
+    with Store(path, told=told.append) as store:
+        command = [sys.executable, "-c", code, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"open\n"
+            for key in ("one", "two"):
+                assert store.add(key, "v", JOB, benchmark("row", {"flush": 7})).key == key
+            holder.communicate()
+    assert "is kept in" in told[0]
+    with Store(path) as store:
+        assert store.query("SELECT key FROM runs ORDER BY key") == [("one",), ("two",)]
+        assert store.get("one") is not None
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_full_disk_is_said_to_be_before_anything_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(tmp_path / "r.duckdb") as store:
         store.add("first", "v", JOB, benchmark("row", {"flush": 7}))

@@ -75,6 +75,7 @@ class Built:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        wanted(folder, "name the folder of LTP's built programs")
         self.list = wanted(folder / "runtest" / "syscalls", "a folder of LTP's programs holds LTP's list of its tests")
         self.programs: dict[str, Path] = {}
         self.unfit: dict[str, str] = {}

@@ -19,7 +19,7 @@ from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
-from pagewalk.paths import home
+from pagewalk.paths import home, read_file
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, RunResult, Stop
 from pagewalk.store import Store
 from pagewalk.workshop import Workshop
@@ -32,6 +32,8 @@ MaybeCommand = Annotated[
     list[str] | None,
     typer.Argument(help="The program and its arguments; none with --from.", metavar="[PROG [ARG]...]"),
 ]
+_TYPED_MOST = 16 << 20
+"""How many bytes are typed on a guest's console."""
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 
 
@@ -55,6 +57,21 @@ class Watched:
             raise RunLimit(self.stop.reason)
         if self.stop.kind == "fatal":
             raise RunFailed(self.stop.reason)
+
+
+def _typed(path: Path) -> bytes:
+    """What is typed on the guest's console: the beginning of a file, which may be a device without an end."""
+    try:
+        if str(path) == "-":
+            found = sys.stdin.buffer.read(_TYPED_MOST + 1)
+        else:
+            with path.open("rb") as stream:
+                found = stream.read(_TYPED_MOST + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    if len(found) > _TYPED_MOST:
+        say(err, f"{path}: only the first {_TYPED_MOST >> 20} MB are typed")
+    return found[:_TYPED_MOST]
 
 
 def _write_console(machine: _machine.Machine, shown: int) -> int:
@@ -107,7 +124,7 @@ def watch(
     """
     shown = len(machine.printed())
     if typed is not None:
-        machine.type_in(sys.stdin.buffer.read() if str(typed) == "-" else _bytes(typed))
+        machine.type_in(_typed(typed))
     ticker = Ticker()
 
     def look(progress: Progress) -> bool:
@@ -209,7 +226,7 @@ def print_summary(watched: Watched, title: str) -> None:
     )
 
 
-def _keep(watched: Watched, job: Job, seconds: float) -> str:
+def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
     """Keeps the run in the results, for `pagewalk compare`; returns its key."""
     runner = native.NativeRunner()
     key = job.key(runner.version)
@@ -221,8 +238,7 @@ def _keep(watched: Watched, job: Job, seconds: float) -> str:
         host_seconds=seconds,
         dumps=tuple(watched.machine.dumps()),
     )
-    with Store(home().results, told=partial(say, err)) as store:
-        store.add(key, runner.version, job, result)
+    store.add(key, runner.version, job, result)
     return key
 
 
@@ -253,9 +269,10 @@ def execute(
     job = _job(machine, command, file, sets, policy, limit)
     loaded = native.load(job)
     _sanitize(loaded, sanitize)
+    # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
+    store = None if typed or sanitize else Store(home().results, told=partial(say, err))
     watched = watch(loaded, limit, quiet=as_json, typed=typed, save=to_save)
-    # Typed input is not part of a run's key.
-    key = None if typed or sanitize else _keep(watched, job, time.monotonic() - begin)
+    key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
     if as_json:
         print_json(
             {
@@ -295,9 +312,9 @@ def boot(
     to_save = _save(save, at)
     job = Job(
         machine=Workshop(native.NativeRunner()).machine(machine, options.overrides(sets)),
-        kernel=_bytes(kernel),
+        kernel=read_file(kernel),
         kernel_name=str(kernel),
-        initrd=_bytes(initrd) if initrd else b"",
+        initrd=read_file(initrd) if initrd else b"",
         command_line=append,
         limit=limit,
     )
@@ -347,13 +364,6 @@ def resume(
         print_summary(watched, str(file))
         watched.check()
     raise typer.Exit(watched.status)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def _write(path: Path, text: str) -> None:

@@ -76,7 +76,7 @@ Files = Annotated[
 ]
 Typed = Annotated[
     Path | None,
-    typer.Option("--input", help="A file whose content is typed on the guest's console; - is standard input."),
+    typer.Option("--input", help="A file whose first 16 MB are typed on the guest's console; - is standard input."),
 ]
 Save = Annotated[
     Path | None, typer.Option("--save", help="Write the machine's state to this file at --at, and go on; see resume.")

@@ -34,7 +34,7 @@ _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 def _fallback(value: object) -> Any:
-    """What JSON has no form for."""
+    """Converts a value that JSON cannot hold."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, datetime | date):
