@@ -59,7 +59,7 @@ static inline char *place(struct ring *ring, u32 count, size_t n, size_t *part)
 	return *page || ring_page_new(page) ? (char *)frame_kva(*page) + offset : NULL;
 }
 
-/* Between a place in the ring and the program. */
+/* Copies between a place in the ring and the program's memory. */
 static inline long copy(struct ring *ring, struct iter *it, char *at, size_t n, bool in)
 {
 	long moved;
@@ -76,7 +76,7 @@ static inline long copy(struct ring *ring, struct iter *it, char *at, size_t n, 
 	return -EPIPE;
 }
 
-/* What short messages are: some bytes, which lie in one page of the ring. */
+/* A short message: at least one byte, all in one page of the ring. */
 static inline bool in_one_page(u32 count, size_t n)
 {
 	return n - 1 < PAGE_SIZE - (count & (PAGE_SIZE - 1));

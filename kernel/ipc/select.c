@@ -1,4 +1,4 @@
-/* select and pselect6: three sets of bits, each descriptor one entry. */
+/* select and pselect6: three sets of bits. Each descriptor in any of them is one entry of a poll. */
 #include "readiness.h"
 
 #include <abi/poll.h>
@@ -88,7 +88,7 @@ static long select_collect(const struct sets *sets, u32 count, struct poll_entry
 	return 0;
 }
 
-/* Turns the sets into what is ready; the number of bits in them. */
+/* Leaves in the sets what is ready; returns the number of bits in them. */
 static long spread(struct sets *sets, u32 count, const struct poll_entry *entry)
 {
 	long bits = 0;

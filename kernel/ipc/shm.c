@@ -24,7 +24,7 @@ struct segment {
 	struct list_head attachments;	/* struct attachment */
 	s64 attached, detached, changed;
 	s32 creator, last;
-	bool doomed;			/* IPC_RMID: goes with the last attachment */
+	bool doomed;			/* IPC_RMID: removed when the last attachment ends */
 };
 
 /* An attachment's file: each area that maps it holds one reference. */
@@ -174,7 +174,7 @@ long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 	return 0;
 }
 
-/* An address of 2 GB or more is no error: only the last 4095 values are (syscall/dispatch.c). */
+/* A result of 2 GB or more is an address: only the last 4095 values are errors. */
 long sys_shmat(int id, uaddr_t address, u32 flags)
 {
 	u32 at;

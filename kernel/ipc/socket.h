@@ -1,4 +1,4 @@
-/* Sockets: what the calls, the address families and the transports share. */
+/* Sockets: the interface between the calls, the address families and the transports. */
 #ifndef SOCKET_H
 #define SOCKET_H
 
@@ -11,7 +11,7 @@
 
 #include "rights.h"
 
-#define UID_NOBODY 65534u	/* who a message came from that does not tell; its group, too */
+#define UID_NOBODY 65534u	/* the sender, and its group, of a message that names none */
 
 #define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */
 #define SHUT_WR 2u

@@ -50,7 +50,7 @@ struct text;
 void tlbmiss_show(struct text *text);
 int tlbmiss_store(const char *words, size_t size);
 
-/* fpu.c */
+/* task.c: loads the task's floating-point registers, after saving those of their owner. */
 void fpu_give(struct task *task);
 
 #endif

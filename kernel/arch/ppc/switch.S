@@ -8,7 +8,7 @@
 
 /*
  * void switch_preload(struct task *next (r3)): prefetches the lines that the switch will read: the registers that
- * switch_context saved on next's stack, and the frame by which next returns to its program. Policy preload patches the
+ * switch_to saved on next's stack, and the frame by which next returns to its program. Policy preload patches the
  * first instruction: blr, or a nop.
  */
 FUNCTION(switch_preload)

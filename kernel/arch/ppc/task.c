@@ -59,7 +59,7 @@ void arch_task_fork(struct task *child, const struct regs *parent)
 	child->arch.fpscr = current->arch.fpscr;
 }
 
-void arch_task_exec(struct regs *regs, u32 entry, u32 stack_pointer)
+void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer)
 {
 	arch_fpu_drop(current);
 	memset(current->arch.fpr, 0, sizeof(current->arch.fpr));
