@@ -4,7 +4,7 @@ use super::Exit;
 use super::architecture::{Architecture, Exception};
 use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut};
-use crate::memory::cache::VALID;
+use crate::memory::cache::{ARRIVING, VALID};
 use crate::memory::wimg;
 use crate::mmu::{Access, Source};
 use crate::processor::Processor;
@@ -30,8 +30,14 @@ impl Processor {
     /// The op at `ea` and its line's header, if nothing else must be done before it runs.
     #[inline(always)]
     fn look_up(&self, ea: u32) -> Option<(*const Op, *const Line)> {
+        self.look_up_until(self.hot.deadline, ea, 0)
+    }
+
+    /// `look_up` before cycle `until`. Bits of the tag word in `but` may be set.
+    #[inline(always)]
+    fn look_up_until(&self, until: u64, ea: u32, but: u32) -> Option<(*const Op, *const Line)> {
         let hot = &self.hot;
-        if ea & !0xfff != hot.page || hot.cycles >= hot.deadline {
+        if ea & !0xfff != hot.page || hot.cycles >= until {
             return None;
         }
         let physical = ea.wrapping_add(hot.page_delta);
@@ -41,7 +47,7 @@ impl Processor {
         // remembered while it lies in RAM, so the index has an entry for it, and a line that the
         // I-cache holds has a decoded form.
         unsafe {
-            if probe.most_recent(physical) != line_address | VALID {
+            if probe.most_recent(physical) & !but != line_address | VALID {
                 return None;
             }
             let number = *hot.line_index.add((physical >> probe.line_shift) as usize) - 1;
@@ -114,9 +120,15 @@ impl Processor {
         }
     }
 
-    /// `enter` at another page, or by the slow path.
+    /// `enter` at another page, in an incomplete line or after one, or by the slow path.
     #[inline(never)]
-    fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
+    pub(crate) fn enter_elsewhere(&mut self, ea: u32) -> *const Op {
+        // A watched line is not found.
+        if let Some((op, _)) = self.look_up_until(self.hot.due, ea, ARRIVING) {
+            let physical = ea.wrapping_add(self.hot.page_delta);
+            // SAFETY: `look_up_until` gives an op of this processor's lines.
+            return unsafe { self.begin_arriving(op, ea, physical) };
+        }
         let hot = &self.hot;
         if ea & !0xfff != hot.page && hot.cycles < hot.deadline && self.turn_page(ea) {
             // SAFETY: `look_up` gives an op of this processor's lines.
@@ -125,6 +137,33 @@ impl Processor {
             }
         }
         self.enter_slowly(ea)
+    }
+
+    /// Begins at `op`, which stands at `ea` in the most recently used line of its I-cache set. The line may be
+    /// incomplete.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this processor.
+    #[inline(always)]
+    unsafe fn begin_arriving(&mut self, op: *const Op, ea: u32, physical: u32) -> *const Op {
+        if self.memory.instruction.arriving(physical) {
+            let now = self.hot.cycles;
+            let stall = self.memory.fetch_arriving(physical, now, &mut self.account);
+            self.wait(stall);
+        }
+        self.hot.deadline = self.hot.due;
+        let incomplete = self.memory.instruction.arriving(physical);
+        if incomplete {
+            self.make_room_for_a_wait();
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            self.begin_line(op, ea);
+            if incomplete {
+                self.wait_for_rest(op, physical);
+            }
+        }
+        op
     }
 
     /// Fetches from the page of `ea` from now on, if it has a shortcut.
@@ -248,6 +287,7 @@ impl Processor {
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
             let look = self.memory.instruction.marked(fetch.physical);
+            self.hot.deadline = if self.oracle { 0 } else { self.hot.due };
             if look {
                 self.make_room_for_a_wait();
             }
@@ -261,23 +301,25 @@ impl Processor {
                     self.wait_for_rest(op, fetch.physical);
                 }
             }
-            self.hot.deadline = if look || self.oracle { 0 } else { self.hot.due };
             return op;
         }
     }
 
     /// The block at `op`, from `physical` on, has begun in a line that may be incomplete: it cannot end before its
-    /// last instruction has arrived.
+    /// last instruction has arrived. While a part of the line is missing, every further block in it must wait too.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
-    #[cold]
+    #[inline(always)]
     unsafe fn wait_for_rest(&mut self, op: *const Op, physical: u32) {
         // SAFETY: the caller's.
         let further = unsafe { u32::from((*op).instructions) }.saturating_sub(1);
         let (last, end) = (physical + 4 * further, self.hot.cycles);
         let stall = self.memory.fetch_rest(last, end, &mut self.account);
         self.wait(stall);
+        if self.memory.instruction.marked(physical) {
+            self.hot.deadline = 0;
+        }
     }
 
     fn leave(&mut self, exit: Exit) -> *const Op {
@@ -285,7 +327,8 @@ impl Processor {
         std::ptr::null()
     }
 
-    /// Translates a fetch, and gives its page a shortcut if no further check is needed for it.
+    /// Translates a fetch.
+    #[inline(always)]
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
@@ -293,6 +336,12 @@ impl Processor {
                 wimg: 0,
             });
         }
+        self.translate_fetch_anew(ea)
+    }
+
+    /// Translates a fetch by the MMU, and gives its page a shortcut if no further check is needed for it.
+    #[inline(never)]
+    fn translate_fetch_anew(&mut self, ea: u32) -> Result<Fetch, Exception> {
         let mode = self.mode();
         let result = self.mmu.translate(
             ea,
@@ -348,9 +397,12 @@ impl Processor {
         let cause = self.causes.of(line);
         self.charge_code(cause, ea);
         self.sanitize_fetch(ea, physical);
-        self.hot.cycles +=
-            self.memory
-                .fetch(physical, fetch.wimg, self.hot.cycles, &mut self.account);
+        let (memory, now) = (&mut self.memory, self.hot.cycles);
+        self.hot.cycles += if resident {
+            memory.fetch(physical, fetch.wimg, now, &mut self.account)
+        } else {
+            memory.fetch_missed(physical, now, &mut self.account)
+        };
         if !resident {
             let start = line as usize;
             let content = &self.memory.uncore.ram.bytes()[start..start + bytes as usize];

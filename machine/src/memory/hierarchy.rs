@@ -185,39 +185,53 @@ impl Memory {
     /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
     /// stall. The caller counts the access.
     pub fn fetch(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        let cause = account.cause;
-        let stall = if wimg & wimg::I != 0 || !self.instruction.enabled() {
+        if wimg & wimg::I != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            self.uncore.bus.read_single(now, account) - now
-        } else if self.instruction.access(pa, false) {
-            if !self.instruction.arriving(pa) {
-                return 0;
-            }
-            self.waited(Side::Instruction, pa, self.timing.instruction_forward, now) - now
+            let stall = self.uncore.bus.read_single(now, account) - now;
+            account.add(Event::MemoryStall, stall);
+            stall
+        } else if !self.instruction.access(pa, false) {
+            self.fetch_missed(pa, now, account)
+        } else if self.instruction.arriving(pa) {
+            self.fetch_arriving(pa, now, account)
         } else {
-            account.add(Event::InstructionCacheMiss, 1);
-            account.pollution.line_missed(
-                &mut account.counters,
-                Array::InstructionCache,
-                pa,
-                cause,
-            );
-            if self.data.is_dirty(pa) {
-                account.add(Event::InstructionCacheStale, 1);
-            }
-            if self.instruction.locked() {
-                self.uncore.bus.read_single(now, account) - now
-            } else {
-                let forward = self.timing.instruction_forward;
-                self.fill(Side::Instruction, pa, false, forward, now, cause, account) - now
-            }
+            0
+        }
+    }
+
+    /// [`Memory::fetch`] of a line that the enabled I-cache does not hold.
+    #[inline(never)]
+    pub fn fetch_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let cause = account.cause;
+        account.add(Event::InstructionCacheMiss, 1);
+        account
+            .pollution
+            .line_missed(&mut account.counters, Array::InstructionCache, pa, cause);
+        if self.data.is_dirty(pa) {
+            account.add(Event::InstructionCacheStale, 1);
+        }
+        let stall = if self.instruction.locked() {
+            self.uncore.bus.read_single(now, account) - now
+        } else {
+            let forward = self.timing.instruction_forward;
+            self.fill(Side::Instruction, pa, false, forward, now, cause, account) - now
         };
+        account.add(Event::MemoryStall, stall);
+        stall
+    }
+
+    /// [`Memory::fetch`] of the most recently used line of its set in the I-cache, which is marked as not complete.
+    #[inline(always)]
+    pub fn fetch_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let forward = self.timing.instruction_forward;
+        let stall = self.waited(Side::Instruction, pa, forward, now) - now;
         account.add(Event::MemoryStall, stall);
         stall
     }
 
     /// The block that was fetched from an incomplete line has its last instruction at `last` and would end at `end`.
     /// Returns by how much it ends later, because of that instruction's arrival.
+    #[inline(always)]
     pub fn fetch_rest(&mut self, last: u32, end: u64, account: &mut Account) -> u64 {
         let forward = self.timing.instruction_forward;
         // It takes the cycle after the one in which it comes.
@@ -488,6 +502,7 @@ impl Memory {
     }
 
     /// As [`Memory::served`], of an access that the core waits for.
+    #[inline(always)]
     fn waited(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
         self.find_arriving(side, pa, (forward, false), now)
     }

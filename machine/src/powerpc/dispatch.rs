@@ -158,7 +158,7 @@ unsafe fn near(m: &mut Processor, op: *const Op, offset: u32) -> *const Op {
     unsafe {
         if m.hot.cycles >= m.hot.deadline {
             let target = m.address(op).wrapping_add(offset);
-            return m.enter_slowly(target);
+            return m.enter_elsewhere(target);
         }
         m.begin(op.offset((offset.cast_signed() / 4) as isize))
     }

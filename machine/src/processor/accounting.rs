@@ -147,7 +147,17 @@ impl Processor {
     }
 
     /// From now on the code at `ea` runs, whose own cause is `cause`.
+    #[inline(always)]
     pub(crate) fn charge_code(&mut self, cause: u8, ea: u32) {
+        if cause == self.code_cause && !self.observers.watch_time() {
+            self.hot.code_cause = u32::from(cause);
+        } else {
+            self.charge_code_anew(cause, ea);
+        }
+    }
+
+    #[inline(never)]
+    fn charge_code_anew(&mut self, cause: u8, ea: u32) {
         let watched = self.observers.watch_time();
         if watched {
             self.tell_observers(ea);
