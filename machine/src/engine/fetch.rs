@@ -152,16 +152,18 @@ impl Processor {
             self.wait(stall);
         }
         self.hot.deadline = self.hot.due;
-        let incomplete = self.memory.instruction.arriving(physical);
-        if incomplete {
-            self.make_room_for_a_wait();
+        if !self.memory.instruction.arriving(physical) {
+            // SAFETY: the caller's.
+            return unsafe { self.begin_line(op, ea) };
         }
+        self.make_room_for_a_wait();
         // SAFETY: the caller's.
         unsafe {
             self.begin_line(op, ea);
-            if incomplete {
-                self.wait_for_rest(op, physical);
-            }
+            self.wait_for_rest(op, physical);
+        }
+        if self.memory.instruction.arriving(physical) {
+            self.hot.deadline = 0;
         }
         op
     }
@@ -287,7 +289,6 @@ impl Processor {
             let op = self.lines.at(fetch.physical);
             self.hot.line = line;
             let look = self.memory.instruction.marked(fetch.physical);
-            self.hot.deadline = if self.oracle { 0 } else { self.hot.due };
             if look {
                 self.make_room_for_a_wait();
             }
@@ -301,12 +302,13 @@ impl Processor {
                     self.wait_for_rest(op, fetch.physical);
                 }
             }
+            self.hot.deadline = if look || self.oracle { 0 } else { self.hot.due };
             return op;
         }
     }
 
     /// The block at `op`, from `physical` on, has begun in a line that may be incomplete: it cannot end before its
-    /// last instruction has arrived. While a part of the line is missing, every further block in it must wait too.
+    /// last instruction has arrived.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
@@ -317,9 +319,6 @@ impl Processor {
         let (last, end) = (physical + 4 * further, self.hot.cycles);
         let stall = self.memory.fetch_rest(last, end, &mut self.account);
         self.wait(stall);
-        if self.memory.instruction.marked(physical) {
-            self.hot.deadline = 0;
-        }
     }
 
     fn leave(&mut self, exit: Exit) -> *const Op {
@@ -382,6 +381,7 @@ impl Processor {
     }
 
     /// Brings the line into the I-cache. False if it cannot be cached: then instructions are fetched one by one.
+    #[inline(always)]
     fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
         let physical = fetch.physical;
         let cached = fetch.wimg & wimg::I == 0 && self.memory.instruction.enabled();

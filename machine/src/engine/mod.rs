@@ -15,10 +15,10 @@
 //! These shortcuts are exact. An access to the most recently used line changes no state. In a TLB set of two ways the
 //! way used last is the whole state, and a shortcut writes it. If a check fails, the slow path through `mmu` and
 //! `memory` runs; for a line that is not the most recently used one, that is only the cache's own search. A line that
-//! is still being filled has a mark in its tag word, so that every access to it takes the slow path and waits for its
-//! beat; while such a line runs, each of its blocks is entered by the slow path. With the oracle on, no shortcut is
-//! made, and every block is entered by the slow path: translated, looked up in the I-cache, and timed by the
-//! schedule.
+//! is still being filled has a mark in its tag word, so that every access to it leaves the fast path and waits for its
+//! beat; while such a line runs, each of its blocks waits for its first and its last instruction. With the oracle on,
+//! no shortcut is made, and every block is entered by the slow path: translated, looked up in the I-cache, and timed
+//! by the schedule.
 //!
 //! Every access that a sanitizer must see takes the slow path. A page that a sanitizer would report gets no shortcut,
 //! and a page loses its shortcut when its frame is freed. A page with lines in the I-cache gets no shortcut for

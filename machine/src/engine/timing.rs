@@ -123,20 +123,22 @@ impl Timings {
         self.states.len() + states <= STATES
     }
 
-    /// The state that follows `state` if nothing is dispatched for `cycles`.
-    fn after(&mut self, state: State, cycles: u64) -> State {
+    /// The state that follows `state` if nothing is dispatched for `cycles`, not 0. `None` if it is not remembered.
+    #[inline(always)]
+    fn remembered(&self, state: State, cycles: u64) -> Option<State> {
         let from = &self.states[usize::from(state)];
         if cycles >= from.longest {
-            return DRAINED;
+            return Some(DRAINED);
         }
-        let short = cycles as usize - 1;
-        if let Some(&known) = from.waited.get(short)
-            && known != NO_STATE
-        {
-            return known;
-        }
-        let after = self.number(from.pending.after(cycles));
-        if let Some(waited) = self.states[usize::from(state)].waited.get_mut(short) {
+        let known = *from.waited.get(cycles as usize - 1)?;
+        (known != NO_STATE).then_some(known)
+    }
+
+    /// As [`Timings::remembered`], by what is unfinished.
+    fn after(&mut self, state: State, cycles: u64) -> State {
+        let after = self.number(self.pending(state).after(cycles));
+        let waited = &mut self.states[usize::from(state)].waited;
+        if let Some(waited) = waited.get_mut(cycles as usize - 1) {
             *waited = after;
         }
         after
@@ -270,9 +272,18 @@ impl Processor {
     #[inline(never)]
     pub(super) fn go_on_for(&mut self, cycles: u64) {
         if cycles != 0 && self.hot.pipeline != DRAINED {
-            self.make_room();
-            self.hot.pipeline = self.lines.timings.after(self.hot.pipeline, cycles);
+            match self.lines.timings.remembered(self.hot.pipeline, cycles) {
+                Some(state) => self.hot.pipeline = state,
+                None => self.go_on_anew(cycles),
+            }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn go_on_anew(&mut self, cycles: u64) {
+        self.make_room();
+        self.hot.pipeline = self.lines.timings.after(self.hot.pipeline, cycles);
     }
 
     /// An exception waits until all earlier instructions have completed.
