@@ -1,5 +1,8 @@
-/* tlb-footprint: what one read needs of an MPC8xx's TLBs. Both are emptied by /proc/mmu/tlb; the misses of the region, one
- * read of a byte of a file in memory, are the entries that the read adds to what the way back from there has left. */
+/*
+ * tlb-footprint: how many TLB entries of an MPC8xx one read of a byte takes. A write to /proc/mmu/tlb empties both TLBs.
+ * The misses of the measured region are then the entries that the read needs and that the return from the write did not
+ * load.
+ */
 #include <fcntl.h>
 #include <unistd.h>
 
