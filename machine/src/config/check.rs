@@ -116,7 +116,7 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
             }
         }
     }
-    if kind.core().mpc8xx {
+    if kind.core().programmed_as_8xx {
         mpc8xx(checker, config);
     }
     if config.memory.size < 1 << 20

@@ -90,7 +90,7 @@ pub struct Core {
     pub direct_store: bool,
     /// The registers, instructions and exceptions of the 8xx in place of those of 603, 604 and 750. It has no
     /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same core).
-    pub mpc8xx: bool,
+    pub programmed_as_8xx: bool,
     pub registers: Registers,
     pub monitor: Monitor,
     pub power: Power,
@@ -126,7 +126,7 @@ const PPC603: Core = Core {
     name: "603",
     reload: Reload::Software { key: false },
     direct_store: false,
-    mpc8xx: false,
+    programmed_as_8xx: false,
     registers: NO_REGISTERS,
     monitor: Monitor::None,
     power: Power::Hid0,
@@ -158,7 +158,7 @@ const PPC604: Core = Core {
     name: "604",
     reload: Reload::Hash,
     direct_store: true,
-    mpc8xx: false,
+    programmed_as_8xx: false,
     registers: Registers {
         dabr: true,
         pir: true,
@@ -210,7 +210,7 @@ const MPC8XX: Core = Core {
     name: "8xx",
     reload: Reload::Registers,
     direct_store: false,
-    mpc8xx: true,
+    programmed_as_8xx: true,
     registers: NO_REGISTERS,
     monitor: Monitor::None,
     power: Power::None,

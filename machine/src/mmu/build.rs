@@ -38,7 +38,7 @@ impl Mmu {
         let mut mmu = Self::new(MmuGeometry {
             instruction: geometry(&machine.tlb.instruction),
             data: geometry(&machine.tlb.data),
-            bats: if core.mpc8xx { 0 } else { 4 },
+            bats: if core.programmed_as_8xx { 0 } else { 4 },
             reload,
             direct_store: if core.direct_store {
                 DirectStore::Error

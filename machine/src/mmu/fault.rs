@@ -1,4 +1,4 @@
-//! The exception of a failed translation: vector and register bits.
+//! The exception of a failed translation: its kind and its register bits.
 
 use super::{Access, DirectStore, Mpc8xxFault, Reaches, SoftwareMiss};
 

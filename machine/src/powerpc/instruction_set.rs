@@ -9,7 +9,7 @@ use crate::pipeline::MicroOp;
 /// The instructions of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionSet {
-    mpc8xx: bool,
+    programmed_as_8xx: bool,
 }
 
 impl InstructionSet {
@@ -17,7 +17,7 @@ impl InstructionSet {
     #[must_use]
     pub fn of(kind: CoreKind) -> Self {
         InstructionSet {
-            mpc8xx: kind.core().mpc8xx,
+            programmed_as_8xx: kind.core().programmed_as_8xx,
         }
     }
 
@@ -25,7 +25,7 @@ impl InstructionSet {
     /// control (866 UM table 3-3, the same core); it alone has `tlbia` (860 UM 9.10.4).
     fn has(self, opcode: Opcode) -> bool {
         match opcode {
-            Opcode::Tlbia => self.mpc8xx,
+            Opcode::Tlbia => self.programmed_as_8xx,
             Opcode::Mfsr
             | Opcode::Mfsrin
             | Opcode::Mtsr
@@ -33,8 +33,8 @@ impl InstructionSet {
             | Opcode::Tlbld
             | Opcode::Tlbli
             | Opcode::Eciwx
-            | Opcode::Ecowx => !self.mpc8xx,
-            _ => !self.mpc8xx || opcode.uses() & uses::FLOAT == 0,
+            | Opcode::Ecowx => !self.programmed_as_8xx,
+            _ => !self.programmed_as_8xx || opcode.uses() & uses::FLOAT == 0,
         }
     }
 

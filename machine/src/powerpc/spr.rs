@@ -64,7 +64,7 @@ use number as n;
 /// Does a core of this kind have SPR `number` (for reading or for writing)?
 pub fn exists(kind: CoreKind, number: u32) -> bool {
     let core = kind.core();
-    if core.mpc8xx {
+    if core.programmed_as_8xx {
         return spr_8xx::exists(number);
     }
     let (has, monitor) = (core.registers, core.monitor);

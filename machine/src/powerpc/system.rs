@@ -51,7 +51,7 @@ pub fn tw(m: &mut Processor, i: &Operands) -> Result<(), Exception> {
 
 /// The exception for an instruction or register that the core lacks (8xx: 860 UM 7.1.3.1).
 pub fn not_implemented(m: &Processor) -> Exception {
-    if m.config.core.kind.core().mpc8xx {
+    if m.config.core.kind.core().programmed_as_8xx {
         Exception::SoftwareEmulation
     } else {
         Exception::Program {

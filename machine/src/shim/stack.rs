@@ -88,7 +88,7 @@ impl Program {
     fn auxiliary(&self, image: &ElfImage, elf: &[u8], random: u32) -> Vec<(u32, u32)> {
         use auxiliary as a;
         let config = self.machine.config();
-        let hwcap = if self.machine.config().core.kind.core().mpc8xx {
+        let hwcap = if self.machine.config().core.kind.core().programmed_as_8xx {
             HWCAP
         } else {
             HWCAP | HWCAP_FLOAT
