@@ -94,7 +94,8 @@ def user_tests() -> Group:
     for test in sorted(wanted(USER / "test", "run make -C user").iterdir()):
         image.file(f"test/{test.name}", stripped(test), 0o755)
         cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=test.name in _KERNEL_ONLY))
-    return Group("user", "own tests", image, cases)
+    # The image lies in memory twice while the kernel unpacks it.
+    return Group("user", "own tests", image, cases, memory=96)
 
 
 def hostile() -> Group:
