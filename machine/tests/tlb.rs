@@ -286,7 +286,7 @@ fn the_603_names_the_least_recently_used_way_and_tlbld_writes_it() {
             Ok(_) => None,
             Err(fault) => match fault.kind {
                 FaultKind::Software(miss) => {
-                    assert_eq!(miss.vector, 0x1100);
+                    assert_eq!(miss.access, Access::Load);
                     mmu.soft().miss.rpa = ea & 0xf_f000 | 2;
                     let _ = mmu.soft().load(ea, miss.srr1, false, &mut account);
                     Some(miss.srr1 >> 17 & 1)
@@ -326,7 +326,7 @@ fn a_store_to_an_unchanged_page_names_the_way_of_its_entry() {
         let FaultKind::Software(miss) = fault.kind else {
             panic!("{fault:?}");
         };
-        assert_eq!(miss.vector, 0x1200);
+        assert_eq!(miss.access, Access::Store);
         assert_eq!(miss.srr1, way << 17 | 0x0001_0000);
         assert_eq!(mmu.soft().miss.dmiss, ea);
     }

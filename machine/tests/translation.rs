@@ -10,7 +10,7 @@ use pagewalk_machine::mmu::{
     Access, DirectStore, FaultKind, Mmu, MmuGeometry, Reload, Source, TlbGeometry,
 };
 use pagewalk_machine::observe::Event;
-use pagewalk_machine::powerpc::msr;
+use pagewalk_machine::powerpc::{Exception, msr};
 use proptest::prelude::*;
 
 const ALL: [Access; 3] = [Access::Fetch, Access::Load, Access::Store];
@@ -298,7 +298,8 @@ fn a_603_miss_sets_the_registers_of_the_manual() {
             let FaultKind::Software(miss) = fault.kind else {
                 panic!("{fault:?}");
             };
-            assert_eq!(miss.vector, vector);
+            let exception = Exception::of_fault(fault.kind, ea);
+            assert_eq!(exception.vector().offset(), vector);
             assert_eq!(miss.srr1 & !0x0002_0000, bits | key);
             assert_eq!(
                 (mmu.soft().miss.hash1, mmu.soft().miss.hash2),

@@ -44,8 +44,8 @@ pub struct MissRegisters {
 /// The exception of a software reload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoftwareMiss {
-    /// 0x1000 instruction, 0x1100 data load, 0x1200 data store or C = 0.
-    pub vector: u32,
+    /// What missed, or a store whose entry has C = 0.
+    pub access: Access,
     /// SRR1\[12-15\].
     pub srr1: u32,
 }
@@ -79,26 +79,23 @@ impl Miss<'_> {
         if page.key && self.key {
             bits |= srr1::KEY;
         }
-        let vector = match access {
+        match access {
             Access::Fetch => {
                 self.registers.imiss = ea;
                 self.registers.icmp = compare;
                 bits |= srr1::INSTRUCTION;
-                0x1000
             }
             Access::Load => {
                 self.registers.dmiss = ea;
                 self.registers.dcmp = compare;
-                0x1100
             }
             Access::Store => {
                 self.registers.dmiss = ea;
                 self.registers.dcmp = compare;
                 bits |= srr1::STORE;
-                0x1200
             }
-        };
-        Fault::software(SoftwareMiss { vector, srr1: bits })
+        }
+        Fault::software(SoftwareMiss { access, srr1: bits })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exceptions: their vectors, what they save, and how the processor enters and leaves them.
 
 use super::registers::{Registers, msr};
-use crate::mmu::{FaultKind, Mpc8xxFault};
+use crate::mmu::{Access, FaultKind, Mpc8xxFault};
 
 macro_rules! vectors {
     ($($(#[$doc:meta])* $name:ident $offset:literal $text:literal $counter:literal,)*) => {
@@ -223,10 +223,10 @@ impl Exception {
             FaultKind::Isi { srr1 } => Exception::InstructionStorage { srr1 },
             FaultKind::Dsi { dsisr } => Exception::DataStorage { address: ea, dsisr },
             FaultKind::MachineCheck { pa } => Exception::MachineCheck { physical: pa },
-            FaultKind::Software(miss) => match miss.vector {
-                0x1000 => Exception::InstructionTlbMiss { srr1: miss.srr1 },
-                0x1100 => Exception::DataLoadTlbMiss { srr1: miss.srr1 },
-                _ => Exception::DataStoreTlbMiss { srr1: miss.srr1 },
+            FaultKind::Software(miss) => match miss.access {
+                Access::Fetch => Exception::InstructionTlbMiss { srr1: miss.srr1 },
+                Access::Load => Exception::DataLoadTlbMiss { srr1: miss.srr1 },
+                Access::Store => Exception::DataStoreTlbMiss { srr1: miss.srr1 },
             },
             FaultKind::Mpc8xx { fault, instruction } => match (fault, instruction) {
                 (Mpc8xxFault::Miss, true) => Exception::ItlbMiss,
