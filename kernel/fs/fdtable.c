@@ -73,8 +73,11 @@ void files_put(struct files *files)
 	delayed = rights_delay();
 	for (u32 i = 0; i < files->size; i++) {
 		interrupt_window_at(i);
-		if (files->slot[i])
+		/* The end of a socket takes longer than a step. */
+		if (files->slot[i]) {
 			close_file(files, files->slot[i]);
+			interrupt_window();
+		}
 	}
 	rights_continue(delayed);
 	kfree(files->slot);

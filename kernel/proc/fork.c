@@ -67,6 +67,7 @@ static int take_parts(struct task *child, u32 flags)
 	if (flags & CLONE_SYSVSEM && sem_share_undos(child))
 		return -ENOMEM;
 
+	interrupt_window();
 	child->mm = (flags & CLONE_VM) ? mm_get(current->mm) : mm_fork(current->mm);
 	return child->mm ? 0 : -ENOMEM;
 }
