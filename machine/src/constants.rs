@@ -1,9 +1,9 @@
-//! The hardware costs that "Optimizing the Idle Task and Other MMU Tricks" (Dougan, Mackerras, Yodaiken,
-//! OSDI 1999) states, measured on a machine by a bare-metal program and put beside the published figures.
+//! Measures the hardware costs that "Optimizing the Idle Task and Other MMU Tricks" (Dougan, Mackerras, Yodaiken, OSDI
+//! 1999) states, and compares them with the published figures.
 //!
-//! The program is `machine/guest/constants.S`. Not all of these figures are results: the entry and the
-//! return of an exception are keys of the machine file that were set from the paper's own figure.
-//! [`Nature`] tells which is which.
+//! A bare-metal program, `machine/guest/constants.S`, does the measuring. Some of these figures are inputs, not
+//! results: the costs of an exception's entry and return are keys of the machine file that were set from the paper's
+//! own figures. [`Nature`] tells them apart.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use crate::loader::{Boot, ElfImage};
 use crate::machine::{Limits, Stop};
 use crate::session::{Session, SessionError};
 
-/// How a measured figure comes about.
+/// Whether a measured figure is a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// It follows from caches, bus and table search, whose figures come from elsewhere.
+    /// A result: it follows from caches, bus and table search. The costs of these come from other sources.
     Result,
-    /// The machine file's exception costs were set from the published figure: that it comes out says
-    /// only that the machine charges what it was told to.
+    /// An input: the exception costs in the machine file were set from this published figure. Equality shows only that
+    /// the machine charges the cost that it was given.
     Input,
-    /// It follows from the architecture's table alone.
+    /// It follows from the hash table's layout alone, which the architecture defines.
     Structure,
 }
 
@@ -35,50 +35,50 @@ impl fmt::Display for Nature {
     }
 }
 
-/// One published figure, and what this machine shows.
+/// One published figure and the measured one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// What is measured.
     pub name: &'static str,
     /// Section of the paper.
     pub section: &'static str,
-    /// The paper's figure; `None` for a measurement that it does not give.
+    /// The paper's figure; `None` if the paper gives none.
     pub published: Option<&'static str>,
     pub measured: u64,
     pub unit: &'static str,
     pub nature: Nature,
-    /// What must be known to read it; may be empty.
+    /// A remark that a reader needs; may be empty.
     pub note: &'static str,
 }
 
-/// Why there are no figures.
+/// Why the figures could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConstantsError {
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("{file}: is not the program that measures the constants: it has no symbol '{symbol}'")]
+    #[error("{file}: not the program that measures the constants: no symbol '{symbol}'")]
     NoSymbol { file: String, symbol: &'static str },
     #[error(
-        "core.kind is \"{core}\": the paper's figures are of the 603 and 604, and the program measures these and the 750"
+        "core.kind is \"{core}\": the paper gives figures for the 603 and 604; the program runs on these and the 750"
     )]
     Core { core: &'static str },
-    #[error("{file}: did not come to its end: {stop}")]
+    #[error("{file}: stopped before its end: {stop}")]
     Stopped { file: String, stop: String },
 }
 
-/// Results, by the numbers that the program gives them.
+/// Indices of the results, as the program numbers them.
 const HIT_LOAD: usize = 0;
 const SEARCH_CACHED: usize = 1;
 const SEARCH_MEMORY: usize = 2;
 const NO_PTE: usize = 3;
-/// On a 603 a store's hit, on the others nothing at all.
+/// On a 603 a store that hits; on other cores an empty measurement.
 const HIT_STORE: usize = 4;
 const NOTHING: usize = 4;
 const MISS_LOAD: usize = 5;
 const MISS_STORE: usize = 6;
 const RESULTS: usize = 7;
 
-/// Regions of interest, likewise.
+/// Regions of interest, as the program numbers them.
 const FLUSH: u32 = 7;
 const RELOAD: u32 = 8;
 const EMPTY: u32 = 9;
@@ -137,7 +137,7 @@ pub fn measure(
 
 fn software(cycles: &[u64; RESULTS]) -> Vec<Figure> {
     let load = cycles[MISS_LOAD] - cycles[HIT_LOAD];
-    // The store's handler does the isync and the reload twice.
+    // The handler of the store executes the isync and the reload twice.
     let reload = (cycles[MISS_STORE] - cycles[HIT_STORE]).saturating_sub(load);
     vec![
         Figure {
@@ -164,7 +164,7 @@ fn software(cycles: &[u64; RESULTS]) -> Vec<Figure> {
 fn hardware(cycles: &[u64; RESULTS], session: &Session) -> Vec<Figure> {
     let cached = cycles[SEARCH_CACHED] - cycles[HIT_LOAD];
     let memory = cycles[SEARCH_MEMORY] - cycles[HIT_LOAD];
-    // The access that ends a region belongs to it.
+    // The access that ends a region is counted in it.
     let count = |region: u32, name: &str| {
         let of = |number: u32| {
             let region = session.machine().processor().observers.regions.get(number);
@@ -286,7 +286,7 @@ pub fn table(machine: &str, figures: &[Figure]) -> String {
     text
 }
 
-/// What the words of the table's last column mean.
+/// Explains the words in the table's last column.
 pub const LEGEND: &str = "\
 result: follows from caches, bus and search, whose figures come from elsewhere
 input: the machine file's exception costs were set from the published figure; it cannot fail to come out

@@ -1,4 +1,4 @@
-//! The whole computer: it owns the processor and the uncore behind it, loads them and runs them.
+//! The whole computer. It owns the processor and the uncore behind it, loads the boot image and runs.
 
 pub use crate::processor::{Fatal, Limits, Stop, Watchpoint};
 
@@ -13,17 +13,17 @@ use crate::processor::Processor;
 
 /// A simulated computer.
 ///
-/// Its processor holds the uncore ([`Held`](crate::memory::Held)). With several processors the machine passes it from one to
-/// the next: docs/machine.md.
+/// Its processor holds the uncore ([`Held`](crate::memory::Held)). With several processors the machine passes the uncore
+/// from one to the next: docs/machine.md.
 pub struct Machine {
     processor: Processor,
 }
 
 impl Machine {
-    /// A machine after reset, with what `boot` asks for in memory and registers.
+    /// Makes a machine in its state after reset, with the memory contents and register values that `boot` asks for.
     ///
     /// # Errors
-    /// What the machine file asks for and cannot be had, or the boot image does not fit.
+    /// When the models cannot build what the machine file asks for, or when the boot image does not fit into RAM.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
         let board = Board::new(&config, console);
         let uncore = Uncore::from_config(&config, board)?;
@@ -79,7 +79,7 @@ impl Machine {
         memory.uncore.write_l2cr(registers.l2cr);
     }
 
-    /// What the machine is made of.
+    /// The configuration that the machine was made from.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
         self.processor.config()
@@ -91,18 +91,18 @@ impl Machine {
         &self.processor
     }
 
-    /// As [`Machine::processor`], to change it.
+    /// The processor, to change it.
     pub fn processor_mut(&mut self) -> &mut Processor {
         &mut self.processor
     }
 
-    /// What is behind the processor.
+    /// RAM, L2, bus and board: everything behind the processor.
     #[must_use]
     pub fn uncore(&self) -> &Uncore {
         &self.processor.memory.uncore
     }
 
-    /// As [`Machine::uncore`], to change it.
+    /// The uncore, to change it.
     pub fn uncore_mut(&mut self) -> &mut Uncore {
         &mut self.processor.memory.uncore
     }
@@ -112,12 +112,12 @@ impl Machine {
         self.processor.run(limits)
     }
 
-    /// Always-probe mode: [`Processor::set_oracle`].
+    /// Turns always-probe mode on or off: see [`Processor::set_oracle`].
     pub fn set_oracle(&mut self, on: bool) {
         self.processor.set_oracle(on);
     }
 
-    /// Programs without a kernel: [`Processor::set_hosted`].
+    /// Turns running a program without a kernel on or off: see [`Processor::set_hosted`].
     pub fn set_hosted(&mut self, on: bool) {
         self.processor.set_hosted(on);
     }

@@ -1,4 +1,4 @@
-//! One processor: what it holds, how it runs, and why it stopped.
+//! One processor: its parts, its run loop, and why it stopped.
 
 mod accounting;
 mod breakpoints;
@@ -32,15 +32,15 @@ use crate::powerpc::timers::Timers;
 use crate::powerpc::{Registers, Vector, msr};
 use accounting::Settled;
 
-/// A simulated processor, and what it reaches.
+/// A simulated processor, with its access to the uncore.
 pub struct Processor {
-    /// Which of the machine's processors it is.
+    /// The processor's number in the machine.
     number: u8,
     pub registers: Registers,
     pub(crate) hot: Hot,
     pub mmu: Mmu,
     pub memory: Memory,
-    /// Counts as they were when [`Processor::settle`] was last called.
+    /// The counters, as of the last call of [`Processor::settle`].
     pub account: Account,
     pub timers: Timers,
     pub performance: PerformanceMonitor,
@@ -52,30 +52,30 @@ pub struct Processor {
     pub(crate) causes: CodeCauses,
     pub(crate) data_shortcuts: Shortcuts,
     pub(crate) fetch_shortcuts: Shortcuts,
-    /// Whose data shortcuts are in use: 1 for user mode, and 2 more without translation.
+    /// Index of the data shortcuts in use: 1 for user mode, plus 2 when data translation is off.
     pub(crate) data_mode: usize,
-    /// The same of fetches.
+    /// Index of the fetch shortcuts in use, numbered as `data_mode`.
     pub(crate) fetch_mode: usize,
-    /// No shortcuts are made.
+    /// Always-probe mode: no shortcuts are made.
     pub(crate) oracle: bool,
-    /// Address behind the last instruction that was fetched past the I-cache.
+    /// Address after the last instruction that was fetched without the I-cache.
     pub(crate) uncached_next: u32,
-    /// Cause that the control device names, unless it is 0.
+    /// Cost category that the guest set through the control device, if it is not 0.
     dynamic_cause: Option<Cause>,
-    /// Cause of the code that runs, as in a line's header.
+    /// Cost category of the running code, encoded as in a line's header.
     code_cause: u8,
     settled: Settled,
     stop: Option<Stop>,
     limits: Limits,
     breakpoints: Vec<u32>,
     watchpoints: Vec<Watchpoint>,
-    /// The vector last taken, and the instruction count then.
+    /// The last vector taken, and the number of instructions completed at that time.
     last_exception: Option<(Vector, u64)>,
-    /// Exceptions stop the machine instead of being taken.
+    /// If set, an exception stops the machine instead of being taken.
     hosted: bool,
-    /// The access under way that no device has answered, where that ends the run.
+    /// The current access, if no device has answered it and that ends the run.
     unanswered: Option<BusError>,
-    /// The breakpoint that the machine stopped at and may now pass.
+    /// The breakpoint where the machine stopped; the next run may pass it.
     passing: Option<u32>,
 }
 
@@ -83,15 +83,16 @@ pub struct Processor {
 // whenever it begins to run.
 unsafe impl Send for Processor {}
 
-/// Shortcuts of a mode.
+/// Number of shortcuts in each mode.
 const DATA_SHORTCUTS: usize = 256;
 const FETCH_SHORTCUTS: usize = 64;
 
 impl Processor {
-    /// A processor after reset, with its view of memory. `causes` says which code has a cause of its own.
+    /// Makes a processor in its state after reset, with its view of memory. `causes` says which code has its own cost
+    /// category.
     ///
     /// # Errors
-    /// What the machine file asks for and cannot be had.
+    /// When the models cannot build what the machine file asks for.
     pub fn new(
         number: u8,
         config: MachineConfig,
@@ -179,22 +180,23 @@ impl Processor {
         Ok(processor)
     }
 
-    /// What the machine is made of.
+    /// The configuration that the machine was made from.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
         &self.config
     }
 
-    /// Always-probe mode: with `on`, every load, store and block entered goes through MMU and caches, and
-    /// every block through the schedule. Only the numbers of the pipeline's states, and what waits for
-    /// a branch make of them, are remembered. Cycles and counters are the same; it is there to prove that.
+    /// Turns always-probe mode on or off. When it is on, every load, every store and every block entered goes through
+    /// MMU and caches, and every block goes through the schedule. Only two results are remembered: the numbers of the
+    /// pipeline's states, and the state that a wait for a branch leads to. Cycles and counters must not change; the
+    /// mode exists to prove that.
     pub fn set_oracle(&mut self, on: bool) {
         self.oracle = on;
         self.drop_shortcuts();
     }
 
-    /// With `on`, the machine runs a program without a kernel: an exception stops it, and whoever
-    /// runs it stands in for the handler.
+    /// With `on`, the machine runs a program without a kernel: an exception stops it, and the caller of
+    /// [`Processor::run`] handles the exception.
     pub fn set_hosted(&mut self, on: bool) {
         self.hosted = on;
     }
@@ -217,7 +219,7 @@ impl Processor {
             }
             let mut op = self.enter_slowly(self.registers.pc);
             while !op.is_null() {
-                // SAFETY: ops come from `enter_slowly` and from ops, and lie in this processor's lines.
+                // SAFETY: `enter_slowly` and the ops themselves return pointers to ops in this processor's own lines.
                 op = unsafe { ((*op).run)(self, op) };
             }
             match self.hot.exit {
@@ -227,12 +229,12 @@ impl Processor {
         }
     }
 
-    /// Points the fast path at where things are now, and makes sure of what it takes for granted: RAM, caches and TLBs
-    /// have the sizes that the machine was made with, and each line of the I-cache that lies in RAM has a decoded form.
-    /// [`Processor::memory`] and [`Processor::mmu`] may have been changed since it last ran.
+    /// Sets the fast path's pointers, and checks what the fast path assumes: RAM, caches and TLBs have the sizes that
+    /// the machine was made with, and every I-cache line in RAM has a decoded form. The caller may have changed
+    /// [`Processor::memory`] and [`Processor::mmu`] since the last run.
     ///
     /// # Panics
-    /// When one of them has been put in that is of another size.
+    /// When RAM, a cache or a TLB was replaced by one of another size.
     fn refresh(&mut self) {
         let (code, config) = (self.memory.instruction.geometry(), &self.config.cache);
         let line = code.line as usize;
@@ -270,7 +272,7 @@ impl Processor {
         self.hot.set_deadline(0);
     }
 
-    /// Follows MSR[PR], MSR[DR] and MSR[IR].
+    /// Selects the shortcuts for the current MSR[PR], MSR[DR] and MSR[IR].
     pub(crate) fn select_shortcuts(&mut self) {
         let state = self.registers.msr;
         let user = usize::from(state & msr::PR != 0);
@@ -280,7 +282,7 @@ impl Processor {
         self.hot.page = NO_PAGE;
     }
 
-    /// To be called after a change from outside to registers, translations or memory.
+    /// Must be called after a change from outside to registers, translations or memory.
     pub fn state_changed(&mut self) {
         self.drop_shortcuts();
         self.select_shortcuts();
@@ -320,7 +322,7 @@ impl Processor {
         self.timers.decrementer(self.hot.cycles)
     }
 
-    /// The byte at an effective address, as the current translation sees it. Nothing changes.
+    /// Reads the byte at an effective address through the current translation, without side effects.
     #[must_use]
     pub fn peek(&self, ea: u32) -> Option<u8> {
         let physical = self.peek_translation(ea)?;
@@ -331,8 +333,8 @@ impl Processor {
             .or_else(|| self.memory.uncore.board.peek(physical))
     }
 
-    /// Writes the byte at an effective address; false where there is no RAM. Code in the line is
-    /// decoded anew, as a debugger's breakpoint wants it.
+    /// Writes the byte at an effective address; returns false where there is no RAM. Code in the line is decoded again,
+    /// so that a debugger can place a breakpoint.
     pub fn poke(&mut self, ea: u32, value: u8) -> bool {
         let Some(physical) = self.peek_translation(ea) else {
             return false;

@@ -1,5 +1,4 @@
-//! One run of one machine, from its machine file to its counters: what the command line and the
-//! Python package use.
+//! One run of one machine, from its machine file to its counters. The command line and the Python package use it.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -40,7 +39,7 @@ use crate::observe::trace::{Trace, Window};
 use crate::powerpc::msr;
 use crate::snapshot::{self, SnapshotError};
 
-/// Why a session could not begin or go on.
+/// Why a session could not begin or could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]
@@ -49,20 +48,20 @@ pub enum SessionError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// A shape that the machine file's checks let through and the hardware models do not.
+    /// A shape that the checks of the machine file accept but the hardware models refuse.
     #[error("machine: {0}")]
     Machine(String),
 }
 
-/// A machine, what is loaded into it, and what watches it.
+/// A machine, the programs loaded into it, and its observers.
 pub struct Session {
     machine: Machine,
-    /// Of the boot image; a snapshot takes them along.
+    /// The symbols of the boot image; a snapshot contains them.
     causes: Vec<CauseRange>,
 }
 
 impl Session {
-    /// A machine with what `boot` places in memory; [`Session::run`] begins at its entry.
+    /// Makes a machine with the memory contents that `boot` places; [`Session::run`] begins at the entry of `boot`.
     ///
     /// # Errors
     /// When the hardware models refuse a shape.
@@ -75,8 +74,8 @@ impl Session {
         })
     }
 
-    /// A machine with a kernel, or a bare-metal program, its initramfs and its command line. `name`
-    /// stands for the kernel in messages. Symbols of the programs in the initramfs become known.
+    /// Makes a machine with a kernel or a bare-metal program, its initramfs and its command line. Messages call the
+    /// kernel `name`. The symbols of the programs in the initramfs become known.
     ///
     /// # Errors
     /// When the image is not a static big-endian PowerPC executable, or RAM is too small.
@@ -102,7 +101,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A machine with a raw ROM image; it begins at the reset vector, 0xfff00100.
+    /// Makes a machine with a raw ROM image; it begins at the reset vector, 0xfff00100.
     ///
     /// # Errors
     /// When the image is empty or larger than the ROM.
@@ -115,8 +114,8 @@ impl Session {
         Self::new(config, &Boot::rom(image, name)?, console)
     }
 
-    /// A machine that goes on where [`Session::save`] was called. `name` stands for the snapshot in
-    /// messages.
+    /// Makes a machine that continues from the point where [`Session::save`] was called. Messages call the snapshot
+    /// `name`.
     ///
     /// # Errors
     /// When the bytes are no snapshot, or a damaged one.
@@ -125,16 +124,16 @@ impl Session {
         Ok(Session { machine, causes })
     }
 
-    /// The machine's state now, to be restored later: then cycles and counters go on the same.
+    /// Saves the machine's state, to be restored later. A restored machine continues with the same cycles and counters.
     ///
     /// # Errors
-    /// When it cannot be written down, which no state of a machine is known to cause.
+    /// When the state cannot be serialized. No state of a machine is known to cause this.
     pub fn save(&mut self) -> Result<Vec<u8>, SessionError> {
         Ok(snapshot::save(&mut self.machine, &self.causes)?)
     }
 
-    /// Makes the functions of a program known to profile, trace and messages, wherever a program
-    /// with this file name runs.
+    /// Makes the functions of a program known to profile, trace and messages, for every program that runs under this
+    /// file name.
     ///
     /// # Errors
     /// When `elf` is not a static big-endian PowerPC executable.
@@ -148,7 +147,7 @@ impl Session {
         Ok(())
     }
 
-    /// From now on every cycle is charged to its function; with a region, every cycle inside it.
+    /// Begins a profile: charges every cycle to its function. With a region, only the cycles inside of it.
     pub fn record_profile(&mut self, region: Option<u32>) {
         self.machine.processor_mut().observers.profile = Some(Profile::new(region));
         self.machine.processor_mut().state_changed();
@@ -162,8 +161,8 @@ impl Session {
         processor.state_changed();
     }
 
-    /// Switches sanitizers on. Their first report ends the run. Those that a snapshot was taken with go on
-    /// with what they know.
+    /// Switches sanitizers on. Their first report ends the run. Sanitizers that were on when a snapshot was taken
+    /// continue with the state that the snapshot holds.
     pub fn sanitize(&mut self, set: SanitizerSet) {
         let processor = self.machine.processor_mut();
         let sanitizers = &mut processor.observers.sanitizers;
@@ -174,7 +173,7 @@ impl Session {
         processor.state_changed();
     }
 
-    /// With the oracle every access looks up TLB and caches: slow, and the judge of the fast paths.
+    /// With the oracle every access looks up TLB and caches. This is slow; the fast paths are checked against it.
     pub fn set_oracle(&mut self, on: bool) {
         self.machine.set_oracle(on);
     }
@@ -184,13 +183,13 @@ impl Session {
         self.machine.run(limits)
     }
 
-    /// The machine itself, for what this facade does not offer.
+    /// The machine itself, for operations that a session does not offer.
     #[must_use]
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// As [`Session::machine`], to change it.
+    /// The machine, to change it.
     pub fn machine_mut(&mut self) -> &mut Machine {
         &mut self.machine
     }
@@ -283,7 +282,7 @@ impl Session {
         &self.machine.processor().observers.dumps
     }
 
-    /// Counters, regions and the reason of the stop as one JSON object.
+    /// Counters, regions and the reason for the stop as one JSON object.
     #[must_use]
     pub fn report(&self, stop: &Stop) -> Value {
         let object = |counters: Vec<(String, u64)>| {
@@ -313,21 +312,21 @@ impl Session {
         })
     }
 
-    /// What the guest asked for that was not done, and output that was not kept, because it would have taken memory
-    /// without end.
+    /// Requests of the guest that were refused, and output that was dropped, to keep memory use within its limit.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.machine.processor().observers.warnings();
         let dropped = self.machine.uncore().board.console().dropped();
         if dropped != 0 {
             warnings.push(format!(
-                "{dropped} bytes of the console's output were not kept"
+                "{dropped}  bytes of the console's output were dropped"
             ));
         }
         warnings
     }
 
-    /// Why the machine stopped, for a person, with the warnings. A fatal stop comes with PC, symbol and registers.
+    /// Why the machine stopped, as text for a person, with the warnings. A fatal stop comes with PC, symbol and
+    /// registers.
     #[must_use]
     pub fn explain(&self, stop: &Stop) -> String {
         let mut text = self.explain_stop(stop);
@@ -374,7 +373,7 @@ impl Session {
                 self.place(self.machine.processor().registers.srr0),
             ),
             Fatal::Checkstop { pc, physical } => format!(
-                "checkstop at {}: physical address {physical:#010x} answers to no device, and MSR[ME] is clear",
+                "checkstop at {}: no device answers physical address {physical:#010x}, and MSR[ME] is clear",
                 self.place(*pc)
             ),
             Fatal::LittleEndian { pc } => {
@@ -439,7 +438,7 @@ impl Session {
     }
 }
 
-/// Kind of a stop as a word, and the status that goes with it.
+/// The kind of a stop as a word, and the guest's exit status if there is one.
 fn stop_kind(stop: &Stop) -> (&'static str, Option<u32>) {
     match stop {
         Stop::PowerOff { status } => ("power-off", Some(*status)),

@@ -1,14 +1,14 @@
-//! A second-level cache for instructions and data, with lines of the same size as the L1s'.
+//! A second-level cache for instructions and data. Its lines have the size of the L1s' lines.
 //!
-//! It allocates on every L1 fill and on every L1 write-back, holds modified lines itself, and does not
-//! force its content on the L1s (a line may leave the L2 and stay in an L1), as the 750's does.
+//! It works as the 750's does: every L1 fill and every L1 write-back allocates a line in it, and it holds modified
+//! lines itself. It is not inclusive: a line may leave the L2 and stay in an L1.
 
 use super::bus::{Bus, Delivery};
 use super::cache::{Cache, CacheGeometry};
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
 
-/// Where the L2 is, and what it costs.
+/// Where the L2 is connected, and its latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum L2Timing {
@@ -21,7 +21,7 @@ pub enum L2Timing {
         /// Core cycles between further beats.
         beat: u32,
     },
-    /// On the 60x bus beside the memory controller, in place of which it answers (boards of the 603 and 604).
+    /// On the 60x bus; it answers in place of the memory controller (boards of the 603 and 604).
     LookAside {
         /// Bus clocks from the start of the burst to the first beat on a hit.
         first: u32,
@@ -36,7 +36,7 @@ pub struct L2 {
     /// Tags and states.
     pub cache: Cache,
     timing: L2Timing,
-    /// The line filled last, and when it is there: it cannot be read again before.
+    /// Address of the line filled last, and the cycle when the fill ends. A read of the line waits for that cycle.
     filled: (u32, u64),
 }
 
@@ -51,11 +51,11 @@ pub mod l2cr {
 }
 
 impl L2 {
-    /// An empty L2 as after a reset: one behind the core is off until L2CR enables it (750 UM 9.1.3), one on the
-    /// board is on.
+    /// Makes an empty L2 in its state after reset. A back-side L2 is off until L2CR enables it (750 UM 9.1.3); a
+    /// look-aside L2 is on.
     ///
     /// # Errors
-    /// What is wrong with the geometry; see [`CacheGeometry::check`].
+    /// When the geometry is not valid; see [`CacheGeometry::check`].
     pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
         let mut cache = Cache::new(geometry)?;
         cache.set_enabled(matches!(timing, L2Timing::LookAside { .. }));
@@ -66,14 +66,14 @@ impl L2 {
         })
     }
 
-    /// Could a machine that was made as `fresh` was have come to this? A snapshot's parts are asked before use.
+    /// Whether a machine whose L2 was made as `fresh` was can reach this state. Asked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         self.timing == fresh.timing
             && self.cache.fits(&fresh.cache, ram)
             && self.filled.1 < crate::config::LATEST
     }
 
-    /// Reads a line for an L1 that missed at `now`.
+    /// Reads a line for an L1 that missed at cycle `now`.
     pub fn read_line(
         &mut self,
         pa: u32,
@@ -115,7 +115,8 @@ impl L2 {
         delivery
     }
 
-    /// Takes a modified line that an L1 put out at `now`; returns the cycle at which it, and what it drives out, is written.
+    /// Writes a modified line that an L1 evicted at `now`. Returns the cycle when this line, and a line that it evicts,
+    /// are written.
     pub fn write_line(
         &mut self,
         pa: u32,

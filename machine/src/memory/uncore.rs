@@ -1,4 +1,4 @@
-//! What is behind the processors: RAM, the L2, the bus and the board.
+//! The uncore: RAM, the L2, the bus and the board, which all processors share.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,16 +9,16 @@ use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Ram};
 use crate::board::{Board, BoardState};
 use crate::observe::{Account, Cause};
 
-/// What is behind the processors.
+/// Everything behind the processors.
 #[derive(Debug)]
 pub struct Uncore {
-    /// Contents.
+    /// The contents of memory.
     pub ram: Ram,
-    /// L2, where the machine has one.
+    /// The L2, if the machine has one.
     pub l2: Option<L2>,
     /// The 60x bus.
     pub bus: Bus,
-    /// Devices.
+    /// The devices.
     pub board: Board,
 }
 
@@ -32,10 +32,10 @@ pub(crate) struct UncoreState {
 }
 
 impl Uncore {
-    /// RAM and a board, with an empty L2 and an idle bus, as after a reset.
+    /// Makes an uncore in its state after reset: with an empty L2 and an idle bus.
     ///
     /// # Errors
-    /// What is wrong with the L2's shape or with the bus's timing.
+    /// When the L2's shape or the bus's timing is not valid.
     pub fn new(
         ram: Ram,
         l2: Option<(CacheGeometry, L2Timing)>,
@@ -54,7 +54,7 @@ impl Uncore {
         })
     }
 
-    /// Its state, for a snapshot.
+    /// The uncore's state, for a snapshot.
     pub(crate) fn state(&self) -> UncoreState {
         UncoreState {
             ram: self.ram.clone(),
@@ -64,7 +64,7 @@ impl Uncore {
         }
     }
 
-    /// Puts back what [`Uncore::state`] gave. False if no machine like this one can have come to it.
+    /// Restores a state that [`Uncore::state`] returned. False if this machine could not have reached that state.
     #[must_use]
     pub(crate) fn set_state(&mut self, state: UncoreState) -> bool {
         let ram = self.ram.size();
@@ -82,7 +82,7 @@ impl Uncore {
         self.board.set_state(state.board)
     }
 
-    /// Takes a write of L2CR: enable, global invalidation.
+    /// Applies a write to L2CR: enable, global invalidate.
     pub fn write_l2cr(&mut self, value: u32) {
         if let Some(l2) = &mut self.l2 {
             l2.cache.set_enabled(value & l2cr::L2E != 0);
@@ -92,7 +92,7 @@ impl Uncore {
         }
     }
 
-    /// Reads a line of `bytes` for an L1 that missed at `now`.
+    /// Reads a line of `bytes` for an L1 that missed at cycle `now`.
     #[inline(always)]
     pub(super) fn read_line(
         &mut self,
@@ -108,7 +108,7 @@ impl Uncore {
         }
     }
 
-    /// Takes a modified line of `bytes` that an L1 put out at `now`; returns the cycle at which it is written.
+    /// Writes a modified line of `bytes` that an L1 evicted at `now`; returns the cycle when it is written.
     #[inline(always)]
     pub(super) fn write_line(
         &mut self,
@@ -125,20 +125,20 @@ impl Uncore {
     }
 }
 
-/// A processor's hold on the uncore. The processor whose turn it is holds the uncore, and has it for itself; the
-/// others hold nothing and do not run. At the end of a turn the uncore moves on, which copies one pointer.
+/// Access to the uncore, which one processor has at a time. The processor whose turn it is has exclusive access; the
+/// other processors do not run. Passing the uncore to the next processor copies one pointer.
 #[derive(Debug, Default)]
 pub struct Held(Option<Box<Uncore>>);
 
 impl Held {
-    /// Holds `uncore`.
+    /// Gives access to `uncore`.
     #[must_use]
     pub fn new(uncore: Uncore) -> Self {
         Held(Some(Box::new(uncore)))
     }
 }
 
-/// A copy of a processor's memory holds nothing.
+/// A copy of a processor's memory has no access to the uncore.
 impl Clone for Held {
     fn clone(&self) -> Self {
         Held(None)

@@ -1,5 +1,5 @@
-//! Special-purpose registers: which ones a core has, and what reading and writing them does. The 8xx's own are
-//! in [`super::spr_8xx`] and, those of its MMU, in [`crate::mmu::mpc8xx`].
+//! Special-purpose registers: which ones a core has, and what reading and writing each of them does. [`super::spr_8xx`]
+//! holds those that only the 8xx has, and [`crate::mmu::mpc8xx`] those of its MMU.
 
 use super::exception::{Exception, privileged};
 use super::registers::Registers;
@@ -61,7 +61,7 @@ pub mod number {
 
 use number as n;
 
-/// Does a core of this kind have SPR `number` (for reading or for writing)?
+/// Whether a core of this kind has SPR `number`, for reading or for writing.
 pub fn exists(kind: CoreKind, number: u32) -> bool {
     let core = kind.core();
     if core.programmed_as_8xx {
@@ -98,13 +98,13 @@ pub fn exists(kind: CoreKind, number: u32) -> bool {
     }
 }
 
-/// Every number of 512 and more in the half that the encoding puts first is a supervisor's: bit 0 of
-/// the SPR number as the instruction holds it (PEM `mtspr`).
+/// Whether only the supervisor may use the SPR. Bit 0 of the number as the instruction encodes it says so: the encoding
+/// swaps the number's halves (PEM `mtspr`).
 fn supervisors(number: u32) -> bool {
     number & 0x10 != 0
 }
 
-/// Checks that the core has the register and that the program may use it.
+/// Checks that the core has the register and that the running program may use it.
 fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
         privileged(&processor.registers)?;
@@ -143,7 +143,7 @@ fn plain(r: &mut Registers, number: u32) -> Option<&mut u32> {
     })
 }
 
-/// Reads SDR1, a BAT register or a miss register, where the MMU has them.
+/// Reads SDR1, a BAT register or a miss register; `None` if the MMU has no such register.
 fn read_translation(mmu: &Mmu, number: u32) -> Option<u32> {
     let miss = || mmu.soft6xx().map(|unit| unit.miss);
     Some(match number {
@@ -169,7 +169,7 @@ fn read_translation(mmu: &Mmu, number: u32) -> Option<u32> {
     })
 }
 
-/// Writes SDR1, a BAT register or RPA, where the MMU has them. `None`: the register is none of these.
+/// Writes SDR1, a BAT register or RPA; `None` if the MMU has no such register.
 fn write_translation(mmu: &mut Mmu, number: u32, value: u32) -> Option<Reaches> {
     match number {
         n::SDR1 => mmu.front_mut()?.sdr1 = value,
@@ -197,7 +197,7 @@ fn write_translation(mmu: &mut Mmu, number: u32, value: u32) -> Option<Reaches> 
 /// Reads SPR `number`.
 ///
 /// # Errors
-/// The program exception where the core has no such register, or not for this program.
+/// A program exception, if the core has no such register or the program may not use it.
 pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
     check(m, number)?;
     if let Some(value) = spr_8xx::read(m, number) {
@@ -220,7 +220,7 @@ pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
 /// Writes SPR `number`.
 ///
 /// # Errors
-/// The program exception where the core has no such register, or not for this program.
+/// A program exception, if the core has no such register or the program may not use it.
 pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception> {
     check(m, number)?;
     if matches!(number, n::TBL_READ | n::TBU_READ) {
@@ -265,7 +265,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
             return Err(not_implemented(m));
         }
         n::MMCR0..=n::SDA => m.write_performance_monitor(number, value),
-        // The PVR and the miss registers but RPA are read-only.
+        // The PVR is read-only, and so are all miss registers except RPA.
         _ => {
             if let Some(register) = plain(&mut m.registers, number) {
                 *register = value;

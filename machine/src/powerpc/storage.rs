@@ -1,4 +1,4 @@
-//! Storage as instructions see it: accesses, reservations and cache instructions (PEM 4.2.3, 4.2.6, 4.3).
+//! Storage instructions: accesses, reservations and cache instructions (PEM 4.2.3, 4.2.6, 4.3).
 
 use super::core::{CacheOperation, Core};
 use super::{Exception, Registers};
@@ -44,7 +44,7 @@ impl Core for Processor {
     }
 
     fn store_conditional(&mut self, ea: u32, value: u32) -> Result<bool, Exception> {
-        // The address is translated, and may fault, whether or not the reservation stands.
+        // Translate the address even without a reservation: the translation may fault.
         let translation = self.translate_data(ea, Access::Store)?;
         let granule = self.memory.data.line_address(translation.pa);
         let reserved = self.registers.reservation == Some(granule);
@@ -111,14 +111,14 @@ impl Core for Processor {
 }
 
 impl Processor {
-    /// dcbt and dcbtst, a hint that never faults.
+    /// dcbt and dcbtst: hints that never fault.
     fn touch(&mut self, ea: u32) {
         self.hot.accesses += 1;
         let access = Access::Load;
         let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
             return;
         };
-        // A hint is no crime, but what follows it by a shortcut may be one.
+        // A hint is no error, but a later access by a shortcut may be one that a sanitizer must report.
         let report = self
             .observers
             .translated(ea, false, &translation, &self.mmu);
