@@ -1,7 +1,7 @@
 /*
- * OpenPIC interrupt controller (Open PIC Register Interface Specification 1.2; Motorola MTX Series Programmer's Reference
- * Guide, 2-47 to 2-77), little-endian as on the PCI bus. The 8259 pair interrupts through one of its sources; each
- * processor interrupts the others and itself through four channels.
+ * OpenPIC interrupt controller (Open PIC Register Interface Specification 1.2; Motorola MTX Series Programmer's
+ * Reference Guide, 2-47 to 2-77). Its registers are little-endian. The 8259 pair interrupts through one of its sources.
+ * Four channels carry interrupts between processors; a processor can also interrupt itself.
  */
 #include <arch.h>
 #include <board.h>
@@ -9,7 +9,7 @@
 #include <irq.h>
 #include <lib.h>
 
-/* What a processor reads and writes about itself. */
+/* Registers of the processor that accesses them. */
 #define DISPATCH(kind)  (0x40u + 0x10u * (kind))
 #define TASK_PRIORITY   0x80u
 #define WHO_AM_I        0x90u
@@ -31,12 +31,12 @@
 #define LEVEL 0x00400000u
 #define PRIORITY(n) ((u32)(n) << 16)
 
-/* Interrupts between processors come first: somebody waits for them. */
+/* Interrupts between processors have the higher priority, because the sender may wait for an answer. */
 #define PRIORITY_CASCADE 8
 #define PRIORITY_IPI     10
 
 #define VECTOR_CASCADE  0x10u
-#define VECTOR_IPI      0x20u   /* and the kind */
+#define VECTOR_IPI      0x20u   /* plus the kind */
 #define VECTOR_SPURIOUS 0xffu
 
 static u8 *base;
@@ -78,7 +78,10 @@ void openpic_init_cpu(void)
 	put(TASK_PRIORITY, 0);
 }
 
-/* The end comes before the handler of an interrupt between processors: another that is sent meanwhile comes again. */
+/*
+ * Ends an interrupt between processors before its handler runs, so that one that is sent during the handler is taken
+ * afterwards.
+ */
 static void dispatch(void)
 {
 	u32 vector = get(ACKNOWLEDGE);
@@ -90,12 +93,12 @@ static void dispatch(void)
 		i8259_dispatch();
 		put(END, 0);
 	}
-	/* A spurious one has no end. */
+	/* A spurious interrupt must not be ended. */
 }
 
 static void send(u32 cpus, unsigned kind)
 {
-	/* What the receivers look for is in memory before they are told. */
+	/* The receivers must find the sender's data in memory. */
 	arch_memory_barrier();
 	put(DISPATCH(kind), cpus);
 }

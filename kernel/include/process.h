@@ -26,7 +26,7 @@ struct usage {
 
 struct itimer {
 	struct timer timer;     /* ITIMER_REAL only */
-	u64 value, interval;    /* ns; value: what is left of VIRTUAL and PROF */
+	u64 value, interval;    /* ns; value: the time left of VIRTUAL and PROF */
 };
 
 struct process {
@@ -46,9 +46,9 @@ struct process {
 	s32 exit_status;                /* as wait4 gives it */
 	bool exiting;                   /* exit_group or a fatal signal: every thread ends */
 	bool zombie;
-	bool execed;                    /* since fork: setpgid by the parent is EACCES */
+	bool execed;                    /* it has called execve: setpgid by the parent gives EACCES */
 	bool stopping;                  /* a stop signal was taken: every thread stops */
-	bool stopped;                   /* and all have */
+	bool stopped;                   /* every thread has stopped */
 	bool stop_unreported, continue_unreported;      /* wait4 has not seen it yet */
 	s32 stop_signal;
 	struct sigpending pending;      /* signals to the process */
@@ -64,10 +64,10 @@ struct process {
 	bool subreaper;                 /* adopts orphaned descendants in init's place */
 	bool auto_reap;                 /* the parent ignores its children: freed without a wait */
 	struct pid_handle *handle;      /* shared by descriptors of the process (proc/pidfd.c); NULL: none */
-	struct waitq exec_wait;         /* a thread in execve waits here for the others to end; and around a core file */
+	struct waitq exec_wait;         /* execve waits here for the other threads to end; also used around a core file */
 	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
-	u32 dumped_threads;             /* threads that wait for it */
+	u32 dumped_threads;             /* threads that wait for the core file */
 	u64 start_ns;                   /* since boot */
 };
 

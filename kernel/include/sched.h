@@ -17,7 +17,7 @@ void yield(void);
 bool schedule_to(struct task *next);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 
-/* The end of the boot context. Idle work is a chain of hooks in order of registration. */
+/* The last step of the boot: current becomes the idle task, which calls its hooks in order of registration. */
 void idle_loop(void) __attribute__((noreturn));
 
 /*

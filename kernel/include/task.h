@@ -18,14 +18,14 @@ struct process;
 struct usage;
 
 #define TASK_NAME_SIZE 16
-#define NICE_IDLE 20            /* the idle task's: everybody goes before it */
+#define NICE_IDLE 20            /* of the idle task: every other task runs before it */
 
 enum task_state {
 	TASK_RUNNING,           /* runs or waits for the processor */
 	TASK_INTERRUPTIBLE,     /* sleeps; a signal ends the sleep */
 	TASK_KILLABLE,          /* sleeps; only a fatal signal ends the sleep */
 	TASK_UNINTERRUPTIBLE,
-	TASK_STOPPED,           /* by SIGSTOP and its like */
+	TASK_STOPPED,           /* by SIGSTOP or another stop signal */
 	TASK_TRACED,            /* waits for its tracer */
 	TASK_DEAD,              /* waits to be reaped */
 };
@@ -33,7 +33,7 @@ enum task_state {
 /* Reasons for the slow return to user mode (task->work; 0: the fast one). */
 #define WORK_RESCHED 1u
 #define WORK_SIGNAL  2u
-#define WORK_WAKE    4u         /* queues are noted (wait.h); passed on at a switch */
+#define WORK_WAKE    4u         /* wake noted queues (wait.h); a switch passes this on to the next task */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;
@@ -101,7 +101,7 @@ struct task {
 
 	struct credentials cred;
 	sigset blocked, saved_blocked;
-	sigset wanted;                  /* blocked ones that rt_sigtimedwait waits for */
+	sigset wanted;                  /* blocked signals that rt_sigtimedwait waits for */
 	bool restore_blocked;
 	struct sigpending pending;      /* signals to this thread */
 	struct sigaltstack_abi altstack;
@@ -112,7 +112,7 @@ struct task {
 	void *robust_list;
 	struct list_head pi_waiters;    /* tasks waiting for its PI futexes (proc/futex_pi.c) */
 	struct task *pi_owner;          /* owner of the PI futex that it waits for, or NULL */
-	bool left_futexes;              /* it ends and has handed over its PI futexes */
+	bool left_futexes;              /* it is ending and has handed over its PI futexes */
 	void *sem_undo;                 /* ipc/sem.c */
 	struct rendezvous rendezvous;   /* state of synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */

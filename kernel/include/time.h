@@ -72,8 +72,8 @@ struct timer {
 };
 
 /*
- * A periodic timer starts its next interval when its signal is taken, and expires no sooner than this after it.
- * Entering the handler takes less on the slowest machine, so the program runs before the timer expires again.
+ * A periodic timer starts its next interval when its signal is taken, and expires at the earliest this long after that.
+ * Even the slowest machine enters the handler in less time, so the program runs before the timer expires again.
  */
 #define TIMER_LEAST_NS (NSEC_PER_TICK / 50)
 

@@ -42,7 +42,7 @@ static bool task_is_real_time(const struct task *task)
 	return task->run_priority;
 }
 
-/* 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
+/* A turn: 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
 s32 sched_slice(const struct task *task)
 {
 	return task_is_real_time(task) ? 10 : MAX(1, (20 - task->nice) / 2);
@@ -114,7 +114,7 @@ static bool preempts(const struct task *task)
 		return !task_is_real_time(current) || task->run_priority > current->run_priority;
 	if (task_is_real_time(current))
 		return false;
-	/* With equal nice, the task with more time left. */
+	/* With equal nice, the task with more time left runs first. */
 	return task->nice < current->nice || (task->nice == current->nice && task->slice > current->slice);
 }
 
@@ -181,14 +181,14 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	current->work |= WORK_RESCHED;
 }
 
-/* Queues that are noted are woken by whoever runs next. */
+/* The next task wakes the waiters of noted queues. */
 CAUSE(switch) static inline void pass_on(u32 work, struct task *next)
 {
 	if (work & WORK_WAKE)
 		next->work |= WORK_WAKE;
 }
 
-/* The accounts of a switch, and next's address space. */
+/* Counts the switch, charges the time, and activates next's address space. */
 CAUSE(switch) static inline __attribute__((always_inline)) void before_switch(struct task *next)
 {
 	struct cpu *cpu = this_cpu();
@@ -272,8 +272,8 @@ void yield(void)
 }
 
 /*
- * A tick that was due while the kernel ran is taken at the program's first instruction after it: late, or right behind
- * a system call.
+ * Whether a tick that interrupted a program was due while the kernel ran: the interrupt then came late, or at the first
+ * instruction after a system call.
  */
 static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 {

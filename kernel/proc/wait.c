@@ -121,7 +121,7 @@ static inline long sleep_as(enum task_state state, const bool *woken)
 	return !*woken && sleep_interrupted(state) ? -ERESTARTSYS : 0;
 }
 
-/* If deadline and signal came meanwhile, the deadline counts. */
+/* If both the deadline and a signal come during the sleep, returns -ETIMEDOUT. */
 static long sleep_till(enum task_state state, const bool *woken, u64 deadline)
 {
 	long result;
