@@ -57,6 +57,7 @@ struct files *files_dup(struct files *from)
 static void close_file(struct files *files, struct file *file)
 {
 	locks_release_descriptor(files, file->inode);
+	locks_release_before_put(file);
 	file_put(file);
 }
 
@@ -70,6 +71,11 @@ void files_put(struct files *files)
 		locks_release_table(files);
 	if (--files->refs)
 		return;
+	for (u32 i = 0; i < files->size; i++) {
+		interrupt_window_at(i);
+		if (files->slot[i])
+			locks_release_before_put(files->slot[i]);
+	}
 	delayed = rights_delay();
 	for (u32 i = 0; i < files->size; i++) {
 		interrupt_window_at(i);
@@ -87,15 +93,17 @@ void files_put(struct files *files)
 
 int files_unshare(void)
 {
-	struct files *files;
+	struct files *files, *old;
 
 	if (current->files->refs == 1)
 		return 0;
 	files = files_dup(current->files);
 	if (!files)
 		return -ENOMEM;
-	files_put(current->files);
+	/* Other tasks run while the last reference goes: they must not find its files here. */
+	old = current->files;
 	current->files = files;
+	files_put(old);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <window.h>
 
 #define TO_THE_END ((u64)~0ull)
+#define PASSED_MOST 256u	/* locks, until other tasks run */
 
 /*
  * A lock. The owner of a record lock is the process's descriptor table; of the other kinds, the open file. Ranges
@@ -46,8 +47,15 @@ static u32 *count_of(const struct lock *lock)
 	return &((struct file *)(uintptr_t)lock->owner)->locks;
 }
 
-/* Waiters for any lock: unlocking is rare, so each waiter simply checks again. */
+/* Waiters for any lock: unlocking is rare, so each waiter simply tries again. */
 static struct waitq released = WAITQ_INIT(released);
+static u32 releases;
+
+static void announce_release(void)
+{
+	releases++;
+	wake_up(&released);
+}
 
 /* Which process waits for which owner, to detect a deadlock of record locks. */
 struct blocked {
@@ -144,24 +152,52 @@ static bool is_same_owner(const struct lock *lock, const struct lock *wanted)
 	return lock->whole == wanted->whole && lock->owner == wanted->owner;
 }
 
+/* Lets other tasks run, which may drop locks; then finds the first that starts at `start` or later. */
+static struct lock *lock_after_others(const struct inode *inode, u64 start)
+{
+	struct rb_node *node = NULL;
+	struct lock *found = NULL;
+
+	preemption_point();
+	for (node = inode->locks.node; node;)
+		if (entry(node)->start >= start) {
+			found = entry(node);
+			node = node->left;
+		} else {
+			node = node->right;
+		}
+	return found;
+}
+
+/*
+ * In loops over many locks: opens a window, and now and then lets other tasks run before `next`, which follows a lock
+ * that starts at `start`. The caller holds `locking`, so locks go meanwhile, but none comes. No pause between locks that
+ * start at one place or before the range: the next is found again by its start.
+ */
+static struct lock *pause_before(struct lock *next, u64 start, struct inode *inode, const struct lock *range, u32 *passed)
+{
+	interrupt_window_at(++*passed);
+	if (!next || *passed < PASSED_MOST || next->start == start || next->start < range->start)
+		return next;
+	*passed = 0;
+	next = lock_after_others(inode, next->start);
+	return next && next->start <= range->end ? next : NULL;
+}
+
+static struct lock *next_of_many(struct inode *inode, struct lock *lock, const struct lock *range, u32 *passed)
+{
+	return pause_before(next_overlap(lock, range->start, range->end), lock->start, inode, range, passed);
+}
+
 /* The conflicting lock with the lowest start. */
 static struct lock *conflict(struct inode *inode, const struct lock *wanted)
 {
 	struct lock *lock = first_overlap(inode, wanted->start, wanted->end);
-	u32 looked_at = 0;
+	u32 passed = 0;
 
-	while (lock && !in_the_way(lock, wanted)) {
-		interrupt_window_at(++looked_at);
-		lock = next_overlap(lock, wanted->start, wanted->end);
-	}
+	while (lock && !in_the_way(lock, wanted))
+		lock = next_of_many(inode, lock, wanted, &passed);
 	return lock;
-}
-
-static const void *holder_of(struct inode *inode, const struct lock *wanted)
-{
-	const struct lock *lock = conflict(inode, wanted);
-
-	return lock ? lock->owner : NULL;
 }
 
 static void link(struct lock *lock, struct inode *inode)
@@ -200,54 +236,62 @@ static void drop(struct lock *lock)
 static bool splits(struct inode *inode, const struct lock *range)
 {
 	struct lock *lock = first_overlap(inode, range->start, range->end);
-	u32 looked_at = 0;
+	u32 passed = 0;
 
-	for (; lock; lock = next_overlap(lock, range->start, range->end)) {
-		interrupt_window_at(++looked_at);
+	for (; lock; lock = next_of_many(inode, lock, range, &passed)) {
 		if (is_same_owner(lock, range))
 			return lock->start < range->start && lock->end > range->end;
 	}
 	return false;
 }
 
+static void clear_one(struct inode *inode, struct lock *lock, const struct lock *range, struct lock **spare)
+{
+	if (lock->start < range->start && lock->end > range->end) {
+		struct lock *upper = *spare;
+
+		*spare = NULL;
+		*upper = *lock;
+		upper->start = range->end + 1;
+		add(upper, inode);
+		lock->end = range->start - 1;
+		rb_stale(&lock->node);
+		refresh(inode->locks.node);
+	} else if (lock->start < range->start) {
+		lock->end = range->start - 1;
+		rb_stale(&lock->node);
+		refresh(inode->locks.node);
+	} else if (lock->end > range->end) {
+		rb_erase(&inode->locks, &lock->node);
+		lock->start = range->end + 1;
+		link(lock, inode);
+	} else {
+		drop(lock);
+	}
+}
+
 /*
  * Removes the owner's locks from the range, shortening those that reach beyond it. If one lock becomes two, it uses
- * `spare` and sets it to NULL.
+ * `spare` and sets it to NULL. Other tasks run in between; the caller holds `locking`, so none of them adds a lock.
  */
 static void clear_range(struct inode *inode, const struct lock *range, struct lock **spare)
 {
 	struct lock *lock = first_overlap(inode, range->start, range->end), *next;
-	u32 looked_at = 0;
+	bool any = false;
+	u32 passed = 0;
 
 	for (; lock; lock = next) {
-		interrupt_window_at(++looked_at);
-		next = next_overlap(lock, range->start, range->end);
-		if (!is_same_owner(lock, range))
-			continue;
-		if (lock->start < range->start && lock->end > range->end) {
-			struct lock *upper = *spare;
+		u64 start = lock->start;
 
-			*spare = NULL;
-			*upper = *lock;
-			upper->start = range->end + 1;
-			add(upper, inode);
-			lock->end = range->start - 1;
-			rb_stale(&lock->node);
-			return;
+		next = next_overlap(lock, range->start, range->end);
+		if (is_same_owner(lock, range)) {
+			any = true;
+			clear_one(inode, lock, range, spare);
 		}
-		if (lock->start < range->start) {
-			lock->end = range->start - 1;
-			rb_stale(&lock->node);
-			refresh(inode->locks.node);
-		} else if (lock->end > range->end) {
-			rb_erase(&inode->locks, &lock->node);
-			lock->start = range->end + 1;
-			link(lock, inode);
-			return;
-		} else {
-			drop(lock);
-		}
+		next = pause_before(next, start, inode, range, &passed);
 	}
+	if (any)
+		announce_release();
 }
 
 static bool would_deadlock(const void *owner, const void *holder)
@@ -274,25 +318,20 @@ static bool would_deadlock(const void *owner, const void *holder)
 	return false;
 }
 
-/* Sleeps until no other lock conflicts. */
-static long wait_for_lock(struct inode *inode, const struct lock *wanted)
+/* Sleeps until some lock has gone since `seen`; `holder` has one that is in the way. */
+static long wait_for_release(const struct lock *wanted, const void *holder, u32 seen)
 {
-	struct blocked b = { .owner = wanted->owner, .link = LIST_HEAD_INIT(b.link) };
+	struct blocked b = { .owner = wanted->owner, .holder = holder, .link = LIST_HEAD_INIT(b.link) };
+	long result;
 
-	while ((b.holder = holder_of(inode, wanted)) != NULL) {
-		long result;
-
-		if (owned_by_process(wanted)) {
-			if (would_deadlock(b.owner, b.holder))
-				return -EDEADLK;
-			list_add(&b.link, &blocked_list);
-		}
-		result = wait_event(&released, holder_of(inode, wanted) != b.holder);
-		list_del(&b.link);
-		if (result)
-			return result;
+	if (owned_by_process(wanted)) {
+		if (would_deadlock(b.owner, b.holder))
+			return -EDEADLK;
+		list_add(&b.link, &blocked_list);
 	}
-	return 0;
+	result = wait_event(&released, releases != seen);
+	list_del(&b.link);
+	return result;
 }
 
 /*
@@ -304,81 +343,145 @@ static bool may_own(int fd, const struct file *file, const struct lock *wanted)
 	return !owned_by_process(wanted) || fd_names(fd, file);
 }
 
+/* Extends a record lock by the owner's locks of its type that overlap it or lie next to it. */
+static void join(struct inode *inode, struct lock *wanted)
+{
+	const struct lock range = { .start = wanted->start ? wanted->start - 1 : 0,
+				    .end = wanted->end == TO_THE_END ? TO_THE_END : wanted->end + 1 };
+	struct lock *lock = first_overlap(inode, range.start, range.end);
+	u32 passed = 0;
+
+	for (; lock; lock = next_of_many(inode, lock, &range, &passed))
+		if (is_same_owner(lock, wanted) && lock->exclusive == wanted->exclusive) {
+			wanted->start = MIN(wanted->start, lock->start);
+			wanted->end = MAX(wanted->end, lock->end);
+		}
+}
+
+/* Takes the lock *fresh and sets it to NULL. Without `locking`, a descriptor may be closed or a lock be taken first. */
+static long take(int fd, struct file *file, struct lock **fresh, struct lock **spare)
+{
+	struct lock *lock = *fresh;
+
+	join(file->inode, lock);
+	clear_range(file->inode, lock, spare);
+	/* Another thread may have closed it, and the user's other locks be gone with the account. */
+	lock->account = account_of(current->cred.uid);
+	if (!lock->account)
+		return -ENOLCK;
+	if (!may_own(fd, file, lock))
+		return -EBADF;
+	add(lock, file->inode);
+	*fresh = NULL;
+	return 0;
+}
+
+/* What setting a lock needs. */
+struct attempt {
+	int fd;
+	struct file *file;
+	const struct lock *wanted;
+	bool unlock;
+	struct lock *fresh, *spare;	/* NULL when used */
+	const void *holder;	/* out: the owner of a lock that is in the way */
+};
+
+/* `locking` is held. -EAGAIN: another's lock is in the way. */
+static long try_to_set(struct attempt *a)
+{
+	const struct account *account = account_of(current->cred.uid);
+	struct inode *inode = a->file->inode;
+	const struct lock *other;
+
+	if (!account || (account->locks >= ACCOUNT_MOST(sizeof(*other)) && (!a->unlock || splits(inode, a->wanted))))
+		return -ENOLCK;
+	if (a->unlock) {
+		clear_range(inode, a->wanted, &a->spare);
+		return 0;
+	}
+	other = conflict(inode, a->wanted);
+	/* Release a held flock before waiting for the other kind, as flock(2) says. */
+	if (other && a->wanted->whole) {
+		clear_range(inode, a->wanted, &a->spare);
+		other = conflict(inode, a->wanted);
+	}
+	if (other) {
+		a->holder = other->owner;
+		return -EAGAIN;
+	}
+	*a->fresh = *a->wanted;
+	return take(a->fd, a->file, &a->fresh, &a->spare);
+}
+
 static long set_lock(int fd, struct file *file, const struct lock *wanted, bool unlock, bool wait)
 {
-	struct lock *fresh = kmalloc(sizeof(*fresh)), *spare = kmalloc(sizeof(*spare));
-	struct account *account = account_of(current->cred.uid);
-	struct inode *inode = file->inode;
-	long result = 0;
+	struct attempt a = { .fd = fd, .file = file, .wanted = wanted, .unlock = unlock,
+			     .fresh = kmalloc(sizeof(*a.fresh)), .spare = kmalloc(sizeof(*a.spare)) };
+	struct mutex *locking = &file->inode->locking;
+	struct account *account;
+	long result = a.fresh && a.spare ? 0 : -ENOLCK;
 
-	if (!fresh || !spare || !account) {
-		result = -ENOLCK;
-	} else if (account->locks >= ACCOUNT_MOST(sizeof(*fresh)) && (!unlock || splits(inode, wanted))) {
-		result = -ENOLCK;
-	} else if (!unlock) {
-		/* Release a held flock before waiting for the other kind, as flock(2) says. */
-		if (wanted->whole && conflict(inode, wanted)) {
-			clear_range(inode, wanted, &spare);
-			wake_up(&released);
-		}
-		if (wait)
-			result = wait_for_lock(inode, wanted);
-		else if (conflict(inode, wanted))
-			result = -EAGAIN;
+	while (!result) {
+		u32 seen;
+
+		result = mutex_lock_killable(locking);
+		if (result)
+			break;
+		seen = releases;
+		result = try_to_set(&a);
+		mutex_unlock(locking);
+		if (result != -EAGAIN || !wait)
+			break;
+		result = wait_for_release(wanted, a.holder, seen);
 		if (!result && !may_own(fd, file, wanted))
 			result = -EBADF;
 	}
-	if (!result) {
-		clear_range(inode, wanted, &spare);
-		if (!unlock) {
-			*fresh = *wanted;
-			/* The wait may have been long, and the user's other locks be gone with the account. */
-			fresh->account = account_of(current->cred.uid);
-			if (fresh->account) {
-				add(fresh, inode);
-				fresh = NULL;
-			} else {
-				result = -ENOLCK;
-			}
-		}
-		wake_up(&released);
-	}
-	kfree(fresh);
-	kfree(spare);
+	kfree(a.fresh);
+	kfree(a.spare);
 	account = account_of(current->cred.uid);
 	if (account)
 		account_settle(account);
 	return result;
 }
 
-static void release(struct inode *inode, const void *owner)
+/* The caller holds a reference to the inode and to the owner. */
+static void release(struct inode *inode, const void *owner, bool with_others)
 {
 	struct rb_node *node = rb_first(&inode->locks), *next;
-	bool any = false;
-	u32 looked_at = 0;
+	u32 looked_at = 0, dropped = 0;
 
 	for (; node; node = next) {
 		interrupt_window_at(++looked_at);
 		next = rb_next(node);
-		if (entry(node)->owner == owner) {
-			drop(entry(node));
-			any = true;
+		if (entry(node)->owner != owner)
+			continue;
+		drop(entry(node));
+		if (++dropped % WINDOW_STEPS == 0 && next && with_others) {
+			struct lock *lock = lock_after_others(inode, entry(next)->start);
+
+			next = lock ? &lock->node : NULL;
 		}
 	}
-	if (any)
-		wake_up(&released);
+	if (dropped)
+		announce_release();
 }
 
 void locks_release_descriptor(struct files *files, struct inode *inode)
 {
 	if (files->lock_count && inode->locks.node)
-		release(inode, files);
+		release(inode, files, true);
 }
 
 void locks_release_file(struct file *file)
 {
 	if (file->locks)
-		release(file->inode, file);
+		release(file->inode, file, false);
+}
+
+void locks_release_before_put(struct file *file)
+{
+	if (file->locks && file->refs == 1)
+		release(file->inode, file, true);
 }
 
 void locks_release_table(struct files *files)
@@ -392,7 +495,7 @@ void locks_release_table(struct files *files)
 		if (++dropped % WINDOW_STEPS == 0)
 			preemption_point();
 	}
-	wake_up(&released);
+	announce_release();
 }
 
 long lock_flock(int fd, struct file *file, int operation)
@@ -488,7 +591,11 @@ long lock_get(struct file *file, struct record_lock *r, bool by_description)
 		return error;
 	if (r->type == F_UNLCK)
 		return -EINVAL;
+	error = (int)mutex_lock_killable(&file->inode->locking);
+	if (error)
+		return error;
 	other = conflict(file->inode, &wanted);
+	mutex_unlock(&file->inode->locking);
 	if (!other) {
 		r->type = F_UNLCK;
 		return 0;

@@ -33,6 +33,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	list_init(&inode->mappings);
 	list_init(&inode->watches);
 	mutex_init(&inode->writing);
+	mutex_init(&inode->locking);
 	if (fs)
 		fs->inodes++;
 	return inode;

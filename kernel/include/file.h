@@ -199,6 +199,8 @@ void fd_set_cloexec(int fd, bool on);
 /* Releases a table's record locks: on an inode, when any descriptor of it is closed; or all (fs/file_lock.c). */
 void locks_release_descriptor(struct files *, struct inode *);
 void locks_release_table(struct files *);
+/* The file's own locks, if the caller has the last reference and is about to drop it. Other tasks may run meanwhile. */
+void locks_release_before_put(struct file *);
 /* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
 u32 epoll_items_most(void);	/* of one user */

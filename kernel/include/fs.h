@@ -93,6 +93,7 @@ struct inode {
 	bool lasting;		/* shared memory: of no file system, but its pages outlive their writer */
 	struct list_head mappings;	/* for mm: the areas that map this inode */
 	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */
+	struct mutex locking;	/* held while a lock is set; not while locks are dropped with their owner */
 	struct list_head watches;	/* fs/inotify.c */
 	struct mutex writing;	/* of a regular file; held during a write */
 	struct xattr *xattrs;	/* fs/xattr.c */

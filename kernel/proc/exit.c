@@ -181,6 +181,7 @@ void task_exit(s32 status)
 {
 	struct task *task = current;
 	struct process *process = task->process;
+	struct files *files;
 
 	ASSERT(task != this_cpu()->idle);
 	wait_for_core(process);
@@ -191,8 +192,10 @@ void task_exit(s32 status)
 	leave_address_space(task);
 	sem_exit(task);
 	rendezvous_exit();
-	files_put(task->files);
+	/* Other tasks run while the last reference goes: they must not find its files here. */
+	files = task->files;
 	task->files = NULL;
+	files_put(files);
 	fs_context_put(task->fs);
 	task->fs = NULL;
 	sigpending_flush(&task->pending);

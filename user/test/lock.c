@@ -98,6 +98,34 @@ static void splitting_and_joining(void)
 	CHECK_EQUAL(obstacle(F_GETLK, 0, 9).l_type, F_UNLCK);
 }
 
+/* Locks of one type that overlap or lie next to each other are one lock. */
+static void joined(void)
+{
+	open_file();
+	MUST(lock(F_SETLK, F_WRLCK, 0, 2));
+	MUST(lock(F_SETLK, F_WRLCK, 4, 2));
+	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 2);
+	MUST(lock(F_SETLK, F_WRLCK, 2, 2));
+	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 6);
+	MUST(lock(F_SETLK, F_WRLCK, 5, 3));
+	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 8);
+	/* Of another type: it stays apart. */
+	MUST(lock(F_SETLK, F_RDLCK, 8, 1));
+	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 8);
+	CHECK_EQUAL(first_obstacle(8, 1), 8 * 10 + 1);
+	MUST(lock(F_SETLK, F_RDLCK, 3, 2));
+	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 3);
+	CHECK_EQUAL(first_obstacle(3, 6), 3 * 10 + 2);
+	CHECK_EQUAL(first_obstacle(5, 4), 5 * 10 + 3);
+	MUST(lock(F_SETLK, F_RDLCK, 5, 3));
+	CHECK_EQUAL(first_obstacle(3, 6), 3 * 10 + 6);
+	/* To the end of the file, whatever its size, and beside such a lock. */
+	MUST(lock(F_SETLK, F_RDLCK, 9, 0));
+	CHECK_EQUAL(first_obstacle(3, 6), 3 * 10 + 0);
+	MUST(lock(F_SETLK, F_UNLCK, 0, 0));
+	CHECK_EQUAL(first_obstacle(0, 0), 100);
+}
+
 static void lost_at_close(void)
 {
 	int other;
@@ -320,7 +348,7 @@ static void many_ranges(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(shared_and_exclusive), CASE(splitting_and_joining), CASE(lost_at_close), CASE(waiting),
+	CASE(shared_and_exclusive), CASE(splitting_and_joining), CASE(joined), CASE(lost_at_close), CASE(waiting),
 	CASE(deadlock_is_refused), CASE(bad_requests), CASE(whole_files), CASE(descriptions), CASE(first_in_the_way),
 	CASE(closed_while_waiting), CASE(many_ranges),
 };
