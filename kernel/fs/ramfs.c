@@ -62,9 +62,15 @@ static void ramfs_free(struct inode *inode)
 
 static int ramfs_truncate(struct inode *inode, u64 size)
 {
-	int error = seals_check_size(inode, size);
+	int error = (int)mutex_lock_killable(&inode->writing);
 
-	return error ? error : inode_resize(inode, size);
+	if (error)
+		return error;
+	error = seals_check_size(inode, size);
+	if (!error)
+		error = inode_resize(inode, size);
+	mutex_unlock(&inode->writing);
+	return error;
 }
 
 static const struct inode_ops ramfs_ops = {

@@ -382,11 +382,49 @@ static void copies_end_at_a_hole(void)
 	MUST(unlink(test_path("hole")));
 }
 
+/*
+ * A write and a truncation come one after the other, at whatever moment of the write the truncation is asked for: the file
+ * is empty, or holds all that was written. Provoked by a spread of delays, and certain on one processor only if a delay
+ * falls into the write.
+ */
+#define WRITTEN (2u << 20)
+
+static char written[WRITTEN];
+
+static int write_once(void *fd)
+{
+	return pwrite(*(int *)fd, written, WRITTEN, 0) == WRITTEN ? 0 : 1;
+}
+
+static void truncated_during_a_write(void)
+{
+	int fd = (int)MUST(open(test_path("cut"), O_RDWR | O_CREAT | O_TRUNC, 0600));
+
+	memset(written, 'x', sizeof(written));
+	for (useconds_t delay = 1000; delay <= 32000; delay += 1000) {
+		pid_t child = test_child(write_once, &fd);
+		struct stat s;
+		char byte = 0;
+
+		usleep(delay);
+		MUST(ftruncate(fd, 0));
+		CHECK_EQUAL(test_wait(child), 0);
+		MUST(fstat(fd, &s));
+		CHECK(s.st_size == 0 || s.st_size == WRITTEN);
+		if (s.st_size) {
+			CHECK_EQUAL(pread(fd, &byte, 1, 0), 1);
+			CHECK_EQUAL(byte, 'x');
+		}
+		MUST(ftruncate(fd, 0));
+	}
+	MUST(close(fd));
+}
+
 static const struct test_case cases[] = {
 	CASE(write_and_read_back), CASE(open_modes), CASE(seeking), CASE(sparse), CASE(truncation), CASE(status_fields),
 	CASE(times), CASE(umask_applies), CASE(duplicates_share_the_position), CASE(children_share_the_position),
 	CASE(many_descriptors), CASE(vectors), CASE(devices), CASE(send_file), CASE(file_system_status),
-	CASE(access_rights), CASE(copies_of_every_shape), CASE(copies_end_at_a_hole),
+	CASE(access_rights), CASE(copies_of_every_shape), CASE(copies_end_at_a_hole), CASE(truncated_during_a_write),
 };
 
 TEST_MAIN("file", cases)
