@@ -107,7 +107,7 @@ static void write_cred(struct control *out, const struct ucred *cred)
 		control_advance(out, c.header.len);
 }
 
-/* Installs received files as descriptors. */
+/* Installs received files as descriptors: those alone that the receiver is told of. */
 static void write_rights(struct control *out, const struct rights *rights, bool cloexec)
 {
 	struct cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };
@@ -118,7 +118,9 @@ static void write_rights(struct control *out, const struct rights *rights, bool 
 
 		if (fd < 0)
 			break;
-		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given)) {
+		/* The header counts the descriptors up to this one. */
+		c.len = sizeof(c) + (given + 1) * sizeof(s32);
+		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given) || copy_to_user((void *)out->at, &c, sizeof(c))) {
 			fd_take_back(fd, rights->file[given]);
 			break;
 		}
@@ -128,10 +130,7 @@ static void write_rights(struct control *out, const struct rights *rights, bool 
 		out->flags |= MSG_CTRUNC;
 	if (!given)
 		return;
-	c.len = sizeof(c) + given * sizeof(s32);
-	if (copy_to_user((void *)out->at, &c, sizeof(c)))
-		out->flags |= MSG_CTRUNC;
-	control_advance(out, c.len);
+	control_advance(out, sizeof(c) + given * sizeof(s32));
 }
 
 /* Writes a message's ancillary data; MSG_CTRUNC: there was no room. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -173,6 +174,28 @@ static void several_pieces(void)
 	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
 }
 
+/* The control header cannot be written: the receiver gets no descriptor that it is not told of. */
+static void header_refused(void)
+{
+	char byte, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec piece = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1,
+				  .msg_control = pages + 4096 - sizeof(struct cmsghdr), .msg_controllen = 64 };
+	int ends[2], next;
+
+	CHECK(pages != MAP_FAILED);
+	MUST(mprotect(pages, 4096, PROT_READ));
+	socket_pair(SOCK_STREAM, ends);
+	next = (int)MUST(dup(0));
+	close(next);
+	CHECK_EQUAL(send_files(ends[0], (int[]){ 0, 1, 2 }, 3), 1);
+	CHECK_EQUAL(recvmsg(ends[1], &message, 0), 1);
+	CHECK(message.msg_flags & MSG_CTRUNC);
+	CHECK_EQUAL(message.msg_controllen, 0);
+	CHECK_EQUAL(dup(0), next);
+	MUST(munmap(pages, 8192));
+}
+
 static void credentials(void)
 {
 	EACH_TYPE(type) {
@@ -254,6 +277,7 @@ static const struct test_case cases[] = {
 	CASE(reachable_circle),
 	CASE(listener_in_its_own_connection),
 	CASE(several_pieces),
+	CASE(header_refused),
 	CASE(credentials),
 	CASE(named_for_credentials),
 	CASE(accept_without_descriptor),
