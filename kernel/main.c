@@ -57,9 +57,8 @@ static void make_root(void)
 {
 	if (!boot.initrd_end)
 		fatal(EXIT_NO_INIT, "there is no initramfs");
-	if (initramfs_unpack(pa_kva(boot.initrd_start), boot.initrd_end - boot.initrd_start))
+	if (initramfs_unpack())
 		power_off(EXIT_NO_INIT);
-	frames_release(boot.initrd_start, boot.initrd_end);
 	fs_mount_standard();
 }
 

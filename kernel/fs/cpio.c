@@ -5,11 +5,14 @@
  */
 #include "internal.h"
 
+#include <arch.h>
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 
 #define HEADER_SIZE 110u
+#define PIECE 0x10000u	/* bytes of a file's data after which the archive's frames are freed */
 
 enum field { INO, MODE, UID, GID, NLINK, MTIME, FILESIZE, MAJOR_DEV, MINOR_DEV, RMAJOR, RMINOR, NAMESIZE, CHECK, FIELDS };
 
@@ -153,10 +156,30 @@ static int remember(struct seen **list, const struct entry *entry, struct inode 
 	return 0;
 }
 
+/*
+ * Frees the frames of the archive before `end`, so that the files need not fit beside the archive. Names and data before
+ * it are gone.
+ */
+static void read_up_to(const void *end)
+{
+	paddr_t to = ALIGN_DOWN(kva_pa(end), PAGE_SIZE);
+
+	if (to > boot.initrd_start)
+		frames_release(boot.initrd_start, to);
+	boot.initrd_start = MAX(boot.initrd_start, to);
+}
+
 static int write_data(struct inode *inode, const struct entry *entry)
 {
-	if (entry->field[FILESIZE] && inode_write_kernel(inode, entry->data, entry->field[FILESIZE], 0) < 0)
-		return bad_entry(entry->offset, "no memory for a file's data");
+	u32 size = entry->field[FILESIZE];
+
+	for (u32 at = 0; at < size; at += PIECE) {
+		u32 n = MIN(size - at, PIECE);
+
+		if (inode_write_kernel(inode, entry->data + at, n, at) < 0)
+			return bad_entry(entry->offset, "no memory for a file's data");
+		read_up_to(entry->data + at + n);
+	}
 	return 0;
 }
 
@@ -247,8 +270,10 @@ static int unpack(const struct entry *entry, struct seen **links)
 	return error;
 }
 
-int initramfs_unpack(const void *archive, size_t size)
+int initramfs_unpack(void)
 {
+	const u8 *archive = pa_kva(boot.initrd_start);
+	u32 size = boot.initrd_end - boot.initrd_start;
 	struct seen *links = NULL;
 	struct entry e;
 	u32 offset = 0, next;
@@ -260,6 +285,7 @@ int initramfs_unpack(const void *archive, size_t size)
 			break;
 		error = unpack(&e, &links);
 		offset = next;
+		read_up_to(archive + offset);
 	}
 	while (links) {
 		struct seen *s = links;
@@ -268,5 +294,6 @@ int initramfs_unpack(const void *archive, size_t size)
 		inode_put(s->inode);
 		kfree(s);
 	}
+	frames_release(boot.initrd_start, boot.initrd_end);
 	return error;
 }

@@ -139,10 +139,10 @@ void fs_init(void);
 /* Creates /dev and /proc and mounts them in the root; called after initramfs_unpack. */
 void fs_mount_standard(void);
 /*
- * Unpacks a cpio "newc" archive into the root. 0, or a negative errno after a message that names the offset and the
- * reason.
+ * Unpacks the boot loader's cpio "newc" archive into the root and frees its frames. 0, or a negative errno after a message
+ * that names the offset and the reason.
  */
-int initramfs_unpack(const void *archive, size_t size);
+int initramfs_unpack(void);
 
 /* Path walk. A path is a kernel string. The results are referenced. */
 #define WALK_FOLLOW 1u		/* follow a symbolic link in the last component */

@@ -94,8 +94,7 @@ def user_tests() -> Group:
     for test in sorted(wanted(USER / "test", "run make -C user").iterdir()):
         image.file(f"test/{test.name}", stripped(test), 0o755)
         cases.append(Case(test.name, (f"/test/{test.name}",), seconds=600, alone=test.name in _KERNEL_ONLY))
-    # The image lies in memory twice while the kernel unpacks it.
-    return Group("user", "own tests", image, cases, memory=96)
+    return Group("user", "own tests", image, cases)
 
 
 def hostile() -> Group:
