@@ -12,8 +12,8 @@ WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=
 
 # How many allocations fail, one by one, while init starts; later ones are tested by the program.
 AT_START = 60
-# Init's own statuses; 63: what it ran was killed; 65: init itself could not be started.
-DEFINED = {0, 1, 63, 65}
+# Init's own statuses; 63: what it ran was killed; 65: init itself could not be started; 66: no memory before init.
+DEFINED = {0, 1, 63, 65, 66}
 
 
 def check(*, whole: bool) -> int:
