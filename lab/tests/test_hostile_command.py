@@ -152,6 +152,18 @@ def test_every_listing_prints_json(words: Sequence[str], here: Here) -> None:
     json.loads(printed)
 
 
+@pytest.mark.built
+@pytest.mark.parametrize("words", [*LISTINGS, *((*words, "--json") for words in LISTINGS), ("--help",)], ids=" ".join)
+def test_a_reader_that_leaves_ends_the_command_quietly(words: Sequence[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run([*COMMAND, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_a_name_is_shown_as_it_was_typed() -> None:
     done = pagewalk("exec", "--", "a[b]/nothere")
     assert b"a[b]/nothere" in done.stderr

@@ -13,7 +13,7 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 from pagewalk import experiments, report
 from pagewalk.errors import BadInput
 from pagewalk.execute import Quiet
-from pagewalk.report import browser
+from pagewalk.report import browser, charts
 from pagewalk.runner import Job, RunResult
 from pagewalk.store import Store
 
@@ -55,6 +55,23 @@ def page(tmp_path: Path) -> Path:
         path = tmp_path / "report.html"
         path.write_text(report.build(store), encoding="utf-8")
     return path
+
+
+def test_plots_are_drawn_after_the_results_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.duckdb"
+    with Store(path) as store:
+        store.add_points("a", "us", [(json.dumps({"tlb.cutoff": str(n)}), 10.0 + n, "run", "") for n in (1, 2)])
+    added: list[bool] = []
+
+    def curve(*_: object) -> str:
+        with Store(path) as other:
+            other.add_points("b", "us", [(json.dumps({"tlb.cutoff": "3"}), 1.0, "run", "")])
+        added.append(True)
+        return ""
+
+    monkeypatch.setattr(charts, "curve", curve)
+    report.build(Store(path, read_only=True))
+    assert added
 
 
 class Elements(HTMLParser):

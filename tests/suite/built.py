@@ -42,9 +42,9 @@ def fault(path: Path) -> str:
 
 def wanted_programs(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """The programs `names` of a folder, or an error that lists which are missing and which are of another kind."""
-    if not folder.is_dir():
-        raise Missing(f"{folder} is no folder: name one that holds built programs")
     found = {name: folder / name for name in sorted(names)}
+    if not folder.is_dir():
+        raise Missing(f"{folder} is no folder: name one that holds {', '.join(found)}; each has to be {KIND}")
     faults = [f"{name} ({why})" for name, path in found.items() if (why := fault(path))]
     if faults:
         more = f", and {len(faults) - _NAMES_MOST} more" if len(faults) > _NAMES_MOST else ""

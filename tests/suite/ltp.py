@@ -75,8 +75,11 @@ class Built:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        wanted(folder, "name the folder of LTP's built programs")
-        self.list = wanted(folder / "runtest" / "syscalls", "a folder of LTP's programs holds LTP's list of its tests")
+        needed = (
+            f"name a folder that holds LTP's list runtest/syscalls and the programs that it names, each {built.KIND}"
+        )
+        wanted(folder, needed)
+        self.list = wanted(folder / "runtest" / "syscalls", needed)
         self.programs: dict[str, Path] = {}
         self.unfit: dict[str, str] = {}
         self.used: set[Path] = set()

@@ -54,7 +54,7 @@ def _wants_json(words: list[str]) -> bool:
 
 
 def command() -> int:
-    """Runs the command line; returns the exit status. Every error of ours ends here."""
+    """Runs the command line; returns the exit status. Every error of ours ends here, but not a broken pipe."""
     try:
         app()
     except PagewalkError as error:
@@ -64,5 +64,8 @@ def command() -> int:
         say(err, "interrupted; finished runs are kept")
         return int(ExitStatus.INTERRUPTED)
     except SystemExit as ended:
+        # The libraries for options and for tables end the process when a pipe breaks, with a status of their own.
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0

@@ -145,8 +145,7 @@ def make_report(
     from pagewalk import report  # noqa: PLC0415 - the plots are slow to import
     from pagewalk.report import browser  # noqa: PLC0415
 
-    with _store() as store:
-        page = report.build(store)
+    page = report.build(Store(home().results, read_only=True, told=partial(say, err)))
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
@@ -33,10 +33,15 @@ _LEAST_POLLUTION = 0.002
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot with its caption."""
+    """A plot with its caption; drawn when the page is written, which takes long."""
 
     caption: str
-    svg: Markup
+    draw: Callable[[], str]
+
+    @property
+    def svg(self) -> Markup:
+        """The drawing."""
+        return Markup(self.draw())
 
 
 @dataclass
@@ -57,12 +62,8 @@ class Section:
         return list(dict.fromkeys(cell.machine for cell in self.cells))
 
 
-def _picture(caption: str, svg: str) -> Picture:
-    return Picture(caption, Markup(svg))
-
-
 class _Gatherer:
-    """Reads one experiment's runs and draws what they show."""
+    """Reads one experiment's runs, for the plots of what they show."""
 
     def __init__(self, store: Store, experiment: Experiment, cells: Sequence[CellRecord]) -> None:
         self.store = store
@@ -98,9 +99,9 @@ class _Gatherer:
         bars = [Bar(row, side, explain.cycles_by_cause(seen)) for row, side, seen in self.sides]
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
         return (
-            _picture(
+            Picture(
                 "Cycles of one iteration by cost category. The longer bar of a pair is 100 %; the number is its total",
-                charts.cycles_by_cause(bars),
+                partial(charts.cycles_by_cause, bars),
             )
             if bars
             else None
@@ -113,9 +114,9 @@ class _Gatherer:
         ]
         bars = [bar for bar in bars if sum(bar.parts.values()) > 0]
         return (
-            _picture(
+            Picture(
                 "TLB misses of one iteration. The longer bar of each pair is 100 %; the number is its total",
-                charts.misses(bars),
+                partial(charts.misses, bars),
             )
             if bars
             else None
@@ -135,7 +136,7 @@ class _Gatherer:
         if not kept:
             return None
         caption = f"Pollution of {array}: who evicted entries that were missed later, summed over all rows"
-        return _picture(caption, charts.pollution(kept, "misses"))
+        return Picture(caption, partial(charts.pollution, kept, "misses"))
 
     def occupancy(self) -> Picture | None:
         """Hash-table occupancy at its fullest, before and after, of the first row that was sampled."""
@@ -150,7 +151,7 @@ class _Gatherer:
                     maps.append((label, fullest["occupancy"]))
             if maps:
                 caption = f"The hash table at its fullest: PTEs in each PTEG ({cell.row_name}, {cell.machine})"
-                return _picture(caption, charts.occupancy(maps))
+                return Picture(caption, partial(charts.occupancy, maps))
         return None
 
     def pictures(self) -> list[Picture]:
@@ -200,18 +201,18 @@ def _sweeps(store: Store) -> list[Picture]:
         if len(varying) == 2:
             across, down = varying
             cells = [(settings[across], settings[down], value) for settings, _, value in points]
-            pictures.append(_picture(name, charts.grid(cells, (across, down), unit)))
+            pictures.append(Picture(name, partial(charts.grid, cells, (across, down), unit)))
         elif len(varying) == 1:
             (axis,) = varying
             values = [(settings[axis], value) for settings, _, value in points]
             numeric = [(float(text), value) for text, value in values if _is_number(text)]
             words = [(text, value) for text, value in values if not _is_number(text)]
-            pictures.append(_picture(name, charts.curve(numeric, axis, unit, words)))
+            pictures.append(Picture(name, partial(charts.curve, numeric, axis, unit, words)))
         elif varying:
             undrawn = (
                 f"{name}: {len(varying)} axes vary, but a plot has two at most; the table `points` holds the figures"
             )
-            pictures.append(Picture(undrawn, Markup("")))
+            pictures.append(Picture(undrawn, str))
     return pictures
 
 
@@ -226,9 +227,10 @@ def _number(value: float | None) -> str:
 
 
 def build(store: Store) -> str:
-    """The page as HTML; BadInput if there is no result yet."""
-    sections = _sections(store)
-    sweeps = _sweeps(store)
+    """The page as HTML; BadInput if there is no result yet. The results file is open only while it is read."""
+    with store.reading():
+        sections = _sections(store)
+        sweeps = _sweeps(store)
     if not sections and not sweeps:
         raise BadInput("there is no result to report yet", hint="make some: pagewalk run osdi99-table2")
     environment = Environment(
