@@ -69,7 +69,7 @@ static bool spurious(unsigned irq)
 	return false;
 }
 
-/* The poll command acknowledges like the bus cycle, on boards without the acknowledge byte. */
+/* For boards without the acknowledge byte: the poll command acknowledges as the bus cycle does. */
 static int acknowledge_by_poll(void)
 {
 	u8 answer = read_register(MASTER, OCW3_POLL);
@@ -110,7 +110,7 @@ void i8259_dispatch(void)
 	if (irq < 0)
 		return;
 	if (!irq_handle((unsigned)irq))
-		mask((unsigned)irq);	/* no handler: it would repeat for ever */
+		mask((unsigned)irq);	/* no handler: mask the input, or the interrupt repeats for ever */
 	end((unsigned)irq);
 }
 

@@ -1,4 +1,4 @@
-/* Who handles which external interrupt, and how often it came. */
+/* The handler and the count of each external interrupt. */
 #include <irq.h>
 
 #include <cpu.h>

@@ -124,7 +124,7 @@ static long ramdisk_write(struct file *file, struct iter *it, u64 *position)
 	return ramdisk_transfer(disk, it, position, write_part);
 }
 
-/* The position cannot lie beyond the end, unlike that of a regular file. */
+/* Unlike the position in a regular file, this one cannot lie beyond the end. */
 static s64 ramdisk_seek(struct file *file, s64 offset, int whence)
 {
 	u64 before = file->position;

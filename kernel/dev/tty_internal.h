@@ -18,7 +18,7 @@ struct tty {
 	u32 device;
 	struct pty *pty;		/* the other end of a pseudo-terminal; NULL: the UART */
 	struct termios settings;
-	struct termios locked;		/* bits and characters that are not 0: those of `settings` do not change */
+	struct termios locked;		/* where a bit or a character is not 0, `settings` does not change */
 	struct winsize size;
 	u16 ring[RING];
 	u32 head, tail, committed;	/* counts of characters; positions are modulo RING */
@@ -66,7 +66,7 @@ void pty_putc(struct pty *, u8);	/* dropped if there is no room */
 size_t pty_room(const struct pty *);
 void pty_input_taken(struct pty *);	/* a reader made room for input */
 void pty_get(struct pty *);		/* a file on the terminal is opened */
-void pty_release(struct pty *);		/* or closed */
+void pty_release(struct pty *);		/* a file on the terminal is closed */
 
 extern const struct file_ops tty_ops;		/* /dev/ttyS0, /dev/tty */
 extern const struct file_ops console_ops;	/* /dev/console: never becomes controlling by itself */

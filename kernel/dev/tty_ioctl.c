@@ -184,7 +184,7 @@ static long flow(struct tty *tty, u32 action)
 		tty->stopped = false;
 		wake_up(&tty->writable);
 		return 0;
-	case 2:		/* TCIOFF, TCION: nothing to tell the other end */
+	case 2:		/* TCIOFF, TCION: no effect, the sender cannot be stopped */
 	case 3:
 		return 0;
 	}

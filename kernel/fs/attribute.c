@@ -89,7 +89,7 @@ long sys_fchmod(int fd, u32 mode)
 	return error;
 }
 
-/* All ones keep an id. */
+/* An ID of all ones stays as it is. */
 static int change_owner(struct dentry *dentry, u32 uid, u32 gid)
 {
 	struct inode *inode = dentry->inode;
@@ -458,7 +458,7 @@ static int fill_range(struct inode *inode, u32 first, u32 end)
 		error = inode_add_page(inode, page, frame);
 		ASSERT(!error);
 	}
-	/* Too many, or all if the call fails. */
+	/* Free the frames that were not needed: all of them if the call fails. */
 	while (!list_empty(&list)) {
 		frame = list_first_entry(&list, struct frame, link);
 		list_del(&frame->link);

@@ -324,7 +324,7 @@ long sys_tee(int in, int out, size_t count, u32 flags)
 	return result;
 }
 
-/* Copies the caller's memory into a pipe, piece by piece as there is room; or out of it, once. */
+/* Copies memory to a pipe, piece by piece as room comes, or once from a pipe to memory. */
 static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
 {
 	long done = 0, n;

@@ -14,7 +14,9 @@
 #define HEADER_SIZE 110u
 #define PIECE 0x10000u	/* bytes of a file's data after which the archive's frames are freed */
 
-enum field { INO, MODE, UID, GID, NLINK, MTIME, FILESIZE, MAJOR_DEV, MINOR_DEV, RMAJOR, RMINOR, NAMESIZE, CHECK, FIELDS };
+enum field {
+	INO, MODE, UID, GID, NLINK, MTIME, FILESIZE, MAJOR_DEV, MINOR_DEV, RMAJOR, RMINOR, NAMESIZE, CHECK, FIELDS,
+};
 
 struct entry {
 	u32 offset;		/* offset of the header, for messages */
@@ -23,7 +25,7 @@ struct entry {
 	const u8 *data;
 };
 
-/* An inode with several names, for the next of them. */
+/* An inode with several names, remembered for the entries that name it again. */
 struct seen {
 	struct seen *next;
 	u32 ino, dev;

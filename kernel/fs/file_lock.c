@@ -28,7 +28,7 @@ struct lock {
 	const void *owner;
 	struct account *account;	/* of the user that it counts for */
 	s32 pid : 30;		/* for F_GETLK; -1 for a lock of an open file description */
-	bool whole : 1;		/* flock's */
+	bool whole : 1;		/* a lock of flock(2) */
 	bool exclusive : 1;
 	u64 start, end;
 	u64 reach;		/* the greatest end in the node's subtree, unless the node is stale */
@@ -119,7 +119,7 @@ static struct lock *first_overlap(struct inode *inode, u64 start, u64 end)
 	return lock && lock->start <= end ? lock : NULL;
 }
 
-/* After a lock that starts before the range, the tree must be fresh. */
+/* The next lock that overlaps the range. If `lock` starts before the range, no node of the tree may be stale. */
 static struct lock *next_overlap(struct lock *lock, u64 start, u64 end)
 {
 	struct lock *next = NULL;
@@ -232,7 +232,7 @@ static void drop(struct lock *lock)
 	kfree(lock);
 }
 
-/* Taking the range from the owner's locks leaves one more: the middle of one goes. */
+/* Whether removing the range from the owner's locks cuts the middle out of one, so that two remain. */
 static bool splits(struct inode *inode, const struct lock *range)
 {
 	struct lock *lock = first_overlap(inode, range->start, range->end);

@@ -19,12 +19,13 @@
 #include <wait.h>
 #include <window.h>
 
-#define IN_KNOWN (IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)
+#define IN_KNOWN \
+	(IN_ALL_EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT)
 
 struct inotify {
 	struct list_head watches, events;
 	u32 event_count, event_bytes, watch_count;
-	struct account *account;	/* of who made it */
+	struct account *account;	/* of the creator */
 	s32 next;		/* number of the next watch */
 	struct waitq readable;
 };
@@ -178,7 +179,7 @@ static long inotify_give(struct inotify *inotify, struct iter *it)
 
 		if (size > it->left)
 			return done ? done : -EINVAL;
-		/* Remove the event first: the copy may sleep while another reader comes. */
+		/* Remove the event before the copy, which may sleep while another thread reads. */
 		event_unlink(inotify, event);
 		given = iter_write(it, &event->head, sizeof(event->head)) == (long)sizeof(event->head) &&
 			iter_write(it, event->name, event->head.length) == (long)event->head.length;

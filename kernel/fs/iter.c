@@ -89,7 +89,7 @@ static long iter_transfer(struct iter *it, void *object, size_t n, enum way way)
 	return (long)done;
 }
 
-/* At most a page of one piece, in user space, and no window is due: what short messages are. */
+/* Whether n bytes are short: at most a page, of one piece in user space, and no window is due. */
 static inline bool iter_is_short(const struct iter *it, size_t n)
 {
 	return n - 1 < PAGE_SIZE && n <= it->left && n <= it->piece->len - it->offset && it->unwindowed < PAGE_SIZE &&

@@ -191,7 +191,7 @@ static long open_user(int dirfd, const char *user_path, u32 flags, u32 mode, u32
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	/* Without a descriptor to give, no file is made or emptied. */
+	/* Reserve the descriptor first: if there is none, no file must be created or truncated. */
 	fd = fd_reserve(0);
 	file = fd < 0 ? ERR_PTR(fd) : open_at(dirfd, path, flags, mode, resolve);
 	kfree(path);

@@ -84,7 +84,7 @@ static int grow(struct page_tree *tree, u32 page)
 	return 0;
 }
 
-/* The page's slot, with all nodes above it; NULL: no memory. `used`: the count of the node that has the slot, if any. */
+/* Finds the slot of a page and creates the nodes above it; NULL: no memory. *used: the count of its node, if any. */
 static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 {
 	void **slot = &tree->root;
@@ -263,7 +263,7 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 	frame = tree_find(&inode->pages, page);
 	if (frame)
 		return frame_get(frame);
-	/* When memory is short, a hole of a file gets no page. This includes files whose pages outlive their writer. */
+	/* When memory is short, holes get no pages in files whose pages outlive their writer. */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);
 	return fill(inode, page);

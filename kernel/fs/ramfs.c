@@ -145,7 +145,7 @@ static struct frame *frame_for_write(struct inode *inode, u32 page, bool whole, 
 	return frame;
 }
 
-/* The caller holds the inode's `writing`: two writes do not mix, and an appending one keeps its place. */
+/* The caller holds the inode's `writing`, so that two writes do not mix and appended data stays in one piece. */
 static long write_alone(struct file *file, struct iter *it, u64 *position)
 {
 	struct inode *inode = file->inode;

@@ -83,7 +83,7 @@ static u64 blocks(const struct inode *inode)
 		(s).ctime_nsec = (i)->ctime.nsec;                   \
 	} while (0)
 
-/* Copies one form of an inode's attributes to user memory. */
+/* Copies an inode's attributes to user memory, in one of the ABI's structures. */
 typedef long give(const struct inode *, void *user);
 
 static long give_stat32(const struct inode *inode, void *user)

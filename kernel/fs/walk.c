@@ -76,7 +76,7 @@ struct dentry *walk_magic(const struct walk *walk, struct dentry *link)
 	if (walk->resolve & (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
 		return ERR_PTR(-ELOOP);
 	if (walk->resolve)
-		return ERR_PTR(-EXDEV);		/* its target may be anywhere */
+		return ERR_PTR(-EXDEV);		/* the link's target may be anywhere */
 	return link->inode->ops->follow(link->inode);
 }
 

@@ -135,7 +135,7 @@ static long set(struct dentry *dentry, const char *user_name, const void *value,
 		error = offered(inode, name);
 	if (error)
 		return error;
-	/* Copy first: it may sleep, and the list may change meanwhile. */
+	/* Copy first: copying may sleep, and the list may change meanwhile. */
 	xattr = make(name, value, size);
 	if (IS_ERR(xattr))
 		return PTR_ERR(xattr);

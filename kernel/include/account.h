@@ -8,10 +8,10 @@
 
 struct account {
 	struct list_head link;
-	u32 uid;		/* the real one */
+	u32 uid;		/* real user ID */
 	u32 rights;		/* struct rights charged to this user */
 	u32 files_in_flight;	/* sent over Unix sockets and not received (ipc/rights.c) */
-	u32 queue_bytes;	/* that the user's POSIX message queues may grow to (ipc/mqueue.c) */
+	u32 queue_bytes;	/* the sum of the limits of the user's POSIX message queues (ipc/mqueue.c) */
 	u32 locks;		/* file locks (fs/file_lock.c) */
 	u32 epolls, epoll_items;	/* ipc/epoll.c */
 	u32 inotifies, inotify_watches;	/* fs/inotify.c */
@@ -22,7 +22,7 @@ struct account *account_of(u32 uid);
 /* Frees the account if all its counts are 0; called after a count has decreased. */
 void account_settle(struct account *);
 
-/* What all objects of a kind may take of memory for one user: a twenty-fifth, as Linux has it for epoll. */
+/* The most objects of a kind that one user may have. Together they take at most 1/25 of RAM, Linux's rule for epoll. */
 #define ACCOUNT_MOST(size) (frame_count / 25 * PAGE_SIZE / (size))
 
 #endif

@@ -13,9 +13,9 @@ struct mm;
 /* Whether this processor has segment registers. */
 bool aperture_possible(void);
 /*
- * Maps the segment of mm's `address` at one that [own, own + one page) does not touch. The mapping reaches to the end
- * of what one page table covers. Returns the address there. Until aperture_end() there must be no system call, sleep
- * or interrupt window.
+ * Maps the segment that contains `address` of mm, in place of a segment that [own, own + one page) does not touch. The
+ * mapping ends where the page table of `address` ends. Returns where `address` is in the mapping. Until aperture_end()
+ * there must be no system call, sleep or interrupt window.
  */
 uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own);
 void aperture_end(void);

@@ -15,10 +15,9 @@
 struct text;
 
 /*
- * A new task whose `kernel_stack` (KERNEL_STACK_SIZE bytes from kmalloc) is set:
- * its first run calls function(argument) on that stack. When that returns,
- * the task goes to user mode with task_regs(task), after return_to_user() if
- * task->work asks for it.
+ * Prepares a new task whose `kernel_stack` (KERNEL_STACK_SIZE bytes from kmalloc) is set. Its first run calls
+ * function(argument) on that stack. When the function returns, the task enters user mode with the registers of
+ * task_regs(task); return_to_user() runs first if task->work asks for it.
  */
 void arch_task_start(struct task *task, void (*function)(void *), void *argument);
 /* The registers of user mode, at the top of the task's kernel stack. */
@@ -28,15 +27,18 @@ struct regs *task_regs(struct task *task);
  * The caller then sets stack and thread pointer as clone's arguments say, and calls arch_task_start().
  */
 void arch_task_fork(struct task *child, const struct regs *parent);
-/* exec by current: regs for a program's first instruction, FPU cleared. */
+/* For exec: sets regs for the program's first instruction and clears current's FPU registers. */
 void arch_task_exec(struct regs *regs, uaddr_t entry, uaddr_t stack_pointer);
-/* Before a task's memory is freed. */
+/* Called before a task's memory is freed. */
 void arch_task_free(struct task *task);
 
 /* Prefetches the cache lines that a switch to this task reads first. Does nothing unless policy preload is on. */
 void switch_preload(struct task *next);
 
-/* Saves previous, continues next; returns, later, in previous. Interrupts are off. mmu->activate() comes first. */
+/*
+ * Saves previous and continues next; returns when another switch continues previous. Interrupts are off, and the caller
+ * has called mmu->activate().
+ */
 void switch_to(struct task *previous, struct task *next);
 /* The same when previous has ended: calls task_release_stack(previous) as soon as next's stack is in use. */
 void switch_away(struct task *previous, struct task *next) __attribute__((noreturn));
@@ -49,16 +51,16 @@ void arch_fpu_drop(struct task *task);
 /* While on, each system call checks whether its caller is traced (trace_stop_at_call). */
 void arch_trace_syscalls(bool on);
 
-/* Called with interrupts off. Waits with interrupts on until one came, or for a short time. */
+/* Called with interrupts off. Enables them and waits until an interrupt has come or a short time has passed. */
 void arch_idle(void);
 
 u64 arch_timebase(void);                /* ticks of the timebase */
 u32 arch_timebase_hz(void);
 void arch_timer_set(u32 ticks);         /* interrupt when ticks have passed; at most 0x7fffffff */
 
-/* I/O space: a virtual address for a physical one of the board; NULL outside of it. */
+/* The virtual address of a physical address in the board's I/O space; NULL: outside of it. */
 void *arch_io(paddr_t pa);
-/* Calls function for every page of I/O space, with its virtual address (that of arch_io) and its physical one. */
+/* Calls function for every page of I/O space, with its virtual address (as from arch_io) and its physical address. */
 void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
 /* The processor: facts for the auxiliary vector, /proc and the boot's first line. */
@@ -78,12 +80,12 @@ void arch_show_cpu(struct text *text);
 /* Whether all RAM is also mapped at KERNEL_UNCACHED, past the cache. */
 bool arch_maps_uncached(void);
 
-/* Makes instructions visible to fetch that were written to [address, address + size) through the kernel's mapping. */
+/* Makes code that was written to [address, address + size), through the kernel's mapping, visible to fetch. */
 void arch_icache_sync(void *address, size_t size);
 /* Writes back and invalidates the data cache's lines of [address, address + size). */
 void arch_dcache_flush(void *address, size_t size);
 
-/* Prints to the console the registers, and the return addresses on the stack of an exception (NULL: of the caller). */
+/* Prints the registers and the return addresses on the stack, those of an exception or (NULL) of the caller. */
 void arch_show_regs(const struct regs *regs);
 void arch_show_stack(const struct regs *regs);
 
@@ -95,9 +97,9 @@ void arch_proc_init(void);
 void arch_policies_account(void);
 
 /*
- * The architecture's part of the boot, in the order in which main.c calls it: exception vectors, a console for
- * messages, and which processor and MMU this is; the kernel's mappings that need no page tables; translation by the
- * tree, in its plain form; device interrupts; the console's interrupt.
+ * The architecture's part of the boot. main.c calls these functions in this order. They set up: the exception vectors,
+ * a console for messages, and the choice of processor and MMU; the kernel's mappings that need no page tables; plain
+ * translation by the tree; device interrupts; the console's interrupt.
  */
 void arch_init_early(const void *fdt);
 void arch_map_memory(void);

@@ -12,15 +12,15 @@ struct async_owner {
 	s32 type, id;	/* id 0: nobody */
 };
 
-/* 0, or -ENOMEM. */
+/* Starts or stops the signals (O_ASYNC). 0 or -ENOMEM. */
 int async_switch(struct file *, int fd, bool on);
-/* 0, -ESRCH, -ENOMEM. */
+/* Sets who gets the signals: 0, -ESRCH, -ENOMEM. */
 int async_set_owner(struct file *, const struct async_owner *);
 struct async_owner async_owner(const struct file *);
-/* 0: SIGIO. -EINVAL, -ENOMEM. */
+/* Sets which signal is sent (0: SIGIO): 0, -EINVAL, -ENOMEM. */
 int async_set_signal(struct file *, int fd, u32 sig);
 int async_signal(const struct file *);
-/* Called when a file that has an async is freed. */
+/* Frees file->async, when the file is freed. */
 void async_forget(struct file *);
 
 /* Signals urgent data to the owner, if there is one (SIGURG), with or without O_ASYNC. */

@@ -12,16 +12,16 @@ void uart_enable_receive(void);		/* at the end of the boot: received bytes go to
 void uart_interrupt(void);		/* its interrupt */
 
 /*
- * The pair of 8259 interrupt controllers (dev/i8259.c). `ports` is the virtual address of I/O port 0, `acknowledge` that
- * of the PReP byte that acknowledges an interrupt; without it (0) the controllers are polled.
+ * The pair of 8259 interrupt controllers (dev/i8259.c). `ports` is the virtual address of I/O port 0. `acknowledge` is
+ * the virtual address of the PReP byte that acknowledges an interrupt; if it is 0, the controllers are polled.
  */
 void i8259_init(uintptr_t ports, uintptr_t acknowledge);
 void i8259_unmask(unsigned irq);
 void i8259_dispatch(void);		/* handles the pending input, if there is one */
 
 /*
- * The OpenPIC of a board that has one (dev/openpic.c): virtual address of its registers, and which of its sources the
- * 8259 pair drives, active high.
+ * The OpenPIC of a board that has one (dev/openpic.c). `registers` is the virtual address of its registers, `cascade`
+ * the number of the source that the 8259 pair drives, active high.
  */
 void openpic_init(uintptr_t registers, unsigned cascade);
 void openpic_init_cpu(void);		/* each processor for itself: it takes interrupts from now on */

@@ -31,7 +31,7 @@ static inline void check_range(struct mm *mm, uaddr_t start, uaddr_t end, const 
 		check_run(mm, start, end, operation);
 }
 
-/* After an operation that changed entries of the tree, and took none away: each page that is there. */
+/* After an operation that changed entries of the tree and removed none: checks each page that is present. */
 static inline void check_tree(struct mm *mm, const char *operation)
 {
 	if (unlikely(boot.check))

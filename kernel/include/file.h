@@ -21,7 +21,7 @@ struct text;
 /* A place in a list of memory pieces, in user space or (kernel = true) in the kernel. */
 struct iter {
 	const struct iovec *piece;
-	size_t pieces;		/* from piece on */
+	size_t pieces;		/* pieces left, *piece included */
 	size_t offset;		/* in *piece */
 	size_t left;		/* bytes in all */
 	size_t unwindowed;	/* bytes moved since the last interrupt window */
@@ -48,7 +48,7 @@ long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kern
 long iter_zero(struct iter *, size_t n);
 /* The address of the next byte, and how many bytes the piece has from there. The iterator must not be at its end. */
 void *iter_place(struct iter *, size_t *part);
-void iter_advance(struct iter *, size_t n);	/* at most that many */
+void iter_advance(struct iter *, size_t n);	/* n is at most *part */
 
 /* The iovecs of a call, in kernel memory; the first few need no allocation. */
 #define VECTOR_INLINE 8u
@@ -104,7 +104,7 @@ struct file {
 	const struct file_ops *ops;
 	struct inode *inode;
 	struct dentry *dentry;	/* the name used to open it */
-	u32 locks;		/* that are this description's (fs/file_lock.c) */
+	u32 locks;		/* locks that this open file owns (fs/file_lock.c) */
 	u64 position;
 	struct mutex positioning;	/* of a regular file; held by the call that changes its position */
 	void *data;		/* of the operations' owner */
@@ -129,7 +129,7 @@ static inline struct file *file_get(struct file *f)
 	return f;
 }
 void file_last_put(struct file *);	/* closes it */
-static inline void file_put(struct file *f)	/* which may be NULL */
+static inline void file_put(struct file *f)	/* f may be NULL */
 {
 	if (f && --f->refs == 0)
 		file_last_put(f);
@@ -144,7 +144,7 @@ int file_mmap(struct file *, struct file_map *);
 struct files {
 	u32 refs;
 	u32 size;		/* slots */
-	struct list_head locks;	/* record locks of who has this table (fs/file_lock.c) */
+	struct list_head locks;	/* record locks of the processes with this table (fs/file_lock.c) */
 	u32 lock_count;
 	u32 next_free;	/* all slots below it are used */
 	struct file **slot;
@@ -180,14 +180,14 @@ struct file *fd_get(int fd);	/* of `current` */
 struct file *fd_get_of(int fd, const struct file_ops *ops, int otherwise);
 /* Reserves a free descriptor number at or above `from`, until fd_install; -EMFILE, -ENOMEM. */
 int fd_reserve(unsigned from);
-/* The table takes over the reference. */
+/* Gives a reserved number its file. The table takes over the reference. */
 void fd_install(int fd, struct file *, bool cloexec);
 /* fd_reserve and fd_install; drops the reference on error. The file may be an ERR_PTR, whose error is returned. */
 int fd_add(struct file *, bool cloexec);
 /* Adds two files and stores their numbers in user[0] and user[1]: both or none. 0 or a negative errno. */
 long fd_add_pair(struct file *first, struct file *second, bool cloexec, s32 *user);
 int fd_close(int fd);
-/* Undoes fd_add, unless another thread has closed the descriptor meanwhile. The caller holds a reference to the file. */
+/* Undoes fd_add, unless another thread has closed the descriptor. The caller holds a reference to the file. */
 void fd_take_back(int fd, const struct file *);
 /* Installs the file at a number that may be in use (dup2). The table takes over the reference on success. */
 int fd_replace(int fd, struct file *, bool cloexec);

@@ -14,7 +14,9 @@ struct record_lock {
 	s32 pid;
 };
 
-/* Locks on the file of a descriptor. by_description: the lock belongs to the open file (F_OFD_*), not to the process. */
+/*
+ * Locks on the file of a descriptor. by_description: the lock belongs to the open file (F_OFD_*), not to the process.
+ */
 long lock_set(int fd, struct file *, const struct record_lock *, bool by_description, bool wait);
 long lock_get(struct file *, struct record_lock *, bool by_description);
 long lock_flock(int fd, struct file *, int operation);

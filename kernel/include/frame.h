@@ -32,7 +32,7 @@ struct frame {
 	u32 refs;                       /* its owners; each user PTE that maps it is one */
 	u8 order;                       /* of the block that starts here */
 	u8 use;                         /* enum frame_use */
-	u16 private;                    /* the owner's */
+	u16 private;                    /* for the owner's use */
 };
 
 /* A power of two, so that converting between frames and numbers is a shift. */
@@ -78,7 +78,7 @@ void frame_list_cleared(struct frame *frame);   /* with interrupts on or off */
 struct frame *frame_alloc_cleared(enum frame_use use);  /* from the list, else cleared now */
 bool frames_return_cleared(void);               /* returns the whole list to the allocator; false: it was empty */
 extern u64 frames_cleared_used;
-/* Counts a frame taken from the list as allocated. NULL: this allocation is to fail. */
+/* Counts a frame taken from the list as allocated. NULL: failalloc lets this allocation fail. */
 struct frame *frame_account(struct frame *frame, enum frame_use use);
 void frame_copy(struct frame *to, const struct frame *from);
 extern void *(*frame_copy_block)(void *to, const void *from, size_t n);    /* copies a frame; bound by policy copy */
@@ -92,7 +92,7 @@ extern struct frame_statistics frame_counts;
 void frame_statistics(struct frame_statistics *out);
 static inline u32 frames_free(void) { return frame_counts.use[FRAME_FREE]; }
 
-/* Objects that outlive their creator (files, messages) must leave one of this many frames free for programs. */
+/* Objects that outlive their creator (files, messages) must leave 1/FRAMES_RESERVE of RAM free for programs. */
 #define FRAMES_RESERVE 16u
 static inline bool frames_short(void) { return frames_free() < frame_count / FRAMES_RESERVE; }
 
@@ -100,8 +100,8 @@ static inline bool frames_short(void) { return frames_free() < frame_count / FRA
  * Whether this allocation (frame or kmalloc) is to fail. With failalloc=<n> on the command line that is the n-th one
  * after init started; with n written to /proc/failalloc, the n-th one after that.
  *
- * Ordinary allocations do not call this. Those beyond a bound, which are rare, do, and failalloc_set() lowers the
- * bounds (frame_order_plain and kmalloc_plain) so that every allocation does.
+ * Only allocations beyond a bound, which are rare, call this function. failalloc_set() lowers the bounds
+ * (frame_order_plain and kmalloc_plain), so that every allocation calls it.
  */
 bool failalloc_hit(void);
 extern int frame_order_plain;

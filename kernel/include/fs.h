@@ -61,13 +61,13 @@ struct inode_ops {
 	/* Links that lead to an object rather than to a name (/proc/self/fd/n): a referenced dentry. */
 	struct dentry *(*follow)(struct inode *);
 	int (*truncate)(struct inode *, u64 size);
-	/* The last reference and the last link are gone. */
+	/* Called when the last reference and the last link are gone. */
 	void (*free)(struct inode *);
 };
 
 /* A radix tree from page number to frame (fs/page.c). */
 struct page_tree {
-	void *root;		/* height 0: the frame of page 0; else a node */
+	void *root;		/* at height 0 the frame of page 0, else a node */
 	u32 height;
 };
 

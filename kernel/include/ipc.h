@@ -11,7 +11,10 @@ struct task;
 extern const struct file_ops fifo_ops;
 void fifo_inode_gone(struct inode *);
 
-/* POSIX message queues: cancels the notifications of a process that ends; registers their limits in /proc/sys. */
+/*
+ * POSIX message queues. The first function cancels the notifications of a process that ends, the second registers the
+ * limits in /proc/sys.
+ */
 struct process;
 void mqueue_process_exit(const struct process *);
 void mqueue_proc_init(void);
@@ -22,8 +25,8 @@ void sem_exit(struct task *);
 int sem_share_undos(struct task *child);
 
 /*
- * Between these two calls, files in flight whose last reference goes are not closed yet, because a process that ends
- * closes many sockets. The second call gets the result of the first.
+ * Between these two calls no file in flight is closed. A process that ends closes many sockets, and closes all such
+ * files at the end. The second call gets the result of the first.
  */
 bool rights_delay(void);
 void rights_continue(bool delayed);

@@ -6,7 +6,8 @@
 
 void *kmalloc(size_t size) __attribute__((malloc, alloc_size(1)));    /* NULL: no memory; size 0: NULL */
 void *kzalloc(size_t size) __attribute__((malloc, alloc_size(1)));    /* zeroed */
-char *kmalloc_text(const char *text, size_t length) __attribute__((malloc)); /* a copy, NUL-terminated; NULL: no memory */
+/* A copy of the text with a final NUL; NULL: no memory. */
+char *kmalloc_text(const char *text, size_t length) __attribute__((malloc));
 void kfree(const void *object);                                       /* NULL is harmless */
 extern size_t kmalloc_plain;            /* larger sizes call failalloc_hit() */
 size_t kmalloc_bytes(void);             /* bytes in use, for leak checks */

@@ -12,7 +12,7 @@ extern u64 latency_longest;
 /* The longest interval of the decrementer in ns; 0: it comes when a timer or the tick needs it. */
 extern u64 latency_sample;
 
-/* Records a longest wait, and the registers that the interrupt found. */
+/* Records a new longest wait, with the registers of the code that the interrupt interrupted. */
 void latency_note(const struct regs *, u64 ns);
 
 /* /proc/latency (stat/latency.c). */

@@ -18,7 +18,8 @@
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /*
- * The cost category that the machine charges a function's events to (docs/interfaces.md, section 3). It stands first:
+ * The cost category to which the machine charges a function's events (docs/interfaces.md, section 3). It stands before
+ * the return type:
  * CAUSE(copy) void copy_page(...) { ... }
  */
 #define CAUSE(name) __attribute__((section(".text.cause." #name)))

@@ -31,7 +31,7 @@ struct text;
 #define VM_GROWSDOWN 0x100u
 #define VM_DEVICE    0x200u     /* physical pages from first_page on, no frames */
 #define VM_STACK     0x400u     /* the initial stack: /proc/<pid>/maps says [stack] */
-#define VM_HEAP      0x800u     /* brk's */
+#define VM_HEAP      0x800u     /* the heap, which brk moves */
 #define VM_DONTFORK  0x1000u    /* madvise */
 #define VM_WIPEONFORK 0x2000u
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
@@ -43,8 +43,8 @@ struct vma {
 	struct list_head mapping;       /* in inode->mappings, if it maps a file */
 	struct mm *mm;
 	uaddr_t start, end;
-	uaddr_t first, last;            /* bounds of its subtree, */
-	u32 room;                       /* and the largest gap in it, unless stale */
+	uaddr_t first, last;            /* bounds of the node's subtree */
+	u32 room;                       /* the largest gap in the subtree, unless the node is stale */
 	u32 flags;
 	struct file *file;              /* NULL: anonymous. Holds a reference */
 	struct inode *inode;            /* the object that is mapped; NULL: none */
@@ -54,7 +54,7 @@ struct vma {
 struct mm {
 	struct list_head all;           /* every address space */
 	u32 refs;
-	u32 number;                     /* of this address space alone: an exec gives the process another */
+	u32 number;                     /* tells address spaces apart; exec gives the process a new one */
 	struct root_entry *root;        /* the page-table tree's root, one page */
 	struct mm_context context;      /* its number in hardware (context.h) */
 	struct rb_root areas;

@@ -1,6 +1,6 @@
 /*
- * The interface between the page-table tree and its caches: a TLB, and on some processors a hash table. A backend is told of
- * changes and never looks at areas; only its reload code reads the tree.
+ * The interface between the page-table tree and its caches: a TLB, and on some processors a hash table. The kernel
+ * tells a backend of changes. A backend never looks at areas, and only its reload code reads the tree.
  */
 #ifndef MMU_H
 #define MMU_H
@@ -39,7 +39,7 @@ struct mmu_backend {
 };
 
 extern struct mmu_backend mmu[1];        /* the processor's backend, copied here at boot */
-/* Called when the tree got a new entry for a page of which nothing is cached; policy hash.preload binds it. */
+/* Called when the tree got a new entry for a page that no cache holds; policy hash.preload binds it. */
 extern void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 
 #endif

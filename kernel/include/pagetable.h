@@ -22,11 +22,11 @@ extern struct root_entry *kernel_root;  /* the kernel's tree: entries 768 to 102
 extern vaddr_t pagetable_base;
 extern u64 pagetables_uncached;         /* tables and roots created past the cache */
 /*
- * A table up to this physical address may be shared, and must be checked before it changes. 0: only absent tables are
- * checked.
+ * Address spaces may share tables at physical addresses up to this one. pagetable_make() compares a root's entry with
+ * it, so one comparison finds shared tables and absent ones (address 0). 0: no table is shared.
  */
 extern paddr_t pagetable_uncertain;
-/* Entries have notes, each of which is valid for one address space (policy hpte.slot), so no table may be shared. */
+/* Entries have notes (policy hpte.slot). A note is valid in one address space only, so no table may be shared. */
 extern bool pagetable_notes;
 
 static inline struct root_entry *pagetable_root(const struct root_entry *root)
@@ -84,7 +84,7 @@ static inline pte_t pagetable_read(const struct root_entry *root, vaddr_t addres
 /*
  * Three ways to write an entry. pagetable_set() replaces one; the caller flushes the old one by flush->page() or
  * range() (flush.h), before or after. pagetable_install() fills an empty one; an entry copied from another place goes
- * through pte_copy() first. pagetable_clear() empties one of which nothing is cached any more.
+ * through pte_copy() first. pagetable_clear() empties an entry that no cache holds any more.
  */
 static inline void pagetable_set(struct pte *entry, pte_t pte) { pte_store(entry, pte); }
 static inline void pagetable_install(struct pte *entry, pte_t pte) { pte_store_first(entry, pte); }

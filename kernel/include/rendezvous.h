@@ -1,7 +1,7 @@
 /*
- * Synchronous messages between threads: the second of sender and receiver to arrive copies the message. A message is
- * three words in registers, and bytes of memory, as many as both sides allow. The system calls: docs/interfaces.md,
- * section 10.
+ * Synchronous messages between threads. Sender or receiver, whichever arrives second, copies the message. A message has
+ * three words in registers, and as many bytes of memory as both sides allow. The system calls are described in
+ * docs/interfaces.md, section 10.
  */
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
@@ -34,7 +34,7 @@ struct rendezvous {
 	bool call;                      /* the sender waits for its partner's reply next */
 	bool done;                      /* the other side ended the wait; `result` is set */
 	bool ended;                     /* the thread has ended; no thread can meet it */
-	bool sought;                    /* a thread may have waited for a message of this one */
+	bool sought;                    /* a thread may have waited for a message from this one */
 	bool holds;                     /* `held` has the message to send or that was received */
 	struct task *partner;
 	struct task *copier;            /* the thread that copies for this waiting one, or NULL */
@@ -54,7 +54,7 @@ void rendezvous_exit(void);
 /* How a message's memory is copied (ipc/rendezvous_copy.c); policy ipc.copy binds it. */
 struct rendezvous_copy {
 	/*
-	 * current is about to wait to send: copies the message to the kernel's memory, if this form does. 0, -EFAULT
+	 * Called before current waits to send. A form with a buffer copies the message to kernel memory. 0, -EFAULT
 	 * or -ENOMEM.
 	 */
 	long (*hold)(void);
@@ -73,7 +73,7 @@ extern const struct rendezvous_path *rendezvous_path, rendezvous_path_general, r
 extern u64 rendezvous_fast;             /* messages that took the fast path */
 
 /*
- * Lets current, whose state is set, sleep, and `next`, whose wait has ended, run. Policy ipc.switch binds it: next
+ * Puts current to sleep (its state is set) and makes `next` run (its wait has ended). Policy ipc.switch binds it: next
  * enters the ready queue and the scheduler picks a task, or the processor switches directly to next.
  */
 extern void (*rendezvous_switch)(struct task *next);

@@ -50,7 +50,7 @@ u32 signals_queued(u32 uid);
 
 /*
  * A synchronous fault of current (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP):
- * delivered even when blocked or ignored, in which case it kills.
+ * delivered even when the signal is blocked or ignored; it then kills the process.
  */
 void signal_fault(int sig, int code, uaddr_t addr);
 
@@ -84,8 +84,8 @@ void return_to_user(struct regs *regs);
 void signal_set_blocked(sigset blocked);                /* of current; never blocks SIGKILL and SIGSTOP */
 
 /*
- * Implemented by the architecture (signal_frame.c): pushes a handler's frame on the program's stack, 0, or -EFAULT if
- * the stack is not writable; and fills the page of code by which handlers return.
+ * Implemented by the architecture (signal_frame.c). signal_frame_push() pushes a handler's frame on the program's
+ * stack: 0, or -EFAULT if the stack is not writable. The others fill and map the page of code by which handlers return.
  */
 int signal_frame_push(struct regs *regs, int sig, const struct action *action, const struct siginfo *info,
 		      sigset mask);

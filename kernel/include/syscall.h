@@ -5,8 +5,8 @@
  *
  * A call is a C function sys_<name> that takes the ABI's registers r3..r8 as
  * its arguments and returns a result, or a negative errno. The ABI passes a
- * 64-bit argument in an aligned register pair exactly as the C calling
- * convention does, so the table's types are the whole story.
+ * 64-bit argument in an aligned register pair, as the C calling convention
+ * does, so the table's types determine the function's prototype.
  */
 #ifndef SYSCALL_H
 #define SYSCALL_H
@@ -25,8 +25,8 @@ extern const char *const syscall_names[];
 
 /*
  * Nonzero for the calls that read or change the caller's whole register set (fork, clone, execve, sigreturn...). The
- * lean entry saves, before such a call, the registers that it otherwise leaves alone. Such a call may say
- * regs_no_call(): then the registers are complete and no result is stored. Indexed by number.
+ * lean entry saves, before such a call, the registers that it otherwise leaves alone. Such a call may use
+ * regs_no_call(): then it has set all registers, and no result is stored in them. Indexed by number.
  */
 extern const u8 syscall_needs_full_regs[];
 extern const u8 syscall_returns_words[];         /* it returns values in its argument registers, beside the result */

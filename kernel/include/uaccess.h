@@ -48,7 +48,7 @@ static inline bool user_range_ok(const void *user, size_t n)
 /* Atomically compares and exchanges a word of user memory: 0 or -EFAULT; *seen is the old value. */
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
 
-/* Makes instructions visible to fetch that were written to user memory (a signal trampoline): 0 or -EFAULT. */
+/* Makes code that was written to user memory (a signal trampoline) visible to instruction fetch: 0 or -EFAULT. */
 int user_icache_sync(const void *user, size_t n);
 
 /* The same for another address space (exec's new stack, /proc/<pid>/cmdline). */

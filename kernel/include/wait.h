@@ -35,7 +35,7 @@ struct waiter {
 void waitq_init(struct waitq *wq);
 static inline bool waitq_active(const struct waitq *wq) { return !list_empty(&wq->waiters); }
 
-/* For current. */
+/* Prepares a waiter for current. */
 static inline void waiter_init(struct waiter *waiter)
 {
 	list_init(&waiter->link);
@@ -56,8 +56,8 @@ static inline void wake_up(struct waitq *wq)
 		wake_waiters(wq);
 }
 /*
- * For interrupts, in bounded time however many tasks wait: notes the queue. The task that runs wakes its waiters
- * before it returns to its program; if it sleeps first, the next task does.
+ * Waking from an interrupt handler, in bounded time however many tasks wait: the handler only notes the queue. The task
+ * that runs wakes the queue's waiters before it returns to its program; if it sleeps first, the next task wakes them.
  */
 struct wake_note {
 	struct list_head link;

@@ -5,7 +5,7 @@
 #include <types.h>
 
 /*
- * The kernel runs with interrupts off. A long call takes pending ones between two pieces of its work.
+ * The kernel runs with interrupts off. A long call takes pending interrupts between two pieces of its work.
  * interrupt_window() runs their handlers and nothing else. preemption_point() also lets other tasks run, so its caller
  * must hold nothing that they could change.
  */

@@ -1,6 +1,6 @@
 /*
- * Signals for readiness (O_ASYNC, F_SETOWN, F_SETSIG). Such a file has an entry in each wait queue that its poll
- * operation reports, as for epoll.
+ * Signals for readiness (O_ASYNC, F_SETOWN, F_SETSIG). A file with O_ASYNC has an entry in each wait queue that its
+ * poll operation reports, as a file in an epoll has.
  */
 #include <async.h>
 #include <err.h>
@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <task.h>
 
-#define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
+#define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
 
 struct hook {
 	struct waiter waiter;
@@ -19,7 +19,7 @@ struct hook {
 };
 
 struct async {
-	struct file *file;	/* the file that has it */
+	struct file *file;	/* the file to which this belongs */
 	int fd;			/* descriptor that enabled it, for si_fd */
 	int signal;		/* 0: SIGIO, without siginfo */
 	struct async_owner owner;

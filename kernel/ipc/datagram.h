@@ -18,8 +18,8 @@ void datagram_init(struct datagram_queue *);
 void datagram_free(struct datagram_queue *);	/* wakes and detaches waiters */
 bool datagram_room(const struct datagram_queue *);
 /*
- * A datagram of the message's data, sent from an address (may be NULL); ERR_PTR on error. Copying the data may sleep,
- * and the receiver go meanwhile: look for it again, then append the datagram or discard it.
+ * Creates a datagram from the message's data; `from` is the sender's address or NULL. ERR_PTR on error. The copy may
+ * sleep, and the receiver may disappear meanwhile: look the receiver up again, then append the datagram or discard it.
  */
 struct datagram *datagram_new(const struct message *, const struct address *from);
 void datagram_append(struct datagram_queue *, struct datagram *, struct message *);	/* takes the message's rights */

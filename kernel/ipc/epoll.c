@@ -23,17 +23,17 @@
 #define PRIVATE_BITS (EPOLLEXCLUSIVE | EPOLLWAKEUP | EPOLLONESHOT | EPOLLET)
 
 #define LEVELS_MAX 5u	/* of epolls in epolls */
-#define QUEUES_MAX 3u	/* wait queues that one file's poll operation names */
+#define QUEUES_MAX 3u	/* the most wait queues that a file's poll operation reports */
 
 struct epoll {
 	struct list_head items;
 	struct list_head ready;
 	struct waitq wq;
-	struct file *file;	/* its own; not referenced */
-	struct account *account;	/* of who made it: the items count there */
+	struct file *file;	/* the epoll's own file; not referenced */
+	struct account *account;	/* of the creator, charged for the items */
 	u32 count;		/* items */
 	u32 removals;
-	u32 seen, levels;	/* the round that visited it, and the levels found */
+	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
 };
 
 static u32 round;
@@ -47,10 +47,10 @@ struct hook {
 
 struct item {
 	struct list_head link;		/* epoll->items */
-	struct list_head ready_link;	/* not in the list */
+	struct list_head ready_link;	/* epoll->ready, or empty */
 	struct list_head watch_link;	/* file->watches */
 	struct epoll *epoll;
-	struct file *file;		/* not referenced: removed with it (epoll_forget) */
+	struct file *file;		/* not referenced: epoll_forget() removes the item with the file */
 	int fd;
 	struct epoll_event event;
 	struct poll_table table;
@@ -229,7 +229,7 @@ long sys_epoll_create(int size)
 }
 
 /*
- * Levels of epolls in an epoll, itself included. Each is visited once in a round, which `seen` records, however many
+ * Counts the levels of epolls below an epoll, itself included. A round visits each epoll once (`seen`), however many
  * paths lead to it. check_nesting() limits the depth to LEVELS_MAX.
  */
 static u32 levels_below(struct epoll *epoll, u32 round)
@@ -271,8 +271,8 @@ static int check_nesting(const struct epoll *epoll, const struct file *file)
 }
 
 /*
- * Counts the paths up from an epoll by their length, each to an epoll that is in no other: the cost of a wake-up.
- * False: more than Linux allows.
+ * Counts, by length, the paths from an epoll up to the epolls that are in no other epoll. A wake-up follows all of
+ * them. False: there are more than Linux allows.
  */
 static bool count_paths(const struct epoll *epoll, u32 length, u32 count[LEVELS_MAX])
 {
@@ -287,7 +287,7 @@ static bool count_paths(const struct epoll *epoll, u32 length, u32 count[LEVELS_
 	return true;
 }
 
-/* Whether this holds for an epoll and all below it. */
+/* Whether count_paths() accepts an epoll and all epolls below it. */
 static bool paths_fit(struct epoll *epoll, u32 this_round)
 {
 	u32 count[LEVELS_MAX] = { 0 };
@@ -405,7 +405,7 @@ static int give(struct epoll *epoll, struct epoll_event *user, unsigned events, 
 	return error;
 }
 
-/* Copies at most `count` ready files to the caller; returns their number. */
+/* Copies the events of at most `count` ready files to the caller; returns the number of files. */
 static long deliver(struct epoll *epoll, struct epoll_event *user, int count)
 {
 	struct list_head again = LIST_HEAD_INIT(again);

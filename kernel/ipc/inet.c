@@ -16,7 +16,7 @@
 #define LOOPBACK 0x7f000001u
 #define BROADCAST 0xffffffffu
 #define PORT_PRIVILEGED 1024u	/* lower ones need the superuser */
-#define PORT_FIRST 32768u	/* of those that the kernel gives out */
+#define PORT_FIRST 32768u	/* the first of the ports that the kernel chooses from */
 #define PORT_LAST 60999u
 
 struct endpoint {
@@ -29,17 +29,17 @@ struct inet_socket {
 	struct socket *socket;
 	struct endpoint name, peer;
 	u32 connecting;		/* threads in tcp_connect */
-	bool lent;		/* tcp_connect chose the port, which goes if no thread connects the socket */
+	bool lent;		/* tcp_connect chose the port, and releases it if no thread connects the socket */
 	struct datagram_queue queue;	/* UDP */
 };
 
 /*
- * Bound sockets, by transport and port, and which ports have one. Accepted connections are not among them: they share
- * their listener's port.
+ * Bound sockets, by transport and port. Accepted connections are not among them, because they share their listener's
+ * port.
  */
 #define BUCKETS 256u
 static struct list_head buckets[2][BUCKETS];
-static u32 used[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* of those that the kernel gives out */
+static u32 used[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
 
 static const struct socket_ops tcp_ops, udp_ops;
 
@@ -123,7 +123,7 @@ static struct list_head *inet_bucket(u16 type, u16 port)
 	return head;
 }
 
-/* Another socket that has the port; `clashing`: in such a way that this one may not. */
+/* Whether another socket has the port. `clashing`: count only sockets with which this one may not share it. */
 static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 {
 	const struct inet_socket *inet;
@@ -238,7 +238,7 @@ static struct inet_socket *find_receiver(u16 type, const struct endpoint *endpoi
 	return any;
 }
 
-/* Where a connect or a send goes: "any" means this machine. */
+/* The destination of a connect or a send; the address "any" means this machine. */
 static int inet_destination(const struct address *address, struct endpoint *to)
 {
 	int error = inet_parse(address, to);
@@ -399,7 +399,7 @@ static long udp_send(struct socket *socket, struct message *message)
 		if (error)
 			return error;
 	}
-	error = inet_bind_any(inet);	/* before the rest is looked at, as Linux does */
+	error = inet_bind_any(inet);	/* before other checks, as on Linux */
 	if (error)
 		return error;
 	if (!where.port)

@@ -1,4 +1,4 @@
-/* POSIX message queues: mq_open and its family. Their names are a flat space of their own. */
+/* POSIX message queues: mq_open and its family. Their names are not paths: there are no directories. */
 #include <abi/sysv.h>
 #include <account.h>
 #include <anon.h>
@@ -24,7 +24,7 @@
 
 #define OVERHEAD 80u	/* bytes counted for each message besides its own */
 
-/* Linux's defaults (mq_overview(7)); the superuser may go up to the hard ones. */
+/* Linux's defaults (mq_overview(7)); the superuser may exceed them up to the *_HARD limits. */
 #define QUEUES_MAX 256u
 #define COUNT_DEFAULT 10u
 #define COUNT_HARD 65536u
@@ -39,13 +39,13 @@ struct queued {
 };
 
 struct mqueue {
-	struct list_head link;		/* of all */
+	struct list_head link;		/* in `queues` */
 	u32 refs;			/* the name and the open files */
-	char name[NAME_MAX + 1];	/* unlinked, but kept by open files */
+	char name[NAME_MAX + 1];	/* empty: unlinked; open files keep the queue */
 	struct inode *inode;		/* owner, mode and times */
 	u32 count, count_max, size_max;
 	u32 bytes;			/* of the messages */
-	struct account *account;	/* of its creator, charged for its limits */
+	struct account *account;	/* of the creator, charged for the queue's limits */
 	struct list_head messages;	/* by falling priority, then by arrival */
 	struct waitq readable, writable;
 	struct sigevent event;		/* the notification for a message without a waiting reader */
@@ -65,13 +65,13 @@ static struct mqueue *mqueue_find(const char *name)
 	return NULL;
 }
 
-/* The most bytes of a queue. charge() makes sure that they fit 32 bits. */
+/* The most bytes that a queue can take. charge() makes sure that the product fits 32 bits. */
 static u32 most_bytes(u32 count_max, u32 size_max)
 {
 	return count_max * (size_max + OVERHEAD);
 }
 
-/* Charges a queue to the user by RLIMIT_MSGQUEUE. The account, or -EMFILE, -ENOMEM. */
+/* Charges a queue to the user, up to RLIMIT_MSGQUEUE. Returns the account; ERR_PTR(-EMFILE or -ENOMEM). */
 static struct account *charge(u32 count_max, u32 size_max)
 {
 	u32 limit = rlimit(RLIMIT_MSGQUEUE);
@@ -222,7 +222,7 @@ static int check_name(const char *name)
 	return strchr(name, '/') ? -EACCES : 0;
 }
 
-/* The queue of this name, created if need be. */
+/* Finds the queue of this name, or creates it if the flags say so. */
 static int mqueue_find_or_create(const char *name, u32 flags, u32 mode, const struct mq_attr *a, struct mqueue **out,
 			  bool *created)
 {
@@ -263,7 +263,7 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	name = path_from_user(user_name);
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	/* Without a descriptor to give, no queue is made. */
+	/* Reserve the descriptor first: if there is none, no queue must be created. */
 	error = fd_reserve(0);
 	if (error >= 0)
 		error = mqueue_find_or_create(name, flags, mode, &a, &queue, &created);
@@ -280,7 +280,7 @@ long sys_mq_open(const char *user_name, u32 flags, u32 mode, const struct mq_att
 	return fd_add(file, true);
 }
 
-/* The space of names is like a sticky directory that everyone may write. */
+/* Only the owner of a queue and the superuser may remove its name, as in a sticky directory. */
 long sys_mq_unlink(const char *user_name)
 {
 	char *name = path_from_user(user_name);
@@ -310,7 +310,7 @@ static struct file *queue_get(int fd, struct mqueue **out)
 	return file;
 }
 
-/* Notifies, once, of a message in an empty queue without waiting readers. */
+/* Sends the registered notification, once. Called when a message came to an empty queue without waiting readers. */
 static void notify(struct mqueue *queue)
 {
 	struct siginfo info = {

@@ -72,7 +72,7 @@ long sys_msgget(s32 key, u32 flags)
 	return id;
 }
 
-/* After a sleep in the queue: the last caller to leave a removed queue frees it. */
+/* Called after a sleep in the queue: returns the sleep's result, or -EIDRM. The last caller frees a removed queue. */
 static long woken(struct queue *queue, long result)
 {
 	queue->busy--;
@@ -299,7 +299,7 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	case MSG_STAT_ANY:
 		if (command != MSG_STAT_ANY && !sysv_may(&queue->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)queue->perm.id : 0;	/* it may be removed during the copy */
+		id = by_slot ? (int)queue->perm.id : 0;	/* the queue may be removed during the copy */
 		result = queue_give_status(queue, user);
 		return result ? result : (long)id;
 	case IPC_SET:

@@ -1,6 +1,6 @@
 /*
- * Netlink sockets (netlink(7)): requests about network devices, of which there is one, the loopback, which nothing
- * changes; and sockets that wait for events of devices, which never come.
+ * Netlink sockets (netlink(7)). They answer requests about network devices. The only device is the loopback, which
+ * never changes, so a socket that waits for events of devices gets none.
  */
 #include "datagram.h"
 
@@ -90,14 +90,14 @@ static void set_port(struct netlink_socket *netlink, u32 port)
 	list_add(&netlink->link, netlink_bucket(port));
 }
 
-/* Takes the process's number as the port, or, if another of its sockets has that, a number of no process. */
+/* Chooses the port: the process's number, or a number of no process if another socket has the first. */
 static void netlink_take_port(struct netlink_socket *netlink)
 {
 	static u32 next;
 
 	u32 port = (u32)current->tgid;
 
-	/* A process that binds many of these ports slows only itself. */
+	/* A process that binds many such ports slows only its own binds. */
 	while (!netlink->port && netlink_port_taken(netlink, port)) {
 		port = 0x80000000u | next++;
 		preemption_point();
@@ -220,8 +220,8 @@ static void attribute_word(struct answer *answer, u16 type, u32 word)
 }
 
 /*
- * Adds an answer, followed by a copy of `more`, to the socket's queue. Without room it is lost, and the next receive
- * reports that.
+ * Adds an answer, followed by a copy of `more`, to the socket's queue. If there is no room, the answer is lost, and the
+ * next receive reports an error.
  */
 static void reply(struct netlink_socket *netlink, struct answer *answer, const void *more, u32 more_size)
 {
@@ -287,7 +287,7 @@ static void describe_address(struct netlink_socket *netlink, const struct nlmsgh
 	reply(netlink, &a, NULL, 0);
 }
 
-/* Answers with all objects of a kind, then the end. No route is in a table that is shown by default. */
+/* Answers with all objects of a kind, then with the end mark. The tables that are shown by default have no routes. */
 static long dump(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
 	u8 family = request->len > sizeof(*request) ? *(const u8 *)(request + 1) : AF_UNSPEC;

@@ -116,7 +116,7 @@ static long pipe_read(struct file *file, struct iter *it, u64 *position)
 		done = pipe_take(pipe, it);
 		if (done)
 			break;
-		/* Another reader has read all of it meanwhile. */
+		/* Another reader has taken all data meanwhile. */
 		done = pipe_wait_data(file, wait);
 	}
 	return done;
@@ -152,7 +152,7 @@ static long transfer(struct pipe *pipe, struct iter *it)
 	return n;
 }
 
-/* A long message, or one that finds no room. */
+/* Writes what does not fit at once: a long message, or a short one without room. */
 NOINLINE static long write_on(struct file *file, struct iter *it)
 {
 	struct pipe *pipe = file->data;
@@ -282,7 +282,7 @@ static void pipe_release(struct file *file)
 	}
 }
 
-/* The share of each open end. */
+/* The pipe's memory, divided among its open ends. */
 static u32 pipe_pages_held(const struct file *file)
 {
 	const struct pipe *pipe = file->data;
@@ -368,7 +368,7 @@ static int pipe_files(u32 flags, struct file *end[2])
 		inode_put(inode);
 		return -ENOMEM;
 	}
-	inode->fops = &fifo_ops;	/* opening /proc/self/fd/n opens it again */
+	inode->fops = &fifo_ops;	/* so that opening /proc/self/fd/n opens the pipe again */
 	inode->data = pipe;
 	end[0] = pipe_end(inode, pipe, O_RDONLY | flags);
 	if (IS_ERR(end[0])) {

@@ -35,8 +35,8 @@ static long by_page(struct pipe *pipe, struct iter *it)
 }
 
 /*
- * Copies up to one page of the reader's memory. Faults may sleep; if the reader leaves meanwhile, the bytes count as
- * unread. 0: the reader is gone.
+ * Copies to one page of the reader's memory. A fault may sleep; if the reader leaves meanwhile, the bytes count as not
+ * written. 0: the reader is gone.
  */
 static long deliver_part(struct pipe *pipe, struct iter *it, size_t most)
 {

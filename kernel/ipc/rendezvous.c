@@ -1,7 +1,7 @@
 /*
- * Synchronous messages: the second of two threads to arrive copies the message. The first sleeps, and finds its wait
- * ended when it runs. A call changes from sending to receiving without running in between, so that the receiver of the
- * request can answer at once.
+ * Synchronous messages. The second of two threads to arrive copies the message and ends the wait of the first, which
+ * sleeps. When a call's request has been received, the caller waits for the answer without having run in between, so
+ * that the receiver can answer at once.
  */
 #include <arch.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "rendezvous.h"
 
-#define LOOK_AGAIN 1                    /* the wait was not ended by a partner */
+#define LOOK_AGAIN 1                    /* no partner ended the wait: check again */
 
 void rendezvous_init(struct task *task)
 {
@@ -62,8 +62,8 @@ static void withdraw(void)
 }
 
 /*
- * Waits until the partner ends the wait: its result; -EINTR, -ETIMEDOUT, or LOOK_AGAIN. `next` may run first, or is
- * NULL.
+ * Sleeps until the partner ends the wait. Returns the result that the partner set, -EINTR, -ETIMEDOUT, or LOOK_AGAIN.
+ * `next`, if not NULL, is a thread that should run now.
  */
 static long rendezvous_wait(struct task *next, u64 deadline)
 {
@@ -124,7 +124,7 @@ static void pass_words(struct task *from, struct task *task)
 	regs_set_argument(received, ARGUMENT_SIZE, from->rendezvous.buffers.send_size);
 }
 
-/* The thread of this number; NULL and *error: none. */
+/* Finds the thread of this number; if there is none, returns NULL and sets *error. */
 static struct task *rendezvous_find(s32 number, long *error)
 {
 	struct task *task = number > 0 ? task_find(number) : NULL;
@@ -202,7 +202,8 @@ static long received(long result)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
-	if (mine->holds && rendezvous_take_held(MIN(regs_argument(task_regs(current), ARGUMENT_SIZE), mine->buffers.receive_size)))
+	if (mine->holds &&
+	    rendezvous_take_held(MIN(regs_argument(task_regs(current), ARGUMENT_SIZE), mine->buffers.receive_size)))
 		return -EFAULT;
 	return result;
 }
@@ -255,7 +256,7 @@ static long wait_to_send(struct task *task, u64 deadline, bool call)
 	return rendezvous_wait(NULL, deadline);
 }
 
-/* A thread that waits for current accepts its message; otherwise the rule of signals applies. */
+/* 0 or -EPERM. A thread that waits for current accepts its message; for others, current must be allowed to signal. */
 static long may_send(const struct task *task)
 {
 	return awaits(task, current) && task->rendezvous.partner ? 0 : signal_check_permission(task->process, 0);

@@ -4,7 +4,7 @@
 
 #include <rendezvous.h>
 
-/* The arguments of a call and of its return that are a message's three words, and its size in bytes. */
+/* The arguments of a call, and of its return, that hold a message's three words and its size in bytes. */
 #define ARGUMENT_WORDS 3
 #define ARGUMENT_SIZE  1
 

@@ -41,10 +41,11 @@ static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, l
 }
 
 /*
- * Copies between the two spaces, piece by piece. A piece without progress although both pages were faulted in is an
- * error.
+ * Copies between the two spaces, piece by piece. If a piece makes no progress after both pages were faulted in, the
+ * copy fails.
  */
-CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
+CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other,
+				     long *other_error)
 {
 	u32 fruitless = 0;
 
@@ -74,7 +75,7 @@ CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own,
 	return 0;
 }
 
-/* Holds the other address space: its last thread may end while a page is faulted in. */
+/* Copies with a reference to the other address space: its last thread may end while a page is faulted in. */
 static long copy_with(struct task *other, uaddr_t theirs, uaddr_t own, u32 n, bool to_other, long *other_error)
 {
 	struct mm *mm = mm_get(other->mm);

@@ -1,7 +1,7 @@
 /*
  * The fast path of a message (policy ipc.path): only words, no time limit, a receiver that already waits, and no other
- * work pending. It checks everything before it changes anything; all other cases take the general path, which is its
- * reference.
+ * work pending. It checks everything before it changes anything. All other cases take the general path, which would
+ * give the same result in this case too.
  */
 #include <arch.h>
 #include <lib.h>

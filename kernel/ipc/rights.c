@@ -1,10 +1,10 @@
 /*
- * Files in flight. Two things keep a program from making the kernel recurse or lose memory by them:
+ * Files in flight. A program could use them to make the kernel recurse or lose memory, in two ways:
  *
- * - A file that is closed may be a socket whose queue holds further files, to any depth. Their rights go to a list,
- *   which the outermost rights_free() empties.
- * - A socket may be in its own queue, or in that of another that is in its own. Its count of references never comes to
- *   0. rights_collect() finds those that only queues of such sockets refer to.
+ * - A file that is closed may be a socket whose queue holds further files, to any depth. So rights_free() puts rights
+ *   on a list, which the outermost call empties.
+ * - A socket may be in its own queue, or two sockets in each other's queues. Their reference counts never become 0. So
+ *   rights_collect() finds the sockets that only queues of such sockets refer to, and frees them.
  */
 #include "rights.h"
 #include "socket.h"
@@ -19,7 +19,7 @@
 #include <window.h>
 
 #define LOCK_BYTES 64u		/* what a file lock takes */
-#define COLLECT_EACH 64u	/* messages with files: what nobody can receive holds no more memory than these */
+#define COLLECT_EACH 64u	/* messages with files between two searches for files that nobody can receive */
 
 static struct list_head dropped = LIST_HEAD_INIT(dropped);
 static bool dropping;		/* the list is being emptied */
@@ -275,7 +275,7 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 }
 
 struct weighing {
-	struct list_head work;	/* sockets whose queues are still to be looked at, by flight.weigh */
+	struct list_head work;	/* sockets whose queues are not searched yet, by flight.weigh */
 	u32 round, pages;
 	u32 bytes;	/* of small objects */
 };

@@ -42,14 +42,14 @@ void ring_free(struct ring *ring)
 	ring->head = ring->tail = 0;
 }
 
-/* Zeroed: of two writers, one may leave a part of it. */
+/* The page is zeroed, so that bytes which a failed copy of one of two writers skipped do not show old memory. */
 NOINLINE static struct frame *ring_page_new(struct frame **page)
 {
 	*page = frame_alloc_zeroed(FRAME_KERNEL);
 	return *page;
 }
 
-/* The contiguous place at a count of bytes: its address, and how much of n lies there. */
+/* The address of byte number `count` of the queue; *part: how many of n bytes are contiguous there. */
 static inline char *place(struct ring *ring, u32 count, size_t n, size_t *part)
 {
 	u32 at = count & (ring->size - 1), offset = at & (PAGE_SIZE - 1);
@@ -76,7 +76,7 @@ static inline long copy(struct ring *ring, struct iter *it, char *at, size_t n, 
 	return -EPIPE;
 }
 
-/* A short message: at least one byte, all in one page of the ring. */
+/* Whether n bytes are a short message: at least one byte, all in one page of the ring. */
 static inline bool in_one_page(u32 count, size_t n)
 {
 	return n - 1 < PAGE_SIZE - (count & (PAGE_SIZE - 1));
@@ -160,8 +160,9 @@ long ring_read(struct ring *ring, struct iter *it, size_t n)
 {
 	long done = peek(ring, it, ring->tail, n);
 
+	/* splice may have removed bytes during the copy. */
 	if (done > 0)
-		ring_skip(ring, MIN((u32)done, ring_used(ring)));     /* splice takes without waiting for its turn */
+		ring_skip(ring, MIN((u32)done, ring_used(ring)));
 	return done;
 }
 

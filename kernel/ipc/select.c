@@ -21,7 +21,7 @@ enum { READ, WRITE, EXCEPT, SETS };
 static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };
 
 struct sets {
-	u32 words;		/* in each */
+	u32 words;		/* of each set */
 	u32 *in[SETS];		/* NULL: not given */
 	u32 *storage;
 };
@@ -88,7 +88,7 @@ static long select_collect(const struct sets *sets, u32 count, struct poll_entry
 	return 0;
 }
 
-/* Leaves in the sets what is ready; returns the number of bits in them. */
+/* Writes the ready descriptors to the sets; returns the number of bits set. */
 static long spread(struct sets *sets, u32 count, const struct poll_entry *entry)
 {
 	long bits = 0;
@@ -125,7 +125,7 @@ static u32 count_bits(const struct sets *sets)
 	return n;
 }
 
-/* Bits at and above count do not matter. */
+/* Clears the bits from `count` on. */
 static void trim(struct sets *sets, u32 count)
 {
 	if (count % 32 == 0)
@@ -144,7 +144,7 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 
 	if (n < 0)
 		return -EINVAL;
-	/* Descriptors that the table has no place for are not open: at least all that an fd_set holds are looked at. */
+	/* Descriptors beyond the table are not open. Check them only as far as an fd_set reaches. */
 	count = MIN(count, MAX(current->files->size, FD_SETSIZE));
 	result = load_sets(&s, count, user);
 	if (!result) {
@@ -187,7 +187,7 @@ long sys__newselect(int n, u32 *read, u32 *write, u32 *except, struct timeval32 
 
 #define SELECT_BLOCK 4096u	/* a first argument from here on is an address */
 
-/* The older call: with all its arguments in memory, where the first can be no count. */
+/* The older call. A first argument that is too large for a count is the address of all five arguments. */
 long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *timeout)
 {
 	u32 a[5];

@@ -37,7 +37,7 @@ struct set {
 	struct sem sem[];
 };
 
-/* What a process gives back when it ends: one set's adjustments. */
+/* The adjustments (SEM_UNDO) to one set that the end of a process applies. */
 struct undo {
 	struct list_head of_set, of_task;
 	struct set *set;
@@ -127,8 +127,8 @@ static void apply(struct set *set, const struct sembuf *op, struct undo *undo, s
 }
 
 /*
- * Applies all operations, or none: 0; or the index of the one that cannot be,
- * plus one; or a negative errno. *undone: an operation has SEM_UNDO.
+ * Applies all operations or none. Returns 0; the index of the operation that
+ * must wait, plus one; or a negative errno. `undo` records those with SEM_UNDO.
  */
 static long try_operations(struct set *set, const struct sembuf *op, u32 count, struct undo *undo)
 {
@@ -207,7 +207,7 @@ static struct undo *get_undo(struct set *set)
 	undo = find_undo(list, set);
 	if (undo)
 		return undo;
-	/* They do not count for the process when one must go for want of memory. */
+	/* The out-of-memory killer does not count them, so create none while memory is short. */
 	undo = frames_short() ? NULL : kzalloc(sizeof(*undo) + set->count * sizeof(undo->adjust[0]));
 	if (undo) {
 		undo->set = set;
@@ -370,7 +370,7 @@ static void forget_undos(struct set *set, u32 number)
 
 #define PIECE 2048u	/* values that are copied between two windows */
 
-/* A copy may sleep, and the set be removed meanwhile: it is found again by its number after one, or not used. */
+/* A copy may sleep, and the set may be removed meanwhile: look it up again by its number after each copy. */
 static long set_all(struct set *set, const u16 *user)
 {
 	int id = (int)set->perm.id;
@@ -512,7 +512,8 @@ static long one_semaphore(struct set *set, int number, int command, uaddr_t argu
 static long sem_give_info(uaddr_t user, bool used)
 {
 	struct seminfo info = {
-		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX), .undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
+		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
+		.undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
 		.per_set = SYSV_PER_SET_MAX, .operations = SYSV_OPERATIONS_MAX, .undo_entries = SYSV_OPERATIONS_MAX, .undo_size = 20,
 		.value_max = VALUE_MAX, .adjust_max = VALUE_MAX,
 	};
@@ -544,7 +545,7 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 			return -EINVAL;
 		if (command == SEM_STAT && !sysv_may(&set->perm, SYSV_READ))
 			return -EACCES;
-		id = (int)set->perm.id;	/* the copy may sleep, and the set be removed meanwhile */
+		id = (int)set->perm.id;	/* the copy may sleep, and the set may be removed meanwhile */
 		result = sem_give_status(set, argument);
 		return result ? result : (long)id;
 	}

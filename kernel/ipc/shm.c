@@ -52,7 +52,7 @@ static void free_segment(struct segment *segment)
 	kfree(segment);
 }
 
-/* A removed segment keeps its identifier until the last attachment goes, as Linux has it. */
+/* Frees a removed segment without attachments. Until then it keeps its identifier, as on Linux. */
 static void drop_if_unused(struct segment *segment)
 {
 	if (!segment->doomed || !list_empty(&segment->attachments))
@@ -219,7 +219,7 @@ static long shm_give_status(const struct segment *segment, uaddr_t user)
 	return copy_to_user((void *)user, &ds, sizeof(ds));
 }
 
-/* The copy may sleep, and the segment go meanwhile. */
+/* The copy may sleep, and the segment may be removed meanwhile. */
 static long shm_set_status(int id, uaddr_t user)
 {
 	struct shmid_ds ds;
@@ -291,7 +291,7 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	case SHM_STAT_ANY:
 		if (command != SHM_STAT_ANY && !sysv_may(&segment->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)segment->perm.id : 0;	/* the copy may sleep, and it be removed meanwhile */
+		id = by_slot ? (int)segment->perm.id : 0;	/* the copy may sleep, and the segment may be removed meanwhile */
 		result = shm_give_status(segment, user);
 		return result ? result : (long)id;
 	case IPC_SET:

@@ -128,7 +128,7 @@ static struct file *file_of(struct socket *socket, u32 flags)
 	return file;
 }
 
-/* Takes the socket over; on error releases it. */
+/* Creates the file of a socket, to which the socket then belongs; on error releases the socket. */
 static struct file *socket_file(struct socket *socket, u32 flags)
 {
 	struct file *file = file_of(socket, flags);
@@ -180,7 +180,7 @@ long socket_listen(struct socket *socket, u32 backlog)
 	return 0;
 }
 
-/* A place in the listener's queue: 0; 1 after a sleep; -EAGAIN, -ERESTARTSYS. */
+/* Waits for a place in the listener's queue. 0: there is one; 1: slept, so check again; -EAGAIN, -ERESTARTSYS. */
 static long enqueue_wait(struct socket *listener, struct socket *from, bool nonblock)
 {
 	struct waiter w;
@@ -200,7 +200,7 @@ static long enqueue_wait(struct socket *listener, struct socket *from, bool nonb
 	return result ? result : 1;
 }
 
-/* After a sleep the listener may be another, or gone. */
+/* Looks the listener up again after each sleep, because it may have been closed or replaced. */
 long socket_find_listener(struct socket *from, const struct address *address, bool nonblock, struct socket **listener)
 {
 	long error;
@@ -229,7 +229,7 @@ static struct socket *take_pending(struct socket *listener)
 	return socket;
 }
 
-/* The next accept gets it. */
+/* Puts a connection back at the head of the queue: the next accept returns it. */
 static void put_back(struct socket *listener, struct socket *socket)
 {
 	list_add(&socket->pending_link, &listener->pending);
@@ -379,7 +379,7 @@ long sys_listen(int fd, int backlog)
 	return result;
 }
 
-/* Whatever fails, the connection stays for the next call, unless its other end is gone with its name. */
+/* If a step fails, the next accept gets the connection, unless the other end has closed and its name is lost. */
 static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *user, u32 *len, u32 flags)
 {
 	struct socket *new;
@@ -400,7 +400,7 @@ static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *use
 		return -ECONNABORTED;
 	}
 	result = user ? address_to_user(&a, user, len) : 0;
-	/* The copy may have slept, and another thread have taken the descriptor. */
+	/* Reserve again: the copy may have slept, and another thread may have taken the number. */
 	if (!result)
 		result = fd_reserve(0);
 	if (result >= 0) {

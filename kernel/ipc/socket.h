@@ -11,7 +11,7 @@
 
 #include "rights.h"
 
-#define UID_NOBODY 65534u	/* the sender, and its group, of a message that names none */
+#define UID_NOBODY 65534u	/* user and group of the sender of a message without credentials */
 
 #define SHUT_RD 1u	/* bits: shutdown(2)'s number plus one */
 #define SHUT_WR 2u
@@ -28,15 +28,15 @@ struct address {
 	};
 };
 
-/* One transfer. */
+/* One send or receive. */
 struct message {
 	struct iter *data;
 	u32 flags;		/* MSG_... of the call */
 	bool nonblock;
 	struct address *address;	/* send: where to (len 0: the peer); receive: where from. NULL: not wanted */
 	struct rights *rights;	/* send: taken over on success; receive: the caller's to free */
-	const struct ucred *as;	/* send: who it shall come from (SCM_CREDENTIALS); NULL: current */
-	struct ucred sender;	/* of a Unix socket's: who it came from, as its receiver may be told */
+	const struct ucred *as;	/* send: the credentials that the program gave (SCM_CREDENTIALS); NULL: none */
+	struct ucred sender;	/* Unix sockets: the sender's credentials, as the receiver sees them */
 	u32 out_flags;		/* MSG_TRUNC */
 };
 
@@ -47,9 +47,9 @@ struct socket_ops {
 	long (*bind)(struct socket *, const struct address *);
 	long (*connect)(struct socket *, const struct address *, bool nonblock);
 	long (*listen)(struct socket *, u32 backlog);
-	/* Who listens at an address: 0, or a negative errno. Streams only. */
+	/* Finds the socket that listens at an address: 0 or a negative errno. Streams only. */
 	long (*find_listener)(const struct address *, struct socket **);
-	/* The next connection as a new socket. */
+	/* Takes the next connection from the queue, as a new socket. */
 	long (*accept)(struct socket *, bool nonblock, struct socket **);
 	long (*name)(struct socket *, struct address *, bool peer);
 	long (*send)(struct socket *, struct message *);
@@ -57,18 +57,18 @@ struct socket_ops {
 	unsigned (*poll)(struct socket *, struct poll_table *);
 	long (*shutdown)(struct socket *, unsigned how);
 	u32 (*readable_bytes)(struct socket *);
-	u32 (*pages_held)(const struct socket *);	/* of memory; NULL: none to speak of */
+	u32 (*pages_held)(const struct socket *);	/* of kernel memory; NULL: hardly any */
 	void (*release)(struct socket *);
 };
 
-/* A socket's part in rights.c. */
+/* The state of a socket whose file is in messages (rights.c). */
 struct flight {
-	struct list_head link;		/* in flight */
-	u32 count;			/* how often: of its file's references */
-	u32 outside;			/* of these, those that are not in queues of its like */
-	bool reached;
-	struct list_head work, weigh;	/* still to be looked at */
-	u32 weighed;			/* the round in which it was */
+	struct list_head link;		/* in `flying`, while count is not 0 */
+	u32 count;			/* references to its file from messages */
+	u32 outside;			/* those of them that are not from queues of candidates */
+	bool reached;			/* a program can still receive the file */
+	struct list_head work, weigh;	/* in a list of sockets whose queues are not searched yet */
+	u32 weighed;			/* the last round that counted its memory */
 };
 
 struct socket {
@@ -93,7 +93,7 @@ struct socket {
 	struct waitq room;		/* connect waits here for a place in the queue */
 	struct connection *connection;	/* of a connected stream (ipc/stream.c) */
 	unsigned end;			/* which of its two ends this is */
-	void *data;		/* of the transport */
+	void *data;		/* for the transport's use */
 };
 
 static inline bool socket_option(const struct socket *s, unsigned option)
@@ -101,19 +101,22 @@ static inline bool socket_option(const struct socket *s, unsigned option)
 	return s->options >> option & 1;
 }
 
-struct socket *socket_of(const struct file *);	/* NULL: it is none */
+struct socket *socket_of(const struct file *);	/* NULL: the file is no socket */
 struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socket_ops *);
 void socket_release(struct socket *);
-long socket_error(struct socket *);		/* the pending error as a negative errno, cleared; 0 none */
+long socket_error(struct socket *);		/* takes the pending error: a negative errno, or 0 */
 struct ucred current_ucred(void);
-/* Who a message comes from, for its receiver (NULL: gone): told where either end asked (SO_PASSCRED), or it was named. */
+/*
+ * The sender that the receiver (NULL: closed) of a message sees: the one that the message names; current if either end
+ * has SO_PASSCRED; else nobody.
+ */
 struct ucred message_cred(const struct socket *from, const struct socket *to, const struct message *);
 long socket_broken_pipe(u32 flags);		/* -EPIPE, with SIGPIPE unless MSG_NOSIGNAL */
 
 /* accept's queue, the same for every stream. */
 long socket_listen(struct socket *, u32 backlog);
 long socket_accept(struct socket *, bool nonblock, struct socket **);
-/* Who listens at an address, with a place in its queue: 0; find_listener's errors, -EAGAIN, -ERESTARTSYS. */
+/* Waits until the listener at an address has a place in its queue: 0; find_listener's errors, -EAGAIN, -ERESTARTSYS. */
 long socket_find_listener(struct socket *from, const struct address *, bool nonblock, struct socket **listener);
 void socket_enqueue(struct socket *listener, struct socket *embryo);
 void socket_drop_pending(struct socket *listener);
@@ -137,7 +140,7 @@ void socket_drop_pending(struct socket *listener);
 /* ipc/unix.c, ipc/inet.c, ipc/netlink.c */
 long unix_create(int type, int protocol, struct socket **);
 long unix_pair(int type, struct socket *pair[2]);
-/* Shows what came with messages in its queue, and in those of connections that nobody has accepted yet. */
+/* Calls show() for the rights in the socket's queue, and in the queues of connections that it has not accepted yet. */
 void unix_each_rights(struct socket *, void (*show)(struct rights *, void *argument), void *argument);
 long netlink_create(int type, int protocol, struct socket **);
 long inet_create(int type, int protocol, struct socket **);

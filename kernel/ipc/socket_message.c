@@ -167,7 +167,7 @@ static long receive_message(struct file *file, struct socket *socket, struct mes
 		return socket->type == SOCK_STREAM ? stream_receive_urgent(socket, message) :
 		       socket->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
 	if (message->flags & MSG_ERRQUEUE)
-		return -EAGAIN;		/* nothing ever queues there */
+		return -EAGAIN;		/* the queue of errors is always empty */
 	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
 	return socket->ops->receive(socket, message);
 }

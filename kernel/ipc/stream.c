@@ -48,7 +48,7 @@ static void drop_rights(struct side *side)
 	}
 }
 
-/* Pages of the data, and of the records of its senders, of which each byte may have one. */
+/* Pages of the data, and of the records of its senders; each byte may have a record. */
 static u32 side_pages(const struct side *side)
 {
 	return ring_pages(&side->ring) + side->rights_count * (u32)sizeof(struct rights) / PAGE_SIZE;
@@ -123,7 +123,7 @@ long stream_connect(struct socket *socket, struct socket *embryo, const struct a
 	struct connection *connection = embryo ? connection_new() : NULL;
 	long error = connection ? socket_find_listener(socket, a, nonblock, listener) : -ENOMEM;
 
-	/* Another thread may have connected it during the wait, or made it a listener. */
+	/* Another thread may have connected the socket during the wait, or made it a listener. */
 	if (!error && (socket->connection || socket->listening))
 		error = -EISCONN;
 	if (!error) {
@@ -149,7 +149,7 @@ static bool sendable(const struct side *side)
 	return ring_room(&side->ring) || side->ended || side->deaf;
 }
 
-/* Records the sender of the next bytes in m->rights, if another one sent the last bytes. */
+/* Records the sender of the next bytes in message->rights, if the last bytes had another sender. */
 static long sign(const struct socket *socket, struct side *side, struct message *message)
 {
 	message->sender = message_cred(socket, side->owner, message);
@@ -221,8 +221,8 @@ long stream_send(struct socket *socket, struct message *message)
 		}
 		if (ring_room(&to->ring) && message->data->left) {
 			/*
-			 * As in a pipe: a reader that waits, or keeps up, gets each page, the last one too, while it is in
-			 * the cache.
+			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while the
+			 * page is in the cache.
 			 */
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
 			bool hand_over = !message->nonblock && message->data->left >= PAGE_SIZE && keeps_up;
@@ -269,7 +269,7 @@ static size_t run_length(const struct side *from, size_t wanted)
 	return wanted;
 }
 
-/* The rights of the next byte, and its sender; peek: leaves them there. */
+/* The rights of the next byte, and its sender. Removes them from the queue, unless `peek`. */
 static struct rights *rights_here(struct side *from, bool peek, struct ucred *sender)
 {
 	*sender = from->taken_by;
@@ -291,7 +291,7 @@ static struct rights *rights_here(struct side *from, bool peek, struct ucred *se
 	return NULL;
 }
 
-/* Whether the next byte is urgent and to be skipped, because it is not wanted in line; peek: leaves it there. */
+/* Whether a read skips the next byte: it is urgent, and urgent data is not read in line (SO_OOBINLINE). */
 static bool left_out(const struct socket *socket, const struct side *from)
 {
 	return at_mark(from) && !socket_option(socket, SO_OOBINLINE);

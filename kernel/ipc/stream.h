@@ -11,11 +11,11 @@ struct side {
 	u64 put, taken;		/* bytes so far */
 	bool ended;		/* the other end sends no more */
 	bool deaf;		/* this end reads no more */
-	s32 error;		/* for this end, after the data: positive errno */
+	s32 error;		/* positive errno, which this end reports after the data */
 	struct list_head rights;
 	u32 rights_count;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
-	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte that was sent with MSG_OOB, if it lies ahead */
+	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte sent with MSG_OOB, if reads have not passed it */
 	u64 mark;		/* its position */
 	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */
@@ -31,8 +31,10 @@ struct connection {
 struct connection *connection_new(void);	/* two references; NULL: no memory */
 void connection_join(struct connection *, struct socket *first, struct socket *second);
 
-/* Connects to who listens at an address, by `embryo`, which becomes what that one accepts or is released; the listener
-   gets it by socket_enqueue. */
+/*
+ * Connects to the listener at an address. `embryo` is the socket that the listener will accept: the caller gives it to
+ * the listener by socket_enqueue(). On error it is released.
+ */
 long stream_connect(struct socket *, struct socket *embryo, const struct address *, bool nonblock,
 		    struct socket **listener);
 

@@ -35,7 +35,7 @@ static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t
 	return sys_msgrcv(id, (void *)pair[0], room, (s32)pair[1], flags);
 }
 
-/* Stores the address where the third argument points. */
+/* Attaches a segment and stores its address where the call's third argument points. */
 static long segment_attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
 {
 	u32 at;

@@ -27,7 +27,7 @@ int timeout_load(struct timeout *timeout, void *user, enum timeout_form form)
 
 		if (copy_from_user(&tv, user, sizeof(tv)))
 			return -EFAULT;
-		/* More than a second of microseconds is allowed here. */
+		/* usec may be a second or more, as on Linux. */
 		error = tv.sec < 0 || tv.usec < 0 ? -EINVAL : 0;
 		ns = (u64)tv.sec * NSEC_PER_SEC + (u64)tv.usec * NSEC_PER_USEC;
 	}

@@ -1,5 +1,7 @@
-/* Unix sockets: stream, datagram and sequenced packets, by path, by abstract name, or in pairs (unix(7)). This file has
- * what all types share, and streams. */
+/*
+ * Unix sockets: stream, datagram and sequenced packets, by path, by abstract name, or in pairs (unix(7)). This file has
+ * what all types share, and streams.
+ */
 #include "stream.h"
 #include "unix.h"
 
@@ -168,11 +170,11 @@ void unix_release(struct socket *socket)
 		} else {
 			sender->peer_gone = true;
 		}
-		wake_up(&sender->queue.readable);	/* the next call tells */
+		wake_up(&sender->queue.readable);	/* its next call reports that the peer is gone */
 	}
 	datagram_free(&endpoint->queue);
 	kfree(endpoint);
-	rights_collect();	/* what it was the last to refer to from outside */
+	rights_collect();	/* sockets that, from outside of queues, only this one referred to */
 }
 
 static void each_own_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)

@@ -9,14 +9,14 @@ struct inode;
 #define PATH_OFFSET 2u		/* of sun_path in struct sockaddr_un */
 
 struct unix_socket {
-	struct list_head link;		/* of those with abstract names */
+	struct list_head link;		/* in the list of sockets with abstract names */
 	struct socket *socket;
 	struct address name;
-	struct inode *inode;		/* that a path names; referenced */
+	struct inode *inode;		/* of the path that is the socket's name; referenced */
 	struct address peer_name;	/* stream and packets, connected */
 	struct datagram_queue queue;	/* datagram and packets */
 	struct unix_socket *peer;	/* datagram and packets, connected */
-	bool peer_gone;			/* it was closed: the next datagram to it tells */
+	bool peer_gone;			/* the peer was closed: the next send reports that */
 	struct list_head senders;	/* sockets whose peer is this one, by sender_link */
 	struct list_head sender_link;
 };
@@ -29,7 +29,7 @@ static inline struct unix_socket *unix_of(const struct socket *s)
 /* ipc/unix.c */
 struct socket *unix_new(u16 type);	/* NULL: no memory */
 long unix_listen(struct socket *, u32 backlog);
-/* The listening socket of this type at an address. */
+/* Finds the listening socket of this type at an address: 0 or a negative errno. */
 long unix_find_listener(const struct address *, u16 type, struct socket **);
 /* Tells each end of a new connection its peer, and gives `embryo` to the listener. */
 void unix_introduce(struct socket *, struct socket *embryo, struct socket *listener);
@@ -41,7 +41,7 @@ long unix_bind(struct socket *, const struct address *);
 /* Gives a socket that passes credentials a name, so that its receivers can answer. */
 long unix_name_for_credentials(struct socket *);
 long unix_name(struct socket *, struct address *, bool peer);
-/* The socket of this type that an address names. */
+/* Finds the socket of this type that an address names: 0 or a negative errno. */
 int unix_find(const struct address *, u16 type, struct unix_socket **);
 
 /* ipc/unix_datagram.c */

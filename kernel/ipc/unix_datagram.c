@@ -1,5 +1,7 @@
-/* Unix sockets of datagrams and of sequenced packets. A connection of packets is two queues of datagrams, each the
- * other's peer. */
+/*
+ * Unix sockets of datagrams and of sequenced packets. A connection of packets is two sockets with a queue of datagrams
+ * each; each is the other's peer.
+ */
 #include "unix.h"
 
 #include <abi/socket.h>
@@ -37,7 +39,7 @@ static long datagram_connect(struct socket *socket, const struct address *addres
 	if (!error)
 		error = unix_find(address, SOCK_DGRAM, &to);
 	if (!error && to->peer && to->peer != endpoint)
-		error = -EPERM;		/* it is connected to another socket */
+		error = -EPERM;		/* the receiver is connected to another socket */
 	if (!error)
 		unix_connect(endpoint, to);
 	return error;
@@ -57,7 +59,10 @@ static int destination(struct unix_socket *endpoint, const struct message *messa
 	return 0;
 }
 
-/* Room in the receiver's queue: 0; 1 after a sleep, when the receiver may be gone; -EAGAIN, -ERESTARTSYS. */
+/*
+ * Waits for room in the receiver's queue. 0: there is room; 1: slept, and the receiver may be gone; -EAGAIN,
+ * -ERESTARTSYS.
+ */
 static long wait_for_room(struct socket *socket, struct unix_socket *endpoint, bool nonblock)
 {
 	struct waiter w;
@@ -77,7 +82,7 @@ static long wait_for_room(struct socket *socket, struct unix_socket *endpoint, b
 	return 1;
 }
 
-/* Finds the receiver of a message, or an error. */
+/* Finds the receiver of a message: 0 or a negative errno. */
 typedef long find_receiver(struct socket *s, const struct message *m, struct unix_socket **to);
 
 static long datagram_receiver(struct socket *socket, const struct message *m, struct unix_socket **to)
@@ -92,7 +97,7 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 	return socket->shut & SHUT_WR || (*to)->socket->shut & SHUT_RD ? socket_broken_pipe(m->flags) : 0;
 }
 
-/* The receiver, with room for one more; both as of now. */
+/* Finds the receiver and waits for room in its queue. Both remain only until current sleeps. */
 static long receiver_with_room(struct socket *socket, const struct message *message, find_receiver *find,
 			       struct unix_socket **to)
 {
@@ -106,7 +111,7 @@ static long receiver_with_room(struct socket *socket, const struct message *mess
 	return error;
 }
 
-/* The data are copied between two looks at the receiver: the copy may sleep. */
+/* Copying the data may sleep, so looks the receiver up before the copy, for errors, and again after it. */
 static long send_when_room(struct socket *socket, struct message *m, find_receiver *find, const struct address *from)
 {
 	struct unix_socket *endpoint;
@@ -201,7 +206,7 @@ static long packet_connect(struct socket *socket, const struct address *address,
 	if (!embryo)
 		return -ENOMEM;
 	error = socket_find_listener(socket, address, nonblock, &listener);
-	/* Another thread may have connected it during the wait. */
+	/* Another thread may have connected the socket during the wait. */
 	if (!error)
 		error = packet_connectable(socket);
 	if (error) {
@@ -228,7 +233,7 @@ static long packet_receiver(struct socket *socket, const struct message *message
 static long packet_send(struct socket *socket, struct message *message)
 {
 	if (message->address)
-		message->address->len = 0;	/* it goes to the peer, whatever was asked for */
+		message->address->len = 0;	/* packets go to the peer; an address is ignored */
 	return send_when_room(socket, message, packet_receiver, NULL);
 }
 
@@ -258,7 +263,7 @@ static unsigned packet_poll(struct socket *socket, struct poll_table *table)
 	return ready;
 }
 
-/* The peer reads an end, or writes into a broken pipe. */
+/* Shuts down the peer's opposite direction too: its reads get the end, or its writes EPIPE. */
 static long packet_shutdown(struct socket *socket, unsigned how)
 {
 	struct unix_socket *peer = unix_of(socket)->peer;

@@ -22,7 +22,8 @@ struct account *account_of(u32 uid)
 
 void account_settle(struct account *account)
 {
-	if (account->rights || account->files_in_flight || account->queue_bytes || account->locks || account->epolls || account->inotifies)
+	if (account->rights || account->files_in_flight || account->queue_bytes || account->locks || account->epolls ||
+	    account->inotifies)
 		return;
 	list_del(&account->link);
 	kfree(account);

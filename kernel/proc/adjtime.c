@@ -56,7 +56,7 @@ static long clock_step(s64 seconds, s64 part_ns)
 	return 0;
 }
 
-/* Applies the offset that the call asks for, all at once. */
+/* Applies the requested offset at once. */
 static long clock_move(const struct timex64 *t)
 {
 	if (t->modes & ADJ_ADJTIME) {

@@ -196,7 +196,7 @@ static bool begins_elf_file(const struct vma *vma)
 	return begins;
 }
 
-/* The bytes of an area that no file has. */
+/* The number of bytes of an area to write: those that are not in a file. */
 static u32 size_to_dump(const struct vma *vma)
 {
 	u32 whole = vma->end - vma->start;
@@ -228,7 +228,7 @@ static bool list_parts(struct core *core)
 	return true;
 }
 
-/* Whether to go on: within the limit, and no SIGKILL came. */
+/* Whether to write `size` more bytes: the limit permits them, and no SIGKILL has come. */
 static bool goes_on(const struct core *core, size_t size)
 {
 	return core->at + size <= core->limit && !signal_fatal_pending();
@@ -318,8 +318,8 @@ static void put_all(struct core *core)
 }
 
 /*
- * Creates a new file, owned by the caller: removes what has the name, and refuses a file that takes its place
- * meanwhile.
+ * Creates a new file, owned by the caller. Removes an older file of that name first; fails if another process creates
+ * one meanwhile.
  */
 static struct file *core_open(void)
 {

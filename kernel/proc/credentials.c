@@ -97,7 +97,7 @@ static void act_as(u32 *id, u32 new)
 	current->mm->dumpable = false;
 }
 
-/* Many programs do not look whether this fails for a user with too many tasks: execve fails instead (execve(2)). */
+/* Succeeds even if the user has too many tasks, because many programs ignore the error: execve fails instead. */
 static void set_real_uid(u32 uid)
 {
 	if (current->cred.uid == uid)
@@ -264,7 +264,7 @@ long sys_setgroups(int count, const u32 *groups)
 	return 0;
 }
 
-/* Capabilities: the superuser has all, other users have none, and neither can change that. */
+/* The superuser has all capabilities, other users have none, and no call changes that. */
 static int capability_words(struct cap_header *user, struct cap_header *header)
 {
 	if (copy_from_user(header, user, sizeof(*header)))

@@ -1,6 +1,6 @@
 /*
- * execve. The new address space is built completely beside the old one. Every error that the program can be told of
- * comes before commit(); after it there is no way back.
+ * execve. The new address space is built completely before the old one goes. All steps that can return an error to the
+ * program come before exec_commit(), after which the old program is lost.
  */
 #include <arch.h>
 #include <check.h>
@@ -159,8 +159,8 @@ static bool is_traced_by_stranger(void)
 }
 
 /*
- * Whether a process without the new privileges could control the program: its tracer, or one that shares its
- * directories.
+ * Whether a process without the new privileges could control the program: a tracer, or a process that shares its
+ * working directory and root.
  */
 static bool is_steered(void)
 {
@@ -244,8 +244,8 @@ static bool shares_files(void)
 }
 
 /*
- * Steps that can fail, none of which the program could notice. The process keeps the table, and its record locks,
- * unless another process has it too.
+ * Steps that can fail and that the program cannot notice. The process keeps its descriptor table, and its record locks,
+ * unless another process shares the table.
  */
 static int prepare(void)
 {

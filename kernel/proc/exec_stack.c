@@ -42,7 +42,7 @@ static long string_length(const char *user)
 	return -ENAMETOOLONG;
 }
 
-/* Counts the strings and their bytes. The limit is Linux's: a quarter of the stack's limit, pointers included. */
+/* Counts the strings and their bytes. As on Linux, they and the pointers may take a quarter of the stack's limit. */
 static int measure(struct strings *strings, u32 limit)
 {
 	strings->count = strings->bytes = 0;

@@ -167,7 +167,7 @@ static void become_zombie(struct process *process)
 	process_ended(process);
 }
 
-/* The core file includes the registers of every thread, so each waits with its end until the file is written. */
+/* The core file includes the registers of every thread, so no thread ends until the file is written. */
 static void wait_for_core(struct process *process)
 {
 	if (!process->dumper || process->dumper == current)

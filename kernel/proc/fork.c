@@ -213,7 +213,7 @@ static long make_pidfd(s32 *user, struct pid_handle **out)
 	struct file *file = handle ? pidfd_file(handle, 0) : ERR_PTR(-ENOMEM);
 	int fd = fd_add(IS_ERR(file) ? file : file_get(file), true);
 
-	/* The store may sleep, and another thread close the descriptor. */
+	/* The store may sleep, and another thread may close the descriptor meanwhile. */
 	if (fd >= 0 && put_user(fd, user)) {
 		fd_take_back(fd, file);
 		fd = -EFAULT;
@@ -261,7 +261,7 @@ static long clone(const struct clone_request *request)
 		error = -EFAULT;
 	if (!error && (request->flags & CLONE_PIDFD))
 		error = make_pidfd(request->pidfd, &handle);
-	/* The process is being ended, and the new thread would be missed. */
+	/* The process is ending: the signal would not reach the new thread. */
 	if (!error && signal_fatal_pending())
 		error = -ERESTARTNOINTR;
 	if (error) {

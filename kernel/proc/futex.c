@@ -100,7 +100,7 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &sleeper.key);
 	if (error)
 		return error;
-	/* Fault the page in first: after the second read nothing else runs until the task sleeps. */
+	/* The first read faults the page in. So the second cannot sleep, and nothing else runs until the task sleeps. */
 	if (get_user(value, word) || get_user(value, word))
 		return -EFAULT;
 	if (value != expected)
@@ -360,7 +360,7 @@ static void walk_robust_list(void)
 		u32 next;
 
 		interrupt_window();
-		/* Read the link before releasing the mutex: another thread may reuse its memory at once. */
+		/* Read the link before releasing the mutex: another thread may then reuse the mutex's memory. */
 		if (get_user(next, (const u32 *)(entry & ~1u)))
 			return;
 		if (entry != head.pending)

@@ -18,7 +18,7 @@ struct pi_waiter {
 	struct futex_key key;
 	u32 *word;
 	struct task *task, *owner;
-	u64 turn;                       /* tells it from a later wait at the same place on the stack */
+	u64 turn;                       /* distinguishes this wait from a later one at the same place on the stack */
 	bool owns;                      /* the mutex was handed to it */
 };
 
@@ -79,7 +79,7 @@ void futex_pi_inherit(struct task *task)
 	}
 }
 
-/* Hands the mutex to a waiter, for whom the others wait from now on. */
+/* Hands the mutex to a waiter. From now on the other waiters wait for that one. */
 static void hand_over(struct pi_waiter *to)
 {
 	struct pi_waiter *waiter;
@@ -243,7 +243,7 @@ void futex_pi_task_exit(struct task *task)
 		if (still_waits(turn, task)) {
 			hand_over(next);
 		} else if (!first_in_line(&key)) {
-			/* The heir gave up during the write, and nobody else waits: the mutex is free. */
+			/* The new owner stopped waiting during the write, and nobody else waits: free the mutex. */
 			value = FUTEX_OWNER_DIED;
 			(void)mm_copy_to(mm, word, &value, sizeof(value));
 		}

@@ -16,7 +16,7 @@ u32 rlimit(u32 resource)
 	return current->process->rlimit[resource].soft;
 }
 
-/* Tells other parts of limits that they keep a copy of. */
+/* Gives a new limit to the parts of the kernel that keep a copy of it. */
 static void rlimit_apply(struct process *process, u32 resource)
 {
 	const struct rlimit *limit = &process->rlimit[resource];
@@ -25,7 +25,7 @@ static void rlimit_apply(struct process *process, u32 resource)
 
 	if (resource == RLIMIT_CPU && limit->soft != RLIM_INFINITY)
 		process->cpu_limits = true;
-	/* A thread that ends has left the address space, be it the leader. */
+	/* Look for a thread with an address space: one that is ending, even the leader, has left it. */
 	list_for_each_entry(task, &process->threads, group_link) {
 		mm = task->mm;
 		if (mm)
@@ -106,7 +106,7 @@ long sys_prlimit64(s32 pid, int resource, const struct rlimit64 *new, struct rli
 
 	if ((u32)resource >= RLIMIT_COUNT)
 		return -EINVAL;
-	/* Copy first: it may sleep, and the task may end meanwhile. */
+	/* Copy first: copying may sleep, and the task may end meanwhile. */
 	if (new && copy_from_user(&wide, new, sizeof(wide)))
 		return -EFAULT;
 	task = pid ? task_find(pid) : current;

@@ -255,7 +255,7 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
 	timer_init(&timer->timer, posix_timer_expired);
-	/* The copies may sleep: in the list, the timer keeps its number meanwhile. */
+	/* Add the timer to the list before the copies, which may sleep: no other timer then gets its number. */
 	list_add_tail(&timer->link, &current->process->posix_timers);
 	error = timer->id < 0 ? timer->id : event_from_user(timer, event);
 	if (!error && put_user(timer->id, user_id))

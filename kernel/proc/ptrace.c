@@ -203,7 +203,7 @@ static long ptrace_go_on(struct task *task, int request, u32 sig)
 	return 0;
 }
 
-/* PTRACE_LISTEN: leaves a stop of its process without running; SIGCONT and PTRACE_INTERRUPT are still reported. */
+/* PTRACE_LISTEN: the task stays stopped with its process, and SIGCONT and PTRACE_INTERRUPT are still reported. */
 static long listen(struct task *task)
 {
 	if (!task->trace.seized || task->trace.info.code >> 8 != PTRACE_EVENT_STOP)

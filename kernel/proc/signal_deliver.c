@@ -50,8 +50,8 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 }
 
 /*
- * Counts a stopped thread. With the last one the process has stopped, which is reported to its parent, unless that
- * sees it as a tracer.
+ * Counts a stopped thread. When the last thread stops, the process has stopped, and the parent is told, unless the
+ * parent traces the thread and so learns it anyway.
  */
 static void thread_stops(struct process *process)
 {
@@ -136,7 +136,7 @@ static void run_handler(struct regs *regs, int sig, struct action *entry, const 
 	if (action.flags & SA_RESETHAND)
 		entry->handler = SIG_DFL;
 	if (signal_frame_push(regs, sig, &action, info, saved)) {
-		/* There is no stack for the handler: SIGSEGV, and if that fails, the end. */
+		/* The handler's frame cannot be written: send SIGSEGV; if SIGSEGV's cannot either, end the process. */
 		if (sig == SIGSEGV)
 			entry->handler = SIG_DFL;
 		signal_fault(SIGSEGV, SI_KERNEL, regs_stack(regs));

@@ -17,7 +17,7 @@
  */
 #define BOOT_DATE_SECONDS 1735689600ULL
 
-/* The longest wait that is programmed at once, so that products fit 64 bits. */
+/* The longest wait that is programmed at once, so that its conversion to ticks fits 64 bits. */
 #define DECREMENTER_MAX_NS NSEC_PER_SEC
 
 static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */

@@ -72,7 +72,7 @@ static long timerfd_read(struct file *file, struct iter *it, u64 *position)
 			timerfd->cancelled = false;
 			return -ECANCELED;
 		}
-		/* Touch the memory first, so that no expiry is lost. The copy may sleep, and another reader take them. */
+		/* Touch the memory first, so that no expiry is lost. This may sleep while another reader takes them. */
 		if (iter_zero(&place, sizeof(count)) != (long)sizeof(count))
 			return -EFAULT;
 	} while (!timerfd->expired);

@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-/* While the system calls of any task are traced, every call enters by an image that checks whether its caller's are. */
+/* Tasks whose system calls are traced. While there are any, the vector's code checks each caller for tracing. */
 static u32 traced_callers;
 
 void trace_mode(struct task *task, bool syscalls, bool stepping)

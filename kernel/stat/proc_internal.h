@@ -47,7 +47,7 @@ struct proc_item {
 	const struct proc_node *node;
 	const struct proc_entry *entry;
 	s32 pid;
-	u64 start_ns;		/* of the process, which tells it from a later one with its number */
+	u64 start_ns;		/* of the process: distinguishes it from a later one with the same number */
 	u32 mm;			/* of a private file: the number of the address space; 0: none */
 	bool thread;		/* below task/: the thread, not the process */
 	int fd;

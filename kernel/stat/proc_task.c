@@ -134,7 +134,9 @@ static void status_show(struct text *out, struct task *task)
 	sigset ignored, caught;
 
 	signal_sets(task, &ignored, &caught);
-	text_printf(out, "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t%d\n",
+	text_printf(out,
+		    "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n"
+		    "TracerPid:\t%d\n",
 		    task->name, umask_of(task), letter, state_word(letter), task->tgid, task->pid, parent_pid_of(process),
 		    task->trace.tracer ? task->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
@@ -144,7 +146,8 @@ static void status_show(struct text *out, struct task *task)
 	text_putc(out, '\n');
 	if (mm)
 		text_printf(out,
-			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\nVmData:\t%8u kB\nVmPTE:\t%8u kB\n",
+			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\n"
+			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
 			    kilobytes(mm_locked_pages(task->mm)), kilobytes(mm->resident_peak),
 			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
@@ -182,7 +185,7 @@ static void memory_show(struct text *out, struct mm *mm, uaddr_t start, uaddr_t 
 	}
 }
 
-/* The reference keeps the address space, which may lose its process while memory is faulted in. */
+/* Holds a reference to the address space: the process may end while memory is faulted in. */
 static void arguments_show(struct text *out, struct task *task, bool environment)
 {
 	struct mm *mm = task->mm;

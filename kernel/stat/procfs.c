@@ -160,7 +160,7 @@ static struct dentry *proc_follow(struct inode *inode)
 }
 
 static const struct inode_ops proc_ops = { .lookup = proc_lookup, .readlink = proc_readlink, .free = proc_free };
-/* Links to a file itself, whatever its name is now. */
+/* Links that lead to a file itself and not to its name. */
 static const struct inode_ops proc_magic_ops = { .readlink = proc_readlink, .follow = proc_follow, .free = proc_free };
 
 struct dentry *proc_dentry(struct dentry *dir, const char *name, size_t len, const struct proc_item *from, u32 mode,

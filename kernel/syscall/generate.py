@@ -162,7 +162,7 @@ def parse_call(words: list[str], abi: Abi, column: int, columns: int, section: s
 
 
 class Table:
-    """What the lines read so far say: the ABIs, and the calls of the one that is wanted."""
+    """The lines read so far: every ABI, and the calls of the wanted ABI."""
 
     def __init__(self, abi: str) -> None:
         """Begin with no ABI known."""
@@ -173,7 +173,7 @@ class Table:
         self.section = ""
 
     def read(self, line: str) -> None:
-        """Take in one line. Raises ValueError for what is not understood, or is there already."""
+        """Take in one line. Raises ValueError for a line that is not understood or repeats another."""
         words = line.split()
         if line.startswith("["):
             self.section = line.strip("[]")
@@ -185,7 +185,7 @@ class Table:
             self._add(words)
 
     def column(self) -> int:
-        """Where the wanted ABI's numbers stand. Raises ValueError for an ABI that no line names."""
+        """The column of the wanted ABI's numbers. Raises ValueError for an ABI that no line names."""
         names = [a.name for a in self.abis]
         if self.wanted not in names:
             raise ValueError(f"no ABI '{self.wanted}'; there are: {', '.join(names) or 'none'}")
@@ -203,7 +203,7 @@ class Table:
         self.calls.append(call)
 
     def _leave_out(self, words: list[str]) -> None:
-        """Note why the fuzzer makes no such call."""
+        """Note why the fuzzer never makes a call."""
         if len(words) < 2:
             raise ValueError("expected: unfuzzed name reason")
         if words[0] not in self.names:
@@ -215,7 +215,7 @@ class Table:
 
 
 def parse(path: Path, abi: str) -> tuple[Abi, list[Call]]:
-    """Read an ABI's calls. Raises TableError for anything that is not understood, twice there or too long."""
+    """Read an ABI's calls. Raises TableError for a line that is not understood, repeats another or is too long."""
     table = Table(abi)
     for number, text in enumerate(path.read_text().splitlines(), 1):
         line = text.partition("#")[0].strip()
@@ -239,18 +239,18 @@ def prototypes(_: Abi, calls: list[Call]) -> str:
     lines += ["", f"#define SYSCALL_COUNT {calls[-1].number + 1}u"]
     lines += [f"#define SYSCALL_{c.name.upper()} {c.number}u" for c in calls] + [""]
     lines += [c.prototype() for c in calls]
-    lines += ["/* In the place of every number that the table does not name. */", "long sys_unknown(void);"]
+    lines += ["/* Every number without a call has this one. */", "long sys_unknown(void);"]
     lines += ["", "#endif", ""]
     return "\n".join(lines)
 
 
 def table(abi: Abi, calls: list[Call]) -> str:
-    """The C source of the dispatch table and what stands beside it."""
+    """The C source of the dispatch table, the names, and the two tables of attributes."""
     by_number = {c.number: c for c in calls}
     count = calls[-1].number + 1
     lines = ["/* Made by syscall/generate.py from syscall/syscalls.tbl. */", "#include <syscall.h>", ""]
     first, last = abi.registers[0], abi.registers[-1]
-    lines += [f"/* The registers {first}..{last} go through unchanged, whatever the function calls them. */"]
+    lines += [f"/* Each function takes the registers {first}..{last}, whatever types its parameters have. */"]
     lines += ['#pragma GCC diagnostic ignored "-Wcast-function-type"', ""]
     lines.append("const syscall_fn syscall_table[SYSCALL_COUNT] = {")
     for n in range(count):

@@ -3,7 +3,7 @@
  *
  * twice: into a kernel buffer, from which the receiver copies when it runs. window: once, directly between the address
  * spaces, while a segment register of the active one maps a segment of the other. An MPC8xx has no segment registers,
- * and twice only.
+ * so it offers only twice.
  */
 #include <aperture.h>
 #include <errno.h>

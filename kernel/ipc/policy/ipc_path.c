@@ -1,8 +1,8 @@
 /*
  * ipc.path: the path of the two calls that send and then receive (not in the 1993 paper; seL4's fast path).
  *
- * general: one path for every message. fast: a message of words to a waiting receiver takes a path of its own, which
- * checks that the case is simple and changes only what it must; the general path is its reference.
+ * general: one path for every message. fast: a message of words to a waiting receiver takes a shorter path. That path
+ * first checks that the case is simple, and gives the same result as the general one.
  */
 #include <policy.h>
 #include <rendezvous.h>

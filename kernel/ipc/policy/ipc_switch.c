@@ -1,8 +1,8 @@
 /*
  * ipc.switch: which thread runs when a sender waits for the answer (Liedtke 1993, 5.3.5).
  *
- * queue: the receiver enters the ready queue, and the scheduler picks. direct: the receiver runs at once, without the
- * queue, unless a thread of higher priority is ready or its turn is used up.
+ * queue: the receiver enters the ready queue, and the scheduler picks a thread. direct: the processor switches to the
+ * receiver at once, unless a thread of higher priority is ready or the receiver's turn is used up.
  */
 #include <policy.h>
 #include <rendezvous.h>

@@ -23,13 +23,13 @@
 #define CLONE_CHILD_SETTID   0x01000000u
 #define CLONE_IO             0x80000000u
 
-/* clone3's argument block; VER0 of the ABI is the first 64 bytes. */
+/* clone3's argument block; the ABI's first version is the first 64 bytes. */
 struct clone_args {
 	u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
 	u64 set_tid, set_tid_size, cgroup;
 };
 #define CLONE_ARGS_SIZE_VER0 64u
 
-#define CLONE_NEW_ANYTHING 0x7e020080u  /* namespaces, of which there is one each */
+#define CLONE_NEW_ANYTHING 0x7e020080u  /* new namespaces: not supported */
 
 #endif

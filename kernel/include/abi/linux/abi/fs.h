@@ -1,4 +1,7 @@
-/* Files: modes, flags of the calls, directory entries, statx, statfs (uapi linux/stat.h, fcntl.h, fs.h, memfd.h, xattr.h, asm-generic/statfs.h). */
+/*
+ * Files: modes, flags of the calls, directory entries, statx, statfs (uapi linux/stat.h, fcntl.h, fs.h, memfd.h,
+ * xattr.h, asm-generic/statfs.h).
+ */
 #ifndef ABI_FS_H
 #define ABI_FS_H
 
@@ -130,7 +133,7 @@ struct statx {
 	u64 spare3[12];
 };
 
-/* statfs's types of file system (uapi linux/magic.h). */
+/* statfs's f_type (uapi linux/magic.h). */
 #define TMPFS_MAGIC  0x01021994u
 #define PROC_MAGIC   0x9fa0u
 #define SYSFS_MAGIC  0x62656572u

@@ -23,7 +23,7 @@
 struct robust_head {
 	u32 first;
 	s32 futex_offset;       /* of the futex word from a list entry */
-	u32 pending;            /* being taken or released just now */
+	u32 pending;            /* entry of the mutex that the thread is taking or releasing */
 };
 
 /* The futex word, of a mutex with an owner: thread number and two flags. */

@@ -28,7 +28,7 @@
 #define IN_ISDIR 0x40000000u
 #define IN_ONESHOT 0x80000000u
 
-/* As it is read, but for the name's padding. */
+/* The head of an event, as a program reads it; `length` bytes follow: the name, padded with NULs. */
 struct inotify_event {
 	s32 watch;
 	u32 mask, cookie, length;

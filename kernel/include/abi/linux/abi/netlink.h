@@ -26,7 +26,10 @@ struct nlmsghdr {
 #define NLMSG_DONE 3u
 #define NLMSG_ALIGN(n) ALIGN_UP(n, 4u)
 
-enum { RTM_BASE = 16, RTM_NEWLINK = 16, RTM_GETLINK = 18, RTM_NEWADDR = 20, RTM_GETADDR = 22, RTM_GETROUTE = 26, RTM_LAST = 123 };
+enum {
+	RTM_BASE = 16, RTM_NEWLINK = 16, RTM_GETLINK = 18, RTM_NEWADDR = 20, RTM_GETADDR = 22, RTM_GETROUTE = 26,
+	RTM_LAST = 123,
+};
 #define RTM_IS_GET(type) (((type) & 3) == 2)
 
 struct ifinfomsg {
@@ -44,7 +47,10 @@ struct ifaddrmsg {
 struct rtattr {
 	u16 len, type;
 };
-enum { IFLA_ADDRESS = 1, IFLA_BROADCAST = 2, IFLA_IFNAME = 3, IFLA_MTU = 4, IFLA_QDISC = 6, IFLA_TXQLEN = 13, IFLA_OPERSTATE = 16, IFLA_LINKMODE = 17 };
+enum {
+	IFLA_ADDRESS = 1, IFLA_BROADCAST = 2, IFLA_IFNAME = 3, IFLA_MTU = 4, IFLA_QDISC = 6, IFLA_TXQLEN = 13,
+	IFLA_OPERSTATE = 16, IFLA_LINKMODE = 17,
+};
 enum { IFA_ADDRESS = 1, IFA_LOCAL = 2, IFA_LABEL = 3, IFA_CACHEINFO = 6, IFA_FLAGS = 8 };
 
 #define ARPHRD_LOOPBACK 772

@@ -15,7 +15,7 @@
 #define PRIO_PGRP    1
 #define PRIO_USER    2
 
-/* Linux uapi linux/sched/types.h: the first form, of 48 bytes. There is no deadline policy to use the times. */
+/* The first version, 48 bytes (uapi linux/sched/types.h). The times are for the deadline policy: not offered. */
 struct sched_attr {
 	u32 size, policy;
 	u64 flags;
@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr"
 #define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
 #define MEMBARRIER_ALL                        31
 
-/* A priority of I/O: class, hints, and level. */
+/* An I/O priority: class, hints, and level. */
 #define IOPRIO_CLASS(p) ((p) >> 13)
 #define IOPRIO_LEVEL(p) ((p) & 7)
 #define IOPRIO_HINTS(p) ((p) >> 3 & 0x3ff)

@@ -1,4 +1,6 @@
-/* Signals: numbers, flags, structures (uapi asm-generic/signal.h, siginfo.h, linux/signalfd.h), with 32-bit pointers. */
+/*
+ * Signals: numbers, flags, structures with 32-bit pointers (uapi asm-generic/signal.h, siginfo.h, linux/signalfd.h).
+ */
 #ifndef ABI_SIGNAL_H
 #define ABI_SIGNAL_H
 

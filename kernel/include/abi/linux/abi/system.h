@@ -1,4 +1,7 @@
-/* uname, sysinfo, prctl, capabilities, reboot, getrandom (uapi linux/utsname.h, sysinfo.h, prctl.h, capability.h, reboot.h, random.h). */
+/*
+ * uname, sysinfo, prctl, capabilities, reboot, getrandom (uapi linux/utsname.h, sysinfo.h, prctl.h, capability.h,
+ * reboot.h, random.h).
+ */
 #ifndef ABI_SYSTEM_H
 #define ABI_SYSTEM_H
 
@@ -10,7 +13,7 @@ struct utsname { char field[UTS_FIELDS][UTS_FIELD]; };
 
 #define UTS_OLD_FIELD 9u
 
-/* What the older forms of uname give. */
+/* The structures that the older forms of uname return. */
 struct oldutsname { char field[5][UTS_FIELD]; };
 struct oldoldutsname { char field[5][UTS_OLD_FIELD]; };
 

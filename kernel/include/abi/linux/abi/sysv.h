@@ -1,4 +1,6 @@
-/* System V objects and POSIX message queues: commands and structures (uapi linux/ipc.h, sem.h, shm.h, msg.h, mqueue.h). */
+/*
+ * System V objects and POSIX message queues: commands and structures (uapi linux/ipc.h, sem.h, shm.h, msg.h, mqueue.h).
+ */
 #ifndef ABI_SYSV_H
 #define ABI_SYSV_H
 
@@ -38,7 +40,7 @@ struct seminfo {
 #define SHM_RND 020000u
 #define SHM_REMAP 040000u
 #define SHM_EXEC 0100000u
-#define SHM_DEST 01000u		/* in the mode shown: goes with the last attachment */
+#define SHM_DEST 01000u		/* in the mode that IPC_STAT returns: removed with the last attachment */
 
 enum { SHM_LOCK = 11, SHM_UNLOCK, SHM_STAT, SHM_INFO, SHM_STAT_ANY };
 

@@ -13,7 +13,7 @@
 #define CLOCK_REALTIME_COARSE    5
 #define CLOCK_MONOTONIC_COARSE   6
 #define CLOCK_BOOTTIME           7
-#define CLOCK_TAI                11     /* as CLOCK_REALTIME: nobody has told of leap seconds */
+#define CLOCK_TAI                11     /* equal to CLOCK_REALTIME: no leap seconds are set */
 
 #define TIMER_ABSTIME 1
 

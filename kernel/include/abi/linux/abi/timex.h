@@ -14,7 +14,7 @@
 #define ADJ_MICRO             0x1000u
 #define ADJ_NANO              0x2000u
 #define ADJ_TICK              0x4000u
-#define ADJ_ADJTIME           0x8000u  /* adjtime()'s call, with the two below */
+#define ADJ_ADJTIME           0x8000u  /* for adjtime(), with one of the next two flags */
 #define ADJ_OFFSET_SINGLESHOT 0x0001u
 #define ADJ_OFFSET_READONLY   0x2000u
 
@@ -32,7 +32,7 @@ struct timex32 {
 	u32 modes;
 	s32 offset, frequency, error_most, error_estimate, status, constant, precision, tolerance;
 	s32 seconds, sub_seconds, tick;
-	s32 pps[8];     /* of a pulse that nothing gives */
+	s32 pps[8];     /* of a pulse-per-second source: there is none */
 	s32 tai;
 	s32 pad[11];
 };
@@ -42,7 +42,7 @@ struct timex64 {
 	s64 offset, frequency, error_most, error_estimate;
 	s32 status, pad1;
 	s64 constant, precision, tolerance, seconds, sub_seconds, tick;
-	s64 pps[8];     /* jitter's shift and what pads it are one of them */
+	s64 pps[8];     /* one of them is the 32-bit shift with its padding */
 	s32 tai;
 	s32 pad2[11];
 };

@@ -1,4 +1,7 @@
-/* ELF on PowerPC: what a program says that it is for, and the registers in a core file (powerpc asm/elf.h, linux/elfcore.h). */
+/*
+ * ELF on PowerPC: how a program names its processor, and the registers in a core file (powerpc asm/elf.h,
+ * linux/elfcore.h).
+ */
 #ifndef ABI_ELF_MACHINE_H
 #define ABI_ELF_MACHINE_H
 
@@ -10,7 +13,7 @@
 #define ABI_ELF_CLASS   ELFCLASS32
 #define ABI_ELF_DATA    ELFDATA2MSB
 #define ABI_ELF_MACHINE EM_PPC
-#define ABI_MACHINE     "ppc"           /* of uname */
+#define ABI_MACHINE     "ppc"           /* uname's machine */
 #define ABI_ELF_FORM    "32-bit big-endian"     /* in messages */
 #define ABI_ELF_FOR     "PowerPC"
 

@@ -32,14 +32,14 @@
 #define F_SETFD 2
 #define F_GETFL 3
 #define F_SETFL 4
-#define F_GETLK 5	/* powerpc keeps the first numbers for the old form ... */
+#define F_GETLK 5	/* with struct flock, whose offsets have 32 bits */
 #define F_SETLK 6
 #define F_SETLKW 7
 #define F_SETOWN 8
 #define F_GETOWN 9
 #define F_SETSIG 10
 #define F_GETSIG 11
-#define F_GETLK64 12	/* ... and these for the one with 64-bit offsets */
+#define F_GETLK64 12	/* with struct flock64 */
 #define F_SETLK64 13
 #define F_SETLKW64 14
 #define F_SETOWN_EX 15

@@ -1,4 +1,4 @@
-/* Requests of ioctl, and how a number tells direction, size and kind (uapi powerpc asm/ioctl.h, ioctls.h, linux/fs.h). */
+/* Requests of ioctl. A number encodes direction, size and kind (uapi powerpc asm/ioctl.h, ioctls.h, linux/fs.h). */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
 

@@ -1,4 +1,4 @@
-/* ptrace: PowerPC's requests, and its registers by number of the word (uapi powerpc asm/ptrace.h). */
+/* ptrace: PowerPC's requests, and the word number of each register (uapi powerpc asm/ptrace.h). */
 #ifndef ABI_PTRACE_H
 #define ABI_PTRACE_H
 

@@ -1,4 +1,4 @@
-/* What the stat calls give (uapi powerpc asm/stat.h). */
+/* The structures that the stat calls return (uapi powerpc asm/stat.h). */
 #ifndef ABI_STAT_H
 #define ABI_STAT_H
 

@@ -1,4 +1,4 @@
-/* What the status calls of System V objects give (uapi powerpc asm/ipcbuf.h, sembuf.h, shmbuf.h, msgbuf.h). */
+/* Status of System V objects (IPC_STAT, IPC_SET): uapi powerpc asm/ipcbuf.h, sembuf.h, shmbuf.h, msgbuf.h. */
 #ifndef ABI_SYSV_STATUS_H
 #define ABI_SYSV_STATUS_H
 

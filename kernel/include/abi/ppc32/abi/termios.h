@@ -1,11 +1,14 @@
-/* Terminal settings and requests, PowerPC's numbers (Linux uapi powerpc asm/termbits.h, asm/ioctls.h, asm/termios.h). */
+/* Terminal settings and requests, PowerPC's numbers (uapi powerpc asm/termbits.h, asm/ioctls.h, asm/termios.h). */
 #ifndef ABI_TERMIOS_H
 #define ABI_TERMIOS_H
 
 #include <abi/ioctl.h>
 
 #define NCCS 19
-enum { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC, VWERASE, VREPRINT, VSUSP, VSTART, VSTOP, VLNEXT };
+enum {
+	VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC, VWERASE, VREPRINT, VSUSP, VSTART, VSTOP,
+	VLNEXT,
+};
 
 struct termios {
 	u32 iflag, oflag, cflag, lflag;

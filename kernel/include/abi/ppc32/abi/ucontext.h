@@ -1,6 +1,6 @@
 /*
- * Signal frames, which unwinders and users of ucontext know (uapi powerpc asm/sigcontext.h, asm/ucontext.h, and the
- * frames that gcc's unwinder looks for on powerpc-linux), and where the code lies that handlers return to.
+ * Signal frames, whose layout unwinders and users of ucontext depend on (uapi powerpc asm/sigcontext.h, asm/ucontext.h,
+ * and the frames that gcc's unwinder looks for on powerpc-linux), and the address of the code to which handlers return.
  */
 #ifndef ABI_UCONTEXT_H
 #define ABI_UCONTEXT_H
@@ -11,7 +11,7 @@
 #define SIGNAL_HEADER 64u       /* below every signal frame: room for a caller's stack frame */
 #define ABI_GAP       224u      /* above it: 18 GPRs and 19 FPRs that a leaf function may use */
 
-/* The registers. The vector part has its place but is never filled: these cores have none. */
+/* The registers. The part for vector registers is never filled: these processors have none. */
 struct machine_context {
 	u32 gregs[48];          /* struct regs, and padding */
 	u64 fpr[32];

@@ -1,4 +1,4 @@
-/* ELF of a little-endian machine of nothing, with its registers in a core file. */
+/* ELF of the stub, a little-endian machine that does not exist, and the registers in its core files. */
 #ifndef ABI_ELF_MACHINE_H
 #define ABI_ELF_MACHINE_H
 
@@ -10,7 +10,7 @@
 #define ABI_ELF_CLASS   ELFCLASS32
 #define ABI_ELF_DATA    ELFDATA2LSB
 #define ABI_ELF_MACHINE EM_STUB
-#define ABI_MACHINE     "stub"          /* of uname */
+#define ABI_MACHINE     "stub"          /* uname's machine */
 #define ABI_ELF_FORM    "32-bit little-endian"     /* in messages */
 #define ABI_ELF_FOR     "the stub"
 

@@ -1,4 +1,4 @@
-/* What the stat calls give: the fields of PowerPC in another order. */
+/* The structures that the stat calls return: PowerPC's fields in another order. */
 #ifndef ABI_STAT_H
 #define ABI_STAT_H
 

@@ -1,4 +1,4 @@
-/* What the status calls of System V objects give; of each time the low word is first. */
+/* Status of System V objects (IPC_STAT, IPC_SET). Each time has its low word first. */
 #ifndef ABI_SYSV_STATUS_H
 #define ABI_SYSV_STATUS_H
 

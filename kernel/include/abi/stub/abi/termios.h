@@ -5,7 +5,10 @@
 #include <abi/ioctl.h>
 
 #define NCCS 19
-enum { VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC, VWERASE, VREPRINT, VSUSP, VSTART, VSTOP, VLNEXT };
+enum {
+	VINTR, VQUIT, VERASE, VKILL, VEOF, VMIN, VEOL, VTIME, VEOL2, VSWTC, VWERASE, VREPRINT, VSUSP, VSTART, VSTOP,
+	VLNEXT,
+};
 
 struct termios {
 	u32 iflag, oflag, cflag, lflag;

@@ -1,4 +1,4 @@
-/* Where the code lies that signal handlers return to. Frames of signals are the architecture's, which has none. */
+/* The address of the code to which signal handlers return. The stub architecture has no signal frames. */
 #ifndef ABI_UCONTEXT_H
 #define ABI_UCONTEXT_H
 
