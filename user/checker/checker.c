@@ -1,9 +1,9 @@
-/* checker: a fault that the kernel's invariant checker (check=on) must find.
+/* checker: makes a fault that the kernel's invariant checker (check=on) must find.
  *
  *   checker <fault> here|later
  *
- * Makes the fault in a page of its own (/proc/check), and then, `here`, an operation that touches that page and
- * changes nothing; `later`, operations on another. The kernel must panic: what this program reports is that it did not. */
+ * Makes the fault in a page of its own (/proc/check). `here`: then does one harmless operation on that page. `later`:
+ * then does operations on another page. The kernel must panic; if it does not, this program reports that. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define PAGE 4096u
 
-/* More operations than the checker lets pass before it looks at everything. */
+/* More operations than the checker allows between two complete checks. */
 #define OPERATIONS 100u
 
 static void make_fault(const char *name, const void *where)
@@ -30,7 +30,7 @@ static void make_fault(const char *name, const void *where)
 
 int main(int argc, char **argv)
 {
-	/* Areas of one page, which stay apart because none is between them. */
+	/* Areas of one page each, with gaps that keep them from being joined. */
 	char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *page = pages, *other = pages + 2 * PAGE;
 	int rights = PROT_READ | PROT_WRITE;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 		mprotect(page, PAGE, rights);
 	else
 		for (unsigned i = 0; i < OPERATIONS; i++) {
-			/* What the TLB has of the page stays in use. */
+			/* Keep using the page through the entry that the TLB already has. */
 			*(volatile char *)other = *(volatile char *)page;
 			madvise(other, PAGE, MADV_DONTNEED);
 		}

@@ -1,5 +1,5 @@
-/* dynamic: a dynamically linked program that asks of the run-time linker what programs ask: libraries at start and
- * later, names in them, memory of each thread, ends in order. Its output is compared with Linux's. */
+/* dynamic: a dynamically linked program that uses what the run-time linker offers: libraries at start and later,
+ * looking up names in them, thread-local memory, and destructors in order. Its output is compared with Linux's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -30,7 +30,7 @@ __attribute__((destructor)) static void end(void)
 	printf("destructor\n");
 }
 
-/* The auxiliary vector leads to this program, not to its interpreter. */
+/* The auxiliary vector describes this program, not its interpreter. */
 static int check_vector(void)
 {
 	const Elf32_Phdr *header = (const Elf32_Phdr *)getauxval(AT_PHDR);

@@ -1,12 +1,12 @@
-/* failalloc: every allocation of the kernel's fails once.
+/* failalloc: makes every allocation of the kernel fail once.
  *
  *   failalloc [first [last]]
  *
- * For n = 1, 2, ... the n-th allocation of the kernel fails (/proc/failalloc) while a workload runs that forks,
- * executes, maps memory, runs a thread, mounts, uses files, locks, pipes, sockets, polling, timers and messages, and
- * leaves a core file; until the workload needs fewer than n. Whatever fails, the workload may only meet an error that
- * says so, or be killed. A call that failed for lack of memory must succeed when it is made again. Afterwards the kernel
- * must hold as many frames and objects as before (/proc/frames). */
+ * For n = 1, 2, ... allocation number n of the kernel fails (/proc/failalloc) while a workload runs. The workload
+ * forks, executes, maps memory, runs a thread, mounts, uses files, locks, pipes, sockets, polling, timers and messages,
+ * and leaves a core file. The loop ends when the workload needs fewer than n allocations. The workload may only get an
+ * error that means lack of memory, or be killed. A call that failed for lack of memory must succeed when it is
+ * repeated. Afterwards the kernel must hold as many frames and objects as before (/proc/frames). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +37,10 @@
 #define PAGE 4096u
 #define FOLDER "/tmp/failalloc"
 
-/* How the workload ends: all went well; an allocation failed, and the call said so; a call failed otherwise. */
+/* How the workload ends: without an error; a call reported lack of memory; a call failed for another reason. */
 enum { WELL = 0, NO_MEMORY = 1, WRONG = 2 };
 
-/* With this status glibc's start-up ends when it has no memory. */
+/* glibc's start-up code ends with this status when it gets no memory. */
 #define START_FAILED 127
 
 static const char *self;
@@ -64,20 +64,20 @@ static void expect(int holds, const char *what)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "does not hold: %s\n", what);
+	fprintf(stderr, "failalloc: %s: does not hold\n", what);
 	_exit(WRONG);
 }
 
 #define EXPECT(condition) expect(condition, #condition)
 
-/* A call that fails leaves everything as it was: so it succeeds when it is made again. */
+/* A call that fails changes nothing, so it succeeds when it is repeated. */
 #define TRY_TWICE(call) ((call) == -1 && (lacks_memory() || (give_up(#call), 0)) ? again((call) == -1, #call) : (void)0)
 
 static void again(int failed, const char *call)
 {
 	if (!failed)
 		return;
-	fprintf(stderr, "made again: %s: %s\n", call, strerror(errno));
+	fprintf(stderr, "failalloc: %s: made again: %s\n", call, strerror(errno));
 	_exit(WRONG);
 }
 
@@ -153,7 +153,7 @@ static void use_channels(void)
 	TRY(read(pair[1], data, sizeof(data)));
 }
 
-/* A connection and a datagram between addresses of this machine. */
+/* A connection and a datagram between two addresses of this machine. */
 static void use_network(void)
 {
 	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -180,7 +180,7 @@ static void use_network(void)
 	TRY(recv(datagrams, data, sizeof(data), 0));
 }
 
-/* A descriptor that is passed, and received by nobody. */
+/* A descriptor that is sent but never received. */
 static void pass_descriptor(void)
 {
 	char data[1] = "", control[CMSG_SPACE(sizeof(int))];
@@ -197,7 +197,7 @@ static void pass_descriptor(void)
 	TRY(sendmsg(pair[0], &message, 0));
 }
 
-/* Sockets of the file system, and a descriptor that arrives once. */
+/* Sockets with names in the file system, and a descriptor that is sent and received. */
 static void connect_once(void)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = FOLDER "/socket" };
@@ -231,7 +231,7 @@ static void connect_once(void)
 	TRY(unlink(name.sun_path));
 }
 
-/* Objects that are made once, and locks that are cut. */
+/* Objects that are made once, and locks that are split. */
 static void make_once(void)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_len = 100 };
@@ -242,7 +242,7 @@ static void make_once(void)
 	TRY(set);
 	TRY(pipe(ends));
 	TRY_TWICE(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event));
-	/* The table of descriptors grows at 32. */
+	/* The table of descriptors grows at 32 descriptors. */
 	TRY(dup2(ends[0], 31));
 	for (int fd = set; fd < 31; fd++)
 		if (fcntl(fd, F_GETFD) == -1)
@@ -258,7 +258,7 @@ static void make_once(void)
 	TRY(unlink(FOLDER "/once"));
 }
 
-/* Space in a file is reserved as a whole, and memory keeps what is in it. */
+/* Reserves all space of a file at once, and remaps memory, which must keep its contents. */
 static void keep_memory(void)
 {
 	char *where = mmap(NULL, 40 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *far;
@@ -332,7 +332,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-/* A child that runs this program again, and one that only writes to what it shares with its parent. */
+/* A child that executes this program again, and a child that only writes to pages shared with its parent. */
 static void use_processes(void)
 {
 	for (int again = 0; again < 2; again++) {
@@ -364,7 +364,7 @@ static void use_processes(void)
 	raise(SIGUSR1);
 }
 
-/* A disk of memory, an attribute, a descriptor of a process, and a terminal. */
+/* A RAM disk, an extended attribute, a process's descriptor, and a terminal. */
 static void use_objects(void)
 {
 	int disk = open("/dev/ram0", O_RDWR), file, process, terminal, unlocked = 0;
@@ -385,7 +385,7 @@ static void use_objects(void)
 	TRY(ioctl(terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY));
 }
 
-/* A child that leaves a core file, or none. */
+/* A child that leaves a core file, if there is memory for one. */
 static void leave_core(void)
 {
 	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
@@ -427,7 +427,7 @@ static void use_messages(void)
 	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY))
 		_exit(NO_MEMORY);
 	if (status || result != child || message.size != sizeof(memory) || memory[PAGE] != 1) {
-		fprintf(stderr, "message: result %ld, child's status 0x%x\n", result, status);
+		fprintf(stderr, "failalloc: message: result %ld, child's status 0x%x\n", result, status);
 		_exit(WRONG);
 	}
 }
@@ -460,7 +460,7 @@ static void empty_disk(void)
 	close(fd);
 }
 
-/* What the workload may have left behind. */
+/* Removes what the workload may have left behind. */
 static void tidy(void)
 {
 	static const char *const files[] = { FOLDER "/directory/hard", FOLDER "/directory/moved", FOLDER "/symbolic",
@@ -501,7 +501,7 @@ static unsigned long field(const char *text, const char *name)
 	const char *at = strstr(text, name);
 
 	if (!at) {
-		fprintf(stderr, "failalloc: /proc has no field %s\n", name);
+		fprintf(stderr, "failalloc: /proc: no field %s\n", name);
 		exit(2);
 	}
 	return strtoul(at + strlen(name), NULL, 10);
@@ -525,13 +525,14 @@ static void arm(int fd, unsigned long n)
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%lu", n);
 
-	/* The write itself may be what needs allocation n. */
+	/* The write itself may need the allocation with number n. */
 	while (write(fd, text, (size_t)length) != length)
 		if (errno != ENOMEM)
 			die("/proc/failalloc");
 }
 
-/* Runs the workload with allocation n failing; its status, 1000 + signal, or NO_MEMORY when not even fork went. */
+/* Runs the workload while allocation n fails. Returns its exit status, 1000 + signal, or NO_MEMORY when the fork
+ * failed. */
 static int attempt(int fd, unsigned long n)
 {
 	int status = 0, error;
@@ -565,7 +566,7 @@ int main(int argc, char **argv)
 		die("/proc/failalloc");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("failalloc: from allocation %lu on\n", first);
-	/* The first runs fill what the kernel keeps, and this program's own pages. */
+	/* The first runs fill the kernel's caches, and this program's own pages. */
 	for (int i = 0; i < 3; i++)
 		if (attempt(fd, 0) != WELL)
 			die("the workload without a failing allocation");

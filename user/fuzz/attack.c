@@ -1,6 +1,6 @@
-/* Attacks: sequences of calls that single random calls hardly ever make, with random numbers in them. They take the
- * kernel where it is weakest: addresses at the end of pages and in the device page, lengths that wrap round, damaged
- * executables, descriptors in flight, nests of epolls, mounts and folders, and timers that are due at once. */
+/* Attacks: sequences of calls that random calls hardly ever form, with random numbers in them. They aim at: addresses
+ * at the end of pages and in the device page, lengths that overflow, damaged executables, descriptors in flight, nested
+ * epolls, mounts and folders, and timers that expire at once. */
 #define _GNU_SOURCE
 #include "state.h"
 
@@ -27,11 +27,11 @@
 
 #include "syscall.h"
 
-/* A child has so long, and its parent waits through so many interruptions. */
+/* A child runs for this long; its parent's wait may be interrupted this often. */
 #define CHILD_US 2000
 #define PATIENCE 16
 
-/* How often a child does what it is for: the fork costs more than that. */
+/* A child makes this many accesses, because the fork itself costs more than one access. */
 #define ACCESSES 8u
 #define EXECUTIONS 4u
 
@@ -52,7 +52,7 @@ void map_device(struct state *s)
 	close(fd);
 }
 
-/* Runs `act` in a child that ends soon, whatever becomes of it. */
+/* Runs `act` in a child that is ended soon, whatever happens to it. */
 static void in_child(struct state *s, void (*act)(struct state *s))
 {
 	const struct itimerval once = { { 0, 0 }, { 0, CHILD_US } };
@@ -73,7 +73,7 @@ static void in_child(struct state *s, void (*act)(struct state *s))
 		;
 }
 
-/* An access of any width, or a jump. */
+/* One access of any width, or one jump. */
 static void access_once(struct state *s)
 {
 	volatile void *at = (volatile void *)(uintptr_t)address(s);
@@ -121,7 +121,7 @@ static void on_fault(int n)
 	siglongjmp(after_fault, n);
 }
 
-/* Goes on after an access that ends in a signal. */
+/* Continues after an access that ended in a signal. */
 static void access_often(struct state *s)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
@@ -146,7 +146,7 @@ static void map_again(struct state *s)
 	map_device(s);
 }
 
-/* Mappings of every kind over one another, and moved. */
+/* Maps areas of every kind over one another, and moves them. */
 static void remap(struct state *s)
 {
 	uint32_t at = below(&s->random, 4) ? s->window + PAGE * below(&s->random, WINDOW_PAGES) : s->device;
@@ -179,7 +179,7 @@ static void vectors(struct state *s)
 	system_call6(PICK(s, calls), (long)descriptor(s), (long)(uintptr_t)vector, (long)count, below(&s->random, 4), 0, 0);
 }
 
-/* Few words, so that processes meet; counts up to the highest. */
+/* Uses few words, so that processes wait for the same ones; counts go up to the maximum. */
 static void futexes(struct state *s)
 {
 	uint32_t word = (uint32_t)(uintptr_t)s->scratch + 4 * below(&s->random, 3);
@@ -248,7 +248,7 @@ static int pair_of(struct state *s, int ends[2])
 	return socketpair(AF_UNIX, below(&s->random, 2) ? SOCK_STREAM : SOCK_DGRAM, 0, ends);
 }
 
-/* A socket whose queue holds a socket whose queue holds a socket. */
+/* Puts a socket into a socket's queue, and that socket into another one's queue, and so on. */
 static void nest_rights(struct state *s)
 {
 	unsigned depth = below(&s->random, RIGHTS_DEPTH);
@@ -303,7 +303,7 @@ static void nest_epolls(struct state *s)
 	watch((int)descriptor(s), (int)descriptor(s), flag_bits(s));
 }
 
-/* For who may mount. */
+/* Only a process that may mount makes these. */
 static void nest_mounts(struct state *s)
 {
 	char at[2 * MOUNT_DEPTH + 8] = "d/m";
@@ -354,7 +354,7 @@ static void timers(struct state *s)
 	}
 }
 
-/* An executable that ends at once, with some of its header's words changed. */
+/* An executable that ends at once. The attack changes some words of its header. */
 struct executable {
 	Elf32_Ehdr header;
 	Elf32_Phdr segments[3];
@@ -427,7 +427,7 @@ static const struct {
 	const char *name;
 	void (*make)(struct state *s);
 	int privileged;
-	unsigned seldom;	/* one in so many that are chosen is made */
+	unsigned seldom;	/* 1 of this many choices is made */
 } attacks[] = {
 	{ "touch", touch, 0, 2 }, { "map_again", map_again, 0, 1 },
 	{ "remap", remap, 0, 1 }, { "vectors", vectors, 0, 1 },

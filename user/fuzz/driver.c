@@ -3,13 +3,14 @@
  *   fuzz [seed=<n>] [calls=<n>] [workers=<n>] [life=<n>] [trace=1]
  *
  * `workers` processes make random calls from the kernel's own table, with good and bad pointers, lengths, descriptors
- * and flags, and attack it by sequences of calls (attack.c); one that dies, or no longer gets on, is replaced, and after `life` calls each is. Their root is a file
- * system of its own. When `calls` are made, all processes, file systems and System V objects of theirs are removed, and
- * the kernel must hold as many frames and objects as before (/proc/frames). A process of its own conducts each round, and has ended when stock is taken: what
- * it touches of its memory depends on what it finds. The same seed gives the same run: on a deterministic machine, to
- * the cycle.
+ * and flags, and attack it by sequences of calls (attack.c). A worker that dies or hangs is replaced; so is every
+ * worker after `life` calls. The workers' root is a file system of its own. After `calls` calls the driver removes all
+ * their processes, file systems and System V objects; then the kernel must hold as many frames and objects as before
+ * (/proc/frames). A separate process conducts each round and ends before the objects are counted, because the memory
+ * that it touches varies. The same seed gives the same run: on a deterministic machine, in the same cycles.
  *
- * For a kernel under test only: it ends every process but init and those that it comes from. */
+ * For a kernel under test only: fuzz ends every process except init and its own ancestors.
+ */
 #define _GNU_SOURCE
 #include "fuzz.h"
 
@@ -36,30 +37,30 @@
 #include <time.h>
 #include <unistd.h>
 
-/* System V slots that are looked through. */
+/* Number of System V slots that are searched. */
 #define SLOTS 256
 
-/* A worker that made no call in this many ticks is ended. */
+/* A worker that makes no call in this many ticks is ended. */
 #define PATIENCE 4
 #define TICK_NS 5000000
 
-/* Ticks that killed processes have for their end. */
+/* Number of ticks that killed processes get to end. */
 #define TRIES 40
 
 struct settings {
 	unsigned long seed, calls, workers, life, trace;
 };
 
-/* What outlives a round: a page that the driver's processes share, without the workers. */
+/* State that outlives a round: a page that the driver's processes share, but not with the workers. */
 struct account {
-	unsigned long calls, errors, digest, lives, stuck, roots;	/* calls, errors, digest: of ended lives */
+	unsigned long calls, errors, digest, lives, stuck, roots;	/* the first three: of ended lives */
 	struct sequence lives_random;
 };
 
 static struct settings settings = { 1, 20000, 4, 400, 0 };
 static struct account *account;
-static struct progress *progress;	/* by worker: a page that all processes share */
-static pid_t kept[2];	/* who takes stock, and its parent */
+static struct progress *progress;	/* one entry for each worker; all processes share the page */
+static pid_t kept[2];	/* the process that counts objects, and its parent */
 static pid_t pids[WORKERS_MOST];
 static uint32_t seen[WORKERS_MOST], idle[WORKERS_MOST];
 
@@ -70,8 +71,8 @@ static void die(const char *what)
 }
 
 /*
- * A decimal number, in a time that depends on its length alone (a multiplication's may depend on what is multiplied): so
- * a run with fewer calls is to the cycle the beginning of one with more. Returns where it ends.
+ * Reads a decimal number. The time depends only on the number of digits (a multiplication's time may depend on its
+ * operands), so that a run with fewer calls begins with exactly the same cycles. Returns where the number ends.
  */
 static const char *read_number(const char *digits, unsigned long *value)
 {
@@ -112,7 +113,7 @@ static unsigned long calls_of(unsigned i)
 	return progress[i].calls < settings.life ? progress[i].calls : settings.life;
 }
 
-/* Adds a life that has ended to the account. */
+/* Adds the counts of a life that has ended. */
 static void end_life(unsigned i)
 {
 	unsigned long calls = calls_of(i);
@@ -130,7 +131,7 @@ static void start(unsigned i)
 	pid_t child;
 
 	fflush(stdout);
-	/* A privileged worker may have shut the others out, or mounted their root anew for reading only. */
+	/* A privileged worker may have removed the other workers' access to their root, or mounted it read-only. */
 	if (mount(NULL, FOLDER, NULL, MS_REMOUNT, NULL) < 0 || chmod(FOLDER, 0777) < 0)
 		die(FOLDER);
 	end_life(i);
@@ -164,7 +165,7 @@ static void tick(const sigset_t *child_ended)
 	pid_t dead;
 
 	while ((dead = waitpid(-1, &status, WNOHANG)) > 0) {
-		/* One that lets itself be traced. */
+		/* This worker lets itself be traced: it has stopped. */
 		if (WIFSTOPPED(status))
 			kill(dead, SIGKILL);
 		for (unsigned i = 0; !WIFSTOPPED(status) && i < settings.workers; i++)
@@ -182,7 +183,7 @@ static void tick(const sigset_t *child_ended)
 	}
 }
 
-/* A process that does not end although it was killed: a fault of the kernel's. */
+/* Reports a process that does not end although it was killed, which is an error of the kernel. */
 static void survivor(const char *pid)
 {
 	static const char *const files[] = { "status", "syscall", "wchan" };
@@ -202,7 +203,7 @@ static void survivor(const char *pid)
 	exit(1);
 }
 
-/* Ends every process but init, this one and those kept. Returns how many there were. */
+/* Ends every process except init, this one and those in `kept`. Returns how many there were. */
 static unsigned end_others(int last)
 {
 	DIR *proc = opendir("/proc");
@@ -247,7 +248,7 @@ static void remove_objects(void)
 	}
 }
 
-/* The workers' root, with what their paths name. */
+/* Makes the workers' root and the files that their paths name. */
 static void make_root(void)
 {
 	if (mkdir(FOLDER, 0777) < 0 || mount("none", FOLDER, "tmpfs", 0, NULL) < 0 || mkdir(FOLDER "/dev", 0755) < 0 ||
@@ -257,7 +258,7 @@ static void make_root(void)
 		die(FOLDER);
 }
 
-/* Unmounts the last file system that is mounted in the workers' root, or is that root. Returns whether there was one. */
+/* Unmounts the last file system mounted in the workers' root, or the root itself. Returns whether there was one. */
 static int unmount_one(void)
 {
 	FILE *mounts = setmntent("/proc/mounts", "r");
@@ -275,7 +276,7 @@ static int unmount_one(void)
 	return path[0] != 0;
 }
 
-/* What workers wrote to the disks of memory. */
+/* Removes what workers wrote to the RAM disks. */
 static void empty_disks(void)
 {
 	for (unsigned n = 0; n < 16; n++) {
@@ -287,7 +288,7 @@ static void empty_disks(void)
 	}
 }
 
-/* By this name a privileged worker reaches the program itself, which is not in its root. */
+/* Restores the program's own name. A privileged worker can reach it, although it is not in the worker's root. */
 static void restore_program(void)
 {
 	static const char path[] = "/proc/self/exe";
@@ -305,7 +306,7 @@ static void clean(void)
 {
 	const struct timespec some = { 0, TICK_NS };
 
-	/* init buries what was not this process's child. */
+	/* init reaps the processes that are not this process's children. */
 	for (unsigned tries = 0; end_others(tries == TRIES); tries++) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -406,7 +407,7 @@ int main(int argc, char **argv)
 	kept[0] = getpid();
 	kept[1] = getppid();
 	printf("fuzz: seed %lu, %u calls of the table, %lu workers\n", settings.seed, fuzz_call_count, settings.workers);
-	/* The first rounds fill what the kernel keeps, and this program's own pages. */
+	/* The first rounds fill the kernel's caches, and this program's own pages. */
 	round_of(1000);
 	round_of(1000);
 	take_stock(before);

@@ -11,14 +11,14 @@ enum fuzz_kind {
 
 struct fuzz_argument {
 	uint8_t kind;
-	uint8_t first;	/* of the registers that pass arguments, from 0 */
+	uint8_t first;	/* number of the first argument register, from 0 */
 	uint8_t registers;
 };
 
 struct fuzz_call {
 	const char *name;
 	uint16_t number;
-	uint8_t full;	/* forks, executes, ends, or changes every register */
+	uint8_t full;	/* forks, executes, ends the process, or changes every register */
 	uint8_t arguments;
 	struct fuzz_argument argument[6];
 };
@@ -46,24 +46,25 @@ static inline uint32_t below(struct sequence *s, uint32_t limit)
 }
 
 /*
- * What a worker shares with the driver. A call may write anything here, so the driver believes no more than one life of
- * so many calls can have done.
+ * Memory that a worker shares with the driver. A call may overwrite it, so the driver limits the counts to what one
+ * life can reach.
  */
 struct progress {
-	volatile uint32_t calls;	/* of this life, as the errors */
+	volatile uint32_t calls;	/* in this life; so are the errors */
 	volatile uint32_t errors;
-	volatile uint32_t digest;	/* of calls and results in order */
+	volatile uint32_t digest;	/* digest of the calls and results in order */
 	volatile uint32_t last;		/* number of the last call; 0 is an attack */
-	volatile uint32_t root;		/* IS_ROOT: it was root after a call, without having been it before */
+	volatile uint32_t root;		/* IS_ROOT: the worker became root by a call */
 	volatile int32_t pid;
 };
 
-#define IS_ROOT 0x726f6f74u		/* no number that a call writes by chance */
+#define IS_ROOT 0x726f6f74u		/* a value that a call hardly writes by chance */
 
 #define WORKERS_MOST 16
 #define FOLDER "/tmp/fuzz"
 
-/* Makes up to `most` calls, then ends the process; `trace`, if not negative, is a descriptor that is told of each. */
+/* Makes up to `most` calls, then ends the process. `trace`, if not negative, is a descriptor that gets a line for each
+ * call. */
 void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most, int trace)
 	__attribute__((noreturn));
 

@@ -1,4 +1,4 @@
-/* What a worker of the fuzzer has, and the random values that it takes. */
+/* A worker's state, and the random values that it draws. */
 #ifndef PAGEWALK_FUZZ_STATE_H
 #define PAGEWALK_FUZZ_STATE_H
 
@@ -11,11 +11,11 @@
 
 struct state {
 	struct sequence random;
-	uint8_t *scratch;	/* readable and writable, then a page that is only readable, then none */
-	uint8_t *locked;	/* a page without any right */
-	uint32_t device;	/* where /dev/pagewalk is mapped, unless a call took it away */
-	uint32_t window;	/* pages to map anything over */
-	uint32_t last;		/* the last address */
+	uint8_t *scratch;	/* a readable and writable page, then a read-only page, then an unmapped one */
+	uint8_t *locked;	/* a page without any access rights */
+	uint32_t device;	/* address where /dev/pagewalk is mapped, unless a call unmapped it */
+	uint32_t window;	/* pages where anything may be mapped */
+	uint32_t last;		/* the last address drawn */
 	const struct progress *all;
 	unsigned workers;
 	int privileged;
@@ -36,7 +36,7 @@ void put(struct state *s, uint32_t at, uint32_t value);
 /* Maps the control device's page for programs, if there is one. */
 void map_device(struct state *s);
 
-/* Makes one of the attacks, which are sequences of calls; returns its name. `announce` is called before. */
+/* Makes one attack, a sequence of calls; returns its name. Calls `announce` first. */
 void attack(struct state *s, void (*announce)(const char *name, int trace), int trace);
 
 #endif

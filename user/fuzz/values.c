@@ -1,4 +1,4 @@
-/* The values that calls and attacks take: numbers, descriptors, addresses, paths, good ones and bad. */
+/* The values for calls and attacks: numbers, descriptors, addresses and paths, both good and bad. */
 #define _GNU_SOURCE
 #include "state.h"
 
@@ -49,7 +49,7 @@ uint32_t descriptor(struct state *s)
 	}
 }
 
-/* Never a process that is not the fuzzer's own: itself, another worker, a group of theirs, or none. */
+/* Only processes of the fuzzer: itself, another worker, one of their groups, or none. */
 static uint32_t process(struct state *s)
 {
 	uint32_t other = (uint32_t)s->all[below(&s->random, s->workers)].pid;
@@ -82,13 +82,13 @@ uint32_t flag_bits(struct state *s)
 	return bits;
 }
 
-/* Few bytes from the end of a page. */
+/* An address a few bytes before the end of a page. */
 static uint32_t page_end(struct state *s, uint32_t page)
 {
 	return page + PAGE - 1 - below(&s->random, 16);
 }
 
-/* An address of every kind there is; most are good. */
+/* An address of any kind; most are valid. */
 static uint32_t any_address(struct state *s)
 {
 	uint32_t scratch = (uint32_t)(uintptr_t)s->scratch;
@@ -149,7 +149,7 @@ void put(struct state *s, uint32_t at, uint32_t value)
 		memcpy(s->scratch + offset, &value, sizeof(value));
 }
 
-/* A word as a structure may hold it. */
+/* A word for a field of a structure. */
 uint32_t content(struct state *s)
 {
 	switch (below(&s->random, 6)) {
@@ -189,7 +189,7 @@ uint32_t path(struct state *s)
 	return at;
 }
 
-/* A length; one that ends at the top of memory or wraps round it, counted from the last address. */
+/* A length. Some lengths end at the top of memory, or wrap round it, counted from the last address. */
 uint32_t size(struct state *s)
 {
 	return below(&s->random, 16) ? number(s) : 8 - below(&s->random, 16) - s->last;

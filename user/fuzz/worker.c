@@ -1,5 +1,5 @@
-/* One process that makes random calls. It keeps nothing in memory that it could not lose: a call that takes its memory,
- * descriptors or registers away ends this process, and the driver starts the next. */
+/* One process that makes random calls. It survives the loss of any memory, descriptor or register only by ending: the
+ * driver then starts the next worker. */
 #define _GNU_SOURCE
 #include "state.h"
 
@@ -19,20 +19,21 @@
 
 #include "syscall.h"
 
-/* So much of it gets contents of its own, the rest repeats. */
+/* This many bytes get random contents; the rest repeats them. */
 #define FILLED 1024u
 #define FILE_MOST (256u * 1024)
 
-/* Calls between two repairs of what keeps a worker going: its timer and its signal mask. */
+/* Number of calls between two repairs of the timer and the signal mask, which keep a worker running. */
 #define REPAIR 8u
 
-/* One in so many is an attack in place of a call. */
+/* 1 of this many choices is an attack instead of a call. */
 #define ATTACK 6u
 
-/* The user of the first worker without privilege; each has its own. */
+/* User of the first worker without privilege; each worker has its own. */
 #define USER 1000u
 
-/* A child that the call made comes back with 0: it ends at once, without touching the memory that it may share. */
+/* A child made by the call returns here with 0. It ends at once and touches no memory, because it may share the
+ * parent's. */
 static long fork_call(long n, const uint32_t r[6])
 {
 	register long r0 __asm__("r0") = n;
@@ -66,7 +67,7 @@ static void on_alarm(int n)
 	(void)n;
 }
 
-/* A call that waits ends by this timer's signal, also when a call before it took signals or timer away. */
+/* This timer's signal ends a call that waits, even if an earlier call removed signals or timer. */
 static void repair(void)
 {
 	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -112,7 +113,7 @@ static void prepare(struct state *s, uid_t user)
 		memcpy(s->scratch + i, s->scratch, FILLED);
 	mprotect(s->scratch + SCRATCH_SIZE, PAGE, PROT_READ);
 	munmap(s->scratch + SCRATCH_SIZE + PAGE, PAGE);
-	/* Descriptors of every kind, 0 to 2 being nothing. */
+	/* Make a descriptor of every kind; 0 to 2 read nothing and drop what is written. */
 	if (dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || chroot(FOLDER) < 0 || chdir("/") < 0)
 		_exit(2);
 	umask(0);
@@ -138,8 +139,8 @@ static void prepare(struct state *s, uid_t user)
 }
 
 /*
- * One in eight of the calls that may end the caller, so that a life lasts. A second chroot would let a privileged
- * process out of the first, to where files outlive the round.
+ * Takes only 1 of 8 calls that may end the caller, so that a life lasts. Leaves out chroot, because a second one would
+ * let a privileged process leave the first root and make files that outlive the round.
  */
 static const struct fuzz_call *choose(struct state *s)
 {
@@ -177,7 +178,7 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 	uint32_t r[6];
 	long result;
 
-	/* One in four has every privilege, the others none: what a privileged process may break is not the kernel's fault. */
+	/* 1 of 4 workers has every privilege, the others none: privileged damage is no error of the kernel. */
 	s.privileged = number_of % 4 == 0 && (workers > 1 || below(&s.random, 4) == 0);
 	prepare(&s, USER + number_of);
 	for (unsigned n = 0; n < most; n++) {
@@ -194,7 +195,7 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 			continue;
 		}
 		call = choose(&s);
-		/* Registers that the call does not use have something in them too. */
+		/* Registers that the call does not use get random contents too. */
 		for (unsigned i = 0; i < 6; i++)
 			r[i] = number(&s);
 		for (unsigned i = 0; i < call->arguments; i++) {

@@ -1,4 +1,4 @@
-/* A chain of processes, each of which forks once and ends: it must not have the processor to itself. */
+/* A chain of processes, each of which forks once and ends. Other processes must get their share of the processor. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #define LINK_NS 12000000
 #define VICTIM_NS 300000000
 
-/* Computes until this process has had the processor for so long. */
+/* Computes until this process has used `ns` of processor time. */
 static void compute(long ns)
 {
 	struct timespec used;
@@ -34,14 +34,14 @@ static void chain(volatile uint32_t *links)
 	_exit(0);
 }
 
-/* As long as there are two who compute, each has about half: the chain cannot have got far. */
+/* While two processes compute, each gets about half of the time, so the chain cannot get far. */
 static void others_go_on(void)
 {
 	volatile uint32_t *links = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t first;
 
 	CHECK(links != MAP_FAILED);
-	compute(VICTIM_NS / 3);	/* uses up a turn, as whoever has run for a while */
+	compute(VICTIM_NS / 3);	/* uses up its time slice, as a process that has run for a while */
 	first = (pid_t)MUST(fork());
 	if (first == 0)
 		chain(links);

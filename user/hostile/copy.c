@@ -1,7 +1,7 @@
 /*
- * Copies that sleep: where memory is gone, a page fault in the middle of a copy waits, and another thread takes or
- * frees what is copied. One thread makes calls that touch fresh pages, another one undoes them, beside a process that
- * holds the memory.
+ * Copies that sleep. When memory is short, a page fault in the middle of a copy waits; meanwhile another thread takes
+ * or frees the object that is copied. One thread makes calls that touch fresh pages, another thread undoes these calls,
+ * and a third process holds the memory.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,14 +29,14 @@
 
 #define PAGE 4096
 #define FRESH 200               /* pages that the calls touch */
-#define LEFT_KB 400             /* of memory, when they begin */
-#define RACE_KB 4096            /* of memory, that a race's hog takes page by page */
+#define LEFT_KB 400             /* free memory when the calls begin */
+#define RACE_KB 4096            /* memory that the hog of a race takes page by page */
 #define ROUNDS 2
 
 struct race {
 	void (*begin)(void);
-	void (*call)(char *fresh);      /* into, or from, a page that nobody has touched */
-	void (*undo)(void);             /* again and again, by another thread */
+	void (*call)(char *fresh);      /* copies to or from a page that nobody has touched */
+	void (*undo)(void);             /* repeated by another thread */
 	void (*end)(void);
 };
 
@@ -52,7 +52,7 @@ static long free_kb(void)
 	return strtol(at + 8, NULL, 10);
 }
 
-/* Holds the memory, but for a little, and says so. */
+/* Takes all but a little of the memory, and tells the parent. */
 static int hog(void *argument)
 {
 	while (free_kb() > LEFT_KB) {
@@ -80,13 +80,13 @@ static void *undo_again(void *argument)
 	return NULL;
 }
 
-/* A file takes the rest of memory in a few calls. No process holds it, so the kernel ends none for it. */
+/* Takes the rest of the memory with a file. No process owns a file's memory, so the kernel kills no process for it. */
 static const char *take_memory(void)
 {
 	const char *path = test_path("memory");
 	int fd = (int)MUST(open(path, O_RDWR | O_CREAT, 0600));
 
-	/* A call that asks for too much takes nothing. */
+	/* A call that asks for too much takes no memory at all. */
 	for (long kb = free_kb() - RACE_KB; kb >= 64;)
 		if (fallocate(fd, 0, lseek(fd, 0, SEEK_END), kb * 1024))
 			kb /= 2;
@@ -101,7 +101,7 @@ static void run(const struct race *race)
 	const char *memory = take_memory();
 
 	for (int round = 0; round < ROUNDS; round++) {
-		/* A shared mapping: reading a page for the first time takes memory as well. */
+		/* Use a shared mapping, in which even the first read of a page takes memory. */
 		char *fresh = mmap(NULL, FRESH * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), byte;
 		pthread_t thread;
 		pid_t child;
@@ -130,7 +130,7 @@ static void run(const struct race *race)
 	MUST(unlink(memory));
 }
 
-/* A file of /proc, whose text a read from the start makes anew. The undoing thread takes the memory of the old one. */
+/* A file of /proc. A read from the start makes its text again; the undoing thread frees the memory of the old text. */
 #define AREAS 60
 
 static int maps;
@@ -177,7 +177,7 @@ static void text_of_proc(void)
 	run(&race);
 }
 
-/* Two ends: sockets, or a pipe's. */
+/* The two ends of a socket pair or a pipe. */
 static int ends[2];
 static char small[PAGE];
 
@@ -261,7 +261,7 @@ static void epolls(void)
 	run(&race);
 }
 
-/* The receiver goes while the sender's bytes are copied to it. */
+/* The receiver is closed while the sender's bytes are copied to it. */
 static void open_stream(void)
 {
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends));
@@ -291,7 +291,7 @@ static void streams(void)
 	run(&race);
 }
 
-/* The same for datagrams: the receiver and its queue go. */
+/* The same for datagrams: the receiver and its queue are freed. */
 static int datagram_type;
 
 static void open_datagram_pair(void)
@@ -357,7 +357,7 @@ static void senders(void)
 	run(&port);
 }
 
-/* A count is taken once. */
+/* The count of an eventfd is read once only. */
 static void open_counter(void)
 {
 	event = (int)MUST(eventfd(0, EFD_NONBLOCK));
@@ -394,7 +394,7 @@ static void counters(void)
 	run(&race);
 }
 
-/* Reading into no memory takes nothing. */
+/* A read into an unmapped address takes nothing from the file. */
 static void faults_take_nothing(void)
 {
 	struct itimerspec once = { .it_value.tv_nsec = 1 };
@@ -423,7 +423,7 @@ static void faults_take_nothing(void)
 	CHECK_ERROR(read(signals, info, sizeof(info)), EAGAIN);
 }
 
-/* Two timers never have the same number. */
+/* No two timers have the same number. */
 static volatile int made[2];
 
 static void forget_timers(void)
@@ -462,7 +462,7 @@ static void timers(void)
 	run(&race);
 }
 
-/* What is in the queue is never more than it holds, nor less than nothing. */
+/* The number of bytes in a pipe stays between zero and the pipe's size. */
 static void check_pipe(void)
 {
 	int bytes;
@@ -508,7 +508,7 @@ static void pipes(void)
 	run(&out);
 }
 
-/* The other side of a terminal. */
+/* The controlling side of a terminal. */
 static void open_terminal(void)
 {
 	int unlocked = 0, number;

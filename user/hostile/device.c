@@ -1,4 +1,4 @@
-/* /dev/pagewalk mapped: any call may be given an address in it, and any access may be tried on it. */
+/* Attacks through a mapping of /dev/pagewalk: every call gets an address in it, and programs access it in every way. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static char *device(int protection)
 	int fd = open("/dev/pagewalk", O_RDWR);
 	char *at;
 
-	if (fd < 0)             /* a machine without the device */
+	if (fd < 0)             /* the machine has no such device */
 		_exit(0);
 	at = mmap(NULL, PAGE, protection, MAP_SHARED, fd, 0);
 	CHECK(at != MAP_FAILED);
@@ -44,7 +44,7 @@ static char *device(int protection)
 	return at;
 }
 
-/* The mapping stays one page of the device's, wherever it is. */
+/* The mapping stays one page long, even when it moves. */
 static void does_not_grow(void)
 {
 	char *at = device(PROT_READ | PROT_WRITE), *room;
@@ -72,7 +72,7 @@ static void nothing(int n)
 
 static int ends[2];
 
-/* One call with the address in several arguments: it meets it as a structure, a buffer, a path or a list. */
+/* Makes one call with the address in several arguments, so that the call uses it as structure, buffer, path or list. */
 static int any_arguments(void *argument)
 {
 	static const long offsets[] = { 0x18, 0x19, 0xffe };
@@ -81,7 +81,7 @@ static int any_arguments(void *argument)
 	long number = ((long *)argument)[0], at = ((long *)argument)[1];
 
 	MUST(sigaction(SIGALRM, &action, NULL));
-	/* What waits is interrupted. */
+	/* A timer interrupts calls that wait. */
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		long p = at + offsets[i];
@@ -114,7 +114,7 @@ static void any_call(void)
 	}
 }
 
-/* Those that the numbers above do not reach: with arguments that lead to the copy. */
+/* Calls that the numbers above do not reach. Their other arguments are valid, so that the call gets to its copy. */
 static int chosen_calls(void *argument)
 {
 	char *at = argument, buffer[64] = "text";
@@ -157,7 +157,7 @@ static int chosen_calls(void *argument)
 	MUST(mprotect((char *)argument, PAGE, PROT_READ));
 	MUST(mprotect((char *)argument, PAGE, PROT_NONE));
 	MUST(mprotect((char *)argument, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
-	/* A tracer reads and writes it. */
+	/* A tracer reads and writes the page. */
 	child = (pid_t)MUST(fork());
 	if (child == 0) {
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -171,7 +171,8 @@ static int chosen_calls(void *argument)
 	(void)ptrace(PTRACE_GETREGS, child, 0, argument);
 	MUST(ptrace(PTRACE_CONT, child, 0, 0));
 	MUST(waitpid(child, &status, 0));
-	/* The signal's stack, the robust list and the thread's number lie in it when the process ends. */
+	/* The signal stack, the robust list and the word that the thread's end clears lie in the page when the process
+	 * ends. */
 	MUST(syscall(SYS_set_robust_list, argument, 12));
 	MUST(syscall(SYS_set_tid_address, argument));
 	MUST(sigaltstack(&stack, NULL));
@@ -187,7 +188,7 @@ static void the_calls_that_copy(void)
 	CHECK_EQUAL(test_in_child(chosen_calls, device(PROT_READ | PROT_WRITE)), 1000 + SIGSEGV);
 }
 
-/* Accesses of the program itself end in a signal, or do nothing. */
+/* A program's own access ends in a signal or has no effect. */
 #define ACCESSES(one) \
 	one(lbz, "lbz 5, 1(%0)") one(lhz, "lhz 5, 2(%0)") one(lha, "lha 5, 2(%0)") one(lwz, "lwz 5, 0x18(%0)") \
 	one(lwz_odd, "lwz 5, 0x1a(%0)") one(lwz_end, "lwz 5, 0xffe(%0)") one(stb, "stb 5, 1(%0)") \

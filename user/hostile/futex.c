@@ -1,4 +1,4 @@
-/* Futexes: words that are moved to themselves, and more who wait than one call should look at. */
+/* Futexes: waiters that are moved to the same word, and more waiters than one call may look at. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -41,12 +41,12 @@ static void start(pthread_t *threads, unsigned int count)
 	pthread_attr_setstacksize(&small, 16384);
 	for (unsigned int i = 0; i < count; i++)
 		CHECK_EQUAL(pthread_create(&threads[i], &small, wait_for_word, NULL), 0);
-	/* Who is counted by a call that moves nobody, waits. */
+	/* A call that moves no waiter still counts the waiters. */
 	while (futex(&word, FUTEX_REQUEUE, 0, INT_MAX, &word, 0) < (long)count)
 		sched_yield();
 }
 
-/* Linux moves nobody, and counts all. */
+/* Linux moves no waiter here, and counts them all. */
 static void moved_to_itself(void)
 {
 	pthread_t threads[2];
@@ -74,7 +74,7 @@ static void many_are_moved(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* A list that does not end, and one whose entries lie where there is nothing. */
+/* A robust list that never ends, and one with entries at unmapped addresses. */
 static int leave_a_list(void *argument)
 {
 	struct robust_list_head *head = argument;
@@ -97,7 +97,7 @@ static void robust_lists(void)
 	CHECK_EQUAL(test_in_child(leave_a_list, (void *)0xfffffff8), 0);
 }
 
-/* A mutex that names an owner who is about to end, again and again, and one who does not exist. */
+/* Locks a mutex whose owner is about to end, again and again, and a mutex whose owner does not exist. */
 static void *lock_it(void *argument)
 {
 	(void)argument;
@@ -129,7 +129,7 @@ static void nothing(int n)
 	(void)n;
 }
 
-/* With a timeout a wait ends with a handler, however far the timeout is. */
+/* A signal handler ends a wait with a timeout, however far away the timeout is. */
 static void a_far_timeout(void)
 {
 	struct timespec far = { LONG_MAX, 0 };
@@ -140,7 +140,7 @@ static void a_far_timeout(void)
 	CHECK_ERROR(futex(&word, FUTEX_WAIT, word, (long)&far, NULL, 0), EINTR);
 }
 
-/* The same for a mutex that inherits: it is had when its owner lets go, not before. */
+/* The same for a mutex with priority inheritance: the waiter gets it when the owner unlocks it, and not before. */
 static void *let_go(void *argument)
 {
 	const struct timespec some = { 0, 30000000 };
@@ -185,7 +185,7 @@ static int start_threads(void *argument)
 	return made;
 }
 
-/* RLIMIT_NPROC counts threads. */
+/* RLIMIT_NPROC counts threads too. */
 static void threads_are_limited(void)
 {
 	int made = test_in_child(start_threads, NULL);
@@ -193,11 +193,11 @@ static void threads_are_limited(void)
 	CHECK(made > 20 && made < 40);
 }
 
-/* What an owner who ends and an heir who gives up, or is killed, at that moment leave behind. */
+/* What remains when the owner of a mutex ends at the moment when its waiter (the heir) gives up or is killed. */
 struct inheritance {
-	uint32_t word;          /* written by others: read by word_of */
-	volatile int result;    /* the heir's: 0 or an error number; -1: killed before it knew */
-	long delay;             /* of the owner's end, us */
+	uint32_t word;          /* other processes write it, so read it with word_of */
+	volatile int result;    /* the heir's: 0 or an error number; -1: killed before it got a result */
+	long delay;             /* microseconds until the owner ends */
 };
 
 static uint32_t word_of(const struct inheritance *i)
@@ -257,7 +257,7 @@ static void heirs_give_up(void)
 			CHECK(owner_id == heir || owner_id == 0);
 		else if (i->result > 0)
 			CHECK(owner_id != heir);
-		/* Whoever it names is gone: nobody waits for him. */
+		/* The owner that the word names is gone, and nobody waits for it. */
 		if (futex(&i->word, FUTEX_TRYLOCK_PI, 0, 0, NULL, 0))
 			CHECK_EQUAL(errno, ESRCH);
 	}

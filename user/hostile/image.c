@@ -1,4 +1,4 @@
-/* Programs whose headers lie: about where they go, and how large they are. */
+/* Executables with wrong headers: segments at forbidden addresses or of impossible sizes. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static int try(const struct image *image)
 	return test_in_child(run, (void *)path);
 }
 
-/* Where the stack goes, is nothing else. */
+/* A segment may not overlap the stack's place. */
 static void a_segment_where_the_stack_goes(void)
 {
 	static const uint32_t sizes[] = { 1, PAGE, 16 * PAGE, 64 * PAGE };
@@ -60,13 +60,13 @@ static void a_segment_where_the_stack_goes(void)
 			image.segment[1].p_memsz = sizes[i];
 			image.segment[1].p_filesz = 0;
 			status = try(&image);
-			/* It is refused, or it runs and dies of having no instructions. */
+			/* execve refuses it, or the program runs and dies because it contains no instructions. */
 			CHECK(status == 1 || status == 2 || status >= 1000);
 		}
 	}
 }
 
-/* More arguments than there is stack for. */
+/* More arguments than the stack has room for. */
 static int many_arguments(void *argument)
 {
 	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };

@@ -1,4 +1,4 @@
-/* Offsets, lengths and counts whose sums and differences wrap, or lie where there is nothing. */
+/* Offsets, lengths and counts whose sums or differences overflow or lie outside of the object. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int small_file(size_t size)
 	return fd;
 }
 
-/* Behind the end of the file, in its last page and after it, there is nothing to zero. */
+/* Punching a hole after the end of a file, in its last page or beyond it, has nothing to zero. */
 static void a_hole_behind_the_end(void)
 {
 	static const int modes[] = { PUNCH, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE };
@@ -52,7 +52,7 @@ static void a_hole_behind_the_end(void)
 	}
 }
 
-/* RLIMIT_FSIZE holds however a file grows. */
+/* RLIMIT_FSIZE holds for every way to make a file grow. */
 static void the_limit_of_a_file(void)
 {
 	const struct rlimit limit = { 4 * PAGE, 4 * PAGE };
@@ -69,7 +69,7 @@ static void the_limit_of_a_file(void)
 	CHECK_EQUAL(lseek(fd, 0, SEEK_END), 4 * PAGE);
 }
 
-/* Lengths that sum up to more than a call moves. */
+/* Lengths whose sum exceeds what one call may transfer. */
 static void sums_of_lengths(void)
 {
 	static char buffer[64];
@@ -88,7 +88,7 @@ static void sums_of_lengths(void)
 	CHECK_EQUAL(memcmp(buffer, "text", 4), 0);
 }
 
-/* A semaphore's adjustments stay within bounds, and a call that would leave them changes nothing. */
+/* A semaphore's adjustments stay within their bounds; a call that would exceed them changes nothing. */
 static void sums_of_adjustments(void)
 {
 	int set = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
@@ -116,11 +116,11 @@ static int threads_of_a_process(void *argument)
 
 	CHECK_EQUAL(pthread_create(&thread, NULL, one_thread, argument), 0);
 	pthread_join(thread, NULL);
-	/* The thread is gone; its process gives back when it ends. */
+	/* The thread has ended, but its adjustments apply only when the whole process ends. */
 	return semctl(*(int *)argument, 0, GETVAL);
 }
 
-/* CLONE_SYSVSEM: the adjustments belong to all threads. */
+/* With CLONE_SYSVSEM all threads share the adjustments. */
 static void adjustments_of_threads(void)
 {
 	int set = (int)MUST(semget(IPC_PRIVATE, 1, 0600));
@@ -141,7 +141,7 @@ static long free_kb(void)
 	return strtol(at + 8, NULL, 10);
 }
 
-/* More than there is: nothing of it stays, in the file or in memory. */
+/* A transfer of more than all memory fails, and leaves nothing behind in the file or in memory. */
 static void more_than_memory(void)
 {
 	static const int modes[] = { 0, FALLOC_FL_KEEP_SIZE };

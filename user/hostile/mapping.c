@@ -1,4 +1,4 @@
-/* Mappings: what moves, grows or replaces others, and calls that fail half-way. */
+/* Mappings that are moved, grown or placed over others, and calls that fail half-way. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static char *map(size_t size, int flags)
 
 #define CHECK_NO_MAP(call, number) CHECK((call) == MAP_FAILED && errno == (number))
 
-/* The second mapping would lie over the first one's beginning. */
+/* The second mapping would overlap the beginning of the first one. */
 static void a_second_mapping_over_the_first(void)
 {
 	char *at = map(4 * PAGE, MAP_SHARED), *next = map(4 * PAGE, MAP_SHARED);
@@ -32,7 +32,7 @@ static void a_second_mapping_over_the_first(void)
 	CHECK_NO_MAP(mremap(at, 0, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at - 2 * PAGE), EINVAL);
 	CHECK_EQUAL(at[0], 'a');
 	CHECK_EQUAL(next[0], 'b');
-	/* Over its end it may. */
+	/* It may overlap the end of the first one. */
 	CHECK(mremap(at, 0, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + 3 * PAGE) == at + 3 * PAGE);
 	CHECK_EQUAL(at[3 * PAGE], 'a');
 }
@@ -44,7 +44,7 @@ static int no_room(void)
 	return setrlimit(RLIMIT_AS, &limit);
 }
 
-/* A mapping that cannot be made leaves what was in its place. */
+/* When a mapping at a fixed address cannot be made, the old mapping there stays. */
 static void a_failing_call_leaves_what_was_there(void)
 {
 	char *at = map(4 * PAGE, MAP_PRIVATE), *other = map(2 * PAGE, MAP_PRIVATE);
@@ -64,13 +64,13 @@ static void a_failing_call_leaves_what_was_there(void)
 		CHECK_EQUAL(at[i], 'a');
 	for (unsigned int i = 0; i < 2 * PAGE; i++)
 		CHECK_EQUAL(other[i], 'o');
-	/* In place of what is there, a mapping takes no more room than before. */
+	/* A mapping that replaces another needs no more address space than before. */
 	CHECK(mmap(at, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at);
 	CHECK_EQUAL(at[0], 0);
 	CHECK_EQUAL(at[PAGE], 'a');
 }
 
-/* Moves of every shape between two places, compared with a plain copy of what must be there. */
+/* Moves of every size and direction between two places, compared with a plain copy. */
 static void moves_of_every_shape(void)
 {
 	for (unsigned int from = 0; from < 4; from++) {
@@ -82,7 +82,7 @@ static void moves_of_every_shape(void)
 					at[i * PAGE] = (char)('0' + i);
 				for (unsigned int i = 0; i < 8; i++)
 					to[i * PAGE] = (char)('a' + i);
-				/* Only the end of an area grows. */
+				/* An area grows only when the call names its end. */
 				if (new > old && from + old < 4 &&
 				    mremap(at + from * PAGE, old * PAGE, new * PAGE, 0) != MAP_FAILED)
 					CHECK(0);
@@ -108,7 +108,7 @@ static void moves_of_every_shape(void)
 	}
 }
 
-/* What RLIMIT_MEMLOCK allows is not exceeded by growing what is locked. */
+/* Growing a locked area does not exceed RLIMIT_MEMLOCK. */
 static void locked_memory_does_not_grow(void)
 {
 	struct rlimit limit = { 4 * PAGE, 4 * PAGE };
@@ -123,7 +123,7 @@ static void locked_memory_does_not_grow(void)
 	CHECK(sbrk(64 * PAGE) == (void *)-1);
 }
 
-/* Far in a file: page numbers have 32 bits. */
+/* A mapping near the end of a very large file: page numbers have 32 bits. */
 static void a_mapping_at_the_end_of_the_file(void)
 {
 	int fd = (int)MUST(memfd_create("far", 0));
@@ -135,7 +135,8 @@ static void a_mapping_at_the_end_of_the_file(void)
 	CHECK_NO_MAP(mremap(at, 0, 32 * PAGE, MREMAP_MAYMOVE), EINVAL);
 }
 
-/* The pages below a file's, or a device's, are others: only private memory without a file grows. */
+/* Only private memory without a file grows downwards. Below a mapping of a file or a device lie pages of something
+ * else. */
 static void only_stacks_grow(void)
 {
 	static const char *const files[] = { "/dev/pagewalk", "/dev/zero", "/proc/self/exe" };
@@ -144,7 +145,7 @@ static void only_stacks_grow(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		int fd = open(files[i], O_RDONLY);
 
-		if (fd < 0)             /* a machine without the device */
+		if (fd < 0)             /* the machine has no such device */
 			continue;
 		CHECK_NO_MAP(mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_GROWSDOWN, fd, 0), EINVAL);
 		CHECK_NO_MAP(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_GROWSDOWN, fd, 0), EINVAL);

@@ -1,4 +1,4 @@
-/* Memory that a process holds outside of its address space, until there is none left. */
+/* Memory that a process holds outside of its address space, until no memory is left. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,8 @@ static void hold_files(void)
 				return;
 }
 
-/* Holds what it can get, then waits; the first one also takes what is left, so that somebody must go. */
+/* Takes all the memory that it can get, then waits. The first hog also takes the rest, so that the kernel must kill a
+ * process. */
 static int hog(void *argument)
 {
 	int number = *(int *)argument;
@@ -65,7 +66,7 @@ static int hog(void *argument)
 	return 0;
 }
 
-/* Of those who hold the memory some are killed, never who stands by. */
+/* The kernel kills some of the hogs, but never a process that holds little memory. */
 static void the_hogs_go(void)
 {
 	static int number[HOGS];
@@ -98,13 +99,13 @@ static int fill_mapping(void *argument)
 	return 0;
 }
 
-/* A file that is mapped and written grows no further than one that is written. */
+/* Writing through a mapping lets a file grow no further than write() does. */
 static void a_mapped_file_fills_its_file_system(void)
 {
 	CHECK_EQUAL(test_in_child(fill_mapping, (void *)test_path("file")), 1000 + SIGBUS);
 }
 
-/* A program of 1 MB still has room. */
+/* A program of 1 MB still has enough memory. */
 static int small(void *argument)
 {
 	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -124,7 +125,7 @@ static int make_sets(void *argument)
 	return 0;
 }
 
-/* Objects that outlive their makers leave memory: killing these would not bring any back. */
+/* Objects that outlive their makers leave memory for others, because killing the makers would not free the objects. */
 static void sets_leave_memory(void)
 {
 	int *sets = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -157,7 +158,7 @@ static void segments_leave_memory(void)
 	MUST(shmctl(id, IPC_RMID, NULL));
 }
 
-/* File locks: as many as fit into a user's share, in few files. */
+/* File locks: as many as one user may have, in a few files. */
 static int lock_all(void *argument)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
@@ -171,7 +172,7 @@ static int lock_all(void *argument)
 			if (fcntl(fd, F_SETLK, &lock)) {
 				CHECK_EQUAL(errno, ENOLCK);
 				CHECK(made > 1000);
-				/* What needs another one is refused, what gives some back is not. */
+				/* A call that needs another lock is refused; a call that frees locks is not. */
 				CHECK_ERROR(flock(fd, LOCK_EX), ENOLCK);
 				lock = (struct flock){ .l_type = F_UNLCK };
 				MUST(fcntl(fd, F_SETLK, &lock));
@@ -183,7 +184,7 @@ static int lock_all(void *argument)
 
 static void locks_are_limited(void)
 {
-	/* The first one's locks are gone with it. */
+	/* The first process's locks are freed when it ends. */
 	for (int i = 0; i < 2; i++)
 		CHECK_EQUAL(test_in_child(lock_all, NULL), 0);
 }

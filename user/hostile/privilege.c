@@ -1,4 +1,4 @@
-/* Ways to privileges that the attacker does not have: set-ID programs under his control, and files that keep the bits. */
+/* Ways to gain privileges: set-ID programs under the attacker's control, and files that keep their set-ID bits. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int traced(void *argument)
 	return run_it(argument);
 }
 
-/* Lets it run from stop to stop; its exit status. */
+/* Continues the traced program from stop to stop; returns its exit status. */
 static int follow(pid_t child)
 {
 	int status;
@@ -75,7 +75,8 @@ static void children_get_nothing_either(void)
 	CHECK_EQUAL(test_in_child(no_new, NULL), IS_NOBODY);
 }
 
-/* Who shares his directories with another process could be led elsewhere by it. */
+/* A process that shares its directory with another one gains no privilege by exec: the other could change the
+ * directory. */
 static void shared_directories(void)
 {
 	pid_t child = (pid_t)MUST(syscall(SYS_clone, CLONE_FS | SIGCHLD, 0, 0, 0, 0));
@@ -85,7 +86,7 @@ static void shared_directories(void)
 	CHECK_EQUAL(test_wait(child), IS_NOBODY);
 }
 
-/* Nobody attaches to it when it runs. */
+/* A debugger of another user cannot attach to the running program. */
 static void nobody_attaches(void)
 {
 	static const char *const links[] = { "fd/0", "cwd", "root", "exe" };
@@ -106,7 +107,8 @@ static void nobody_attaches(void)
 	CHECK_EQUAL(read(told[0], &byte, 1), 1);
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, child, 0, 0), EPERM);
 	CHECK_ERROR(ptrace(PTRACE_SEIZE, child, 0, 0), EPERM);
-	/* Nor reaches what it has open by /proc: not even what was his before. */
+	/* The attacker cannot reach the program's open files through /proc, not even the file that the attacker opened
+	 * himself. */
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)child, links[i]);
 		CHECK_ERROR(open(path, O_RDONLY | O_NONBLOCK), EACCES);
@@ -116,7 +118,8 @@ static void nobody_attaches(void)
 	CHECK_EQUAL(test_wait(child), IS_ROOT);
 }
 
-/* What he opened of a process before it became another user's shows nothing of what it does then. */
+/* A file of /proc that was opened before the process became another user's shows nothing of what the process does
+ * later. */
 static void opened_before(void)
 {
 	static const char *const names[] = { "environ", "auxv", "maps" };
@@ -154,7 +157,7 @@ static void opened_before(void)
 		CHECK_ERROR(open(path, O_RDONLY), EACCES);
 		CHECK_EQUAL(read(fds[i], text, sizeof(text)), 0);
 	}
-	/* What everybody may read has no addresses. */
+	/* The files that everybody may read contain no addresses. */
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
 	CHECK(test_read_file(path, text, sizeof(text)) > 0);
 	for (char *at = strtok(text, " "); at; at = strtok(NULL, " "))
@@ -203,7 +206,7 @@ static void (*const changes[])(const char *) = {
 	by_sendfile, by_copy, by_splice,
 };
 
-/* Whichever way a file changes, its set-ID bits go. */
+/* Every way to change a file clears its set-ID bits. */
 static void the_bits_go(void)
 {
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {

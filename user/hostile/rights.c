@@ -1,4 +1,4 @@
-/* Files in flight: nested to any depth, in circles, by the thousand; and messages that say to come from another. */
+/* Descriptors in flight: nested to any depth, in circles, by the thousand; and messages with a forged sender. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "common/attack.h"
 #include "test/common/rights.h"
 
-/* As deep as the limit of files in flight allows, and then some: each level is two. */
+/* Nests sockets beyond the limit of files in flight; each level counts as two files. */
 static void nested_to_the_limit(void)
 {
 	EACH_TYPE(type)
@@ -42,14 +42,15 @@ static int nest_until_refused(void *type)
 	return 1;
 }
 
-/* The process ends with them open: all are gone after it. */
+/* The process ends with all the files open. Afterwards all of them must be closed. */
 static void nested_until_refused(void)
 {
 	EACH_TYPE(type)
 		CHECK_EQUAL(test_in_child(nest_until_refused, &type), 0);
 }
 
-/* Sockets in each other's queues, full of data, and in the queue of a third. More than memory, if they stayed. */
+/* Two sockets in each other's queues, full of data, and both in the queue of a third. If they stayed, they would exceed
+ * memory. */
 static void circles(void)
 {
 	EACH_TYPE(type)
@@ -85,7 +86,7 @@ static int leave_circles(void *argument)
 	return 0;
 }
 
-/* A process that ends takes its circles along. */
+/* When a process ends, the circles that it made are freed. */
 static void circles_of_processes(void)
 {
 	for (int i = 0; i < 8; i++)
@@ -103,7 +104,7 @@ static int send_until_too_many(void *argument)
 	while (send_files(ends[0], (int[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8) == 1) {
 		char byte;
 
-		/* Received without room for them, they are closed. */
+		/* Descriptors that arrive without room for them are closed. */
 		if (sent++ >= 2)
 			CHECK_EQUAL(recv(ends[1], &byte, 1, 0), 1);
 		if (sent == 50)
@@ -117,7 +118,7 @@ static int send_until_too_many(void *argument)
 	return 0;
 }
 
-/* A user without privilege has no more files in flight than RLIMIT_NOFILE, by a message. */
+/* A user without privilege cannot have more files in flight than RLIMIT_NOFILE. */
 static void limit(void)
 {
 	CHECK_EQUAL(test_in_child(send_until_too_many, NULL), 0);
@@ -146,7 +147,7 @@ static void credentials_cannot_be_forged(void)
 
 		socket_pair(type, ends);
 		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
-		/* A stream gives what different processes wrote one by one. */
+		/* A stream never mixes bytes of different processes in one read. */
 		CHECK_EQUAL(send(ends[0], "a", 1, 0), 1);
 		child = test_child(forge, &ends[0]);
 		CHECK_EQUAL(test_wait(child), 0);
@@ -163,7 +164,7 @@ static void credentials_cannot_be_forged(void)
 	}
 }
 
-/* Epolls in epolls: no circle, five levels, and not so many ways that one wake-up would take for ever. */
+/* Epolls that watch epolls: no circles, at most five levels, and a bounded number of paths for one wake-up. */
 static void epolls_in_epolls(void)
 {
 	enum { WIDTH = 12 };
@@ -189,7 +190,7 @@ static void epolls_in_epolls(void)
 	CHECK_EQUAL(epoll_wait(level[1][0], &event, 1, 0), 1);
 }
 
-/* Messages that nobody receives are limited by user, and queues by what they may grow to. */
+/* Messages that nobody receives are limited for each user, and so is the size that queues may reach. */
 static void message_queues(void)
 {
 	struct mq_attr attributes = { .mq_maxmsg = 10, .mq_msgsize = 8192 };
@@ -231,7 +232,7 @@ static int wait_for_signal(void *unused)
 	return pause();
 }
 
-/* A queue that has no name any more forgets a process that ends: the next one is not taken for it. */
+/* A queue without a name forgets a process that has ended: a new process with the same number gets no notification. */
 static void a_queue_without_a_name(void)
 {
 	mqd_t queue = (mqd_t)MUST(mq_open("/hostile", O_CREAT | O_RDWR, 0600, NULL));
@@ -255,7 +256,8 @@ static void a_queue_without_a_name(void)
 	}
 }
 
-/* A signalfd that asks for a signal when it has one: were it sent, it would be sent for ever. */
+/* A signalfd that requests a signal when it is readable. Such a signal, if sent, would make it readable again for
+ * ever. */
 static void signalfd_that_signals(void)
 {
 	sigset_t set;

@@ -1,4 +1,4 @@
-/* Calls on sockets that fail, or that two threads make at once: nothing is lost, and nothing half done. */
+/* Socket calls that fail, or that two threads make at once: nothing gets lost, and no call is half done. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int new_socket(size_t kind)
 	return (int)MUST(socket(kinds[kind].family, kinds[kind].type, 0));
 }
 
-/* A listener with any name, which is told, and room for one connection that nobody has accepted. */
+/* Makes a listener with a name of the kernel's choice, which it returns, and room for one unaccepted connection. */
 static int new_listener(size_t kind, union name *name, socklen_t *size)
 {
 	int listener = new_socket(kind);
@@ -56,7 +56,7 @@ static void *connect_it(void *unused)
 	return (void *)(long)(connect(wanted, &where.any, where_size) ? errno : 0);
 }
 
-/* Two threads wait for a place with the same socket: one of them connects it. */
+/* Two threads wait to connect the same socket; one of them connects it. */
 static void connect_twice(void)
 {
 	for (size_t kind = 0; kind < KINDS; kind++) {
@@ -90,7 +90,7 @@ static void connect_twice(void)
 	}
 }
 
-/* accept() that cannot tell the name leaves the connection for the next call. */
+/* accept() with a bad address for the name leaves the connection for the next call. */
 static void accept_fails(void)
 {
 	for (size_t kind = 0; kind < KINDS; kind++) {
@@ -109,7 +109,7 @@ static void accept_fails(void)
 	}
 }
 
-/* A connection that is refused costs no port. */
+/* A refused connection uses up no port. */
 static void refused(void)
 {
 	int client = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
@@ -127,7 +127,7 @@ static void nothing(int number)
 	(void)number;
 }
 
-/* A time that is longer than the clock counts is for ever, not short. */
+/* A timeout beyond the clock's range never expires; it is not cut short. */
 static void far_timeouts(void)
 {
 	static const long long seconds[] = { 18446744074ll, 9223372036854775807ll };
@@ -146,7 +146,7 @@ static void far_timeouts(void)
 	}
 }
 
-/* Ports that are given out come round, and those in use are passed over. */
+/* The kernel's choice of ports wraps round and skips ports in use. */
 static void ports_come_round(void)
 {
 	static const int types[] = { SOCK_STREAM, SOCK_DGRAM };

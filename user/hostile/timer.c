@@ -1,4 +1,4 @@
-/* Timers that are due again at once: whoever sets them, others get their turn. */
+/* Timers that expire again at once: other processes must still get the processor. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static int blocked_timer(void *argument)
 	return 0;
 }
 
-/* Each handler is interrupted by the next, until there is no stack. */
+/* Each handler is interrupted by the next one, until the stack is full. */
 static int nested_timer(void *argument)
 {
 	(void)argument;
@@ -127,7 +127,7 @@ static int sleeper(void *argument)
 	return 0;
 }
 
-/* A processor-time limit whose signal is handled: told each second from then on, not more often. */
+/* A process beyond its processor-time limit handles the signal: it then gets one signal each second, not more. */
 static int over_its_limit(void *argument)
 {
 	struct rlimit limit = { 0, 100 };
@@ -140,7 +140,7 @@ static int over_its_limit(void *argument)
 	return 0;
 }
 
-/* One locks a mutex and keeps it, the other waits with a timeout that is over at once, or never. */
+/* One thread locks a mutex and keeps it; the other waits with a timeout that has expired or with none. */
 static int mutex_waits(void *argument)
 {
 	static const struct timespec past = { 0, 1 }, never = { 0x7fffffff, 999999999 };
@@ -155,7 +155,7 @@ static int mutex_waits(void *argument)
 	return 0;
 }
 
-/* Timers of one nanosecond in sets, and in sets of sets. */
+/* Timers of one nanosecond in epoll sets, and in sets of sets. */
 static int timers_in_sets(void *argument)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -202,7 +202,7 @@ static const struct {
 
 #define ATTACKERS 2
 
-/* A program starts and ends beside the attackers, who are killed then. */
+/* A program starts and ends beside the attackers; then the attackers are killed. */
 static void others_get_their_turn(void)
 {
 	for (size_t i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
@@ -235,7 +235,7 @@ static int worker(void *argument)
 	return 0;
 }
 
-/* The program that has set such a timer goes on as well. */
+/* The program that set such a timer makes progress too. */
 static void the_program_itself_goes_on(void)
 {
 	progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -243,7 +243,7 @@ static void the_program_itself_goes_on(void)
 	CHECK_EQUAL(test_in_child(worker, NULL), 0);
 }
 
-/* The interval begins again when the signal is taken, and is shown meanwhile. */
+/* The interval begins again when the signal is taken, and the timer shows the interval until then. */
 static void the_interval_goes_on(void)
 {
 	const struct itimerval often = { { 0, 5000 }, { 0, 5000 } }, off = { { 0, 5000 }, { 0, 0 } };

@@ -20,13 +20,14 @@ struct ipc_buffers {
 	uint32_t receive_size;
 };
 
-/* What a call passes in registers: both ways. */
+/* What a call passes in registers, in both directions. */
 struct ipc_message {
 	uint32_t word[3];
-	uint32_t size;          /* received: bytes of memory that the sender sent, more than came if they were cut off */
+	uint32_t size;          /* received: bytes that the sender sent, even if not all of them fitted */
 };
 
-/* Any of the four. The partner's number, 0 after a send, or minus the error number; `time` in microseconds. */
+/* Makes any of the four calls. Returns the partner's number, 0 after a send, or minus the error number; `time` is in
+ * microseconds. */
 static inline long ipc_invoke(long call, long partner, const struct ipc_buffers *buffers, uint32_t time,
 			      struct ipc_message *message)
 {

@@ -1,7 +1,7 @@
-/* System calls without a C library, for programs that must run before anything else does.
+/* System calls without a C library, for programs that must run before a C library does.
  *
- * PPC32: number in r0, arguments in r3 to r8, `sc`; CR0.SO set on return marks r3 as a positive error number.
- * The kernel may change r0, r3 to r12, CTR and CR0, as after a function call. */
+ * PPC32: number in r0, arguments in r3 to r8, `sc`. If CR0.SO is set on return, r3 is a positive error number.
+ * The kernel may change r0, r3 to r12, CTR and CR0, as a function call may. */
 #ifndef PAGEWALK_USER_SYSCALL_H
 #define PAGEWALK_USER_SYSCALL_H
 

@@ -2,9 +2,9 @@
  *
  *   /init [program [argument ...]]
  *
- * Without a program it runs /etc/rc, and /bin/sh where there is no /etc/rc. The kernel powers off with the status
- * that init returns, which has room for 0 to 63: a larger status, or a death by signal, is told on the console and
- * becomes 63. Needs no C library, so that it also runs on a kernel that does not yet run one. */
+ * Without a program it runs /etc/rc, or /bin/sh if there is no /etc/rc. The kernel powers off with the status that init
+ * returns. That status is limited to 0 to 63, so init prints a larger one, or a death by signal, on the console and
+ * returns 63. init needs no C library, so that it also runs on a kernel that cannot run one yet. */
 #include "syscall.h"
 
 #define STATUS_OTHER 63
@@ -12,7 +12,7 @@
 /* The region of interest that holds the program from its fork to its end (docs/interfaces.md, section 8). */
 #define PROGRAM_REGION 65536
 
-/* The control device's user half; NULL where there is none. */
+/* The part of the control device for programs; NULL if the machine has none. */
 static volatile unsigned int *control;
 
 static const char *const environment[] = {
@@ -46,7 +46,7 @@ static void say_number(unsigned long value)
 	say(digits + at);
 }
 
-/* Descriptors 0, 1 and 2 are the console, whether or not the kernel opened them. */
+/* Opens the console as descriptors 0, 1 and 2, whether or not the kernel has done so. */
 static void open_console(void)
 {
 	enum { F_GETFD = 1, O_RDWR = 2 };
@@ -88,7 +88,7 @@ static int contains_slash(const char *path)
 	return 0;
 }
 
-/* Runs `argv`; a name without a slash is looked for as a shell would. Returns minus the last error. */
+/* Runs `argv`; searches for a name without a slash as a shell does. Returns minus the last error. */
 static long execute(const char *const *argv)
 {
 	static const char *const places[] = { "/bin/", "/sbin/", "/usr/bin/" };
@@ -107,7 +107,7 @@ static long execute(const char *const *argv)
 		for (unsigned long n = 0; n <= name; n++)
 			path[prefix + n] = argv[0][n];
 		error = system_call(__NR_execve, (long)path, (long)argv, (long)environment, 0);
-		if (error != -2) /* ENOENT: look further */
+		if (error != -2) /* ENOENT: search further */
 			return error;
 	}
 	return -2;
@@ -129,7 +129,7 @@ static void child(const char *const *argv)
 	system_call(__NR_exit_group, error == -2 ? 127 : 126, 0, 0, 0);
 }
 
-/* Waits for `pid`, burying whatever orphans die meanwhile; returns its wait status, or minus an error. */
+/* Waits for `pid`, and reaps orphans that end meanwhile; returns the wait status of `pid`, or minus an error. */
 static long wait_for(long pid, int *status)
 {
 	for (;;) {

@@ -3,7 +3,7 @@
 	.type	_start, @function
 _start:
 	mr	3, 1
-	rlwinm	1, 1, 0, 0, 27		/* the ABI wants r1 on 16 bytes */
+	rlwinm	1, 1, 0, 0, 27		/* the ABI wants r1 aligned to 16 bytes */
 	li	0, 0
 	stwu	0, -16(1)		/* back chain 0 ends the stack */
 	bl	start_main

@@ -1,13 +1,13 @@
-/* suite: runs a list of programs one after the other and shows what each of them wrote and how it ended.
+/* suite: runs a list of programs one after the other, and shows the output and the end of each.
  *
  *   suite <list>
  *
- * A line of the list is a name, a longest time in seconds, and a command with its arguments, separated by tabs. Each
- * command runs in /tmp, in a process group of its own, with nothing to read, and writes to a pipe, so that it sees the
- * same kind of file wherever the suite itself writes to. What is left of its group when it ends is killed.
+ * A line of the list is a name, a time limit in seconds, and a command with its arguments, separated by tabs. Each
+ * command runs in /tmp, in a process group of its own, with empty standard input. It writes to a pipe, so that it sees
+ * the same kind of file wherever the suite itself writes to. When it ends, the rest of its group is killed.
  *
  *   @begin <name>
- *   ... what it wrote ...
+ *   ... its output ...
  *   @end <name> status=<n> | signal=<n> | timeout
  */
 #define _GNU_SOURCE
@@ -30,7 +30,7 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* In a child: its exit must not touch the list that it shares with its parent. */
+/* For a child: its exit must not move the position of the list file, which it shares with its parent. */
 static void die_alone(const char *what)
 {
 	fprintf(stderr, "suite: %s: %s\n", what, strerror(errno));
@@ -64,8 +64,8 @@ static void run(char *const argv[], const int ends[2])
 	die_alone(argv[0]);
 }
 
-/* Copies what the case writes until every writer is gone or `deadline` comes. Returns whether all is read. A last line
- * without an end is ended, so that the marker after it stands at the beginning of a line. */
+/* Copies what the case writes until every writer is gone or `deadline` comes. Returns whether everything was read.
+ * Completes an incomplete last line, so that the marker after it begins a line. */
 static int copy_output(int from, long deadline, char *last)
 {
 	char buffer[4096];
@@ -112,12 +112,13 @@ static void run_case(const char *name, long limit, char *const argv[])
 	if (child < 0)
 		die("fork");
 	setpgid(child, child);
-	/* The case's group is the terminal's foreground, as a shell would have it: a shell in it may control jobs. */
+	/* Make the case's group the terminal's foreground group, as a shell would, so that a shell in it may control
+	 * jobs. */
 	if (tty >= 0)
 		tcsetpgrp(tty, child);
 	close(ends[1]);
 	complete = copy_output(ends[0], deadline, &last);
-	/* Output may end before the program does. */
+	/* A program may close its output before it ends. */
 	while (complete && waitpid(child, &status, WNOHANG) == 0) {
 		if (seconds() >= deadline) {
 			complete = 0;
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
 			words[count++] = word;
 		words[count] = NULL;
 		if (count < 3) {
-			fprintf(stderr, "suite: %s: a name, a number of seconds and a command are wanted\n", argv[1]);
+			fprintf(stderr, "suite: %s: a line needs a name, a number of seconds and a command\n", argv[1]);
 			return 2;
 		}
 		run_case(words[0], strtol(words[1], NULL, 10), words + 2);

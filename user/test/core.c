@@ -1,4 +1,4 @@
-/* Core files: who leaves one, and what is in it. qemu-ppc makes its own, by another name. */
+/* Core files: which deaths leave one, and what it contains. qemu-ppc writes its own kind, under another name. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,8 @@
 
 static const char *core_path;
 
-/* A child that may leave a core file of so many bytes runs the function in an empty directory; how it ended. */
+/* A child runs the function in an empty directory and may leave a core file of up to `most` bytes; returns how it
+ * ended. */
 static siginfo_t end_of(void (*function)(void), rlim_t most)
 {
 	struct rlimit limit = { most, most };
@@ -54,7 +55,7 @@ static void leaves_none(void (*function)(void), rlim_t most)
 	CHECK_ERROR(access(core_path, F_OK), ENOENT);
 }
 
-/* A core file in memory, and the parts of it. */
+/* A core file in memory, and its program headers. */
 static const Elf32_Ehdr *core_file;
 static size_t core_size;
 
@@ -84,7 +85,7 @@ static const char *at_offset(size_t offset, size_t size)
 	return (const char *)core_file + offset;
 }
 
-/* The part that shows an address. */
+/* The segment that contains an address. */
 static const Elf32_Phdr *part_of(const void *address)
 {
 	const Elf32_Phdr *part = (const Elf32_Phdr *)at_offset(core_file->e_phoff, core_file->e_phnum * sizeof(*part));
@@ -125,7 +126,7 @@ static const void *note(unsigned type, unsigned nth, size_t *size)
 	return NULL;
 }
 
-/* How the test and the child tell each other of places: shared memory. */
+/* Addresses that the child passes to the test through shared memory. */
 static struct places {
 	char *private, *shared, *left_out, *untouched;
 	pid_t first, second;
@@ -160,7 +161,8 @@ static void aborts_with_memory(void)
 	abort();
 }
 
-/* What the program wrote is there, with zeros where it did not; what its file has is not, but for the first page. */
+/* The file contains pages that the program wrote, with zeros where it wrote nothing. Of mapped files it contains the
+ * first page only. */
 static void memory_is_there(void)
 {
 	places_make();
@@ -204,7 +206,7 @@ static void faults_with_a_thread(void)
 	__asm__ volatile("stw 14,16(0)" : "+r"(kept), "+f"(real));
 }
 
-/* The thread that took the signal comes first; every one with its registers. */
+/* The thread that took the signal comes first; every thread comes with its registers. */
 static void threads_are_there(void)
 {
 	const prstatus_t *status;
@@ -225,7 +227,7 @@ static void threads_are_there(void)
 	CHECK_EQUAL(status->pr_reg[14], 0x11112222);
 	real = note(NT_PRFPREG, 0, &size);
 	CHECK(real && size == 33 * sizeof(double));
-	CHECK(memcmp(&real[14], &kept_real, sizeof(kept_real)) == 0);   /* whether or not there is a unit to compare it */
+	CHECK(memcmp(&real[14], &kept_real, sizeof(kept_real)) == 0);   /* with or without a floating-point unit */
 	status = note(NT_PRSTATUS, 1, &size);
 	CHECK(status && size == sizeof(*status));
 	CHECK_EQUAL(status->pr_pid, places->second);
@@ -245,7 +247,7 @@ static void threads_are_there(void)
 	CHECK(vector && size == length && memcmp(vector, told, size) == 0);
 }
 
-/* Which file is mapped where. */
+/* The core file lists which file is mapped at which address. */
 static void files_are_told(void)
 {
 	const uint32_t *files;
@@ -330,7 +332,7 @@ static int attaches_to(void *tracee)
 	return ptrace(PTRACE_ATTACH, (pid_t)(intptr_t)tracee, NULL, NULL) == -1 ? errno : 0;
 }
 
-/* A child inherits it; and it keeps tracers of the same user away. */
+/* A child inherits the setting; without it, no tracer of the same user can attach. */
 static void dumpable_or_not(void)
 {
 	int ends[2];
@@ -355,7 +357,7 @@ static void dumpable_or_not(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
-/* The file is as long as it may be, and no longer. */
+/* The core file is written up to the limit of its size. */
 static void limited(void)
 {
 	struct stat status;
@@ -366,7 +368,7 @@ static void limited(void)
 	CHECK(status.st_size > (off_t)PAGE && status.st_size <= (off_t)(5 * PAGE));
 }
 
-/* The name is taken from what has it: nothing is written through it. */
+/* A core file replaces the name of an existing file; it never writes to that file. */
 static void name_in_use(void)
 {
 	char other[256], text[16];

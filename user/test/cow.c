@@ -1,4 +1,4 @@
-/* Copy-on-write: after fork each side has its own memory, however either writes. */
+/* Copy-on-write: after fork each side has memory of its own, in whatever way a side writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void child_write_stays_with_child(void)
 	CHECK(holds(where, 1));
 }
 
-/* One instruction that needs two pages at once, for each pair of neighbours. */
+/* For each pair of neighbouring pages, one instruction that accesses both. */
 static int child_goes_across_pages(void *where)
 {
 	unsigned char *bytes = where;
@@ -121,7 +121,7 @@ static int grandchildren(void *where)
 	return 0;
 }
 
-/* The innermost child finds 10 where it wants 1, says so and fails: silence it. */
+/* The innermost child expects 1, finds 10, prints this and fails: silence its output. */
 static int quiet_grandchildren(void *where)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -156,7 +156,7 @@ static void data_and_bss(void)
 	CHECK_EQUAL(bss_page[sizeof(bss_page) - 1], 3);
 }
 
-/* The kernel's own writes to user memory (read into a shared page) must copy as well. */
+/* The kernel's own writes to user memory (here a read into a shared page) must copy the page too. */
 static int kernel_writes(void *where)
 {
 	int zero = (int)MUST(open("/dev/zero", O_RDONLY));
@@ -174,7 +174,7 @@ static void kernel_write_stays_with_child(void)
 	CHECK(holds(where, 1));
 }
 
-/* A page never written reads as zero, and stays zero for the other side when one side writes it. */
+/* A page never written reads as zero, and stays zero for the other side after one side writes to it. */
 static int write_untouched(void *where)
 {
 	fill(where, 1);
@@ -215,8 +215,8 @@ static void many_children_at_once(void)
 }
 
 /*
- * Processes that look at the same few addresses, which have one place in a TLB of 32 sets, so that each look is a miss,
- * and lose the processor in the midst of it: for each of the sets, among which are those of the kernel's own pages.
+ * Processes read the same few addresses, which share one TLB set, so that each read misses, and are preempted in the
+ * middle. Every one of the 32 sets is tried, among them those of the kernel's own pages.
  */
 static int looks(volatile uint32_t *where, uint32_t self)
 {
@@ -266,13 +266,13 @@ static void file_mapping_private(void)
 	where[0] = 'b';
 	CHECK_EQUAL(test_read_file(path, buffer, sizeof(buffer)), PAGE);
 	CHECK_EQUAL(buffer[0], 'a');
-	/* A page of the private mapping that was written no longer follows the file. */
+	/* A written page of a private mapping no longer changes with the file. */
 	CHECK_EQUAL(pwrite(fd, "zz", 2, 0), 2);
 	CHECK_EQUAL(where[0], 'b');
 	CHECK_EQUAL(where[1], 'a');
 }
 
-/* Many page tables: what fork costs is for pages, and a child that writes little needs little memory of its own. */
+/* A fork of many page tables takes time for pages in use only, and a child that writes little needs little memory. */
 static void big_process_forks(void)
 {
 	enum { BIG = 4096, STEP = 37 };
@@ -292,7 +292,7 @@ static void big_process_forks(void)
 				CHECK_EQUAL(where[i * words], i % STEP ? i + 1 : 0);
 			_exit(0);
 		}
-		/* The parent writes meanwhile what the child does not. */
+		/* Meanwhile the parent writes to pages that the child does not write to. */
 		for (unsigned int i = 1; i < BIG; i += STEP)
 			where[i * words] = i + 1;
 		CHECK_EQUAL(test_wait(child), 0);

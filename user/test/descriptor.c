@@ -1,4 +1,4 @@
-/* What is read from descriptors that are no files: timers and signals. */
+/* Reading from timerfd and signalfd descriptors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -12,7 +12,7 @@
 
 #include "common/check.h"
 
-/* The case's directory becomes the current one. */
+/* Makes the case's directory the current one. */
 static void enter(void)
 {
 	char path[128];
@@ -96,7 +96,7 @@ static void listing(void)
 	CHECK_EQUAL(others, 2);
 	for (int i = 0; i < FILES; i++)
 		CHECK(seen[i]);
-	/* Removing while reading: every name that was there is met once. */
+	/* Removing entries while reading: every name that was there is returned once. */
 	rewinddir(dir);
 	int removed = 0;
 	while ((entry = readdir(dir)))
@@ -165,7 +165,7 @@ static void symbolic_links(void)
 	MUST(symlink("none", "dangling"));
 	CHECK_ERROR(open("dangling", O_RDONLY), ENOENT);
 	CHECK_ERROR(open("s", O_RDONLY | O_NOFOLLOW), ELOOP);
-	/* Creating through a dangling link makes its target. */
+	/* Creating a file through a dangling link makes the link's target. */
 	touch("dangling", "made");
 	CHECK(content_is("none", "made"));
 	MUST(symlink("loop2", "loop1"));
@@ -197,7 +197,7 @@ static void rename_files(void)
 	CHECK(content_is("b", "A"));
 	MUST(rename("b", "b"));
 	MUST(link("b", "same"));
-	/* Two names of one file: nothing happens. */
+	/* Renaming one name of a file to another name of it does nothing. */
 	MUST(rename("b", "same"));
 	MUST(access("b", F_OK));
 	MUST(access("same", F_OK));
@@ -223,7 +223,7 @@ static void rename_directories(void)
 	CHECK_ERROR(rename("plain", "g"), EISDIR);
 	CHECK_ERROR(rename("e", "e/below"), EINVAL);
 	MUST(rename("g", "e/g"));
-	/* The moved directory's .. follows. */
+	/* The .. of the moved directory leads to its new parent. */
 	CHECK_EQUAL(inode("e/g/.."), inode("e"));
 	MUST(rename("e/f", "f"));
 	CHECK(content_is("f", "x"));

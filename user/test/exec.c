@@ -1,5 +1,5 @@
-/* execve: arguments, environment, what is kept and what is not, scripts, errors. The program runs itself again with
- * "--as <role>". */
+/* execve: arguments, environment, what the new program keeps and loses, scripts, errors. The test starts itself again
+ * with "--as <role>". */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -143,7 +143,7 @@ static void *replace_from_thread(void *unused)
 	return unused;
 }
 
-/* Of a process with threads, called by the first thread or by another one. */
+/* For a process with threads: the first thread or another one calls execve. */
 static int replace_with_lock(void *by_another)
 {
 	pthread_t threads[2];
@@ -268,7 +268,8 @@ static void scripts(void)
 	char *envp[] = { (char *)"A=1", (char *)"B=two", NULL };
 
 	strcpy(path, test_path("script"));
-	/* The interpreter gets: itself, the one argument of the first line, the script's path, what came after argv[0]. */
+	/* The interpreter's arguments: its name, the one argument of the first line, the script's path, and argv[1]
+	 * onwards. */
 	snprintf(text, sizeof(text), "#! %s  --script \nnot looked at\n", self);
 	make_program(path, text, strlen(text), 0755);
 	CHECK_EQUAL(run(path, argv, envp), 77);
@@ -294,7 +295,7 @@ static void errors(void)
 	CHECK_EQUAL(run(test_path("program/below"), argv, environ), 100 + ENOTDIR);
 }
 
-/* ELF headers that lie: refused, or the process alone dies. */
+/* Wrong ELF headers: execve refuses the file, or only the new process dies. */
 static void lying_headers(void)
 {
 	static char image[8192];
@@ -395,7 +396,7 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && strcmp(argv[1], "--as") == 0)
 		return role(argc, argv);
-	/* Started as a script's interpreter: the trailing blank of the first line is cut off. */
+	/* Started as a script's interpreter. The trailing blank of the first line has been removed. */
 	if (argc > 2 && strcmp(argv[1], "--script") == 0)
 		return argc == 6 && strstr(argv[2], "/script") && strcmp(argv[3], "one") == 0 && argv[4][0] == 0 &&
 				       strcmp(argv[5], "with blanks") == 0

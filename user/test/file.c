@@ -126,7 +126,7 @@ static void truncation(void)
 	CHECK_EQUAL(write(fd, buffer, sizeof(buffer)), sizeof(buffer));
 	MUST(ftruncate(fd, 100));
 	CHECK_EQUAL(lseek(fd, 0, SEEK_END), 100);
-	/* What was cut off is zero when the file grows again. */
+	/* Bytes that were cut off read as zero when the file grows again. */
 	MUST(truncate(path, 8192));
 	CHECK_EQUAL(pread(fd, buffer, sizeof(buffer), 0), 8192);
 	CHECK_EQUAL(buffer[99], 'x');
@@ -215,7 +215,7 @@ static void duplicates_share_the_position(void)
 	CHECK_EQUAL(fcntl(fd, F_DUPFD, 40), 40);
 	other = (int)MUST(open(path, O_RDONLY));
 	CHECK_EQUAL(lseek(other, 0, SEEK_CUR), 0);
-	/* The lowest free descriptor is taken. */
+	/* dup takes the lowest free descriptor. */
 	MUST(close(copy));
 	CHECK_EQUAL(dup(fd), copy);
 }
@@ -324,7 +324,7 @@ static void access_rights(void)
 	CHECK_ERROR(access(path, 64), EINVAL);
 }
 
-/* Into and out of every alignment, with lengths around what copying is done by: words, cache lines, pages. */
+/* Copies from and to every alignment, with lengths around those of a word, a cache line and a page. */
 static void copies_of_every_shape(void)
 {
 	static const size_t lengths[] = { 0, 1, 3, 4, 15, 16, 31, 33, 127, 128, 129, 160, 191, 192, 257, 4095, 4097 };
@@ -350,7 +350,7 @@ static void copies_of_every_shape(void)
 	MUST(unlink(test_path("shapes")));
 }
 
-/* A transfer that runs into a page that is not there: what it says that it moved, it moved; it never says more. */
+/* A transfer that reaches an unmapped page has moved exactly as many bytes as it returns. */
 static void copies_end_at_a_hole(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

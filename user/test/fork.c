@@ -1,5 +1,5 @@
-/* What a child does to the mappings that it inherits is its own affair: the parent keeps all of them, and the other
- * way round. Areas are as large as a page table covers and more, so that kernels that share tables are tried too. */
+/* A change of a mapping in the child does not change the parent's mappings, and the other way round. The areas are at
+ * least as large as what one page table covers, so that kernels that share page tables are tested too. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #define PAGE 4096ul
 #define SPAN (4ul << 20)
 #define SIZE (2 * SPAN)
-/* Pages of the area that are used: in the first table, at its end, in the second. */
+/* The pages in use: at the beginning and at the end of the first page table, and in the second one. */
 static const unsigned long used[] = { 0, 1, 37, SPAN / PAGE - 1, SPAN / PAGE, SPAN / PAGE + 500 };
 #define USED (sizeof(used) / sizeof(used[0]))
 
@@ -100,7 +100,7 @@ static void check(int (*child)(void *))
 {
 	unsigned char *where = area();
 
-	/* Twice: the second child finds what the first one left. */
+	/* A second child must find the memory as the first child left it. */
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQUAL(test_in_child(child, where), 0);
 		CHECK(intact(where));
@@ -142,7 +142,7 @@ static void grandchildren(void)
 
 static int pipes[2][2];
 
-/* Waits until the parent has changed what it has. */
+/* Waits until the parent has changed its mappings. */
 static int child_waits(void *where)
 {
 	char token;
@@ -171,7 +171,7 @@ static void parent_changes(void)
 	CHECK_EQUAL(where[used[1] * PAGE], 50);
 }
 
-/* A file that shrinks leaves every address space; what is behind its end is a bus error for parent and child. */
+/* A file is made shorter in every address space: access beyond its end is SIGBUS for parent and child. */
 static int child_truncates(void *context)
 {
 	MUST(ftruncate(*(int *)context, (off_t)PAGE));

@@ -1,4 +1,4 @@
-/* Floating point across switches, forks, signals and faults; alignment. */
+/* Floating point across context switches, forks, signals and faults; alignment. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 
 #include "common/check.h"
 
-/* Loads all 32 floating-point registers with values made from the seed, lets others run, and adds up what is there
- * afterwards; wrong registers give a wrong sum. */
+/* Loads all 32 floating-point registers with values made from the seed, lets other processes run, and adds up the
+ * registers' values. A wrong register gives a wrong sum. */
 static int registers_hold(double seed, int yields)
 {
 	double values[32], after[32];
@@ -64,7 +64,7 @@ static void registers_survive_switches(void)
 		CHECK_EQUAL(test_wait(children[i]), 0);
 }
 
-/* A process that computes without a system call is preempted among others that do the same. */
+/* A process that computes without a system call is preempted by others that do the same. */
 static double series(int seed)
 {
 	double sum = 0;
@@ -155,7 +155,8 @@ static void unaligned_access(void)
 	}
 }
 
-/* r28 to r31 stored by stmw, cleared, loaded by lmw, and shown. A C compiler may want r30 and r31 for itself. */
+/* Stores r28 to r31 with stmw, clears them, loads them with lmw, and returns them. Written in assembly because a C
+ * compiler may use r30 and r31 itself. */
 void unaligned_store_and_load(unsigned char *at, unsigned int back[4]);
 __asm__(
 	".text\n.globl unaligned_store_and_load\n.type unaligned_store_and_load,@function\n"
@@ -166,7 +167,7 @@ __asm__(
 	"stmw 28,0(4)\n lmw 28,16(1)\n addi 1,1,32\n blr\n"
 	".size unaligned_store_and_load,.-unaligned_store_and_load\n");
 
-/* lmw and stmw of words that are not aligned: the kernel's work on these processors. Over a page's end, too. */
+/* lmw and stmw of unaligned words, which the kernel emulates on these processors; also across the end of a page. */
 static void unaligned_multiple(void)
 {
 	unsigned char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -200,7 +201,7 @@ static void take_fault(int number, siginfo_t *info, void *context)
 	siglongjmp(after_fault, number);
 }
 
-/* What an unaligned stmw cannot reach is a fault like another's. */
+/* An unaligned stmw to an unmapped address is an ordinary fault. */
 static void unaligned_multiple_faults(void)
 {
 	struct sigaction action = { .sa_sigaction = take_fault, .sa_flags = SA_SIGINFO };
@@ -238,7 +239,7 @@ static void without_a_unit(void)
 	CHECK_EQUAL(test_in_child(calculate, NULL), 1000 + SIGILL);
 }
 
-/* Those that need the unit come first. */
+/* The cases that need the unit come first. */
 #define CALCULATING 5
 static struct test_case cases[] = {
 	CASE(registers_survive_switches), CASE(results_survive_preemption), CASE(rounding_mode_is_the_process_s_own),

@@ -1,5 +1,5 @@
-/* Mutexes with priority inheritance, and who is woken first. qemu-ppc gives the host's kernel the words in the host's order of bytes: only the
- * kernel can pass. */
+/* Mutexes with priority inheritance, and the order in which waiters are woken. qemu-ppc passes the host's kernel words
+ * in the host's byte order, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -76,7 +76,7 @@ static void one_at_a_time(void)
 	CHECK_ERROR(syscall(SYS_futex, &inheriting.__data.__lock, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0), EPERM);
 }
 
-/* The owner dies while another process waits: that one gets the mutex, and is told. */
+/* The owner dies while another process waits: the waiter gets the mutex and EOWNERDEAD. */
 static void owner_dies(void)
 {
 	struct page {
@@ -115,7 +115,7 @@ static void at_priority(int priority)
 static sem_t low_has_it;
 static volatile int finished, middle_saw;
 
-/* Holds the mutex at the lowest priority, wakes the others, and has work to do. */
+/* Holds the mutex at the lowest priority, wakes the other threads, and has work to do. */
 static void *low(void *argument)
 {
 	at_priority(1);
@@ -128,7 +128,7 @@ static void *low(void *argument)
 	return argument;
 }
 
-/* Would run before the owner, were that one not to inherit a higher priority. */
+/* Would run before the owner if the owner did not inherit a higher priority. */
 static void *middle(void *argument)
 {
 	at_priority(5);
@@ -175,7 +175,7 @@ static void *pass(void *priority)
 	return NULL;
 }
 
-/* Of those who wait, the one with the highest priority goes first. */
+/* The waiter with the highest priority gets the word first. */
 static void waiters_go_by_priority(void)
 {
 	static const long priorities[3] = { 3, 7, 5 };

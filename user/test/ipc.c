@@ -1,5 +1,5 @@
-/* The kernel's synchronous messages: who meets whom, and that every wait ends. No other system has these calls, so only
- * the kernel can pass. */
+/* The kernel's synchronous messages: which partners meet, and that every wait ends. No other system has these calls, so
+ * only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -101,7 +101,7 @@ static void calls_are_answered(void)
 	CHECK_EQUAL(test_wait(server), 0);
 }
 
-/* A call that had to wait for its receiver waits for the answer from then on: it can be given at once. */
+/* A call that had to wait for its receiver then waits for the answer, so the server can answer at once. */
 static int call_parent(void *number)
 {
 	struct ipc_message message = { { (uint32_t)(uintptr_t)number, 0, 0 }, 0 };
@@ -157,7 +157,7 @@ static void one_server_has_many_clients(void)
 	CHECK_EQUAL(test_wait(server), 0);
 }
 
-/* Two that call each other, and a third that has to get its turns. */
+/* Two processes that call each other must not keep a third from running. */
 static void callers_starve_nobody(void)
 {
 	volatile uint32_t *count = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -195,7 +195,8 @@ static int set_flag(void *flag)
 	return 0;
 }
 
-/* Who is ready and of a higher priority than the receiver runs before it, however the message is passed. */
+/* A ready process with a higher priority than the receiver runs before the receiver, whichever way the message is
+ * passed. */
 static void priorities_hold(void)
 {
 	uint32_t *flag = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -281,7 +282,7 @@ static void on_alarm(int number)
 
 static void signals_interrupt(void)
 {
-	/* SA_RESTART makes no difference. */
+	/* SA_RESTART makes no difference: the call is never restarted. */
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	pid_t child = test_child(sleep_for_long, NULL), taker = test_child(take_one_and_never_answer, NULL);
 	struct ipc_message message = { { 0 }, 0 };
@@ -296,7 +297,7 @@ static void signals_interrupt(void)
 	CHECK_EQUAL(receive_words(IPC_ANYONE, IPC_FOREVER, &message), -EINTR);
 	let_wait();
 	ualarm(3000, 0);
-	CHECK_EQUAL(call_words(taker, IPC_FOREVER, &message), -EINTR);  /* while it waits for the answer */
+	CHECK_EQUAL(call_words(taker, IPC_FOREVER, &message), -EINTR);  /* interrupted while it waits for the answer */
 	CHECK_EQUAL(alarms, 5);
 	CHECK_EQUAL(call_words(taker, 0, &message), -EAGAIN);
 	end_child(child);
@@ -320,7 +321,7 @@ static void a_partner_that_ends_is_told_of(void)
 	for (int call = IPC_SEND; call <= IPC_CALL; call++) {
 		child = test_child(end_soon, NULL);
 		CHECK_EQUAL(ipc_invoke(call, child, NULL, IPC_FOREVER, &message), -ESRCH);
-		/* It has not been waited for, and can be met no more. */
+		/* The child is a zombie; no message can be sent to it or received from it. */
 		CHECK_EQUAL(ipc_invoke(call, child, NULL, IPC_FOREVER, &message), -ESRCH);
 		CHECK_EQUAL(test_wait(child), 0);
 		CHECK_EQUAL(ipc_invoke(call, child, NULL, IPC_FOREVER, &message), -ESRCH);
@@ -330,7 +331,7 @@ static void a_partner_that_ends_is_told_of(void)
 	CHECK_EQUAL(call_words(child, IPC_FOREVER, &message), -ESRCH);
 	CHECK_EQUAL(test_wait(child), 0);
 	child = test_child(take_one_and_end, NULL);
-	CHECK_EQUAL(call_words(child, IPC_FOREVER, &message), -ESRCH);  /* had to wait for its receiver */
+	CHECK_EQUAL(call_words(child, IPC_FOREVER, &message), -ESRCH);  /* this call had to wait for its receiver */
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
@@ -370,7 +371,7 @@ static int try_parent(void *unused)
 	MUST(setresuid(1000, 1000, 1000));
 	CHECK_EQUAL(send_words(getppid(), IPC_FOREVER, 0, 0, 0), -EPERM);
 	CHECK_EQUAL(call_words(getppid(), IPC_FOREVER, &message), -EPERM);
-	/* Who calls has agreed to the answer, whoever gives it. */
+	/* A caller agrees to an answer from whichever process gives it. */
 	CHECK_EQUAL(receive_words(IPC_ANYONE, IPC_FOREVER, &message), getppid());
 	CHECK_EQUAL(send_words(getppid(), IPC_FOREVER, message.word[0] + 1, 0, 0), 0);
 	CHECK_EQUAL(send_words(getppid(), IPC_FOREVER, 0, 0, 0), -EPERM);

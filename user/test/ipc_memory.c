@@ -1,5 +1,5 @@
-/* The memory of the kernel's synchronous messages: what arrives, and what faults. No other system has these calls, so
- * only the kernel can pass. */
+/* Memory sent with the kernel's synchronous messages: what arrives, and which accesses fault. No other system has these
+ * calls, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static void check_filled(const uint8_t *data, uint32_t size, uint32_t seed)
 static const uint32_t sizes[] = { 1, 8, 31, 4095, 4096, 4097, 16384, IPC_BYTES_MOST };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* Sends each size from the end of a mapping, so that nothing behind it may be read. */
+/* Sends each size from the end of a mapping, so that a read beyond the message would fault. */
 static int send_sizes(void *early)
 {
 	uint8_t *data = (uint8_t *)map_pages(IPC_BYTES_MOST + PAGE, PROT_READ | PROT_WRITE);
@@ -55,7 +55,7 @@ static void memory_arrives(void)
 {
 	for (int early = 0; early < 2; early++) {
 		pid_t child = test_child(send_sizes, early ? &early : NULL);
-		/* Pages that nobody has touched, and an address that is aligned to nothing. */
+		/* Use fresh pages, and an address without any alignment. */
 		uint8_t *data = (uint8_t *)map_pages(IPC_BYTES_MOST + PAGE, PROT_READ | PROT_WRITE);
 		uint32_t size;
 
@@ -72,7 +72,7 @@ static void memory_arrives(void)
 	}
 }
 
-/* A caller that nobody takes the message of: what it sent is not what it receives. */
+/* A caller whose message nobody receives: its receive buffer must not contain what it sent. */
 static void nothing_arrives_without_an_answer(void)
 {
 	uint8_t *data = (uint8_t *)map_pages(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -164,7 +164,7 @@ static void what_is_too_long_is_cut_off(void)
 	CHECK_EQUAL(send_bytes(getppid(), data, IPC_BYTES_MOST + 1, 0), -EMSGSIZE);
 }
 
-/* Two pages of which the second is missing. */
+/* Two pages, the second of which is unmapped. */
 static uint8_t *half_missing(void)
 {
 	uint8_t *data = (uint8_t *)map_pages(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -234,7 +234,7 @@ static void receivers_without_room_fault(void)
 	CHECK_EQUAL(ipc_invoke(IPC_RECEIVE, 0, (void *)8, 0, &(struct ipc_message){ { 0 }, 0 }), -EFAULT);
 }
 
-/* Pages that parent and child have in common until one of them writes. */
+/* Pages that parent and child share until one of them writes. */
 static void copied_pages_stay_apart(void)
 {
 	uint8_t *data = (uint8_t *)map_pages(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -256,7 +256,7 @@ static void copied_pages_stay_apart(void)
 	check_filled(data + 2 * PAGE + 100, PAGE, 2);
 }
 
-/* The same number of a segment on both sides, and the one that a window takes first. */
+/* Both sides use the same segment number, the first one that a window takes. */
 static int send_from_high(void *unused)
 {
 	uint8_t *data = mmap((void *)0xb0000000, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -327,7 +327,7 @@ static void threads_of_a_process(void)
 	}
 }
 
-/* Where there are no segment registers a window is refused, and the other choice stays. */
+/* Without segment registers the kernel refuses a window, and the other choice stays. */
 static void choose(const char *words)
 {
 	int file = (int)MUST(open("/proc/policy", O_WRONLY));
@@ -337,7 +337,7 @@ static void choose(const char *words)
 	MUST(close(file));
 }
 
-/* A message that waits was begun under one choice and is received under the other. */
+/* A message may be sent under one choice of the policy and received under the other. */
 static void a_change_of_policy_loses_nothing(void)
 {
 	static const char *const copy[] = { "ipc.copy=twice", "ipc.copy=window" };

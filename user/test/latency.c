@@ -1,4 +1,5 @@
-/* How long interrupts wait during long calls, and that such calls can be ended: guest time, so the kernel's alone. */
+/* How long interrupts wait during long calls, and whether long calls can be ended. Uses guest time, so only our kernel
+ * can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -39,17 +40,17 @@
 #define HUGE (1u << 30)
 #define LARGE (4u * MB)
 
-/* The decrementer's interval while interrupts are watched, and the longest that one may wait: ns. At 133 MHz: longer in
- * proportion where the processor is slower. */
+/* The decrementer's interval while interrupts are watched, and the longest that an interrupt may wait, in ns. The limit
+ * is for 133 MHz; it is longer in proportion on a slower processor. */
 #define SAMPLE 20000
 #define LONGEST 500000
 #define LONGEST_MHZ 133
-/* A signal is taken within two ticks: another process must get its turn first. */
+/* A signal is delivered within two ticks, because another process must get its time slice first. */
 #define TAKEN_NS 20000000
 
 /*
- * Nothing is timed where the clock is not the machine's own: QEMU's is the host's, whose other work counts. Nor where the
- * invariant checker is on, which looks at everything, however long it takes.
+ * Time limits apply only where the clock is the machine's own: QEMU's clock is the host's, and includes the host's
+ * other work. They do not apply with the invariant checker, which checks everything, however long that takes.
  */
 static int is_timed(void)
 {
@@ -90,7 +91,7 @@ static void *map(size_t size, int protection, int flags)
 	return at;
 }
 
-/* Calls that take very long, each made again and again. ----------------------------------------------------------- */
+/* Calls that take very long, repeated for ever. -------------------------------------------------------------------- */
 
 static void send_from(const char *path)
 {
@@ -179,7 +180,7 @@ static const struct {
 	{ "send_random", send_random, TAKEN_NS },
 	{ "read_a_hole", read_a_hole, TAKEN_NS },
 	{ "look_at_pages", look_at_pages, TAKEN_NS },
-	/* The pages that were mapped until then are unmapped, which takes as long as that. */
+	/* The kernel unmaps all pages mapped so far, which takes as long as mapping them. */
 	{ "populate", populate, 50 * TAKEN_NS },
 	{ "seek", seek, TAKEN_NS },
 	{ "punch", punch, TAKEN_NS },
@@ -213,7 +214,7 @@ static void on_alarm(int n)
 	alarms++;
 }
 
-/* What was moved so far is what the call returns. */
+/* The call returns the number of bytes that it had moved when the signal came. */
 static void a_long_call_is_interrupted(void)
 {
 	static const char *const from[] = { "/dev/zero", "/dev/random" };
@@ -238,7 +239,7 @@ static void a_long_call_is_interrupted(void)
 	close(out);
 }
 
-/* Calls that take long once. --------------------------------------------------------------------------------------- */
+/* Calls that take long, made once. --------------------------------------------------------------------------------- */
 
 static void transfer(void)
 {
@@ -342,7 +343,7 @@ static void have_many_areas(void)
 	MUST(munmap(at, 4000 * PAGE));
 }
 
-/* Every call that goes over areas, over many. */
+/* Makes every call that looks at areas, with many areas. */
 static void go_over_areas(void)
 {
 	char *at = map(4000 * PAGE, PROT_READ | PROT_WRITE, 0);
@@ -375,7 +376,7 @@ static void *wait_for_word(void *argument)
 	return NULL;
 }
 
-/* Every futex call that goes over those who wait, over many. */
+/* Makes every futex call that looks at the waiters of a word, with many waiters. */
 static void wait_together(void)
 {
 	static pthread_t threads[WAITERS];
@@ -417,7 +418,7 @@ static void join_many(pthread_t threads[WAITERS])
 		pthread_join(threads[i], NULL);
 }
 
-/* FUTEX_WAKE_OP: nobody waits for the first word, many for the second; which is 0 before and after. */
+/* FUTEX_WAKE_OP: nobody waits for the first word, many wait for the second. The second word is 0 before and after. */
 static void wake_by_operation(void)
 {
 	static pthread_t threads[WAITERS];
@@ -438,7 +439,7 @@ static void *hold_for_a_moment(void *argument)
 	return NULL;
 }
 
-/* One mutex that goes through many hands. */
+/* One mutex that many threads lock in turn. */
 static void hand_on(void)
 {
 	static pthread_t threads[WAITERS];
@@ -453,7 +454,7 @@ static void hand_on(void)
 	CHECK_EQUAL(word, 0);
 }
 
-/* Files that very many wait for: sets that have the file often, by other numbers, and threads. */
+/* Files with very many waiters: threads, and epoll sets that contain the file under many descriptors. */
 #define SETS 4
 #define NUMBERS 800
 
@@ -494,7 +495,7 @@ static void wake_sets_of_a_pipe(void)
 	CHECK_EQUAL(write(both[1], "x", 1), 1);
 }
 
-/* Here it is an interrupt that wakes. */
+/* Here the wake-up comes from an interrupt. */
 static void wake_sets_of_a_timer(void)
 {
 	const struct itimerspec soon = { { 0, 0 }, { 0, 3000000 } };
@@ -526,7 +527,7 @@ static void wake_threads(void)
 	join_many(threads);
 }
 
-/* A robust list that does not end is given up after 2048 entries. */
+/* The kernel stops after 2048 entries of a robust list that never ends. */
 static void leave_a_robust_list(void)
 {
 	static struct robust_list circle = { &circle };
@@ -575,10 +576,10 @@ static void set_many_semaphores(void)
 
 static void tell_many(void)
 {
-	for (int i = 0; i < 120; i++)	/* one user has no more than 128 */
+	for (int i = 0; i < 120; i++)	/* the limit for one user is 128 */
 		MUST(inotify_add_watch((int)MUST(inotify_init1(0)), test_path(""), IN_CREATE));
 	close((int)MUST(open(test_path("told"), O_CREAT | O_RDWR, 0600)));
-	/* The watches go with the process. */
+	/* The end of the process removes the watches. */
 }
 
 #define SIGNALLED 200
@@ -612,10 +613,10 @@ static void poll_many(void)
 	for (size_t i = 0; i < 1000; i++)
 		set[i] = (struct pollfd){ .fd = (int)MUST(dup(fd)), .events = POLLIN };
 	CHECK_EQUAL(poll(set, 1000, 1), 0);
-	/* The descriptors are closed by the end of the process. */
+	/* The end of the process closes the descriptors. */
 }
 
-/* The names that the kernel would give next are in use already. */
+/* The next names that the kernel would choose are in use. */
 #define NAMES 3000
 
 static void allow_descriptors(rlim_t count)
@@ -674,7 +675,7 @@ static void unmount(void)
 	MUST(umount(folder));
 }
 
-/* So deep that whoever walks it by calling himself needs more stack than the kernel has. */
+/* The tree is so deep that a recursive walk would overflow the kernel stack. */
 static void unmount_deep_tree(void)
 {
 	const char *folder = test_path("deep");
@@ -738,7 +739,7 @@ static int run_one(void *argument)
 	return 0;
 }
 
-/* Says of each what /proc/latency says. */
+/* Makes each call once, and prints what /proc/latency then reports. */
 static void interrupts_wait_little(void)
 {
 	char text[256];

@@ -1,5 +1,5 @@
-/* Limits on processes: RLIMIT_NPROC, and who may set those of others. It needs users that a reference inside a container
- * need not have, so only the kernel can pass. */
+/* Limits on processes: RLIMIT_NPROC, and who may set the limits of other processes. A container may lack the users that
+ * this test needs, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static int run_hello(void)
 	return errno;
 }
 
-/* The change of user succeeds, and execve fails; until there are fewer processes. */
+/* The change of user succeeds, but execve fails until the user has fewer processes. */
 static int become_one_too_many(void *processes)
 {
 	const pid_t *idlers = processes;
@@ -46,7 +46,7 @@ static int become_one_too_many(void *processes)
 	CHECK_ERROR(fork(), EAGAIN);
 	MUST(kill(idlers[0], SIGKILL));
 	MUST(kill(idlers[1], SIGKILL));
-	/* They count until their parent has waited for them. */
+	/* Ended children count until their parent has waited for them. */
 	while (kill(idlers[1], 0) == 0)
 		usleep(1000);
 	return run_hello();
@@ -84,7 +84,7 @@ static int change_setreuid(void *unused)
 	return run_hello();
 }
 
-/* Not the effective user: that one counts for nothing. */
+/* A change of the effective user alone does not count. */
 static int change_effective(void *unused)
 {
 	(void)unused;
@@ -113,7 +113,7 @@ static int exit_at_once(void *unused)
 	return 0;
 }
 
-/* The superuser forks beyond the limit, be it by real or by effective user. */
+/* The superuser may fork beyond the limit, by its real or by its effective user. */
 static int fork_as_root(void *unused)
 {
 	(void)unused;
@@ -134,7 +134,7 @@ static void the_superuser_forks(void)
 	CHECK_EQUAL(test_in_child(fork_as_root, NULL), 0);
 }
 
-/* A process that could still become somebody else by its saved IDs. */
+/* A process that can still change its user through its saved IDs. */
 static int keep_saved(void *ids)
 {
 	const unsigned *id = ids;

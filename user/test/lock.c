@@ -27,7 +27,7 @@ static int lock(int command, short type, off_t start, off_t length)
 	return fcntl(fd, command, &l);
 }
 
-/* What stands in the way of a write lock on the range; l_type F_UNLCK: nothing. */
+/* The lock that prevents a write lock on the range; l_type is F_UNLCK if there is none. */
 static struct flock obstacle(int command, off_t start, off_t length)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = length };
@@ -48,7 +48,7 @@ static int try(void *argument)
 	return lock(F_SETLK, q->type, q->start, q->length) == -1 ? errno : 0;
 }
 
-/* What a lock attempt in another process gives: 0 or its errno. */
+/* Tries a lock in another process; returns 0 or its errno. */
 static int elsewhere(short type, off_t start, off_t length)
 {
 	struct question q = { type, start, length };
@@ -94,7 +94,7 @@ static void splitting_and_joining(void)
 	CHECK_EQUAL(first_obstacle(0, 9), 0 * 10 + 3);
 	CHECK_EQUAL(first_obstacle(3, 3), 100);
 	CHECK_EQUAL(first_obstacle(4, 5), 6 * 10 + 3);
-	/* Own locks never stand in the way. */
+	/* A process's own locks never prevent its lock. */
 	CHECK_EQUAL(obstacle(F_GETLK, 0, 9).l_type, F_UNLCK);
 }
 
@@ -134,7 +134,7 @@ static void lost_at_close(void)
 	MUST(lock(F_SETLK, F_WRLCK, 0, 0));
 	CHECK_EQUAL(elsewhere(F_WRLCK, 0, 1), EAGAIN);
 	other = (int)MUST(open(test_path("locked"), O_RDONLY));
-	MUST(close(other));	/* any descriptor of the file will do */
+	MUST(close(other));	/* closing any descriptor of the file drops the process's locks */
 	CHECK_EQUAL(elsewhere(F_WRLCK, 0, 1), 0);
 }
 
@@ -164,7 +164,8 @@ static int cross(void *argument)
 	(void)argument;
 	if (lock(F_SETLK, F_WRLCK, 5, 1) == -1)
 		return 1;
-	/* Held until the parent waits for it; then this wait would close the circle, or the parent's does. */
+	/* Holds the lock until the parent waits for it; then either this wait or the parent's would close the
+	 * circle. */
 	usleep(20000);
 	return lock(F_SETLKW, F_WRLCK, 0, 1) == -1 ? errno : 0;
 }
@@ -218,7 +219,7 @@ static void whole_files(void)
 	CHECK_EQUAL(test_in_child(flock_elsewhere, &exclusive), EWOULDBLOCK);
 	MUST(flock(fd, LOCK_EX));
 	CHECK_EQUAL(test_in_child(flock_elsewhere, &shared), EWOULDBLOCK);
-	/* A duplicate is the same open file: the lock goes with the last. */
+	/* A duplicate is the same open file: the lock is dropped when the last descriptor is closed. */
 	copy = (int)MUST(dup(fd));
 	MUST(close(fd));
 	CHECK_EQUAL(test_in_child(flock_elsewhere, &shared), EWOULDBLOCK);
@@ -261,7 +262,7 @@ static void first_in_the_way(void)
 		_exit(read(done[0], &byte, 1) == 1 ? 0 : 1);
 	}
 	CHECK_EQUAL(read(ready[0], &byte, 1), 1);
-	/* The one that begins first, not the one that was set first. */
+	/* The kernel reports the lock with the lowest start, not the oldest one. */
 	l = obstacle(F_GETLK, 0, 10);
 	CHECK_EQUAL(l.l_start, 2);
 	CHECK_EQUAL(l.l_len, 3);
@@ -306,7 +307,7 @@ static void closed_while_waiting(void)
 	CHECK_EQUAL(elsewhere(F_WRLCK, 0, 1), 0);
 }
 
-/* Bit n: byte n is locked. What a model says is what another process finds. */
+/* Bit n says whether byte n is locked. Compares this model with what another process finds. */
 #define BYTES 40
 
 static int lock_table(void *unused)

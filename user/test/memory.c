@@ -1,4 +1,4 @@
-/* brk, the stack's growth, and what lies at an image's edges. */
+/* brk, the stack's growth, and the memory at the edges of a program's image. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void brk_grows_and_shrinks(void)
 	CHECK(sbrk(-(intptr_t)(10 * PAGE)) == start + 10 * PAGE);
 	CHECK(sbrk(0) == start);
 	CHECK(sbrk(10 * PAGE) == start);
-	/* What was given back comes again as zeroes (the page that was always there may keep its content). */
+	/* Memory that was given back reads as zero when brk grows again, except for the page that stayed. */
 	for (size_t i = PAGE; i < 10 * PAGE; i++)
 		CHECK_EQUAL(start[i], 0);
 	MUST(brk(start));
@@ -69,7 +69,7 @@ static void stack_grows(void)
 	CHECK_EQUAL(recurse(1000), wanted);
 }
 
-/* A frame of many pages at once: the first touch is far below the stack pointer's old page. */
+/* A stack frame of many pages: its first access is far below the old stack pointer. */
 static void stack_grows_by_leaps(void)
 {
 	size_t size = 1000000;

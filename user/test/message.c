@@ -26,7 +26,7 @@ static mqd_t make(int flags, long count)
 {
 	struct mq_attr attributes = { .mq_maxmsg = count, .mq_msgsize = SIZE };
 
-	mq_unlink(queue_name());	/* of a run that failed: queues outlive who made them */
+	mq_unlink(queue_name());	/* a failed run may have left it: queues outlive their makers */
 	return (mqd_t)MUST(mq_open(queue_name(), O_CREAT | O_EXCL | O_RDWR | flags, 0600, &attributes));
 }
 
@@ -72,7 +72,7 @@ static void names(void)
 	CHECK_ERROR(mq_unlink(queue_name()), ENOENT);
 	CHECK_ERROR(mq_open(queue_name(), O_RDONLY), ENOENT);
 	MUST(mq_close(queue));
-	/* Who has it open keeps it. */
+	/* A process that has the queue open keeps it after the name is gone. */
 	receive_is(again, "kept", 0);
 	CHECK_ERROR(mq_send(again, "x", 1, 0), EBADF);
 	MUST(mq_close(again));

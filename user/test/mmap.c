@@ -38,7 +38,7 @@ static void catch_faults(void)
 	MUST(sigaction(SIGBUS, &action, NULL));
 }
 
-/* The signal that a read (or write) of the byte gives, 0 when none. */
+/* The signal that a read or write of the byte raises, or 0. */
 static int faults(volatile void *where, int write)
 {
 	got_signal = 0;
@@ -87,7 +87,7 @@ static void unmapped_faults(void)
 	CHECK_EQUAL(faults(where + 2 * PAGE - 1, 1), SIGSEGV);
 	CHECK(got_address == where + 2 * PAGE - 1);
 	CHECK_EQUAL(faults(where + 2 * PAGE, 1), 0);
-	/* Unmapping what is not mapped is no error. */
+	/* Unmapping an unmapped range is no error. */
 	MUST(munmap(where + PAGE, PAGE));
 }
 
@@ -176,7 +176,7 @@ static void shared_file(void)
 	MUST(msync(first, 3 * PAGE, MS_SYNC));
 	CHECK_ERROR(msync(first + 1, PAGE, MS_SYNC), EINVAL);
 	MUST(munmap(first, 3 * PAGE));
-	/* Unlinked and closed, the mapping still holds the file. */
+	/* The mapping keeps the file after unlink and close. */
 	MUST(unlink(path));
 	MUST(close(fd));
 	CHECK_EQUAL(second[1], 'w');
@@ -213,7 +213,7 @@ static void remap_grows_and_moves(void)
 	/* Shrinks in place. */
 	CHECK(mremap(where, 8 * PAGE, 4 * PAGE, 0) == where);
 	CHECK_EQUAL(faults(where + 4 * PAGE, 0), SIGSEGV);
-	/* Something in the way: it may only move. */
+	/* Another mapping prevents growth in place: it must move. */
 	CHECK(mmap(where + 4 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 	      where + 4 * PAGE);
 	CHECK(mremap(where, 4 * PAGE, 16 * PAGE, 0) == MAP_FAILED && errno == ENOMEM);
@@ -272,7 +272,8 @@ static void more_than_there_is(void)
 	      errno == ENOMEM);
 }
 
-/* PowerPC caches do not look at each other, and the compiler's __builtin___clear_cache does nothing there. */
+/* PowerPC's instruction cache does not see the data cache, and the compiler's __builtin___clear_cache does nothing
+ * here. */
 static void synchronise(char *code)
 {
 	__asm__ volatile("dcbst 0, %0; sync; icbi 0, %0; sync; isync" : : "r"(code) : "memory");
@@ -306,8 +307,8 @@ static mapped_function *map_function(const char *path)
 }
 
 /*
- * A processor's instruction cache need not see what was written to a file since it was last run. The mappings are made
- * ahead, so that little comes between writing and running.
+ * After code was executed from a file, the instruction cache may still hold it when the file is written again. The
+ * mappings are made in advance, so that few instructions run between the write and the call.
  */
 static void a_file_run_is_what_was_written_last(void)
 {

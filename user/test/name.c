@@ -1,4 +1,5 @@
-/* Names at the edges: dots, slashes, links in the middle, loops, *at flags, rename's refusals, removed directories. */
+/* Special cases of names: dots, slashes, links within a path, loops, *at flags, refused renames, removed
+ * directories. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -78,7 +79,7 @@ static void links_on_the_way(void)
 	CHECK(S_ISDIR(st.st_mode));
 	CHECK_ERROR(open("dangling", O_RDONLY), ENOENT);
 	CHECK_ERROR(open("dangling", O_CREAT | O_EXCL | O_RDWR, 0600), EEXIST);
-	fd = (int)MUST(open("dangling", O_CREAT | O_RDWR, 0600)); /* makes what the link names */
+	fd = (int)MUST(open("dangling", O_CREAT | O_RDWR, 0600)); /* creates the file that the link names */
 	MUST(close(fd));
 	MUST(lstat("nowhere", &st));
 	CHECK_ERROR(open("to-f", O_RDONLY | O_NOFOLLOW), ELOOP);
@@ -94,7 +95,7 @@ static void links_on_the_way(void)
 	CHECK_ERROR(open("a/x", O_RDONLY), ELOOP);
 	CHECK_ERROR(symlink("", "empty"), ENOENT);
 	CHECK_ERROR(symlink("x", "a"), EEXIST);
-	MUST(link("to-f", "to-f-too")); /* the link itself, not what it names */
+	MUST(link("to-f", "to-f-too")); /* links the symbolic link itself, not its target */
 	MUST(lstat("to-f-too", &st));
 	CHECK(S_ISLNK(st.st_mode));
 	CHECK_EQUAL(st.st_nlink, 2);
@@ -138,7 +139,7 @@ static void rename_refusals(void)
 	CHECK_ERROR(rename("f", "none/f"), ENOENT);
 	CHECK_ERROR(rename("f", "g/"), ENOTDIR);
 	MUST(link("f", "same"));
-	MUST(rename("f", "same")); /* two names of one file: nothing happens */
+	MUST(rename("f", "same")); /* two names of one file: rename does nothing */
 	MUST(stat("f", &before));
 	CHECK_EQUAL(before.st_nlink, 2);
 	CHECK_ERROR(syscall(SYS_renameat2, AT_FDCWD, "f", AT_FDCWD, "same", 1), EEXIST);
@@ -197,7 +198,7 @@ static void descriptors_instead_of_paths(void)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	MUST(fstat(file, &st));
 	CHECK_EQUAL(st.st_nlink, 0);
-	CHECK_EQUAL(MUST(open(path, O_RDWR)) >= 0, 1); /* the file itself, though its name is gone */
+	CHECK_EQUAL(MUST(open(path, O_RDWR)) >= 0, 1); /* opens the file itself, although its name is gone */
 	MUST(mkdirat(dir, "sub", 0700));
 	CHECK_ERROR(unlinkat(dir, "sub", 0), EISDIR);
 	MUST(unlinkat(dir, "sub", AT_REMOVEDIR));
@@ -222,7 +223,7 @@ static void unnamed_files(void)
 	CHECK_EQUAL(st.st_nlink, 1);
 }
 
-/* Removing while reading: every name that was there and stays is seen exactly once. */
+/* Removing entries while reading: every name that stays is returned exactly once. */
 static void removal_while_reading(void)
 {
 	char name[16];

@@ -123,7 +123,7 @@ static void one_link(void)
 	CHECK_EQUAL(error_of(fd), -ENODEV);
 	ask(fd, NLMSG_NOOP, NLM_F_ACK, AF_UNSPEC, 0);
 	CHECK_EQUAL(error_of(fd), 0);
-	/* What is shorter than a header is no request. */
+	/* A message shorter than a header is ignored. */
 	CHECK_EQUAL(send(fd, "abc", 3, 0), 3);
 	CHECK_ERROR(recv(fd, &header, sizeof(header), MSG_DONTWAIT), EAGAIN);
 }

@@ -1,4 +1,4 @@
-/* Descriptors of processes: made, waited for, used to send signals and to take descriptors. */
+/* Process descriptors: how they are made, waited for, and used to send signals and to take descriptors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void readable_at_the_end(void)
 	CHECK_EQUAL(poll(&asked, 1, -1), 1);
 	CHECK_EQUAL(asked.revents, POLLIN);
 	CHECK_EQUAL(test_wait(child), 7);
-	/* There is nobody left to send to; a new process of the same number would be another. */
+	/* The process has ended; a new process with the same number must not get the signal. */
 	CHECK_ERROR(send_signal(fd, 0), ESRCH);
 	CHECK(poll(&asked, 1, 0) == 1 && asked.revents & POLLIN);
 }
@@ -89,7 +89,7 @@ static void signals(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGTERM);
 }
 
-/* A directory of /proc names a process as well; what else lies there does not. */
+/* A directory of /proc/<pid> can stand for a process descriptor; other files of /proc cannot. */
 static void signals_by_directory(void)
 {
 	pid_t child = test_child(sleeps, NULL);
@@ -126,7 +126,7 @@ static void waited_for(void)
 	CHECK_ERROR(waitid((idtype_t)OUR_P_PIDFD, (id_t)fd, &info, WEXITED), ECHILD);
 	CHECK_ERROR(waitid((idtype_t)OUR_P_PIDFD, 0, &info, WEXITED), EBADF);
 	CHECK_ERROR(waitid((idtype_t)OUR_P_PIDFD, (id_t)-1, &info, WEXITED), EINVAL);
-	/* Not a child. */
+	/* The process is not a child. */
 	fd = (int)MUST(descriptor_of(getpid(), 0));
 	CHECK_ERROR(waitid((idtype_t)OUR_P_PIDFD, (id_t)fd, &info, WEXITED), ECHILD);
 }
@@ -154,7 +154,7 @@ static void descriptors_taken(void)
 	closed = ends[0];
 	MUST(close(ends[0]));
 	fd = (int)MUST(descriptor_of(child, 0));
-	/* The child has still the end that was closed here. */
+	/* The child still has the end that was closed here. */
 	copy = (int)MUST(syscall(SYS_pidfd_getfd, fd, closed, 0));
 	CHECK_EQUAL(fcntl(copy, F_GETFD), FD_CLOEXEC);
 	CHECK_EQUAL(write(ends[1], "x", 1), 1);

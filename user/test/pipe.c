@@ -167,7 +167,7 @@ static void fifo(void)
 	MUST(mkfifo(path, 0600));
 	CHECK_ERROR(mkfifo(path, 0600), EEXIST);
 	child = test_child(echo_fifo, (void *)path);
-	/* Opening waits for the other side. */
+	/* Opening waits until the other side opens the FIFO. */
 	fd = (int)MUST(open(path, O_WRONLY));
 	CHECK_EQUAL(write(fd, "f", 1), 1);
 	MUST(close(fd));

@@ -1,4 +1,4 @@
-/* Bad pointers: every call that takes one says EFAULT, and nothing worse happens. */
+/* Bad pointers: every call that takes one fails with EFAULT and does no damage. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 static char *unmapped, *edge, *read_only;
 
-/* `edge` points at the last eight bytes before a page that is not there. */
+/* `edge` points at the last eight bytes before an unmapped page. */
 static void make_addresses(void)
 {
 	char *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,18 +32,18 @@ static void make_addresses(void)
 	CHECK(two != MAP_FAILED);
 	read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(read_only != MAP_FAILED);
-	MUST(munmap(two + PAGE, PAGE)); /* last: a later mapping may fill the hole */
+	MUST(munmap(two + PAGE, PAGE)); /* last, because a later mapping may fill the hole */
 	unmapped = two + PAGE;
 	edge = two + PAGE - 8;
 }
 
-/* Raw calls: the C library must not touch the pointer itself. */
+/* Raw system calls, because the C library must not use the pointer itself. */
 #define FAULTS(number, ...) CHECK_ERROR(syscall(number, __VA_ARGS__), EFAULT)
 
 static void paths(void)
 {
 	make_addresses();
-	memset(edge, 'a', 8); /* a name that never ends */
+	memset(edge, 'a', 8); /* a name without an end */
 	char *const bad[] = { unmapped, edge, (char *)1, (char *)(uintptr_t)0xc0000000u, (char *)(uintptr_t)0xfffffff0u };
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -83,7 +83,8 @@ static void buffers(void)
 	FAULTS(SYS_getrandom, unmapped, 10, 0);
 }
 
-/* A transfer that starts well and runs into the hole: some of it, or EFAULT; never beyond the edge. */
+/* A transfer that begins in memory and ends in the hole: it moves a part or fails with EFAULT, and never passes the
+ * edge. */
 static void partial(void)
 {
 	int file;

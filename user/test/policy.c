@@ -1,4 +1,4 @@
-/* /proc/policy and /proc/tlbmiss: the kernel's alone, and must pass there. */
+/* /proc/policy and /proc/tlbmiss, which only our kernel has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ static void misses_are_counted(void)
 	CHECK_EQUAL(store(path, "17"), -EINVAL);
 }
 
-/* Forks, writes to what is shared, and passes a byte: what depends on translation. */
+/* Work that depends on translation: forks, writes to shared pages, and passes a byte. */
 static void work(void)
 {
 	static volatile char shared[8 * PAGE];
@@ -95,7 +95,7 @@ static void work(void)
 	touch_pages();
 }
 
-/* "scatter:<multiplier>" with this number. */
+/* Makes a value such as "scatter:21" from a choice such as "scatter:<multiplier>" and a number. */
 static void with_number(const char *choice, int number, char *value)
 {
 	const char *open = strchr(choice, '<');
@@ -106,7 +106,7 @@ static void with_number(const char *choice, int number, char *value)
 		strcpy(value, choice);
 }
 
-/* Each policy that may change goes through all its choices and back, while programs run. */
+/* Sets every policy that can change to each of its choices and back, while programs run. */
 static void policies_change_under_way(void)
 {
 	static char text[8192];
@@ -125,7 +125,7 @@ static void policies_change_under_way(void)
 		while ((choice = strsep(&choices, " "))) {
 			int error;
 
-			/* Odd where a multiplier is wanted, a power of two where a window is. */
+			/* A multiplier must be odd, a window must be a power of two. */
 			static const int numbers[] = { 21, 8 };
 
 			for (unsigned int i = 0; i < 2; i++) {
@@ -170,7 +170,7 @@ static unsigned long long kernel_misses(void)
 	return count("/proc/policy", "kernel_misses=") - before;
 }
 
-/* Kernel pages that are not mapped by small entries are not missed: by a BAT or, on an MPC8xx, where part of RAM is. */
+/* A large mapping of the kernel prevents TLB misses on its pages: a BAT, or the pinned part of RAM on an MPC8xx. */
 static void kernel_misses_fall(void)
 {
 	unsigned long long few, many;
@@ -185,7 +185,7 @@ static void kernel_misses_fall(void)
 	CHECK(many > 0 && (error ? few < many : few == 0));
 }
 
-/* What a policy's counter says while misses are counted. */
+/* Policies' counters increase while misses are counted. */
 static void counters_move(void)
 {
 	unsigned long long before;
@@ -203,7 +203,7 @@ static void counters_move(void)
 	CHECK_EQUAL(store("/proc/policy", "reload=c"), 0);
 }
 
-/* On an MPC8xx: what is pinned is there, also after the TLBs have been emptied; elsewhere nothing can be pinned. */
+/* On an MPC8xx pinned entries are still there after the TLBs have been emptied. Other processors cannot pin. */
 static void pinned_entries_stay(void)
 {
 	static const char entry[] = "I 28 c0000000 8192 KB -> 00000000 kernel pinned\n";
@@ -220,7 +220,7 @@ static void pinned_entries_stay(void)
 	CHECK_EQUAL(store("/proc/mmu/tlb", "0"), 0);
 	test_read_file("/proc/mmu/tlb", text, sizeof(text));
 	CHECK(strstr(text, entry));
-	/* A program's touch is an error, and no reason to let the entry go. */
+	/* A program's access to the page fails, and does not remove the entry. */
 	CHECK_EQUAL(test_in_child(touch_kernel, NULL), 1000 + SIGSEGV);
 	test_read_file("/proc/mmu/tlb", text, sizeof(text));
 	CHECK(strstr(text, entry) && strstr(text, "D 28 c0000000 8192 KB"));

@@ -149,7 +149,7 @@ static void epoll_level_and_edge(void)
 	CHECK_EQUAL(epoll_wait(set, got, 4, -1), 1);
 	CHECK_EQUAL(got[0].events, EPOLLIN);
 	CHECK_EQUAL(got[0].data.u32, 7);
-	/* Level: told again while there is something to read. */
+	/* Level-triggered: reported again while there is something to read. */
 	CHECK_EQUAL(epoll_wait(set, got, 4, -1), 1);
 	event.events = EPOLLIN | EPOLLET;
 	MUST(epoll_ctl(set, EPOLL_CTL_MOD, ends[0], &event));
@@ -231,7 +231,7 @@ static void epolls_in_epolls(void)
 	MUST(epoll_ctl(level[0], EPOLL_CTL_ADD, fds[0], &event));
 	for (int i = 1; i < 4; i++)
 		MUST(epoll_ctl(level[i], EPOLL_CTL_ADD, level[i - 1], &event));
-	/* No circles, and an end to depth. */
+	/* Circles and deep nesting are refused. */
 	CHECK_ERROR(epoll_ctl(level[0], EPOLL_CTL_ADD, level[3], &event), ELOOP);
 	CHECK_ERROR(epoll_ctl(level[0], EPOLL_CTL_ADD, level[0], &event), EINVAL);
 	MUST(epoll_ctl(level[4], EPOLL_CTL_ADD, level[3], &event));
@@ -251,7 +251,7 @@ static void exclusive_is_not_for_epolls(void)
 	MUST(epoll_ctl(outer, EPOLL_CTL_ADD, ends[0], &event));
 }
 
-/* One epoll in 501 others: more than Linux lets a wake-up go through. */
+/* One epoll in 501 others: Linux refuses so many paths for one wake-up. */
 static void many_ways_up(void)
 {
 	int inner = (int)MUST(epoll_create1(0)), ends[2];

@@ -1,4 +1,4 @@
-/* fork, exit, wait and what they promise. */
+/* The promises of fork, exit and wait. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -135,7 +135,7 @@ static void waitid_forms(void)
 	CHECK_EQUAL(info.si_code, CLD_EXITED);
 	CHECK_EQUAL(info.si_status, 33);
 	CHECK_EQUAL(info.si_signo, SIGCHLD);
-	/* Not yet gone: it can be waited for once more, and then no more. */
+	/* WNOWAIT left the child: it can be waited for once more, and only once. */
 	MUST(waitid(P_ALL, 0, &info, WEXITED));
 	CHECK_EQUAL(info.si_pid, child);
 	CHECK_ERROR(waitid(P_PID, (id_t)child, &info, WEXITED), ECHILD);
@@ -148,7 +148,7 @@ static int orphan_maker(void *argument)
 	pid_t parent = getpid();
 
 	if (fork() == 0) {
-		/* Waits until its parent is gone, then tells who its parent is now. */
+		/* Waits until its parent has ended, then reports its new parent. */
 		while (getppid() == parent)
 			usleep(1000);
 		parent = getppid();
@@ -209,7 +209,7 @@ static void vfork_shares_until_exit(void)
 	MUST(child);
 	CHECK_EQUAL(waitpid(child, &status, 0), child);
 	CHECK_EQUAL(WEXITSTATUS(status), 3);
-	CHECK(shared == 1 || shared == 2); /* an emulator may make it a fork */
+	CHECK(shared == 1 || shared == 2); /* an emulator may turn vfork into fork */
 }
 
 static int same_ids(void *argument)
@@ -288,7 +288,7 @@ static void yielding(void)
 	CHECK_EQUAL(*turn, 200);
 }
 
-/* Two processes that never give up the processor of their own will both get on. */
+/* Two processes that never give up the processor both make progress. */
 static void preemption(void)
 {
 	volatile int *progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-/* Pseudo-terminals: made by /dev/ptmx, used as terminals, hung up. */
+/* Pseudo-terminals: made with /dev/ptmx, used as terminals, hung up. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int terminal(void)
 	return (int)MUST(open(name, O_RDWR | O_NOCTTY));
 }
 
-/* What the controlling side reads next. */
+/* Checks the text that the controlling side reads next. */
 static void shown(const char *text)
 {
 	char buffer[256];
@@ -89,7 +89,7 @@ static void lines(void)
 	shown("abx\b \bc\r\n");
 	CHECK_EQUAL(read(fd, line, sizeof(line)), 4);
 	CHECK(memcmp(line, "abc\n", 4) == 0);
-	/* An end of file. */
+	/* Ctrl-D, an end of file. */
 	typed("\4");
 	CHECK_EQUAL(read(fd, line, sizeof(line)), 0);
 }
@@ -116,7 +116,7 @@ static void settings_of_both_sides(void)
 	CHECK_ERROR(read(controller, &byte, 1), EAGAIN);
 }
 
-/* More than fits: the writer waits for the reader. */
+/* More output than the buffer holds: the writer waits for the reader. */
 static int writes_much(void *argument)
 {
 	int fd = *(int *)argument;
@@ -207,7 +207,7 @@ static void readiness(void)
 	CHECK(asked[0].revents & POLLHUP);
 }
 
-/* In the child of forkpty: the terminal is its session's. */
+/* In the child of forkpty: the terminal is its session's controlling terminal. */
 static void sits_at_the_terminal(void)
 {
 	struct winsize size;

@@ -1,4 +1,4 @@
-/* /dev/ram0, the disk of memory. */
+/* /dev/ram0, the RAM disk. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static void contents(void)
 	MUST(ioctl(fd, BLKFLSBUF, 0));
 	CHECK_EQUAL(pread(fd, back, sizeof(back), 1000), sizeof(back));
 	CHECK(back[0] == 0 && back[8191] == 0);
-	/* Over the borders of three pages. */
+	/* Across the boundaries of three pages. */
 	CHECK_EQUAL(pwrite(fd, data, sizeof(data), 3000), sizeof(data));
 	MUST(close(fd));
 	fd = (int)MUST(open(DISK, O_RDWR));
@@ -79,7 +79,7 @@ static void requests(void)
 	CHECK_ERROR(ioctl(fd, BLKRRPART, 0), ENOTTY);
 }
 
-/* A node of another number is another disk. */
+/* A device node with another minor number is another disk. */
 static void other_disks(void)
 {
 	const char *path = test_path("disk");

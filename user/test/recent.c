@@ -1,5 +1,5 @@
-/* Calls that Linux got late or that few programs make: openat2, epoll_pwait2, ioprio, adjtimex; and what /proc and /sys
- * tell of mounts and processors. */
+/* Calls that are new in Linux or rarely used: openat2, epoll_pwait2, ioprio, adjtimex; and the files of /proc and /sys
+ * about mounts and processors. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -99,7 +99,7 @@ static void openat2_stays_below(void)
 	fd = MUST(open2(directory, "b/../..", O_RDONLY, 0, IN_ROOT));
 	MUST(fstat((int)fd, &got));
 	CHECK_EQUAL(got.st_ino, root.st_ino);
-	/* A file may be made there, but not outside. */
+	/* A file may be made below the directory, but not outside of it. */
 	opened(open2(directory, "b/made", O_RDWR | O_CREAT, 0600, BENEATH));
 	CHECK_ERROR(open2(directory, "../made", O_RDWR | O_CREAT, 0600, BENEATH), EXDEV);
 }
@@ -183,7 +183,8 @@ static void clock_adjustment(void)
 	CHECK_ERROR(clock_adjtime(77, &state), EINVAL);
 }
 
-/* Every line has a number, the number of what it lies in, a device, a root, a place; and a type after the dash. */
+/* Every line has a number, the parent mount's number, a device, a root and a mount point; after the dash comes a
+ * type. */
 static void mount_information(void)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "r");

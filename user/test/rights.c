@@ -1,4 +1,4 @@
-/* What travels with data over Unix sockets: files, nested and in circles, and who sent the data. */
+/* Descriptors sent over Unix sockets, nested and in circles, and credentials of the sender. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "common/check.h"
 #include "common/rights.h"
 
-/* The descriptors that came with the next byte; how many. */
+/* Receives the next byte and its descriptors; returns how many came. */
 static size_t receive_files(int socket, int *files, size_t most)
 {
 	char byte, control[CMSG_SPACE(253 * sizeof(int))];
@@ -40,7 +40,7 @@ static void deep(void)
 		nest_sockets(type, 400);
 }
 
-/* What is nested can be taken out again. */
+/* Nested sockets can be received again. */
 static void unpacked(void)
 {
 	EACH_TYPE(type) {
@@ -66,7 +66,7 @@ static void unpacked(void)
 	}
 }
 
-/* More of them than memory has room for, unless those before are gone. */
+/* Makes more circles than memory has room for, so the kernel must free earlier ones. */
 static void circles(void)
 {
 	EACH_TYPE(type)
@@ -82,7 +82,7 @@ static void circles(void)
 		}
 }
 
-/* Sockets in their own queues, with so much data each. */
+/* Puts sockets into their own queues, with `bytes` bytes of data each. */
 static void own_queues(int type, int count, size_t bytes)
 {
 	for (int i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ static void own_queue(void)
 		own_queues(type, 1500, SIZE_MAX);
 }
 
-/* Three in a ring, one of which is still open: all can be taken out. */
+/* Three sockets in a ring, one of which is open: all can be received. */
 static void reachable_circle(void)
 {
 	EACH_TYPE(type) {
@@ -117,7 +117,7 @@ static void reachable_circle(void)
 			if (i)
 				close(ends[i][1]);
 		}
-		own_queues(type, 20, 1);	/* each is collected when it is closed */
+		own_queues(type, 20, 1);	/* each is freed when it is closed */
 		CHECK_EQUAL(receive_files(ends[0][1], &got[0], 1), 1);
 		CHECK_EQUAL(receive_files(got[0], &got[1], 1), 1);
 		CHECK_EQUAL(receive_files(got[1], &got[2], 1), 1);
@@ -127,7 +127,7 @@ static void reachable_circle(void)
 	}
 }
 
-/* A connection that nobody has accepted yet may hold the socket that would accept it. */
+/* An unaccepted connection may hold the very socket that would accept it. */
 static void listener_in_its_own_connection(void)
 {
 	for (int i = 0; i < 300; i++) {
@@ -165,7 +165,7 @@ static void several_pieces(void)
 	}
 	CHECK_EQUAL(sendmsg(ends[0], &message, 0), 1);
 	CHECK_EQUAL(receive_files(ends[1], got, 4), 2);
-	/* Without data there is no message. */
+	/* A message without data cannot carry descriptors. */
 	piece.iov_len = 0;
 	message.msg_controllen = CMSG_SPACE(sizeof(int));
 	CHECK_EQUAL(sendmsg(ends[0], &message, 0), 0);
@@ -209,7 +209,7 @@ static void credentials(void)
 		socket_pair(type, ends);
 		MUST(getsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &value, &size));
 		CHECK_EQUAL(value, 0);
-		/* Sent before anybody asked: from nobody. */
+		/* Sent before the receiver asked for credentials: none arrive. */
 		CHECK_EQUAL(send(ends[0], "a", 1, 0), 1);
 		MUST(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
 		CHECK_EQUAL(send(ends[0], "b", 1, 0), 1);
@@ -222,7 +222,7 @@ static void credentials(void)
 		CHECK_EQUAL(cred.pid, getpid());
 		CHECK_EQUAL(cred.uid, getuid());
 		CHECK_EQUAL(cred.gid, getgid());
-		/* Named by the sender. */
+		/* The sender gives its credentials itself. */
 		CHECK_EQUAL(send_cred(ends[0], getpid(), getuid(), getgid()), 1);
 		CHECK_EQUAL(receive_cred(ends[1], data, sizeof(data), &cred), 1);
 		CHECK_EQUAL(cred.pid, getpid());
@@ -231,7 +231,7 @@ static void credentials(void)
 	}
 }
 
-/* Who passes credentials has a name, so that the receiver can answer. */
+/* A sender of credentials gets a name, so that the receiver can answer. */
 static void named_for_credentials(void)
 {
 	int server = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), on = 1;
@@ -248,7 +248,7 @@ static void named_for_credentials(void)
 	CHECK_EQUAL(from.sun_path[0], 0);
 }
 
-/* accept() without a descriptor to give leaves the connection for the next call. */
+/* accept() without a free descriptor leaves the connection for the next call. */
 static void accept_without_descriptor(void)
 {
 	int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));

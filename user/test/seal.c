@@ -64,7 +64,7 @@ static void writes(void)
 	CHECK_ERROR(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE), EPERM);
 	CHECK(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
 	CHECK_EQUAL(errno, EPERM);
-	/* To look at it is still allowed, and to have a copy. */
+	/* Reading and private mappings are still allowed. */
 	view = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	own = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	CHECK(view != MAP_FAILED && own != MAP_FAILED);
@@ -73,7 +73,7 @@ static void writes(void)
 	CHECK_EQUAL(*view, 'x');
 }
 
-/* Who has a mapping already may go on. */
+/* A process that already has a writable mapping may continue to write. */
 static void later_writes(void)
 {
 	int fd = sealable();

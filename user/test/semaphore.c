@@ -1,4 +1,4 @@
-/* System V semaphores: values, waiting, all-or-nothing operations, undo, removal, permissions' shape. */
+/* System V semaphores: values, waiting, all-or-nothing operations, undo, removal, keys. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -87,7 +87,7 @@ static void blocked_until_unblocked(void)
 	CHECK(sigismember(&pending, SIGUSR1));
 	CHECK(!sigismember(&pending, SIGUSR2));
 	MUST(sigprocmask(SIG_SETMASK, &old, NULL));
-	/* A plain signal that is sent twice while blocked comes once. */
+	/* A standard signal sent twice while blocked is delivered once. */
 	CHECK_EQUAL(count, 1);
 }
 
@@ -157,7 +157,7 @@ static void mask_in_handler(void)
 	CHECK_EQUAL(order[0], SIGUSR1);
 	CHECK_EQUAL(order[1], SIGWINCH);
 	CHECK_EQUAL(order[2], -SIGUSR1);
-	/* The two that waited come afterwards, in an order that is the kernel's choice. */
+	/* The two waiting signals come afterwards, in an order that the kernel chooses. */
 	CHECK_EQUAL(order[3] + order[4], SIGUSR1 + SIGUSR2);
 }
 
@@ -293,7 +293,7 @@ static void alternate_stack(void)
 	CHECK_ERROR(sigaltstack(&stack, NULL), EINVAL);
 }
 
-/* Registers, condition fields and floating point are the same after a handler as before it. */
+/* A handler must not change registers, condition fields or floating point of the interrupted program. */
 static void use_registers(int number)
 {
 	volatile double a = 1.0;
@@ -348,7 +348,7 @@ static void long_jumps(void)
 	CHECK_EQUAL(count, 10);
 }
 
-/* A handler may change what it returns to: step over the faulting instruction. */
+/* A handler changes the context that it returns to: it skips the faulting instruction. */
 static void step_over(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *user = context;
@@ -444,7 +444,7 @@ static void inherited(void)
 		sigprocmask(SIG_BLOCK, NULL, &now);
 		if (count != 1 || !sigismember(&now, SIGUSR2))
 			_exit(1);
-		/* Pending signals are the parent's alone. */
+		/* Pending signals are not inherited. */
 		sigpending(&now);
 		_exit(sigismember(&now, SIGUSR2) ? 2 : 0);
 	}
@@ -514,7 +514,7 @@ static void contexts_are_swapped(void)
 	makecontext(&inside, visitor, 0);
 	MUST(swapcontext(&outside, &inside));
 	CHECK_EQUAL(visits, 1);
-	/* The mask of signals goes with the context. */
+	/* The signal mask is part of the context. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	MUST(sigprocmask(SIG_BLOCK, &set, NULL));

@@ -41,7 +41,7 @@ static void datagram_pair(void)
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
 	CHECK_EQUAL(send(ends[0], "one", 3, 0), 3);
 	CHECK_EQUAL(send(ends[0], "three", 5, 0), 5);
-	/* Boundaries are kept; what does not fit is lost. */
+	/* Datagrams keep their boundaries; the rest of one that does not fit is lost. */
 	CHECK_EQUAL(recv(ends[1], buffer, 2, 0), 2);
 	CHECK_EQUAL(recv(ends[1], buffer, sizeof(buffer), 0), 5);
 	CHECK_EQUAL(recv(ends[1], buffer, 1, MSG_DONTWAIT) == -1 ? errno : 0, EAGAIN);
@@ -168,7 +168,7 @@ static struct sockaddr_in loopback(int port)
 	return address;
 }
 
-/* Binds to a port that the system chooses; returns it. */
+/* Binds to a port that the kernel chooses; returns the port. */
 static int bind_somewhere(int fd)
 {
 	struct sockaddr_in address = loopback(0);
@@ -327,7 +327,7 @@ static void packets(void)
 	child = test_child(packet_client, (void *)path);
 	peer = (int)MUST(accept(listener, NULL, NULL));
 	CHECK_EQUAL(recv(peer, buffer, sizeof(buffer), 0), 5);
-	/* What does not fit of a packet is lost. */
+	/* The rest of a packet that does not fit is lost. */
 	CHECK_EQUAL(recv(peer, buffer, 2, MSG_TRUNC), 6);
 	CHECK_EQUAL(send(peer, "reply", 5, 0), 5);
 	CHECK_EQUAL(recv(peer, buffer, sizeof(buffer), 0), 0);

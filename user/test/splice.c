@@ -1,4 +1,4 @@
-/* splice, tee, vmsplice and preadv2: data between files and pipes, and where it may not go. */
+/* splice, tee, vmsplice and preadv2: moving data between files and pipes, and what is refused. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void file_to_pipe_to_file(void)
 	CHECK_EQUAL(at, 9);
 	MUST(lseek(to, 2, SEEK_SET));
 	read_is(to, "twoone ");
-	/* At the end of the file, and of the pipe. */
+	/* Nothing is left in the file, and nothing in the pipe. */
 	MUST(lseek(from, 0, SEEK_END));
 	CHECK_EQUAL(splice(from, NULL, pipes[1], NULL, 10, 0), 0);
 	MUST(close(pipes[1]));
@@ -51,7 +51,7 @@ static void between_pipes(void)
 	MUST(pipe(a));
 	MUST(pipe(b));
 	CHECK_EQUAL(write(a[1], "abcdef", 6), 6);
-	/* A copy of what stays. */
+	/* tee copies data that stay in the first pipe. */
 	CHECK_EQUAL(tee(a[0], b[1], 4, 0), 4);
 	read_is(b[0], "abcd");
 	CHECK_EQUAL(splice(a[0], NULL, b[1], NULL, 3, 0), 3);
@@ -74,7 +74,7 @@ static void much_through_a_pipe(void)
 	test_write_file(path, block, sizeof(block));
 	MUST(pipe(pipes));
 	from = (int)MUST(open(path, O_RDONLY));
-	/* No more goes in than there is room for. */
+	/* The call moves no more than the pipe has room for. */
 	CHECK_EQUAL(splice(from, NULL, pipes[1], NULL, sizeof(block), 0), 65536);
 	CHECK_ERROR(splice(from, NULL, pipes[1], NULL, 1, SPLICE_F_NONBLOCK), EAGAIN);
 	while (got < (ssize_t)sizeof(block)) {
@@ -134,7 +134,7 @@ static void vectors_at_a_place(void)
 	CHECK_EQUAL(preadv2(fd, in, 2, 3, 0), 4);
 	CHECK(strcmp(a, "34") == 0 && strcmp(b, "56") == 0);
 	CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 0);
-	/* -1: the file's own position. */
+	/* -1 means the file's own position. */
 	CHECK_EQUAL(preadv2(fd, in, 2, -1, 0), 4);
 	CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 4);
 	CHECK_EQUAL(pwritev2(fd, &out, 1, 8, 0), 2);
@@ -156,7 +156,7 @@ static int splice_four(void *argument)
 	return 0;
 }
 
-/* Two readers of a pipe, each of which has to wait for room where the data go: each byte goes to one of them. */
+/* Two readers splice from one pipe, and both wait for room in their target: each byte goes to exactly one of them. */
 static void two_readers(void)
 {
 	int ends[2], sockets[2][2], filled[2] = { 0, 0 };

@@ -1,4 +1,4 @@
-/* Connections at the edges: shutdown, ends that go away, full buffers, backlogs, peeking, time limits, names. */
+/* Special cases of connections: shutdown, a closed peer, full buffers, backlogs, peeking, timeouts, names. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static void the_other_end_goes(void)
 	signal(SIGPIPE, SIG_IGN);
 	CHECK_ERROR(write(end[1], "x", 1), EPIPE);
 	MUST(close(end[1]));
-	/* What it had not read is lost, and that is told. */
+	/* Data that the closed side has not read is lost, and the other side gets an error. */
 	make_pair(SOCK_STREAM);
 	CHECK_EQUAL(write(end[1], "unread", 6), 6);
 	MUST(close(end[0]));
@@ -195,7 +195,7 @@ static void abstract_names(void)
 	MUST(listen(listener, 4));
 	MUST(connect(client, (struct sockaddr *)&a, size));
 	MUST(close(listener));
-	/* The listener went with the connection unaccepted. */
+	/* Closing the listener has closed the unaccepted connection. */
 	CHECK(ready(client) & POLLHUP);
 }
 
@@ -263,7 +263,7 @@ static void udp_peers(void)
 	CHECK_EQUAL(send(two, "hello", 5, 0), 5);
 	CHECK_EQUAL(recvfrom(one, buffer, 16, 0, (struct sockaddr *)&from, &size), 5);
 	MUST(connect(one, (struct sockaddr *)&from, sizeof(from)));
-	/* A connected socket hears its peer only. */
+	/* A connected socket receives from its peer only. */
 	CHECK_EQUAL(sendto(stranger, "spam", 4, 0, (struct sockaddr *)&a, sizeof(a)), 4);
 	CHECK_ERROR(recv(one, buffer, 16, MSG_DONTWAIT), EAGAIN);
 	CHECK_EQUAL(send(one, "", 0, 0), 0);

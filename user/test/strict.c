@@ -1,4 +1,4 @@
-/* What Linux promises and qemu-ppc does not keep: run on the kernel only, and must pass there. */
+/* Promises of Linux that qemu-ppc does not keep, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static void unmapped_ranges(void)
 	CHECK_ERROR(madvise(where, PAGE, MADV_DONTNEED), ENOMEM);
 }
 
-/* MREMAP_DONTUNMAP: the pages go, the area stays, and its next touch finds zeroes. */
+/* MREMAP_DONTUNMAP moves the pages; the area stays, and the next access finds zeros. */
 static void remap_leaves_the_area(void)
 {
 	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE), *moved, *aimed;
@@ -95,7 +95,7 @@ static void remap_leaves_the_area(void)
 	where[0] = 'a';
 	CHECK_EQUAL(moved[0], '0');
 
-	/* To a place, over what is there; from the middle of an area. */
+	/* The same to a fixed address with another mapping, from the middle of an area. */
 	aimed = map(2 * PAGE, PROT_READ | PROT_WRITE);
 	aimed[PAGE] = 'b';
 	CHECK(mremap(moved + PAGE, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aimed) == aimed);
@@ -105,7 +105,7 @@ static void remap_leaves_the_area(void)
 	CHECK_EQUAL(moved[PAGE], 0);
 	CHECK_EQUAL(moved[3 * PAGE], '3');
 
-	/* A child has both places, and its own pages in them. */
+	/* A child inherits both areas, with pages of its own. */
 	moved[PAGE] = 'c';
 	child = (pid_t)MUST(fork());
 	if (child == 0) {
@@ -190,7 +190,7 @@ static void sleep_faults(void)
 	CHECK_ERROR(syscall(SYS_nanosleep, where, NULL), EFAULT);
 }
 
-/* init buries a child that would have told its own parent nothing of its end. */
+/* init must reap a child that has no exit signal. */
 static int leave_silent_child(void *where)
 {
 	long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -235,7 +235,7 @@ static void message_notification(void)
 	CHECK_EQUAL(info.si_code, SI_MESGQ);
 	CHECK_EQUAL(info.si_value.sival_int, 42);
 	CHECK_EQUAL(info.si_pid, getpid());
-	/* Once only, and only for an empty queue. */
+	/* Sent once only, and only when the queue was empty. */
 	CHECK_EQUAL(mq_receive(queue, buffer, sizeof(buffer), NULL), 1);
 	MUST(mq_send(queue, "2", 1, 0));
 	CHECK_ERROR(sigtimedwait(&set, &info, &none), EAGAIN);
@@ -310,7 +310,7 @@ static void select_by_block(void)
 	CHECK(FD_ISSET(fds[0], &set));
 }
 
-/* The raw calls: the library has a thread of its own for SIGEV_THREAD. */
+/* Uses raw system calls, because the C library's SIGEV_THREAD starts a thread. */
 static void raw_timers(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_signo = SIGUSR1 };
@@ -325,7 +325,7 @@ static void *send_to_a_thread(void *argument)
 {
 	siginfo_t info = { .si_signo = SIGUSR1, .si_code = SI_QUEUE };
 
-	/* Any thread's number names the process. */
+	/* The number of any thread stands for the process. */
 	*(long *)argument = syscall(SYS_rt_sigqueueinfo, gettid(), SIGUSR1, &info);
 	return NULL;
 }
@@ -379,7 +379,7 @@ static int reads(void *where)
 	return *(volatile char *)where;
 }
 
-/* madvise's areas that a child gets empty or not at all, among others that it inherits. */
+/* Areas that madvise makes empty or absent in a child, among others that it inherits. */
 static int child_lacks(void *where)
 {
 	char *bytes = where;
@@ -459,7 +459,7 @@ static void tables_of_its_own(void)
 	CHECK_ERROR(unshare(1), EINVAL);
 }
 
-/* Under qemu-ppc the running program is qemu's. */
+/* Under qemu-ppc the running program would be qemu. */
 static void running_program_is_not_written(void)
 {
 	CHECK_ERROR(open("/proc/self/exe", O_WRONLY), ETXTBSY);
@@ -467,7 +467,7 @@ static void running_program_is_not_written(void)
 	CHECK_ERROR(truncate("/proc/self/exe", 0), ETXTBSY);
 }
 
-/* A process in a user namespace of its own, as the reference's are, may not. */
+/* A process in a user namespace of its own may not do this; the reference runs in one. */
 static void privileged_attributes(void)
 {
 	const char *path = test_path("file"), *other = test_path("link");
@@ -477,7 +477,7 @@ static void privileged_attributes(void)
 	MUST(setxattr(path, "trusted.a", "x", 1, 0));
 	MUST(setxattr(path, "security.a", "xy", 2, 0));
 	CHECK_EQUAL(listxattr(path, NULL, 0), (long)(sizeof("trusted.a") + sizeof("security.a")));
-	/* Also of a symbolic link, which has none of the user's. */
+	/* A symbolic link can have such attributes too, but no user attributes. */
 	MUST(symlink(path, other));
 	MUST(lsetxattr(other, "trusted.b", "x", 1, 0));
 	CHECK_ERROR(getxattr(path, "trusted.b", value, sizeof(value)), ENODATA);
@@ -496,7 +496,7 @@ static void privileged_attributes(void)
 	MUST(seteuid(0));
 }
 
-/* CLONE_PIDFD is none of the flags that qemu-ppc lets through. */
+/* qemu-ppc refuses the flag CLONE_PIDFD. */
 static void descriptor_of_the_child(void)
 {
 	struct clone_args {
@@ -524,7 +524,7 @@ static void descriptor_of_the_child(void)
 	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_DETACHED | SIGCHLD, 0, &fd, 0, 0), EINVAL);
 }
 
-/* The highest address with room for so many bytes between the areas of /proc/self/maps, below where mappings are placed. */
+/* The highest address with room for `size` bytes between the areas of /proc/self/maps, below the start of mappings. */
 static uintptr_t highest_room(size_t size)
 {
 	static char text[65536];
@@ -545,7 +545,7 @@ static uintptr_t highest_room(size_t size)
 	return best;
 }
 
-/* Mappings of all sizes come and go; each new one gets the highest place that has room for it, however many there are. */
+/* Makes and removes mappings of all sizes. Each new one must get the highest place with room for it. */
 static void highest_place_with_room(void)
 {
 	enum { MOST = 150 };
@@ -556,7 +556,7 @@ static void highest_place_with_room(void)
 		unsigned draw = (seed = seed * 1103515245u + 12345u) >> 16;
 
 		if (count < MOST && (i < 200 || draw % 2)) {
-			/* Neighbours of other rights do not become one. */
+			/* Different rights keep neighbouring areas from being joined. */
 			int rights = count % 2 ? PROT_READ : PROT_NONE;
 			size_t size = PAGE * (1 + draw / 2 % 9);
 			uintptr_t expected = highest_room(size);
@@ -580,8 +580,8 @@ static void highest_place_with_room(void)
 }
 
 /*
- * What the kernel had in the registers that a call may destroy does not come back in them: what the program gave, or
- * zeros; in r10 to r12 also CR, the next instruction's address and LR.
+ * A call may change some registers, but must not return values of the kernel in them. They contain what the program put
+ * there, or zero; r10 to r12 may also contain CR, the address of the next instruction, and LR.
  */
 static void registers_after_a_call(void)
 {
@@ -602,7 +602,7 @@ static void registers_after_a_call(void)
 		static const unsigned long ctr = 0x1234, xer = 0x60000012;
 		static unsigned long given[4], after[16];
 
-		/* given: LR, CR and the address after the call. */
+		/* `given` also gets LR, CR and the address after the call. */
 		__asm__ volatile("mtctr %[ctr]; mtxer %[xer]\n"
 				 "	bl	1f\n"
 				 "1:	mflr	%%r31; addi %%r31, %%r31, 2f - 1b; stw %%r31, 8(%[given])\n"
@@ -652,7 +652,7 @@ static void limits_after_the_leader(void)
 	CHECK_EQUAL(test_in_child(leader_ends_first, NULL), 0);
 }
 
-/* Settings that are locked do not change; only the superuser locks them. */
+/* Locked settings cannot change; only the superuser can lock them. */
 static void locked_settings(void)
 {
 	struct {

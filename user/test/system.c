@@ -1,4 +1,4 @@
-/* What /proc tells of descriptors and limits, that the limits hold, and calls about the caller that qemu-ppc does not make. */
+/* Descriptors and limits in /proc, enforcement of limits, and calls about the caller that qemu-ppc lacks. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 #define PAGE 4096ul
 
-/* What fdinfo says of a descriptor. */
+/* The fdinfo text of a descriptor. */
 static const char *info(int fd)
 {
 	static char text[1024];
@@ -111,7 +111,7 @@ static void too_large_a_mapping(void)
 	CHECK_EQUAL(errno, ENOMEM);
 }
 
-/* The time of a store through a mapping is known from the next msync on. */
+/* The next msync updates the file's time after a store through a mapping. */
 static void msync_tells_of_stores(void)
 {
 	const char *path = test_path("file");
@@ -149,7 +149,7 @@ static void queued_signals_are_limited(void)
 	MUST(sigqueue(getpid(), SIGURG, value));
 }
 
-/* A process of another user, which blocks SIGRTMIN (as the caller does), may have five signals wait, and sleeps. */
+/* A process of another user that may queue five signals, blocks SIGRTMIN (as the caller does), and sleeps. */
 static pid_t sleeper_of(uid_t user)
 {
 	struct rlimit few = { 5, 5 };
@@ -199,7 +199,7 @@ static void queued_signals_are_limited_by_user(void)
 	CHECK_EQUAL(test_wait(second), 1000 + SIGKILL);
 }
 
-/* A descriptor that only names a place is none for anything else. */
+/* A descriptor opened with O_PATH names a file, but cannot be used to access it. */
 static void places_are_no_files(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -262,7 +262,7 @@ static void barriers(void)
 	CHECK_ERROR(syscall(SYS_membarrier, 3, 0), EINVAL);
 }
 
-/* Leaves a child behind that outlives it. */
+/* Makes a child that outlives it. */
 static int leaves_a_child(void *ends)
 {
 	char byte;

@@ -48,7 +48,7 @@ static void memory_is_shared(void)
 	CHECK_EQUAL(attachments(), 1);
 	CHECK_ERROR(shmdt((const void *)again), EINVAL);
 	MUST(shmctl(id, IPC_RMID, NULL));
-	shared[0] = 5; /* lives on until it is detached */
+	shared[0] = 5; /* a removed segment stays until it is detached */
 	again = shmat(id, NULL, 0);
 	CHECK(again != (void *)-1);
 	CHECK_EQUAL(again[0], 5);

@@ -1,4 +1,4 @@
-/* Threads: creation, thread-local storage, mutexes and condition variables (futex), exit of a group. */
+/* Threads: creation, thread-local storage, mutexes and condition variables (futex), exit of a thread group. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -337,7 +337,8 @@ static void one_address_space(void)
 		join(threads[i]);
 }
 
-/* One thread forks while another signals itself and a child signals the process: no signal and no child is lost. */
+/* One thread forks while another signals itself and a child signals the process. No signal and no child must get
+ * lost. */
 #define RAISES 400
 
 static volatile sig_atomic_t raised, queued;
@@ -379,7 +380,8 @@ static void raising_and_forking(void)
 
 		if (child == 0) {
 			MUST(kill(getppid(), SIGRTMIN + 1));
-			/* The other thread is not here, and what was sent to it does not come here. */
+			/* The child has one thread only, and no signal that was sent to the other thread arrives
+			 * here. */
 			before = raised;
 			MUST(raise(SIGRTMIN));
 			_exit(raised == before + 1 && queued <= forks ? 0 : 1);

@@ -1,4 +1,4 @@
-/* Clocks, sleeping and timers. Nothing here asks how long a thing took, only that time passes and comes in order. */
+/* Clocks, sleeping and timers. The tests measure no durations; they check only that time advances in order. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -74,7 +74,7 @@ static void absolute_sleep(void)
 	wanted = (long long)until.tv_sec * 1000000000 + until.tv_nsec;
 	CHECK_EQUAL(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), 0);
 	CHECK(nanoseconds(CLOCK_MONOTONIC) >= wanted);
-	/* In the past: at once. */
+	/* A date in the past returns at once. */
 	CHECK_EQUAL(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL), 0);
 }
 
@@ -180,7 +180,7 @@ static void process_times(void)
 	CHECK(after.tms_utime > before.tms_utime);
 }
 
-/* A timer on a clock that names this process by number. */
+/* A timer on the processor-time clock of this process, named by its number. */
 static void timer_of_own_processor_time(void)
 {
 	struct itimerspec soon = { .it_value.tv_nsec = 20000000 };
@@ -202,7 +202,7 @@ static void timer_of_own_processor_time(void)
 	MUST(timer_delete(timer));
 }
 
-/* The kernel looks at the instruction before the one that a tick finds: it may be on a page that nobody has used. */
+/* At a tick the kernel reads the instruction before the interrupted one, which may be on an untouched page. */
 static void ticks_touch_no_page(void)
 {
 	/* bdnz .; blr */

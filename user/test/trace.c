@@ -1,4 +1,4 @@
-/* ptrace, and the memory of other processes; qemu-ppc offers neither. */
+/* ptrace, and access to the memory of other processes. qemu-ppc offers neither. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static uint32_t user_word(pid_t child, unsigned word)
 	return (uint32_t)ptrace(PTRACE_PEEKUSER, child, AT(word), NULL);
 }
 
-/* The child's next stop; its status in wait's form. */
+/* Waits for the child's next stop; returns its status in wait's form. */
 static int stop_of(pid_t child)
 {
 	int status;
@@ -51,7 +51,7 @@ static void stops(pid_t child, int number)
 	CHECK_EQUAL(WSTOPSIG(status), number);
 }
 
-/* A child that lets itself be traced, stops, and then runs the function. */
+/* Makes a child that its parent traces. The child stops first, and runs the function after that. */
 static pid_t traced(int (*function)(void))
 {
 	pid_t child = (pid_t)MUST(fork());
@@ -111,7 +111,7 @@ static int calls_target(void)
 	return called();
 }
 
-/* A debugger writes where the program may not: into its code, and nobody else's. */
+/* A debugger may write to code, which the program itself may not. Only the traced process sees the change. */
 static void breakpoints(void)
 {
 	pid_t child = traced(calls_target);
@@ -142,7 +142,7 @@ static void single_steps(void)
 	uint32_t at = 0, next, found = 0;
 	siginfo_t info;
 
-	/* Step until the trap; in a row of plain instructions every step is one of them. */
+	/* Step until the trap. Before it come plain instructions, so each step must advance by one instruction. */
 	for (int i = 0; i < 3000 && !found; i++) {
 		MUST(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));
 		stops(child, SIGTRAP);
@@ -180,7 +180,7 @@ static void system_calls(void)
 			CHECK_EQUAL(status, 0x7f | (SIGTRAP | 0x80) << 8);
 			if (user_word(child, R0) != SYS_getppid)
 				continue;
-			/* Before it, and after it: the tracer gives another result. */
+			/* Stops before and after the call; at the second stop the tracer changes the result. */
 			CHECK_EQUAL(user_word(child, R0), SYS_getppid);
 			MUST(ptrace(PTRACE_SYSCALL, child, NULL, NULL));
 			CHECK_EQUAL(stop_of(child), 0x7f | (SIGTRAP | 0x80) << 8);
@@ -189,7 +189,7 @@ static void system_calls(void)
 			seen = 1;
 			continue;
 		}
-		/* exit_group, with what came of that. */
+		/* The child's exit_group shows that the child got the changed result. */
 		CHECK_EQUAL(stop_of(child), 0x7f | (SIGTRAP | 0x80) << 8);
 		CHECK_EQUAL(user_word(child, R0), SYS_exit_group);
 		CHECK_EQUAL(user_word(child, R3), 5);
@@ -199,7 +199,7 @@ static void system_calls(void)
 	CHECK_EQUAL(test_wait(child), 5);
 }
 
-/* As floating-point registers have them. */
+/* The values as they are in floating-point registers. */
 #define ONE_AND_A_HALF 0x3ff8000000000000u
 #define TWO_AND_A_HALF 0x4004000000000000u
 
@@ -254,7 +254,7 @@ static int signals_itself(void)
 	return 1;
 }
 
-/* The tracer sees ignored signals too, takes one away, and makes another of one. */
+/* The tracer sees ignored signals too; it suppresses one signal and replaces another. */
 static void signals(void)
 {
 	pid_t child = traced(signals_itself);
@@ -299,7 +299,7 @@ static void forks_and_ends(void)
 	MUST(ptrace(PTRACE_GETEVENTMSG, grandchild, NULL, &message));
 	CHECK_EQUAL(message, 4 << 8);
 	MUST(ptrace(PTRACE_CONT, grandchild, NULL, NULL));
-	/* Its end is told to the tracer first, then to its parent, which ends in turn. */
+	/* The grandchild's end is reported to the tracer first, then to its parent, which then ends too. */
 	CHECK_EQUAL(stop_of(grandchild), 4 << 8);
 	stops(child, SIGCHLD);
 	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
@@ -335,7 +335,7 @@ static int counts(void *word)
 	return 0;
 }
 
-/* A child that counts without end in a word that the caller sees. */
+/* Makes a child that increments a word for ever; the caller can read the word. */
 static pid_t counter(volatile uint32_t **word)
 {
 	*word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -373,7 +373,7 @@ static void attached(void)
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, 0x3fffffff, NULL, NULL), ESRCH);
 }
 
-/* The first process may be traced; its tracer sees what it is sent, and cannot make it end. */
+/* The first process may be traced. Its tracer sees the signals sent to it, but cannot end it. */
 static void first_process_attached(void)
 {
 	MUST(ptrace(PTRACE_ATTACH, 1, NULL, NULL));
@@ -399,7 +399,7 @@ static int is_traced(void *tracee)
 	return 0;
 }
 
-/* What its tracer leaves behind goes on; and who is killed while it is stopped ends. */
+/* When a tracer ends, its tracee continues. A stopped tracee can be killed. */
 static void tracer_ends(void)
 {
 	volatile uint32_t *word;
@@ -417,7 +417,7 @@ static void tracer_ends(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
-/* The status of a stop that is no signal's: of its process, or on demand. */
+/* The wait status of a stop without a signal of its own: a stop of the whole process, or one by PTRACE_INTERRUPT. */
 #define EVENT_STOP(number) (0x7f | (number) << 8 | 128 << 16)
 
 static void seized(void)
@@ -450,7 +450,7 @@ static void seized(void)
 		while (*word == before)
 			sched_yield();
 	}
-	/* Asked for while it stands: it stops once more. */
+	/* PTRACE_INTERRUPT during a stop makes the tracee stop once more after it continues. */
 	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
 	CHECK_EQUAL(stop_of(child), EVENT_STOP(SIGTRAP));
 	MUST(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
@@ -460,7 +460,7 @@ static void seized(void)
 	before = *word;
 	while (*word == before)
 		sched_yield();
-	/* These are for who was seized. */
+	/* These requests are refused for a tracee that was attached, not seized. */
 	MUST(ptrace(PTRACE_ATTACH, child, NULL, NULL));
 	stops(child, SIGSTOP);
 	CHECK_ERROR(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), EIO);
@@ -477,7 +477,7 @@ static int sleeps_a_while(void *unused)
 	return nanosleep(&some, NULL) == 0 ? 12 : 13;
 }
 
-/* A call that was interrupted goes on. */
+/* An interrupted call is restarted. */
 static void sleeper_interrupted(void)
 {
 	pid_t child = test_child(sleeps_a_while, NULL);
@@ -490,7 +490,7 @@ static void sleeper_interrupted(void)
 	CHECK_EQUAL(test_wait(child), 12);
 }
 
-/* It stands as long as its process does, and its tracer hears of SIGCONT. */
+/* A seized tracee stays stopped as long as its process is stopped, and its tracer is told of SIGCONT. */
 static void stop_of_a_process(void)
 {
 	volatile uint32_t *word;
@@ -525,7 +525,7 @@ static void stop_of_a_process(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
-/* Who is seized while its process has stopped tells so, and is left as it was found. */
+/* A tracee seized while its process is stopped reports the stop, and is still stopped after PTRACE_DETACH. */
 static void seized_while_stopped(void)
 {
 	volatile uint32_t *word;
@@ -552,7 +552,7 @@ static void seized_while_stopped(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
-/* Children of who is seized are, too: they begin with a stop that is no signal's, and exec has none by itself. */
+/* Children of a seized tracee are seized too. They begin with a stop without a signal; exec makes no stop. */
 static void children_seized(void)
 {
 	unsigned long message;
@@ -609,7 +609,7 @@ static void threads(void)
 	stops(thread, SIGSTOP);
 	MUST(ptrace(PTRACE_CONT, child, NULL, NULL));
 	MUST(ptrace(PTRACE_CONT, thread, NULL, NULL));
-	/* Both ends are told, the thread's with its number. */
+	/* The tracer is told of both ends: the thread's with the thread's number. */
 	for (int i = 0; i < 2; i++) {
 		other = (pid_t)MUST(waitpid(-1, &status, __WALL));
 		CHECK(WIFEXITED(status));
@@ -649,7 +649,7 @@ static void memory_of_others(void)
 	CHECK_EQUAL(process_vm_readv(child, &local, 1, remote, 1, 0), 8);
 	CHECK(strcmp(copy, "written") == 0);
 	CHECK(strcmp(far + 4090, "over the border") == 0);
-	/* What is there is moved; nothing at all is an error. */
+	/* The call moves what is mapped before the bad address; it fails only if it moves nothing. */
 	remote[1] = (struct iovec){ (void *)16, 16 };
 	local.iov_len = sizeof(copy);
 	CHECK_EQUAL(process_vm_readv(child, &local, 1, remote, 2, 0), 16);
@@ -667,7 +667,7 @@ static void *counts_on(void *words)
 	return NULL;
 }
 
-/* SIGSTOP is one thread's news, the stop every thread's. */
+/* One thread reports the stop signal; then every thread reports the stop. */
 static void stop_of_threads(void)
 {
 	volatile uint32_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

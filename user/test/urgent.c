@@ -1,4 +1,4 @@
-/* Urgent data (MSG_OOB) on streams: TCP and Unix sockets agree on it but for three details. */
+/* Urgent data (MSG_OOB) on streams: TCP and Unix sockets behave the same except in three details. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static void put(int fd, const char *text, int flags)
 	CHECK_EQUAL(send(fd, text, strlen(text), flags), (ssize_t)strlen(text));
 }
 
-/* Exactly this comes, or with NULL nothing. */
+/* Checks that exactly `text` is received, or nothing if `text` is NULL. */
 static void get(int fd, int flags, size_t most, const char *text)
 {
 	char data[64];
@@ -123,7 +123,7 @@ static void out_of_line(void)
 	}
 }
 
-/* Reading on leaves it out, and then it is gone. */
+/* Reading past the urgent byte skips it, and then it is lost. */
 static void left_out(void)
 {
 	EACH_FAMILY(family) {
@@ -161,7 +161,7 @@ static void taken_first(void)
 		await_urgent(ends[1]);
 		get(ends[1], MSG_OOB, 1, "X");
 		CHECK_EQUAL(mark(ends[1]), 0);
-		/* A read stops there, however much it waits for. */
+		/* A read stops at the mark, even if it waits for more. */
 		CHECK_EQUAL(recv(ends[1], data, 4, MSG_WAITALL), 2);
 		CHECK_EQUAL(mark(ends[1]), 1);
 		get(ends[1], 0, 20, "cd");
@@ -170,7 +170,7 @@ static void taken_first(void)
 	}
 }
 
-/* Only the last is urgent. */
+/* Only the last of two urgent bytes is urgent. */
 static void two(void)
 {
 	EACH_FAMILY(family) {

@@ -1,4 +1,4 @@
-/* inotify: what happens to files and names, told to who watches. */
+/* inotify: events of files and names. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static void begin(void)
 	at = end = 0;
 }
 
-/* The next event, which must be this one; returns its cookie. */
+/* Checks that the next event is this one; returns its cookie. */
 static uint32_t expect(int watch, uint32_t mask, const char *name)
 {
 	const struct inotify_event *event;
@@ -71,7 +71,7 @@ static void file_events(void)
 	CHECK_ERROR(read(watcher, buffer, sizeof(struct inotify_event) - 1), EINVAL);
 	expect(watch, IN_OPEN, "");
 	expect(watch, IN_ACCESS, "");
-	expect(watch, IN_MODIFY, "");	/* two in a row are one */
+	expect(watch, IN_MODIFY, "");	/* two equal events in a row become one */
 	expect(watch, IN_ATTRIB, "");
 	expect(watch, IN_CLOSE_WRITE, "");
 	fd = (int)MUST(open(path, O_RDONLY));

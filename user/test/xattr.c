@@ -1,4 +1,4 @@
-/* Extended attributes of files in memory. */
+/* Extended attributes of files in a file system in memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static void forms(void)
 	CHECK_EQUAL(lgetxattr(path, "user.a", value, sizeof(value)), 2);
 	CHECK_EQUAL(flistxattr(fd, value, sizeof(value)), (long)sizeof("user.a"));
 	CHECK_EQUAL(llistxattr(other, value, sizeof(value)), 0);
-	/* A symbolic link has none of the user's. */
+	/* A symbolic link cannot have user attributes. */
 	CHECK_ERROR(lsetxattr(other, "user.a", "x", 1, 0), EPERM);
 	CHECK_ERROR(lgetxattr(other, "user.a", value, sizeof(value)), ENODATA);
 	CHECK_ERROR(lremovexattr(other, "user.a"), EPERM);
@@ -129,7 +129,7 @@ static void other_kinds(void)
 	CHECK_ERROR(fgetxattr(ends[0], "user.a", value, sizeof(value)), ENODATA);
 }
 
-/* They belong to the file, not to its name, and setting one is a change of the file. */
+/* Attributes belong to the file, not to its name. Setting one changes the file's time of change. */
 static void belong_to_the_file(void)
 {
 	const char *path = file(), *other = test_path("other");

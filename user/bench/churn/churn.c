@@ -1,5 +1,6 @@
-/* churn: a process that writes to fresh memory and ends, then a pause in which nothing runs, as a compile job that waits
- * for its disk: what the idle task does in the pause (clearing pages, sweeping the hash table) shows in the rest. */
+/* churn: a process that writes to fresh memory and ends, then a pause in which nothing runs, as when a compile job
+ * waits for its disk. The measured time shows what the idle task did in the pause: clearing pages, sweeping the hash
+ * table. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,7 +16,7 @@ struct job {
 	int turn[2], done[2];
 };
 
-/* A process that stays: in its turn it reads every page of its set. */
+/* A process that stays; in its turn it reads every page of its set. */
 static void resident(struct job *job)
 {
 	unsigned char *memory = bench_memory(job->set * 4096);
@@ -53,7 +54,7 @@ static void work(void *context, unsigned long count)
 		if (pid == 0)
 			child(job->pages);
 		bench_check(waitpid(pid, NULL, 0), "waitpid");
-		/* The one that waited longest reads first: the residents take turns. */
+		/* The resident that has waited longest reads first, so the residents take turns. */
 		if (job->residents) {
 			char token = 0;
 
@@ -62,7 +63,7 @@ static void work(void *context, unsigned long count)
 		}
 		if (job->idle)
 			nanosleep(&pause, NULL);
-		/* What was in the cache before the pause is wanted again. */
+		/* Read data again that were in the cache before the pause. */
 		if (job->warm)
 			bench_use(bench_sum(job->warm_set, job->warm));
 	}

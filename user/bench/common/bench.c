@@ -1,4 +1,4 @@
-/* Regions of interest, and the lines that tell the lab what they were. */
+/* Regions of interest, and the lines that describe them to the lab. */
 #include "bench.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ void bench_start(const char *program, int argc, char **argv, const struct bench_
 	bench_iterations = iterations;
 	bench_warmup = warmup;
 	bench_parse_options(program, argc, argv, common, options);
-	/* A helper process must not write out a second copy of what its parent has buffered. */
+	/* Keep a helper process from writing its parent's buffered output a second time. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (heap)
 		bench_check((long)sbrk((intptr_t)heap), "heap");

@@ -1,7 +1,7 @@
-/* What the benchmark rows share: parameters, regions of interest and the @row lines (docs/interfaces.md, 2 and 8).
+/* Shared by the benchmark rows: parameters, regions of interest and the @row lines (docs/interfaces.md, 2 and 8).
  *
- * A row brackets its work with a region of the control device, so that the machine counts cycles and events between
- * the two marks. Where there is no control device (Linux, QEMU) the clock is read instead and the row carries ns=. */
+ * A row encloses its work in a region of the control device, so that the machine counts cycles and events inside of it.
+ * Where there is no control device (Linux, QEMU) the row reads the clock instead and its line carries ns=. */
 #ifndef PAGEWALK_BENCH_H
 #define PAGEWALK_BENCH_H
 
@@ -34,7 +34,7 @@ extern unsigned long bench_iterations, bench_warmup;
 void bench_start(const char *program, int argc, char **argv, const struct bench_option *options,
 		 unsigned long iterations, unsigned long warmup);
 
-/* One measured piece of work: does it `count` times. */
+/* One piece of work that is measured: does it `count` times. */
 typedef void bench_work(void *context, unsigned long count);
 
 /* Begins the next region; returns its number. */
@@ -44,28 +44,28 @@ void bench_region_end(unsigned int region);
 /* Warms up, then does the work bench_iterations times in a region of its own; returns the region. */
 unsigned int bench_measure(bench_work *work, void *context);
 
-/* Prints the row of a region: `count` operations, or `bytes` moved. Where `minus` is not 0, that region's time for
- * one operation is to be subtracted (the cost of the benchmark itself, as LmBench does). */
+/* Prints the row of a region: `count` operations, or `bytes` moved. If `minus` is not 0, the time of one operation in
+ * that region is subtracted (the cost of the benchmark itself, as LmBench does). */
 void bench_row(const char *name, unsigned int region, unsigned long long count, unsigned long long bytes,
 	       enum bench_unit unit, unsigned int minus);
 
 /* Ends the program with a message: "<program>: <what>: <errno's text>". */
 void bench_die(const char *what) __attribute__((noreturn));
-/* The value of a call that must not fail. */
+/* Returns `result`; ends the program if the call failed. */
 long bench_check(long result, const char *what);
 
-/* Reads and adds up every word, as a program that uses what it read. */
+/* Reads and adds up every word, as a program that uses the data. */
 unsigned int bench_sum(const void *buffer, size_t bytes);
-/* Keeps a result from being optimised away. */
+/* Keeps the compiler from removing the computation of a result. */
 void bench_use(unsigned int value);
-/* Page-aligned memory, written to once. */
+/* Page-aligned memory; every page has been written once. */
 void *bench_memory(size_t bytes);
 /* Makes a file of `bytes` bytes and returns its path (static storage). */
 const char *bench_file(const char *name, size_t bytes);
 /* Reads or writes exactly `bytes` bytes. */
 void bench_read_all(int fd, void *buffer, size_t bytes);
 void bench_write_all(int fd, const void *buffer, size_t bytes);
-/* Prints what a file of lines `name number` says, such as /proc/mmu/hash, each line as a value (docs/experiments.md). */
+/* Prints each line `name number` of a file such as /proc/mmu/hash as a value (docs/experiments.md). */
 void bench_report(const char *path);
 /* Ends a helper process. */
 void bench_kill(pid_t pid);

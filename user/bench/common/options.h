@@ -4,7 +4,8 @@
 
 #include "bench.h"
 
-/* Sets what the words say; an unknown name or a value out of range ends the program with what is allowed. */
+/* Sets the options that the words name. An unknown name or a value out of range ends the program with a list of what is
+ * allowed. */
 void bench_parse_options(const char *program, int argc, char **argv, const struct bench_option *common,
 			 const struct bench_option *own);
 

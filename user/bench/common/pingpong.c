@@ -12,7 +12,8 @@ struct channel {
 	char *buffer;
 };
 
-/* A message is no longer than what a pipe or socket takes at once, so that it is one call, as in LmBench. */
+/* A message is no longer than one call of a pipe or socket transfers, so that each message is one call, as in
+ * LmBench. */
 static inline void send(int to, const char *message, unsigned long size)
 {
 	if (write(to, message, size) != (ssize_t)size)
@@ -41,7 +42,7 @@ void bench_pingpong(const char *name, int out, int in, int helper_in, int helper
 	pid_t helper = (pid_t)bench_check(fork(), "fork");
 
 	if (helper == 0) {
-		/* Ends by signal; until then an echo. */
+		/* The helper echoes until a signal ends it. */
 		for (;;) {
 			receive(helper_in, channel.buffer, size);
 			send(helper_out, channel.buffer, size);

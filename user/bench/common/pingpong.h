@@ -3,7 +3,7 @@
 #define PAGEWALK_BENCH_PINGPONG_H
 
 /* The measuring process writes to `out` and reads from `in`; the helper reads from `helper_in` and writes to
- * `helper_out`. For a socket pair both descriptors of a side are the same. Prints the row `name`: time of one round
+ * `helper_out`. For a socket pair both descriptors of a side are the same. Prints the row `name`: the time of a round
  * trip of a message of `size` bytes. */
 void bench_pingpong(const char *name, int out, int in, int helper_in, int helper_out, unsigned long size);
 

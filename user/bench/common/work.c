@@ -1,4 +1,4 @@
-/* Pieces of work and plumbing that several rows use. */
+/* Work and helper functions that several rows use. */
 #include "bench.h"
 
 #include <errno.h>

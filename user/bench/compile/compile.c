@@ -1,5 +1,5 @@
-/* compile: a compile job as a shell script runs it (compile.sh): TinyCC over every C file of a directory, several jobs
- * at a time. The row is the whole job. */
+/* compile: a compile job run by a shell script (compile.sh): TinyCC compiles every C file of a directory, several at a
+ * time. The row is the whole job. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/wait.h>

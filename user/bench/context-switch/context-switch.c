@@ -1,8 +1,8 @@
-/* context-switch: a token goes round a ring of processes through pipes; each adds up an array of `size` bytes before
- * it passes the token on. The row is the time of one hop less that of the same pipe operations and additions within
- * one process, as LmBench's lat_ctx.
+/* context-switch: a token goes round a ring of processes through pipes; each process adds up an array of `size` bytes
+ * before it passes the token on. The row is the time of one hop, less the time of the same pipe operations and
+ * additions within one process, as in LmBench's lat_ctx.
  *
- * With neither processes= nor size= all of LmBench's classic combinations: 2, 8, 16 processes at 0, 4, 16 KB. */
+ * Without processes= and size= it runs LmBench's classic combinations: 2, 8, 16 processes with 0, 4, 16 KB each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct ring {
 	void *array;
 };
 
-/* What one process does with the token, without a switch: through every pipe of the ring in turn. */
+/* The same operations without a switch: one process passes the token through every pipe of the ring in turn. */
 static void alone(void *context, unsigned long rounds)
 {
 	struct ring *ring = context;

@@ -1,5 +1,5 @@
-/* dd: blocks from /dev/zero to a file or a device, as `dd if=/dev/zero of=file bs=4k count=3840` does: one read and one
- * write a block. The file is new each time; a device is written from its beginning. */
+/* dd: copies blocks from /dev/zero to a file or a device with one read and one write for each block, as `dd
+ * if=/dev/zero of=file bs=4k count=3840` does. The file is new each time; a device is written from its beginning. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

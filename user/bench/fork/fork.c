@@ -1,6 +1,6 @@
 /* fork: fork, exit of the child, wait, as LmBench's lat_proc fork. The child ends by exit, which writes to pages that
- * _exit leaves alone. With memory= the process has written to that much before; with touch= the child, which has
- * inherited it, writes to so many of its pages, evenly spread. */
+ * _exit does not touch. memory=: the process has written to that many bytes before. touch=: the child writes to that
+ * many of these pages, evenly spread. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

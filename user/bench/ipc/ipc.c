@@ -26,7 +26,7 @@ static long invoke(struct side *side, long call, long partner)
 	return result;
 }
 
-/* The first eight bytes are a number, which the server adds one to, wherever the message lies. */
+/* The message begins with a number of eight bytes, in registers or in memory; the server adds one to it. */
 static void write_number(struct side *side, uint64_t number)
 {
 	if (side->in_memory) {
@@ -66,7 +66,7 @@ static void round_trips(void *context, unsigned long count)
 	}
 }
 
-/* Ends by signal. */
+/* Runs until a signal ends it. */
 static void serve(struct side *side)
 {
 	long client = IPC_ANYONE;

@@ -1,5 +1,5 @@
-/* page-fault: touches the pages of a mapped file that is in memory, in a fixed shuffled order, and maps it afresh; the
- * row is the time of one fault, less that of mapping and unmapping, as LmBench's lat_pagefault. */
+/* page-fault: touches the pages of a mapped file that is in memory, in a fixed shuffled order, then maps the file
+ * again. The row is the time of one fault, less the time of mapping and unmapping, as in LmBench's lat_pagefault. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include "../common/bench.h"
 
 #define PAGE 4096ul
-#define TABLE 0x400000ul   /* what one page table maps */
+#define TABLE 0x400000ul   /* bytes that one page table maps */
 
 struct mapping {
 	int file;
@@ -19,8 +19,8 @@ struct mapping {
 };
 
 /*
- * Where nothing else is mapped: as in LmBench's program, which maps nothing else, the page tables are the file's alone, come
- * with its first page and go with the mapping.
+ * An address far from every other mapping. LmBench's program maps nothing else, so its page tables belong to the file
+ * alone: they are made with the first page and freed with the mapping.
  */
 static void *apart(unsigned long size)
 {

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 
 	bench_start("pipe-bandwidth", argc, argv, options, 4, 1);
 	bench_check(pipe(ends), "pipe");
-	/* As LmBench's, off its page boundary, so that no kernel moves anything by remapping. */
+	/* As in LmBench, the buffer is not page-aligned, so that no kernel can move data by remapping pages. */
 	bench_stream("pipe-bandwidth", ends[0], ends[1], size, total, 128);
 	return 0;
 }

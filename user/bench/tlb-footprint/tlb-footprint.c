@@ -1,7 +1,7 @@
 /*
- * tlb-footprint: how many TLB entries of an MPC8xx one read of a byte takes. A write to /proc/mmu/tlb empties both TLBs.
- * The misses of the measured region are then the entries that the read needs and that the return from the write did not
- * load.
+ * tlb-footprint: how many TLB entries of an MPC8xx one read of a byte needs. A write to /proc/mmu/tlb empties both
+ * TLBs. The misses of the measured region are then the entries that the read needs, without those that the return from
+ * the write has loaded.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	tlb = (int)bench_check(open("/proc/mmu/tlb", O_WRONLY), "/proc/mmu/tlb");
 	path = bench_file("tlb-footprint", 4096);
 	file = (int)bench_check(open(path, O_RDONLY), path);
-	/* The first time brings pages in. */
+	/* The first round only brings pages into memory. */
 	for (int round = 0; round < 2; round++)
 		empty_and_read(&region);
 	bench_row("tlb-footprint", region, 1, 0, BENCH_US, 0);

@@ -1,9 +1,9 @@
-/* tlb-stress: several processes, each with a working set of `pages` pages spread over its address space, take turns;
- * in its turn a process touches every page of its set `passes` times. Together the sets are far larger than TLB and
- * hash table, so that the row is the price of translation: time of one touch. Every touch is checked: a page holds
- * its owner's mark and nothing else. access=store writes instead of reading, access=execute calls a page that holds a
- * return and nothing more: data stores and instruction fetches miss then. With shared=1 all processes have the same pages, as they have a library's: then
- * the number of translations is not bound by memory. */
+/* tlb-stress: several processes take turns, each with a working set of `pages` pages spread over its address space. In
+ * its turn a process touches every page of its set `passes` times. Together the sets are far larger than TLB and hash
+ * table, so that the row, the time of one touch, is the cost of translation. Every touch is checked: a page must hold
+ * its owner's mark. access=store writes instead of reading. access=execute calls each page, which holds only a return
+ * instruction, so that instruction fetches miss too. With shared=1 all processes have the same pages, as with a
+ * library; then memory does not limit the number of translations. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *access_kind = "load";
 static unsigned long processes = 8, pages = 256, passes = 2, stride = 13, shared;
 static int pipes[PROCESSES_MOST][2];
 
-/* Areas well apart, so that more than one segment is in use. */
+/* Areas far apart, so that several segments are in use. */
 static const uintptr_t bases[AREAS] = { 0x20000000, 0x34567000, 0x48000000, 0x5a000000 };
 
 static volatile uint32_t *page_at(unsigned long index)
@@ -37,7 +37,7 @@ static int executes(void)
 	return strcmp(access_kind, "execute") == 0;
 }
 
-/* The word becomes an instruction that may be fetched. */
+/* Turns the word into an instruction that may be fetched. */
 static void make_return(volatile uint32_t *where)
 {
 	*where = RETURN;
@@ -86,7 +86,7 @@ static uint32_t execute_set(uint32_t mark)
 
 static uint32_t (*pass_over_set)(uint32_t mark) = load_set;
 
-/* Touches the whole set; returns the number of pages that did not hold what they must. */
+/* Touches the whole set; returns the number of pages with wrong contents. */
 static uint32_t touch_set(uint32_t mark)
 {
 	uint32_t wrong = 0;

@@ -1,4 +1,4 @@
-/* Giving up privilege before the attacks, and looking at the system after them. */
+/* Drops privilege before the attacks, and checks the system after them. */
 #define _GNU_SOURCE
 #include "attack.h"
 
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Memory that a bystander holds while the attacks run. */
+/* Memory that a bystander process holds during the attacks. */
 #define WITNESS (64 * 4096)
 
 struct witness {
@@ -24,7 +24,7 @@ static uint32_t pattern(size_t i)
 	return (uint32_t)(i * 2654435761u) ^ 0x5a5aa5a5u;
 }
 
-/* Holds its memory until it is asked; exits with 0 if nobody has changed it. */
+/* Holds memory until the parent asks; exits with 0 if the memory is unchanged. */
 static int bear_witness(void *argument)
 {
 	const struct witness *witness = argument;
@@ -49,7 +49,8 @@ static int say_hello(void *argument)
 	return 1;
 }
 
-/* The bystander's memory is as it was, programs still start, and this process is still nobody. */
+/* Checks that the bystander's memory is unchanged, that programs still start, and that this process has no
+ * privilege. */
 static int check_system(void *argument)
 {
 	(void)argument;
@@ -70,7 +71,7 @@ int attack_run(const char *subject, int argc, char **argv, const struct test_cas
 		MUST(setgroups(0, NULL));
 		MUST(setgid(ATTACKER));
 		MUST(setuid(ATTACKER));
-		/* What a program that began as this user is: children may be traced. */
+		/* As for any program started by this user: children may be traced. */
 		MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	}
 	MUST(pipe2(witness.ask, O_CLOEXEC));

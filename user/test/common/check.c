@@ -1,4 +1,4 @@
-/* Cases, children and verdicts. */
+/* Runs cases in child processes and prints verdicts. */
 #include "check.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Longest that one case may take, in seconds: a guard against a hang, not a measurement. */
+/* Time limit of one case in seconds: a guard against a hang, not a measurement. */
 #define PATIENCE 60
 
 static char directory[64];
@@ -99,7 +99,7 @@ int test_run(const char *subject, int argc, char **argv, const struct test_case 
 	return failed ? 1 : 0;
 }
 
-/* A child of a case says what is wrong and exits; the case then fails by its status. */
+/* Prints what is wrong and exits, also in a child of a case; the exit status makes the case fail. */
 void test_fail(const char *file, int line, const char *text, long long got, long long wanted_value)
 {
 	if (got == wanted_value)

@@ -1,4 +1,4 @@
-/* What the tests and the attacks share that send files and credentials over Unix sockets. */
+/* Shared by the tests and the attacks that send files and credentials over Unix sockets. */
 #ifndef PAGEWALK_TEST_RIGHTS_H
 #define PAGEWALK_TEST_RIGHTS_H
 
@@ -13,16 +13,17 @@ extern const int socket_types[SOCKET_TYPES];
 		for (int t = socket_types[t##_], once = 1; once; once = 0)
 
 void socket_pair(int type, int ends[2]);
-/* Sends until so many bytes wait, or there is no room for more. */
+/* Sends until `bytes` bytes wait in the socket or it has no room. */
 void fill_socket(int socket, size_t bytes);
-/* Sends a byte with descriptors, without waiting; what sendmsg returns. */
+/* Sends a byte with descriptors, without waiting; returns the result of sendmsg. */
 ssize_t send_files(int socket, const int *files, size_t count);
-/* A pair of sockets, with the pair before in its queue, and so on: closing the last closes them all. */
+/* Makes a socket pair whose queue holds another pair, and so on, `depth` deep. Closing the outermost pair closes
+ * all. */
 void nest_sockets(int type, int depth);
 
-/* Sends a byte that says who it comes from; what sendmsg returns. */
+/* Sends a byte with the sender's credentials; returns the result of sendmsg. */
 ssize_t send_cred(int socket, pid_t pid, uid_t uid, gid_t gid);
-/* Receives bytes and who they came from: pid -1 if nothing was said. What recvmsg returns. */
+/* Receives bytes and the sender's credentials (pid -1 if none came); returns the result of recvmsg. */
 int receive_cred(int socket, char *data, size_t size, struct ucred *cred);
 
 #endif
