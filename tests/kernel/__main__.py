@@ -13,7 +13,7 @@ SUBJECTS = ("boot", "causes", "checker", "failalloc", "fuzz", "includes", "polic
 
 
 def main() -> int:
-    """Exit status 0 when all passed, 1 when something did not, 2 when something is missing."""
+    """Exit status 0 if all tests passed, 1 if one failed, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m kernel", description=__doc__)
     parser.add_argument("subject", nargs="*", metavar="subject", help=", ".join(SUBJECTS) + " (default: all)")
     parser.add_argument(
@@ -23,7 +23,7 @@ def main() -> int:
         "--rows", type=_numbers, default=set(), help="run only these rows of the policies' matrix, such as 5-12 or 3,7"
     )
     parser.add_argument("--machine", action="append", default=[], help="machines on which the policies are tested")
-    parser.add_argument("--update", action="store_true", help="record the cycles of a boot as measured now")
+    parser.add_argument("--update", action="store_true", help="record the measured cycles of a boot")
     chosen = parser.parse_args()
     unknown = set(chosen.subject) - set(SUBJECTS)
     if unknown:
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _numbers(text: str) -> set[int]:
-    """The numbers of "3,5-7"."""
+    """The numbers in a list such as "3,5-7"."""
     ends = [(part.split("-")[0], part.split("-")[-1]) for part in text.split(",")]
     return {number for first, last in ends for number in range(int(first), int(last) + 1)}
 

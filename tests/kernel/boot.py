@@ -1,7 +1,7 @@
-"""A boot's cost on each machine: guest cycles until init runs its program, and from the program's end to power-off.
+"""The cost of a boot on each machine: guest cycles until init runs its program, and from its end to power-off.
 
 boot.toml records the expected cycles. A kernel that boots 2 % slower fails; for one that boots 2 % faster, the test
-asks to renew the record (--update).
+asks for a new record (--update).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The check that no function is inlined into another cost category's code finds a leak that was planted.
+"""Tests the check that no function is inlined into another cost category's code: it must find planted leaks.
 
-The check itself, kernel/test/causes.py, is a part of the kernel's build.
+The check itself, kernel/test/causes.py, runs in the kernel's build.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from suite.places import BUILD, ROOT
 _CHECK = ROOT / "kernel" / "test" / "causes.py"
 _TOOLS = "powerpc-linux-gnu-"
 
-# In each way to write it, a function of `copy`; each is inlined into an ordinary function and into one of its own.
+# Functions of `copy`, one for each way to write CAUSE. Each is inlined into an ordinary function (a leak) and into one
+# of `copy`.
 _PLANTED = """
 #define NOINLINE __attribute__((noinline))
 #define CAUSE(name) __attribute__((section(".text.cause." #name)))
@@ -71,7 +72,7 @@ def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def _planted() -> list[str]:
-    """What the check does wrong with the planted leaks."""
+    """The errors of the check: planted leaks that it misses, and others that it reports."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, script, image = folder / "planted.c", folder / "planted.lds", folder / "planted"
@@ -83,14 +84,14 @@ def _planted() -> list[str]:
         )
         done = _run(image, folder)
         found = {match.groups() for match in _LEAK.finditer(done.stderr)}
-        wrong = [f"the planted leak {leak} is not found" for leak in sorted(_FOUND - found)]
+        wrong = [f"the planted leak {leak} not found" for leak in sorted(_FOUND - found)]
         wrong += [f"{leak} is no leak" for leak in sorted(found - _FOUND)]
         if done.returncode != 1:
             wrong.append(f"its status is {done.returncode} with planted leaks: {done.stderr}")
-        # A use that it does not understand must not make it blind.
+        # The check must report a use of CAUSE that it cannot parse.
         source.write_text(f"{_PLANTED}CAUSE(copy) int number;\n")
         if _run(image, folder).returncode != 1 or "no function follows" not in _run(image, folder).stderr:
-            wrong.append("it ignores a CAUSE without a function")
+            wrong.append("a CAUSE without a function is ignored")
     return wrong
 
 

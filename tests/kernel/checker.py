@@ -1,5 +1,5 @@
-"""Makes faults on purpose (/proc/check); the kernel's invariant checker must find each one: when an operation touches
-the page, if the fault is visible there, and in a check of everything.
+"""Makes faults on purpose (/proc/check). The kernel's invariant checker must find each fault when an operation touches
+the page, if the fault is visible there, and also in a complete check.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUIET_TLB = "kernel.map=bat+io"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault's word in /proc/check, and the checker's messages: at a touch of the page, and later. None: not found."""
+    """A fault's name in /proc/check, and the checker's messages at a touch of the page and later. None: not found."""
 
     name: str
     here: str | None
@@ -28,10 +28,10 @@ class Fault:
 FAULTS = (
     Fault("tree", *2 * ("a writable entry in an area that is not",)),
     Fault("hpte", *2 * ("hash table and tree differ",)),
-    # A second entry is looked for only where the page is touched.
+    # The checker searches for a second entry only when the page is touched.
     Fault("hpte-twice", "the hash table has a page twice", None),
     Fault("tlb", *2 * ("TLB and tree differ",)),
-    # The next owner of the frame counts only its own use.
+    # Only the next owner's own use of the frame is counted.
     Fault("freed", "an entry for a frame that is free", "a frame's mappings miscounted"),
     Fault("mapped", None, "a frame's mappings miscounted"),
     Fault("resident", None, "resident pages miscounted"),

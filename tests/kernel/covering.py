@@ -1,4 +1,4 @@
-"""Covering arrays: rows of choices in which every pair of choices occurs, for when all combinations are too many."""
+"""Covering arrays: rows of choices in which every pair of choices occurs. All combinations would be too many rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from itertools import combinations
 
 Choices = dict[str, list[str]]
 
-# Two factors, each by its name, with the value of each; the machine is a factor like any policy.
+# The names and values of two factors. Each policy is a factor, and so is the machine.
 Pair = frozenset[tuple[str, str]]
 MACHINE = "machine"
 
-# How many starting pairs are tried for a row on each machine; the best row is kept. More take time and save no row.
+# How many starting pairs are tried for a row on each machine; the best row is kept. More would not save a row.
 STARTS = 8
 
 
 def covering(machines: dict[str, Choices]) -> list[dict[str, str]]:
-    """Rows with a machine and one of its choices for each policy, by name; the first has the first machine's first
-    choices. Any two choices of different policies meet in a row if a machine has both; each machine meets all its own.
+    """Rows, each with a machine and one choice for each policy, by name. The first row has the first machine's first
+    choices. Two choices of different policies occur together in a row if some machine has both. Each machine occurs
+    with each of its own choices.
 
-    `machines`: the choices that each has; all have the same policies.
+    `machines`: the choices of each machine; all machines have the same policies.
     """
     factors = [{MACHINE: [name], **choices} for name, choices in machines.items()]
     left = set().union(*map(_pairs, factors))
@@ -31,7 +32,7 @@ def covering(machines: dict[str, Choices]) -> list[dict[str, str]]:
 
 
 def _rows(factors: Choices, left: set[Pair]) -> Iterator[dict[str, str]]:
-    """Rows that each start with a pair of `left`. Each further value forms the most new pairs with the row."""
+    """Rows that each start with a pair of `left`. Each value added is the one that forms the most new pairs."""
     pairs = sorted(map(sorted, left & _pairs(factors)))
     for pair in pairs[:: max(1, len(pairs) // STARTS)]:
         row = dict(pair)

@@ -1,4 +1,4 @@
-"""Every allocation of the kernel fails once: while a program works (user/failalloc), and while init starts."""
+"""Makes every allocation of the kernel fail once: while a program runs (user/failalloc), and while init starts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from kernel.runs import boot, packed, side_by_side
 MACHINES = ("ppc603-133", "ppc604-133")
 WORDS = ("", "reload=asm kernel.map=bat+io entry=lean tlb.flush=lazy tlb.cutoff=20 ipc.copy=window")
 
-# How many allocations fail, one by one, while init starts; later ones are tested by the program.
+# How many allocations fail, one by one, while init starts. The program tests later ones.
 AT_START = 60
-# Init's own statuses; 63: what it ran was killed; 65: init itself could not be started; 66: no memory before init.
+# Expected exit statuses: 0 and 1 from init; 63: init's program was killed; 65: init could not be started; 66: the
+# kernel ran out of memory before init.
 DEFINED = {0, 1, 63, 65, 66}
 
 
 def check(*, whole: bool) -> int:
-    """The number of failed runs; `whole`: also while init starts."""
+    """Returns the number of failed runs. `whole`: also makes allocations fail while init starts."""
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/failalloc": "failalloc", "bin/hello": "hello-bare"}))

@@ -13,22 +13,22 @@ MACHINES = ("ppc603-133", "ppc604-133")
 SEED = 11
 CALLS = 1000
 SHORTENED = 400
-# The calls of the fuzzer's own two rounds before.
+# The number of calls in the fuzzer's two warm-up rounds.
 WARMING = 2000
 
 
 def _trace(console: str) -> list[str]:
-    """The lines of calls: a process's number, a name and its arguments."""
+    """The lines that show calls: a process's number, the call's name and its arguments."""
     return [line for line in console.splitlines() if line[:1].isdigit() and line.endswith(")")]
 
 
 def check() -> int:
-    """The number of machines on which the repeated run, or its shortened form, differed."""
+    """Returns the number of machines on which the repeated run or the shortened run differed."""
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/fuzz": "fuzz"}))
         file.flush()
-        # A command line of another length moves the program's stack, and so all that follows: numbers of four digits.
+        # Always use four digits: a command line of another length would move the program's stack and change the run.
         rows = [(machine, calls) for machine in MACHINES for calls in (CALLS, CALLS, SHORTENED)]
         done = side_by_side(
             lambda row: boot(
@@ -41,11 +41,11 @@ def check() -> int:
         calls, beginning = _trace(first.console), _trace(short.console)
         wrong = [f"exit status {run.status}: {run.console[-1500:]}" for run in (first, short) if run.status != 0]
         if (again.status, again.console, again.counters) != (first.status, first.console, first.counters):
-            wrong.append("the same seed gave another run")
-        # Until so many calls are made, nothing knows that this run is the shorter one.
+            wrong.append("a second run with the same seed differs")
+        # Until this many calls, both runs must be the same.
         same = WARMING + SHORTENED
         if len(beginning) < same or beginning[:same] != calls[:same]:
-            wrong.append("the shortened run began otherwise")
+            wrong.append("the shortened run has another beginning")
         print(f"fuzz {machine}: {len(calls)} calls, {len(beginning)} of a shortened run: ", end="")
         print("\n  ".join(wrong) if wrong else "repeated to the cycle")
         failed += bool(wrong)

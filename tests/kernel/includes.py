@@ -10,7 +10,7 @@ KERNEL = ROOT / "kernel"
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # The parts, lowest first: each may include its own headers and those of the parts before it. A header of include/
-# belongs to the part that it is named under; one that no line names is an error.
+# belongs to the part whose line names it. A header that no line names is an error.
 HEADERS = {
     "abi": "types",
     "base": "lib list rbtree err errno text fdt log random panic",
@@ -30,10 +30,10 @@ HEADERS = {
 }
 ORDER = list(HEADERS)
 OWNER = {f"{name}.h": part for part, names in HEADERS.items() for name in names.split()}
-# The part of a folder's files, where it is not named like the folder.
+# The part of a folder's files, if it has another name than the folder.
 FOLDERS = {"lib": "base", "genarch": "arch", "policy": "arch", "syscall": "call"}
 
-# Includes against the order, or of another folder's inner header, and why each is there.
+# Allowed includes that break the order or name another folder's inner header, with the reason for each.
 ALLOWED = {
     ("include/task.h", "rendezvous.h"): "a task embeds its part in synchronous messages",
     ("include/context.h", "mm.h"): "an address space carries its context",
@@ -100,14 +100,14 @@ def check() -> int:
     wrong, unowned = against({str(f.relative_to(KERNEL)): f.read_text() for f in files})
     problems = [f"{file} belongs to no part: name it in tests/kernel/includes.py" for file in unowned]
     problems += [
-        f"{file} includes {header}, against the order" for file, header in wrong if (file, header) not in ALLOWED
+        f"{file} includes {header}, which breaks the order" for file, header in wrong if (file, header) not in ALLOWED
     ]
     problems += [
-        f"{file} no longer includes {header}: allowed for nothing" for file, header in ALLOWED.keys() - set(wrong)
+        f"{file} no longer includes {header}: remove it from ALLOWED" for file, header in ALLOWED.keys() - set(wrong)
     ]
     if against({"lib/example.c": "#include <mm.h>\n"})[0] != [("lib/example.c", "mm.h")]:
-        problems.append("an include against the order is not found")
+        problems.append("the check misses an include that breaks the order")
     for problem in problems:
         print(f"includes: {problem}")
-    print(f"includes: {len(files)} files, {len(wrong)} includes against the order, {len(problems)} of them not allowed")
+    print(f"includes: {len(files)} files, {len(wrong)} includes that break the order, {len(problems)} problems")
     return len(problems)

@@ -1,5 +1,5 @@
 """Runs the user-level tests under rows of policy choices. Every pair of choices of two policies occurs in some row, and
-every choice on every kind of processor. The tests' output must be the same in every row.
+every choice occurs on every kind of processor. The tests' output must be the same in every row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MACHINES = (*QUICK_MACHINES, "ppc750-400")
 # Tests that depend most on translation and take little time.
 QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "process")
 
-# The whole suite, as far as the invariant checker and the sanitizers get through it in less than an hour.
+# The groups of the whole suite that take less than an hour with the invariant checker and the sanitizers.
 WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")
 CHECKED = "check=on "
 
@@ -39,7 +39,7 @@ CHECKED = "check=on "
 WITHOUT_FPU = frozenset({"mpc855t-48"})
 INTEGER_GROUPS = frozenset({"user"})
 
-# The most instructions that a boot with cases may take; the memory that it needs, in MB.
+# The instruction limit of a boot with cases, and the memory that it needs, in MB.
 CASES_LIMIT = 100_000_000_000
 MEMORY = 64
 
@@ -49,7 +49,7 @@ KEPT = BUILD / "policies"
 
 @dataclass(frozen=True)
 class Row:
-    """A machine and a choice of each policy; `number` counts from 1, the defaults on the first machine."""
+    """A machine and a choice for each policy. `number` counts from 1; row 1 has the defaults on the first machine."""
 
     number: int
     machine: str
@@ -57,12 +57,12 @@ class Row:
 
     @property
     def words(self) -> str:
-        """The choices as the kernel's command line has them."""
+        """The choices in the form of the kernel's command line."""
         return " ".join(f"{name}={value}" for name, value in self.choices.items())
 
 
 def declared() -> Choices:
-    """Every policy of the built kernel with its choices, the first being the default."""
+    """Every policy of the built kernel with its choices; the first choice is the default."""
     image = wanted(VMLINUX, "run make kernel").read_bytes()
     return {policy.name: [_number(choice) for choice in policy.choices] for policy in kernel_image.policies(image)}
 
@@ -72,7 +72,7 @@ def _number(choice: str) -> str:
 
 
 def meant(machine: str, choices: Choices, initramfs: Path) -> Choices:
-    """The choices without those that the kernel refuses on this machine's processor."""
+    """The choices that the kernel accepts on this machine's processor."""
     singles = [(name, value) for name, values in choices.items() for value in values[1:]]
     boots = side_by_side(lambda one: boot(machine, initramfs, f"quiet {one[0]}={one[1]} -- /bin/hello"), singles)
     refused = {
@@ -83,7 +83,7 @@ def meant(machine: str, choices: Choices, initramfs: Path) -> Choices:
 
 
 def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
-    """The rows in which each pair occurs, on these machines."""
+    """Rows on these machines in which every pair of choices occurs."""
     probe = folder / "probe.cpio"
     probe.write_bytes(only(user_tests(), ()).packed([]))
     choices = declared()
@@ -95,7 +95,7 @@ def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
 
 
 def only(group: Group, names: tuple[str, ...]) -> Group:
-    """The group with these cases, and without the programs of the others."""
+    """The group with these cases only, and without the programs of other cases."""
     cases = [case for case in group.cases if case.name in names]
     kept = {case.command[0].lstrip("/") for case in cases}
     entries = {path: e for path, e in group.image.entries.items() if not path.startswith("test/") or path in kept}
@@ -104,7 +104,7 @@ def only(group: Group, names: tuple[str, ...]) -> Group:
 
 class Matrix:
     """One group's runs, compared with the output of its cases under the defaults. `prefix`: words for every row;
-    `kept`: the folder that remembers passed runs, or None."""
+    `kept`: the folder where passed runs are kept, or None."""
 
     def __init__(self, group: Group, folder: Path, prefix: str = "", kept: Path | None = None) -> None:
         self.group, self.folder, self.prefix, self.kept = group, folder, prefix, kept
@@ -154,7 +154,7 @@ class Matrix:
         return not wrong
 
     def _wrong(self, done: Boot, cases: list[Case]) -> dict[str, str]:
-        """What is wrong with a run, by case. A case that ended normally fills `expected` if it has no entry yet."""
+        """The errors of a run, by case. A case that ended normally fills `expected` if it has no entry yet."""
         outcomes = read_transcript(done.console).outcomes
         wrong = {}
         for case in cases:
@@ -165,31 +165,31 @@ class Matrix:
             elif not outcome.end.startswith("status="):
                 wrong[case.name] = outcome.end
             elif outcome != self.expected.setdefault(case.name, outcome):
-                wrong[case.name] = f"shows something else than under the defaults, {outcome.end}"
+                wrong[case.name] = f"its output differs from that under the defaults, {outcome.end}"
         if done.status != 0:
             wrong["the kernel"] = f"ended with status {done.status}"
         return wrong
 
     def _narrowed(self, row: Row, cases: list[Case]) -> str:
-        """The choices of a row that are needed for these cases to fail alone."""
+        """A message with the choices of a row that make these cases fail when they run alone."""
         initramfs = self._packed(cases)
 
         def fails(row: Row) -> bool:
             return bool(self._wrong(_boot(row.machine, initramfs, self._line(row)), cases))
 
         if not fails(row):
-            return "by themselves they pass"
+            return "run alone, these cases pass"
         for name in row.choices:
             without = replace(row, choices={other: value for other, value in row.choices.items() if other != name})
             if fails(without):
                 row = without
-        return f"by themselves they fail with: {row.words or 'the defaults'}"
+        return f"run alone, these cases fail with: {row.words or 'the defaults'}"
 
     def _line(self, row: Row) -> str:
         return f"quiet {self.prefix}{row.words} -- /bin/suite /etc/suite"
 
     def _packed(self, cases: list[Case]) -> Path:
-        """The group's root with these cases in its list, written once."""
+        """Writes an initramfs of the group with these cases, unless it exists already."""
         packed = self.group.packed(cases)
         initramfs = self.folder / f"{hashlib.sha256(packed).hexdigest()}.cpio"
         if not initramfs.exists():
@@ -214,7 +214,7 @@ def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
     with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
         folder = Path(name)
         rows = rows_on(machines or (MACHINES if whole else QUICK_MACHINES), folder)
-        print(f"policies: {len(rows[0].choices)}, rows of a choice each that hold all pairs: {len(rows)}", flush=True)
+        print(f"policies: {len(rows[0].choices)}, rows that contain all pairs of choices: {len(rows)}", flush=True)
         here = [row for row in rows if not chosen or row.number in chosen]
         if not whole:
             return Matrix(only(user_tests(), QUICK_CASES), folder).run(rows, here)

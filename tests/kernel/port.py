@@ -1,8 +1,8 @@
 """Checks that the kernel is portable: everything outside `arch/` compiles against `arch/stub`, which is empty.
 
-The stub has none of a PowerPC's registers, page-table bits or instructions, and the host's compiler checks against it
-as a little-endian machine of 32 bits. Its ABI is `include/abi/stub`, with other numbers and layouts than PowerPC's,
-and a column of `syscalls.tbl` that is added here. Nothing is linked.
+The stub has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles for a
+little-endian processor of 32 bits. The stub's ABI, `include/abi/stub`, has other numbers and layouts than PowerPC's.
+This test adds its column to `syscalls.tbl`. Nothing is linked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ASSEMBLY = re.compile(r"\b(?:__asm__|asm)\b(?: volatile| goto)?\s*\(")
 
 
 def _sources() -> list[Path]:
-    """The C files of kernel/ itself, and those of the folders and below them."""
+    """The C files directly in kernel/, and all C files below the folders."""
     found = [path for folder in FOLDERS for path in sorted((KERNEL / folder).rglob("*.c"))]
     return [*sorted(KERNEL.glob("*.c")), *found]
 
@@ -45,7 +45,7 @@ def _second_abi(table: str) -> str:
 
 
 def _generate(folder: Path) -> Path:
-    """Makes the prototypes of the stub's calls in the folder, and their dispatch table, which is returned."""
+    """Makes the prototypes of the stub's calls and their dispatch table in the folder; returns the table's path."""
     calls, dispatch = folder / "syscalls.tbl", folder / "table.c"
     calls.write_text(_second_abi((KERNEL / "syscall" / "syscalls.tbl").read_text(encoding="utf-8")), encoding="utf-8")
     command = (sys.executable, "syscall/generate.py", str(calls), "--abi", "stub", "--table", str(dispatch))
@@ -54,7 +54,7 @@ def _generate(folder: Path) -> Path:
 
 
 def _faults(source: Path, generated: Path) -> list[str]:
-    """The compiler's messages for a file, and its lines of assembly."""
+    """The compiler's messages for a file, and a message for each line that contains assembly."""
     name = source.relative_to(KERNEL) if source.is_relative_to(KERNEL) else source
     lines = source.read_text(encoding="utf-8").splitlines()
     found = [f"{name}:{n}: assembly" for n, line in enumerate(lines, 1) if _ASSEMBLY.search(line)]
@@ -67,7 +67,7 @@ def _faults(source: Path, generated: Path) -> list[str]:
 
 
 def check() -> int:
-    """The number of files that need more than the stub gives."""
+    """Returns the number of files that do not compile against the stub."""
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         generated = Path(made)
         sources = [*_sources(), _generate(generated)]

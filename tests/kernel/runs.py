@@ -30,7 +30,7 @@ LIMIT = 124
 
 @dataclass(frozen=True)
 class Boot:
-    """How a boot ended: exit status, console, and with `counted` the counters' file."""
+    """How a boot ended: exit status, console output and, with `counted`, the counters."""
 
     status: int
     console: str
@@ -43,7 +43,7 @@ def machine_file(machine: str) -> Path:
 
 
 def packed(programs: dict[str, str]) -> bytes:
-    """An initramfs with init and these programs of user/: names by the paths at which they lie."""
+    """An initramfs with init and these programs of user/. `programs` maps paths to programs' names."""
     image = Initramfs()
     for folder in ("bin", "dev", "proc"):
         image.directory(folder)
@@ -64,8 +64,8 @@ def boot(
     instructions: int = 4_000_000_000,
     memory: int | None = None,
 ) -> Boot:
-    """One boot with these words on the kernel's command line; `instructions` bounds it, `memory` is in MB (the
-    machine's own, if None)."""
+    """Boots once with these words on the kernel's command line. `instructions` is a limit; `memory` is in MB (None: as
+    in the machine file)."""
     runner = wanted(RUNNER, "run cargo build --release")
     kernel = wanted(VMLINUX, "run make kernel")
     with tempfile.NamedTemporaryFile(suffix=".json") as counters:
@@ -86,6 +86,6 @@ def boot(
 
 
 def side_by_side(work: Callable[[Given], Found], on: Iterable[Given]) -> list[Found]:
-    """`work` for each, as many at a time as this process has processors; results in order."""
+    """Calls `work` for each, as many at a time as this process has processors; returns the results in order."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(work, on))

@@ -89,7 +89,7 @@ def _ours(console: str, regions: Regions) -> dict[str, float]:
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    """Prints the table; the number of rows for which one side gave no figure."""
+    """Prints the table; returns the number of rows without a figure of one side."""
     rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
     theirs = built.wanted_programs(chosen.folder, {row.command.split()[0] for row in rows} | set(HELPERS))
     runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run make")
@@ -136,7 +136,7 @@ def _print(title: str, cycles: Mapping[str, tuple[float | None, float | None]], 
 
 
 def main() -> int:
-    """Exit status 0 when every row has both figures, 1 when one has not, 2 when something is missing."""
+    """Exit status 0 if every row has both figures, 1 if one lacks a figure, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m lmbench", description=__doc__)
     parser.add_argument(
         "folder",

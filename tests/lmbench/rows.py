@@ -12,9 +12,9 @@ MEGABYTES = r"([\d.]+) MB/sec"
 
 @dataclass(frozen=True)
 class Row:
-    """`command` is LmBench's, `program` ours; `name` its row. `figure` finds LmBench's number: microseconds, or with
-    `bytes` how many MB a second it moved in pieces of so many bytes. `as_large`: our program gets as many pages as
-    theirs, because a fork looks at every page."""
+    """`command` runs LmBench's program, `program` is ours, and `name` is our row. `figure` finds LmBench's number:
+    microseconds or, if `bytes` is set, MB/s; our row then moves `bytes` in one iteration. `as_large`: our program gets
+    as many pages as LmBench's, because the cost of a fork depends on them."""
 
     name: str
     command: str
@@ -24,7 +24,7 @@ class Row:
     as_large: bool = False
 
     def cycles(self, text: str, mhz: float) -> float | None:
-        """LmBench's figure in cycles of our row's iteration, or None where it printed none."""
+        """LmBench's figure in cycles of our row's iteration, or None if it printed none."""
         found = re.search(self.figure, text)
         if not found or not float(found[1]):
             return None

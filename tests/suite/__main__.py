@@ -15,7 +15,7 @@ from suite.places import Missing
 
 
 def main() -> int:
-    """Exit status 0 when every case passed, 1 when one did not, 2 when something is missing."""
+    """Exit status 0 if every case passed, 1 if one failed, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m suite", description=__doc__)
     parser.add_argument(
         "--group",
@@ -64,13 +64,13 @@ def main() -> int:
 
 
 def named(names: list[str] | None, built: Path | None) -> Iterator[Group]:
-    """The groups of these names, or all that are not long; each is built when it is needed."""
+    """The groups of these names, or all that do not run on request only; each is made when it is needed."""
     groups = all_groups(built)
     return (groups[name]() for name in names or [name for name in groups if not is_long(name)])
 
 
 def show(group: Group, transcript: Transcript) -> None:
-    """The result of every case of a group on Linux."""
+    """Prints the result of every case of a group on Linux."""
     for case in group.cases:
         outcome = transcript.outcomes.get(case.name)
         if outcome is not None:
@@ -78,7 +78,7 @@ def show(group: Group, transcript: Transcript) -> None:
 
 
 def report(verdict: Verdict) -> None:
-    """One line for a group on a target, and a paragraph for each case that failed."""
+    """Prints one line for a group on a target, and a paragraph for each case that failed."""
     print(f"{verdict.group.program}, on {verdict.target}: {verdict.passed} of {len(verdict.group.cases)} cases pass")
     for name, difference in verdict.failures.items():
         print(f"  {name}:")

@@ -22,7 +22,7 @@ _DAMAGED = (ELFError, OSError, ValueError, KeyError, OverflowError)
 
 
 def fault(path: Path) -> str:
-    """Why the kernel cannot run a file as a program by itself; empty if it can."""
+    """Why the kernel cannot run a file as a program without libraries; empty if it can."""
     if not path.is_file():
         return "missing"
     try:
@@ -32,11 +32,11 @@ def fault(path: Path) -> str:
             if (elf.elfclass, elf.little_endian, header.e_machine) != (32, False, "EM_PPC"):
                 return "for another processor"
             if header.e_type != "ET_EXEC":
-                return "no executable"
+                return "not an executable"
             if any(part.header.p_type == "PT_INTERP" for part in elf.iter_segments()):
                 return "dynamically linked"
     except _DAMAGED as error:
-        return f"no ELF file ({error})" if str(error) else "no ELF file"
+        return f"not an ELF file ({error})" if str(error) else "not an ELF file"
     return ""
 
 
@@ -44,7 +44,7 @@ def wanted_programs(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """The programs `names` of a folder, or an error that lists which are missing and which are of another kind."""
     found = {name: folder / name for name in sorted(names)}
     if not folder.is_dir():
-        raise Missing(f"{folder} is no folder: name one that holds {', '.join(found)}; each has to be {KIND}")
+        raise Missing(f"{folder}: not a folder: name one that holds {', '.join(found)}; each has to be {KIND}")
     faults = [f"{name} ({why})" for name, path in found.items() if (why := fault(path))]
     if faults:
         more = f", and {len(faults) - _NAMES_MOST} more" if len(faults) > _NAMES_MOST else ""
@@ -69,7 +69,7 @@ def compiler(path: Path) -> str:
 
 
 def version(folder: Path) -> str:
-    """The first line of the folder's file VERSION (or Version): which release the programs are of."""
+    """The first line of the folder's file VERSION (or Version), which names the programs' release."""
     for name in ("VERSION", "Version"):
         if (folder / name).is_file():
             lines = (folder / name).read_text(errors="replace").split("\n")

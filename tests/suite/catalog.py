@@ -37,7 +37,8 @@ def is_long(name: str) -> bool:
 
 
 def all_groups(built: Path | None = None) -> dict[str, Callable[[], Group]]:
-    """Every group by name; making one reads its programs. `built` holds those that are not part of the checkout."""
+    """Every group by name; making one reads its programs. `built`: the folder of programs that are not part of
+    the checkout."""
     groups: dict[str, Callable[[], Group]] = {
         "user": user_tests,
         "hostile": hostile,

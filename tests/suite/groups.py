@@ -14,7 +14,7 @@ from suite.places import CASES, PROGRAMS, USER, Missing, program, wanted
 
 LIBCS = ("glibc", "musl")
 
-# Tests that only the kernel can pass: see the first comments of the files.
+# Tests that only our kernel can pass. The first comment of each file says why.
 _KERNEL_ONLY = (
     "recent",
     "strict",
@@ -104,18 +104,18 @@ def hostile() -> Group:
     for attack in sorted(wanted(USER / "hostile", "run make -C user").iterdir()):
         image.file(f"hostile/{attack.name}", stripped(attack), 0o755)
         cases.append(Case(attack.name, (f"/hostile/{attack.name}",), seconds=600, alone=True))
-    # What the attacks on set-ID programs start: the same program, root's.
+    # The set-ID program of these attacks is the attack itself, owned by root.
     image.file("bin/set-uid", stripped(USER / "hostile" / "privilege"), 0o4755)
     return Group("hostile", "attacks without privilege", image, cases)
 
 
-# Where the cross compiler keeps the target's libraries, and which of them the program names.
+# The cross compiler's folder of the target's libraries, and the libraries that the program names.
 _LIBRARIES = Path("/usr/powerpc-linux-gnu/lib")
 _WANTED = ("ld.so.1", "libc.so.6", "libm.so.6")
 
 
 def add_libraries(image: Initramfs, *names: str) -> None:
-    """The run-time linker and the libraries of the cross compiler's C library, the usual ones and those named."""
+    """Adds the cross compiler's run-time linker, the usual libraries of its C library, and those named."""
     for name in (*_WANTED, *names):
         path = wanted(_LIBRARIES / name, "install libc6-powerpc-cross").resolve()
         image.file(f"lib/{name}", path.read_bytes(), 0o755)
@@ -132,12 +132,12 @@ def dynamic() -> Group:
 
 # This many fit into the instruction limit of a boot.
 _SEEDS_TO_A_BOOT = 8
-# Each seed begins with two rounds that warm the kernel up: fewer calls would spend their time on those.
+# Each seed begins with two warm-up rounds; with fewer calls they would take most of the time.
 _CALLS_OF_A_SEED = 50_000
 
 
 def fuzz(calls: int) -> Group:
-    """Random system calls and attacks, by seed, on the kernel only; it must then hold as much memory as before."""
+    """Random system calls and attacks, by seed, on the kernel only; then it must hold as much memory as before."""
     image = base()
     image.file("bin/fuzz", stripped(wanted(USER / "fuzz", "run make -C user")), 0o755)
     each = min(calls, _CALLS_OF_A_SEED)
@@ -146,12 +146,12 @@ def fuzz(calls: int) -> Group:
         for seed in range(1, 1 + calls // each)
     ]
     title = f"random system calls and attacks ({calls})"
-    # Little memory has a small hash table, with more evictions and a shorter check.
+    # A machine with little memory has a small hash table: more entries are evicted, and a check takes less time.
     return Group(f"fuzz-{calls}", title, image, cases, memory=32, to_a_boot=_SEEDS_TO_A_BOOT)
 
 
 def busybox(libc: str) -> Group:
-    """busybox's shell and applets, by scripts of ours."""
+    """busybox's shell and applets, run by our scripts."""
     image = with_busybox(libc)
     return Group(f"busybox-{libc}", f"busybox ({libc})", image, _scripts(image, CASES / "busybox", "/bin/sh"))
 
@@ -197,13 +197,13 @@ def lua(libc: str) -> Group:
     return Group(f"lua-{libc}", f"Lua 5.4.4 ({libc})", image, cases)
 
 
-# The files that all.lua runs, without those that only exhaust memory or time (big, heavy).
+# The files that all.lua runs, except two that only exhaust memory or time (big, heavy).
 _LUA_OWN = (
     "main", "db", "calls", "strings", "literals", "tpack", "attrib", "gengc", "locals", "constructs", "code", "cstack",
     "nextvar", "pm", "utf8", "api", "events", "vararg", "closure", "coroutine", "goto", "errors", "math", "sort",
     "bitwise", "verybig", "files", "gc", "bwcoercion",
 )  # fmt: skip
-# Those that call functions of glibc's libm with which qemu-ppc 7.2 dies (see `lua`).
+# The files that call functions of glibc's libm in which qemu-ppc 7.2 dies (see `lua`).
 _LUA_OWN_ALONE = ("db", "calls", "constructs", "closure", "errors", "math")
 
 
@@ -240,10 +240,10 @@ def tcc(libc: str) -> Group:
     return Group(f"tcc-{libc}", f"TinyCC ({libc})", image, _scripts(image, CASES / "tcc", "/bin/sh"))
 
 
-# In MB, for programs of several MB that write as much.
+# Memory in MB, for programs of several MB that write files of several MB.
 _LARGE = 128
 
-# What an archive may hold beside the kernel and the unpacked root in a target's memory.
+# The size limit of an archive. A target's memory must also hold the kernel and the unpacked root.
 _ARCHIVE_MOST = 16 << 20
 
 

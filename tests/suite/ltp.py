@@ -19,11 +19,11 @@ from suite.groups import stripped, with_busybox
 from suite.model import Case, Group, Outcome
 from suite.places import BUILD, Missing, wanted
 
-# The memory in MB, and how much of it an archive may take beside the kernel and the unpacked root.
+# The memory in MB, and the size limit of an archive. The memory must also hold the kernel and the unpacked root.
 _MEMORY = 128
 _ARCHIVE_MOST = 20 << 20
 
-# A disk of this many KB, of which only what is written takes memory: the tests ask for 300 MB.
+# The RAM disk's size in KB. Only blocks that are written take memory; the tests ask for 300 MB.
 _OPTIONS = "ramdisk_size=524288"
 
 _RUN = b"""#!/bin/sh
@@ -66,7 +66,7 @@ def _root() -> Initramfs:
 
 
 def _stem(name: str) -> str:
-    """What the names of a test and of the programs that it runs begin with: the letters before the first digit or _."""
+    """The beginning that a test and its programs have in common: the letters before the first digit or _."""
     return re.split(r"[\d_]", name, maxsplit=1)[0]
 
 
@@ -136,13 +136,13 @@ class Built:
 
 
 def main() -> int:
-    """Exit status 0 when all tests were run, whatever their outcomes; 2 when something is missing."""
+    """Exit status 0 if all tests were run, whatever their outcomes; 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m suite.ltp", description=__doc__)
     parser.add_argument(
         "folder",
         type=Path,
         help=f"holds runtest/syscalls and, in any folder below, the programs that it names, each {built.KIND}; "
-        "its file VERSION says which release they are of",
+        "its file VERSION names their release",
     )
     parser.add_argument("--machine", help="a file of machines/ with room for 128 MB, in place of QEMU's 40p")
     parser.add_argument("--qemu", default="604", metavar="CPU", help="QEMU's 40p: 603e, 604 or 750 (default: 604)")
@@ -151,7 +151,7 @@ def main() -> int:
         "--save",
         type=Path,
         metavar="FOLDER",
-        help="what each test wrote, as a file, and results.json: verdicts, versions, hashes",
+        help="gets a file with each test's output, and results.json: verdicts, versions, hashes",
     )
     chosen = parser.parse_args()
     target: targets.Target = (

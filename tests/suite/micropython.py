@@ -21,14 +21,14 @@ _NATIVE = ("native_", "viper_", "asm")
 
 _SECONDS_MOST = 300
 _MEMORY = 128
-# So many fit in the instructions that a boot may take.
+# This many tests fit into the instruction limit of a boot.
 _TO_A_BOOT = 200
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the table says of a test: why it is `left_out`; that its end alone is compared (`quiet`); or that it ends
-    in the way `here` whatever it does under qemu-ppc, and `why`."""
+    """The table's entry for a test. `left_out`: the reason to leave it out. `quiet`: only its end is compared, not its
+    output. `here`: how it must end on our kernel, whatever it does under qemu-ppc, and `why`."""
 
     left_out: str = ""
     quiet: bool = False
@@ -42,7 +42,7 @@ def table() -> dict[str, Entry]:
 
 
 def case(name: str, entry: Entry) -> Case:
-    """One test, started in its folder, from which it imports."""
+    """One test. It starts in its own folder, because it imports files from there."""
     folder, script = name.split("/")
     command = ("/bin/sh", "-c", f"cd /micropython/{folder} && exec /bin/micropython {script}.py")
     ends = entry.here or "status=0"
@@ -50,7 +50,7 @@ def case(name: str, entry: Entry) -> Case:
 
 
 def group() -> Group:
-    """Every test of the folders but those that the table leaves out."""
+    """Every test of the folders, except those that the table leaves out."""
     image = with_busybox("glibc")
     image.copy("bin/micropython", program("musl", "micropython", "micropython"))
     source = wanted(PROGRAMS / "src" / "micropython", "run tests/programs/micropython.sh")

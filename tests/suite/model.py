@@ -13,10 +13,10 @@ GUEST_LIST = "etc/suite"
 
 @dataclass(frozen=True)
 class Case:
-    """One command. `seconds` is the longest it may take, in the time of the system that runs it.
+    """One command. `seconds` is its time limit, in the time of the system that runs it.
 
-    `alone` marks a case that only the kernel runs: it must end as `ends` says. `quiet` marks one whose end alone is
-    compared, because its output differs from run to run.
+    `alone` marks a case that runs on our kernel only; it must end as `ends` says. `quiet` marks a case whose output is
+    not compared, because it differs from run to run; only its end is compared.
     """
 
     name: str
@@ -27,14 +27,14 @@ class Case:
     ends: str = "status=0"
 
     def line(self) -> str:
-        """The case as the guest's list has it."""
+        """The case as a line of the guest's list."""
         return "\t".join((self.name, str(self.seconds), *self.command)) + "\n"
 
 
 @dataclass
 class Group:
-    """A root directory and the cases that run in it, `program` being what they try out. `memory`, in MB, is the least
-    that they need; no more than `to_a_boot` cases, if that is not 0, run before the system starts anew."""
+    """A root directory and the cases that run in it. `program` names what they test. `memory`, in MB, is the least that
+    they need. If `to_a_boot` is not 0, the system starts again after that many cases."""
 
     name: str
     program: str
@@ -52,7 +52,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case's output and its end: `status=n`, `signal=n`, `timeout`, or `no end` where the system stopped."""
+    """A case's output and its end: `status=n`, `signal=n`, `timeout`, or `no end` if the system stopped."""
 
     output: str
     end: str

@@ -1,7 +1,7 @@
-"""The reference: Linux itself. A group's root runs under qemu-ppc in user, mount and process namespaces of its own, so
-that fork, exec and signals are a real kernel's, and nothing of the host is changed or needs a privilege.
+"""The reference: Linux itself. A group's root runs under qemu-ppc in user, mount and process namespaces of its own. So
+a real kernel does fork, exec and signals, while the run needs no privilege and changes nothing on the host.
 
-The kernel starts PPC32 programs by binfmt_misc, which belongs to a user namespace since Linux 6.7.
+The host's kernel starts PPC32 programs through binfmt_misc, which a user namespace may use since Linux 6.7.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ exec chroot "$root" /init /bin/suite /etc/suite
 
 
 def _lay_out(image: bytes, root: Path) -> None:
-    """Unpacks an initramfs; device nodes become empty files for the host's to be put over."""
+    """Unpacks an initramfs; device nodes become empty files, over which the host's are mounted."""
     for entry in unpack(image):
         path = root / entry.path
         if stat.S_ISDIR(entry.mode):
@@ -96,7 +96,7 @@ def run(group: Group, cases: list[Case]) -> Transcript:
         )
         os.close(terminal)
         os.close(controller)
-    # The emulator's own message about a program that dies is not the program's output.
+    # Remove the emulator's own message about a program that dies: it is not the program's output.
     text = re.sub(r"^qemu(-ppc-static)?: .*\n", "", done.stdout.decode(errors="replace"), flags=re.MULTILINE)
     transcript = read_transcript(text)
     if "@done" not in transcript.rest:

@@ -1,7 +1,7 @@
 """stress-ng's stressors, one case each, from a program built elsewhere.
 
 Each runs once, verifies its work, and ends after some operations or seconds. The table `stress-ng.toml` says what a
-stressor needs in addition, why one is left out, and why one ends otherwise than on Linux.
+stressor needs in addition, why one is left out, and why one ends in another way than on Linux.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from suite.places import PROGRAMS, Missing, wanted
 
 TABLE = Path(__file__).with_name("stress-ng.toml")
 
-# In the system's time: how long a stressor runs, and after how long it is killed.
+# How long a stressor runs, and when it is killed, in the system's time.
 _SECONDS = 1
 _SECONDS_MOST = 120
 _OPERATIONS = 20
 _MEMORY = 128
-# The stressors of one boot, so that leftovers of one affect few others.
+# Few stressors run in one boot, so that processes or files that one leaves behind affect few others.
 _TO_A_BOOT = 25
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the table says of a stressor: why it is `left_out`; what it `needs` that is not there, so that it skips
-    itself; or that it ends in the way `here` whatever it does on Linux, and `why`."""
+    """The table's entry for a stressor. `left_out`: the reason to leave it out. `needs`: a missing requirement; the
+    stressor skips itself. `here`: how it must end on our kernel, whatever it does on Linux, and `why`."""
 
     options: tuple[str, ...] = ()
     operations: int = _OPERATIONS
@@ -65,7 +65,7 @@ def case(name: str, entry: Entry) -> Case:
 
 
 def group(folder: Path | None) -> Group:
-    """Every stressor but those that the table leaves out."""
+    """Every stressor, except those that the table leaves out."""
     if folder is None:
         raise Missing("stress-ng is not part of the checkout: name a folder that holds the built program with --built")
     program = built.wanted_programs(folder, ["stress-ng"])["stress-ng"]

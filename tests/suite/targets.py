@@ -16,8 +16,8 @@ _STOPS_MOST = 6
 
 @dataclass(frozen=True)
 class MachineTarget:
-    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the runner's,
-    such as --sanitize. `memory`, in MB, is the least; a group may ask for more."""
+    """The pagewalk machine, as a file of machines/ describes it. `limit` is in instructions; `flags` are the
+    runner's arguments, such as --sanitize. `memory` is a minimum in MB; a group may need more."""
 
     machine: str
     options: str = ""
@@ -82,7 +82,7 @@ class QemuTarget:
 
 
 def _console(command: list[str], seconds: int) -> str:
-    """The system's output until it ended, or until so many seconds of the host's time passed."""
+    """Returns the system's output until its end, or until `seconds` of the host's time have passed."""
     try:
         done = subprocess.run(
             command,
@@ -101,7 +101,7 @@ Target = MachineTarget | QemuTarget
 
 
 def run(target: Target, group: Group) -> Transcript:
-    """Runs a group's cases. If the system stops in a case, that case has "no end"; the rest gets a new boot."""
+    """Runs a group's cases. If the system stops in a case, that case has "no end", and the others run in a new boot."""
     target = replace(target, memory=max(target.memory, group.memory))
     outcomes: dict[str, Outcome] = {}
     said: list[str] = []
