@@ -39,7 +39,7 @@ void i8259_init(uintptr_t ports, uintptr_t acknowledge)
 	write_masks();
 }
 
-static void mask(unsigned irq)
+static void i8259_mask(unsigned irq)
 {
 	masked |= (u16)(1u << irq);
 	write_masks();
@@ -58,7 +58,7 @@ static u8 read_register(u32 controller, u8 which)
 }
 
 /* A request that ended before the acknowledge shows as input 7 or 15 without its in-service bit. */
-static bool spurious(unsigned irq)
+static bool i8259_spurious(unsigned irq)
 {
 	if (irq == 7)
 		return !(read_register(MASTER, OCW3_READ_ISR) & 0x80);
@@ -86,17 +86,17 @@ static int acknowledge_by_poll(void)
 }
 
 /* The pending input, or -1 for a spurious interrupt. */
-static int acknowledge(void)
+static int i8259_acknowledge(void)
 {
 	unsigned irq;
 
 	if (!acknowledge_byte)
 		return acknowledge_by_poll();
 	irq = io_read8(acknowledge_byte) & 15u;
-	return spurious(irq) ? -1 : (int)irq;
+	return i8259_spurious(irq) ? -1 : (int)irq;
 }
 
-static void end(unsigned irq)
+static void i8259_end(unsigned irq)
 {
 	if (irq >= 8)
 		io_write8(io + SLAVE, OCW2_EOI);
@@ -105,13 +105,13 @@ static void end(unsigned irq)
 
 void i8259_dispatch(void)
 {
-	int irq = acknowledge();
+	int irq = i8259_acknowledge();
 
 	if (irq < 0)
 		return;
 	if (!irq_handle((unsigned)irq))
-		mask((unsigned)irq);	/* no handler: mask the input, or the interrupt repeats for ever */
-	end((unsigned)irq);
+		i8259_mask((unsigned)irq);	/* no handler: mask the input, or the interrupt repeats for ever */
+	i8259_end((unsigned)irq);
 }
 
 const struct irq_controller i8259_controller = { "8259", i8259_dispatch, i8259_unmask, NULL };

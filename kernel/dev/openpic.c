@@ -82,7 +82,7 @@ void openpic_init_cpu(void)
  * Ends an interrupt between processors before its handler runs, so that one that is sent during the handler is taken
  * afterwards.
  */
-static void dispatch(void)
+static void openpic_dispatch(void)
 {
 	u32 vector = get(ACKNOWLEDGE);
 
@@ -96,11 +96,11 @@ static void dispatch(void)
 	/* A spurious interrupt must not be ended. */
 }
 
-static void send(u32 cpus, unsigned kind)
+static void openpic_send(u32 cpus, unsigned kind)
 {
 	/* The receivers must find the sender's data in memory. */
 	arch_memory_barrier();
 	put(DISPATCH(kind), cpus);
 }
 
-const struct irq_controller openpic_controller = { "OpenPIC", dispatch, i8259_unmask, send };
+const struct irq_controller openpic_controller = { "OpenPIC", openpic_dispatch, i8259_unmask, openpic_send };

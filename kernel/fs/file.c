@@ -33,7 +33,7 @@ static void file_free(struct file *file)
 }
 
 /* An O_PATH file can only name a place in the tree. */
-static long path_only(struct file *file, struct iter *it, u64 *position)
+static long path_file_refuse(struct file *file, struct iter *it, u64 *position)
 {
 	(void)file;
 	(void)it;
@@ -41,9 +41,9 @@ static long path_only(struct file *file, struct iter *it, u64 *position)
 	return -EBADF;
 }
 
-static const struct file_ops path_ops = { .read = path_only, .write = path_only };
+static const struct file_ops path_ops = { .read = path_file_refuse, .write = path_file_refuse };
 
-static void add_writer(struct inode *inode)
+static void inode_add_writer(struct inode *inode)
 {
 	inode->writers++;
 	inode_edit(inode);
@@ -72,7 +72,7 @@ struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 		return ERR_PTR(error);
 	}
 	if (writes)
-		add_writer(inode);
+		inode_add_writer(inode);
 	note_file(dentry, IN_OPEN);
 	return file;
 }
@@ -117,7 +117,7 @@ struct file *file_on_inode(struct inode *inode, const char *kind, u32 flags, con
 		return file;
 	file->data = data;
 	if (FILE_WRITES(file))
-		add_writer(inode);
+		inode_add_writer(inode);
 	return file;
 }
 

@@ -64,23 +64,23 @@ struct blocked {
 };
 static struct list_head blocked_list = LIST_HEAD_INIT(blocked_list);
 
-static struct lock *entry(struct rb_node *node)
+static struct lock *lock_entry(struct rb_node *node)
 {
 	return node ? rb_entry(node, struct lock, node) : NULL;
 }
 
 static u64 reach_of(struct rb_node *node)
 {
-	return node ? entry(node)->reach : 0;
+	return node ? lock_entry(node)->reach : 0;
 }
 
 /* Computes `reach` of the stale nodes, children before parents. */
-static void refresh(struct rb_node *node)
+static void lock_refresh(struct rb_node *node)
 {
 	u32 refreshed = 0;
 
 	while (node && node->stale) {
-		struct lock *lock = entry(node);
+		struct lock *lock = lock_entry(node);
 
 		if (node->left && node->left->stale) {
 			node = node->left;
@@ -101,8 +101,8 @@ static struct lock *first_reaching(struct rb_node *node, u64 start)
 	for (;;) {
 		if (node->left && reach_of(node->left) >= start)
 			node = node->left;
-		else if (entry(node)->end >= start)
-			return entry(node);
+		else if (lock_entry(node)->end >= start)
+			return lock_entry(node);
 		else
 			node = node->right;
 	}
@@ -114,7 +114,7 @@ static struct lock *first_overlap(struct inode *inode, u64 start, u64 end)
 	struct rb_node *root = inode->locks.node;
 	struct lock *lock;
 
-	refresh(root);
+	lock_refresh(root);
 	lock = root && reach_of(root) >= start ? first_reaching(root, start) : NULL;
 	return lock && lock->start <= end ? lock : NULL;
 }
@@ -125,7 +125,7 @@ static struct lock *next_overlap(struct lock *lock, u64 start, u64 end)
 	struct lock *next = NULL;
 
 	if (lock->start >= start) {
-		next = entry(rb_next(&lock->node));
+		next = lock_entry(rb_next(&lock->node));
 	} else if (reach_of(lock->node.right) >= start) {
 		next = first_reaching(lock->node.right, start);
 	} else {
@@ -133,8 +133,8 @@ static struct lock *next_overlap(struct lock *lock, u64 start, u64 end)
 		     from = node, node = node->parent) {
 			if (node->right == from)
 				continue;
-			if (entry(node)->end >= start)
-				next = entry(node);
+			if (lock_entry(node)->end >= start)
+				next = lock_entry(node);
 			else if (reach_of(node->right) >= start)
 				next = first_reaching(node->right, start);
 		}
@@ -160,8 +160,8 @@ static struct lock *lock_after_others(const struct inode *inode, u64 start)
 
 	preemption_point();
 	for (node = inode->locks.node; node;)
-		if (entry(node)->start >= start) {
-			found = entry(node);
+		if (lock_entry(node)->start >= start) {
+			found = lock_entry(node);
 			node = node->left;
 		} else {
 			node = node->right;
@@ -190,7 +190,7 @@ static struct lock *next_of_many(struct inode *inode, struct lock *lock, const s
 }
 
 /* The conflicting lock with the lowest start. */
-static struct lock *conflict(struct inode *inode, const struct lock *wanted)
+static struct lock *lock_conflict(struct inode *inode, const struct lock *wanted)
 {
 	struct lock *lock = first_overlap(inode, wanted->start, wanted->end);
 	u32 passed = 0;
@@ -200,21 +200,21 @@ static struct lock *conflict(struct inode *inode, const struct lock *wanted)
 	return lock;
 }
 
-static void link(struct lock *lock, struct inode *inode)
+static void lock_link(struct lock *lock, struct inode *inode)
 {
 	struct rb_node **at = &inode->locks.node, *parent = NULL;
 
 	while (*at) {
 		parent = *at;
-		at = lock->start < entry(parent)->start ? &parent->left : &parent->right;
+		at = lock->start < lock_entry(parent)->start ? &parent->left : &parent->right;
 	}
 	rb_insert(&inode->locks, &lock->node, parent, at);
 }
 
-static void add(struct lock *lock, struct inode *inode)
+static void lock_add(struct lock *lock, struct inode *inode)
 {
 	lock->inode = inode;
-	link(lock, inode);
+	lock_link(lock, inode);
 	list_init(&lock->owned);
 	if (owned_by_process(lock))
 		list_add(&lock->owned, &((struct files *)(uintptr_t)lock->owner)->locks);
@@ -222,7 +222,7 @@ static void add(struct lock *lock, struct inode *inode)
 	++*count_of(lock);
 }
 
-static void drop(struct lock *lock)
+static void lock_drop(struct lock *lock)
 {
 	rb_erase(&lock->inode->locks, &lock->node);
 	list_del(&lock->owned);
@@ -233,7 +233,7 @@ static void drop(struct lock *lock)
 }
 
 /* Whether removing the range from the owner's locks cuts the middle out of one, so that two remain. */
-static bool splits(struct inode *inode, const struct lock *range)
+static bool lock_splits(struct inode *inode, const struct lock *range)
 {
 	struct lock *lock = first_overlap(inode, range->start, range->end);
 	u32 passed = 0;
@@ -253,20 +253,20 @@ static void clear_one(struct inode *inode, struct lock *lock, const struct lock 
 		*spare = NULL;
 		*upper = *lock;
 		upper->start = range->end + 1;
-		add(upper, inode);
+		lock_add(upper, inode);
 		lock->end = range->start - 1;
 		rb_stale(&lock->node);
-		refresh(inode->locks.node);
+		lock_refresh(inode->locks.node);
 	} else if (lock->start < range->start) {
 		lock->end = range->start - 1;
 		rb_stale(&lock->node);
-		refresh(inode->locks.node);
+		lock_refresh(inode->locks.node);
 	} else if (lock->end > range->end) {
 		rb_erase(&inode->locks, &lock->node);
 		lock->start = range->end + 1;
-		link(lock, inode);
+		lock_link(lock, inode);
 	} else {
-		drop(lock);
+		lock_drop(lock);
 	}
 }
 
@@ -371,7 +371,7 @@ static long take(int fd, struct file *file, struct lock **fresh, struct lock **s
 		return -ENOLCK;
 	if (!may_own(fd, file, lock))
 		return -EBADF;
-	add(lock, file->inode);
+	lock_add(lock, file->inode);
 	*fresh = NULL;
 	return 0;
 }
@@ -393,17 +393,18 @@ static long try_to_set(struct attempt *a)
 	struct inode *inode = a->file->inode;
 	const struct lock *other;
 
-	if (!account || (account->locks >= ACCOUNT_MOST(sizeof(*other)) && (!a->unlock || splits(inode, a->wanted))))
+	if (!account ||
+	    (account->locks >= ACCOUNT_MOST(sizeof(*other)) && (!a->unlock || lock_splits(inode, a->wanted))))
 		return -ENOLCK;
 	if (a->unlock) {
 		clear_range(inode, a->wanted, &a->spare);
 		return 0;
 	}
-	other = conflict(inode, a->wanted);
+	other = lock_conflict(inode, a->wanted);
 	/* Release a held flock before waiting for the other kind, as flock(2) says. */
 	if (other && a->wanted->whole) {
 		clear_range(inode, a->wanted, &a->spare);
-		other = conflict(inode, a->wanted);
+		other = lock_conflict(inode, a->wanted);
 	}
 	if (other) {
 		a->holder = other->owner;
@@ -445,7 +446,7 @@ static long set_lock(int fd, struct file *file, const struct lock *wanted, bool 
 }
 
 /* The caller holds a reference to the inode and to the owner. */
-static void release(struct inode *inode, const void *owner, bool with_others)
+static void lock_release(struct inode *inode, const void *owner, bool with_others)
 {
 	struct rb_node *node = rb_first(&inode->locks), *next;
 	u32 looked_at = 0, dropped = 0;
@@ -453,11 +454,11 @@ static void release(struct inode *inode, const void *owner, bool with_others)
 	for (; node; node = next) {
 		interrupt_window_at(++looked_at);
 		next = rb_next(node);
-		if (entry(node)->owner != owner)
+		if (lock_entry(node)->owner != owner)
 			continue;
-		drop(entry(node));
+		lock_drop(lock_entry(node));
 		if (++dropped % WINDOW_STEPS == 0 && next && with_others) {
-			struct lock *lock = lock_after_others(inode, entry(next)->start);
+			struct lock *lock = lock_after_others(inode, lock_entry(next)->start);
 
 			next = lock ? &lock->node : NULL;
 		}
@@ -469,19 +470,19 @@ static void release(struct inode *inode, const void *owner, bool with_others)
 void locks_release_descriptor(struct files *files, struct inode *inode)
 {
 	if (files->lock_count && inode->locks.node)
-		release(inode, files, true);
+		lock_release(inode, files, true);
 }
 
 void locks_release_file(struct file *file)
 {
 	if (file->locks)
-		release(file->inode, file, false);
+		lock_release(file->inode, file, false);
 }
 
 void locks_release_before_put(struct file *file)
 {
 	if (file->locks && file->refs == 1)
-		release(file->inode, file, true);
+		lock_release(file->inode, file, true);
 }
 
 void locks_release_table(struct files *files)
@@ -491,7 +492,7 @@ void locks_release_table(struct files *files)
 	if (list_empty(&files->locks))
 		return;
 	while (!list_empty(&files->locks)) {
-		drop(list_first_entry(&files->locks, struct lock, owned));
+		lock_drop(list_first_entry(&files->locks, struct lock, owned));
 		if (++dropped % WINDOW_STEPS == 0)
 			preemption_point();
 	}
@@ -594,7 +595,7 @@ long lock_get(struct file *file, struct record_lock *r, bool by_description)
 	error = (int)mutex_lock_killable(&file->inode->locking);
 	if (error)
 		return error;
-	other = conflict(file->inode, &wanted);
+	other = lock_conflict(file->inode, &wanted);
 	mutex_unlock(&file->inode->locking);
 	if (!other) {
 		r->type = F_UNLCK;

@@ -47,7 +47,7 @@ struct event {
 
 u32 inotify_watches;
 
-static bool same(const struct event *a, const struct event *b)
+static bool event_same(const struct event *a, const struct event *b)
 {
 	return !memcmp(&a->head, &b->head, sizeof(a->head)) && !memcmp(a->name, b->name, a->head.length);
 }
@@ -65,7 +65,7 @@ static struct event *event_new(s32 watch, u32 mask, u32 cookie, const char *name
 }
 
 /* Queues an event, unless it repeats the last one. Without memory or room, the reader gets an overflow event. */
-static void queue(struct inotify *inotify, s32 watch, u32 mask, u32 cookie, const char *name, size_t len)
+static void event_queue(struct inotify *inotify, s32 watch, u32 mask, u32 cookie, const char *name, size_t len)
 {
 	struct event *event, *last = list_empty(&inotify->events) ? NULL :
 		list_entry(inotify->events.prev, struct event, link);
@@ -79,7 +79,7 @@ static void queue(struct inotify *inotify, s32 watch, u32 mask, u32 cookie, cons
 		len = 0;
 	}
 	event = event_new(watch, mask, cookie, name, len);
-	if (!event || (last && same(last, event))) {
+	if (!event || (last && event_same(last, event))) {
 		kfree(event);
 		return;
 	}
@@ -112,7 +112,7 @@ static void drop_watch(struct watch *watch)
 	kfree(watch);
 }
 
-static void tell(struct inode *inode, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
+static void watch_tell(struct inode *inode, u32 mask, u32 cookie, const char *name, size_t len, u32 is_dir)
 {
 	struct watch *watch, *next;
 	u32 looked_at = 0;
@@ -121,9 +121,9 @@ static void tell(struct inode *inode, u32 mask, u32 cookie, const char *name, si
 		interrupt_window_at(++looked_at);
 		if (!(watch->mask & mask))
 			continue;
-		queue(watch->owner, watch->number, mask | is_dir, cookie, name, len);
+		event_queue(watch->owner, watch->number, mask | is_dir, cookie, name, len);
 		if (watch->mask & IN_ONESHOT) {
-			queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
+			event_queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
 			drop_watch(watch);
 		}
 	}
@@ -131,7 +131,7 @@ static void tell(struct inode *inode, u32 mask, u32 cookie, const char *name, si
 
 void inotify_name(struct inode *dir, u32 mask, u32 cookie, const char *name, size_t len, bool is_dir)
 {
-	tell(dir, mask, cookie, name, len, is_dir ? IN_ISDIR : 0);
+	watch_tell(dir, mask, cookie, name, len, is_dir ? IN_ISDIR : 0);
 }
 
 void inotify_file(struct dentry *dentry, u32 mask)
@@ -139,8 +139,8 @@ void inotify_file(struct dentry *dentry, u32 mask)
 	u32 is_dir = S_ISDIR(dentry->inode->mode) ? IN_ISDIR : 0;
 
 	if (dentry->parent && dentry->parent != dentry)
-		tell(dentry->parent->inode, mask, 0, dentry->name, dentry->len, is_dir);
-	tell(dentry->inode, mask, 0, NULL, 0, is_dir);
+		watch_tell(dentry->parent->inode, mask, 0, dentry->name, dentry->len, is_dir);
+	watch_tell(dentry->inode, mask, 0, NULL, 0, is_dir);
 }
 
 void inotify_move(struct inode *from, const char *name, size_t len, struct dentry *now)
@@ -151,7 +151,7 @@ void inotify_move(struct inode *from, const char *name, size_t len, struct dentr
 	cookie++;
 	inotify_name(from, IN_MOVED_FROM, cookie, name, len, is_dir);
 	inotify_name(now->parent->inode, IN_MOVED_TO, cookie, now->name, now->len, is_dir);
-	tell(now->inode, IN_MOVE_SELF, 0, NULL, 0, 0);
+	watch_tell(now->inode, IN_MOVE_SELF, 0, NULL, 0, 0);
 }
 
 void inotify_gone(struct inode *inode)
@@ -162,8 +162,8 @@ void inotify_gone(struct inode *inode)
 	list_for_each_entry_safe(watch, next, &inode->watches, inode_link) {
 		interrupt_window_at(++told);
 		if (watch->mask & IN_DELETE_SELF)
-			queue(watch->owner, watch->number, IN_DELETE_SELF, 0, NULL, 0);
-		queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
+			event_queue(watch->owner, watch->number, IN_DELETE_SELF, 0, NULL, 0);
+		event_queue(watch->owner, watch->number, IN_IGNORED, 0, NULL, 0);
 		drop_watch(watch);
 	}
 }
@@ -215,7 +215,7 @@ static long inotify_ioctl(struct file *file, unsigned command, uintptr_t argumen
 	return command == FIONREAD ? put_user((s32)inotify->event_bytes, (s32 *)argument) : -ENOTTY;
 }
 
-static void forget(struct inotify *inotify)
+static void inotify_free(struct inotify *inotify)
 {
 	inotify->account->inotifies--;
 	account_settle(inotify->account);
@@ -230,7 +230,7 @@ static void inotify_release(struct file *file)
 		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
 	while (!list_empty(&inotify->events))
 		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
-	forget(inotify);
+	inotify_free(inotify);
 }
 
 static u32 inotify_pages_held(const struct file *file)
@@ -283,7 +283,7 @@ long sys_inotify_init1(u32 flags)
 	inotify->next = 1;
 	file = file_anonymous("anon_inode:[inotify]", 0600, O_RDONLY | flags, &inotify_ops, inotify);
 	if (IS_ERR(file)) {
-		forget(inotify);
+		inotify_free(inotify);
 		return PTR_ERR(file);
 	}
 	return fd_add(file, flags & O_CLOEXEC);
@@ -382,7 +382,7 @@ long sys_inotify_rm_watch(int fd, s32 number)
 	inotify = file->data;
 	list_for_each_entry(watch, &inotify->watches, link)
 		if (watch->number == number) {
-			queue(inotify, number, IN_IGNORED, 0, NULL, 0);
+			event_queue(inotify, number, IN_IGNORED, 0, NULL, 0);
 			drop_watch(watch);
 			result = 0;
 			break;

@@ -15,7 +15,7 @@ struct page_node {
 	void *slot[SLOTS];
 };
 
-static bool covers(const struct page_tree *tree, u32 page)
+static bool page_tree_covers(const struct page_tree *tree, u32 page)
 {
 	u32 bits = tree->height * SLOT_BITS;
 
@@ -27,7 +27,7 @@ static inline struct frame *tree_find(const struct page_tree *tree, u32 page)
 	void *at = tree->root;
 	u32 bits = tree->height * SLOT_BITS;
 
-	if (!covers(tree, page))
+	if (!page_tree_covers(tree, page))
 		return NULL;
 	while (bits && at) {
 		bits -= SLOT_BITS;
@@ -64,12 +64,12 @@ static bool next_below(const void *at, u32 level, u32 base, u32 *page)
 
 bool page_next(const struct page_tree *tree, u32 *page)
 {
-	return tree->root && covers(tree, *page) && next_below(tree->root, tree->height, 0, page);
+	return tree->root && page_tree_covers(tree, *page) && next_below(tree->root, tree->height, 0, page);
 }
 
-static int grow(struct page_tree *tree, u32 page)
+static int page_tree_grow(struct page_tree *tree, u32 page)
 {
-	while (!covers(tree, page)) {
+	while (!page_tree_covers(tree, page)) {
 		if (tree->root) {
 			struct page_node *node = kzalloc(sizeof(*node));
 
@@ -90,7 +90,7 @@ static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 	void **slot = &tree->root;
 
 	*used = NULL;
-	if (grow(tree, page))
+	if (page_tree_grow(tree, page))
 		return NULL;
 	for (u32 level = tree->height; level; level--) {
 		struct page_node *node = *slot;
@@ -124,13 +124,13 @@ int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
 }
 
 /* Frees the nodes above the page's slot that have become, or remained, empty. */
-static void trim(struct page_tree *tree, u32 page)
+static void page_tree_trim(struct page_tree *tree, u32 page)
 {
 	struct page_node *above[(32 + SLOT_BITS - 1) / SLOT_BITS];
 	void **slot = &tree->root, **from[ARRAY_SIZE(above)];
 	u32 count = 0;
 
-	if (!covers(tree, page))
+	if (!page_tree_covers(tree, page))
 		return;
 	for (u32 level = tree->height; level && *slot; level--) {
 		from[count] = slot;
@@ -151,7 +151,7 @@ static void trim_range(struct page_tree *tree, u32 first, u32 end)
 {
 	for (u32 page = first; page < end; page = (page | (SLOTS - 1)) + 1) {
 		interrupt_window();
-		trim(tree, page);
+		page_tree_trim(tree, page);
 	}
 }
 
@@ -170,7 +170,7 @@ int page_prepare(struct page_tree *tree, u32 first, u32 end)
 }
 
 /* Frees the pages from `first` on below one slot; returns the new value of the slot. */
-static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
+static void *page_tree_prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
 {
 	struct page_node *node = at;
 
@@ -192,7 +192,7 @@ static void *prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
 		interrupt_window_at(start);
 		if (!node->slot[i] || last < first)
 			continue;
-		node->slot[i] = prune(node->slot[i], level - 1, start, first, dropped);
+		node->slot[i] = page_tree_prune(node->slot[i], level - 1, start, first, dropped);
 		if (!node->slot[i])
 			node->used--;
 	}
@@ -207,7 +207,7 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 {
 	u32 dropped = 0;
 
-	tree->root = prune(tree->root, tree->height, 0, first, &dropped);
+	tree->root = page_tree_prune(tree->root, tree->height, 0, first, &dropped);
 	if (!tree->root)
 		tree->height = 0;
 	return dropped;
@@ -226,7 +226,7 @@ int inode_add_page(struct inode *inode, u32 page, struct frame *frame)
 }
 
 /* Gives a hole a zeroed frame, with a reference for the caller. ERR_PTR on error. */
-NOINLINE static struct frame *fill(struct inode *inode, u32 page)
+NOINLINE static struct frame *page_fill_hole(struct inode *inode, u32 page)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
 	int error;
@@ -247,7 +247,7 @@ int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 	if (frame)
 		frame_get(frame);
 	else if (how == PAGE_FILL)
-		frame = fill(inode, page);
+		frame = page_fill_hole(inode, page);
 	if (IS_ERR(frame))
 		return (int)PTR_ERR(frame);
 	*out = frame;
@@ -266,5 +266,5 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 	/* When memory is short, holes get no pages in files whose pages outlive their writer. */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);
-	return fill(inode, page);
+	return page_fill_hole(inode, page);
 }

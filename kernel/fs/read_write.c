@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) long file_transfer(struct file *fil
 }
 
 /* Reads or writes one buffer at *at, or (NULL) at the file's own position. */
-static inline __attribute__((always_inline)) long one_piece(int fd, void *buffer, size_t count, const s64 *at,
+static inline __attribute__((always_inline)) long transfer_buffer(int fd, void *buffer, size_t count, const s64 *at,
 								    bool write)
 {
 	struct file *file = fd_get_from(current->files, fd);
@@ -75,25 +75,25 @@ static inline __attribute__((always_inline)) long one_piece(int fd, void *buffer
 
 long sys_read(int fd, void *buffer, size_t count)
 {
-	return one_piece(fd, buffer, count, NULL, false);
+	return transfer_buffer(fd, buffer, count, NULL, false);
 }
 
 long sys_write(int fd, const void *buffer, size_t count)
 {
-	return one_piece(fd, (void *)(uintptr_t)buffer, count, NULL, true);
+	return transfer_buffer(fd, (void *)(uintptr_t)buffer, count, NULL, true);
 }
 
 long sys_pread64(int fd, void *buffer, size_t count, s64 position)
 {
-	return one_piece(fd, buffer, count, &position, false);
+	return transfer_buffer(fd, buffer, count, &position, false);
 }
 
 long sys_pwrite64(int fd, const void *buffer, size_t count, s64 position)
 {
-	return one_piece(fd, (void *)(uintptr_t)buffer, count, &position, true);
+	return transfer_buffer(fd, (void *)(uintptr_t)buffer, count, &position, true);
 }
 
-static long vectored(int fd, const struct iovec *user, size_t count, const u64 *at, bool write)
+static long transfer_vector(int fd, const struct iovec *user, size_t count, const u64 *at, bool write)
 {
 	struct file *file = fd_get(fd);
 	struct user_vector vector;
@@ -115,54 +115,54 @@ static long vectored(int fd, const struct iovec *user, size_t count, const u64 *
 
 long sys_readv(int fd, const struct iovec *vector, size_t count)
 {
-	return vectored(fd, vector, count, NULL, false);
+	return transfer_vector(fd, vector, count, NULL, false);
 }
 
 long sys_writev(int fd, const struct iovec *vector, size_t count)
 {
-	return vectored(fd, vector, count, NULL, true);
+	return transfer_vector(fd, vector, count, NULL, true);
 }
 
-static long vectored_at(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, bool write)
+static long transfer_vector_at(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, bool write)
 {
 	u64 at = (u64)high << 32 | low;
 
 	if ((s64)at < 0)
 		return -EINVAL;
-	return vectored(fd, vector, count, &at, write);
+	return transfer_vector(fd, vector, count, &at, write);
 }
 
 long sys_preadv(int fd, const struct iovec *vector, size_t count, u32 low, u32 high)
 {
-	return vectored_at(fd, vector, count, low, high, false);
+	return transfer_vector_at(fd, vector, count, low, high, false);
 }
 
 long sys_pwritev(int fd, const struct iovec *vector, size_t count, u32 low, u32 high)
 {
-	return vectored_at(fd, vector, count, low, high, true);
+	return transfer_vector_at(fd, vector, count, low, high, true);
 }
 
 /* These flags of preadv2 have no effect here: all data is in memory when a call ends. */
 #define RWF_NOTHING_TO_DO (RWF_HIPRI | RWF_DSYNC | RWF_SYNC)
 
-static long vectored_with_flags(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags,
+static long transfer_vector_with_flags(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags,
 				bool write)
 {
 	if (flags & ~RWF_NOTHING_TO_DO)
 		return -EOPNOTSUPP;
 	if ((low & high) == ~0u)
-		return vectored(fd, vector, count, NULL, write);
-	return vectored_at(fd, vector, count, low, high, write);
+		return transfer_vector(fd, vector, count, NULL, write);
+	return transfer_vector_at(fd, vector, count, low, high, write);
 }
 
 long sys_preadv2(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags)
 {
-	return vectored_with_flags(fd, vector, count, low, high, flags, false);
+	return transfer_vector_with_flags(fd, vector, count, low, high, flags, false);
 }
 
 long sys_pwritev2(int fd, const struct iovec *vector, size_t count, u32 low, u32 high, u32 flags)
 {
-	return vectored_with_flags(fd, vector, count, low, high, flags, true);
+	return transfer_vector_with_flags(fd, vector, count, low, high, flags, true);
 }
 
 s64 seek_from(struct file *file, s64 offset, int whence, s64 end)
@@ -184,7 +184,7 @@ s64 seek_endless(struct file *file, s64 offset, int whence)
 	return seek_from(file, offset, whence, -1);
 }
 
-static s64 seek(int fd, s64 offset, int whence)
+static s64 file_seek(int fd, s64 offset, int whence)
 {
 	struct file *file = fd_get(fd);
 	s64 result;
@@ -205,14 +205,14 @@ static s64 seek(int fd, s64 offset, int whence)
 
 long sys_lseek(int fd, s32 offset, int whence)
 {
-	s64 result = seek(fd, offset, whence);
+	s64 result = file_seek(fd, offset, whence);
 
 	return result > 0x7fffffff ? -EOVERFLOW : (long)result;
 }
 
 long sys__llseek(int fd, u32 high, u32 low, s64 *out, int whence)
 {
-	s64 result = seek(fd, (s64)((u64)high << 32 | low), whence);
+	s64 result = file_seek(fd, (s64)((u64)high << 32 | low), whence);
 
 	if (result < 0)
 		return (long)result;

@@ -41,7 +41,7 @@ static bool has_prefix(const char *name, const char *prefix)
  * Whether the caller may read or write the attribute. The rules of the name's space are checked before the file's
  * mode.
  */
-static int permitted(const struct inode *inode, const char *name, unsigned may)
+static int xattr_permitted(const struct inode *inode, const char *name, unsigned may)
 {
 	bool writes = may == MAY_WRITE;
 
@@ -61,7 +61,7 @@ static int permitted(const struct inode *inode, const char *name, unsigned may)
 }
 
 /* Whether this inode can have an attribute of this name: 0 or an error. */
-static int offered(const struct inode *inode, const char *name)
+static int xattr_offered(const struct inode *inode, const char *name)
 {
 	static const char *const spaces[] = { "user.", "trusted.", "security." };
 
@@ -90,7 +90,7 @@ static struct xattr **xattr_find(struct inode *inode, const char *name)
 	return at;
 }
 
-static struct xattr *make(const char *name, const void *value, size_t size)
+static struct xattr *xattr_new(const char *name, const void *value, size_t size)
 {
 	struct xattr *xattr;
 
@@ -110,13 +110,13 @@ static struct xattr *make(const char *name, const void *value, size_t size)
 	return xattr;
 }
 
-static void changed(struct dentry *dentry)
+static void xattr_changed(struct dentry *dentry)
 {
 	dentry->inode->ctime = file_time_now();
 	note_file(dentry, IN_ATTRIB);
 }
 
-static long set(struct dentry *dentry, const char *user_name, const void *value, size_t size, u32 flags)
+static long xattr_set(struct dentry *dentry, const char *user_name, const void *value, size_t size, u32 flags)
 {
 	struct inode *inode = dentry->inode;
 	char name[XATTR_NAME_MAX + 1];
@@ -130,13 +130,13 @@ static long set(struct dentry *dentry, const char *user_name, const void *value,
 		return error;
 	if (size > XATTR_SIZE_MAX)
 		return -E2BIG;
-	error = permitted(inode, name, MAY_WRITE);
+	error = xattr_permitted(inode, name, MAY_WRITE);
 	if (!error)
-		error = offered(inode, name);
+		error = xattr_offered(inode, name);
 	if (error)
 		return error;
 	/* Copy first: copying may sleep, and the list may change meanwhile. */
-	xattr = make(name, value, size);
+	xattr = xattr_new(name, value, size);
 	if (IS_ERR(xattr))
 		return PTR_ERR(xattr);
 	at = xattr_find(inode, name);
@@ -151,11 +151,11 @@ static long set(struct dentry *dentry, const char *user_name, const void *value,
 		kfree(old);
 	}
 	*at = xattr;
-	changed(dentry);
+	xattr_changed(dentry);
 	return 0;
 }
 
-static long get(struct dentry *dentry, const char *user_name, void *value, size_t room)
+static long xattr_get(struct dentry *dentry, const char *user_name, void *value, size_t room)
 {
 	struct inode *inode = dentry->inode;
 	char name[XATTR_NAME_MAX + 1];
@@ -165,9 +165,9 @@ static long get(struct dentry *dentry, const char *user_name, void *value, size_
 	int error = xattr_name_from_user(name, user_name);
 
 	if (!error)
-		error = permitted(inode, name, MAY_READ);
+		error = xattr_permitted(inode, name, MAY_READ);
 	if (!error)
-		error = offered(inode, name);
+		error = xattr_offered(inode, name);
 	if (error)
 		return error;
 	xattr = *xattr_find(inode, name);
@@ -189,7 +189,7 @@ static long get(struct dentry *dentry, const char *user_name, void *value, size_
 	return result;
 }
 
-static long list(struct dentry *dentry, char *names, size_t room)
+static long xattr_list(struct dentry *dentry, char *names, size_t room)
 {
 	const struct xattr *xattr;
 	size_t size = 0;
@@ -223,9 +223,9 @@ static long take_away(struct dentry *dentry, const char *user_name)
 	int error = xattr_name_from_user(name, user_name);
 
 	if (!error)
-		error = permitted(inode, name, MAY_WRITE);
+		error = xattr_permitted(inode, name, MAY_WRITE);
 	if (!error)
-		error = offered(inode, name);
+		error = xattr_offered(inode, name);
 	if (error)
 		return error;
 	at = xattr_find(inode, name);
@@ -234,7 +234,7 @@ static long take_away(struct dentry *dentry, const char *user_name)
 		return -ENODATA;
 	*at = xattr->next;
 	kfree(xattr);
-	changed(dentry);
+	xattr_changed(dentry);
 	return 0;
 }
 
@@ -268,47 +268,47 @@ static int by_fd(int fd, struct dentry **out)
 
 long sys_setxattr(const char *path, const char *name, const void *value, size_t size, u32 flags)
 {
-	return WITH_FILE(by_path(path, 0, &d), set(d, name, value, size, flags));
+	return WITH_FILE(by_path(path, 0, &d), xattr_set(d, name, value, size, flags));
 }
 
 long sys_lsetxattr(const char *path, const char *name, const void *value, size_t size, u32 flags)
 {
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), set(d, name, value, size, flags));
+	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_set(d, name, value, size, flags));
 }
 
 long sys_fsetxattr(int fd, const char *name, const void *value, size_t size, u32 flags)
 {
-	return WITH_FILE(by_fd(fd, &d), set(d, name, value, size, flags));
+	return WITH_FILE(by_fd(fd, &d), xattr_set(d, name, value, size, flags));
 }
 
 long sys_getxattr(const char *path, const char *name, void *value, size_t size)
 {
-	return WITH_FILE(by_path(path, 0, &d), get(d, name, value, size));
+	return WITH_FILE(by_path(path, 0, &d), xattr_get(d, name, value, size));
 }
 
 long sys_lgetxattr(const char *path, const char *name, void *value, size_t size)
 {
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), get(d, name, value, size));
+	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_get(d, name, value, size));
 }
 
 long sys_fgetxattr(int fd, const char *name, void *value, size_t size)
 {
-	return WITH_FILE(by_fd(fd, &d), get(d, name, value, size));
+	return WITH_FILE(by_fd(fd, &d), xattr_get(d, name, value, size));
 }
 
 long sys_listxattr(const char *path, char *names, size_t size)
 {
-	return WITH_FILE(by_path(path, 0, &d), list(d, names, size));
+	return WITH_FILE(by_path(path, 0, &d), xattr_list(d, names, size));
 }
 
 long sys_llistxattr(const char *path, char *names, size_t size)
 {
-	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), list(d, names, size));
+	return WITH_FILE(by_path(path, AT_SYMLINK_NOFOLLOW, &d), xattr_list(d, names, size));
 }
 
 long sys_flistxattr(int fd, char *names, size_t size)
 {
-	return WITH_FILE(by_fd(fd, &d), list(d, names, size));
+	return WITH_FILE(by_fd(fd, &d), xattr_list(d, names, size));
 }
 
 long sys_removexattr(const char *path, const char *name)

@@ -26,7 +26,7 @@ void datagram_init(struct datagram_queue *queue)
 	waitq_init(&queue->writable);
 }
 
-static void unlink(struct datagram_queue *queue, struct datagram *datagram)
+static void datagram_unlink(struct datagram_queue *queue, struct datagram *datagram)
 {
 	list_del(&datagram->link);
 	queue->count--;
@@ -49,7 +49,7 @@ void datagram_free(struct datagram_queue *queue)
 	while (!list_empty(&queue->datagrams)) {
 		struct datagram *datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 
-		unlink(queue, datagram);
+		datagram_unlink(queue, datagram);
 		let_go(datagram);
 	}
 }
@@ -117,7 +117,7 @@ void datagram_append(struct datagram_queue *queue, struct datagram *datagram, st
 	wake_up(&queue->readable);
 }
 
-static void put_back(struct datagram_queue *queue, struct datagram *datagram)
+static void datagram_put_back(struct datagram_queue *queue, struct datagram *datagram)
 {
 	list_add(&datagram->link, &queue->datagrams);
 	queue->count++;
@@ -144,13 +144,13 @@ long datagram_take(struct socket *socket, struct datagram_queue *queue, struct m
 	if (peek)
 		datagram->users++;
 	else
-		unlink(queue, datagram);
+		datagram_unlink(queue, datagram);
 	n = iter_write(message->data, datagram->data, datagram->size);
 	if (n < 0) {
 		if (peek)
 			let_go(datagram);
 		else
-			put_back(queue, datagram);
+			datagram_put_back(queue, datagram);
 		return n;
 	}
 	if ((u32)n < datagram->size) {

@@ -84,7 +84,7 @@ static void epoll_add_queue(struct poll_table *table, struct waitq *queue)
 	waitq_add(queue, &h->waiter);
 }
 
-static unsigned ask(struct item *item, struct poll_table *table)
+static unsigned item_poll(struct item *item, struct poll_table *table)
 {
 	return file_poll(item->file, table) & (item->event.events | POLLERR | POLLHUP) & ~PRIVATE_BITS;
 }
@@ -133,7 +133,7 @@ static bool any_ready(struct epoll *epoll)
 
 	list_for_each_entry_safe(item, next, &epoll->ready, ready_link) {
 		interrupt_window_at(++asked);
-		if (ask(item, NULL))
+		if (item_poll(item, NULL))
 			return true;
 		list_del(&item->ready_link);
 	}
@@ -148,7 +148,7 @@ static unsigned epoll_poll(struct file *file, struct poll_table *table)
 	return any_ready(epoll) ? POLLIN | POLLRDNORM : 0;
 }
 
-static void forget(struct epoll *epoll)
+static void epoll_free(struct epoll *epoll)
 {
 	epoll->account->epolls--;
 	account_settle(epoll->account);
@@ -165,7 +165,7 @@ static void epoll_release(struct file *file)
 		interrupt_window_at(++removed);
 		remove_item(item);
 	}
-	forget(epoll);
+	epoll_free(epoll);
 }
 
 static u32 epoll_pages_held(const struct file *file)
@@ -216,7 +216,7 @@ long sys_epoll_create1(u32 flags)
 	waitq_init(&epoll->wq);
 	file = file_anonymous("anon_inode:[eventpoll]", 0600, O_RDWR, &epoll_ops, epoll);
 	if (IS_ERR(file)) {
-		forget(epoll);
+		epoll_free(epoll);
 		return PTR_ERR(file);
 	}
 	epoll->file = file;
@@ -332,7 +332,7 @@ static long add_item(struct epoll *epoll, struct file *f, int fd, const struct e
 		remove_item(item);
 		return -EINVAL;
 	}
-	if (ask(item, &item->table))
+	if (item_poll(item, &item->table))
 		make_ready(item);
 	return 0;
 }
@@ -356,7 +356,7 @@ static long epoll_control(struct epoll *epoll, struct file *file, int fd, int op
 		if ((item->event.events | event->events) & EPOLLEXCLUSIVE)
 			return -EINVAL;
 		item->event = *event;
-		if (ask(item, NULL))
+		if (item_poll(item, NULL))
 			make_ready(item);
 		return 0;
 	}
@@ -392,7 +392,7 @@ long sys_epoll_ctl(int epfd, int operation, int fd, const struct epoll_event *us
  * Copies the ready events of *item to the caller; -EFAULT. The copy may sleep, and the item may be removed meanwhile:
  * then *item is NULL, or the file's new item.
  */
-static int give(struct epoll *epoll, struct epoll_event *user, unsigned events, struct item **item)
+static int epoll_give(struct epoll *epoll, struct epoll_event *user, unsigned events, struct item **item)
 {
 	struct item *i = *item;
 	struct epoll_event out = { .events = events, .data = i->event.data };
@@ -406,7 +406,7 @@ static int give(struct epoll *epoll, struct epoll_event *user, unsigned events, 
 }
 
 /* Copies the events of at most `count` ready files to the caller; returns the number of files. */
-static long deliver(struct epoll *epoll, struct epoll_event *user, int count)
+static long epoll_deliver(struct epoll *epoll, struct epoll_event *user, int count)
 {
 	struct list_head again = LIST_HEAD_INIT(again);
 	long given = 0;
@@ -414,14 +414,14 @@ static long deliver(struct epoll *epoll, struct epoll_event *user, int count)
 
 	while (given < count && !list_empty(&epoll->ready)) {
 		struct item *item = list_first_entry(&epoll->ready, struct item, ready_link);
-		unsigned events = ask(item, NULL);
+		unsigned events = item_poll(item, NULL);
 		int error;
 
 		interrupt_window_at(++asked);
 		list_del(&item->ready_link);
 		if (!events)
 			continue;
-		error = give(epoll, &user[given], events, &item);
+		error = epoll_give(epoll, &user[given], events, &item);
 		if (error) {
 			if (item && list_empty(&item->ready_link))
 				list_add(&item->ready_link, &epoll->ready);
@@ -463,7 +463,7 @@ static long epoll_wait_until(int epfd, struct epoll_event *user, int count, u64 
 	while (!result) {
 		struct epoll *epoll = file->data;
 
-		result = deliver(epoll, user, count);
+		result = epoll_deliver(epoll, user, count);
 		if (result || deadline == 0)
 			break;
 		result = wait_event_until(&epoll->wq, !list_empty(&epoll->ready), deadline);

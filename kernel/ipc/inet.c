@@ -91,7 +91,7 @@ static int inet_parse(const struct address *address, struct endpoint *endpoint)
 	return 0;
 }
 
-static void format(const struct endpoint *endpoint, struct address *address)
+static void inet_format(const struct endpoint *endpoint, struct address *address)
 {
 	struct sockaddr_in in = { .family = AF_INET, .port = endpoint->port, .address = endpoint->address };
 
@@ -104,7 +104,7 @@ static bool is_local(u32 address)
 	return address == INADDR_ANY || address >> 24 == LOOPBACK >> 24;
 }
 
-static bool clash(const struct inet_socket *a, const struct inet_socket *b)
+static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
 {
 	if (a->socket->type != b->socket->type || a->name.port != b->name.port)
 		return false;
@@ -131,7 +131,7 @@ static bool inet_port_taken(const struct inet_socket *wanted, bool clashing)
 
 	list_for_each_entry(inet, inet_bucket(wanted->socket->type, wanted->name.port), link) {
 		interrupt_window_at(++looked_at);
-		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || clash(inet, wanted)))
+		if (inet != wanted && inet->name.port == wanted->name.port && (!clashing || inet_clash(inet, wanted)))
 			return true;
 	}
 	return false;
@@ -176,7 +176,7 @@ static int inet_take_port(struct inet_socket *inet, u32 address, u16 port)
 	return 0;
 }
 
-static void unbind(struct inet_socket *inet)
+static void inet_unbind(struct inet_socket *inet)
 {
 	if (list_empty(&inet->link))
 		return;
@@ -215,12 +215,12 @@ static long inet_name(struct socket *socket, struct address *address, bool peer)
 
 	if (peer && !inet->peer.port)
 		return -ENOTCONN;
-	format(peer ? &inet->peer : &inet->name, address);
+	inet_format(peer ? &inet->peer : &inet->name, address);
 	return 0;
 }
 
 /* The receiver with the most specific binding for an address and port. */
-static struct inet_socket *find_receiver(u16 type, const struct endpoint *endpoint, bool listening)
+static struct inet_socket *inet_find_receiver(u16 type, const struct endpoint *endpoint, bool listening)
 {
 	struct inet_socket *inet, *any = NULL;
 	u32 looked_at = 0;
@@ -280,7 +280,7 @@ static long tcp_listener(const struct address *address, struct socket **out)
 
 	if (error)
 		return error;
-	listener = find_receiver(SOCK_STREAM, &to, true);
+	listener = inet_find_receiver(SOCK_STREAM, &to, true);
 	if (!listener)
 		return -ECONNREFUSED;
 	*out = listener->socket;
@@ -309,7 +309,7 @@ static long tcp_connect(struct socket *socket, const struct address *address, bo
 	inet->connecting--;
 	if (error) {
 		if (inet->lent && !inet->connecting && !socket->connection && !socket->listening)
-			unbind(inet);
+			inet_unbind(inet);
 		return error;
 	}
 	if (inet->name.address == INADDR_ANY)
@@ -336,7 +336,7 @@ static void inet_release(struct socket *socket)
 {
 	struct inet_socket *inet = inet_of(socket);
 
-	unbind(inet);
+	inet_unbind(inet);
 	stream_leave(socket);
 	datagram_free(&inet->queue);
 	kfree(inet);
@@ -409,12 +409,12 @@ static long udp_send(struct socket *socket, struct message *message)
 	from = inet->name;
 	if (from.address == INADDR_ANY)
 		from.address = LOOPBACK;
-	format(&from, &sender);
+	inet_format(&from, &sender);
 	datagram = datagram_new(message, &sender);
 	if (IS_ERR(datagram))
 		return PTR_ERR(datagram);
 	size = (long)datagram_size(datagram);
-	to = find_receiver(SOCK_DGRAM, &where, false);
+	to = inet_find_receiver(SOCK_DGRAM, &where, false);
 	if (!to || (to->peer.port && (to->peer.port != from.port || to->peer.address != from.address))) {
 		if (inet->peer.port)
 			socket->error = ECONNREFUSED;	/* reported at the next call, as from an ICMP answer */

@@ -65,14 +65,14 @@ static struct mqueue *mqueue_find(const char *name)
 	return NULL;
 }
 
-/* The most bytes that a queue can take. charge() makes sure that the product fits 32 bits. */
+/* The most bytes that a queue can take. mqueue_charge() makes sure that the product fits 32 bits. */
 static u32 most_bytes(u32 count_max, u32 size_max)
 {
 	return count_max * (size_max + OVERHEAD);
 }
 
 /* Charges a queue to the user, up to RLIMIT_MSGQUEUE. Returns the account; ERR_PTR(-EMFILE or -ENOMEM). */
-static struct account *charge(u32 count_max, u32 size_max)
+static struct account *mqueue_charge(u32 count_max, u32 size_max)
 {
 	u32 limit = rlimit(RLIMIT_MSGQUEUE);
 	struct account *account;
@@ -187,7 +187,7 @@ static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, st
 		return error;
 	if (queue_count >= QUEUES_MAX && !capable())
 		return -ENOSPC;
-	account = charge((u32)a->count_max, (u32)a->size_max);
+	account = mqueue_charge((u32)a->count_max, (u32)a->size_max);
 	if (IS_ERR(account))
 		return (int)PTR_ERR(account);
 	queue = kzalloc(sizeof(*queue));
@@ -311,7 +311,7 @@ static struct file *queue_get(int fd, struct mqueue **out)
 }
 
 /* Sends the registered notification, once. Called when a message came to an empty queue without waiting readers. */
-static void notify(struct mqueue *queue)
+static void mqueue_notify(struct mqueue *queue)
 {
 	struct siginfo info = {
 		.code = SI_MESGQ,
@@ -338,7 +338,7 @@ static void mqueue_insert(struct mqueue *queue, struct queued *queued)
 	queue->bytes += queued->size;
 	wake_up(&queue->readable);
 	if (alone)
-		notify(queue);
+		mqueue_notify(queue);
 }
 
 static long mqueue_send(struct file *file, struct mqueue *queue, const void *data, size_t size, u32 priority,

@@ -73,7 +73,7 @@ long sys_msgget(s32 key, u32 flags)
 }
 
 /* Called after a sleep in the queue: returns the sleep's result, or -EIDRM. The last caller frees a removed queue. */
-static long woken(struct queue *queue, long result)
+static long queue_woken(struct queue *queue, long result)
 {
 	queue->busy--;
 	if (!queue->removed)
@@ -83,7 +83,7 @@ static long woken(struct queue *queue, long result)
 	return -EIDRM;
 }
 
-static bool fits(const struct queue *queue, u32 size)
+static bool message_fits(const struct queue *queue, u32 size)
 {
 	return queue->bytes + size <= queue->bytes_max && queue->count < queue->bytes_max;
 }
@@ -97,11 +97,12 @@ static long message_send(int id, struct queued *queued, u32 flags)
 		return -EINVAL;
 	if (!sysv_may(&queue->perm, SYSV_WRITE))
 		return -EACCES;
-	while (!fits(queue, queued->size)) {
+	while (!message_fits(queue, queued->size)) {
 		if (flags & IPC_NOWAIT)
 			return -EAGAIN;
 		queue->busy++;
-		result = woken(queue, wait_event(&queue->writable, fits(queue, queued->size) || queue->removed));
+		result = queue_woken(queue, wait_event(&queue->writable,
+						       message_fits(queue, queued->size) || queue->removed));
 		if (result)
 			return result;
 	}
@@ -171,7 +172,7 @@ static long message_take(int id, s32 type, size_t room, u32 flags, struct queued
 		if (flags & IPC_NOWAIT)
 			return -ENOMSG;
 		queue->busy++;
-		result = woken(queue,
+		result = queue_woken(queue,
 			       wait_event(&queue->readable, message_pick(queue, type, except) || queue->removed));
 		if (result)
 			return result;

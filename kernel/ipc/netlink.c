@@ -108,7 +108,7 @@ static void netlink_take_port(struct netlink_socket *netlink)
 		set_port(netlink, port);
 }
 
-static long parse(const struct address *address, struct sockaddr_nl *to)
+static long netlink_parse(const struct address *address, struct sockaddr_nl *to)
 {
 	if (address->len < sizeof(*to))
 		return -EINVAL;
@@ -120,7 +120,7 @@ static long netlink_bind(struct socket *socket, const struct address *address)
 {
 	struct netlink_socket *netlink = netlink_of(socket);
 	struct sockaddr_nl wanted;
-	long error = parse(address, &wanted);
+	long error = netlink_parse(address, &wanted);
 
 	if (error)
 		return error;
@@ -152,7 +152,7 @@ static long netlink_connect(struct socket *socket, const struct address *address
 	(void)nonblock;
 	if (address->len >= sizeof(address->family) && address->family == AF_UNSPEC)
 		return 0;
-	error = parse(address, &to);
+	error = netlink_parse(address, &to);
 	if (!error)
 		error = check_destination(&to);
 	if (!error)
@@ -182,7 +182,7 @@ struct answer {
 	u8 bytes[ANSWER_MAX];
 };
 
-static void *extend(struct answer *answer, u32 size)
+static void *answer_extend(struct answer *answer, u32 size)
 {
 	void *place = answer->bytes + answer->size;
 
@@ -192,22 +192,22 @@ static void *extend(struct answer *answer, u32 size)
 	return place;
 }
 
-static void begin(struct answer *answer, const struct netlink_socket *netlink, const struct nlmsghdr *request, u16 type,
-		  u16 flags)
+static void answer_begin(struct answer *answer, const struct netlink_socket *netlink, const struct nlmsghdr *request,
+			 u16 type, u16 flags)
 {
 	struct nlmsghdr *h;
 
 	answer->size = 0;
-	h = extend(answer, sizeof(*h));
+	h = answer_extend(answer, sizeof(*h));
 	h->type = type;
 	h->flags = flags;
 	h->sequence = request->sequence;
 	h->port = netlink->port;
 }
 
-static void attribute(struct answer *answer, u16 type, const void *data, u32 size)
+static void answer_attribute(struct answer *answer, u16 type, const void *data, u32 size)
 {
-	struct rtattr *attr = extend(answer, (u32)sizeof(*attr) + size);
+	struct rtattr *attr = answer_extend(answer, (u32)sizeof(*attr) + size);
 
 	attr->type = type;
 	attr->len = (u16)(sizeof(*attr) + size);
@@ -216,14 +216,14 @@ static void attribute(struct answer *answer, u16 type, const void *data, u32 siz
 
 static void attribute_word(struct answer *answer, u16 type, u32 word)
 {
-	attribute(answer, type, &word, sizeof(word));
+	answer_attribute(answer, type, &word, sizeof(word));
 }
 
 /*
  * Adds an answer, followed by a copy of `more`, to the socket's queue. If there is no room, the answer is lost, and the
  * next receive reports an error.
  */
-static void reply(struct netlink_socket *netlink, struct answer *answer, const void *more, u32 more_size)
+static void netlink_reply(struct netlink_socket *netlink, struct answer *answer, const void *more, u32 more_size)
 {
 	const struct iovec piece[2] = { { answer->bytes, answer->size }, { (void *)(uintptr_t)more, more_size } };
 	struct nlmsghdr *h = (struct nlmsghdr *)answer->bytes;
@@ -250,20 +250,20 @@ static void describe_link(struct netlink_socket *netlink, const struct nlmsghdr 
 	struct ifinfomsg *link;
 	u8 zero = 0;
 
-	begin(&a, netlink, request, RTM_NEWLINK, flags);
-	link = extend(&a, sizeof(*link));
+	answer_begin(&a, netlink, request, RTM_NEWLINK, flags);
+	link = answer_extend(&a, sizeof(*link));
 	link->type = ARPHRD_LOOPBACK;
 	link->index = LOOPBACK_INDEX;
 	link->flags = IFF_LOOPBACK_UP;
-	attribute(&a, IFLA_IFNAME, "lo", 3);
+	answer_attribute(&a, IFLA_IFNAME, "lo", 3);
 	attribute_word(&a, IFLA_TXQLEN, LOOPBACK_QUEUE);
-	attribute(&a, IFLA_OPERSTATE, &zero, 1);
-	attribute(&a, IFLA_LINKMODE, &zero, 1);
+	answer_attribute(&a, IFLA_OPERSTATE, &zero, 1);
+	answer_attribute(&a, IFLA_LINKMODE, &zero, 1);
 	attribute_word(&a, IFLA_MTU, LOOPBACK_MTU);
-	attribute(&a, IFLA_ADDRESS, address, sizeof(address));
-	attribute(&a, IFLA_BROADCAST, address, sizeof(address));
-	attribute(&a, IFLA_QDISC, "noqueue", 8);
-	reply(netlink, &a, NULL, 0);
+	answer_attribute(&a, IFLA_ADDRESS, address, sizeof(address));
+	answer_attribute(&a, IFLA_BROADCAST, address, sizeof(address));
+	answer_attribute(&a, IFLA_QDISC, "noqueue", 8);
+	netlink_reply(netlink, &a, NULL, 0);
 }
 
 static void describe_address(struct netlink_socket *netlink, const struct nlmsghdr *request)
@@ -272,8 +272,8 @@ static void describe_address(struct netlink_socket *netlink, const struct nlmsgh
 	struct answer a;
 	struct ifaddrmsg *address;
 
-	begin(&a, netlink, request, RTM_NEWADDR, NLM_F_MULTI);
-	address = extend(&a, sizeof(*address));
+	answer_begin(&a, netlink, request, RTM_NEWADDR, NLM_F_MULTI);
+	address = answer_extend(&a, sizeof(*address));
 	address->family = AF_INET;
 	address->prefix = 8;
 	address->flags = IFA_F_PERMANENT;
@@ -281,14 +281,14 @@ static void describe_address(struct netlink_socket *netlink, const struct nlmsgh
 	address->index = LOOPBACK_INDEX;
 	attribute_word(&a, IFA_ADDRESS, INADDR_LOOPBACK);
 	attribute_word(&a, IFA_LOCAL, INADDR_LOOPBACK);
-	attribute(&a, IFA_LABEL, "lo", 3);
+	answer_attribute(&a, IFA_LABEL, "lo", 3);
 	attribute_word(&a, IFA_FLAGS, IFA_F_PERMANENT);
-	attribute(&a, IFA_CACHEINFO, lasts, sizeof(lasts));
-	reply(netlink, &a, NULL, 0);
+	answer_attribute(&a, IFA_CACHEINFO, lasts, sizeof(lasts));
+	netlink_reply(netlink, &a, NULL, 0);
 }
 
 /* Answers with all objects of a kind, then with the end mark. The tables that are shown by default have no routes. */
-static long dump(struct netlink_socket *netlink, const struct nlmsghdr *request)
+static long netlink_dump(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
 	u8 family = request->len > sizeof(*request) ? *(const u8 *)(request + 1) : AF_UNSPEC;
 	struct answer a;
@@ -306,9 +306,9 @@ static long dump(struct netlink_socket *netlink, const struct nlmsghdr *request)
 	default:
 		return -EOPNOTSUPP;
 	}
-	begin(&a, netlink, request, NLMSG_DONE, NLM_F_MULTI);
-	extend(&a, sizeof(s32));
-	reply(netlink, &a, NULL, 0);
+	answer_begin(&a, netlink, request, NLMSG_DONE, NLM_F_MULTI);
+	answer_extend(&a, sizeof(s32));
+	netlink_reply(netlink, &a, NULL, 0);
 	return 0;
 }
 
@@ -334,7 +334,7 @@ static long find_link(const struct nlmsghdr *request)
 	return -EINVAL;
 }
 
-static long serve(struct netlink_socket *netlink, const struct nlmsghdr *request)
+static long netlink_serve(struct netlink_socket *netlink, const struct nlmsghdr *request)
 {
 	long error;
 
@@ -345,7 +345,7 @@ static long serve(struct netlink_socket *netlink, const struct nlmsghdr *request
 	if (!RTM_IS_GET(request->type))
 		return capable() ? -EOPNOTSUPP : -EPERM;
 	if (request->flags & NLM_F_DUMP)
-		return dump(netlink, request);
+		return netlink_dump(netlink, request);
 	if (request->type != RTM_GETLINK)
 		return -EOPNOTSUPP;
 	error = find_link(request);
@@ -354,13 +354,13 @@ static long serve(struct netlink_socket *netlink, const struct nlmsghdr *request
 	return error;
 }
 
-static void acknowledge(struct netlink_socket *netlink, const struct nlmsghdr *request, long error)
+static void netlink_acknowledge(struct netlink_socket *netlink, const struct nlmsghdr *request, long error)
 {
 	struct answer a;
 
-	begin(&a, netlink, request, NLMSG_ERROR, error ? 0 : NLM_F_CAPPED);
-	*(s32 *)extend(&a, sizeof(s32)) = (s32)error;
-	reply(netlink, &a, request, error ? request->len : (u32)sizeof(*request));
+	answer_begin(&a, netlink, request, NLMSG_ERROR, error ? 0 : NLM_F_CAPPED);
+	*(s32 *)answer_extend(&a, sizeof(s32)) = (s32)error;
+	netlink_reply(netlink, &a, request, error ? request->len : (u32)sizeof(*request));
 }
 
 static void serve_all(struct netlink_socket *netlink, const u8 *bytes, u32 size)
@@ -372,11 +372,11 @@ static void serve_all(struct netlink_socket *netlink, const u8 *bytes, u32 size)
 		if (request->len < sizeof(*request) || request->len > size - at)
 			return;
 		if (request->flags & NLM_F_REQUEST) {
-			long error = serve(netlink, request);
+			long error = netlink_serve(netlink, request);
 			bool dumped = !error && request->flags & NLM_F_DUMP && request->type >= RTM_BASE;
 
 			if (error || (request->flags & NLM_F_ACK && !dumped))
-				acknowledge(netlink, request, error);
+				netlink_acknowledge(netlink, request, error);
 		}
 		at += NLMSG_ALIGN(request->len);
 	}
@@ -391,7 +391,7 @@ static long netlink_send(struct socket *socket, struct message *message)
 	u8 *bytes;
 
 	if (message->address && message->address->len) {
-		error = parse(message->address, &to);
+		error = netlink_parse(message->address, &to);
 		if (!error)
 			error = check_destination(&to);
 		if (error)

@@ -9,7 +9,7 @@
 
 u64 pipe_transfers;
 
-static long nothing(struct pipe *pipe, struct iter *it)
+static long use_buffer(struct pipe *pipe, struct iter *it)
 {
 	(void)pipe;
 	(void)it;
@@ -89,7 +89,7 @@ static long to_reader(struct pipe *pipe, struct iter *it)
 	return done;
 }
 
-const struct pipe_transfer pipe_copy = { .long_write = nothing };
+const struct pipe_transfer pipe_copy = { .long_write = use_buffer };
 const struct pipe_transfer pipe_page = { .long_write = by_page };
 const struct pipe_transfer pipe_direct = { .long_write = to_reader, .sinks = true };
 

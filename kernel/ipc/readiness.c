@@ -63,7 +63,7 @@ static struct place *new_place(struct sleeper *s)
 	return &c->place[c->used++];
 }
 
-static void add(struct poll_table *table, struct waitq *queue)
+static void sleeper_add(struct poll_table *table, struct waitq *queue)
 {
 	struct sleeper *s = container_of(table, struct sleeper, table);
 	struct place *p = new_place(s);
@@ -78,7 +78,7 @@ static void add(struct poll_table *table, struct waitq *queue)
 	waitq_add(queue, &p->waiter);
 }
 
-static void leave(struct sleeper *s)
+static void sleeper_leave(struct sleeper *s)
 {
 	for (u32 i = 0; i < s->used; i++)
 		waitq_remove(&s->first[i].waiter);
@@ -94,7 +94,7 @@ static void leave(struct sleeper *s)
 }
 
 /* Polls every file; registers in their queues as long as none is ready. */
-static long scan(struct poll_entry *entry, u32 count, struct poll_table *table)
+static long poll_scan(struct poll_entry *entry, u32 count, struct poll_table *table)
 {
 	long ready = 0;
 
@@ -119,20 +119,20 @@ long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 	long ready, result = 0;
 
 	if (deadline == 0)
-		return scan(entry, count, NULL);
-	s.table.add = add;
+		return poll_scan(entry, count, NULL);
+	s.table.add = sleeper_add;
 	s.task = current;
 	s.no_memory = false;
 	s.used = 0;
 	s.chunks = NULL;
 	s.woken = false;
-	ready = scan(entry, count, &s.table);
+	ready = poll_scan(entry, count, &s.table);
 	while (!ready && !result && !s.no_memory) {
 		result = sleep_interruptible(&s.woken, deadline);
 		s.woken = false;
-		ready = scan(entry, count, NULL);
+		ready = poll_scan(entry, count, NULL);
 	}
-	leave(&s);
+	sleeper_leave(&s);
 	if (ready)
 		return ready;
 	if (s.no_memory)

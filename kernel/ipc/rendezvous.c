@@ -48,7 +48,7 @@ static void end_wait(struct task *task, long result)
 }
 
 /* Ends current's own wait. */
-static void withdraw(void)
+static void rendezvous_withdraw(void)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
@@ -75,7 +75,7 @@ static long rendezvous_wait(struct task *next, u64 deadline)
 	if (error) {
 		if (next)
 			task_wake(next);
-		withdraw();
+		rendezvous_withdraw();
 		return error;
 	}
 	mine->done = false;
@@ -87,7 +87,7 @@ static long rendezvous_wait(struct task *next, u64 deadline)
 		timer_cancel(&current->sleep_timer);
 	if (mine->done)
 		return mine->result;
-	withdraw();
+	rendezvous_withdraw();
 	return LOOK_AGAIN;
 }
 
@@ -198,7 +198,7 @@ static struct task *waiting_sender(struct task *from)
 }
 
 /* Ends current's wait to receive: copies memory that the kernel still holds. */
-static long received(long result)
+static long rendezvous_received(long result)
 {
 	struct rendezvous *mine = &current->rendezvous;
 
@@ -232,7 +232,7 @@ static long rendezvous_receive(struct task *from, u64 deadline, struct task *wok
 			mine->state = RENDEZVOUS_RECEIVING;
 			result = rendezvous_wait(woken, deadline);
 			if (result != LOOK_AGAIN)
-				return received(result);
+				return rendezvous_received(result);
 		}
 		if (result != LOOK_AGAIN)
 			return result;
@@ -297,7 +297,7 @@ static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **w
 		}
 		error = wait_to_send(task, deadline, call);
 		if (error != LOOK_AGAIN)
-			return call ? received(error) : error;
+			return call ? rendezvous_received(error) : error;
 		if (call && !mine->call) {
 			task = rendezvous_find(number, &error);
 			return error ? error : rendezvous_receive(task, deadline, NULL);
@@ -373,7 +373,7 @@ long rendezvous_receive_again(s32 from)
 	struct task *task = NULL;
 	long error = 0;
 
-	withdraw();
+	rendezvous_withdraw();
 	if (from)
 		task = rendezvous_find(from, &error);
 	return error ? error : rendezvous_receive(task, TIME_NEVER, NULL);

@@ -35,7 +35,7 @@ static struct socket *unix_socket_of(const struct file *file)
 	return socket && socket->family == AF_UNIX ? socket : NULL;
 }
 
-static void rights_unlink(struct file *file)
+static void flight_begin(struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
@@ -43,7 +43,7 @@ static void rights_unlink(struct file *file)
 		list_add_tail(&socket->flight.link, &flying);
 }
 
-static void land(struct file *file)
+static void flight_end(struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
@@ -53,19 +53,19 @@ static void land(struct file *file)
 }
 
 /* Drops the files; the rights keep their place in the queue. */
-static void empty(struct rights *rights, void *unused)
+static void rights_empty(struct rights *rights, void *unused)
 {
 	(void)unused;
 	while (rights->count) {
 		interrupt_window_at(rights->count);
 		rights->account->files_in_flight--;
-		land(rights->file[--rights->count]);
+		flight_end(rights->file[--rights->count]);
 	}
 }
 
 static void close_files(struct rights *rights)
 {
-	empty(rights, NULL);
+	rights_empty(rights, NULL);
 	if (rights->account) {
 		rights->account->rights--;
 		account_settle(rights->account);
@@ -92,7 +92,7 @@ static void count_inside(struct rights *rights, void *unused)
 	}
 }
 
-static void reach(struct socket *socket, struct list_head *work)
+static void reach_socket(struct socket *socket, struct list_head *work)
 {
 	if (socket->flight.reached)
 		return;
@@ -107,12 +107,12 @@ static void reach_files(struct rights *rights, void *work)
 
 		interrupt_window_at(i);
 		if (is_candidate(socket))
-			reach(socket, work);
+			reach_socket(socket, work);
 	}
 }
 
 /* Marks sockets that can still be received, starting from candidates with a reference from elsewhere. */
-static void mark(struct list_head *work)
+static void mark_reachable(struct list_head *work)
 {
 	struct socket *socket;
 	u32 looked_at = 0;
@@ -130,7 +130,7 @@ static void mark(struct list_head *work)
 	list_for_each_entry(socket, &flying, flight.link) {
 		interrupt_window_at(++looked_at);
 		if (!is_candidate(socket) || socket->flight.outside)
-			reach(socket, work);
+			reach_socket(socket, work);
 	}
 	while (!list_empty(work)) {
 		socket = list_first_entry(work, struct socket, flight.work);
@@ -140,7 +140,7 @@ static void mark(struct list_head *work)
 	}
 }
 
-static void collect(void)
+static void collect_unreachable(void)
 {
 	struct list_head work = LIST_HEAD_INIT(work);
 	struct socket *socket;
@@ -148,7 +148,7 @@ static void collect(void)
 
 	if (list_empty(&flying))
 		return;
-	mark(&work);
+	mark_reachable(&work);
 	list_for_each_entry(socket, &flying, flight.link) {
 		interrupt_window_at(++looked_at);
 		if (!socket->flight.reached) {
@@ -159,7 +159,7 @@ static void collect(void)
 	while (!list_empty(&work)) {
 		socket = list_first_entry(&work, struct socket, flight.work);
 		list_del(&socket->flight.work);
-		unix_each_rights(socket, empty, NULL);
+		unix_each_rights(socket, rights_empty, NULL);
 		file_put(socket->file);
 	}
 }
@@ -177,7 +177,7 @@ static void close_dropped(void)
 			close_files(rights);
 		} else {
 			collect_wanted = false;
-			collect();
+			collect_unreachable();
 		}
 	}
 	dropping = false;
@@ -267,7 +267,7 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 
 		if (!file)
 			return -EBADF;
-		rights_unlink(file);
+		flight_begin(file);
 		r->file[r->count++] = file;
 		r->account->files_in_flight++;
 	}
@@ -280,7 +280,7 @@ struct weighing {
 	u32 bytes;	/* of small objects */
 };
 
-static void weigh(struct weighing *w, struct file *file)
+static void weigh_file(struct weighing *w, struct file *file)
 {
 	struct socket *socket = unix_socket_of(file);
 
@@ -299,7 +299,7 @@ static void weigh_files(struct rights *rights, void *weighing)
 {
 	interrupt_window();
 	for (u32 i = 0; i < rights->count; i++)
-		weigh(weighing, rights->file[i]);
+		weigh_file(weighing, rights->file[i]);
 }
 
 u32 files_pages_held(const struct files *files)
@@ -310,7 +310,7 @@ u32 files_pages_held(const struct files *files)
 	for (u32 i = 0; i < files->size; i++) {
 		interrupt_window_at(i);
 		if (files->slot[i])
-			weigh(&w, files->slot[i]);
+			weigh_file(&w, files->slot[i]);
 	}
 	while (!list_empty(&w.work)) {
 		struct socket *socket = list_first_entry(&w.work, struct socket, flight.weigh);

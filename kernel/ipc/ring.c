@@ -50,7 +50,7 @@ NOINLINE static struct frame *ring_page_new(struct frame **page)
 }
 
 /* The address of byte number `count` of the queue; *part: how many of n bytes are contiguous there. */
-static inline char *place(struct ring *ring, u32 count, size_t n, size_t *part)
+static inline char *ring_place(struct ring *ring, u32 count, size_t n, size_t *part)
 {
 	u32 at = count & (ring->size - 1), offset = at & (PAGE_SIZE - 1);
 	struct frame **page = &ring->page[at >> PAGE_SHIFT];
@@ -60,7 +60,7 @@ static inline char *place(struct ring *ring, u32 count, size_t n, size_t *part)
 }
 
 /* Copies between a place in the ring and the program's memory. */
-static inline long copy(struct ring *ring, struct iter *it, char *at, size_t n, bool in)
+static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_t n, bool in)
 {
 	long moved;
 
@@ -88,8 +88,8 @@ NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 
 	while (done < n) {
 		size_t part;
-		char *to = place(ring, ring->head, n - done, &part);
-		long moved = copy(ring, it, to, part, true);
+		char *to = ring_place(ring, ring->head, n - done, &part);
+		long moved = ring_copy(ring, it, to, part, true);
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -109,7 +109,7 @@ long ring_write(struct ring *ring, struct iter *it, size_t n)
 	n = MIN(n, (size_t)ring_room(ring));
 	if (!in_one_page(ring->head, n))
 		return write_pages(ring, it, n);
-	moved = copy(ring, it, place(ring, ring->head, n, &part), n, true);
+	moved = ring_copy(ring, it, ring_place(ring, ring->head, n, &part), n, true);
 	if (moved > 0)
 		ring->head += (u32)moved;
 	return moved;
@@ -121,8 +121,8 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 
 	while (done < n) {
 		size_t part;
-		char *data = place(ring, from, n - done, &part);
-		long moved = copy(ring, it, data, part, false);
+		char *data = ring_place(ring, from, n - done, &part);
+		long moved = ring_copy(ring, it, data, part, false);
 
 		if (moved < 0)
 			return done ? (long)done : moved;
@@ -134,19 +134,19 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 	return (long)done;
 }
 
-static inline __attribute__((always_inline)) long peek(struct ring *ring, struct iter *it, u32 from, size_t n)
+static inline __attribute__((always_inline)) long ring_peek_from(struct ring *ring, struct iter *it, u32 from, size_t n)
 {
 	size_t part;
 
 	n = MIN(n, (size_t)(ring->head - from));
 	if (!in_one_page(from, n))
 		return peek_pages(ring, it, from, n);
-	return copy(ring, it, place(ring, from, n, &part), n, false);
+	return ring_copy(ring, it, ring_place(ring, from, n, &part), n, false);
 }
 
 long ring_peek(struct ring *ring, struct iter *it, size_t skip, size_t n)
 {
-	return peek(ring, it, ring->tail + (u32)skip, n);
+	return ring_peek_from(ring, it, ring->tail + (u32)skip, n);
 }
 
 void ring_skip(struct ring *ring, u32 n)
@@ -158,7 +158,7 @@ void ring_skip(struct ring *ring, u32 n)
 
 long ring_read(struct ring *ring, struct iter *it, size_t n)
 {
-	long done = peek(ring, it, ring->tail, n);
+	long done = ring_peek_from(ring, it, ring->tail, n);
 
 	/* splice may have removed bytes during the copy. */
 	if (done > 0)

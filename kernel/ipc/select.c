@@ -47,7 +47,7 @@ static int load_sets(struct sets *sets, u32 count, u32 *const user[SETS])
 	return 0;
 }
 
-static bool has(const struct sets *sets, int k, u32 fd)
+static bool set_has(const struct sets *sets, int k, u32 fd)
 {
 	return sets->in[k] && sets->in[k][fd / 32] >> (fd % 32) & 1;
 }
@@ -57,7 +57,7 @@ static u16 wanted(const struct sets *sets, u32 fd)
 	u16 events = 0;
 
 	for (int k = 0; k < SETS; k++)
-		if (has(sets, k, fd))
+		if (set_has(sets, k, fd))
 			events |= set_events[k];
 	return events;
 }
@@ -89,7 +89,7 @@ static long select_collect(const struct sets *sets, u32 count, struct poll_entry
 }
 
 /* Writes the ready descriptors to the sets; returns the number of bits set. */
-static long spread(struct sets *sets, u32 count, const struct poll_entry *entry)
+static long sets_store_ready(struct sets *sets, u32 count, const struct poll_entry *entry)
 {
 	long bits = 0;
 
@@ -100,7 +100,7 @@ static long spread(struct sets *sets, u32 count, const struct poll_entry *entry)
 			continue;
 		ready = (entry++)->ready;
 		for (int k = 0; k < SETS; k++) {
-			if (!has(sets, k, fd))
+			if (!set_has(sets, k, fd))
 				continue;
 			if (ready & set_events[k])
 				bits++;
@@ -126,7 +126,7 @@ static u32 count_bits(const struct sets *sets)
 }
 
 /* Clears the bits from `count` on. */
-static void trim(struct sets *sets, u32 count)
+static void sets_trim(struct sets *sets, u32 count)
 {
 	if (count % 32 == 0)
 		return;
@@ -150,7 +150,7 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 	if (!result) {
 		u32 bits;
 
-		trim(&s, count);
+		sets_trim(&s, count);
 		bits = count_bits(&s);
 		entry = bits ? kmalloc(bits * sizeof(*entry)) : NULL;
 		if (bits && !entry)
@@ -161,7 +161,7 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 	if (!result)
 		result = poll_entries(entry, filled, deadline);
 	if (result >= 0) {
-		result = spread(&s, count, entry);
+		result = sets_store_ready(&s, count, entry);
 		for (int k = 0; k < SETS && s.words; k++)
 			if (user[k] && copy_to_user(user[k], s.in[k], s.words * sizeof(u32)))
 				result = -EFAULT;

@@ -230,7 +230,7 @@ static struct socket *take_pending(struct socket *listener)
 }
 
 /* Puts a connection back at the head of the queue: the next accept returns it. */
-static void put_back(struct socket *listener, struct socket *socket)
+static void pending_put_back(struct socket *listener, struct socket *socket)
 {
 	list_add(&socket->pending_link, &listener->pending);
 	listener->pending_count++;
@@ -411,7 +411,7 @@ static long accept_on(struct socket *socket, bool nonblock, struct sockaddr *use
 		}
 		result = PTR_ERR(file);
 	}
-	put_back(socket, new);
+	pending_put_back(socket, new);
 	return result;
 }
 

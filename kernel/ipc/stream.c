@@ -144,13 +144,13 @@ static long take_error(struct side *side)
 	return -error;
 }
 
-static bool sendable(const struct side *side)
+static bool side_sendable(const struct side *side)
 {
 	return ring_room(&side->ring) || side->ended || side->deaf;
 }
 
 /* Records the sender of the next bytes in message->rights, if the last bytes had another sender. */
-static long sign(const struct socket *socket, struct side *side, struct message *message)
+static long stream_sign(const struct socket *socket, struct side *side, struct message *message)
 {
 	message->sender = message_cred(socket, side->owner, message);
 	if (!message->rights && memcmp(&message->sender, &side->put_by, sizeof(message->sender))) {
@@ -174,7 +174,7 @@ static void make_urgent(struct side *side)
 
 static long put_signed(const struct socket *socket, struct side *to, struct message *m, size_t most)
 {
-	long n = sign(socket, to, m);
+	long n = stream_sign(socket, to, m);
 
 	if (n)
 		return n;
@@ -245,7 +245,7 @@ long stream_send(struct socket *socket, struct message *message)
 		}
 		if (!message->data->left)
 			return done;
-		n = SOCKET_WAIT(&to->writable, sendable(to), message->nonblock, socket->send_timeout);
+		n = SOCKET_WAIT(&to->writable, side_sendable(to), message->nonblock, socket->send_timeout);
 		if (n)
 			return done ? done : n;
 	}
@@ -305,7 +305,7 @@ static void leave_out(struct side *from)
 	wake_up(&from->writable);
 }
 
-static bool receivable(const struct side *from)
+static bool side_receivable(const struct side *from)
 {
 	return ring_used(&from->ring) || from->ended || from->deaf || from->error;
 }
@@ -343,7 +343,7 @@ long stream_receive(struct socket *socket, struct message *message)
 	if (message->address)
 		message->address->len = 0;
 	while (message->data->left) {
-		n = SOCKET_WAIT(&from->readable, receivable(from), message->nonblock ||
+		n = SOCKET_WAIT(&from->readable, side_receivable(from), message->nonblock ||
 				(done && !(message->flags & MSG_WAITALL)),
 				socket->receive_timeout);
 		if (n)

@@ -45,7 +45,7 @@ static long datagram_connect(struct socket *socket, const struct address *addres
 	return error;
 }
 
-static int destination(struct unix_socket *endpoint, const struct message *message, struct unix_socket **to)
+static int datagram_destination(struct unix_socket *endpoint, const struct message *message, struct unix_socket **to)
 {
 	if (message->address && message->address->len)
 		return unix_find(message->address, SOCK_DGRAM, to);
@@ -63,7 +63,7 @@ static int destination(struct unix_socket *endpoint, const struct message *messa
  * Waits for room in the receiver's queue. 0: there is room; 1: slept, and the receiver may be gone; -EAGAIN,
  * -ERESTARTSYS.
  */
-static long wait_for_room(struct socket *socket, struct unix_socket *endpoint, bool nonblock)
+static long datagram_wait_room(struct socket *socket, struct unix_socket *endpoint, bool nonblock)
 {
 	struct waiter w;
 	long error;
@@ -83,12 +83,12 @@ static long wait_for_room(struct socket *socket, struct unix_socket *endpoint, b
 }
 
 /* Finds the receiver of a message: 0 or a negative errno. */
-typedef long find_receiver(struct socket *s, const struct message *m, struct unix_socket **to);
+typedef long receiver_finder(struct socket *s, const struct message *m, struct unix_socket **to);
 
 static long datagram_receiver(struct socket *socket, const struct message *m, struct unix_socket **to)
 {
 	struct unix_socket *endpoint = unix_of(socket);
-	long error = destination(endpoint, m, to);
+	long error = datagram_destination(endpoint, m, to);
 
 	if (error)
 		return error;
@@ -98,32 +98,33 @@ static long datagram_receiver(struct socket *socket, const struct message *m, st
 }
 
 /* Finds the receiver and waits for room in its queue. Both remain only until current sleeps. */
-static long receiver_with_room(struct socket *socket, const struct message *message, find_receiver *find,
-			       struct unix_socket **to)
+static long datagram_receiver_with_room(struct socket *socket, const struct message *message, receiver_finder *find,
+					struct unix_socket **to)
 {
 	long error;
 
 	do {
 		error = find(socket, message, to);
 		if (!error)
-			error = wait_for_room(socket, *to, message->nonblock);
+			error = datagram_wait_room(socket, *to, message->nonblock);
 	} while (error == 1);
 	return error;
 }
 
 /* Copying the data may sleep, so looks the receiver up before the copy, for errors, and again after it. */
-static long send_when_room(struct socket *socket, struct message *m, find_receiver *find, const struct address *from)
+static long datagram_send_when_room(struct socket *socket, struct message *m, receiver_finder *find,
+				    const struct address *from)
 {
 	struct unix_socket *endpoint;
 	struct datagram *datagram;
-	long error = receiver_with_room(socket, m, find, &endpoint), size;
+	long error = datagram_receiver_with_room(socket, m, find, &endpoint), size;
 
 	if (error)
 		return error;
 	datagram = datagram_new(m, from);
 	if (IS_ERR(datagram))
 		return PTR_ERR(datagram);
-	error = receiver_with_room(socket, m, find, &endpoint);
+	error = datagram_receiver_with_room(socket, m, find, &endpoint);
 	if (error) {
 		datagram_discard(datagram);
 		return error;
@@ -138,7 +139,7 @@ static long unix_datagram_send(struct socket *socket, struct message *message)
 {
 	long error = unix_name_for_credentials(socket);
 
-	return error ? error : send_when_room(socket, message, datagram_receiver, &unix_of(socket)->name);
+	return error ? error : datagram_send_when_room(socket, message, datagram_receiver, &unix_of(socket)->name);
 }
 
 static long unix_datagram_receive(struct socket *socket, struct message *message)
@@ -234,7 +235,7 @@ static long packet_send(struct socket *socket, struct message *message)
 {
 	if (message->address)
 		message->address->len = 0;	/* packets go to the peer; an address is ignored */
-	return send_when_room(socket, message, packet_receiver, NULL);
+	return datagram_send_when_room(socket, message, packet_receiver, NULL);
 }
 
 static long packet_receive(struct socket *socket, struct message *message)

@@ -247,7 +247,7 @@ static bool shares_files(void)
  * Steps that can fail and that the program cannot notice. The process keeps its descriptor table, and its record locks,
  * unless another process shares the table.
  */
-static int prepare(void)
+static int exec_prepare(void)
 {
 	int error = shares_files() ? files_unshare() : 0;
 
@@ -265,7 +265,7 @@ static int prepare(void)
 	return error ? error : files_unshare();
 }
 
-static void commit(struct exec *exec)
+static void exec_commit(struct exec *exec)
 {
 	struct mm *old = current->mm;
 
@@ -317,12 +317,12 @@ static int run(struct exec *exec)
 		inode_allow_write(exec->file->inode);
 	}
 	if (!error)
-		error = prepare();
+		error = exec_prepare();
 	/* Check again: reading arguments and waiting for threads may have slept. */
 	if (!error && gains(exec) && !capable() && is_steered())
 		error = -EAGAIN;
 	if (!error)
-		commit(exec);
+		exec_commit(exec);
 	return error;
 }
 

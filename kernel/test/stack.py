@@ -29,7 +29,7 @@ RECURSIVE = {
     "ipc/epoll.c:epoll_wake": (5, "epolls in epolls have five levels"),
     "ipc/rights.c:close_dropped": (1, "the outermost closes what the others leave on the list"),
     "socket_release": (2, "who waits to be accepted is connected, and has nobody waiting"),
-    "fs/page.c:prune": (4, "levels of a tree of pages: six bits of a page number each"),
+    "fs/page.c:page_tree_prune": (4, "levels of a tree of pages: six bits of a page number each"),
     "fs/page.c:next_below": (4, "levels of a tree of pages: six bits of a page number each"),
     "mm/area.c:survey_stale": (16, "a path of a balanced tree of areas"),
     "mm/map.c:vma_attach": (2, "attaching to what was just made"),
