@@ -19,11 +19,6 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "it chooses devices, and this program knows those of one board",
     ),
     (
-        EVERY,
-        "latency.multiple-word.latency",
-        "the words of one instruction do not wait for each other: its interval counts",
-    ),
-    (
         &["8xx"],
         "core.kind",
         "no other core has its MMU: nothing else goes with the other keys",
@@ -37,31 +32,6 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
     ),
     (&["8xx"], "cache.data.replacement", "LRU on this core"),
     (&["8xx"], "bus.width", "4 bytes on this core"),
-    (
-        &["8xx"],
-        "latency.load-float.*",
-        "the core has no floating-point unit",
-    ),
-    (
-        &["8xx"],
-        "latency.float-*",
-        "the core has no floating-point unit",
-    ),
-    (
-        &["8xx"],
-        "latency.move-from-segment.*",
-        "the core has no segment registers",
-    ),
-    (
-        &["8xx"],
-        "latency.move-to-segment.*",
-        "the core has no segment registers",
-    ),
-    (
-        &["8xx", "604", "604e", "750"],
-        "latency.tlb-load.*",
-        "tlbld and tlbli are the 603's",
-    ),
     (
         &["603e"],
         "branch.target-entries",
@@ -551,6 +521,28 @@ fn the_interrupt_controller_counts() {
         };
         assert_eq!(set("i8259"), plain, "{machine}");
         assert_ne!(set("openpic"), plain, "{machine}");
+    }
+}
+
+#[test]
+fn keys_of_what_a_core_lacks_are_refused() {
+    for (machine, key, lacks) in [
+        ("mpc855t-48", "float-add", "floating-point unit"),
+        ("mpc855t-48", "move-to-segment", "segment registers"),
+        ("mpc855t-48", "tlb-load", "tlbld and tlbli"),
+        ("ppc604-185", "tlb-load", "tlbld and tlbli"),
+        ("ppc750-400", "tlb-load", "tlbld and tlbli"),
+    ] {
+        let settings =
+            [Override::parse(&format!("latency.{key}={{ latency = 1, interval = 1 }}")).unwrap()];
+        let refused = MachineConfig::from_file(&machine_file(machine), &settings)
+            .err()
+            .map(|error| error.to_string());
+        let said = refused.unwrap_or_default();
+        assert!(
+            said.contains(&format!("latency.{key}")) && said.contains(&format!("has no {lacks}")),
+            "{machine}: {key}: {said}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use crate::pipeline::predictor::TARGETS_MOST;
 
 use super::shape::{self, Misfit};
 use super::{
-    BoardKind, CacheConfig, Cost, InterruptController, L2Config, L2Place, MachineConfig,
+    BoardKind, CacheConfig, Cost, InterruptController, L2Config, L2Place, MachineConfig, Part,
     Replacement,
 };
 
@@ -347,6 +347,38 @@ fn pipeline(checker: &mut Checker, config: &MachineConfig) {
     );
     for (path, cost) in config.latency.all() {
         latency(checker, path, cost);
+    }
+    checker.range(
+        "latency.multiple-word",
+        config.latency.multiple_word.into(),
+        0,
+        1000,
+    );
+    let kind = config.core.kind;
+    for (path, part, cost) in config.latency.of_parts() {
+        let (there, name) = match part {
+            Part::Float => (!kind.core().programmed_as_8xx, "floating-point unit"),
+            Part::Segments => (!kind.core().programmed_as_8xx, "segment registers"),
+            Part::TlbLoad => (kind.software_reload(), "tlbld and tlbli"),
+        };
+        match cost {
+            Some(cost) if there => latency(checker, path, cost),
+            None if there => checker.fail(
+                path,
+                format!(
+                    "is missing: core.kind \"{}\" has {name}; add latency and interval",
+                    kind.name()
+                ),
+            ),
+            Some(_) => checker.fail(
+                path,
+                format!(
+                    "does not go with core.kind \"{}\", which has no {name}: remove it",
+                    kind.name()
+                ),
+            ),
+            None => {}
+        }
     }
     let branch = &config.branch;
     if branch.history_entries != 0 {

@@ -307,17 +307,37 @@ pub struct Cost {
     pub interval: u32,
 }
 
+/// What not every core has, but some instructions need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Float,
+    Segments,
+    /// tlbld and tlbli
+    TlbLoad,
+}
+
 macro_rules! latencies {
-    ($($(#[$doc:meta])* $name:ident $path:literal,)*) => {
+    ($($(#[$doc:meta])* $name:ident $path:literal,)* ;
+     $($(#[$part_doc:meta])* $part_name:ident $part_path:literal $part:ident,)*) => {
         /// Instruction costs by class.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-        pub struct LatencyConfig { $($(#[$doc])* pub $name: Cost,)* }
+        pub struct LatencyConfig {
+            $($(#[$doc])* pub $name: Cost,)*
+            /// Core cycles for each register of a multiple or string instruction.
+            pub multiple_word: u32,
+            $($(#[$part_doc])* #[serde(default)] pub $part_name: Option<Cost>,)*
+        }
 
         impl LatencyConfig {
-            /// Every cost with its dotted path.
+            /// The costs that every core has, with their dotted paths.
             pub fn all(&self) -> impl Iterator<Item = (&'static str, Cost)> {
                 [$(($path, self.$name),)*].into_iter()
+            }
+
+            /// The costs of what only some cores have, with their dotted paths.
+            pub fn of_parts(&self) -> impl Iterator<Item = (&'static str, Part, Option<Cost>)> {
+                [$(($part_path, Part::$part, self.$part_name),)*].into_iter()
             }
         }
     };
@@ -333,14 +353,11 @@ latencies! {
     multiply_high_unsigned "latency.multiply-high-unsigned",
     divide "latency.divide",
     load "latency.load",
-    load_float "latency.load-float",
     store "latency.store",
     /// Load multiple and string: before the first word.
     load_multiple "latency.load-multiple",
     /// Store multiple and string: before the first word.
     store_multiple "latency.store-multiple",
-    /// Each word of a multiple or string.
-    multiple_word "latency.multiple-word",
     /// lwarx
     load_reserve "latency.load-reserve",
     /// stwcx.
@@ -351,8 +368,6 @@ latencies! {
     move_to_branch_register "latency.move-to-branch-register",
     move_from_msr "latency.move-from-msr",
     move_to_msr "latency.move-to-msr",
-    move_from_segment "latency.move-from-segment",
-    move_to_segment "latency.move-to-segment",
     move_from_cr "latency.move-from-cr",
     move_to_cr "latency.move-to-cr",
     cr_logical "latency.cr-logical",
@@ -364,8 +379,6 @@ latencies! {
     eieio "latency.eieio",
     tlbie "latency.tlbie",
     tlbsync "latency.tlbsync",
-    /// tlbld and tlbli
-    tlb_load "latency.tlb-load",
     /// dcbt and dcbtst
     dcbt "latency.dcbt",
     dcbz "latency.dcbz",
@@ -373,19 +386,25 @@ latencies! {
     dcbf "latency.dcbf",
     dcbi "latency.dcbi",
     icbi "latency.icbi",
+    ;
+    load_float "latency.load-float" Float,
+    move_from_segment "latency.move-from-segment" Segments,
+    move_to_segment "latency.move-to-segment" Segments,
+    /// tlbld and tlbli
+    tlb_load "latency.tlb-load" TlbLoad,
     /// fmr, fneg, fabs, fnabs, fsel
-    float_move "latency.float-move",
+    float_move "latency.float-move" Float,
     /// fadd, fsub, frsp, fctiw in either precision.
-    float_add "latency.float-add",
-    float_multiply_single "latency.float-multiply-single",
-    float_multiply_double "latency.float-multiply-double",
-    float_divide_single "latency.float-divide-single",
-    float_divide_double "latency.float-divide-double",
-    float_compare "latency.float-compare",
+    float_add "latency.float-add" Float,
+    float_multiply_single "latency.float-multiply-single" Float,
+    float_multiply_double "latency.float-multiply-double" Float,
+    float_divide_single "latency.float-divide-single" Float,
+    float_divide_double "latency.float-divide-double" Float,
+    float_compare "latency.float-compare" Float,
     /// fres and frsqrte
-    float_estimate "latency.float-estimate",
+    float_estimate "latency.float-estimate" Float,
     /// mffs, mtfsf, mtfsfi, mtfsb0, mtfsb1, mcrfs
-    float_status "latency.float-status",
+    float_status "latency.float-status" Float,
 }
 
 /// Branch prediction; penalties in core cycles.

@@ -38,6 +38,12 @@ const ONE: Cost = Cost {
     interval: 1,
 };
 
+/// Of instructions that the core does not have: it raises an exception in their place.
+const NOT_THERE: Cost = Cost {
+    latency: 0,
+    interval: 0,
+};
+
 /// The unit of a class, and what it costs.
 fn class(class: Class, l: &LatencyConfig) -> (Unit, Cost) {
     use Unit::{Branch, Complex, Float, Integer, LoadStore, System};
@@ -50,7 +56,7 @@ fn class(class: Class, l: &LatencyConfig) -> (Unit, Cost) {
         Class::MultiplyHighUnsigned => (Complex, l.multiply_high_unsigned),
         Class::Divide => (Complex, l.divide),
         Class::Load => (LoadStore, l.load),
-        Class::LoadFloat => (LoadStore, l.load_float),
+        Class::LoadFloat => (LoadStore, l.load_float.unwrap_or(NOT_THERE)),
         Class::Store => (LoadStore, l.store),
         Class::LoadMultiple => (LoadStore, l.load_multiple),
         Class::StoreMultiple => (LoadStore, l.store_multiple),
@@ -60,21 +66,21 @@ fn class(class: Class, l: &LatencyConfig) -> (Unit, Cost) {
         Class::Eieio => (LoadStore, l.eieio),
         Class::TlbInvalidate => (LoadStore, l.tlbie),
         Class::TlbSync => (LoadStore, l.tlbsync),
-        Class::TlbLoad => (LoadStore, l.tlb_load),
+        Class::TlbLoad => (LoadStore, l.tlb_load.unwrap_or(NOT_THERE)),
         Class::CacheTouch => (LoadStore, l.dcbt),
         Class::CacheZero => (LoadStore, l.dcbz),
         Class::CacheFlush => (LoadStore, l.dcbf),
         Class::CacheInvalidate => (LoadStore, l.dcbi),
         Class::InstructionInvalidate => (LoadStore, l.icbi),
-        Class::FloatMove => (Float, l.float_move),
-        Class::FloatAdd => (Float, l.float_add),
-        Class::FloatMultiplySingle => (Float, l.float_multiply_single),
-        Class::FloatMultiplyDouble => (Float, l.float_multiply_double),
-        Class::FloatDivideSingle => (Float, l.float_divide_single),
-        Class::FloatDivideDouble => (Float, l.float_divide_double),
-        Class::FloatCompare => (Float, l.float_compare),
-        Class::FloatEstimate => (Float, l.float_estimate),
-        Class::FloatStatus => (Float, l.float_status),
+        Class::FloatMove => (Float, l.float_move.unwrap_or(NOT_THERE)),
+        Class::FloatAdd => (Float, l.float_add.unwrap_or(NOT_THERE)),
+        Class::FloatMultiplySingle => (Float, l.float_multiply_single.unwrap_or(NOT_THERE)),
+        Class::FloatMultiplyDouble => (Float, l.float_multiply_double.unwrap_or(NOT_THERE)),
+        Class::FloatDivideSingle => (Float, l.float_divide_single.unwrap_or(NOT_THERE)),
+        Class::FloatDivideDouble => (Float, l.float_divide_double.unwrap_or(NOT_THERE)),
+        Class::FloatCompare => (Float, l.float_compare.unwrap_or(NOT_THERE)),
+        Class::FloatEstimate => (Float, l.float_estimate.unwrap_or(NOT_THERE)),
+        Class::FloatStatus => (Float, l.float_status.unwrap_or(NOT_THERE)),
         Class::ConditionLogical => (System, l.cr_logical),
         Class::MoveFromCr => (System, l.move_from_cr),
         Class::MoveToCr => (System, l.move_to_cr),
@@ -83,8 +89,8 @@ fn class(class: Class, l: &LatencyConfig) -> (Unit, Cost) {
         Class::MoveToBranchRegister => (System, l.move_to_branch_register),
         Class::MoveFromMsr => (System, l.move_from_msr),
         Class::MoveToMsr => (System, l.move_to_msr),
-        Class::MoveFromSegment => (System, l.move_from_segment),
-        Class::MoveToSegment => (System, l.move_to_segment),
+        Class::MoveFromSegment => (System, l.move_from_segment.unwrap_or(NOT_THERE)),
+        Class::MoveToSegment => (System, l.move_to_segment.unwrap_or(NOT_THERE)),
         Class::MoveFromTimeBase => (System, l.move_from_timebase),
         Class::InstructionSync => (System, l.isync),
         Class::SystemCall | Class::ReturnFromInterrupt | Class::Illegal => (System, ONE),
@@ -113,7 +119,7 @@ pub fn schedule(config: &MachineConfig) -> Schedule {
         &config.pipeline,
         Class::ALL.iter().map(|&kind| row(kind)).collect(),
         (core.complex_unit && core.integer_units > 1).then_some(Unit::Integer as u8),
-        config.latency.multiple_word.interval,
+        config.latency.multiple_word,
     )
 }
 
