@@ -225,7 +225,7 @@ int inode_add_page(struct inode *inode, u32 page, struct frame *frame)
 	return 0;
 }
 
-/* Gives a hole a zeroed frame, with a reference for the caller. ERR_PTR on error. */
+/* Gives a hole a zeroed frame. ERR_PTR on error. */
 NOINLINE static struct frame *page_fill_hole(struct inode *inode, u32 page)
 {
 	struct frame *frame = frame_alloc_zeroed(FRAME_CACHE);
@@ -235,7 +235,7 @@ NOINLINE static struct frame *page_fill_hole(struct inode *inode, u32 page)
 		return ERR_PTR(-ENOMEM);
 	error = inode_add_page(inode, page, frame);
 	if (!error)
-		return frame_get(frame);
+		return frame;
 	frame_put(frame);
 	return ERR_PTR(error);
 }
@@ -244,13 +244,11 @@ int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 {
 	struct frame *frame = tree_find(&inode->pages, page);
 
-	if (frame)
-		frame_get(frame);
-	else if (how == PAGE_FILL)
+	if (!frame && how == PAGE_FILL)
 		frame = page_fill_hole(inode, page);
 	if (IS_ERR(frame))
 		return (int)PTR_ERR(frame);
-	*out = frame;
+	*out = frame ? frame_get(frame) : NULL;
 	return 0;
 }
 
@@ -261,8 +259,10 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 	if ((u64)page << PAGE_SHIFT >= inode->size)
 		return ERR_PTR(-ENXIO);
 	frame = tree_find(&inode->pages, page);
-	if (frame)
-		return frame_get(frame);
+	if (frame) {
+		__builtin_prefetch(frame, 1);
+		return frame;
+	}
 	/* When memory is short, holes get no pages in files whose pages outlive their writer. */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);

@@ -194,7 +194,10 @@ void inode_allow_write(struct inode *);
 #define PAGE_FIND 0u		/* only if present; *out is NULL for a hole */
 #define PAGE_FILL 1u		/* a hole gets a zeroed frame */
 int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
-/* For mm: the same frame, with PAGE_FILL; ERR_PTR(-ENXIO) (SIGBUS) for a page that starts at or after the end. */
+/*
+ * For mm: the same frame, with PAGE_FILL, but without a reference: its cache line is only just being fetched.
+ * ERR_PTR(-ENXIO) (SIGBUS) for a page that starts at or after the end.
+ */
 struct frame *inode_fault(struct inode *, u32 page);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);

@@ -96,6 +96,13 @@ static inline struct frame *pte_frame(pte_t pte)
 	return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count ? pa_frame(pte_pa(pte)) : NULL;
 }
 
+/* Finds the entry for an address in a table that need not be checked before it changes; NULL: pagetable_make() may. */
+static inline struct pte *pagetable_own(const struct root_entry *root, vaddr_t address)
+{
+	const struct root_entry *slot = pagetable_slot(root, address);
+
+	return root_entry_pa(*slot) <= pagetable_uncertain ? NULL : &slot_table(slot)[pagetable_index(address)];
+}
 /* Finds an entry in order to change it: in a table that mm does not share, created if need be. NULL: no memory. */
 struct pte *pagetable_make(struct mm *mm, vaddr_t address);
 /* Creates an empty table; NULL: no memory. */

@@ -24,37 +24,21 @@ pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable)
 CAUSE(fault) static void pte_replace(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
 {
 	pagetable_set(entry, pte);
-	flush->page(mm, address);
+	flush->page(mm, ALIGN_DOWN(address, PAGE_SIZE));
 	page_installed(mm, address, pte);
 }
 
-/* Fills an empty entry: nothing is cached of the page. */
-CAUSE(fault) static void pte_install(struct mm *mm, struct pte *entry, uaddr_t address, pte_t pte)
+/* A frame for a private write, zeroed or a copy of the file's, without a reference as yet. NULL: no memory. */
+NOINLINE CAUSE(fault) static struct frame *own_frame(const struct frame *of_file)
 {
-	pagetable_install(entry, pte);
-	page_installed(mm, address, pte);
-}
+	struct frame *frame = of_file ? frame_alloc(FRAME_ANONYMOUS) : frame_alloc_zeroed(FRAME_ANONYMOUS);
 
-/* A page of the area's file, with a reference: the file's own frame, or a private copy for a write. ERR_PTR on error. */
-CAUSE(fault) static inline __attribute__((always_inline)) struct frame *file_frame(struct vma *vma, uaddr_t address,
-										   bool write)
-{
-	struct frame *cached = inode_fault(vma->inode, vma_page(vma, address)), *copy;
-
-	if (vma->flags & VM_SHARED || !write || IS_ERR(cached))
-		return cached;
-	copy = frame_alloc(FRAME_ANONYMOUS);
-	if (copy)
-		frame_copy(copy, cached);
-	frame_put(cached);
-	return copy ? copy : ERR_PTR(-ENOMEM);
-}
-
-CAUSE(fault) static struct frame *anonymous_frame(bool write)
-{
-	struct frame *frame = write ? frame_alloc_zeroed(FRAME_ANONYMOUS) : frame_get(zero_frame);
-
-	return frame ? frame : ERR_PTR(-ENOMEM);
+	if (!frame)
+		return NULL;
+	if (of_file)
+		frame_copy(frame, of_file);
+	frame->refs = 0;
+	return frame;
 }
 
 /* A write to a read-only page: the only owner of a frame makes it writable, others get a copy. */
@@ -95,7 +79,7 @@ NOINLINE CAUSE(fault) static struct vma *grown_stack(struct vma *vma, uaddr_t st
 	return vma;
 }
 
-/* The area of a page's address, after growing a stack if need be. NULL: none. */
+/* The area of an address, after growing a stack if need be. NULL: none. */
 CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = area_last(mm, address);
@@ -103,7 +87,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(s
 	if (vma)
 		return vma;
 	vma = mm_find(mm, address);
-	return !vma || vma->start <= address ? vma : grown_stack(vma, address);
+	return !vma || vma->start <= address ? vma : grown_stack(vma, ALIGN_DOWN(address, PAGE_SIZE));
 }
 
 static bool allowed(const struct vma *vma, enum mm_access access)
@@ -122,8 +106,10 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 									 enum mm_access access)
 {
 	struct vma *vma = area_for(mm, address);
+	const u32 shared_writable = VM_SHARED | VM_WRITE;
 	bool write = access == MM_WRITE;
 	struct frame *frame;
+	paddr_t pa;
 	struct pte *entry;
 	pte_t now;
 
@@ -131,24 +117,44 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 		return -EFAULT;
 	if (!allowed(vma, access))
 		return -EACCES;
-	entry = pagetable_make(mm, address);
+	entry = pagetable_own(mm->root, address);
+	if (!entry)
+		entry = pagetable_make(mm, address);
 	if (!entry)
 		return -ENOMEM;
 	now = pte_get(entry);
 	if (!pte_none(now))
 		return write && !pte_writable(now) ? fault_write(vma, entry, address) : 0;
 	if (vma->flags & VM_DEVICE) {
-		pte_install(mm, entry, address, vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true));
+		now = vma_pte(vma, vma_page(vma, address) << PAGE_SHIFT, true);
+		pagetable_install(entry, now);
+		page_installed(mm, address, now);
 		return 0;
 	}
-	frame = vma->inode ? file_frame(vma, address, write) : anonymous_frame(write);
-	if (IS_ERR(frame))
-		return (int)PTR_ERR(frame);
+	frame = write ? NULL : zero_frame;
+	if (vma->inode) {
+		frame = inode_fault(vma->inode, vma_page(vma, address));
+		if (IS_ERR(frame))
+			return (int)PTR_ERR(frame);
+	}
+	if (write && !(vma->flags & VM_SHARED)) {
+		frame = own_frame(frame);
+		if (!frame)
+			return -ENOMEM;
+	}
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
 	if (++mm->resident_pages > mm->resident_peak)
 		mm->resident_peak = mm->resident_pages;
-	pte_install(mm, entry, address, vma_pte(vma, frame_pa(frame), write || vma->flags & VM_SHARED));
+	pa = frame_pa(frame);
+	now = pte_make(pa, write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ, false);
+	pagetable_install(entry, now);
+	page_installed(mm, address, now);
+	/* Last, because the cache line of struct frame is still on its way. */
+	frame_get(frame);
+	/* The program is about to access it again. */
+	if (access != MM_EXECUTE)
+		__builtin_prefetch((char *)pa_kva(pa) + address % PAGE_SIZE);
 	return 0;
 }
 
@@ -162,7 +168,7 @@ NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t add
 	return error;
 }
 
-NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
+CAUSE(fault) static inline __attribute__((always_inline)) int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error = fault_once(mm, address, access);
 
@@ -172,20 +178,20 @@ NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_a
 /* Addresses below this bound, counted from the second page, take the plain path. The checker sets it to 0. */
 uaddr_t faults_plain = USER_END - PAGE_SIZE;
 
-NOINLINE static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
+NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error;
 
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
 	error = fault(mm, address, access);
+	address = ALIGN_DOWN(address, PAGE_SIZE);
 	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
 }
 
 NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
-	address = ALIGN_DOWN(address, PAGE_SIZE);
 	if (address - PAGE_SIZE >= faults_plain)
 		return fault_beyond_plain(mm, address, access);
 	return fault(mm, address, access);

@@ -3,6 +3,7 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch.h>
+#include <cpu.h>
 #include <arch/vsid.h>
 #include <frame.h>
 #include <lib.h>
@@ -137,7 +138,11 @@ CAUSE(reload) void hash_insert(u32 vsid, vaddr_t address, u32 pte)
 	}
 	hash_inserts++;
 	entry->word1 = pte & PTE_HARDWARE;
-	__asm__ volatile("eieio" : : : "memory");
+	/* This processor's own searches see both words after the sync. */
+	if (CPUS > 1)
+		__asm__ volatile("eieio" : : : "memory");
+	else
+		__asm__ volatile("" : : : "memory");
 	entry->word0 = word;
 	__asm__ volatile("sync" : : : "memory");
 	hash_placed(address, entry);
