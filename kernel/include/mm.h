@@ -68,7 +68,7 @@ struct mm {
 	bool dumpable;                  /* may leave a core file, and be traced by others than the superuser */
 	u32 total_pages;                /* in areas */
 	u32 resident_pages;             /* mapped frames */
-	u32 resident_peak;
+	u32 resident_peak;              /* the most before the last decrease: mm_resident_peak() */
 	u32 table_pages;                /* frames of the tree */
 	/* For /proc/<pid>: filled in by exec. */
 	uaddr_t code_start, code_end, data_start, data_end;
@@ -76,6 +76,12 @@ struct mm {
 	u32 auxv[48], auxv_count;
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
+
+/* The most frames that were ever mapped at once. */
+static inline u32 mm_resident_peak(const struct mm *mm)
+{
+	return mm->resident_pages > mm->resident_peak ? mm->resident_pages : mm->resident_peak;
+}
 
 /* For core files. */
 bool vma_has_own_pages(const struct vma *vma);          /* pages that no file has: they were written */

@@ -92,7 +92,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(s
 
 static bool allowed(const struct vma *vma, enum mm_access access)
 {
-	if (access == MM_WRITE)
+	if (access & MM_WRITE)
 		return vma->flags & VM_WRITE;
 	/*
 	 * Pages have no execute permission of their own here; only a device's, which are guarded, are never executed.
@@ -107,7 +107,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 {
 	struct vma *vma = area_for(mm, address);
 	const u32 shared_writable = VM_SHARED | VM_WRITE;
-	bool write = access == MM_WRITE;
+	const u32 write = access & MM_WRITE;
 	struct frame *frame;
 	paddr_t pa;
 	struct pte *entry;
@@ -118,10 +118,11 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	if (!allowed(vma, access))
 		return -EACCES;
 	entry = pagetable_own(mm->root, address);
-	if (!entry)
+	if (!entry) {
 		entry = pagetable_make(mm, address);
-	if (!entry)
-		return -ENOMEM;
+		if (!entry)
+			return -ENOMEM;
+	}
 	now = pte_get(entry);
 	if (!pte_none(now))
 		return write && !pte_writable(now) ? fault_write(vma, entry, address) : 0;
@@ -144,8 +145,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	}
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
-	if (++mm->resident_pages > mm->resident_peak)
-		mm->resident_peak = mm->resident_pages;
+	mm->resident_pages++;
 	pa = frame_pa(frame);
 	now = pte_make(pa, write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ, false);
 	pagetable_install(entry, now);

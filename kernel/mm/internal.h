@@ -50,6 +50,13 @@ void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Frees page tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end);
 
+/* Pages leave: the only time at which the peak has to be noted. */
+static inline void mm_resident_less(struct mm *mm, u32 pages)
+{
+	mm->resident_peak = mm_resident_peak(mm);
+	mm->resident_pages -= pages;
+}
+
 /* shared_tables.c */
 /*
  * For fork: true if the child shares the parent's table for the address, or the parent has none. False: copy the

@@ -138,7 +138,7 @@ static void table_leave(struct mm *mm, struct root_entry *slot)
 {
 	struct frame *frame = slot_frame(slot);
 
-	mm->resident_pages -= frame->private;
+	mm_resident_less(mm, frame->private);
 	mm->table_pages--;
 	frame_put(frame);
 	slot_clear(slot);
@@ -160,11 +160,11 @@ void table_lost(struct mm *mm, uaddr_t address, u32 frames)
 	struct mm *sharer;
 
 	if (!tables_shared || !shared(slot)) {
-		mm->resident_pages -= frames;
+		mm_resident_less(mm, frames);
 		return;
 	}
 	slot_frame(slot)->private -= (u16)frames;
 	list_for_each_entry(sharer, &mm_list, all)
 		if (slot_same(slot_of(sharer, address), slot))
-			sharer->resident_pages -= frames;
+			mm_resident_less(sharer, frames);
 }

@@ -170,7 +170,6 @@ struct mm *mm_fork(struct mm *parent)
 	flush->whole(parent);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");
-	child->resident_peak = child->resident_pages;
 	if (error) {
 		mm_put(child);
 		return NULL;

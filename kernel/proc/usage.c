@@ -23,7 +23,7 @@ void task_usage(const struct task *task, struct usage *usage)
 	usage->major_faults = task->major_faults;
 	usage->voluntary_switches = task->voluntary_switches;
 	usage->involuntary_switches = task->involuntary_switches;
-	usage->peak_pages = task->mm ? task->mm->resident_peak : 0;
+	usage->peak_pages = task->mm ? mm_resident_peak(task->mm) : 0;
 }
 
 /* Adds usage; of memory peaks it takes the largest. */

@@ -149,7 +149,7 @@ static void status_show(struct text *out, struct task *task)
 			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\n"
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
-			    kilobytes(mm_locked_pages(task->mm)), kilobytes(mm->resident_peak),
+			    kilobytes(mm_locked_pages(task->mm)), kilobytes(mm_resident_peak(mm)),
 			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
 		    process->rlimit[RLIMIT_SIGPENDING].soft);

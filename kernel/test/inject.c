@@ -35,14 +35,14 @@ static void make_writable(const struct target *t)
 static void change_hpte(const struct target *t)
 {
 	hash_remove_searching(t->mm, t->vsid, t->address);
-	hash_insert(t->vsid, t->address, pte_get(t->entry) ^ PAGE_SIZE);
+	hash_placed(t->address, hash_insert(t->vsid, t->address, pte_get(t->entry) ^ PAGE_SIZE));
 }
 
 /* The hash table has the page twice. */
 static void double_hpte(const struct target *t)
 {
 	while (hash_copies(t->vsid, t->address) < 2)
-		hash_insert(t->vsid, t->address, pte_get(t->entry));
+		hash_placed(t->address, hash_insert(t->vsid, t->address, pte_get(t->entry)));
 }
 
 /* Write permission is removed from tree and hash table, but not from the TLB. */

@@ -29,7 +29,8 @@ CAUSE(reload) static bool reload(vaddr_t address, u32 access)
 	if ((pte & need) != need)
 		return false;
 	reloads_c++;
-	hash_insert(segment_vsid(address), address, pte);       /* in an aperture, another space's VSID */
+	/* In an aperture, another space's VSID. */
+	hash_placed(address, hash_insert(segment_vsid(address), address, pte));
 	return true;
 }
 
@@ -66,6 +67,15 @@ CAUSE(fault) static void preloaded(struct mm *mm, vaddr_t address, u32 pte)
 	hash_insert(context_vsid(mm, address), address, pte);
 }
 
+/* The same with notes (hash_note). */
+CAUSE(fault) static void preloaded_noted(struct mm *mm, vaddr_t address, u32 pte)
+{
+	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
+		return;
+	hash_preloads++;
+	hash_placed(address, hash_insert(context_vsid(mm, address), address, pte));
+}
+
 /*
  * The same, and inserts the other mapped pages of an aligned window of `around` pages. A page must not be inserted
  * twice, so each is searched for first.
@@ -80,12 +90,12 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u3
 
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
-	preloaded(mm, address, pte);
+	preloaded_noted(mm, address, pte);
 	vsid = context_vsid(mm, address);
 	entry = pagetable_find(mm->root, start);        /* one table covers the window */
 	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
-		if (pte_present(pte_get(entry)) && start != address && !hash_find(vsid, start)) {
-			hash_insert(vsid, start, pte_get(entry));
+		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash_find(vsid, start)) {
+			hash_placed(start, hash_insert(vsid, start, pte_get(entry)));
 			hash_preloads++;
 		}
 }
@@ -93,16 +103,20 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u3
 u64 hash_preloads;
 void (*page_installed)(struct mm *mm, vaddr_t address, u32 pte) = not_preloaded;
 
+static enum hash_preload preload;
+
+void hash_preload_bind(void)
+{
+	page_installed = preload == HASH_PRELOAD_OFF ? not_preloaded :
+			 preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
+			 pagetable_notes ? preloaded_noted : preloaded;
+}
+
 void hash_preload(enum hash_preload what, u32 pages)
 {
-	static void (*const forms[])(struct mm *mm, vaddr_t address, u32 pte) = {
-		[HASH_PRELOAD_OFF] = not_preloaded,
-		[HASH_PRELOAD_FAULT] = preloaded,
-		[HASH_PRELOAD_AROUND] = neighbours_preloaded,
-	};
-
 	around = pages;
-	page_installed = forms[what];
+	preload = what;
+	hash_preload_bind();
 }
 
 CAUSE(flush) static void hash32_page_flush(struct mm *mm, vaddr_t address)

@@ -61,4 +61,5 @@ void hash_note(bool on)
 	pagetable_notes = on;
 	hash_placed = on ? placed_noted : placed_nowhere;
 	hash_remove = on ? hash_remove_noted : hash_remove_searching;
+	hash_preload_bind();
 }

@@ -123,6 +123,50 @@ end_image image_isi_c
 	enter_c	0x400, exception_instruction_fault
 .endm
 
+/*
+ * The same after save_for_look, whose three registers stay free and go from the scratch words to the frame. In: r3 =
+ * DAR, r11 = the task's words.
+ */
+.macro data_fault_after_look
+	mfspr	r4, SPR_SRR1
+	andi.	r6, r4, MSR_PR
+	lwz	r6, ARCH_FRAME(r11)
+	bne	1f
+	to_phys	r6, r1
+	addi	r6, r6, -FRAME_SIZE
+1:	stw	r10, FRAME_CCR(r6)
+	mfspr	r10, SPR_SPRG0
+	stw	r3, FRAME_DAR(r6)
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	stw	r4, FRAME_MSR(r6)
+	stw	r12, GPR(12)(r6)
+	mfspr	r4, SPR_SPRG1
+	stw	r10, GPR(10)(r6)
+	lwz	r10, ARCH_SCRATCH + 8(r11)
+	stw	r0, GPR(0)(r6)
+	mflr	r12
+	stw	r4, GPR(11)(r6)
+	lwz	r4, ARCH_SCRATCH + 16(r11)
+	stw	r9, GPR(9)(r6)
+	mfspr	r9, SPR_SRR0
+	stw	r1, GPR(1)(r6)
+	stw	r1, 0(r6)
+	stw	r2, GPR(2)(r6)
+	mfspr	r0, SPR_DSISR
+	stw	r3, GPR(3)(r6)
+	stw	r10, GPR(4)(r6)
+	stw	r5, GPR(5)(r6)
+	to_virt	r1, r6
+	stw	r4, GPR(6)(r6)
+	mr	r11, r6
+	stw	r7, GPR(7)(r6)
+	stw	r8, GPR(8)(r6)
+	stw	r12, FRAME_LINK(r6)
+	stw	r9, FRAME_NIP(r6)
+	stw	r0, FRAME_DSISR(r6)
+	enter_c	0x300, exception_data_fault
+.endm
+
 	.section .text.cause.reload, "ax"
 /* CR0 and CR1 = the first byte of DSISR. */
 FUNCTION(hash_reload_data)
@@ -136,8 +180,7 @@ FUNCTION(hash_reload_data)
 	hash_insert_real hash_counted_data, hash_placed_data
 	restore_scratch
 	rfi
-9:	restore_from_look
-	data_fault
+9:	data_fault_after_look
 END(hash_reload_data)
 
 FUNCTION(hash_reload_instruction)

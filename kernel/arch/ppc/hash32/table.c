@@ -119,7 +119,7 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) void hash_insert(u32 vsid, vaddr_t address, u32 pte)
+CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = empty_slot(group(hash));
@@ -145,7 +145,7 @@ CAUSE(reload) void hash_insert(u32 vsid, vaddr_t address, u32 pte)
 		__asm__ volatile("" : : : "memory");
 	entry->word0 = word;
 	__asm__ volatile("sync" : : : "memory");
-	hash_placed(address, entry);
+	return entry;
 }
 
 CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address)

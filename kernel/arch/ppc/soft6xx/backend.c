@@ -52,7 +52,7 @@ CAUSE(reload) static u32 emulated_lookup(u32 vsid, vaddr_t address)
 		return entry->word1;
 	pte = tree_lookup(vsid, address);
 	if (pte & PTE_VALID)
-		hash_insert(vsid, address, pte);
+		hash_placed(address, hash_insert(vsid, address, pte));
 	return pte & PTE_HARDWARE;
 }
 

@@ -32,9 +32,9 @@ const struct hpte *hash_find(u32 vsid, vaddr_t address);
 u32 hash_copies(u32 vsid, vaddr_t address);
 /*
  * Inserts the tree's entry: into an empty slot, primary or secondary, else over the next one of the primary group in
- * turn.
+ * turn. The caller passes the slot that it returns to hash_placed(), unless notes are known to be off.
  */
-void hash_insert(u32 vsid, vaddr_t address, u32 pte);
+struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte);
 /*
  * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
  * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.
@@ -49,6 +49,7 @@ bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address);
  */
 enum hash_preload { HASH_PRELOAD_OFF, HASH_PRELOAD_FAULT, HASH_PRELOAD_AROUND };
 void hash_preload(enum hash_preload what, u32 pages);
+void hash_preload_bind(void);           /* after hash_note() */
 extern u64 hash_preloads;
 /* Whether insertions note their slot in the tree (note.c). */
 void hash_note(bool on);
