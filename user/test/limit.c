@@ -2,8 +2,10 @@
  * this test needs, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -172,11 +174,39 @@ static void limits_of_others(void)
 	}
 }
 
+static void *limit_and_map(void *unused)
+{
+	const struct rlimit small = { 1 << 20, 1 << 20 };
+
+	usleep(20000);
+	if (setrlimit(RLIMIT_AS, &small))
+		_exit(1);
+	_exit(mmap(NULL, 4 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == ENOMEM ? 0 : 2);
+	return unused;
+}
+
+static int end_the_first_thread(void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	if (pthread_create(&thread, NULL, limit_and_map, NULL))
+		return 3;
+	syscall(SYS_exit, 4);
+	return 5;
+}
+
+static void limits_without_the_first_thread(void)
+{
+	CHECK_EQUAL(test_in_child(end_the_first_thread, NULL), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
 	CASE(the_superuser_forks),
 	CASE(limits_of_others),
+	CASE(limits_without_the_first_thread),
 };
 
 TEST_MAIN("limit", cases)
