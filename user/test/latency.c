@@ -1,5 +1,4 @@
-/* How long interrupts wait during long calls, and whether long calls can be ended. Uses guest time, so only our kernel
- * can pass. */
+/* How long interrupts wait during long calls. Uses guest time, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -45,22 +44,6 @@
 #define SAMPLE 20000
 #define LONGEST 500000
 #define LONGEST_MHZ 133
-/* A signal is delivered within two ticks, because another process must get its time slice first. */
-#define TAKEN_NS 20000000
-
-/*
- * Time limits apply only where the clock is the machine's own: QEMU's clock is the host's, and includes the host's
- * other work. They do not apply with the invariant checker, which checks everything, however long that takes.
- */
-static int is_timed(void)
-{
-	char text[256];
-
-	if (access("/dev/pagewalk", F_OK))
-		return 0;
-	test_read_file("/proc/check", text, sizeof(text));
-	return !strstr(text, "check on");
-}
 
 static long long longest_allowed(void)
 {
@@ -75,14 +58,6 @@ static long long longest_allowed(void)
 	return mhz < LONGEST_MHZ ? (long long)LONGEST * LONGEST_MHZ / mhz : LONGEST;
 }
 
-static long long now(void)
-{
-	struct timespec t;
-
-	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
-	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void *map(size_t size, int protection, int flags)
 {
 	void *at = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -90,156 +65,6 @@ static void *map(size_t size, int protection, int flags)
 	CHECK(at != MAP_FAILED);
 	return at;
 }
-
-/* Calls that take very long, repeated for ever. -------------------------------------------------------------------- */
-
-static void send_from(const char *path)
-{
-	int in = (int)MUST(open(path, O_RDONLY)), out = (int)MUST(open("/dev/null", O_WRONLY));
-
-	for (;;)
-		MUST(sendfile(out, in, NULL, HUGE));
-}
-
-static int send_zeros(void *argument)
-{
-	(void)argument;
-	send_from("/dev/zero");
-	return 0;
-}
-
-static int send_random(void *argument)
-{
-	(void)argument;
-	send_from("/dev/random");
-	return 0;
-}
-
-static int read_a_hole(void *argument)
-{
-	int fd = (int)MUST(memfd_create("hole", 0));
-	struct iovec pieces[1000];
-	void *one = map(MB, PROT_READ | PROT_WRITE, 0);
-
-	(void)argument;
-	for (size_t i = 0; i < 1000; i++)
-		pieces[i] = (struct iovec){ one, MB };
-	MUST(ftruncate(fd, 1000 * MB));
-	for (;;)
-		MUST(preadv(fd, pieces, 1000, 0));
-	return 0;
-}
-
-static int look_at_pages(void *argument)
-{
-	void *at = map(HUGE, PROT_READ, 0);
-	unsigned char *vector = map(HUGE / PAGE, PROT_READ | PROT_WRITE, 0);
-
-	(void)argument;
-	for (;;)
-		MUST(mincore(at, HUGE, vector));
-	return 0;
-}
-
-static int populate(void *argument)
-{
-	(void)argument;
-	for (;;)
-		MUST(munmap(map(HUGE, PROT_READ, MAP_POPULATE), HUGE));
-	return 0;
-}
-
-static int seek(void *argument)
-{
-	int fd = (int)MUST(memfd_create("hole", 0));
-
-	(void)argument;
-	MUST(ftruncate(fd, (off_t)1 << 43));
-	for (;;)
-		CHECK_ERROR(lseek(fd, 0, SEEK_DATA), ENXIO);
-	return 0;
-}
-
-static int punch(void *argument)
-{
-	int fd = (int)MUST(memfd_create("hole", 0));
-
-	(void)argument;
-	MUST(ftruncate(fd, (off_t)1 << 43));
-	for (;;)
-		MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)1 << 43));
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	int (*run)(void *);
-	long long within;	/* ns from kill to wait */
-} endless[] = {
-	{ "send_zeros", send_zeros, TAKEN_NS },
-	{ "send_random", send_random, TAKEN_NS },
-	{ "read_a_hole", read_a_hole, TAKEN_NS },
-	{ "look_at_pages", look_at_pages, TAKEN_NS },
-	/* The kernel unmaps all pages mapped so far, which takes as long as mapping them. */
-	{ "populate", populate, 50 * TAKEN_NS },
-	{ "seek", seek, TAKEN_NS },
-	{ "punch", punch, TAKEN_NS },
-};
-#define ENDLESS (sizeof(endless) / sizeof(endless[0]))
-
-static void a_long_call_is_killed(void)
-{
-	int late = 0;
-
-	for (size_t i = 0; i < ENDLESS; i++) {
-		const struct timespec some = { 0, 30000000 };
-		pid_t child = test_child(endless[i].run, NULL);
-		long long before;
-
-		MUST(nanosleep(&some, NULL));
-		before = now();
-		MUST(kill(child, SIGKILL));
-		CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
-		printf("%s: %lld ns\n", endless[i].name, now() - before);
-		late += is_timed() && now() - before > endless[i].within;
-	}
-	CHECK_EQUAL(late, 0);
-}
-
-static volatile sig_atomic_t alarms;
-
-static void on_alarm(int n)
-{
-	(void)n;
-	alarms++;
-}
-
-/* The call returns the number of bytes that it had moved when the signal came. */
-static void a_long_call_is_interrupted(void)
-{
-	static const char *const from[] = { "/dev/zero", "/dev/random" };
-	const struct sigaction handle = { .sa_handler = on_alarm };
-	const struct itimerval soon = { { 0, 0 }, { 0, 30000 } };
-	int out = (int)MUST(open("/dev/null", O_WRONLY));
-
-	MUST(sigaction(SIGALRM, &handle, NULL));
-	for (int i = 0; i < 2; i++) {
-		int in = (int)MUST(open(from[i], O_RDONLY));
-		long long before = now();
-		ssize_t n;
-
-		alarms = 0;
-		MUST(setitimer(ITIMER_REAL, &soon, NULL));
-		n = sendfile(out, in, NULL, HUGE);
-		CHECK(n > 0 && n < (ssize_t)HUGE);
-		CHECK_EQUAL(alarms, 1);
-		CHECK(!is_timed() || now() - before < 30000000 + TAKEN_NS);
-		close(in);
-	}
-	close(out);
-}
-
-/* Calls that take long, made once. --------------------------------------------------------------------------------- */
 
 static void transfer(void)
 {
@@ -746,7 +571,7 @@ static void interrupts_wait_little(void)
 	int late = 0;
 	long long most;
 
-	if (!is_timed())
+	if (!test_is_timed())
 		return;
 	most = longest_allowed();
 	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
@@ -765,70 +590,8 @@ static void interrupts_wait_little(void)
 	CHECK_EQUAL(late, 0);
 }
 
-/* Record locks: one call or one end of a process drops very many, and others get their turn meanwhile. ------------- */
-
-#define LOCKS 20000
-
-static int hold_locks(const int *to_child, const int *to_parent)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
-	int fd = (int)MUST(memfd_create("locks", 0));
-	char how;
-
-	for (lock.l_start = 0; lock.l_start < 2 * LOCKS; lock.l_start += 2)
-		MUST(fcntl(fd, F_SETLK, &lock));
-	CHECK_EQUAL(write(to_parent[1], "x", 1), 1);
-	CHECK_EQUAL(read(to_child[0], &how, 1), 1);
-	lock = (struct flock){ .l_type = how == 'u' ? F_UNLCK : F_WRLCK };
-	if (how == 'u' || how == 'l')
-		MUST(fcntl(fd, F_SETLK, &lock));
-	else if (how == 'c')
-		close(fd);
-	return 0;	/* how == 'e': the end drops them */
-}
-
-static void others_run_while_locks_go(void)
-{
-	const struct sched_param first = { .sched_priority = 1 };
-
-	for (const char *how = "ulce"; *how; how++) {
-		const struct timespec little = { 0, 1000000 };
-		int to_child[2], to_parent[2], status;
-		long long longest = 0;
-		pid_t child;
-		char byte;
-
-		MUST(pipe(to_child));
-		MUST(pipe(to_parent));
-		child = (pid_t)MUST(fork());
-		if (child == 0)
-			_exit(hold_locks(to_child, to_parent));
-		CHECK_EQUAL(read(to_parent[0], &byte, 1), 1);
-		MUST(sched_setscheduler(0, SCHED_FIFO, &first));
-		CHECK_EQUAL(write(to_child[1], how, 1), 1);
-		while (MUST(waitpid(child, &status, WNOHANG)) == 0) {
-			long long before = now(), took;
-
-			MUST(nanosleep(&little, NULL));
-			took = now() - before;
-			longest = took > longest ? took : longest;
-		}
-		CHECK_EQUAL(status, 0);
-		MUST(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
-		printf("locks, %c: another process waits %lld us\n", *how, longest / 1000);
-		CHECK(!is_timed() || longest < TAKEN_NS);
-		for (int i = 0; i < 2; i++) {
-			close(to_child[i]);
-			close(to_parent[i]);
-		}
-	}
-}
-
 static const struct test_case cases[] = {
-	CASE(a_long_call_is_killed),
-	CASE(a_long_call_is_interrupted),
 	CASE(interrupts_wait_little),
-	CASE(others_run_while_locks_go),
 };
 
 TEST_MAIN("latency", cases)

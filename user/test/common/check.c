@@ -24,6 +24,16 @@ int test_has_fpu(void)
 	return (getauxval(AT_HWCAP) & PPC_FEATURE_HAS_FPU) != 0;
 }
 
+int test_is_timed(void)
+{
+	char text[256];
+
+	if (access("/dev/pagewalk", F_OK))
+		return 0;
+	test_read_file("/proc/check", text, sizeof(text));
+	return !strstr(text, "check on");
+}
+
 static void remove_tree(const char *path)
 {
 	DIR *dir = opendir(path);

@@ -42,6 +42,10 @@ long test_must(const char *file, int line, const char *text, long result);
  * loads and stores of floating-point registers. */
 int test_has_fpu(void);
 
+/* Whether time limits apply: only where the clock is the machine's own, since QEMU's clock is the host's, and includes the
+ * host's other work. They do not apply with the invariant checker, which checks everything, however long that takes. */
+int test_is_timed(void);
+
 /* Makes a child that runs the function and exits with the function's result. */
 pid_t test_child(int (*function)(void *), void *argument);
 /* Waits for the child; returns its exit status, or 1000 + signal. */
