@@ -1,22 +1,34 @@
 //! The whole computer. It owns the processor and the uncore behind it, loads the boot image and runs.
 
+mod turns;
+
+pub(crate) use turns::TurnsState;
+
 pub use crate::processor::{Fatal, Limits, Stop, Watchpoint};
 
 use crate::board::{Board, Console, Instant};
 use crate::config::MachineConfig;
 use crate::loader::Boot;
+use crate::memory::Uncore;
 use crate::memory::l2::l2cr;
-use crate::memory::{Memory, Uncore};
+use crate::observe::Counters;
 use crate::powerpc::msr;
 use crate::powerpc::registers::Register;
-use crate::processor::Processor;
+use crate::processor::{Pause, Processor};
 
 /// A simulated computer.
 ///
-/// Its processor holds the uncore ([`Held`](crate::memory::Held)). With several processors the machine passes the uncore
-/// from one to the next: docs/machine.md.
+/// The processor whose turn it is holds the uncore ([`Held`](crate::memory::Held)): docs/machine.md.
 pub struct Machine {
-    processor: Processor,
+    processors: Vec<Processor>,
+    /// The number of the one whose turn it is.
+    current: usize,
+    /// Its turn is over. Otherwise a run goes on with it.
+    turn_over: bool,
+    /// Which are held in reset.
+    held: Vec<bool>,
+    /// MSR with which a processor begins after a reset: MSR\[IP\] if there is a ROM.
+    reset: u32,
 }
 
 impl Machine {
@@ -26,19 +38,23 @@ impl Machine {
     /// When the models cannot build what the machine file asks for, or when the boot image does not fit into RAM.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
         let board = Board::new(&config, console);
-        let uncore = Uncore::from_config(&config, board)?;
-        let memory = Memory::from_config(&config, uncore)?;
-        let processor = Processor::new(0, config, memory, &boot.causes)?;
-        let mut machine = Machine { processor };
+        let processors = turns::processors(&config, board, &boot.causes)?;
+        let mut machine = Machine {
+            held: (0..config.processors).map(|number| number != 0).collect(),
+            reset: if boot.rom.is_some() { msr::IP } else { 0 },
+            processors,
+            current: 0,
+            turn_over: true,
+        };
         machine.place(boot)?;
-        machine.processor.state_changed();
+        machine.processor_mut().state_changed();
         Ok(machine)
     }
 
     fn place(&mut self, boot: &Boot) -> Result<(), String> {
         let Processor {
             memory, registers, ..
-        } = &mut self.processor;
+        } = &mut self.processors[self.current];
         for chunk in &boot.chunks {
             let start = chunk.physical as usize;
             memory
@@ -66,7 +82,7 @@ impl Machine {
         let own = self.config().core.kind.core().registers.l2_and_thermal;
         let Processor {
             memory, registers, ..
-        } = &mut self.processor;
+        } = &mut self.processors[self.current];
         let Some(l2) = &memory.uncore.l2 else { return };
         if !own {
             return;
@@ -82,49 +98,125 @@ impl Machine {
     /// The configuration that the machine was made from.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
-        self.processor.config()
+        self.processors[0].config()
     }
 
-    /// The processor.
+    /// The processor whose turn it is: the one that stopped the last run.
     #[must_use]
     pub fn processor(&self) -> &Processor {
-        &self.processor
+        &self.processors[self.current]
     }
 
     /// The processor, to change it.
     pub fn processor_mut(&mut self) -> &mut Processor {
-        &mut self.processor
+        &mut self.processors[self.current]
+    }
+
+    /// All processors, by number. One whose turn it is not holds no uncore, and its D-cache's tags are there.
+    #[must_use]
+    pub fn processors(&self) -> &[Processor] {
+        &self.processors
     }
 
     /// RAM, L2, bus and board: everything behind the processor.
     #[must_use]
     pub fn uncore(&self) -> &Uncore {
-        &self.processor.memory.uncore
+        &self.processor().memory.uncore
     }
 
     /// The uncore, to change it.
     pub fn uncore_mut(&mut self) -> &mut Uncore {
-        &mut self.processor.memory.uncore
+        &mut self.processor_mut().memory.uncore
     }
 
     /// Runs until something stops the machine, or a limit is reached.
     pub fn run(&mut self, limits: Limits) -> Stop {
-        self.processor.run(limits)
+        if self.processors.len() > 1 {
+            return self.run_in_turns(limits);
+        }
+        let processor = &mut self.processors[0];
+        processor.make_ready();
+        loop {
+            if let Pause::Stopped(stop) = processor.turn(limits) {
+                processor.settle();
+                return stop;
+            }
+        }
     }
 
     /// Turns always-probe mode on or off: see [`Processor::set_oracle`].
     pub fn set_oracle(&mut self, on: bool) {
-        self.processor.set_oracle(on);
+        for processor in &mut self.processors {
+            processor.set_oracle(on);
+        }
     }
 
     /// Turns running a program without a kernel on or off: see [`Processor::set_hosted`].
     pub fn set_hosted(&mut self, on: bool) {
-        self.processor.set_hosted(on);
+        for processor in &mut self.processors {
+            processor.set_hosted(on);
+        }
     }
 
-    /// Cycles and completed instructions since reset.
+    /// Stops the machine before the instruction at `address`, whichever processor comes to it.
+    pub fn add_breakpoint(&mut self, address: u32) {
+        for processor in &mut self.processors {
+            processor.add_breakpoint(address);
+        }
+    }
+
+    /// True if there was one.
+    pub fn remove_breakpoint(&mut self, address: u32) -> bool {
+        let all = self.processors.iter_mut();
+        all.fold(false, |found, processor| {
+            processor.remove_breakpoint(address) | found
+        })
+    }
+
+    /// Removes breakpoints and watchpoints.
+    pub fn clear_breakpoints(&mut self) {
+        for processor in &mut self.processors {
+            processor.clear_breakpoints();
+        }
+    }
+
+    /// Stops the machine after the instruction, of any processor, that accesses these addresses.
+    pub fn add_watchpoint(&mut self, watchpoint: Watchpoint) {
+        for processor in &mut self.processors {
+            processor.add_watchpoint(watchpoint);
+        }
+    }
+
+    /// True if there was one.
+    pub fn remove_watchpoint(&mut self, watchpoint: &Watchpoint) -> bool {
+        let all = self.processors.iter_mut();
+        all.fold(false, |found, processor| {
+            processor.remove_watchpoint(watchpoint) | found
+        })
+    }
+
+    /// The counters of all processors in sum.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let mut sum = self.processors[0].account.counters.clone();
+        for processor in &self.processors[1..] {
+            sum.accumulate(&processor.account.counters);
+        }
+        sum
+    }
+
+    /// Cycles since reset on the clock that is furthest ahead, and completed instructions of all processors.
     #[must_use]
     pub fn instant(&self) -> Instant {
-        self.processor.instant()
+        let all = self.processors.iter();
+        all.fold(self.processor().instant(), |sum, processor| {
+            let now = processor.instant();
+            let own = now.processor == sum.processor;
+            Instant {
+                cycles: sum.cycles.max(now.cycles),
+                instructions: sum.instructions + if own { 0 } else { now.instructions },
+                ..sum
+            }
+        })
     }
 }

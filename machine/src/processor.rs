@@ -8,10 +8,12 @@ mod idle;
 mod interrupts;
 mod state;
 mod stop;
+mod turn;
 
 pub use breakpoints::Watchpoint;
 pub use state::CoreState;
 pub use stop::{Fatal, Limits, Stop};
+pub(crate) use turn::{Pause, TurnState};
 
 use crate::board::{BusError, Instant};
 use crate::config::MachineConfig;
@@ -75,6 +77,12 @@ pub struct Processor {
     hosted: bool,
     /// The current access, if no device has answered it and that ends the run.
     unanswered: Option<BusError>,
+    /// The machine has several processors, which take turns.
+    pub(crate) several: bool,
+    /// The turn is over at the first block entered at or after this cycle.
+    turn_end: u64,
+    /// The processor saves power until this cycle, unless another wakes it.
+    wake: Option<u64>,
     /// The breakpoint where the machine stopped; the next run may pass it.
     passing: Option<u32>,
 }
@@ -165,6 +173,9 @@ impl Processor {
             last_exception: None,
             hosted: false,
             unanswered: None,
+            several: config.processors > 1,
+            turn_end: u64::MAX,
+            wake: None,
             passing: None,
             mmu,
             memory,
@@ -175,6 +186,9 @@ impl Processor {
             if !has {
                 processor.registers.msr_absent |= bit;
             }
+        }
+        if core.registers.pir {
+            processor.registers.pir = number.into();
         }
         processor.state_changed();
         Ok(processor)
@@ -201,21 +215,24 @@ impl Processor {
         self.hosted = on;
     }
 
-    /// Runs until something stops the machine, or a limit is reached.
-    pub fn run(&mut self, limits: Limits) -> Stop {
-        self.limits = limits;
+    /// Makes ready to run, after whatever was done to it from outside.
+    pub(crate) fn make_ready(&mut self) {
         self.stop = None;
         self.refresh();
         self.memory
             .uncore
             .board
             .set_features(self.observers.features());
+    }
+
+    /// Runs until something stops the machine, a limit is reached, or the turn is over.
+    pub(crate) fn turn(&mut self, limits: Limits) -> Pause {
+        self.limits = limits;
         self.begin_watch();
         loop {
-            if let Some(stop) = self.events() {
+            if let Some(pause) = self.events() {
                 self.close_watch();
-                self.settle();
-                return stop;
+                return pause;
             }
             let mut op = self.enter_slowly(self.registers.pc);
             while !op.is_null() {

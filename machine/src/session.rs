@@ -212,7 +212,15 @@ impl Session {
     /// Every counter with its name (docs/interfaces.md, section 7).
     #[must_use]
     pub fn counters(&self) -> Vec<(String, u64)> {
-        self.machine.processor().account.counters.named()
+        self.machine.counters().named()
+    }
+
+    /// As [`Session::counters`], of each processor. A machine with one has the same there.
+    #[must_use]
+    pub fn counters_of_each(&self) -> Vec<Vec<(String, u64)>> {
+        let all = self.machine.processors().iter();
+        all.map(|processor| processor.account.counters.named())
+            .collect()
     }
 
     /// Regions of interest that were left at least once, by number.

@@ -95,7 +95,7 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
 
 fn with_openpic(mut parts: Parts, config: &MachineConfig) -> Parts {
     parts.devices.push(Box::new(OpenPic::new(Shape {
-        processors: 1,
+        processors: config.processors,
         inputs: OPENPIC_INPUTS,
         big_endian: false,
         tick: config.bus.core_cycles(BUS_CLOCKS_PER_TICK),

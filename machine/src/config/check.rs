@@ -85,6 +85,7 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
 
 fn core(checker: &mut Checker, config: &MachineConfig) {
     checker.range("core.clock", config.core.clock, 1_000_000, 4_000_000_000);
+    processors(checker, config);
     let kind = config.core.kind;
     match (&config.walk, kind.hash_walk()) {
         (None, true) => checker.fail(
@@ -143,6 +144,33 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
         checker.fail(
             "board.interrupt-controller",
             "is \"openpic\", which only board.kind \"prep\" has: remove it",
+        );
+    }
+}
+
+/// Rules of several processors: they need interrupts between them, a start, and caches that see each other.
+fn processors(checker: &mut Checker, config: &MachineConfig) {
+    checker.range("lead", config.lead.into(), 1, 1_000_000);
+    if !checker.range("processors", config.processors.into(), 1, 8) || config.processors == 1 {
+        return;
+    }
+    let number = config.processors;
+    if config.core.kind.core().mpc8xx {
+        checker.fail(
+            "processors",
+            format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
+        );
+    } else if config.board.interrupt_controller != InterruptController::Openpic {
+        checker.fail(
+            "processors",
+            format!("is {number}: several need board.interrupt-controller \"openpic\""),
+        );
+    }
+    let back_side = |l2: &L2Config| l2.place == L2Place::BackSide;
+    if config.cache.l2.as_ref().is_some_and(back_side) {
+        checker.fail(
+            "processors",
+            format!("is {number}: the machine has one back-side L2; remove [cache.l2]"),
         );
     }
 }

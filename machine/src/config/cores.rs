@@ -105,6 +105,9 @@ pub struct Core {
     /// `icbi` does not translate its address and takes the whole set (603e UM 3.7.8).
     pub icbi_by_index: bool,
     pub broadcast: Broadcast,
+    /// The D-cache has a shared state (MESI); a core without it (MEI) gives a line up to whoever reads it (Bus Interface for
+    /// 32-Bit Microprocessors 2-9 and 4-20, MPC7400 UM 3-15).
+    pub shared_state: bool,
     /// The branch target cache holds instructions and is emptied by exceptions, `rfi`, `icbi` and flash invalidation
     /// (MPC7400 UM 6-29). The 604's holds addresses and stays.
     pub volatile_targets: bool,
@@ -136,6 +139,7 @@ const PPC603: Core = Core {
     flash_bits_clear: false,
     icbi_by_index: true,
     broadcast: Broadcast::Never,
+    shared_state: false,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: false,
@@ -172,6 +176,7 @@ const PPC604: Core = Core {
     flash_bits_clear: true,
     icbi_by_index: false,
     broadcast: Broadcast::Always,
+    shared_state: true,
     volatile_targets: false,
     integer_units: 2,
     complex_unit: true,
@@ -200,6 +205,7 @@ const PPC750: Core = Core {
     monitor: Monitor::Ppc750,
     power: Power::Hid0,
     broadcast: Broadcast::Enabled,
+    shared_state: false,
     volatile_targets: true,
     complex_unit: false,
     ..PPC604
@@ -220,6 +226,7 @@ const MPC8XX: Core = Core {
     flash_bits_clear: true,
     icbi_by_index: false,
     broadcast: Broadcast::Never,
+    shared_state: false,
     volatile_targets: false,
     integer_units: 1,
     complex_unit: true,

@@ -26,6 +26,12 @@ pub(crate) const LATEST: u64 = 1 << 56;
 pub struct MachineConfig {
     /// The line that a listing of machines prints.
     pub description: String,
+    /// Processors, all alike.
+    #[serde(default = "one_processor")]
+    pub processors: u8,
+    /// Core cycles by which a processor may run ahead of the slowest one, plus one block of instructions.
+    #[serde(default = "default_lead")]
+    pub lead: u32,
     pub core: CoreConfig,
     pub tlb: TlbPair,
     /// Hardware hash-table walk; present exactly when the core walks in hardware.
@@ -38,6 +44,16 @@ pub struct MachineConfig {
     pub latency: LatencyConfig,
     pub branch: BranchConfig,
     pub exception: ExceptionConfig,
+}
+
+fn one_processor() -> u8 {
+    1
+}
+
+/// About as long as three reads of a line from memory take: a shorter lead orders accesses to shared lines no better than
+/// the bus does, and costs the host more turns.
+fn default_lead() -> u32 {
+    100
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +69,9 @@ pub struct CoreConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlbPair {
+    /// `tlbie` reaches the other processors. Left out: as the core does it.
+    #[serde(default)]
+    pub broadcast: Option<bool>,
     pub instruction: TlbConfig,
     pub data: TlbConfig,
 }

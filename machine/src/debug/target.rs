@@ -104,7 +104,7 @@ pub fn serve(
             message: error.to_string(),
         })?;
     let ended = debuggee.ended.take();
-    machine.processor_mut().clear_breakpoints();
+    machine.clear_breakpoints();
     Ok(match (ended, reason) {
         (Some(stop), _) => Ended::Stopped(stop),
         (None, DisconnectReason::Kill) => Ended::Killed,
@@ -363,23 +363,23 @@ impl Breakpoints for Debuggee<'_> {
 
 impl SwBreakpoint for Debuggee<'_> {
     fn add_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.processor_mut().add_breakpoint(address);
+        self.machine.add_breakpoint(address);
         Ok(true)
     }
 
     fn remove_sw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.processor_mut().remove_breakpoint(address))
+        Ok(self.machine.remove_breakpoint(address))
     }
 }
 
 impl HwBreakpoint for Debuggee<'_> {
     fn add_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        self.machine.processor_mut().add_breakpoint(address);
+        self.machine.add_breakpoint(address);
         Ok(true)
     }
 
     fn remove_hw_breakpoint(&mut self, address: u32, _: usize) -> TargetResult<bool, Self> {
-        Ok(self.machine.processor_mut().remove_breakpoint(address))
+        Ok(self.machine.remove_breakpoint(address))
     }
 }
 
@@ -400,7 +400,6 @@ impl HwWatchpoint for Debuggee<'_> {
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
         self.machine
-            .processor_mut()
             .add_watchpoint(watchpoint(address, length, kind));
         Ok(true)
     }
@@ -413,7 +412,6 @@ impl HwWatchpoint for Debuggee<'_> {
     ) -> TargetResult<bool, Self> {
         Ok(self
             .machine
-            .processor_mut()
             .remove_watchpoint(&watchpoint(address, length, kind)))
     }
 }

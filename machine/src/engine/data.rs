@@ -2,7 +2,7 @@
 
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, NO_PAGE, Shortcut};
-use crate::memory::cache::{DIRTY, VALID};
+use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, wimg};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::processor::Processor;
@@ -53,8 +53,13 @@ impl Processor {
         // RAM altogether.
         unsafe {
             let tag = probe.tags.add(probe.place(physical) as usize);
-            let ignored = if store { hot.may_modify } else { DIRTY };
-            if *tag | ignored != modified {
+            // A store to a shared line must be told to the other processors.
+            let (ignored, wanted) = if store {
+                (hot.may_modify, modified)
+            } else {
+                (DIRTY | SHARED, modified | SHARED)
+            };
+            if *tag | ignored != wanted {
                 return None;
             }
             if store {
@@ -106,7 +111,9 @@ impl Processor {
             .uncore
             .ram
             .contains(translation.pa & !0xfff, 4096);
-        if !cached || !in_ram || !sound || self.oracle || self.watched(page) {
+        // The way by shortcuts takes all memory for what others see.
+        let seen = translation.wimg & wimg::M != 0 || !self.several;
+        if !cached || !seen || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
         let back = translation.wimg & wimg::W == 0 && !self.memory.write_through();
@@ -319,6 +326,9 @@ impl Processor {
         let effect = self.memory.uncore.board.write(physical, bytes, value, now);
         self.charge_device(physical);
         self.look_at_board();
+        if self.several && !self.memory.uncore.board.is_free(physical) {
+            self.end_turn();
+        }
         match effect {
             Ok(effect) => {
                 if let Some(effect) = effect {

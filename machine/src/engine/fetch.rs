@@ -401,7 +401,7 @@ impl Processor {
         self.hot.cycles += if resident {
             memory.fetch(physical, fetch.wimg, now, &mut self.account)
         } else {
-            memory.fetch_missed(physical, now, &mut self.account)
+            memory.fetch_missed(physical, fetch.wimg, now, &mut self.account)
         };
         if !resident {
             let start = line as usize;

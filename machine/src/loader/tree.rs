@@ -40,7 +40,7 @@ pub fn device_tree(
         && config.board.interrupt_controller != InterruptController::default()
     {
         return Err(LoadError::BadTree {
-            message: "QEMU's 40p has no OpenPIC".to_owned(),
+            message: "QEMU's 40p has one processor and no OpenPIC".to_owned(),
         });
     }
     build(config, target, arguments, initramfs).map_err(|error| LoadError::BadTree {
@@ -91,24 +91,26 @@ fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Res
     let cpus = fdt.begin_node("cpus")?;
     fdt.property_u32("#address-cells", 1)?;
     fdt.property_u32("#size-cells", 0)?;
-    let cpu = fdt.begin_node("cpu@0")?;
-    fdt.property_string("device_type", "cpu")?;
-    fdt.property_string(
-        "compatible",
-        &format!("PowerPC,{}", config.core.kind.name()),
-    )?;
-    fdt.property_u32("reg", 0)?;
-    fdt.property_u32("cpu-version", config.core.pvr)?;
-    fdt.property_u32("clock-frequency", clock)?;
-    fdt.property_u32("timebase-frequency", timebase)?;
-    fdt.property_u32("bus-frequency", bus)?;
-    fdt.property_u32("d-cache-size", config.cache.data.size)?;
-    fdt.property_u32("i-cache-size", config.cache.instruction.size)?;
-    fdt.property_u32("d-cache-line-size", config.cache.data.line)?;
-    fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
-    fdt.property_u32("tlb-size", config.tlb.data.entries)?;
-    fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
-    fdt.end_node(cpu)?;
+    for number in 0..config.processors {
+        let cpu = fdt.begin_node(&format!("cpu@{number}"))?;
+        fdt.property_string("device_type", "cpu")?;
+        fdt.property_string(
+            "compatible",
+            &format!("PowerPC,{}", config.core.kind.name()),
+        )?;
+        fdt.property_u32("reg", number.into())?;
+        fdt.property_u32("cpu-version", config.core.pvr)?;
+        fdt.property_u32("clock-frequency", clock)?;
+        fdt.property_u32("timebase-frequency", timebase)?;
+        fdt.property_u32("bus-frequency", bus)?;
+        fdt.property_u32("d-cache-size", config.cache.data.size)?;
+        fdt.property_u32("i-cache-size", config.cache.instruction.size)?;
+        fdt.property_u32("d-cache-line-size", config.cache.data.line)?;
+        fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
+        fdt.property_u32("tlb-size", config.tlb.data.entries)?;
+        fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
+        fdt.end_node(cpu)?;
+    }
     fdt.end_node(cpus)
 }
 

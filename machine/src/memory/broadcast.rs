@@ -22,18 +22,25 @@ pub enum Transaction {
 }
 
 impl Memory {
+    /// True if the core puts `transaction` on the bus.
+    #[must_use]
+    pub fn broadcasts(&self, transaction: Transaction) -> bool {
+        use Transaction::{InstructionBlock, TlbInvalidate, TlbSync};
+        let of_the_tlb = matches!(transaction, TlbInvalidate | TlbSync);
+        match self.timing.broadcast {
+            Broadcast::Never => false,
+            Broadcast::Enabled => {
+                self.broadcast_enabled && !of_the_tlb && transaction != InstructionBlock
+            }
+            Broadcast::Always => !of_the_tlb || self.timing.tlb_broadcast,
+        }
+    }
+
     /// Has `transaction` broadcast, if the core does that. The core goes on, but that the transaction
     /// takes an entry of the store queue; after `sync` it goes on when all transfers are over. Returns the stall.
     pub fn broadcast(&mut self, transaction: Transaction, now: u64, account: &mut Account) -> u64 {
-        use Transaction::{InstructionBlock, Sync, TlbInvalidate, TlbSync};
-        let on_the_bus = match self.timing.broadcast {
-            Broadcast::Never => false,
-            Broadcast::Enabled => {
-                let never = matches!(transaction, InstructionBlock | TlbInvalidate | TlbSync);
-                self.broadcast_enabled && !never
-            }
-            Broadcast::Always => true,
-        };
+        use Transaction::Sync;
+        let on_the_bus = self.broadcasts(transaction);
         if transaction == Sync {
             let mut done = now + self.drain(now);
             if on_the_bus {

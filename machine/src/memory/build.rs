@@ -82,6 +82,8 @@ impl Memory {
                 touched_line: machine.cache.touched_line,
                 icbi_whole_set: machine.core.kind.core().icbi_by_index,
                 broadcast: machine.core.kind.core().broadcast,
+                tlb_broadcast: machine.tlb.broadcast.unwrap_or(true),
+                shared_state: machine.core.kind.core().shared_state,
             },
         )
     }

@@ -239,6 +239,14 @@ impl Bus {
         self.done
     }
 
+    /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22, BUS
+    /// 3-18). Returns the cycle at which it is over.
+    pub fn retried(&mut self, now: u64, account: &mut Account) -> u64 {
+        const RETRIED: u32 = 3;
+        self.transfer(now, RETRIED, (0, 0), account);
+        self.done
+    }
+
     /// A transaction without data, posted at `now`; returns the cycle at which it is done.
     pub fn address_only(&mut self, now: u64, account: &mut Account) -> u64 {
         self.transfer(now, self.timing.address_only, (0, 0), account);

@@ -45,6 +45,9 @@ pub const DIRTY: u32 = 2;
 pub const ARRIVING: u32 = 4;
 /// An observer must see every use. The bit has the same effect on an engine.
 const WATCHED: u32 = 8;
+/// Another processor may have the line too: a store must tell it. Only D-caches have such lines, and only I-caches watched
+/// ones, so that both use one bit.
+pub const SHARED: u32 = WATCHED;
 /// The line is in the cache whether or not these are set. Lines are long enough that these are no bits of an address.
 const EITHER: u32 = DIRTY | ARRIVING | WATCHED;
 
@@ -55,6 +58,14 @@ pub struct Evicted {
     pub pa: u32,
     /// It was newer than memory.
     pub dirty: bool,
+}
+
+/// How a cache that snoops held a line before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Had {
+    Not,
+    Unmodified,
+    Modified,
 }
 
 /// A cache's tags and states.
@@ -186,7 +197,55 @@ impl Cache {
         self.tags[first] &= !ARRIVING;
     }
 
-    /// True if the line of `pa`, which an access has just found, has that mark.
+    /// Marks the line of `pa`, which has just got its place, as one that others have too.
+    pub fn mark_shared(&mut self, pa: u32) {
+        let first = self.first(pa);
+        self.tags[first] |= SHARED;
+    }
+
+    /// Clears that mark of the line of `pa`, which an access has just found.
+    pub fn mark_own(&mut self, pa: u32) {
+        let first = self.first(pa);
+        self.tags[first] &= !SHARED;
+    }
+
+    /// True if the line of `pa`, which an access has just found, is one that others have too.
+    #[inline]
+    #[must_use]
+    pub fn shared(&self, pa: u32) -> bool {
+        self.mru(pa) & SHARED != 0
+    }
+
+    #[inline]
+    fn snoop(&mut self, pa: u32, state: impl Fn(u32) -> u32) -> Had {
+        let Some(index) = self.find(pa) else {
+            return Had::Not;
+        };
+        let old = std::mem::replace(&mut self.tags[index], 0);
+        self.tags[index] = state(old);
+        if old & DIRTY == 0 {
+            Had::Unmodified
+        } else {
+            Had::Modified
+        }
+    }
+
+    /// Another processor reads the line: it is shared from now on.
+    pub fn share(&mut self, pa: u32) -> Had {
+        self.snoop(pa, |tag| tag & !DIRTY | SHARED)
+    }
+
+    /// Another processor has memory updated: the line stays.
+    pub fn held_clean(&mut self, pa: u32) -> Had {
+        self.snoop(pa, |tag| tag & !DIRTY)
+    }
+
+    /// Another processor takes the line.
+    pub fn give_up(&mut self, pa: u32) -> Had {
+        self.snoop(pa, |_| 0)
+    }
+
+    /// True if the line of `pa`, which an access has just found, has that mark of a line on its way.
     #[inline]
     #[must_use]
     pub fn arriving(&self, pa: u32) -> bool {

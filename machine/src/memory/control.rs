@@ -2,6 +2,7 @@
 
 use super::arrivals::Arrival;
 use super::broadcast::Transaction;
+use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
 use super::wimg;
@@ -32,9 +33,17 @@ impl Memory {
         self.settle(now, account);
         self.touches.take(self.data.line_address(pa));
         let stall = if self.data.access(pa, true) {
-            self.whole(pa, now) - now
+            let whole = self.whole(pa, now) - now;
+            if self.data.shared(pa) {
+                whole + self.upgrade(pa, now, account.cause, account)
+            } else {
+                whole
+            }
         } else {
             account.add(Event::DataCacheEstablish, 1);
+            if wimg & wimg::M != 0 {
+                self.seen(Seen::Kill, pa, now, account.cause, account);
+            }
             // The line is the core's own from when no other has it: a kill, which is posted.
             let killed = self.told(Transaction::DataBlock, wimg, now, account);
             killed + self.install(Side::Data, pa, true, now + killed, account.cause, account)
@@ -73,7 +82,14 @@ impl Memory {
     ) -> u64 {
         let stall = match self.flush_line(pa, now, invalidate, account.cause, account) {
             Some(stall) => stall,
-            None => self.told(Transaction::DataBlock, wimg, now, account),
+            None => {
+                let mut at = now;
+                if wimg & wimg::M != 0 && self.broadcasts(Transaction::DataBlock) {
+                    let what = if invalidate { Seen::Flush } else { Seen::Clean };
+                    at = self.seen(what, pa, now, account.cause, account).0;
+                }
+                self.told(Transaction::DataBlock, wimg, at, account)
+            }
         };
         account.add(Event::MemoryStall, stall);
         stall
@@ -86,6 +102,9 @@ impl Memory {
         if let Some(l2) = &mut self.uncore.l2 {
             l2.cache.invalidate(pa);
         }
+        if wimg & wimg::M != 0 && self.broadcasts(Transaction::DataBlock) {
+            self.seen(Seen::Kill, pa, now, account.cause, account);
+        }
         let stall = self.told(Transaction::DataBlock, wimg, now, account);
         account.add(Event::MemoryStall, stall);
         stall
@@ -97,6 +116,9 @@ impl Memory {
             self.instruction.invalidate_set(pa);
         } else {
             self.instruction.invalidate(pa);
+        }
+        if wimg & wimg::M != 0 && self.broadcasts(Transaction::InstructionBlock) {
+            self.notify(Notice::Instruction(pa));
         }
         let stall = self.told(Transaction::InstructionBlock, wimg, now, account);
         account.add(Event::MemoryStall, stall);
@@ -115,7 +137,7 @@ impl Memory {
             || !self.data.enabled()
             || self.data.locked()
             || buffers == 0;
-        if no_op || self.data.access(pa, false) || self.touches.has(line) {
+        if no_op || self.data.access(pa, false) || self.touches.has(line) || self.elsewhere(pa) {
             return 0;
         }
         self.settle(now, account);

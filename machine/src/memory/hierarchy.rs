@@ -9,7 +9,8 @@
 use super::arrivals::{Arrival, Arrivals};
 use super::broadcast::Broadcast;
 use super::bus::Delivery;
-use super::cache::{ARRIVING, Cache, CacheGeometry};
+use super::cache::{ARRIVING, Cache, CacheGeometry, SHARED};
+use super::coherence::Seen;
 use super::l2::L2;
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::touch::Touches;
@@ -38,6 +39,10 @@ pub struct MemoryTiming {
     pub icbi_whole_set: bool,
     /// What the core puts on the bus beside transfers.
     pub broadcast: Broadcast,
+    /// If it broadcasts, `tlbie` and `tlbsync` too.
+    pub tlb_broadcast: bool,
+    /// The D-cache has a shared state: MESI, not MEI.
+    pub shared_state: bool,
 }
 
 /// `dcbz` on memory that the D-cache may not hold: the core takes an alignment exception.
@@ -187,11 +192,12 @@ impl Memory {
     pub fn fetch(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         if wimg & wimg::I != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            let stall = self.uncore.bus.read_single(now, account) - now;
+            let global = wimg & wimg::M != 0;
+            let stall = self.read_single(pa, global, now, account.cause, account) - now;
             account.add(Event::MemoryStall, stall);
             stall
         } else if !self.instruction.access(pa, false) {
-            self.fetch_missed(pa, now, account)
+            self.fetch_missed(pa, wimg, now, account)
         } else if self.instruction.arriving(pa) {
             self.fetch_arriving(pa, now, account)
         } else {
@@ -201,7 +207,7 @@ impl Memory {
 
     /// [`Memory::fetch`] of a line that the enabled I-cache does not hold.
     #[inline(never)]
-    pub fn fetch_missed(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+    pub fn fetch_missed(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
         let cause = account.cause;
         account.add(Event::InstructionCacheMiss, 1);
         account
@@ -210,11 +216,13 @@ impl Memory {
         if self.data.is_dirty(pa) {
             account.add(Event::InstructionCacheStale, 1);
         }
+        let global = wimg & wimg::M != 0;
         let stall = if self.instruction.locked() {
-            self.uncore.bus.read_single(now, account) - now
+            self.read_single(pa, global, now, cause, account) - now
         } else {
+            let kind = (Side::Instruction, false, global);
             let forward = self.timing.instruction_forward;
-            self.fill(Side::Instruction, pa, false, forward, now, cause, account) - now
+            self.fill(kind, pa, forward, now, cause, account) - now
         };
         account.add(Event::MemoryStall, stall);
         stall
@@ -280,7 +288,7 @@ impl Memory {
         if wimg & wimg::I != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, wimg, now, cause, account);
-            return self.uncore.bus.read_single(now, account) - now;
+            return self.read_single(pa, wimg & wimg::M != 0, now, cause, account) - now;
         }
         if self.data.access(pa, false) {
             if self.data.arriving(pa) {
@@ -288,10 +296,10 @@ impl Memory {
             }
             return 0;
         }
-        self.read_missed(pa, forward, now, cause, account)
+        self.read_missed(pa, wimg & wimg::M != 0, forward, now, cause, account)
     }
 
-    /// As [`Memory::load`], of memory that the enabled D-cache may hold.
+    /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
     #[inline(always)]
     pub fn load_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         match self.data.access_recent(pa, false) {
@@ -314,7 +322,7 @@ impl Memory {
     fn load_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         if !self.data.access_older(pa, false) {
             let (cause, forward) = (account.cause, self.timing.data_forward);
-            let stall = self.read_missed(pa, forward, now, cause, account);
+            let stall = self.read_missed(pa, true, forward, now, cause, account);
             account.add(Event::MemoryStall, stall);
             stall
         } else if self.data.arriving(pa) {
@@ -328,6 +336,7 @@ impl Memory {
     fn read_missed(
         &mut self,
         pa: u32,
+        global: bool,
         forward: Forward,
         now: u64,
         cause: Cause,
@@ -338,9 +347,10 @@ impl Memory {
         }
         self.data_miss(pa, cause, account);
         if self.data.locked() {
-            return self.uncore.bus.read_single(now, account) - now;
+            return self.read_single(pa, global, now, cause, account) - now;
         }
-        self.fill(Side::Data, pa, false, forward, now, cause, account) - now
+        let kind = (Side::Data, false, global);
+        self.fill(kind, pa, forward, now, cause, account) - now
     }
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
@@ -359,10 +369,11 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
+        let global = wimg & wimg::M != 0;
         if wimg & wimg::I != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, wimg, now, cause, account);
-            return self.post_single(now, account);
+            return self.post_single(pa, global, now, cause, account);
         }
         if wimg & wimg::W != 0 || self.write_through {
             if self.data.access(pa, false) {
@@ -370,19 +381,31 @@ impl Memory {
             } else {
                 self.data_miss(pa, cause, account);
             }
-            return self.post_single(now, account);
+            return self.post_single(pa, global, now, cause, account);
         }
         if !self.data.access(pa, true) {
-            self.write_missed(pa, now, cause, account)
-        } else if self.data.arriving(pa) {
-            self.write_arriving(pa, now)
+            self.write_missed(pa, global, now, cause, account)
+        } else if self.data.marked(pa) {
+            self.write_marked(pa, now, cause, account)
         } else {
             0
         }
     }
 
-    /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
+    /// A write-back store to a line that the D-cache has found still on its way, or shared; returns the stall.
     #[inline(always)]
+    fn write_marked(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
+        let taken = if self.data.shared(pa) {
+            self.upgrade(pa, now, cause, account)
+        } else {
+            0
+        };
+        if !self.data.arriving(pa) {
+            return taken;
+        }
+        taken + self.write_arriving(pa, now + taken)
+    }
+
     fn write_arriving(&mut self, pa: u32, now: u64) -> u64 {
         let done = self.served(Side::Data, pa, self.timing.data_forward, now);
         if done == now {
@@ -393,35 +416,43 @@ impl Memory {
     }
 
     /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
-    fn write_missed(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
+    fn write_missed(
+        &mut self,
+        pa: u32,
+        global: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
         let forward = self.timing.data_forward;
         let done = if let Some(served) = self.touched(pa, true, forward, now, account) {
             served
         } else {
             self.data_miss(pa, cause, account);
             if self.data.locked() {
-                return self.post_single(now, account);
+                return self.post_single(pa, global, now, cause, account);
             }
-            self.fill(Side::Data, pa, true, forward, now, cause, account)
+            let kind = (Side::Data, true, global);
+            self.fill(kind, pa, forward, now, cause, account)
         };
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }
 
-    /// As [`Memory::store`], of memory that the enabled D-cache may hold and that is written back.
+    /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         match self.data.access_recent(pa, true) {
-            Some(tag) if tag & ARRIVING == 0 => 0,
-            Some(_) => self.store_arriving(pa, now, account),
+            Some(tag) if tag & (ARRIVING | SHARED) == 0 => 0,
+            Some(_) => self.store_marked(pa, now, account),
             None => self.store_older(pa, now, account),
         }
     }
 
-    /// [`Memory::write_arriving`], whose stall is counted.
+    /// [`Memory::write_marked`], whose stall is counted.
     #[inline(never)]
-    fn store_arriving(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = self.write_arriving(pa, now);
+    fn store_marked(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = self.write_marked(pa, now, account.cause, account);
         if stall != 0 {
             account.add(Event::MemoryStall, stall);
         }
@@ -432,11 +463,11 @@ impl Memory {
     #[inline(never)]
     fn store_older(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         if !self.data.access_older(pa, true) {
-            let stall = self.write_missed(pa, now, account.cause, account);
+            let stall = self.write_missed(pa, true, now, account.cause, account);
             account.add(Event::MemoryStall, stall);
             stall
-        } else if self.data.arriving(pa) {
-            self.store_arriving(pa, now, account)
+        } else if self.data.marked(pa) {
+            self.store_marked(pa, now, account)
         } else {
             0
         }
@@ -457,21 +488,27 @@ impl Memory {
     }
 
     /// Reads a line into an L1 for an access to `pa`; returns the cycle at which that is served.
-    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn fill(
         &mut self,
-        side: Side,
+        (side, dirty, global): (Side, bool, bool),
         pa: u32,
-        dirty: bool,
         forward: Forward,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let delivery = self.request(pa, now, cause, account);
+        let (mut from, mut shared) = (now, false);
+        if global {
+            let what = if dirty { Seen::Own } else { Seen::Read };
+            (from, shared) = self.seen(what, pa, now, cause, account);
+        }
+        let delivery = self.request(pa, from, cause, account);
         let arrival = Arrival::new(pa, delivery, self.side(side).0);
         self.install(side, pa, dirty, arrival.complete(), cause, account);
+        if shared && matches!(side, Side::Data) {
+            self.data.mark_shared(pa);
+        }
         self.set_out(side, arrival, pa, (forward, dirty), now)
     }
 
@@ -647,9 +684,36 @@ impl Memory {
         None
     }
 
+    /// Reads a beat; returns the cycle at which the data is there.
+    fn read_single(
+        &mut self,
+        pa: u32,
+        global: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let mut from = now;
+        if global {
+            from = self.seen(Seen::Read, pa, now, cause, account).0;
+        }
+        self.uncore.bus.read_single(from, account)
+    }
+
     /// Posts a single-beat write; returns how long the core waits.
-    fn post_single(&mut self, now: u64, account: &mut Account) -> u64 {
-        let done = self.uncore.bus.write_single(now, account);
+    fn post_single(
+        &mut self,
+        pa: u32,
+        global: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let mut from = now;
+        if global {
+            from = self.seen(Seen::Own, pa, now, cause, account).0;
+        }
+        let done = self.uncore.bus.write_single(from, account);
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }

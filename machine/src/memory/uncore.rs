@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, l2cr};
-use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Ram};
+use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Notice, Peer, Ram};
 use crate::board::{Board, BoardState};
 use crate::observe::{Account, Cause};
 
@@ -20,6 +20,10 @@ pub struct Uncore {
     pub bus: Bus,
     /// The devices.
     pub board: Board,
+    /// The processors as the others see them, by number; empty in a machine with one.
+    pub(crate) peers: Vec<Peer>,
+    /// What the others must be told of when this turn ends.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// An [`Uncore`] in a snapshot.
@@ -51,6 +55,8 @@ impl Uncore {
             l2: l2.transpose()?,
             bus: Bus::new(bus),
             board,
+            peers: Vec::new(),
+            notices: Vec::new(),
         })
     }
 
@@ -135,6 +141,12 @@ impl Held {
     #[must_use]
     pub fn new(uncore: Uncore) -> Self {
         Held(Some(Box::new(uncore)))
+    }
+
+    /// Gives the uncore up.
+    #[must_use]
+    pub(crate) fn release(self) -> Option<Uncore> {
+        self.0.map(|uncore| *uncore)
     }
 }
 

@@ -4,7 +4,7 @@ use super::exception::{self, Exception, privileged, program};
 use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
-use crate::memory::Transaction;
+use crate::memory::{Notice, Transaction};
 use crate::mmu::{Invalidation, Reaches};
 use crate::processor::Processor;
 
@@ -183,6 +183,9 @@ pub fn eieio(m: &mut Processor, _: &Operands) -> Result<(), Exception> {
 
 pub fn icbi(m: &mut Processor, i: &Operands) -> Outcome {
     load_store::icbi(m, i)?;
+    if m.several {
+        m.end_turn();
+    }
     m.predictor.context_changed();
     Ok(Flow::Next)
 }
@@ -198,6 +201,10 @@ pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
     let ea = m.registers.gpr.get(i.b);
     let flow = invalidate(m, Invalidation::Address(ea))?;
     broadcast(m, Transaction::TlbInvalidate);
+    if m.several && m.memory.broadcasts(Transaction::TlbInvalidate) {
+        m.memory.notify(Notice::Translation(ea));
+        m.end_turn();
+    }
     Ok(flow)
 }
 

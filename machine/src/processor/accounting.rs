@@ -203,6 +203,14 @@ impl Processor {
         self.choose_cause();
     }
 
+    /// The clock now says `cycle`: what was before is charged to nobody.
+    pub(super) fn start_clock(&mut self, cycle: u64) {
+        self.settle();
+        self.hot.cycles = cycle;
+        self.settled.cycles = cycle;
+        self.begin_watch();
+    }
+
     /// Observers are told of everything from now on.
     pub(super) fn begin_watch(&mut self) {
         self.settled.watched_cycles = self.hot.cycles;

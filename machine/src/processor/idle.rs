@@ -1,6 +1,6 @@
 //! Power saving: a processor that waits for an interrupt does nothing until one can come.
 
-use super::{Fatal, Processor, Stop};
+use super::{Fatal, Pause, Processor, Stop};
 use crate::config::Power;
 use crate::observe::Plain;
 use crate::powerpc::msr;
@@ -15,8 +15,8 @@ mod hid0 {
 /// Which clocks run while the processor saves power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Doze and nap: time base and decrementer count. They differ only in whether caches snoop, which does not matter
-    /// with one processor.
+    /// Doze and nap: time base and decrementer count. They differ on hardware in whether caches snoop;
+    /// here they always do.
     Nap,
     /// Only an external interrupt wakes the processor: time base and decrementer stand still.
     Sleep,
@@ -45,7 +45,7 @@ impl Processor {
 
     /// Skips the time until something can wake the processor, while it saves power. Called between two blocks, after
     /// all due events were noted. Returns the reason if the machine stops.
-    pub(super) fn save_power(&mut self) -> Option<Stop> {
+    pub(super) fn save_power(&mut self) -> Option<Pause> {
         while self.registers.msr & msr::POW != 0 && !self.interrupted() {
             let Some(mode) = self.power_mode() else {
                 self.registers.msr &= !msr::POW;
@@ -53,21 +53,31 @@ impl Processor {
             };
             let now = self.hot.cycles;
             if now >= self.limits.cycles {
-                return Some(Stop::Limit);
+                return Some(Pause::Stopped(Stop::Limit));
             }
-            let Some(next) = self.next_wake(mode) else {
+            let next = self.next_wake(mode);
+            if self.several {
+                self.wake = Some(next.map_or(u64::MAX, |next| next.max(now + 1)));
+                return Some(Pause::TurnOver);
+            }
+            let Some(next) = next else {
                 let pc = self.registers.pc;
-                return Some(Stop::Fatal(Fatal::Asleep { pc }));
+                return Some(Pause::Stopped(Stop::Fatal(Fatal::Asleep { pc })));
             };
-            let next = next.clamp(now + 1, self.limits.cycles);
-            if mode == Mode::Sleep {
-                self.timers.stand_still(now, next);
-            }
-            self.hot.cycles = next;
-            self.account.add_plain(Plain::IdleCycles, next - now);
+            self.pass(next.clamp(now + 1, self.limits.cycles));
             self.take_notice();
         }
         None
+    }
+
+    /// The processor saves power until cycle `next`.
+    pub(super) fn pass(&mut self, next: u64) {
+        let now = self.hot.cycles;
+        if self.power_mode() == Some(Mode::Sleep) {
+            self.timers.stand_still(now, next);
+        }
+        self.hot.cycles = next;
+        self.account.add_plain(Plain::IdleCycles, next - now);
     }
 
     /// The next cycle at which an interrupt can come; `None` if none ever can.

@@ -1,21 +1,24 @@
 //! The work between two blocks: interrupts, limits, and the next deadline.
 
-use super::{Processor, Stop};
+use super::{Pause, Processor, Stop};
 use crate::powerpc::{Exception, msr};
 
 impl Processor {
     /// Handles interrupts, limits and stops before the next block, and sets the next deadline.
-    pub(super) fn events(&mut self) -> Option<Stop> {
+    pub(super) fn events(&mut self) -> Option<Pause> {
         if let Some(stop) = self.stop.take() {
-            return Some(stop);
+            return Some(Pause::Stopped(stop));
         }
         let now = self.hot.cycles;
         if now >= self.limits.cycles || self.hot.instructions >= self.limits.instructions {
-            return Some(Stop::Limit);
+            return Some(Pause::Stopped(Stop::Limit));
+        }
+        if now >= self.turn_end {
+            return Some(Pause::TurnOver);
         }
         self.take_notice();
-        if let Some(stop) = self.save_power() {
-            return Some(stop);
+        if let Some(pause) = self.save_power() {
+            return Some(pause);
         }
         if self.registers.msr & msr::EE != 0 {
             // External interrupts come before the decrementer (PEM table 6-3).
@@ -33,14 +36,14 @@ impl Processor {
             if let Some(exception) = pending
                 && !self.take(exception, 0)
             {
-                return self.stop.take();
+                return self.stop.take().map(Pause::Stopped);
             }
         }
         self.hot.set_deadline(self.next_deadline());
         let pc = self.registers.pc;
         if self.breakpoints.contains(&pc) && self.passing != Some(pc) {
             self.passing = Some(pc);
-            return Some(Stop::Breakpoint { address: pc });
+            return Some(Pause::Stopped(Stop::Breakpoint { address: pc }));
         }
         None
     }
@@ -70,6 +73,7 @@ impl Processor {
     fn next_deadline(&self) -> u64 {
         let now = self.hot.cycles;
         let mut next = self.limits.cycles.min(self.timers.next_expiry());
+        next = next.min(self.turn_end);
         if self.limits.instructions != u64::MAX {
             // A block runs at most as many instructions in a cycle as are dispatched and folded.
             let left = self.limits.instructions - self.hot.instructions;

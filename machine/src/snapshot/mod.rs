@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::board::Console;
 use crate::config::MachineConfig;
 use crate::loader::{Boot, CauseRange};
-use crate::machine::Machine;
+use crate::machine::{Machine, TurnsState};
 use crate::memory::{Memory, UncoreState};
 use crate::mmu::Mmu;
 use crate::observe::Account;
@@ -55,13 +55,19 @@ struct ObserverState {
 struct Snapshot {
     config: MachineConfig,
     causes: Vec<CauseRange>,
+    processors: Vec<ProcessorState>,
+    turns: TurnsState,
+    uncore: UncoreState,
+    observers: ObserverState,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ProcessorState {
     registers: Registers,
     mmu: Mmu,
     memory: Memory,
-    uncore: UncoreState,
     account: Account,
     core: CoreState,
-    observers: ObserverState,
 }
 
 /// The machine's state as bytes for a file.
@@ -69,19 +75,26 @@ struct Snapshot {
 /// # Errors
 /// When it cannot be written down, which no state of a machine is known to cause.
 pub fn save(machine: &mut Machine, causes: &[CauseRange]) -> Result<Vec<u8>, SnapshotError> {
-    let processor = machine.processor_mut();
     let unsaved = |message: String| SnapshotError::Unsaved { message };
-    // This settles the account: it goes first.
-    let core = processor.core_state();
+    let turns = machine.turns_state();
+    let processors = machine.each(|processor| {
+        // This settles the account: it goes first.
+        let core = processor.core_state();
+        ProcessorState {
+            registers: processor.registers.clone(),
+            mmu: processor.mmu.clone(),
+            memory: processor.memory.clone(),
+            account: processor.account.clone(),
+            core,
+        }
+    });
+    let processor = machine.processor();
     let snapshot = Snapshot {
         config: processor.config().clone(),
         causes: causes.to_vec(),
-        registers: processor.registers.clone(),
-        mmu: processor.mmu.clone(),
-        memory: processor.memory.clone(),
+        processors,
+        turns,
         uncore: processor.memory.uncore.state(),
-        account: processor.account.clone(),
-        core,
         observers: ObserverState {
             symbols: processor.observers.symbols.clone(),
             regions: processor.observers.regions.clone(),
@@ -154,25 +167,33 @@ fn put_back(snapshot: Snapshot, console: Console) -> Result<(Machine, Vec<CauseR
         ..Boot::default()
     };
     let mut machine = Machine::new(snapshot.config, &boot, console)?;
-    let processor = machine.processor_mut();
     let needs = |fits: bool, what: &str| {
         let message = || format!("no machine like this one can have come to its {what}");
         if fits { Ok(()) } else { Err(message()) }
     };
-    let same_bits = snapshot.registers.msr_absent == processor.registers.msr_absent;
-    needs(same_bits, "registers")?;
-    needs(snapshot.mmu.fits(&processor.mmu), "MMU")?;
-    needs(snapshot.memory.fits(&processor.memory), "caches")?;
-    needs(snapshot.account.fits(&processor.account), "account")?;
-    processor.registers = snapshot.registers;
-    processor.mmu = snapshot.mmu;
-    let held = std::mem::take(&mut processor.memory.uncore);
-    processor.memory = snapshot.memory;
-    processor.memory.uncore = held;
-    let uncore = &mut processor.memory.uncore;
+    let uncore = machine.uncore_mut();
     needs(uncore.set_state(snapshot.uncore), "memory and board")?;
-    processor.account = snapshot.account;
-    needs(processor.set_core_state(snapshot.core), "processor")?;
+    let mut states = snapshot.processors.into_iter();
+    for number in 0..machine.processors().len() {
+        let Some(state) = states.next() else {
+            return Err("processors are missing".to_owned());
+        };
+        let processor = machine.select(number);
+        let same_bits = state.registers.msr_absent == processor.registers.msr_absent;
+        needs(same_bits, "registers")?;
+        needs(state.mmu.fits(&processor.mmu), "MMU")?;
+        needs(state.memory.fits(&processor.memory), "caches")?;
+        needs(state.account.fits(&processor.account), "account")?;
+        processor.registers = state.registers;
+        processor.mmu = state.mmu;
+        let held = std::mem::take(&mut processor.memory.uncore);
+        processor.memory = state.memory;
+        processor.memory.uncore = held;
+        processor.account = state.account;
+        needs(processor.set_core_state(state.core), "processor")?;
+    }
+    needs(machine.set_turns_state(&snapshot.turns), "turns")?;
+    let processor = machine.processor_mut();
     let ObserverState {
         symbols,
         regions,

@@ -73,6 +73,8 @@ pub fn unit() -> MemoryTiming {
         touched_line: TouchedLine::Cache,
         icbi_whole_set: false,
         broadcast: Broadcast::Never,
+        tlb_broadcast: true,
+        shared_state: true,
     }
 }
 

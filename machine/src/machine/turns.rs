@@ -1,0 +1,216 @@
+//! Several processors take turns on one thread of the host.
+//!
+//! The processor that is furthest behind has the next turn. The turn is over when its clock is `lead` cycles ahead of the
+//! next one's, at the first block from there on. It is over at once when a processor writes to a device, or has another's TLB
+//! or I-cache changed: then the others see that before they go on. A processor that saves power is where its clock will
+//! be when it wakes. Of equal clocks the lower number goes first. So the order depends on the machine and its input alone.
+//!
+//! What a processor does is seen by the others in the order of turns. Within the lead that is not the order of the clocks: a
+//! line may be taken from a processor that, by its clock, has used it before. With a lead shorter than a read of a line two
+//! MEI processors that poll a lock can take its line from each other without end.
+//!
+//! A processor that the board holds in reset has no turn and costs nothing. When it is released, its clock begins where
+//! that of the releasing processor is, so that time bases are in step.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Fatal, Limits, Machine, Stop};
+use crate::board::Board;
+use crate::config::MachineConfig;
+use crate::loader::CauseRange;
+use crate::memory::{Memory, Uncore};
+use crate::processor::{Pause, Processor, TurnState};
+
+/// Whose turn it is, and who is held, in a snapshot.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TurnsState {
+    current: usize,
+    turn_over: bool,
+    held: Vec<bool>,
+    reset: u32,
+    turns: Vec<TurnState>,
+}
+
+/// The processors of a machine after reset. The first one holds the uncore.
+pub(super) fn processors(
+    config: &MachineConfig,
+    board: Board,
+    causes: &[CauseRange],
+) -> Result<Vec<Processor>, String> {
+    let mut uncore = Uncore::from_config(config, board)?;
+    let mut processors = Vec::new();
+    for number in 0..config.processors {
+        let memory = Memory::from_config(config, uncore)?;
+        let mut processor = Processor::new(number, config.clone(), memory, causes)?;
+        let held = std::mem::take(&mut processor.memory.uncore);
+        uncore = held.release().ok_or("a new processor holds the uncore")?;
+        if config.processors > 1 {
+            uncore.peers.extend(processor.memory.empty_peer());
+        }
+        processors.push(processor);
+    }
+    // All but the first are parked: what others reach of them is in the uncore.
+    let mut held = crate::memory::Held::new(uncore);
+    for processor in processors.iter_mut().skip(1) {
+        processor.memory.uncore = held;
+        processor.park();
+        held = std::mem::take(&mut processor.memory.uncore);
+    }
+    processors[0].memory.uncore = held;
+    Ok(processors)
+}
+
+impl Machine {
+    /// Makes processor `number` the one that holds the uncore.
+    pub(crate) fn select(&mut self, number: usize) -> &mut Processor {
+        if number != self.current {
+            let old = &mut self.processors[self.current];
+            old.park();
+            let uncore = std::mem::take(&mut old.memory.uncore);
+            let observers = std::mem::take(&mut old.observers);
+            let new = &mut self.processors[number];
+            new.memory.uncore = uncore;
+            new.observers = observers;
+            new.park();
+            self.current = number;
+        }
+        &mut self.processors[number]
+    }
+
+    /// What `take` gives of each processor, in order. Whose turn it is does not change.
+    pub(crate) fn each<T>(&mut self, mut take: impl FnMut(&mut Processor) -> T) -> Vec<T> {
+        let current = self.current;
+        let all = 0..self.processors.len();
+        let taken = all.map(|number| take(self.select(number))).collect();
+        self.select(current);
+        taken
+    }
+
+    /// [`Machine::run`] of several processors.
+    pub(super) fn run_in_turns(&mut self, limits: Limits) -> Stop {
+        self.each(Processor::make_ready);
+        let stop = self.take_turns(limits);
+        for processor in &mut self.processors {
+            processor.settle();
+        }
+        stop
+    }
+
+    fn take_turns(&mut self, limits: Limits) -> Stop {
+        loop {
+            if self.turn_over {
+                if let Some(stop) = self.next_turn(limits) {
+                    return stop;
+                }
+                self.turn_over = false;
+            }
+            let all: u64 = (self.processors.iter())
+                .map(|processor| processor.instant().instructions)
+                .sum();
+            let processor = &mut self.processors[self.current];
+            let own = processor.instant().instructions;
+            let left = limits.instructions.saturating_sub(all);
+            let pause = processor.turn(Limits {
+                cycles: limits.cycles,
+                instructions: own.saturating_add(left),
+            });
+            if let Pause::Stopped(stop) = pause {
+                return stop;
+            }
+            self.turn_over = true;
+            if let Err(message) = self.end_turn() {
+                unreachable!("a reset makes what a new machine has: {message}");
+            }
+        }
+    }
+
+    /// Chooses who is next.
+    fn next_turn(&mut self, limits: Limits) -> Option<Stop> {
+        let asleep = || {
+            let pc = self.processors[self.current].registers.pc;
+            Some(Stop::Fatal(Fatal::Asleep { pc }))
+        };
+        // The two furthest behind, with the lower number first.
+        let (mut first, mut second) = (None, u64::MAX);
+        for (number, processor) in self.processors.iter().enumerate() {
+            if self.held[number] {
+                continue;
+            }
+            let at = processor.goes_on();
+            match first {
+                Some((_, earliest)) if at >= earliest => second = second.min(at),
+                _ => {
+                    second = first.map_or(second, |(_, at)| at);
+                    first = Some((number, at));
+                }
+            }
+        }
+        let Some((number, at)) = first else {
+            return asleep();
+        };
+        if at == u64::MAX {
+            return asleep();
+        }
+        let lead = u64::from(self.config().lead);
+        self.select(number)
+            .begin_turn(second.saturating_add(lead), limits.cycles);
+        None
+    }
+
+    /// A turn is over: the others learn what the processor has done.
+    fn end_turn(&mut self) -> Result<(), String> {
+        let current = self.current;
+        let now = self.processors[current].cycles();
+        let notices = std::mem::take(&mut self.uncore_mut().notices);
+        for notice in notices {
+            for (number, processor) in self.processors.iter_mut().enumerate() {
+                if number != current && !self.held[number] {
+                    processor.told(notice);
+                }
+            }
+        }
+        for number in 0..self.processors.len() {
+            let line = number as u8;
+            let held = self.uncore().board.holds(line);
+            if self.held[number] && !held {
+                let reset = self.reset;
+                self.select(number).reset(now, reset)?;
+            }
+            self.held[number] = held;
+            if self.processors[number].sleeps() && self.uncore().board.interrupt(line) {
+                self.processors[number].rouse(now);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn turns_state(&self) -> TurnsState {
+        TurnsState {
+            current: self.current,
+            turn_over: self.turn_over,
+            held: self.held.clone(),
+            reset: self.reset,
+            turns: self.processors.iter().map(Processor::turn_state).collect(),
+        }
+    }
+
+    /// Puts back what [`Machine::turns_state`] gave. False if no machine like this one can have come to it.
+    #[must_use]
+    pub(crate) fn set_turns_state(&mut self, state: &TurnsState) -> bool {
+        let count = self.processors.len();
+        let numbers = state.held.len() == count && state.turns.len() == count;
+        if !numbers || state.current >= count || (count == 1 && state.held[0]) {
+            return false;
+        }
+        self.select(state.current);
+        self.turn_over = state.turn_over;
+        self.held.clone_from(&state.held);
+        self.reset = state.reset & crate::powerpc::msr::IP;
+        for (processor, &turn) in self.processors.iter_mut().zip(&state.turns) {
+            if count > 1 {
+                processor.set_turn_state(turn);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,175 @@
+//! Coherence of the processors' D-caches: what the others do when they see a transaction on the bus.
+//!
+//! Sources: Bus Interface for 32-Bit Microprocessors (BUS) 4-14 to 4-20 and E-11 to E-22; MPC7400 UM. Rules:
+//!
+//! - A transaction is seen by the others only if it is global: WIMG\[M\] of its page is set (BUS 4-15, 7400 UM 9-23).
+//! - A processor that holds the line modified retries the transaction and writes the line to memory. The address tenure
+//!   is lost, the write comes next, and then the transaction runs again in full. On the 60x bus nothing goes from cache to
+//!   cache (7400 UM 9-52).
+//! - A read leaves the line shared in all caches. A core without the shared state gives it up (7400 UM 3-15).
+//! - While a processor holds a reservation, others get the line shared, so that their stores are seen (BUS 8-7).
+//!
+//! RAM is always newest. States decide what accesses cost, and which reservations end.
+//!
+//! Not as hardware: a touch of a line that another processor has is ignored.
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::{Cache, Had};
+use super::hierarchy::Memory;
+use super::touch::Touches;
+use crate::observe::{Account, Cause};
+
+#[cfg(test)]
+mod tests;
+
+/// What others reach of a processor that does not run. While it runs, its entry has an empty cache.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// Tags and states of its D-cache.
+    pub data: Cache,
+    /// Lines that it has asked for by `dcbt`.
+    pub touches: Touches,
+    /// The granule that its `lwarx` has reserved.
+    pub reservation: Option<u32>,
+}
+
+/// A transaction as the others see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// A read.
+    Read,
+    /// A read to modify, or a write of less than a line.
+    Own,
+    /// Kill: `dcbi`, `dcbz`, a store to a shared line.
+    Kill,
+    /// Clean: `dcbst`.
+    Clean,
+    /// Flush: `dcbf`.
+    Flush,
+}
+
+/// What the other processors do besides, at the end of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Notice {
+    /// `tlbie` of this effective address.
+    Translation(u32),
+    /// `icbi` of this physical address.
+    Instruction(u32),
+}
+
+impl Memory {
+    /// The others see a global transaction for the line of `pa`, at `now`. Returns the cycle from which it runs without a
+    /// retry, and whether another processor keeps the line.
+    #[inline(always)]
+    pub(super) fn seen(
+        &mut self,
+        what: Seen,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> (u64, bool) {
+        if self.uncore.peers.is_empty() {
+            return (now, false);
+        }
+        self.snooped(what, pa, now, cause, account)
+    }
+
+    #[inline(never)]
+    fn snooped(
+        &mut self,
+        what: Seen,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> (u64, bool) {
+        let line = self.data.line_address(pa);
+        let what = match what {
+            Seen::Read if !self.timing.shared_state => Seen::Own,
+            other => other,
+        };
+        let (mut kept, mut pushed) = (false, false);
+        for peer in &mut self.uncore.peers {
+            let held = match what {
+                Seen::Read => peer.data.share(line),
+                Seen::Clean => peer.data.held_clean(line),
+                Seen::Own | Seen::Kill | Seen::Flush => peer.data.give_up(line),
+            };
+            pushed |= held == Had::Modified && what != Seen::Kill;
+            kept |= held != Had::Not && what == Seen::Read;
+            peer.touches.take(line);
+            if peer.reservation == Some(line) {
+                match what {
+                    // BUS 8-8: clean and flush do not end a reservation.
+                    Seen::Own | Seen::Kill => peer.reservation = None,
+                    Seen::Read => kept = true,
+                    Seen::Clean | Seen::Flush => {}
+                }
+            }
+        }
+        if !pushed {
+            return (now, kept);
+        }
+        let retried = self.uncore.bus.retried(now, account);
+        let bytes = self.data.geometry().line;
+        let written = self.uncore.write_line(line, bytes, retried, cause, account);
+        (written.max(retried), kept)
+    }
+
+    /// True if another processor has the line of `pa`.
+    pub(super) fn elsewhere(&self, pa: u32) -> bool {
+        let line = self.data.line_address(pa);
+        let has = |peer: &Peer| {
+            peer.data.find(line).is_some()
+                || peer.touches.has(line)
+                || peer.reservation == Some(line)
+        };
+        self.uncore.peers.iter().any(has)
+    }
+
+    /// A store has hit a shared line: a kill takes it from the others. The core goes on, but that the transaction takes
+    /// an entry of the store queue. Returns the stall.
+    pub(super) fn upgrade(
+        &mut self,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        self.data.mark_own(pa);
+        let (at, _) = self.seen(Seen::Kill, pa, now, cause, account);
+        let done = self.uncore.bus.address_only(at, account);
+        self.stores
+            .post(now, done, self.timing.store_queue as usize)
+    }
+
+    /// Has the other processors told of `notice`, if there are any.
+    pub(crate) fn notify(&mut self, notice: Notice) {
+        if !self.uncore.peers.is_empty() {
+            self.uncore.notices.push(notice);
+        }
+    }
+
+    /// Exchanges what others reach of processor `number` with its entry in the uncore: when its turn begins, and when it
+    /// ends.
+    pub(crate) fn exchange(&mut self, number: u8, reservation: &mut Option<u32>) {
+        let Some(peer) = self.uncore.peers.get_mut(usize::from(number)) else {
+            return;
+        };
+        std::mem::swap(&mut self.data, &mut peer.data);
+        std::mem::swap(&mut self.touches, &mut peer.touches);
+        std::mem::swap(reservation, &mut peer.reservation);
+    }
+
+    /// The entry in the uncore of a processor that runs.
+    #[must_use]
+    pub(crate) fn empty_peer(&self) -> Option<Peer> {
+        Some(Peer {
+            data: Cache::new(self.data.geometry()).ok()?,
+            touches: Touches::default(),
+            reservation: None,
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! The states of lines in several D-caches against a small model.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::board::{Board, Console};
+use crate::config::MachineConfig;
+use crate::memory::cache::{DIRTY, SHARED};
+use crate::memory::{Uncore, wimg};
+
+const PROCESSORS: usize = 3;
+const LINES: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Modified,
+    Exclusive,
+    Shared,
+    Invalid,
+}
+
+use State::{Exclusive, Invalid, Modified, Shared};
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Load,
+    Store,
+    Reserve,
+    Zero,
+    Flush,
+    Clean,
+    Kill,
+    StoreUncached,
+    LoadUncached,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    use Operation::*;
+    prop_oneof![
+        6 => Just(Load), 6 => Just(Store), 2 => Just(Reserve), 1 => Just(Zero), 1 => Just(Flush),
+        1 => Just(Clean), 1 => Just(Kill), 1 => Just(StoreUncached), 1 => Just(LoadUncached),
+    ]
+}
+
+/// The processors, of which the first holds the uncore.
+fn processors(mei: bool) -> Vec<Memory> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/ppc604-133.toml");
+    let config = MachineConfig::from_file(file.as_ref(), &[]).expect("a machine file");
+    let board = Board::new(&config, Console::memory());
+    let mut uncore = Uncore::from_config(&config, board).expect("valid shapes");
+    let mut all: Vec<Memory> = Vec::new();
+    for _ in 0..PROCESSORS {
+        let mut memory = Memory::from_config(&config, uncore).expect("valid shapes");
+        memory.timing.shared_state = !mei;
+        memory.write_hid0(0xc000);
+        uncore = std::mem::take(&mut memory.uncore).release().expect("held");
+        uncore.peers.extend(memory.empty_peer());
+        all.push(memory);
+    }
+    all[0].uncore = crate::memory::Held::new(uncore);
+    for number in 1..PROCESSORS {
+        let held = std::mem::take(&mut all[0].uncore);
+        all[number].uncore = held;
+        all[number].exchange(number as u8, &mut None);
+        all[0].uncore = std::mem::take(&mut all[number].uncore);
+    }
+    all
+}
+
+struct Machine {
+    all: Vec<Memory>,
+    current: usize,
+    reservations: [Option<u32>; PROCESSORS],
+    now: u64,
+}
+
+impl Machine {
+    fn select(&mut self, number: usize) -> &mut Memory {
+        let old = self.current;
+        if number != old {
+            self.all[old].exchange(old as u8, &mut self.reservations[old]);
+            let held = std::mem::take(&mut self.all[old].uncore);
+            self.all[number].uncore = held;
+            self.all[number].exchange(number as u8, &mut self.reservations[number]);
+            self.current = number;
+        }
+        &mut self.all[number]
+    }
+
+    fn state(&mut self, number: usize, pa: u32) -> State {
+        let memory = self.select(number);
+        let Some(index) = memory.data.find(pa) else {
+            return Invalid;
+        };
+        match memory.data.tags_mut()[index] {
+            tag if tag & (DIRTY | SHARED) == DIRTY | SHARED => panic!("modified and shared"),
+            tag if tag & DIRTY != 0 => Modified,
+            tag if tag & SHARED != 0 => Shared,
+            _ => Exclusive,
+        }
+    }
+}
+
+/// What the architecture says of one line.
+struct Model {
+    states: [State; PROCESSORS],
+    reserved: [bool; PROCESSORS],
+    mei: bool,
+}
+
+impl Model {
+    fn others(&self, me: usize) -> impl Iterator<Item = usize> + use<> {
+        (0..PROCESSORS).filter(move |&other| other != me)
+    }
+
+    fn take(&mut self, me: usize) {
+        for other in self.others(me) {
+            self.states[other] = Invalid;
+            self.reserved[other] = false;
+        }
+    }
+
+    fn read(&mut self, me: usize) -> bool {
+        if self.mei {
+            self.take(me);
+            return false;
+        }
+        let mut kept = false;
+        for other in self.others(me) {
+            if self.states[other] != Invalid {
+                self.states[other] = Shared;
+                kept = true;
+            }
+            kept |= self.reserved[other];
+        }
+        kept
+    }
+
+    fn step(&mut self, me: usize, what: Operation) {
+        match what {
+            Operation::Load | Operation::Reserve => {
+                if self.states[me] == Invalid {
+                    self.states[me] = if self.read(me) { Shared } else { Exclusive };
+                }
+                self.reserved[me] |= matches!(what, Operation::Reserve);
+            }
+            Operation::Store | Operation::Zero => {
+                if matches!(self.states[me], Invalid | Shared) {
+                    self.take(me);
+                }
+                self.states[me] = Modified;
+            }
+            Operation::Flush => {
+                if self.states[me] != Modified {
+                    for other in self.others(me) {
+                        self.states[other] = Invalid;
+                    }
+                }
+                self.states[me] = Invalid;
+            }
+            Operation::Clean => {
+                if self.states[me] == Modified {
+                    self.states[me] = Exclusive;
+                } else {
+                    for other in self.others(me) {
+                        if self.states[other] == Modified {
+                            self.states[other] = Exclusive;
+                        }
+                    }
+                }
+            }
+            Operation::Kill => {
+                self.take(me);
+                self.states[me] = Invalid;
+            }
+            Operation::StoreUncached => {
+                self.states[me] = Invalid;
+                self.take(me);
+            }
+            Operation::LoadUncached => {
+                self.states[me] = Invalid;
+                self.read(me);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    /// A million steps.
+    #[test]
+    fn lines_have_the_states_of_the_model(
+        mei: bool,
+        steps in prop::collection::vec((0..PROCESSORS, 0..LINES, operation()), 1000),
+    ) {
+        let mut machine = Machine {
+            all: processors(mei),
+            current: 0,
+            reservations: [None; PROCESSORS],
+            now: 0,
+        };
+        let mut models: Vec<Model> = (0..LINES)
+            .map(|_| Model { states: [Invalid; PROCESSORS], reserved: [false; PROCESSORS], mei })
+            .collect();
+        let mut account = Account::new(1 << 20, 32);
+        for (me, line, what) in steps {
+            // One reservation for each processor.
+            if matches!(what, Operation::Reserve) {
+                for model in &mut models {
+                    model.reserved[me] = false;
+                }
+            }
+            models[line].step(me, what);
+            let pa = 0x4000 + 32 * line as u32;
+            let (mut now, m) = (machine.now, wimg::M);
+            let reserved = matches!(what, Operation::Reserve);
+            let memory = machine.select(me);
+            now += match what {
+                Operation::Load | Operation::Reserve => memory.load(pa, m, now, &mut account),
+                Operation::Store => memory.store(pa, m, now, &mut account),
+                Operation::Zero => memory.dcbz(pa, m, now, &mut account).expect("cached"),
+                Operation::Flush => memory.dcbf(pa, m, now, &mut account),
+                Operation::Clean => memory.dcbst(pa, m, now, &mut account),
+                Operation::Kill => memory.dcbi(pa, m, now, &mut account),
+                Operation::StoreUncached => memory.store(pa, m | wimg::I, now, &mut account),
+                Operation::LoadUncached => memory.load(pa, m | wimg::I, now, &mut account),
+            };
+            machine.now = now + 1;
+            if reserved {
+                machine.reservations[me] = Some(pa);
+            }
+            for (line, model) in models.iter().enumerate() {
+                let pa = 0x4000 + 32 * line as u32;
+                for number in 0..PROCESSORS {
+                    prop_assert_eq!(machine.state(number, pa), model.states[number]);
+                    prop_assert_eq!(machine.reservations[number] == Some(pa), model.reserved[number]);
+                }
+            }
+        }
+    }
+}

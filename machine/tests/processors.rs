@@ -1,0 +1,497 @@
+//! Machines with several processors: start, interrupts between them, locks, order of memory, TLB invalidation.
+
+mod support;
+
+use pagewalk_machine::board::Console;
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::session::Session;
+use support::{Program, machine_file};
+
+const OPENPIC: &str = "board.interrupt-controller=openpic";
+/// A machine whose caches have no shared state: with a lead shorter than a read of a line, two processors that wait for a
+/// lock take its line from each other without end.
+const MEI: &str = "ppc603-133";
+/// Machines whose caches have the states MESI and MEI.
+const MACHINES: [&str; 2] = ["ppc604-185", MEI];
+const CYCLES: Limits = Limits {
+    cycles: 20_000_000,
+    instructions: u64::MAX,
+};
+
+/// All processors run `body` with their number in r20; the first one waits for the others, and powers off. `body` may jump
+/// to what is in `behind`.
+fn program(processors: u32, body: &str, behind: &str) -> Program {
+    Program::new(&format!(
+        "
+_start:
+  vector 0x0100, reset
+  vector 0x0500, external
+  load 10, 0xfc001090
+  li 6, 0
+  stwbrx 6, 0, 10
+  b common
+reset:
+  load 3, common
+  mtctr 3
+  bctr
+common:
+  caches_on
+  load 21, 0xfc000090
+  lwbrx 20, 0, 21
+{body}
+finish:
+  load 21, 0x10000
+1:
+  lwarx 22, 0, 21
+  addi 22, 22, 1
+  stwcx. 22, 0, 21
+  bne 1b
+  sync
+  cmpwi 20, 0
+  bne .
+2:
+  lwz 22, 0(21)
+  cmpwi 22, {processors}
+  bne 2b
+  power_off 0
+external:
+  load 12, 0xfc000000
+  li 13, 0xa0
+  lwbrx 13, 13, 12
+  addi 8, 8, 1
+  li 13, 0xb0
+  stwbrx 13, 13, 12
+  rfi
+{behind}
+"
+    ))
+}
+
+fn session(program: &Program, machine: &str, processors: u32, settings: &[&str]) -> Session {
+    let processors = format!("processors={processors}");
+    let all: Vec<&str> = [OPENPIC, &processors]
+        .into_iter()
+        .chain(settings.iter().copied())
+        .collect();
+    program.session(machine, &all)
+}
+
+fn finish(session: &mut Session) {
+    let stop = session.run(CYCLES);
+    assert_eq!(
+        stop,
+        Stop::PowerOff { status: 0 },
+        "{}",
+        session.explain(&stop)
+    );
+}
+
+fn word(session: &Session, address: u32) -> u32 {
+    session.machine().uncore().ram.read_u32(address).unwrap()
+}
+
+/// Clocks and counters of each processor.
+type Counts = (Vec<u64>, Vec<Vec<(String, u64)>>);
+
+fn counts(session: &Session) -> Counts {
+    let all = session.machine().processors().iter();
+    (
+        all.map(|p| p.cycles()).collect(),
+        session.counters_of_each(),
+    )
+}
+
+fn counter(session: &Session, processor: usize, name: &str) -> u64 {
+    let counters = &session.counters_of_each()[processor];
+    counters.iter().find(|(key, _)| key == name).unwrap().1
+}
+
+#[test]
+fn a_released_processor_begins_at_the_reset_vector() {
+    let body = "
+  slwi 4, 20, 2
+  load 5, 0x11000
+  mftb 6
+  add 5, 5, 4
+  stw 6, 0(5)
+  mfspr 6, 1023
+  stw 6, 32(5)
+";
+    for processors in [2, 4, 8] {
+        let mut session = session(
+            &program(processors, body, ""),
+            "ppc604-185",
+            processors,
+            &[],
+        );
+        finish(&mut session);
+        let first = word(&session, 0x11000);
+        for number in 0..processors {
+            assert_eq!(word(&session, 0x11020 + 4 * number), number, "PIR");
+            let apart = word(&session, 0x11000 + 4 * number).abs_diff(first);
+            assert!(apart < 500, "time bases are {apart} ticks apart");
+        }
+        let each = (0..processors as usize).map(|n| counter(&session, n, "instructions"));
+        let sum: u64 = each.sum();
+        let named = session.counters();
+        let total = named
+            .iter()
+            .find(|(key, _)| key == "instructions")
+            .unwrap()
+            .1;
+        assert_eq!(total, sum);
+        assert_eq!(session.machine().instant().instructions, sum);
+    }
+}
+
+#[test]
+fn a_held_processor_costs_nothing() {
+    let alone =
+        Program::new("_start:\n caches_on\n li 3, 1000\n mtctr 3\n1: bdnz 1b\n power_off 0\n");
+    let run = |processors: u32| {
+        let mut session = session(&alone, "ppc604-185", processors, &[]);
+        finish(&mut session);
+        session
+    };
+    let (one, four) = (run(1), run(4));
+    assert_eq!(one.counters(), four.counters());
+    assert_eq!(
+        one.machine().instant().cycles,
+        four.machine().instant().cycles
+    );
+    for number in 1..4 {
+        assert!(counts(&four).1[number].iter().all(|(_, value)| *value == 0));
+    }
+}
+
+/// Each processor takes a lock, counts, and lets the lock go, 200 times.
+const LOCKED: &str = "
+  load 23, 0x10080
+  load 24, 0x10100
+  li 25, 200
+  mtctr 25
+3:
+  lwz 26, 0(23)
+  cmpwi 26, 0
+  bne 3b
+4:
+  lwarx 26, 0, 23
+  cmpwi 26, 0
+  bne 3b
+  li 26, 1
+  stwcx. 26, 0, 23
+  bne 4b
+  isync
+  lwz 27, 0(24)
+  addi 27, 27, 1
+  stw 27, 0(24)
+  sync
+  li 26, 0
+  stw 26, 0(23)
+  bdnz 3b
+";
+
+#[test]
+fn a_lock_of_reservations_excludes() {
+    for machine in MACHINES {
+        for processors in [2, 4] {
+            let program = program(processors, LOCKED, "");
+            let run = |settings: &[&str], oracle: bool| {
+                let mut session = session(&program, machine, processors, settings);
+                session.set_oracle(oracle);
+                finish(&mut session);
+                assert_eq!(word(&session, 0x10100), 200 * processors, "{machine}");
+                counts(&session)
+            };
+            let fast = run(&[], false);
+            assert_eq!(fast, run(&[], false), "the same run twice");
+            assert_eq!(fast, run(&[], true), "the oracle");
+            run(&["lead=5000"], false);
+            if machine != MEI {
+                run(&["lead=1"], false);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_and_a_limit_in_the_middle_change_nothing() {
+    let program = program(3, LOCKED, "");
+    let mut whole = session(&program, "ppc604-185", 3, &[]);
+    finish(&mut whole);
+    for cycles in [4_000, 20_011] {
+        let mut parts = session(&program, "ppc604-185", 3, &[]);
+        let limits = Limits { cycles, ..CYCLES };
+        assert_eq!(parts.run(limits), Stop::Limit);
+        assert_eq!(parts.run(limits), Stop::Limit);
+        let saved = parts.save().unwrap();
+        let mut restored = Session::restore(&saved, "saved", Console::memory()).unwrap();
+        finish(&mut restored);
+        finish(&mut parts);
+        assert_eq!(counts(&whole), counts(&parts));
+        assert_eq!(counts(&whole), counts(&restored));
+    }
+}
+
+#[test]
+fn interrupts_wake_a_processor_that_saves_power() {
+    let body = "
+  load 10, 0xfc000000
+  ori 7, 10, 0x1020
+  lis 6, 0x2000
+  stwbrx 6, 0, 7
+  li 5, 0x80
+  li 6, 0
+  stwbrx 6, 5, 10
+  load 6, 0x00060020
+  ori 7, 10, 0x10a0
+  cmpwi 20, 0
+  bne 3f
+  stwbrx 6, 0, 7
+3:
+  li 8, 0
+  li 9, 1
+  cmpwi 20, 0
+  bne 5f
+4:
+  li 5, 0x40
+  li 6, 2
+  stwbrx 6, 5, 10
+5:
+  li 6, 0
+  mtmsr 6
+  isync
+  cmpw 8, 9
+  bge 6f
+  load 6, 0x00048000
+  sync
+  mtmsr 6
+  isync
+  b 5b
+6:
+  cmpwi 20, 0
+  beq 7f
+  li 5, 0x40
+  li 6, 1
+  stwbrx 6, 5, 10
+7:
+  addi 9, 9, 1
+  cmpwi 9, 10
+  bgt finish
+  cmpwi 20, 0
+  beq 4b
+  b 5b
+";
+    let program = program(2, body, "");
+    let run = |oracle: bool| {
+        let mut session = session(&program, "ppc604-185", 2, &[]);
+        session.set_oracle(oracle);
+        finish(&mut session);
+        for (number, processor) in session.machine().processors().iter().enumerate() {
+            assert_eq!(processor.registers.gpr.all()[8], 10, "interrupts taken");
+            assert!(counter(&session, number, "idle.cycles") > 0);
+        }
+        counts(&session)
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn all_asleep_is_told() {
+    let program = Program::new("_start:\n mfmsr 6\n oris 6, 6, 4\n sync\n mtmsr 6\n isync\n b .\n");
+    let mut session = session(&program, "ppc604-185", 2, &[]);
+    let stop = session.run(CYCLES);
+    assert!(session.explain(&stop).contains("asleep"), "{stop:?}");
+}
+
+/// Processor 1 has read a page. Processor 0 maps another frame there and invalidates. What does processor 1 read then?
+#[test]
+fn tlbie_reaches_the_others_if_it_is_broadcast() {
+    let body = "
+  paging
+  load 23, 0x10080
+  load 24, 0x40000000
+  cmpwi 20, 0
+  bne 5f
+  poke 0x00300000, 3
+  poke 0x00301000, 4
+3:
+  lwz 26, 0(23)
+  cmpwi 26, 1
+  bne 3b
+  poke 0x002048c4, 0x00301192
+  sync
+  tlbie 24
+  sync
+  tlbsync
+  sync
+  li 26, 2
+  stw 26, 0(23)
+  b finish
+5:
+  lwz 27, 0(24)
+  cmpwi 27, 3
+  bne 5b
+  li 26, 1
+  stw 26, 0(23)
+6:
+  lwz 26, 0(23)
+  cmpwi 26, 2
+  bne 6b
+  lwz 27, 0(24)
+  load 25, 0x10100
+  stw 27, 0(25)
+";
+    let program = program(2, body, "");
+    for (settings, seen) in [(&[][..], 4), (&["tlb.broadcast=false"][..], 3)] {
+        let mut session = session(&program, "ppc604-185", 2, settings);
+        finish(&mut session);
+        assert_eq!(word(&session, 0x10100), seen, "{settings:?}");
+    }
+}
+
+/// Rounds of a litmus test.
+const ROUNDS: u32 = 150;
+const RESULTS: u32 = 0x60000;
+
+/// The results r4 and r5 of each processor's code in each round. Its x and y are at 0(13) and 0(14), in lines of their own,
+/// zero at first; r3 is 1. Each processor waits a random time before.
+fn litmus(machine: &str, lead: &str, threads: &[&str]) -> Vec<Vec<(u32, u32)>> {
+    let processors = threads.len() as u32;
+    let mut cases = String::new();
+    for (number, code) in threads.iter().enumerate() {
+        cases += &format!("thread{number}:\n{code}\n  b joined\n");
+    }
+    let choose: String = (0..processors)
+        .map(|number| format!("  cmpwi 20, {number}\n  beq thread{number}\n"))
+        .collect();
+    let body = format!(
+        "
+  load 13, 0x20000
+  slwi 15, 20, 16
+  load 16, {RESULTS}
+  add 16, 16, 15
+  addi 17, 20, 77
+  load 18, 0x41c64e6d
+  li 19, 0
+round:
+  load 23, 0x10080
+3:
+  lwarx 22, 0, 23
+  addi 22, 22, 1
+  stwcx. 22, 0, 23
+  bne 3b
+  addi 19, 19, {processors}
+4:
+  lwz 22, 0(23)
+  cmpw 22, 19
+  blt 4b
+  mullw 17, 17, 18
+  addi 17, 17, 12345
+  rlwinm 22, 17, 16, 24, 31
+  addi 22, 22, 1
+  mtctr 22
+5:
+  bdnz 5b
+  addi 14, 13, 64
+  li 3, 1
+  li 4, 0
+  li 5, 0
+{choose}
+joined:
+  stw 4, 0(16)
+  stw 5, 4(16)
+  addi 16, 16, 8
+  addi 13, 13, 128
+  load 22, 0x20000 + 128 * {ROUNDS}
+  cmplw 13, 22
+  blt round
+  b finish
+{cases}
+"
+    );
+    let mut session = session(
+        &program(processors, &body, ""),
+        machine,
+        processors,
+        &[lead],
+    );
+    finish(&mut session);
+    let of = |round: u32, thread: u32| {
+        let place = RESULTS + (thread << 16) + 8 * round;
+        (word(&session, place), word(&session, place + 4))
+    };
+    (0..ROUNDS)
+        .map(|round| (0..processors).map(|thread| of(round, thread)).collect())
+        .collect()
+}
+
+#[test]
+fn nothing_forbidden_is_seen_in_litmus_tests() {
+    for machine in MACHINES {
+        let leads = ["lead=100", "lead=1"];
+        for lead in &leads[..if machine == MEI { 1 } else { 2 }] {
+            let rounds = litmus(
+                machine,
+                lead,
+                &[
+                    "stw 3, 0(13)\n sync\n stw 3, 0(14)",
+                    "lwz 4, 0(14)\n sync\n lwz 5, 0(13)",
+                ],
+            );
+            assert!(rounds.iter().all(|r| r[1] != (1, 0)), "MP");
+            assert!(rounds.iter().any(|r| r[1] == (0, 0)), "MP: both ways");
+            assert!(rounds.iter().any(|r| r[1] == (1, 1)), "MP: both ways");
+            let rounds = litmus(
+                machine,
+                lead,
+                &[
+                    "stw 3, 0(13)\n sync\n lwz 4, 0(14)",
+                    "stw 3, 0(14)\n sync\n lwz 4, 0(13)",
+                ],
+            );
+            assert!(rounds.iter().all(|r| (r[0].0, r[1].0) != (0, 0)), "SB");
+            let rounds = litmus(
+                machine,
+                lead,
+                &[
+                    "lwz 4, 0(13)\n sync\n stw 3, 0(14)",
+                    "lwz 4, 0(14)\n sync\n stw 3, 0(13)",
+                ],
+            );
+            assert!(rounds.iter().all(|r| (r[0].0, r[1].0) != (1, 1)), "LB");
+            let rounds = litmus(
+                machine,
+                lead,
+                &[
+                    "stw 3, 0(13)",
+                    "stw 3, 0(14)",
+                    "lwz 4, 0(13)\n sync\n lwz 5, 0(14)",
+                    "lwz 4, 0(14)\n sync\n lwz 5, 0(13)",
+                ],
+            );
+            let forbidden = |r: &Vec<(u32, u32)>| r[2] == (1, 0) && r[3] == (1, 0);
+            assert!(!rounds.iter().any(forbidden), "IRIW");
+        }
+    }
+}
+
+#[test]
+fn combinations_that_no_machine_has_are_refused() {
+    use pagewalk_machine::config::{MachineConfig, Override};
+    for (machine, settings, word) in [
+        ("ppc604-185", &["processors=0"][..], "1 to 8"),
+        ("ppc604-185", &["processors=9"][..], "1 to 8"),
+        ("ppc604-185", &["processors=2"][..], "openpic"),
+        ("ppc604-185", &["lead=0"][..], "lead"),
+        ("ppc750-400", &["processors=2", OPENPIC][..], "back-side L2"),
+        ("mpc855t-48", &["processors=2"][..], "does not snoop"),
+    ] {
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|s| Override::parse(s).unwrap())
+            .collect();
+        let error = MachineConfig::from_file(&machine_file(machine), &settings).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
