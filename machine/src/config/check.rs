@@ -155,7 +155,7 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
         return;
     }
     let number = config.processors;
-    if config.core.kind.core().mpc8xx {
+    if config.core.kind.core().programmed_as_8xx {
         checker.fail(
             "processors",
             format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
