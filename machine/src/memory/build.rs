@@ -84,6 +84,7 @@ impl Memory {
                 broadcast: machine.core.kind.core().broadcast,
                 tlb_broadcast: machine.tlb.broadcast.unwrap_or(true),
                 shared_state: machine.core.kind.core().shared_state,
+                several: machine.processors > 1,
             },
         )
     }

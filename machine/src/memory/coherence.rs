@@ -70,7 +70,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> (u64, bool) {
-        if self.uncore.peers.is_empty() {
+        if !self.timing.several {
             return (now, false);
         }
         self.snooped(what, pa, now, cause, account)
@@ -147,7 +147,7 @@ impl Memory {
 
     /// Has the other processors told of `notice`, if there are any.
     pub(crate) fn notify(&mut self, notice: Notice) {
-        if !self.uncore.peers.is_empty() {
+        if self.timing.several {
             self.uncore.notices.push(notice);
         }
     }

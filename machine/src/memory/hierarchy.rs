@@ -43,6 +43,8 @@ pub struct MemoryTiming {
     pub tlb_broadcast: bool,
     /// The D-cache has a shared state: MESI, not MEI.
     pub shared_state: bool,
+    /// The machine has several processors, which see each other's transactions.
+    pub several: bool,
 }
 
 /// `dcbz` on memory that the D-cache may not hold: the core takes an alignment exception.
@@ -385,27 +387,27 @@ impl Memory {
         }
         if !self.data.access(pa, true) {
             self.write_missed(pa, global, now, cause, account)
-        } else if self.data.marked(pa) {
-            self.write_marked(pa, now, cause, account)
+        } else if self.data.shared(pa) {
+            self.write_shared(pa, now, cause, account)
+        } else if self.data.arriving(pa) {
+            self.write_arriving(pa, now)
         } else {
             0
         }
     }
 
-    /// A write-back store to a line that the D-cache has found still on its way, or shared; returns the stall.
-    #[inline(always)]
-    fn write_marked(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
-        let taken = if self.data.shared(pa) {
-            self.upgrade(pa, now, cause, account)
-        } else {
-            0
-        };
+    /// A write-back store to a line that the D-cache has found shared; returns the stall.
+    #[inline(never)]
+    fn write_shared(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) -> u64 {
+        let taken = self.upgrade(pa, now, cause, account);
         if !self.data.arriving(pa) {
             return taken;
         }
         taken + self.write_arriving(pa, now + taken)
     }
 
+    /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
+    #[inline(always)]
     fn write_arriving(&mut self, pa: u32, now: u64) -> u64 {
         let done = self.served(Side::Data, pa, self.timing.data_forward, now);
         if done == now {
@@ -444,15 +446,19 @@ impl Memory {
     pub fn store_cached(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
         match self.data.access_recent(pa, true) {
             Some(tag) if tag & (ARRIVING | SHARED) == 0 => 0,
-            Some(_) => self.store_marked(pa, now, account),
+            Some(tag) => self.store_marked(pa, tag, now, account),
             None => self.store_older(pa, now, account),
         }
     }
 
-    /// [`Memory::write_marked`], whose stall is counted.
+    /// A store to a line that the D-cache has found on its way, or shared, as `tag` says; returns the stall.
     #[inline(never)]
-    fn store_marked(&mut self, pa: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = self.write_marked(pa, now, account.cause, account);
+    fn store_marked(&mut self, pa: u32, tag: u32, now: u64, account: &mut Account) -> u64 {
+        let stall = if tag & SHARED == 0 {
+            self.write_arriving(pa, now)
+        } else {
+            self.write_shared(pa, now, account.cause, account)
+        };
         if stall != 0 {
             account.add(Event::MemoryStall, stall);
         }
@@ -467,7 +473,7 @@ impl Memory {
             account.add(Event::MemoryStall, stall);
             stall
         } else if self.data.marked(pa) {
-            self.store_marked(pa, now, account)
+            self.store_marked(pa, self.data.mru(pa), now, account)
         } else {
             0
         }
@@ -498,17 +504,48 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let (mut from, mut shared) = (now, false);
-        if global {
-            let what = if dirty { Seen::Own } else { Seen::Read };
-            (from, shared) = self.seen(what, pa, now, cause, account);
+        if global && self.timing.several {
+            return self.fill_seen((side, dirty), pa, forward, now, cause, account);
         }
-        let delivery = self.request(pa, from, cause, account);
-        let arrival = Arrival::new(pa, delivery, self.side(side).0);
-        self.install(side, pa, dirty, arrival.complete(), cause, account);
+        let kind = (side, dirty, forward);
+        self.fill_from(now, kind, pa, now, cause, account)
+    }
+
+    /// [`Memory::fill`] by a transaction that the other processors see. It is apart from that of a machine with one, which it
+    /// would slow down.
+    #[inline(never)]
+    fn fill_seen(
+        &mut self,
+        (side, dirty): (Side, bool),
+        pa: u32,
+        forward: Forward,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let what = if dirty { Seen::Own } else { Seen::Read };
+        let (from, shared) = self.seen(what, pa, now, cause, account);
+        let served = self.fill_from(from, (side, dirty, forward), pa, now, cause, account);
         if shared && matches!(side, Side::Data) {
             self.data.mark_shared(pa);
         }
+        served
+    }
+
+    /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
+    #[inline(always)]
+    fn fill_from(
+        &mut self,
+        from: u64,
+        (side, dirty, forward): (Side, bool, Forward),
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let delivery = self.request(pa, from, cause, account);
+        let arrival = Arrival::new(pa, delivery, self.side(side).0);
+        self.install(side, pa, dirty, arrival.complete(), cause, account);
         self.set_out(side, arrival, pa, (forward, dirty), now)
     }
 

@@ -52,6 +52,7 @@ fn processors(mei: bool) -> Vec<Memory> {
     for _ in 0..PROCESSORS {
         let mut memory = Memory::from_config(&config, uncore).expect("valid shapes");
         memory.timing.shared_state = !mei;
+        memory.timing.several = true;
         memory.write_hid0(0xc000);
         uncore = std::mem::take(&mut memory.uncore).release().expect("held");
         uncore.peers.extend(memory.empty_peer());
