@@ -76,7 +76,7 @@ pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
     /// Enters the line of `arrival`, which got its place in `cache` just now, at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, arrival: Arrival, cache: &mut Cache, now: u64) {
         cache.mark_arriving(arrival.line);
         // A line that left the cache and is filled again replaces its old entry; entries of complete lines are
