@@ -17,13 +17,13 @@ static char *words[ARGUMENTS_MAX];
 static unsigned word_count;
 static const char *arguments[ARGUMENTS_MAX + 1];
 
-static NORETURN void refuse(const char *word, const char *allowed)
+static NORETURN void refuse_word(const char *word, const char *allowed)
 {
 	fatal(EXIT_COMMAND_LINE, "command line: \"%s\": %s", word, allowed);
 }
 
 /* Cuts the line at spaces. Double quotes hold words together. */
-static void split(void)
+static void split_line(void)
 {
 	char *p = line, *to;
 	unsigned arguments_used = 0;
@@ -66,16 +66,16 @@ static bool on_off(const char *word, const char *value)
 	if (strcmp(value, "on") == 0)
 		return true;
 	if (strcmp(value, "off") != 0)
-		refuse(word, "on or off");
+		refuse_word(word, "on or off");
 	return false;
 }
 
-static u32 number(const char *word, const char *value)
+static u32 number_of(const char *word, const char *value)
 {
 	u32 n;
 
 	if (parse_u32(value, &n))
-		refuse(word, "a number");
+		refuse_word(word, "a number");
 	return n;
 }
 
@@ -91,7 +91,7 @@ void command_line_early(void)
 {
 	u32 seed = 1;
 
-	split();
+	split_line();
 	for (unsigned i = 0; i < word_count; i++) {
 		const char *word = words[i], *value;
 
@@ -99,32 +99,32 @@ void command_line_early(void)
 			boot.quiet = true;
 		} else if ((value = value_of(word, "init"))) {
 			if (*value != '/')
-				refuse(word, "an absolute path");
+				refuse_word(word, "an absolute path");
 			boot.init = value;
 		} else if ((value = value_of(word, "console"))) {
 			if (strcmp(value, "uart") != 0)
-				refuse(word, "uart");
+				refuse_word(word, "uart");
 		} else if ((value = value_of(word, "check"))) {
 			boot.check = on_off(word, value);
 		} else if ((value = value_of(word, "failalloc"))) {
-			boot.failalloc = number(word, value);
+			boot.failalloc = number_of(word, value);
 		} else if ((value = value_of(word, "contexts"))) {
-			context_limit = number(word, value);
+			context_limit = number_of(word, value);
 			if (context_limit < CONTEXTS_LEAST || context_limit > CONTEXT_NUMBERS)
-				refuse(word, "4 to 1048576");
+				refuse_word(word, "4 to 1048576");
 		} else if ((value = value_of(word, "ramdisk_size"))) {
-			ramdisk_kilobytes = number(word, value);
+			ramdisk_kilobytes = number_of(word, value);
 		} else if ((value = value_of(word, "seed"))) {
-			seed = number(word, value);
+			seed = number_of(word, value);
 		} else {
 			char name[32];
 			const char *equals = strchr(word, '=');
 
 			strlcpy(name, word, MIN(sizeof(name), equals ? (size_t)(equals - word) + 1 : sizeof(name)));
 			if (!equals || !policy_choices(name, name, 0))
-				refuse(word, "no such word; known are init=<path> console=uart check=on|off "
-					     "failalloc=<n> contexts=<n> ramdisk_size=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
-					     "init's arguments");
+				refuse_word(word, "no such word; known are init=<path> console=uart check=on|off "
+					    "failalloc=<n> contexts=<n> ramdisk_size=<n> seed=<n> quiet, the policies (/proc/policy), and -- before "
+					    "init's arguments");
 		}
 	}
 	random_seed(seed);
@@ -146,7 +146,7 @@ void command_line_policies(void)
 		case 0:
 			break;
 		case -ENODEV:
-			refuse(words[i], "not on this processor");
+			refuse_word(words[i], "not on this processor");
 		default:
 			fatal(EXIT_COMMAND_LINE, "command line: \"%s\": choices are %s", words[i], choices);
 		}

@@ -9,7 +9,7 @@
 #include <signal.h>
 
 /* Shows a character to the user of the terminal. */
-static void out(struct tty *tty, u8 c)
+static void show_character(struct tty *tty, u8 c)
 {
 	if (tty->pty)
 		pty_putc(tty->pty, c);
@@ -18,7 +18,7 @@ static void out(struct tty *tty, u8 c)
 }
 
 /* A disabled control character is 0. */
-static bool is(const struct tty *tty, u8 c, unsigned which)
+static bool is_control(const struct tty *tty, u8 c, unsigned which)
 {
 	return c && c == tty->settings.cc[which];
 }
@@ -28,7 +28,7 @@ void tty_put(struct tty *tty, u8 c)
 	u32 flags = tty->settings.oflag;
 
 	if (!(flags & OPOST)) {
-		out(tty, c);
+		show_character(tty, c);
 		return;
 	}
 	switch (c) {
@@ -36,7 +36,7 @@ void tty_put(struct tty *tty, u8 c)
 		if (flags & ONLRET)
 			tty->column = 0;
 		if (flags & ONLCR) {
-			out(tty, '\r');
+			show_character(tty, '\r');
 			tty->column = 0;
 		}
 		break;
@@ -50,7 +50,7 @@ void tty_put(struct tty *tty, u8 c)
 	case '\t':
 		if ((flags & TABDLY) == XTABS) {
 			do {
-				out(tty, ' ');
+				show_character(tty, ' ');
 			} while (++tty->column % 8);
 			return;
 		}
@@ -64,7 +64,7 @@ void tty_put(struct tty *tty, u8 c)
 		if (c >= ' ' && c != 127 && (c & 0xc0) != 0x80)
 			tty->column++;
 	}
-	out(tty, c);
+	show_character(tty, c);
 }
 
 static bool shown_as_caret(const struct tty *tty, u8 c)
@@ -72,7 +72,7 @@ static bool shown_as_caret(const struct tty *tty, u8 c)
 	return tty_local(tty, ECHOCTL) && (c < ' ' || c == 127) && c != '\n' && c != '\t';
 }
 
-static void echo(struct tty *tty, u8 c)
+static void echo_character(struct tty *tty, u8 c)
 {
 	if (!tty_local(tty, ECHO) && !(c == '\n' && tty_local(tty, ECHONL) && tty_local(tty, ICANON)))
 		return;
@@ -99,14 +99,14 @@ void tty_commit(struct tty *tty)
 }
 
 /* Erases the last character of the line from the screen. */
-static void rub_out(struct tty *tty, u8 c)
+static void rub_out_character(struct tty *tty, u8 c)
 {
 	unsigned width = shown_as_caret(tty, c) ? 2 : 1;
 
 	if (!tty_local(tty, ECHO))
 		return;
 	if (!tty_local(tty, ECHOE)) {
-		echo(tty, tty->settings.cc[VERASE]);
+		echo_character(tty, tty->settings.cc[VERASE]);
 		return;
 	}
 	while (width--) {
@@ -116,7 +116,7 @@ static void rub_out(struct tty *tty, u8 c)
 	}
 }
 
-static bool continuation(const struct tty *tty, u8 c)
+static bool is_continuation(const struct tty *tty, u8 c)
 {
 	return tty->settings.iflag & IUTF8 && (c & 0xc0) == 0x80;
 }
@@ -129,8 +129,8 @@ static bool erase_one(struct tty *tty)
 		return false;
 	do {
 		c = (u8)tty->ring[--tty->head % RING];
-	} while (continuation(tty, c) && tty->head != tty->committed);
-	rub_out(tty, c);
+	} while (is_continuation(tty, c) && tty->head != tty->committed);
+	rub_out_character(tty, c);
 	return true;
 }
 
@@ -157,17 +157,17 @@ static void erase_line(struct tty *tty)
 		return;
 	}
 	tty->head = tty->committed;
-	echo(tty, tty->settings.cc[VKILL]);
+	echo_character(tty, tty->settings.cc[VKILL]);
 	if (tty_local(tty, ECHOK))
 		tty_put(tty, '\n');
 }
 
-static void reprint(struct tty *tty)
+static void reprint_line(struct tty *tty)
 {
-	echo(tty, tty->settings.cc[VREPRINT]);
+	echo_character(tty, tty->settings.cc[VREPRINT]);
 	tty_put(tty, '\n');
 	for (u32 at = tty->committed; at != tty->head; at++)
-		echo(tty, (u8)tty->ring[at % RING]);
+		echo_character(tty, (u8)tty->ring[at % RING]);
 }
 
 void tty_flush_input(struct tty *tty)
@@ -182,17 +182,17 @@ static bool signal_character(struct tty *tty, u8 c)
 {
 	int sig;
 
-	if (is(tty, c, VINTR))
+	if (is_control(tty, c, VINTR))
 		sig = SIGINT;
-	else if (is(tty, c, VQUIT))
+	else if (is_control(tty, c, VQUIT))
 		sig = SIGQUIT;
-	else if (is(tty, c, VSUSP))
+	else if (is_control(tty, c, VSUSP))
 		sig = SIGTSTP;
 	else
 		return false;
 	if (!tty_local(tty, NOFLSH))
 		tty_flush_input(tty);
-	echo(tty, c);
+	echo_character(tty, c);
 	if (tty->foreground)
 		signal_pgrp(tty->foreground, sig, NULL);
 	return true;
@@ -200,14 +200,14 @@ static bool signal_character(struct tty *tty, u8 c)
 
 static bool edit_character(struct tty *tty, u8 c)
 {
-	if (is(tty, c, VERASE))
+	if (is_control(tty, c, VERASE))
 		erase_one(tty);
-	else if (is(tty, c, VKILL))
+	else if (is_control(tty, c, VKILL))
 		erase_line(tty);
-	else if (tty_local(tty, IEXTEN) && is(tty, c, VWERASE))
+	else if (tty_local(tty, IEXTEN) && is_control(tty, c, VWERASE))
 		erase_word(tty);
-	else if (tty_local(tty, IEXTEN) && is(tty, c, VREPRINT))
-		reprint(tty);
+	else if (tty_local(tty, IEXTEN) && is_control(tty, c, VREPRINT))
+		reprint_line(tty);
 	else
 		return false;
 	return true;
@@ -217,18 +217,18 @@ static void line_character(struct tty *tty, u8 c)
 {
 	if (edit_character(tty, c))
 		return;
-	if (is(tty, c, VEOF)) {
+	if (is_control(tty, c, VEOF)) {
 		line_push(tty, c | ENTRY_EOF);
 		tty_commit(tty);
 		return;
 	}
 	/* The last place in the ring is reserved for a character that ends the line. */
-	if (c == '\n' || is(tty, c, VEOL) || (tty_local(tty, IEXTEN) && is(tty, c, VEOL2))) {
-		echo(tty, c);
+	if (c == '\n' || is_control(tty, c, VEOL) || (tty_local(tty, IEXTEN) && is_control(tty, c, VEOL2))) {
+		echo_character(tty, c);
 		line_push(tty, c | ENTRY_END);
 		tty_commit(tty);
 	} else if (tty->head - tty->tail < RING - 1) {
-		echo(tty, c);
+		echo_character(tty, c);
 		line_push(tty, c);
 	}
 }
@@ -242,11 +242,11 @@ void tty_set_stopped(struct tty *tty, bool stopped)
 
 static bool flow_character(struct tty *tty, u8 c)
 {
-	if (is(tty, c, VSTOP)) {
+	if (is_control(tty, c, VSTOP)) {
 		tty_set_stopped(tty, true);
 		return true;
 	}
-	if (is(tty, c, VSTART)) {
+	if (is_control(tty, c, VSTART)) {
 		tty_set_stopped(tty, false);
 		return true;
 	}
@@ -263,7 +263,7 @@ void tty_input(struct tty *tty, u8 c)
 		c &= 0x7f;
 	if (tty->literal_next) {
 		tty->literal_next = false;
-		echo(tty, c);
+		echo_character(tty, c);
 		line_push(tty, c);
 		if (!tty_local(tty, ICANON))
 			tty_commit(tty);
@@ -281,7 +281,7 @@ void tty_input(struct tty *tty, u8 c)
 	} else if (c == '\n' && flags & INLCR) {
 		c = '\r';
 	}
-	if (tty_local(tty, IEXTEN) && tty_local(tty, ICANON) && is(tty, c, VLNEXT)) {
+	if (tty_local(tty, IEXTEN) && tty_local(tty, ICANON) && is_control(tty, c, VLNEXT)) {
 		tty->literal_next = true;
 		if (tty_local(tty, ECHO)) {
 			tty_put(tty, '^');
@@ -293,7 +293,7 @@ void tty_input(struct tty *tty, u8 c)
 		line_character(tty, c);
 		return;
 	}
-	echo(tty, c);
+	echo_character(tty, c);
 	line_push(tty, c);
 	tty_commit(tty);
 }

@@ -61,7 +61,7 @@ void pty_release(struct pty *pty)
 }
 
 /* Whether every file on the terminal has been closed; false before the first open. */
-static bool deserted(const struct pty *pty)
+static bool pty_deserted(const struct pty *pty)
 {
 	return pty->was_open && !pty->open;
 }
@@ -75,9 +75,9 @@ static long ptmx_read(struct file *file, struct iter *it, u64 *position)
 	if (!it->left)
 		return 0;
 	while (pty->head == pty->tail) {
-		if (deserted(pty))
+		if (pty_deserted(pty))
 			return -EIO;
-		error = file_wait_event(file, &pty->shown, pty->head != pty->tail || deserted(pty));
+		error = file_wait_event(file, &pty->shown, pty->head != pty->tail || pty_deserted(pty));
 		if (error)
 			return error;
 	}
@@ -103,7 +103,7 @@ static long ptmx_read(struct file *file, struct iter *it, u64 *position)
  * Whether more input is accepted: not while the ring is full and a reader will empty it. Without a reader, extra input
  * is dropped.
  */
-static bool accepts(const struct pty *pty)
+static bool pty_accepts(const struct pty *pty)
 {
 	const struct tty *tty = &pty->tty;
 
@@ -120,8 +120,8 @@ static long ptmx_write(struct file *file, struct iter *it, u64 *position)
 		long n;
 		u8 c;
 
-		if (!accepts(pty)) {
-			n = file_wait_event(file, &pty->taken, accepts(pty));
+		if (!pty_accepts(pty)) {
+			n = file_wait_event(file, &pty->taken, pty_accepts(pty));
 			if (n)
 				return done ? done : n;
 		}
@@ -140,8 +140,8 @@ static unsigned ptmx_poll(struct file *file, struct poll_table *table)
 
 	poll_wait(table, (struct waitq *)&pty->shown);
 	poll_wait(table, (struct waitq *)&pty->taken);
-	return (pty->head != pty->tail ? POLLIN | POLLRDNORM : 0) | (deserted(pty) ? POLLHUP : 0) |
-	       (accepts(pty) ? POLLOUT | POLLWRNORM : 0);
+	return (pty->head != pty->tail ? POLLIN | POLLRDNORM : 0) | (pty_deserted(pty) ? POLLHUP : 0) |
+	       (pty_accepts(pty) ? POLLOUT | POLLWRNORM : 0);
 }
 
 /*

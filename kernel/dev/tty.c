@@ -77,7 +77,7 @@ long tty_check_change(struct tty *tty)
 	return check_background(tty, SIGTTOU);
 }
 
-static u32 available(const struct tty *tty)
+static u32 tty_available(const struct tty *tty)
 {
 	return tty->committed - tty->tail;
 }
@@ -85,7 +85,7 @@ static u32 available(const struct tty *tty)
 /* Whether a wait for input is over. */
 static bool tty_readable(const struct tty *tty)
 {
-	return available(tty) || tty->hung_up;
+	return tty_available(tty) || tty->hung_up;
 }
 
 /* Reads one line, or the part that fits. */
@@ -93,7 +93,7 @@ static long read_line(struct tty *tty, struct iter *it)
 {
 	long done = 0;
 
-	while (available(tty) && it->left) {
+	while (tty_available(tty) && it->left) {
 		u16 entry = tty->ring[tty->tail % RING];
 		char c = (char)entry;
 
@@ -116,7 +116,7 @@ static long read_raw(struct tty *tty, struct iter *it)
 {
 	long done = 0;
 
-	while (available(tty) && it->left) {
+	while (tty_available(tty) && it->left) {
 		char c = (char)tty->ring[tty->tail++ % RING];
 		long n = iter_write(it, &c, 1);
 
@@ -143,17 +143,17 @@ static long wait_raw(struct tty *tty, size_t wanted)
 		return result == -ETIMEDOUT ? 0 : result;
 	}
 	result = wait_event(&tty->readable, tty_readable(tty));
-	while (!result && !tty->hung_up && available(tty) < least) {
-		had = available(tty);
+	while (!result && !tty->hung_up && tty_available(tty) < least) {
+		had = tty_available(tty);
 		if (tenths)
-			result = wait_event_until(&tty->readable, available(tty) != had || tty->hung_up,
+			result = wait_event_until(&tty->readable, tty_available(tty) != had || tty->hung_up,
 						  time_deadline(tenths));
 		else
-			result = wait_event(&tty->readable, available(tty) != had || tty->hung_up);
+			result = wait_event(&tty->readable, tty_available(tty) != had || tty->hung_up);
 		if (result == -ETIMEDOUT)
 			return 0;
 	}
-	return available(tty) ? 0 : result;
+	return tty_available(tty) ? 0 : result;
 }
 
 long tty_read(struct file *file, struct iter *it, u64 *position)
@@ -170,14 +170,14 @@ long tty_read(struct file *file, struct iter *it, u64 *position)
 		result = check_background(tty, SIGTTIN);
 		if (result)
 			return result;
-		if (!available(tty)) {
+		if (!tty_available(tty)) {
 			if (file->flags & O_NONBLOCK)
 				return !tty_local(tty, ICANON) && !tty->settings.cc[VMIN] ? 0 : -EAGAIN;
 			result = tty_local(tty, ICANON) ? wait_event(&tty->readable, tty_readable(tty)) :
 				wait_raw(tty, it->left);
 			if (result)
 				return result;
-			if (tty->hung_up || (tty_local(tty, ICANON) && !available(tty)))
+			if (tty->hung_up || (tty_local(tty, ICANON) && !tty_available(tty)))
 				continue;
 		}
 		result = tty_local(tty, ICANON) ? read_line(tty, it) : read_raw(tty, it);
@@ -245,7 +245,7 @@ unsigned tty_poll(struct file *file, struct poll_table *table)
 
 	poll_wait(table, &tty->readable);
 	poll_wait(table, &tty->writable);
-	if (available(tty))
+	if (tty_available(tty))
 		ready |= POLLIN | POLLRDNORM;
 	if (tty_writable(tty))
 		ready |= POLLOUT | POLLWRNORM;

@@ -9,7 +9,7 @@
 #include <task.h>
 #include <uaccess.h>
 
-static u32 unlocked(u32 old, u32 new, u32 locked)
+static u32 change_unlocked(u32 old, u32 new, u32 locked)
 {
 	return (old & locked) | (new & ~locked);
 }
@@ -19,10 +19,10 @@ static void take_settings(struct tty *tty, const struct termios *new, bool flush
 	const struct termios old = tty->settings, *locked = &tty->locked;
 
 	tty->settings = *new;
-	tty->settings.iflag = unlocked(old.iflag, new->iflag, locked->iflag);
-	tty->settings.oflag = unlocked(old.oflag, new->oflag, locked->oflag);
-	tty->settings.cflag = unlocked(old.cflag, new->cflag, locked->cflag);
-	tty->settings.lflag = unlocked(old.lflag, new->lflag, locked->lflag);
+	tty->settings.iflag = change_unlocked(old.iflag, new->iflag, locked->iflag);
+	tty->settings.oflag = change_unlocked(old.oflag, new->oflag, locked->oflag);
+	tty->settings.cflag = change_unlocked(old.cflag, new->cflag, locked->cflag);
+	tty->settings.lflag = change_unlocked(old.lflag, new->lflag, locked->lflag);
 	if (locked->line)
 		tty->settings.line = old.line;
 	for (unsigned i = 0; i < NCCS; i++)
@@ -152,7 +152,7 @@ static long take_terminal(struct tty *tty, u32 steal)
 	return 0;
 }
 
-static long give_up(struct tty *tty)
+static long give_up_terminal(struct tty *tty)
 {
 	if (!tty_is_controlling(tty))
 		return -ENOTTY;
@@ -161,7 +161,7 @@ static long give_up(struct tty *tty)
 	return 0;
 }
 
-static long flush(struct tty *tty, u32 which)
+static long tty_flush(struct tty *tty, u32 which)
 {
 	long result = tty_check_change(tty);
 
@@ -174,7 +174,7 @@ static long flush(struct tty *tty, u32 which)
 	return 0;
 }
 
-static long flow(struct tty *tty, u32 action)
+static long tty_flow(struct tty *tty, u32 action)
 {
 	switch (action) {
 	case 0:		/* TCOOFF */
@@ -247,11 +247,11 @@ long tty_request(struct tty *tty, unsigned command, uintptr_t argument)
 	case TIOCSCTTY:
 		return take_terminal(tty, user);
 	case TIOCNOTTY:
-		return give_up(tty);
+		return give_up_terminal(tty);
 	case TCFLSH:
-		return flush(tty, user);
+		return tty_flush(tty, user);
 	case TCXONC:
-		return flow(tty, user);
+		return tty_flow(tty, user);
 	case TCSBRK:
 	case TCSBRKP:
 		return tty_check_change(tty);

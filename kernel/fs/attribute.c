@@ -468,7 +468,7 @@ static int fill_range(struct inode *inode, u32 first, u32 end)
 	return error;
 }
 
-static long allocate(struct inode *inode, int mode, u64 from, u64 to)
+static long file_allocate(struct inode *inode, int mode, u64 from, u64 to)
 {
 	u64 end = mode & FALLOC_KEEP_SIZE ? MIN(to, inode->size) : to;
 	/* Reserving space changes nothing that a reader sees, unless the file grows. */
@@ -499,7 +499,7 @@ static long allocate_alone(struct inode *inode, int mode, u64 from, u64 to)
 
 	if (result)
 		return result;
-	result = allocate(inode, mode, from, to);
+	result = file_allocate(inode, mode, from, to);
 	mutex_unlock(&inode->writing);
 	return result;
 }

@@ -169,7 +169,7 @@ long sys_copy_file_range(int in, s64 *in_offset, int out, s64 *out_offset, size_
 	return result;
 }
 
-static bool waits(const struct file *pipe, u32 flags)
+static bool splice_waits(const struct file *pipe, u32 flags)
 {
 	return !(flags & SPLICE_F_NONBLOCK || pipe->flags & O_NONBLOCK);
 }
@@ -200,7 +200,7 @@ static long splice_pages(struct file *pipe, struct frame *frame, struct file *ou
 static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t count, u32 flags)
 {
 	struct frame *frame = frame_alloc(FRAME_KERNEL);
-	long n = frame ? pipe_lock_data(pipe, waits(pipe, flags)) : -ENOMEM;
+	long n = frame ? pipe_lock_data(pipe, splice_waits(pipe, flags)) : -ENOMEM;
 
 	if (n > 0) {
 		n = splice_pages(pipe, frame, out, to, count);
@@ -214,7 +214,7 @@ static long splice_out(struct file *pipe, struct file *out, u64 *to, size_t coun
 /* Into a pipe: reads no more than there is room for. */
 static long splice_in(struct file *file, u64 *from, struct file *pipe, size_t count, u32 flags)
 {
-	long room = pipe_wait_room(pipe, waits(pipe, flags));
+	long room = pipe_wait_room(pipe, splice_waits(pipe, flags));
 
 	return room < 0 ? room : copy_through(file, from, pipe, &pipe->position, MIN(count, (size_t)room));
 }
@@ -229,16 +229,16 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 
 	if (pipe_same(file, out))
 		return -EINVAL;
-	room = pipe_wait_data(file, waits(file, flags));
+	room = pipe_wait_data(file, splice_waits(file, flags));
 	if (room > 0)
-		room = pipe_wait_room(out, waits(out, flags));
+		room = pipe_wait_room(out, splice_waits(out, flags));
 	if (room <= 0)
 		return room;
 	frame = frame_alloc(FRAME_KERNEL);
 	if (!frame)
 		return -ENOMEM;
 	count = MIN(count, (size_t)room);
-	n = pipe_lock_data(file, waits(file, flags));
+	n = pipe_lock_data(file, splice_waits(file, flags));
 	locked = n > 0;
 	while (locked && done < count) {
 		struct iter it;
@@ -261,7 +261,7 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 	return done ? (long)done : n;
 }
 
-static long splice(struct file *file, u64 *from, struct file *out, u64 *to, size_t count, u32 flags)
+static long splice_files(struct file *file, u64 *from, struct file *out, u64 *to, size_t count, u32 flags)
 {
 	bool from_pipe = file_is_pipe(file), to_pipe = file_is_pipe(out);
 
@@ -297,8 +297,8 @@ long sys_splice(int in, s64 *in_offset, int out, s64 *out_offset, size_t count, 
 	else if ((result = optional_offset(in_offset, &source)) == 0)
 		result = optional_offset(out_offset, &target);
 	if (!result)
-		result = splice(from, in_offset ? &source : NULL, to, out_offset ? &target : NULL,
-				MIN(count, (size_t)TRANSFER_MAX), flags);
+		result = splice_files(from, in_offset ? &source : NULL, to, out_offset ? &target : NULL,
+				      MIN(count, (size_t)TRANSFER_MAX), flags);
 	if (result >= 0 && (!tell_offset(in_offset, source) || !tell_offset(out_offset, target)))
 		result = -EFAULT;
 	file_put(from);
@@ -330,11 +330,11 @@ static long splice_memory(struct file *pipe, struct iter *it, u32 flags)
 	long done = 0, n;
 
 	if (!FILE_WRITES(pipe)) {
-		n = it->left ? pipe_wait_data(pipe, waits(pipe, flags)) : 0;
+		n = it->left ? pipe_wait_data(pipe, splice_waits(pipe, flags)) : 0;
 		return n > 0 ? pipe->ops->read(pipe, it, &pipe->position) : n;
 	}
 	while (it->left) {
-		n = pipe_wait_room(pipe, !done && waits(pipe, flags));
+		n = pipe_wait_room(pipe, !done && splice_waits(pipe, flags));
 		if (n > 0) {
 			size_t later = it->left - MIN(it->left, (size_t)n);
 

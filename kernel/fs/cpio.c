@@ -38,7 +38,7 @@ static int bad_entry(u32 offset, const char *reason)
 	return -EINVAL;
 }
 
-static int hex8(const u8 *p, u32 *value)
+static int parse_hex8(const u8 *p, u32 *value)
 {
 	*value = 0;
 	for (int i = 0; i < 8; i++) {
@@ -69,7 +69,7 @@ static int cpio_parse(const u8 *archive, u32 size, u32 offset, struct entry *ent
 	if (memcmp(archive + offset, "070701", 6) && memcmp(archive + offset, "070702", 6))
 		return bad_entry(offset, "not a cpio \"newc\" header (070701 or 070702 expected)");
 	for (unsigned i = 0; i < FIELDS; i++)
-		if (hex8(archive + offset + 6 + i * 8, &entry->field[i]))
+		if (parse_hex8(archive + offset + 6 + i * 8, &entry->field[i]))
 			return bad_entry(offset, "a header field is not a hexadecimal number");
 	if (entry->field[NAMESIZE] == 0 || entry->field[NAMESIZE] > PATH_MAX)
 		return bad_entry(offset, "the name's length is 0 or more than 4096");
@@ -144,7 +144,7 @@ static struct seen *find_seen(struct seen *list, const struct entry *entry)
 	return NULL;
 }
 
-static int remember(struct seen **list, const struct entry *entry, struct inode *inode)
+static int remember_link(struct seen **list, const struct entry *entry, struct inode *inode)
 {
 	struct seen *s = kmalloc(sizeof(*s));
 
@@ -225,7 +225,7 @@ static int unpack_new(struct dentry *dir, const char *name, size_t len, const st
 		return bad_entry(entry->offset, "no memory for an inode");
 	if (S_ISREG(mode)) {
 		if (entry->field[NLINK] > 1)
-			error = remember(links, entry, dentry->inode);
+			error = remember_link(links, entry, dentry->inode);
 		if (!error)
 			error = write_data(dentry->inode, entry);
 	}
@@ -234,7 +234,7 @@ static int unpack_new(struct dentry *dir, const char *name, size_t len, const st
 	return error;
 }
 
-static int unpack(const struct entry *entry, struct seen **links)
+static int unpack_entry(const struct entry *entry, struct seen **links)
 {
 	u32 mode = entry->field[MODE];
 	struct dentry *dir, *old;
@@ -285,7 +285,7 @@ int initramfs_unpack(void)
 		error = cpio_parse(archive, size, offset, &e, &next);
 		if (error || !strcmp(e.name, "TRAILER!!!"))
 			break;
-		error = unpack(&e, &links);
+		error = unpack_entry(&e, &links);
 		offset = next;
 		read_up_to(archive + offset);
 	}

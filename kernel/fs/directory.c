@@ -81,7 +81,7 @@ static long give_entries(struct file *file, void *buffer, size_t size, bool wide
 	return result;
 }
 
-static long getdents(int fd, void *buffer, size_t size, bool wide)
+static long directory_getdents(int fd, void *buffer, size_t size, bool wide)
 {
 	struct file *file = fd_get(fd);
 	long result;
@@ -102,15 +102,15 @@ static long getdents(int fd, void *buffer, size_t size, bool wide)
 
 long sys_getdents64(int fd, void *buffer, size_t size)
 {
-	return getdents(fd, buffer, size, true);
+	return directory_getdents(fd, buffer, size, true);
 }
 
 long sys_getdents(int fd, void *buffer, size_t size)
 {
-	return getdents(fd, buffer, size, false);
+	return directory_getdents(fd, buffer, size, false);
 }
 
-static int change(struct dentry **place, const char *user_path)
+static int change_directory(struct dentry **place, const char *user_path)
 {
 	char *path = path_from_user(user_path);
 	struct dentry *dentry;
@@ -134,12 +134,12 @@ static int change(struct dentry **place, const char *user_path)
 
 long sys_chdir(const char *path)
 {
-	return change(&current->fs->cwd, path);
+	return change_directory(&current->fs->cwd, path);
 }
 
 long sys_chroot(const char *path)
 {
-	return capable() ? change(&current->fs->root, path) : -EPERM;
+	return capable() ? change_directory(&current->fs->root, path) : -EPERM;
 }
 
 long sys_fchdir(int fd)

@@ -314,7 +314,7 @@ long sys_sync_file_range2(int fd, u32 flags, s64 offset, s64 length)
 	return check_syncable(fd, false);
 }
 
-static long advise(int fd, int advice)
+static long file_advise(int fd, int advice)
 {
 	struct file *file = fd_get(fd);
 	long result = 0;
@@ -335,13 +335,13 @@ long sys_fadvise64(int fd, s64 offset, size_t length, int advice)
 {
 	(void)offset;
 	(void)length;
-	return advise(fd, advice);
+	return file_advise(fd, advice);
 }
 
 long sys_fadvise64_64(int fd, int advice, s64 offset, s64 length)
 {
 	(void)offset;
-	return length < 0 ? -EINVAL : advise(fd, advice);
+	return length < 0 ? -EINVAL : file_advise(fd, advice);
 }
 
 long sys_readahead(int fd, s64 offset, size_t count)

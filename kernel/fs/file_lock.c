@@ -344,7 +344,7 @@ static bool may_own(int fd, const struct file *file, const struct lock *wanted)
 }
 
 /* Extends a record lock by the owner's locks of its type that overlap it or lie next to it. */
-static void join(struct inode *inode, struct lock *wanted)
+static void lock_join(struct inode *inode, struct lock *wanted)
 {
 	const struct lock range = { .start = wanted->start ? wanted->start - 1 : 0,
 				    .end = wanted->end == TO_THE_END ? TO_THE_END : wanted->end + 1 };
@@ -359,11 +359,11 @@ static void join(struct inode *inode, struct lock *wanted)
 }
 
 /* Takes the lock *fresh and sets it to NULL. Without `locking`, a descriptor may be closed or a lock be taken first. */
-static long take(int fd, struct file *file, struct lock **fresh, struct lock **spare)
+static long lock_take(int fd, struct file *file, struct lock **fresh, struct lock **spare)
 {
 	struct lock *lock = *fresh;
 
-	join(file->inode, lock);
+	lock_join(file->inode, lock);
 	clear_range(file->inode, lock, spare);
 	/* Another thread may have closed it, and the user's other locks be gone with the account. */
 	lock->account = account_of(current->cred.uid);
@@ -411,7 +411,7 @@ static long try_to_set(struct attempt *a)
 		return -EAGAIN;
 	}
 	*a->fresh = *a->wanted;
-	return take(a->fd, a->file, &a->fresh, &a->spare);
+	return lock_take(a->fd, a->file, &a->fresh, &a->spare);
 }
 
 static long set_lock(int fd, struct file *file, const struct lock *wanted, bool unlock, bool wait)

@@ -115,7 +115,7 @@ static bool tree_in_use(struct dentry *root, u32 own)
 	return false;
 }
 
-static int unmount(struct filesystem *fs)
+static int filesystem_unmount(struct filesystem *fs)
 {
 	struct dentry *dentry = fs->covers;
 
@@ -200,7 +200,7 @@ static char *string_from_user(const char *user, const char *otherwise)
 	return copy;
 }
 
-static long remount(const char *target, bool read_only)
+static long mount_change(const char *target, bool read_only)
 {
 	struct dentry *dentry;
 	int error = path_lookup(AT_FDCWD, target, WALK_FOLLOW, &dentry);
@@ -235,7 +235,7 @@ long sys_mount(const char *source, const char *target, const char *type, u32 fla
 	if (IS_ERR(kind))
 		result = PTR_ERR(kind);
 	else if (flags & MS_REMOUNT)
-		result = remount(on, flags & MS_RDONLY);
+		result = mount_change(on, flags & MS_RDONLY);
 	else
 		result = mount_at(kind, from, on, flags & MS_RDONLY);
 	if (!IS_ERR(kind))
@@ -264,7 +264,7 @@ long sys_umount2(const char *target, u32 flags)
 	if (error)
 		return error;
 	fs = dentry->inode->fs;
-	error = fs && fs->root == dentry ? unmount(fs) : -EINVAL;
+	error = fs && fs->root == dentry ? filesystem_unmount(fs) : -EINVAL;
 	dentry_put(dentry);
 	if (!error)
 		filesystem_drop(fs);

@@ -56,7 +56,7 @@ static int find_inode(int dirfd, const char *user_path, u32 flags, struct inode 
 	return 0;
 }
 
-static u64 blocks(const struct inode *inode)
+static u64 inode_blocks(const struct inode *inode)
 {
 	return (u64)inode->page_count * (PAGE_SIZE / 512);
 }
@@ -74,7 +74,7 @@ static u64 blocks(const struct inode *inode)
 		(s).rdev = device_to_user((i)->rdev);               \
 		(s).size = (__typeof__((s).size))(i)->size;         \
 		(s).blksize = PAGE_SIZE;                            \
-		(s).blocks = (__typeof__((s).blocks))blocks(i);     \
+		(s).blocks = (__typeof__((s).blocks))inode_blocks(i);     \
 		(s).atime = (s32)(i)->atime.sec;                    \
 		(s).atime_nsec = (i)->atime.nsec;                   \
 		(s).mtime = (s32)(i)->mtime.sec;                    \
@@ -122,7 +122,7 @@ static long give_statx(const struct inode *inode, void *user)
 	s.mode = (u16)inode->mode;
 	s.ino = inode->ino;
 	s.size = inode->size;
-	s.blocks = blocks(inode);
+	s.blocks = inode_blocks(inode);
 	s.atime = statx_time(inode->atime);
 	s.ctime = statx_time(inode->ctime);
 	s.mtime = statx_time(inode->mtime);

@@ -81,7 +81,7 @@ struct dentry *walk_magic(const struct walk *walk, struct dentry *link)
 }
 
 /* Restarts at the root for a link with an absolute path. */
-static int restart(struct walk *walk)
+static int walk_restart(struct walk *walk)
 {
 	struct dentry *root = walk->resolve & RESOLVE_IN_ROOT ? walk->start : current->fs->root;
 
@@ -115,7 +115,7 @@ static int splice_link(struct walk *walk, struct dentry *link, const char **path
 	kfree(walk->owned);
 	walk->owned = text;
 	*path = text;
-	return *text == '/' ? restart(walk) : 0;
+	return *text == '/' ? walk_restart(walk) : 0;
 }
 
 enum { STOP_BEFORE_LAST = 1, FOLLOW_LAST = 2 };

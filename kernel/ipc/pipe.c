@@ -122,7 +122,7 @@ static long pipe_read(struct file *file, struct iter *it, u64 *position)
 	return done;
 }
 
-static long broken(void)
+static long pipe_broken(void)
 {
 	signal_task(current, SIGPIPE, NULL);
 	return -EPIPE;
@@ -141,7 +141,7 @@ static long pipe_put(struct pipe *pipe, struct iter *it, u32 least)
 	return n;
 }
 
-static long transfer(struct pipe *pipe, struct iter *it)
+static long pipe_write_long(struct pipe *pipe, struct iter *it)
 {
 	long n = mutex_lock_killable(&pipe->writing);
 
@@ -163,11 +163,11 @@ NOINLINE static long write_on(struct file *file, struct iter *it)
 
 	for (;;) {
 		if (!pipe->readers)
-			return done ? done : broken();
+			return done ? done : pipe_broken();
 		/* An empty pipe means that the reader keeps up, even if it is not asleep yet. */
 		if (by_transfer && ring_room(&pipe->ring) &&
 		    (waitq_active(&pipe->readable) || !ring_used(&pipe->ring))) {
-			n = transfer(pipe, it);
+			n = pipe_write_long(pipe, it);
 			if (n < 0)
 				return done ? done : n;
 			if (n > 0) {
@@ -447,7 +447,7 @@ long pipe_wait_room(struct file *file, bool wait)
 		long result;
 
 		if (!pipe->readers)
-			return broken();
+			return pipe_broken();
 		if (ring_room(&pipe->ring))
 			return (long)ring_room(&pipe->ring);
 		if (!wait)

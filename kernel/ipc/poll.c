@@ -84,7 +84,7 @@ long sys_poll(struct pollfd *fds, u32 count, int timeout_ms)
 	return do_poll(fds, count, deadline);
 }
 
-static long ppoll(struct pollfd *fds, u32 count, struct timeout *timeout, const u32 *mask, size_t size)
+static long poll_masked(struct pollfd *fds, u32 count, struct timeout *timeout, const u32 *mask, size_t size)
 {
 	long result;
 
@@ -105,7 +105,7 @@ long sys_ppoll(struct pollfd *fds, u32 count, struct timespec32 *timeout, const 
 	struct timeout t;
 	long result = timeout_load(&t, timeout, TIMESPEC32);
 
-	return result ? result : ppoll(fds, count, &t, mask, size);
+	return result ? result : poll_masked(fds, count, &t, mask, size);
 }
 
 long sys_ppoll_time64(struct pollfd *fds, u32 count, struct timespec64 *timeout, const u32 *mask, size_t size)
@@ -113,5 +113,5 @@ long sys_ppoll_time64(struct pollfd *fds, u32 count, struct timespec64 *timeout,
 	struct timeout t;
 	long result = timeout_load(&t, timeout, TIMESPEC64);
 
-	return result ? result : ppoll(fds, count, &t, mask, size);
+	return result ? result : poll_masked(fds, count, &t, mask, size);
 }

@@ -24,7 +24,7 @@ void rendezvous_init(struct task *task)
 	list_init(&task->rendezvous.link);
 }
 
-static bool awaits(const struct task *receiver, const struct task *sender)
+static bool awaits_sender(const struct task *receiver, const struct task *sender)
 {
 	const struct rendezvous *theirs = &receiver->rendezvous;
 
@@ -157,7 +157,7 @@ static long rendezvous_push(struct task *task)
 }
 
 /* Copies the message of a waiting sender. Returns the sender's number, an error, or LOOK_AGAIN. */
-static long pull(struct task *from)
+static long rendezvous_receive_from(struct task *from)
 {
 	struct rendezvous *theirs = &from->rendezvous;
 	u32 n = MIN(theirs->buffers.send_size, current->rendezvous.buffers.receive_size);
@@ -224,7 +224,7 @@ static long rendezvous_receive(struct task *from, u64 deadline, struct task *wok
 		if (sender) {
 			if (woken)
 				task_wake(woken);
-			result = pull(sender);
+			result = rendezvous_receive_from(sender);
 		} else {
 			if (from)
 				from->rendezvous.sought = true;
@@ -259,7 +259,7 @@ static long wait_to_send(struct task *task, u64 deadline, bool call)
 /* 0 or -EPERM. A thread that waits for current accepts its message; for others, current must be allowed to signal. */
 static long may_send(const struct task *task)
 {
-	return awaits(task, current) && task->rendezvous.partner ? 0 : signal_check_permission(task->process, 0);
+	return awaits_sender(task, current) && task->rendezvous.partner ? 0 : signal_check_permission(task->process, 0);
 }
 
 /*
@@ -280,7 +280,7 @@ static long rendezvous_send(s32 number, u64 deadline, bool call, struct task **w
 			error = may_send(task);
 		if (error)
 			break;
-		if (awaits(task, current)) {
+		if (awaits_sender(task, current)) {
 			mine->holds = false;
 			error = rendezvous_push(task);
 			if (error == LOOK_AGAIN)

@@ -53,7 +53,7 @@ static inline long rendezvous_exchange(struct task *task, struct task *from, u32
 	return mine->done ? mine->result : rendezvous_receive_again(number);
 }
 
-static long call(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+static long call_fast(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
 	struct task *task = rendezvous_receiver(number, buffers, timeout);
 
@@ -63,7 +63,7 @@ static long call(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32
 	return rendezvous_exchange(task, task, word0, word1, word2);
 }
 
-static long reply_wait(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
+static long reply_wait_fast(s32 number, const struct ipc_buffers *buffers, u32 timeout, u32 word0, u32 word1, u32 word2)
 {
 	struct task *task = rendezvous_receiver(number, buffers, timeout);
 
@@ -72,4 +72,4 @@ static long reply_wait(s32 number, const struct ipc_buffers *buffers, u32 timeou
 	return rendezvous_exchange(task, NULL, word0, word1, word2);
 }
 
-const struct rendezvous_path rendezvous_path_fast = { call, reply_wait };
+const struct rendezvous_path rendezvous_path_fast = { call_fast, reply_wait_fast };

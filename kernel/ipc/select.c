@@ -52,7 +52,7 @@ static bool set_has(const struct sets *sets, int k, u32 fd)
 	return sets->in[k] && sets->in[k][fd / 32] >> (fd % 32) & 1;
 }
 
-static u16 wanted(const struct sets *sets, u32 fd)
+static u16 select_wanted(const struct sets *sets, u32 fd)
 {
 	u16 events = 0;
 
@@ -75,7 +75,7 @@ static long select_collect(const struct sets *sets, u32 count, struct poll_entry
 			fd += 31;
 			continue;
 		}
-		events = wanted(sets, fd);
+		events = select_wanted(sets, fd);
 		if (!events)
 			continue;
 		entry[*filled].file = fd_get((int)fd);
@@ -96,7 +96,7 @@ static long sets_store_ready(struct sets *sets, u32 count, const struct poll_ent
 	for (u32 fd = 0; fd < count; fd++) {
 		u16 ready;
 
-		if (!wanted(sets, fd))
+		if (!select_wanted(sets, fd))
 			continue;
 		ready = (entry++)->ready;
 		for (int k = 0; k < SETS; k++) {
@@ -201,7 +201,7 @@ long sys_select(int n, u32 *read, u32 *write, u32 *except, struct timeval32 *tim
 }
 
 /* The sixth argument points to the mask's address and size. */
-static long pselect(int n, u32 *const user[SETS], struct timeout *timeout, const u32 *mask)
+static long select_masked(int n, u32 *const user[SETS], struct timeout *timeout, const u32 *mask)
 {
 	u32 pair[2] = { 0, 0 };
 	long result;
@@ -226,7 +226,7 @@ long sys_pselect6(int n, u32 *read, u32 *write, u32 *except, struct timespec32 *
 	struct timeout t;
 	long result = timeout_load(&t, timeout, TIMESPEC32);
 
-	return result ? result : pselect(n, user, &t, mask);
+	return result ? result : select_masked(n, user, &t, mask);
 }
 
 long sys_pselect6_time64(int n, u32 *read, u32 *write, u32 *except, struct timespec64 *timeout, const u32 *mask)
@@ -235,5 +235,5 @@ long sys_pselect6_time64(int n, u32 *read, u32 *write, u32 *except, struct times
 	struct timeout t;
 	long result = timeout_load(&t, timeout, TIMESPEC64);
 
-	return result ? result : pselect(n, user, &t, mask);
+	return result ? result : select_masked(n, user, &t, mask);
 }

@@ -51,7 +51,7 @@ struct undo_list {
 
 static struct sysv_table sets = { .max = SYSV_SLOTS_MAX };
 
-static struct set *find_set(int id)
+static struct set *sem_find_set(int id)
 {
 	return sysv_find(&sets, id);
 }
@@ -67,7 +67,7 @@ static void drop_undos(struct set *set)
 	}
 }
 
-static void remove_set(struct set *set)
+static void sem_remove_set(struct set *set)
 {
 	sysv_remove(&sets, &set->perm);
 	drop_undos(set);
@@ -114,12 +114,12 @@ long sys_semget(s32 key, int count, u32 flags)
 	return id;
 }
 
-static bool may_adjust(s32 adjustment)
+static bool undo_may_adjust(s32 adjustment)
 {
 	return adjustment >= -VALUE_MAX - 1 && adjustment <= VALUE_MAX;
 }
 
-static void apply(struct set *set, const struct sembuf *op, struct undo *undo, s32 sign)
+static void sem_apply(struct set *set, const struct sembuf *op, struct undo *undo, s32 sign)
 {
 	set->sem[op->number].value += sign * op->change;
 	if (op->flags & SEM_UNDO)
@@ -130,7 +130,7 @@ static void apply(struct set *set, const struct sembuf *op, struct undo *undo, s
  * Applies all operations or none. Returns 0; the index of the operation that
  * must wait, plus one; or a negative errno. `undo` records those with SEM_UNDO.
  */
-static long try_operations(struct set *set, const struct sembuf *op, u32 count, struct undo *undo)
+static long sem_try(struct set *set, const struct sembuf *op, u32 count, struct undo *undo)
 {
 	long stopped = 0;
 	u32 i;
@@ -145,15 +145,15 @@ static long try_operations(struct set *set, const struct sembuf *op, u32 count, 
 			stopped = (long)i + 1;
 		else if (value > VALUE_MAX)
 			stopped = -ERANGE;
-		else if (op[i].flags & SEM_UNDO && !may_adjust(undo->adjust[op[i].number] - op[i].change))
+		else if (op[i].flags & SEM_UNDO && !undo_may_adjust(undo->adjust[op[i].number] - op[i].change))
 			stopped = -ERANGE;
 		else
-			apply(set, &op[i], undo, 1);
+			sem_apply(set, &op[i], undo, 1);
 	}
 	if (!stopped)
 		return 0;
 	for (i--; i--;)		/* the operation that stopped changed nothing */
-		apply(set, &op[i], undo, -1);
+		sem_apply(set, &op[i], undo, -1);
 	return stopped;
 }
 
@@ -217,7 +217,7 @@ static struct undo *get_undo(struct set *set)
 	return undo;
 }
 
-static void applied(struct set *set, const struct sembuf *op, u32 count)
+static void sem_applied(struct set *set, const struct sembuf *op, u32 count)
 {
 	for (u32 i = 0; i < count; i++)
 		set->sem[op[i].number].last_pid = current->tgid;
@@ -226,9 +226,8 @@ static void applied(struct set *set, const struct sembuf *op, u32 count)
 }
 
 /* Sleeps until the set changes; counts the caller as a waiter on the semaphore that stopped it. */
-static long wait_for_change(struct set *set, const struct sembuf *op, const struct sembuf *all, u32 count,
-			    struct undo *undo,
-			    u64 deadline)
+static long sem_wait(struct set *set, const struct sembuf *op, const struct sembuf *all, u32 count, struct undo *undo,
+		     u64 deadline)
 {
 	struct sem *sem = &set->sem[op->number];
 	u32 *waiting = op->change ? &sem->waiting_more : &sem->waiting_zero;
@@ -244,7 +243,7 @@ static long wait_for_change(struct set *set, const struct sembuf *op, const stru
 		result = sleep_interruptible(&w.woken, deadline);
 		if (set->removed || result)
 			break;
-		tried = try_operations(set, all, count, undo);
+		tried = sem_try(set, all, count, undo);
 	} while (tried == op - all + 1);
 	waitq_remove(&w);
 	set->busy--;
@@ -259,7 +258,7 @@ static long wait_for_change(struct set *set, const struct sembuf *op, const stru
 	return tried;
 }
 
-static long operate(struct set *set, const struct sembuf *op, u32 count, u64 deadline)
+static long sem_operate(struct set *set, const struct sembuf *op, u32 count, u64 deadline)
 {
 	struct undo *undo = NULL;
 	bool change = false, with_undo = false;
@@ -278,14 +277,14 @@ static long operate(struct set *set, const struct sembuf *op, u32 count, u64 dea
 		if (!undo)
 			return -ENOMEM;
 	}
-	stopped = try_operations(set, op, count, undo);
+	stopped = sem_try(set, op, count, undo);
 	while (stopped > 0) {
 		if (op[stopped - 1].flags & IPC_NOWAIT)
 			return -EAGAIN;
-		stopped = wait_for_change(set, &op[stopped - 1], op, count, undo, deadline);
+		stopped = sem_wait(set, &op[stopped - 1], op, count, undo, deadline);
 	}
 	if (stopped == 0)
-		applied(set, op, count);
+		sem_applied(set, op, count);
 	return stopped;
 }
 
@@ -307,8 +306,8 @@ long sem_operations(int id, const struct sembuf *user, u32 count, u64 deadline)
 	if (copy_from_user(op, user, count * sizeof(*op))) {
 		result = -EFAULT;
 	} else {
-		set = find_set(id);
-		result = set ? operate(set, op, count, deadline) : -EINVAL;
+		set = sem_find_set(id);
+		result = set ? sem_operate(set, op, count, deadline) : -EINVAL;
 	}
 	if (op != few)
 		kfree(op);
@@ -371,7 +370,7 @@ static void forget_undos(struct set *set, u32 number)
 #define PIECE 2048u	/* values that are copied between two windows */
 
 /* A copy may sleep, and the set may be removed meanwhile: look it up again by its number after each copy. */
-static long set_all(struct set *set, const u16 *user)
+static long sem_set_all(struct set *set, const u16 *user)
 {
 	int id = (int)set->perm.id;
 	u32 count = set->count;
@@ -391,7 +390,7 @@ static long set_all(struct set *set, const u16 *user)
 			result = -ERANGE;
 	}
 	if (!result) {
-		set = find_set(id);
+		set = sem_find_set(id);
 		result = set && set->count == count ? 0 : -EIDRM;
 	}
 	for (u32 i = 0; !result && i < count; i++) {
@@ -408,7 +407,7 @@ static long set_all(struct set *set, const u16 *user)
 	return result;
 }
 
-static long get_all(const struct set *set, u16 *user)
+static long sem_get_all(const struct set *set, u16 *user)
 {
 	u32 count = set->count;
 	u16 *values = kmalloc(count * sizeof(*values));
@@ -448,7 +447,7 @@ static long sem_set_status(int id, uaddr_t user)
 
 	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	set = find_set(id);
+	set = sem_find_set(id);
 	if (!set)
 		return -EINVAL;
 	if (!sysv_owns(&set->perm))
@@ -458,23 +457,23 @@ static long sem_set_status(int id, uaddr_t user)
 	return 0;
 }
 
-static long whole_set(struct set *set, int command, uaddr_t argument)
+static long sem_whole_set(struct set *set, int command, uaddr_t argument)
 {
 	switch (command) {
 	case IPC_STAT:
 		return sysv_may(&set->perm, SYSV_READ) ? sem_give_status(set, argument) : -EACCES;
 	case GETALL:
-		return sysv_may(&set->perm, SYSV_READ) ? get_all(set, (u16 *)argument) : -EACCES;
+		return sysv_may(&set->perm, SYSV_READ) ? sem_get_all(set, (u16 *)argument) : -EACCES;
 	case SETALL:
 		if (!sysv_may(&set->perm, SYSV_WRITE))
 			return -EACCES;
-		return set_all(set, (const u16 *)argument);
+		return sem_set_all(set, (const u16 *)argument);
 	case IPC_SET:
 		return sem_set_status((int)set->perm.id, argument);
 	case IPC_RMID:
 		if (!sysv_owns(&set->perm))
 			return -EPERM;
-		remove_set(set);
+		sem_remove_set(set);
 		return 0;
 	}
 	return -EINVAL;
@@ -549,7 +548,7 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 		result = sem_give_status(set, argument);
 		return result ? result : (long)id;
 	}
-	set = find_set(id);
+	set = sem_find_set(id);
 	if (!set)
 		return -EINVAL;
 	switch (command) {
@@ -560,5 +559,5 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 	case SETVAL:
 		return one_semaphore(set, number, command, argument);
 	}
-	return whole_set(set, command, argument);
+	return sem_whole_set(set, command, argument);
 }

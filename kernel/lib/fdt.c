@@ -32,7 +32,7 @@ u32 fdt_size(const void *fdt)
 }
 
 /* Whether the component [path, slash) names the node, whose own name may have a unit address. */
-static bool names(const char *path, size_t length, const char *node)
+static bool component_names(const char *path, size_t length, const char *node)
 {
 	return strncmp(path, node, length) == 0 && (node[length] == '\0' || node[length] == '@');
 }
@@ -60,7 +60,7 @@ const void *fdt_property(const void *fdt, const char *path, const char *property
 				const char *slash = strchr(next + 1, '/');
 				size_t part = slash ? (size_t)(slash - next - 1) : strlen(next + 1);
 
-				if (part && names(next + 1, part, name)) {
+				if (part && component_names(next + 1, part, name)) {
 					next += part + 1;
 					matched++;
 				}

@@ -1,7 +1,7 @@
 /* Red-black trees (Cormen et al., chapter 13), with NULL for the black leaves. */
 #include <rbtree.h>
 
-static void replace(struct rb_root *root, struct rb_node *old, struct rb_node *new)
+static void node_replace(struct rb_root *root, struct rb_node *old, struct rb_node *new)
 {
 	if (!old->parent)
 		root->node = new;
@@ -20,7 +20,7 @@ static void rotate_left(struct rb_root *root, struct rb_node *x)
 	x->right = y->left;
 	if (y->left)
 		y->left->parent = x;
-	replace(root, x, y);
+	node_replace(root, x, y);
 	y->left = x;
 	x->parent = y;
 	x->stale = y->stale = true;
@@ -33,7 +33,7 @@ static void rotate_right(struct rb_root *root, struct rb_node *x)
 	x->left = y->right;
 	if (y->right)
 		y->right->parent = x;
-	replace(root, x, y);
+	node_replace(root, x, y);
 	y->right = x;
 	x->parent = y;
 	x->stale = y->stale = true;
@@ -83,7 +83,7 @@ void rb_insert(struct rb_root *root, struct rb_node *node, struct rb_node *paren
 	root->node->red = false;
 }
 
-static bool black(const struct rb_node *node)
+static bool is_black(const struct rb_node *node)
 {
 	return !node || !node->red;
 }
@@ -91,7 +91,7 @@ static bool black(const struct rb_node *node)
 /* Restores the balance when paths through x, a child of parent, have one black node too few. */
 static void erase_fix(struct rb_root *root, struct rb_node *x, struct rb_node *parent)
 {
-	while (x != root->node && black(x)) {
+	while (x != root->node && is_black(x)) {
 		bool left = x == parent->left;
 		struct rb_node *sibling = left ? parent->right : parent->left;
 
@@ -107,13 +107,13 @@ static void erase_fix(struct rb_root *root, struct rb_node *x, struct rb_node *p
 		struct rb_node *near = left ? sibling->left : sibling->right;
 		struct rb_node *far = left ? sibling->right : sibling->left;
 
-		if (black(near) && black(far)) {
+		if (is_black(near) && is_black(far)) {
 			sibling->red = true;
 			x = parent;
 			parent = x->parent;
 			continue;
 		}
-		if (black(far)) {
+		if (is_black(far)) {
 			near->red = false;
 			sibling->red = true;
 			if (left)
@@ -145,7 +145,7 @@ void rb_erase(struct rb_root *root, struct rb_node *node)
 	if (!node->left || !node->right) {
 		x = node->left ? node->left : node->right;
 		parent = node->parent;
-		replace(root, node, x);
+		node_replace(root, node, x);
 	} else {
 		struct rb_node *next = node->right;
 
@@ -157,11 +157,11 @@ void rb_erase(struct rb_root *root, struct rb_node *node)
 			parent = next;
 		} else {
 			parent = next->parent;
-			replace(root, next, x);
+			node_replace(root, next, x);
 			next->right = node->right;
 			next->right->parent = next;
 		}
-		replace(root, node, next);
+		node_replace(root, node, next);
 		next->left = node->left;
 		next->left->parent = next;
 		next->red = node->red;

@@ -88,7 +88,7 @@ size_t strlcpy(char *to, const char *from, size_t size)
 	return length;
 }
 
-static int digit(char c)
+static int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -111,7 +111,7 @@ int parse_u32(const char *s, u32 *value)
 	if (!*s)
 		return -EINVAL;
 	for (; *s; s++) {
-		u32 d = (u32)digit(*s);
+		u32 d = (u32)digit_value(*s);
 
 		if (d >= base || v > (~0u - d) / base)
 			return -EINVAL;

@@ -93,7 +93,7 @@ int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags)
 }
 
 /* Whether the page is in memory: 1 or 0; -ENOMEM when another thread has unmapped it. */
-static int resident(struct mm *mm, uaddr_t address)
+static int page_is_resident(struct mm *mm, uaddr_t address)
 {
 	struct vma *vma = mm_find(mm, address);
 	struct frame *frame = NULL;
@@ -119,7 +119,7 @@ int mm_incore(struct mm *mm, uaddr_t address, u32 size, u8 *user_vector)
 	if (!range_ok(address, size) || !areas_cover(mm, address, address + size))
 		return -ENOMEM;
 	for (uaddr_t end = address + size; address < end; address += PAGE_SIZE) {
-		int in = resident(mm, address);
+		int in = page_is_resident(mm, address);
 		u8 byte = (u8)in;
 
 		if (in < 0)

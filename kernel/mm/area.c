@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-static struct vma *entry(struct rb_node *node)
+static struct vma *area_at(struct rb_node *node)
 {
 	return node ? rb_entry(node, struct vma, node) : NULL;
 }
@@ -59,7 +59,7 @@ void vma_link(struct vma *vma)
 
 	while (*link) {
 		parent = *link;
-		link = vma->start < entry(parent)->start ? &parent->left : &parent->right;
+		link = vma->start < area_at(parent)->start ? &parent->left : &parent->right;
 	}
 	rb_insert(&mm->areas, &vma->node, parent, link);
 	mm->area_count++;
@@ -87,7 +87,7 @@ CAUSE(fault) struct vma *mm_find(struct mm *mm, uaddr_t address)
 	if (found)
 		return found;
 	while (node) {
-		struct vma *vma = entry(node);
+		struct vma *vma = area_at(node);
 
 		if (address < vma->end) {
 			found = vma;
@@ -105,17 +105,17 @@ CAUSE(fault) struct vma *mm_find(struct mm *mm, uaddr_t address)
 
 struct vma *mm_first(struct mm *mm)
 {
-	return entry(rb_first(&mm->areas));
+	return area_at(rb_first(&mm->areas));
 }
 
 struct vma *mm_next(struct vma *vma)
 {
-	return entry(rb_next(&vma->node));
+	return area_at(rb_next(&vma->node));
 }
 
-static struct vma *previous(const struct vma *vma)
+static struct vma *area_before(const struct vma *vma)
 {
-	return entry(rb_prev(&vma->node));
+	return area_at(rb_prev(&vma->node));
 }
 
 int vma_split(struct vma *vma, uaddr_t address)
@@ -146,7 +146,7 @@ static bool can_join(const struct vma *a, const struct vma *b)
 	       (!a->inode || a->first_page + pages == b->first_page);
 }
 
-static void join(struct vma *a, struct vma *b)
+static void areas_join(struct vma *a, struct vma *b)
 {
 	uaddr_t end = b->end;
 
@@ -159,12 +159,12 @@ static void join(struct vma *a, struct vma *b)
 
 struct vma *vma_merge(struct vma *vma)
 {
-	struct vma *next = mm_next(vma), *before = previous(vma);
+	struct vma *next = mm_next(vma), *before = area_before(vma);
 
 	if (next && can_join(vma, next))
-		join(vma, next);
+		areas_join(vma, next);
 	if (before && can_join(before, vma)) {
-		join(before, vma);
+		areas_join(before, vma);
 		vma = before;
 	}
 	return vma;
@@ -232,7 +232,7 @@ static uaddr_t upper_bound(const struct vma *vma)
 	return MIN(vma->end, MMAP_TOP);
 }
 
-static u32 between(uaddr_t end, uaddr_t start)
+static u32 gap(uaddr_t end, uaddr_t start)
 {
 	return start > end ? start - end : 0;
 }
@@ -241,19 +241,19 @@ static u32 between(uaddr_t end, uaddr_t start)
  * Recomputes the bounds and the largest gap of the subtree at this area, whose children are up to date. True if one of
  * the three changed.
  */
-static bool survey(struct vma *vma)
+static bool area_survey(struct vma *vma)
 {
-	const struct vma *left = entry(vma->node.left), *right = entry(vma->node.right);
+	const struct vma *left = area_at(vma->node.left), *right = area_at(vma->node.right);
 	uaddr_t first = lower_bound(vma), last = upper_bound(vma);
 	u32 room = 0;
 	bool news;
 
 	if (left) {
-		room = MAX(left->room, between(left->last, first));
+		room = MAX(left->room, gap(left->last, first));
 		first = left->first;
 	}
 	if (right) {
-		room = MAX(room, MAX(right->room, between(last, right->first)));
+		room = MAX(room, MAX(right->room, gap(last, right->first)));
 		last = right->last;
 	}
 	news = vma->first != first || vma->last != last || vma->room != room;
@@ -273,7 +273,7 @@ static void survey_stale(struct rb_node *node)
 	interrupt_window_at(++surveyed);
 	survey_stale(node->left);
 	survey_stale(node->right);
-	survey(entry(node));
+	area_survey(area_at(node));
 	node->stale = false;
 }
 
@@ -282,7 +282,7 @@ bool areas_surveyed_right(struct mm *mm)
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
 		const struct rb_node *up = vma->node.parent;
 
-		if (vma->node.stale ? up && !up->stale : survey(vma))
+		if (vma->node.stale ? up && !up->stale : area_survey(vma))
 			return false;
 	}
 	return true;
@@ -293,8 +293,8 @@ static uaddr_t room_by_walk(const struct mm *mm, u32 size)
 {
 	uaddr_t top = MMAP_TOP;
 
-	for (const struct vma *vma = entry(rb_last(&mm->areas)); vma && between(upper_bound(vma), top) < size;
-	     vma = previous(vma))
+	for (const struct vma *vma = area_at(rb_last(&mm->areas)); vma && gap(upper_bound(vma), top) < size;
+	     vma = area_before(vma))
 		top = lower_bound(vma);
 	return top;
 }
@@ -306,20 +306,20 @@ static uaddr_t room_by_survey(struct mm *mm, u32 size)
 	uaddr_t top = MMAP_TOP;
 
 	survey_stale(mm->areas.node);
-	vma = entry(mm->areas.node);
+	vma = area_at(mm->areas.node);
 	/* The room between vma's subtree and top is too small. */
-	while (vma && between(vma->last, top) < size) {
-		right = entry(vma->node.right);
+	while (vma && gap(vma->last, top) < size) {
+		right = area_at(vma->node.right);
 		if (right && right->room >= size) {
 			vma = right;
 			continue;
 		}
 		if (right)
 			top = right->first;
-		if (between(upper_bound(vma), top) >= size)
+		if (gap(upper_bound(vma), top) >= size)
 			break;
 		top = lower_bound(vma);
-		vma = entry(vma->node.left);
+		vma = area_at(vma->node.left);
 	}
 	return top;
 }
@@ -332,5 +332,5 @@ uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size)
 	if (hint >= PAGE_SIZE && hint < USER_END && USER_END - hint >= size && range_free(mm, hint, hint + size))
 		return hint;
 	top = mm->area_count <= AREAS_WALKED ? room_by_walk(mm, size) : room_by_survey(mm, size);
-	return between(PAGE_SIZE, top) >= size ? top - size : 0;
+	return gap(PAGE_SIZE, top) >= size ? top - size : 0;
 }

@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-static long map(uaddr_t address, u32 length, int protection, u32 flags, int fd, u32 page)
+static long map_user(uaddr_t address, u32 length, int protection, u32 flags, int fd, u32 page)
 {
 	struct file *file = NULL;
 	long result;
@@ -29,13 +29,13 @@ static long map(uaddr_t address, u32 length, int protection, u32 flags, int fd, 
 
 long sys_mmap(uaddr_t address, size_t length, int protection, u32 flags, int fd, u32 offset)
 {
-	return offset % PAGE_SIZE ? -EINVAL : map(address, length, protection, flags, fd, offset >> PAGE_SHIFT);
+	return offset % PAGE_SIZE ? -EINVAL : map_user(address, length, protection, flags, fd, offset >> PAGE_SHIFT);
 }
 
 /* The offset is in units of 4096 bytes. */
 long sys_mmap2(uaddr_t address, size_t length, int protection, u32 flags, int fd, u32 page)
 {
-	return map(address, length, protection, flags, fd, page);
+	return map_user(address, length, protection, flags, fd, page);
 }
 
 long sys_munmap(uaddr_t address, size_t length)

@@ -90,7 +90,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(s
 	return !vma || vma->start <= address ? vma : grown_stack(vma, ALIGN_DOWN(address, PAGE_SIZE));
 }
 
-static bool allowed(const struct vma *vma, enum mm_access access)
+static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 {
 	if (access & MM_WRITE)
 		return vma->flags & VM_WRITE;
@@ -115,7 +115,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 
 	if (!vma)
 		return -EFAULT;
-	if (!allowed(vma, access))
+	if (!access_is_allowed(vma, access))
 		return -EACCES;
 	entry = pagetable_own(mm->root, address);
 	if (!entry) {

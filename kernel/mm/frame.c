@@ -36,7 +36,7 @@ bool failalloc_hit(void)
 	return ++failalloc_count == failalloc_at;
 }
 
-static void count(struct frame *frame, enum frame_use use)
+static void frame_change_use(struct frame *frame, enum frame_use use)
 {
 	u32 size = 1u << frame->order;
 
@@ -91,7 +91,7 @@ static struct frame *frame_take(unsigned order)
 static struct frame *give_out(struct frame *frame, enum frame_use use)
 {
 	frame_counts.allocations++;
-	count(frame, use);
+	frame_change_use(frame, use);
 	frame->refs = 1;
 	frame->private = 0;
 	for (u32 i = 0; i < 1u << frame->order; i++)
@@ -100,7 +100,7 @@ static struct frame *give_out(struct frame *frame, enum frame_use use)
 }
 
 /* Whether an allocation is to fail on purpose. */
-static inline bool refused(unsigned order)
+static inline bool frame_refused(unsigned order)
 {
 	return (int)order > frame_order_plain && (failalloc_hit() || order > FRAME_ORDER_MAX);
 }
@@ -109,7 +109,7 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 {
 	struct frame *frame = NULL;
 
-	if (!refused(order)) {
+	if (!frame_refused(order)) {
 		frame = frame_take(order);
 		if (!frame && frames_return_cleared())
 			frame = frame_take(order);
@@ -142,7 +142,7 @@ void frame_return(struct frame *frame)
 
 struct frame *frame_account(struct frame *frame, enum frame_use use)
 {
-	if (refused(0)) {
+	if (frame_refused(0)) {
 		frame_counts.failures++;
 		frame_return(frame);
 		return NULL;
@@ -172,7 +172,7 @@ void frame_free(struct frame *frame)
 	frame_counts.frees++;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);
-	count(frame, FRAME_FREE);
+	frame_change_use(frame, FRAME_FREE);
 	frame_release(frame);
 }
 
@@ -207,7 +207,7 @@ static void add_range(paddr_t start, paddr_t end)
 		while (order < FRAME_ORDER_MAX && !(number & 1u << order) && number + (2u << order) <= last)
 			order++;
 		frame->order = (u8)order;
-		count(frame, FRAME_FREE);
+		frame_change_use(frame, FRAME_FREE);
 		for (u32 i = 1; i < 1u << order; i++)
 			frame[i].use = FRAME_FREE;
 		frame_release(frame);

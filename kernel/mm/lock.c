@@ -66,7 +66,7 @@ static int whole_pages(uaddr_t *address, u32 length, uaddr_t *end)
 	return length <= USER_END && range_ok(*address, size) && areas_cover(current->mm, *address, *end) ? 0 : -ENOMEM;
 }
 
-static long lock(uaddr_t address, u32 length, bool present)
+static long lock_pages(uaddr_t address, u32 length, bool present)
 {
 	uaddr_t end;
 	int error;
@@ -87,12 +87,12 @@ static long lock(uaddr_t address, u32 length, bool present)
 
 long sys_mlock(uaddr_t address, size_t length)
 {
-	return lock(address, length, true);
+	return lock_pages(address, length, true);
 }
 
 long sys_mlock2(uaddr_t address, size_t length, u32 flags)
 {
-	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock(address, length, !(flags & MLOCK_ONFAULT));
+	return flags & ~MLOCK_ONFAULT ? -EINVAL : lock_pages(address, length, !(flags & MLOCK_ONFAULT));
 }
 
 long sys_munlock(uaddr_t address, size_t length)

@@ -118,7 +118,7 @@ static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, s
 	return address;
 }
 
-static void populate(struct mm *mm, uaddr_t start, uaddr_t end)
+static void area_populate(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma = mm_find(mm, start);
 	enum mm_access access = vma && vma->flags & VM_WRITE && !(vma->flags & VM_SHARED) ? MM_WRITE : MM_READ;
@@ -178,7 +178,7 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 	}
 	result = map_new(mm, address, size, area_flags(prot, flags), file, page);
 	if (!IS_ERR_VALUE(result) && flags & (MAP_POPULATE | MAP_LOCKED))
-		populate(mm, result, result + size);
+		area_populate(mm, result, result + size);
 	check_range(mm, address, address + size, "mmap");
 	return result;
 }

@@ -25,7 +25,7 @@ static uaddr_t base_of(uaddr_t address)
 	return pagetable_next(address) - TABLE_SPAN;
 }
 
-static bool shared(const struct root_entry *slot)
+static bool table_is_shared(const struct root_entry *slot)
 {
 	return !slot_empty(slot) && slot_frame(slot)->refs > 1;
 }
@@ -100,7 +100,7 @@ int table_unshare(struct mm *mm, uaddr_t address)
 	struct root_entry *slot = slot_of(mm, address), fresh;
 	struct frame *own;
 
-	if (!tables_shared || !shared(slot))
+	if (!tables_shared || !table_is_shared(slot))
 		return 0;
 	own = pagetable_table_new();
 	if (!own)
@@ -149,7 +149,7 @@ void tables_leave(struct vma *vma)
 	for (uaddr_t address = vma->start; tables_shared && address < vma->end; address = pagetable_next(address)) {
 		struct root_entry *slot = slot_of(vma->mm, address);
 
-		if (shared(slot))
+		if (table_is_shared(slot))
 			table_leave(vma->mm, slot);
 	}
 }
@@ -159,7 +159,7 @@ void table_lost(struct mm *mm, uaddr_t address, u32 frames)
 	const struct root_entry *slot = slot_of(mm, address);
 	struct mm *sharer;
 
-	if (!tables_shared || !shared(slot)) {
+	if (!tables_shared || !table_is_shared(slot)) {
 		mm_resident_less(mm, frames);
 		return;
 	}

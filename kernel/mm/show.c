@@ -47,7 +47,7 @@ void mm_show_maps(struct mm *mm, struct text *text)
 	}
 }
 
-static void line(struct text *text, const char *name, u32 pages)
+static void meminfo_line(struct text *text, const char *name, u32 pages)
 {
 	text_printf(text, "%s:%*s%8u kB\n", name, (int)(15 - strlen(name)), "", pages * (PAGE_SIZE / 1024));
 }
@@ -57,16 +57,16 @@ void mm_show_meminfo(struct text *text)
 	struct frame_statistics s;
 
 	frame_statistics(&s);
-	line(text, "MemTotal", s.total - s.use[FRAME_RESERVED]);
-	line(text, "MemFree", s.use[FRAME_FREE]);
-	line(text, "MemAvailable", s.use[FRAME_FREE]);
-	line(text, "Buffers", 0);
-	line(text, "Cached", s.use[FRAME_CACHE]);
-	line(text, "SwapCached", 0);
-	line(text, "AnonPages", s.use[FRAME_ANONYMOUS]);
-	line(text, "Shmem", s.use[FRAME_CACHE]);
-	line(text, "Slab", s.use[FRAME_KERNEL]);
-	line(text, "PageTables", s.use[FRAME_PAGE_TABLE]);
-	line(text, "SwapTotal", 0);
-	line(text, "SwapFree", 0);
+	meminfo_line(text, "MemTotal", s.total - s.use[FRAME_RESERVED]);
+	meminfo_line(text, "MemFree", s.use[FRAME_FREE]);
+	meminfo_line(text, "MemAvailable", s.use[FRAME_FREE]);
+	meminfo_line(text, "Buffers", 0);
+	meminfo_line(text, "Cached", s.use[FRAME_CACHE]);
+	meminfo_line(text, "SwapCached", 0);
+	meminfo_line(text, "AnonPages", s.use[FRAME_ANONYMOUS]);
+	meminfo_line(text, "Shmem", s.use[FRAME_CACHE]);
+	meminfo_line(text, "Slab", s.use[FRAME_KERNEL]);
+	meminfo_line(text, "PageTables", s.use[FRAME_PAGE_TABLE]);
+	meminfo_line(text, "SwapTotal", 0);
+	meminfo_line(text, "SwapFree", 0);
 }

@@ -20,7 +20,7 @@ static const struct policy *policy_find(const char *name)
 }
 
 /* The length of a choice's literal part, and whether a number follows it. */
-static size_t literal(const char *choice, bool *number)
+static size_t choice_literal(const char *choice, bool *number)
 {
 	const char *open = strchr(choice, '<');
 
@@ -32,7 +32,7 @@ static int policy_parse(const struct policy *policy, const char *value, struct p
 {
 	for (unsigned i = 0; policy->choices[i]; i++) {
 		bool number;
-		size_t length = literal(policy->choices[i], &number);
+		size_t length = choice_literal(policy->choices[i], &number);
 
 		if (strncmp(value, policy->choices[i], length) != 0)
 			continue;
@@ -55,7 +55,7 @@ static void show_value(const struct policy *policy, char *buffer, size_t size)
 {
 	const char *choice = policy->choices[policy->now->choice];
 	bool number;
-	size_t length = literal(choice, &number);
+	size_t length = choice_literal(choice, &number);
 
 	if (number)
 		snprintf(buffer, size, "%.*s%u", (int)length, choice, policy->now->value);

@@ -19,12 +19,12 @@ static struct clock_state {
 	.tick = (s32)(NSEC_PER_SEC / HZ / NSEC_PER_USEC),
 };
 
-static s32 within(s64 value, s32 low, s32 high)
+static s32 clamp(s64 value, s32 low, s32 high)
 {
 	return (s32)MAX((s64)low, MIN((s64)high, value));
 }
 
-static long check(const struct timex64 *t)
+static long timex_check(const struct timex64 *t)
 {
 	s64 unit = t->modes & ADJ_NANO ? (s64)NSEC_PER_SEC : 1000000;
 
@@ -62,14 +62,14 @@ static long clock_move(const struct timex64 *t)
 	if (t->modes & ADJ_ADJTIME) {
 		if (t->modes & ADJ_OFFSET_READONLY)
 			return 0;
-		return clock_step(0, (s64)within(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
+		return clock_step(0, (s64)clamp(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
 	}
 	if (!(t->modes & ADJ_SETOFFSET))
 		return 0;
 	return clock_step(t->seconds, t->sub_seconds * (t->modes & ADJ_NANO ? 1 : (s64)NSEC_PER_USEC));
 }
 
-static void keep(const struct timex64 *t)
+static void timex_keep(const struct timex64 *t)
 {
 	if (t->modes & ADJ_STATUS)
 		state.status = (state.status & STA_READ_ONLY) | (t->status & ~STA_READ_ONLY);
@@ -78,20 +78,20 @@ static void keep(const struct timex64 *t)
 	if (t->modes & ADJ_MICRO)
 		state.status &= ~STA_NANO;
 	if (t->modes & ADJ_FREQUENCY)
-		state.frequency = within(t->frequency, -TIMEX_FREQUENCY_MAX, TIMEX_FREQUENCY_MAX);
+		state.frequency = clamp(t->frequency, -TIMEX_FREQUENCY_MAX, TIMEX_FREQUENCY_MAX);
 	if (t->modes & ADJ_MAXERROR)
-		state.error_most = within(t->error_most, 0, TIMEX_ERROR_MAX);
+		state.error_most = clamp(t->error_most, 0, TIMEX_ERROR_MAX);
 	if (t->modes & ADJ_ESTERROR)
-		state.error_estimate = within(t->error_estimate, 0, TIMEX_ERROR_MAX);
+		state.error_estimate = clamp(t->error_estimate, 0, TIMEX_ERROR_MAX);
 	if (t->modes & ADJ_TIMECONST)
-		state.constant = within(t->constant + (state.status & STA_NANO ? 0 : 4), 0, 10);
+		state.constant = clamp(t->constant + (state.status & STA_NANO ? 0 : 4), 0, 10);
 	if (t->modes & ADJ_TAI)
-		state.tai = within(t->constant, 0, 0x7fffffff);
+		state.tai = clamp(t->constant, 0, 0x7fffffff);
 	if (t->modes & ADJ_TICK)
 		state.tick = (s32)t->tick;
 }
 
-static void show(struct timex64 *t)
+static void timex_show(struct timex64 *t)
 {
 	u64 now = time_real_ns();
 	u32 part = (u32)(now % NSEC_PER_SEC);
@@ -110,17 +110,17 @@ static void show(struct timex64 *t)
 	t->tai = state.tai;
 }
 
-static long adjust(struct timex64 *t)
+static long clock_adjust(struct timex64 *t)
 {
-	long error = check(t);
+	long error = timex_check(t);
 
 	if (!error)
 		error = clock_move(t);
 	if (error)
 		return error;
 	if (!(t->modes & ADJ_ADJTIME))
-		keep(t);
-	show(t);
+		timex_keep(t);
+	timex_show(t);
 	if (t->modes & ADJ_ADJTIME)
 		t->offset = 0;	/* the whole offset is applied */
 	return state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
@@ -155,7 +155,7 @@ long sys_adjtimex(struct timex32 *user)
 	if (copy_from_user(&t, user, sizeof(t)))
 		return -EFAULT;
 	timex_widen(&wide, &t);
-	result = adjust(&wide);
+	result = clock_adjust(&wide);
 	if (result < 0)
 		return result;
 	timex_narrow(&t, &wide);
@@ -185,7 +185,7 @@ long sys_clock_adjtime64(s32 clock, struct timex64 *user)
 		return result;
 	if (copy_from_user(&t, user, sizeof(t)))
 		return -EFAULT;
-	result = adjust(&t);
+	result = clock_adjust(&t);
 	if (result < 0)
 		return result;
 	return copy_to_user(user, &t, sizeof(t)) ? -EFAULT : result;

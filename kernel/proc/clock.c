@@ -118,7 +118,7 @@ long sys_clock_settime64(s32 clock, const struct timespec64 *user)
 }
 
 /* Coarse clocks have the resolution of a tick; the others follow the timebase and report 1 ns, as Linux does. */
-static int resolution(s32 clock, u64 *ns)
+static int clock_resolution(s32 clock, u64 *ns)
 {
 	u64 ignored;
 	int error = clock_read(clock, &ignored);
@@ -131,7 +131,7 @@ long sys_clock_getres(s32 clock, struct timespec32 *user)
 {
 	struct timespec32 result;
 	u64 ns;
-	int error = resolution(clock, &ns);
+	int error = clock_resolution(clock, &ns);
 
 	if (error || !user)
 		return error;
@@ -143,7 +143,7 @@ long sys_clock_getres_time64(s32 clock, struct timespec64 *user)
 {
 	struct timespec64 result;
 	u64 ns;
-	int error = resolution(clock, &ns);
+	int error = clock_resolution(clock, &ns);
 
 	if (error || !user)
 		return error;

@@ -30,7 +30,7 @@ struct program {
 	u32 base;               /* added to every address */
 };
 
-static int lie(const char **reason, const char *what)
+static int elf_refuse(const char **reason, const char *what)
 {
 	*reason = what;
 	return -ENOEXEC;
@@ -42,23 +42,23 @@ static int read_headers(struct file *file, struct program *program, const char *
 	u32 size;
 
 	if (file_read_kernel(file, header, sizeof(*header), 0) != (long)sizeof(*header))
-		return lie(reason, "shorter than an ELF header");
+		return elf_refuse(reason, "shorter than an ELF header");
 	if (header->magic != ELF_MAGIC)
-		return lie(reason, "no ELF magic");
+		return elf_refuse(reason, "no ELF magic");
 	if (header->class != ABI_ELF_CLASS || header->data != ABI_ELF_DATA)
-		return lie(reason, "not a " ABI_ELF_FORM " ELF");
+		return elf_refuse(reason, "not a " ABI_ELF_FORM " ELF");
 	if (header->machine != ABI_ELF_MACHINE)
-		return lie(reason, "not for " ABI_ELF_FOR);
+		return elf_refuse(reason, "not for " ABI_ELF_FOR);
 	if (header->type != ET_EXEC && header->type != ET_DYN)
-		return lie(reason, "not an executable (ELF type)");
+		return elf_refuse(reason, "not an executable (ELF type)");
 	if (header->program_header_size != sizeof(struct program_header))
-		return lie(reason, "wrong size of a program header");
+		return elf_refuse(reason, "wrong size of a program header");
 	if (!header->program_header_count || header->program_header_count > HEADERS_MAX)
-		return lie(reason, "no program headers, or more than 32");
+		return elf_refuse(reason, "no program headers, or more than 32");
 	program->count = header->program_header_count;
 	size = program->count * sizeof(struct program_header);
 	if (file_read_kernel(file, program->segment, size, header->program_headers) != (long)size)
-		return lie(reason, "program headers beyond the end of the file");
+		return elf_refuse(reason, "program headers beyond the end of the file");
 	return 0;
 }
 
@@ -74,28 +74,28 @@ static int check_segments(struct program *program, u64 file_size, const char **r
 		if (header->type != PT_LOAD || !header->memory_size)
 			continue;
 		if (header->file_size > header->memory_size)
-			return lie(reason, "segment with more bytes in the file than in memory");
+			return elf_refuse(reason, "segment with more bytes in the file than in memory");
 		if ((header->address ^ header->offset) & (PAGE_SIZE - 1))
-			return lie(reason, "segment whose address and file offset differ within a page");
+			return elf_refuse(reason, "segment whose address and file offset differ within a page");
 		if (header->memory_size > USER_STACK_TOP || header->address > USER_STACK_TOP - header->memory_size)
-			return lie(reason, "segment outside of user space");
+			return elf_refuse(reason, "segment outside of user space");
 		if ((u64)header->offset + header->file_size > file_size)
-			return lie(reason, "segment beyond the end of the file");
+			return elf_refuse(reason, "segment beyond the end of the file");
 		if (program->low == USER_END)
 			program->low = ALIGN_DOWN(header->address, PAGE_SIZE);
 		else if (ALIGN_DOWN(header->address, PAGE_SIZE) < ALIGN_UP(end, PAGE_SIZE))
-			return lie(reason, "segments that overlap or are out of order");
+			return elf_refuse(reason, "segments that overlap or are out of order");
 		end = header->address + header->memory_size;
 	}
 	program->high = ALIGN_UP(end, PAGE_SIZE);
 	if (!end)
-		return lie(reason, "no segment to load");
+		return elf_refuse(reason, "no segment to load");
 	if (program->header.type == ET_EXEC && program->low < TRAMPOLINE_ADDRESS + PAGE_SIZE)
-		return lie(reason, "segment in the lowest megabyte");
+		return elf_refuse(reason, "segment in the lowest megabyte");
 	return 0;
 }
 
-static u32 protection(u32 flags)
+static u32 segment_protection(u32 flags)
 {
 	return ((flags & PF_R) ? PROT_READ : 0) | ((flags & PF_W) ? PROT_WRITE : 0) | ((flags & PF_X) ? PROT_EXEC : 0);
 }
@@ -109,7 +109,7 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 	u32 file_end = header->address + header->file_size + program->base;
 	uaddr_t end = ALIGN_UP(header->address + header->memory_size, PAGE_SIZE) + program->base;
 	u32 file_pages_end = header->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
-	u32 prot = protection(header->flags), result;
+	u32 prot = segment_protection(header->flags), result;
 
 	if (header->file_size) {
 		result = mm_map(mm, start, file_pages_end - start, prot, MAP_PRIVATE | MAP_FIXED, file,
@@ -175,7 +175,7 @@ static int map_program(struct mm *mm, struct file *file, struct program *program
 	if (program->header.type == ET_DYN)
 		program->base = dynamic_base - program->low;
 	if (program->header.type == ET_DYN && program->high - program->low > USER_STACK_TOP - dynamic_base)
-		return lie(reason, "too large");
+		return elf_refuse(reason, "too large");
 	for (u32 i = 0; i < program->count; i++) {
 		const struct program_header *header = &program->segment[i];
 
@@ -211,10 +211,10 @@ static int interpreter_path(struct file *file, const struct program *program, ch
 		if (header->type != PT_INTERP)
 			continue;
 		if (header->file_size < 2 || header->file_size > size)
-			return lie(reason, "name of the interpreter too long");
+			return elf_refuse(reason, "name of the interpreter too long");
 		if (file_read_kernel(file, path, header->file_size, header->offset) != (long)header->file_size ||
 		    path[header->file_size - 1])
-			return lie(reason, "name of the interpreter beyond the file, or without an end");
+			return elf_refuse(reason, "name of the interpreter beyond the file, or without an end");
 		return 0;
 	}
 	return 0;
@@ -254,7 +254,7 @@ int elf_load(struct mm *mm, struct file *file, struct elf_image *image, const ch
 	image->entry = image->start = program.header.entry + program.base;
 	if (image->entry < program.low + program.base || image->entry >= program.high + program.base ||
 	    (image->entry & 3))
-		return lie(reason, "entry point outside of its segments");
+		return elf_refuse(reason, "entry point outside of its segments");
 	image->headers = headers_in_memory(&program);
 	image->header_count = program.count;
 	image->interpreter_base = 0;

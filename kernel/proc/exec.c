@@ -189,7 +189,7 @@ static void new_credentials(struct exec *exec)
 	exec->secure = cred->uid != cred->euid || cred->gid != cred->egid;
 }
 
-static bool gains(const struct exec *exec)
+static bool exec_gains(const struct exec *exec)
 {
 	return exec->cred.euid != current->cred.euid || exec->cred.egid != current->cred.egid;
 }
@@ -298,7 +298,7 @@ static void exec_commit(struct exec *exec)
 	trace_exec();
 }
 
-static int run(struct exec *exec)
+static int exec_try(struct exec *exec)
 {
 	int error = find_program(exec);
 
@@ -319,16 +319,16 @@ static int run(struct exec *exec)
 	if (!error)
 		error = exec_prepare();
 	/* Check again: reading arguments and waiting for threads may have slept. */
-	if (!error && gains(exec) && !capable() && is_steered())
+	if (!error && exec_gains(exec) && !capable() && is_steered())
 		error = -EAGAIN;
 	if (!error)
 		exec_commit(exec);
 	return error;
 }
 
-static int execute(struct exec *exec)
+static int exec_run(struct exec *exec)
 {
-	int error = run(exec);
+	int error = exec_try(exec);
 
 	if (exec->mm)
 		mm_put(exec->mm);
@@ -348,7 +348,7 @@ int exec_kernel(const char *path, const char *const *argv, const char *const *en
 		.argv = { .kernel = true, .own = argv },
 		.envp = { .kernel = true, .own = envp },
 	};
-	int error = execute(&exec);
+	int error = exec_run(&exec);
 
 	*reason = exec.reason;
 	return error;
@@ -384,7 +384,7 @@ long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *
 		name = path_by_fd(dirfd, path);
 		exec.path = name;
 	}
-	error = exec.path ? execute(&exec) : -ENOMEM;
+	error = exec.path ? exec_run(&exec) : -ENOMEM;
 	kfree(name);
 	kfree(path);
 	return error;

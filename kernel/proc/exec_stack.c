@@ -43,7 +43,7 @@ static long string_length(const char *user)
 }
 
 /* Counts the strings and their bytes. As on Linux, they and the pointers may take a quarter of the stack's limit. */
-static int measure(struct strings *strings, u32 limit)
+static int strings_measure(struct strings *strings, u32 limit)
 {
 	strings->count = strings->bytes = 0;
 	for (;;) {
@@ -235,10 +235,10 @@ int exec_build_stack(struct exec *exec)
 {
 	struct stack_builder stack = { .mm = exec->mm };
 	u32 needed, limit = MIN(MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX), STRINGS_MAX);
-	int error = measure(&exec->argv, limit);
+	int error = strings_measure(&exec->argv, limit);
 
 	if (!error)
-		error = measure(&exec->envp, limit);
+		error = strings_measure(&exec->envp, limit);
 	if (error)
 		return error;
 	if (exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes > limit)

@@ -64,7 +64,7 @@ static bool has_stopped(s32 pgid)
 	return false;
 }
 
-static bool connects(const struct process *process)
+static bool connects_group(const struct process *process)
 {
 	const struct process *parent = process->parent;
 
@@ -77,7 +77,7 @@ static bool orphaned_without(s32 pgid, const struct process *without)
 	struct process *process;
 
 	list_for_each_entry(process, &process_list, all) {
-		if (process->pgid == pgid && process != without && !process->zombie && connects(process))
+		if (process->pgid == pgid && process != without && !process->zombie && connects_group(process))
 			return false;
 	}
 	return true;
@@ -117,7 +117,7 @@ static void give_away_children(struct process *process)
 
 	list_for_each_entry_safe(child, next, &process->children, sibling) {
 		struct task *task;
-		bool connected = connects(child);
+		bool connected = connects_group(child);
 
 		list_del(&child->sibling);
 		child->parent = reaper;
@@ -160,7 +160,7 @@ static void become_zombie(struct process *process)
 	subreapers -= process->subreaper;
 	process->subreaper = false;
 	give_away_children(process);
-	if (connects(process))
+	if (connects_group(process))
 		signal_if_newly_orphaned(process->pgid, process);
 	process->zombie = true;
 	pid_handle_zombie(process);

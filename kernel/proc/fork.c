@@ -111,7 +111,7 @@ static void release_parts(struct task *child)
 	sem_exit(child);
 }
 
-static void inherit(struct task *child, const struct clone_request *request)
+static void task_inherit(struct task *child, const struct clone_request *request)
 {
 	const struct task *parent = current;
 
@@ -228,7 +228,7 @@ static long make_pidfd(s32 *user, struct pid_handle **out)
 	return MIN(fd, 0);
 }
 
-static long clone(const struct clone_request *request)
+static long clone_task(const struct clone_request *request)
 {
 	struct process *process = current->process;
 	bool thread = request->flags & CLONE_THREAD;
@@ -274,7 +274,7 @@ static long clone(const struct clone_request *request)
 		return error;
 	}
 
-	inherit(child, request);
+	task_inherit(child, request);
 	arch_task_fork(child, task_regs(current));
 	regs = task_regs(child);
 	if (request->stack)
@@ -310,12 +310,12 @@ static long clone(const struct clone_request *request)
 
 long sys_fork(void)
 {
-	return clone(&(struct clone_request){ .exit_signal = SIGCHLD });
+	return clone_task(&(struct clone_request){ .exit_signal = SIGCHLD });
 }
 
 long sys_vfork(void)
 {
-	return clone(&(struct clone_request){ .flags = CLONE_VFORK | CLONE_VM, .exit_signal = SIGCHLD });
+	return clone_task(&(struct clone_request){ .flags = CLONE_VFORK | CLONE_VM, .exit_signal = SIGCHLD });
 }
 
 long sys_clone(u32 flags, uaddr_t stack, s32 *parent_tid, uaddr_t tls, s32 *child_tid)
@@ -323,7 +323,7 @@ long sys_clone(u32 flags, uaddr_t stack, s32 *parent_tid, uaddr_t tls, s32 *chil
 	/* Both use the same argument. */
 	if ((flags & CLONE_PIDFD) && (flags & CLONE_PARENT_SETTID))
 		return -EINVAL;
-	return clone(&(struct clone_request){
+	return clone_task(&(struct clone_request){
 		.flags = flags & ~CSIGNAL,
 		.exit_signal = flags & CSIGNAL,
 		.stack = stack,
@@ -360,7 +360,7 @@ long sys_clone3(const struct clone_args *user, size_t size)
 		return -EINVAL;
 	if (!args.stack != !args.stack_size)
 		return -EINVAL;
-	return clone(&(struct clone_request){
+	return clone_task(&(struct clone_request){
 		.flags = (u32)args.flags,
 		.exit_signal = (u32)args.exit_signal,
 		.stack = (u32)(args.stack + args.stack_size),

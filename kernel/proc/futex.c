@@ -46,7 +46,7 @@ bool futex_key_same(const struct futex_key *a, const struct futex_key *b)
 }
 
 /* Queues a sleeper by priority, then by arrival. Searches from the end, where most belong. */
-static void fall_in(struct sleeper *sleeper)
+static void sleeper_queue(struct sleeper *sleeper)
 {
 	struct list_head *head = futex_sleepers(&sleeper->key), *before = head->prev;
 
@@ -56,7 +56,7 @@ static void fall_in(struct sleeper *sleeper)
 	list_add(&sleeper->link, before);
 }
 
-static void wake_sleeper(struct sleeper *sleeper)
+static void sleeper_wake(struct sleeper *sleeper)
 {
 	list_del(&sleeper->link);
 	sleeper->woken = true;
@@ -81,7 +81,7 @@ static long futex_wake(u32 *word, bool is_private, u32 count, u32 bitset)
 		if ((u32)woken >= count)
 			break;
 		if (futex_key_same(&sleeper->key, &key) && (sleeper->bitset & bitset)) {
-			wake_sleeper(sleeper);
+			sleeper_wake(sleeper);
 			woken++;
 		}
 	}
@@ -105,14 +105,14 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 		return -EFAULT;
 	if (value != expected)
 		return -EAGAIN;
-	fall_in(&sleeper);
+	sleeper_queue(&sleeper);
 	while (!sleeper.woken && !result)
 		result = sleep_interruptible(&sleeper.woken, deadline);
 	list_del(&sleeper.link);
 	return sleeper.woken ? 0 : result;
 }
 
-static long wait_again(struct task *task)
+static long futex_wait_again(struct task *task)
 {
 	struct restart *restart = &task->restart;
 	long result = futex_wait(restart->futex, restart->is_private, restart->value, restart->bitset,
@@ -122,14 +122,14 @@ static long wait_again(struct task *task)
 }
 
 /* With a timeout, the call continues to the same deadline after a signal without a handler. */
-static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool timed, u64 deadline)
+static long futex_wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool timed, u64 deadline)
 {
 	long result = futex_wait(word, is_private, expected, bitset, deadline);
 
 	if (result != -ERESTARTSYS || !timed)
 		return result;
 	current->restart = (struct restart){
-		.again = wait_again,
+		.again = futex_wait_again,
 		.deadline = deadline,
 		.futex = word,
 		.value = expected,
@@ -140,7 +140,7 @@ static long wait_call(u32 *word, bool is_private, u32 expected, u32 bitset, bool
 }
 
 /* Wakes some sleepers of word and moves others to word2. With `expected`, only if word still has that value. */
-static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 move_count, const u32 *expected)
+static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 move_count, const u32 *expected)
 {
 	struct futex_key key, key2;
 	struct sleeper *sleeper, *next;
@@ -167,13 +167,13 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 			continue;
 		if (wake_count) {
 			wake_count--;
-			wake_sleeper(sleeper);
+			sleeper_wake(sleeper);
 		} else if (move_count) {
 			move_count--;
 			if (!same) {
 				list_del(&sleeper->link);
 				sleeper->key = key2;
-				fall_in(sleeper);
+				sleeper_queue(sleeper);
 			}
 		} else {
 			break;
@@ -184,7 +184,7 @@ static long requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count, u32 
 }
 
 /* FUTEX_WAKE_OP's operation on word2: op, comparison and two 12-bit operands in one number. */
-static int modify(u32 *word, u32 encoded, bool *wake_second)
+static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 {
 	u32 op = encoded >> 28 & 7, compare = encoded >> 24 & 15;
 	s32 operand = (s32)(encoded << 8) >> 20, compared = (s32)(encoded << 20) >> 20;
@@ -238,11 +238,11 @@ static int modify(u32 *word, u32 encoded, bool *wake_second)
 	return 0;
 }
 
-static long wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count2, u32 encoded)
+static long futex_wake_op(u32 *word, u32 *word2, bool is_private, u32 count, u32 count2, u32 encoded)
 {
 	bool wake_second = false;
 	long woken, more;
-	int error = modify(word2, encoded, &wake_second);
+	int error = futex_modify(word2, encoded, &wake_second);
 
 	if (error)
 		return error;
@@ -273,7 +273,7 @@ static int futex_deadline(int command, int op, uaddr_t timeout, bool time64, u64
 	return 0;
 }
 
-static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3, bool time64)
+static long futex_operate(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3, bool time64)
 {
 	int command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
 	bool is_private = op & FUTEX_PRIVATE_FLAG;
@@ -290,8 +290,8 @@ static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, 
 		error = futex_deadline(command, op, timeout, time64, &deadline);
 		if (error)
 			return error;
-		return wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, timeout,
-				 deadline);
+		return futex_wait_call(word, is_private, value, command == FUTEX_WAIT ? FUTEX_ANY_BIT : value3, timeout,
+				       deadline);
 	case FUTEX_WAKE:
 		return futex_wake(word, is_private, value, FUTEX_ANY_BIT);
 	case FUTEX_WAKE_BITSET:
@@ -300,12 +300,12 @@ static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, 
 	case FUTEX_CMP_REQUEUE:
 		if ((s32)value < 0 || (s32)timeout < 0 || (word2 & 3))
 			return -EINVAL;
-		return requeue(word, (u32 *)word2, is_private, value, timeout,
-			       command == FUTEX_CMP_REQUEUE ? &value3 : NULL);
+		return futex_requeue(word, (u32 *)word2, is_private, value, timeout,
+				     command == FUTEX_CMP_REQUEUE ? &value3 : NULL);
 	case FUTEX_WAKE_OP:
 		if (word2 & 3)
 			return -EINVAL;
-		return wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
+		return futex_wake_op(word, (u32 *)word2, is_private, value, timeout, value3);
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
 		error = futex_deadline(command, op, timeout, time64, &deadline);
@@ -321,12 +321,12 @@ static long futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, 
 
 long sys_futex(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
 {
-	return futex(word, op, value, timeout, word2, value3, false);
+	return futex_operate(word, op, value, timeout, word2, value3, false);
 }
 
 long sys_futex_time64(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t word2, u32 value3)
 {
-	return futex(word, op, value, timeout, word2, value3, true);
+	return futex_operate(word, op, value, timeout, word2, value3, true);
 }
 
 /* The owner of a mutex ended: marks the word and wakes one waiter. */
@@ -347,7 +347,7 @@ static void owner_died(uaddr_t address)
 		futex_wake(word, false, 1, FUTEX_ANY_BIT);
 }
 
-static void walk_robust_list(void)
+static void robust_list_walk(void)
 {
 	const struct robust_head *user = current->robust_list;
 	struct robust_head head;
@@ -374,7 +374,7 @@ static void walk_robust_list(void)
 void futex_task_exit(struct task *task)
 {
 	futex_pi_task_exit(task);
-	walk_robust_list();
+	robust_list_walk();
 	task->robust_list = NULL;
 	if (task->clear_child_tid && task->mm->refs > 1) {
 		if (put_user(0u, task->clear_child_tid) == 0)

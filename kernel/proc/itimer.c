@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-static struct process *owner(struct timer *timer)
+static struct process *itimer_process(struct timer *timer)
 {
 	return container_of(timer, struct process, itimer[ITIMER_REAL].timer);
 }
@@ -29,7 +29,7 @@ static void itimer_go_on(struct itimer *itimer, u64 least)
 /* The timer stops while its signal is pending, so that no interval is too short; the signal may never be taken. */
 static void real_expired(struct timer *timer)
 {
-	struct process *process = owner(timer);
+	struct process *process = itimer_process(timer);
 
 	signal_process(process, SIGALRM, NULL);
 	if (!(process->pending.set & SIGBIT(SIGALRM)))

@@ -30,7 +30,7 @@ struct posix_timer {
 	s32 overrun;                    /* overruns of the signal taken last */
 };
 
-static struct posix_timer *find_any(s32 id)
+static struct posix_timer *posix_timer_find_any(s32 id)
 {
 	struct posix_timer *timer;
 
@@ -43,7 +43,7 @@ static struct posix_timer *find_any(s32 id)
 
 static struct posix_timer *posix_timer_find(s32 id)
 {
-	struct posix_timer *timer = find_any(id);
+	struct posix_timer *timer = posix_timer_find_any(id);
 
 	return timer && timer->made ? timer : NULL;
 }
@@ -54,7 +54,7 @@ static bool counts_processor_time(const struct posix_timer *timer)
 }
 
 /* The timer's clock in ns: since boot, or processor time. */
-static u64 clock_now(const struct posix_timer *timer)
+static u64 posix_timer_now(const struct posix_timer *timer)
 {
 	struct task *task;
 
@@ -66,7 +66,7 @@ static u64 clock_now(const struct posix_timer *timer)
 	return task ? task_run_ns(task) : 0;
 }
 
-static void arm(struct posix_timer *timer, u64 expires)
+static void posix_timer_arm(struct posix_timer *timer, u64 expires)
 {
 	timer->expires = expires;
 	if (!counts_processor_time(timer)) {
@@ -77,7 +77,7 @@ static void arm(struct posix_timer *timer, u64 expires)
 	timer->process->cpu_limits = true;
 }
 
-static void disarm(struct posix_timer *timer)
+static void posix_timer_disarm(struct posix_timer *timer)
 {
 	timer_cancel(&timer->timer);
 	timer->armed = false;
@@ -96,7 +96,7 @@ static u64 posix_timer_advance(struct posix_timer *timer, u64 now)
  * A periodic timer stops while its signal is pending; the expiries that it missed are counted when the signal is
  * taken. So an interval of a few ns does no harm.
  */
-static void expire(struct posix_timer *timer)
+static void posix_timer_expire(struct posix_timer *timer)
 {
 	struct task *task = timer->tid ? task_find(timer->tid) : NULL;
 
@@ -109,16 +109,16 @@ static void expire(struct posix_timer *timer)
 	}
 	/* The signal is ignored, so no handler restarts the timer. */
 	if (list_empty(&timer->signal.link) && timer->interval) {
-		u64 now = clock_now(timer);
+		u64 now = posix_timer_now(timer);
 
 		posix_timer_advance(timer, now);
-		arm(timer, MAX(timer->expires, now + NSEC_PER_TICK));
+		posix_timer_arm(timer, MAX(timer->expires, now + NSEC_PER_TICK));
 	}
 }
 
 static void posix_timer_expired(struct timer *timer)
 {
-	expire(container_of(timer, struct posix_timer, timer));
+	posix_timer_expire(container_of(timer, struct posix_timer, timer));
 }
 
 /* The signal is taken: counts the overruns and restarts the timer. */
@@ -128,10 +128,10 @@ void posix_timer_taken(struct sigqueued *queued)
 	u64 passed = 0;
 
 	if (timer->interval && !timer->armed && !timer->timer.active) {
-		u64 now = clock_now(timer);
+		u64 now = posix_timer_now(timer);
 
 		passed = posix_timer_advance(timer, now);
-		arm(timer, timer->expires);
+		posix_timer_arm(timer, timer->expires);
 		/* Overruns are counted from `expires`, even if the timer fires later than that. */
 		if (timer->timer.active && timer->expires < now + TIMER_LEAST_NS)
 			timer_set(&timer->timer, now + TIMER_LEAST_NS);
@@ -145,8 +145,8 @@ void posix_timers_tick(struct process *process)
 	struct posix_timer *timer, *next;
 
 	list_for_each_entry_safe(timer, next, &process->posix_timers, link) {
-		if (timer->armed && clock_now(timer) >= timer->expires)
-			expire(timer);
+		if (timer->armed && posix_timer_now(timer) >= timer->expires)
+			posix_timer_expire(timer);
 	}
 }
 
@@ -161,12 +161,12 @@ void posix_timers_clock_set(s64 delta)
 			s64 expires = (s64)timer->expires - delta;
 
 			if (timer->absolute && timer->timer.active)
-				arm(timer, expires > 0 ? (u64)expires : 1);
+				posix_timer_arm(timer, expires > 0 ? (u64)expires : 1);
 		}
 	}
 }
 
-static int event_from_user(struct posix_timer *timer, const struct sigevent *user)
+static int posix_timer_event(struct posix_timer *timer, const struct sigevent *user)
 {
 	struct sigevent event = { .value = (u32)timer->id, .signo = SIGALRM, .notify = SIGEV_SIGNAL };
 
@@ -194,16 +194,16 @@ static int event_from_user(struct posix_timer *timer, const struct sigevent *use
 	return 0;
 }
 
-static s32 free_id(void)
+static s32 posix_timer_free_id(void)
 {
 	for (s32 id = 0; id < TIMERS_MAX; id++) {
-		if (!find_any(id))
+		if (!posix_timer_find_any(id))
 			return id;
 	}
 	return -EAGAIN;
 }
 
-static bool known(s32 clock)
+static bool clock_is_known(s32 clock)
 {
 	return clock == CLOCK_REALTIME || clock == CLOCK_TAI || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
 	       clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
@@ -213,7 +213,7 @@ static bool known(s32 clock)
  * A processor-time clock by number, if it is the caller's own: returns the clock's usual name, and the thread that it
  * counts.
  */
-static s32 own_clock(s32 clock, s32 *counted)
+static s32 posix_timer_own_clock(s32 clock, s32 *counted)
 {
 	s32 pid = CPU_CLOCK_PID(clock);
 	const struct task *task = pid ? task_find(pid) : current;
@@ -228,9 +228,9 @@ static s32 own_clock(s32 clock, s32 *counted)
 	return CLOCK_THREAD_CPUTIME_ID;
 }
 
-static void destroy(struct posix_timer *timer)
+static void posix_timer_destroy(struct posix_timer *timer)
 {
-	disarm(timer);
+	posix_timer_disarm(timer);
 	list_del(&timer->signal.link);
 	list_del(&timer->link);
 	kfree(timer);
@@ -242,8 +242,8 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	struct posix_timer *timer;
 	long error;
 
-	clock = own_clock(clock, &counted);
-	if (!known(clock))
+	clock = posix_timer_own_clock(clock, &counted);
+	if (!clock_is_known(clock))
 		return -EINVAL;
 	timer = kzalloc(sizeof(*timer));
 	if (!timer)
@@ -251,17 +251,17 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	timer->process = current->process;
 	timer->clock = clock;
 	timer->counted = counted;
-	timer->id = free_id();
+	timer->id = posix_timer_free_id();
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
 	timer_init(&timer->timer, posix_timer_expired);
 	/* Add the timer to the list before the copies, which may sleep: no other timer then gets its number. */
 	list_add_tail(&timer->link, &current->process->posix_timers);
-	error = timer->id < 0 ? timer->id : event_from_user(timer, event);
+	error = timer->id < 0 ? timer->id : posix_timer_event(timer, event);
 	if (!error && put_user(timer->id, user_id))
 		error = -EFAULT;
 	if (error)
-		destroy(timer);
+		posix_timer_destroy(timer);
 	else
 		timer->made = true;
 	return error;
@@ -273,7 +273,7 @@ long sys_timer_delete(int id)
 
 	if (!timer)
 		return -EINVAL;
-	destroy(timer);
+	posix_timer_destroy(timer);
 	return 0;
 }
 
@@ -282,13 +282,13 @@ void posix_timers_drop(struct process *process)
 	struct posix_timer *timer, *next;
 
 	list_for_each_entry_safe(timer, next, &process->posix_timers, link)
-		destroy(timer);
+		posix_timer_destroy(timer);
 }
 
 static struct timer_setting posix_timer_read(const struct posix_timer *timer)
 {
 	struct timer_setting setting = { .value = 0, .interval = timer->interval };
-	u64 now = clock_now(timer);
+	u64 now = posix_timer_now(timer);
 
 	if (timer->armed || timer->timer.active)
 		setting.value = timer->expires > now ? timer->expires - now : 1;
@@ -299,23 +299,23 @@ static struct timer_setting posix_timer_read(const struct posix_timer *timer)
 
 static void posix_timer_set(struct posix_timer *timer, u32 flags, const struct timer_setting *setting)
 {
-	u64 now = clock_now(timer), value = setting->value;
+	u64 now = posix_timer_now(timer), value = setting->value;
 
-	disarm(timer);
+	posix_timer_disarm(timer);
 	timer->interval = setting->interval;
 	timer->overrun = 0;
 	timer->absolute = false;
 	if (!value)
 		return;
 	if (!(flags & TIMER_ABSTIME)) {
-		arm(timer, value < TIME_NEVER - now ? now + value : TIME_NEVER - 1);
+		posix_timer_arm(timer, value < TIME_NEVER - now ? now + value : TIME_NEVER - 1);
 		return;
 	}
 	if (timer->clock == CLOCK_REALTIME || timer->clock == CLOCK_TAI) {
 		timer->absolute = true;
 		value = MAX(time_since_boot(value), (u64)1);
 	}
-	arm(timer, value);
+	posix_timer_arm(timer, value);
 }
 
 long sys_timer_gettime(int id, struct itimerspec32 *user)

@@ -71,7 +71,7 @@ struct nice_change {
 	long result;
 };
 
-static void change_one(struct task *task, void *argument)
+static void priority_change_one(struct task *task, void *argument)
 {
 	struct nice_change *change = argument;
 	long error = set_nice(task, change->nice);
@@ -84,11 +84,11 @@ long sys_setpriority(int which, s32 who, int nice)
 {
 	struct nice_change change = { .nice = nice, .result = -ESRCH };
 
-	return for_each_named(which, who, change_one, &change) ? change.result : -EINVAL;
+	return for_each_named(which, who, priority_change_one, &change) ? change.result : -EINVAL;
 }
 
 /* The ABI returns 20 - nice, from 1 to 40, so that no result looks like an errno. */
-static void read_one(struct task *task, void *argument)
+static void priority_read_one(struct task *task, void *argument)
 {
 	long *best = argument;
 
@@ -99,7 +99,7 @@ long sys_getpriority(int which, s32 who)
 {
 	long best = -ESRCH;
 
-	return for_each_named(which, who, read_one, &best) ? best : -EINVAL;
+	return for_each_named(which, who, priority_read_one, &best) ? best : -EINVAL;
 }
 
 static long check_io_priority(u32 priority)
@@ -364,7 +364,7 @@ long sys_sched_get_priority_min(int policy)
 	return policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE ? 0 : -EINVAL;
 }
 
-static long interval(s32 pid, u64 *ns)
+static long round_robin_interval(s32 pid, u64 *ns)
 {
 	long error;
 	struct task *task = task_named(pid, &error);
@@ -378,7 +378,7 @@ long sys_sched_rr_get_interval(s32 pid, struct timespec32 *user)
 {
 	struct timespec32 result;
 	u64 ns = 0;
-	long error = interval(pid, &ns);
+	long error = round_robin_interval(pid, &ns);
 
 	if (error)
 		return error;
@@ -390,7 +390,7 @@ long sys_sched_rr_get_interval_time64(s32 pid, struct timespec64 *user)
 {
 	struct timespec64 result;
 	u64 ns = 0;
-	long error = interval(pid, &ns);
+	long error = round_robin_interval(pid, &ns);
 
 	if (error)
 		return error;

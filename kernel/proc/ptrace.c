@@ -40,7 +40,7 @@ static long ptrace_attach(struct task *task)
 }
 
 /* Attaches without a stop; if the process has stopped, reports that. */
-static long seize(struct task *task, uaddr_t address, u32 options)
+static long ptrace_seize(struct task *task, uaddr_t address, u32 options)
 {
 	if (address || options & ~PTRACE_O_KNOWN)
 		return -EIO;
@@ -54,7 +54,7 @@ static long seize(struct task *task, uaddr_t address, u32 options)
 	return 0;
 }
 
-static long trace_me(void)
+static long ptrace_trace_me(void)
 {
 	struct process *parent = current->process->parent;
 
@@ -68,7 +68,7 @@ static long trace_me(void)
  * A stopped tracee of the caller; NULL: no tracee has this pid. A copy to or from the caller's memory may sleep, and
  * the tracee may be killed and freed meanwhile, so do not use the pointer after one.
  */
-static struct task *tracee(s32 pid)
+static struct task *stopped_tracee(s32 pid)
 {
 	struct task *task = task_find(pid);
 
@@ -77,7 +77,7 @@ static struct task *tracee(s32 pid)
 		       NULL;
 }
 
-static long peek(struct task *task, uaddr_t address, u32 *user)
+static long ptrace_peek(struct task *task, uaddr_t address, u32 *user)
 {
 	struct mm *mm = task->mm;
 	u32 word;
@@ -91,7 +91,7 @@ static long peek(struct task *task, uaddr_t address, u32 *user)
 	return error ? -EIO : put_user(word, user);
 }
 
-static long poke(struct task *task, uaddr_t address, u32 word)
+static long ptrace_poke(struct task *task, uaddr_t address, u32 word)
 {
 	struct mm *mm = task->mm;
 	int error;
@@ -104,14 +104,14 @@ static long poke(struct task *task, uaddr_t address, u32 word)
 	return error ? -EIO : 0;
 }
 
-static long peek_user(struct task *task, u32 offset, u32 *user)
+static long ptrace_peek_user(struct task *task, u32 offset, u32 *user)
 {
 	u32 word;
 
 	return register_word_get(task, offset, &word) ? -EIO : put_user(word, user);
 }
 
-static long poke_user(struct task *task, u32 offset, u32 value)
+static long ptrace_poke_user(struct task *task, u32 offset, u32 value)
 {
 	return register_word_set(task, offset, value) ? -EIO : 0;
 }
@@ -122,21 +122,21 @@ static size_t register_set_size(u32 kind)
 }
 
 /* Sets the first `size` bytes of a register set. Padding in the general set is ignored. */
-static long set_regset(s32 pid, u32 kind, const void *user, size_t size)
+static long ptrace_set_regset(s32 pid, u32 kind, const void *user, size_t size)
 {
 	struct register_set new;
 	struct task *task;
 
 	if (copy_from_user(&new, user, size))
 		return -EFAULT;
-	task = tracee(pid);
+	task = stopped_tracee(pid);
 	if (!task)
 		return -ESRCH;
 	register_set_put(task, kind, &new, size);
 	return 0;
 }
 
-static long get_regset(struct task *task, u32 kind, void *user, size_t size)
+static long ptrace_get_regset(struct task *task, u32 kind, void *user, size_t size)
 {
 	struct register_set set;
 
@@ -144,7 +144,7 @@ static long get_regset(struct task *task, u32 kind, void *user, size_t size)
 	return copy_to_user(user, &set, size);
 }
 
-static long regset(s32 pid, u32 kind, struct iovec *user, bool set)
+static long ptrace_regset(s32 pid, u32 kind, struct iovec *user, bool set)
 {
 	struct iovec vector;
 	struct task *task;
@@ -154,15 +154,16 @@ static long regset(s32 pid, u32 kind, struct iovec *user, bool set)
 		return -EFAULT;
 	if ((kind != NT_PRSTATUS && kind != NT_PRFPREG) || vector.len % sizeof(u32))
 		return -EINVAL;
-	task = tracee(pid);
+	task = stopped_tracee(pid);
 	if (!task)
 		return -ESRCH;
 	vector.len = MIN(vector.len, register_set_size(kind));
-	error = set ? set_regset(pid, kind, vector.base, vector.len) : get_regset(task, kind, vector.base, vector.len);
+	error = set ? ptrace_set_regset(pid, kind, vector.base, vector.len) :
+		      ptrace_get_regset(task, kind, vector.base, vector.len);
 	return error ? error : put_user(vector.len, &user->len);
 }
 
-static long set_options(struct task *task, u32 options)
+static long ptrace_set_options(struct task *task, u32 options)
 {
 	if (options & ~PTRACE_O_KNOWN)
 		return -EINVAL;
@@ -170,21 +171,21 @@ static long set_options(struct task *task, u32 options)
 	return 0;
 }
 
-static long set_info(s32 pid, const struct siginfo *user)
+static long ptrace_set_info(s32 pid, const struct siginfo *user)
 {
 	struct siginfo info;
 	struct task *task;
 
 	if (copy_from_user(&info, user, sizeof(info)))
 		return -EFAULT;
-	task = tracee(pid);
+	task = stopped_tracee(pid);
 	if (!task)
 		return -ESRCH;
 	task->trace.info = info;
 	return 0;
 }
 
-static long get_info(const struct task *task, struct siginfo *user)
+static long ptrace_get_info(const struct task *task, struct siginfo *user)
 {
 	struct siginfo info = task->trace.info;
 
@@ -204,7 +205,7 @@ static long ptrace_go_on(struct task *task, int request, u32 sig)
 }
 
 /* PTRACE_LISTEN: the task stays stopped with its process, and SIGCONT and PTRACE_INTERRUPT are still reported. */
-static long listen(struct task *task)
+static long ptrace_listen(struct task *task)
 {
 	if (!task->trace.seized || task->trace.info.code >> 8 != PTRACE_EVENT_STOP)
 		return -EIO;
@@ -215,7 +216,7 @@ static long listen(struct task *task)
 	return 0;
 }
 
-static long interrupt(struct task *task)
+static long ptrace_interrupt(struct task *task)
 {
 	if (!task->trace.seized)
 		return -EIO;
@@ -223,45 +224,45 @@ static long interrupt(struct task *task)
 	return 0;
 }
 
-static long command(struct task *task, int request, uaddr_t address, uaddr_t data)
+static long ptrace_command(struct task *task, int request, uaddr_t address, uaddr_t data)
 {
 	switch (request) {
 	case PTRACE_PEEKTEXT:
 	case PTRACE_PEEKDATA:
-		return peek(task, address, (u32 *)data);
+		return ptrace_peek(task, address, (u32 *)data);
 	case PTRACE_POKETEXT:
 	case PTRACE_POKEDATA:
-		return poke(task, address, data);
+		return ptrace_poke(task, address, data);
 	case PTRACE_PEEKUSR:
-		return peek_user(task, address, (u32 *)data);
+		return ptrace_peek_user(task, address, (u32 *)data);
 	case PTRACE_POKEUSR:
-		return poke_user(task, address, data);
+		return ptrace_poke_user(task, address, data);
 	case PTRACE_GETREGS:
-		return get_regset(task, NT_PRSTATUS, (void *)data, PTRACE_REGS_SIZE);
+		return ptrace_get_regset(task, NT_PRSTATUS, (void *)data, PTRACE_REGS_SIZE);
 	case PTRACE_SETREGS:
-		return set_regset(task->pid, NT_PRSTATUS, (const void *)data, PTRACE_REGS_SIZE);
+		return ptrace_set_regset(task->pid, NT_PRSTATUS, (const void *)data, PTRACE_REGS_SIZE);
 	case PTRACE_GETFPREGS:
-		return get_regset(task, NT_PRFPREG, (void *)data, FP_SIZE);
+		return ptrace_get_regset(task, NT_PRFPREG, (void *)data, FP_SIZE);
 	case PTRACE_SETFPREGS:
-		return set_regset(task->pid, NT_PRFPREG, (const void *)data, FP_SIZE);
+		return ptrace_set_regset(task->pid, NT_PRFPREG, (const void *)data, FP_SIZE);
 	case PTRACE_GETREGSET:
 	case PTRACE_SETREGSET:
-		return regset(task->pid, address, (struct iovec *)data, request == PTRACE_SETREGSET);
+		return ptrace_regset(task->pid, address, (struct iovec *)data, request == PTRACE_SETREGSET);
 	case PTRACE_SETOPTIONS:
-		return set_options(task, data);
+		return ptrace_set_options(task, data);
 	case PTRACE_GETEVENTMSG:
 		return put_user(task->trace.message, (u32 *)data);
 	case PTRACE_GETSIGINFO:
-		return get_info(task, (struct siginfo *)data);
+		return ptrace_get_info(task, (struct siginfo *)data);
 	case PTRACE_SETSIGINFO:
-		return set_info(task->pid, (const struct siginfo *)data);
+		return ptrace_set_info(task->pid, (const struct siginfo *)data);
 	case PTRACE_CONT:
 	case PTRACE_SYSCALL:
 	case PTRACE_SINGLESTEP:
 	case PTRACE_DETACH:
 		return ptrace_go_on(task, request, data);
 	case PTRACE_LISTEN:
-		return listen(task);
+		return ptrace_listen(task);
 	}
 	return -EIO;
 }
@@ -271,23 +272,23 @@ long sys_ptrace(int request, s32 pid, uaddr_t address, uaddr_t data)
 	struct task *task;
 
 	if (request == PTRACE_TRACEME)
-		return trace_me();
+		return ptrace_trace_me();
 	task = task_find(pid);
 	if (!task || task->state == TASK_DEAD)
 		return -ESRCH;
 	if (request == PTRACE_ATTACH)
 		return ptrace_attach(task);
 	if (request == PTRACE_SEIZE)
-		return seize(task, address, data);
+		return ptrace_seize(task, address, data);
 	if (task->trace.tracer != current->process)
 		return -ESRCH;
 	/* These requests work on a running tracee. */
 	if (request == PTRACE_INTERRUPT)
-		return interrupt(task);
+		return ptrace_interrupt(task);
 	if (request == PTRACE_KILL) {
 		signal_task(task, SIGKILL, NULL);
 		return 0;
 	}
-	task = tracee(pid);
-	return task ? command(task, request, address, data) : -ESRCH;
+	task = stopped_tracee(pid);
+	return task ? ptrace_command(task, request, address, data) : -ESRCH;
 }

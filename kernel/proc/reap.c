@@ -29,7 +29,7 @@ static int exit_code(s32 status)
 }
 
 /* si_status: the exit code or the signal. */
-static s32 plain_status(int code, s32 status)
+static s32 status_without_code(int code, s32 status)
 {
 	if (code == CLD_EXITED)
 		return (status >> 8) & 0xff;
@@ -63,7 +63,7 @@ void notify_parent(struct process *process, int code, s32 status)
 	info.code = code;
 	info.child.pid = process->pid;
 	info.child.uid = process->leader->cred.uid;
-	info.child.status = plain_status(code, status);
+	info.child.status = status_without_code(code, status);
 	info.child.utime = (s32)(usage.user_ns / NSEC_PER_TICK);
 	info.child.stime = (s32)(usage.system_ns / NSEC_PER_TICK);
 
@@ -87,7 +87,7 @@ void process_ended(struct process *process)
 		process_release(process);
 }
 
-static bool matches(const struct process *child, const struct wait_request *request)
+static bool child_matches(const struct process *child, const struct wait_request *request)
 {
 	bool clone_child = child->exit_signal != SIGCHLD;
 
@@ -170,14 +170,14 @@ static bool collect_traced(struct task *task, struct wait_request *request)
 }
 
 /* Looks for news once. True: the wait is over, with a result or *error set. */
-static bool look(struct wait_request *request, long *error)
+static bool look_for_child(struct wait_request *request, long *error)
 {
 	struct process *child, *next;
 	struct task *task, *after;
 
 	*error = -ECHILD;
 	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
-		if (!matches(child, request))
+		if (!child_matches(child, request))
 			continue;
 		if (reap_collect(child, request)) {
 			*error = 0;
@@ -200,7 +200,7 @@ static long do_wait(struct wait_request *request)
 {
 	long error = 0, interrupted;
 
-	interrupted = wait_event(&current->process->child_wait, look(request, &error));
+	interrupted = wait_event(&current->process->child_wait, look_for_child(request, &error));
 	return interrupted ? interrupted : error;
 }
 
@@ -290,7 +290,7 @@ long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struc
 		info.code = request.code;
 		info.child.pid = request.pid;
 		info.child.uid = request.uid;
-		info.child.status = plain_status(request.code, request.status);
+		info.child.status = status_without_code(request.code, request.status);
 	}
 	if (user_info && copy_to_user(user_info, &info, sizeof(info)))
 		return -EFAULT;

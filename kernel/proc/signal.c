@@ -196,7 +196,7 @@ void signal_wake_all(struct process *process)
 }
 
 /* The thread that takes a signal to the process: the leader if it does not block it, else any such thread. */
-static struct task *choose(struct process *process, int sig)
+static struct task *signal_thread(struct process *process, int sig)
 {
 	struct task *task, *first = NULL;
 
@@ -248,7 +248,7 @@ static void add_pending(struct sigpending *pending, int sig, struct sigqueued *q
 		list_add_tail(&queued->link, &pending->queue);
 }
 
-static struct sigqueued *with_story(int sig, const struct siginfo *info)
+static struct sigqueued *queued_new(int sig, const struct siginfo *info)
 {
 	struct sigqueued *queued = info ? kmalloc(sizeof(*queued)) : NULL;
 
@@ -262,32 +262,32 @@ static struct sigqueued *with_story(int sig, const struct siginfo *info)
 }
 
 /* Whether the signal has an effect. A tracer sees every signal, and a blocked one may get a handler later. */
-static bool matters(const struct task *task, int sig)
+static bool signal_matters(const struct task *task, int sig)
 {
 	if (task->trace.tracer && sig != SIGKILL)
 		return true;
 	return !signal_protects_init(task, sig) && ((task->blocked & SIGBIT(sig)) || !is_ignored(task, sig));
 }
 
-static bool can_take(const struct task *task)
+static bool task_takes_signals(const struct task *task)
 {
 	return task->state != TASK_DEAD && task->sighand;
 }
 
 void signal_task(struct task *task, int sig, const struct siginfo *info)
 {
-	if (!can_take(task))
+	if (!task_takes_signals(task))
 		return;
 	cancel_opposites(task->process, sig);
-	if (!matters(task, sig))
+	if (!signal_matters(task, sig))
 		return;
-	add_pending(&task->pending, sig, with_story(sig, info));
+	add_pending(&task->pending, sig, queued_new(sig, info));
 	signal_notice(task);
 }
 
 void signal_task_queued(struct task *task, struct sigqueued *queued)
 {
-	if (!can_take(task) || !matters(task, queued->info.signo))
+	if (!task_takes_signals(task) || !signal_matters(task, queued->info.signo))
 		return;
 	add_pending(&task->pending, queued->info.signo, queued);
 	signal_notice(task);
@@ -301,8 +301,8 @@ static struct task *signal_receiver(struct process *process, int sig)
 	if (!process->thread_count || process == this_cpu()->idle->process)
 		return NULL;
 	cancel_opposites(process, sig);
-	task = choose(process, sig);
-	return matters(task, sig) ? task : NULL;
+	task = signal_thread(process, sig);
+	return signal_matters(task, sig) ? task : NULL;
 }
 
 void signal_process(struct process *process, int sig, const struct siginfo *info)
@@ -311,7 +311,7 @@ void signal_process(struct process *process, int sig, const struct siginfo *info
 
 	if (!task)
 		return;
-	add_pending(&process->pending, sig, with_story(sig, info));
+	add_pending(&process->pending, sig, queued_new(sig, info));
 	signal_notice(task);
 	if (sig == SIGKILL)
 		signal_wake_all(process);
@@ -327,7 +327,7 @@ void signal_process_queued(struct process *process, struct sigqueued *queued)
 	signal_notice(task);
 }
 
-static u32 stories(const struct sigpending *pending)
+static u32 queued_count(const struct sigpending *pending)
 {
 	const struct sigqueued *queued;
 	u32 count = 0;
@@ -346,9 +346,9 @@ u32 signals_queued(u32 uid)
 	list_for_each_entry(process, &process_list, all) {
 		if (process->leader->cred.uid != uid)
 			continue;
-		count += stories(&process->pending);
+		count += queued_count(&process->pending);
 		list_for_each_entry(task, &process->threads, group_link)
-			count += stories(&task->pending);
+			count += queued_count(&task->pending);
 	}
 	return count;
 }
@@ -384,7 +384,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
 		console_printf("init: signal %d at address 0x%08x\n", sig, addr);
-	add_pending(&current->pending, sig, with_story(sig, &info));
+	add_pending(&current->pending, sig, queued_new(sig, &info));
 	signal_recalculate(current);
 }
 
@@ -416,7 +416,7 @@ static void signal_take(struct sigpending *pending, int sig, struct siginfo *inf
 	}
 }
 
-static int lowest(sigset set)
+static int signal_next(sigset set)
 {
 	if (set & SYNCHRONOUS)
 		set &= SYNCHRONOUS;
@@ -431,7 +431,7 @@ int signal_dequeue(sigset wanted, struct siginfo *info)
 		sigset set = sources[i]->set & wanted;
 
 		if (set) {
-			int sig = lowest(set);
+			int sig = signal_next(set);
 
 			signal_take(sources[i], sig, info);
 			signal_recalculate(current);

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-static bool valid(int sig)
+static bool signal_valid(int sig)
 {
 	return sig >= 1 && sig <= NSIG;
 }
@@ -193,7 +193,7 @@ long sys_rt_tgsigqueueinfo(s32 tgid, s32 tid, int sig, const struct siginfo *use
 }
 
 /* The process of a pidfd, or of a directory of /proc. */
-static struct process *described(const struct file *file)
+static struct process *process_of_file(const struct file *file)
 {
 	const struct pid_handle *handle = pidfd_handle(file);
 
@@ -206,7 +206,7 @@ long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 f
 {
 	struct siginfo info = info_of_sender(sig, SI_USER);
 	struct file *file = fd_get(pidfd);
-	struct process *process = described(file);
+	struct process *process = process_of_file(file);
 	long error = 0;
 
 	if (IS_ERR(process))
@@ -219,7 +219,7 @@ long sys_pidfd_send_signal(int pidfd, int sig, const struct siginfo *user, u32 f
 		error = -EINVAL;
 	if (!error) {
 		/* Look it up after the copy, which may have slept: the process may have ended. */
-		process = described(file);
+		process = process_of_file(file);
 		error = IS_ERR(process) ? PTR_ERR(process) : kill_process(process, sig, &info);
 	}
 	file_put(file);
@@ -260,7 +260,7 @@ long sys_rt_sigaction(int sig, const struct sigaction_abi *user, struct sigactio
 	struct action new, old;
 	long error;
 
-	if (size != SIGSET_SIZE || !valid(sig))
+	if (size != SIGSET_SIZE || !signal_valid(sig))
 		return -EINVAL;
 	if (user) {
 		if (copy_from_user(&abi, user, sizeof(abi)))
@@ -292,7 +292,7 @@ long sys_sigaction(int sig, const struct old_sigaction *user, struct old_sigacti
 
 	if (sig < 0)            /* the ABI: a negative number means no SA_RESTART */
 		sig = -sig;
-	if (!valid(sig))
+	if (!signal_valid(sig))
 		return -EINVAL;
 	if (user) {
 		if (copy_from_user(&abi, user, sizeof(abi)))
@@ -311,7 +311,7 @@ long sys_signal(int sig, uaddr_t handler)
 	struct action new = { .handler = handler, .flags = SA_RESETHAND | SA_NODEFER }, old;
 	long error;
 
-	if (!valid(sig))
+	if (!signal_valid(sig))
 		return -EINVAL;
 	error = set_action(sig, &new, &old);
 	return error ? error : (long)old.handler;
@@ -394,7 +394,7 @@ long sys_sigpending(u32 *user)
 }
 
 /* Waits for a signal with another mask; the old one returns after the handler. */
-static long suspend(sigset mask)
+static long signal_suspend(sigset mask)
 {
 	bool never = false;
 
@@ -414,12 +414,12 @@ long sys_rt_sigsuspend(const u32 *user, size_t size)
 		return -EINVAL;
 	if (sigset_from_user(&mask, user))
 		return -EFAULT;
-	return suspend(mask);
+	return signal_suspend(mask);
 }
 
 long sys_sigsuspend(u32 mask)
 {
-	return suspend((current->blocked & ~0xffffffffULL) | mask);
+	return signal_suspend((current->blocked & ~0xffffffffULL) | mask);
 }
 
 long sys_pause(void)
@@ -478,7 +478,7 @@ static long wait_for_signal(sigset wanted, struct siginfo *info, u64 deadline)
 	return result == -ETIMEDOUT ? -EAGAIN : -EINTR;
 }
 
-static long sigtimedwait(const u32 *user_set, struct siginfo *user_info, size_t size, int time_error, u64 delta)
+static long signal_timed_wait(const u32 *user_set, struct siginfo *user_info, size_t size, int time_error, u64 delta)
 {
 	struct siginfo info;
 	sigset wanted;
@@ -501,7 +501,7 @@ long sys_rt_sigtimedwait(const u32 *set, struct siginfo *info, const struct time
 	u64 delta = TIME_NEVER;
 	int error = timeout ? timespec32_from_user(timeout, &delta) : 0;
 
-	return sigtimedwait(set, info, size, error, delta);
+	return signal_timed_wait(set, info, size, error, delta);
 }
 
 long sys_rt_sigtimedwait_time64(const u32 *set, struct siginfo *info, const struct timespec64 *timeout, size_t size)
@@ -509,5 +509,5 @@ long sys_rt_sigtimedwait_time64(const u32 *set, struct siginfo *info, const stru
 	u64 delta = TIME_NEVER;
 	int error = timeout ? timespec64_from_user(timeout, &delta) : 0;
 
-	return sigtimedwait(set, info, size, error, delta);
+	return signal_timed_wait(set, info, size, error, delta);
 }

@@ -20,7 +20,7 @@ struct signalfd {
 	sigset mask;
 };
 
-static bool waiting(const struct signalfd *signalfd)
+static bool signalfd_waiting(const struct signalfd *signalfd)
 {
 	return signal_all_pending(current) & signalfd->mask;
 }
@@ -76,9 +76,9 @@ static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 	while (it->left >= sizeof(out)) {
 		struct iter place = *it;
 
-		if (done && !waiting(signalfd))
+		if (done && !signalfd_waiting(signalfd))
 			break;
-		error = done ? 0 : file_wait_event(file, &current->sighand->arrived, waiting(signalfd));
+		error = done ? 0 : file_wait_event(file, &current->sighand->arrived, signalfd_waiting(signalfd));
 		if (error)
 			return error;
 		/* Touch the memory first, because a signal cannot be put back. This may sleep while others take signals. */
@@ -97,7 +97,7 @@ static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 static unsigned signalfd_poll(struct file *file, struct poll_table *table)
 {
 	poll_wait(table, &current->sighand->arrived);
-	return waiting(file->data) ? POLLIN | POLLRDNORM : 0;
+	return signalfd_waiting(file->data) ? POLLIN | POLLRDNORM : 0;
 }
 
 static void signalfd_release(struct file *file)

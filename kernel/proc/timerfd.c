@@ -189,7 +189,7 @@ static long timerfd_exchange(int fd, u32 flags, int error, const struct timer_se
 	return 0;
 }
 
-static long inspect(int fd, struct timer_setting *now)
+static long timerfd_inspect(int fd, struct timer_setting *now)
 {
 	struct file *file = fd_get_of(fd, &timerfd_ops, -EINVAL);
 
@@ -219,7 +219,7 @@ long sys_timerfd_settime64(int fd, u32 flags, const struct itimerspec64 *user, s
 long sys_timerfd_gettime(int fd, struct itimerspec32 *user)
 {
 	struct timer_setting now;
-	long error = inspect(fd, &now);
+	long error = timerfd_inspect(fd, &now);
 
 	return error ? error : itimerspec32_to_user(user, &now);
 }
@@ -227,7 +227,7 @@ long sys_timerfd_gettime(int fd, struct itimerspec32 *user)
 long sys_timerfd_gettime64(int fd, struct itimerspec64 *user)
 {
 	struct timer_setting now;
-	long error = inspect(fd, &now);
+	long error = timerfd_inspect(fd, &now);
 
 	return error ? error : itimerspec64_to_user(user, &now);
 }

@@ -42,7 +42,7 @@ void printk(const char *format, ...)
 }
 
 /* The position of the oldest byte from `start` on that is not overwritten. */
-static u32 oldest(u32 start)
+static u32 log_oldest(u32 start)
 {
 	return written - start > LOG_SIZE ? written - LOG_SIZE : start;
 }
@@ -62,7 +62,7 @@ static long log_take(char *user, u32 size)
 
 	if (n)
 		return n;
-	taken = oldest(taken);
+	taken = log_oldest(taken);
 	n = log_give(user, taken, MIN(size, written - taken));
 	if (n > 0)
 		taken += (u32)n;
@@ -72,7 +72,7 @@ static long log_take(char *user, u32 size)
 /* Copies the last `size` bytes since the log was cleared. */
 static long give_last(char *user, u32 size)
 {
-	u32 there = written - oldest(cleared), n = MIN(size, there);
+	u32 there = written - log_oldest(cleared), n = MIN(size, there);
 
 	return log_give(user, written - n, n);
 }
@@ -110,7 +110,7 @@ long sys_syslog(int type, char *user, int size)
 		cleared = written;
 		return 0;
 	case SYSLOG_SIZE_UNREAD:
-		return (long)(written - oldest(taken));
+		return (long)(written - log_oldest(taken));
 	case SYSLOG_SIZE_BUFFER:
 		return (long)LOG_SIZE;
 	}

@@ -46,7 +46,7 @@ LIMIT(epoll_max_user_watches, epoll_items_most())
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
-static void sem(struct text *text)
+static void sem_limits_show(struct text *text)
 {
 	text_printf(text, "%u\t%u\t%u\t%u\n", SYSV_PER_SET_MAX, SYSV_PER_SET_MAX * SYSV_SLOTS_MAX, SYSV_OPERATIONS_MAX,
 		    SYSV_SLOTS_MAX);
@@ -74,7 +74,7 @@ void proc_sys_init(void)
 		{ "sys/kernel/version", version },
 		{ "sys/kernel/hostname", hostname },
 		{ "sys/kernel/domainname", domainname },
-		{ "sys/kernel/sem", sem },
+		{ "sys/kernel/sem", sem_limits_show },
 		{ "sys/kernel/core_pattern", core_pattern },
 		{ "sys/kernel/core_uses_pid", zero },
 		{ "sys/kernel/pty/nr", pty_nr },

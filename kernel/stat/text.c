@@ -7,7 +7,7 @@
 #include <window.h>
 
 /* Makes room for n more bytes and a NUL. */
-static bool reserve(struct text *text, size_t n)
+static bool text_reserve(struct text *text, size_t n)
 {
 	size_t size = text->size ? text->size : 512;
 	char *larger;
@@ -36,7 +36,7 @@ static bool reserve(struct text *text, size_t n)
 
 void text_write(struct text *text, const char *from, size_t n)
 {
-	if (!reserve(text, n))
+	if (!text_reserve(text, n))
 		return;
 	memcpy(text->buffer + text->len, from, n);
 	text->len += n;
@@ -59,7 +59,7 @@ void text_printf(struct text *text, const char *format, ...)
 
 	/* Texts are built of many pieces, so this is a good place for a window. */
 	interrupt_window();
-	if (!reserve(text, 128))
+	if (!text_reserve(text, 128))
 		return;
 	va_start(args, format);
 	n = vsnprintf(text->buffer + text->len, text->size - text->len, format, args);
@@ -67,7 +67,7 @@ void text_printf(struct text *text, const char *format, ...)
 	if (n < 0)
 		return;
 	if ((size_t)n >= text->size - text->len) {
-		if (!reserve(text, (size_t)n))
+		if (!text_reserve(text, (size_t)n))
 			return;
 		va_start(args, format);
 		n = vsnprintf(text->buffer + text->len, text->size - text->len, format, args);

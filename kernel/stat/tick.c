@@ -23,12 +23,12 @@ static u32 *counts;	/* by 16 bytes of kernel code; NULL until first switched on 
 static u32 profile_user, profile_idle, profile_other;
 static bool profiling;
 
-static u32 slots(void)
+static u32 profile_slots(void)
 {
 	return (u32)(text_end - kernel_start) >> BYTES_SHIFT;
 }
 
-static void sample(const struct regs *regs, bool idle)
+static void profile_sample(const struct regs *regs, bool idle)
 {
 	u32 slot = (regs_pc(regs) - (vaddr_t)kernel_start) >> BYTES_SHIFT;
 
@@ -36,7 +36,7 @@ static void sample(const struct regs *regs, bool idle)
 		profile_user++;
 	else if (idle)
 		profile_idle++;
-	else if (slot < slots())
+	else if (slot < profile_slots())
 		counts[slot]++;
 	else
 		profile_other++;
@@ -51,7 +51,7 @@ void stat_tick(const struct regs *regs)
 	else if (!idle)
 		ticks_system++;
 	if (profiling)
-		sample(regs, idle);
+		profile_sample(regs, idle);
 }
 
 void profile_show(struct text *text)
@@ -59,7 +59,7 @@ void profile_show(struct text *text)
 	text_printf(text, "profiling %s\nuser %u\nidle %u\nother %u\n", profiling ? "on" : "off", profile_user,
 		    profile_idle,
 		    profile_other);
-	for (u32 i = 0; counts && i < slots(); i++)
+	for (u32 i = 0; counts && i < profile_slots(); i++)
 		if (counts[i])
 			text_printf(text, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), counts[i]);
 }
@@ -77,13 +77,13 @@ int profile_store(const char *words, size_t size)
 		profiling = false;
 	} else if (word_is(words, size, "1")) {
 		if (!counts)
-			counts = kzalloc(slots() * sizeof(*counts));
+			counts = kzalloc(profile_slots() * sizeof(*counts));
 		if (!counts)
 			return -ENOMEM;
 		profiling = true;
 	} else if (word_is(words, size, "clear")) {
 		if (counts)
-			memset(counts, 0, slots() * sizeof(*counts));
+			memset(counts, 0, profile_slots() * sizeof(*counts));
 		profile_user = profile_idle = profile_other = 0;
 	} else {
 		return -EINVAL;

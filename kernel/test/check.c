@@ -261,7 +261,7 @@ void check_sweep(const char *operation)
 }
 
 /* Counts an operation, and makes the sweep of each CHECK_SWEEP_EVERY-th: false: not this time. */
-static bool swept(const char *operation)
+static bool check_swept(const char *operation)
 {
 	if (++check_runs % CHECK_SWEEP_EVERY)
 		return false;
@@ -273,7 +273,7 @@ void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 {
 	start = ALIGN_DOWN(start, PAGE_SIZE);
 	end = MIN(ALIGN_UP(end, PAGE_SIZE), USER_END);
-	if (start >= end || swept(operation))
+	if (start >= end || check_swept(operation))
 		return;
 	begin_report(operation);
 	check_areas(mm, start, end);
@@ -284,7 +284,7 @@ void check_run(struct mm *mm, vaddr_t start, vaddr_t end, const char *operation)
 
 void check_run_tree(struct mm *mm, const char *operation)
 {
-	if (swept(operation))
+	if (check_swept(operation))
 		return;
 	begin_report(operation);
 	check_areas(mm, 0, USER_END);

@@ -13,7 +13,7 @@ COUNTER(1)
 COUNTER(2)
 COUNTER(3)
 
-static void expect(unsigned kind, u32 count, const char *when)
+static void ipi_expect(unsigned kind, u32 count, const char *when)
 {
 	if (came[kind] != count)
 		panic("interrupt %u between processors: came %u times, not %u, %s", kind, came[kind], count, when);
@@ -28,15 +28,15 @@ void ipi_test(void)
 		ipi_register(kind, "boot test", handlers[kind]);
 		ipi_send(self, kind);
 		ipi_send(self, kind);
-		expect(kind, 0, "while interrupts are off");
+		ipi_expect(kind, 0, "while interrupts are off");
 		interrupt_window();
-		expect(kind, 1, "after two were sent");
+		ipi_expect(kind, 1, "after two were sent");
 		ipi_send(self, kind);
 		interrupt_window();
-		expect(kind, 2, "after a third");
+		ipi_expect(kind, 2, "after a third");
 	}
 	for (unsigned kind = 0; kind < IPI_KINDS; kind++) {
-		expect(kind, 2, "after the others");
+		ipi_expect(kind, 2, "after the others");
 		ipi_register(kind, NULL, NULL);
 	}
 	printk("check: processor %u interrupts itself: %u kinds\n", this_cpu()->number, IPI_KINDS);

@@ -14,7 +14,7 @@
 static u32 *device;             /* NULL: there is none */
 u32 control_features;
 
-static void write(u32 offset, u32 value)
+static void control_write(u32 offset, u32 value)
 {
 	if (device) {
 		*(volatile u32 *)((u8 *)device + offset) = value;
@@ -22,7 +22,7 @@ static void write(u32 offset, u32 value)
 	}
 }
 
-static u32 read(u32 offset)
+static u32 control_read(u32 offset)
 {
 	return *(volatile u32 *)((u8 *)device + offset);
 }
@@ -32,7 +32,7 @@ void control_init(bool in_tree)
 	if (!in_tree)
 		return;
 	device = arch_io(CONTROL_PA);
-	control_features = read(CONTROL_FEATURES);
+	control_features = control_read(CONTROL_FEATURES);
 }
 
 bool control_present(void)
@@ -42,13 +42,13 @@ bool control_present(void)
 
 void control_cause(enum control_cause cause)
 {
-	write(CONTROL_CAUSE, cause);
+	control_write(CONTROL_CAUSE, cause);
 }
 
 void control_context(u32 pid)
 {
 	if (control_features & CONTROL_FEATURE_PROFILE)
-		write(CONTROL_CONTEXT, pid);
+		control_write(CONTROL_CONTEXT, pid);
 }
 
 static void (*plain_activate)(struct mm *mm);
@@ -57,7 +57,7 @@ static void activate_and_tell(struct mm *mm)
 {
 	plain_activate(mm);
 	if (this_cpu()->running->mm == mm)
-		write(CONTROL_CONTEXT, (u32)this_cpu()->running->tgid);
+		control_write(CONTROL_CONTEXT, (u32)this_cpu()->running->tgid);
 }
 
 void control_bind(struct mmu_backend *backend)
@@ -71,23 +71,23 @@ void control_bind(struct mmu_backend *backend)
 void control_command(const char *path)
 {
 	if (control_features & CONTROL_FEATURE_PROFILE)
-		write(CONTROL_COMMAND, kva_pa(path));
+		control_write(CONTROL_COMMAND, kva_pa(path));
 }
 
 void control_fork(u32 pid)
 {
 	if (control_features & CONTROL_FEATURE_FORK)
-		write(CONTROL_FORK, pid);
+		control_write(CONTROL_FORK, pid);
 }
 
 void control_dump(u32 label)
 {
-	write(CONTROL_DUMP, label);
+	control_write(CONTROL_DUMP, label);
 }
 
 static void tlb_select(enum control_tlb tlb, u32 number)
 {
-	write(CONTROL_TLB_SELECT, (u32)tlb << 31 | number);
+	control_write(CONTROL_TLB_SELECT, (u32)tlb << 31 | number);
 }
 
 u32 control_tlb_shape(enum control_tlb tlb, u32 *ways)
@@ -97,7 +97,7 @@ u32 control_tlb_shape(enum control_tlb tlb, u32 *ways)
 	if (!device)
 		return 0;
 	tlb_select(tlb, 0);
-	shape = read(CONTROL_TLB_SELECT);
+	shape = control_read(CONTROL_TLB_SELECT);
 	*ways = shape & 0xffff;
 	return shape >> 16;
 }
@@ -107,33 +107,33 @@ bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry
 	u32 vsid;
 
 	tlb_select(tlb, number);
-	vsid = read(CONTROL_TLB_VSID);
+	vsid = control_read(CONTROL_TLB_VSID);
 	out->vsid = vsid & 0xffffff;
-	out->page = read(CONTROL_TLB_PAGE);
-	out->word = read(CONTROL_TLB_WORD);
+	out->page = control_read(CONTROL_TLB_PAGE);
+	out->word = control_read(CONTROL_TLB_WORD);
 	return vsid >> 31;
 }
 
 void control_frame_freed(u32 frame)
 {
-	write(CONTROL_FRAME_FREED, frame);
+	control_write(CONTROL_FRAME_FREED, frame);
 }
 
 void control_frame_allocated(u32 frame)
 {
-	write(CONTROL_FRAME_ALLOCATED, frame);
+	control_write(CONTROL_FRAME_ALLOCATED, frame);
 }
 
 void control_vsid_issued(u32 vsid)
 {
-	write(CONTROL_VSID_ISSUED, vsid);
+	control_write(CONTROL_VSID_ISSUED, vsid);
 }
 
 void power_off(int status)
 {
 	irq_disable();
 	if (device)
-		write(CONTROL_POWER_OFF, (u32)status);
+		control_write(CONTROL_POWER_OFF, (u32)status);
 	console_printf("pagewalk: power off, status %d\n", status);
 	for (;;)
 		;

@@ -18,7 +18,7 @@
 #define XO(i) (((i) >> 1) & 0x3ff)
 #define SPR(i) (RA(i) | RB(i) << 5)
 
-static bool fetch(struct regs *regs, u32 *instruction)
+static bool instruction_fetch(struct regs *regs, u32 *instruction)
 {
 	return copy_from_user(instruction, (const void *)regs->nip, 4) == 0;
 }
@@ -27,7 +27,7 @@ bool emulate_program(struct regs *regs)
 {
 	u32 i;
 
-	if (!fetch(regs, &i))
+	if (!instruction_fetch(regs, &i))
 		return false;
 	/* mfspr rT, PVR */
 	if (OPCODE(i) == 31 && XO(i) == 339 && SPR(i) == SPR_PVR) {
@@ -121,7 +121,7 @@ static u32 float_narrow(u64 d)
 	return sign;
 }
 
-static u64 reverse(u64 value, unsigned size)
+static u64 bytes_reverse(u64 value, unsigned size)
 {
 	u64 out = 0;
 
@@ -142,7 +142,7 @@ static bool emulate_transfer(struct regs *regs, const struct access *a, vaddr_t 
 		if (a->floating && a->size == 4)
 			value = float_narrow(value);
 		if (a->reversed)
-			value = reverse(value, a->size);
+			value = bytes_reverse(value, a->size);
 		for (unsigned i = 0; i < a->size; i++)
 			bytes[i] = (u8)(value >> 8 * (a->size - 1 - i));
 		return copy_to_user((void *)address, bytes, a->size) == 0;
@@ -152,7 +152,7 @@ static bool emulate_transfer(struct regs *regs, const struct access *a, vaddr_t 
 	for (unsigned i = 0; i < a->size; i++)
 		value = value << 8 | bytes[i];
 	if (a->reversed)
-		value = reverse(value, a->size);
+		value = bytes_reverse(value, a->size);
 	if (a->floating) {
 		current->arch.fpr[rt] = a->size == 4 ? float_widen((u32)value) : value;
 		arch_fpu_drop(current);
@@ -163,7 +163,7 @@ static bool emulate_transfer(struct regs *regs, const struct access *a, vaddr_t 
 }
 
 /* Decodes a load or store of one register; false: another instruction. */
-static bool decode(u32 i, struct access *a)
+static bool access_decode(u32 i, struct access *a)
 {
 	return OPCODE(i) == 31 ? decode_x(XO(i), a) : decode_d(OPCODE(i), a);
 }
@@ -188,9 +188,9 @@ int emulate_float(struct regs *regs)
 	struct access a;
 	u32 i;
 
-	if (!fetch(regs, &i))
+	if (!instruction_fetch(regs, &i))
 		return -EFAULT;
-	return decode(i, &a) && a.floating ? emulate_access(regs, i, &a) : -EINVAL;
+	return access_decode(i, &a) && a.floating ? emulate_access(regs, i, &a) : -EINVAL;
 }
 
 int emulate_alignment(struct regs *regs)
@@ -198,7 +198,7 @@ int emulate_alignment(struct regs *regs)
 	struct access a;
 	u32 i, address, base;
 
-	if (!fetch(regs, &i))
+	if (!instruction_fetch(regs, &i))
 		return -EFAULT;
 	base = RA(i) ? regs->gpr[RA(i)] : 0;
 
@@ -218,5 +218,5 @@ int emulate_alignment(struct regs *regs)
 		regs->nip += 4;
 		return 0;
 	}
-	return decode(i, &a) ? emulate_access(regs, i, &a) : -EINVAL;
+	return access_decode(i, &a) ? emulate_access(regs, i, &a) : -EINVAL;
 }

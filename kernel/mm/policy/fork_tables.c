@@ -11,7 +11,7 @@
 #include <pagetable.h>
 #include <policy.h>
 
-static bool shares(struct mm *parent, uaddr_t base)
+static bool fork_may_share_table(struct mm *parent, uaddr_t base)
 {
 	uaddr_t end = base + TABLE_SPAN;
 
@@ -25,7 +25,7 @@ static bool shares(struct mm *parent, uaddr_t base)
 
 static int fork_tables_apply(const struct policy_setting *to)
 {
-	fork_shares = to->choice ? shares : NULL;
+	fork_shares = to->choice ? fork_may_share_table : NULL;
 	return 0;
 }
 

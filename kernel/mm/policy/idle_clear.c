@@ -39,7 +39,7 @@ NOINLINE CAUSE(clear) static void clear_piece(void)
 	cpu->clearing_offset += PIECE;
 }
 
-static bool work(void)
+static bool idle_clear_work(void)
 {
 	struct cpu *cpu = this_cpu();
 
@@ -69,7 +69,7 @@ static bool work(void)
 
 static int idle_clear_apply(const struct policy_setting *to)
 {
-	static struct idle_hook hook = { .work = work };
+	static struct idle_hook hook = { .work = idle_clear_work };
 	static bool hooked;
 	bool past_cache = to->choice >= 2;
 

@@ -18,7 +18,7 @@ static u64 contexts_scattered;
  * The inverse modulo 2^32 by Newton's iteration: each round doubles the correct bits, and an odd number is its own
  * inverse in the lowest three.
  */
-static u32 inverse(u32 odd)
+static u32 inverse_of_odd(u32 odd)
 {
 	u32 x = odd;
 
@@ -34,7 +34,7 @@ static int vsid_apply(const struct policy_setting *to)
 	if (to->choice && !backend->segments)
 		return -ENODEV;
 	vsid_form.multiplier = to->choice ? to->value : 1;
-	vsid_form.inverse = inverse(vsid_form.multiplier);
+	vsid_form.inverse = inverse_of_odd(vsid_form.multiplier);
 	vsid_form.step = to->choice ? SCATTER_STEP : 1;
 	vsid_form.given = to->choice ? &contexts_scattered : &contexts_plain;
 	return 0;

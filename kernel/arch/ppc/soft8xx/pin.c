@@ -23,7 +23,7 @@ void soft8xx_pin(u32 table_pa, u32 mi_ctr, u32 md_ctr);
 
 u64 soft8xx_pinned;
 
-static void pin(struct entry *entry, vaddr_t virtual, paddr_t pa, u32 twc, u32 rpn)
+static void pin_block(struct entry *entry, vaddr_t virtual, paddr_t pa, u32 twc, u32 rpn)
 {
 	entry->epn = virtual | EPN_VALID;
 	entry->twc = twc | TWC_VALID;
@@ -39,11 +39,11 @@ void soft8xx_pin_kernel(u32 text, u32 data, bool io)
 
 	memset(table, 0, sizeof(table));
 	for (u32 i = 0; i < MIN(text, blocks); i++)
-		pin(instruction++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
+		pin_block(instruction++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
 	for (u32 i = 0; i < MIN(data, blocks); i++)
-		pin(memory++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
+		pin_block(memory++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
 	if (io)
-		pin(memory, IO_VIRTUAL, IO_PHYSICAL, TWC_512K | TWC_GUARDED, RPN_INHIBITED);
+		pin_block(memory, IO_VIRTUAL, IO_PHYSICAL, TWC_512K | TWC_GUARDED, RPN_INHIBITED);
 	soft8xx_pin(kva_pa(table), text ? CTR_RSV4I : 0, CTR_TWAM | (data || io ? CTR_RSV4I : 0));
 	irq_restore(msr);
 }

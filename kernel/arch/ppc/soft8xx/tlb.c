@@ -45,7 +45,7 @@ static void read_shown(u32 number, bool instruction, struct shown *out)
 }
 
 /* Decodes an entry. False: it translates nothing. */
-static bool decode(const struct shown *shown, bool instruction, struct entry *e)
+static bool tlb_entry_decode(const struct shown *shown, bool instruction, struct entry *e)
 {
 	e->cam = shown->cam;
 	e->ram0 = shown->ram0;
@@ -61,15 +61,15 @@ static bool decode(const struct shown *shown, bool instruction, struct entry *e)
 	return e->cam & (instruction ? 0xf : CAM_SUBPAGES);
 }
 
-static bool read_entry(u32 number, bool instruction, struct entry *e)
+static bool tlb_entry_read(u32 number, bool instruction, struct entry *e)
 {
 	struct shown shown;
 
 	read_shown(number, instruction, &shown);
-	return decode(&shown, instruction, e);
+	return tlb_entry_decode(&shown, instruction, e);
 }
 
-static u32 reserved(bool instruction)
+static u32 tlb_first_reserved(bool instruction)
 {
 	u32 control;
 
@@ -81,22 +81,22 @@ static u32 reserved(bool instruction)
 }
 
 /* The tree of an entry's address space; NULL: none. */
-static const struct root_entry *root_of(const struct entry *e)
+static const struct root_entry *tlb_entry_root(const struct entry *e)
 {
 	u32 segment;
 
 	return e->shared ? kernel_root : context_find(16 * e->asid + (e->address >> 28), &segment);
 }
 
-static void check_entry(u32 number, bool instruction, vaddr_t address, check_bad *bad)
+static void tlb_entry_check(u32 number, bool instruction, vaddr_t address, check_bad *bad)
 {
 	struct entry e;
 	const struct root_entry *root;
 	u32 pte;
 
-	if (!read_entry(number, instruction, &e) || address - e.address >= e.bytes || !e.page_valid)
+	if (!tlb_entry_read(number, instruction, &e) || address - e.address >= e.bytes || !e.page_valid)
 		return;
-	root = root_of(&e);
+	root = tlb_entry_root(&e);
 	if (!root)
 		return;         /* its number is unused until both TLBs have been emptied */
 	pte = pagetable_read(root, address);
@@ -115,8 +115,8 @@ void soft8xx_check(check_bad *bad)
 
 	for (u32 instruction = 0; instruction < 2; instruction++)
 		for (u32 n = 0; n < TLB_ENTRIES_8XX; n++)
-			if (read_entry(n, instruction, &e))
-				check_entry(n, instruction, e.address, bad);
+			if (tlb_entry_read(n, instruction, &e))
+				tlb_entry_check(n, instruction, e.address, bad);
 }
 
 /* The TLBs are fully associative: any entry may be the page's. */
@@ -125,7 +125,7 @@ void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 	(void)mm;
 	for (u32 instruction = 0; instruction < 2; instruction++)
 		for (u32 n = 0; n < TLB_ENTRIES_8XX; n++)
-			check_entry(n, instruction, address, bad);
+			tlb_entry_check(n, instruction, address, bad);
 }
 
 /*
@@ -140,12 +140,12 @@ void soft8xx_show(struct text *text)
 		for (u32 n = 0; n < TLB_ENTRIES_8XX; n++)
 			read_shown(n, instruction, &all[instruction][n]);
 	for (u32 instruction = 2; instruction-- > 0;) {
-		u32 first_pinned = reserved(instruction);
+		u32 first_pinned = tlb_first_reserved(instruction);
 
 		for (u32 n = 0; n < TLB_ENTRIES_8XX; n++) {
 			struct entry e;
 
-			if (!decode(&all[instruction][n], instruction, &e))
+			if (!tlb_entry_decode(&all[instruction][n], instruction, &e))
 				continue;
 			text_printf(text, "%c %2u %08x %u KB -> %08x ", instruction ? 'I' : 'D', n, e.address, e.bytes >> 10, e.pa);
 			if (e.shared)
