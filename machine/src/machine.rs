@@ -118,6 +118,12 @@ impl Machine {
         &self.processors
     }
 
+    /// True if the processor with this number is held in reset: nobody has started it.
+    #[must_use]
+    pub fn is_held(&self, number: usize) -> bool {
+        self.held.get(number).is_some_and(|&held| held)
+    }
+
     /// RAM, L2, bus and board: everything behind the processor.
     #[must_use]
     pub fn uncore(&self) -> &Uncore {

@@ -37,6 +37,7 @@ use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
 use crate::powerpc::msr;
+use crate::processor::Processor;
 use crate::snapshot::{self, SnapshotError};
 
 /// Why a session could not begin or could not go on.
@@ -338,6 +339,11 @@ impl Session {
     #[must_use]
     pub fn explain(&self, stop: &Stop) -> String {
         let mut text = self.explain_stop(stop);
+        if matches!(stop, Stop::Limit | Stop::Fatal(_)) {
+            for number in self.held() {
+                text += &format!("\nprocessor {number} was never started");
+            }
+        }
         for warning in self.warnings() {
             text += "\nwarning: ";
             text += &warning;
@@ -412,10 +418,39 @@ impl Session {
         format!("{pc:#010x} <{symbol}>")
     }
 
-    /// The registers as text.
+    /// The processors that are held in reset.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        let all = 0..self.machine.processors().len();
+        all.filter(|&number| self.machine.is_held(number))
+    }
+
+    /// The registers as text: with several processors those of each that has been started, first of the one that stopped.
     #[must_use]
     pub fn registers(&self) -> String {
-        let registers = &self.machine.processor().registers;
+        let stopped = self.machine.processor();
+        let all = self.machine.processors();
+        if all.len() == 1 {
+            return self.registers_of(stopped);
+        }
+        let number = |processor: &Processor| usize::from(processor.instant().processor);
+        let others = (all.iter()).filter(|other| {
+            number(other) != number(stopped) && !self.machine.is_held(number(other))
+        });
+        std::iter::once(stopped)
+            .chain(others)
+            .map(|processor| {
+                format!(
+                    "processor {}, cycle {}:\n{}",
+                    number(processor),
+                    processor.cycles(),
+                    self.registers_of(processor)
+                )
+            })
+            .collect()
+    }
+
+    fn registers_of(&self, processor: &Processor) -> String {
+        let registers = &processor.registers;
         let mut text = format!(
             "pc {:08x} msr {:08x} cr {:08x} xer {:08x} lr {:08x} ctr {:08x}\n\
              srr0 {:08x} srr1 {:08x} dar {:08x} dsisr {:08x} lr in <{}>\n",

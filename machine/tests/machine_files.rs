@@ -62,8 +62,11 @@ fn every_shipped_machine_is_accepted() {
             "ppc604-133",
             "ppc604-133-l2",
             "ppc604-185",
+            "ppc604-185x2",
             "ppc604-200",
-            "ppc750-400"
+            "ppc604-200x4",
+            "ppc750-400",
+            "ppc750-400x2"
         ]
     );
 }

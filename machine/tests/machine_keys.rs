@@ -19,6 +19,16 @@ const EXEMPT: &[(&[&str], &str, &str)] = &[
         "it chooses devices, and this program knows those of one board",
     ),
     (
+        EVERY,
+        "processors",
+        "this program starts none but the first: processors.rs shows it",
+    ),
+    (
+        EVERY,
+        "board.interrupt-controller",
+        "several processors need an OpenPIC: the_interrupt_controller_counts shows it",
+    ),
+    (
         &["8xx"],
         "core.kind",
         "no other core has its MMU: nothing else goes with the other keys",

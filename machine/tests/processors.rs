@@ -76,6 +76,11 @@ fn session(program: &Program, machine: &str, processors: u32, settings: &[&str])
     program.session(machine, &all)
 }
 
+/// On a machine file that has several processors.
+fn session_of(machine: &str, program: &Program) -> Session {
+    program.session(machine, &[])
+}
+
 fn finish(session: &mut Session) {
     let stop = session.run(CYCLES);
     assert_eq!(
@@ -215,6 +220,25 @@ fn a_lock_of_reservations_excludes() {
 }
 
 #[test]
+fn the_machines_with_several_processors_start_them() {
+    for (machine, processors) in [
+        ("ppc604-185x2", 2),
+        ("ppc604-200x4", 4),
+        ("ppc750-400x2", 2),
+    ] {
+        let program = program(processors, LOCKED, "");
+        let run = |oracle: bool| {
+            let mut session = session_of(machine, &program);
+            session.set_oracle(oracle);
+            finish(&mut session);
+            assert_eq!(word(&session, 0x10100), 200 * processors, "{machine}");
+            counts(&session)
+        };
+        assert_eq!(run(false), run(true), "{machine}");
+    }
+}
+
+#[test]
 fn a_snapshot_and_a_limit_in_the_middle_change_nothing() {
     let program = program(3, LOCKED, "");
     let mut whole = session(&program, "ppc604-185", 3, &[]);
@@ -301,7 +325,20 @@ fn all_asleep_is_told() {
     let program = Program::new("_start:\n mfmsr 6\n oris 6, 6, 4\n sync\n mtmsr 6\n isync\n b .\n");
     let mut session = session(&program, "ppc604-185", 2, &[]);
     let stop = session.run(CYCLES);
-    assert!(session.explain(&stop).contains("asleep"), "{stop:?}");
+    let said = session.explain(&stop);
+    assert!(said.contains("asleep"), "{said}");
+    assert!(said.contains("processor 1 was never started"), "{said}");
+    let mut session = session_of("ppc604-200x4", &program);
+    let limits = Limits {
+        cycles: 100,
+        ..CYCLES
+    };
+    let stop = session.run(limits);
+    let said = session.explain(&stop);
+    for number in 1..4 {
+        let told = format!("processor {number} was never started");
+        assert!(said.contains(&told), "{said}");
+    }
 }
 
 /// Processor 1 has read a page. Processor 0 maps another frame there and invalidates. What does processor 1 read then?
@@ -486,6 +523,8 @@ fn combinations_that_no_machine_has_are_refused() {
         ("ppc604-185", &["lead=0"][..], "lead"),
         ("ppc750-400", &["processors=2", OPENPIC][..], "back-side L2"),
         ("mpc855t-48", &["processors=2"][..], "does not snoop"),
+        ("ppc750-400", &["tlb.broadcast=true"][..], "tlb.broadcast"),
+        ("ppc603-133", &["tlb.broadcast=true"][..], "tlb.broadcast"),
     ] {
         let settings: Vec<_> = settings
             .iter()

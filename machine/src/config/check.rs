@@ -151,11 +151,21 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
 /// Rules of several processors: they need interrupts between them, a start, and caches that see each other.
 fn processors(checker: &mut Checker, config: &MachineConfig) {
     checker.range("lead", config.lead.into(), 1, 1_000_000);
+    let kind = config.core.kind;
+    if config.tlb.broadcast == Some(true) && !kind.broadcasts_translations() {
+        checker.fail(
+            "tlb.broadcast",
+            format!(
+                "is true: tlbie of core.kind \"{}\" reaches its own TLBs only; allowed is false",
+                kind.name()
+            ),
+        );
+    }
     if !checker.range("processors", config.processors.into(), 1, 8) || config.processors == 1 {
         return;
     }
     let number = config.processors;
-    if config.core.kind.core().programmed_as_8xx {
+    if kind.core().programmed_as_8xx {
         checker.fail(
             "processors",
             format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),

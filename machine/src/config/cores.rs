@@ -258,6 +258,12 @@ impl CoreKind {
         self.core().broadcast != Broadcast::Never
     }
 
+    /// Its `tlbie` reaches the other processors, if the machine does not keep it from that.
+    #[must_use]
+    pub fn broadcasts_translations(self) -> bool {
+        self.core().broadcast == Broadcast::Always
+    }
+
     /// The core walks the hash table in hardware.
     #[must_use]
     pub fn hash_walk(self) -> bool {

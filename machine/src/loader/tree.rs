@@ -109,6 +109,11 @@ fn processor(fdt: &mut FdtWriter, config: &MachineConfig, target: Target) -> Res
         fdt.property_u32("i-cache-line-size", config.cache.instruction.line)?;
         fdt.property_u32("tlb-size", config.tlb.data.entries)?;
         fdt.property_u32("tlb-sets", config.tlb.data.sets())?;
+        if config.processors > 1 {
+            let reaches = config.core.kind.broadcasts_translations();
+            let reaches = reaches && config.tlb.broadcast.unwrap_or(true);
+            fdt.property_u32("tlb-broadcast", reaches.into())?;
+        }
         fdt.end_node(cpu)?;
     }
     fdt.end_node(cpus)

@@ -51,6 +51,11 @@ pub mod l2cr {
 }
 
 impl L2 {
+    /// True if it is behind a processor, which controls it by L2CR.
+    pub(super) fn is_back_side(&self) -> bool {
+        matches!(self.timing, L2Timing::Backside { .. })
+    }
+
     /// Makes an empty L2 in its state after reset. A back-side L2 is off until L2CR enables it (750 UM 9.1.3); a
     /// look-aside L2 is on.
     ///

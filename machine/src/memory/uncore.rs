@@ -88,9 +88,11 @@ impl Uncore {
         self.board.set_state(state.board)
     }
 
-    /// Applies a write to L2CR: enable, global invalidate.
+    /// Applies a write to L2CR: enable, global invalidate. A look-aside L2 has no such register.
     pub fn write_l2cr(&mut self, value: u32) {
-        if let Some(l2) = &mut self.l2 {
+        if let Some(l2) = &mut self.l2
+            && l2.is_back_side()
+        {
             l2.cache.set_enabled(value & l2cr::L2E != 0);
             if value & l2cr::L2I != 0 {
                 l2.cache.invalidate_all();
