@@ -186,15 +186,15 @@ class Laboratory:
             infer_schema_length=None,
         )
 
-    def run(self, name: str) -> pl.DataFrame:
+    def run(self, name: str, *, seeds: int = 1) -> pl.DataFrame:
         """An experiment's table; for a paper's name all of its tables, one below the other.
 
         One row for each row of the table, with the columns of `cells` in docs/results.md. Runs that are in the
-        results are not simulated again.
+        results are not simulated again. `seeds` is the number of placements that each row is measured with.
         """
         cells = []
         for experiment in experiments.find(name):
-            for cell in self._lab.experiment(experiment, self.events):
+            for cell in self._lab.experiment(experiment, self.events, seeds):
                 cells.append({"experiment": experiment.name, **cell.record()})
         return pl.DataFrame(cells, infer_schema_length=None)
 

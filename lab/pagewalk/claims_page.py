@@ -13,6 +13,7 @@ from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.records import CellRecord
 from pagewalk.store import Store
+from pagewalk.verdict import by_class
 
 _OWN = "pagewalk"
 """The `document` of experiments that reproduce no paper."""
@@ -23,7 +24,8 @@ _OWN_HEAD = [
     "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
     "each compared with an estimate of the least that the hardware allows.",
     "",
-    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by 1 % or more.",
+    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by 1 % or more, "
+    "with every placement that it was measured with.",
     "",
 ]
 
@@ -68,6 +70,7 @@ def _row(cell: CellRecord) -> str:
         cell.published_ratio or "",
         ours,
         _number(cell.ratio),
+        records.spread(cell.low, cell.high, cell.placements),
         cell.verdict,
         cell.reason,
     ]
@@ -75,8 +78,8 @@ def _row(cell: CellRecord) -> str:
 
 
 _HEAD = (
-    "| row | machine | unit | published | ratio | ours | ratio | verdict | what the counters say |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| row | machine | unit | published | ratio | ours | ratio | spread | verdict | what the counters say |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
@@ -104,6 +107,28 @@ def _state(
     return f"not run: `pagewalk run {planned[0]}`" if planned else "not measured: no experiment reproduces it"
 
 
+def _summary(listed: Sequence[Claim], cells: Sequence[CellRecord]) -> list[str]:
+    """How many published figures each class of verdicts has, and with how many placements they were measured."""
+    measured = {claim for cell in cells for claim in cell.claims}
+    alone = sum(claim.id not in measured for claim in listed)
+    counts = by_class([*((cell.figure, cell.verdict) for cell in cells), *[(None, "published only")] * alone])
+    least = min((cell.placements for cell in cells if cell.after_run), default=1)
+    words = (
+        f"Each row was measured with at least {least} placements of code, frames, heaps and stacks: figures and ratio "
+        "are those of the median, the spread is from the least to the greatest, and a verdict is one that all bear out."
+        if least > 1
+        else "Rows without a spread were measured with one placement of code, frames, heaps and stacks."
+    )
+    return [
+        "| class | published figures |",
+        "| --- | --- |",
+        *(f"| {name} | {count} |" for name, count in counts),
+        "",
+        words,
+        "",
+    ]
+
+
 def _claims(
     listed: Sequence[Claim],
     cells: Sequence[CellRecord],
@@ -118,6 +143,7 @@ def _claims(
         "",
         f"Generated from results by `pagewalk claims page {document.id}`. Verdicts: [experiments.md](experiments.md).",
         "",
+        *_summary(listed, cells),
         f"## All {len(listed)} claims",
         "",
         "| claim | section | what | published | result |",

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from pagewalk import explain, interrupts, native, policies, rows
+from pagewalk import explain, interrupts, native, policies, records, rows
 from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
 from pagewalk.place import Cluster, Local, Place
+from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.runner import Job, Progress, Runner, RunResult
 from pagewalk.store import Store, StoredRun
-from pagewalk.verdict import Kind, judge
+from pagewalk.verdict import Kind, judge, judge_spread
 from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
@@ -51,7 +52,11 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of an experiment's table, measured: `before` and `after` are in the row's unit."""
+    """One row of an experiment's table, measured: `before` and `after` are in the row's unit.
+
+    Measured with several placements, figures and runs are those of the placement whose ratio is the median; `low` and
+    `high` are the least and the greatest ratio, or figure where there is no ratio.
+    """
 
     row: Row
     before: float | None
@@ -61,6 +66,14 @@ class Cell:
     reason: str
     before_run: str | None
     after_run: str
+    low: float | None = None
+    high: float | None = None
+    placements: int = 1
+
+    @property
+    def figure(self) -> tuple[str | None, ...] | None:
+        """The published figure that the row is on; None where nothing is published."""
+        return records.figure(self.record())
 
     def record(self) -> dict[str, Any]:
         """The cell as the store's table `cells` keeps it."""
@@ -75,6 +88,9 @@ class Cell:
             "before": self.before,
             "after": self.after,
             "ratio": self.ratio,
+            "low": self.low,
+            "high": self.high,
+            "placements": self.placements,
             "published_before": published.before.shown if published.before else None,
             "published_after": published.after.shown if published.after else None,
             "published_ratio": published.effect,
@@ -124,10 +140,11 @@ class Work:
     job: Job
 
 
-def _no_figure(row: Row, reason: str, keys: Sequence[str] = ()) -> Cell:
+def _no_figure(row: Row, reason: str, keys: Sequence[str] = (), placements: int = 1) -> Cell:
     """The cell of a row that gave no figure, with the runs that were made."""
     before = keys[0] if len(keys) > 1 else None
-    return Cell(row, None, None, None, "no figure", reason, before, keys[-1] if keys else "")
+    after = keys[-1] if keys else ""
+    return Cell(row, None, None, None, "no figure", reason, before, after, placements=placements)
 
 
 class Lab(Workshop):
@@ -143,18 +160,18 @@ class Lab(Workshop):
         """Where runs are simulated: the cluster, if an address was given, else this computer."""
         return Cluster(self.runner, self.cluster) if self.cluster else Local(self.runner, self.workers)
 
-    def work(self, row: Row, side: Side, overrides: Mapping[str, str] | None = None) -> Work:
+    def work(self, row: Row, side: Side, placement: Placement = AS_BUILT) -> Work:
         """The run that measures one side of a row."""
+        program = [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]
         job = Job(
-            machine=self.machine(side.machine, overrides),
-            kernel=self.kernel_named(side.setting.kernel),
-            initrd=self.bench_image(row.program, row.files, row.image),
-            command_line=command_line(
-                side.setting.policies, [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]
-            ),
+            machine=self.machine(side.machine),
+            kernel=self.kernel_named(side.setting.kernel, placement),
+            initrd=self.bench_image(row.program, row.files, row.image, placement),
+            command_line=command_line(side.setting.policies, [*placement.init_options, *program]),
             sample=row.sample,
         )
-        return Work(f"{row.name}, {side.machine}, {side.setting.label}", job)
+        seed = f", seed {placement.seed}" if placement.seed else ""
+        return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
 
     def run(self, work: Iterable[Work], events: Events) -> dict[str, StoredRun]:
         """Every job's run by its key: from the store, or simulated now and kept as soon as it is done.
@@ -229,13 +246,17 @@ class Lab(Workshop):
             raise RunFailed(f"{what}: no row {row!r} was printed, only {', '.join(by_name) or 'none'}")
         return rows.measured(by_name[row], run.clock, result)
 
-    def experiment(self, experiment: Experiment, events: Events) -> list[Cell]:
+    def experiment(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:
         """The experiment's table: every run that it needs, and a verdict for every row.
 
-        A row that cannot be run, or whose guest fails, costs no other row: its cell says why.
+        Each row is measured with the first `seeds` placements. A row that cannot be run, or whose guest fails, costs no
+        other row: its cell says why.
         """
-        planned = [self._plan(row) for row in experiment.rows]
-        runs = self.run((entry for works in planned if isinstance(works, list) for entry in works), events)
+        placements = [Placement.of_seed(seed) for seed in range(seeds)]
+        planned = [self._plan(row, placements) for row in experiment.rows]
+        runs = self.run(
+            (entry for works in planned if isinstance(works, list) for pair in works for entry in pair), events
+        )
         cells = [
             self._cell(row, works, runs) if isinstance(works, list) else _no_figure(row, works.explained)
             for row, works in zip(experiment.rows, planned, strict=True)
@@ -243,12 +264,12 @@ class Lab(Workshop):
         self.store.add_cells(experiment.name, [cell.record() for cell in cells])
         return cells
 
-    def _plan(self, row: Row) -> list[Work] | PagewalkError:
-        """The runs of a row, or why it cannot be run: a policy or a program that is not there."""
+    def _plan(self, row: Row, placements: Sequence[Placement]) -> list[list[Work]] | PagewalkError:
+        """The runs of a row, of each placement those of its sides; or why it cannot be run."""
         if row.constant:
             return []
         try:
-            return [self.work(row, side) for side in row.sides]
+            return [[self.work(row, side, placement) for side in row.sides] for placement in placements]
         except (BadInput, NotBuilt) as error:
             return error
 
@@ -265,24 +286,31 @@ class Lab(Workshop):
         kind: Kind = "an input" if told else judge(row, None, found[name].figure).kind
         return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")
 
-    def _cell(self, row: Row, works: Sequence[Work], runs: Mapping[str, StoredRun]) -> Cell:
+    def _cell(self, row: Row, works: Sequence[Sequence[Work]], runs: Mapping[str, StoredRun]) -> Cell:
         if row.constant:
             return self._constant(row, row.constant)
-        keys = [entry.job.key(self.runner.version) for entry in works]
-        try:
-            sides = [self.measured(row.row, runs[key], entry.label) for key, entry in zip(keys, works, strict=True)]
-        except (RunFailed, RunLimit) as error:
-            return Cell(row, None, None, None, "no figure", error.message, keys[0] if len(keys) > 1 else None, keys[-1])
-        figures = [side.compute(row.figure) for side in sides]
-        before = figures[0] if len(figures) > 1 else None
-        judgement = judge(row, before, figures[-1])
+        keys = [[entry.job.key(self.runner.version) for entry in sides] for sides in works]
+        measured = []
+        for sides, of_sides in zip(works, keys, strict=True):
+            try:
+                measured.append(
+                    [self.measured(row.row, runs[key], work.label) for key, work in zip(of_sides, sides, strict=True)]
+                )
+            except (RunFailed, RunLimit) as error:
+                return _no_figure(row, error.message, of_sides, len(works))
+        figures = [[side.compute(row.figure) for side in sides] for sides in measured]
+        spread = judge_spread(row, [(pair[0] if len(pair) > 1 else None, pair[-1]) for pair in figures])
+        chosen, pair, of_sides = measured[spread.middle], figures[spread.middle], keys[spread.middle]
         return Cell(
             row=row,
-            before=before,
-            after=figures[-1],
-            ratio=judgement.ratio,
-            verdict=judgement.kind,
-            reason=explain.reason(row, judgement.kind, sides[0] if len(sides) > 1 else None, sides[-1]),
-            before_run=keys[0] if len(keys) > 1 else None,
-            after_run=keys[-1],
+            before=pair[0] if len(pair) > 1 else None,
+            after=pair[-1],
+            ratio=spread.ratio,
+            verdict=spread.kind,
+            reason=explain.reason(row, spread.kind, chosen[0] if len(chosen) > 1 else None, chosen[-1]),
+            before_run=of_sides[0] if len(of_sides) > 1 else None,
+            after_run=of_sides[-1],
+            low=spread.low,
+            high=spread.high,
+            placements=len(works),
         )

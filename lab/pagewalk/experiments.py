@@ -6,6 +6,7 @@ One TOML file per published table or section in `experiments/`; docs/experiments
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,6 +22,10 @@ from pagewalk.published_range import Range, ratio_range
 
 Better = Literal["lower", "higher", "neither"]
 Bound = Literal["equal", "at least", "at most"]
+
+CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
+"""Processes and KB of each: what every row of the program `context-switch` is measured with. No document says which of
+LmBench's settings it printed, so that none is chosen for a result."""
 
 
 class _Model(BaseModel):
@@ -62,6 +67,8 @@ class _RowEntry(_Model):
     better: Better
     bound: Bound = "equal"
     saves: bool = False
+    complement: bool = False
+    input: str | None = None
     claim: str | None = None
     floor: float | None = None
     item: int | None = None
@@ -150,6 +157,7 @@ class Row:
     unit: str
     better: Better
     bound: Bound
+    input: str | None
     before: Side | None
     after: Side
     published: Published
@@ -235,6 +243,8 @@ class _Builder:
         item = row.item
         after = Range.of(claim.value, item)
         before = Range.of(claim.baseline, item)
+        if row.complement:
+            before, after = before and before.complement, after and after.complement
         held = [claim]
         if row.saves:
             return Published(claims=(claim,), before=None, after=None, ratio=None, saving=after)
@@ -276,15 +286,33 @@ class _Builder:
             unit=row.unit,
             better=row.better,
             bound=row.bound,
+            input=row.input,
             before=before,
             after=after,
             published=self.published(row, machine),
         )
 
+    def entries(self) -> Iterator[_RowEntry]:
+        """The rows of the file; one of context switches stands for the whole set, or for those of its processes."""
+        for row in self.file.row:
+            given = {name: value for name, _, value in (argument.partition("=") for argument in row.arguments)}
+            if row.program != "context-switch" or "size" in given:
+                yield row
+                continue
+            for processes, size in CONTEXT_SWITCHES:
+                if given.get("processes", str(processes)) == str(processes):
+                    yield row.model_copy(
+                        update={
+                            "name": f"{row.name}, {processes}p/{size}k",
+                            "arguments": [f"processes={processes}", f"size={size}k" if size else "size=0"],
+                            "row": f"context-switch-{processes}p-{size}k",
+                        }
+                    )
+
     def rows(self) -> list[Row]:
         rows = []
         for machine in self.file.machine:
-            for row in self.file.row:
+            for row in self.entries():
                 for name in row.machines or []:
                     if name not in self.machines:
                         raise unknown("machine of this experiment", name, self.machines)

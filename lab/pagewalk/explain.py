@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pagewalk import policies
 from pagewalk.experiments import Row
 from pagewalk.figures import Measured
-from pagewalk.verdict import Kind
+from pagewalk.verdict import Kind, remark
 
 _MOVERS = 3
 _LEAST_SHARE = 0.01
@@ -55,12 +55,15 @@ def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
 def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> str:
     """Which cost categories changed; if the ratio was not reproduced, also how much the policy could have changed."""
     ours = cycles_by_cause(after)
+    remarked = remark(row, kind)
+    words = [remarked] if remarked else []
     if before is None:
         largest = sorted(ours, key=lambda cause: -ours[cause])[:_MOVERS]
-        return "cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest)
+        words.append("cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest))
+        return "; ".join(words)
     theirs = cycles_by_cause(before)
     moved = movers(theirs, ours)
-    words = [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
+    words += [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
     if kind in ("not reproduced", "direction reproduced"):
         causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).about.causes})
         if causes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pagewalk.errors import BadInput, NotBuilt, unknown
 from pagewalk.initramfs import Initramfs, InitramfsError, read_list
 from pagewalk.paths import Home, home
+from pagewalk.placement import AS_BUILT, Placement
 
 # ELF: System V ABI, chapter 4; machine numbers and PT_ types from its tables.
 _ELF_MAGIC = b"\x7fELF"
@@ -76,10 +77,10 @@ def user_program(name: str) -> GuestFile:
     return GuestFile(source, f"/bin/{name}")
 
 
-def image(files: Sequence[GuestFile], listed: str | None = None) -> bytes:
+def image(files: Sequence[GuestFile], listed: str | None = None, placement: Placement = AS_BUILT) -> bytes:
     """An initial RAM file system with init, the usual folders, these files, and what a list names.
 
-    `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines).
+    `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines). The placement moves frames and heaps.
     """
     where = home()
     archive = Initramfs()
@@ -93,6 +94,7 @@ def image(files: Sequence[GuestFile], listed: str | None = None) -> bytes:
         archive.copy("/init", where.built(where.build / "user" / "init", "init"))
         for file in files:
             archive.copy(file.path, file.source)
+        placement.apply(archive)
         return archive.pack()
     except InitramfsError as error:
         raise BadInput(str(error)) from None

@@ -48,6 +48,12 @@ class Range:
         """The geometric middle of the range: figures are compared by their quotients."""
         return math.sqrt(self.low * self.high)
 
+    @property
+    def complement(self) -> Range:
+        """The share of misses where this is a share of hits; no more digits than the document printed."""
+        low, high = round(1 - self.high, 6), round(1 - self.low, 6)
+        return Range(low, high, f"{high:g}" if low == high else f"{high:g}-{low:g}")
+
     def rounded_out(self) -> Range:
         """The range of true figures that print as these."""
         return Range(max(self.low - _rounding(self.low), 0.0), self.high + _rounding(self.high), self.shown)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from pagewalk import rows
 from pagewalk.errors import PagewalkError
@@ -12,7 +14,8 @@ from pagewalk.store import Store, StoredRun
 
 _COLUMNS = (
     "experiment", "made", "number", "row_name", "machine", "unit", "claims", "before_run", "after_run",
-    "before", "after", "ratio", "published_before", "published_after", "published_ratio", "verdict", "reason",
+    "before", "after", "ratio", "low", "high", "placements",
+    "published_before", "published_after", "published_ratio", "verdict", "reason",
 )  # fmt: skip
 
 
@@ -32,11 +35,37 @@ class CellRecord:
     before: float | None
     after: float | None
     ratio: float | None
+    low: float | None
+    high: float | None
+    placements: int
     published_before: str | None
     published_after: str | None
     published_ratio: str | None
     verdict: str
     reason: str
+
+    @property
+    def figure(self) -> tuple[str | None, ...] | None:
+        """The published figure that the row is on; None where nothing is published."""
+        return figure(vars(self))
+
+
+def figure(cell: Mapping[str, Any]) -> tuple[str | None, ...] | None:
+    """The published figure that a cell is on, by what the table prints of it; None where nothing is published.
+
+    A claim of a table's row holds several figures. The same claim on two machines is two.
+    """
+    if not cell["claims"]:
+        return None
+    fields = ("machine", "unit", "published_before", "published_after", "published_ratio")
+    return (*cell["claims"], *(cell[field] for field in fields))
+
+
+def spread(low: float | None, high: float | None, placements: int) -> str:
+    """How far ratios, or figures, of the placements are apart, as tables print it; empty for one placement."""
+    if placements < 2 or low is None or high is None:
+        return ""
+    return f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
 
 
 def _record(row: tuple[object, ...]) -> CellRecord:

@@ -23,7 +23,7 @@ from pagewalk import interrupts
 from pagewalk.errors import BadInput, StoreError
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
-SCHEMA = 1
+SCHEMA = 2
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -71,8 +71,16 @@ CREATE TABLE cells (
     before_run VARCHAR, after_run VARCHAR NOT NULL, before DOUBLE, after DOUBLE, ratio DOUBLE,
     published_before VARCHAR, published_after VARCHAR, published_ratio VARCHAR,
     verdict VARCHAR NOT NULL, reason VARCHAR NOT NULL,
+    low DOUBLE, high DOUBLE, placements INTEGER DEFAULT 1,
     PRIMARY KEY (experiment, made, number));
 """
+_SINCE_1 = """
+ALTER TABLE cells ADD COLUMN low DOUBLE;
+ALTER TABLE cells ADD COLUMN high DOUBLE;
+ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
+UPDATE meta SET schema = 2;
+"""
+"""Makes a file of schema 1 one of schema 2."""
 
 
 def _holder(message: str) -> str:
@@ -125,7 +133,7 @@ class Store:
         self._patience = _LOCK_SECONDS
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
-            if not read_only or not path.exists():
+            if not read_only or not path.exists() or self._schema() == 1:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._check_room()
                 with self._session(write=True):
@@ -227,6 +235,9 @@ class Store:
 
     def _prepare(self) -> None:
         if self._tables():
+            if self._schema() == 1:
+                with self._transaction() as connection:
+                    connection.execute(_SINCE_1)
             self._check_schema()
             return
         with self._transaction() as connection:
@@ -247,11 +258,17 @@ class Store:
     def _tables(self) -> set[str]:
         return {name for (name,) in self.query("SELECT table_name FROM duckdb_tables()")}
 
-    def _check_schema(self) -> None:
+    def _schema(self) -> int | None:
+        """The file's schema; None if it is no file of results."""
         if "meta" not in self._tables():
+            return None
+        return int(self.query("SELECT schema FROM meta")[0][0])
+
+    def _check_schema(self) -> None:
+        found = self._schema()
+        if found is None:
             raise StoreError(f"{self.path} is a database, but not one of results", hint="name another file")
-        found = self.query("SELECT schema FROM meta")
-        if found != [(SCHEMA,)]:
+        if found != SCHEMA:
             raise StoreError(
                 f"{self.path} was written by another version (schema {found}, this one is {SCHEMA})",
                 hint="move it away: a new one is made, and runs are simulated again",

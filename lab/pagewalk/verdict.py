@@ -1,15 +1,17 @@
-"""Whether a published figure was reproduced: the ratio first, else the direction, else not.
+"""Whether a published figure was reproduced (docs/experiments.md, "Verdicts").
 
-A published figure is rounded, so a ratio of two of them is a range (`published_range`); a measured
-ratio within that range, widened by the tolerance, reproduces it. Ratios are compared by their
-logarithms, so that 2 against 1 is as far off as 1 against 0.5.
+A published figure is rounded, so a ratio of two of them is a range (`published_range`). Ratios are compared by their
+logarithms, so that 2 against 1 is as far off as 1 against 0.5; the effect is the logarithm of the published ratio.
+Each rule can fail: a row without any effect reproduces only a claim that there is none.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from pagewalk.experiments import Better, Bound, Row
 from pagewalk.published_range import Range
@@ -18,7 +20,9 @@ Kind = Literal[
     "ratio reproduced",
     "figure reproduced",
     "direction reproduced",
+    "no change, as published",
     "not reproduced",
+    "published only",
     "answered",
     "measured",
     "better",
@@ -28,6 +32,8 @@ Kind = Literal[
     "no figure",
 ]
 
+_K = TypeVar("_K", bound=str)
+
 Tone = Literal["good", "part", "open", "bad"]
 
 _TONES: dict[str, Tone] = {
@@ -35,11 +41,28 @@ _TONES: dict[str, Tone] = {
     "figure reproduced": "good",
     "better": "good",
     "direction reproduced": "part",
+    "no change, as published": "open",
+    "published only": "open",
     "answered": "open",
     "measured": "open",
     "no difference": "open",
     "an input": "open",
 }
+
+_CLASSES = {
+    "ratio reproduced": "reproduced",
+    "figure reproduced": "reproduced",
+    "direction reproduced": "direction",
+    "no change, as published": "no change as published",
+    "not reproduced": "not reproduced",
+    "an input": "input",
+    "answered": "open",
+    "published only": "published only",
+}
+"""The class that a verdict on a claim is counted under. Verdicts on rows without a claim are counted by themselves."""
+
+_STRENGTH: tuple[str, ...] = ("no figure", "not reproduced", "no difference", "direction reproduced")
+"""Verdicts that are weaker than any other, the weakest first."""
 
 
 def tone(kind: str) -> Tone:
@@ -47,16 +70,32 @@ def tone(kind: str) -> Tone:
     return _TONES.get(kind, "bad")
 
 
-RATIO_TOLERANCE = 0.25
-"""How far our ratio may be off, as a share of the published effect (the logarithm of the ratio)."""
-LEAST_TOLERANCE = math.log(1.05)
-"""The least tolerance: two measurements of the same thing may differ by this much."""
+def by_class(judged: Iterable[tuple[Hashable | None, str]]) -> list[tuple[str, int]]:
+    """How many verdicts each class has, in the order of the classes; empty classes are left out.
+
+    Each verdict comes with the published figure that it is on. Rows on the same figure count once, with the weakest of
+    their verdicts; rows on none count by themselves.
+    """
+    figures: dict[Hashable, list[str]] = {}
+    for number, (figure, kind) in enumerate(judged):
+        figures.setdefault(number if figure is None else figure, []).append(kind)
+    counts = Counter(_CLASSES.get(kind, kind) for kind in map(weakest, figures.values()))
+    ordered = dict.fromkeys([*_CLASSES.values(), *sorted(counts)])
+    return [(name, counts[name]) for name in ordered if counts[name]]
+
+
+PART = 0.25
+"""The share of the published effect by which our ratio may be off, and the least share that is a direction."""
 MOST_TOLERANCE = math.log(1.5)
 """The greatest tolerance: a ratio 1.5 times as large is never the same."""
 FIGURE_TOLERANCE = math.log(1.10)
 """How far a figure that stands alone may be off."""
+UNCHANGED = math.log(1.05)
+"""Two measurements of the same thing may differ by this much."""
 NO_CHANGE = 1.01
-"""A change of less than 1 % counts as no change."""
+"""A published change of less than 1 % is no change; so is one of ours where nothing is published."""
+WIDEST = 3.0
+"""A published range whose ends are further apart than this factor is no figure."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +106,59 @@ class Judgement:
     ratio: float | None
 
 
+@dataclass(frozen=True)
+class Spread:
+    """The verdict over several placements: the weakest of theirs, and how far the compared figures are apart.
+
+    `middle` is the number of the placement whose figure is the median; `low` and `high` are the least and the greatest
+    ratio, or figure of a row without a ratio.
+    """
+
+    kind: Kind
+    ratio: float | None
+    middle: int
+    low: float | None
+    high: float | None
+
+
 def improvement(before: float, after: float, better: Better) -> float | None:
     """Our ratio: before / after, or after / before where higher is better; None without a quotient."""
     worse, good = (after, before) if better == "higher" else (before, after)
     return worse / good if good > 0 and worse > 0 else None
 
 
+def _window(published: Range, tolerance: float) -> tuple[float, float]:
+    """The logarithms between which a figure of ours is the published one."""
+    low = math.log(published.low) - tolerance if published.low > 0 else -math.inf
+    return low, math.log(published.high) + tolerance if published.high > 0 else -math.inf
+
+
 def _within(ours: float, published: Range, tolerance: float) -> bool:
     if ours <= 0:
         return published.low <= 0
-    low = math.log(published.low) - tolerance if published.low > 0 else -math.inf
-    return low <= math.log(ours) <= math.log(published.high) + tolerance
+    low, high = _window(published, tolerance)
+    return low <= math.log(ours) <= high
 
 
-def _ratio_tolerance(published: Range) -> float:
+def too_wide(published: Range) -> bool:
+    """Whether the range is no figure."""
+    return published.low <= 0 < published.high or (published.low > 0 and published.high / published.low > WIDEST)
+
+
+def is_null(published: Range) -> bool:
+    """Whether the document says that nothing changes."""
+    return abs(math.log(published.middle)) < math.log(NO_CHANGE)
+
+
+def _accepted(published: Range) -> tuple[float, float]:
     effect = abs(math.log(published.middle))
-    return max(LEAST_TOLERANCE, min(RATIO_TOLERANCE * effect, MOST_TOLERANCE))
+    return _window(published, min(PART * effect, MOST_TOLERANCE))
+
+
+def tells_effect(published: Range) -> bool:
+    """Whether the ratios that count as the published one exclude 1: if not, only a direction can be reproduced."""
+    low, high = _accepted(published)
+    return low > 0 or high < 0
 
 
 def _direction(ratio: float) -> int:
@@ -91,20 +167,27 @@ def _direction(ratio: float) -> int:
 
 def judge_ratio(ratio: float, published: Range) -> Kind:
     """The verdict on a ratio."""
-    if _within(ratio, published, _ratio_tolerance(published)):
+    effect, ours = math.log(published.middle), math.log(ratio)
+    if is_null(published):
+        return "no change, as published" if abs(ours) <= UNCHANGED else "not reproduced"
+    if ours * effect <= 0 or abs(ours) < PART * abs(effect):
+        return "not reproduced"
+    low, high = _accepted(published)
+    if tells_effect(published) and not too_wide(published) and low <= ours <= high:
         return "ratio reproduced"
-    return "direction reproduced" if _direction(ratio) == _direction(published.middle) else "not reproduced"
+    return "direction reproduced"
 
 
 def judge_figure(figure: float, published: Range, bound: Bound) -> Kind:
     """The verdict on a figure that stands alone: equal to the published one, or on its side of a bound."""
-    tolerance = FIGURE_TOLERANCE
+    if bound == "equal" and too_wide(published):
+        return "published only"
     widened = {
         "equal": published.rounded_out(),
         "at least": Range(published.low, math.inf, published.shown),
         "at most": Range(0.0, published.high, published.shown),
     }[bound]
-    return "figure reproduced" if _within(figure, widened, tolerance) else "not reproduced"
+    return "figure reproduced" if _within(figure, widened, FIGURE_TOLERANCE) else "not reproduced"
 
 
 def judge_change(ratio: float) -> Kind:
@@ -114,36 +197,83 @@ def judge_change(ratio: float) -> Kind:
 
 def judge_saving(saved: float, ratio: float, published: Range | None) -> Kind:
     """The verdict where the paper prints only a saving, or (None) only says that the figure is better."""
-    if published is not None and saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
+    if published is None or too_wide(published):
+        return "direction reproduced" if math.log(ratio) > UNCHANGED else "not reproduced"
+    if saved > 0 and judge_figure(saved, published, "equal") == "figure reproduced":
         return "figure reproduced"
-    return "direction reproduced" if _direction(ratio) == 1 else "not reproduced"
+    return "direction reproduced" if saved >= PART * published.middle else "not reproduced"
 
 
-def _judge_without_ratio(row: Row, before: float | None, after: float) -> Judgement:
+def _judge_without_ratio(row: Row, before: float | None, after: float) -> Kind:
     """The verdict where before / after is undefined, or the paper prints no ratio."""
     published = row.published
     if published.after is None:
-        return Judgement("no figure", None)
-    if not published.claims:
-        return Judgement("measured", after / published.after.middle)
+        return "no figure"
     # A count that falls to 0 is better, but by no finite ratio.
-    vanished = before and row.better == "lower" and published.ratio and _direction(published.ratio.middle) == 1
-    return Judgement("direction reproduced" if vanished else judge_figure(after, published.after, row.bound), None)
+    if before and row.better == "lower" and published.ratio and math.log(published.ratio.middle) > 0:
+        return "direction reproduced"
+    alone = judge_figure(after, published.after, row.bound)
+    # The claim is a change to 0: what was 0 before has not changed.
+    if alone == "figure reproduced" and published.before is not None and row.before is not None and not before:
+        return "not reproduced"
+    return alone
+
+
+def _judge_compared(row: Row, before: float, after: float, ratio: float) -> Kind:
+    """The verdict on two sides that have a ratio."""
+    published = row.published
+    if published.ratio is not None:
+        return judge_ratio(ratio, published.ratio)
+    if published.after is not None:
+        return _judge_without_ratio(row, before, after)
+    return judge_saving(before - after, ratio, published.saving) if published.claims else judge_change(ratio)
 
 
 def judge(row: Row, before: float | None, after: float | None) -> Judgement:
-    """The verdict on one row of a table."""
+    """The verdict on one row of a table, measured once."""
+    published = row.published
     if after is None or (before is None and row.before is not None):
         return Judgement("no figure", None)
+    if not published.claims and published.after is not None:
+        return Judgement("measured", after / published.after.middle)
     ratio = None if before is None else improvement(before, after, row.better)
-    published = row.published
+    if row.input is not None:
+        return Judgement("an input", ratio)
     if published.is_open:
         return Judgement("answered", ratio)
-    if ratio is not None and not published.claims and published.after is None:
-        return Judgement(judge_change(ratio), ratio)
-    if ratio is not None and published.ratio is not None:
-        return Judgement(judge_ratio(ratio, published.ratio), ratio)
-    if before is not None and ratio is not None and published.after is None:
-        return Judgement(judge_saving(before - after, ratio, published.saving), ratio)
-    alone = _judge_without_ratio(row, before, after)
-    return alone if ratio is None else Judgement(alone.kind, ratio)
+    if before is None or ratio is None:
+        return Judgement(_judge_without_ratio(row, before, after), ratio)
+    return Judgement(_judge_compared(row, before, after, ratio), ratio)
+
+
+def weakest(kinds: Sequence[_K]) -> _K:
+    """The verdict that all of these bear out."""
+    if {"better", "worse"} <= set(kinds):
+        return cast("_K", "no difference")
+    return min(kinds, key=lambda kind: _STRENGTH.index(kind) if kind in _STRENGTH else len(_STRENGTH))
+
+
+def judge_spread(row: Row, figures: Sequence[tuple[float | None, float | None]]) -> Spread:
+    """The verdict on a row measured once for each placement, as pairs of before and after."""
+    judged = [judge(row, before, after) for before, after in figures]
+    ratios = [entry.ratio for entry in judged]
+    compared = ratios if any(ratio is not None for ratio in ratios) else [after for _, after in figures]
+    known = sorted((value, number) for number, value in enumerate(compared) if value is not None)
+    kind = weakest([entry.kind for entry in judged])
+    if not known:
+        return Spread(kind, None, 0, None, None)
+    middle = known[(len(known) - 1) // 2][1]
+    return Spread(kind, judged[middle].ratio, middle, known[0][0], known[-1][0])
+
+
+def remark(row: Row, kind: Kind) -> str | None:
+    """Why a better verdict was not to be had from the published figures, or could not be given."""
+    published = row.published
+    if kind == "an input":
+        return row.input
+    wide = next((entry for entry in (published.saving, published.ratio) if entry is not None and too_wide(entry)), None)
+    if wide is not None or kind == "published only":
+        return "the published range is wider than threefold: no figure"
+    if kind == "direction reproduced" and published.ratio is not None and not tells_effect(published.ratio):
+        return "the published figures, as rounded, do not tell their effect from none"
+    return None

@@ -8,6 +8,7 @@ from functools import cached_property
 from pagewalk import machines, programs
 from pagewalk.errors import unknown
 from pagewalk.paths import home
+from pagewalk.placement import AS_BUILT, Placement, linked
 from pagewalk.runner import ResolvedMachine, Runner
 
 
@@ -16,29 +17,31 @@ class Workshop:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._images: dict[tuple[str | None, ...], bytes] = {}
+        self._images: dict[tuple[str | Placement | None, ...], bytes] = {}
 
     @cached_property
     def kernel(self) -> bytes:
         """The kernel that the build has made."""
         return home().built(home().kernel, "the kernel").read_bytes()
 
-    def kernel_named(self, name: str) -> bytes:
-        """The kernel image of that name: the build makes the kernel with its functions in other orders, too."""
+    def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:
+        """The kernel image of that name, linked as the placement says."""
         folder = home().built(home().kernel, "the kernel").parent
         known = sorted(path.name for path in folder.glob("vmlinux*"))
         if name not in known:
             raise unknown("kernel image", name, known)
-        return (folder / name).read_bytes()
+        return linked(folder, name, placement).read_bytes()
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""
         return self.runner.resolve(machines.find(name), overrides or {})
 
-    def bench_image(self, program: str, files: Sequence[str] = (), listed: str | None = None) -> bytes:
+    def bench_image(
+        self, program: str, files: Sequence[str] = (), listed: str | None = None, placement: Placement = AS_BUILT
+    ) -> bytes:
         """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
-        wanted = (program, *files, listed)
+        wanted = (program, *files, listed, placement)
         if wanted not in self._images:
             found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
-            self._images[wanted] = programs.image(found, listed)
+            self._images[wanted] = programs.image(found, listed, placement)
         return self._images[wanted]

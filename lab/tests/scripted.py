@@ -9,6 +9,7 @@ from pagewalk import _machine
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.execute import Lab
 from pagewalk.machines import Machine
+from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Stop, Watch
 
 Script = Callable[[Job], RunResult]
@@ -80,6 +81,11 @@ class BenchLab(Lab):
 
     kernel = b"kernel"
 
-    def bench_image(self, program: str, files: Sequence[str] = (), listed: str | None = None) -> bytes:
+    def bench_image(
+        self, program: str, files: Sequence[str] = (), listed: str | None = None, placement: Placement = AS_BUILT
+    ) -> bytes:
         del files, listed
-        return program.encode()
+        return f"{program} {placement.seed}".encode()
+
+    def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:
+        return f"{name} {placement.seed}".encode()

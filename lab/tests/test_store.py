@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import duckdb
 import pytest
 from scripted import benchmark
 
@@ -103,6 +104,20 @@ def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, q
                 store.ask(query.replace("{folder}", str(tmp_path)))
             assert store.ask("SELECT schema FROM meta")[1] == [(results.SCHEMA,)]
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_only: bool) -> None:
+    path = tmp_path / "r.duckdb"
+    with Store(path):
+        pass
+    with duckdb.connect(str(path)) as connection:
+        for column in ("low", "high", "placements"):
+            connection.execute(f"ALTER TABLE cells DROP COLUMN {column}")
+        connection.execute("UPDATE meta SET schema = 1")
+    with Store(path, read_only=read_only) as store:
+        assert store.query("SELECT schema FROM meta") == [(results.SCHEMA,)]
+        assert store.query("SELECT low, high, placements FROM cells") == []
 
 
 def test_a_file_in_use_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,25 @@
+import math
+from collections.abc import Iterator
+
 import pytest
 
 from pagewalk import experiments
+from pagewalk.experiments import Row
 from pagewalk.published_range import Range, ratio_range
-from pagewalk.verdict import Judgement, improvement, judge, judge_figure, judge_ratio, judge_saving
+from pagewalk.verdict import (
+    Judgement,
+    by_class,
+    improvement,
+    is_null,
+    judge,
+    judge_figure,
+    judge_ratio,
+    judge_saving,
+    judge_spread,
+    remark,
+    tells_effect,
+    weakest,
+)
 
 
 @pytest.mark.parametrize(
@@ -10,14 +27,19 @@ from pagewalk.verdict import Judgement, improvement, judge, judge_figure, judge_
     [
         (80.0, 79.0, "ratio reproduced"),
         (40.0, 79.0, "direction reproduced"),
+        (2.5, 79.0, "not reproduced"),
         (0.9, 79.0, "not reproduced"),
         (1.0, 79.0, "not reproduced"),
-        (1.04, 1.0, "ratio reproduced"),
+        (1.04, 1.0, "no change, as published"),
+        (0.96, 1.0, "no change, as published"),
         (1.2, 1.0, "not reproduced"),
+        (1.03, 1.004, "no change, as published"),
         (1.12, 1.18, "direction reproduced"),
         (1.15, 1.18, "ratio reproduced"),
+        (1.03, 1.18, "not reproduced"),
         (0.55, 0.5, "ratio reproduced"),
         (0.7, 0.5, "direction reproduced"),
+        (0.9, 0.5, "not reproduced"),
         (1.5, 0.5, "not reproduced"),
     ],
 )
@@ -25,11 +47,57 @@ def test_a_ratio_is_judged(ours: float, published: float, verdict: str) -> None:
     assert judge_ratio(ours, Range.exactly(published)) == verdict
 
 
-def test_rounded_figures_leave_room() -> None:
-    published = ratio_range(Range.exactly(6), Range.exactly(6), "lower")
+def rounded(before: float, after: float) -> Range:
+    found = ratio_range(Range.exactly(before), Range.exactly(after), "lower")
+    assert found is not None
+    return found
+
+
+def test_figures_that_are_the_same_claim_no_change() -> None:
+    assert judge_ratio(1.03, rounded(6, 6)) == "no change, as published"
+    assert judge_ratio(1.15, rounded(6, 6)) == "not reproduced", "rounding leaves room for it, but ours does change"
+
+
+def test_figures_that_rounding_may_make_equal_have_no_ratio_to_reproduce() -> None:
+    for published in (rounded(22, 21), rounded(4, 3)):
+        effect = math.log(published.middle)
+        assert not tells_effect(published)
+        assert judge_ratio(math.exp(effect), published) == "direction reproduced"
+        assert judge_ratio(math.exp(effect / 5), published) == "not reproduced"
+
+
+def rows_with_an_effect() -> Iterator[Row]:
+    for name in experiments.names():
+        for row in experiments.find(name)[0].rows:
+            if row.published.ratio is not None and row.input is None and not row.published.is_open:
+                yield row
+
+
+@pytest.mark.parametrize("row", list(rows_with_an_effect()), ids=lambda row: f"{row.name}, {row.after.machine}")
+def test_the_verdict_on_every_published_ratio_can_fail(row: Row) -> None:
+    published = row.published.ratio
     assert published is not None
-    assert judge_ratio(1.15, published) == "ratio reproduced"
-    assert judge_ratio(1.5, published) == "not reproduced"
+    effect = math.log(published.middle)
+
+    def verdict(share: float) -> str:
+        worse, good = math.exp(effect * share), 1.0
+        before, after = (good, worse) if row.better == "higher" else (worse, good)
+        return judge(row, before, after).kind
+
+    if is_null(published):
+        assert verdict(1) == "no change, as published"
+        assert judge_ratio(1.1, published) == judge_ratio(1 / 1.1, published) == "not reproduced"
+    else:
+        assert verdict(1) in ("ratio reproduced", "direction reproduced")
+        assert [verdict(share) for share in (0, 0.2, -1)] == ["not reproduced"] * 3
+
+
+def test_a_range_wider_than_threefold_is_no_figure() -> None:
+    wide = Range(26, 3092, "26-3092")
+    assert judge_figure(300.0, wide, "equal") == "published only"
+    assert judge_saving(300.0, 1.5, wide) == "direction reproduced"
+    assert judge_saving(30.0, 1.03, wide) == "not reproduced"
+    assert judge_ratio(10.0, Range(2.0, 20.0, "2-20")) == "direction reproduced"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +121,8 @@ def test_a_figure_is_judged(figure: float, bound: str, verdict: str) -> None:
         (600.0, 500.0, "figure reproduced"),
         (600.0, 540.0, "direction reproduced"),
         (600.0, 300.0, "direction reproduced"),
-        (600.0, 597.0, "not reproduced"),
+        (600.0, 580.0, "not reproduced"),
+        (600.0, 600.0, "not reproduced"),
         (500.0, 600.0, "not reproduced"),
     ],
 )
@@ -65,6 +134,12 @@ def test_nothing_at_all_can_be_the_published_figure() -> None:
     assert judge_figure(0.0, Range.exactly(0.0), "equal") == "figure reproduced"
     assert judge_figure(0.1, Range.exactly(0.0), "equal") == "not reproduced"
     assert judge_figure(0.0, Range.exactly(4), "at most") == "figure reproduced"
+
+
+def test_what_was_nothing_before_has_not_vanished() -> None:
+    share = experiments.find("osdi99-bat")[0].rows[0]
+    assert judge(share, 0.3, 0.0).kind == "figure reproduced"
+    assert judge(share, 0.0, 0.0).kind == "not reproduced"
 
 
 def test_improvement_is_above_one_when_it_is_better() -> None:
@@ -83,7 +158,20 @@ def test_a_row_may_be_held_against_what_is_saved() -> None:
     assert combined.published.effect == "saves 344"
     assert judge(combined, 1044.0, 700.0) == Judgement("figure reproduced", 1044 / 700)
     assert judge(combined, 800.0, 700.0).kind == "direction reproduced"
+    assert judge(combined, 760.0, 700.0).kind == "not reproduced"
     assert judge(combined, 700.0, 800.0).kind == "not reproduced"
+
+
+def test_hit_rates_are_compared_as_misses() -> None:
+    row = next(row for row in experiments.find("osdi99-zombie")[0].rows if "miss rate" in row.name)
+    assert (row.published.before, row.published.after) == (Range(0.05, 0.15, "0.15-0.05"), Range(0.02, 0.02, "0.02"))
+    assert judge(row, 0.09, 0.085).kind == "not reproduced", "as hits it would be 0.91 and 0.915"
+
+
+def test_a_figure_that_the_workload_fixes_is_an_input() -> None:
+    live = next(row for row in experiments.find("osdi99-zombie")[0].rows if row.name == "live entries")
+    assert judge(live, 600.0, 1400.0).kind == "an input"
+    assert remark(live, "an input") == live.input
 
 
 def test_a_row_without_a_claim_is_held_against_its_floor() -> None:
@@ -96,3 +184,42 @@ def test_a_policy_beyond_the_documents_is_judged_by_whether_it_gets_better() -> 
     assert judge(forks, 110.0, 100.0) == Judgement("better", 1.1)
     assert judge(forks, 100.0, 100.5).kind == "no difference"
     assert judge(forks, 100.0, 125.0) == Judgement("worse", 0.8)
+
+
+def test_a_verdict_is_one_that_every_placement_bears_out() -> None:
+    mmap = experiments.find("osdi99-table2")[0].rows[0]
+    spread = judge_spread(mmap, [(8000.0, 100.0), (3000.0, 100.0), (7000.0, 100.0)])
+    assert (spread.kind, spread.ratio, spread.middle) == ("direction reproduced", 70.0, 2)
+    assert (spread.low, spread.high) == (30.0, 80.0)
+    assert judge_spread(mmap, [(8000.0, 100.0), (100.0, 100.0)]).kind == "not reproduced"
+    switch = experiments.find("osdi99-table2")[0].rows[1]
+    assert judge_spread(switch, [(6.0, 6.0), (6.0, 6.1)]).kind == "no change, as published"
+    assert judge_spread(switch, [(6.0, 6.0), (6.0, 5.0)]).kind == "not reproduced"
+    fork = experiments.find("beyond-fork")[0].rows[0]
+    assert judge_spread(fork, [(100.0, 90.0), (90.0, 100.0)]).kind == "no difference"
+    assert judge_spread(fork, [(100.0, 90.0), (100.0, 95.0)]).kind == "better"
+
+
+def test_the_spread_of_a_row_with_one_side_is_that_of_its_figure() -> None:
+    most = experiments.find("osdi99-bat")[0].rows[1]
+    spread = judge_spread(most, [(None, 3.0), (None, 4.0), (None, 2.0)])
+    assert (spread.kind, spread.ratio, spread.middle) == ("figure reproduced", None, 0)
+    assert (spread.low, spread.high) == (2.0, 4.0)
+
+
+def test_the_weakest_verdict_counts() -> None:
+    assert weakest(["ratio reproduced", "direction reproduced"]) == "direction reproduced"
+    assert weakest(["no change, as published", "not reproduced"]) == "not reproduced"
+    assert weakest(["ratio reproduced", "no figure"]) == "no figure"
+    assert weakest(["better", "no difference"]) == "no difference"
+
+
+def test_verdicts_are_counted_by_class() -> None:
+    kinds = ["ratio reproduced", "better", "figure reproduced", "an input", "no change, as published"]
+    found = by_class((None, kind) for kind in kinds)
+    assert found == [("reproduced", 2), ("no change as published", 1), ("input", 1), ("better", 1)]
+
+
+def test_rows_on_the_same_published_figure_count_once() -> None:
+    rows = [("figure", "ratio reproduced"), ("figure", "not reproduced"), ("other", "direction reproduced")]
+    assert by_class(rows) == [("direction", 1), ("not reproduced", 1)]

@@ -1,7 +1,8 @@
 /* init: runs one program and ends with its status.
  *
- *   /init [program [argument ...]]
+ *   /init [stack=<bytes>] [program [argument ...]]
  *
+ * With stack=<bytes> (at most 4096), the environment is longer by as much, which moves the stacks of all programs.
  * Without a program it runs /etc/rc, or /bin/sh if there is no /etc/rc. The kernel powers off with the status that init
  * returns. That status is limited to 0 to 63, so init prints a larger one, or a death by signal, on the console and
  * returns 63. init needs no C library, so that it also runs on a kernel that cannot run one yet. */
@@ -15,8 +16,11 @@
 /* The part of the control device for programs; NULL if the machine has none. */
 static volatile unsigned int *control;
 
-static const char *const environment[] = {
-	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0,
+#define STACK_MOST 4096
+
+/* The last place is for a variable that moves stacks. */
+static const char *environment[] = {
+	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0, 0,
 };
 
 static unsigned long length(const char *text)
@@ -72,6 +76,25 @@ static void open_control(void)
 	system_call(__NR_close, fd, 0, 0, 0);
 	if (page >= 0 || page < -4095)
 		control = (volatile unsigned int *)page;
+}
+
+/* Whether the word is stack=<bytes>, and makes the environment longer by so many bytes. */
+static int moves_stacks(const char *word)
+{
+	static char variable[STACK_MOST + 1];
+	static const char name[] = "stack=";
+	unsigned long bytes = 0, n = 0;
+
+	while (name[n] && word[n] == name[n])
+		n++;
+	if (name[n])
+		return 0;
+	for (; word[n] >= '0' && word[n] <= '9' && bytes <= STACK_MOST; n++)
+		bytes = bytes * 10 + (unsigned long)(word[n] - '0');
+	for (unsigned long i = 0; i < bytes && i < STACK_MOST; i++)
+		variable[i] = i == 1 ? '=' : '_';
+	environment[sizeof(environment) / sizeof(environment[0]) - 2] = variable;
+	return 1;
 }
 
 static void mark_region(unsigned int offset)
@@ -151,6 +174,10 @@ int start_main(long *stack)
 	int status = 0;
 
 	open_console();
+	if (argc > 1 && moves_stacks(argv[1])) {
+		argc--;
+		argv++;
+	}
 	if (argc > 1)
 		argv++;
 	else if (system_call(__NR_access, (long)rc[0], 1, 0, 0) == 0)

@@ -11,14 +11,14 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from pagewalk import experiments
+from pagewalk import experiments, records
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, number, out, print_json
 from pagewalk.errors import ExitStatus
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment
-from pagewalk.verdict import Tone, tone
+from pagewalk.verdict import Tone, by_class, tone
 
 _COLOURS: dict[Tone, str] = {"good": "green", "part": "yellow", "open": "cyan", "bad": "red"}
 
@@ -32,7 +32,8 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
         title=Text(f"{experiment.title}\n{machine}: {heading}"), title_justify="left", header_style="bold", box=SIMPLE
     )
     made.add_column("row")
-    for column in ("published", "ratio", "ours", "ratio"):
+    spread = any(cell.placements > 1 for cell in chosen)
+    for column in ("published", "ratio", "ours", "ratio", *(["spread"] if spread else [])):
         made.add_column(column, justify="right", no_wrap=True)
     made.add_column("verdict")
     for cell in chosen:
@@ -47,6 +48,7 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
             published.effect or "",
             ours,
             "" if cell.ratio is None else f"{cell.ratio:.3g}",
+            *([records.spread(cell.low, cell.high, cell.placements)] if spread else []),
             Text(cell.verdict, style=_COLOURS[tone(cell.verdict)]),
         )
     return made
@@ -65,8 +67,10 @@ def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
                 "  ", (entry.label, "bold"), f" (published only, {entry.why}): {figures} ({entry.claim.unit})"
             )
         )
-    counts = Counter(cell.verdict for cell in cells)
-    out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
+    counts = by_class(
+        [*((cell.figure, cell.verdict) for cell in cells), *((None, "published only") for _ in experiment.elsewhere)]
+    )
+    out.print(", ".join(f"{count} {name}" for name, count in counts), highlight=False)
 
 
 def run(
@@ -77,15 +81,19 @@ def run(
             autocompletion=options.complete_experiment,
         ),
     ],
+    seeds: Annotated[
+        int, typer.Option(min=1, max=99, help="How many placements of code, frames, heaps and stacks to measure.")
+    ] = 1,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Reproduce a published table: the paper's figures beside ours, with a verdict for every row.
 
-    Runs that are in the results are not simulated again.
+    Runs that are in the results are not simulated again. With --seeds, a verdict is one that all placements bear out;
+    the figures are those of the median.
 
-    Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99`, `pagewalk run mine.toml -j 1`
+    Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run mine.toml -j 1`
     """
     found = [experiment for name in names for experiment in experiments.find(name)]
     failed = False
@@ -93,7 +101,7 @@ def run(
     with laboratory(jobs, cluster) as lab:
         for experiment in found:
             with events(as_json=as_json) as listener:
-                cells = lab.experiment(experiment, listener)
+                cells = lab.experiment(experiment, listener, seeds)
             failed = failed or any(cell.verdict == "no figure" for cell in cells)
             if as_json:
                 records.append({"experiment": experiment.name, "cells": [cell.record() for cell in cells]})

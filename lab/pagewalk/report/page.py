@@ -19,7 +19,7 @@ from pagewalk.records import CellRecord
 from pagewalk.report import charts
 from pagewalk.report.charts import Bar
 from pagewalk.store import Store, StoredRun
-from pagewalk.verdict import tone
+from pagewalk.verdict import by_class, tone
 
 _MISSES = {
     "instruction, user": "tlb.instruction.miss.user",
@@ -241,12 +241,18 @@ def build(store: Store) -> str:
     )
     environment.filters["number"] = _number
     environment.filters["tone"] = tone
-    verdicts = Counter(cell.verdict for section in sections for cell in section.cells)
+    environment.globals["spread"] = records.spread
+    verdicts = by_class(
+        [
+            *((cell.figure, cell.verdict) for section in sections for cell in section.cells),
+            *((None, "published only") for section in sections for _ in section.elsewhere),
+        ]
+    )
     held = {claim for section in sections for cell in section.cells for claim in cell.claims}
     return environment.get_template("template.html").render(
         sections=sections,
         sweeps=sweeps,
-        verdicts=verdicts.most_common(),
+        verdicts=verdicts,
         claims={claim: claims.claim(claim) for claim in held},
         documents={claims.claim(claim).document.citation for claim in held},
     )

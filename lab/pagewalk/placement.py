@@ -1,0 +1,110 @@
+"""Placements: where the same run has its code, frames, stacks and heaps, chosen by a seed.
+
+Caches and TLBs have few ways, so that what a path costs depends on which of its lines and pages share a set. None of
+the papers says where its kernel's functions were, so that no figure may depend on where ours are. Seed 0 is the
+placement that the build has made. Every other seed
+
+- links the same objects with the kernel's functions and data in another order (kernel/test/shuffle.py),
+- puts a file of some pages into the initial RAM file system, which moves every frame that is taken after it,
+- gives programs some pages more of zeroed data, which moves their heaps,
+- gives them a longer environment, which moves their stacks (Mytkowicz et al., ASPLOS 2009).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pagewalk.errors import NotBuilt
+from pagewalk.initramfs import Initramfs
+from pagewalk.paths import home
+
+_PAGE = 4096
+_PAGES = 64
+"""How many pages frames and heaps move at most: as many as a TLB's or a second-level cache's sets tell apart."""
+_STACK_ALIGNMENT = 16
+
+_MAKE = ("make", "--silent")
+
+# ELF: System V ABI, chapters 4 and 5.
+_EXECUTABLE = b"\x7fELF\x01\x02"
+_TYPE_EXECUTABLE = 2
+_SEGMENT_LOAD = 1
+_FLAG_WRITE = 2
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A placement: pages by which frames and heaps move, and bytes by which stacks do."""
+
+    seed: int
+    frames: int
+    heap: int
+    stack: int
+
+    @classmethod
+    def of_seed(cls, seed: int) -> Placement:
+        """The placement of a seed."""
+        if seed == 0:
+            return AS_BUILT
+        chance = random.Random(seed)
+        stack = _STACK_ALIGNMENT * chance.randrange(1, _PAGE // _STACK_ALIGNMENT)
+        return cls(seed, chance.randrange(1, _PAGES), chance.randrange(1, _PAGES), stack)
+
+    @property
+    def init_options(self) -> list[str]:
+        """What init is told before the program."""
+        return [f"stack={self.stack}"] if self.stack else []
+
+    def apply(self, archive: Initramfs) -> None:
+        """Moves frames and heaps of the guest with this initial RAM file system."""
+        if self.frames:
+            archive.file("/etc/placement", bytes(_PAGE * self.frames))
+        for path, entry in archive.entries.items():
+            archive.entries[path] = replace(entry, data=self._moved(entry.data))
+
+    def _moved(self, data: bytes) -> bytes:
+        """The program with more zeroed data behind what it has, where its heap begins; anything else as it is."""
+        if not self.heap or not data.startswith(_EXECUTABLE):
+            return data
+        (kind,) = struct.unpack_from(">H", data, 16)
+        (table,) = struct.unpack_from(">I", data, 28)
+        size, count = struct.unpack_from(">HH", data, 42)
+        headers = [table + number * size for number in range(count)]
+        writable = [
+            header
+            for header in headers
+            if struct.unpack_from(">I", data, header)[0] == _SEGMENT_LOAD
+            and struct.unpack_from(">I", data, header + 24)[0] & _FLAG_WRITE
+        ]
+        if kind != _TYPE_EXECUTABLE or not writable:
+            return data
+        last = max(writable, key=lambda header: int(struct.unpack_from(">I", data, header + 8)[0]))
+        (memory,) = struct.unpack_from(">I", data, last + 20)
+        moved = bytearray(data)
+        struct.pack_into(">I", moved, last + 20, memory + self.heap * _PAGE)
+        return bytes(moved)
+
+
+AS_BUILT = Placement(seed=0, frames=0, heap=0, stack=0)
+
+
+def linked(folder: Path, name: str, placement: Placement) -> Path:
+    """The kernel image `name` of the build's `folder`, linked as the placement says; it is made if it is not there."""
+    if placement.seed == 0:
+        return folder / name
+    image = folder / f"seed-{placement.seed}" / name
+    made = subprocess.run(
+        [*_MAKE, "-C", str(home().root / "kernel"), f"BUILD={folder}", str(image)],
+        env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise NotBuilt(f"the kernel of seed {placement.seed} cannot be linked", hint=made.stderr.strip() or None)
+    return image
