@@ -27,7 +27,7 @@ static void read_memory(const void *fdt)
 	const u32 *reg = fdt_property(fdt, "/memory", "reg", &length);
 
 	if (!reg || length < 8 || reg[0] != 0)
-		fatal(EXIT_PANIC, "the device tree lacks /memory with reg from 0");
+		fatal(EXIT_PANIC, "device tree: no /memory whose reg begins at 0");
 	boot.memory_size = MIN(ALIGN_DOWN(reg[1], PAGE_SIZE), mmu->memory_most);
 	fdt_u32(fdt, "/chosen", "linux,initrd-start", &boot.initrd_start);
 	fdt_u32(fdt, "/chosen", "linux,initrd-end", &boot.initrd_end);
@@ -56,7 +56,7 @@ static void start_frames(const void *fdt)
 static void make_root(void)
 {
 	if (!boot.initrd_end)
-		fatal(EXIT_NO_INIT, "there is no initramfs");
+		fatal(EXIT_NO_INIT, "initramfs: there is none");
 	if (initramfs_unpack())
 		power_off(EXIT_NO_INIT);
 	fs_mount_standard();

@@ -58,7 +58,7 @@ void openpic_init(uintptr_t registers, unsigned cascade)
 	while (get(CONFIGURATION) & CONFIGURATION_RESET)
 		;
 	if (cascade > FEATURE_LAST_SOURCE(get(FEATURE)))
-		fatal(EXIT_PANIC, "the OpenPIC has no source %u for the 8259 pair", cascade);
+		fatal(EXIT_PANIC, "OpenPIC: no source %u for the 8259 pair", cascade);
 	put(SPURIOUS, VECTOR_SPURIOUS);
 	put(SOURCE(cascade) + DESTINATION, 1);
 	put(SOURCE(cascade), ACTIVE_HIGH | LEVEL | PRIORITY(PRIORITY_CASCADE) | VECTOR_CASCADE);

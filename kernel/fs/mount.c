@@ -324,7 +324,7 @@ void fs_init(void)
 {
 	root_filesystem = ramfs_new("rootfs", "rootfs");
 	if (!root_filesystem)
-		fatal(EXIT_MEMORY, "no memory for the root file system");
+		fatal(EXIT_MEMORY, "root file system: no memory");
 	list_add_tail(&root_filesystem->link, &filesystems);
 	procfs_init();
 	sysfs_init();

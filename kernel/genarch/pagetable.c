@@ -42,7 +42,7 @@ static void map_kernel(vaddr_t virtual, pte_t pte)
 		struct frame *frame = pagetable_table_new();
 
 		if (!frame)
-			fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
+			fatal(EXIT_MEMORY, "kernel's page tables: no memory");
 		*slot = root_entry_make(frame_pa(frame), mmu->root_bits_kernel);
 	}
 	pagetable_install(&slot_table(slot)[pagetable_index(virtual)], pte);
@@ -59,7 +59,7 @@ void pagetable_init(void)
 	paddr_t pa;
 
 	if (!frame)
-		fatal(EXIT_MEMORY, "no memory for the kernel's page tables");
+		fatal(EXIT_MEMORY, "kernel's page tables: no memory");
 	kernel_root = frame_kva(frame);
 	for (pa = 0; pa < boot.memory_size; pa += PAGE_SIZE)
 		map_kernel(KERNEL_BASE + pa, pte_make_kernel(pa, false));

@@ -64,7 +64,11 @@ struct process {
 	bool subreaper;                 /* adopts orphaned descendants in init's place */
 	bool auto_reap;                 /* the parent ignores its children: freed without a wait */
 	struct pid_handle *handle;      /* shared by descriptors of the process (proc/pidfd.c); NULL: none */
-	struct waitq exec_wait;         /* execve waits here for the other threads to end; also used around a core file */
+	/*
+	 * execve sleeps here until the other threads have ended; the thread that writes a core file until the others
+	 * have stopped, and these until the file is written.
+	 */
+	struct waitq exec_wait;
 	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
 	u32 dumped_threads;             /* threads that wait for the core file */

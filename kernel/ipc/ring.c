@@ -42,7 +42,10 @@ void ring_free(struct ring *ring)
 	ring->head = ring->tail = 0;
 }
 
-/* The page is zeroed, so that bytes which a failed copy of one of two writers skipped do not show old memory. */
+/*
+ * Writers take turns, and `head` counts only bytes that were copied, so a reader sees no unwritten byte. The page is
+ * zeroed all the same: an error in that count must not show old memory to a program.
+ */
 NOINLINE static struct frame *ring_page_new(struct frame **page)
 {
 	*page = frame_alloc_zeroed(FRAME_KERNEL);

@@ -232,7 +232,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 		if (start + size > reserved[i].start && start < reserved[i].end)
 			start = ALIGN_UP(reserved[i].end, PAGE_SIZE);
 	if (start + size > boot.memory_size || boot.memory_size - start - size < FRAMES_LEAST * PAGE_SIZE)
-		fatal(EXIT_MEMORY, "%u KB of memory are too few", boot.memory_size / 1024);
+		fatal(EXIT_MEMORY, "memory: %u KB are too few", boot.memory_size / 1024);
 
 	frames = pa_kva(start);
 	memset(frames, 0, size);

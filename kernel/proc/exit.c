@@ -141,7 +141,7 @@ static void give_away_children(struct process *process)
 static void end_of_init(s32 status)
 {
 	if (STATUS_SIGNAL(status))
-		fatal(EXIT_PANIC, "init was killed by signal %d", STATUS_SIGNAL(status));
+		fatal(EXIT_PANIC, "init: killed by signal %d", STATUS_SIGNAL(status));
 	power_off(STATUS_CODE(status) & 63);
 }
 

@@ -272,12 +272,12 @@ static void open_console(void)
 	struct file *console = file_open("/dev/console", O_RDWR, 0);
 
 	if (IS_ERR(console)) {
-		printk("pagewalk: no /dev/console in the initramfs: the first process starts without files\n");
+		printk("pagewalk: initramfs: no /dev/console, so the first process starts without files\n");
 		return;
 	}
 	for (int fd = 0; fd < 3; fd++) {
 		if (fd_add(file_get(console), false) != fd)
-			fatal(EXIT_MEMORY, "no memory for the first process's files");
+			fatal(EXIT_MEMORY, "first process: no memory for its files");
 	}
 	file_put(console);
 }
@@ -295,7 +295,7 @@ static void run_init(void *argument)
 	open_console();
 	error = exec_kernel(init->path, init->argv, environment, &reason);
 	if (error)
-		fatal(EXIT_NO_INIT, "%s cannot be run: %s (error %d)", init->path,
+		fatal(EXIT_NO_INIT, "%s: cannot be run: %s (error %d)", init->path,
 		      reason ? reason : "not usable as a program", -error);
 }
 
@@ -306,11 +306,11 @@ void start_init(const char *path, const char *const *arguments)
 	struct task *task = process ? task_new(process) : NULL;
 
 	if (!task)
-		fatal(EXIT_MEMORY, "no memory for the first process");
+		fatal(EXIT_MEMORY, "first process: no memory");
 	init.path = init.argv[0] = path;
 	for (u32 i = 0; arguments && arguments[i]; i++) {
 		if (i == INIT_ARGUMENTS_MAX)
-			fatal(EXIT_COMMAND_LINE, "more than %d arguments for %s", INIT_ARGUMENTS_MAX, path);
+			fatal(EXIT_COMMAND_LINE, "command line: more than %d arguments for %s", INIT_ARGUMENTS_MAX, path);
 		init.argv[i + 1] = arguments[i];
 	}
 	trampoline_init();
@@ -321,7 +321,7 @@ void start_init(const char *path, const char *const *arguments)
 	task->fs = fs_context_new();
 	task->sighand = sighand_new(NULL);
 	if (!task->files || !task->fs || !task->sighand)
-		fatal(EXIT_MEMORY, "no memory for the first process");
+		fatal(EXIT_MEMORY, "first process: no memory");
 	list_add_tail(&process->all, &process_list);
 	process_count++;
 	task_publish(task, process->pid);

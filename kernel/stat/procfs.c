@@ -37,7 +37,7 @@ static struct proc_node *add_node(struct proc_node *dir, const char *name, size_
 	struct proc_node *node = kzalloc(sizeof(*node));
 
 	if (!node)
-		panic("no memory for /proc/%s", name);
+		panic("/proc/%s: no memory", name);
 	node->name = name;
 	node->len = len;
 	node->ino = next_ino++;

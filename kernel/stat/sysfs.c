@@ -63,7 +63,7 @@ static void processor_file(u32 number, const char *name, void (*show)(struct tex
 	char *path = kmalloc(size);
 
 	if (!path)
-		panic("no memory for /sys");
+		panic("/sys: no memory");
 	snprintf(path, size, CPU_DIRECTORY "cpu%u/%s", number, name);
 	proc_file_below(&sys_root_node, path, show, NULL);
 }

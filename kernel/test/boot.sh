@@ -24,7 +24,7 @@ case_of() {
 
 printf 'not a cpio archive, but long enough to be looked at: %0200d' 0 > "$work/corrupt"
 for processor in 604 603e 750; do
-	case_of no_initramfs $processor 65 "there is no initramfs"
+	case_of no_initramfs $processor 65 "initramfs: there is none"
 	case_of corrupt_initramfs $processor 65 "initramfs" -i "$work/corrupt"
 	case_of unknown_word $processor 64 "no such word" frobnicate=1
 	case_of bad_choice $processor 64 "choices are search lazy" tlb.flush=never
@@ -32,11 +32,11 @@ for processor in 604 603e 750; do
 	case_of bad_number $processor 64 "a number" failalloc=many
 	for map in pte bat bat+io; do
 		for reload in c asm; do
-			case_of "kernel.map=$map,reload=$reload" $processor 65 "there is no initramfs" \
+			case_of "kernel.map=$map,reload=$reload" $processor 65 "initramfs: there is none" \
 				kernel.map=$map reload=$reload
 		done
 	done
 done
 case_of htab_on_604 604 64 "has no meaning on this processor" htab=bypass
-case_of bypass 603e 65 "there is no initramfs" htab=bypass reload=asm
+case_of bypass 603e 65 "initramfs: there is none" htab=bypass reload=asm
 exit $failed

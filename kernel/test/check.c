@@ -38,7 +38,7 @@ void check_init(void)
 		order++;
 	block = frame_alloc_order(FRAME_KERNEL, order);
 	if (!block)
-		fatal(EXIT_MEMORY, "no memory for the invariant checker");
+		fatal(EXIT_MEMORY, "invariant checker: no memory");
 	mappings = frame_kva(block);
 }
 
@@ -58,7 +58,7 @@ static void begin_report(const char *operation)
 static void end_check(void)
 {
 	if (contradictions)
-		panic("%u contradictions after %s", contradictions, during);
+		panic("check: %u contradictions after %s", contradictions, during);
 }
 
 static bool private_writable(const struct vma *vma, pte_t pte)

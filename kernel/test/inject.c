@@ -97,7 +97,7 @@ NOINLINE static u32 use_stack(const struct target *t)
 static void overflow_stack(const struct target *t)
 {
 	if (!use_stack(t))
-		panic("the page after the target is there");
+		panic("check: the page after the target is there");
 }
 
 static const struct {

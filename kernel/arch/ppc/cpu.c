@@ -37,7 +37,7 @@ const struct ppc_backend *cpu_identify(void)
 			return core->backend;
 		}
 	}
-	fatal(EXIT_PANIC, "processor version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", cpu_pvr);
+	fatal(EXIT_PANIC, "processor: version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", cpu_pvr);
 }
 
 void arch_platform(char *name, size_t size)

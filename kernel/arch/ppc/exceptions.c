@@ -134,7 +134,7 @@ void exception_machine_check(struct regs *regs)
 		/* A device that a program has mapped refuses some access sizes, among them those of a copy. */
 		if (recover(regs))
 			return;
-		panic_regs(regs, "machine check");
+		panic_regs(regs, "kernel machine check");
 	}
 	signal_fault(SIGBUS, BUS_ADRERR, regs->nip);
 }
@@ -220,7 +220,7 @@ void exception_emulation(struct regs *regs)
 void exception_fpu_unavailable(struct regs *regs)
 {
 	if (!regs_user(regs))
-		panic_regs(regs, "the kernel used the floating-point unit");
+		panic_regs(regs, "kernel use of the floating-point unit");
 	fpu_give(current);
 	regs->msr |= MSR_FP | MSR_FE0 | MSR_FE1;
 }
@@ -228,7 +228,7 @@ void exception_fpu_unavailable(struct regs *regs)
 void exception_trace(struct regs *regs)
 {
 	if (!regs_user(regs))
-		panic_regs(regs, "trace exception in the kernel");
+		panic_regs(regs, "kernel trace exception");
 	regs->msr &= ~(u32)MSR_SE;
 	signal_fault(SIGTRAP, TRAP_TRACE, regs->nip);
 }

@@ -38,7 +38,7 @@ static void read_cpu(const void *fdt)
 	fdt_u32(fdt, cpu, "clock-frequency", &arch_cpu.clock_hz);
 	fdt_u32(fdt, cpu, "bus-frequency", &arch_cpu.bus_hz);
 	if (!fdt_u32(fdt, cpu, "timebase-frequency", &arch_cpu.timebase_hz))
-		fatal(EXIT_PANIC, "the device tree lacks /cpus/cpu@0 timebase-frequency");
+		fatal(EXIT_PANIC, "device tree: no timebase-frequency in /cpus/cpu@0");
 }
 
 static void find_openpic(const void *fdt)
@@ -51,10 +51,10 @@ static void find_openpic(const void *fdt)
 	if (!type || strcmp(type, "open-pic") != 0)
 		return;
 	if (!reg || length < 8 || !io_add_openpic(reg[0], reg[1]))
-		fatal(EXIT_PANIC, "the OpenPIC's registers are where no block can map them");
+		fatal(EXIT_PANIC, "OpenPIC: no block can map its registers");
 	openpic_pa = reg[0];
 	if (!fdt_u32(fdt, "/isa/interrupt-controller", "interrupts", &openpic_cascade))
-		fatal(EXIT_PANIC, "the device tree lacks /isa/interrupt-controller interrupts");
+		fatal(EXIT_PANIC, "device tree: no interrupts in /isa/interrupt-controller");
 }
 
 static void bind_backend(void)
@@ -73,7 +73,7 @@ void arch_init_early(const void *fdt)
 	this_cpu()->idle->kernel_stack = boot_stack[this_cpu()->number];
 	stack_mark(this_cpu()->idle);
 	if (fdt_check(fdt))
-		fatal(EXIT_PANIC, "r3 does not point to a device tree");
+		fatal(EXIT_PANIC, "device tree: r3 does not point to one");
 	const char *compatible = fdt_string(fdt, "/", "compatible");
 
 	board_is_qemu = compatible && strcmp(compatible, "qemu,40p") == 0;

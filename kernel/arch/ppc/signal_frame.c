@@ -249,13 +249,13 @@ void trampoline_init(void)
 	struct frame *frame;
 
 	if (!dentry || IS_ERR(dentry) || inode_page(inode, 0, PAGE_FILL, &frame))
-		fatal(EXIT_MEMORY, "no memory for the signal trampoline");
+		fatal(EXIT_MEMORY, "signal trampoline: no memory");
 	memcpy(frame_kva(frame), code, sizeof(code));
 	arch_icache_sync(frame_kva(frame), sizeof(code));
 	frame_put(frame);
 	trampoline_file = file_open_dentry(dentry, O_RDONLY);
 	if (IS_ERR(trampoline_file))
-		fatal(EXIT_MEMORY, "no memory for the signal trampoline");
+		fatal(EXIT_MEMORY, "signal trampoline: no memory");
 	dentry_put(dentry);
 	inode_put(inode);
 }

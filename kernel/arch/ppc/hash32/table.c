@@ -38,7 +38,7 @@ void hash_init(void)
 		order++;
 	frame = frame_alloc_order(FRAME_RESERVED, order);
 	if (!frame)
-		fatal(EXIT_MEMORY, "no room for a hash table of %u KB", size / 1024);
+		fatal(EXIT_MEMORY, "hash table: no room for %u KB", size / 1024);
 	hash_table = frame_kva(frame);
 	hash_groups = size / (HPTES_PER_GROUP * sizeof(struct hpte));
 	memset(hash_table, 0, size);
