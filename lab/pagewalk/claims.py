@@ -19,7 +19,7 @@ KINDS: tuple[Kind, ...] = ("measured", "constant", "open")
 
 _FIELDS = {
     "id", "section", "machine", "workload", "metric", "unit", "policy", "against",
-    "value", "baseline", "ratio", "kind", "note",
+    "value", "baseline", "ratio", "kind", "recalled", "note",
 }  # fmt: skip
 
 
@@ -46,7 +46,8 @@ class Claim:
     `value` is the figure with the policy and `baseline` the one without; both are in `unit`, empty
     where the document prints none. Several numbers are either a range or one figure for each of
     the comma-separated `columns`. `ratio` is baseline / value for times and counts and
-    value / baseline for bandwidths, as the document or its figures give it.
+    value / baseline for bandwidths, as the document or its figures give it. `recalled` figures come from memory of the
+    document; no copy at hand confirms them.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Claim:
     value: tuple[float, ...]
     baseline: tuple[float, ...]
     ratio: float | None
+    recalled: bool
     note: str
 
     @property
@@ -111,6 +113,7 @@ def _claim(document: Document, raw: Mapping[str, Any]) -> Claim:
         value=_numbers(claim_id, "value", raw.get("value")),
         baseline=_numbers(claim_id, "baseline", raw.get("baseline")),
         ratio=None if ratio is None else _numbers(claim_id, "ratio", ratio)[0],
+        recalled=bool(raw.get("recalled", False)),
         note=raw.get("note", ""),
     )
     if claim.is_row and claim.baseline and len(claim.baseline) != len(claim.value):

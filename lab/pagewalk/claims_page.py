@@ -56,11 +56,15 @@ def _published(claim: Claim) -> str:
         parts.append(_figures(claim.value))
     if claim.ratio is not None:
         parts.append(f"ratio {claim.ratio:g}")
+    if claim.recalled:
+        parts.append("recalled")
     return "; ".join(parts)
 
 
 def _row(cell: CellRecord) -> str:
     published = " → ".join(text for text in (cell.published_before, cell.published_after) if text)
+    if any(claims.claim(name).recalled for name in cell.claims):
+        published += " (recalled)"
     ours = " → ".join(_number(value) for value in (cell.before, cell.after) if value is not None)
     fields = [
         cell.row_name,
@@ -88,7 +92,7 @@ def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     lines += [f"`pagewalk run {experiment.name}`", "", _HEAD, *(_row(cell) for cell in cells), ""]
     lines += [
-        f"{entry.label}: published {_figures(entry.claim.value)} ({entry.claim.unit}). Not measured here: {entry.why}."
+        f"{entry.label}: published {_published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
     ]
     return [*lines, ""] if experiment.elsewhere else lines

@@ -18,6 +18,11 @@ def test_a_row_has_one_figure_for_each_column() -> None:
     assert row.document.year == 1999
 
 
+def test_what_was_recalled_says_so() -> None:
+    recalled = {claim.id for claim in claims.all_claims().values() if claim.recalled}
+    assert recalled == {name for name in claims.all_claims() if name.startswith("osdi99.table3.")}
+
+
 def test_a_range_is_no_row() -> None:
     assert not claims.claim("osdi99.zombie.live-entries").is_row
 

@@ -39,6 +39,8 @@ def experiment_table(experiment: Experiment, cells: Sequence[Cell], machine: str
     for cell in chosen:
         published = cell.row.published
         theirs = " → ".join(figure.shown for figure in (published.before, published.after) if figure)
+        if any(claim.recalled for claim in published.claims):
+            theirs += " (recalled)"
         ours = " → ".join(
             number(figure) for figure in ((cell.before, cell.after) if cell.row.before else (cell.after,))
         )
@@ -62,6 +64,8 @@ def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
         out.print(Text.assemble("  ", (cell.row.name, "bold"), f", {cell.row.after.machine}: {cell.reason}"))
     for entry in experiment.elsewhere:
         figures = ", ".join(f"{figure:g}" for figure in entry.claim.value)
+        if entry.claim.recalled:
+            figures += ", recalled"
         out.print(
             Text.assemble(
                 "  ", (entry.label, "bold"), f" (published only, {entry.why}): {figures} ({entry.claim.unit})"
