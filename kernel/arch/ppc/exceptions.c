@@ -106,7 +106,7 @@ static inline u32 data_access(const struct regs *regs)
 	return regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ;
 }
 
-/* What an error needs is read from regs again: nothing but regs is kept while a fault is served. */
+/* The path of an error reads regs again, so that nothing but regs has to be kept while a fault is served. */
 CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
 	int error = regs->dsisr & DSISR_NEVER ? -ENXIO : fault_error(regs, regs->dar, data_access(regs));

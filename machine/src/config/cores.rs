@@ -258,7 +258,7 @@ impl CoreKind {
         self.core().broadcast != Broadcast::Never
     }
 
-    /// Its `tlbie` reaches the other processors, if the machine does not keep it from that.
+    /// Its `tlbie` reaches the other processors, unless the machine file says otherwise.
     #[must_use]
     pub fn broadcasts_translations(self) -> bool {
         self.core().broadcast == Broadcast::Always

@@ -69,7 +69,7 @@ pub struct CoreConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlbPair {
-    /// `tlbie` reaches the other processors. Left out: as the core does it.
+    /// `tlbie` reaches the other processors. If the key is left out, the kind of core decides.
     #[serde(default)]
     pub broadcast: Option<bool>,
     pub instruction: TlbConfig,

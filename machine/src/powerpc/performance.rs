@@ -28,15 +28,15 @@ mod mmcr0 {
     pub const UNMARKED: u32 = 0x0800_0000;
     /// A counter that has become negative may interrupt. Cleared when one does.
     pub const INTERRUPT: u32 = 0x0400_0000;
-    /// Everything is disabled when it does.
+    /// All counters stop when such an interrupt comes.
     pub const DISCOUNT: u32 = 0x0200_0000;
     /// Shift of the field that chooses a bit of the time base.
     pub const TICK_SHIFT: u32 = 23;
     /// PMC1 may interrupt.
     pub const FIRST: u32 = 0x8000;
-    /// The others may.
+    /// The other counters may interrupt.
     pub const OTHERS: u32 = 0x4000;
-    /// The others count from when PMC1 has become negative.
+    /// The other counters start when PMC1 becomes negative.
     pub const TRIGGER: u32 = 0x2000;
 }
 

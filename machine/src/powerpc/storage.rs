@@ -118,7 +118,7 @@ impl Processor {
         let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
             return;
         };
-        // A hint is no error, but a later access by a shortcut may be one that a sanitizer must report.
+        // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from it.
         let report = self
             .observers
             .translated(ea, false, &translation, &self.mmu);

@@ -43,7 +43,7 @@
 	or	r5, r8, r9              /* primary group */
 	rlwinm	r6, r6, 0, 23, 19       /* without the software bits */
 	rlwinm	r6, r6, 0, 30, 28
-	/* An empty slot of the primary group */
+	/* Use an empty slot of the primary group, */
 	addi	r3, r5, -8
 	.rept	HPTES_PER_GROUP
 	lwzu	r0, 8(r3)
