@@ -1,4 +1,4 @@
-"""The published figures of five papers, as data that experiments are compared with.
+"""The published figures of five papers, and of LmBench for the machines, as data that experiments are compared with.
 
 One TOML file per document in `published/`, with the document named; see `Claim` for the fields.
 """
