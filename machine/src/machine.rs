@@ -25,6 +25,8 @@ pub struct Machine {
     current: usize,
     /// Its turn is over. Otherwise a run goes on with it.
     turn_over: bool,
+    /// The address spaces in which those run whose turn it is not.
+    contexts: Vec<u32>,
     /// Which are held in reset.
     held: Vec<bool>,
     /// MSR with which a processor begins after a reset: MSR\[IP\] if there is a ROM.
@@ -39,12 +41,14 @@ impl Machine {
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Machine, String> {
         let board = Board::new(&config, console);
         let processors = turns::processors(&config, board, &boot.causes)?;
+        let number = processors.len();
         let mut machine = Machine {
             held: (0..config.processors).map(|number| number != 0).collect(),
             reset: if boot.rom.is_some() { msr::IP } else { 0 },
             processors,
             current: 0,
             turn_over: true,
+            contexts: vec![0; number],
         };
         machine.place(boot)?;
         machine.processor_mut().state_changed();
@@ -207,6 +211,9 @@ impl Machine {
         let mut sum = self.processors[0].account.counters.clone();
         for processor in &self.processors[1..] {
             sum.accumulate(&processor.account.counters);
+        }
+        if self.processors.len() > 1 {
+            sum.set_elapsed(self.instant().cycles);
         }
         sum
     }

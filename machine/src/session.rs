@@ -156,15 +156,20 @@ impl Session {
 
     /// Records the events of a window of cycles.
     pub fn record_trace(&mut self, window: Window) {
+        let several = self.machine.processors().len();
         let processor = self.machine.processor_mut();
         processor.account.tlb = TlbNote::default();
-        processor.observers.trace = Some(Trace::new(window));
+        let mut trace = Trace::new(window);
+        trace.begin(several, processor.instant().processor);
+        processor.observers.trace = Some(trace);
         processor.state_changed();
     }
 
     /// Switches sanitizers on. Their first report ends the run. Sanitizers that were on when a snapshot was taken
     /// continue with the state that the snapshot holds.
-    pub fn sanitize(&mut self, set: SanitizerSet) {
+    pub fn sanitize(&mut self, mut set: SanitizerSet) {
+        // The check of fetches knows one I-cache and one D-cache.
+        set.fetch &= self.machine.processors().len() == 1;
         let processor = self.machine.processor_mut();
         let sanitizers = &mut processor.observers.sanitizers;
         if sanitizers.as_ref().is_some_and(|old| old.set == set) {
@@ -313,12 +318,17 @@ impl Session {
             })
             .collect();
         let (kind, status) = stop_kind(stop);
-        json!({
+        let mut report = json!({
             "clock_hz": self.machine.config().core.clock,
             "stop": {"kind": kind, "status": status, "message": self.explain(stop)},
             "counters": object(self.counters()),
             "regions": regions,
-        })
+        });
+        if self.machine.processors().len() > 1 {
+            let each = self.counters_of_each().into_iter().map(object);
+            report["processors"] = each.collect();
+        }
+        report
     }
 
     /// Requests of the guest that were refused, and output that was dropped, to keep memory use within its limit.

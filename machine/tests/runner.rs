@@ -112,12 +112,12 @@ fn a_guest_that_cannot_go_on_ends_with_125_and_registers() {
         // No device there, machine checks disabled.
         (
             "_start: load 5, 0x90000000\n bl f\nf: lwz 6, 0(5)",
-            "checkstop at 0x0000400c <f>: physical address 0x90000000",
+            "checkstop at 0x0000400c <f>: no device answers physical address 0x90000000",
         ),
         // Nowhere: no RAM, and no handler.
         (
             "_start: load 5, 0x70000000\n mtctr 5\n bctr",
-            "checkstop at 0x70000000 <0x70000000>: physical address 0x70000000",
+            "checkstop at 0x70000000 <0x70000000>: no device answers physical address 0x70000000",
         ),
         // An illegal instruction, and zeroes at its vector.
         ("_start: .long 0", "exception program (vector 0x0700)"),

@@ -6,8 +6,7 @@
 //! be when it wakes. Of equal clocks the lower number goes first. So the order depends on the machine and its input alone.
 //!
 //! What a processor does is seen by the others in the order of turns. Within the lead that is not the order of the clocks: a
-//! line may be taken from a processor that, by its clock, has used it before. With a lead shorter than a read of a line two
-//! MEI processors that poll a lock can take its line from each other without end.
+//! line may be taken from a processor that, by its clock, has used it before.
 //!
 //! A processor that the board holds in reset has no turn and costs nothing. When it is released, its clock begins where
 //! that of the releasing processor is, so that time bases are in step.
@@ -28,6 +27,7 @@ pub(crate) struct TurnsState {
     turn_over: bool,
     held: Vec<bool>,
     reset: u32,
+    contexts: Vec<u32>,
     turns: Vec<TurnState>,
 }
 
@@ -67,7 +67,8 @@ impl Machine {
             let old = &mut self.processors[self.current];
             old.park();
             let uncore = std::mem::take(&mut old.memory.uncore);
-            let observers = std::mem::take(&mut old.observers);
+            let mut observers = std::mem::take(&mut old.observers);
+            self.contexts[self.current] = observers.select(number as u8, self.contexts[number]);
             let new = &mut self.processors[number];
             new.memory.uncore = uncore;
             new.observers = observers;
@@ -90,9 +91,9 @@ impl Machine {
     pub(super) fn run_in_turns(&mut self, limits: Limits) -> Stop {
         self.each(Processor::make_ready);
         let stop = self.take_turns(limits);
-        for processor in &mut self.processors {
-            processor.settle();
-        }
+        self.deliver();
+        // What a processor did because of others is entered in its account when it is selected.
+        self.each(Processor::settle);
         stop
     }
 
@@ -161,14 +162,7 @@ impl Machine {
     fn end_turn(&mut self) -> Result<(), String> {
         let current = self.current;
         let now = self.processors[current].cycles();
-        let notices = std::mem::take(&mut self.uncore_mut().notices);
-        for notice in notices {
-            for (number, processor) in self.processors.iter_mut().enumerate() {
-                if number != current && !self.held[number] {
-                    processor.told(notice);
-                }
-            }
-        }
+        self.deliver();
         for number in 0..self.processors.len() {
             let line = number as u8;
             let held = self.uncore().board.holds(line);
@@ -184,12 +178,40 @@ impl Machine {
         Ok(())
     }
 
+    /// The others learn what this turn has broadcast, and regions of interest begin and end.
+    fn deliver(&mut self) {
+        let current = self.current;
+        let notices = std::mem::take(&mut self.uncore_mut().notices);
+        for notice in notices {
+            for (number, processor) in self.processors.iter_mut().enumerate() {
+                if number != current && !self.held[number] {
+                    processor.told(notice);
+                }
+            }
+        }
+        self.enter_regions();
+    }
+
+    /// Regions of interest have begun or ended in this turn.
+    fn enter_regions(&mut self) {
+        let regions = std::mem::take(&mut self.uncore_mut().regions);
+        if regions.is_empty() {
+            return;
+        }
+        self.each(Processor::settle);
+        let counters = self.counters();
+        for effect in regions {
+            self.processor_mut().region(effect, &counters);
+        }
+    }
+
     pub(crate) fn turns_state(&self) -> TurnsState {
         TurnsState {
             current: self.current,
             turn_over: self.turn_over,
             held: self.held.clone(),
             reset: self.reset,
+            contexts: self.contexts.clone(),
             turns: self.processors.iter().map(Processor::turn_state).collect(),
         }
     }
@@ -198,12 +220,15 @@ impl Machine {
     #[must_use]
     pub(crate) fn set_turns_state(&mut self, state: &TurnsState) -> bool {
         let count = self.processors.len();
-        let numbers = state.held.len() == count && state.turns.len() == count;
+        let numbers = state.held.len() == count
+            && state.turns.len() == count
+            && state.contexts.len() == count;
         if !numbers || state.current >= count || (count == 1 && state.held[0]) {
             return false;
         }
         self.select(state.current);
         self.turn_over = state.turn_over;
+        self.contexts.clone_from(&state.contexts);
         self.held.clone_from(&state.held);
         self.reset = state.reset & crate::powerpc::msr::IP;
         for (processor, &turn) in self.processors.iter_mut().zip(&state.turns) {

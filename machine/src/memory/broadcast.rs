@@ -2,7 +2,7 @@
 
 use super::hierarchy::Memory;
 pub use crate::config::Broadcast;
-use crate::observe::Account;
+use crate::observe::{Account, Plain};
 
 /// A transaction without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,7 @@ impl Memory {
             if on_the_bus {
                 done = self.uncore.bus.address_only(done, account);
             }
+            account.add_plain(Plain::SyncCycles, done - now);
             return done - now;
         }
         if !on_the_bus {

@@ -11,14 +11,20 @@
 //!
 //! RAM is always newest. States decide what accesses cost, and which reservations end.
 //!
-//! Not as hardware: a touch of a line that another processor has is ignored.
+//! Not as hardware:
+//!
+//! - A touch of a line that another processor has is ignored.
+//! - A read by a core without the shared state ends no reservation. On the bus it is a read to modify, which does (BUS 8-8),
+//!   but only when the line has come, and the core that reserved it may have stored by then. Here a line is taken when the
+//!   read begins: two cores that reserve the same line would end each other's reservation without end. So that atomicity
+//!   holds, the reader gets the line as shared, and its store is seen.
 
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cache, Had};
 use super::hierarchy::Memory;
 use super::touch::Touches;
-use crate::observe::{Account, Cause};
+use crate::observe::{Account, Cause, Plain};
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +38,34 @@ pub struct Peer {
     pub touches: Touches,
     /// The granule that its `lwarx` has reserved.
     pub reservation: Option<u32>,
+    /// What it will enter in its account.
+    pub heard: Heard,
+}
+
+/// What a processor that does not run has done because of others.
+#[derive(Debug, Clone, Default)]
+pub struct Heard {
+    snoops: u64,
+    pushes: u64,
+    reservations: u64,
+    /// Lines that were taken, and for what cause.
+    taken: Vec<(u32, Cause)>,
+}
+
+impl Heard {
+    /// Enters it in the processor's account.
+    fn enter(&mut self, account: &mut Account) {
+        account.add_plain(Plain::BusSnoop, std::mem::take(&mut self.snoops));
+        account.add_plain(Plain::BusPush, std::mem::take(&mut self.pushes));
+        account.add_plain(
+            Plain::ReservationLost,
+            std::mem::take(&mut self.reservations),
+        );
+        account.add_plain(Plain::LineTaken, self.taken.len() as u64);
+        for (line, cause) in self.taken.drain(..) {
+            account.pollution.line_taken(line, cause);
+        }
+    }
 }
 
 /// A transaction as the others see it.
@@ -56,6 +90,8 @@ pub enum Notice {
     Translation(u32),
     /// `icbi` of this physical address.
     Instruction(u32),
+    /// The page frame was freed, and a sanitizer watches for its use.
+    FrameFreed(u32),
 }
 
 impl Memory {
@@ -86,24 +122,40 @@ impl Memory {
         account: &mut Account,
     ) -> (u64, bool) {
         let line = self.data.line_address(pa);
+        let asked = what;
         let what = match what {
             Seen::Read if !self.timing.shared_state => Seen::Own,
             other => other,
         };
         let (mut kept, mut pushed) = (false, false);
-        for peer in &mut self.uncore.peers {
+        let reads = what == Seen::Own && asked == Seen::Read;
+        for (number, peer) in self.uncore.peers.iter_mut().enumerate() {
+            if number == usize::from(self.number) {
+                continue;
+            }
+            peer.heard.snoops += 1;
             let held = match what {
                 Seen::Read => peer.data.share(line),
                 Seen::Clean => peer.data.held_clean(line),
                 Seen::Own | Seen::Kill | Seen::Flush => peer.data.give_up(line),
             };
-            pushed |= held == Had::Modified && what != Seen::Kill;
+            if held != Had::Not && matches!(what, Seen::Own | Seen::Kill | Seen::Flush) {
+                peer.heard.taken.push((line, cause));
+            }
+            if held == Had::Modified && what != Seen::Kill {
+                pushed = true;
+                peer.heard.pushes += 1;
+            }
             kept |= held != Had::Not && what == Seen::Read;
             peer.touches.take(line);
             if peer.reservation == Some(line) {
                 match what {
                     // BUS 8-8: clean and flush do not end a reservation.
-                    Seen::Own | Seen::Kill => peer.reservation = None,
+                    Seen::Own if reads => kept = true,
+                    Seen::Own | Seen::Kill => {
+                        peer.reservation = None;
+                        peer.heard.reservations += 1;
+                    }
                     Seen::Read => kept = true,
                     Seen::Clean | Seen::Flush => {}
                 }
@@ -112,6 +164,7 @@ impl Memory {
         if !pushed {
             return (now, kept);
         }
+        account.add_plain(Plain::BusRetried, 1);
         let retried = self.uncore.bus.retried(now, account);
         let bytes = self.data.geometry().line;
         let written = self.uncore.write_line(line, bytes, retried, cause, account);
@@ -139,6 +192,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         self.data.mark_own(pa);
+        account.add_plain(Plain::BusKill, 1);
         let (at, _) = self.seen(Seen::Kill, pa, now, cause, account);
         let done = self.uncore.bus.address_only(at, account);
         self.stores
@@ -154,10 +208,17 @@ impl Memory {
 
     /// Exchanges what others reach of processor `number` with its entry in the uncore: when its turn begins, and when it
     /// ends.
-    pub(crate) fn exchange(&mut self, number: u8, reservation: &mut Option<u32>) {
+    pub(crate) fn exchange(
+        &mut self,
+        number: u8,
+        reservation: &mut Option<u32>,
+        account: &mut Account,
+    ) {
+        self.number = number;
         let Some(peer) = self.uncore.peers.get_mut(usize::from(number)) else {
             return;
         };
+        peer.heard.enter(account);
         std::mem::swap(&mut self.data, &mut peer.data);
         std::mem::swap(&mut self.touches, &mut peer.touches);
         std::mem::swap(reservation, &mut peer.reservation);
@@ -170,6 +231,7 @@ impl Memory {
             data: Cache::new(self.data.geometry()).ok()?,
             touches: Touches::default(),
             reservation: None,
+            heard: Heard::default(),
         })
     }
 }

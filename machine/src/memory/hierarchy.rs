@@ -76,6 +76,8 @@ pub struct Memory {
     /// What is behind the caches. A snapshot and a copy leave it out.
     #[serde(skip)]
     pub uncore: Held,
+    /// The processor's number.
+    pub(super) number: u8,
     /// L1 instruction cache.
     pub instruction: Cache,
     /// L1 data cache.
@@ -125,6 +127,7 @@ impl Memory {
         }
         Ok(Self {
             uncore: Held::new(uncore),
+            number: 0,
             instruction: Cache::new(instruction)?,
             data: Cache::new(data)?,
             timing,

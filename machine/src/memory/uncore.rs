@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Notice, Peer, Ram};
-use crate::board::{Board, BoardState};
+use crate::board::{Board, BoardState, Effect};
 use crate::observe::{Account, Cause};
 
 /// Everything behind the processors.
@@ -24,6 +24,8 @@ pub struct Uncore {
     pub(crate) peers: Vec<Peer>,
     /// What the others must be told of when this turn ends.
     pub(crate) notices: Vec<Notice>,
+    /// Regions of interest that this turn begins and ends: their counters are those of all processors.
+    pub(crate) regions: Vec<Effect>,
 }
 
 /// An [`Uncore`] in a snapshot.
@@ -57,6 +59,7 @@ impl Uncore {
             board,
             peers: Vec::new(),
             notices: Vec::new(),
+            regions: Vec::new(),
         })
     }
 

@@ -165,6 +165,24 @@ named! {
         /// Bus writes (bursts and single beats).
         BusWrite = "bus.write",
         BusAddress = "bus.address-only",
+        /// Transactions of other processors that this one saw on the bus.
+        BusSnoop = "bus.snoop",
+        /// Own transactions that another processor retried, because it held the line modified (ARTRY).
+        BusRetried = "bus.retried",
+        /// Modified lines written to memory because another processor asked for them.
+        BusPush = "bus.push",
+        /// Kills of a shared line that a store hit.
+        BusKill = "bus.kill",
+        /// Lines of the D-cache that another processor took.
+        LineTaken = "cache.data.taken",
+        /// `tlbie` of other processors.
+        TlbReceived = "tlb.received",
+        /// `stwcx.` that did not store.
+        ReservationFailed = "reservation.failed",
+        /// Reservations that an access of another processor ended.
+        ReservationLost = "reservation.lost",
+        /// Core cycles that `sync` waited.
+        SyncCycles = "sync.cycles",
         /// Core cycles in which the bus was busy.
         BusCycles = "bus.cycles",
         /// Core cycles that accesses waited for a busy bus.
@@ -187,6 +205,8 @@ pub struct Counters {
     pub plain: [u64; PLAINS],
     /// Exceptions taken, by [`Vector::counter`].
     pub exception: [u64; VECTORS],
+    /// Core cycles that passed, in a sum over processors; otherwise 0.
+    elapsed: u64,
     /// `pollution[array][evictor][victim]`: misses of `victim` on lines or entries that `evictor` evicted.
     pub pollution: [[[u64; CAUSES]; CAUSES]; super::pollution::ARRAYS],
 }
@@ -197,6 +217,7 @@ impl Default for Counters {
             split: [[0; SLOTS]; EVENTS],
             plain: [0; PLAINS],
             exception: [0; VECTORS],
+            elapsed: 0,
             pollution: [[[0; CAUSES]; CAUSES]; super::pollution::ARRAYS],
         }
     }
@@ -231,6 +252,20 @@ impl Counters {
         self.plain[plain as usize]
     }
 
+    /// Core cycles that passed: of one processor its cycles; of a sum what [`Counters::set_elapsed`] says.
+    #[must_use]
+    pub fn elapsed(&self) -> u64 {
+        match self.elapsed {
+            0 => self.total(Event::Cycles),
+            elapsed => elapsed,
+        }
+    }
+
+    /// Says how many core cycles passed, where these are the counters of several processors in sum.
+    pub fn set_elapsed(&mut self, cycles: u64) {
+        self.elapsed = cycles;
+    }
+
     /// Counts an exception taken.
     #[inline]
     pub fn exception(&mut self, vector: Vector) {
@@ -253,6 +288,9 @@ impl Counters {
         for event in Event::ALL {
             let name = event.name();
             out.push((name.to_string(), self.total(event)));
+            if matches!(event, Event::Cycles) {
+                out.push(("elapsed".to_string(), self.elapsed()));
+            }
             out.push((format!("{name}.user"), self.in_mode(event, true)));
             out.push((format!("{name}.kernel"), self.in_mode(event, false)));
             for cause in Cause::ALL {
@@ -303,6 +341,7 @@ impl Counters {
         let mut all = (self.split.iter().flatten())
             .chain(&self.plain)
             .chain(&self.exception)
+            .chain(std::iter::once(&self.elapsed))
             .chain(self.pollution.iter().flatten().flatten());
         all.all(|&count| count < crate::config::LATEST)
     }
@@ -320,6 +359,7 @@ impl Counters {
             .zip(other.split.iter().flatten())
             .chain(self.plain.iter_mut().zip(&other.plain))
             .chain(self.exception.iter_mut().zip(&other.exception))
+            .chain(std::iter::once((&mut self.elapsed, &other.elapsed)))
             .chain(
                 self.pollution
                     .iter_mut()

@@ -8,7 +8,7 @@ use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
 use super::tlb_events::TlbNote;
 use super::trace::Trace;
-use super::{Account, Cause};
+use super::{Account, Cause, Counters};
 use crate::board::Effect;
 use crate::memory::Memory;
 use crate::mmu::{Mmu, Translation};
@@ -209,18 +209,41 @@ impl Observers {
                 ));
             }
             Effect::Dump(_) => self.dumps_refused += 1,
-            Effect::RegionBegin(number) => {
-                self.regions.begin(number, &scene.account.counters);
-                self.profile_region(number, true);
-                self.trace_region(number, true, scene.cycle);
-            }
-            Effect::RegionEnd(number) => {
-                self.regions.end(number, &scene.account.counters);
-                self.profile_region(number, false);
-                self.trace_region(number, false, scene.cycle);
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
+                self.region(effect, &scene.account.counters, scene.cycle);
             }
         }
         None
+    }
+
+    /// REGION_BEGIN and REGION_END at `cycle`, with the counters of all processors.
+    pub fn region(&mut self, effect: Effect, counters: &Counters, cycle: u64) {
+        let (number, begins) = match effect {
+            Effect::RegionBegin(number) => {
+                self.regions.begin(number, counters);
+                (number, true)
+            }
+            Effect::RegionEnd(number) => {
+                self.regions.end(number, counters);
+                (number, false)
+            }
+            _ => return,
+        };
+        self.profile_region(number, begins);
+        self.trace_region(number, begins, cycle);
+    }
+
+    /// Another processor runs from now on, in the address space `context`. Returns that of the one before.
+    pub(crate) fn select(&mut self, processor: u8, context: u32) -> u32 {
+        let before = self.symbols.context();
+        self.symbols.select(context);
+        if let Some(profile) = &mut self.profile {
+            profile.close();
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.select(processor);
+        }
+        before
     }
 
     /// Requests of the guest that were refused, because they would need unlimited memory.

@@ -2,7 +2,8 @@
 //!
 //! Each physical line has a byte for each cache, which holds the cause that evicted it last. TLB entries have a
 //! direct-mapped table of fixed size, in which a collision drops the older eviction. An eviction is forgotten when
-//! its line or entry is loaded again.
+//! its line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a matrix
+//! of its own.
 
 use super::counters::{Cause, Counters, named};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ named! {
         DataCache = "cache.data",
         /// L2 cache.
         L2 = "cache.l2",
+        /// L1 data cache: lines that another processor took. The evictor is what that one did.
+        DataCacheTaken = "cache.data.taken",
     }
 }
 
@@ -30,6 +33,9 @@ const REMEMBERED: usize = 4096;
 
 /// No evictor is known.
 const NOBODY: u8 = 0;
+
+/// With an evictor of a D-cache line: it ran on another processor.
+const OTHER: u8 = 0x80;
 
 /// Who evicted what, last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -76,12 +82,24 @@ impl Pollution {
         }
     }
 
+    /// Another processor takes the D-cache's line at `pa`, for `taker`.
+    pub fn line_taken(&mut self, pa: u32, taker: Cause) {
+        if let Some(last) = self.line(Array::DataCache, pa) {
+            *last = taker as u8 + 1 | OTHER;
+        }
+    }
+
     /// `victim` misses on the line at `pa`.
     #[inline]
     pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
         if let Some(last) = self.line(array, pa) {
             let evictor = std::mem::replace(last, NOBODY);
-            charge(counters, array, evictor, victim);
+            let array = if evictor & OTHER == 0 {
+                array
+            } else {
+                Array::DataCacheTaken
+            };
+            charge(counters, array, evictor & !OTHER, victim);
         }
     }
 

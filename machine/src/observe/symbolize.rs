@@ -116,6 +116,11 @@ impl Symbolizer {
         }
     }
 
+    /// The address space `context` is the current one, as it was before.
+    pub(crate) fn select(&mut self, context: u32) {
+        self.context = context;
+    }
+
     /// COMMAND: the current address space runs this program from now on.
     pub fn set_command(&mut self, path: &str) {
         if self.numbers.len() != self.programs.len() {

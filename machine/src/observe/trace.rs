@@ -86,8 +86,22 @@ enum What {
 
 #[derive(Clone, Debug)]
 struct Entry {
+    processor: u8,
     cycle: u64,
     what: What,
+}
+
+/// What a trace knows of one processor.
+#[derive(Clone, Debug, Default)]
+struct Track {
+    /// First and last address of the function that ran last.
+    current: Option<Range<u32>>,
+    /// Where `entries` has what ran last.
+    running: Option<usize>,
+    misses: [u64; MISSES.len()],
+    /// The last miss of the data and of the instruction TLB for which software has not loaded an entry yet: its
+    /// index in `entries`.
+    waiting: [Option<usize>; 2],
 }
 
 /// A trace being recorded.
@@ -96,13 +110,11 @@ pub struct Trace {
     window: Range<u64>,
     entries: Vec<Entry>,
     truncated: bool,
-    /// First and last address of the function that ran last.
-    current: Option<Range<u32>>,
-    misses: [u64; MISSES.len()],
     owners: Owners,
-    /// The last miss of the data and of the instruction TLB for which software has not loaded an entry yet: its
-    /// index in `entries`.
-    waiting: [Option<usize>; 2],
+    /// By number; each is a process of the trace.
+    tracks: Vec<Track>,
+    /// The processor that runs.
+    processor: u8,
 }
 
 /// Events that appear as marks when their count rises.
@@ -119,11 +131,25 @@ impl Trace {
             window: window.0,
             entries: Vec::new(),
             truncated: false,
-            current: None,
-            misses: [0; MISSES.len()],
             owners: Owners::default(),
-            waiting: [None; 2],
+            tracks: vec![Track::default()],
+            processor: 0,
         }
+    }
+
+    /// The trace is of so many processors, and `processor` runs first.
+    pub(crate) fn begin(&mut self, processors: usize, processor: u8) {
+        self.tracks.resize_with(processors, Track::default);
+        self.processor = processor;
+    }
+
+    /// What follows happens on this processor.
+    pub(super) fn select(&mut self, processor: u8) {
+        self.processor = processor;
+    }
+
+    fn track(&mut self) -> &mut Track {
+        &mut self.tracks[usize::from(self.processor)]
     }
 
     fn push(&mut self, cycle: u64, what: What) {
@@ -131,7 +157,12 @@ impl Trace {
             return;
         }
         if self.entries.len() < LIMIT {
-            self.entries.push(Entry { cycle, what });
+            let processor = self.processor;
+            self.entries.push(Entry {
+                processor,
+                cycle,
+                what,
+            });
         } else {
             self.truncated = true;
         }
@@ -151,7 +182,7 @@ impl Trace {
         }
         for (n, event) in MISSES.into_iter().enumerate() {
             let count = counters.total(event);
-            let before = std::mem::replace(&mut self.misses[n], count);
+            let before = std::mem::replace(&mut self.track().misses[n], count);
             if count > before && before > 0 {
                 self.push(
                     from,
@@ -163,7 +194,9 @@ impl Trace {
                 );
             }
         }
-        let known = self
+        let track = self.track();
+        let running = track.running;
+        let known = track
             .current
             .as_ref()
             .is_some_and(|range| range.contains(&pc));
@@ -177,11 +210,7 @@ impl Trace {
                         ..
                     },
                 ..
-            }) = self
-                .entries
-                .iter_mut()
-                .rev()
-                .find(|entry| matches!(entry.what, What::Run { .. }))
+            }) = running.and_then(|index| self.entries.get_mut(index))
             && (*last_user, *last_cause) == (user, cause)
             && *last_until == from
         {
@@ -189,9 +218,10 @@ impl Trace {
             return;
         }
         let located = symbols.locate(pc, user);
-        self.current = Some(located.low..located.high.saturating_add(1));
+        self.track().current = Some(located.low..located.high.saturating_add(1));
         let program = symbols.program();
         let function = located.function;
+        self.track().running = Some(self.entries.len());
         self.push(
             from.max(self.window.start),
             What::Run {
@@ -221,7 +251,7 @@ impl Trace {
             );
             let recorded = self.entries.len() > before;
             let waits = recorded && miss.walk.is_none();
-            self.waiting[usize::from(miss.fetch)] = waits.then_some(before);
+            self.track().waiting[usize::from(miss.fetch)] = waits.then_some(before);
         } else if let Some((load, owner)) = load {
             self.loaded_by_software(load, owner, cycle);
         }
@@ -229,12 +259,14 @@ impl Trace {
 
     /// Completes the miss that this load is for. A load for another page is a program's own.
     fn loaded_by_software(&mut self, loaded: TlbLoad, owner: Option<Owner>, now: u64) {
-        let waiting = &mut self.waiting[usize::from(loaded.fetch)];
+        let track = &mut self.tracks[usize::from(self.processor)];
+        let waiting = &mut track.waiting[usize::from(loaded.fetch)];
         if let Some(Entry {
             cycle,
             what: What::TlbMiss {
                 miss, load, cycles, ..
             },
+            ..
         }) = waiting.and_then(|index| self.entries.get_mut(index))
             && (miss.ea ^ loaded.ea) & !0xfff == 0
         {
@@ -245,12 +277,12 @@ impl Trace {
     }
 
     pub(super) fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
-        self.current = None;
+        self.track().current = None;
         self.push(cycle, What::Exception { vector, pc });
     }
 
     pub(super) fn context(&mut self, context: u32, cycle: u64) {
-        self.current = None;
+        self.track().current = None;
         self.push(cycle, What::Context { context });
     }
 
@@ -271,20 +303,28 @@ impl Trace {
     #[must_use]
     pub fn to_json(&self, symbols: &Symbolizer, clock: u64) -> Value {
         let microseconds = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
-        let mut events = vec![
-            json!({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "pagewalk"}}),
-        ];
-        for (track, name) in [
-            (RUNNING, "running"),
-            (EXCEPTIONS, "exceptions"),
-            (MISS_MARKS, "misses"),
-            (MARKS, "marks"),
-        ] {
-            events.push(json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}}));
+        let mut events = Vec::new();
+        for number in 0..self.tracks.len() {
+            let name = match self.tracks.len() {
+                1 => "pagewalk".to_owned(),
+                _ => format!("processor {number}"),
+            };
+            let pid = number + 1;
+            events.push(
+                json!({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}),
+            );
+            for (track, name) in [
+                (RUNNING, "running"),
+                (EXCEPTIONS, "exceptions"),
+                (MISS_MARKS, "misses"),
+                (MARKS, "marks"),
+            ] {
+                events.push(json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": track, "args": {"name": name}}));
+            }
         }
         for entry in &self.entries {
             let mut event = entry.what.to_json(entry.cycle, symbols, &microseconds);
-            event["pid"] = json!(1);
+            event["pid"] = json!(entry.processor + 1);
             event["ts"] = json!(microseconds(entry.cycle));
             event["args"]["cycle"] = json!(entry.cycle);
             events.push(event);

@@ -4,6 +4,7 @@ use super::core::{CacheOperation, Core};
 use super::{Exception, Registers};
 use crate::memory::{CacheInhibited, Datum};
 use crate::mmu::{Access, Translation};
+use crate::observe::Plain;
 use crate::processor::Processor;
 
 impl Core for Processor {
@@ -52,6 +53,9 @@ impl Core for Processor {
             self.store_slowly(ea, 4, u64::from(value))?;
         }
         self.registers.reservation = None;
+        if !reserved {
+            self.account.add_plain(Plain::ReservationFailed, 1);
+        }
         Ok(reserved)
     }
 

@@ -2,7 +2,9 @@
 
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
+use crate::memory::Notice;
 use crate::mmu::Translation;
+use crate::observe::Counters;
 use crate::observe::observers::Scene;
 
 impl Processor {
@@ -19,6 +21,9 @@ impl Processor {
             }
             _ => {}
         }
+        if self.several && self.concerns_others(effect) {
+            return;
+        }
         let scene = Scene {
             cycle: self.hot.cycles,
             registers: &self.registers,
@@ -34,6 +39,30 @@ impl Processor {
         {
             self.drop_frame(frame);
         }
+    }
+
+    /// Tells the machine of what concerns other processors, which happens at the end of this turn. True if that is all.
+    fn concerns_others(&mut self, effect: Effect) -> bool {
+        match effect {
+            Effect::RegionBegin(_) | Effect::RegionEnd(_) => {
+                self.memory.uncore.regions.push(effect);
+                self.end_turn();
+                true
+            }
+            Effect::FrameFreed(frame) => {
+                if self.observers.sanitizers.is_some() {
+                    self.memory.notify(Notice::FrameFreed(frame));
+                    self.end_turn();
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// A region of interest begins or ends. `counters` are those of all processors.
+    pub(crate) fn region(&mut self, effect: Effect, counters: &Counters) {
+        self.observers.region(effect, counters, self.hot.cycles);
     }
 
     /// The TLB entry that the control device shows: the most significant bit of `selected` chooses the instruction

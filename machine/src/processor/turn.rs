@@ -3,6 +3,7 @@
 use super::{Processor, Stop};
 use crate::memory::Notice;
 use crate::mmu::{Invalidation, Mmu};
+use crate::observe::Plain;
 use crate::powerpc::{Registers, msr};
 
 /// Why a processor does not go on.
@@ -57,7 +58,8 @@ impl Processor {
     /// the uncore.
     pub(crate) fn park(&mut self) {
         let reservation = &mut self.registers.reservation;
-        self.memory.exchange(self.number, reservation);
+        self.memory
+            .exchange(self.number, reservation, &mut self.account);
     }
 
     /// Does what another processor has broadcast.
@@ -68,7 +70,9 @@ impl Processor {
                     .mmu
                     .invalidate(Invalidation::Address(ea), &mut self.account);
                 self.forget(reaches);
+                self.account.add_plain(Plain::TlbReceived, 1);
             }
+            Notice::FrameFreed(frame) => self.drop_frame(frame),
             Notice::Instruction(physical) => {
                 self.memory.instruction.invalidate(physical);
             }

@@ -62,7 +62,7 @@ fn processors(mei: bool) -> Vec<Memory> {
     for number in 1..PROCESSORS {
         let held = std::mem::take(&mut all[0].uncore);
         all[number].uncore = held;
-        all[number].exchange(number as u8, &mut None);
+        all[number].exchange(number as u8, &mut None, &mut Account::new(1 << 20, 32));
         all[0].uncore = std::mem::take(&mut all[number].uncore);
     }
     all
@@ -73,16 +73,18 @@ struct Machine {
     current: usize,
     reservations: [Option<u32>; PROCESSORS],
     now: u64,
+    account: Account,
 }
 
 impl Machine {
     fn select(&mut self, number: usize) -> &mut Memory {
         let old = self.current;
         if number != old {
-            self.all[old].exchange(old as u8, &mut self.reservations[old]);
+            let account = &mut self.account;
+            self.all[old].exchange(old as u8, &mut self.reservations[old], account);
             let held = std::mem::take(&mut self.all[old].uncore);
             self.all[number].uncore = held;
-            self.all[number].exchange(number as u8, &mut self.reservations[number]);
+            self.all[number].exchange(number as u8, &mut self.reservations[number], account);
             self.current = number;
         }
         &mut self.all[number]
@@ -123,8 +125,11 @@ impl Model {
 
     fn read(&mut self, me: usize) -> bool {
         if self.mei {
-            self.take(me);
-            return false;
+            // What is reserved elsewhere is had as shared.
+            for other in self.others(me) {
+                self.states[other] = Invalid;
+            }
+            return self.others(me).any(|other| self.reserved[other]);
         }
         let mut kept = false;
         for other in self.others(me) {
@@ -200,6 +205,7 @@ proptest! {
             current: 0,
             reservations: [None; PROCESSORS],
             now: 0,
+            account: Account::new(1 << 20, 32),
         };
         let mut models: Vec<Model> = (0..LINES)
             .map(|_| Model { states: [Invalid; PROCESSORS], reserved: [false; PROCESSORS], mei })
