@@ -1,7 +1,7 @@
 /*
  * Policies: every optimisation is a named switch with a plain form.
  *
- * This registers a policy, whose first choice is the default:
+ * This registers a policy, whose first choice is the default (POLICY_BUT names another one):
  *
  *     static int apply(const struct policy_setting *to) { ... }
  *     POLICY(tlb_flush, "tlb.flush", CHOICES("search", "lazy"), POLICY_QUIESCED, apply,
@@ -43,14 +43,20 @@ struct policy {
 
 #define CHOICES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-#define POLICY(ident, name_, choices_, when_, apply_, counter_name_, counter_)          \
-	static struct policy_setting policy_##ident##_now;                              \
+/*
+ * The first choice is the form of the original kernel. Where that is a form which no kernel of today would have, such as
+ * emptying the caches at every return, the default is another: `default_` is its index.
+ */
+#define POLICY_BUT(ident, name_, choices_, default_, when_, apply_, counter_name_, counter_) \
+	static struct policy_setting policy_##ident##_now = { .choice = (default_) };   \
 	static const struct policy policy_##ident                                       \
 		__attribute__((used, section(".policies"), aligned(4))) = {             \
 		.name = (name_), .choices = (choices_), .when = (when_),                \
 		.apply = (apply_), .counter_name = (counter_name_),                     \
 		.counter = (counter_), .now = &policy_##ident##_now,                    \
 	}
+#define POLICY(ident, name_, choices_, when_, apply_, counter_name_, counter_)          \
+	POLICY_BUT(ident, name_, choices_, 0, when_, apply_, counter_name_, counter_)
 
 /*
  * At boot: notes a choice, for policy_apply_all(). 0; -ENOENT: no such policy; -EINVAL: no such choice; -ENODEV: it

@@ -45,6 +45,7 @@ uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size);
 /* zap.c */
 /* Removes the pages of [start, end) of one area: flushes translations, releases frames. Bound by pte.update. */
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
+void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
 /* The same without flushing, for a range of which nothing is cached any more. */
 void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Frees page tables between start and end that no area needs any more. */

@@ -16,7 +16,7 @@ from pagewalk.errors import BadInput
 
 _SECTION = ".policies"
 _POLICY = struct.Struct(">7I")
-_NAME, _CHOICES, _WHEN, _COUNTER_NAME = 0, 1, 2, 4
+_NAME, _CHOICES, _WHEN, _COUNTER_NAME, _NOW = 0, 1, 2, 4, 6
 _WHEN_NAMES = ("any time", "quiesced", "boot")
 
 
@@ -37,6 +37,13 @@ class _Memory:
     def text(self, address: int) -> str:
         return self.at(address).split(b"\0", 1)[0].decode()
 
+    def word(self, address: int) -> int:
+        """The word at `address`; zero where the image loads nothing, since memory starts as zeros there."""
+        for start, data in self._segments:
+            if start <= address <= start + len(data) - 4:
+                return int.from_bytes(data[address - start : address - start + 4], "big")
+        return 0
+
     def words(self, address: int) -> Iterator[int]:
         """The words from `address` on, up to a zero."""
         data = self.at(address)
@@ -48,11 +55,12 @@ class _Memory:
 
 
 class KernelPolicy:
-    """A policy as the kernel declares it; the first choice is its default."""
+    """A policy as the kernel declares it; the first choice is the original kernel's, `default` is often the same."""
 
     def __init__(self, memory: _Memory, fields: tuple[int, ...]) -> None:
         self.name = memory.text(fields[_NAME])
         self.choices = tuple(memory.text(pointer) for pointer in memory.words(fields[_CHOICES]))
+        self.default = self.choices[memory.word(fields[_NOW])]
         self.when = _WHEN_NAMES[fields[_WHEN]]
         self.counter = memory.text(fields[_COUNTER_NAME]) if fields[_COUNTER_NAME] else ""
 

@@ -33,7 +33,7 @@ class Description(BaseModel):
 
 @dataclass(frozen=True)
 class Policy:
-    """One kernel policy; the first choice is the default.
+    """One kernel policy; the first choice is the original kernel's, `default` is often the same.
 
     A choice is a word, or ends in a name in angle brackets (`<pages>`, `scatter:<multiplier>`), which
     stands for a whole number.
@@ -44,6 +44,7 @@ class Policy:
     when: str
     counter: str
     about: Description
+    default: str
 
     def accepts(self, value: str) -> bool:
         """Whether `value` is one of the choices."""
@@ -69,7 +70,9 @@ def all_policies() -> Mapping[str, Policy]:
     image = home().built(home().kernel, "the kernel").read_bytes()
     about = descriptions()
     return {
-        found.name: Policy(found.name, found.choices, found.when, found.counter, about.get(found.name, Description()))
+        found.name: Policy(
+            found.name, found.choices, found.when, found.counter, about.get(found.name, Description()), found.default
+        )
         for found in kernel_image.policies(image)
     }
 

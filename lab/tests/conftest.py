@@ -12,15 +12,16 @@ SOURCE = """
 struct policy { const char *name; const char *const *choices; int when; void *apply;
                 const char *counter_name; const void *counter; void *now; };
 #define CHOICES(...) ((const char *const[]){ __VA_ARGS__, 0 })
-#define POLICY(ident, name, choices, when, counter) \\
+#define POLICY(ident, name, choices, when, counter, first) \\
+    static int now_##ident[2] = { first }; \\
     static const struct policy policy_##ident \\
-        __attribute__((used, section(".policies"), aligned(4))) = { name, choices, when, 0, counter, 0, 0 }
-POLICY(cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), 1, "flushed");
-POLICY(flush, "tlb.flush", CHOICES("search", "lazy"), 1, 0);
-POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued");
-POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0);
-POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0);
-POLICY(transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), 0, "transfers");
+        __attribute__((used, section(".policies"), aligned(4))) = { name, choices, when, 0, counter, 0, now_##ident }
+POLICY(cutoff, "tlb.cutoff", CHOICES("off", "<pages>"), 1, "flushed", 0);
+POLICY(flush, "tlb.flush", CHOICES("search", "lazy"), 1, 0, 0);
+POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued", 0);
+POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0, 1);
+POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0, 0);
+POLICY(transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), 0, "transfers", 0);
 void _start(void) { }
 """
 
@@ -46,6 +47,7 @@ def small_policies(small_kernel: bytes, monkeypatch: pytest.MonkeyPatch) -> None
             found.when,
             found.counter,
             policies.descriptions().get(found.name, policies.Description()),
+            found.default,
         )
         for found in kernel_image.policies(small_kernel)
     }

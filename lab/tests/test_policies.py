@@ -12,6 +12,7 @@ def test_a_kernel_image_names_its_policies(small_kernel: bytes) -> None:
     assert found["vsid"].choices == ("pid", "scatter:<multiplier>")
     assert (found["vsid"].when, found["vsid"].counter) == ("boot", "issued")
     assert found["tlb.flush"].counter == ""
+    assert (found["tlb.flush"].default, found["reload"].default) == ("search", "asm")
 
 
 def test_another_file_is_no_kernel_image() -> None:

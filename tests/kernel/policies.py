@@ -62,9 +62,12 @@ class Row:
 
 
 def declared() -> Choices:
-    """Every policy of the built kernel with its choices; the first choice is the default."""
+    """Every policy of the built kernel with its choices, the default first."""
     image = wanted(VMLINUX, "run make kernel").read_bytes()
-    return {policy.name: [_number(choice) for choice in policy.choices] for policy in kernel_image.policies(image)}
+    return {
+        policy.name: [_number(choice) for choice in sorted(policy.choices, key=lambda choice: choice != policy.default)]
+        for policy in kernel_image.policies(image)
+    }
 
 
 def _number(choice: str) -> str:

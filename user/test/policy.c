@@ -1,4 +1,5 @@
 /* /proc/policy and /proc/tlbmiss, which only our kernel has. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,6 +48,20 @@ static void touch_pages(void)
 	MUST(munmap((void *)where, PAGES * PAGE));
 }
 
+static void touch_file(void)
+{
+	int fd = memfd_create("shared", 0);
+	volatile char *where;
+
+	MUST(fd);
+	MUST(ftruncate(fd, PAGE));
+	where = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(where != MAP_FAILED);
+	where[0] = 1;
+	MUST(munmap((void *)where, PAGE));
+	MUST(close(fd));
+}
+
 static void misses_are_counted(void)
 {
 	static const char *const names[] = { "instruction_user ", "instruction_kernel ", "data_user ", "data_kernel " };
@@ -93,6 +108,7 @@ static void work(void)
 	MUST(close(ends[0]));
 	MUST(close(ends[1]));
 	touch_pages();
+	touch_file();
 }
 
 /* Makes a value such as "scatter:21" from a choice such as "scatter:<multiplier>" and a number. */
@@ -203,6 +219,36 @@ static void counters_move(void)
 	CHECK_EQUAL(store("/proc/policy", "reload=c"), 0);
 }
 
+/* The forms of old kernels act: their counters move. -ENODEV: not on this processor. */
+static void old_forms_act(void)
+{
+	static const struct {
+		const char *words, *counter, *back;
+	} forms[] = {
+		{ "return.flush=caches", "returns_flushed=", "return.flush=none" },
+		{ "switch.flush=tlb+caches", " flushed=", "switch.flush=none" },
+		{ "switch.flush=tlb", " flushed=", "switch.flush=none" },
+		{ "unmap.flush=twice", "repeated=", "unmap.flush=once" },
+		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
+		{ "reload=c-insert", "asm_reloads=", "reload=c" },
+	};
+
+	CHECK_EQUAL(store("/proc/tlbmiss", "on"), 0);
+	for (unsigned int i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		int error = store("/proc/policy", forms[i].words);
+		unsigned long long before = count("/proc/policy", forms[i].counter);
+
+		CHECK(error == 0 || error == -ENODEV);
+		work();
+		CHECK_EQUAL(count("/proc/policy", forms[i].counter) > before, error == 0);
+		CHECK_EQUAL(store("/proc/policy", forms[i].back), 0);
+		before = count("/proc/policy", forms[i].counter);
+		work();
+		CHECK_EQUAL(count("/proc/policy", forms[i].counter), before);
+	}
+	CHECK_EQUAL(store("/proc/tlbmiss", "off"), 0);
+}
+
 /* On an MPC8xx pinned entries are still there after the TLBs have been emptied. Other processors cannot pin. */
 static void pinned_entries_stay(void)
 {
@@ -231,7 +277,7 @@ static void pinned_entries_stay(void)
 
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(bad_words_are_refused), CASE(counters_move),
-	CASE(pinned_entries_stay),
+	CASE(old_forms_act), CASE(pinned_entries_stay),
 };
 
 TEST_MAIN("policy", cases)

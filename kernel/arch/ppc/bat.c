@@ -139,7 +139,7 @@ void bat_proc_init(void)
 	proc_file("mmu/bats", show_bats, NULL);
 }
 
-void tlb_invalidate_all(void)
+CAUSE(flush) void tlb_invalidate_all(void)
 {
 	/* Every set of the largest TLB of these processors: 64 (604 manual, 5.4.3.2). */
 	for (vaddr_t ea = 0; ea < 64 * PAGE_SIZE; ea += PAGE_SIZE)

@@ -71,6 +71,8 @@ FUNCTION(return_lean)
 	lwz	r3, TASK_WORK(r2)
 	cmpwi	r3, 0
 	bne	complete_frame
+.globl return_lean_last                 /* policy return.flush diverts these places, just before translation goes off */
+return_lean_last:
 1:	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync
@@ -96,6 +98,8 @@ FUNCTION(\name)
 2:	cmpwi	r9, 0
 	lwz	r9, FRAME_MSR(r1)
 	bne	syscall_exit_work
+.globl \name\()_last
+\name\()_last:
 	lwz	r2, GPR(2)(r1)
 	li	r0, 0
 	.if	\clear
@@ -149,6 +153,8 @@ FUNCTION(return_full)
 	beq	1f
 	addi	r3, r1, FRAME_REGS
 	bl	return_to_user
+.globl return_full_last
+return_full_last:
 1:	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync

@@ -8,12 +8,13 @@
 
 u64 reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
-static bool assembly, counting;
+static enum reload_form form;
+static bool counting;
 static u64 accounted;           /* misses already added to reloads_assembly or reloads_bypass */
 
 static void install_all(void)
 {
-	const struct reload_set *set = backend->reload(assembly);
+	const struct reload_set *set = backend->reload(form);
 
 	for (unsigned i = 0; i < ARRAY_SIZE(set->images) && set->images[i].vector; i++) {
 		if (counting && set->images[i].count)
@@ -40,8 +41,8 @@ void arch_policies_account(void)
 void reload_rebind(void)
 {
 	arch_policies_account();
-	bound_assembly = assembly;
-	bound_bypass = backend->reload(true)->straight;
+	bound_assembly = form != RELOAD_C;
+	bound_bypass = backend->reload(RELOAD_ASSEMBLY)->straight;
 	install_all();
 }
 
@@ -62,8 +63,8 @@ void reload_count_reset(void)
 	misses_instruction[0] = misses_instruction[1] = misses_data[0] = misses_data[1] = accounted = 0;
 }
 
-void reload_bind(bool to_assembly)
+void reload_bind(enum reload_form to)
 {
-	assembly = to_assembly;
+	form = to;
 	reload_rebind();
 }

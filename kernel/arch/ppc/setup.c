@@ -94,7 +94,7 @@ void arch_map_memory(void)
 void arch_init_translation(void)
 {
 	context_start();
-	reload_bind(false);
+	reload_bind(RELOAD_C);
 }
 
 void arch_init_interrupts(void)

@@ -2,16 +2,49 @@
  * icache.flush: when a page that programs may execute is made visible to instruction fetch, which does not see the
  * contents of the data cache (Mackerras 2003, section 2).
  *
- * mapping: each time it is mapped, all its lines are written back and invalidated in the instruction cache. once:
- * skipped if the file cannot have changed since. The frame's note is the edition of the file for which it was done.
+ * That is, its lines are written back, and invalidated in the instruction cache. every: whatever page a fault has made
+ * accessible, also one that is anonymous, a copy, or data, as Linux/PPC 2.0.4 did (arch/ppc/mm/fault.c, do_page_fault).
+ * mapping: an executable page, each time it is mapped. once: the same, unless its file cannot have changed since the last
+ * time. The frame's note is the edition of the file for which it was done.
  */
 #include <arch.h>
+#include <frame.h>
 #include <fs.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
+#include <pagetable.h>
 #include <policy.h>
 
-static u64 spared;
+static u64 changed;             /* flushes that `mapping` would have done and `once` did not; those of `every` */
+static void (*insert)(struct mm *mm, vaddr_t address, pte_t pte);
+static bool every;
+
+void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
+
+CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pte_t pte)
+{
+	struct frame *frame = pte_frame(pte);
+
+	if (frame) {
+		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
+		changed++;
+	}
+	insert(mm, address, pte);
+}
+
+void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
+{
+	insert = to;
+	page_installed = every ? flushed_and_inserted : insert;
+}
+
+/* every: the page is flushed when it is in the tree, with all others. */
+static void not_alone(const struct vma *vma, struct frame *frame)
+{
+	(void)vma;
+	(void)frame;
+}
 
 static void at_mapping(const struct vma *vma, struct frame *frame)
 {
@@ -25,7 +58,7 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 		       vma->inode->edition < EDITIONS_MOST;
 
 	if (settled && frame->private == vma->inode->edition) {
-		spared++;
+		changed++;
 		return;
 	}
 	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
@@ -35,9 +68,14 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 
 static int icache_flush_apply(const struct policy_setting *to)
 {
-	fetch_ready = to->choice ? flush_once : at_mapping;
+	static void (*const forms[])(const struct vma *vma, struct frame *frame) = { not_alone, at_mapping, flush_once };
+
+	fetch_ready = forms[to->choice];
+	every = to->choice == 0;
+	if (insert)
+		page_installed_bind(insert);
 	return 0;
 }
 
-POLICY(icache_flush, "icache.flush", CHOICES("mapping", "once"), POLICY_ANY, icache_flush_apply, "flushes_spared",
-       &spared);
+POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "mapping", "once"), 1, POLICY_ANY, icache_flush_apply,
+	   "flushes_changed", &changed);

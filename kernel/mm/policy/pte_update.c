@@ -91,13 +91,11 @@ static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 	batch_flush(vma->mm, &batch);
 }
 
-void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
-
 static int pte_update_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range, immediately, in_batches };
 
-	zap_range = forms[to->choice];
+	zap_bind(forms[to->choice]);
 	return 0;
 }
 

@@ -38,6 +38,12 @@ def show_machines(as_json: Json = False) -> None:
     )
 
 
+def _marked(policy: policies.Policy) -> list[str]:
+    """The choices, the default marked where it is not the first."""
+    first = policy.choices[0]
+    return [f"{c} (default)" if c == policy.default != first else c for c in policy.choices]
+
+
 def show_policies(as_json: Json = False) -> None:
     """List the kernel's policies, their choices and what each does.
 
@@ -51,7 +57,7 @@ def show_policies(as_json: Json = False) -> None:
         table(
             "Policies",
             ["name", "choices", "paper", "what it decides"],
-            ([p.name, "\n".join(p.choices), f"{p.about.document} {p.about.section}", p.about.summary] for p in listed),
+            ([p.name, "\n".join(_marked(p)), f"{p.about.document} {p.about.section}", p.about.summary] for p in listed),
         )
     )
 

@@ -101,15 +101,14 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u3
 }
 
 u64 hash_preloads;
-void (*page_installed)(struct mm *mm, vaddr_t address, u32 pte) = not_preloaded;
 
 static enum hash_preload preload;
 
 void hash_preload_bind(void)
 {
-	page_installed = preload == HASH_PRELOAD_OFF ? not_preloaded :
-			 preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
-			 pagetable_notes ? preloaded_noted : preloaded;
+	page_installed_bind(preload == HASH_PRELOAD_OFF ? not_preloaded :
+			    preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
+			    pagetable_notes ? preloaded_noted : preloaded);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)
@@ -139,7 +138,7 @@ DECLARE_IMAGE(image_isi_asm);
 DECLARE_IMAGE(image_count_hash_data);
 DECLARE_IMAGE(image_count_hash_instruction);
 
-static const struct reload_set *hash32_images(bool assembly)
+static const struct reload_set *hash32_images(enum reload_form form)
 {
 	static const struct reload_set in_c = { .images = {
 		{ 0x300, &image_dsi_c, &image_count_hash_data },
@@ -149,7 +148,7 @@ static const struct reload_set *hash32_images(bool assembly)
 		{ 0x400, &image_isi_asm, &image_count_hash_instruction },
 	} };
 
-	return assembly ? &in_assembly : &in_c;
+	return form == RELOAD_C ? &in_c : &in_assembly;
 }
 
 const struct ppc_backend hash32_backend = {

@@ -39,7 +39,7 @@ static bool run_locked(bool (*work)(void))
 
 static int idle_cache_apply(const struct policy_setting *to)
 {
-	if (to->choice && !cpu_core->locks_caches)
+	if (to->choice && !cpu_core->hid0_caches)
 		return -ENODEV;
 	if (!plainly)
 		plainly = idle_run;

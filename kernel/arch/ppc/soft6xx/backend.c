@@ -109,6 +109,8 @@ void soft6xx_flush_all(void)
 	tlb_invalidate_all();
 }
 
+DECLARE_IMAGE(image_dsi_c);
+DECLARE_IMAGE(image_isi_c);
 DECLARE_IMAGE(image_dsi_soft);
 DECLARE_IMAGE(image_isi_soft);
 DECLARE_IMAGE(image_dsi_asm);
@@ -125,13 +127,17 @@ DECLARE_IMAGE(image_miss_store_emulate);
 DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
 
-const struct reload_set *soft6xx_reload(bool assembly)
+const struct reload_set *soft6xx_reload(enum reload_form form)
 {
-	static const struct reload_set in_c = SOFT6XX_RELOAD(soft, c), bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass);
+	static const struct reload_set in_c = SOFT6XX_NO_SEARCH(c, false), bypass = SOFT6XX_NO_SEARCH(bypass, true);
 	/* A miss of the emulated hash table is handled as on a 604. */
-	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate);
+	static const struct reload_set emulate = SOFT6XX_SEARCH(asm, emulate), inserts = SOFT6XX_SEARCH(c, emulate);
 
-	return !assembly ? &in_c : soft_lookup == &soft_lookup_bypass ? &bypass : &emulate;
+	if (form == RELOAD_C)
+		return &in_c;
+	if (soft_lookup == &soft_lookup_bypass)
+		return &bypass; /* nothing is inserted */
+	return form == RELOAD_C_INSERTS ? &inserts : &emulate;
 }
 
 const struct ppc_backend soft6xx_backend = {

@@ -36,6 +36,8 @@ static void qemu_flush_all(void)
 	empty_cache();
 }
 
+DECLARE_IMAGE(image_dsi_c);
+DECLARE_IMAGE(image_isi_c);
 DECLARE_IMAGE(image_dsi_soft);
 DECLARE_IMAGE(image_isi_soft);
 DECLARE_IMAGE(image_dsi_asm);
@@ -50,14 +52,16 @@ DECLARE_IMAGE(image_count_soft_data);
 DECLARE_IMAGE(image_count_soft_instruction);
 
 /* After a miss, QEMU's rfi restores too much of SRR1. */
-static const struct reload_set *qemu_images(bool assembly)
+static const struct reload_set *qemu_images(enum reload_form form)
 {
-	static const struct reload_set bypass = SOFT6XX_RELOAD_STRAIGHT(soft, bypass_qemu);
-	static const struct reload_set emulate = SOFT6XX_RELOAD(asm, emulate_qemu);
+	static const struct reload_set bypass = SOFT6XX_NO_SEARCH(bypass_qemu, true);
+	static const struct reload_set emulate = SOFT6XX_SEARCH(asm, emulate_qemu), inserts = SOFT6XX_SEARCH(c, emulate_qemu);
 
-	if (!assembly)
-		return soft6xx_reload(false);
-	return soft_lookup == &soft_lookup_bypass ? &bypass : &emulate;
+	if (form == RELOAD_C)
+		return soft6xx_reload(RELOAD_C);
+	if (soft_lookup == &soft_lookup_bypass)
+		return &bypass;
+	return form == RELOAD_C_INSERTS ? &inserts : &emulate;
 }
 
 const struct ppc_backend *soft6xx_on_qemu(void)

@@ -103,7 +103,7 @@ DECLARE_IMAGE(image_error8_data);
 DECLARE_IMAGE(image_count8_instruction);
 DECLARE_IMAGE(image_count8_data);
 
-static const struct reload_set *soft8xx_images(bool assembly)
+static const struct reload_set *soft8xx_images(enum reload_form form)
 {
 	static const struct reload_set in_c = { .images = {
 		{ 0x1100, &image_miss8_instruction_c, &image_count8_instruction },
@@ -117,7 +117,7 @@ static const struct reload_set *soft8xx_images(bool assembly)
 		{ 0x1400, &image_error8_data, NULL },
 	} };
 
-	return assembly ? &in_assembly : &in_c;
+	return form == RELOAD_C ? &in_c : &in_assembly;
 }
 
 static void tlb_proc_init(void)

@@ -8,7 +8,7 @@ struct ppc_backend;
 
 struct core {
 	u16 version;                    /* PVR's upper half; 0 ends the table */
-	bool locks_caches;              /* HID0[DLOCK] and HID0[ILOCK] lock the caches */
+	bool hid0_caches;               /* HID0 enables, locks and invalidates the caches */
 	bool dozes;                     /* HID0[DOZE] chooses the mode of MSR[POW]; a 604 and an MPC8xx have one mode */
 	void (*start)(void);            /* from the boot protocol to C: start_bats, start_8xx */
 	const char *name;

@@ -2,12 +2,12 @@
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
 
+#include <arch/reload.h>
 #include <mmu.h>
 #include <types.h>
 
 struct mm;
 
-struct reload_set;
 
 /* The part of a backend that only this architecture uses. */
 struct ppc_backend {
@@ -19,8 +19,8 @@ struct ppc_backend {
 	/* Loads the kernel's own context, or that of mm, which must have one (NULL: none but the kernel's). */
 	void (*kernel_context)(void);
 	void (*load_context)(const struct mm *mm);
-	/* The images of the reload handlers, in C or in assembly. */
-	const struct reload_set *(*reload)(bool assembly);
+	/* The images of a form of the reload handlers. */
+	const struct reload_set *(*reload)(enum reload_form form);
 	/* Pins so many entries of 8 MB for the kernel's text and data, and one for I/O. NULL: it cannot. */
 	void (*pin_kernel)(u32 text, u32 data, bool io);
 	/* QEMU's form of this processor, if it differs. */

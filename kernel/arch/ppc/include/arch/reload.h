@@ -6,6 +6,9 @@
 
 struct image;
 
+/* Which code reloads: C; assembly, which leaves insertions into the hash table to C; assembly. */
+enum reload_form { RELOAD_C, RELOAD_C_INSERTS, RELOAD_ASSEMBLY };
+
 /* The images of the reload handlers, by vector. */
 struct reload_set {
 	bool straight;                  /* reloads directly from the tree, although there is a hash table */
@@ -31,7 +34,7 @@ void reload_count(bool on);
 bool reload_counting(void);
 void reload_count_reset(void);  /* resets the counts */
 
-void reload_bind(bool assembly);
+void reload_bind(enum reload_form form);
 void reload_rebind(void);       /* called after htab changed */
 
 #endif
