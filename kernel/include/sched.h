@@ -28,7 +28,7 @@ struct idle_hook {
 	struct list_head link;
 	bool (*work)(void);
 };
-/* Runs a hook; policy idle.cache binds whether the caches are locked meanwhile. */
+/* Runs a hook; policy idle.cache binds whether the caches are locked or off meanwhile. */
 extern bool (*idle_run)(bool (*work)(void));
 extern bool idle_caches_locked;         /* while a hook runs */
 void idle_hook_add(struct idle_hook *hook);

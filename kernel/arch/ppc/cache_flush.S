@@ -51,6 +51,31 @@ FUNCTION(caches_flush)
 END(caches_flush)
 
 /*
+ * void caches_off(void): flushes both, then disables them in HID0. Accesses no memory in between, whose lines would be in
+ * the cache again. void caches_on(void).
+ */
+FUNCTION(caches_off)
+	flush_caches LINES_2_0_4, r3
+	mfspr	r3, SPR_HID0
+	rlwinm	r3, r3, 0, 18, 15               /* clears ICE and DCE */
+	sync
+	isync
+	mtspr	SPR_HID0, r3
+	isync
+	blr
+END(caches_off)
+
+FUNCTION(caches_on)
+	mfspr	r3, SPR_HID0
+	ori	r3, r3, HID0_ICE | HID0_DCE
+	sync
+	isync
+	mtspr	SPR_HID0, r3
+	isync
+	blr
+END(caches_on)
+
+/*
  * Where policy return.flush diverts the exits of entry.S to. Each does the flush, then the instruction whose place the
  * branch took, and goes back. A program's LR, CTR and XER are in the frame or are loaded later; of a system call's exit
  * only r0 and r2 are free.

@@ -19,7 +19,7 @@ u32 *hash_group_misses;
 /* 128 KB for 32 MB, as in the 1999 system (16384 entries, two a frame); the architecture's minimum is 64 KB. */
 static u32 table_size(void)
 {
-	u32 size = 0x10000;
+	u32 size = HASH_LEAST;
 
 	while (size < 0x2000000 && size < boot.memory_size / 256)
 		size *= 2;
@@ -45,6 +45,16 @@ void hash_init(void)
 	/* HTABORG, and HTABMASK: the hash bits beyond the ten of a 64 KB table. */
 	__asm__ volatile("sync; mtspr %0, %1; isync" : : "i"(SPR_SDR1),
 			 "r"(frame_pa(frame) | (size / 0x10000 - 1)) : "memory");
+}
+
+void hash_shrink(u32 size)
+{
+	u32 sdr1;
+
+	hash_clear();
+	__asm__ volatile("mfspr %0, %1" : "=r"(sdr1) : "i"(SPR_SDR1));
+	hash_groups = size / (HPTES_PER_GROUP * sizeof(struct hpte));
+	sdr1_set((sdr1 & 0xffff0000) | (size / 0x10000 - 1));
 }
 
 void hash_clear(void)

@@ -3,10 +3,12 @@
  *
  * normal: it uses them as any code does, and its lines evict those of programs. locked: HID0[DLOCK] and HID0[ILOCK]
  * are set while a piece of idle work runs (603e and 604 manuals, 2.1.2: hits are served, misses bypass the cache), so
- * that it evicts nothing. Interrupts that come meanwhile find the caches locked; neither they nor idle work use dcbz,
- * which would then take an alignment exception.
+ * that it evicts nothing. off: a piece runs with both caches disabled. Then nobody sees what they hold, so they are flushed
+ * first, which evicts everything once for each piece. Interrupts that come meanwhile find the caches locked or off;
+ * neither they nor idle work use dcbz, which would then take an alignment exception.
  */
 #include <arch.h>
+#include <arch/caches.h>
 #include <arch/core.h>
 #include <arch/mmu.h>
 #include <errno.h>
@@ -14,7 +16,7 @@
 #include <sched.h>
 
 bool idle_caches_locked;
-static u64 locked_runs;
+static u64 runs;                /* with the caches locked or off */
 static bool (*plainly)(bool (*work)(void));
 
 static void set_hid0(u32 clear, u32 set)
@@ -33,20 +35,35 @@ static bool run_locked(bool (*work)(void))
 	set_hid0(0, HID0_DLOCK | HID0_ILOCK);
 	worked = work();
 	set_hid0(HID0_DLOCK | HID0_ILOCK, 0);
-	locked_runs++;
+	runs++;
+	return worked;
+}
+
+static bool run_without(bool (*work)(void))
+{
+	bool worked;
+
+	caches_off();
+	worked = work();
+	caches_on();
+	runs++;
 	return worked;
 }
 
 static int idle_cache_apply(const struct policy_setting *to)
 {
-	if (to->choice && !cpu_core->hid0_caches)
+	int error = to->choice == 2 ? caches_flush_prepare() : 0;
+
+	if (error)
+		return error;
+	if (to->choice && (!cpu_core->hid0_caches || (to->choice == 2 && arch_cpu.dcache_size > CACHES_OFF_MOST)))
 		return -ENODEV;
 	if (!plainly)
 		plainly = idle_run;
 	idle_caches_locked = to->choice != 0;
-	idle_run = to->choice ? run_locked : plainly;
+	idle_run = to->choice == 0 ? plainly : to->choice == 1 ? run_locked : run_without;
 	return 0;
 }
 
-POLICY(idle_cache, "idle.cache", CHOICES("normal", "locked"), POLICY_ANY, idle_cache_apply, "locked_runs",
-       &locked_runs);
+POLICY(idle_cache, "idle.cache", CHOICES("normal", "locked", "off"), POLICY_ANY, idle_cache_apply, "careful_runs",
+       &runs);

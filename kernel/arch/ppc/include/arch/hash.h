@@ -22,6 +22,10 @@ extern u32 *hash_group_misses;
 /* Allocates the table for this much RAM, empty, and points SDR1 at it. */
 void hash_init(void);
 void hash_clear(void);
+/* At boot: leaves the table's first `size` bytes in use, a power of two, at least HASH_LEAST (604 manual, 5.5.1). */
+#define HASH_LEAST 0x10000u
+void hash_shrink(u32 size);
+void sdr1_set(u32 sdr1);                /* with translation off meanwhile (sdr1.S) */
 /* Sets the mapping by which C reaches the table: KERNEL_BASE or KERNEL_UNCACHED. */
 void hash_reach(u32 base);
 /* Whether insertions by assembly are counted; 0 or -ENOMEM. */

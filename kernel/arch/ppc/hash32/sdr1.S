@@ -1,0 +1,24 @@
+/* SDR1 may change only while translation is off (604 manual, 2.1.2: synchronization requirements). */
+#include <arch/asm.h>
+
+	.text
+	.balign	64              /* within one page: no miss between mtsrr0 and rfi */
+/* void sdr1_set(u32 sdr1 (r3)) */
+FUNCTION(sdr1_set)
+	mfmsr	r6
+	rlwinm	r5, r6, 0, 17, 15               /* clears EE */
+	mtmsr	r5
+	isync
+	mflr	r7
+	li	r0, MSR_ME
+	load_address r8, PHYS(1f)
+	mtsrr0	r8
+	mtsrr1	r0
+	rfi
+1:	sync
+	mtspr	SPR_SDR1, r3
+	isync
+	mtsrr0	r7
+	mtsrr1	r6
+	rfi
+END(sdr1_set)
