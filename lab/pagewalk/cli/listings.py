@@ -169,6 +169,7 @@ def explain_claim(
         ("with it", _figures(claim.value)),
         ("ratio", "" if claim.ratio is None else f"{claim.ratio:g}"),
         ("kind", f"{claim.kind}: {kinds[claim.kind]}"),
+        ("recalled", "from memory of the paper; no copy at hand confirms the figures" if claim.recalled else ""),
         ("note", claim.note),
         ("experiments", ", ".join(held) or "none"),
     ]
