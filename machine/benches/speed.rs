@@ -8,6 +8,9 @@
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
 //!
+//! Then machines with several processors run a program without a kernel: how many instructions a second they simulate in
+//! all, beside a machine with one, and what the key `lead` changes.
+//!
 //! `--page FILE` also writes the figures as a page of the documentation.
 
 use std::ffi::OsStr;
@@ -15,8 +18,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use pagewalk_machine::config::MachineConfig;
-use pagewalk_machine::machine::Limits;
+use pagewalk_machine::board::Console;
+use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::session::Session;
 use pagewalk_machine::shim::{Ending, Program};
 
 const MACHINE: &str = "ppc604-133";
@@ -168,6 +173,85 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
     (time, counts.0, counts.1)
 }
 
+/// A machine with several processors, how fast it is beside one with one, and its time with `lead` 1 beside the default.
+struct Several {
+    machine: &'static str,
+    processors: u32,
+    speed: f64,
+    lead: f64,
+}
+
+/// The aim for machines with several processors: the least speed beside one's.
+const LEAST_OF_SEVERAL: f64 = 0.7;
+
+/// Machines, and the numbers of their processors that are measured.
+const SEVERAL: [(&str, &[u32]); 2] = [("ppc604-185", &[2, 4, 8]), ("ppc603-133", &[2, 4])];
+
+fn several(folder: &Path) -> Vec<Several> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/processors.S");
+    let program = folder.join("processors");
+    let status = Command::new("powerpc-linux-gnu-gcc")
+        .args(["-nostdlib", "-static", "-mcpu=604", "-DWORK=2000", "-o"])
+        .arg(&program)
+        .args(["-Wl,-Ttext=0x4000,-N,--no-warn-rwx-segments,--build-id=none"])
+        .arg(&source)
+        .status()
+        .expect("powerpc-linux-gnu-gcc is installed by ./bootstrap run");
+    assert!(status.success(), "{} does not assemble", source.display());
+    let elf = std::fs::read(&program).expect("it was just assembled");
+    println!(
+        "\n{:<12} {:>10} {:>8} {:>8} {:>14}",
+        "machine", "processors", "MIPS", "to one", "lead 1/default"
+    );
+    let mut rows = Vec::new();
+    for (machine, counts) in SEVERAL {
+        let (one, _) = in_turns(&elf, machine, 1, &[]);
+        for &processors in counts {
+            let (mips, cycles) = in_turns(&elf, machine, processors, &[]);
+            let (_, least) = in_turns(&elf, machine, processors, &["lead=1"]);
+            let row = Several {
+                machine,
+                processors,
+                speed: mips / one,
+                lead: least as f64 / cycles as f64,
+            };
+            println!(
+                "{machine:<12} {processors:>10} {mips:>8.0} {:>8.2} {:>14.3}",
+                row.speed, row.lead
+            );
+            rows.push(row);
+        }
+    }
+    println!("aim: {LEAST_OF_SEVERAL} of one processor's speed");
+    rows
+}
+
+/// Millions of instructions a second of all processors, and the cycles that passed.
+fn in_turns(elf: &[u8], machine: &str, processors: u32, settings: &[&str]) -> (f64, u64) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{machine}.toml"));
+    let processors = format!("processors={processors}");
+    let settings: Vec<Override> = ["board.interrupt-controller=openpic", &processors]
+        .iter()
+        .chain(settings)
+        .map(|text| Override::parse(text).expect("a key and a value"))
+        .collect();
+    let config = MachineConfig::from_file(&file, &settings).expect("the machine file is right");
+    let mut counts = (0, 0);
+    let time = best(|| {
+        let console = Console::memory();
+        let mut session =
+            Session::with_kernel(config.clone(), elf, "processors", None, "", console)
+                .expect("the program can be loaded");
+        let start = Instant::now();
+        let stop = session.run(Limits::NONE);
+        assert_eq!(stop, Stop::PowerOff { status: 0 });
+        let now = session.machine().instant();
+        counts = (now.instructions, now.cycles);
+        start.elapsed().as_secs_f64()
+    });
+    (counts.0 as f64 / time / 1e6, counts.1)
+}
+
 /// PSIM counts instructions and keeps no account of TLB, caches or cycles.
 fn compare_with_psim<'a>(
     psim: &OsStr,
@@ -209,6 +293,7 @@ struct Page {
     qemu: Vec<(&'static str, Option<f64>, f64)>,
     /// Program, and its speed as a multiple of PSIM's.
     psim: Vec<(&'static str, f64)>,
+    several: Vec<Several>,
 }
 
 impl Page {
@@ -231,6 +316,16 @@ impl Page {
             text += "\n| program | here/PSIM |\n| --- | --- |\n";
             for (name, ratio) in &self.psim {
                 text += &format!("| {name} | {ratio:.1} |\n");
+            }
+        }
+        if !self.several.is_empty() {
+            text += "\n| machine | processors | speed beside one processor | time with `lead` 1 beside the default |\n\
+                     | --- | --- | --- | --- |\n";
+            for row in &self.several {
+                text += &format!(
+                    "| {} | {} | {:.2} | {:.3} |\n",
+                    row.machine, row.processors, row.speed, row.lead
+                );
             }
         }
         std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -333,9 +428,13 @@ fn main() {
             ratios.push(ratio);
         }
     }
+    if chosen.is_empty() || chosen.iter().any(|name| name == "processors") {
+        page.several = several(folder.path());
+        measured = true;
+    }
     if !measured {
         eprintln!(
-            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns",
+            "no such bench: {}; there are integer, memory, interpreter, hot-code, columns, processors",
             chosen.join(" ")
         );
         std::process::exit(2);

@@ -64,14 +64,18 @@ impl Machine {
     /// Makes processor `number` the one that holds the uncore.
     pub(crate) fn select(&mut self, number: usize) -> &mut Processor {
         if number != self.current {
-            let old = &mut self.processors[self.current];
+            let (low, high) = (number.min(self.current), number.max(self.current));
+            let (before, from) = self.processors.split_at_mut(high);
+            let (mut old, mut new) = (&mut before[low], &mut from[0]);
+            if number == low {
+                std::mem::swap(&mut old, &mut new);
+            }
             old.park();
-            let uncore = std::mem::take(&mut old.memory.uncore);
-            let mut observers = std::mem::take(&mut old.observers);
-            self.contexts[self.current] = observers.select(number as u8, self.contexts[number]);
-            let new = &mut self.processors[number];
-            new.memory.uncore = uncore;
-            new.observers = observers;
+            // Swapped, not taken: a new set of observers would cost more than the rest of the move.
+            std::mem::swap(&mut old.memory.uncore, &mut new.memory.uncore);
+            std::mem::swap(&mut old.observers, &mut new.observers);
+            let context = self.contexts[number];
+            self.contexts[self.current] = new.observers.select(number as u8, context);
             new.park();
             self.current = number;
         }
