@@ -85,7 +85,7 @@ impl Pollution {
     /// Another processor takes the D-cache's line at `pa`, for `taker`.
     pub fn line_taken(&mut self, pa: u32, taker: Cause) {
         if let Some(last) = self.line(Array::DataCache, pa) {
-            *last = taker as u8 + 1 | OTHER;
+            *last = (taker as u8 + 1) | OTHER;
         }
     }
 
