@@ -145,6 +145,27 @@ static struct frame *frame_for_write(struct inode *inode, u32 page, bool whole, 
 	return frame;
 }
 
+/*
+ * Brings the bytes written to a new frame into the file. The source was copied meanwhile, which may have faulted in the
+ * same page of a mapping, or slept: if the file has a frame there by now, it gets the bytes.
+ */
+static int put_in_file(struct inode *inode, u32 page, struct frame *frame, u32 offset, size_t size, bool whole)
+{
+	struct frame *other = page_find(&inode->pages, page);
+	int error;
+
+	if (other) {
+		memcpy((char *)frame_kva(other) + offset, (char *)frame_kva(frame) + offset, size);
+		return 0;
+	}
+	if (whole)
+		memset((char *)frame_kva(frame) + size, 0, PAGE_SIZE - size);
+	error = inode_add_page(inode, page, frame_get(frame));
+	if (error)
+		frame_put(frame);
+	return error;
+}
+
 /* The caller holds the inode's `writing`, so that two writes do not mix and appended data stays in one piece. */
 static long write_alone(struct file *file, struct iter *it, u64 *position)
 {
@@ -181,14 +202,10 @@ static long write_alone(struct file *file, struct iter *it, u64 *position)
 			break;
 		}
 		got = iter_read(it, (char *)frame_kva(frame) + offset, n);
-		if (got > 0 && fresh && !page_find(&inode->pages, page)) {
-			if (whole && (size_t)got < n)
-				memset((char *)frame_kva(frame) + got, 0, n - (size_t)got);
-			failed = inode_add_page(inode, page, frame_get(frame));
-			if (failed) {
-				frame_put(frame);
+		if (got > 0 && fresh) {
+			failed = put_in_file(inode, page, frame, offset, (size_t)got, whole);
+			if (failed)
 				got = failed;
-			}
 		}
 		frame_put(frame);
 		if (got < 0) {
@@ -268,6 +285,7 @@ const struct file_ops ramfs_file_ops = {
 static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 {
 	struct dentry *dir = file->dentry, *d, *above;
+	u32 looked_at = 0;
 	bool room;
 
 	if (file->position == 0) {
@@ -286,6 +304,7 @@ static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 	list_for_each_entry(d, &dir->children, sibling) {
 		const struct inode *inode = d->mounted ? d->mounted->root->inode : d->inode;
 
+		interrupt_window_at(++looked_at);
 		if (d->cookie < file->position)
 			continue;
 		if (!sink->add(sink, d->name, d->len, inode->ino, (inode->mode & S_IFMT) >> 12, d->cookie + 1))

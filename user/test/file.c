@@ -420,11 +420,35 @@ static void truncated_during_a_write(void)
 	MUST(close(fd));
 }
 
+/* The source of a write lies in the hole that it fills: copying makes a page there before the written one is put in. */
+static void written_from_its_own_hole(void)
+{
+	static const size_t rest[] = { 10, 4091, 3000 };
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+		int fd = (int)MUST(memfd_create("hole", 0));
+		struct iovec parts[2] = { { (void *)"hello", 5 }, { NULL, rest[i] } };
+		char *at, text[6] = "";
+
+		MUST(ftruncate(fd, 8192));
+		at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(at != MAP_FAILED);
+		parts[1].iov_base = at + (i == 2 ? 4196 : 5);
+		CHECK_EQUAL(pwritev(fd, parts, 2, 0), (long)(5 + rest[i]));
+		CHECK_EQUAL(pread(fd, text, 5, 0), 5);
+		CHECK_EQUAL(strcmp(text, "hello"), 0);
+		CHECK_EQUAL(memcmp(at, "hello", 5), 0);
+		MUST(munmap(at, 8192));
+		MUST(close(fd));
+	}
+}
+
 static const struct test_case cases[] = {
 	CASE(write_and_read_back), CASE(open_modes), CASE(seeking), CASE(sparse), CASE(truncation), CASE(status_fields),
 	CASE(times), CASE(umask_applies), CASE(duplicates_share_the_position), CASE(children_share_the_position),
 	CASE(many_descriptors), CASE(vectors), CASE(devices), CASE(send_file), CASE(file_system_status),
 	CASE(access_rights), CASE(copies_of_every_shape), CASE(copies_end_at_a_hole), CASE(truncated_during_a_write),
+	CASE(written_from_its_own_hole),
 };
 
 TEST_MAIN("file", cases)

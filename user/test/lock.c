@@ -3,10 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -271,37 +275,58 @@ static void first_in_the_way(void)
 	CHECK_EQUAL(test_wait(child), 0);
 }
 
+static atomic_int waiting_thread;
+
+/* Waits until a thread of this process sleeps. */
+static void await_sleep(int thread)
+{
+	char path[64], text[256], *state;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	do {
+		sched_yield();
+		test_read_file(path, text, sizeof(text));
+		state = strrchr(text, ')');
+		CHECK(state != NULL);
+	} while (state[2] != 'S');
+}
+
 static void *wait_on_closed(void *unused)
 {
 	(void)unused;
+	waiting_thread = (int)syscall(SYS_gettid);
 	return (void *)(intptr_t)(lock(F_SETLKW, F_RDLCK, 0, 1) == -1 ? errno : 0);
 }
 
 /* Another thread closes the descriptor during the wait. */
-static int close_while_waiting(void *unused)
+static int close_while_waiting(void *closed)
 {
 	pthread_t thread;
 	void *error;
 
-	(void)unused;
 	close(fd);
 	fd = (int)MUST(open(test_path("locked"), O_RDWR));
 	CHECK_EQUAL(pthread_create(&thread, NULL, wait_on_closed, NULL), 0);
-	usleep(20000);
+	while (!waiting_thread)
+		sched_yield();
+	await_sleep(waiting_thread);
 	close(fd);
+	CHECK_EQUAL(write(*(int *)closed, "x", 1), 1);
 	CHECK_EQUAL(pthread_join(thread, &error), 0);
 	return (int)(intptr_t)error;
 }
 
 static void closed_while_waiting(void)
 {
+	int closed[2];
 	pid_t child;
+	char byte;
 
 	open_file();
-	test_path("");
+	MUST(pipe(closed));
 	MUST(lock(F_SETLK, F_WRLCK, 0, 1));
-	child = test_child(close_while_waiting, NULL);
-	usleep(60000);
+	child = test_child(close_while_waiting, &closed[1]);
+	CHECK_EQUAL(read(closed[0], &byte, 1), 1);
 	MUST(lock(F_SETLK, F_UNLCK, 0, 1));
 	CHECK_EQUAL(test_wait(child), EBADF);
 	CHECK_EQUAL(elsewhere(F_WRLCK, 0, 1), 0);
