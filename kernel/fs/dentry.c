@@ -5,6 +5,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
+#include <window.h>
 
 #define BUCKETS 1024u
 
@@ -42,9 +43,12 @@ struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, s
 
 void dentry_put(struct dentry *dentry)
 {
+	u32 freed = 0;
+
 	while (dentry && --dentry->refs == 0) {
 		struct dentry *parent = dentry->parent != dentry ? dentry->parent : NULL;
 
+		interrupt_window_at(++freed);
 		inode_put(dentry->inode);
 		kfree(dentry->name);
 		kfree(dentry);
@@ -54,12 +58,14 @@ void dentry_put(struct dentry *dentry)
 
 struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 {
-	u32 hash = name_hash(dir, name, len);
+	u32 hash = name_hash(dir, name, len), passed = 0;
 
-	for (struct dentry *dentry = table[hash % BUCKETS]; dentry; dentry = dentry->hash_next)
+	for (struct dentry *dentry = table[hash % BUCKETS]; dentry; dentry = dentry->hash_next) {
 		if (dentry->hash == hash && dentry->parent == dir && dentry->len == len &&
 		    !memcmp(dentry->name, name, len))
 			return dentry;
+		interrupt_window_at(++passed);
+	}
 	return NULL;
 }
 
@@ -76,9 +82,12 @@ static void dentry_insert(struct dentry *dentry)
 static void take_out(struct dentry *dentry)
 {
 	struct dentry **at = &table[dentry->hash % BUCKETS];
+	u32 passed = 0;
 
-	while (*at != dentry)
+	while (*at != dentry) {
+		interrupt_window_at(++passed);
 		at = &(*at)->hash_next;
+	}
 	*at = dentry->hash_next;
 	list_del(&dentry->sibling);
 	dentry->linked = false;
@@ -122,7 +131,10 @@ int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, siz
 
 bool dentry_within(const struct dentry *dentry, const struct dentry *ancestor)
 {
+	u32 levels = 0;
+
 	for (;;) {
+		interrupt_window_at(++levels);
 		if (dentry == ancestor)
 			return true;
 		if (dentry->parent != dentry)

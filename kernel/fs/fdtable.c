@@ -199,7 +199,7 @@ int fd_reserve(unsigned from)
 	int error;
 
 	while (fd < files->size && files->slot[fd])
-		fd++;
+		interrupt_window_at(++fd);
 	if (fd >= limit || fd >= FILES_MAX)
 		return -EMFILE;
 	error = make_room(files, fd + 1);

@@ -226,10 +226,14 @@ static void inotify_release(struct file *file)
 {
 	struct inotify *inotify = file->data;
 
-	while (!list_empty(&inotify->watches))
+	while (!list_empty(&inotify->watches)) {
+		interrupt_window();
 		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
-	while (!list_empty(&inotify->events))
+	}
+	while (!list_empty(&inotify->events)) {
+		interrupt_window();
 		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
+	}
 	inotify_free(inotify);
 }
 
@@ -376,17 +380,20 @@ long sys_inotify_rm_watch(int fd, s32 number)
 	struct watch *watch;
 	struct inotify *inotify;
 	long result = -EINVAL;
+	u32 looked_at = 0;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	inotify = file->data;
-	list_for_each_entry(watch, &inotify->watches, link)
+	list_for_each_entry(watch, &inotify->watches, link) {
+		interrupt_window_at(++looked_at);
 		if (watch->number == number) {
 			event_queue(inotify, number, IN_IGNORED, 0, NULL, 0);
 			drop_watch(watch);
 			result = 0;
 			break;
 		}
+	}
 	file_put(file);
 	return result;
 }

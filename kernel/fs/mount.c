@@ -91,11 +91,14 @@ void filesystem_drop(struct filesystem *fs)
 static struct dentry *next_in_tree(struct dentry *dentry, const struct dentry *root)
 {
 	struct dentry *below = first_child(dentry);
+	u32 levels = 0;
 
 	if (below)
 		return below;
-	while (dentry != root && dentry->sibling.next == &dentry->parent->children)
+	while (dentry != root && dentry->sibling.next == &dentry->parent->children) {
+		interrupt_window_at(++levels);
 		dentry = dentry->parent;
+	}
 	return dentry == root ? NULL : list_first_entry(&dentry->sibling, struct dentry, sibling);
 }
 
@@ -108,7 +111,7 @@ static bool tree_in_use(struct dentry *root, u32 own)
 
 		interrupt_window();
 		list_for_each_entry(child, &dentry->children, sibling)
-			known++;
+			interrupt_window_at(++known);
 		if (dentry->refs != known || (dentry != root && dentry->mounted))
 			return true;
 	}

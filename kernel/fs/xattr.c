@@ -14,6 +14,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 struct xattr {
 	struct xattr *next;
@@ -24,9 +25,12 @@ struct xattr {
 
 void xattrs_free(struct inode *inode)
 {
+	u32 freed = 0;
+
 	while (inode->xattrs) {
 		struct xattr *xattr = inode->xattrs;
 
+		interrupt_window_at(++freed);
 		inode->xattrs = xattr->next;
 		kfree(xattr);
 	}
@@ -84,9 +88,12 @@ static int xattr_name_from_user(char *name, const char *user)
 static struct xattr **xattr_find(struct inode *inode, const char *name)
 {
 	struct xattr **at = &inode->xattrs;
+	u32 looked_at = 0;
 
-	while (*at && strcmp((*at)->name, name))
+	while (*at && strcmp((*at)->name, name)) {
+		interrupt_window_at(++looked_at);
 		at = &(*at)->next;
+	}
 	return at;
 }
 
@@ -192,13 +199,16 @@ static long xattr_get(struct dentry *dentry, const char *user_name, void *value,
 static long xattr_list(struct dentry *dentry, char *names, size_t room)
 {
 	const struct xattr *xattr;
+	u32 looked_at = 0;
 	size_t size = 0;
 	char *copy;
 	long result;
 
-	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next)
+	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
+		interrupt_window_at(++looked_at);
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlen(xattr->name) + 1;
+	}
 	if (!room || !size)
 		return (long)size;
 	if (size > room)
@@ -207,9 +217,11 @@ static long xattr_list(struct dentry *dentry, char *names, size_t room)
 	if (!copy)
 		return -ENOMEM;
 	size = 0;
-	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next)
+	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
+		interrupt_window_at(++looked_at);
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlcpy(copy + size, xattr->name, strlen(xattr->name) + 1) + 1;
+	}
 	result = copy_to_user(names, copy, size) ? -EFAULT : (long)size;
 	kfree(copy);
 	return result;

@@ -26,7 +26,10 @@ struct sighand {
 	struct wake_note arrival;       /* of `arrived`, for signals sent by interrupts */
 };
 
-/* Pending signals of a thread or of a whole process. */
+/*
+ * Pending signals of a thread or of a whole process. In the queue the ordinary ones come first, each at most once: a
+ * timer's signal may remove some of these, but no real-time ones. So a walk may open windows behind them.
+ */
 struct sigpending {
 	sigset set;
 	struct list_head queue;         /* of struct sigqueued */

@@ -6,6 +6,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <signal.h>
+#include <window.h>
 
 #define COUNT_MAX 128u	/* datagrams in a receiver's queue */
 
@@ -44,11 +45,14 @@ static void let_go(struct datagram *datagram)
 
 void datagram_free(struct datagram_queue *queue)
 {
+	u32 freed = 0;
+
 	waitq_detach(&queue->readable);
 	waitq_detach(&queue->writable);
 	while (!list_empty(&queue->datagrams)) {
 		struct datagram *datagram = list_first_entry(&queue->datagrams, struct datagram, link);
 
+		interrupt_window_at(++freed);
 		datagram_unlink(queue, datagram);
 		let_go(datagram);
 	}

@@ -13,6 +13,7 @@
 #include <task.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "rendezvous.h"
 
@@ -384,6 +385,7 @@ void rendezvous_exit(void)
 	struct rendezvous *mine = &current->rendezvous;
 	struct process *process;
 	struct task *task, *next;
+	u32 looked_at = 0;
 
 	mine->ended = true;
 	kfree(mine->held);
@@ -396,6 +398,7 @@ void rendezvous_exit(void)
 		return;
 	list_for_each_entry(process, &process_list, all) {
 		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			if (task->rendezvous.state == RENDEZVOUS_RECEIVING && task->rendezvous.partner == current) {
 				end_wait(task, -ESRCH);
 				task_wake(task);

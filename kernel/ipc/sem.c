@@ -59,8 +59,10 @@ static struct set *sem_find_set(int id)
 static void drop_undos(struct set *set)
 {
 	struct undo *undo, *next;
+	u32 dropped = 0;
 
 	list_for_each_entry_safe(undo, next, &set->undos, of_set) {
+		interrupt_window_at(++dropped);
 		list_del(&undo->of_set);
 		list_del(&undo->of_task);
 		kfree(undo);

@@ -13,6 +13,7 @@
 #include <task.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "sysv.h"
 #include "sysv_calls.h"
@@ -39,10 +40,12 @@ static struct sysv_table segments = { .max = SYSV_SLOTS_MAX };
 static u32 count_attachments(const struct segment *segment)
 {
 	const struct attachment *a;
-	u32 n = 0;
+	u32 n = 0, looked_at = 0;
 
-	list_for_each_entry(a, &segment->attachments, link)
+	list_for_each_entry(a, &segment->attachments, link) {
+		interrupt_window_at(++looked_at);
 		n += a->file->refs;
+	}
 	return n;
 }
 

@@ -11,6 +11,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
+#include <window.h>
 
 static const struct socket_ops unix_stream_ops;
 
@@ -162,6 +163,7 @@ void unix_release(struct socket *socket)
 	stream_leave(socket);
 	unix_connect(endpoint, NULL);
 	list_for_each_entry_safe(sender, next, &endpoint->senders, sender_link) {
+		interrupt_window();
 		unix_connect(sender, NULL);
 		if (socket->type == SOCK_SEQPACKET) {
 			sender->socket->shut |= SHUT_RD | SHUT_WR;

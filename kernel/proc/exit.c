@@ -14,6 +14,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <tty.h>
+#include <window.h>
 
 #include "internal.h"
 #include "usage.h"
@@ -56,8 +57,10 @@ static void add_usage(struct process *process, const struct task *task)
 static bool has_stopped(s32 pgid)
 {
 	struct process *process;
+	u32 looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->pgid == pgid && process->stopped)
 			return true;
 	}
@@ -75,8 +78,10 @@ static bool connects_group(const struct process *process)
 static bool orphaned_without(s32 pgid, const struct process *without)
 {
 	struct process *process;
+	u32 looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->pgid == pgid && process != without && !process->zombie && connects_group(process))
 			return false;
 	}
@@ -119,6 +124,7 @@ static void give_away_children(struct process *process)
 		struct task *task;
 		bool connected = connects_group(child);
 
+		interrupt_window();
 		list_del(&child->sibling);
 		child->parent = reaper;
 		list_add_tail(&child->sibling, &reaper->children);

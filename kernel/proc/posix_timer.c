@@ -7,6 +7,7 @@
 #include <task.h>
 #include <time.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -33,8 +34,10 @@ struct posix_timer {
 static struct posix_timer *posix_timer_find_any(s32 id)
 {
 	struct posix_timer *timer;
+	u32 looked_at = 0;
 
 	list_for_each_entry(timer, &current->process->posix_timers, link) {
+		interrupt_window_at(++looked_at);
 		if (timer->id == id)
 			return timer;
 	}
@@ -157,9 +160,11 @@ void posix_timers_clock_set(s64 delta)
 	struct posix_timer *timer;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window();
 		list_for_each_entry(timer, &process->posix_timers, link) {
 			s64 expires = (s64)timer->expires - delta;
 
+			interrupt_window();
 			if (timer->absolute && timer->timer.active)
 				posix_timer_arm(timer, expires > 0 ? (u64)expires : 1);
 		}
@@ -281,8 +286,10 @@ void posix_timers_drop(struct process *process)
 {
 	struct posix_timer *timer, *next;
 
-	list_for_each_entry_safe(timer, next, &process->posix_timers, link)
+	list_for_each_entry_safe(timer, next, &process->posix_timers, link) {
+		interrupt_window();
 		posix_timer_destroy(timer);
+	}
 }
 
 static struct timer_setting posix_timer_read(const struct posix_timer *timer)

@@ -8,6 +8,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -42,6 +43,7 @@ static bool for_each_named(int which, s32 who, void (*visit)(struct task *, void
 {
 	struct process *process;
 	struct task *task;
+	u32 looked_at = 0;
 
 	switch (which) {
 	case PRIO_PROCESS:
@@ -51,12 +53,14 @@ static bool for_each_named(int which, s32 who, void (*visit)(struct task *, void
 		return true;
 	case PRIO_PGRP:
 		list_for_each_entry(process, &process_list, all) {
+			interrupt_window_at(++looked_at);
 			if (process->pgid == (who ? who : current->process->pgid))
 				visit(process->leader, argument);
 		}
 		return true;
 	case PRIO_USER:
 		list_for_each_entry(process, &process_list, all) {
+			interrupt_window_at(++looked_at);
 			if (process->leader->cred.uid == (who ? (u32)who : current->cred.uid))
 				visit(process->leader, argument);
 		}

@@ -7,6 +7,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 #include "usage.h"
@@ -174,9 +175,11 @@ static bool look_for_child(struct wait_request *request, long *error)
 {
 	struct process *child, *next;
 	struct task *task, *after;
+	u32 looked_at = 0;
 
 	*error = -ECHILD;
 	list_for_each_entry_safe(child, next, &current->process->children, sibling) {
+		interrupt_window_at(++looked_at);
 		if (!child_matches(child, request))
 			continue;
 		if (reap_collect(child, request)) {
@@ -187,6 +190,7 @@ static bool look_for_child(struct wait_request *request, long *error)
 			*error = 0;
 	}
 	list_for_each_entry_safe(task, after, &current->process->traced, trace.link) {
+		interrupt_window_at(++looked_at);
 		if (!matches_traced(task, request))
 			continue;
 		*error = 0;

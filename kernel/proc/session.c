@@ -3,6 +3,7 @@
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -24,8 +25,10 @@ long sys_getppid(void)
 bool pgrp_in_session(s32 pgid, s32 sid)
 {
 	struct process *process;
+	u32 looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->pgid == pgid && process->sid == sid)
 			return true;
 	}
@@ -77,8 +80,10 @@ long sys_getsid(s32 pid)
 long sys_setsid(void)
 {
 	struct process *mine = current->process, *process;
+	u32 looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->pgid == mine->pid)
 			return -EPERM;
 	}

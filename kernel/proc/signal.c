@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <syscall.h>
 #include <task.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -31,25 +32,53 @@ static void signal_release(struct sigqueued *queued)
 		kfree(queued);
 }
 
-static void remove_queued(struct sigpending *pending, sigset set)
+/* Removes ordinary signals. */
+static void remove_ordinary(struct sigpending *pending, sigset set)
 {
 	struct sigqueued *queued, *next;
 
 	pending->set &= ~set;
 	list_for_each_entry_safe(queued, next, &pending->queue, link) {
+		if (queued->info.signo >= SIGRTMIN)
+			return;
 		if (SIGBIT(queued->info.signo) & set)
 			signal_release(queued);
 	}
 }
 
+static void remove_real_time(struct sigpending *pending, int sig)
+{
+	struct list_head *at = pending->queue.next;
+
+	while (at != &pending->queue) {
+		struct sigqueued *queued = list_entry(at, struct sigqueued, link);
+
+		if (queued->info.signo >= SIGRTMIN)
+			interrupt_window();
+		at = at->next;		/* now, since a signal may have come in the window */
+		if (queued->info.signo == sig)
+			signal_release(queued);
+	}
+	pending->set &= ~SIGBIT(sig);
+}
+
 void sigpending_drop(struct sigpending *pending, int sig)
 {
-	remove_queued(pending, SIGBIT(sig));
+	if (sig < SIGRTMIN)
+		remove_ordinary(pending, SIGBIT(sig));
+	else
+		remove_real_time(pending, sig);
 }
 
 void sigpending_flush(struct sigpending *pending)
 {
-	remove_queued(pending, ~0ULL);
+	u32 released = 0;
+
+	while (!list_empty(&pending->queue)) {
+		interrupt_window_at(++released);
+		signal_release(list_first_entry(&pending->queue, struct sigqueued, link));
+	}
+	pending->set = 0;
 }
 
 enum default_action signal_default(int sig)
@@ -216,9 +245,9 @@ static void cancel_opposites(struct process *process, int sig)
 	struct task *task;
 
 	if (opposites) {
-		remove_queued(&process->pending, opposites);
+		remove_ordinary(&process->pending, opposites);
 		list_for_each_entry(task, &process->threads, group_link)
-			remove_queued(&task->pending, opposites);
+			remove_ordinary(&task->pending, opposites);
 	}
 	if (sig == SIGCONT)
 		list_for_each_entry(task, &process->threads, group_link)
@@ -235,17 +264,27 @@ static void cancel_opposites(struct process *process, int sig)
 	}
 }
 
-/* Adds a pending signal. An ordinary signal is pending once; real-time signals are queued. */
+/* Adds a pending signal, an ordinary one before the real-time ones. An ordinary signal is pending once; real-time signals are queued. */
 static void add_pending(struct sigpending *pending, int sig, struct sigqueued *queued)
 {
+	struct sigqueued *other;
+
 	if (sig < SIGRTMIN && (pending->set & SIGBIT(sig))) {
 		if (queued)
 			signal_release(queued);
 		return;
 	}
 	pending->set |= SIGBIT(sig);
-	if (queued)
+	if (!queued)
+		return;
+	if (sig < SIGRTMIN) {
+		list_for_each_entry(other, &pending->queue, link)
+			if (other->info.signo >= SIGRTMIN)
+				break;
+		list_add_tail(&queued->link, &other->link);
+	} else {
 		list_add_tail(&queued->link, &pending->queue);
+	}
 }
 
 static struct sigqueued *queued_new(int sig, const struct siginfo *info)
@@ -332,8 +371,11 @@ static u32 queued_count(const struct sigpending *pending)
 	const struct sigqueued *queued;
 	u32 count = 0;
 
-	list_for_each_entry(queued, &pending->queue, link)
+	list_for_each_entry(queued, &pending->queue, link) {
 		count++;
+		if (queued->info.signo >= SIGRTMIN)
+			interrupt_window_at(count);
+	}
 	return count;
 }
 
@@ -341,14 +383,17 @@ u32 signals_queued(u32 uid)
 {
 	const struct process *process;
 	const struct task *task;
-	u32 count = 0;
+	u32 count = 0, looked_at = 0;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->leader->cred.uid != uid)
 			continue;
 		count += queued_count(&process->pending);
-		list_for_each_entry(task, &process->threads, group_link)
+		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			count += queued_count(&task->pending);
+		}
 	}
 	return count;
 }
@@ -392,16 +437,20 @@ void signal_fault(int sig, int code, uaddr_t addr)
 static void signal_take(struct sigpending *pending, int sig, struct siginfo *info)
 {
 	struct sigqueued *queued, *found = NULL;
+	u32 looked_at = 0;
 	bool more = false;
 
 	list_for_each_entry(queued, &pending->queue, link) {
+		if (queued->info.signo >= SIGRTMIN)
+			interrupt_window_at(++looked_at);
 		if (queued->info.signo != sig)
 			continue;
-		if (found) {
-			more = true;
+		more = found != NULL;
+		if (more)
 			break;
-		}
 		found = queued;
+		if (sig < SIGRTMIN)
+			break;
 	}
 	if (!more)
 		pending->set &= ~SIGBIT(sig);

@@ -11,6 +11,7 @@
 #include <panic.h>
 #include <process.h>
 #include <task.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -55,12 +56,14 @@ struct process *process_find(s32 pid)
 static bool pid_taken(s32 pid)
 {
 	struct process *process;
+	u32 looked_at = 0;
 
 	if (task_find(pid))
 		return true;
 	if (!pids_wrapped)
 		return false;
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->pid == pid || process->pgid == pid || process->sid == pid)
 			return true;
 	}

@@ -7,6 +7,7 @@
 #include <process.h>
 #include <procfs.h>
 #include <task.h>
+#include <window.h>
 
 /* Inode numbers: registered nodes from 1; those of a process above 2^20, 2^18 each. */
 #define PID_INO(pid) (((u64)(pid) + 4) << 18)
@@ -222,11 +223,15 @@ static void list_root(struct listing *listing)
 	for (;;) {
 		s32 from = (s32)(file->position - FIRST_PID), found = 0;
 		const struct process *process;
+		u32 looked_at = 0;
 		char name[12];
 
-		list_for_each_entry(process, &process_list, all)
+		interrupt_window();
+		list_for_each_entry(process, &process_list, all) {
+			interrupt_window_at(++looked_at);
 			if (process->pid > 0 && process->pid >= from && (!found || process->pid < found))
 				found = process->pid;
+		}
 		if (!found)
 			return;
 		snprintf(name, sizeof(name), "%d", found);
@@ -262,13 +267,17 @@ static void list_threads(struct listing *listing, const struct proc_item *item)
 		struct process *process = process_find(item->pid);
 		s32 from = (s32)(listing->file->position - FIRST), found = 0;
 		const struct task *task;
+		u32 looked_at = 0;
 		char name[12];
 
 		if (!process)
 			return;
-		list_for_each_entry(task, &process->threads, group_link)
+		interrupt_window();
+		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			if (task->pid >= from && (!found || task->pid < found))
 				found = task->pid;
+		}
 		if (!found)
 			return;
 		snprintf(name, sizeof(name), "%d", found);

@@ -20,6 +20,7 @@
 #include <text.h>
 #include <time.h>
 #include <uname.h>
+#include <window.h>
 
 #define NSEC_PER_CENTISECOND 10000000ull
 
@@ -85,13 +86,16 @@ static s32 youngest_process(void)
 {
 	const struct process *process;
 	u64 start = 0;
+	u32 looked_at = 0;
 	s32 pid = 0;
 
-	list_for_each_entry(process, &process_list, all)
+	list_for_each_entry(process, &process_list, all) {
+		interrupt_window_at(++looked_at);
 		if (process->start_ns >= start) {
 			start = process->start_ns;
 			pid = process->pid;
 		}
+	}
 	return pid;
 }
 

@@ -21,6 +21,7 @@ _KERNEL_ONLY = (
     "policy",
     "inherit",
     "latency",
+    "latency_many",
     "long_call",
     "ramdisk",
     "seize",

@@ -33,30 +33,12 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/latency.h"
 
 #define PAGE 4096u
 #define MB (1u << 20)
 #define HUGE (1u << 30)
 #define LARGE (4u * MB)
-
-/* The decrementer's interval while interrupts are watched, and the longest that an interrupt may wait, in ns. The limit
- * is for 133 MHz; it is longer in proportion on a slower processor. */
-#define SAMPLE 20000
-#define LONGEST 500000
-#define LONGEST_MHZ 133
-
-static long long longest_allowed(void)
-{
-	char text[256], *at;
-	long mhz;
-
-	test_read_file("/proc/cpuinfo", text, sizeof(text));
-	at = strstr(text, "clock\t\t: ");
-	CHECK(at != NULL);
-	mhz = strtol(at + strlen("clock\t\t: "), NULL, 10);
-	CHECK(mhz > 0);
-	return mhz < LONGEST_MHZ ? (long long)LONGEST * LONGEST_MHZ / mhz : LONGEST;
-}
 
 static void *map(size_t size, int protection, int flags)
 {
@@ -517,77 +499,39 @@ static void unmount_deep_tree(void)
 	MUST(umount(folder));
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} once[] = {
-	{ "transfer", transfer },
-	{ "make_random", make_random },
-	{ "write_and_truncate", write_and_truncate },
-	{ "through_a_pipe", through_a_pipe },
-	{ "map_nothing", map_nothing },
-	{ "map_sparsely", map_sparsely },
-	{ "map_densely", map_densely },
-	{ "have_many_areas", have_many_areas },
-	{ "go_over_areas", go_over_areas },
-	{ "wait_together", wait_together },
-	{ "wake_by_operation", wake_by_operation },
-	{ "hand_on", hand_on },
-	{ "wake_sets", wake_sets },
-	{ "wake_sets_of_a_pipe", wake_sets_of_a_pipe },
-	{ "wake_sets_of_a_timer", wake_sets_of_a_timer },
-	{ "wake_threads", wake_threads },
-	{ "leave_a_robust_list", leave_a_robust_list },
-	{ "send_many_messages", send_many_messages },
-	{ "lock_many_ranges", lock_many_ranges },
-	{ "set_many_semaphores", set_many_semaphores },
-	{ "tell_many", tell_many },
-	{ "signal_many", signal_many },
-	{ "poll_many", poll_many },
-	{ "name_many", name_many },
-	{ "bind_many_ports", bind_many_ports },
-	{ "unmount", unmount },
-	{ "unmount_deep_tree", unmount_deep_tree },
+static const struct test_case calls[] = {
+	CASE(transfer),
+	CASE(make_random),
+	CASE(write_and_truncate),
+	CASE(through_a_pipe),
+	CASE(map_nothing),
+	CASE(map_sparsely),
+	CASE(map_densely),
+	CASE(have_many_areas),
+	CASE(go_over_areas),
+	CASE(wait_together),
+	CASE(wake_by_operation),
+	CASE(hand_on),
+	CASE(wake_sets),
+	CASE(wake_sets_of_a_pipe),
+	CASE(wake_sets_of_a_timer),
+	CASE(wake_threads),
+	CASE(leave_a_robust_list),
+	CASE(send_many_messages),
+	CASE(lock_many_ranges),
+	CASE(set_many_semaphores),
+	CASE(tell_many),
+	CASE(signal_many),
+	CASE(poll_many),
+	CASE(name_many),
+	CASE(bind_many_ports),
+	CASE(unmount),
+	CASE(unmount_deep_tree),
 };
 
-static void watch(long sample)
-{
-	char words[16];
-
-	snprintf(words, sizeof(words), "%ld", sample);
-	test_write_file("/proc/latency", words, strlen(words));
-}
-
-static int run_one(void *argument)
-{
-	(*(void (**)(void))argument)();
-	return 0;
-}
-
-/* Makes each call once, and prints what /proc/latency then reports. */
 static void interrupts_wait_little(void)
 {
-	char text[256];
-	int late = 0;
-	long long most;
-
-	if (!test_is_timed())
-		return;
-	most = longest_allowed();
-	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
-		void (*run)(void) = once[i].run;
-		long long longest, sample;
-
-		watch(SAMPLE);
-		CHECK_EQUAL(test_in_child(run_one, &run), 0);
-		test_read_file("/proc/latency", text, sizeof(text));
-		CHECK_EQUAL(sscanf(text, "longest %lld sample %lld", &longest, &sample), 2);
-		CHECK_EQUAL(sample, SAMPLE);
-		printf("%s: %s", once[i].name, text);
-		late += longest > most;
-	}
-	watch(0);
-	CHECK_EQUAL(late, 0);
+	latency_check(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
 static const struct test_case cases[] = {

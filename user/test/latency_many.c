@@ -1,0 +1,156 @@
+/* How long interrupts wait in calls that look at many names, attributes, watches, signals or processes. Uses guest time,
+ * so only our kernel can pass. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/latency.h"
+
+#define FILES 3000
+
+static void enter_new_directory(const char *name)
+{
+	MUST(mkdir(test_path(name), 0700));
+	MUST(chdir(test_path(name)));
+}
+
+static void make_files(const char *directory)
+{
+	char name[16];
+
+	enter_new_directory(directory);
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		MUST(mknod(name, S_IFREG | 0600, 0));
+	}
+}
+
+static void list_files(void)
+{
+	static char entries[32768];
+	struct stat s;
+	int fd;
+
+	make_files("listed");
+	fd = (int)MUST(open(".", O_RDONLY | O_DIRECTORY));
+	while (MUST(syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+		;
+	MUST(lseek(fd, 0x7fffffff, SEEK_SET));
+	CHECK_EQUAL(syscall(SYS_getdents64, fd, entries, sizeof(entries)), 0);
+	MUST(stat("0", &s));
+}
+
+static void watch_files(void)
+{
+	int fd = (int)MUST(inotify_init1(0));
+	char name[16];
+
+	make_files("watched");
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		MUST(inotify_add_watch(fd, name, IN_ATTRIB));
+	}
+	CHECK_EQUAL(inotify_rm_watch(fd, FILES + 100), -1);
+	MUST(close(fd));
+}
+
+static void have_many_attributes(void)
+{
+	char name[32], names[16];
+	int fd = (int)MUST(open(test_path("attributes"), O_RDWR | O_CREAT, 0600));
+
+	for (int i = 0; i < 1500; i++) {
+		snprintf(name, sizeof(name), "user.%d", i);
+		MUST(fsetxattr(fd, name, "x", 1, 0));
+	}
+	CHECK_EQUAL(fgetxattr(fd, "user.none", name, sizeof(name)), -1);
+	MUST(flistxattr(fd, NULL, 0));
+	CHECK_EQUAL(flistxattr(fd, names, sizeof(names)), -1);
+}
+
+/* The descriptor holds the deepest directory, which holds those above it. */
+static void leave_removed_directories(void)
+{
+	int fd;
+
+	enter_new_directory("removed");
+	for (int i = 0; i < 1000; i++) {
+		MUST(mkdir("d", 0700));
+		MUST(chdir("d"));
+	}
+	fd = (int)MUST(open(".", O_RDONLY | O_DIRECTORY));
+	for (int i = 0; i < 1000; i++) {
+		MUST(chdir(".."));
+		MUST(rmdir("d"));
+	}
+	MUST(close(fd));
+}
+
+static void queue_signals(void)
+{
+	const struct timespec none = { 0, 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigaddset(&set, SIGRTMIN + 1);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	for (int i = 0; i < 900; i++)
+		MUST(sigqueue(getpid(), SIGRTMIN, (union sigval){ i }));
+	MUST(sigqueue(getpid(), SIGRTMIN + 1, (union sigval){ 0 }));
+	sigdelset(&set, SIGRTMIN);
+	CHECK_EQUAL(sigtimedwait(&set, NULL, &none), SIGRTMIN + 1);
+	CHECK(signal(SIGRTMIN + 1, SIG_IGN) != SIG_ERR);
+	/* The end of the process frees the other signals. */
+}
+
+static int wait_for_a_signal(void *argument)
+{
+	(void)argument;
+	pause();
+	return 0;
+}
+
+/* Each child in a group of its own: the kernel asks whether its end orphans others. */
+static void end_many_groups(void)
+{
+	pid_t children[300];
+
+	for (int i = 0; i < 300; i++) {
+		children[i] = test_child(wait_for_a_signal, NULL);
+		MUST(setpgid(children[i], 0));
+	}
+	CHECK_EQUAL(waitpid(-1, NULL, WNOHANG), 0);
+	MUST(getpriority(PRIO_USER, 0));
+	for (int i = 0; i < 300; i++)
+		MUST(kill(children[i], SIGKILL));
+	for (int i = 300; i-- > 0;)
+		CHECK_EQUAL(test_wait(children[i]), 1000 + SIGKILL);
+}
+
+static const struct test_case calls[] = {
+	CASE(list_files), CASE(watch_files), CASE(have_many_attributes), CASE(leave_removed_directories),
+	CASE(queue_signals), CASE(end_many_groups),
+};
+
+static void interrupts_wait_little(void)
+{
+	latency_check(calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+static const struct test_case cases[] = {
+	CASE(interrupts_wait_little),
+};
+
+TEST_MAIN("latency_many", cases)
