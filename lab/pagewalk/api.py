@@ -76,7 +76,7 @@ class Result:
     @property
     def seconds(self) -> float:
         """Simulated time of the program in seconds, without boot and power-off; of the whole run if it did not end."""
-        return self._program.get("cycles", 0) / self.run.clock
+        return self._program.get("elapsed", self._program.get("cycles", 0)) / self.run.clock
 
     @property
     def counters(self) -> pl.DataFrame:

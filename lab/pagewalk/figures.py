@@ -61,8 +61,8 @@ class Measured:
 
     @property
     def seconds(self) -> float:
-        """The region's time on the simulated machine, in seconds."""
-        return self.counters.get("cycles", 0) / self.clock
+        """The region's time on the simulated machine, in seconds: not the cycles of several processors in sum."""
+        return self.counters.get("elapsed", self.counters.get("cycles", 0)) / self.clock
 
     def _name(self, name: str) -> float:
         match name:
