@@ -100,7 +100,7 @@ int files_unshare(void)
 	files = files_dup(current->files);
 	if (!files)
 		return -ENOMEM;
-	/* Other tasks run while the last reference goes: they must not find its files here. */
+	/* Dropping the last reference may let other tasks run: they must not find the table any more. */
 	old = current->files;
 	current->files = files;
 	files_put(old);

@@ -358,7 +358,10 @@ static void lock_join(struct inode *inode, struct lock *wanted)
 		}
 }
 
-/* Takes the lock *fresh and sets it to NULL. Without `locking`, a descriptor may be closed or a lock be taken first. */
+/*
+ * Takes the lock *fresh and sets it to NULL. Unless the caller holds `locking`, another thread may close the descriptor or
+ * take a lock before this one.
+ */
 static long lock_take(int fd, struct file *file, struct lock **fresh, struct lock **spare)
 {
 	struct lock *lock = *fresh;

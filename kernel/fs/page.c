@@ -263,7 +263,10 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 		__builtin_prefetch(frame, 1);
 		return frame;
 	}
-	/* When memory is short, holes get no pages in files whose pages outlive their writer. */
+	/*
+	 * When memory is short, a hole is not filled in a file that outlives the process that wrote it: to kill that process
+	 * would free nothing.
+	 */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);
 	return page_fill_hole(inode, page);

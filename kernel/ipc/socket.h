@@ -65,7 +65,7 @@ struct socket_ops {
 struct flight {
 	struct list_head link;		/* in `flying`, while count is not 0 */
 	u32 count;			/* references to its file from messages */
-	u32 outside;			/* those of them that are not from queues of candidates */
+	u32 outside;			/* how many of these references do not come from a candidate's queue */
 	bool reached;			/* a program can still receive the file */
 	struct list_head work, weigh;	/* in a list of sockets whose queues are not searched yet */
 	u32 weighed;			/* the last round that counted its memory */

@@ -48,7 +48,7 @@ static void drop_rights(struct side *side)
 	}
 }
 
-/* Pages of the data, and of the records of its senders; each byte may have a record. */
+/* The pages that the queued data takes, with the records of who sent it: up to one record for each byte. */
 static u32 side_pages(const struct side *side)
 {
 	return ring_pages(&side->ring) + side->rights_count * (u32)sizeof(struct rights) / PAGE_SIZE;

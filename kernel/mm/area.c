@@ -219,7 +219,7 @@ bool range_free(struct mm *mm, uaddr_t start, uaddr_t end)
 	return !vma || vma->start - MIN(below, vma->start) >= end;
 }
 
-/* Where the room below an area ends: at most MMAP_TOP, and a gap below a stack that may grow. */
+/* The end of the free room below an area: its start, or STACK_GAP below the start of a stack; at most MMAP_TOP. */
 static uaddr_t lower_bound(const struct vma *vma)
 {
 	u32 below = vma->flags & VM_GROWSDOWN ? STACK_GAP : 0;

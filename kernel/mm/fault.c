@@ -95,7 +95,8 @@ static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 	if (access & MM_WRITE)
 		return vma->flags & VM_WRITE;
 	/*
-	 * Pages have no execute permission of their own here; only a device's, which are guarded, are never executed.
+	 * A page that may be read may be executed too: MMUs need not have an execute permission. Pages of devices are never
+	 * executed.
 	 */
 	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
 }
@@ -150,7 +151,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	now = pte_make(pa, write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ, false);
 	pagetable_install(entry, now);
 	page_installed(mm, address, now);
-	/* Last, because the cache line of struct frame is still on its way. */
+	/* The reference is taken last: the cache line of struct frame was touched above and arrives meanwhile. */
 	frame_get(frame);
 	/* The program is about to access it again. */
 	if (access != MM_EXECUTE)

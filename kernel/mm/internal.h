@@ -51,7 +51,7 @@ void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Frees page tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end);
 
-/* Pages leave: the only time at which the peak has to be noted. */
+/* Fewer pages are resident from now on: records the peak first, which would be lost otherwise. */
 static inline void mm_resident_less(struct mm *mm, u32 pages)
 {
 	mm->resident_peak = mm_resident_peak(mm);

@@ -81,7 +81,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 /* Whether the area may be mapped a second time or grow by this many pages: 0, or a negative errno. */
 static int check_growth(struct mm *mm, const struct vma *vma, u32 old, u32 new_size, u32 pages, u32 replaced)
 {
-	/* The physical pages behind a device's are not its own. */
+	/* Growing would map the physical pages behind the device, which are not part of it. */
 	if (vma->flags & VM_DEVICE)
 		return -EFAULT;
 	if (vma->inode && (u64)vma_page(vma, old) + (new_size >> PAGE_SHIFT) > 0xffffffffull)

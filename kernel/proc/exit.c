@@ -198,7 +198,7 @@ void task_exit(s32 status)
 	leave_address_space(task);
 	sem_exit(task);
 	rendezvous_exit();
-	/* Other tasks run while the last reference goes: they must not find its files here. */
+	/* Dropping the last reference may let other tasks run: they must not find the table any more. */
 	files = task->files;
 	task->files = NULL;
 	files_put(files);

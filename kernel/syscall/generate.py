@@ -50,7 +50,9 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Abi:
-    """How an ABI passes arguments: its registers in order, and whether a 64-bit one begins at an even place."""
+    """How an ABI passes arguments: its registers in order, whether a 64-bit argument must begin at the first, third or fifth
+    of them, and whether its high word comes first.
+    """
 
     name: str
     registers: list[str]
@@ -58,7 +60,7 @@ class Abi:
     high_word_first: bool
 
     def named(self, place: int, count: int) -> str:
-        """The registers of an argument, of a 64-bit one the high word's first."""
+        """The registers of an argument; for a 64-bit one, the register of the high word comes first."""
         if count == 1:
             return self.registers[place]
         first, second = self.registers[place : place + 2]

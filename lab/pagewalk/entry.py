@@ -81,6 +81,6 @@ def main() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            # Else Python tries again when it ends, and says so.
+            # Otherwise Python flushes again at exit, and prints an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(status)

@@ -281,7 +281,7 @@ class Lab(Workshop):
             return _no_figure(row, error.explained)
         if name not in found:
             return _no_figure(row, f"no hardware cost {name!r} is measured on {row.after.machine}")
-        # A figure that was put into the machine file reproduces nothing.
+        # A figure taken from the paper into the machine file is an input: measuring it again proves nothing.
         told = found[name].words.startswith("input")
         kind: Kind = "an input" if told else judge(row, None, found[name].figure).kind
         return Cell(row, None, found[name].figure, None, kind, found[name].words, None, "")

@@ -164,7 +164,7 @@ class Row:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """What has to be run: before, if the row compares, and after."""
+        """The runs that the row needs: the one after, preceded by the one before if the row compares two."""
         return (self.after,) if self.before is None else (self.before, self.after)
 
 

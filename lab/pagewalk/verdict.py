@@ -93,9 +93,9 @@ FIGURE_TOLERANCE = math.log(1.10)
 UNCHANGED = math.log(1.05)
 """Two measurements of the same thing may differ by this much."""
 NO_CHANGE = 1.01
-"""A published change of less than 1 % is no change; so is one of ours where nothing is published."""
+"""A change below this factor is no change: a published one, and a measured one where nothing is published."""
 WIDEST = 3.0
-"""A published range whose ends are further apart than this factor is no figure."""
+"""A published range whose ends are further apart than this factor is too wide to be compared with."""
 
 
 @dataclass(frozen=True)

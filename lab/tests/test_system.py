@@ -164,6 +164,11 @@ def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_pat
     done = run(environment, "trace", "--window", "1000000..1100000", "-o", trace, "--", programs / "greet", "x")
     assert done.returncode == 0, done.stderr
     assert json.loads(trace.read_text())["traceEvents"]
+    done = run(
+        environment, "trace", "--json", "--window", "1000000..1100000", "-o", trace, "--", programs / "greet", "x"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -375,7 +380,7 @@ def runs_kept(environment: dict[str, str]) -> int:
     return int(json.loads(count.stdout)[0]["n"])
 
 
-def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, str]) -> None:
+def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, str], tmp_path: Path) -> None:
     of_others = runs_kept(environment)
     arguments = [*COMMAND, "run", "osdi99-table2", "-j", "1"]
     with subprocess.Popen(
@@ -399,3 +404,16 @@ def test_an_interrupted_experiment_goes_on_where_it_was(environment: dict[str, s
     assert len(cells) == 18
     mmap = [cell for cell in cells if cell["row_name"] == "mmap latency"]
     assert all(cell["verdict"] in ("ratio reproduced", "direction reproduced") for cell in mmap)
+    page = tmp_path / "report.html"
+    drawn = run(environment, "report", "--json", "-o", page)
+    assert drawn.returncode == 0, drawn.stderr
+    assert json.loads(drawn.stdout)
+    assert "osdi99-table2" in page.read_text()
+
+
+def test_tuning_prints_json(environment: dict[str, str]) -> None:
+    work = ["processes=4", "pages=40", "stride=1", "shared=1", "passes=1", "iterations=2"]
+    words = ("--json", "--multipliers", "13", "--keep", "1")
+    done = run(environment, "tune", "vsid", *words, "tlb-stress", *work)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)

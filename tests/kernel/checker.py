@@ -31,7 +31,7 @@ FAULTS = (
     # The checker searches for a second entry only when the page is touched.
     Fault("hpte-twice", "the hash table has a page twice", None),
     Fault("tlb", *2 * ("TLB and tree differ",)),
-    # Only the next owner's own use of the frame is counted.
+    # The frame's next owner counts only its own mapping: the old one is one too many.
     Fault("freed", "an entry for a frame that is free", "a frame's mappings miscounted"),
     Fault("mapped", None, "a frame's mappings miscounted"),
     Fault("resident", None, "resident pages miscounted"),

@@ -11,8 +11,8 @@ stamp micropython && exit 0
 
 cc=$(compiler musl)
 tree=$(fetch micropython)
-# Its version is the release's, and not that of a repository in a folder above. Exceptions go by setjmp: with the
-# release's own way for PowerPC, programs of 32 bits die of the first.
+# The version is the release's, not that of a repository in a folder above. Exceptions use setjmp, because the release's
+# own code for PowerPC crashes 32-bit programs at the first exception.
 MICROPY_GIT_TAG=v$(sed -n 's/^micropython micropython_\([0-9.]*\).*/\1/p' "$here/sources.txt") SOURCE_DATE_EPOCH=0 \
 	make -C "$tree/ports/unix" -j"$jobs" BUILD="$tree/out" PROG=micropython VARIANT=standard FROZEN_MANIFEST= V=1 \
 	CROSS_COMPILE="$cross" CC="$cc" LD="$cc" STRIP=true MICROPY_PY_BTREE=0 MICROPY_PY_FFI=0 MICROPY_PY_SSL=0 \

@@ -46,7 +46,7 @@ static void start(pthread_t *threads, unsigned int count)
 		sched_yield();
 }
 
-/* Linux moves no waiter here, and counts them all. */
+/* Waiters are moved from a word to the same word: Linux moves none, and returns their number. */
 static void moved_to_itself(void)
 {
 	pthread_t threads[2];

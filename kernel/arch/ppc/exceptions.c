@@ -106,7 +106,7 @@ static inline u32 data_access(const struct regs *regs)
 	return regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ;
 }
 
-/* The path of an error reads regs again, so that nothing but regs has to be kept while a fault is served. */
+/* On an error, reads address and access from regs again, so that the usual path saves only the pointer regs. */
 CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
 	int error = regs->dsisr & DSISR_NEVER ? -ENXIO : fault_error(regs, regs->dar, data_access(regs));

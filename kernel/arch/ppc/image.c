@@ -5,7 +5,7 @@
 #define VECTORS_END 0x3000u
 #define VECTORS_MOST 32u
 
-/* What is at the vectors, in the order in which they were first taken. They may lie at any distance. */
+/* The vectors in use, in the order of their first installation. Any distance between two of them is allowed. */
 static struct {
 	u32 vector;
 	u32 size;               /* bytes of its code */

@@ -17,7 +17,7 @@ from pagewalk.sweep import Sweep
 tune_app = typer.Typer(help="Find the best value of a policy that takes a number.", no_args_is_help=True)
 
 _PROGRAM = "tlb-stress"
-# Forty processes with the same 400 pages each: as many translations as a table of 16384 entries has slots, nearly.
+# Forty processes with the same 400 pages each: nearly as many translations as a table of 16384 entries holds.
 _ARGUMENTS = ["processes=40", "pages=400", "stride=1", "shared=1", "passes=1", "iterations=2"]
 
 

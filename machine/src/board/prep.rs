@@ -64,7 +64,7 @@ const CASCADE: u8 = 0;
 /// Guide, 2-63).
 const BUS_CLOCKS_PER_TICK: u64 = 8;
 
-/// The OpenPIC's wire is the last, as its window is.
+/// The OpenPIC is the last in this list, as it is in the list of address windows.
 const WIRES: [Wire; 2] = [
     Wire {
         from: UART,

@@ -1,8 +1,8 @@
-//! Shortcuts around BATs, segment registers and TLB, for pages that were translated before.
+//! Shortcuts around whatever the MMU would look up, for pages that were translated before.
 
 use crate::mmu::{Reach, Reached, Recency, Used};
 
-/// A page whose accesses of one kind need no look-up in BATs, segments or TLB. It is valid as long as its TLB entry,
+/// A page whose accesses of one kind need no look-up in the MMU. It is valid as long as its TLB entry,
 /// if it has one, stays in its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -131,7 +131,7 @@ impl Bus {
         self.free_edge / 2
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let latest = crate::config::LATEST;
         self.timing == fresh.timing

@@ -454,7 +454,7 @@ impl Cache {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     /// Its lines lie in RAM of `ram` bytes.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         let ways = self.geometry.ways as usize;

@@ -141,7 +141,7 @@ impl Memory {
         })
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ram = fresh.uncore.ram.size();
         self.instruction.fits(&fresh.instruction, ram)
@@ -514,8 +514,8 @@ impl Memory {
         self.fill_from(now, kind, pa, now, cause, account)
     }
 
-    /// [`Memory::fill`] by a transaction that the other processors see. It is apart from that of a machine with one, which it
-    /// would slow down.
+    /// [`Memory::fill`] by a transaction that the other processors see. A function of its own, because it
+    /// would slow down machines with one processor.
     #[inline(never)]
     fn fill_seen(
         &mut self,

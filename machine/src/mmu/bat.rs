@@ -85,7 +85,7 @@ impl Bats {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let count = fresh.blocks.len();
         let pairs = self.upper.iter().zip(&self.lower);

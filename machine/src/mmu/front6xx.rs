@@ -124,7 +124,7 @@ impl Front6xx {
         })
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.direct_store == fresh.direct_store
             && self.itlb.fits(&fresh.itlb)

@@ -34,7 +34,7 @@ impl Hash32 {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let (search, made) = (&self.search, &fresh.search);
         search.timing == made.timing

@@ -178,7 +178,7 @@ impl Mmu {
         Ok(Self { geometry, kind })
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let kind = match (&self.kind, &fresh.kind) {
             (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),

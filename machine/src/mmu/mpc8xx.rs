@@ -236,7 +236,7 @@ impl Mpc8xx {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let fit = |side: bool| self.side(side).tlb.fits(&fresh.side(side).tlb);
         fit(true) && fit(false)

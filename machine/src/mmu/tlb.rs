@@ -383,7 +383,7 @@ impl Tlb {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ways = self.geometry.ways as usize;
         self.geometry == fresh.geometry

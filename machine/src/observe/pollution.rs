@@ -60,7 +60,7 @@ impl Pollution {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());
@@ -104,7 +104,8 @@ impl Pollution {
     }
 
     fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
-        // The kernel scatters VSIDs by multiplication; pages are dense. Exclusive or spreads both.
+        // The kernel scatters VSIDs by multiplication; page numbers are dense: the exclusive-or of both halves
+        // spreads either over the entries.
         let hash = (tag ^ (tag >> 16)) as usize % REMEMBERED;
         self.entries[array as usize].get_mut(hash)
     }

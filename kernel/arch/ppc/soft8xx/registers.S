@@ -25,7 +25,7 @@
 
 	.section .text.cause.reload, "ax"
 
-	.balign	128             /* in one page: no miss between mtsrr0 and rfi */
+	.balign	128             /* all of it in one page, so that no TLB miss comes between mtsrr0 and rfi */
 /* void soft8xx_load_data(u32 epn (r3), u32 twc (r4), u32 rpn (r5)): interrupts are off. */
 FUNCTION(soft8xx_load_data)
 	translation_off

@@ -23,7 +23,7 @@ struct entry {
 	bool user, write;       /* programs may read and execute; write */
 };
 
-#define CAM_SUBPAGES 0x00000f00 /* data; instructions: the last four bits */
+#define CAM_SUBPAGES 0x00000f00 /* all bits for data; for instructions the last four */
 
 static u32 page_bytes(u32 code)
 {

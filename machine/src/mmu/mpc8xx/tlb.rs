@@ -356,7 +356,7 @@ impl Tlb {
         }
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let made = |e: &Entry| *e == Entry::new(e.epn, e.twc, e.rpn, e.resolution);
         self.entries.len() == fresh.entries.len()

@@ -54,7 +54,7 @@ impl WalkCache {
         })
     }
 
-    /// True if a cache made like `fresh` can be in this state.
+    /// True if this state is possible for a cache with the same configuration as `fresh`.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.entries.len() == fresh.entries.len()
     }

@@ -43,7 +43,7 @@ impl Code {
         code
     }
 
-    /// True if a machine made like `fresh` can be in this state. A snapshot's parts are checked by this before use.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
     pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;

@@ -72,7 +72,7 @@ static inline bool pte_line_none(const struct pte *at)
 /* Stores an entry where there was none. */
 static inline void pte_store_first(struct pte *at, pte_t pte) { at->word = pte; }
 static inline void pte_set_note(struct pte *at, u32 note) { at->word = (at->word & ~(u32)PTE_NOTE) | note; }
-/* Clears entry and note, when nothing is cached of the page any more. */
+/* Clears an entry and its note. Call it only when no translation of the page is cached. */
 static inline void pte_clear(struct pte *at) { at->word = 0; }
 
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
