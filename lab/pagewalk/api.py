@@ -161,7 +161,7 @@ class Laboratory:
         )
 
     def policies(self) -> pl.DataFrame:
-        """One row for each policy of the kernel: `name`, `choices` (a list; the plain form first), `summary`."""
+        """One row for each policy of the kernel: `name`, `choices` (a list; the original form first), `summary`."""
         return pl.DataFrame(
             [
                 {"name": p.name, "choices": list(p.choices), "summary": p.about.summary}
