@@ -50,8 +50,9 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Abi:
-    """How an ABI passes arguments: its registers in order, whether a 64-bit argument must begin at the first, third or fifth
-    of them, and whether its high word comes first.
+    """How an ABI passes arguments: its registers in order, and two rules for a 64-bit argument.
+
+    With aligned_pairs it begins at the first, third or fifth register; with high_word_first its high word is the first.
     """
 
     name: str
