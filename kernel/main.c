@@ -16,6 +16,7 @@
 #include <process.h>
 #include <procfs.h>
 #include <sched.h>
+#include <smp.h>
 #include <time.h>
 #include <tty.h>
 
@@ -86,6 +87,7 @@ void kernel_main(const void *fdt)
 	if (boot.check && ipi_possible())
 		ipi_test();
 	proc_init();
+	smp_init();
 	fs_init();
 	tty_init();
 	mm_proc_init();

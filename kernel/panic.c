@@ -3,6 +3,7 @@
 #include <board.h>
 #include <lib.h>
 #include <panic.h>
+#include <smp.h>
 #include <task.h>
 
 #define MESSAGE_MAX 512
@@ -48,6 +49,7 @@ static void panic_end(const struct regs *regs)
 	if (regs)
 		arch_show_regs(regs);
 	arch_show_stack(regs);
+	cpus_stop();
 	power_off(EXIT_PANIC);
 }
 

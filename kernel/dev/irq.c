@@ -77,7 +77,7 @@ void irq_show(struct text *text)
 {
 	text_puts(text, "    ");
 	for_each_cpu(cpu)
-		text_printf(text, "       CPU%u", cpu->number);
+		text_printf(text, "       CPU%u", cpu_index(cpu));
 	text_puts(text, "\n");
 	for (unsigned irq = 0; irq < ISA_IRQS; irq++) {
 		if (!irqs[irq].name && !irq_came(irq))

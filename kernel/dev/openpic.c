@@ -8,6 +8,7 @@
 #include <cpu.h>
 #include <irq.h>
 #include <lib.h>
+#include <smp.h>
 
 /* Registers of the processor that accesses them. */
 #define DISPATCH(kind)  (0x40u + 0x10u * (kind))
@@ -18,6 +19,7 @@
 
 #define FEATURE         0x1000u
 #define CONFIGURATION   0x1020u
+#define PROCESSOR_INIT  0x1090u         /* a bit for each processor that is held in reset */
 #define IPI(kind)       (0x10a0u + 0x10u * (kind))
 #define SPURIOUS        0x10e0u
 #define SOURCE(number)  (0x10000u + 0x20u * (number))
@@ -72,10 +74,19 @@ void openpic_init_cpu(void)
 {
 	u32 number = get(WHO_AM_I);
 
-	if (number >= CPUS)
-		fatal(EXIT_PANIC, "processor %u: this kernel is for %u", number, CPUS);
-	this_cpu()->number = number;
+	if (number != this_cpu()->number)
+		fatal(EXIT_PANIC, "processor %u is number %u of the OpenPIC's", this_cpu()->number, number);
 	put(TASK_PRIORITY, 0);
+}
+
+void openpic_start_cpu(u32 number)
+{
+	put(PROCESSOR_INIT, get(PROCESSOR_INIT) & ~(1u << number));
+}
+
+void openpic_stop_cpu(u32 number)
+{
+	put(PROCESSOR_INIT, get(PROCESSOR_INIT) | 1u << number);
 }
 
 /*
@@ -90,6 +101,9 @@ static void openpic_dispatch(void)
 		put(END, 0);
 		ipi_handle(vector - VECTOR_IPI);
 	} else if (vector == VECTOR_CASCADE) {
+		/* kernel_leave() lets it go. */
+		if (cpu_count > 1 && !kernel_lock_held())
+			kernel_lock();
 		i8259_dispatch();
 		put(END, 0);
 	}

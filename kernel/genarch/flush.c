@@ -35,8 +35,12 @@ CAUSE(flush) bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end)
 
 CAUSE(flush) void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end)
 {
-	if (flush_range_whole(mm, start, end))
-		return;
+	if (!flush_range_whole(mm, start, end))
+		flush_range_found(mm, start, end);
+}
+
+CAUSE(flush) void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end)
+{
 	while (start < end) {
 		uaddr_t stop = MIN(pagetable_next(start), end);
 

@@ -16,6 +16,12 @@ u64 pagetables_uncached;
 bool pagetable_notes;
 paddr_t pagetable_uncertain;
 
+static void left_by_all(void)
+{
+}
+
+void (*pagetable_left)(void) = left_by_all;
+
 /* Flushes a new table from the cache, if tables are accessed past the cache. */
 static void leave_cache(struct frame *frame)
 {
@@ -116,6 +122,15 @@ CAUSE(fault) struct pte *pagetable_make(struct mm *mm, vaddr_t address)
 	return &slot_table(slot)[pagetable_index(address)];
 }
 
+static void table_leave(struct root_entry *slot)
+{
+	struct frame *table = slot_frame(slot);
+
+	slot_clear(slot);
+	pagetable_left();
+	frame_put(table);
+}
+
 void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t floor, vaddr_t ceiling)
 {
 	/* Free a table if its whole range lies between the areas around. */
@@ -125,8 +140,7 @@ void pagetable_free_range(struct mm *mm, vaddr_t start, vaddr_t end, vaddr_t flo
 		struct root_entry *slot = pagetable_slot(mm->root, base);
 
 		if (!slot_empty(slot) && base >= floor && base + (TABLE_SPAN - 1) < ceiling) {
-			frame_put(slot_frame(slot));
-			slot_clear(slot);
+			table_leave(slot);
 			mm->table_pages--;
 			interrupt_window();
 		}

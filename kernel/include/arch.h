@@ -48,6 +48,31 @@ void arch_fpu_save(struct task *task);
 /* Discards the task's registers in the FPU: at exec and exit, and after task->arch was written. */
 void arch_fpu_drop(struct task *task);
 
+/*
+ * From now on, calls of a function (REPLACED) go to another one of the same type. What only several processors need is
+ * bound so, at boot, and costs one processor nothing.
+ */
+void arch_replace(const void *function, const void *by);
+
+/*
+ * Starts the other processors, one after the other; each calls smp_main(). True if there is any. Those that have not
+ * started after some time are reported.
+ */
+bool arch_start_others(void);
+/*
+ * Saves this processor's registers that map memory; loads those that were saved, with empty TLB and instruction cache.
+ */
+void arch_lead(void);
+void arch_follow(void);
+/* Several processors: this one's TLB, and whether a flush of a page reaches the others' too. */
+void arch_tlb_flush_page(uaddr_t address);
+void arch_tlb_flush_all(void);
+bool arch_tlb_broadcasts(void);
+/* Loads the context of this processor's address space, if it has one. */
+void arch_load_context(void);
+/* Empties this processor's TLB; loads its address space's context again. */
+void arch_forget_translations(void);
+
 /* While on, each system call checks whether its caller is traced (trace_stop_at_call). */
 void arch_trace_syscalls(bool on);
 

@@ -24,6 +24,8 @@ void i8259_dispatch(void);		/* handles the pending input, if there is one */
  * the number of the source that the 8259 pair drives, active high.
  */
 void openpic_init(uintptr_t registers, unsigned cascade);
+void openpic_start_cpu(u32 number);	/* lets another processor begin, at its reset vector; the other holds it */
+void openpic_stop_cpu(u32 number);
 void openpic_init_cpu(void);		/* each processor for itself: it takes interrupts from now on */
 
 struct irq_controller;

@@ -1,7 +1,6 @@
 /*
- * The state of each processor. this_cpu() is the processor that runs the caller; with one processor it is at a fixed
- * address and costs no more than a global variable. After a switch of tasks it may be another one, so do not keep the
- * pointer across a switch.
+ * The state of each processor. this_cpu() is the processor that runs the caller: each task knows its own. After a switch
+ * of tasks it may be another one, so do not keep the pointer across a switch.
  */
 #ifndef CPU_H
 #define CPU_H
@@ -9,14 +8,16 @@
 #include <arch/cpu_state.h>
 #include <list.h>
 #include <rbtree.h>
+#include <smp.h>
+#include <task.h>
 #include <types.h>
 
 struct frame;
 struct mm;
-struct task;
+struct regs;
 struct timer;
 
-#define CPUS 1u
+#define CPUS 8u         /* the most that an OpenPIC has */
 
 #define ISA_IRQS 16u    /* inputs of the 8259 pair */
 #define IPI_KINDS 4u    /* of interrupts between processors: channels of an OpenPIC */
@@ -29,7 +30,7 @@ struct cpu {
 	struct list_head *active;       /* run queue by turns: tasks with time left */
 	struct list_head *expired;      /* tasks that have used up their turn */
 	u32 context_switches;
-	u32 number;                     /* in cpus[] */
+	u32 number;                     /* of the interrupt controller's */
 	struct list_head turns[2];
 	struct list_head real_time;     /* by falling run_priority */
 
@@ -51,12 +52,38 @@ struct cpu {
 	/* dev/irq.c: how often each came */
 	u32 irqs[ISA_IRQS], ipis[IPI_KINDS];
 
+	/* stat/tick.c: 1/100 s */
+	u64 ticks_user, ticks_system;
+
+	/* proc/smp.c, proc/balance.c: only with several processors */
+	bool online;                    /* has reached the kernel's C code */
+	bool dozing;                    /* the idle task has let go of the kernel lock and waits for an interrupt */
+	bool stale;                     /* must empty its TLB before it runs a program (policy shootdown) */
+	bool stopped;                   /* by a panic */
+	u32 called;                     /* cpus_call() wants it to run a function */
+	struct task *outgoing;          /* a task that may no longer run here; the idle task sends it away */
+	const struct regs *interrupted; /* by the interrupt that it handles */
+	u32 ready;                      /* tasks that wait in its queues, as it last counted them */
+
+	/* mm/policy/shootdown_*.c: what the others want it to flush */
+	struct {
+		struct spinlock lock;
+		u32 count;              /* of pages[] */
+		bool all;
+		struct { struct mm *mm; u32 page; } pages[16];
+		struct mm *mm;          /* whose flushes it has made up to number `seen` */
+		u32 seen;
+	} flushes;
+
 	struct cpu_state arch;
 };
 
 extern struct cpu cpus[CPUS];
-static inline struct cpu *this_cpu(void) { return &cpus[0]; }
+extern u32 cpu_count;                   /* processors that run; they are the first of cpus[] */
+static inline struct cpu *this_cpu(void) { return current->cpu; }
+/* A processor's number for programs. */
+static inline u32 cpu_index(const struct cpu *cpu) { return (u32)(cpu - cpus); }
 
-#define for_each_cpu(cpu) for (struct cpu *cpu = cpus; cpu < cpus + CPUS; cpu++)
+#define for_each_cpu(each) for (struct cpu *each = cpus; each < cpus + cpu_count; each++)
 
 #endif

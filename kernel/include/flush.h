@@ -31,5 +31,7 @@ extern u32 flush_sizes[FLUSH_SIZES];
 bool flush_range_whole(struct mm *mm, uaddr_t start, uaddr_t end);
 /* Flushes page by page, where there is a page table: the plain range flush, which several operations use. */
 void flush_range_searching(struct mm *mm, uaddr_t start, uaddr_t end);
+/* Its second part: what flush_range_whole() has left to do. */
+void flush_range_found(struct mm *mm, uaddr_t start, uaddr_t end);
 
 #endif

@@ -20,6 +20,10 @@ void irq_init(const struct irq_controller *controller);
 /* Input irq of the 8259 pair interrupts from now on. */
 void irq_register(unsigned irq, const char *name, void (*handler)(void));
 
+/* Kinds of interrupts between processors: look what others want of you; flush (policy shootdown). */
+#define IPI_LOOK  0u
+#define IPI_FLUSH 1u
+
 /* Sets the handler of a kind of interrupt between processors; the processor that gets one runs it. NULL: none. */
 void ipi_register(unsigned kind, const char *name, void (*handler)(void));
 bool ipi_possible(void);        /* the board has them */

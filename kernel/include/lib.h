@@ -15,6 +15,8 @@
 #define NORETURN __attribute__((noreturn))
 /* For rare paths: kept out of line, so that the usual path of the caller saves no registers for it. */
 #define NOINLINE __attribute__((noinline))
+/* arch_replace() may put a branch in the place of its first instruction. */
+#define REPLACED __attribute__((noipa))
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /*

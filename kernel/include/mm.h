@@ -74,6 +74,9 @@ struct mm {
 	uaddr_t code_start, code_end, data_start, data_end;
 	uaddr_t stack_start, arguments_start, arguments_end, environment_start, environment_end;
 	u32 auxv[48], auxv_count;
+	u32 ran_on;                     /* processors whose TLBs may have translations of it, */
+	u32 stale_on;                   /* and those that must flush before they load it again (shootdown.h) */
+	u32 flushes;                    /* policy shootdown=generation counts them */
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
 

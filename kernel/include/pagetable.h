@@ -26,6 +26,8 @@ extern u64 pagetables_uncached;         /* tables and roots created past the cac
  * it, so one comparison finds shared tables and absent ones (address 0). 0: no table is shared.
  */
 extern paddr_t pagetable_uncertain;
+/* After a table left the tree, before it is freed: waits until no processor's handler is in it. */
+extern void (*pagetable_left)(void);
 /* Entries have notes (policy hpte.slot). A note is valid in one address space only, so no table may be shared. */
 extern bool pagetable_notes;
 

@@ -15,6 +15,8 @@ void yield(void);
  * another task must run first or `next` has used up its turn.
  */
 bool schedule_to(struct task *next);
+/* Processors of cpus[] that a task may run on; at least one of them runs. */
+void sched_set_affinity(struct task *task, u32 cpus);
 void task_wake(struct task *task);      /* makes a sleeping task runnable */
 
 /* The last step of the boot: current becomes the idle task, which calls its hooks in order of registration. */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <types.h>
 
+struct cpu;
 struct file;
 struct files;
 struct fs_context;
@@ -34,6 +35,7 @@ enum task_state {
 #define WORK_RESCHED 1u
 #define WORK_SIGNAL  2u
 #define WORK_WAKE    4u         /* wake noted queues (wait.h); a switch passes this on to the next task */
+#define WORK_MOVE    8u         /* it may no longer run on its processor */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;
@@ -77,6 +79,7 @@ struct task {
 	struct arch_task arch;          /* what a context switch saves */
 	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
+	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
 	struct process *process;
 	struct files *files;
 	struct fs_context *fs;
@@ -93,6 +96,7 @@ struct task {
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
 	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
 	s32 slice;                      /* ticks left */
+	u32 affinity;                   /* a bit for each of cpus[] that it may run on */
 
 	struct vfork *vfork;            /* a parent waits for this task to leave its address space */
 

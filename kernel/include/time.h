@@ -22,6 +22,7 @@
 
 /* Called once, before the first interrupt, with the device tree's timebase-frequency. */
 void time_init(u32 timebase_hz);
+void time_init_cpu(void);       /* the timer of one more processor */
 
 u64 time_now_ns(void);                 /* since boot */
 u64 time_ticks_to_ns(u64 ticks);       /* of the timebase */

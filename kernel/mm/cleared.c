@@ -22,9 +22,8 @@ void frame_list_cleared(struct frame *frame)
 	__atomic_add_fetch(&cpu->cleared_count, 1, __ATOMIC_RELAXED);
 }
 
-static struct frame *pop(void)
+static struct frame *pop(struct cpu *cpu)
 {
-	struct cpu *cpu = this_cpu();
 	struct frame *frame;
 
 	if (!cpu->first_cleared)
@@ -38,7 +37,7 @@ static struct frame *pop(void)
 
 struct frame *frame_alloc_cleared(enum frame_use use)
 {
-	struct frame *frame = pop();
+	struct frame *frame = pop(this_cpu());
 
 	if (!frame)
 		return frame_alloc_zeroed_now(use);
@@ -49,9 +48,12 @@ struct frame *frame_alloc_cleared(enum frame_use use)
 bool frames_return_cleared(void)
 {
 	struct frame *frame;
-	bool any = this_cpu()->first_cleared != 0;
+	bool any = false;
 
-	while ((frame = pop()))
-		frame_return(frame);
+	for_each_cpu(cpu)
+		while ((frame = pop(cpu))) {
+			frame_return(frame);
+			any = true;
+		}
 	return any;
 }

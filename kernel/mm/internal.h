@@ -71,6 +71,9 @@ void tables_leave(struct vma *vma);
 /* So many frames left the table of an address: corrects the count of each address space that has the table. */
 void table_lost(struct mm *mm, uaddr_t address, u32 frames);
 
+/* shootdown.c */
+void shootdown_proc_init(void);
+
 /* fault.c */
 extern struct frame *zero_frame;
 /* The entry that maps a frame in an area. writable: the entry may allow writing now, if the area does. */

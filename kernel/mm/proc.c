@@ -11,6 +11,8 @@
 #include <procfs.h>
 #include <text.h>
 
+#include "internal.h"
+
 /*
  * The ranges that were flushed, page by page or by a new context: their number, their pages, the largest, and how many
  * there were of each size ("pages_40 3"). The last size, FLUSH_SIZES - 1, includes all larger ones.
@@ -83,5 +85,6 @@ void mm_proc_init(void)
 	proc_file("check", check_show, check_store);
 	proc_file("failalloc", show_failalloc, store_failalloc);
 	proc_file("mmu/flushes", show_flushes, reset_flushes);
+	shootdown_proc_init();
 	arch_proc_init();
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <flush.h>
 #include <lib.h>
+#include <shootdown.h>
+#include <smp.h>
 #include <window.h>
 
 #include "internal.h"
@@ -26,6 +28,8 @@ static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 /* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
 static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
+	if (several_processors)
+		range_hide(mm, from, from + size);
 	flush->range(mm, from, from + size);
 	for (uaddr_t at = from; at < from + size; at += PAGE_SIZE) {
 		struct pte *old = pagetable_find(mm->root, at), *new;
@@ -39,7 +43,7 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 			continue;
 		new = pagetable_make(mm, to + (at - from));
 		ASSERT(new);
-		pagetable_install(new, pte_copy(pte_get(old)));
+		pagetable_install(new, pte_shown(pte_copy(pte_get(old))));
 		pagetable_clear(old);
 	}
 }

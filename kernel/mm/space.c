@@ -9,6 +9,8 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mmu.h>
+#include <shootdown.h>
+#include <smp.h>
 #include <window.h>
 
 #include "internal.h"
@@ -51,6 +53,8 @@ void mm_put(struct mm *mm)
 	ASSERT(mm->refs > 0);
 	if (--mm->refs)
 		return;
+	if (several_processors)
+		shootdown_leave(mm);
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
 		uaddr_t start = vma->start, end = vma->end;

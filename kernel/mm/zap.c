@@ -3,8 +3,24 @@
 #include <check.h>
 #include <flush.h>
 #include <fs.h>
+#include <shootdown.h>
+#include <smp.h>
 
 #include "zap.h"
+
+static u32 hide_one(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
+{
+	(void)mm;
+	(void)address;
+	(void)argument;
+	pagetable_set(entry, pte_hide(pte_get(entry)));
+	return 0;
+}
+
+void range_hide(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	zap_walk(mm, start, end, hide_one, NULL);
+}
 
 void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
@@ -42,6 +58,10 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 	struct vma *vma;
 	uaddr_t start, end;
 
+	if (several_processors)
+		list_for_each_entry(vma, &inode->mappings, mapping)
+			if (part_of_file(vma, first, last, &start, &end))
+				range_hide(vma->mm, start, end);
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();
 		if (part_of_file(vma, first, last, &start, &end))

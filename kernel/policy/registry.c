@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <lib.h>
 #include <policy.h>
+#include <smp.h>
 #include <text.h>
 
 extern const struct policy policies_start[], policies_end[];
@@ -108,12 +109,14 @@ int policy_set(const char *name, const char *value)
 	if (policy->when == POLICY_BOOT)
 		return -EBUSY;
 	state = irq_save();
+	cpus_hold();
 	*policy->now = to;
 	error = policy->apply(&to);
 	if (error)
 		*policy->now = before;
 	else if (policy->when == POLICY_QUIESCED)
 		context_restart();
+	cpus_release();
 	check_everything("change of policy");
 	irq_restore(state);
 	return error;

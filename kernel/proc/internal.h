@@ -5,6 +5,8 @@
 #include <abi/futex.h>
 #include <abi/ptrace.h>
 #include <abi/sched.h>
+#include <cpu.h>
+#include <irq.h>
 #include <mm.h>
 #include <process.h>
 #include <sched.h>
@@ -30,7 +32,34 @@ void task_continue(struct task *task);                  /* continues a stopped o
 void sched_end(void) __attribute__((noreturn));         /* ends current, which never runs again */
 void sched_tick(struct regs *regs, u64 late_ns);
 void sched_give_back(const struct task *task, struct task *parent);
+/* Gives a task work to do before it returns to its program, which is interrupted if it runs on another processor. */
+static inline void sched_interrupt(struct task *task, u32 work)
+{
+	task->work |= work;
+	if (task != current && task == task->cpu->running)
+		ipi_send(1u << task->cpu->number, IPI_LOOK);
+}
+void sched_share_turn(struct task *task);
 void sched_requeue(struct task *task);                  /* called when its priority changed */
+void sched_enqueue(struct task *task, bool first);      /* in the queues of its processor */
+bool sched_preempts(const struct task *task, const struct task *running);
+bool sched_hand_over(struct task *next);                /* schedule_to() without a look at the processor */
+void sched_bind_several(void);                          /* wakes tasks on any processor from now on */
+extern void (*idle_wait)(void);
+
+/* task.c: the parts of an idle task that do not depend on its processor. */
+void idle_init(struct task *idle);
+
+/* balance.c: task_wake(), task_continue(), sched_start() and schedule_to() among several processors. */
+void task_wake_among(struct task *task);
+void task_continue_among(struct task *task);
+void sched_start_among(struct task *task);
+bool schedule_to_among(struct task *next);
+void sched_send_away(void);                             /* idle: the task that sched_move() left */
+void sched_to_idle(void);                               /* switches to the idle task, though others may be ready */
+void sched_move(void);                                  /* for WORK_MOVE: current goes to another processor */
+void idle_wait_unlocked(void);
+void balance_tick(void);
 
 s32 sched_slice(const struct task *task);               /* ticks of a full turn */
 

@@ -5,6 +5,7 @@
 #include <lib.h>
 #include <process.h>
 #include <sched.h>
+#include <smp.h>
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
@@ -402,7 +403,6 @@ long sys_sched_rr_get_interval_time64(s32 pid, struct timespec64 *user)
 	return copy_to_user(user, &result, sizeof(result));
 }
 
-/* The only processor has number 0. */
 long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 {
 	struct task *task;
@@ -418,33 +418,44 @@ long sys_sched_setaffinity(s32 pid, size_t size, const u32 *mask)
 		return error;
 	if (!may_change(task))
 		return -EPERM;
-	return (word & 1) ? 0 : -EINVAL;
+	word &= (1u << cpu_count) - 1;
+	if (!word)
+		return -EINVAL;
+	sched_set_affinity(task, word);
+	return 0;
 }
 
 long sys_sched_getaffinity(s32 pid, size_t size, u32 *mask)
 {
+	const struct task *task;
 	long error;
 
 	if (size < sizeof(u32) || size % sizeof(u32))
 		return -EINVAL;
-	(void)task_named(pid, &error);
+	task = task_named(pid, &error);
 	if (error)
 		return error;
-	return put_user(1u, mask) ? -EFAULT : (long)sizeof(u32);
+	return put_user(task->affinity & ((1u << cpu_count) - 1), mask) ? -EFAULT : (long)sizeof(u32);
 }
 
 long sys_getcpu(u32 *cpu, u32 *node, uaddr_t cache)
 {
 	(void)cache;
-	if ((cpu && put_user(0u, cpu)) || (node && put_user(0u, node)))
+	if ((cpu && put_user(cpu_index(this_cpu()), cpu)) || (node && put_user(0u, node)))
 		return -EFAULT;
 	return 0;
 }
 
 /*
- * On one processor, a switch between threads is a barrier, so membarrier does nothing. Private barriers must be
- * registered first.
+ * A switch between threads is a barrier, and other processors are made to run one. Private barriers must be registered
+ * first.
  */
+static void order_memory(void *argument)
+{
+	(void)argument;
+	arch_memory_barrier();
+}
+
 long sys_membarrier(int command, u32 flags, int cpu)
 {
 	(void)cpu;
@@ -455,13 +466,18 @@ long sys_membarrier(int command, u32 flags, int cpu)
 		return MEMBARRIER_ALL;
 	case MEMBARRIER_GLOBAL:
 	case MEMBARRIER_GLOBAL_EXPEDITED:
+		cpus_call(cpus_others(), order_memory, NULL);
+		return 0;
 	case MEMBARRIER_REGISTER_GLOBAL_EXPEDITED:
 		return 0;
 	case MEMBARRIER_REGISTER_PRIVATE_EXPEDITED:
 		current->process->private_barriers = true;
 		return 0;
 	case MEMBARRIER_PRIVATE_EXPEDITED:
-		return current->process->private_barriers ? 0 : -EPERM;
+		if (!current->process->private_barriers)
+			return -EPERM;
+		cpus_call(cpus_others(), order_memory, NULL);
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -12,6 +12,7 @@
 #include <mm.h>
 #include <process.h>
 #include <sched.h>
+#include <smp.h>
 #include <task.h>
 #include <uaccess.h>
 #include <window.h>
@@ -20,20 +21,19 @@
 
 #define LATE_NS        1000000u /* only kernel code keeps interrupts off for so long */
 
-static struct task idle_tasks[CPUS];
+static struct task boot_idle = { .cpu = &cpus[0], .affinity = ~0u };
 
-/* A processor before it starts: it runs its idle task. */
-#define PROCESSOR(n) [n] = { \
-	.running = &idle_tasks[n], \
-	.idle = &idle_tasks[n], \
-	.active = &cpus[n].turns[0], \
-	.expired = &cpus[n].turns[1], \
-	.number = n, \
-	.turns = { LIST_HEAD_INIT(cpus[n].turns[0]), LIST_HEAD_INIT(cpus[n].turns[1]) }, \
-	.real_time = LIST_HEAD_INIT(cpus[n].real_time), \
-}
-struct cpu cpus[CPUS] = { PROCESSOR(0) };
-_Static_assert(CPUS == 1, "cpus[] needs a PROCESSOR() for each");
+/* The first processor begins as its idle task. smp.c adds the others. */
+struct cpu cpus[CPUS] = { [0] = {
+	.running = &boot_idle,
+	.idle = &boot_idle,
+	.active = &cpus[0].turns[0],
+	.expired = &cpus[0].turns[1],
+	.turns = { LIST_HEAD_INIT(cpus[0].turns[0]), LIST_HEAD_INIT(cpus[0].turns[1]) },
+	.real_time = LIST_HEAD_INIT(cpus[0].real_time),
+	.online = true,
+} };
+u32 cpu_count = 1;
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
 
@@ -50,7 +50,7 @@ s32 sched_slice(const struct task *task)
 
 NOINLINE CAUSE(switch) static void enqueue_by_priority(struct task *task, bool first)
 {
-	struct cpu *cpu = this_cpu();
+	struct cpu *cpu = task->cpu;
 	struct task *other;
 
 	if (task->slice <= 0)
@@ -65,11 +65,11 @@ NOINLINE CAUSE(switch) static void enqueue_by_priority(struct task *task, bool f
 
 CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
 {
-	struct list_head *queue = this_cpu()->active;
+	struct list_head *queue = task->cpu->active;
 
 	if (task->slice <= 0) {
 		task->slice = sched_slice(task);
-		queue = this_cpu()->expired;
+		queue = task->cpu->expired;
 	}
 	if (first)
 		list_add(&task->run_link, queue);
@@ -77,7 +77,7 @@ CAUSE(switch) static inline void enqueue_by_turn(struct task *task, bool first)
 		list_add_tail(&task->run_link, queue);
 }
 
-CAUSE(switch) static void enqueue(struct task *task, bool first)
+CAUSE(switch) void sched_enqueue(struct task *task, bool first)
 {
 	if (task_is_real_time(task))
 		enqueue_by_priority(task, first);
@@ -107,20 +107,25 @@ CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pi
 	return task;
 }
 
-/* Whether task, just woken, should run before current's turn is over. */
-static bool preempts(const struct task *task)
+/* Whether task, just woken, should run before the turn of the running one is over. */
+static inline bool preempts(const struct task *task, const struct task *running)
 {
 	if (task_is_real_time(task))
-		return !task_is_real_time(current) || task->run_priority > current->run_priority;
-	if (task_is_real_time(current))
+		return !task_is_real_time(running) || task->run_priority > running->run_priority;
+	if (task_is_real_time(running))
 		return false;
 	/* With equal nice, the task with more time left runs first. */
-	return task->nice < current->nice || (task->nice == current->nice && task->slice > current->slice);
+	return task->nice < running->nice || (task->nice == running->nice && task->slice > running->slice);
+}
+
+bool sched_preempts(const struct task *task, const struct task *running)
+{
+	return preempts(task, running);
 }
 
 CAUSE(switch) static void make_runnable(struct task *task)
 {
-	bool first = preempts(task);
+	bool first = preempts(task, current);
 
 	task->state = TASK_RUNNING;
 	if (first)
@@ -131,7 +136,8 @@ CAUSE(switch) static void make_runnable(struct task *task)
 		enqueue_by_turn(task, first);
 }
 
-CAUSE(switch) void task_wake(struct task *task)
+/* The versions for several processors are in balance.c. */
+REPLACED CAUSE(switch) void task_wake(struct task *task)
 {
 	if (task->state != TASK_INTERRUPTIBLE && task->state != TASK_KILLABLE &&
 	    task->state != TASK_UNINTERRUPTIBLE)
@@ -139,7 +145,7 @@ CAUSE(switch) void task_wake(struct task *task)
 	make_runnable(task);
 }
 
-void task_continue(struct task *task)
+REPLACED void task_continue(struct task *task)
 {
 	if (task->state == TASK_STOPPED || task->state == TASK_TRACED)
 		make_runnable(task);
@@ -149,7 +155,7 @@ void task_continue(struct task *task)
  * A new task gets half of the time left in its parent's turn, and nothing of a last tick. Otherwise a chain of
  * processes, each of which forks once and ends, would keep the processor.
  */
-void sched_start(struct task *task)
+void sched_share_turn(struct task *task)
 {
 	if (current == this_cpu()->idle || task_is_real_time(task) || task_is_real_time(current)) {
 		task->slice = sched_slice(task);
@@ -157,6 +163,11 @@ void sched_start(struct task *task)
 		task->slice = current->slice > 1 ? current->slice / 2 : 0;
 		current->slice -= task->slice;
 	}
+}
+
+REPLACED void sched_start(struct task *task)
+{
+	sched_share_turn(task);
 	make_runnable(task);
 }
 
@@ -176,9 +187,9 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	task->slice = MIN(task->slice, sched_slice(task));
 	if (!list_empty(&task->run_link)) {
 		list_del(&task->run_link);
-		enqueue(task, false);
+		sched_enqueue(task, false);
 	}
-	current->work |= WORK_RESCHED;
+	sched_interrupt(task->cpu->running, WORK_RESCHED);
 }
 
 /* The next task wakes the waiters of noted queues. */
@@ -211,7 +222,7 @@ CAUSE(switch) void schedule(void)
 
 	/* A preempted FIFO task stays first of its priority. */
 	if (current->state == TASK_RUNNING && current != this_cpu()->idle)
-		enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
+		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
 	next = sched_pick();
 	work = current->work;
 	current->work = work & ~(WORK_RESCHED | WORK_WAKE);
@@ -226,7 +237,18 @@ CAUSE(switch) void schedule(void)
 	switch_to(current, next);
 }
 
-CAUSE(switch) bool schedule_to(struct task *next)
+CAUSE(switch) void sched_to_idle(void)
+{
+	struct task *idle = this_cpu()->idle;
+
+	pass_on(current->work, idle);
+	current->work &= ~(WORK_RESCHED | WORK_WAKE);
+	current->voluntary_switches++;
+	before_switch(idle);
+	switch_to(current, idle);
+}
+
+CAUSE(switch) static inline bool hand_over(struct task *next)
 {
 	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
 	    (!list_empty(&this_cpu()->real_time) &&
@@ -238,6 +260,27 @@ CAUSE(switch) bool schedule_to(struct task *next)
 	switch_to(current, next);
 	return true;
 }
+
+REPLACED CAUSE(switch) bool schedule_to(struct task *next)
+{
+	return hand_over(next);
+}
+
+CAUSE(switch) bool sched_hand_over(struct task *next)
+{
+	return hand_over(next);
+}
+
+void sched_bind_several(void)
+{
+	arch_replace((const void *)task_wake, (const void *)task_wake_among);
+	arch_replace((const void *)task_continue, (const void *)task_continue_among);
+	arch_replace((const void *)sched_start, (const void *)sched_start_among);
+	arch_replace((const void *)schedule_to, (const void *)schedule_to_among);
+	arch_replace((const void *)preemption_point, (const void *)preemption_point_unlocked);
+	idle_wait = idle_wait_unlocked;
+}
+
 
 CAUSE(switch) void sched_end(void)
 {
@@ -258,7 +301,7 @@ void interrupt_window(void)
 	irq_disable();
 }
 
-void preemption_point(void)
+REPLACED void preemption_point(void)
 {
 	interrupt_window();
 	if (current->work & WORK_RESCHED)
@@ -296,6 +339,8 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	task->run_since = now;
 	if (task == this_cpu()->idle)
 		return;
+	if (cpu_count > 1)
+		balance_tick();
 	user = !fell_in_kernel(regs, late_ns);
 	if (user)
 		task->user_ticks++;
@@ -370,23 +415,29 @@ static bool idle_work(void)
 		irq_enable();
 		worked |= idle_run(hook->work);
 		irq_disable();
+		if (cpu_count > 1)
+			kernel_lock_pass();
 		if (anyone_runnable())
 			return true;
 	}
 	return worked;
 }
 
+void (*idle_wait)(void) = arch_idle;
+
 void idle_loop(void)
 {
 	irq_disable();
 	for (;;) {
 		schedule();
+		if (current->work & WORK_MOVE)
+			sched_send_away();
 		control_cause(CONTROL_CAUSE_IDLE);
 		while (!anyone_runnable()) {
 			if (current->work & WORK_WAKE)
 				wake_noted();
 			else if (!idle_work() && !(current->work & WORK_WAKE))
-				arch_idle();
+				idle_wait();
 		}
 		control_cause(CONTROL_CAUSE_NONE);
 	}

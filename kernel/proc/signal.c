@@ -122,7 +122,7 @@ void signal_recalculate(struct task *task)
 
 	if ((signal_all_pending(task) & (~task->blocked | task->wanted)) || task->killed || task->trace.traps ||
 	    (process->stopping && !task->trace.seized))
-		task->work |= WORK_SIGNAL;
+		sched_interrupt(task, WORK_SIGNAL);
 	else
 		task->work &= ~WORK_SIGNAL;
 }
@@ -337,7 +337,7 @@ static struct task *signal_receiver(struct process *process, int sig)
 {
 	struct task *task;
 
-	if (!process->thread_count || process == this_cpu()->idle->process)
+	if (!process->thread_count || process == cpus[0].idle->process)
 		return NULL;
 	cancel_opposites(process, sig);
 	task = signal_thread(process, sig);

@@ -198,6 +198,8 @@ void return_to_user(struct regs *regs)
 			wake_noted();
 		if (current->work & WORK_RESCHED)
 			schedule();
+		if (current->work & WORK_MOVE)
+			sched_move();
 		if (current->work & WORK_SIGNAL)
 			signal_deliver(regs);
 		/* Push a frame for each pending signal that has a handler. */

@@ -118,6 +118,8 @@ struct task *task_new(struct process *process)
 		return NULL;
 	}
 	stack_mark(task);
+	task->cpu = this_cpu();
+	task->affinity = current->affinity;
 	task->process = process;
 	task->state = TASK_UNINTERRUPTIBLE;     /* until sched_start() */
 	timer_init(&task->sleep_timer, sleep_timed_out);
@@ -243,23 +245,26 @@ static const struct rlimit initial_limits[RLIMIT_COUNT] = {
 	[RLIMIT_RTTIME] = { RLIM_INFINITY, RLIM_INFINITY },
 };
 
-void proc_init(void)
+void idle_init(struct task *idle)
 {
-	struct task *idle = this_cpu()->idle;
-
-	for (u32 i = 0; i < PID_HASH; i++)
-		list_init(&pid_hash[i]);
 	idle->state = TASK_RUNNING;
 	idle->nice = NICE_IDLE;
 	idle->run_since = arch_timebase_low();
 	sigpending_init(&idle->pending);
 	strlcpy(idle->name, "idle", sizeof(idle->name));
+	idle->process = &idle_process;
+}
+
+void proc_init(void)
+{
+	for (u32 i = 0; i < PID_HASH; i++)
+		list_init(&pid_hash[i]);
+	idle_init(this_cpu()->idle);
 	waitq_init(&idle_process.child_wait);
 	wake_note_init(&idle_process.child_note, &idle_process.child_wait);
 	list_init(&idle_process.children);
 	list_init(&idle_process.traced);
 	sigpending_init(&idle_process.pending);
-	idle->process = &idle_process;
 }
 
 #define INIT_ARGUMENTS_MAX 32

@@ -287,10 +287,15 @@ void timer_interrupt(struct regs *regs)
 	program(time_now_ns(), next);
 }
 
+void time_init_cpu(void)
+{
+	this_cpu()->next_tick = time_now_ns() + NSEC_PER_TICK;
+	program(time_now_ns(), this_cpu()->next_tick);
+}
+
 void time_init(u32 timebase_hz)
 {
 	ns_per_tick = (NSEC_PER_SEC << 32) / timebase_hz;
 	ticks_per_ns = (u32)(((u64)timebase_hz << 32) / NSEC_PER_SEC);
-	this_cpu()->next_tick = time_now_ns() + NSEC_PER_TICK;
-	program(time_now_ns(), this_cpu()->next_tick);
+	time_init_cpu();
 }

@@ -15,6 +15,7 @@
 #include <process.h>
 #include <procfs.h>
 #include <sched.h>
+#include <smp.h>
 #include <syscall.h>
 #include <task.h>
 #include <text.h>
@@ -50,12 +51,17 @@ static u32 count_running(void)
 
 static void system_stat_show(struct text *text)
 {
-	u64 idle = centiseconds(idle_time_ns()), switches = 0;
+	u64 user = 0, system = 0, switches = 0;
 
-	for_each_cpu(cpu)
+	for_each_cpu(cpu) {
+		user += cpu->ticks_user;
+		system += cpu->ticks_system;
 		switches += cpu->context_switches;
-	text_printf(text, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
-	text_printf(text, "cpu0 %llu 0 %llu %llu 0 0 0 0 0 0\n", ticks_user, ticks_system, idle);
+	}
+	text_printf(text, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", user, system, centiseconds(idle_time_ns()));
+	for_each_cpu(cpu)
+		text_printf(text, "cpu%u %llu 0 %llu %llu 0 0 0 0 0 0\n", cpu_index(cpu), cpu->ticks_user,
+			    cpu->ticks_system, centiseconds(task_run_ns(cpu->idle)));
 	text_printf(text, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
 		    switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
 	text_printf(text, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);
@@ -123,9 +129,12 @@ static void system_cmdline_show(struct text *text)
 
 static void cpuinfo_show(struct text *text)
 {
-	text_puts(text, "processor\t: 0\n");
-	arch_show_cpu(text);
-	text_printf(text, "\ntimebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
+	for_each_cpu(cpu) {
+		text_printf(text, "processor\t: %u\n", cpu_index(cpu));
+		arch_show_cpu(text);
+		text_puts(text, "\n");
+	}
+	text_printf(text, "timebase\t: %u\nmemory\t\t: %u MB\n", arch_cpu.timebase_hz, boot.memory_size >> 20);
 }
 
 static void devices_show(struct text *text)
@@ -147,6 +156,7 @@ void procfs_init(void)
 	proc_file("filesystems", filesystems_show, NULL);
 	proc_file("interrupts", irq_show, NULL);
 	proc_file("latency", latency_show, latency_store);
+	proc_file("locks/contention", locks_show, NULL);
 	proc_file("loadavg", loadavg_show, NULL);
 	proc_file("meminfo", mm_show_meminfo, NULL);
 	proc_link("mounts", "self/mounts");

@@ -19,15 +19,15 @@ static struct proc_node sys_root_node = {
 /* All processors are possible, present, online, and in one package. */
 static void all_list(struct text *text)
 {
-	if (CPUS == 1)
+	if (cpu_count == 1)
 		text_puts(text, "0\n");
 	else
-		text_printf(text, "0-%u\n", CPUS - 1);
+		text_printf(text, "0-%u\n", cpu_count - 1);
 }
 
 static void all_mask(struct text *text)
 {
-	text_printf(text, "%x\n", (1u << CPUS) - 1);
+	text_printf(text, "%x\n", (1u << cpu_count) - 1);
 }
 
 static void none(struct text *text)
@@ -37,7 +37,7 @@ static void none(struct text *text)
 
 static void highest(struct text *text)
 {
-	text_printf(text, "%u\n", CPUS - 1);
+	text_printf(text, "%u\n", cpu_count - 1);
 }
 
 static void package(struct text *text)

@@ -5,6 +5,7 @@
 #include "proc_internal.h"
 
 #include <arch.h>
+#include <cpu.h>
 #include <err.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -16,8 +17,6 @@
 #define BYTES_SHIFT 4u
 
 extern const char kernel_start[], text_end[];
-
-u64 ticks_user, ticks_system;
 
 static u32 *counts;	/* by 16 bytes of kernel code; NULL until first switched on */
 static u32 profile_user, profile_idle, profile_other;
@@ -47,9 +46,9 @@ void stat_tick(const struct regs *regs)
 	bool idle = current->pid == 0;
 
 	if (regs_user(regs))
-		ticks_user++;
+		this_cpu()->ticks_user++;
 	else if (!idle)
-		ticks_system++;
+		this_cpu()->ticks_system++;
 	if (profiling)
 		profile_sample(regs, idle);
 }

@@ -6,8 +6,6 @@
 
 struct text;
 
-extern u64 ticks_user, ticks_system;	/* 1/100 s, since boot */
-
 void profile_show(struct text *);
 int profile_store(const char *, size_t);
 

@@ -11,6 +11,7 @@
 #include <cpu.h>
 #include <lib.h>
 #include <pagetable.h>
+#include <smp.h>
 #include <task.h>
 #include <aperture.h>
 
@@ -21,7 +22,8 @@
 
 bool aperture_possible(void)
 {
-	return backend->segments;
+	/* Other threads, on other processors, would see through the aperture too. */
+	return backend->segments && !several_processors;
 }
 
 CAUSE(copy) uaddr_t aperture_begin(struct mm *mm, uaddr_t address, uaddr_t own)

@@ -4,15 +4,17 @@
 #include <arch/pte.h>
 #include <lib.h>
 #include <procfs.h>
+#include <smp.h>
 #include <text.h>
 
 #include "internal.h"
 
-void bat_set_code(u32 upper, u32 lower);         /* bat_set.S */
-
 #define BAT_VS 2u               /* valid in supervisor mode */
 #define BAT_BLOCK_MAX 0x10000000u
 #define BAT_RW 2u
+
+/* M, where other processors' caches must see accesses. */
+static u32 bat_wimg(void) { return several_processors ? PTE_COHERENT : 0; }
 
 #define BLOCK_MIN 0x00020000u
 #define OPENPIC_VIRTUAL 0xf0080000u     /* past what an 8xx pins for ISA's ports */
@@ -53,7 +55,7 @@ bool arch_maps_uncached(void)
 
 void bat_map_ram(u32 bytes)
 {
-	u32 upper0 = 0, upper1 = 0, data1 = 0, data1_lower = BAT_BLOCK_MAX | BAT_RW;
+	u32 upper0 = 0, upper1 = 0, data1 = 0, data1_lower = BAT_BLOCK_MAX | BAT_RW | bat_wimg();
 	u32 msr = irq_save();
 
 	if (bytes)
@@ -65,9 +67,9 @@ void bat_map_ram(u32 bytes)
 		data1 = bat_upper(KERNEL_UNCACHED, block_size(0, boot.memory_size));
 		data1_lower = PTE_UNCACHED | BAT_RW;
 	}
-	SET_BAT(SPR_IBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW);
+	SET_BAT(SPR_IBAT0U + 2, upper1, BAT_BLOCK_MAX | BAT_RW | bat_wimg());
 	SET_BAT(SPR_DBAT0U + 2, data1, data1_lower);
-	bat_set_code(upper0, BAT_RW);
+	bat_set_code(upper0, BAT_RW | bat_wimg());
 	irq_restore(msr);
 }
 
@@ -107,6 +109,35 @@ void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa))
 	for (unsigned i = 0; i < 2; i++)
 		for (u32 offset = 0; offset < io_ranges[i].size; offset += PAGE_SIZE)
 			function(io_ranges[i].virtual + offset, io_ranges[i].physical + offset);
+}
+
+#define SAVE_BAT(saved, spr)                                                    \
+	__asm__ volatile("mfspr %0, %2; mfspr %1, %3" : "=r"((saved).upper), "=r"((saved).lower) : \
+			 "i"(spr), "i"((spr) + 1))
+#define LOAD_BAT(saved, spr) SET_BAT(spr, (saved).upper, (saved).lower)
+
+static struct bat { u32 upper, lower; } saved_bats[7];
+
+void bats_save(void)
+{
+	SAVE_BAT(saved_bats[0], SPR_IBAT0U);
+	SAVE_BAT(saved_bats[1], SPR_IBAT0U + 2);
+	SAVE_BAT(saved_bats[2], SPR_IBAT0U + 4);
+	SAVE_BAT(saved_bats[3], SPR_IBAT0U + 6);
+	SAVE_BAT(saved_bats[4], SPR_DBAT0U + 2);
+	SAVE_BAT(saved_bats[5], SPR_DBAT0U + 4);
+	SAVE_BAT(saved_bats[6], SPR_DBAT0U + 6);
+}
+
+void bats_load(void)
+{
+	LOAD_BAT(saved_bats[1], SPR_IBAT0U + 2);
+	LOAD_BAT(saved_bats[2], SPR_IBAT0U + 4);
+	LOAD_BAT(saved_bats[3], SPR_IBAT0U + 6);
+	LOAD_BAT(saved_bats[4], SPR_DBAT0U + 2);
+	LOAD_BAT(saved_bats[5], SPR_DBAT0U + 4);
+	LOAD_BAT(saved_bats[6], SPR_DBAT0U + 6);
+	bat_set_code(saved_bats[0].upper, saved_bats[0].lower);
 }
 
 /* The block address translation registers, one line a pair: upper, lower, range. */

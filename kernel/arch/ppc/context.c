@@ -7,6 +7,8 @@
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
+#include <shootdown.h>
+#include <smp.h>
 
 u64 contexts_plain;
 struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
@@ -18,19 +20,35 @@ u32 context_limit = CONTEXT_NUMBERS;
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
 
-static void tell_nobody(const struct mm *mm)
+static void tell_nobody(struct mm *mm)
 {
 	(void)mm;
 }
 
 /* Tells the machine's sanitizer of a new context's VSIDs. */
-static void tell_machine(const struct mm *mm)
+static void tell_machine(struct mm *mm)
 {
 	for (u32 segment = 0; segment < USER_END >> 28; segment++)
 		control_vsid_issued(context_vsid(mm, segment << 28));
 }
 
-static void (*context_given)(const struct mm *mm) = tell_nobody;
+/* Several processors: nobody's TLB has anything of a new context. */
+static void forget_flushes(struct mm *mm)
+{
+	mm->ran_on = mm->stale_on = 0;
+	for_each_cpu(cpu)
+		if (cpu->mm == mm)
+			mm->ran_on |= 1u << cpu->number;
+}
+
+static void (*context_given)(struct mm *mm) = tell_nobody;
+
+static void forget_and_tell(struct mm *mm)
+{
+	forget_flushes(mm);
+	if (control_features & CONTROL_FEATURE_VSID)
+		tell_machine(mm);
+}
 
 static void begin_generation(void)
 {
@@ -49,9 +67,10 @@ static void give_number(struct mm *mm)
 	context_given(mm);
 }
 
-_Static_assert(CPUS == 1, "renumber_active() must interrupt the other processors, so that they load their new numbers");
-
-/* On wrap, renumbers each processor's active mm, except the one that gets a number now: its VSIDs are still loaded. */
+/*
+ * A new generation: renumbers each processor's active mm, except the one that gets a number now. The other processors are
+ * held, and load their new numbers when they are released.
+ */
 static void renumber_active(const struct mm *except)
 {
 	for_each_cpu(cpu) {
@@ -63,22 +82,41 @@ static void renumber_active(const struct mm *except)
 	}
 }
 
-NOINLINE static void take_number(struct mm *mm)
+NOINLINE static void wrap(struct mm *mm)
 {
-	if (next_number >= context_limit) {
-		begin_generation();
-		renumber_active(mm);
-	}
+	cpus_hold();
+	begin_generation();
+	renumber_active(mm);
 	give_number(mm);
+	cpus_release();
 }
 
-CAUSE(flush) void context_renew(struct mm *mm)
+NOINLINE static void take_number(struct mm *mm)
+{
+	if (next_number >= context_limit)
+		wrap(mm);
+	else
+		give_number(mm);
+}
+
+CAUSE(flush) static inline void renew(struct mm *mm)
 {
 	contexts_renewed++;
 	contexts_retired++;
 	take_number(mm);
 	if (mm == this_cpu()->mm)
 		backend->load_context(mm);
+}
+
+REPLACED CAUSE(flush) void context_renew(struct mm *mm)
+{
+	renew(mm);
+}
+
+CAUSE(flush) void context_renew_everywhere(struct mm *mm)
+{
+	renew(mm);
+	shootdown_context(mm);
 }
 
 void context_forget(struct mm *mm)
@@ -97,15 +135,20 @@ void context_start(void)
 {
 	if (control_features & CONTROL_FEATURE_VSID)
 		context_given = tell_machine;
+	if (several_processors)
+		context_given = forget_and_tell;
 	backend->kernel_context();
 	mmu->activate(this_cpu()->mm);
 }
 
 void context_restart(void)
 {
+	cpus_hold();
 	begin_generation();
+	renumber_active(this_cpu()->mm);
 	backend->kernel_context();
 	mmu->activate(this_cpu()->mm);
+	cpus_release();
 }
 
 CAUSE(switch) void context_ensure(struct mm *mm)

@@ -31,6 +31,8 @@ FUNCTION(enter_full)
 	li	r10, MSR_KERNEL
 	mtlr	r4
 	addi	r3, r1, FRAME_REGS
+	.globl	enter_full_handler
+enter_full_handler:                     /* smp/entry.S: several processors */
 	mtsrr0	r12
 	mtsrr1	r10
 	rfi
@@ -53,6 +55,8 @@ FUNCTION(enter)
 	li	r10, MSR_KERNEL
 	mtlr	r6
 	addi	r3, r1, FRAME_REGS
+	.globl	enter_handler
+enter_handler:
 	mtsrr0	r12
 	mtsrr1	r10
 	rfi
@@ -73,6 +77,8 @@ FUNCTION(return_lean)
 	bne	complete_frame
 .globl return_lean_last                 /* policy return.flush diverts these places, just before translation goes off */
 return_lean_last:
+	.globl	return_lean_end
+return_lean_end:
 1:	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync
@@ -131,12 +137,14 @@ END(\name)
 	syscall_exit return_syscall_cleared, 1
 	syscall_exit return_syscall_lean, 0
 
+	.globl	syscall_exit_work
 syscall_exit_work:
 	stw	r3, GPR(3)(r1)
 	stw	r10, FRAME_CCR(r1)
 	li	r9, 0xc00
 	stw	r9, FRAME_TRAP(r1)
 	bl	clear_destroyed
+	.globl	complete_frame
 complete_frame:
 	bl	clear_unused
 	stmw	r13, GPR(13)(r1)
@@ -155,6 +163,8 @@ FUNCTION(return_full)
 	bl	return_to_user
 .globl return_full_last
 return_full_last:
+	.globl	return_full_end
+return_full_end:
 1:	li	r0, MSR_ME | MSR_IR
 	mtmsr	r0
 	isync

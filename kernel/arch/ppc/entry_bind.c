@@ -21,6 +21,7 @@ extern const u32 syscall_whole[], syscall_words[];
 long sys_unknown(void);
 
 u32 lean_table[LEAN_CALLS];
+u32 lean_table_locked[LEAN_CALLS];      /* several processors: where syscall_locked goes on */
 u64 lean_frames_completed;
 
 static void fill_table(void)
@@ -30,6 +31,17 @@ static void fill_table(void)
 		lean_table[i] = i >= SYSCALL_COUNT ? (u32)sys_unknown :
 				syscall_needs_full_regs[i] ? (u32)syscall_whole :
 				syscall_returns_words[i] ? (u32)syscall_words : (u32)syscall_table[i];
+}
+
+static bool locked;             /* several processors */
+extern const u32 syscall_locked[];
+
+void entry_bind_locked(void)
+{
+	locked = true;
+	memcpy(lean_table_locked, lean_table, sizeof(lean_table));
+	for (u32 i = 0; i < LEAN_CALLS; i++)
+		lean_table[i] = (u32)syscall_locked;
 }
 
 static bool lean_entry, preloading, tracing;
@@ -45,7 +57,8 @@ void entry_preload(bool on)
 {
 	preloading = on;
 	bind_syscall();
-	image_install(0x500, on ? &image_external_preload : &image_external);
+	if (!locked)
+		image_install(0x500, on ? &image_external_preload : &image_external);
 	image_install(0x900, on ? &image_decrementer_preload : &image_decrementer);
 }
 

@@ -1,6 +1,7 @@
 #include <arch.h>
 #include <arch/image.h>
 #include <lib.h>
+#include <smp.h>
 
 #define VECTORS_END 0x3000u
 #define VECTORS_MOST 32u
@@ -24,7 +25,9 @@ void code_write(u32 *to, const u32 *from, u32 count)
 {
 	u32 msr = irq_save();
 
+	cpus_hold();
 	image_copy(kva_pa(to), kva_pa(from), count * (u32)sizeof(*to));
+	cpus_release();
 	irq_restore(msr);
 }
 
@@ -33,6 +36,11 @@ void code_divert(u32 *at, const u32 *to, u32 plain)
 	u32 instruction = to ? BRANCH | (((u32)to - (u32)at) & BRANCH_OFFSET) : plain;
 
 	code_write(at, &instruction, 1);
+}
+
+void arch_replace(const void *function, const void *by)
+{
+	code_divert((u32 *)function, by, 0);
 }
 
 /* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */

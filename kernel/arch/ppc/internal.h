@@ -18,6 +18,11 @@ extern const char task_first_entry[];
 /* bat.c: an OpenPIC takes the place of the interrupt acknowledge in I/O space; false if no block can map it. */
 bool io_add_openpic(paddr_t pa, u32 size);
 
+/* The block address translation registers of one processor, for others; bat_set.S: pair 0. */
+void bats_save(void);
+void bats_load(void);
+void bat_set_code(u32 upper, u32 lower);
+
 /* setup.c */
 void start_c(const void *fdt);
 
@@ -52,5 +57,11 @@ int tlbmiss_store(const char *words, size_t size);
 
 /* task.c: loads the task's floating-point registers, after saving those of their owner. */
 void fpu_give(struct task *task);
+void fpu_leave(struct task *task);
+void arch_idle_init(struct task *idle);
+
+/* setup.c: processors that the device tree names. */
+extern u32 processors_described;
+extern bool tlb_broadcasts;             /* tlbie reaches the other processors */
 
 #endif

@@ -3,6 +3,7 @@
 #include <arch/core.h>
 #include <arch/entry.h>
 #include <cpu.h>
+#include <smp.h>
 #include <task.h>
 
 #define OFFSET(name, type, member) __asm__ volatile("\n->" #name " %0" : : "i"(offsetof(type, member)))
@@ -35,6 +36,9 @@ void offsets(void)
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
 	OFFSET(TASK_WORK, struct task, work);
+	OFFSET(TASK_CPU, struct task, cpu);
+	OFFSET(LOCK_SERVING, struct kernel_lock, serving);
+	OFFSET(LOCK_HOLDER, struct kernel_lock, holder);
 	OFFSET(TASK_ARCH, struct task, arch);
 	OFFSET(ARCH_KSP, struct arch_task, ksp);
 	OFFSET(ARCH_STACK_TOP, struct arch_task, stack_top);

@@ -10,6 +10,7 @@
 #include <frame.h>
 #include <irq.h>
 #include <lib.h>
+#include <smp.h>
 #include <task.h>
 
 #include "internal.h"
@@ -24,7 +25,7 @@ static u32 openpic_pa;          /* 0: the board has none */
 static u32 openpic_cascade;     /* its source that the 8259 pair drives */
 struct mmu_backend mmu[1];
 const struct ppc_backend *backend;
-_Alignas(16) char boot_stack[CPUS][KERNEL_STACK_SIZE];  /* of the idle tasks */
+_Alignas(16) char boot_stack[KERNEL_STACK_SIZE];        /* of the first idle task */
 
 static void read_cpu(const void *fdt)
 {
@@ -39,6 +40,25 @@ static void read_cpu(const void *fdt)
 	fdt_u32(fdt, cpu, "bus-frequency", &arch_cpu.bus_hz);
 	if (!fdt_u32(fdt, cpu, "timebase-frequency", &arch_cpu.timebase_hz))
 		fatal(EXIT_PANIC, "device tree: no timebase-frequency in /cpus/cpu@0");
+}
+
+u32 processors_described = 1;
+
+/* Several of them need a backend that has a lock for what all share, and interrupts between them. */
+static void count_processors(const void *fdt)
+{
+	char node[] = "/cpus/cpu@1";
+	u32 length, broadcasts = 0;
+
+	while (processors_described < CPUS && fdt_property(fdt, node, "reg", &length)) {
+		processors_described++;
+		node[sizeof(node) - 2]++;
+	}
+	fdt_u32(fdt, "/cpus/cpu", "tlb-broadcast", &broadcasts);
+	tlb_broadcasts = broadcasts;
+	several_processors = processors_described > 1 && openpic_pa && backend == &hash32_backend;
+	if (processors_described > 1 && !several_processors)
+		printk("pagewalk: uses one of %u processors\n", processors_described);
 }
 
 static void find_openpic(const void *fdt)
@@ -70,7 +90,7 @@ void arch_init_early(const void *fdt)
 {
 	uart_init((uintptr_t)arch_io(UART_PA));
 	exceptions_init();
-	this_cpu()->idle->kernel_stack = boot_stack[this_cpu()->number];
+	this_cpu()->idle->kernel_stack = boot_stack;
 	stack_mark(this_cpu()->idle);
 	if (fdt_check(fdt))
 		fatal(EXIT_PANIC, "device tree: r3 does not point to one");
@@ -81,6 +101,7 @@ void arch_init_early(const void *fdt)
 	bind_backend();
 	read_cpu(fdt);
 	find_openpic(fdt);
+	count_processors(fdt);
 }
 
 void arch_map_memory(void)

@@ -28,6 +28,11 @@ static void stack_init(struct task *task)
 	task->arch.frame_pa = kva_pa(task_regs(task)) - FRAME_HEADER;
 }
 
+void arch_idle_init(struct task *idle)
+{
+	stack_init(idle);
+}
+
 void arch_task_start(struct task *task, void (*function)(void *), void *argument)
 {
 	stack_init(task);
@@ -91,6 +96,15 @@ CAUSE(switch) void fpu_give(struct task *task)
 		mtmsr(mfmsr() & ~(u32)MSR_FP);
 		this_cpu()->arch.fpu_owner = task;
 	}
+}
+
+/* At a switch with several processors: its registers are in memory when it goes on elsewhere. */
+void fpu_leave(struct task *task)
+{
+	if (this_cpu()->arch.fpu_owner != task)
+		return;
+	arch_fpu_save(task);
+	arch_fpu_drop(task);
 }
 
 void arch_fpu_save(struct task *task)

@@ -9,19 +9,20 @@
 #include <arch/vsid.h>
 #include <control.h>
 #include <pagetable.h>
+#include <shootdown.h>
 
 static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
 {
 	u32 segment, address, pte;
 	const struct root_entry *root = context_find(entry->vsid, &segment);
 
-	if (!root)
+	if (!root || shootdown_put_off(root))
 		return;         /* a zombie: its VSID is never loaded again */
 	address = segment << 28 | entry->page;
 	pte = pagetable_read(root, address);
 	if (!(pte & PTE_VALID))
 		bad("the TLB maps a page that the tree does not", entry->vsid, address, entry->word);
-	else if ((pte ^ entry->word) & (PTE_HARDWARE & ~PTE_VALID))
+	else if ((pte ^ entry->word) & (PTE_HARDWARE & ~(PTE_VALID | PTE_COHERENT)))
 		bad("TLB and tree differ", entry->vsid, address, entry->word);
 }
 

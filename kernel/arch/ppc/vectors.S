@@ -27,6 +27,14 @@ image image_external_preload
 	plain_vector 0x500, exception_external, 1
 end_image image_external_preload
 
+/* Several processors: its handler takes the kernel lock only for a device. */
+image image_external_unlocked
+	save_volatile
+	li	r10, 0x500
+	load_address r12, exception_external_unlocked
+	ba	PHYS(enter_unlocked)
+end_image image_external_unlocked
+
 image image_alignment
 	save_volatile
 	mfspr	r10, SPR_DAR

@@ -5,9 +5,12 @@
  * each entry, as it is cleared. batch: entries are cleared and listed; then the listed pages are flushed, and only
  * after that are their frames freed. The end of an address space is left to tlb.flush.
  */
+#include <context.h>
 #include <flush.h>
 #include <mmu.h>
 #include <policy.h>
+#include <shootdown.h>
+#include <smp.h>
 
 #include "../zap.h"
 
@@ -54,10 +57,19 @@ static void immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_walk(vma->mm, start, end, one_at_once, NULL);
 }
 
+static void (*batch_flushed)(struct mm *mm, const struct batch *batch);
+
+static void batch_flushed_here(struct mm *mm, const struct batch *batch)
+{
+	(void)mm;
+	(void)batch;
+}
+
 static void batch_flush(struct mm *mm, struct batch *batch)
 {
 	for (u32 i = 0; i < batch->count; i++)
 		page_gone(mm, batch->page[i].address);
+	batch_flushed(mm, batch);
 	for (u32 i = 0; i < batch->count; i++)
 		if (batch->page[i].frame)
 			frame_put(batch->page[i].frame);
@@ -91,11 +103,58 @@ static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 	batch_flush(vma->mm, &batch);
 }
 
+/*
+ * Several processors: another one could use or load a translation between its flush and the change of the tree. So entries
+ * change first: of a range, they become invalid, but keep their frames until the flush.
+ */
+static void by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	range_hide(vma->mm, start, end);
+	flush->range(vma->mm, start, end);
+	zap_unflushed(vma, start, end);
+}
+
+static u32 one_at_once_several(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
+{
+	pagetable_set(entry, pte_hide(pte_get(entry)));
+	page_gone(mm, address);
+	shootdown(mm, address, address + PAGE_SIZE);
+	return zap_entry(mm, address, entry, argument);
+}
+
+static void immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	if (!context_live(vma->mm))
+		zap_unflushed(vma, start, end);
+	else if ((end - start) >> PAGE_SHIFT > flush_cutoff)
+		by_range_several(vma, start, end);
+	else
+		zap_walk(vma->mm, start, end, one_at_once_several, NULL);
+}
+
+static void batch_flushed_everywhere(struct mm *mm, const struct batch *batch)
+{
+	if (batch->count)
+		shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
+}
+
+static void in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	if (context_live(vma->mm) && (end - start) >> PAGE_SHIFT > flush_cutoff)
+		by_range_several(vma, start, end);
+	else
+		in_batches(vma, start, end);
+}
+
 static int pte_update_apply(const struct policy_setting *to)
 {
 	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range, immediately, in_batches };
 
-	zap_bind(forms[to->choice]);
+	static void (*const several[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range_several, immediately_several,
+											  in_batches_several };
+
+	batch_flushed = several_processors ? batch_flushed_everywhere : batch_flushed_here;
+	zap_bind(several_processors ? several[to->choice] : forms[to->choice]);
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <lib.h>
 #include <mm.h>
 #include <policy.h>
+#include <shootdown.h>
+#include <smp.h>
 
 CAUSE(flush) static void page(struct mm *mm, uaddr_t address)
 {
@@ -39,12 +41,40 @@ static void last_lazy(struct mm *mm)
 	context_forget(mm);
 }
 
+/* Several processors. Others may load a translation again until the tree has changed, so callers change it first. */
+CAUSE(flush) static void page_several(struct mm *mm, uaddr_t address)
+{
+	page(mm, address);
+	if (context_live(mm))
+		shootdown(mm, address, address + PAGE_SIZE);
+}
+
+CAUSE(flush) static void range_several(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	if (flush_range_whole(mm, start, end))
+		return;
+	flush_range_found(mm, start, end);
+	shootdown(mm, start, end);
+}
+
+CAUSE(flush) static void whole_several(struct mm *mm)
+{
+	whole_searching(mm);
+	if (context_live(mm))
+		shootdown(mm, 0, USER_END);
+}
+
+static const struct flush_operations several[] = {
+	{ page_several, range_several, whole_several, whole_searching },
+	{ page_several, range_several, whole_lazy, last_lazy },
+};
+
 static const struct flush_operations searching = { page, flush_range_searching, whole_searching, whole_searching };
 static const struct flush_operations lazy = { page, flush_range_searching, whole_lazy, last_lazy };
 
 static int tlb_flush_apply(const struct policy_setting *to)
 {
-	flush = to->choice ? &lazy : &searching;
+	flush = several_processors ? &several[to->choice] : to->choice ? &lazy : &searching;
 	return 0;
 }
 

@@ -90,7 +90,7 @@ static void check_entry(const struct hpte *entry, check_bad *bad)
 	pte = at ? pte_get(at) : PTE_NONE;
 	if (!(pte & PTE_VALID))
 		bad("the hash table maps a page that the tree does not", vsid, address, seen.word1);
-	else if ((pte ^ seen.word1) & (PTE_HARDWARE & ~PTE_VALID))
+	else if ((pte ^ seen.word1) & (PTE_HARDWARE & ~(PTE_VALID | PTE_COHERENT)))
 		bad("hash table and tree differ", vsid, address, seen.word1);
 	else if (root != kernel_root && !hash_noted(at, entry))
 		bad("a hash-table entry that the tree has no note of", vsid, address, pte);

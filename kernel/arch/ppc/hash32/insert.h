@@ -21,10 +21,13 @@
 /*
  * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
+ * several: other processors fill the table too, and the caller has its lock. The page is coherent, and may be in the table
+ * already, because another processor missed it at the same time.
+ *
  * hash_count() patches the last instruction, at `counted`, to a branch to hash_count_insertion's code; hash_note()
  * patches the one at `placed`, to a branch to hash_note_slot's code.
  */
-.macro hash_insert_real counted, placed
+.macro hash_insert_real counted, placed, several=0
 	mfsrin	r7, r3
 	rlwinm	r8, r3, 20, 16, 31      /* page index */
 	rlwinm	r9, r7, 0, 13, 31       /* VSID, low 19 bits */
@@ -43,6 +46,23 @@
 	or	r5, r8, r9              /* primary group */
 	rlwinm	r6, r6, 0, 23, 19       /* without the software bits */
 	rlwinm	r6, r6, 0, 30, 28
+	.if	\several
+	ori	r6, r6, PTE_COHERENT
+	addi	r3, r5, -8
+	.rept	HPTES_PER_GROUP
+	lwzu	r0, 8(r3)
+	cmplw	r0, r7
+	beq	7f
+	.endr
+	xor	r8, r5, r4
+	ori	r9, r7, HPTE_SECONDARY
+	addi	r3, r8, -8
+	.rept	HPTES_PER_GROUP
+	lwzu	r0, 8(r3)
+	cmplw	r0, r9
+	beq	7f
+	.endr
+	.endif
 	/* Use an empty slot of the primary group, */
 	addi	r3, r5, -8
 	.rept	HPTES_PER_GROUP
@@ -83,6 +103,7 @@
 	.globl	\counted
 \counted:
 	sync
+7:
 .endm
 
 /*
@@ -126,6 +147,40 @@
 	stw	r0, 0(r9)
 	eieio
 	b	\placed + 4
+.endm
+
+/*
+ * The hash table's lock, of code that runs with translation off. Its word is SPRG3 of the holder, or 0. C that holds it may
+ * miss a kernel page: the handler finds that its own processor has the lock, and leaves it alone. Uses r5, r7, r8 and CR0,
+ * CR6, CR7; CR7 stays until the lock is given back.
+ */
+.macro hash_lock_take
+	mfspr	r7, SPR_SPRG3
+	load_address r8, PHYS(hash_lock)
+1:	lwarx	r5, 0, r8
+	cmplw	cr7, r5, r7
+	beq	cr7, 3f
+	cmpwi	cr6, r5, 0
+	bne	cr6, 2f
+	stwcx.	r7, 0, r8
+	bne-	1b
+	isync
+	b	3f
+2:	lwz	r5, 0(r8)
+	cmpwi	cr6, r5, 0
+	bne	cr6, 2b
+	b	1b
+3:
+.endm
+
+/* Uses r7 and r8. */
+.macro hash_lock_give
+	beq	cr7, 4f
+	load_address r8, PHYS(hash_lock)
+	li	r7, 0
+	sync
+	stw	r7, 0(r8)
+4:
 .endm
 
 #endif

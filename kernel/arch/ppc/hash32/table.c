@@ -3,8 +3,8 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch.h>
-#include <cpu.h>
 #include <arch/vsid.h>
+#include <cpu.h>
 #include <frame.h>
 #include <lib.h>
 #include <pagetable.h>
@@ -57,7 +57,7 @@ void hash_shrink(u32 size)
 	sdr1_set((sdr1 & 0xffff0000) | (size / 0x10000 - 1));
 }
 
-void hash_clear(void)
+REPLACED void hash_clear(void)
 {
 	if (hash_table)
 		memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
@@ -129,7 +129,7 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
+CAUSE(reload) static inline struct hpte *insert(u32 vsid, vaddr_t address, u32 pte, bool several)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = empty_slot(group(hash));
@@ -147,15 +147,77 @@ CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
 		}
 	}
 	hash_inserts++;
-	entry->word1 = pte & PTE_HARDWARE;
-	/* This processor's own searches see both words after the sync. */
-	if (CPUS > 1)
+	entry->word1 = pte;
+	/* This processor's own searches see both words after the sync; those of others see the first one first. */
+	if (several)
 		__asm__ volatile("eieio" : : : "memory");
 	else
 		__asm__ volatile("" : : : "memory");
 	entry->word0 = word;
 	__asm__ volatile("sync" : : : "memory");
 	return entry;
+}
+
+REPLACED CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
+{
+	return insert(vsid, address, pte & PTE_HARDWARE, false);
+}
+
+/* The lock's word is what the holder's SPRG3 is, so that a handler knows its own processor's (insert.h). */
+u32 hash_lock;
+
+static inline void lock(void)
+{
+	while (!arch_exchange_if(&hash_lock, 0, kva_pa(&current->arch)))
+		arch_pause();
+	arch_acquired();
+}
+
+static inline void unlock(void)
+{
+	arch_memory_barrier();
+	*(volatile u32 *)&hash_lock = 0;
+}
+
+/* Another processor may have inserted the page since the caller looked into the tree, or the tree may have changed. */
+CAUSE(reload) struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte)
+{
+	const struct root_entry *root = address < KERNEL_BASE && this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
+	struct hpte *entry = NULL;
+
+	lock();
+	if (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !search(vsid, address))
+		entry = insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true);
+	unlock();
+	return entry;
+}
+
+CAUSE(flush) void hash_flush_several(struct mm *mm, vaddr_t address)
+{
+	lock();
+	if (hash_remove(mm, context_vsid(mm, address), address))
+		__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
+	unlock();
+}
+
+void hash_clear_several(void)
+{
+	lock();
+	memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
+	unlock();
+}
+
+void hash_tlb_flush_page(vaddr_t address)
+{
+	lock();
+	__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
+	unlock();
+}
+
+void hash_wait_walkers(void)
+{
+	lock();
+	unlock();
 }
 
 CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address)

@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <mm.h>
 #include <policy.h>
+#include <smp.h>
 
 static int hpte_slot_apply(const struct policy_setting *to)
 {
-	if (to->choice && !backend->hash)
+	/* Handlers of other processors would write notes into entries that change. */
+	if (to->choice && (!backend->hash || several_processors))
 		return -ENODEV;
 	/* A note is valid for one address space, so no table may be shared. */
 	if (to->choice && tables_unshare_everywhere())

@@ -19,6 +19,7 @@
 #include <lib.h>
 #include <policy.h>
 #include <sched.h>
+#include <smp.h>
 
 #define PIECE 64u               /* entries that one call checks: some hundred cycles in which no task runs */
 #define COLOUR 256u             /* contexts of one colour */
@@ -77,7 +78,7 @@ static void leave_colour(struct mm *mm)
 {
 	if (!context_live(mm) || mm->context.number >= below)
 		return;
-	if (mm == this_cpu()->mm)
+	if (mm == this_cpu()->mm || cpus_using(mm))
 		context_renew(mm);
 	else
 		context_forget(mm);

@@ -7,8 +7,10 @@
  */
 #include <arch/caches.h>
 #include <arch/image.h>
+#include <errno.h>
 #include <lib.h>
 #include <policy.h>
+#include <smp.h>
 
 u64 returns_flushed;            /* counted by cache_flush.S, the low word */
 
@@ -31,7 +33,8 @@ static int return_flush_apply(const struct policy_setting *to)
 	};
 	static bool diverted;
 	bool flushes = to->choice == 0;
-	int error = flushes ? caches_flush_prepare() : 0;
+	/* The exits of several processors are others (smp/entry.S). */
+	int error = !flushes ? 0 : several_processors ? -ENODEV : caches_flush_prepare();
 
 	if (error || flushes == diverted)
 		return error;

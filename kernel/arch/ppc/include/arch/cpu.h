@@ -63,6 +63,35 @@ static inline void arch_memory_barrier(void)
 	__asm__ volatile("sync" : : : "memory");
 }
 
+/* Adds to a word that other processors change too; returns its old value. */
+static inline u32 arch_add(u32 *at, u32 n)
+{
+	u32 old, sum;
+
+	__asm__ volatile("1: lwarx %0, 0, %2; add %1, %0, %3; stwcx. %1, 0, %2; bne- 1b"
+			 : "=&r"(old), "=&r"(sum) : "r"(at), "r"(n) : "cr0", "memory");
+	return old;
+}
+/* Stores `after` if the word is `before`. */
+static inline bool arch_exchange_if(u32 *at, u32 before, u32 after)
+{
+	u32 old;
+
+	__asm__ volatile("1: lwarx %0, 0, %1; cmpw %0, %2; bne- 2f; stwcx. %3, 0, %1; bne- 1b; 2:"
+			 : "=&r"(old) : "r"(at), "r"(before), "r"(after) : "cr0", "memory");
+	return old == before;
+}
+/* Between two looks at a word that another processor will change. */
+static inline void arch_pause(void)
+{
+	__asm__ volatile("" : : : "memory");
+}
+/* After a lock was taken: what it protects is read after it. */
+static inline void arch_acquired(void)
+{
+	__asm__ volatile("isync" : : : "memory");
+}
+
 /* Clears [start, end), whole cache lines of `line` bytes, without reading them from memory. */
 static inline void arch_lines_clear(vaddr_t start, vaddr_t end, u32 line)
 {

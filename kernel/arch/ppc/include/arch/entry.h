@@ -9,6 +9,8 @@
 extern u64 lean_frames_completed;       /* lean entries that saved all registers later, for a signal or switch */
 
 void entry_bind(bool lean);
+/* From now on calls take the kernel lock: several processors. */
+void entry_bind_locked(void);
 /* Whether entries prefetch the lines of their frame, and switches those of the next task. */
 void entry_preload(bool on);
 void switch_preload_bind(bool on);

@@ -40,10 +40,20 @@ u32 hash_copies(u32 vsid, vaddr_t address);
  */
 struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte);
 /*
+ * The forms for several processors, under the table's lock: hash_insert(), which returns NULL where it inserted nothing, and
+ * the flush of a page. Waits until no handler is
+ * in the tree that began before.
+ */
+struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte);
+struct mm;
+void hash_flush_several(struct mm *mm, vaddr_t address);
+void hash_clear_several(void);
+void hash_tlb_flush_page(vaddr_t address);
+void hash_wait_walkers(void);
+/*
  * Removes the entry of a page that is about to leave the tree, or has changed in it. False: no TLB can have it. Policy
  * hpte.slot binds it: hash_remove_searching searches both groups; hash_remove_noted reads the tree's note.
  */
-struct mm;
 extern bool (*hash_remove)(struct mm *mm, u32 vsid, vaddr_t address);
 bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address);
 bool hash_remove_noted(struct mm *mm, u32 vsid, vaddr_t address);

@@ -55,6 +55,10 @@ static inline u32 pte_word(pte_t pte) { return pte; }
 static inline pte_t pte_write_protect(pte_t pte) { return (pte & ~(u32)(PTE_PP | PTE_CHANGED)) | PP_USER_RO; }
 static inline pte_t pte_make_writable(pte_t pte) { return (pte & ~(u32)PTE_PP) | PTE_CHANGED | PP_USER_RW; }
 
+/* An entry that hardware may not use for a while, but that keeps what it maps; and back. */
+static inline pte_t pte_hide(pte_t pte) { return pte & ~(u32)PTE_VALID; }
+static inline pte_t pte_shown(pte_t pte) { return (pte & PTE_PP) != PP_KERNEL ? pte | PTE_VALID : pte; }
+
 /*
  * An entry's word also holds a note: the slot of the page in the hash table (policy hpte.slot), used by the hash
  * table's code only. Storing an entry keeps the note until the page is flushed; pte_copy() drops it.

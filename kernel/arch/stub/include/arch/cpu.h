@@ -9,6 +9,10 @@ void irq_restore(u32 state);
 void irq_enable(void);
 void irq_disable(void);
 u32 arch_timebase_low(void);
+u32 arch_add(u32 *at, u32 n);
+bool arch_exchange_if(u32 *at, u32 before, u32 after);
+void arch_acquired(void);
+void arch_pause(void);
 
 u8 io_read8(const void *address);
 void io_write8(void *address, u8 value);

@@ -52,6 +52,16 @@ static inline pte_t pte_write_protect(pte_t pte)
 	pte.writable = false;
 	return pte;
 }
+static inline pte_t pte_hide(pte_t pte)
+{
+	pte.present = false;
+	return pte;
+}
+static inline pte_t pte_shown(pte_t pte)
+{
+	pte.present = pte.user;
+	return pte;
+}
 static inline pte_t pte_make_writable(pte_t pte)
 {
 	pte.writable = true;

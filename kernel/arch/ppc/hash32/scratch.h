@@ -1,0 +1,107 @@
+/* What the assembly form of the reload saves, and the ways out of it. */
+#ifndef HASH32_SCRATCH_H
+#define HASH32_SCRATCH_H
+
+/*
+ * The assembly form: fills the table with translation off. It saves registers in the task's scratch words: two to look
+ * into the tree, which is all that a page fault needs, and seven more to insert. In: r10 = CR; r10 and r11 are in
+ * SPRG0 and SPRG1. SRR0 and SRR1 are not changed.
+ */
+.macro save_for_look
+	mfspr	r11, SPR_SPRG3
+	stw	r3, ARCH_SCRATCH + 4(r11)
+	stw	r4, ARCH_SCRATCH + 8(r11)
+	stw	r6, ARCH_SCRATCH + 16(r11)
+.endm
+
+.macro restore_from_look
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	lwz	r4, ARCH_SCRATCH + 8(r11)
+	lwz	r6, ARCH_SCRATCH + 16(r11)
+.endm
+
+.macro save_for_insert
+	stw	r0, ARCH_SCRATCH(r11)
+	stw	r5, ARCH_SCRATCH + 12(r11)
+	stw	r7, ARCH_SCRATCH + 20(r11)
+	stw	r8, ARCH_SCRATCH + 24(r11)
+	stw	r9, ARCH_SCRATCH + 28(r11)
+.endm
+
+.macro restore_scratch
+	lwz	r0, ARCH_SCRATCH(r11)
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	lwz	r4, ARCH_SCRATCH + 8(r11)
+	lwz	r5, ARCH_SCRATCH + 12(r11)
+	lwz	r6, ARCH_SCRATCH + 16(r11)
+	lwz	r7, ARCH_SCRATCH + 20(r11)
+	lwz	r8, ARCH_SCRATCH + 24(r11)
+	lwz	r9, ARCH_SCRATCH + 28(r11)
+	mtcrf	0xff, r10
+	mfspr	r10, SPR_SPRG0
+	mfspr	r11, SPR_SPRG1
+.endm
+
+/* To C: r3, r4 and r6 are the program's, r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
+.macro data_fault
+	save_volatile_rest
+	mfspr	r10, SPR_DAR
+	mfspr	r12, SPR_DSISR
+	stw	r10, FRAME_DAR(r11)
+	stw	r12, FRAME_DSISR(r11)
+	enter_c	0x300, exception_data_fault
+.endm
+
+.macro instruction_fault
+	save_volatile_rest
+	stw	r9, FRAME_DSISR(r11)
+	clrlwi	r12, r9, 16
+	stw	r12, FRAME_MSR(r11)
+	enter_c	0x400, exception_instruction_fault
+.endm
+
+/*
+ * The same after save_for_look, whose three registers stay free and go from the scratch words to the frame. In: r3 =
+ * DAR, r11 = the task's words.
+ */
+.macro data_fault_after_look
+	mfspr	r4, SPR_SRR1
+	andi.	r6, r4, MSR_PR
+	lwz	r6, ARCH_FRAME(r11)
+	bne	1f
+	to_phys	r6, r1
+	addi	r6, r6, -FRAME_SIZE
+1:	stw	r10, FRAME_CCR(r6)
+	mfspr	r10, SPR_SPRG0
+	stw	r3, FRAME_DAR(r6)
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+	stw	r4, FRAME_MSR(r6)
+	stw	r12, GPR(12)(r6)
+	mfspr	r4, SPR_SPRG1
+	stw	r10, GPR(10)(r6)
+	lwz	r10, ARCH_SCRATCH + 8(r11)
+	stw	r0, GPR(0)(r6)
+	mflr	r12
+	stw	r4, GPR(11)(r6)
+	lwz	r4, ARCH_SCRATCH + 16(r11)
+	stw	r9, GPR(9)(r6)
+	mfspr	r9, SPR_SRR0
+	stw	r1, GPR(1)(r6)
+	stw	r1, 0(r6)
+	stw	r2, GPR(2)(r6)
+	mfspr	r0, SPR_DSISR
+	stw	r3, GPR(3)(r6)
+	stw	r10, GPR(4)(r6)
+	stw	r5, GPR(5)(r6)
+	to_virt	r1, r6
+	stw	r4, GPR(6)(r6)
+	mr	r11, r6
+	stw	r7, GPR(7)(r6)
+	stw	r8, GPR(8)(r6)
+	stw	r12, FRAME_LINK(r6)
+	stw	r9, FRAME_NIP(r6)
+	stw	r0, FRAME_DSISR(r6)
+	enter_c	0x300, exception_data_fault
+.endm
+
+#endif

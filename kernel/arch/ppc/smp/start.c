@@ -1,0 +1,188 @@
+/* Starting the other processors, and binding what only several processors need. */
+#include <arch.h>
+#include <arch/entry.h>
+#include <arch/hash.h>
+#include <arch/image.h>
+#include <arch/mmu.h>
+#include <arch/vsid.h>
+#include <board.h>
+#include <context.h>
+#include <cpu.h>
+#include <irq.h>
+#include <lib.h>
+#include <pagetable.h>
+#include <shootdown.h>
+#include <smp.h>
+#include <time.h>
+
+#include "../internal.h"
+
+DECLARE_IMAGE(image_reset);
+DECLARE_IMAGE(image_start_another);
+DECLARE_IMAGE(image_external_unlocked);
+
+#define START_WAIT_NS (200 * NSEC_PER_MSEC)
+
+/* entry.S: where code of several processors is branched to. */
+extern u32 enter_full_handler[], enter_handler[], return_full[], return_lean[], syscall_whole[];
+extern u32 return_syscall_cleared[], return_syscall_lean[];
+extern const u32 enter_full_locked[], enter_locked[], return_full_unlocking[], return_lean_unlocking[];
+extern const u32 syscall_whole_locked[], return_syscall_cleared_unlocking[], return_syscall_lean_unlocking[];
+extern const u32 switch_to_several[];
+/* hash32/reload.S */
+extern u32 hash_reload_data[], hash_reload_instruction[], hash_reload_kernel[];
+extern const u32 hash_reload_data_several[], hash_reload_instruction_several[], hash_reload_kernel_several[];
+
+/* What a processor that begins reads (smp/entry.S). */
+bool tlb_broadcasts;
+u32 start_sdr1;
+struct task *start_idle;
+void start_another_c(void);
+
+/* External interrupts: those between processors need no kernel lock. */
+void exception_external_unlocked(struct regs *regs);
+
+void exception_external_unlocked(struct regs *regs)
+{
+	struct cpu *cpu = this_cpu();
+	const struct regs *before = cpu->interrupted;
+
+	cpu->interrupted = regs;
+	irq_dispatch();
+	this_cpu()->interrupted = before;
+}
+
+static void activate(struct mm *mm)
+{
+	segments_activate(mm);
+	if (mm && shootdown_enter(mm))
+		arch_tlb_flush_all();
+}
+
+static void bind(void)
+{
+	code_divert(enter_full_handler, enter_full_locked, 0);
+	code_divert(enter_handler, enter_locked, 0);
+	code_divert(return_full, return_full_unlocking, 0);
+	code_divert(return_lean, return_lean_unlocking, 0);
+	code_divert(syscall_whole, syscall_whole_locked, 0);
+	code_divert(return_syscall_cleared, return_syscall_cleared_unlocking, 0);
+	code_divert(return_syscall_lean, return_syscall_lean_unlocking, 0);
+	code_divert((u32 *)switch_to, switch_to_several, 0);
+	code_divert(hash_reload_data, hash_reload_data_several, 0);
+	code_divert(hash_reload_instruction, hash_reload_instruction_several, 0);
+	code_divert(hash_reload_kernel, hash_reload_kernel_several, 0);
+	arch_replace((const void *)hash_insert, (const void *)hash_insert_several);
+	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
+	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
+	mmu->page_flush = hash_flush_several;
+	mmu->activate = activate;
+	pagetable_left = hash_wait_walkers;
+	entry_bind_locked();
+	image_install(0x500, &image_external_unlocked);
+}
+
+/* Starts one; false: it does not begin. */
+static bool start(u32 number)
+{
+	struct cpu *cpu = smp_add(number);
+	u64 until;
+
+	if (!cpu)
+		return false;
+	arch_idle_init(cpu->idle);
+	start_idle = cpu->idle;
+	arch_memory_barrier();
+	openpic_start_cpu(number);
+	until = time_now_ns() + START_WAIT_NS;
+	while (!*(volatile bool *)&cpu->online)
+		if (time_now_ns() > until)
+			return false;
+	return true;
+}
+
+bool arch_start_others(void)
+{
+	if (!several_processors)
+		return false;
+	bind();
+	__asm__ volatile("mfspr %0, %1" : "=r"(start_sdr1) : "i"(SPR_SDR1));
+	arch_lead();
+	image_install(0x100, &image_start_another);
+	for (u32 number = 1; number < processors_described; number++) {
+		if (start(number)) {
+			cpu_count++;
+			continue;
+		}
+		openpic_stop_cpu(number);
+		printk("pagewalk: processor %u does not start\n", number);
+	}
+	image_install(0x100, &image_reset);
+	printk("pagewalk: %u processors\n", cpu_count);
+	return true;
+}
+
+void start_another_c(void)
+{
+	/* Segments and tree first: the registers that are loaded next may leave the kernel to the page tables. */
+	backend->kernel_context();
+	mmu->activate(NULL);
+	bats_load();
+	openpic_init_cpu();
+	smp_main();
+}
+
+void arch_lead(void)
+{
+	bats_save();
+}
+
+/* On a core that broadcasts tlbie, two processors may not do so at once: the hash table's lock is that of tlbie too. */
+void arch_tlb_flush_page(uaddr_t address)
+{
+	if (tlb_broadcasts)
+		hash_tlb_flush_page(address);
+	else
+		tlb_invalidate_page(address);
+}
+
+void arch_tlb_flush_all(void)
+{
+	if (tlb_broadcasts)
+		for (uaddr_t page = 0; page < 64 * PAGE_SIZE; page += PAGE_SIZE)
+			hash_tlb_flush_page(page);
+	else
+		tlb_invalidate_all();
+}
+
+bool arch_tlb_broadcasts(void)
+{
+	return tlb_broadcasts;
+}
+
+void arch_load_context(void)
+{
+	if (this_cpu()->mm)
+		backend->load_context(this_cpu()->mm);
+}
+
+void arch_forget_translations(void)
+{
+	if (this_cpu()->mm)
+		backend->load_context(this_cpu()->mm);
+	else
+		mmu->activate(NULL);
+	tlb_invalidate_all();
+}
+
+void arch_follow(void)
+{
+	u32 hid0;
+
+	backend->kernel_context();
+	bats_load();
+	arch_forget_translations();
+	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
+	__asm__ volatile("isync; mtspr %0, %1; isync; mtspr %0, %2; isync"
+			 : : "i"(SPR_HID0), "r"(hid0 | HID0_ICFI), "r"(hid0) : "memory");
+}

@@ -1,0 +1,82 @@
+/*
+ * Several processors: the kernel lock, other locks below it, and what one processor asks of others (proc/smp.c).
+ *
+ * The kernel lock (kernel.lock=big) is held by the processor that runs the kernel. Entry from a program takes it, and so does
+ * an interrupt of an idle processor; the return to the program and a wait of the idle task let it go. It stays with the
+ * processor across a switch of tasks. Without it run only: reload handlers in assembly, interrupts between processors, and
+ * the entry and exit themselves. With one processor nobody takes it.
+ *
+ * Order: the kernel lock, then one of the locks below it. Who holds one of these waits for nothing but memory. Who waits for
+ * a lock, or for others' answers, answers others meanwhile (cpus_answer()), so that waits cannot form a ring.
+ */
+#ifndef SMP_H
+#define SMP_H
+
+#include <types.h>
+
+struct cpu;
+struct mm;
+struct regs;
+struct text;
+
+/* Whether there may be more than one processor: fixed before anything is bound. */
+extern bool several_processors;
+
+/*
+ * Tickets: who comes first gets it first. Without them a processor that lets go and takes the lock again would keep it,
+ * since its cache has the line. The two words that others write and read while they wait have a cache line each.
+ */
+struct kernel_lock {
+	_Alignas(32) u32 next;                  /* the next ticket */
+	_Alignas(32) volatile u32 serving;      /* the ticket of the processor that has it */
+	struct cpu *volatile holder;            /* NULL: nobody, or one that is about to let go */
+	u32 times, contended;
+	u64 waited;                             /* ticks of the timebase */
+};
+extern struct kernel_lock kernel_lock_words;    /* entry code lets go of it too */
+
+struct spinlock {
+	u32 taken;                      /* 1: somebody holds it */
+	u32 times, contended;           /* how often it was taken, and had to be waited for */
+	u64 waited;                     /* ticks of the timebase */
+	const char *name;
+};
+void spin_lock(struct spinlock *lock);
+void spin_unlock(struct spinlock *lock);
+
+void kernel_lock(void);
+void kernel_unlock(void);
+bool kernel_lock_held(void);            /* by this processor */
+/* An exception took the kernel: from here it holds the lock. Before it returns: it holds it as the interrupted code did. */
+void kernel_enter(struct regs *regs);
+void kernel_leave(struct regs *regs);
+
+/* All processors but this one: bits for ipi_send(), as in every set of processors below. */
+u32 cpus_others(void);
+/* The others whose MMU has an address space. */
+u32 cpus_using(const struct mm *mm);
+/* Runs a function on these processors, with interrupts off and without the kernel lock, and waits until all have. */
+void cpus_call(u32 cpus, void (*function)(void *argument), void *argument);
+/* Does what others have asked of this processor. */
+void cpus_answer(void);
+/* Holds the others outside of the kernel, while code or registers of all change; then each starts with empty TLB and caches. */
+void cpus_hold(void);
+void cpus_release(void);
+/* A panic: the others print their registers and stop. */
+void cpus_stop(void);
+
+/* Boot: starts the other processors, if there are any. */
+void smp_init(void);
+/* What a started processor runs, on the stack of its idle task: never returns. */
+void smp_main(void) __attribute__((noreturn));
+/* Makes the structures of one more processor, before it starts; NULL: no memory, or there are CPUS already. */
+struct cpu *smp_add(u32 number);
+
+/* Lets those that wait for the kernel lock have it first. */
+void kernel_lock_pass(void);
+/* A window for others between two pieces of a long call: preemption_point() for several processors. */
+void preemption_point_unlocked(void);
+
+void locks_show(struct text *text);     /* /proc/locks/contention */
+
+#endif

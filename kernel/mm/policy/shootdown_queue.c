@@ -1,0 +1,71 @@
+/*
+ * shootdown=queue: as OpenBSD did before May 2007 (pmap.c 1.99).
+ *
+ * Each processor has a queue of 16 jobs, a page of an address space each, with a lock. The initiator puts a job for each page
+ * into the queue of each target; a full queue becomes "everything". Then it interrupts the targets, and waits until each has
+ * cleared its bit. A target takes its queue's lock, does the jobs one by one, and clears its bit.
+ *
+ * The original queues for the initiator too, and skips pages that were not accessed; here the initiator has flushed its own
+ * already, and the tree does not say what was accessed.
+ */
+#include <arch.h>
+#include <cpu.h>
+#include <lib.h>
+#include <smp.h>
+
+#include "../shootdown.h"
+
+static u32 unanswered;          /* targets that have not flushed yet */
+
+static void put(struct cpu *cpu, struct mm *mm, uaddr_t page)
+{
+	spin_lock(&cpu->flushes.lock);
+	if (cpu->flushes.count < ARRAY_SIZE(cpu->flushes.pages)) {
+		cpu->flushes.pages[cpu->flushes.count].mm = mm;
+		cpu->flushes.pages[cpu->flushes.count++].page = page;
+	} else {
+		cpu->flushes.all = true;
+	}
+	spin_unlock(&cpu->flushes.lock);
+}
+
+static void flush(u32 targets, const struct flush_request *request)
+{
+	for_each_cpu(cpu) {
+		if (!(targets & 1u << cpu->number))
+			continue;
+		cpu->flushes.lock.name = "queue";
+		if (request->all)
+			cpu->flushes.all = true;
+		for (uaddr_t page = request->start; page < request->end && !cpu->flushes.all; page += PAGE_SIZE)
+			put(cpu, request->mm, page);
+	}
+	arch_memory_barrier();
+	arch_add(&unanswered, targets);
+	shootdown_send(targets);
+	while (*(volatile u32 *)&unanswered)
+		arch_pause();
+	arch_acquired();
+}
+
+static void answer(void)
+{
+	struct cpu *cpu = this_cpu();
+	u32 bit = 1u << cpu->number;
+
+	if (!(*(volatile u32 *)&unanswered & bit))
+		return;
+	spin_lock(&cpu->flushes.lock);
+	if (cpu->flushes.all)
+		arch_tlb_flush_all();
+	for (u32 i = 0; i < cpu->flushes.count && !cpu->flushes.all; i++)
+		if (cpu->flushes.pages[i].mm == cpu->mm)
+			arch_tlb_flush_page(cpu->flushes.pages[i].page);
+	cpu->flushes.count = 0;
+	cpu->flushes.all = false;
+	arch_memory_barrier();
+	arch_add(&unanswered, -bit);
+	spin_unlock(&cpu->flushes.lock);
+}
+
+const struct shootdown_form shootdown_queue = { shootdown_all, flush, answer };

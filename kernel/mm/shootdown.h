@@ -1,0 +1,35 @@
+/* What a form of policy `shootdown` does (mm/policy/shootdown_*.c). */
+#ifndef MM_SHOOTDOWN_H
+#define MM_SHOOTDOWN_H
+
+#include <mm.h>
+#include <shootdown.h>
+#include <types.h>
+
+/* Of one address space: pages [start, end), or, above the cutoff, all. */
+struct flush_request {
+	struct mm *mm;
+	uaddr_t start, end;
+	bool all;
+};
+
+struct shootdown_form {
+	/* Of these processors, which run the address space, those that must be asked; the others catch up by themselves. */
+	u32 (*asked)(u32 targets);
+	/* Asks these processors, and returns when all have flushed. */
+	void (*flush)(u32 targets, const struct flush_request *request);
+	/* At each of them: does what it is asked, if anything. */
+	void (*answer)(void);
+};
+extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,
+	shootdown_generation;
+
+/* Interrupts these processors to flush. */
+void shootdown_send(u32 targets);
+/* Every one of the set; and of it, those that do not doze. The others empty their TLB before they run a program. */
+u32 shootdown_all(u32 targets);
+u32 shootdown_awake(u32 targets);
+/* Flushes a request from this processor's TLB. */
+void shootdown_do(const struct flush_request *request);
+
+#endif

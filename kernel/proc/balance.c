@@ -1,0 +1,220 @@
+/*
+ * The scheduler among several processors: where a task that becomes runnable waits, and who takes tasks of others. Each
+ * processor has its queues; the kernel lock protects all of them. sched.c has the forms for one processor.
+ */
+#include <arch.h>
+#include <cpu.h>
+#include <irq.h>
+#include <lib.h>
+#include <mmu.h>
+#include <sched.h>
+#include <smp.h>
+#include <task.h>
+
+#include "internal.h"
+
+#define BALANCE_TICKS 10u       /* a busy processor looks for a longer queue so often */
+#define COUNTED_MOST 64u        /* waiting tasks that a count looks at */
+
+static bool allowed(const struct task *task, const struct cpu *cpu)
+{
+	return task->affinity & 1u << cpu_index(cpu);
+}
+
+static bool queues_empty(const struct cpu *cpu)
+{
+	return list_empty(cpu->active) && list_empty(cpu->expired) && list_empty(&cpu->real_time);
+}
+
+static bool is_idle(const struct cpu *cpu)
+{
+	return cpu->running == cpu->idle && queues_empty(cpu);
+}
+
+/*
+ * Where a task that has just become runnable waits: where it ran last, if that processor is idle or nobody is; else on an
+ * idle one. A real-time task goes where it can run at once.
+ */
+static struct cpu *place(const struct task *task)
+{
+	struct cpu *last = allowed(task, task->cpu) ? task->cpu : NULL, *first = NULL;
+
+	if (last && is_idle(last))
+		return last;
+	for_each_cpu(cpu) {
+		if (!allowed(task, cpu))
+			continue;
+		if (is_idle(cpu))
+			return cpu;
+		if (!first || (task->run_priority && !sched_preempts(task, first->running) &&
+			       sched_preempts(task, cpu->running)))
+			first = cpu;
+	}
+	return last && !(task->run_priority && !sched_preempts(task, last->running)) ? last : first;
+}
+
+static void make_runnable_among(struct task *task)
+{
+	struct cpu *cpu = place(task);
+	bool first = sched_preempts(task, cpu->running);
+
+	task->cpu = cpu;
+	task->state = TASK_RUNNING;
+	sched_enqueue(task, first && !task->run_priority);
+	if (first)
+		sched_interrupt(cpu->running, WORK_RESCHED);
+}
+
+void task_wake_among(struct task *task)
+{
+	if (task->state == TASK_INTERRUPTIBLE || task->state == TASK_KILLABLE || task->state == TASK_UNINTERRUPTIBLE)
+		make_runnable_among(task);
+}
+
+void task_continue_among(struct task *task)
+{
+	if (task->state == TASK_STOPPED || task->state == TASK_TRACED)
+		make_runnable_among(task);
+}
+
+void sched_start_among(struct task *task)
+{
+	sched_share_turn(task);
+	make_runnable_among(task);
+}
+
+bool schedule_to_among(struct task *next)
+{
+	struct cpu *before = next->cpu;
+
+	if (!allowed(next, this_cpu()))
+		return false;
+	next->cpu = this_cpu();
+	if (sched_hand_over(next))
+		return true;
+	next->cpu = before;
+	return false;
+}
+
+void sched_set_affinity(struct task *task, u32 cpus)
+{
+	task->affinity = cpus;
+	if (allowed(task, task->cpu))
+		return;
+	if (task == task->cpu->running) {
+		sched_interrupt(task, WORK_MOVE);
+	} else if (!list_empty(&task->run_link)) {
+		list_del(&task->run_link);
+		make_runnable_among(task);
+	}
+}
+
+/* The idle task sends current away, when nothing runs on its stack any more. */
+void sched_move(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	current->work &= ~WORK_MOVE;
+	if (allowed(current, cpu))
+		return;
+	ASSERT(!cpu->outgoing);
+	cpu->outgoing = current;
+	current->state = TASK_UNINTERRUPTIBLE;
+	cpu->idle->work |= WORK_MOVE;
+	sched_to_idle();
+}
+
+void sched_send_away(void)
+{
+	struct cpu *cpu = this_cpu();
+	struct task *task = cpu->outgoing;
+
+	current->work &= ~WORK_MOVE;
+	cpu->outgoing = NULL;
+	make_runnable_among(task);
+}
+
+/* A task of these queues that may run here, the one that would wait longest first. */
+static struct task *movable(const struct list_head *queue, const struct cpu *cpu)
+{
+	struct task *task;
+	u32 looked_at = 0;
+
+	list_for_each_entry(task, queue, run_link) {
+		if (allowed(task, cpu))
+			return task;
+		if (++looked_at == COUNTED_MOST)
+			break;
+	}
+	return NULL;
+}
+
+static u32 count_queue(const struct list_head *queue)
+{
+	const struct task *task;
+	u32 n = 0;
+
+	list_for_each_entry(task, queue, run_link)
+		if (++n == COUNTED_MOST)
+			break;
+	return n;
+}
+
+static u32 count_ready(const struct cpu *cpu)
+{
+	return count_queue(cpu->active) + count_queue(cpu->expired) + count_queue(&cpu->real_time);
+}
+
+/* Takes one waiting task of a processor on which more than `least` wait; false: there is none. */
+static bool pull(struct cpu *cpu, u32 least)
+{
+	struct cpu *busiest = NULL;
+	struct task *task;
+
+	for_each_cpu(other) {
+		other->ready = count_ready(other);
+		if (other != cpu && other->ready > least) {
+			least = other->ready;
+			busiest = other;
+		}
+	}
+	if (!busiest)
+		return false;
+	task = movable(&busiest->real_time, cpu);
+	if (!task)
+		task = movable(busiest->expired, cpu);
+	if (!task)
+		task = movable(busiest->active, cpu);
+	if (!task)
+		return false;
+	list_del(&task->run_link);
+	task->cpu = cpu;
+	sched_enqueue(task, false);
+	return true;
+}
+
+void balance_tick(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	if ((u32)(cpu->ticks_user + cpu->ticks_system) % BALANCE_TICKS == 0)
+		pull(cpu, count_ready(cpu) + 1);
+}
+
+/* What the idle task does when its queues are empty: takes a task of others, or waits for an interrupt without the lock. */
+void idle_wait_unlocked(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (pull(cpu, 0))
+		return;
+	cpu->dozing = true;
+	kernel_unlock();
+	arch_idle();
+	kernel_lock();
+	cpu->dozing = false;
+	if (cpu->stale) {
+		cpu->stale = false;
+		arch_forget_translations();
+	}
+}

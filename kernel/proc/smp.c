@@ -1,0 +1,370 @@
+/* Several processors: locks, calls from one to others, and starting them (smp.h). */
+#include <smp.h>
+
+#include <arch.h>
+#include <check.h>
+#include <context.h>
+#include <cpu.h>
+#include <irq.h>
+#include <kmalloc.h>
+#include <lib.h>
+#include <mmu.h>
+#include <panic.h>
+#include <sched.h>
+#include <shootdown.h>
+#include <task.h>
+#include <text.h>
+#include <window.h>
+
+#include "internal.h"
+
+bool several_processors;
+
+struct kernel_lock kernel_lock_words;
+
+/* What a waiting processor does between two looks, so that it does not keep the line from others. */
+#define PAUSE 16u
+
+static void pause(void)
+{
+	for (u32 i = 0; i < PAUSE; i++)
+		arch_pause();
+}
+
+void kernel_lock(void)
+{
+	struct kernel_lock *lock = &kernel_lock_words;
+	u32 ticket = arch_add(&lock->next, 1), since;
+
+	if (lock->serving == ticket) {
+		arch_acquired();
+	} else {
+		since = arch_timebase_low();
+		do {
+			cpus_answer();
+			pause();
+		} while (lock->serving != ticket);
+		arch_acquired();
+		lock->contended++;
+		lock->waited += arch_timebase_low() - since;
+	}
+	lock->holder = this_cpu();
+	lock->times++;
+}
+
+void kernel_unlock(void)
+{
+	struct kernel_lock *lock = &kernel_lock_words;
+
+	ASSERT(lock->holder == this_cpu());
+	lock->holder = NULL;
+	arch_memory_barrier();
+	lock->serving++;
+}
+
+bool kernel_lock_held(void)
+{
+	return kernel_lock_words.holder == this_cpu();
+}
+
+/* The kernel itself is interrupted only in a window, where it holds the lock, and when it dozes, where it does not. */
+void kernel_enter(struct regs *regs)
+{
+	if (regs_user(regs) || this_cpu()->dozing)
+		kernel_lock();
+}
+
+/*
+ * An interrupt that needs no lock comes without it, but finds that there is work. Between the last look at the work and the
+ * return to the program interrupts are off: who gives more work sends an interrupt.
+ */
+void kernel_leave(struct regs *regs)
+{
+	if (regs_user(regs)) {
+		while (current->work) {
+			if (!kernel_lock_held())
+				kernel_lock();
+			return_to_user(regs);
+		}
+	} else if (!this_cpu()->dozing) {
+		return;
+	}
+	if (kernel_lock_held())
+		kernel_unlock();
+}
+
+void kernel_lock_pass(void)
+{
+	const struct kernel_lock *lock = &kernel_lock_words;
+
+	if (lock->next != lock->serving + 1) {
+		kernel_unlock();
+		kernel_lock();
+	}
+}
+
+void preemption_point_unlocked(void)
+{
+	interrupt_window();
+	if (current->work & WORK_RESCHED)
+		schedule();
+	else
+		kernel_lock_pass();
+}
+
+/* The locks below the kernel lock, for locks_show(). */
+static struct spinlock *spinlocks[8];
+
+static void note(struct spinlock *lock)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i] != lock; i++)
+		if (!spinlocks[i]) {
+			spinlocks[i] = lock;
+			return;
+		}
+}
+
+/* check=on: how many of these locks each processor holds; more than one could be taken in two orders. */
+static u32 held[CPUS];
+
+void spin_lock(struct spinlock *lock)
+{
+	if (!arch_exchange_if(&lock->taken, 0, 1)) {
+		u32 since = arch_timebase_low();
+
+		do {
+			while (*(volatile u32 *)&lock->taken)
+				pause();
+		} while (!arch_exchange_if(&lock->taken, 0, 1));
+		lock->contended++;
+		lock->waited += arch_timebase_low() - since;
+	}
+	arch_acquired();
+	if (!lock->times++)
+		note(lock);
+	if (boot.check && held[cpu_index(this_cpu())]++)
+		panic("lock order: \"%s\" is taken while another lock below the kernel lock is held", lock->name);
+}
+
+void spin_unlock(struct spinlock *lock)
+{
+	if (boot.check)
+		held[cpu_index(this_cpu())]--;
+	arch_memory_barrier();
+	*(volatile u32 *)&lock->taken = 0;
+}
+
+static void show_lock(struct text *text, const char *name, u32 times, u32 contended, u64 waited)
+{
+	text_printf(text, "%-10s %10u %10u %12llu\n", name, times, contended, time_ticks_to_ns(waited));
+}
+
+void locks_show(struct text *text)
+{
+	const struct kernel_lock *lock = &kernel_lock_words;
+
+	text_puts(text, "lock            taken  contended    waited_ns\n");
+	show_lock(text, "kernel", lock->times, lock->contended, lock->waited);
+	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i]; i++)
+		show_lock(text, spinlocks[i]->name, spinlocks[i]->times, spinlocks[i]->contended, spinlocks[i]->waited);
+}
+
+u32 cpus_others(void)
+{
+	u32 others = 0;
+
+	for_each_cpu(cpu)
+		if (cpu != this_cpu())
+			others |= 1u << cpu->number;
+	return others;
+}
+
+u32 cpus_using(const struct mm *mm)
+{
+	u32 using = 0;
+
+	for_each_cpu(cpu)
+		if (cpu != this_cpu() && cpu->mm == mm)
+			using |= 1u << cpu->number;
+	return using;
+}
+
+/* The call that is being made. The kernel lock keeps it to one at a time. */
+static struct {
+	void (*function)(void *argument);
+	void *argument;
+} call;
+
+void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
+{
+	if (!targets)
+		return;
+	call.function = function;
+	call.argument = argument;
+	arch_memory_barrier();
+	for_each_cpu(cpu)
+		if (targets & 1u << cpu->number)
+			*(volatile u32 *)&cpu->called = 1;
+	ipi_send(targets, IPI_LOOK);
+	for_each_cpu(cpu)
+		while (*(volatile u32 *)&cpu->called)
+			pause();
+}
+
+static bool stopping;           /* a panic has begun */
+static volatile u32 holding;    /* calls of cpus_hold() that no cpus_release() has ended */
+
+/* Prints what this processor does, and does no more. */
+static void stop(void)
+{
+	struct cpu *cpu = this_cpu();
+	const struct regs *regs = cpu->interrupted;
+
+	if (cpu->stopped)
+		return;
+	console_printf("processor %u: task %d \"%s\"\n", cpu_index(cpu), current->pid, current->name);
+	if (regs)
+		arch_show_regs(regs);
+	arch_show_stack(regs);
+	arch_memory_barrier();
+	*(volatile bool *)&cpu->stopped = true;
+	for (;;)
+		pause();
+}
+
+void cpus_answer(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (*(volatile u32 *)&cpu->called) {
+		if (stopping)
+			stop();
+		arch_acquired();
+		if (holding) {
+			/* The next hold may come before this processor has seen the end of the one before. */
+			while (holding) {
+				*(volatile u32 *)&cpu->called = 0;
+				pause();
+			}
+			arch_follow();
+		} else {
+			call.function(call.argument);
+			arch_memory_barrier();
+			*(volatile u32 *)&cpu->called = 0;
+		}
+	}
+	shootdown_answer();
+}
+
+#define STOP_WAIT_NS (100 * NSEC_PER_MSEC)
+
+void cpus_stop(void)
+{
+	u64 until;
+
+	if (stopping || cpu_count == 1)
+		return;
+	stopping = true;
+	this_cpu()->stopped = true;
+	arch_memory_barrier();
+	for_each_cpu(cpu) {
+		if (cpu->stopped)
+			continue;
+		*(volatile u32 *)&cpu->called = 1;
+		ipi_send(1u << cpu->number, IPI_LOOK);
+		until = time_now_ns() + STOP_WAIT_NS;
+		while (!*(volatile bool *)&cpu->stopped && time_now_ns() < until)
+			pause();
+		if (!cpu->stopped)
+			console_printf("processor %u does not answer; it runs task %d \"%s\"\n", cpu_index(cpu),
+				       cpu->running->pid, cpu->running->name);
+	}
+}
+
+static void followed(void *argument)
+{
+	(void)argument;
+}
+
+void cpus_hold(void)
+{
+	if (cpu_count == 1 || holding++)
+		return;
+	cpus_call(cpus_others(), NULL, NULL);
+}
+
+void cpus_release(void)
+{
+	if (cpu_count == 1 || holding > 1) {
+		holding -= cpu_count > 1;
+		return;
+	}
+	arch_lead();
+	arch_memory_barrier();
+	holding = 0;
+	/* Until they have followed, they may insert translations of the kernel that are no longer right. */
+	cpus_call(cpus_others(), followed, NULL);
+	mmu->flush_all();
+}
+
+/* Others have set what is to be done before they interrupt. */
+static void look(void)
+{
+	cpus_answer();
+}
+
+struct cpu *smp_add(u32 number)
+{
+	struct cpu *cpu = &cpus[cpu_count];
+	struct task *idle;
+
+	if (cpu_count == CPUS)
+		return NULL;
+	idle = kzalloc(sizeof(*idle));
+	if (!idle)
+		return NULL;
+	idle->kernel_stack = kmalloc(KERNEL_STACK_SIZE);
+	if (!idle->kernel_stack) {
+		kfree(idle);
+		return NULL;
+	}
+	stack_mark(idle);
+	idle->cpu = cpu;
+	idle->affinity = ~0u;
+	idle_init(idle);
+	cpu->running = cpu->idle = idle;
+	cpu->active = &cpu->turns[0];
+	cpu->expired = &cpu->turns[1];
+	list_init(&cpu->turns[0]);
+	list_init(&cpu->turns[1]);
+	list_init(&cpu->real_time);
+	cpu->number = number;
+	return cpu;
+}
+
+void smp_init(void)
+{
+	if (!ipi_possible())
+		return;
+	ipi_register(IPI_LOOK, "look", look);
+	ipi_register(IPI_FLUSH, "flush", shootdown_interrupt);
+	kernel_lock_words.next = 1;
+	kernel_lock_words.holder = this_cpu();
+	if (!arch_start_others())
+		return;
+	sched_bind_several();
+	context_restart();
+}
+
+/* The processor that starts this one holds the kernel lock until all have started. */
+void smp_main(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	arch_memory_barrier();
+	*(volatile bool *)&cpu->online = true;
+	kernel_lock();
+	arch_follow();
+	time_init_cpu();
+	idle_loop();
+}
