@@ -48,7 +48,8 @@ static void double_hpte(const struct target *t)
 /* Write permission is removed from tree and hash table, but not from the TLB. */
 static void leave_tlb(const struct target *t)
 {
-	hash_remove_searching(t->mm, t->vsid, t->address);
+	if (hash_table)
+		hash_remove_searching(t->mm, t->vsid, t->address);
 	pagetable_set(t->entry, pte_write_protect(pte_get(t->entry)));
 }
 
@@ -103,10 +104,12 @@ static void overflow_stack(const struct target *t)
 static const struct {
 	const char *name;
 	void (*make)(const struct target *t);
+	bool in_hash;           /* only where there is a hash table */
 } faults[] = {
-	{ "tree", make_writable },  { "hpte", change_hpte },  { "hpte-twice", double_hpte }, { "tlb", leave_tlb },
-	{ "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },	     { "freed", free_frame },
-	{ "room", change_room },    { "stack", overflow_stack },
+	{ "tree", make_writable, false }, { "hpte", change_hpte, true }, { "hpte-twice", double_hpte, true },
+	{ "tlb", leave_tlb, false }, { "mapped", count_mapping, false }, { "resident", count_page, false },
+	{ "areas", count_area, false }, { "freed", free_frame, false }, { "room", change_room, false },
+	{ "stack", overflow_stack, false },
 };
 
 static int find_target(vaddr_t address, struct target *out)
@@ -145,7 +148,7 @@ int check_store(const char *words, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(faults[i].name, line) != 0)
 			continue;
-		error = find_target(address, &target);
+		error = faults[i].in_hash && !hash_table ? -ENODEV : find_target(address, &target);
 		if (!error)
 			faults[i].make(&target);
 		return error;

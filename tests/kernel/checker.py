@@ -10,10 +10,13 @@ from pathlib import Path
 
 from kernel.runs import PANIC, boot, packed, side_by_side
 
-MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
+# With each machine the words of its command line. Without BATs, the kernel's own pages would evict the faulty entry
+# from the TLB before the check.
+MACHINES = dict.fromkeys(("ppc603-133", "ppc604-133", "ppc750-400"), "kernel.map=bat+io")
+MACHINES["mpc855t-48"] = ""
 
-# The kernel's own pages would evict the faulty entry from the TLB before the check.
-QUIET_TLB = "kernel.map=bat+io"
+# What an MPC8xx cannot show: it has no hash table, and no BATs that keep the faulty entry in the TLB for a later check.
+NOT_ON_8XX = (("hpte", "here"), ("hpte", "later"), ("hpte-twice", "here"), ("tlb", "later"))
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def check() -> int:
         for machine in MACHINES
         for fault in FAULTS
         for when, report in (("here", fault.here), ("later", fault.later))
-        if report
+        if report and not (machine.startswith("mpc8") and (fault.name, when) in NOT_ON_8XX)
     ]
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
@@ -56,7 +59,7 @@ def check() -> int:
         file.flush()
         boots = side_by_side(
             lambda row: boot(
-                row[0], Path(file.name), f"quiet check=on {QUIET_TLB} -- /bin/checker {row[1]} {row[2]}", ()
+                row[0], Path(file.name), f"quiet check=on {MACHINES[row[0]]} -- /bin/checker {row[1]} {row[2]}", ()
             ),
             rows,
         )

@@ -1,8 +1,8 @@
-"""Checks that the kernel is portable: everything outside `arch/` compiles against `arch/stub`, which is empty.
+"""Checks that the kernel is portable: everything outside `arch/`, `boot/` and `test/` compiles against `arch/stub`.
 
-The stub has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles for a
-little-endian processor of 32 bits. The stub's ABI, `include/abi/stub`, has other numbers and layouts than PowerPC's.
-This test adds its column to `syscalls.tbl`. Nothing is linked.
+The stub is empty: it has none of a PowerPC's registers, page-table bits or instructions. The host's compiler compiles
+for a little-endian processor of 32 bits. The stub's ABI, `include/abi/stub`, has other numbers and layouts than
+PowerPC's. This test adds its column to `syscalls.tbl`. Nothing is linked.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ LIBCS = ("glibc", "musl")
 _KERNEL_ONLY = (
     "recent",
     "strict",
+    "strict_memory",
     "policy",
     "inherit",
     "latency",

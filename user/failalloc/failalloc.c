@@ -185,7 +185,9 @@ static void pass_descriptor(void)
 {
 	char data[1] = "", control[CMSG_SPACE(sizeof(int))];
 	struct iovec piece = { data, sizeof(data) };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr message = {
+		.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	int pair[2];
 

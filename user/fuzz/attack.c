@@ -186,7 +186,8 @@ static void futexes(struct state *s)
 	uint32_t other = (uint32_t)(uintptr_t)s->scratch + 4 * below(&s->random, 3);
 	static const uint32_t counts[] = { 0, 1, 2, INT_MAX, UINT_MAX };
 
-	system_call6(__NR_futex, word, below(&s->random, 14) | (below(&s->random, 2) ? FUTEX_PRIVATE_FLAG : 0), PICK(s, counts),
+	system_call6(__NR_futex, word, below(&s->random, 14) | (below(&s->random, 2) ? FUTEX_PRIVATE_FLAG : 0),
+		     PICK(s, counts),
 		     below(&s->random, 2) ? PICK(s, counts) : address(s), other, (long)number(s));
 }
 

@@ -149,7 +149,7 @@ static void start(unsigned i)
 	account->lives++;
 }
 
-static unsigned long made(void)
+static unsigned long calls_made(void)
 {
 	unsigned long sum = account->calls;
 
@@ -322,7 +322,7 @@ static void clean(void)
 
 static void conduct(unsigned long calls)
 {
-	unsigned long goal = made() + calls;
+	unsigned long goal = calls_made() + calls;
 	sigset_t child_ended;
 
 	clean();
@@ -332,7 +332,7 @@ static void conduct(unsigned long calls)
 	sigprocmask(SIG_BLOCK, &child_ended, NULL);
 	for (unsigned i = 0; i < settings.workers; i++)
 		start(i);
-	while (made() < goal)
+	while (calls_made() < goal)
 		tick(&child_ended);
 	clean();
 	for (unsigned i = 0; i < settings.workers; i++)

@@ -65,7 +65,8 @@ struct progress {
 
 /* Makes up to `most` calls, then ends the process. `trace`, if not negative, is a descriptor that gets a line for each
  * call. */
-void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most, int trace)
+void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most,
+	    int trace)
 	__attribute__((noreturn));
 
 #endif

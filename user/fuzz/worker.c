@@ -171,7 +171,8 @@ static void tell(int trace, const struct fuzz_call *call, const uint32_t r[6])
 		return;
 }
 
-void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most, int trace)
+void worker(uint64_t seed, struct progress *mine, const struct progress *all, unsigned workers, unsigned most,
+	    int trace)
 {
 	struct state s = { .random = { seed }, .all = all, .workers = workers };
 	unsigned number_of = (unsigned)(mine - all);

@@ -65,7 +65,7 @@ static void does_not_grow(void)
 	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, (int)MUST(open("/dev/pagewalk", O_RDWR)), PAGE) == MAP_FAILED);
 }
 
-static void nothing(int n)
+static void ignore_signal(int n)
 {
 	(void)n;
 }
@@ -77,7 +77,7 @@ static int any_arguments(void *argument)
 {
 	static const long offsets[] = { 0x18, 0x19, 0xffe };
 	const struct itimerval soon = { { 0, 10000 }, { 0, 10000 } };
-	const struct sigaction action = { .sa_handler = nothing };
+	const struct sigaction action = { .sa_handler = ignore_signal };
 	long number = ((long *)argument)[0], at = ((long *)argument)[1];
 
 	MUST(sigaction(SIGALRM, &action, NULL));

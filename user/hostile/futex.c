@@ -124,7 +124,7 @@ static void an_owner_who_ends(void)
 	CHECK_ERROR(futex(&word, FUTEX_TRYLOCK_PI, 0, 0, NULL, 0), EAGAIN);
 }
 
-static void nothing(int n)
+static void ignore_signal(int n)
 {
 	(void)n;
 }
@@ -133,7 +133,7 @@ static void nothing(int n)
 static void a_far_timeout(void)
 {
 	struct timespec far = { LONG_MAX, 0 };
-	const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	const struct sigaction action = { .sa_handler = ignore_signal, .sa_flags = SA_RESTART };
 
 	MUST(sigaction(SIGALRM, &action, NULL));
 	ualarm(20000, 0);

@@ -31,19 +31,19 @@ static const struct image good = {
 	},
 };
 
-static int run(void *argument)
+static int execute_image(void *argument)
 {
 	execl(argument, "image", (char *)NULL);
 	return errno == ENOEXEC ? 1 : errno == ENOMEM ? 2 : 3;
 }
 
-static int try(const struct image *image)
+static int try_image(const struct image *image)
 {
 	const char *path = test_path("image");
 
 	test_write_file(path, image, sizeof(*image));
 	MUST(chmod(path, 0755));
-	return test_in_child(run, (void *)path);
+	return test_in_child(execute_image, (void *)path);
 }
 
 /* A segment may not overlap the stack's place. */
@@ -59,7 +59,7 @@ static void a_segment_where_the_stack_goes(void)
 			image.segment[1].p_vaddr = 0xbffff000 - below * PAGE - (sizes[i] & ~(PAGE - 1));
 			image.segment[1].p_memsz = sizes[i];
 			image.segment[1].p_filesz = 0;
-			status = try(&image);
+			status = try_image(&image);
 			/* execve refuses it, or the program runs and dies because it contains no instructions. */
 			CHECK(status == 1 || status == 2 || status >= 1000);
 		}

@@ -122,7 +122,7 @@ static void refused(void)
 	close(client);
 }
 
-static void nothing(int number)
+static void ignore_signal(int number)
 {
 	(void)number;
 }
@@ -131,7 +131,7 @@ static void nothing(int number)
 static void far_timeouts(void)
 {
 	static const long long seconds[] = { 18446744074ll, 9223372036854775807ll };
-	struct sigaction action = { .sa_handler = nothing };
+	struct sigaction action = { .sa_handler = ignore_signal };
 	int ends[2];
 	char byte;
 

@@ -24,13 +24,13 @@ static const struct itimerspec at_once = { { 0, 1 }, { 0, 1 } };
 
 static volatile sig_atomic_t taken;
 
-static void take(int n)
+static void count_signal(int n)
 {
 	(void)n;
 	taken++;
 }
 
-static void handle(int sig, int flags, void (*handler)(int))
+static void set_handler(int sig, int flags, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 
@@ -40,7 +40,7 @@ static void handle(int sig, int flags, void (*handler)(int))
 static int interval_timer(void *argument)
 {
 	(void)argument;
-	handle(SIGALRM, 0, take);
+	set_handler(SIGALRM, 0, count_signal);
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (;;)
 		;
@@ -50,7 +50,7 @@ static int interval_timer(void *argument)
 static int ignored_timer(void *argument)
 {
 	(void)argument;
-	handle(SIGALRM, 0, SIG_IGN);
+	set_handler(SIGALRM, 0, SIG_IGN);
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (;;)
 		;
@@ -74,7 +74,7 @@ static int blocked_timer(void *argument)
 static int nested_timer(void *argument)
 {
 	(void)argument;
-	handle(SIGALRM, SA_NODEFER, take);
+	set_handler(SIGALRM, SA_NODEFER, count_signal);
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (;;)
 		;
@@ -89,7 +89,7 @@ static int posix_timers(void *argument)
 		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + i % (SIGRTMAX - SIGRTMIN) };
 		timer_t timer;
 
-		handle(event.sigev_signo, flags, take);
+		set_handler(event.sigev_signo, flags, count_signal);
 		MUST(timer_create(CLOCK_MONOTONIC, &event, &timer));
 		MUST(timer_settime(timer, 0, &at_once, NULL));
 	}
@@ -133,7 +133,7 @@ static int over_its_limit(void *argument)
 	struct rlimit limit = { 0, 100 };
 
 	(void)argument;
-	handle(SIGXCPU, 0, take);
+	set_handler(SIGXCPU, 0, count_signal);
 	MUST(setrlimit(RLIMIT_CPU, &limit));
 	for (;;)
 		;
@@ -148,7 +148,7 @@ static int mutex_waits(void *argument)
 
 	(void)argument;
 	mutex = (uint32_t)getppid();
-	handle(SIGALRM, 0, take);
+	set_handler(SIGALRM, 0, count_signal);
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (int i = 0;; i++)
 		(void)syscall(SYS_futex, &mutex, FUTEX_LOCK_PI, 0, i % 4 ? &past : &never, NULL, 0);
@@ -228,7 +228,7 @@ static volatile int *progress;
 static int worker(void *argument)
 {
 	(void)argument;
-	handle(SIGALRM, 0, take);
+	set_handler(SIGALRM, 0, count_signal);
 	MUST(setitimer(ITIMER_REAL, &soon, NULL));
 	for (int i = 0; i < 2000; i++)
 		*progress = i;
@@ -253,7 +253,7 @@ static void the_interval_goes_on(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
-	handle(SIGALRM, 0, take);
+	set_handler(SIGALRM, 0, count_signal);
 	MUST(setitimer(ITIMER_REAL, &often, NULL));
 	while (taken < 5)
 		pause();

@@ -383,9 +383,9 @@ static void copies_end_at_a_hole(void)
 }
 
 /*
- * A write and a truncation come one after the other, at whatever moment of the write the truncation is asked for: the file
- * is empty, or holds all that was written. Provoked by a spread of delays, and certain on one processor only if a delay
- * falls into the write.
+ * A write and a truncation come one after the other, at whatever moment of the write the truncation is asked for: the
+ * file is empty, or holds all that was written. Provoked by a spread of delays, and certain on one processor only if a
+ * delay falls into the write.
  */
 #define WRITTEN (2u << 20)
 

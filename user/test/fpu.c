@@ -233,7 +233,8 @@ static void without_a_unit(void)
 
 	__asm__ volatile("lfd 14,0(%0)\n stfd 14,0(%1)" : : "b"(&number), "b"(&back) : "fr14", "memory");
 	CHECK(back == number);
-	__asm__ volatile("lfs 14,0(%0)\n stfd 14,0(%1)\n stfs 14,0(%2)" : : "b"(&single), "b"(&back), "b"(&narrow) : "fr14", "memory");
+	__asm__ volatile("lfs 14,0(%0)\n stfd 14,0(%1)\n stfs 14,0(%2)" : : "b"(&single), "b"(&back), "b"(&narrow)
+			 : "fr14", "memory");
 	CHECK(back == 0xc004000000000000u);
 	CHECK_EQUAL(narrow, single);
 	CHECK_EQUAL(test_in_child(calculate, NULL), 1000 + SIGILL);

@@ -118,7 +118,7 @@ static void map_sparsely(void)
 	MUST(munmap(to, HUGE));
 }
 
-static int nothing(void *argument)
+static int end_at_once(void *argument)
 {
 	(void)argument;
 	return 0;
@@ -129,7 +129,7 @@ static void map_densely(void)
 	char *at = map(LARGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_POPULATE);
 
 	memset(at, 1, LARGE);
-	CHECK_EQUAL(test_in_child(nothing, NULL), 0);
+	CHECK_EQUAL(test_in_child(end_at_once, NULL), 0);
 	MUST(mprotect(at, LARGE, PROT_READ | PROT_EXEC));
 	MUST(madvise(at, LARGE / 2, MADV_DONTNEED));
 	MUST(munmap(at, LARGE));
@@ -146,7 +146,7 @@ static void have_many_areas(void)
 	while (MUST(read(fd, text, sizeof(text))) > 0)
 		;
 	close(fd);
-	CHECK_EQUAL(test_in_child(nothing, NULL), 0);
+	CHECK_EQUAL(test_in_child(end_at_once, NULL), 0);
 	MUST(munmap(at, 4000 * PAGE));
 }
 

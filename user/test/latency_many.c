@@ -1,5 +1,5 @@
-/* How long interrupts wait in calls that look at many names, attributes, watches, signals or processes. Uses guest time,
- * so only our kernel can pass. */
+/* How long interrupts wait in calls that look at many names, attributes, watches, signals or processes. Uses guest
+ * time, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

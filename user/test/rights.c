@@ -174,7 +174,7 @@ static void several_pieces(void)
 	CHECK_ERROR(recv(ends[1], &byte, 1, MSG_DONTWAIT), EAGAIN);
 }
 
-/* The control header cannot be written: the receiver gets no descriptor that it is not told of. Linux leaves it some. */
+/* The control header cannot be written: the receiver gets no descriptor that it is not told of. Linux leaves some. */
 static void header_refused(void)
 {
 	char byte, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -351,8 +351,8 @@ static void packet_pair(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(pair), CASE(datagram_pair), CASE(packets), CASE(packet_pair), CASE(unix_stream), CASE(unix_datagram), CASE(pass_descriptor), CASE(tcp),
-	CASE(tcp_refused), CASE(udp), CASE(arguments), CASE(much_data),
+	CASE(pair), CASE(datagram_pair), CASE(packets), CASE(packet_pair), CASE(unix_stream), CASE(unix_datagram),
+	CASE(pass_descriptor), CASE(tcp), CASE(tcp_refused), CASE(udp), CASE(arguments), CASE(much_data),
 };
 
 TEST_MAIN("socket", cases)

@@ -6,7 +6,6 @@
 #include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,135 +24,6 @@
 #include <unistd.h>
 
 #include "common/check.h"
-
-#define PAGE 4096ul
-
-static sigjmp_buf back;
-static volatile int got_code;
-
-static void on_fault(int number, siginfo_t *info, void *context)
-{
-	(void)number;
-	(void)context;
-	got_code = info->si_code;
-	siglongjmp(back, 1);
-}
-
-static char *map(size_t size, int protection)
-{
-	char *where = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(where != MAP_FAILED);
-	return where;
-}
-
-static void fault_codes(void)
-{
-	struct sigaction action;
-	volatile char *where = map(PAGE, PROT_READ);
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = on_fault;
-	action.sa_flags = SA_SIGINFO;
-	MUST(sigaction(SIGSEGV, &action, NULL));
-	if (sigsetjmp(back, 1) == 0)
-		*where = 1;
-	CHECK_EQUAL(got_code, SEGV_ACCERR);
-	MUST(munmap((void *)where, PAGE));
-	if (sigsetjmp(back, 1) == 0)
-		*where = 1;
-	CHECK_EQUAL(got_code, SEGV_MAPERR);
-}
-
-static void unmapped_ranges(void)
-{
-	char *where = map(2 * PAGE, PROT_READ | PROT_WRITE);
-
-	MUST(munmap(where, 2 * PAGE));
-	CHECK_ERROR(msync(where, PAGE, MS_SYNC), ENOMEM);
-	CHECK(mremap(where, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
-	CHECK_ERROR(mprotect(where, PAGE, PROT_READ), ENOMEM);
-	CHECK_ERROR(madvise(where, PAGE, MADV_DONTNEED), ENOMEM);
-}
-
-/* MREMAP_DONTUNMAP moves the pages; the area stays, and the next access finds zeros. */
-static void remap_leaves_the_area(void)
-{
-	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE), *moved, *aimed;
-	pid_t child;
-
-	for (unsigned int i = 0; i < 4; i++)
-		where[i * PAGE] = (char)('0' + i);
-	CHECK(mremap(where, 4 * PAGE, 4 * PAGE, MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
-	CHECK(mremap(where, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
-	moved = mremap(where, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
-	CHECK(moved != MAP_FAILED && moved != where);
-	for (unsigned int i = 0; i < 4; i++) {
-		CHECK_EQUAL(moved[i * PAGE], '0' + (int)i);
-		CHECK_EQUAL(where[i * PAGE], 0);
-	}
-	where[0] = 'a';
-	CHECK_EQUAL(moved[0], '0');
-
-	/* The same to a fixed address with another mapping, from the middle of an area. */
-	aimed = map(2 * PAGE, PROT_READ | PROT_WRITE);
-	aimed[PAGE] = 'b';
-	CHECK(mremap(moved + PAGE, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aimed) == aimed);
-	CHECK_EQUAL(aimed[0], '1');
-	CHECK_EQUAL(aimed[PAGE], '2');
-	CHECK_EQUAL(moved[0], '0');
-	CHECK_EQUAL(moved[PAGE], 0);
-	CHECK_EQUAL(moved[3 * PAGE], '3');
-
-	/* A child inherits both areas, with pages of its own. */
-	moved[PAGE] = 'c';
-	child = (pid_t)MUST(fork());
-	if (child == 0) {
-		aimed[0] = 'd';
-		_exit(moved[PAGE] == 'c' && where[0] == 'a' && aimed[PAGE] == '2' ? 0 : 1);
-	}
-	CHECK_EQUAL(test_wait(child), 0);
-	CHECK_EQUAL(aimed[0], '1');
-	MUST(munmap(where, 4 * PAGE));
-	CHECK_EQUAL(moved[3 * PAGE], '3');
-}
-
-static int touch_beyond_brk(void *argument)
-{
-	char *end = sbrk(0);
-
-	(void)argument;
-	sbrk(4 * PAGE);
-	memset(end, 1, 4 * PAGE);
-	MUST(brk(end));
-	*(volatile char *)(end + 3 * PAGE) = 1;
-	return 0;
-}
-
-static void beyond_brk_faults(void)
-{
-	CHECK_EQUAL(test_in_child(touch_beyond_brk, NULL), 1000 + SIGSEGV);
-}
-
-static int parent_of_vfork(void *argument)
-{
-	volatile int shared = 1;
-	pid_t child = vfork();
-
-	(void)argument;
-	if (child == 0) {
-		shared = 2;
-		_exit(0);
-	}
-	CHECK_EQUAL(test_wait(child), 0);
-	CHECK_EQUAL(shared, 2);
-	return 0;
-}
-
-static void vfork_shares_memory(void)
-{
-	CHECK_EQUAL(test_in_child(parent_of_vfork, NULL), 0);
-}
 
 static void on_fpe(int number, siginfo_t *info, void *context)
 {
@@ -180,14 +50,6 @@ static int divide_by_zero(void *argument)
 static void floating_point_exceptions(void)
 {
 	CHECK_EQUAL(test_in_child(divide_by_zero, NULL), test_has_fpu() ? 44 : 1000 + SIGILL);
-}
-
-static void sleep_faults(void)
-{
-	char *where = map(4096, PROT_READ | PROT_WRITE);
-
-	MUST(munmap(where, 4096));
-	CHECK_ERROR(syscall(SYS_nanosleep, where, NULL), EFAULT);
 }
 
 /* init must reap a child that has no exit signal. */
@@ -374,36 +236,6 @@ static void several_messages(void)
 	CHECK_ERROR(recv(ends[1], buffer[0], 16, MSG_ERRQUEUE), EAGAIN);
 }
 
-static int reads(void *where)
-{
-	return *(volatile char *)where;
-}
-
-/* Areas that madvise makes empty or absent in a child, among others that it inherits. */
-static int child_lacks(void *where)
-{
-	char *bytes = where;
-
-	CHECK_EQUAL(bytes[0], 1);
-	CHECK_EQUAL(bytes[2 * PAGE], 0);
-	CHECK_EQUAL(bytes[3 * PAGE], 1);
-	CHECK_EQUAL(test_in_child(reads, bytes + PAGE), 1000 + SIGSEGV);
-	return 0;
-}
-
-static void kept_from_child(void)
-{
-	char *where = map(4 * PAGE, PROT_READ | PROT_WRITE);
-
-	for (unsigned long i = 0; i < 4; i++)
-		where[i * PAGE] = 1;
-	MUST(madvise(where + PAGE, PAGE, MADV_DONTFORK));
-	MUST(madvise(where + 2 * PAGE, PAGE, MADV_WIPEONFORK));
-	CHECK_EQUAL(test_in_child(child_lacks, where), 0);
-	for (unsigned long i = 0; i < 4; i++)
-		CHECK_EQUAL(where[i * PAGE], 1);
-}
-
 static void offsets_beyond_all_files(void)
 {
 	FILE *file = tmpfile();
@@ -524,61 +356,6 @@ static void descriptor_of_the_child(void)
 	CHECK_ERROR(syscall(SYS_clone, CLONE_PIDFD | CLONE_DETACHED | SIGCHLD, 0, &fd, 0, 0), EINVAL);
 }
 
-/* The highest address with room for `size` bytes between the areas of /proc/self/maps, below the start of mappings. */
-static uintptr_t highest_room(size_t size)
-{
-	static char text[65536];
-	uintptr_t top = 0xb7ff0000u, best = 0, below = 4096, start, end;
-	const char *line = text;
-
-	test_read_file("/proc/self/maps", text, sizeof(text));
-	for (int more = 1; more; line = strchr(line, '\n') + 1) {
-		more = sscanf(line, "%lx-%lx", (unsigned long *)&start, (unsigned long *)&end) == 2;
-		if (!more || start > top)
-			start = top;
-		if (start > below && start - below >= size)
-			best = start - size;
-		if (!more || end > top)
-			break;
-		below = end;
-	}
-	return best;
-}
-
-/* Makes and removes mappings of all sizes. Each new one must get the highest place with room for it. */
-static void highest_place_with_room(void)
-{
-	enum { MOST = 150 };
-	struct { char *at; size_t size; } held[MOST];
-	unsigned seed = 12345, count = 0, most = 0;
-
-	for (int i = 0; i < 500; i++) {
-		unsigned draw = (seed = seed * 1103515245u + 12345u) >> 16;
-
-		if (count < MOST && (i < 200 || draw % 2)) {
-			/* Different rights keep neighbouring areas from being joined. */
-			int rights = count % 2 ? PROT_READ : PROT_NONE;
-			size_t size = PAGE * (1 + draw / 2 % 9);
-			uintptr_t expected = highest_room(size);
-
-			held[count].at = mmap(NULL, size, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			CHECK_EQUAL((uintptr_t)held[count].at, expected);
-			held[count++].size = size;
-		} else if (count) {
-			unsigned at = draw / 2 % count;
-			size_t part = held[at].size > PAGE && draw & 1024 ? PAGE : 0;
-
-			MUST(munmap(held[at].at + part, held[at].size - part));
-			if (part)
-				held[at].size = part;
-			else
-				held[at] = held[--count];
-		}
-		most = count > most ? count : most;
-	}
-	CHECK(most > 100);
-}
-
 /*
  * A call may change some registers, but must not return values of the kernel in them. They contain what the program put
  * there, or zero; r10 to r12 may also contain CR, the address of the next instruction, and LR.
@@ -686,15 +463,12 @@ static void locked_settings(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(registers_after_a_call),
-	CASE(fault_codes), CASE(unmapped_ranges), CASE(remap_leaves_the_area), CASE(beyond_brk_faults),
-	CASE(vfork_shares_memory), CASE(floating_point_exceptions), CASE(sleep_faults),
-	CASE(silent_orphans_are_buried), CASE(message_notification), CASE(execveat_by_descriptor),
-	CASE(execveat_errors), CASE(select_by_block), CASE(raw_timers), CASE(queued_by_a_threads_number),
-	CASE(several_messages), CASE(kept_from_child), CASE(offsets_beyond_all_files), CASE(kernel_log),
-	CASE(tables_of_its_own), CASE(running_program_is_not_written), CASE(privileged_attributes),
-	CASE(descriptor_of_the_child), CASE(highest_place_with_room), CASE(locked_settings),
-	CASE(limits_after_the_leader),
+	CASE(registers_after_a_call), CASE(floating_point_exceptions), CASE(silent_orphans_are_buried),
+	CASE(message_notification), CASE(execveat_by_descriptor), CASE(execveat_errors), CASE(select_by_block),
+	CASE(raw_timers), CASE(queued_by_a_threads_number), CASE(several_messages),
+	CASE(offsets_beyond_all_files), CASE(kernel_log), CASE(tables_of_its_own),
+	CASE(running_program_is_not_written), CASE(privileged_attributes), CASE(descriptor_of_the_child),
+	CASE(locked_settings), CASE(limits_after_the_leader),
 };
 
 TEST_MAIN("strict", cases)

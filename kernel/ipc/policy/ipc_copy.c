@@ -2,8 +2,8 @@
  * ipc.copy: how the memory of a message is copied from sender to receiver (Liedtke 1993, 5.2.3).
  *
  * twice: into a kernel buffer, from which the receiver copies when it runs. window: once, directly between the address
- * spaces, while a segment register of the active one maps a segment of the other. An MPC8xx has no segment registers,
- * so it offers only twice.
+ * spaces, through a window of the active one onto the other (aperture.h). A processor without such a window offers only
+ * twice.
  */
 #include <aperture.h>
 #include <errno.h>

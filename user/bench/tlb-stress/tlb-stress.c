@@ -50,7 +50,8 @@ static void make_set(uint32_t mark)
 	int kind = shared ? MAP_SHARED : MAP_PRIVATE;
 
 	for (unsigned int i = 0; i < AREAS; i++)
-		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE | (executes() ? PROT_EXEC : 0), kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		if (mmap((void *)bases[i], bytes, PROT_READ | PROT_WRITE | (executes() ? PROT_EXEC : 0),
+			 kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 		    MAP_FAILED)
 			bench_die("mmap");
 	for (unsigned long i = 0; i < pages; i++)

@@ -26,7 +26,8 @@ int test_run(const char *subject, int argc, char **argv, const struct test_case 
 /* Checks a condition; if it does not hold, the case fails and prints place and text. */
 #define CHECK(condition) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, #condition, 0, 0))
 /* Checks that two integers are equal; prints both if they are not. */
-#define CHECK_EQUAL(got, wanted) test_equal(__FILE__, __LINE__, #got " == " #wanted, (long long)(got), (long long)(wanted))
+#define CHECK_EQUAL(got, wanted) \
+	test_equal(__FILE__, __LINE__, #got " == " #wanted, (long long)(got), (long long)(wanted))
 /* Checks that the call returns -1 with this errno. */
 #define CHECK_ERROR(call, number) test_error(__FILE__, __LINE__, #call, (long long)(call), (number))
 /* Checks that the call does not return -1; its value is what the call returned. */
@@ -42,8 +43,8 @@ long test_must(const char *file, int line, const char *text, long result);
  * loads and stores of floating-point registers. */
 int test_has_fpu(void);
 
-/* Whether time limits apply: only where the clock is the machine's own, since QEMU's clock is the host's, and includes the
- * host's other work. They do not apply with the invariant checker, which checks everything, however long that takes. */
+/* Whether time limits apply: only where the clock is the machine's own, since QEMU's clock is the host's, and includes
+ * the host's other work. They do not apply with the invariant checker, which checks everything, however long it takes. */
 int test_is_timed(void);
 
 /* Makes a child that runs the function and exits with the function's result. */
