@@ -4,7 +4,10 @@
 #include <arch/core.h>
 #include <arch/mmu.h>
 #include <lib.h>
+#include <smp.h>
 #include <text.h>
+
+#include "internal.h"
 
 struct arch_cpu arch_cpu;
 const struct core *cpu_core;
@@ -79,7 +82,7 @@ void arch_dcache_flush(void *address, size_t size)
 	__asm__ volatile("sync" : : : "memory");
 }
 
-CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
+CAUSE(coherence) static inline void icache_sync(void *address, size_t size)
 {
 	u32 line = arch_cpu.icache_line ? arch_cpu.icache_line : 32;
 	vaddr_t start = ALIGN_DOWN((vaddr_t)address, line), end = (vaddr_t)address + size;
@@ -90,4 +93,31 @@ CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
 	for (vaddr_t a = start; a < end; a += line)
 		__asm__ volatile("icbi 0, %0" : : "r"(a) : "memory");
 	__asm__ volatile("sync; isync" : : : "memory");
+}
+
+REPLACED CAUSE(coherence) void arch_icache_sync(void *address, size_t size)
+{
+	icache_sync(address, size);
+}
+
+static void icache_invalidate_called(void *argument)
+{
+	(void)argument;
+	icache_invalidate();
+}
+
+/* A 750 keeps its icbi to itself: the others invalidate everything. */
+CAUSE(coherence) void icache_sync_everywhere(void *address, size_t size)
+{
+	icache_sync(address, size);
+	cpus_call(cpus_others(), icache_invalidate_called, NULL);
+}
+
+void icache_invalidate(void)
+{
+	u32 hid0;
+
+	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
+	__asm__ volatile("isync; mtspr %0, %1; isync; mtspr %0, %2; isync"
+			 : : "i"(SPR_HID0), "r"(hid0 | HID0_ICFI), "r"(hid0) : "memory");
 }

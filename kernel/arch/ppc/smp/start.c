@@ -75,6 +75,9 @@ static void bind(void)
 	arch_replace((const void *)hash_insert, (const void *)hash_insert_several);
 	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
 	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
+	/* A core that broadcasts tlbie broadcasts icbi too. */
+	if (!tlb_broadcasts)
+		arch_replace((const void *)arch_icache_sync, (const void *)icache_sync_everywhere);
 	mmu->page_flush = hash_flush_several;
 	mmu->activate = activate;
 	pagetable_left = hash_wait_walkers;
@@ -177,12 +180,8 @@ void arch_forget_translations(void)
 
 void arch_follow(void)
 {
-	u32 hid0;
-
 	backend->kernel_context();
 	bats_load();
 	arch_forget_translations();
-	__asm__ volatile("mfspr %0, %1" : "=r"(hid0) : "i"(SPR_HID0));
-	__asm__ volatile("isync; mtspr %0, %1; isync; mtspr %0, %2; isync"
-			 : : "i"(SPR_HID0), "r"(hid0 | HID0_ICFI), "r"(hid0) : "memory");
+	icache_invalidate();
 }
