@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -277,20 +276,6 @@ static void first_in_the_way(void)
 
 static atomic_int waiting_thread;
 
-/* Waits until a thread of this process sleeps. */
-static void await_sleep(int thread)
-{
-	char path[64], text[256], *state;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
-	do {
-		sched_yield();
-		test_read_file(path, text, sizeof(text));
-		state = strrchr(text, ')');
-		CHECK(state != NULL);
-	} while (state[2] != 'S');
-}
-
 static void *wait_on_closed(void *unused)
 {
 	(void)unused;
@@ -309,7 +294,7 @@ static int close_while_waiting(void *closed)
 	CHECK_EQUAL(pthread_create(&thread, NULL, wait_on_closed, NULL), 0);
 	while (!waiting_thread)
 		sched_yield();
-	await_sleep(waiting_thread);
+	test_await_sleep(waiting_thread);
 	close(fd);
 	CHECK_EQUAL(write(*(int *)closed, "x", 1), 1);
 	CHECK_EQUAL(pthread_join(thread, &error), 0);

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -462,7 +464,65 @@ static void locked_settings(void)
 	CHECK_ERROR(ioctl(fd, TIOCSLCKTRMIOS, &locks), EPERM);
 }
 
+static int connecting;
+static atomic_int connecting_thread;
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+static void *connect_and_wait(void *address)
+{
+	connecting_thread = (int)syscall(SYS_gettid);
+	return (void *)(intptr_t)(connect(connecting, address, sizeof(struct sockaddr_in)) ? errno : 0);
+}
+
+static pthread_t start_connecting(struct sockaddr_in *address)
+{
+	pthread_t thread;
+
+	connecting_thread = 0;
+	CHECK_EQUAL(pthread_create(&thread, NULL, connect_and_wait, address), 0);
+	while (!connecting_thread)
+		sched_yield();
+	test_await_sleep(connecting_thread);
+	return thread;
+}
+
+/* Two threads connect a socket, and wait for a full listener. A signal ends one wait: the other keeps the port. */
+static void a_failed_connect_keeps_the_port(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int listener = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	struct sigaction action = { .sa_handler = ignore_signal };
+	socklen_t size = sizeof(address);
+	pthread_t first, second;
+	void *error;
+
+	MUST(sigaction(SIGUSR1, &action, NULL));
+	MUST(bind(listener, (struct sockaddr *)&address, sizeof(address)));
+	MUST(getsockname(listener, (struct sockaddr *)&address, &size));
+	MUST(listen(listener, 1));
+	while (connect((int)MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)), (struct sockaddr *)&address,
+		       sizeof(address)) == 0)
+		;
+	connecting = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	first = start_connecting(&address);
+	second = start_connecting(&address);
+	CHECK_EQUAL(pthread_kill(first, SIGUSR1), 0);
+	CHECK_EQUAL(pthread_join(first, &error), 0);
+	CHECK_EQUAL((intptr_t)error, EINTR);
+	MUST(getsockname(connecting, (struct sockaddr *)&address, &size));
+	CHECK(address.sin_port != 0);
+	CHECK_ERROR(bind((int)MUST(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&address, size), EADDRINUSE);
+	MUST(accept(listener, NULL, NULL));
+	CHECK_EQUAL(pthread_join(second, &error), 0);
+	CHECK_EQUAL((intptr_t)error, 0);
+}
+
 static const struct test_case cases[] = {
+	CASE(a_failed_connect_keeps_the_port),
 	CASE(registers_after_a_call), CASE(floating_point_exceptions), CASE(silent_orphans_are_buried),
 	CASE(message_notification), CASE(execveat_by_descriptor), CASE(execveat_errors), CASE(select_by_block),
 	CASE(raw_timers), CASE(queued_by_a_threads_number), CASE(several_messages),

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,4 +209,17 @@ size_t test_read_file(const char *path, char *buffer, size_t room)
 	buffer[length] = 0;
 	MUST(close(fd));
 	return length;
+}
+
+void test_await_sleep(int thread)
+{
+	char path[64], text[256], *state;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	do {
+		sched_yield();
+		test_read_file(path, text, sizeof(text));
+		state = strrchr(text, ')');
+		CHECK(state != NULL);
+	} while (state[2] != 'S');
 }

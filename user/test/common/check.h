@@ -54,6 +54,9 @@ int test_wait(pid_t child);
 /* Runs the function in a child; returns as test_wait does. */
 int test_in_child(int (*function)(void *), void *argument);
 
+/* Waits until a thread of this process sleeps. */
+void test_await_sleep(int thread);
+
 /* A path in a directory that belongs to this case; the end of the case removes the directory with its contents. The
  * result is static: the fourth call after this one overwrites it. */
 const char *test_path(const char *name);
