@@ -222,8 +222,9 @@ static void add_range(paddr_t start, paddr_t end)
 void frames_init(const struct frame_range *reserved, unsigned ranges)
 {
 	extern char kernel_end[];
-	u32 image_end = ALIGN_UP(kva_pa(kernel_end), PAGE_SIZE);
-	u32 size, start;
+	paddr_t image_end = ALIGN_UP(kva_pa(kernel_end), PAGE_SIZE);
+	u32 size;
+	paddr_t start;
 
 	frame_count = boot.memory_size >> PAGE_SHIFT;
 	size = ALIGN_UP(frame_count * (u32)sizeof(struct frame), PAGE_SIZE);
@@ -244,7 +245,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 	}
 	frame_counts.total = frame_counts.use[FRAME_RESERVED] = frame_count;
 
-	u32 from = image_end;
+	paddr_t from = image_end;
 	struct frame_range own = { start, start + size };
 
 	for (unsigned i = 0; i <= ranges; i++) {

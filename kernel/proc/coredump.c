@@ -20,7 +20,8 @@
 
 /* An area, and the number of its bytes that are written to the file. */
 struct part {
-	u32 start, end, size, flags;
+	uaddr_t start, end;
+	u32 size, flags;
 };
 #define PARTS_MAX 65534u        /* the most that an ELF header can count */
 
@@ -125,7 +126,7 @@ static void add_process(struct text *notes)
 	add_note(notes, NT_PRPSINFO, &info, sizeof(info));
 }
 
-/* Adds the mapped files: counts, then bounds and first pages, then names. */
+/* Adds the mapped files: counts, then bounds and first pages, then names. A number is a 32-bit word, by the ABI. */
 static bool add_files(struct text *notes)
 {
 	struct text words = { 0 }, names = { 0 };

@@ -26,8 +26,8 @@ struct program {
 	struct elf_header header;
 	struct program_header segment[HEADERS_MAX];
 	u32 count;
-	uaddr_t low, high;          /* addresses that its segments span */
-	u32 base;               /* added to every address */
+	uaddr_t low, high;      /* addresses that its segments span */
+	uaddr_t base;           /* added to every address */
 };
 
 static int elf_refuse(const char **reason, const char *what)
@@ -106,10 +106,11 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 {
 	static const u8 zeros[256];
 	uaddr_t start = ALIGN_DOWN(header->address, PAGE_SIZE) + program->base;
-	u32 file_end = header->address + header->file_size + program->base;
+	uaddr_t file_end = header->address + header->file_size + program->base;
 	uaddr_t end = ALIGN_UP(header->address + header->memory_size, PAGE_SIZE) + program->base;
-	u32 file_pages_end = header->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
-	u32 prot = segment_protection(header->flags), result;
+	uaddr_t file_pages_end = header->file_size ? ALIGN_UP(file_end, PAGE_SIZE) : start;
+	uaddr_t result;
+	u32 prot = segment_protection(header->flags);
 
 	if (header->file_size) {
 		result = mm_map(mm, start, file_pages_end - start, prot, MAP_PRIVATE | MAP_FIXED, file,
@@ -125,7 +126,7 @@ static int map_segment(struct mm *mm, struct file *file, const struct program *p
 	}
 	if (header->memory_size == header->file_size || !header->file_size || !(header->flags & PF_W))
 		return 0;
-	for (u32 at = file_end; at < file_pages_end; at += MIN(sizeof(zeros), file_pages_end - at)) {
+	for (uaddr_t at = file_end; at < file_pages_end; at += MIN(sizeof(zeros), file_pages_end - at)) {
 		int error = mm_copy_to(mm, at, zeros, MIN(sizeof(zeros), file_pages_end - at));
 
 		if (error)
@@ -154,7 +155,7 @@ static void note_layout(struct mm *mm, const struct program *program)
 }
 
 /* AT_PHDR: the address of the program headers in memory; 0: no segment has them. */
-static u32 headers_in_memory(const struct program *program)
+static uaddr_t headers_in_memory(const struct program *program)
 {
 	u32 offset = program->header.program_headers;
 
@@ -167,7 +168,7 @@ static u32 headers_in_memory(const struct program *program)
 	return 0;
 }
 
-static int map_program(struct mm *mm, struct file *file, struct program *program, u32 dynamic_base,
+static int map_program(struct mm *mm, struct file *file, struct program *program, uaddr_t dynamic_base,
 		       const char **reason)
 {
 	int error;
@@ -188,7 +189,7 @@ static int map_program(struct mm *mm, struct file *file, struct program *program
 	return 0;
 }
 
-static int load_program(struct mm *mm, struct file *file, struct program *program, u32 dynamic_base,
+static int load_program(struct mm *mm, struct file *file, struct program *program, uaddr_t dynamic_base,
 			const char **reason)
 {
 	int error = read_headers(file, program, reason);
