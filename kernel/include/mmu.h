@@ -36,6 +36,11 @@ struct mmu_backend {
 	 */
 	void (*check)(check_bad *bad);
 	void (*check_page)(const struct mm *mm, vaddr_t address, check_bad *bad);
+	/*
+	 * For tests of the checker: makes what is cached of a page contradict the tree. The page is in the tree and in
+	 * the TLB. -EINVAL: the backend has no fault of this name.
+	 */
+	int (*make_fault)(const char *name, struct mm *mm, vaddr_t address);
 };
 
 extern struct mmu_backend mmu[1];        /* the processor's backend, copied here at boot */

@@ -42,11 +42,11 @@ void check_init(void)
 	mappings = frame_kva(block);
 }
 
-static void report(const char *what, u32 vsid, vaddr_t address, u32 pte)
+static void report(const char *what, u32 space, vaddr_t address, u32 pte)
 {
 	if (contradictions++ < CONTRADICTIONS_SHOWN)
-		console_printf("check: after %s: %s (VSID 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what, vsid,
-			       address, pte);
+		console_printf("check: after %s: %s (context 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what,
+			       space, address, pte);
 }
 
 static void begin_report(const char *operation)

@@ -3,14 +3,13 @@
  * writer's address space. The checker must be on, or the fault would cause damage unnoticed.
  */
 #include <arch.h>
-#include <arch/hash.h>
 #include <check.h>
-#include <arch/vsid.h>
 #include <errno.h>
 #include <flush.h>
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <mmu.h>
 #include <pagetable.h>
 #include <task.h>
 #include <uaccess.h>
@@ -19,7 +18,6 @@
 struct target {
 	struct mm *mm;
 	uaddr_t address;
-	u32 vsid;
 	struct pte *entry;
 	struct frame *frame;
 };
@@ -29,28 +27,6 @@ static void make_writable(const struct target *t)
 {
 	pagetable_set(t->entry, pte_make_writable(pte_get(t->entry)));
 	flush->page(t->mm, t->address);
-}
-
-/* The hash table maps the page to another frame. */
-static void change_hpte(const struct target *t)
-{
-	hash_remove_searching(t->mm, t->vsid, t->address);
-	hash_placed(t->address, hash_insert(t->vsid, t->address, pte_get(t->entry) ^ PAGE_SIZE));
-}
-
-/* The hash table has the page twice. */
-static void double_hpte(const struct target *t)
-{
-	while (hash_copies(t->vsid, t->address) < 2)
-		hash_placed(t->address, hash_insert(t->vsid, t->address, pte_get(t->entry)));
-}
-
-/* Write permission is removed from tree and hash table, but not from the TLB. */
-static void leave_tlb(const struct target *t)
-{
-	if (hash_table)
-		hash_remove_searching(t->mm, t->vsid, t->address);
-	pagetable_set(t->entry, pte_write_protect(pte_get(t->entry)));
 }
 
 static void count_mapping(const struct target *t)
@@ -101,15 +77,13 @@ static void overflow_stack(const struct target *t)
 		panic("check: the page after the target is there");
 }
 
+/* The backend makes the faults of other names. */
 static const struct {
 	const char *name;
 	void (*make)(const struct target *t);
-	bool in_hash;           /* only where there is a hash table */
 } faults[] = {
-	{ "tree", make_writable, false }, { "hpte", change_hpte, true }, { "hpte-twice", double_hpte, true },
-	{ "tlb", leave_tlb, false }, { "mapped", count_mapping, false }, { "resident", count_page, false },
-	{ "areas", count_area, false }, { "freed", free_frame, false }, { "room", change_room, false },
-	{ "stack", overflow_stack, false },
+	{ "tree", make_writable }, { "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },
+	{ "freed", free_frame },   { "room", change_room },     { "stack", overflow_stack },
 };
 
 static int find_target(vaddr_t address, struct target *out)
@@ -120,7 +94,6 @@ static int find_target(vaddr_t address, struct target *out)
 		return -EFAULT;
 	out->mm = current->mm;
 	out->address = ALIGN_DOWN(address, PAGE_SIZE);
-	out->vsid = context_vsid(out->mm, out->address);
 	out->entry = pagetable_find(out->mm->root, out->address);
 	out->frame = pte_frame(pte_get(out->entry));
 	return out->frame ? 0 : -ENXIO;
@@ -145,13 +118,14 @@ int check_store(const char *words, size_t size)
 	*space = '\0';
 	if (parse_u32(space + 1, &address))
 		return -EINVAL;
+	error = find_target(address, &target);
+	if (error)
+		return error;
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(faults[i].name, line) != 0)
 			continue;
-		error = faults[i].in_hash && !hash_table ? -ENODEV : find_target(address, &target);
-		if (!error)
-			faults[i].make(&target);
-		return error;
+		faults[i].make(&target);
+		return 0;
 	}
-	return -EINVAL;
+	return mmu->make_fault(line, target.mm, target.address);
 }

@@ -163,6 +163,7 @@ const struct ppc_backend hash32_backend = {
 		.flush_all = hash32_flush_all,
 		.check = hash_tlb_check,
 		.check_page = hash_tlb_check_page,
+		.make_fault = hash_tlb_make_fault,
 	},
 	.hash = true,
 	.bats = true,

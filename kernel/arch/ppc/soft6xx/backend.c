@@ -152,6 +152,7 @@ const struct ppc_backend soft6xx_backend = {
 		.flush_all = soft6xx_flush_all,
 		.check = hash_tlb_check,
 		.check_page = hash_tlb_check_page,
+		.make_fault = hash_tlb_make_fault,
 	},
 	.software_reload = true,
 	.hash = true,

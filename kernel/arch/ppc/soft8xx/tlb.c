@@ -7,6 +7,7 @@
 #include <arch/reg8xx.h>
 #include <arch/soft8xx.h>
 #include <arch/vsid.h>
+#include <errno.h>
 #include <lib.h>
 #include <pagetable.h>
 #include <text.h>
@@ -126,6 +127,17 @@ void soft8xx_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)
 	for (u32 instruction = 0; instruction < 2; instruction++)
 		for (u32 n = 0; n < TLB_ENTRIES_8XX; n++)
 			tlb_entry_check(n, instruction, address, bad);
+}
+
+/* Removes write permission from the tree, but not from the TLB. */
+int soft8xx_make_fault(const char *name, struct mm *mm, vaddr_t address)
+{
+	struct pte *entry = pagetable_find(mm->root, address);
+
+	if (strcmp(name, "tlb") != 0)
+		return -EINVAL;
+	pagetable_set(entry, pte_write_protect(pte_get(entry)));
+	return 0;
 }
 
 /*

@@ -8,7 +8,6 @@
 
 struct mm;
 
-
 /* The part of a backend that only this architecture uses. */
 struct ppc_backend {
 	struct mmu_backend mmu;
@@ -41,6 +40,8 @@ static inline void tlb_invalidate_page(vaddr_t address)
 /* For the invariant checker: checks hash table and TLBs; for one page, the TLB entries of its congruence class. */
 void hash_tlb_check(check_bad *bad);
 void hash_tlb_check_page(const struct mm *mm, vaddr_t address, check_bad *bad);
+/* Makes a fault that these find: "hpte", "hpte-twice" or "tlb". */
+int hash_tlb_make_fault(const char *name, struct mm *mm, vaddr_t address);
 
 /* The backend of this processor. Powers off with status 67 on an unknown one. */
 const struct ppc_backend *cpu_identify(void);
