@@ -11,7 +11,7 @@ struct line {
 };
 
 static const struct irq_controller *controller;
-static struct line irqs[ISA_IRQS], ipis[IPI_KINDS];
+static struct line irqs[IRQS], ipis[IPI_KINDS];
 
 void irq_init(const struct irq_controller *of_the_board)
 {
@@ -79,7 +79,7 @@ void irq_show(struct text *text)
 	for_each_cpu(cpu)
 		text_printf(text, "       CPU%u", cpu_index(cpu));
 	text_puts(text, "\n");
-	for (unsigned irq = 0; irq < ISA_IRQS; irq++) {
+	for (unsigned irq = 0; irq < IRQS; irq++) {
 		if (!irqs[irq].name && !irq_came(irq))
 			continue;
 		text_printf(text, "%3u:", irq);

@@ -10,7 +10,7 @@
 
 struct mm;
 
-/* Whether this processor has segment registers. */
+/* Whether this processor can have one. */
 bool aperture_possible(void);
 /*
  * Maps the segment that contains `address` of mm, in place of a segment that [own, own + one page) does not touch. The

@@ -22,18 +22,6 @@ void control_bind(struct mmu_backend *backend);
 void control_command(const char *path);
 void control_fork(u32 pid);
 void control_dump(u32 label);
-/*
- * Reads a TLB: the number of sets (0: no device) and ways, and its entries, one set after the other. False: an invalid
- * entry.
- */
-enum control_tlb { CONTROL_TLB_DATA, CONTROL_TLB_INSTRUCTION };
-struct control_tlb_entry {
-	u32 vsid;
-	u32 page;                       /* EA[4-19], in place */
-	u32 word;                       /* RPN, C, WIMG, PP, as in a PTE's second word */
-};
-u32 control_tlb_shape(enum control_tlb tlb, u32 *ways);
-bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out);
 /* The sanitizers' events. Their sources bind them only if control_features asks for them. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u
@@ -42,7 +30,6 @@ extern u32 control_features;
 #define CONTROL_FEATURE_FORK        8u
 void control_frame_freed(u32 frame);
 void control_frame_allocated(u32 frame);
-void control_vsid_issued(u32 vsid);
 /* Called once, when I/O is mapped; in_tree: the device tree names the device. */
 void control_init(bool in_tree);
 

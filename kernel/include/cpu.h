@@ -19,7 +19,7 @@ struct timer;
 
 #define CPUS 8u         /* the most that an OpenPIC has */
 
-#define ISA_IRQS 16u    /* inputs of the 8259 pair */
+#define IRQS 16u        /* external interrupts of devices: the most that a board has */
 #define IPI_KINDS 4u    /* of interrupts between processors: channels of an OpenPIC */
 
 struct cpu {
@@ -50,7 +50,7 @@ struct cpu {
 	u32 clearing_offset;            /* bytes of that frame already cleared */
 
 	/* dev/irq.c: how often each came */
-	u32 irqs[ISA_IRQS], ipis[IPI_KINDS];
+	u32 irqs[IRQS], ipis[IPI_KINDS];
 
 	/* stat/tick.c: 1/100 s */
 	u64 ticks_user, ticks_system;

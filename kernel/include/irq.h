@@ -9,15 +9,15 @@ struct text;
 /* The controller that drives the processors' interrupt inputs. */
 struct irq_controller {
 	const char *name;
-	void (*dispatch)(void);         /* handles pending interrupts; called by vector 0x500 */
-	void (*unmask)(unsigned irq);   /* lets an input of the 8259 pair interrupt */
+	void (*dispatch)(void);         /* handles the pending interrupts */
+	void (*unmask)(unsigned irq);   /* lets a device's input interrupt */
 	void (*ipi_send)(u32 cpus, unsigned kind);      /* NULL: there are no interrupts between processors */
 };
 
 /* Boot: the controller is set up and all its inputs are masked. */
 void irq_init(const struct irq_controller *controller);
 
-/* Input irq of the 8259 pair interrupts from now on. */
+/* A device's interrupt `irq` calls the handler from now on. */
 void irq_register(unsigned irq, const char *name, void (*handler)(void));
 
 /* Kinds of interrupts between processors: look what others want of you; flush (policy shootdown). */

@@ -7,9 +7,9 @@
 struct regs;
 struct text;
 
-/* The longest time in ns from when the decrementer's interrupt was due until its handler ran. */
+/* The longest time in ns from when the timer interrupt was due until its handler ran. */
 extern u64 latency_longest;
-/* The longest interval of the decrementer in ns; 0: it comes when a timer or the tick needs it. */
+/* The longest interval between timer interrupts in ns; 0: it comes when a timer or the tick needs it. */
 extern u64 latency_sample;
 
 /* Records a new longest wait, with the registers of the code that the interrupt interrupted. */

@@ -1,4 +1,4 @@
-/* The statistics that are taken at each tick of the decrementer. */
+/* The statistics that are taken at each tick of the timer. */
 #ifndef STAT_TICK_H
 #define STAT_TICK_H
 

@@ -61,7 +61,7 @@ u64 time_deadline(u64 delta_ns);
 struct cpu;
 
 /*
- * A one-shot timer. fire() runs in the decrementer's interrupt, with the timer already inactive; it may set the timer
+ * A one-shot timer. fire() runs in the timer interrupt, with the timer already inactive; it may set the timer
  * again and must not sleep.
  */
 struct timer {
@@ -84,7 +84,7 @@ void timer_cancel(struct timer *timer);
 
 struct regs;
 
-/* Called by the decrementer's vector with interrupts off. */
+/* Called by the handler of the processor's timer interrupt, with interrupts off. */
 void timer_interrupt(struct regs *regs);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Sleeping: wait queues and mutexes.
  *
- * The kernel runs with external interrupts and the decrementer off, except in the idle task and in the windows of long
+ * The kernel runs with external and timer interrupts off, except in the idle task and in the windows of long
  * calls (interrupt_window() and preemption_point() in window.h). A condition that kernel code has checked stays true
  * until such a window or until the task sleeps, so short critical sections need no lock.
  */

@@ -327,7 +327,7 @@ static bool fell_in_kernel(const struct regs *regs, u64 late_ns)
 	return mm_peek(current->mm, regs_pc_before(regs), &before) && before == REGS_CALL_INSTRUCTION;
 }
 
-/* Called every 1/HZ s by the decrementer's interrupt, late_ns after it was due. */
+/* Called every 1/HZ s by the timer interrupt, late_ns after it was due. */
 void sched_tick(struct regs *regs, u64 late_ns)
 {
 	struct task *task = current;

@@ -1,4 +1,4 @@
-/* The clock, read from the timebase, and kernel timers, driven by the decrementer. */
+/* The clock, read from the timebase, and kernel timers, driven by the processor's timer interrupt. */
 #include <arch.h>
 #include <cpu.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define BOOT_DATE_SECONDS 1735689600ULL
 
 /* The longest wait that is programmed at once, so that its conversion to ticks fits 64 bits. */
-#define DECREMENTER_MAX_NS NSEC_PER_SEC
+#define PROGRAMMED_MOST_NS NSEC_PER_SEC
 
 static u64 ns_per_tick;         /* 32.32 fixed point: timebase tick -> ns */
 static u32 ticks_per_ns;        /* 0.32 fixed point: ns -> timebase tick */
@@ -182,8 +182,8 @@ static void program(u64 now, u64 when)
 {
 	u64 delta = when > now ? when - now : 0;
 
-	if (delta > DECREMENTER_MAX_NS)
-		delta = DECREMENTER_MAX_NS;
+	if (delta > PROGRAMMED_MOST_NS)
+		delta = PROGRAMMED_MOST_NS;
 	if (latency_sample && delta > latency_sample)
 		delta = latency_sample;
 	this_cpu()->programmed = now + delta;

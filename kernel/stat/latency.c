@@ -1,8 +1,8 @@
 /*
- * /proc/latency: the longest time that an interrupt waited. The decrementer's interrupt comes when it is due, or when
+ * /proc/latency: the longest time that an interrupt waited. The timer interrupt comes when it is due, or when
  * the kernel enables interrupts again, so its longest delay is the longest stretch without interrupts during which one
- * was due. A number of ns written to the file resets it and sets the decrementer's longest interval (0: as the timers
- * need): then no stretch is longer than the time shown plus that interval.
+ * was due. A number of ns written to the file resets it and sets the longest interval between timer interrupts (0: as
+ * the timers need): then no stretch is longer than the time shown plus that interval.
  */
 #include "proc_internal.h"
 

@@ -10,6 +10,8 @@
 #include <shootdown.h>
 #include <smp.h>
 
+#include "control_device.h"
+
 u64 contexts_plain;
 struct vsid_form vsid_form = { .multiplier = 1, .step = 1, .inverse = 1, .given = &contexts_plain };
 u64 contexts_renewed, contexts_retired, context_generations;

@@ -7,9 +7,10 @@
 #include <arch/mmu.h>
 #include <arch/pte.h>
 #include <arch/vsid.h>
-#include <control.h>
 #include <pagetable.h>
 #include <shootdown.h>
+
+#include "control_device.h"
 
 static void check_one(const struct control_tlb_entry *entry, check_bad *bad)
 {
