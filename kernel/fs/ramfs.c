@@ -12,6 +12,8 @@
 #include <task.h>
 #include <window.h>
 
+#define PASSED_MOST 512u	/* names, until other tasks run */
+
 static const struct inode_ops ramfs_ops;
 
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
@@ -278,13 +280,43 @@ const struct file_ops ramfs_file_ops = {
 	.seek = ramfs_seek,
 };
 
+/* Lets other tasks run. Whether `child` is where it was in the list of `dir` afterwards. */
+static bool stays_while_others_run(struct dentry *child, const struct dentry *dir)
+{
+	u64 cookie = child->cookie;
+	bool stays;
+
+	dentry_get(child);
+	preemption_point();
+	stays = child->linked && child->parent == dir && child->cookie == cookie;
+	dentry_put(child);
+	return stays;
+}
+
+/* The place in the list of children where the file's position is. */
+static struct list_head *child_at(const struct file *file)
+{
+	struct list_head *head = &file->dentry->children, *at = head->next;
+	u32 passed = 0;
+
+	while (at != head) {
+		struct dentry *child = list_entry(at, struct dentry, sibling);
+
+		if (child->cookie >= file->position)
+			break;
+		interrupt_window_at(++passed);
+		at = passed % PASSED_MOST || stays_while_others_run(child, file->dentry) ? at->next : head->next;
+	}
+	return at;
+}
+
 /*
  * The position in a directory is the cookie of the next entry: 0 is ".", 1 "..", then come the children in order of
  * creation, so that a reader skips none when entries are removed.
  */
 static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 {
-	struct dentry *dir = file->dentry, *d, *above;
+	struct dentry *dir = file->dentry, *above;
 	u32 looked_at = 0;
 	bool room;
 
@@ -301,12 +333,11 @@ static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 			return 0;
 		file->position = 2;
 	}
-	list_for_each_entry(d, &dir->children, sibling) {
+	for (struct list_head *at = child_at(file); at != &dir->children; at = at->next) {
+		const struct dentry *d = list_entry(at, struct dentry, sibling);
 		const struct inode *inode = d->mounted ? d->mounted->root->inode : d->inode;
 
 		interrupt_window_at(++looked_at);
-		if (d->cookie < file->position)
-			continue;
 		if (!sink->add(sink, d->name, d->len, inode->ino, (inode->mode & S_IFMT) >> 12, d->cookie + 1))
 			return 0;
 		file->position = d->cookie + 1;

@@ -1,6 +1,6 @@
 /*
  * Extended attributes: named values of a file (xattr(7)). Inodes of RAM file systems can have them, in a list in order
- * of creation.
+ * of creation. Their names are long enough that each step of a walk opens a window.
  */
 #include "internal.h"
 
@@ -16,6 +16,13 @@
 #include <uaccess.h>
 #include <window.h>
 
+/*
+ * What an inode may have. Linux 5.9 and later set the same limits on user attributes of kernfs. All names together fit
+ * into XATTR_LIST_MAX.
+ */
+#define XATTRS_MOST 128u
+#define XATTRS_BYTES_MOST (128u << 10)
+
 struct xattr {
 	struct xattr *next;
 	char *name;		/* behind the structure */
@@ -25,12 +32,10 @@ struct xattr {
 
 void xattrs_free(struct inode *inode)
 {
-	u32 freed = 0;
-
 	while (inode->xattrs) {
 		struct xattr *xattr = inode->xattrs;
 
-		interrupt_window_at(++freed);
+		interrupt_window();
 		inode->xattrs = xattr->next;
 		kfree(xattr);
 	}
@@ -88,13 +93,26 @@ static int xattr_name_from_user(char *name, const char *user)
 static struct xattr **xattr_find(struct inode *inode, const char *name)
 {
 	struct xattr **at = &inode->xattrs;
-	u32 looked_at = 0;
 
 	while (*at && strcmp((*at)->name, name)) {
-		interrupt_window_at(++looked_at);
+		interrupt_window();
 		at = &(*at)->next;
 	}
 	return at;
+}
+
+/* Whether the inode may have the attribute, beside its others or in the place of `old`. */
+static bool xattr_fits(const struct inode *inode, const struct xattr *fresh, const struct xattr *old)
+{
+	size_t bytes = fresh->size;
+	u32 count = 1;
+
+	for (const struct xattr *xattr = inode->xattrs; xattr; xattr = xattr->next)
+		if (xattr != old) {
+			count++;
+			bytes += xattr->size;
+		}
+	return count <= XATTRS_MOST && bytes <= XATTRS_BYTES_MOST;
 }
 
 static struct xattr *xattr_new(const char *name, const void *value, size_t size)
@@ -110,7 +128,7 @@ static struct xattr *xattr_new(const char *name, const void *value, size_t size)
 	xattr->size = size;
 	xattr->name = (char *)xattr->value + size;
 	strlcpy(xattr->name, name, strlen(name) + 1);
-	if (size && copy_from_user(xattr->value, value, size)) {
+	if (size && copy_from_user_long(xattr->value, value, size)) {
 		kfree(xattr);
 		return ERR_PTR(-EFAULT);
 	}
@@ -151,6 +169,10 @@ static long xattr_set(struct dentry *dentry, const char *user_name, const void *
 		kfree(xattr);
 		return *at ? -EEXIST : -ENODATA;
 	}
+	if (!xattr_fits(inode, xattr, *at)) {
+		kfree(xattr);
+		return -ENOSPC;
+	}
 	if (*at) {
 		struct xattr *old = *at;
 
@@ -160,6 +182,14 @@ static long xattr_set(struct dentry *dentry, const char *user_name, const void *
 	*at = xattr;
 	xattr_changed(dentry);
 	return 0;
+}
+
+static void copy_long(u8 *to, const u8 *from, size_t n)
+{
+	for (size_t done = 0; done < n; done += PAGE_SIZE) {
+		memcpy(to + done, from + done, MIN(n - done, (size_t)PAGE_SIZE));
+		interrupt_window();
+	}
 }
 
 static long xattr_get(struct dentry *dentry, const char *user_name, void *value, size_t room)
@@ -189,8 +219,8 @@ static long xattr_get(struct dentry *dentry, const char *user_name, void *value,
 	if (!copy)
 		return -ENOMEM;
 	result = (long)xattr->size;
-	memcpy(copy, xattr->value, xattr->size);
-	if (copy_to_user(value, copy, (size_t)result))
+	copy_long(copy, xattr->value, xattr->size);
+	if (copy_to_user_long(value, copy, (size_t)result))
 		result = -EFAULT;
 	kfree(copy);
 	return result;
@@ -199,13 +229,12 @@ static long xattr_get(struct dentry *dentry, const char *user_name, void *value,
 static long xattr_list(struct dentry *dentry, char *names, size_t room)
 {
 	const struct xattr *xattr;
-	u32 looked_at = 0;
 	size_t size = 0;
 	char *copy;
 	long result;
 
 	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
-		interrupt_window_at(++looked_at);
+		interrupt_window();
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlen(xattr->name) + 1;
 	}
@@ -218,11 +247,11 @@ static long xattr_list(struct dentry *dentry, char *names, size_t room)
 		return -ENOMEM;
 	size = 0;
 	for (xattr = dentry->inode->xattrs; xattr; xattr = xattr->next) {
-		interrupt_window_at(++looked_at);
+		interrupt_window();
 		if (capable() || !has_prefix(xattr->name, "trusted."))
 			size += strlcpy(copy + size, xattr->name, strlen(xattr->name) + 1) + 1;
 	}
-	result = copy_to_user(names, copy, size) ? -EFAULT : (long)size;
+	result = copy_to_user_long(names, copy, size) ? -EFAULT : (long)size;
 	kfree(copy);
 	return result;
 }

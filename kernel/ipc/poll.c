@@ -34,7 +34,7 @@ static int load_request(struct request *r, const struct pollfd *user, u32 count)
 		if (!r->fds || !r->entries)
 			return -ENOMEM;
 	}
-	return copy_from_user(r->fds, user, count * sizeof(*r->fds));
+	return copy_from_user_long(r->fds, user, count * sizeof(*r->fds));
 }
 
 static void poll_release(struct request *r)
@@ -69,7 +69,7 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	for (u32 i = 0; result >= 0 && i < count; i++)
 		r.fds[i].revents = r.entries[i].ready;
 	poll_entries_put(r.entries, count);
-	if (result >= 0 && copy_to_user(user, r.fds, count * sizeof(*r.fds)))
+	if (result >= 0 && copy_to_user_long(user, r.fds, count * sizeof(*r.fds)))
 		result = -EFAULT;
 	poll_release(&r);
 	return result;

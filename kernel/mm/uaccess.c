@@ -5,6 +5,7 @@
 #include <pagetable.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 /*
  * Stores to user memory on a processor whose kernel mode ignores read-only pages (ARCH_KERNEL_OBEYS_READ_ONLY is 0):
@@ -85,6 +86,28 @@ CAUSE(copy) int copy_from_user(void *to, const void *user, size_t n)
 CAUSE(copy) int copy_to_user(void *user, const void *from, size_t n)
 {
 	return user_range_ok(user, n) && user_store(user, from, n) == n ? 0 : -EFAULT;
+}
+
+CAUSE(copy) int copy_from_user_long(void *to, const void *user, size_t n)
+{
+	for (size_t done = 0, part; done < n; done += part) {
+		part = MIN(n - done, (size_t)PAGE_SIZE);
+		if (copy_from_user((u8 *)to + done, (const u8 *)user + done, part))
+			return -EFAULT;
+		interrupt_window();
+	}
+	return 0;
+}
+
+CAUSE(copy) int copy_to_user_long(void *user, const void *from, size_t n)
+{
+	for (size_t done = 0, part; done < n; done += part) {
+		part = MIN(n - done, (size_t)PAGE_SIZE);
+		if (copy_to_user((u8 *)user + done, (const u8 *)from + done, part))
+			return -EFAULT;
+		interrupt_window();
+	}
+	return 0;
 }
 
 CAUSE(copy) size_t copy_in_user(void *to, const void *from, size_t n)

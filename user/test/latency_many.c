@@ -67,16 +67,20 @@ static void watch_files(void)
 
 static void have_many_attributes(void)
 {
-	char name[32], names[16];
+	static char value[65536], other[sizeof(value)], list[sizeof(value)];
+	char name[256], names[16];
 	int fd = (int)MUST(open(test_path("attributes"), O_RDWR | O_CREAT, 0600));
 
-	for (int i = 0; i < 1500; i++) {
-		snprintf(name, sizeof(name), "user.%d", i);
+	MUST(fsetxattr(fd, "user.long", value, sizeof(value), 0));
+	CHECK_EQUAL(fgetxattr(fd, "user.long", other, sizeof(other)), sizeof(other));
+	for (int i = 0; i < 127; i++) {
+		snprintf(name, sizeof(name), "user.%0250d", i);
 		MUST(fsetxattr(fd, name, "x", 1, 0));
 	}
 	CHECK_EQUAL(fgetxattr(fd, "user.none", name, sizeof(name)), -1);
 	MUST(flistxattr(fd, NULL, 0));
 	CHECK_EQUAL(flistxattr(fd, names, sizeof(names)), -1);
+	CHECK_EQUAL(flistxattr(fd, list, sizeof(list)), sizeof("user.long") + 127 * 256);
 }
 
 /* The descriptor holds the deepest directory, which holds those above it. */

@@ -1,14 +1,17 @@
-/* Limits on processes: RLIMIT_NPROC, and who may set the limits of other processes. A container may lack the users that
- * this test needs, so only our kernel can pass. */
+/* Limits on processes: RLIMIT_NPROC, and who may set the limits of other processes; on a file's attributes. A container
+ * may lack the users that this test needs, so only our kernel can pass. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -201,12 +204,37 @@ static void limits_without_the_first_thread(void)
 	CHECK_EQUAL(test_in_child(end_the_first_thread, NULL), 0);
 }
 
+static void attributes_of_a_file(void)
+{
+	static char value[65536];
+	int fd = (int)MUST(open(test_path("attributes"), O_RDWR | O_CREAT, 0600));
+	char name[16];
+
+	/* 128 KB of values. */
+	MUST(fsetxattr(fd, "user.a", value, sizeof(value), 0));
+	MUST(fsetxattr(fd, "user.b", value, sizeof(value), 0));
+	CHECK_ERROR(fsetxattr(fd, "user.c", value, 1, 0), ENOSPC);
+	MUST(fsetxattr(fd, "user.b", value, sizeof(value), XATTR_REPLACE));
+	MUST(fsetxattr(fd, "user.b", value, 1, 0));
+	/* 128 attributes. */
+	for (int i = 2; i < 128; i++) {
+		snprintf(name, sizeof(name), "user.%d", i);
+		MUST(fsetxattr(fd, name, value, 1, 0));
+	}
+	CHECK_ERROR(fsetxattr(fd, "user.c", value, 1, 0), ENOSPC);
+	MUST(fsetxattr(fd, "user.b", value, 2, 0));
+	MUST(fremovexattr(fd, "user.b"));
+	MUST(fsetxattr(fd, "user.c", value, 1, 0));
+	MUST(close(fd));
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
 	CASE(the_superuser_forks),
 	CASE(limits_of_others),
 	CASE(limits_without_the_first_thread),
+	CASE(attributes_of_a_file),
 };
 
 TEST_MAIN("limit", cases)

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 
 #define PAGE 4096u
 #define MB (1u << 20)
+#define NAMES 20000
 #define HUGE (1u << 30)
 
 /* A signal is delivered within two ticks, because another process must get its time slice first. */
@@ -245,10 +248,55 @@ static void others_run_while_locks_go(void)
 	}
 }
 
+/* Listing goes on behind thousands of names. */
+static int list_behind_names(void *argument)
+{
+	static char entries[PAGE];
+	char name[16];
+	int fd;
+
+	(void)argument;
+	MUST(mkdir(test_path("listed"), 0700));
+	MUST(chdir(test_path("listed")));
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		MUST(mknod(name, S_IFREG | 0600, 0));
+	}
+	fd = (int)MUST(open(".", O_RDONLY | O_DIRECTORY));
+	for (;;) {
+		MUST(lseek(fd, NAMES, SEEK_SET));
+		CHECK(MUST(syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0);
+	}
+}
+
+static void others_run_during_a_listing(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	const struct timespec little = { 0, 1000000 };
+	pid_t child = test_child(list_behind_names, NULL);
+	long long longest = 0;
+
+	sleep(1);
+	MUST(sched_setscheduler(0, SCHED_FIFO, &first));
+	for (int i = 0; i < 50; i++) {
+		long long before = now(), took;
+
+		MUST(nanosleep(&little, NULL));
+		took = now() - before;
+		longest = took > longest ? took : longest;
+	}
+	MUST(kill(child, SIGKILL));
+	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+	MUST(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
+	printf("listing: another process waits %lld us\n", longest / 1000);
+	CHECK(!test_is_timed() || longest < 5000000);
+}
+
 static const struct test_case cases[] = {
 	CASE(a_long_call_is_killed),
 	CASE(a_long_call_is_interrupted),
 	CASE(others_run_while_locks_go),
+	CASE(others_run_during_a_listing),
 };
 
 TEST_MAIN("long_call", cases)
