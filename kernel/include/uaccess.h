@@ -48,7 +48,10 @@ static inline bool user_range_ok(const void *user, size_t n)
 	({ __typeof__(*(user)) put_value_ = (value);                     \
 	   copy_to_user((user), &put_value_, sizeof(put_value_)); })
 
-/* Atomically compares and exchanges a word of user memory: 0 or -EFAULT; *seen is the old value. */
+/*
+ * Atomically compares and exchanges a word of user memory: 0 or -EFAULT. *seen == expected: it was exchanged. Otherwise
+ * the word had another value, or another processor stored to it meanwhile, perhaps the same value.
+ */
 int user_cmpxchg(u32 *user, u32 expected, u32 wanted, u32 *seen);
 
 /* Makes code that was written to user memory (a signal trampoline) visible to instruction fetch: 0 or -EFAULT. */

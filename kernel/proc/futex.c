@@ -13,6 +13,7 @@
 #include "internal.h"
 
 #define ROBUST_LIST_LIMIT 2048  /* a longer list must be a loop */
+#define OWNER_DIED_ATTEMPTS 100
 
 /* A sleeper, on its own kernel stack, linked in the bucket of its key. */
 struct sleeper {
@@ -183,12 +184,23 @@ static long futex_requeue(u32 *word, u32 *word2, bool is_private, u32 wake_count
 	return done;
 }
 
+/*
+ * A word was changed between its reading and its exchange, and is to be read again. A thread on another processor can
+ * repeat that for as long as it runs, so others run meanwhile, and a signal ends the call.
+ */
+long futex_word_changed(void)
+{
+	preemption_point();
+	return signal_pending() ? -ERESTARTNOINTR : 0;
+}
+
 /* FUTEX_WAKE_OP's operation on word2: op, comparison and two 12-bit operands in one number. */
 static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 {
 	u32 op = encoded >> 28 & 7, compare = encoded >> 24 & 15;
 	s32 operand = (s32)(encoded << 8) >> 20, compared = (s32)(encoded << 20) >> 20;
 	u32 old, new, seen;
+	long error = 0;
 
 	if (encoded >> 31)
 		operand = 1 << (operand & 31);
@@ -215,7 +227,9 @@ static int futex_modify(u32 *word, u32 encoded, bool *wake_second)
 		}
 		if (user_cmpxchg(word, old, new, &seen))
 			return -EFAULT;
-	} while (seen != old);
+	} while (seen != old && !(error = futex_word_changed()));
+	if (error)
+		return (int)error;
 	switch (compare) {
 	case 0:
 		*wake_second = (s32)old == compared;
@@ -333,11 +347,16 @@ long sys_futex_time64(u32 *word, int op, u32 value, uaddr_t timeout, uaddr_t wor
 static void owner_died(uaddr_t address)
 {
 	u32 *word = (u32 *)address;
-	u32 value, seen;
+	u32 value, seen, attempts = 0;
 
 	if (address & 3)
 		return;
 	do {
+		/* Who waits changes the word once. A word that changes all the time has no honest user. */
+		if (attempts++ == OWNER_DIED_ATTEMPTS)
+			return;
+		if (attempts > 1)
+			preemption_point();
 		if (get_user(value, word) || (value & FUTEX_TID_MASK) != (u32)current->pid)
 			return;
 		if (user_cmpxchg(word, value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED, &seen))

@@ -120,6 +120,7 @@ static struct task *owner_of(u32 value)
 static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct task **owner)
 {
 	u32 value, wanted, seen;
+	long error = 0;
 
 	do {
 		if (get_user(value, word))
@@ -138,7 +139,9 @@ static long pi_take(u32 *word, const struct futex_key *key, bool wait, struct ta
 		}
 		if (user_cmpxchg(word, value, wanted, &seen))
 			return -EFAULT;
-	} while (seen != value);
+	} while (seen != value && !(error = futex_word_changed()));
+	if (error)
+		return error;
 	if (!(value & FUTEX_TID_MASK))
 		return 0;
 	/* The write may have slept, and the owner may have ended meanwhile. */
@@ -198,7 +201,9 @@ long futex_pi_unlock(u32 *word, bool is_private)
 		next = first_in_line(&key);
 		if (user_cmpxchg(word, value, next ? owned_by(next) : 0, &seen))
 			return -EFAULT;
-	} while (seen != value);
+	} while (seen != value && !(error = futex_word_changed()));
+	if (error)
+		return error;
 	if (next)
 		hand_over(next);
 	futex_pi_inherit(current);

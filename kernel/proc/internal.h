@@ -108,6 +108,7 @@ void futex_pi_inherit(struct task *task);               /* sets task->run_priori
 void futex_pi_task_exit(struct task *task);             /* hands its mutexes to waiters */
 
 #define FUTEX_BUCKETS 64u               /* a power of two */
+long futex_word_changed(void);
 struct list_head *futex_bucket(struct list_head buckets[FUTEX_BUCKETS], const struct futex_key *key);
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b);
 

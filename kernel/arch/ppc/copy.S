@@ -204,13 +204,22 @@ length_end:
 	blr
 END(user_string_length)
 
-/* int user_exchange(u32 *user (r3), u32 expected (r4), u32 wanted (r5), u32 *seen (r6)): 0, or -1 after a fault. */
+/*
+ * int user_exchange(u32 *user (r3), u32 expected (r4), u32 wanted (r5), u32 *seen (r6)): 0, or -1 after a fault. Another
+ * processor may store to the line again and again: after some attempts *seen is another value than expected.
+ */
+#define ATTEMPTS 16
+
 FUNCTION(user_exchange)
+	li	r8, ATTEMPTS
 1:	lwarx	r7, 0, r3
 	cmplw	r7, r4
 	bne	2f
 	stwcx.	r5, 0, r3
-	bne-	1b
+	beq+	2f
+	addic.	r8, r8, -1
+	bne	1b
+	not	r7, r4
 2:	stw	r7, 0(r6)
 	li	r3, 0
 	blr
