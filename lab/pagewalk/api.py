@@ -32,7 +32,7 @@ DEFAULT_MACHINE = "ppc604-185"
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """One run: how it ended, what it printed, and its counters. Cycles are core cycles."""
+    """One run: how it ended, what it printed, and its counters. Cycles are core cycles, of all processors."""
 
     run: StoredRun
 

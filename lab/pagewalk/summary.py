@@ -24,10 +24,11 @@ def _share(part: int, whole: int, of: str) -> str:
 
 
 def overview(counters: Mapping[str, int], clock: int) -> list[Line]:
-    """Time, instructions and misses; `clock` is in Hz."""
+    """Time, instructions and misses; `clock` is in Hz. Of several processors the sums, and the time that passed."""
     cycles, instructions = counters.get("cycles", 0), counters.get("instructions", 0)
+    elapsed = counters.get("elapsed", cycles)
     found = [
-        Line("cycles", cycles, f"{cycles / clock * 1e3:,.3f} ms at {clock / 1e6:g} MHz"),
+        Line("cycles", cycles, f"{elapsed / clock * 1e3:,.3f} ms at {clock / 1e6:g} MHz"),
         Line("instructions", instructions, f"{cycles / instructions:.2f} cycles each" if instructions else ""),
     ]
     for what in ("instruction", "data"):

@@ -1,5 +1,6 @@
 import pytest
 
+from pagewalk import summary
 from pagewalk.errors import BadInput
 from pagewalk.figures import Figure, Measured
 from pagewalk.runner import Sample
@@ -57,3 +58,11 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_a_value_that_was_not_printed_is_refused() -> None:
     with pytest.raises(BadInput, match="evict"):
         MEASURED.compute(Figure.parse('value("evict-rate")'))
+
+
+def test_time_is_what_passed_and_not_the_sum_of_processors() -> None:
+    counters = {"cycles": 4_000_000, "elapsed": 1_000_000}
+    cycles = summary.overview(counters, clock=100_000_000)[0]
+    assert (cycles.count, cycles.share) == (4_000_000, "10.000 ms at 100 MHz")
+    measured = Measured(100_000_000, 10, 0, counters, {}, {}, ())
+    assert measured.compute(Figure.parse("ms")) == 1.0
