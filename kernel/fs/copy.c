@@ -192,6 +192,7 @@ static long splice_pages(struct file *pipe, struct frame *frame, struct file *ou
 			break;
 		pipe_skip(pipe, (u32)n);
 		done += (size_t)n;
+		interrupt_window();
 	}
 	return done ? (long)done : n;
 }
@@ -254,6 +255,7 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 		if (take)
 			pipe_skip(file, (u32)n);
 		done += (size_t)n;
+		interrupt_window();
 	}
 	if (locked)
 		pipe_unlock_data(file);

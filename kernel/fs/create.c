@@ -4,6 +4,7 @@
 #include <abi/fs.h>
 #include <err.h>
 #include <file.h>
+#include <frame.h>
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
@@ -259,6 +260,8 @@ static int link_inode(struct dentry *from, struct walk *walk)
 		return -EMLINK;
 	if (!walk->dir->linked && walk->dir->parent != walk->dir)
 		return -ENOENT;
+	if (frames_short())
+		return -ENOSPC;
 	error = dentry_link(walk->dir, walk->last, walk->len, inode, NULL);
 	if (error)
 		return error;

@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <err.h>
+#include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <task.h>
@@ -114,9 +115,12 @@ void dentry_unlink(struct dentry *dentry)
 
 int dentry_move(struct dentry *dentry, struct dentry *dir, const char *name, size_t len)
 {
-	char *copy = kmalloc_text(name, len);
 	struct dentry *old = dentry->parent;
+	char *copy;
 
+	if (len > dentry->len && frames_short())
+		return -ENOSPC;
+	copy = kmalloc_text(name, len);
 	if (!copy)
 		return -ENOMEM;
 	take_out(dentry);

@@ -18,7 +18,7 @@ static const struct inode_ops ramfs_ops;
 
 static struct inode *ramfs_make(struct inode *dir, u32 mode, u32 rdev)
 {
-	struct inode *inode = inode_new(dir->fs, mode, rdev);
+	struct inode *inode = frames_short() ? NULL : inode_new(dir->fs, mode, rdev);
 
 	if (!inode)
 		return NULL;

@@ -12,6 +12,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "socket_calls.h"
 #include "stream.h"
@@ -239,8 +240,10 @@ static void pending_put_back(struct socket *listener, struct socket *socket)
 
 void socket_drop_pending(struct socket *listener)
 {
-	while (listener->pending_count)
+	while (listener->pending_count) {
 		socket_release(take_pending(listener));
+		interrupt_window();
+	}
 }
 
 long socket_accept(struct socket *socket, bool nonblock, struct socket **out)

@@ -238,6 +238,46 @@ static void inotifies_are_limited(void)
 		CHECK_EQUAL(test_in_child(make_inotifies, NULL), 0);
 }
 
+static int make_names(void *argument)
+{
+	static char text[4096];
+	char name[16], *memory;
+	int i = 0;
+
+	(void)argument;
+	MUST(mkdir(test_path("names"), 0700));
+	MUST(chdir(test_path("names")));
+	memset(text, 'x', sizeof(text) - 1);
+	do
+		snprintf(name, sizeof(name), "%d", i++);
+	while (symlink(text, name) == 0);
+	CHECK_EQUAL(errno, ENOSPC);
+	/* A short name takes less, while it is made, than a link. */
+	do
+		snprintf(name, sizeof(name), "%d", i++);
+	while (mknod(name, S_IFREG | 0600, 0) == 0);
+	CHECK_EQUAL(errno, ENOSPC);
+	CHECK_ERROR(mkfifo("fifo", 0600), ENOSPC);
+	CHECK_ERROR(mkdir("directory", 0700), ENOSPC);
+	CHECK_ERROR(link("0", "link"), ENOSPC);
+	CHECK_ERROR(rename("0", "longer"), ENOSPC);
+	/* What remains is for programs. */
+	memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	memset(memory, 1, 1 << 20);
+	while (i-- > 0) {
+		snprintf(name, sizeof(name), "%d", i);
+		if (unlink(name))
+			CHECK_EQUAL(errno, ENOENT);
+	}
+	return 0;
+}
+
+static void names_leave_memory(void)
+{
+	CHECK_EQUAL(test_in_child(make_names, NULL), 0);
+}
+
 static const struct test_case cases[] = {
 	CASE(locks_are_limited),
 	CASE(epoll_items_are_limited),
@@ -246,6 +286,7 @@ static const struct test_case cases[] = {
 	CASE(a_mapped_file_fills_its_file_system),
 	CASE(sets_leave_memory),
 	CASE(segments_leave_memory),
+	CASE(names_leave_memory),
 };
 
 ATTACK_MAIN("memory", cases)

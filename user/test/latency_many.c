@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -143,9 +145,40 @@ static void end_many_groups(void)
 		CHECK_EQUAL(test_wait(children[i]), 1000 + SIGKILL);
 }
 
+static void splice_much(void)
+{
+	static char data[1 << 20];
+	int from[2], to[2], nowhere = (int)MUST(open("/dev/null", O_WRONLY));
+
+	MUST(pipe(from));
+	MUST(pipe(to));
+	MUST(fcntl(from[1], F_SETPIPE_SZ, sizeof(data)));
+	MUST(fcntl(to[1], F_SETPIPE_SZ, sizeof(data)));
+	CHECK_EQUAL(write(from[1], data, sizeof(data)), sizeof(data));
+	CHECK_EQUAL(tee(from[0], to[1], sizeof(data), 0), sizeof(data));
+	CHECK_EQUAL(splice(to[0], NULL, nowhere, NULL, sizeof(data), 0), sizeof(data));
+	CHECK_EQUAL(splice(from[0], NULL, to[1], NULL, sizeof(data), 0), sizeof(data));
+}
+
+static void leave_connections(void)
+{
+	struct sockaddr_un address = { AF_UNIX, "\0many" };
+	int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+
+	MUST(bind(listener, (struct sockaddr *)&address, 8));
+	MUST(listen(listener, 1000));
+	for (int i = 0; i < 1000; i++) {
+		int fd = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+
+		MUST(connect(fd, (struct sockaddr *)&address, 8));
+		MUST(close(fd));
+	}
+	MUST(close(listener));
+}
+
 static const struct test_case calls[] = {
 	CASE(list_files), CASE(watch_files), CASE(have_many_attributes), CASE(leave_removed_directories),
-	CASE(queue_signals), CASE(end_many_groups),
+	CASE(queue_signals), CASE(end_many_groups), CASE(splice_much), CASE(leave_connections),
 };
 
 static void interrupts_wait_little(void)
