@@ -58,10 +58,17 @@ static void leave_line(struct pi_waiter *waiter)
 	waiter->task->pi_owner = NULL;
 }
 
-/*
- * Recomputes the priority of the task, of the owner that it waits for, and so on. In a cycle of mutexes this ends when
- * no priority changes.
- */
+/* Whether the owner waits for the current task, perhaps through others. No task waits in a cycle, so the walk ends. */
+static bool waits_for_current(const struct task *owner)
+{
+	u32 passed = 0;
+
+	for (; owner && owner != current; owner = owner->pi_owner)
+		interrupt_window_at(++passed);
+	return owner != NULL;
+}
+
+/* Recomputes the priority of the task, of the owner that it waits for, and so on, until one does not change. */
 void futex_pi_inherit(struct task *task)
 {
 	for (; task; task = task->pi_owner) {
@@ -160,6 +167,8 @@ long futex_pi_lock(u32 *word, bool is_private, bool wait, u64 deadline)
 		result = pi_take(word, &waiter.key, wait, &owner);
 	if (result != 1)
 		return result;
+	if (waits_for_current(owner))
+		return -EDEADLK;
 	list_init(&waiter.owner_link);
 	pi_wait_for(&waiter, owner);
 	list_add_tail(&waiter.link, futex_waiters(&waiter.key));

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -201,9 +202,53 @@ static void waiters_go_by_priority(void)
 	CHECK(order[0] == 7 && order[1] == 5 && order[2] == 3);
 }
 
+static uint32_t first, second;
+static volatile int second_is_locked;
+
+/* Gives up two seconds from now: a lost wakeup or a deadlock then fails the test instead of stopping it. */
+static long lock_word(uint32_t *word)
+{
+	struct timespec end;
+
+	MUST(clock_gettime(CLOCK_REALTIME, &end));
+	end.tv_sec += 2;
+	return syscall(SYS_futex, word, FUTEX_LOCK_PI, 0, &end, NULL, 0);
+}
+
+static void unlock_word(uint32_t *word)
+{
+	MUST(syscall(SYS_futex, word, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0));
+}
+
+static void *lock_second_then_first(void *argument)
+{
+	MUST(lock_word(&second));
+	second_is_locked = 1;
+	MUST(lock_word(&first));
+	unlock_word(&first);
+	unlock_word(&second);
+	return argument;
+}
+
+static void a_cycle_is_refused(void)
+{
+	pthread_t other;
+
+	MUST(lock_word(&first));
+	other = start(lock_second_then_first, NULL);
+	while (!second_is_locked)
+		usleep(1000);
+	usleep(10000);
+	CHECK_ERROR(lock_word(&second), EDEADLK);
+	unlock_word(&first);
+	CHECK_EQUAL(pthread_join(other, NULL), 0);
+	MUST(lock_word(&second));
+	unlock_word(&second);
+}
+
 static const struct test_case cases[] = {
 	CASE(one_at_a_time), CASE(owner_dies), CASE(owner_runs_at_the_waiters_priority),
-	CASE(waiters_go_by_priority),
+	CASE(waiters_go_by_priority), CASE(a_cycle_is_refused),
 };
 
 TEST_MAIN("inherit", cases)
