@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -160,20 +161,39 @@ static void splice_much(void)
 	CHECK_EQUAL(splice(from[0], NULL, to[1], NULL, sizeof(data), 0), sizeof(data));
 }
 
+static void send_descriptor(int through, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec one = { "x", 1 };
+	struct msghdr message = { .msg_iov = &one, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	CHECK_EQUAL(sendmsg(through, &message, 0), 1);
+}
+
 static void leave_connections(void)
 {
 	struct sockaddr_un address = { AF_UNIX, "\0many" };
-	int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+	int pair[2], listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
 
 	MUST(bind(listener, (struct sockaddr *)&address, 8));
-	MUST(listen(listener, 1000));
-	for (int i = 0; i < 1000; i++) {
+	MUST(listen(listener, 3000));
+	for (int i = 0; i < 3000; i++) {
 		int fd = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
 
 		MUST(connect(fd, (struct sockaddr *)&address, 8));
 		MUST(close(fd));
 	}
+	/* The search for sockets that nobody can receive looks at each connection. */
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	send_descriptor(pair[0], listener);
 	MUST(close(listener));
+	MUST(close(pair[0]));
+	MUST(close(pair[1]));
 }
 
 static const struct test_case calls[] = {
