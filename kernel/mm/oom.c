@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <task.h>
 #include <time.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -64,6 +65,8 @@ bool oom_kill(void)
 	}
 	if (victim == current->process || signal_fatal_pending())
 		return false;
+	/* The victim may be waiting for the kernel lock on another processor: yield() alone does not let that go. */
 	yield();
+	preemption_point();
 	return true;
 }
