@@ -16,9 +16,8 @@ void control_cause(enum control_cause cause);
  * Tells the device of a switch of address space; of an exec, with the program's path; of a fork, with the child's pid.
  */
 void control_context(u32 pid);
-/* Makes the backend report each switch of address space, if the device asks for that. */
-struct mmu_backend;
-void control_bind(struct mmu_backend *backend);
+/* Has each switch of address space reported, if the device asks for that. */
+void control_bind(void);
 void control_command(const char *path);
 void control_fork(u32 pid);
 void control_dump(u32 label);

@@ -66,8 +66,10 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 		entry->ready = r.fds[i].fd >= 0 && !entry->file ? POLLNVAL : 0;
 	}
 	result = poll_entries(r.entries, count, deadline);
-	for (u32 i = 0; result >= 0 && i < count; i++)
+	for (u32 i = 0; result >= 0 && i < count; i++) {
+		interrupt_window_at(i);
 		r.fds[i].revents = r.entries[i].ready;
+	}
 	poll_entries_put(r.entries, count);
 	if (result >= 0 && copy_to_user_long(user, r.fds, count * sizeof(*r.fds)))
 		result = -EFAULT;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,9 +197,20 @@ static void leave_connections(void)
 	MUST(close(pair[1]));
 }
 
+static void poll_most(void)
+{
+	static struct pollfd set[4096];
+
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 4096, 4096 }));
+	for (size_t i = 0; i < 4096; i++)
+		set[i] = (struct pollfd){ .fd = 1, .events = POLLOUT };
+	CHECK_EQUAL(poll(set, 4096, 0), 4096);
+}
+
 static const struct test_case calls[] = {
 	CASE(list_files), CASE(watch_files), CASE(have_many_attributes), CASE(leave_removed_directories),
 	CASE(queue_signals), CASE(end_many_groups), CASE(splice_much), CASE(leave_connections),
+	CASE(poll_most),
 };
 
 static void interrupts_wait_little(void)

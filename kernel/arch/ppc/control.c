@@ -1,9 +1,9 @@
 /* The control device, and the end of a run. */
 #include <arch.h>
+#include <arch/mmu.h>
 #include <control.h>
 #include <cpu.h>
 #include <lib.h>
-#include <mmu.h>
 #include <task.h>
 
 #include "control_device.h"
@@ -51,21 +51,16 @@ void control_context(u32 pid)
 		control_write(CONTROL_CONTEXT, pid);
 }
 
-static void (*plain_activate)(struct mm *mm);
-
-static void activate_and_tell(struct mm *mm)
+static void report_switch(struct mm *mm)
 {
-	plain_activate(mm);
 	if (this_cpu()->running->mm == mm)
 		control_write(CONTROL_CONTEXT, (u32)this_cpu()->running->tgid);
 }
 
-void control_bind(struct mmu_backend *backend)
+void control_bind(void)
 {
-	if (control_features & CONTROL_FEATURE_PROFILE) {
-		plain_activate = backend->activate;
-		backend->activate = activate_and_tell;
-	}
+	if (control_features & CONTROL_FEATURE_PROFILE)
+		activate_set_report(report_switch);
 }
 
 void control_command(const char *path)

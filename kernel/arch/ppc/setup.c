@@ -83,7 +83,8 @@ static void bind_backend(void)
 	if (board_is_qemu && backend->on_qemu)
 		backend = backend->on_qemu();
 	mmu[0] = backend->mmu;
-	control_bind(mmu);
+	activate_set_own(backend->mmu.activate);
+	control_bind();
 }
 
 void arch_init_early(const void *fdt)

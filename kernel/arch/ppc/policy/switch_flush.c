@@ -12,20 +12,16 @@
 
 static u64 flushed;
 
-static void activate_and_flush_tlb(struct mm *mm)
+static void flush_tlb(void)
 {
-	backend->mmu.activate(mm);
-	if (!mm)
-		return;         /* the end of an address space; the switch comes later */
 	tlb_invalidate_all();
 	flushed++;
 }
 
-static void activate_and_flush_both(struct mm *mm)
+static void flush_both(void)
 {
-	activate_and_flush_tlb(mm);
-	if (mm)
-		caches_flush();
+	flush_tlb();
+	caches_flush();
 }
 
 static int switch_flush_apply(const struct policy_setting *to)
@@ -36,8 +32,7 @@ static int switch_flush_apply(const struct policy_setting *to)
 		return error;
 	if (to->choice == 1 && !backend->segments)
 		return -ENODEV;
-	mmu->activate = to->choice == 0 ? activate_and_flush_both :
-			to->choice == 1 ? activate_and_flush_tlb : backend->mmu.activate;
+	activate_set_flush(to->choice == 0 ? flush_both : to->choice == 1 ? flush_tlb : NULL);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static void bind(void)
 	if (!tlb_broadcasts)
 		arch_replace((const void *)arch_icache_sync, (const void *)icache_sync_everywhere);
 	mmu->page_flush = hash_flush_several;
-	mmu->activate = activate;
+	activate_set_own(activate);
 	pagetable_left = hash_wait_walkers;
 	entry_bind_locked();
 	image_install(0x500, &image_external_unlocked);

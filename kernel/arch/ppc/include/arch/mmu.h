@@ -56,6 +56,14 @@ void bat_proc_init(void);
 void segments_proc_init(void);
 void hash_proc_init(void);
 
+/*
+ * The steps of mmu->activate(), in this order: the backend's own, or that of several processors; what a policy empties
+ * (NULL: nothing); who is told of the switch (NULL: nobody). mmu->activate is the first alone if there is no other.
+ */
+void activate_set_own(void (*step)(struct mm *mm));
+void activate_set_flush(void (*step)(void));
+void activate_set_report(void (*step)(struct mm *mm));
+
 /* Shared by backends with segment registers; the kernel's registers are 12 to 15. */
 void segments_activate(struct mm *mm);
 void segments_load_context(const struct mm *mm);
