@@ -43,12 +43,12 @@
 
 static u8 *base;
 
-static u32 get(u32 offset)
+static u32 openpic_get(u32 offset)
 {
 	return io_read32_le(base + offset);
 }
 
-static void put(u32 offset, u32 value)
+static void openpic_put(u32 offset, u32 value)
 {
 	io_write32_le(base + offset, value);
 }
@@ -56,37 +56,37 @@ static void put(u32 offset, u32 value)
 void openpic_init(uintptr_t registers, unsigned cascade)
 {
 	base = (u8 *)registers;
-	put(CONFIGURATION, CONFIGURATION_RESET);
-	while (get(CONFIGURATION) & CONFIGURATION_RESET)
+	openpic_put(CONFIGURATION, CONFIGURATION_RESET);
+	while (openpic_get(CONFIGURATION) & CONFIGURATION_RESET)
 		;
-	if (cascade > FEATURE_LAST_SOURCE(get(FEATURE)))
+	if (cascade > FEATURE_LAST_SOURCE(openpic_get(FEATURE)))
 		fatal(EXIT_PANIC, "OpenPIC: no source %u for the 8259 pair", cascade);
-	put(SPURIOUS, VECTOR_SPURIOUS);
-	put(SOURCE(cascade) + DESTINATION, 1);
-	put(SOURCE(cascade), ACTIVE_HIGH | LEVEL | PRIORITY(PRIORITY_CASCADE) | VECTOR_CASCADE);
+	openpic_put(SPURIOUS, VECTOR_SPURIOUS);
+	openpic_put(SOURCE(cascade) + DESTINATION, 1);
+	openpic_put(SOURCE(cascade), ACTIVE_HIGH | LEVEL | PRIORITY(PRIORITY_CASCADE) | VECTOR_CASCADE);
 	for (unsigned kind = 0; kind < IPI_KINDS; kind++)
-		put(IPI(kind), PRIORITY(PRIORITY_IPI) | (VECTOR_IPI + kind));
-	put(CONFIGURATION, CONFIGURATION_MIXED);
+		openpic_put(IPI(kind), PRIORITY(PRIORITY_IPI) | (VECTOR_IPI + kind));
+	openpic_put(CONFIGURATION, CONFIGURATION_MIXED);
 	openpic_init_cpu();
 }
 
 void openpic_init_cpu(void)
 {
-	u32 number = get(WHO_AM_I);
+	u32 number = openpic_get(WHO_AM_I);
 
 	if (number != this_cpu()->number)
 		fatal(EXIT_PANIC, "processor %u is number %u of the OpenPIC's", this_cpu()->number, number);
-	put(TASK_PRIORITY, 0);
+	openpic_put(TASK_PRIORITY, 0);
 }
 
 void openpic_start_cpu(u32 number)
 {
-	put(PROCESSOR_INIT, get(PROCESSOR_INIT) & ~(1u << number));
+	openpic_put(PROCESSOR_INIT, openpic_get(PROCESSOR_INIT) & ~(1u << number));
 }
 
 void openpic_stop_cpu(u32 number)
 {
-	put(PROCESSOR_INIT, get(PROCESSOR_INIT) | 1u << number);
+	openpic_put(PROCESSOR_INIT, openpic_get(PROCESSOR_INIT) | 1u << number);
 }
 
 /*
@@ -95,17 +95,17 @@ void openpic_stop_cpu(u32 number)
  */
 static void openpic_dispatch(void)
 {
-	u32 vector = get(ACKNOWLEDGE);
+	u32 vector = openpic_get(ACKNOWLEDGE);
 
 	if (vector - VECTOR_IPI < IPI_KINDS) {
-		put(END, 0);
+		openpic_put(END, 0);
 		ipi_handle(vector - VECTOR_IPI);
 	} else if (vector == VECTOR_CASCADE) {
 		/* kernel_leave() lets it go. */
 		if (cpu_count > 1 && !kernel_lock_held())
 			kernel_lock();
 		i8259_dispatch();
-		put(END, 0);
+		openpic_put(END, 0);
 	}
 	/* A spurious interrupt must not be ended. */
 }
@@ -114,7 +114,7 @@ static void openpic_send(u32 cpus, unsigned kind)
 {
 	/* The receivers must find the sender's data in memory. */
 	arch_memory_barrier();
-	put(DISPATCH(kind), cpus);
+	openpic_put(DISPATCH(kind), cpus);
 }
 
 const struct irq_controller openpic_controller = { "OpenPIC", openpic_dispatch, i8259_unmask, openpic_send };

@@ -17,7 +17,7 @@ struct mm;
 struct regs;
 struct timer;
 
-#define CPUS 8u         /* the most that an OpenPIC has */
+#define CPUS 8u         /* the most that a board has */
 
 #define IRQS 16u        /* external interrupts of devices: the most that a board has */
 #define IPI_KINDS 4u    /* of interrupts between processors: channels of an OpenPIC */
@@ -64,6 +64,7 @@ struct cpu {
 	struct task *outgoing;          /* a task that may no longer run here; the idle task sends it away */
 	const struct regs *interrupted; /* by the interrupt that it handles */
 	u32 ready;                      /* tasks that wait in its queues, as it last counted them */
+	u32 locks_held;                 /* check=on: of those below the kernel lock; two could be taken in two orders */
 
 	/* mm/policy/shootdown_*.c: what the others want it to flush */
 	struct {

@@ -1,13 +1,14 @@
 /*
  * Several processors: the kernel lock, other locks below it, and what one processor asks of others (proc/smp.c).
  *
- * The kernel lock (kernel.lock=big) is held by the processor that runs the kernel. Entry from a program takes it, and so does
- * an interrupt of an idle processor; the return to the program and a wait of the idle task let it go. It stays with the
+ * The kernel lock is held by the processor that runs the kernel. Entry from a program takes it, and so does an
+ * interrupt of an idle processor; the return to the program and a wait of the idle task let it go. It stays with the
  * processor across a switch of tasks. Without it run only: reload handlers in assembly, interrupts between processors, and
  * the entry and exit themselves. With one processor nobody takes it.
  *
- * Order: the kernel lock, then one of the locks below it. Who holds one of these waits for nothing but memory. Who waits for
- * a lock, or for others' answers, answers others meanwhile (cpus_answer()), so that waits cannot form a ring.
+ * Order: the kernel lock, then one of the locks below it. A processor that holds one of these asks for no other lock and
+ * waits for no answer. Only the holder of the kernel lock asks others and waits for their answers. Whoever waits for the
+ * kernel lock answers meanwhile (cpus_answer()), so that waits cannot form a ring.
  */
 #ifndef SMP_H
 #define SMP_H

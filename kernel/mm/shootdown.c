@@ -56,7 +56,7 @@ void shootdown_do(const struct flush_request *request)
 			arch_tlb_flush_page(page);
 }
 
-static void count(enum reason why, u32 pages, u32 since)
+static void reason_count(enum reason why, u32 pages, u32 since)
 {
 	counts[why].times++;
 	counts[why].pages += pages;
@@ -76,10 +76,10 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 		return;
 	reason = request.all ? ALL : pages == 1 ? PAGE : RANGE;
 	shootdown_form->flush(using, &request);
-	count(reason, pages, since);
+	reason_count(reason, pages, since);
 }
 
-static void load_context(void *argument)
+static void reload_context(void *argument)
 {
 	(void)argument;
 	arch_load_context();
@@ -93,11 +93,11 @@ void shootdown_context(struct mm *mm)
 	if (!using)
 		return;
 	counts[CONTEXT].ipis += (u32)__builtin_popcount(using);
-	cpus_call(using, load_context, NULL);
-	count(CONTEXT, 0, since);
+	cpus_call(using, reload_context, NULL);
+	reason_count(CONTEXT, 0, since);
 }
 
-static void leave(void *argument)
+static void space_leave(void *argument)
 {
 	(void)argument;
 	mmu->activate(NULL);
@@ -110,8 +110,8 @@ void shootdown_leave(struct mm *mm)
 	if (!using)
 		return;
 	counts[END].ipis += (u32)__builtin_popcount(using);
-	cpus_call(using, leave, NULL);
-	count(END, 0, since);
+	cpus_call(using, space_leave, NULL);
+	reason_count(END, 0, since);
 }
 
 void shootdown_interrupt(void)
@@ -145,7 +145,7 @@ bool shootdown_put_off(const struct root_entry *root)
 	return false;
 }
 
-static void show(struct text *text)
+static void show_shootdowns(struct text *text)
 {
 	text_puts(text, "reason       times      pages       ipis    waited_ns\n");
 	for (unsigned i = 0; i < REASONS; i++)
@@ -156,5 +156,5 @@ static void show(struct text *text)
 
 void shootdown_proc_init(void)
 {
-	proc_file("mmu/shootdowns", show, NULL);
+	proc_file("mmu/shootdowns", show_shootdowns, NULL);
 }

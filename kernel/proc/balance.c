@@ -16,7 +16,7 @@
 #define BALANCE_TICKS 10u       /* a busy processor looks for a longer queue so often */
 #define COUNTED_MOST 64u        /* waiting tasks that a count looks at */
 
-static bool allowed(const struct task *task, const struct cpu *cpu)
+static bool cpu_allowed(const struct task *task, const struct cpu *cpu)
 {
 	return task->affinity & 1u << cpu_index(cpu);
 }
@@ -35,14 +35,14 @@ static bool is_idle(const struct cpu *cpu)
  * Where a task that has just become runnable waits: where it ran last, if that processor is idle or nobody is; else on an
  * idle one. A real-time task goes where it can run at once.
  */
-static struct cpu *place(const struct task *task)
+static struct cpu *place_task(const struct task *task)
 {
-	struct cpu *last = allowed(task, task->cpu) ? task->cpu : NULL, *first = NULL;
+	struct cpu *last = cpu_allowed(task, task->cpu) ? task->cpu : NULL, *first = NULL;
 
 	if (last && is_idle(last))
 		return last;
 	for_each_cpu(cpu) {
-		if (!allowed(task, cpu))
+		if (!cpu_allowed(task, cpu))
 			continue;
 		if (is_idle(cpu))
 			return cpu;
@@ -55,7 +55,7 @@ static struct cpu *place(const struct task *task)
 
 static void make_runnable_among(struct task *task)
 {
-	struct cpu *cpu = place(task);
+	struct cpu *cpu = place_task(task);
 	bool first = sched_preempts(task, cpu->running);
 
 	task->cpu = cpu;
@@ -87,7 +87,7 @@ bool schedule_to_among(struct task *next)
 {
 	struct cpu *before = next->cpu;
 
-	if (!allowed(next, this_cpu()))
+	if (!cpu_allowed(next, this_cpu()))
 		return false;
 	next->cpu = this_cpu();
 	if (sched_hand_over(next))
@@ -99,7 +99,7 @@ bool schedule_to_among(struct task *next)
 void sched_set_affinity(struct task *task, u32 cpus)
 {
 	task->affinity = cpus;
-	if (allowed(task, task->cpu))
+	if (cpu_allowed(task, task->cpu))
 		return;
 	if (task == task->cpu->running) {
 		sched_interrupt(task, WORK_MOVE);
@@ -115,7 +115,7 @@ void sched_move(void)
 	struct cpu *cpu = this_cpu();
 
 	current->work &= ~WORK_MOVE;
-	if (allowed(current, cpu))
+	if (cpu_allowed(current, cpu))
 		return;
 	ASSERT(!cpu->outgoing);
 	cpu->outgoing = current;
@@ -135,13 +135,13 @@ void sched_send_away(void)
 }
 
 /* A task of these queues that may run here, the one that would wait longest first. */
-static struct task *movable(const struct list_head *queue, const struct cpu *cpu)
+static struct task *task_movable(const struct list_head *queue, const struct cpu *cpu)
 {
 	struct task *task;
 	u32 looked_at = 0;
 
 	list_for_each_entry(task, queue, run_link) {
-		if (allowed(task, cpu))
+		if (cpu_allowed(task, cpu))
 			return task;
 		if (++looked_at == COUNTED_MOST)
 			break;
@@ -166,7 +166,7 @@ static u32 count_ready(const struct cpu *cpu)
 }
 
 /* Takes one waiting task of a processor on which more than `least` wait; false: there is none. */
-static bool pull(struct cpu *cpu, u32 least)
+static bool pull_task(struct cpu *cpu, u32 least)
 {
 	struct cpu *busiest = NULL;
 	struct task *task;
@@ -180,11 +180,11 @@ static bool pull(struct cpu *cpu, u32 least)
 	}
 	if (!busiest)
 		return false;
-	task = movable(&busiest->real_time, cpu);
+	task = task_movable(&busiest->real_time, cpu);
 	if (!task)
-		task = movable(busiest->expired, cpu);
+		task = task_movable(busiest->expired, cpu);
 	if (!task)
-		task = movable(busiest->active, cpu);
+		task = task_movable(busiest->active, cpu);
 	if (!task)
 		return false;
 	list_del(&task->run_link);
@@ -198,7 +198,7 @@ void balance_tick(void)
 	struct cpu *cpu = this_cpu();
 
 	if ((u32)(cpu->ticks_user + cpu->ticks_system) % BALANCE_TICKS == 0)
-		pull(cpu, count_ready(cpu) + 1);
+		pull_task(cpu, count_ready(cpu) + 1);
 }
 
 /* What the idle task does when its queues are empty: takes a task of others, or waits for an interrupt without the lock. */
@@ -206,7 +206,7 @@ void idle_wait_unlocked(void)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (pull(cpu, 0))
+	if (pull_task(cpu, 0))
 		return;
 	cpu->dozing = true;
 	kernel_unlock();

@@ -22,10 +22,10 @@ bool several_processors;
 
 struct kernel_lock kernel_lock_words;
 
-/* What a waiting processor does between two looks, so that it does not keep the line from others. */
+/* Pauses between two reads of a lock's word, so that waiting does not take its cache line from the holder again and again. */
 #define PAUSE 16u
 
-static void pause(void)
+static void spin_pause(void)
 {
 	for (u32 i = 0; i < PAUSE; i++)
 		arch_pause();
@@ -42,7 +42,7 @@ void kernel_lock(void)
 		since = arch_timebase_low();
 		do {
 			cpus_answer();
-			pause();
+			spin_pause();
 		} while (lock->serving != ticket);
 		arch_acquired();
 		lock->contended++;
@@ -75,8 +75,8 @@ void kernel_enter(struct regs *regs)
 }
 
 /*
- * An interrupt that needs no lock comes without it, but finds that there is work. Between the last look at the work and the
- * return to the program interrupts are off: who gives more work sends an interrupt.
+ * An interrupt between processors comes without the lock, but may leave the task work to do. Interrupts are off between the
+ * last look at the work and the return to the program: a processor that adds work later sends an interrupt.
  */
 void kernel_leave(struct regs *regs)
 {
@@ -115,7 +115,7 @@ void preemption_point_unlocked(void)
 /* The locks below the kernel lock, for locks_show(). */
 static struct spinlock *spinlocks[8];
 
-static void note(struct spinlock *lock)
+static void lock_note(struct spinlock *lock)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i] != lock; i++)
 		if (!spinlocks[i]) {
@@ -124,9 +124,6 @@ static void note(struct spinlock *lock)
 		}
 }
 
-/* check=on: how many of these locks each processor holds; more than one could be taken in two orders. */
-static u32 held[CPUS];
-
 void spin_lock(struct spinlock *lock)
 {
 	if (!arch_exchange_if(&lock->taken, 0, 1)) {
@@ -134,22 +131,22 @@ void spin_lock(struct spinlock *lock)
 
 		do {
 			while (*(volatile u32 *)&lock->taken)
-				pause();
+				spin_pause();
 		} while (!arch_exchange_if(&lock->taken, 0, 1));
 		lock->contended++;
 		lock->waited += arch_timebase_low() - since;
 	}
 	arch_acquired();
 	if (!lock->times++)
-		note(lock);
-	if (boot.check && held[cpu_index(this_cpu())]++)
+		lock_note(lock);
+	if (boot.check && this_cpu()->locks_held++)
 		panic("lock order: \"%s\" is taken while another lock below the kernel lock is held", lock->name);
 }
 
 void spin_unlock(struct spinlock *lock)
 {
 	if (boot.check)
-		held[cpu_index(this_cpu())]--;
+		this_cpu()->locks_held--;
 	arch_memory_barrier();
 	*(volatile u32 *)&lock->taken = 0;
 }
@@ -208,14 +205,14 @@ void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
 	ipi_send(targets, IPI_LOOK);
 	for_each_cpu(cpu)
 		while (*(volatile u32 *)&cpu->called)
-			pause();
+			spin_pause();
 }
 
 static bool stopping;           /* a panic has begun */
 static volatile u32 holding;    /* calls of cpus_hold() that no cpus_release() has ended */
 
 /* Prints what this processor does, and does no more. */
-static void stop(void)
+static void stop_this_cpu(void)
 {
 	struct cpu *cpu = this_cpu();
 	const struct regs *regs = cpu->interrupted;
@@ -229,7 +226,7 @@ static void stop(void)
 	arch_memory_barrier();
 	*(volatile bool *)&cpu->stopped = true;
 	for (;;)
-		pause();
+		spin_pause();
 }
 
 void cpus_answer(void)
@@ -238,13 +235,13 @@ void cpus_answer(void)
 
 	if (*(volatile u32 *)&cpu->called) {
 		if (stopping)
-			stop();
+			stop_this_cpu();
 		arch_acquired();
 		if (holding) {
 			/* The next hold may come before this processor has seen the end of the one before. */
 			while (holding) {
 				*(volatile u32 *)&cpu->called = 0;
-				pause();
+				spin_pause();
 			}
 			arch_follow();
 		} else {
@@ -274,14 +271,14 @@ void cpus_stop(void)
 		ipi_send(1u << cpu->number, IPI_LOOK);
 		until = time_now_ns() + STOP_WAIT_NS;
 		while (!*(volatile bool *)&cpu->stopped && time_now_ns() < until)
-			pause();
+			spin_pause();
 		if (!cpu->stopped)
 			console_printf("processor %u does not answer; it runs task %d \"%s\"\n", cpu_index(cpu),
 				       cpu->running->pid, cpu->running->name);
 	}
 }
 
-static void followed(void *argument)
+static void call_followed(void *argument)
 {
 	(void)argument;
 }
@@ -303,12 +300,12 @@ void cpus_release(void)
 	arch_memory_barrier();
 	holding = 0;
 	/* Until they have followed, they may insert translations of the kernel that are no longer right. */
-	cpus_call(cpus_others(), followed, NULL);
+	cpus_call(cpus_others(), call_followed, NULL);
 	mmu->flush_all();
 }
 
 /* Others have set what is to be done before they interrupt. */
-static void look(void)
+static void call_look(void)
 {
 	cpus_answer();
 }
@@ -346,7 +343,7 @@ void smp_init(void)
 {
 	if (!ipi_possible())
 		return;
-	ipi_register(IPI_LOOK, "look", look);
+	ipi_register(IPI_LOOK, "look", call_look);
 	ipi_register(IPI_FLUSH, "flush", shootdown_interrupt);
 	kernel_lock_words.next = 1;
 	kernel_lock_words.holder = this_cpu();

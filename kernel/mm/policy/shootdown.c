@@ -4,7 +4,8 @@
  * queue: jobs, a page each, in a queue of each processor; all that run the address space are interrupted, and answer when
  * their queue is empty. short: one request for all, a page, a range or everything, that a handler without a queue serves.
  * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again. generation: each
- * request is numbered, so that one flush serves all requests that a processor has missed. broadcast: tlbie reaches all.
+ * request is numbered, so that one flush serves all requests that a processor has missed. broadcast: the hardware's
+ * flush of a page reaches all.
  *
  * shootdown.cutoff: a range of more pages than this is flushed as everything.
  */

@@ -12,26 +12,26 @@
 
 static struct flush_request shared;
 static u32 newest;              /* the request's number in its address space */
-static u32 unanswered;
+static u32 generation_unanswered;
 
-static void flush(u32 targets, const struct flush_request *request)
+static void generation_flush(u32 targets, const struct flush_request *request)
 {
 	shared = *request;
 	newest = ++request->mm->flushes;
 	arch_memory_barrier();
-	*(volatile u32 *)&unanswered = targets;
+	*(volatile u32 *)&generation_unanswered = targets;
 	shootdown_send(targets);
-	while (*(volatile u32 *)&unanswered)
+	while (*(volatile u32 *)&generation_unanswered)
 		arch_pause();
 	arch_acquired();
 }
 
-static void answer(void)
+static void generation_answer(void)
 {
 	struct cpu *cpu = this_cpu();
 	u32 bit = 1u << cpu->number;
 
-	if (!(*(volatile u32 *)&unanswered & bit))
+	if (!(*(volatile u32 *)&generation_unanswered & bit))
 		return;
 	arch_acquired();
 	if (cpu->flushes.mm == shared.mm && cpu->flushes.seen + 1 == newest)
@@ -41,7 +41,7 @@ static void answer(void)
 	cpu->flushes.mm = shared.mm;
 	cpu->flushes.seen = newest;
 	arch_memory_barrier();
-	arch_add(&unanswered, -bit);
+	arch_add(&generation_unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_generation = { shootdown_awake, flush, answer };
+const struct shootdown_form shootdown_generation = { shootdown_awake, generation_flush, generation_answer };

@@ -15,9 +15,9 @@
 
 #include "../shootdown.h"
 
-static u32 unanswered;          /* targets that have not flushed yet */
+static u32 queue_unanswered;          /* targets that have not flushed yet */
 
-static void put(struct cpu *cpu, struct mm *mm, uaddr_t page)
+static void queue_put(struct cpu *cpu, struct mm *mm, uaddr_t page)
 {
 	spin_lock(&cpu->flushes.lock);
 	if (cpu->flushes.count < ARRAY_SIZE(cpu->flushes.pages)) {
@@ -29,7 +29,7 @@ static void put(struct cpu *cpu, struct mm *mm, uaddr_t page)
 	spin_unlock(&cpu->flushes.lock);
 }
 
-static void flush(u32 targets, const struct flush_request *request)
+static void queue_flush(u32 targets, const struct flush_request *request)
 {
 	for_each_cpu(cpu) {
 		if (!(targets & 1u << cpu->number))
@@ -38,22 +38,22 @@ static void flush(u32 targets, const struct flush_request *request)
 		if (request->all)
 			cpu->flushes.all = true;
 		for (uaddr_t page = request->start; page < request->end && !cpu->flushes.all; page += PAGE_SIZE)
-			put(cpu, request->mm, page);
+			queue_put(cpu, request->mm, page);
 	}
 	arch_memory_barrier();
-	arch_add(&unanswered, targets);
+	arch_add(&queue_unanswered, targets);
 	shootdown_send(targets);
-	while (*(volatile u32 *)&unanswered)
+	while (*(volatile u32 *)&queue_unanswered)
 		arch_pause();
 	arch_acquired();
 }
 
-static void answer(void)
+static void queue_answer(void)
 {
 	struct cpu *cpu = this_cpu();
 	u32 bit = 1u << cpu->number;
 
-	if (!(*(volatile u32 *)&unanswered & bit))
+	if (!(*(volatile u32 *)&queue_unanswered & bit))
 		return;
 	spin_lock(&cpu->flushes.lock);
 	if (cpu->flushes.all)
@@ -64,8 +64,8 @@ static void answer(void)
 	cpu->flushes.count = 0;
 	cpu->flushes.all = false;
 	arch_memory_barrier();
-	arch_add(&unanswered, -bit);
+	arch_add(&queue_unanswered, -bit);
 	spin_unlock(&cpu->flushes.lock);
 }
 
-const struct shootdown_form shootdown_queue = { shootdown_all, flush, answer };
+const struct shootdown_form shootdown_queue = { shootdown_all, queue_flush, queue_answer };

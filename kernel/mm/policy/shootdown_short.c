@@ -1,7 +1,7 @@
 /*
  * shootdown=short: as OpenBSD does since May 2007 ("Faster TLB shootdown").
  *
- * Three words for all: who has yet to answer, which is the lock too, and the first and last address. The initiator takes the
+ * Three words for all: the processors that have yet to answer, and the first and last address. The initiator takes the
  * lock, stores the addresses, interrupts the targets, and waits. A handler flushes a page, a range or everything, and clears
  * its processor's bit; the last one so opens the lock. There is no queue, no other lock, and nothing is allocated.
  *
@@ -14,31 +14,31 @@
 
 #include "../shootdown.h"
 
-static u32 unanswered;
+static u32 short_unanswered;
 static struct flush_request shared;
 
-static void flush(u32 targets, const struct flush_request *request)
+static void short_flush(u32 targets, const struct flush_request *request)
 {
 	shared = *request;
 	arch_memory_barrier();
-	*(volatile u32 *)&unanswered = targets;
+	*(volatile u32 *)&short_unanswered = targets;
 	shootdown_send(targets);
-	while (*(volatile u32 *)&unanswered)
+	while (*(volatile u32 *)&short_unanswered)
 		arch_pause();
 	arch_acquired();
 }
 
-static void answer(void)
+static void short_answer(void)
 {
 	u32 bit = 1u << this_cpu()->number;
 
-	if (!(*(volatile u32 *)&unanswered & bit))
+	if (!(*(volatile u32 *)&short_unanswered & bit))
 		return;
 	arch_acquired();
 	shootdown_do(&shared);
 	arch_memory_barrier();
-	arch_add(&unanswered, -bit);
+	arch_add(&short_unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_short = { shootdown_all, flush, answer };
-const struct shootdown_form shootdown_lazy = { shootdown_awake, flush, answer };
+const struct shootdown_form shootdown_short = { shootdown_all, short_flush, short_answer };
+const struct shootdown_form shootdown_lazy = { shootdown_awake, short_flush, short_answer };

@@ -78,7 +78,7 @@ static inline u32 hash_of(u32 vsid, vaddr_t address)
 	return (vsid & 0x7ffff) ^ (address >> 12 & 0xffff);
 }
 
-static inline struct hpte *group(u32 hash)
+static inline struct hpte *table_group(u32 hash)
 {
 	return &hash_table[(hash & (hash_groups - 1)) * HPTES_PER_GROUP];
 }
@@ -89,15 +89,15 @@ static inline u32 first_word(u32 vsid, vaddr_t address)
 }
 
 /* Inlined, so that a search is charged to its caller's cost category. */
-static inline struct hpte *search(u32 vsid, vaddr_t address)
+static inline struct hpte *table_search(u32 vsid, vaddr_t address)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
-	struct hpte *entry = group(hash);
+	struct hpte *entry = table_group(hash);
 
 	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
 		if (entry->word0 == word)
 			return entry;
-	entry = group(~hash);
+	entry = table_group(~hash);
 	for (int i = 0; i < HPTES_PER_GROUP; i++, entry++)
 		if (entry->word0 == (word | HPTE_SECONDARY))
 			return entry;
@@ -109,15 +109,15 @@ u32 hash_copies(u32 vsid, vaddr_t address)
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address), copies = 0;
 
 	for (int i = 0; i < HPTES_PER_GROUP; i++) {
-		copies += group(hash)[i].word0 == word;
-		copies += group(~hash)[i].word0 == (word | HPTE_SECONDARY);
+		copies += table_group(hash)[i].word0 == word;
+		copies += table_group(~hash)[i].word0 == (word | HPTE_SECONDARY);
 	}
 	return copies;
 }
 
 CAUSE(reload) const struct hpte *hash_find(u32 vsid, vaddr_t address)
 {
-	return search(vsid, address);
+	return table_search(vsid, address);
 }
 
 static inline struct hpte *empty_slot(struct hpte *entry)
@@ -129,17 +129,17 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) static inline struct hpte *insert(u32 vsid, vaddr_t address, u32 pte, bool several)
+CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address, u32 pte, bool several)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
-	struct hpte *entry = empty_slot(group(hash));
+	struct hpte *entry = empty_slot(table_group(hash));
 
 	if (!entry) {
-		entry = empty_slot(group(~hash));
+		entry = empty_slot(table_group(~hash));
 		if (entry) {
 			word |= HPTE_SECONDARY;
 		} else {
-			entry = group(hash) + hash_next_slot;
+			entry = table_group(hash) + hash_next_slot;
 			hash_next_slot = (hash_next_slot + 1) % HPTES_PER_GROUP;
 			hash_evictions++;
 			entry->word0 = 0;
@@ -160,20 +160,20 @@ CAUSE(reload) static inline struct hpte *insert(u32 vsid, vaddr_t address, u32 p
 
 REPLACED CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
 {
-	return insert(vsid, address, pte & PTE_HARDWARE, false);
+	return table_insert(vsid, address, pte & PTE_HARDWARE, false);
 }
 
 /* The lock's word is what the holder's SPRG3 is, so that a handler knows its own processor's (insert.h). */
 u32 hash_lock;
 
-static inline void lock(void)
+static inline void table_lock(void)
 {
 	while (!arch_exchange_if(&hash_lock, 0, kva_pa(&current->arch)))
 		arch_pause();
 	arch_acquired();
 }
 
-static inline void unlock(void)
+static inline void table_unlock(void)
 {
 	arch_memory_barrier();
 	*(volatile u32 *)&hash_lock = 0;
@@ -185,44 +185,44 @@ CAUSE(reload) struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pt
 	const struct root_entry *root = address < KERNEL_BASE && this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
 	struct hpte *entry = NULL;
 
-	lock();
-	if (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !search(vsid, address))
-		entry = insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true);
-	unlock();
+	table_lock();
+	if (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !table_search(vsid, address))
+		entry = table_insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true);
+	table_unlock();
 	return entry;
 }
 
 CAUSE(flush) void hash_flush_several(struct mm *mm, vaddr_t address)
 {
-	lock();
+	table_lock();
 	if (hash_remove(mm, context_vsid(mm, address), address))
 		__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
-	unlock();
+	table_unlock();
 }
 
 void hash_clear_several(void)
 {
-	lock();
+	table_lock();
 	memset(hash_table, 0, hash_groups * HPTES_PER_GROUP * sizeof(struct hpte));
-	unlock();
+	table_unlock();
 }
 
 void hash_tlb_flush_page(vaddr_t address)
 {
-	lock();
+	table_lock();
 	__asm__ volatile("tlbie %0; eieio; tlbsync; sync" : : "r"(address) : "memory");
-	unlock();
+	table_unlock();
 }
 
 void hash_wait_walkers(void)
 {
-	lock();
-	unlock();
+	table_lock();
+	table_unlock();
 }
 
 CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address)
 {
-	struct hpte *entry = search(vsid, address);
+	struct hpte *entry = table_search(vsid, address);
 
 	(void)mm;
 	hash_searches_flush++;
@@ -237,10 +237,10 @@ CAUSE(flush) bool hash_remove_searching(struct mm *mm, u32 vsid, vaddr_t address
 CAUSE(flush) void hash_clear_slot(u32 vsid, vaddr_t address, u32 slot)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
-	struct hpte *entry = group(hash) + slot;
+	struct hpte *entry = table_group(hash) + slot;
 
 	if (entry->word0 != word) {
-		entry = group(~hash) + slot;
+		entry = table_group(~hash) + slot;
 		if (entry->word0 != (word | HPTE_SECONDARY))
 			return;
 	}

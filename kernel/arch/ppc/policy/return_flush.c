@@ -33,7 +33,7 @@ static int return_flush_apply(const struct policy_setting *to)
 	};
 	static bool diverted;
 	bool flushes = to->choice == 0;
-	/* The exits of several processors are others (smp/entry.S). */
+	/* With several processors other code returns to programs (smp/entry.S). */
 	int error = !flushes ? 0 : several_processors ? -ENODEV : caches_flush_prepare();
 
 	if (error || flushes == diverted)

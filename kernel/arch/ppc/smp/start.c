@@ -52,14 +52,14 @@ void exception_external_unlocked(struct regs *regs)
 	this_cpu()->interrupted = before;
 }
 
-static void activate(struct mm *mm)
+static void activate_on_several(struct mm *mm)
 {
 	segments_activate(mm);
 	if (mm && shootdown_enter(mm))
 		arch_tlb_flush_all();
 }
 
-static void bind(void)
+static void bind_for_several(void)
 {
 	code_divert(enter_full_handler, enter_full_locked, 0);
 	code_divert(enter_handler, enter_locked, 0);
@@ -79,14 +79,14 @@ static void bind(void)
 	if (!tlb_broadcasts)
 		arch_replace((const void *)arch_icache_sync, (const void *)icache_sync_everywhere);
 	mmu->page_flush = hash_flush_several;
-	activate_set_own(activate);
+	activate_set_own(activate_on_several);
 	pagetable_left = hash_wait_walkers;
 	entry_bind_locked();
 	image_install(0x500, &image_external_unlocked);
 }
 
 /* Starts one; false: it does not begin. */
-static bool start(u32 number)
+static bool start_cpu(u32 number)
 {
 	struct cpu *cpu = smp_add(number);
 	u64 until;
@@ -108,12 +108,12 @@ bool arch_start_others(void)
 {
 	if (!several_processors)
 		return false;
-	bind();
+	bind_for_several();
 	__asm__ volatile("mfspr %0, %1" : "=r"(start_sdr1) : "i"(SPR_SDR1));
 	arch_lead();
 	image_install(0x100, &image_start_another);
 	for (u32 number = 1; number < processors_described; number++) {
-		if (start(number)) {
+		if (start_cpu(number)) {
 			cpu_count++;
 			continue;
 		}
@@ -127,7 +127,7 @@ bool arch_start_others(void)
 
 void start_another_c(void)
 {
-	/* Segments and tree first: the registers that are loaded next may leave the kernel to the page tables. */
+	/* Segments and tree first: bats_load() may take away the BATs that map the kernel. */
 	backend->kernel_context();
 	mmu->activate(NULL);
 	bats_load();
