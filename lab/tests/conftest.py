@@ -22,6 +22,7 @@ POLICY(vsid, "vsid", CHOICES("pid", "scatter:<multiplier>"), 2, "issued", 0);
 POLICY(reload, "reload", CHOICES("c", "asm"), 1, 0, 1);
 POLICY(map, "kernel.map", CHOICES("pte", "bat"), 2, 0, 0);
 POLICY(transfer, "pipe.transfer", CHOICES("copy", "page", "direct"), 0, "transfers", 0);
+POLICY(unmap, "unmap.flush", CHOICES("twice", "once"), 1, "repeated", 1);
 void _start(void) { }
 """
 
