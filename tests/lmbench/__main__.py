@@ -19,7 +19,8 @@ from suite.places import BUILD, ROOT, USER, Missing, program, wanted
 
 from lmbench.rows import HELPERS, ROWS, Row
 
-# A timing interval of 5 ms, LmBench's shortest. The costs of a loop and of reading the clock are measured once.
+# The guest's script. A timing interval of 5 ms, LmBench's shortest. The costs of a loop and of reading the clock are
+# measured once.
 _SCRIPT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/lmbench:/bin ENOUGH=5000

@@ -33,6 +33,7 @@ class Row:
         return float(found[1]) * mhz
 
 
+# Paths of the guest. LmBench has /tmp/hello built in.
 _PATH = "/tmp/include/sys/types.h"
 _MB = 1 << 20
 
