@@ -106,27 +106,7 @@ FUNCTION(\name)
 	bne	syscall_exit_work
 .globl \name\()_last
 \name\()_last:
-	lwz	r2, GPR(2)(r1)
-	li	r0, 0
-	.if	\clear
-	li	r4, 0
-	li	r5, 0
-	.endif
-	lwz	r1, GPR(1)(r1)
-	mtctr	r0
-	mtlr	r12
-	.if	\clear
-	li	r6, 0
-	li	r7, 0
-	.endif
-	mtxer	r0
-	mtcrf	0xff, r10
-	.if	\clear
-	li	r8, 0
-	.endif
-	mtsrr0	r11
-	mtsrr1	r9
-	li	r9, 0
+	leave_syscall \clear
 	rfi
 3:	neg	r3, r3
 	oris	r10, r10, CCR_SO >> 16

@@ -65,18 +65,7 @@ FUNCTION(start_bats)
 	mtspr	SPR_DBAT0U + 4, r5
 	isync
 
-	/* On a 603, software must clear the flash-invalidate bits again. */
-	mfspr	r4, SPR_HID0
-	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
-	ori	r4, r4, HID0_ICE | HID0_DCE
-	sync
-	isync
-	mtspr	SPR_HID0, r5
-	sync
-	isync
-	mtspr	SPR_HID0, r4
-	sync
-	isync
+	enable_caches
 
 .globl start_common
 start_common:

@@ -155,29 +155,7 @@ FUNCTION(\name)
 	lwz	r12, FRAME_LINK(r1)
 	lwz	r11, FRAME_NIP(r1)
 	lwz	r9, FRAME_MSR(r1)
-	lwz	r2, GPR(2)(r1)
-	li	r0, 0
-	.if	\clear
-	li	r4, 0
-	li	r5, 0
-	.endif
-	lwz	r1, GPR(1)(r1)
-	mtctr	r0
-	mtlr	r12
-	.if	\clear
-	li	r6, 0
-	li	r7, 0
-	.endif
-	mtxer	r0
-	mtcrf	0xff, r10
-	.if	\clear
-	li	r8, 0
-	.endif
-	mtsrr0	r11
-	mtsrr1	r9
-	li	r9, 0
-	li	r11, 0
-	li	r12, 0
+	leave_syscall \clear
 	rfi
 3:	neg	r3, r3
 	oris	r10, r10, CCR_SO >> 16
@@ -223,17 +201,7 @@ FUNCTION(start_another)
 	addi	r5, r5, 0x1000
 	bdnz	1b
 	sync
-	mfspr	r4, SPR_HID0
-	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
-	ori	r4, r4, HID0_ICE | HID0_DCE
-	sync
-	isync
-	mtspr	SPR_HID0, r5
-	sync
-	isync
-	mtspr	SPR_HID0, r4
-	sync
-	isync
+	enable_caches
 	/* 512 MB of RAM, coherent, as head.S maps it. */
 	lis	r4, 0xc000
 	ori	r5, r4, 0x1ffe

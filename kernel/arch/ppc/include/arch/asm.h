@@ -33,6 +33,49 @@
 	addis	\to, \from, -0x4000
 .endm
 
+/* Empties and enables both caches of a 6xx; uses r4 and r5. On a 603, software must clear the flash-invalidate bits again. */
+.macro enable_caches
+	mfspr	r4, SPR_HID0
+	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
+	ori	r4, r4, HID0_ICE | HID0_DCE
+	sync
+	isync
+	mtspr	SPR_HID0, r5
+	sync
+	isync
+	mtspr	SPR_HID0, r4
+	sync
+	isync
+.endm
+
+/*
+ * The end of the exit from a system call, before rfi. r1 = frame, r9 = MSR, r10 = CR, r11 = address, r12 = LR: the program's
+ * own. With \clear no register that a call may destroy keeps a value of the kernel's.
+ */
+.macro leave_syscall clear
+	lwz	r2, GPR(2)(r1)
+	li	r0, 0
+	.if	\clear
+	li	r4, 0
+	li	r5, 0
+	.endif
+	lwz	r1, GPR(1)(r1)
+	mtctr	r0
+	mtlr	r12
+	.if	\clear
+	li	r6, 0
+	li	r7, 0
+	.endif
+	mtxer	r0
+	mtcrf	0xff, r10
+	.if	\clear
+	li	r8, 0
+	.endif
+	mtsrr0	r11
+	mtsrr1	r9
+	li	r9, 0
+.endm
+
 /* A code image (image.h). */
 .macro image name
 	.section .images, "ax"
