@@ -724,6 +724,23 @@ impl Memory {
         None
     }
 
+    /// The cycle from which a transaction may go on: at once, or when the other processors have answered a global one.
+    fn seen_if(
+        &mut self,
+        global: bool,
+        seen: Seen,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if global {
+            self.seen(seen, pa, now, cause, account).0
+        } else {
+            now
+        }
+    }
+
     /// Reads a beat; returns the cycle at which the data is there.
     fn read_single(
         &mut self,
@@ -733,10 +750,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let mut from = now;
-        if global {
-            from = self.seen(Seen::Read, pa, now, cause, account).0;
-        }
+        let from = self.seen_if(global, Seen::Read, pa, now, cause, account);
         self.uncore.bus.read_single(from, account)
     }
 
@@ -749,10 +763,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let mut from = now;
-        if global {
-            from = self.seen(Seen::Own, pa, now, cause, account).0;
-        }
+        let from = self.seen_if(global, Seen::Own, pa, now, cause, account);
         let done = self.uncore.bus.write_single(from, account);
         self.stores
             .post(now, done, self.timing.store_queue as usize)
