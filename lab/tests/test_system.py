@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fork": "#include <sys/wait.h>\n#include <unistd.h>\n"
         "__attribute__((noinline)) void in_child(void) { for (volatile int n = 0; n < 1000; n++); }\n"
         "int main(void) { if (!fork()) in_child(); else wait(0); return 0; }",
+        "take-turns": "#include <sys/wait.h>\n#include <unistd.h>\n"
+        "__attribute__((noinline)) void in_first(void) { for (volatile int n = 0; n < 1000000; n++); }\n"
+        "__attribute__((noinline)) void in_second(void) { for (volatile int n = 0; n < 1000000; n++); }\n"
+        "int main(int n, char **v) { if (n == 1) { in_second(); return 0; }\n"
+        'if (!fork()) execl("/bin/second", "second", (char *)0); in_first(); wait(0); return 0; }',
     }
     for name, source in sources.items():
         (folder / f"{name}.c").write_text(source)
@@ -157,6 +163,19 @@ def test_a_profile_knows_a_forked_childs_program(environment: dict[str, str], pr
     rows = json.loads(run(environment, "profile", "--json", "--", programs / "fork").stdout)
     assert {row["program"] for row in rows if row["mode"] == "user"} == {"/init", "/bin/fork"}
     assert sum(row["cycles"] for row in rows if row["function"] == "in_child") > 1000
+
+
+@pytest.mark.parametrize("policy", [(), ("-p", "switch.flush=tlb")])
+def test_a_profile_tells_programs_that_take_turns_apart(
+    environment: dict[str, str], programs: Path, policy: Sequence[str]
+) -> None:
+    both = programs / "take-turns"
+    arguments = ("-m", "ppc604-133", *policy, "--file", f"{both}:/bin/second", "--", both, "x")
+    rows = json.loads(run(environment, "profile", "--json", *arguments).stdout)
+    for function, program in (("in_first", "/bin/take-turns"), ("in_second", "/bin/second")):
+        found = {row["program"]: row["cycles"] for row in rows if row["function"] == function}
+        assert set(found) == {program}
+        assert found[program] > 3_000_000
 
 
 def test_a_trace_is_written(environment: dict[str, str], programs: Path, tmp_path: Path) -> None:
