@@ -170,7 +170,7 @@ def test_a_profile_tells_programs_that_take_turns_apart(
     environment: dict[str, str], programs: Path, policy: Sequence[str]
 ) -> None:
     both = programs / "take-turns"
-    arguments = ("-m", "ppc604-133", *policy, "--file", f"{both}:/bin/second", "--", both, "x")
+    arguments: tuple[str | Path, ...] = ("-m", "ppc604-133", *policy, "--file", f"{both}:/bin/second", "--", both, "x")
     rows = json.loads(run(environment, "profile", "--json", *arguments).stdout)
     for function, program in (("in_first", "/bin/take-turns"), ("in_second", "/bin/second")):
         found = {row["program"]: row["cycles"] for row in rows if row["function"] == function}
