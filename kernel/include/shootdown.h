@@ -26,7 +26,10 @@ void shootdown_answer(void);
 
 /* This processor loads mm; true: it must empty its TLB first. */
 bool shootdown_enter(struct mm *mm);
-/* Whether this processor's TLB may have old translations of the address space with this root, not in use. For the checker. */
+/*
+ * For the checker: whether this processor still has to flush the address space with this root before it runs it again. Until
+ * then its TLB may differ from the tree.
+ */
 bool shootdown_put_off(const struct root_entry *root);
 
 /* Before entries are moved or freed: others may not load them again while they are flushed (mm/zap.c). */

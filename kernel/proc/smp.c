@@ -238,7 +238,7 @@ void cpus_answer(void)
 			stop_this_cpu();
 		arch_acquired();
 		if (holding) {
-			/* The next hold may come before this processor has seen the end of the one before. */
+			/* In the loop: a second hold may begin before this processor sees the first end. It answers both. */
 			while (holding) {
 				*(volatile u32 *)&cpu->called = 0;
 				spin_pause();

@@ -39,8 +39,8 @@ void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 	page_installed = every ? flushed_and_inserted : insert;
 }
 
-/* every: the page is flushed when it is in the tree, with all others. */
-static void not_alone(const struct vma *vma, struct frame *frame)
+/* every: nothing to do here, because each page is flushed when it has been entered in the tree. */
+static void flushed_when_entered(const struct vma *vma, struct frame *frame)
 {
 	(void)vma;
 	(void)frame;
@@ -68,7 +68,7 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 
 static int icache_flush_apply(const struct policy_setting *to)
 {
-	static void (*const forms[])(const struct vma *vma, struct frame *frame) = { not_alone, at_mapping, flush_once };
+	static void (*const forms[])(const struct vma *vma, struct frame *frame) = { flushed_when_entered, at_mapping, flush_once };
 
 	fetch_ready = forms[to->choice];
 	every = to->choice == 0;

@@ -1,9 +1,9 @@
 /*
  * shootdown=short: as OpenBSD does since May 2007 ("Faster TLB shootdown").
  *
- * Three words for all: the processors that have yet to answer, and the first and last address. The initiator takes the
- * lock, stores the addresses, interrupts the targets, and waits. A handler flushes a page, a range or everything, and clears
- * its processor's bit; the last one so opens the lock. There is no queue, no other lock, and nothing is allocated.
+ * Three words for all: the processors that have yet to answer, and the first and last address. The initiator has the
+ * kernel lock, stores the three, interrupts the targets, and waits. A handler flushes a page, a range or everything, and clears
+ * its processor's bit. There is no queue, no other lock, and nothing is allocated.
  *
  * The original counts targets. Here a word of bits tells a processor that waits for the kernel lock that it is one of them,
  * because it looks without an interrupt. lazy differs in one thing: dozing processors are not interrupted, and empty their TLB

@@ -163,7 +163,7 @@ REPLACED CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 p
 	return table_insert(vsid, address, pte & PTE_HARDWARE, false);
 }
 
-/* The lock's word is what the holder's SPRG3 is, so that a handler knows its own processor's (insert.h). */
+/* 0, or the holder's SPRG3: by it a handler sees that its own processor has the lock (insert.h). */
 u32 hash_lock;
 
 static inline void table_lock(void)

@@ -1,8 +1,8 @@
 /*
  * hash.size: how large the hash table is.
  *
- * ram: 1/256 of memory (hash32/table.c). least: 64 KB, below which the architecture has no table; in the 32 MB of the 1999
- * system half as much. What the larger table would have had stays unused.
+ * ram: 1/256 of memory (hash32/table.c). least: 64 KB, the smallest that the architecture has, and half of what the
+ * system of 1999 had in its 32 MB. What the larger table would have had stays unused.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

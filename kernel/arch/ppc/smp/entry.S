@@ -1,6 +1,6 @@
 /*
  * Entry and exit with several processors: they take the kernel lock and let it go. start.c puts branches to this code into
- * entry.S, so that one processor does none of it.
+ * entry.S, so that a machine with one processor runs none of it.
  */
 #include <arch/asm.h>
 

@@ -33,8 +33,8 @@ extern const u32 switch_to_several[];
 extern u32 hash_reload_data[], hash_reload_instruction[], hash_reload_kernel[];
 extern const u32 hash_reload_data_several[], hash_reload_instruction_several[], hash_reload_kernel_several[];
 
-/* What a processor that begins reads (smp/entry.S). */
 bool tlb_broadcasts;
+/* What a processor that begins reads (smp/entry.S). */
 u32 start_sdr1;
 struct task *start_idle;
 void start_another_c(void);
