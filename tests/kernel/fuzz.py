@@ -42,8 +42,8 @@ def check() -> int:
         wrong = [f"exit status {run.status}: {run.console[-1500:]}" for run in (first, short) if run.status != 0]
         if (again.status, again.console, again.counters) != (first.status, first.console, first.counters):
             wrong.append("a second run with the same seed differs")
-        # Until this many calls, both runs must be the same. A worker can close its trace, so that some calls have no line:
-        # compare what there is, if it goes beyond the warm-up.
+        # Until this many calls, both runs must be the same. A worker can close its trace, and some calls then have no
+        # line: compare those that are there, if they go beyond the warm-up.
         same = min(WARMING + SHORTENED, len(beginning))
         if same <= WARMING or beginning[:same] != calls[:same]:
             wrong.append("the shortened run has another beginning")
