@@ -56,7 +56,7 @@ static void count_processors(const void *fdt)
 	}
 	fdt_u32(fdt, "/cpus/cpu", "tlb-broadcast", &broadcasts);
 	tlb_broadcasts = broadcasts;
-	several_processors = processors_described > 1 && openpic_pa && backend == &hash32_backend;
+	several_processors = processors_described > 1 && openpic_pa && backend->several;
 	if (processors_described > 1 && !several_processors)
 		printk("pagewalk: uses one of %u processors\n", processors_described);
 }

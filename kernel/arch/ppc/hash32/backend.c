@@ -13,6 +13,7 @@
 #include <pagetable.h>
 
 #include "../internal.h"
+#include "several.h"
 
 /*
  * The plain reload, with translation on and the registers saved. Misses of kernel addresses do not come here (reload.S
@@ -171,4 +172,5 @@ const struct ppc_backend hash32_backend = {
 	.kernel_context = segments_kernel_context,
 	.load_context = segments_load_context,
 	.reload = hash32_images,
+	.several = &hash32_several,
 };

@@ -215,9 +215,6 @@ FUNCTION(start_another)
 	mtspr	SPR_DBAT0U + 3, r6
 	mtspr	SPR_DBAT0U + 2, r5
 	isync
-	load_address r4, PHYS(start_sdr1)
-	lwz	r4, 0(r4)
-	mtspr	SPR_SDR1, r4
 	load_address r2, PHYS(start_idle)
 	lwz	r2, 0(r2)
 	to_phys	r4, r2

@@ -1,7 +1,6 @@
 /* Starting the other processors, and binding what only several processors need. */
 #include <arch.h>
 #include <arch/entry.h>
-#include <arch/hash.h>
 #include <arch/image.h>
 #include <arch/mmu.h>
 #include <arch/vsid.h>
@@ -10,7 +9,6 @@
 #include <cpu.h>
 #include <irq.h>
 #include <lib.h>
-#include <pagetable.h>
 #include <shootdown.h>
 #include <smp.h>
 #include <time.h>
@@ -29,14 +27,9 @@ extern u32 return_syscall_cleared[], return_syscall_lean[];
 extern const u32 enter_full_locked[], enter_locked[], return_full_unlocking[], return_lean_unlocking[];
 extern const u32 syscall_whole_locked[], return_syscall_cleared_unlocking[], return_syscall_lean_unlocking[];
 extern const u32 switch_to_several[];
-/* hash32/reload.S */
-extern u32 hash_reload_data[], hash_reload_instruction[], hash_reload_kernel[];
-extern const u32 hash_reload_data_several[], hash_reload_instruction_several[], hash_reload_kernel_several[];
 
 bool tlb_broadcasts;
-/* What a processor that begins reads (smp/entry.S). */
-u32 start_sdr1;
-struct task *start_idle;
+struct task *start_idle;        /* the idle task of the processor that begins, for entry.S */
 void start_another_c(void);
 
 /* External interrupts: those between processors need no kernel lock. */
@@ -69,18 +62,12 @@ static void bind_for_several(void)
 	code_divert(return_syscall_cleared, return_syscall_cleared_unlocking, 0);
 	code_divert(return_syscall_lean, return_syscall_lean_unlocking, 0);
 	code_divert((u32 *)switch_to, switch_to_several, 0);
-	code_divert(hash_reload_data, hash_reload_data_several, 0);
-	code_divert(hash_reload_instruction, hash_reload_instruction_several, 0);
-	code_divert(hash_reload_kernel, hash_reload_kernel_several, 0);
-	arch_replace((const void *)hash_insert, (const void *)hash_insert_several);
-	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
 	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
 	/* A core that broadcasts tlbie broadcasts icbi too. */
 	if (!tlb_broadcasts)
 		arch_replace((const void *)arch_icache_sync, (const void *)icache_sync_everywhere);
-	mmu->page_flush = hash_flush_several;
 	activate_set_own(activate_on_several);
-	pagetable_left = hash_wait_walkers;
+	backend->several->bind();
 	entry_bind_locked();
 	image_install(0x500, &image_external_unlocked);
 }
@@ -109,7 +96,6 @@ bool arch_start_others(void)
 	if (!several_processors)
 		return false;
 	bind_for_several();
-	__asm__ volatile("mfspr %0, %1" : "=r"(start_sdr1) : "i"(SPR_SDR1));
 	arch_lead();
 	image_install(0x100, &image_start_another);
 	for (u32 number = 1; number < processors_described; number++) {
@@ -127,6 +113,7 @@ bool arch_start_others(void)
 
 void start_another_c(void)
 {
+	backend->several->begin();
 	/* Segments and tree first: bats_load() may take away the BATs that map the kernel. */
 	backend->kernel_context();
 	mmu->activate(NULL);
@@ -140,11 +127,10 @@ void arch_lead(void)
 	bats_save();
 }
 
-/* On a core that broadcasts tlbie, two processors may not do so at once: the hash table's lock is that of tlbie too. */
 void arch_tlb_flush_page(uaddr_t address)
 {
 	if (tlb_broadcasts)
-		hash_tlb_flush_page(address);
+		backend->several->tlb_flush_page(address);
 	else
 		tlb_invalidate_page(address);
 }
@@ -153,7 +139,7 @@ void arch_tlb_flush_all(void)
 {
 	if (tlb_broadcasts)
 		for (uaddr_t page = 0; page < 64 * PAGE_SIZE; page += PAGE_SIZE)
-			hash_tlb_flush_page(page);
+			backend->several->tlb_flush_page(page);
 	else
 		tlb_invalidate_all();
 }

@@ -8,6 +8,16 @@
 
 struct mm;
 
+/* What a backend does differently with several processors. */
+struct ppc_several {
+	/* At boot: binds the forms that lock what all share. */
+	void (*bind)(void);
+	/* On a processor that begins: loads the backend's registers. Segments and TLB come later. */
+	void (*begin)(void);
+	/* Flushes a page from the TLB of each processor, on a core that broadcasts tlbie: one processor may do so at a time. */
+	void (*tlb_flush_page)(vaddr_t address);
+};
+
 /* The part of a backend that only this architecture uses. */
 struct ppc_backend {
 	struct mmu_backend mmu;
@@ -22,6 +32,7 @@ struct ppc_backend {
 	const struct reload_set *(*reload)(enum reload_form form);
 	/* Pins so many entries of 8 MB for the kernel's text and data, and one for I/O. NULL: it cannot. */
 	void (*pin_kernel)(u32 text, u32 data, bool io);
+	const struct ppc_several *several;      /* NULL: one processor only */
 	/* QEMU's form of this processor, if it differs. */
 	const struct ppc_backend *(*on_qemu)(void);
 };
