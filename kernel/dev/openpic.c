@@ -14,8 +14,6 @@
 #define DISPATCH(kind)  (0x40u + 0x10u * (kind))
 #define TASK_PRIORITY   0x80u
 #define WHO_AM_I        0x90u
-#define ACKNOWLEDGE     0xa0u
-#define END             0xb0u
 
 #define FEATURE         0x1000u
 #define CONFIGURATION   0x1020u
@@ -38,7 +36,6 @@
 #define PRIORITY_IPI     10
 
 #define VECTOR_CASCADE  0x10u
-#define VECTOR_IPI      0x20u   /* plus the kind */
 #define VECTOR_SPURIOUS 0xffu
 
 static u8 *base;
@@ -65,7 +62,7 @@ void openpic_init(uintptr_t registers, unsigned cascade)
 	openpic_put(SOURCE(cascade) + DESTINATION, 1);
 	openpic_put(SOURCE(cascade), ACTIVE_HIGH | LEVEL | PRIORITY(PRIORITY_CASCADE) | VECTOR_CASCADE);
 	for (unsigned kind = 0; kind < IPI_KINDS; kind++)
-		openpic_put(IPI(kind), PRIORITY(PRIORITY_IPI) | (VECTOR_IPI + kind));
+		openpic_put(IPI(kind), PRIORITY(PRIORITY_IPI) | (OPENPIC_VECTOR_IPI + kind));
 	openpic_put(CONFIGURATION, CONFIGURATION_MIXED);
 	openpic_init_cpu();
 }
@@ -93,21 +90,24 @@ void openpic_stop_cpu(u32 number)
  * Ends an interrupt between processors before its handler runs, so that one that is sent during the handler is taken
  * afterwards.
  */
-static void openpic_dispatch(void)
+void openpic_handle(u32 vector)
 {
-	u32 vector = openpic_get(ACKNOWLEDGE);
-
-	if (vector - VECTOR_IPI < IPI_KINDS) {
-		openpic_put(END, 0);
-		ipi_handle(vector - VECTOR_IPI);
+	if (vector - OPENPIC_VECTOR_IPI < IPI_KINDS) {
+		openpic_put(OPENPIC_END, 0);
+		ipi_handle(vector - OPENPIC_VECTOR_IPI);
 	} else if (vector == VECTOR_CASCADE) {
 		/* kernel_leave() lets it go. */
 		if (cpu_count > 1 && !kernel_lock_held())
 			kernel_lock();
 		i8259_dispatch();
-		openpic_put(END, 0);
+		openpic_put(OPENPIC_END, 0);
 	}
 	/* A spurious interrupt must not be ended. */
+}
+
+static void openpic_dispatch(void)
+{
+	openpic_handle(openpic_get(OPENPIC_ACKNOWLEDGE));
 }
 
 static void openpic_send(u32 cpus, unsigned kind)

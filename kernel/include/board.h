@@ -27,6 +27,12 @@ void openpic_init(uintptr_t registers, unsigned cascade);
 void openpic_start_cpu(u32 number);	/* lets another processor begin, at its reset vector; the other holds it */
 void openpic_stop_cpu(u32 number);
 void openpic_init_cpu(void);		/* each processor for itself: it takes interrupts from now on */
+void openpic_handle(u32 vector);	/* an interrupt that the caller has acknowledged by itself */
+
+/* What code that acknowledges by itself must know: registers of the processor that accesses them, and vectors. */
+#define OPENPIC_ACKNOWLEDGE 0xa0u
+#define OPENPIC_END         0xb0u
+#define OPENPIC_VECTOR_IPI  0x20u	/* plus the kind */
 
 struct irq_controller;
 extern const struct irq_controller i8259_controller, openpic_controller;

@@ -14,6 +14,16 @@
 struct mm;
 struct root_entry;
 
+/*
+ * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start, end)
+ * and clear their bit. Everything is as many pages as a TLB has sets.
+ */
+struct flush_words {
+	_Alignas(32) volatile u32 unanswered;
+	uaddr_t start, end;
+};
+extern struct flush_words flush_words;
+
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
 /* mm has a new context, so no cached translation matches: others that run it load the context. */
 void shootdown_context(struct mm *mm);

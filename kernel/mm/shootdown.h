@@ -20,6 +20,8 @@ struct shootdown_form {
 	void (*flush)(u32 targets, const struct flush_request *request);
 	/* At each of them: does what it is asked, if anything. */
 	void (*answer)(void);
+	/* The short handler answers interrupts, by flush_words; answer() is for a processor that looks without one. */
+	bool in_assembly;
 };
 extern const struct shootdown_form shootdown_broadcast, shootdown_queue, shootdown_short, shootdown_lazy,
 	shootdown_generation;

@@ -17,7 +17,6 @@
 static u32 bat_wimg(void) { return several_processors ? PTE_COHERENT : 0; }
 
 #define BLOCK_MIN 0x00020000u
-#define OPENPIC_VIRTUAL 0xf0080000u     /* past what an 8xx pins for ISA's ports */
 #define OPENPIC_MOST    0x00080000u
 
 /* the smallest block that contains it */
@@ -73,19 +72,29 @@ void bat_map_ram(u32 bytes)
 	irq_restore(msr);
 }
 
+static bool io_mapped = true, openpic_kept;
+
 void bat_map_io(bool on)
 {
 	u32 upper[2], lower[2];
+
+	io_mapped = on;
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct io_range *range = &io_ranges[i];
 		u32 block = MAX(range->size, BLOCK_MIN);
 
-		upper[i] = on ? bat_upper(ALIGN_DOWN(range->virtual, block), block) : 0;
+		upper[i] = on || (i == 1 && openpic_kept) ? bat_upper(ALIGN_DOWN(range->virtual, block), block) : 0;
 		lower[i] = ALIGN_DOWN(range->physical, block) | PTE_UNCACHED | PTE_GUARDED | BAT_RW;
 	}
 	SET_BAT(SPR_DBAT0U + 4, upper[0], lower[0]);
 	SET_BAT(SPR_DBAT0U + 6, upper[1], lower[1]);
+}
+
+void bat_keep_openpic(bool keep)
+{
+	openpic_kept = keep;
+	bat_map_io(io_mapped);
 }
 
 bool io_add_openpic(paddr_t pa, u32 size)

@@ -2,7 +2,10 @@
 #include <arch.h>
 #include <arch/core.h>
 #include <arch/entry.h>
+#include <board.h>
 #include <cpu.h>
+#include <irq.h>
+#include <shootdown.h>
 #include <smp.h>
 #include <task.h>
 
@@ -35,6 +38,16 @@ void offsets(void)
 	VALUE(CORE_SIZE, sizeof(struct core));
 	OFFSET(CPU_IDLE, struct cpu, idle);
 	OFFSET(CPU_SOFT_PREPARED, struct cpu, arch.soft_prepared);
+	OFFSET(CPU_FLUSH_SAVED, struct cpu, arch.flush.saved);
+	OFFSET(CPU_FLUSH_BIT, struct cpu, arch.flush.bit);
+	OFFSET(CPU_FLUSH_VECTOR, struct cpu, arch.flush.vector);
+	OFFSET(CPU_IPIS_FLUSH, struct cpu, ipis[IPI_FLUSH]);
+	OFFSET(FLUSH_UNANSWERED, struct flush_words, unanswered);
+	OFFSET(FLUSH_START, struct flush_words, start);
+	OFFSET(FLUSH_END, struct flush_words, end);
+	VALUE(OPENPIC_REGISTERS, OPENPIC_VIRTUAL + OPENPIC_ACKNOWLEDGE);
+	VALUE(OPENPIC_FINISH, OPENPIC_END - OPENPIC_ACKNOWLEDGE);
+	VALUE(OPENPIC_VECTOR_FLUSH, OPENPIC_VECTOR_IPI + IPI_FLUSH);
 	OFFSET(TASK_WORK, struct task, work);
 	OFFSET(TASK_CPU, struct task, cpu);
 	OFFSET(LOCK_SERVING, struct kernel_lock, serving);

@@ -2,7 +2,8 @@
  * shootdown: how the other processors flush translations that one has changed. Each form is a file beside this one.
  *
  * queue: jobs, a page each, in a queue of each processor; all that run the address space are interrupted, and answer when
- * their queue is empty. short: one request for all, a page, a range or everything, that a handler without a queue serves.
+ * their queue is empty. short: one request for all, a page, a range or everything, that a handler in assembly serves without a
+ * frame.
  * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again. generation: each
  * request is numbered, so that one flush serves all requests that a processor has missed. broadcast: the hardware's
  * flush of a page reaches all.
@@ -28,6 +29,8 @@ static int shootdown_apply(const struct policy_setting *to)
 	if (to->choice && (!several_processors || (forms[to->choice] == &shootdown_broadcast && !arch_tlb_broadcasts())))
 		return -ENODEV;
 	shootdown_form = forms[to->choice];
+	if (several_processors)
+		arch_flush_short(shootdown_form->in_assembly);
 	return 0;
 }
 

@@ -44,4 +44,4 @@ static void generation_answer(void)
 	arch_add(&generation_unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_generation = { shootdown_awake, generation_flush, generation_answer };
+const struct shootdown_form shootdown_generation = { shootdown_awake, generation_flush, generation_answer, false };

@@ -2,28 +2,30 @@
  * shootdown=short: as OpenBSD does since May 2007 ("Faster TLB shootdown").
  *
  * Three words for all: the processors that have yet to answer, and the first and last address. The initiator has the
- * kernel lock, stores the three, interrupts the targets, and waits. A handler flushes a page, a range or everything, and clears
- * its processor's bit. There is no queue, no other lock, and nothing is allocated.
+ * kernel lock, stores the three, interrupts the targets, and waits. A handler in assembly (arch/ppc/smp/entry.S) flushes the
+ * pages, and clears its processor's bit. It saves four registers and no frame, calls nothing, and waits for no lock of the
+ * kernel. There is no queue, and nothing is allocated.
  *
- * The original counts targets. Here a word of bits tells a processor that waits for the kernel lock that it is one of them,
- * because it looks without an interrupt. lazy differs in one thing: dozing processors are not interrupted, and empty their TLB
- * when they wake.
+ * The original has a vector each for a page, a range and everything. A PowerPC has one vector for all external interrupts:
+ * the handler asks the controller which one it is, and hands others on. The original counts targets. Here a word of bits tells
+ * a processor that waits for the kernel lock that it is one of them, because it looks without an interrupt. lazy differs in
+ * one thing: dozing processors are not interrupted, and empty their TLB when they wake.
  */
 #include <arch.h>
 #include <cpu.h>
 
 #include "../shootdown.h"
 
-static u32 short_unanswered;
-static struct flush_request shared;
+struct flush_words flush_words;
 
 static void short_flush(u32 targets, const struct flush_request *request)
 {
-	shared = *request;
+	flush_words.start = request->all ? 0 : request->start;
+	flush_words.end = request->all ? ARCH_TLB_REACH : request->end;
 	arch_memory_barrier();
-	*(volatile u32 *)&short_unanswered = targets;
+	flush_words.unanswered = targets;
 	shootdown_send(targets);
-	while (*(volatile u32 *)&short_unanswered)
+	while (flush_words.unanswered)
 		arch_pause();
 	arch_acquired();
 }
@@ -32,13 +34,14 @@ static void short_answer(void)
 {
 	u32 bit = 1u << this_cpu()->number;
 
-	if (!(*(volatile u32 *)&short_unanswered & bit))
+	if (!(flush_words.unanswered & bit))
 		return;
 	arch_acquired();
-	shootdown_do(&shared);
+	for (uaddr_t page = flush_words.start; page < flush_words.end; page += PAGE_SIZE)
+		arch_tlb_flush_page(page);
 	arch_memory_barrier();
-	arch_add(&short_unanswered, -bit);
+	arch_add((u32 *)&flush_words.unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_short = { shootdown_all, short_flush, short_answer };
-const struct shootdown_form shootdown_lazy = { shootdown_awake, short_flush, short_answer };
+const struct shootdown_form shootdown_short = { shootdown_all, short_flush, short_answer, true };
+const struct shootdown_form shootdown_lazy = { shootdown_awake, short_flush, short_answer, true };

@@ -18,6 +18,8 @@
 DECLARE_IMAGE(image_reset);
 DECLARE_IMAGE(image_start_another);
 DECLARE_IMAGE(image_external_unlocked);
+DECLARE_IMAGE(image_external_flush);
+DECLARE_IMAGE(image_external_flush_bus);
 
 #define START_WAIT_NS (200 * NSEC_PER_MSEC)
 
@@ -45,6 +47,40 @@ void exception_external_unlocked(struct regs *regs)
 	this_cpu()->interrupted = before;
 }
 
+/* The same after the short handler of flush requests has acknowledged the interrupt, which is another one. */
+void exception_external_acknowledged(struct regs *regs);
+void exception_external_acknowledged(struct regs *regs)
+{
+	struct cpu *cpu = this_cpu();
+	const struct regs *before = cpu->interrupted;
+
+	cpu->interrupted = regs;
+	openpic_handle(cpu->arch.flush.vector);
+	this_cpu()->interrupted = before;
+}
+
+static bool flush_is_short;     /* the interrupt of a flush request goes to the short handler */
+static bool several_bound;
+
+static void bind_external(void)
+{
+	image_install(0x500, !flush_is_short ? &image_external_unlocked :
+			     tlb_broadcasts ? &image_external_flush_bus : &image_external_flush);
+}
+
+void arch_flush_short(bool on)
+{
+	if (flush_is_short == on)
+		return;
+	flush_is_short = on;
+	if (!several_bound)
+		return;
+	cpus_hold();
+	bat_keep_openpic(on);
+	bind_external();
+	cpus_release();
+}
+
 static void activate_on_several(struct mm *mm)
 {
 	segments_activate(mm);
@@ -69,7 +105,10 @@ static void bind_for_several(void)
 	activate_set_own(activate_on_several);
 	backend->several->bind();
 	entry_bind_locked();
-	image_install(0x500, &image_external_unlocked);
+	this_cpu()->arch.flush.bit = 1u << this_cpu()->number;
+	several_bound = true;
+	bat_keep_openpic(flush_is_short);
+	bind_external();
 }
 
 /* Starts one; false: it does not begin. */
@@ -81,6 +120,7 @@ static bool start_cpu(u32 number)
 	if (!cpu)
 		return false;
 	arch_idle_init(cpu->idle);
+	cpu->arch.flush.bit = 1u << number;
 	start_idle = cpu->idle;
 	arch_memory_barrier();
 	openpic_start_cpu(number);
@@ -138,7 +178,7 @@ void arch_tlb_flush_page(uaddr_t address)
 void arch_tlb_flush_all(void)
 {
 	if (tlb_broadcasts)
-		for (uaddr_t page = 0; page < 64 * PAGE_SIZE; page += PAGE_SIZE)
+		for (uaddr_t page = 0; page < ARCH_TLB_REACH; page += PAGE_SIZE)
 			backend->several->tlb_flush_page(page);
 	else
 		tlb_invalidate_all();

@@ -21,6 +21,13 @@ struct cpu_state {
 	/* Aligned so that one address register reaches all of them (soft6xx/reload.S). */
 	_Alignas(128) struct soft_prepared soft_prepared[SOFT_PREPARED];
 
+	/* smp/entry.S: the handler of flush requests, in one cache line. */
+	_Alignas(32) struct {
+		u32 saved[4];           /* CR, r9, r12, r8 of whom it interrupts */
+		u32 bit;                /* of this processor in flush_words.unanswered */
+		u32 vector;             /* of an interrupt that it hands on */
+	} flush;
+
 	struct task *fpu_owner;         /* the task whose registers the FPU holds, or NULL */
 
 	/* aperture.c */

@@ -15,4 +15,7 @@
 /* All RAM again, past the cache, if a block address translation pair is free for it (arch_maps_uncached). */
 #define KERNEL_UNCACHED 0xe0000000u
 
+/* The registers of an OpenPIC, past what an 8xx pins for ISA's ports. */
+#define OPENPIC_VIRTUAL 0xf0080000u
+
 #endif

@@ -61,6 +61,8 @@ const struct ppc_backend *cpu_identify(void);
 /* Block address translation registers of RAM and I/O (arch/ppc/bat.c); 0 bytes: none. */
 void bat_map_ram(u32 bytes);
 void bat_map_io(bool on);
+/* The OpenPIC's block stays mapped whatever bat_map_io() is told: a handler uses it that may not miss (smp/entry.S). */
+void bat_keep_openpic(bool keep);
 
 /* Register files of /proc/mmu: bats; segments; for a backend with a hash table, these and the table's. */
 void bat_proc_init(void);
