@@ -192,7 +192,7 @@ static long splice_pages(struct file *pipe, struct frame *frame, struct file *ou
 			break;
 		pipe_skip(pipe, (u32)n);
 		done += (size_t)n;
-		interrupt_window();
+		preemption_point();
 	}
 	return done ? (long)done : n;
 }
@@ -227,6 +227,7 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 	size_t done = 0;
 	bool locked;
 	long room, n;
+	u32 part;
 
 	if (pipe_same(file, out))
 		return -EINVAL;
@@ -245,7 +246,9 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 		struct iter it;
 
 		iter_init(&it, frame_kva(frame), PAGE_SIZE, true);
-		n = pipe_peek(file, &it, take ? 0 : done, MIN(count - done, (size_t)PAGE_SIZE));
+		/* Other writers may have taken the room meanwhile: having moved some bytes, do not wait for more. */
+		part = done ? MIN(pipe_room(out), PAGE_SIZE) : PAGE_SIZE;
+		n = pipe_peek(file, &it, take ? 0 : done, MIN(count - done, (size_t)part));
 		if (n <= 0)
 			break;
 		iter_init(&it, frame_kva(frame), (size_t)n, true);
@@ -255,7 +258,7 @@ static long splice_pipes(struct file *file, struct file *out, size_t count, u32 
 		if (take)
 			pipe_skip(file, (u32)n);
 		done += (size_t)n;
-		interrupt_window();
+		preemption_point();
 	}
 	if (locked)
 		pipe_unlock_data(file);

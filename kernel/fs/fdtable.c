@@ -2,7 +2,6 @@
 #include <file.h>
 
 #include <err.h>
-#include <ipc.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <process.h>
@@ -57,14 +56,11 @@ struct files *files_dup(struct files *from)
 static void close_file(struct files *files, struct file *file)
 {
 	locks_release_descriptor(files, file->inode);
-	locks_release_before_put(file);
 	file_put(file);
 }
 
 void files_put(struct files *files)
 {
-	bool delayed;
-
 	if (!files)
 		return;
 	if (files->refs == 1)
@@ -73,19 +69,12 @@ void files_put(struct files *files)
 		return;
 	for (u32 i = 0; i < files->size; i++) {
 		interrupt_window_at(i);
-		if (files->slot[i])
-			locks_release_before_put(files->slot[i]);
-	}
-	delayed = rights_delay();
-	for (u32 i = 0; i < files->size; i++) {
-		interrupt_window_at(i);
 		/* The end of a socket takes longer than a step. */
 		if (files->slot[i]) {
 			close_file(files, files->slot[i]);
 			interrupt_window();
 		}
 	}
-	rights_continue(delayed);
 	kfree(files->slot);
 	kfree(files->cloexec);
 	kfree(files);

@@ -77,12 +77,8 @@ struct file *file_open_dentry(struct dentry *dentry, unsigned flags)
 	return file;
 }
 
-void file_last_put(struct file *file)
+static void file_close(struct file *file)
 {
-	if (file->ops == &path_ops) {
-		file_free(file);
-		return;
-	}
 	note_file(file->dentry, FILE_WRITES(file) ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
 	if (!list_empty(&file->watches))
 		epoll_forget(file);
@@ -94,6 +90,21 @@ void file_last_put(struct file *file)
 	if (FILE_WRITES(file))
 		file->inode->writers--;
 	file_free(file);
+}
+
+static void close_deferred(struct deferred *work)
+{
+	file_close(container_of(work, struct file, closing));
+}
+
+void file_last_put(struct file *file)
+{
+	if (file->ops == &path_ops)
+		file_free(file);
+	else if (file->locks || file->ops->long_release || !list_empty(&file->watches))
+		defer(&file->closing, close_deferred);
+	else
+		file_close(file);
 }
 
 struct inode *inode_nameless(u32 mode)

@@ -448,8 +448,8 @@ static long set_lock(int fd, struct file *file, const struct lock *wanted, bool 
 	return result;
 }
 
-/* The caller holds a reference to the inode and to the owner. */
-static void lock_release(struct inode *inode, const void *owner, bool with_others)
+/* Other tasks may run meanwhile. The inode and the owner stay. */
+static void lock_release(struct inode *inode, const void *owner)
 {
 	struct rb_node *node = rb_first(&inode->locks), *next;
 	u32 looked_at = 0, dropped = 0;
@@ -460,7 +460,7 @@ static void lock_release(struct inode *inode, const void *owner, bool with_other
 		if (lock_entry(node)->owner != owner)
 			continue;
 		lock_drop(lock_entry(node));
-		if (++dropped % WINDOW_STEPS == 0 && next && with_others) {
+		if (++dropped % WINDOW_STEPS == 0 && next) {
 			struct lock *lock = lock_after_others(inode, lock_entry(next)->start);
 
 			next = lock ? &lock->node : NULL;
@@ -473,19 +473,13 @@ static void lock_release(struct inode *inode, const void *owner, bool with_other
 void locks_release_descriptor(struct files *files, struct inode *inode)
 {
 	if (files->lock_count && inode->locks.node)
-		lock_release(inode, files, true);
+		lock_release(inode, files);
 }
 
 void locks_release_file(struct file *file)
 {
 	if (file->locks)
-		lock_release(file->inode, file, false);
-}
-
-void locks_release_before_put(struct file *file)
-{
-	if (file->locks && file->refs == 1)
-		lock_release(file->inode, file, true);
+		lock_release(file->inode, file);
 }
 
 void locks_release_table(struct files *files)

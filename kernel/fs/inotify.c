@@ -227,11 +227,11 @@ static void inotify_release(struct file *file)
 	struct inotify *inotify = file->data;
 
 	while (!list_empty(&inotify->watches)) {
-		interrupt_window();
+		preemption_point();
 		drop_watch(list_first_entry(&inotify->watches, struct watch, link));
 	}
 	while (!list_empty(&inotify->events)) {
-		interrupt_window();
+		preemption_point();
 		drop_event(inotify, list_first_entry(&inotify->events, struct event, link));
 	}
 	inotify_free(inotify);
@@ -257,7 +257,7 @@ static void inotify_show(const struct file *file, struct text *out)
 }
 
 static const struct file_ops inotify_ops = {
-	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
+	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release, .long_release = true,
 	.show = inotify_show, .pages_held = inotify_pages_held, .signals = true,
 };
 

@@ -4,6 +4,7 @@
 
 #include <abi/fcntl.h>
 #include <abi/fs.h>
+#include <deferred.h>
 #include <types.h>
 
 #include <fs.h>
@@ -93,6 +94,7 @@ struct file_ops {
 	int (*getdents)(struct file *, struct dir_sink *);
 	s64 (*seek)(struct file *, s64 offset, int whence);	/* NULL: ESPIPE */
 	void (*release)(struct file *);
+	bool long_release;	/* release can take long: it runs at the end of a call (deferred.h) */
 	void (*show)(const struct file *, struct text *);	/* more lines of /proc/<pid>/fdinfo; may be NULL */
 	bool signals;		/* O_ASYNC works; not for files that signals make ready, such as a signalfd */
 	u32 (*pages_held)(const struct file *);	/* of kernel memory, freed with the file; NULL: hardly any */
@@ -106,7 +108,10 @@ struct file {
 	struct dentry *dentry;	/* the name used to open it */
 	u32 locks;		/* locks that this open file owns (fs/file_lock.c) */
 	u64 position;
-	struct mutex positioning;	/* of a regular file; held by the call that changes its position */
+	union {
+		struct mutex positioning;	/* of a regular file; held by the call that changes its position */
+		struct deferred closing;	/* the last reference is gone */
+	};
 	void *data;		/* of the operations' owner */
 	struct async *async;	/* who gets a signal at readiness (ipc/async.c); NULL: nobody */
 	struct list_head watches;	/* epoll items on this file (ipc/epoll.c) */
@@ -199,8 +204,8 @@ void fd_set_cloexec(int fd, bool on);
 /* Releases a table's record locks: on an inode, when any descriptor of it is closed; or all (fs/file_lock.c). */
 void locks_release_descriptor(struct files *, struct inode *);
 void locks_release_table(struct files *);
-/* The file's own locks, if the caller has the last reference and is about to drop it. Other tasks may run meanwhile. */
-void locks_release_before_put(struct file *);
+/* The locks of a file whose last reference is gone. Other tasks may run meanwhile. */
+void locks_release_file(struct file *);
 /* Removes the file from every epoll that watches it (ipc/epoll.c). */
 void epoll_forget(struct file *);
 u32 epoll_items_most(void);	/* of one user */

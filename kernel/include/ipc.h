@@ -24,11 +24,4 @@ void sem_exit(struct task *);
 /* CLONE_SYSVSEM: lets the child share current's adjustments; 0 or -ENOMEM. */
 int sem_share_undos(struct task *child);
 
-/*
- * Between these two calls no file in flight is closed. A process that ends closes many sockets, and closes all such
- * files at the end. The second call gets the result of the first.
- */
-bool rights_delay(void);
-void rights_continue(bool delayed);
-
 #endif

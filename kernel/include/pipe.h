@@ -16,6 +16,7 @@ bool file_is_pipe(const struct file *);
 bool pipe_same(const struct file *, const struct file *);
 /* Bytes to read, 0 at the end, or -EAGAIN (without wait), -ERESTARTSYS. */
 long pipe_wait_data(struct file *, bool wait);
+u32 pipe_room(const struct file *);	/* bytes */
 /* Bytes of room, or -EPIPE (with SIGPIPE), -EAGAIN, -ERESTARTSYS. */
 long pipe_wait_room(struct file *, bool wait);
 /* The same as pipe_wait_data; if there are bytes, no other reader takes them until pipe_unlock_data(). */

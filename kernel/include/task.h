@@ -36,6 +36,7 @@ enum task_state {
 #define WORK_SIGNAL  2u
 #define WORK_WAKE    4u         /* wake noted queues (wait.h); a switch passes this on to the next task */
 #define WORK_MOVE    8u         /* it may no longer run on its processor */
+#define WORK_DEFERRED 16u       /* deferred_run() (deferred.h) */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;
@@ -114,6 +115,7 @@ struct task {
 	u32 *clear_child_tid;           /* user addresses */
 	u32 *set_child_tid;
 	void *robust_list;
+	struct list_head deferred;      /* work for the end of its call (deferred.h) */
 	struct list_head pi_waiters;    /* tasks waiting for its PI futexes (proc/futex_pi.c) */
 	struct task *pi_owner;          /* owner of the PI futex that it waits for, or NULL */
 	bool left_futexes;              /* it is ending and has handed over its PI futexes */

@@ -104,12 +104,12 @@ static void remove_item(struct item *item)
 
 void epoll_forget(struct file *file)
 {
-	struct item *item, *next;
 	u32 removed = 0;
 
-	list_for_each_entry_safe(item, next, &file->watches, watch_link) {
-		interrupt_window_at(++removed);
-		remove_item(item);
+	while (!list_empty(&file->watches)) {
+		remove_item(list_first_entry(&file->watches, struct item, watch_link));
+		if (++removed % WINDOW_STEPS == 0)
+			preemption_point();
 	}
 }
 
@@ -158,12 +158,12 @@ static void epoll_free(struct epoll *epoll)
 static void epoll_release(struct file *file)
 {
 	struct epoll *epoll = file->data;
-	struct item *item, *next;
 	u32 removed = 0;
 
-	list_for_each_entry_safe(item, next, &epoll->items, link) {
-		interrupt_window_at(++removed);
-		remove_item(item);
+	while (!list_empty(&epoll->items)) {
+		remove_item(list_first_entry(&epoll->items, struct item, link));
+		if (++removed % WINDOW_STEPS == 0)
+			preemption_point();
 	}
 	epoll_free(epoll);
 }
@@ -187,7 +187,7 @@ static void epoll_show(const struct file *file, struct text *out)
 }
 
 static const struct file_ops epoll_ops = {
-	.poll = epoll_poll, .release = epoll_release, .show = epoll_show, .pages_held = epoll_pages_held,
+	.poll = epoll_poll, .release = epoll_release, .long_release = true, .show = epoll_show, .pages_held = epoll_pages_held,
 };
 
 u32 epoll_items_most(void)

@@ -439,6 +439,13 @@ bool pipe_same(const struct file *a, const struct file *b)
 	return a->data == b->data;
 }
 
+u32 pipe_room(const struct file *file)
+{
+	const struct pipe *pipe = file->data;
+
+	return ring_room(&pipe->ring);
+}
+
 long pipe_wait_room(struct file *file, bool wait)
 {
 	struct pipe *pipe = file->data;

@@ -1,10 +1,10 @@
 /*
  * Files in flight. A program could use them to make the kernel recurse or lose memory, in two ways:
  *
- * - A file that is closed may be a socket whose queue holds further files, to any depth. So rights_free() puts rights
- *   on a list, which the outermost call empties.
+ * - A file that is closed may be a socket whose queue holds further files, to any depth. So rights_free() leaves the
+ *   files for the end of the call.
  * - A socket may be in its own queue, or two sockets in each other's queues. Their reference counts never become 0. So
- *   rights_collect() finds the sockets that only queues of such sockets refer to, and frees them.
+ *   collect_unreachable() finds the sockets that only queues of such sockets refer to, and frees them.
  */
 #include "rights.h"
 #include "socket.h"
@@ -21,9 +21,8 @@
 #define LOCK_BYTES 64u		/* what a file lock takes */
 #define COLLECT_EACH 64u	/* messages with files between two searches for files that nobody can receive */
 
-static struct list_head dropped = LIST_HEAD_INIT(dropped);
-static bool dropping;		/* the list is being emptied */
-static bool collect_wanted;
+static struct deferred collecting;
+static bool collect_deferred;	/* `collecting` is left for the end of some task's call */
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying = LIST_HEAD_INIT(flying);
@@ -63,8 +62,10 @@ static void rights_empty(struct rights *rights, void *unused)
 	}
 }
 
-static void close_files(struct rights *rights)
+static void close_files(struct deferred *work)
 {
+	struct rights *rights = container_of(work, struct rights, freeing);
+
 	rights_empty(rights, NULL);
 	if (rights->account) {
 		rights->account->rights--;
@@ -164,54 +165,24 @@ static void collect_unreachable(void)
 	}
 }
 
-static void close_dropped(void)
-{
-	if (dropping)
-		return;
-	dropping = true;
-	while (collect_wanted || !list_empty(&dropped)) {
-		if (!list_empty(&dropped)) {
-			struct rights *rights = list_first_entry(&dropped, struct rights, link);
-
-			list_del(&rights->link);
-			close_files(rights);
-		} else {
-			collect_wanted = false;
-			collect_unreachable();
-		}
-	}
-	dropping = false;
-}
-
 void rights_free(struct rights *rights)
 {
-	list_add_tail(&rights->link, &dropped);
-	close_dropped();
+	defer(&rights->freeing, close_files);
 }
 
-void rights_collect(void)
+static void collect_now(struct deferred *work)
 {
-	if (list_empty(&flying))
+	(void)work;
+	collect_deferred = false;
+	collect_unreachable();
+}
+
+void rights_collect_later(void)
+{
+	if (list_empty(&flying) || collect_deferred)
 		return;
-	collect_wanted = true;
-	close_dropped();
-}
-
-bool rights_delay(void)
-{
-	bool first = !dropping;
-
-	dropping = true;
-	return first;
-}
-
-void rights_continue(bool first)
-{
-	if (!first)
-		return;
-	dropping = false;
-	collect_wanted = !list_empty(&flying);
-	close_dropped();
+	collect_deferred = true;
+	defer(&collecting, collect_now);
 }
 
 static struct rights *rights_new(u32 room)
@@ -258,7 +229,7 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 		return -EINVAL;
 	if (++sent == COLLECT_EACH || too_many(r->account)) {
 		sent = 0;
-		rights_collect();
+		collect_unreachable();
 	}
 	if (too_many(r->account))
 		return -ETOOMANYREFS;

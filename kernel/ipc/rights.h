@@ -3,6 +3,7 @@
 #define RIGHTS_H
 
 #include <abi/socket.h>
+#include <deferred.h>
 #include <list.h>
 #include <types.h>
 
@@ -14,7 +15,10 @@ struct socket;
 
 /* The files and credentials of a message. */
 struct rights {
-	struct list_head link;	/* in a stream's receiving side, or in the list to be freed */
+	union {
+		struct list_head link;	/* in a stream's receiving side */
+		struct deferred freeing;	/* after rights_free() */
+	};
 	u64 at;			/* the byte of a stream that they belong to */
 	struct ucred cred;	/* who sent it */
 	struct account *account;	/* charged for the files; NULL: no files */
@@ -29,10 +33,10 @@ struct rights {
 long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room);
 /* Creates rights without files, which only name the sender. NULL: no memory. */
 struct rights *rights_mark(void);
-/* Closes the files now, or, if the caller is itself closing such files, when the outermost caller continues. */
+/* Closes the files at the end of the call. */
 void rights_free(struct rights *);
 
-/* Empties the queues of sockets that only files in their own queues refer to, which frees them. */
-void rights_collect(void);
+/* At the end of the call, empties the queues of sockets that only files in their own queues refer to, which frees them. */
+void rights_collect_later(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <window.h>
 
 void ring_init(struct ring *ring, u32 size)
 {
@@ -79,6 +80,17 @@ static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_
 	return -EPIPE;
 }
 
+/* Between two pages of a long copy: lets other tasks run. False: the ring's owner has freed it meanwhile. */
+static bool ring_pause(struct ring *ring)
+{
+	ring->busy++;
+	preemption_point();
+	ring->busy--;
+	if (ring->gone && !ring->busy)
+		drop_pages(ring);
+	return !ring->gone;
+}
+
 /* Whether n bytes are a short message: at least one byte, all in one page of the ring. */
 static inline bool in_one_page(u32 count, size_t n)
 {
@@ -98,7 +110,7 @@ NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 			return done ? (long)done : moved;
 		ring->head += (u32)moved;
 		done += (size_t)moved;
-		if ((size_t)moved < part)
+		if ((size_t)moved < part || !ring_pause(ring))
 			break;
 	}
 	return (long)done;
@@ -131,7 +143,7 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 			return done ? (long)done : moved;
 		from += (u32)moved;
 		done += (size_t)moved;
-		if ((size_t)moved < part)
+		if ((size_t)moved < part || !ring_pause(ring))
 			break;
 	}
 	return (long)done;

@@ -80,7 +80,7 @@ static u32 socket_pages_held(const struct file *file)
 
 static const struct file_ops socket_ops = {
 	.read = socket_read, .write = socket_write, .poll = socket_poll, .ioctl = socket_ioctl,
-	.release = socket_file_release, .pages_held = socket_pages_held, .signals = true,
+	.release = socket_file_release, .long_release = true, .pages_held = socket_pages_held, .signals = true,
 };
 
 struct socket *socket_of(const struct file *file)
@@ -112,6 +112,7 @@ struct socket *socket_new(u16 family, u16 type, u16 protocol, const struct socke
 
 void socket_release(struct socket *socket)
 {
+	socket->listening = false;	/* no more connections come while other tasks run */
 	socket_drop_pending(socket);
 	socket->ops->release(socket);
 	waitq_detach(&socket->accepting);
@@ -242,7 +243,7 @@ void socket_drop_pending(struct socket *listener)
 {
 	while (listener->pending_count) {
 		socket_release(take_pending(listener));
-		interrupt_window();
+		preemption_point();
 	}
 }
 

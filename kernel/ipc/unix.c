@@ -176,7 +176,7 @@ void unix_release(struct socket *socket)
 	}
 	datagram_free(&endpoint->queue);
 	kfree(endpoint);
-	rights_collect();	/* sockets that, from outside of queues, only this one referred to */
+	rights_collect_later();	/* sockets that, from outside of queues, only this one referred to */
 }
 
 static void each_own_rights(const struct socket *socket, void (*show)(struct rights *, void *), void *argument)

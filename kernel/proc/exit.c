@@ -2,6 +2,7 @@
 #include <abi/process.h>
 #include <arch.h>
 #include <cpu.h>
+#include <deferred.h>
 #include <errno.h>
 #include <file.h>
 #include <fs.h>
@@ -204,6 +205,7 @@ void task_exit(s32 status)
 	files_put(files);
 	fs_context_put(task->fs);
 	task->fs = NULL;
+	deferred_run();
 	sigpending_flush(&task->pending);
 	arch_fpu_drop(task);
 
@@ -220,6 +222,7 @@ void task_exit(s32 status)
 		wake_up(&process->exec_wait);
 	sighand_put(task->sighand);
 	task->sighand = NULL;
+	ASSERT(list_empty(&task->deferred));
 
 	sched_end();
 }

@@ -1,5 +1,6 @@
 /* The slow return to user mode: signals, stops, restarted calls. */
 #include <arch.h>
+#include <deferred.h>
 #include <errno.h>
 #include <process.h>
 #include <sched.h>
@@ -196,6 +197,8 @@ void return_to_user(struct regs *regs)
 	while (current->work) {
 		if (current->work & WORK_WAKE)
 			wake_noted();
+		if (current->work & WORK_DEFERRED)
+			deferred_run();
 		if (current->work & WORK_RESCHED)
 			schedule();
 		if (current->work & WORK_MOVE)

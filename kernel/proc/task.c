@@ -126,6 +126,7 @@ struct task *task_new(struct process *process)
 	list_init(&task->run_link);
 	list_init(&task->group_link);
 	list_init(&task->hash_link);
+	list_init(&task->deferred);
 	list_init(&task->pi_waiters);
 	sigpending_init(&task->pending);
 	rendezvous_init(task);

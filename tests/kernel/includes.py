@@ -16,7 +16,7 @@ HEADERS = {
     "base": "lib list rbtree err errno text fdt log random panic",
     "machine": "arch board irq mmu context aperture control register_set uaccess check frame kmalloc account pagetable "
     "flush shootdown smp",
-    "task": "task process sched window wait time cpu signal latency stat_tick",
+    "task": "task process sched deferred window wait time cpu signal latency stat_tick",
     "call": "syscall syscall_prototypes policy",
     "fs": "fs filesystem file file_lock inotify async poll anon procfs",
     "mm": "mm",
@@ -41,7 +41,6 @@ ALLOWED = {
     ("arch/ppc/include/arch/vsid.h", "mm.h"): "the same",
     ("fs/fcntl.c", "pipe.h"): "fcntl sets a pipe's size",
     ("fs/copy.c", "pipe.h"): "splice moves data of pipes",
-    ("fs/fdtable.c", "ipc.h"): "closing a descriptor",
     ("fs/ramfs.c", "ipc.h"): "a FIFO has a name in the file system",
     ("fs/open.c", "tty.h"): "opening a terminal may make it the controlling one",
     ("fs/memfd.c", "mm.h"): "a seal forbids mappings",

@@ -24,6 +24,7 @@ _KERNEL_ONLY = (
     "latency",
     "latency_many",
     "long_call",
+    "preempt",
     "ramdisk",
     "seize",
     "trace",

@@ -1,0 +1,376 @@
+/* How long other tasks wait while one call, or the end of a process, drops or moves very much. Uses guest time, so only
+ * our kernel can pass. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/rights.h"
+
+#define PAGE 4096u
+#define MB (1u << 20)
+
+/* The longest that a real-time task may wait, in ns: half a tick. */
+#define WAIT_MOST 5000000
+
+static long long now(void)
+{
+	struct timespec t;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
+	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Locks of open file descriptions: the last reference to the file drops them. ------------------------------------- */
+
+#define LOCKS 20000
+
+static int locked_file(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
+	int fd = (int)MUST(memfd_create("locks", 0));
+
+	MUST(ftruncate(fd, PAGE));
+	for (lock.l_start = 0; lock.l_start < 2 * LOCKS; lock.l_start += 2)
+		MUST(fcntl(fd, F_OFD_SETLK, &lock));
+	return fd;
+}
+
+static int one, pair[2], other[2];
+static void *mapping;
+
+static void close_one(void)
+{
+	MUST(close(one));
+}
+
+static void close_pair(void)
+{
+	MUST(close(pair[0]));
+	MUST(close(pair[1]));
+}
+
+static void close_other(void)
+{
+	MUST(close(other[0]));
+	MUST(close(other[1]));
+}
+
+static void nothing(void)
+{
+}
+
+static void lock_in_queue(void)
+{
+	socket_pair(SOCK_STREAM, pair);
+	one = locked_file();
+	CHECK_EQUAL(send_files(pair[0], &one, 1), 1);
+	MUST(close(one));
+}
+
+static void receive_without_room(void)
+{
+	char byte;
+
+	CHECK_EQUAL(recv(pair[1], &byte, 1, 0), 1);
+}
+
+static void lock_mapped(void)
+{
+	one = locked_file();
+	mapping = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, one, 0);
+	CHECK(mapping != MAP_FAILED);
+	MUST(close(one));
+}
+
+static void unmap_page(void)
+{
+	MUST(munmap(mapping, PAGE));
+}
+
+static void map_over(void)
+{
+	CHECK(mmap(mapping, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mapping);
+}
+
+static void exec_hello(void)
+{
+	execl("/bin/hello", "/bin/hello", NULL);
+}
+
+/* Pages that only one file has. ------------------------------------------------------------------------------------ */
+
+#define SIZE (12u * MB)
+
+static int long_file(void)
+{
+	static char data[MB];
+	int fd = (int)MUST(memfd_create("pages", 0));
+
+	for (size_t done = 0; done < SIZE; done += sizeof(data))
+		CHECK_EQUAL(write(fd, data, sizeof(data)), sizeof(data));
+	return fd;
+}
+
+static void open_long(void)
+{
+	one = long_file();
+}
+
+static void truncate_one(void)
+{
+	MUST(ftruncate(one, 0));
+}
+
+static void long_in_queue(void)
+{
+	socket_pair(SOCK_STREAM, pair);
+	one = long_file();
+	CHECK_EQUAL(send_files(pair[0], &one, 1), 1);
+	MUST(close(one));
+}
+
+static void long_mapped(void)
+{
+	one = long_file();
+	mapping = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, one, 0);
+	CHECK(mapping != MAP_FAILED);
+	MUST(close(one));
+}
+
+static void unmap_long(void)
+{
+	MUST(munmap(mapping, SIZE));
+}
+
+/* Other things with much behind one descriptor. -------------------------------------------------------------------- */
+
+#define MANY 3000
+
+static void allow_descriptors(void)
+{
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 4096, 4096 }));
+}
+
+static void watch_by_epoll(void)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+	int event = (int)MUST(eventfd(0, 0));
+
+	allow_descriptors();
+	one = (int)MUST(epoll_create1(0));
+	for (int i = 0; i < MANY; i++)
+		MUST(epoll_ctl(one, EPOLL_CTL_ADD, (int)MUST(dup(event)), &wanted));
+}
+
+static void watch_by_inotify(void)
+{
+	char name[16];
+
+	MUST(mkdir(test_path("watched"), 0700));
+	MUST(chdir(test_path("watched")));
+	one = (int)MUST(inotify_init1(0));
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		MUST(mknod(name, S_IFREG | 0600, 0));
+		MUST(inotify_add_watch(one, name, IN_ATTRIB));
+	}
+}
+
+static void connect_many(void)
+{
+	struct sockaddr_un address = { AF_UNIX, "\0preempt" };
+
+	allow_descriptors();
+	one = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+	MUST(bind(one, (struct sockaddr *)&address, 10));
+	MUST(listen(one, MANY));
+	for (int i = 0; i < MANY; i++) {
+		int fd = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+
+		MUST(connect(fd, (struct sockaddr *)&address, 10));
+		MUST(close(fd));
+	}
+}
+
+/* A queue of files, each the last reference to a pair of sockets with a message in its queue. */
+static void queue_sockets(void)
+{
+	int inner[2];
+
+	allow_descriptors();
+	socket_pair(SOCK_DGRAM, pair);
+	for (int i = 0; i < 900; i++) {
+		socket_pair(SOCK_DGRAM, inner);
+		(void)send(inner[0], "x", 1, MSG_DONTWAIT);
+		if (send_files(pair[0], inner, 2) != 1) {
+			close(inner[0]);
+			close(inner[1]);
+			break;
+		}
+		MUST(close(inner[0]));
+		MUST(close(inner[1]));
+	}
+}
+
+static void nest_deeply(void)
+{
+	nest_sockets(SOCK_STREAM, 400);
+}
+
+static void remove_deep_directory(void)
+{
+	MUST(mkdir(test_path("deep"), 0700));
+	MUST(chdir(test_path("deep")));
+	for (int i = 0; i < 1000; i++) {
+		MUST(mkdir("d", 0700));
+		MUST(chdir("d"));
+	}
+	one = (int)MUST(open(".", O_RDONLY | O_DIRECTORY));
+	for (int i = 0; i < 1000; i++) {
+		MUST(chdir(".."));
+		MUST(rmdir("d"));
+	}
+}
+
+/* Pipes with many pages. ------------------------------------------------------------------------------------------- */
+
+static void fill_pipes(void)
+{
+	static char data[MB];
+
+	MUST(pipe(pair));
+	MUST(pipe(other));
+	MUST(fcntl(pair[1], F_SETPIPE_SZ, sizeof(data)));
+	MUST(fcntl(other[1], F_SETPIPE_SZ, sizeof(data)));
+	CHECK_EQUAL(write(pair[1], data, sizeof(data)), sizeof(data));
+}
+
+static void tee_all(void)
+{
+	CHECK_EQUAL(tee(pair[0], other[1], MB, 0), MB);
+}
+
+static void splice_all(void)
+{
+	CHECK_EQUAL(splice(pair[0], NULL, other[1], NULL, MB, 0), MB);
+}
+
+static void splice_to_file(void)
+{
+	int fd = (int)MUST(memfd_create("out", 0));
+
+	CHECK_EQUAL(splice(pair[0], NULL, fd, NULL, MB, 0), MB);
+}
+
+static void read_all(void)
+{
+	static char data[MB];
+
+	CHECK_EQUAL(read(pair[0], data, sizeof(data)), sizeof(data));
+}
+
+static const struct {
+	const char *name;
+	void (*prepare)(void), (*act)(void);
+} acts[] = {
+	{ "locks: a closed socket's queue", lock_in_queue, close_pair },
+	{ "locks: a receiver without room", lock_in_queue, receive_without_room },
+	{ "locks: the end, from a queue", lock_in_queue, nothing },
+	{ "locks: munmap", lock_mapped, unmap_page },
+	{ "locks: mmap over a mapping", lock_mapped, map_over },
+	{ "locks: exec", lock_mapped, exec_hello },
+	{ "locks: the end, from a mapping", lock_mapped, nothing },
+	{ "pages: close", open_long, close_one },
+	{ "pages: ftruncate", open_long, truncate_one },
+	{ "pages: a closed socket's queue", long_in_queue, close_pair },
+	{ "pages: munmap", long_mapped, unmap_long },
+	{ "pages: the end, from a mapping", long_mapped, nothing },
+	{ "epoll: close", watch_by_epoll, close_one },
+	{ "epoll: the end", watch_by_epoll, nothing },
+	{ "inotify: close", watch_by_inotify, close_one },
+	{ "connections: close", connect_many, close_one },
+	{ "sockets: a queue of them", queue_sockets, close_pair },
+	{ "sockets: nested", nest_deeply, nothing },
+	{ "directories: close", remove_deep_directory, close_one },
+	{ "pipe: tee", fill_pipes, tee_all },
+	{ "pipe: splice", fill_pipes, splice_all },
+	{ "pipe: splice to a file", fill_pipes, splice_to_file },
+	{ "pipe: read", fill_pipes, read_all },
+	{ "pipe: close", fill_pipes, close_pair },
+	{ "pipe: close both", fill_pipes, close_other },
+};
+#define ACTS (sizeof(acts) / sizeof(acts[0]))
+
+/* Runs one act in a child; returns the longest wait of this process meanwhile, in ns. */
+static long long longest_wait(size_t act)
+{
+	const struct timespec little = { 0, 1000000 };
+	int to_child[2], to_parent[2], status;
+	long long longest = 0;
+	pid_t child;
+	char byte;
+
+	MUST(pipe(to_child));
+	MUST(pipe(to_parent));
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		acts[act].prepare();
+		CHECK_EQUAL(write(to_parent[1], "x", 1), 1);
+		CHECK_EQUAL(read(to_child[0], &byte, 1), 1);
+		acts[act].act();
+		_exit(0);
+	}
+	MUST(close(to_parent[1]));
+	if (read(to_parent[0], &byte, 1) == 1) {
+		MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }));
+		CHECK_EQUAL(write(to_child[1], "x", 1), 1);
+		while (MUST(waitpid(child, &status, WNOHANG)) == 0) {
+			long long before = now(), took;
+
+			MUST(nanosleep(&little, NULL));
+			took = now() - before - little.tv_nsec;
+			longest = took > longest ? took : longest;
+		}
+		MUST(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));
+	} else {
+		CHECK_EQUAL(waitpid(child, &status, 0), child);
+	}
+	CHECK_EQUAL(status, 0);
+	close(to_child[0]);
+	close(to_child[1]);
+	close(to_parent[0]);
+	return longest;
+}
+
+static void others_run_meanwhile(void)
+{
+	int late = 0;
+
+	for (size_t i = 0; i < ACTS; i++) {
+		long long longest = longest_wait(i);
+
+		printf("%s: another process waits %lld us\n", acts[i].name, longest / 1000);
+		late += test_is_timed() && longest > WAIT_MOST;
+	}
+	CHECK_EQUAL(late, 0);
+}
+
+static const struct test_case cases[] = {
+	CASE(others_run_meanwhile),
+};
+
+TEST_MAIN("preempt", cases)
