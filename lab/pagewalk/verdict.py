@@ -165,8 +165,11 @@ def _direction(ratio: float) -> int:
     return 0 if 1 / NO_CHANGE < ratio < NO_CHANGE else 1 if ratio > 1 else -1
 
 
-def judge_ratio(ratio: float, published: Range) -> Kind:
-    """The verdict on a ratio."""
+def judge_ratio(ratio: float, published: Range, bound: Bound = "equal") -> Kind:
+    """The verdict on a ratio: the published one, or on its side of a bound."""
+    if bound != "equal":
+        beyond = math.log(ratio / published.middle) * (1 if bound == "at least" else -1)
+        return "ratio reproduced" if beyond >= -FIGURE_TOLERANCE else "not reproduced"
     effect, ours = math.log(published.middle), math.log(ratio)
     if is_null(published):
         return "no change, as published" if abs(ours) <= UNCHANGED else "not reproduced"
@@ -223,7 +226,7 @@ def _judge_compared(row: Row, before: float, after: float, ratio: float) -> Kind
     """The verdict on two sides that have a ratio."""
     published = row.published
     if published.ratio is not None:
-        return judge_ratio(ratio, published.ratio)
+        return judge_ratio(ratio, published.ratio, row.bound)
     if published.after is not None:
         return _judge_without_ratio(row, before, after)
     return judge_saving(before - after, ratio, published.saving) if published.claims else judge_change(ratio)

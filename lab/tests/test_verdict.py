@@ -84,7 +84,11 @@ def test_the_verdict_on_every_published_ratio_can_fail(row: Row) -> None:
         before, after = (good, worse) if row.better == "higher" else (worse, good)
         return judge(row, before, after).kind
 
-    if is_null(published):
+    if row.bound != "equal":
+        assert verdict(1) == "ratio reproduced"
+        worse = {"at least": 1 / 1.2, "at most": 1.2}[row.bound]
+        assert judge_ratio(worse * published.middle, published, row.bound) == "not reproduced"
+    elif is_null(published):
         assert verdict(1) == "no change, as published"
         assert judge_ratio(1.1, published) == judge_ratio(1 / 1.1, published) == "not reproduced"
     else:
