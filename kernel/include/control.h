@@ -24,7 +24,7 @@ void control_dump(u32 label);
 /* The sanitizers' events. Their sources bind them only if control_features asks for them. */
 extern u32 control_features;
 #define CONTROL_FEATURE_TRANSLATION 1u
-#define CONTROL_FEATURE_VSID        2u
+#define CONTROL_FEATURE_CONTEXT     2u
 #define CONTROL_FEATURE_PROFILE     4u
 #define CONTROL_FEATURE_FORK        8u
 void control_frame_freed(u32 frame);

@@ -20,7 +20,7 @@ struct timer;
 #define CPUS 8u         /* the most that a board has */
 
 #define IRQS 16u        /* external interrupts of devices: the most that a board has */
-#define IPI_KINDS 4u    /* of interrupts between processors: channels of an OpenPIC */
+#define IPI_KINDS 4u    /* of interrupts between processors: the most that an interrupt controller has */
 
 struct cpu {
 	/* proc/sched.c: what a switch reads and writes, in two cache lines. */

@@ -232,7 +232,7 @@ static uaddr_t upper_bound(const struct vma *vma)
 	return MIN(vma->end, MMAP_TOP);
 }
 
-static u32 gap(uaddr_t end, uaddr_t start)
+static u32 gap_between(uaddr_t end, uaddr_t start)
 {
 	return start > end ? start - end : 0;
 }
@@ -249,11 +249,11 @@ static bool area_survey(struct vma *vma)
 	bool news;
 
 	if (left) {
-		room = MAX(left->room, gap(left->last, first));
+		room = MAX(left->room, gap_between(left->last, first));
 		first = left->first;
 	}
 	if (right) {
-		room = MAX(room, MAX(right->room, gap(last, right->first)));
+		room = MAX(room, MAX(right->room, gap_between(last, right->first)));
 		last = right->last;
 	}
 	news = vma->first != first || vma->last != last || vma->room != room;
@@ -293,7 +293,7 @@ static uaddr_t room_by_walk(const struct mm *mm, u32 size)
 {
 	uaddr_t top = MMAP_TOP;
 
-	for (const struct vma *vma = area_at(rb_last(&mm->areas)); vma && gap(upper_bound(vma), top) < size;
+	for (const struct vma *vma = area_at(rb_last(&mm->areas)); vma && gap_between(upper_bound(vma), top) < size;
 	     vma = area_before(vma))
 		top = lower_bound(vma);
 	return top;
@@ -308,7 +308,7 @@ static uaddr_t room_by_survey(struct mm *mm, u32 size)
 	survey_stale(mm->areas.node);
 	vma = area_at(mm->areas.node);
 	/* The room between vma's subtree and top is too small. */
-	while (vma && gap(vma->last, top) < size) {
+	while (vma && gap_between(vma->last, top) < size) {
 		right = area_at(vma->node.right);
 		if (right && right->room >= size) {
 			vma = right;
@@ -316,7 +316,7 @@ static uaddr_t room_by_survey(struct mm *mm, u32 size)
 		}
 		if (right)
 			top = right->first;
-		if (gap(upper_bound(vma), top) >= size)
+		if (gap_between(upper_bound(vma), top) >= size)
 			break;
 		top = lower_bound(vma);
 		vma = area_at(vma->node.left);
@@ -332,5 +332,5 @@ uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size)
 	if (hint >= PAGE_SIZE && hint < USER_END && USER_END - hint >= size && range_free(mm, hint, hint + size))
 		return hint;
 	top = mm->area_count <= AREAS_WALKED ? room_by_walk(mm, size) : room_by_survey(mm, size);
-	return gap(PAGE_SIZE, top) >= size ? top - size : 0;
+	return gap_between(PAGE_SIZE, top) >= size ? top - size : 0;
 }

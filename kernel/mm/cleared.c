@@ -22,7 +22,7 @@ void frame_list_cleared(struct frame *frame)
 	__atomic_add_fetch(&cpu->cleared_count, 1, __ATOMIC_RELAXED);
 }
 
-static struct frame *pop(struct cpu *cpu)
+static struct frame *cleared_pop(struct cpu *cpu)
 {
 	struct frame *frame;
 
@@ -37,7 +37,7 @@ static struct frame *pop(struct cpu *cpu)
 
 struct frame *frame_alloc_cleared(enum frame_use use)
 {
-	struct frame *frame = pop(this_cpu());
+	struct frame *frame = cleared_pop(this_cpu());
 
 	if (!frame)
 		return frame_alloc_zeroed_now(use);
@@ -51,7 +51,7 @@ bool frames_return_cleared(void)
 	bool any = false;
 
 	for_each_cpu(cpu)
-		while ((frame = pop(cpu))) {
+		while ((frame = cleared_pop(cpu))) {
 			frame_return(frame);
 			any = true;
 		}

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <flush.h>
 #include <lib.h>
-#include <shootdown.h>
-#include <smp.h>
 #include <window.h>
 
 #include "internal.h"
@@ -28,8 +26,7 @@ static int make_tables(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 /* Moves the entries of [from, from + size) to the same offsets from `to`, whose tables exist. */
 static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
-	if (several_processors)
-		range_hide(mm, from, from + size);
+	flush->hide(mm, from, from + size);
 	flush->range(mm, from, from + size);
 	for (uaddr_t at = from; at < from + size; at += PAGE_SIZE) {
 		struct pte *old = pagetable_find(mm->root, at), *new;

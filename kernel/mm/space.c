@@ -53,8 +53,6 @@ void mm_put(struct mm *mm)
 	ASSERT(mm->refs > 0);
 	if (--mm->refs)
 		return;
-	if (several_processors)
-		shootdown_leave(mm);
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
 		uaddr_t start = vma->start, end = vma->end;

@@ -108,7 +108,7 @@ CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pi
 }
 
 /* Whether task, just woken, should run before the turn of the running one is over. */
-static inline bool preempts(const struct task *task, const struct task *running)
+static inline bool task_preempts(const struct task *task, const struct task *running)
 {
 	if (task_is_real_time(task))
 		return !task_is_real_time(running) || task->run_priority > running->run_priority;
@@ -120,12 +120,12 @@ static inline bool preempts(const struct task *task, const struct task *running)
 
 bool sched_preempts(const struct task *task, const struct task *running)
 {
-	return preempts(task, running);
+	return task_preempts(task, running);
 }
 
 CAUSE(switch) static void make_runnable(struct task *task)
 {
-	bool first = preempts(task, current);
+	bool first = task_preempts(task, current);
 
 	task->state = TASK_RUNNING;
 	if (first)
@@ -271,8 +271,19 @@ CAUSE(switch) bool sched_hand_over(struct task *next)
 	return hand_over(next);
 }
 
+/* What several processors do at a tick, and between two pieces of the idle task's work; nothing with one. */
+REPLACED static void tick_among(void)
+{
+}
+
+REPLACED static void idle_pass(void)
+{
+}
+
 void sched_bind_several(void)
 {
+	arch_replace((const void *)tick_among, (const void *)balance_tick);
+	arch_replace((const void *)idle_pass, (const void *)kernel_lock_pass);
 	arch_replace((const void *)task_wake, (const void *)task_wake_among);
 	arch_replace((const void *)task_continue, (const void *)task_continue_among);
 	arch_replace((const void *)sched_start, (const void *)sched_start_among);
@@ -339,8 +350,7 @@ void sched_tick(struct regs *regs, u64 late_ns)
 	task->run_since = now;
 	if (task == this_cpu()->idle)
 		return;
-	if (cpu_count > 1)
-		balance_tick();
+	tick_among();
 	user = !fell_in_kernel(regs, late_ns);
 	if (user)
 		task->user_ticks++;
@@ -415,8 +425,7 @@ static bool idle_work(void)
 		irq_enable();
 		worked |= idle_run(hook->work);
 		irq_disable();
-		if (cpu_count > 1)
-			kernel_lock_pass();
+		idle_pass();
 		if (anyone_runnable())
 			return true;
 	}

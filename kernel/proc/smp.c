@@ -124,7 +124,7 @@ static void lock_note(struct spinlock *lock)
 		}
 }
 
-void spin_lock(struct spinlock *lock)
+static inline void lock_take(struct spinlock *lock)
 {
 	if (!arch_exchange_if(&lock->taken, 0, 1)) {
 		u32 since = arch_timebase_low();
@@ -139,16 +139,36 @@ void spin_lock(struct spinlock *lock)
 	arch_acquired();
 	if (!lock->times++)
 		lock_note(lock);
-	if (boot.check && this_cpu()->locks_held++)
+}
+
+static inline void lock_give(struct spinlock *lock)
+{
+	arch_memory_barrier();
+	*(volatile u32 *)&lock->taken = 0;
+}
+
+REPLACED void spin_lock(struct spinlock *lock)
+{
+	lock_take(lock);
+}
+
+REPLACED void spin_unlock(struct spinlock *lock)
+{
+	lock_give(lock);
+}
+
+/* With check=on, these are in their place. */
+static void spin_lock_checked(struct spinlock *lock)
+{
+	lock_take(lock);
+	if (this_cpu()->locks_held++)
 		panic("lock order: \"%s\" is taken while another lock below the kernel lock is held", lock->name);
 }
 
-void spin_unlock(struct spinlock *lock)
+static void spin_unlock_checked(struct spinlock *lock)
 {
-	if (boot.check)
-		this_cpu()->locks_held--;
-	arch_memory_barrier();
-	*(volatile u32 *)&lock->taken = 0;
+	this_cpu()->locks_held--;
+	lock_give(lock);
 }
 
 static void show_lock(struct text *text, const char *name, u32 times, u32 contended, u64 waited)
@@ -350,6 +370,10 @@ void smp_init(void)
 	if (!arch_start_others())
 		return;
 	sched_bind_several();
+	if (boot.check) {
+		arch_replace((const void *)spin_lock, (const void *)spin_lock_checked);
+		arch_replace((const void *)spin_unlock, (const void *)spin_unlock_checked);
+	}
 	context_restart();
 }
 

@@ -178,7 +178,7 @@ u64 time_deadline(u64 delta_ns)
 	return delta_ns >= TIME_NEVER - now ? TIME_NEVER : now + delta_ns;
 }
 
-static void program(u64 now, u64 when)
+static void timer_program(u64 now, u64 when)
 {
 	u64 delta = when > now ? when - now : 0;
 
@@ -232,7 +232,7 @@ void timer_set(struct timer *timer, u64 expires)
 	now = time_now_ns();
 	/* If the programmed interrupt is already due, it will see this timer too. */
 	if (cpu->programmed > now)
-		program(now, expires);
+		timer_program(now, expires);
 }
 
 void timer_cancel(struct timer *timer)
@@ -284,13 +284,13 @@ void timer_interrupt(struct regs *regs)
 	next = cpu->next_tick;
 	if (cpu->next_timer && cpu->next_timer->expires < next)
 		next = cpu->next_timer->expires;
-	program(time_now_ns(), next);
+	timer_program(time_now_ns(), next);
 }
 
 void time_init_cpu(void)
 {
 	this_cpu()->next_tick = time_now_ns() + NSEC_PER_TICK;
-	program(time_now_ns(), this_cpu()->next_tick);
+	timer_program(time_now_ns(), this_cpu()->next_tick);
 }
 
 void time_init(u32 timebase_hz)

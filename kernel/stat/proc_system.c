@@ -25,14 +25,14 @@
 
 #define NSEC_PER_CENTISECOND 10000000ull
 
-static u64 centiseconds(u64 ns)
+static u64 ns_to_centiseconds(u64 ns)
 {
 	return ns / NSEC_PER_CENTISECOND;
 }
 
 static void uptime_show(struct text *text)
 {
-	u64 up = centiseconds(time_now_ns()), idle = centiseconds(idle_time_ns());
+	u64 up = ns_to_centiseconds(time_now_ns()), idle = ns_to_centiseconds(idle_time_ns());
 
 	text_printf(text, "%llu.%02u %llu.%02u\n", up / 100, (u32)(up % 100), idle / 100, (u32)(idle % 100));
 }
@@ -58,10 +58,10 @@ static void system_stat_show(struct text *text)
 		system += cpu->ticks_system;
 		switches += cpu->context_switches;
 	}
-	text_printf(text, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", user, system, centiseconds(idle_time_ns()));
+	text_printf(text, "cpu  %llu 0 %llu %llu 0 0 0 0 0 0\n", user, system, ns_to_centiseconds(idle_time_ns()));
 	for_each_cpu(cpu)
 		text_printf(text, "cpu%u %llu 0 %llu %llu 0 0 0 0 0 0\n", cpu_index(cpu), cpu->ticks_user,
-			    cpu->ticks_system, centiseconds(task_run_ns(cpu->idle)));
+			    cpu->ticks_system, ns_to_centiseconds(task_run_ns(cpu->idle)));
 	text_printf(text, "intr 0\nctxt %llu\nbtime %u\nprocs_running %u\nprocs_blocked 0\n",
 		    switches, (u32)((time_real_ns() - time_now_ns()) / NSEC_PER_SEC), count_running());
 	text_printf(text, "unknown_syscalls %u last %u\n", syscall_unknown_count, syscall_unknown_last);

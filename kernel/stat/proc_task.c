@@ -63,7 +63,7 @@ static s32 parent_pid_of(const struct process *process)
 	return process->parent ? process->parent->pid : 0;
 }
 
-static u32 ticks(u64 ns)
+static u32 ns_to_ticks(u64 ns)
 {
 	return (u32)(ns / NSEC_PER_TICK);
 }
@@ -97,9 +97,9 @@ static void stat_show(struct text *out, struct task *task)
 		    process->sid, tty_number(process->sid), tty_foreground(process->sid), usage.minor_faults,
 		    process->children_usage.minor_faults, usage.major_faults, process->children_usage.major_faults);
 	/* utime stime cutime cstime priority nice threads itrealvalue starttime vsize rss rsslim */
-	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ticks(usage.user_ns), ticks(usage.system_ns),
-		    ticks(process->children_usage.user_ns), ticks(process->children_usage.system_ns), 20 + task->nice, task->nice,
-		    process->thread_count, ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ?
+	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ns_to_ticks(usage.user_ns), ns_to_ticks(usage.system_ns),
+		    ns_to_ticks(process->children_usage.user_ns), ns_to_ticks(process->children_usage.system_ns), 20 + task->nice, task->nice,
+		    process->thread_count, ns_to_ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ?
 			    mm->resident_pages : 0,
 		    process->rlimit[RLIMIT_RSS].soft);
 	if (!may_see)
@@ -115,7 +115,7 @@ static void stat_show(struct text *out, struct task *task)
 		    mm ? mm->environment_end : 0, process->exit_status);
 }
 
-static u32 kilobytes(u32 pages)
+static u32 pages_to_kilobytes(u32 pages)
 {
 	return pages * (PAGE_SIZE / 1024);
 }
@@ -148,9 +148,9 @@ static void status_show(struct text *out, struct task *task)
 		text_printf(out,
 			    "VmPeak:\t%8u kB\nVmSize:\t%8u kB\nVmLck:\t%8u kB\nVmHWM:\t%8u kB\nVmRSS:\t%8u kB\n"
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
-			    kilobytes(mm->total_pages), kilobytes(mm->total_pages),
-			    kilobytes(mm_locked_pages(task->mm)), kilobytes(mm_resident_peak(mm)),
-			    kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, kilobytes(mm->table_pages));
+			    pages_to_kilobytes(mm->total_pages), pages_to_kilobytes(mm->total_pages),
+			    pages_to_kilobytes(mm_locked_pages(task->mm)), pages_to_kilobytes(mm_resident_peak(mm)),
+			    pages_to_kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, pages_to_kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
 		    process->rlimit[RLIMIT_SIGPENDING].soft);
 	text_printf(out, "SigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",

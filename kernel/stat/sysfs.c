@@ -30,17 +30,17 @@ static void all_mask(struct text *text)
 	text_printf(text, "%x\n", (1u << cpu_count) - 1);
 }
 
-static void none(struct text *text)
+static void show_none(struct text *text)
 {
 	text_puts(text, "\n");
 }
 
-static void highest(struct text *text)
+static void show_highest_cpu(struct text *text)
 {
 	text_printf(text, "%u\n", cpu_count - 1);
 }
 
-static void package(struct text *text)
+static void show_package(struct text *text)
 {
 	text_puts(text, "0\n");
 }
@@ -53,7 +53,7 @@ static const struct {
 	{ "topology/core_siblings", all_mask },	   { "topology/core_siblings_list", all_list },
 	{ "topology/package_cpus", all_mask },	   { "topology/package_cpus_list", all_list },
 	{ "topology/thread_siblings", all_mask },  { "topology/thread_siblings_list", all_list },
-	{ "topology/physical_package_id", package }, { "topology/core_id", package },
+	{ "topology/physical_package_id", show_package }, { "topology/core_id", show_package },
 };
 
 /* A node keeps the name, so it is never freed. */
@@ -73,9 +73,9 @@ void sysfs_init(void)
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "online", all_list, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "possible", all_list, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "present", all_list, NULL);
-	proc_file_below(&sys_root_node, CPU_DIRECTORY "offline", none, NULL);
-	proc_file_below(&sys_root_node, CPU_DIRECTORY "isolated", none, NULL);
-	proc_file_below(&sys_root_node, CPU_DIRECTORY "kernel_max", highest, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "offline", show_none, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "isolated", show_none, NULL);
+	proc_file_below(&sys_root_node, CPU_DIRECTORY "kernel_max", show_highest_cpu, NULL);
 	for_each_cpu(cpu)
 		for (size_t i = 0; i < ARRAY_SIZE(topology); i++)
 			processor_file((u32)(cpu - cpus), topology[i].name, topology[i].show);

@@ -42,7 +42,7 @@ void check_init(void)
 	mappings = frame_kva(block);
 }
 
-static void report(const char *what, u32 space, vaddr_t address, u32 pte)
+static void check_report(const char *what, u32 space, vaddr_t address, u32 pte)
 {
 	if (contradictions++ < CONTRADICTIONS_SHOWN)
 		console_printf("check: after %s: %s (context 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what,
@@ -72,13 +72,13 @@ static void check_tree_entry(struct mm *mm, const struct vma *vma, vaddr_t addre
 	u32 number = pte_pa(pte) >> PAGE_SHIFT;
 
 	if (!vma || vma->start > address)
-		report("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
+		check_report("an entry outside of every area", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (pte_writable(pte) && !(vma->flags & VM_WRITE))
-		report("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
+		check_report("a writable entry in an area that is not", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (number < frame_count && (frames[number].refs == 0 || frames[number].use <= FRAME_RESERVED))
-		report("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
+		check_report("an entry for a frame that is free", mm_context_id(&mm->context), address, pte_word(pte));
 	else if (shared && private_writable(vma, pte) && number < frame_count)
-		report("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
+		check_report("a private page is writable in two places", mm_context_id(&mm->context), address, pte_word(pte));
 }
 
 /* What is done with each entry of a walk through a tree, beside the check of the entry itself. */
@@ -109,7 +109,7 @@ static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct 
 	const struct vma *vma = NULL;
 
 	if (frame->refs == 0 || frame->use != FRAME_PAGE_TABLE)
-		report("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
+		check_report("a page table in a frame that holds none", mm_context_id(&mm->context), start, frame_pa(frame));
 	for (const struct pte *entry = skip_empty(first, last); entry < last; entry = skip_empty(entry + 1, last)) {
 		vaddr_t address = start + ((u32)(entry - first) << PAGE_SHIFT);
 		pte_t pte = pte_get(entry);
@@ -121,7 +121,7 @@ static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct 
 			vma = mm_find(mm, address);
 		check_tree_entry(mm, vma, address, pte, frame->refs > 1);
 		if (walk == WALK_CACHED)
-			mmu->check_page(mm, address, report);
+			mmu->check_page(mm, address, check_report);
 		if (number >= frame_count)
 			continue;
 		found->resident++;
@@ -167,7 +167,7 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 
 	for (; vma; vma = mm_next(vma)) {
 		if (vma->start < last || vma->end <= vma->start)
-			report("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
+			check_report("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
 		if (vma->start >= end)
 			break;
 		last = vma->end;
@@ -183,14 +183,14 @@ static void check_accounts(struct mm *mm, struct found found)
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
 	if (found.resident != mm->resident_pages)
-		report("resident pages miscounted", mm_context_id(&mm->context), found.resident, mm->resident_pages);
+		check_report("resident pages miscounted", mm_context_id(&mm->context), found.resident, mm->resident_pages);
 	/* The root is one. */
 	if (found.tables + 1 != mm->table_pages)
-		report("tables miscounted", mm_context_id(&mm->context), found.tables + 1, mm->table_pages);
+		check_report("tables miscounted", mm_context_id(&mm->context), found.tables + 1, mm->table_pages);
 	if (areas != mm->area_count || pages != mm->total_pages)
-		report("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
+		check_report("areas miscounted", mm_context_id(&mm->context), pages, mm->total_pages);
 	if (!areas_surveyed_right(mm))
-		report("room between areas misjudged", mm_context_id(&mm->context), areas, pages);
+		check_report("room between areas misjudged", mm_context_id(&mm->context), areas, pages);
 }
 
 static void check_space(struct mm *mm)
@@ -204,11 +204,11 @@ static void check_cached(struct mm *mm, vaddr_t start, vaddr_t end)
 	if (!context_live(mm))
 		return;
 	if ((end - start) >> PAGE_SHIFT > PAGES_SEARCHED) {
-		mmu->check(report);
+		mmu->check(check_report);
 		return;
 	}
 	for (vaddr_t address = start; address < end; address += PAGE_SIZE)
-		mmu->check_page(mm, address, report);
+		mmu->check_page(mm, address, check_report);
 }
 
 /* The owners of a frame of programs are the entries that map it; a file's page also has its file. */
@@ -236,17 +236,17 @@ static void check_frames(void)
 		 */
 		if (frame->use == FRAME_PAGE_TABLE) {
 			if (mapped && frame->refs != mapped)
-				report("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+				check_report("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		} else if (holds_wrong(frame, mapped)) {
-			report("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+			check_report("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		}
 		if (mapped > 1 && mappings[number] & MAPPED_PRIVATE_WRITABLE)
-			report("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
+			check_report("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
 	}
 	frame_statistics(&statistics);
 	for (unsigned i = 0; i < FRAME_USES; i++)
 		if (use[i] != statistics.use[i])
-			report("frames of a use miscounted", i, use[i], statistics.use[i]);
+			check_report("frames of a use miscounted", i, use[i], statistics.use[i]);
 }
 
 void check_sweep(const char *operation)
@@ -256,7 +256,7 @@ void check_sweep(const char *operation)
 	memset(mappings, 0, frame_count * sizeof(*mappings));
 	mm_for_each(check_space);
 	check_frames();
-	mmu->check(report);
+	mmu->check(check_report);
 	end_check();
 }
 

@@ -59,7 +59,7 @@ class QemuTarget:
 
     def boot(self, initramfs: Path, arguments: str) -> str:
         kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
-        script = ROOT / "kernel" / "boot" / "qemu-40p"
+        script = ROOT / "kernel" / "arch" / "ppc" / "boot" / "qemu-40p"
         append = f"{self.options} {arguments}".strip()
         return _console(
             [

@@ -48,7 +48,7 @@ static void (*context_given)(struct mm *mm) = tell_nobody;
 static void forget_and_tell(struct mm *mm)
 {
 	forget_flushes(mm);
-	if (control_features & CONTROL_FEATURE_VSID)
+	if (control_features & CONTROL_FEATURE_CONTEXT)
 		tell_machine(mm);
 }
 
@@ -84,7 +84,7 @@ static void renumber_active(const struct mm *except)
 	}
 }
 
-NOINLINE static void wrap(struct mm *mm)
+NOINLINE static void numbers_wrap(struct mm *mm)
 {
 	cpus_hold();
 	begin_generation();
@@ -96,12 +96,12 @@ NOINLINE static void wrap(struct mm *mm)
 NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= context_limit)
-		wrap(mm);
+		numbers_wrap(mm);
 	else
 		give_number(mm);
 }
 
-CAUSE(flush) static inline void renew(struct mm *mm)
+CAUSE(flush) static inline void number_renew(struct mm *mm)
 {
 	contexts_renewed++;
 	contexts_retired++;
@@ -112,12 +112,12 @@ CAUSE(flush) static inline void renew(struct mm *mm)
 
 REPLACED CAUSE(flush) void context_renew(struct mm *mm)
 {
-	renew(mm);
+	number_renew(mm);
 }
 
 CAUSE(flush) void context_renew_everywhere(struct mm *mm)
 {
-	renew(mm);
+	number_renew(mm);
 	shootdown_context(mm);
 }
 
@@ -135,7 +135,7 @@ u32 context_next(void)
 
 void context_start(void)
 {
-	if (control_features & CONTROL_FEATURE_VSID)
+	if (control_features & CONTROL_FEATURE_CONTEXT)
 		context_given = tell_machine;
 	if (several_processors)
 		context_given = forget_and_tell;

@@ -33,7 +33,7 @@ struct control_tlb_entry {
 u32 control_tlb_shape(enum control_tlb tlb, u32 *ways);
 bool control_tlb_read(enum control_tlb tlb, u32 number, struct control_tlb_entry *out);
 
-/* The event of CONTROL_FEATURE_VSID: this VSID is in use from now on. */
+/* The event of CONTROL_FEATURE_CONTEXT: this VSID is in use from now on. */
 void control_vsid_issued(u32 vsid);
 
 #endif

@@ -52,7 +52,7 @@ void exceptions_init(void)
 		image_install(table[i].vector, table[i].image);
 }
 
-static bool recover(struct regs *regs)
+static bool user_access_recover(struct regs *regs)
 {
 	for (const struct recovery *r = recoveries_start; r < recoveries_end; r++) {
 		if (regs->nip >= r->start && regs->nip < r->end) {
@@ -67,7 +67,7 @@ static bool recover(struct regs *regs)
 NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, int error)
 {
 	if (!regs_user(regs)) {
-		if (address < USER_END && recover(regs))
+		if (address < USER_END && user_access_recover(regs))
 			return;
 		panic_regs(regs, "kernel %s of 0x%08x", access == MM_EXECUTE ? "execution" :
 			   access == MM_WRITE ? "write" : "read", address);
@@ -132,7 +132,7 @@ void exception_machine_check(struct regs *regs)
 {
 	if (!regs_user(regs)) {
 		/* A device that a program has mapped refuses some access sizes, among them those of a copy. */
-		if (recover(regs))
+		if (user_access_recover(regs))
 			return;
 		panic_regs(regs, "kernel machine check");
 	}
@@ -161,7 +161,7 @@ void exception_alignment(struct regs *regs)
 
 	if (!regs_user(regs)) {
 		/* dcbz of a program's uncached memory */
-		if (regs->dar < USER_END && recover(regs))
+		if (regs->dar < USER_END && user_access_recover(regs))
 			return;
 		panic_regs(regs, "kernel access to 0x%08x is not aligned", regs->dar);
 	}

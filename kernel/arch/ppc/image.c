@@ -16,7 +16,7 @@ static u32 taken_count;
 #define BRANCH        0x48000000u
 #define BRANCH_OFFSET 0x03fffffcu
 
-static u32 words(const struct image *image)
+static u32 image_words(const struct image *image)
 {
 	return (u32)(image->end - image->start);
 }
@@ -44,7 +44,7 @@ void arch_replace(const void *function, const void *by)
 }
 
 /* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */
-static void take(u32 vector, u32 size)
+static void vector_take(u32 vector, u32 size)
 {
 	u32 at = taken_count;
 
@@ -61,23 +61,23 @@ static void take(u32 vector, u32 size)
 		taken_count++;
 }
 
-static void install(u32 vector, const u32 *code, u32 count)
+static void vector_install(u32 vector, const u32 *code, u32 count)
 {
-	take(vector, count * sizeof(*code));
+	vector_take(vector, count * sizeof(*code));
 	code_write(pa_kva(vector), code, count);
 }
 
 void image_install(u32 vector, const struct image *image)
 {
-	install(vector, image->start, words(image));
+	vector_install(vector, image->start, image_words(image));
 }
 
 void image_install_before(u32 vector, const struct image *front, const struct image *image)
 {
-	u32 code[IMAGE_MOST / sizeof(u32)], count = words(front);
+	u32 code[IMAGE_MOST / sizeof(u32)], count = image_words(front);
 
 	ASSERT(count <= ARRAY_SIZE(code));
 	memcpy(code, front->start, count * sizeof(*code));
 	code[count - 1] |= kva_pa(image->start);
-	install(vector, code, count);
+	vector_install(vector, code, count);
 }

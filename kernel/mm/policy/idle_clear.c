@@ -1,8 +1,7 @@
 /*
  * idle.clear: whether the idle task clears frames ahead of use.
  *
- * off: it does not; a frame is cleared when it is allocated, with dcbz. cached: it clears free frames through the
- * cache and lists them. uncached-unlisted: it clears them past the cache and does not list them, which shows how much
+ * off: it does not; a frame is cleared when it is allocated. cached: it clears free frames through the cache and lists them. uncached-unlisted: it clears them past the cache and does not list them, which shows how much
  * the clearing alone costs other tasks. uncached: past the cache, and listed; an allocation of a zeroed frame takes
  * one from the list.
  */
@@ -25,7 +24,7 @@ static struct {
 	bool listed;
 } form;
 
-/* Uses dcbz, which creates lines without reading them. Past the cache, or while it is locked, stores do the work. */
+/* arch_lines_clear() need not read the lines from memory. Past the cache, or while it is locked, stores do the work. */
 NOINLINE CAUSE(clear) static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();

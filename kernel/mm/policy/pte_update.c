@@ -37,7 +37,7 @@ NOINLINE CAUSE(flush) static void page_gone(struct mm *mm, uaddr_t address)
  * Flushes first. No program runs before the entries are cleared that could use or reload one (interrupt handlers touch
  * no user memory), and a frame is freed only when no translation reaches it.
  */
-static void by_range(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_by_range(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	flush->range(vma->mm, start, end);
 	zap_unflushed(vma, start, end);
@@ -49,7 +49,7 @@ static u32 one_at_once(struct mm *mm, uaddr_t address, struct pte *entry, void *
 	return zap_entry(mm, address, entry, argument);
 }
 
-static void immediately(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (flush_range_whole(vma->mm, start, end))
 		zap_unflushed(vma, start, end);
@@ -90,7 +90,7 @@ static u32 one_listed(struct mm *mm, uaddr_t address, struct pte *entry, void *a
 	return frame != NULL;
 }
 
-static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	struct batch batch;
 
@@ -107,7 +107,7 @@ static void in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
  * Several processors: another one could use or load a translation between its flush and the change of the tree. So entries
  * change first: of a range, they become invalid, but keep their frames until the flush.
  */
-static void by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	range_hide(vma->mm, start, end);
 	flush->range(vma->mm, start, end);
@@ -122,12 +122,12 @@ static u32 one_at_once_several(struct mm *mm, uaddr_t address, struct pte *entry
 	return zap_entry(mm, address, entry, argument);
 }
 
-static void immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (!context_live(vma->mm))
 		zap_unflushed(vma, start, end);
 	else if ((end - start) >> PAGE_SHIFT > flush_cutoff)
-		by_range_several(vma, start, end);
+		zap_by_range_several(vma, start, end);
 	else
 		zap_walk(vma->mm, start, end, one_at_once_several, NULL);
 }
@@ -138,20 +138,19 @@ static void batch_flushed_everywhere(struct mm *mm, const struct batch *batch)
 		shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
 }
 
-static void in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (context_live(vma->mm) && (end - start) >> PAGE_SHIFT > flush_cutoff)
-		by_range_several(vma, start, end);
+		zap_by_range_several(vma, start, end);
 	else
-		in_batches(vma, start, end);
+		zap_in_batches(vma, start, end);
 }
 
 static int pte_update_apply(const struct policy_setting *to)
 {
-	static void (*const forms[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range, immediately, in_batches };
-
-	static void (*const several[])(struct vma *vma, uaddr_t start, uaddr_t end) = { by_range_several, immediately_several,
-											  in_batches_several };
+	typedef void zap_form(struct vma *vma, uaddr_t start, uaddr_t end);
+	static zap_form *const forms[] = { zap_by_range, zap_immediately, zap_in_batches };
+	static zap_form *const several[] = { zap_by_range_several, zap_immediately_several, zap_in_batches_several };
 
 	batch_flushed = several_processors ? batch_flushed_everywhere : batch_flushed_here;
 	zap_bind(several_processors ? several[to->choice] : forms[to->choice]);

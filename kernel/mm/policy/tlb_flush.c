@@ -15,7 +15,7 @@
 #include <shootdown.h>
 #include <smp.h>
 
-CAUSE(flush) static void page(struct mm *mm, uaddr_t address)
+CAUSE(flush) static void flush_one_page(struct mm *mm, uaddr_t address)
 {
 	if (!context_live(mm))
 		return;
@@ -41,10 +41,17 @@ static void last_lazy(struct mm *mm)
 	context_forget(mm);
 }
 
+static void hide_nothing(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	(void)mm;
+	(void)start;
+	(void)end;
+}
+
 /* Several processors. Others may load a translation again until the tree has changed, so callers change it first. */
 CAUSE(flush) static void page_several(struct mm *mm, uaddr_t address)
 {
-	page(mm, address);
+	flush_one_page(mm, address);
 	if (context_live(mm))
 		shootdown(mm, address, address + PAGE_SIZE);
 }
@@ -64,17 +71,31 @@ CAUSE(flush) static void whole_several(struct mm *mm)
 		shootdown(mm, 0, USER_END);
 }
 
-static const struct flush_operations several[] = {
-	{ page_several, range_several, whole_several, whole_searching },
-	{ page_several, range_several, whole_lazy, last_lazy },
+CAUSE(flush) static void last_searching_several(struct mm *mm)
+{
+	shootdown_leave(mm);
+	whole_searching(mm);
+}
+
+static void last_lazy_several(struct mm *mm)
+{
+	shootdown_leave(mm);
+	last_lazy(mm);
+}
+
+static const struct flush_operations one[] = {
+	{ flush_one_page, flush_range_searching, whole_searching, whole_searching, hide_nothing },
+	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing },
 };
 
-static const struct flush_operations searching = { page, flush_range_searching, whole_searching, whole_searching };
-static const struct flush_operations lazy = { page, flush_range_searching, whole_lazy, last_lazy };
+static const struct flush_operations several[] = {
+	{ page_several, range_several, whole_several, last_searching_several, range_hide },
+	{ page_several, range_several, whole_lazy, last_lazy_several, range_hide },
+};
 
 static int tlb_flush_apply(const struct policy_setting *to)
 {
-	flush = several_processors ? &several[to->choice] : to->choice ? &lazy : &searching;
+	flush = several_processors ? &several[to->choice] : &one[to->choice];
 	return 0;
 }
 

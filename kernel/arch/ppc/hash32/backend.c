@@ -19,7 +19,7 @@
  * The plain reload, with translation on and the registers saved. Misses of kernel addresses do not come here (reload.S
  * says why).
  */
-CAUSE(reload) static bool reload(vaddr_t address, u32 access)
+CAUSE(reload) static bool hash32_reload(vaddr_t address, u32 access)
 {
 	u32 need = access == MM_WRITE ? PTE_VALID | PTE_CHANGED : PTE_VALID;
 	u32 pte;
@@ -41,14 +41,14 @@ void exception_isi(struct regs *regs);
 
 CAUSE(reload) void exception_dsi(struct regs *regs)
 {
-	if (!(regs->dsisr & DSISR_NO_PTE) || !reload(regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ))
+	if (!(regs->dsisr & DSISR_NO_PTE) || !hash32_reload(regs->dar, regs->dsisr & DSISR_STORE ? MM_WRITE : MM_READ))
 		exception_data_fault(regs);
 }
 
 /* The vector's image stored SRR1, which has the reason, in dsisr. */
 CAUSE(reload) void exception_isi(struct regs *regs)
 {
-	if (!(regs->dsisr & DSISR_NO_PTE) || !reload(regs->nip, MM_EXECUTE))
+	if (!(regs->dsisr & DSISR_NO_PTE) || !hash32_reload(regs->nip, MM_EXECUTE))
 		exception_instruction_fault(regs);
 }
 
@@ -60,7 +60,7 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 }
 
 /* The faulting access is repeated at once: insert its entry now, which saves the failing search and a reload. */
-CAUSE(fault) static void preloaded(struct mm *mm, vaddr_t address, u32 pte)
+CAUSE(fault) static void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
@@ -109,7 +109,7 @@ void hash_preload_bind(void)
 {
 	page_installed_bind(preload == HASH_PRELOAD_OFF ? not_preloaded :
 			    preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
-			    pagetable_notes ? preloaded_noted : preloaded);
+			    pagetable_notes ? preloaded_noted : hash_preloaded);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)

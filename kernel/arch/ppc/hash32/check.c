@@ -41,7 +41,7 @@ static void add_live(u32 vsid, const struct root_entry *root)
 	live[i] = (struct live){ vsid, root };
 }
 
-static void survey(void)
+static void live_survey(void)
 {
 	u32 added = 16 - (KERNEL_BASE >> 28);
 	struct mm *mm;
@@ -108,7 +108,7 @@ void hash_check(check_bad *bad)
 	const struct hpte *end = hash_table + (hash_table ? hash_groups * HPTES_PER_GROUP : 0);
 
 	_Static_assert(HPTES_PER_GROUP == 8, "group_used() reads eight");
-	survey();
+	live_survey();
 	for (const struct hpte *group = hash_table; group < end; group += HPTES_PER_GROUP) {
 		if (!group_used(group))
 			continue;

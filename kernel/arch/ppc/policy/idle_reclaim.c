@@ -45,7 +45,7 @@ static void mark_live(struct mm *mm)
 		live[bit / 32] |= 1u << bit % 32;
 }
 
-static bool ended(u32 number)
+static bool context_ended(u32 number)
 {
 	u32 bit = number % LIVE_BITS;
 
@@ -102,7 +102,7 @@ static bool begin_colour(void)
 static const struct reclaim {
 	bool (*begin)(void);            /* true: start a round */
 	bool (*goes)(u32 number);
-} zombies = { begin_zombies, ended }, colour = { begin_colour, of_colour };
+} zombies = { begin_zombies, context_ended }, colour = { begin_colour, of_colour };
 
 static const struct reclaim *reclaim;
 
@@ -110,7 +110,7 @@ static const struct reclaim *reclaim;
  * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a cache.
  * TLB copies of a zombie match nothing either.
  */
-static void sweep(struct hpte *entry, struct hpte *end)
+static void entries_sweep(struct hpte *entry, struct hpte *end)
 {
 	for (; entry < end; entry++) {
 		u32 number = context_number((entry->word0 & HPTE_VSID) >> 7);
@@ -122,7 +122,7 @@ static void sweep(struct hpte *entry, struct hpte *end)
 	}
 }
 
-static bool work(void)
+static bool reclaim_work(void)
 {
 	if (generation != context_generations) {
 		generation = context_generations;
@@ -131,7 +131,7 @@ static bool work(void)
 	if (position == 0 && !reclaim->begin())
 		return false;
 	control_cause(CONTROL_CAUSE_RECLAIM);
-	sweep(hash_table + position, hash_table + position + PIECE);
+	entries_sweep(hash_table + position, hash_table + position + PIECE);
 	control_cause(CONTROL_CAUSE_IDLE);
 	position = (position + PIECE) % (hash_groups * HPTES_PER_GROUP);
 	return true;
@@ -139,7 +139,7 @@ static bool work(void)
 
 static int idle_reclaim_apply(const struct policy_setting *to)
 {
-	static struct idle_hook hook = { .work = work };
+	static struct idle_hook hook = { .work = reclaim_work };
 
 	if (to->choice && !backend->hash)
 		return -ENODEV;

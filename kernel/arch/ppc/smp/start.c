@@ -105,6 +105,7 @@ static void bind_for_several(void)
 	activate_set_own(activate_on_several);
 	backend->several->bind();
 	entry_bind_locked();
+	openpic_bind_several();
 	this_cpu()->arch.flush.bit = 1u << this_cpu()->number;
 	several_bound = true;
 	bat_keep_openpic(flush_is_short);

@@ -52,7 +52,7 @@ CAUSE(reload) void exception_soft8xx_miss(struct regs *regs)
 		soft8xx_load_data(epn, pte & PTE_GUARDED ? twc | TWC_GUARDED : twc, soft8xx_rpn(pte));
 }
 
-static void init(void)
+static void soft8xx_init(void)
 {
 	context_limit = MIN(context_limit, (u32)ASIDS);
 	image_install(0x1000, &image_emulation);
@@ -83,7 +83,7 @@ static void load_context(const struct mm *mm)
 	load_asid(mm);
 }
 
-CAUSE(switch) static void activate(struct mm *mm)
+CAUSE(switch) static void soft8xx_activate(struct mm *mm)
 {
 	context_enter(mm);
 	load_asid(mm);
@@ -132,9 +132,9 @@ const struct ppc_backend soft8xx_backend = {
 		.memory_most = BOOT_BLOCKS_8XX * 0x800000u,
 		.root_bits = TWC_VALID,
 		.root_bits_kernel = TWC_VALID | TWC_GROUP_KERNEL,
-		.init = init,
+		.init = soft8xx_init,
 		.proc_init = tlb_proc_init,
-		.activate = activate,
+		.activate = soft8xx_activate,
 		.page_flush = soft8xx_page_flush,
 		.flush_all = soft8xx_flush_all,
 		.check = soft8xx_check,

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Boots the kernel on QEMU's 40p with what it must refuse, on each processor: messages and exit statuses.
-#   test/boot.sh <build directory>
+#   arch/ppc/boot/test.sh <build directory>
 set -euo pipefail
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
 kernel=${1:?build directory}/vmlinux
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# case <name> <processor> <status> <text that the console must show> [argument of boot/qemu-40p ...]
+# case <name> <processor> <status> <text that the console must show> [argument of qemu-40p ...]
 case_of() {
 	local name=$1 processor=$2 want=$3 text=$4 status=0
 	shift 4
-	"$here/boot/qemu-40p" -c "$processor" -k "$kernel" -t 60 "$@" > "$work/console" 2>&1 || status=$?
+	"$here/qemu-40p" -c "$processor" -k "$kernel" -t 60 "$@" > "$work/console" 2>&1 || status=$?
 	if [ "$status" -eq "$want" ] && grep -qF -- "$text" "$work/console"; then
 		echo "boot $processor $name: passed"
 	else
