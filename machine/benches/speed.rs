@@ -8,8 +8,8 @@
 //! If the environment variable PSIM names that simulator (`sim/ppc` of gdb's sources), the programs also run under it,
 //! linked without a C library.
 //!
-//! Then machines with several processors run a program without a kernel: how many instructions a second they simulate in
-//! all, beside a machine with one, and what the key `lead` changes.
+//! Then machines with several processors run a program without a kernel: how many instructions a second they simulate
+//! in all, beside a machine with one, and what the key `lead` changes.
 //!
 //! `--page FILE` also writes the figures as a page of the documentation.
 
@@ -173,7 +173,8 @@ fn here(program: &Path, rounds: u64) -> (f64, u64, u64) {
     (time, counts.0, counts.1)
 }
 
-/// A machine with several processors, how fast it is beside one with one, and its time with `lead` 1 beside the default.
+/// A machine with several processors, how fast it is beside one with one, and its time with `lead` 1 beside the
+/// default.
 struct Several {
     machine: &'static str,
     processors: u32,

@@ -434,7 +434,8 @@ impl Session {
         all.filter(|&number| self.machine.is_held(number))
     }
 
-    /// The registers as text: with several processors those of each that has been started, first of the one that stopped.
+    /// The registers as text: with several processors those of each that has been started, first of the one that
+    /// stopped.
     #[must_use]
     pub fn registers(&self) -> String {
         let stopped = self.machine.processor();

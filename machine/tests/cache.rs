@@ -4,13 +4,13 @@ mod common;
 
 use common::{account, bus, l1, memory, plain_memory, unit};
 use pagewalk_machine::memory::cache::{DIRTY, VALID};
-use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, wimg};
+use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attributes};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
-const CACHED: u8 = wimg::M;
-const THROUGH: u8 = wimg::W | wimg::M;
-const INHIBITED: u8 = wimg::I;
+const CACHED: u8 = attributes::COHERENT;
+const THROUGH: u8 = attributes::WRITE_THROUGH | attributes::COHERENT;
+const INHIBITED: u8 = attributes::INHIBITED;
 
 /// One line of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -412,9 +412,9 @@ fn cache_instructions_do_what_the_manual_says() {
     memory.dcbi(0x100, 0, 0, &mut account);
     assert!(memory.data.find(0x100).is_none());
     assert_eq!(writes(&account), 2, "dcbi writes nothing");
-    for wimg in [THROUGH, INHIBITED] {
-        assert!(memory.dcbz(0x100, wimg, 0, &mut account).is_err());
-        memory.dcbt(0x100, wimg, 0, &mut account);
+    for attributes in [THROUGH, INHIBITED] {
+        assert!(memory.dcbz(0x100, attributes, 0, &mut account).is_err());
+        memory.dcbt(0x100, attributes, 0, &mut account);
         assert!(memory.data.find(0x100).is_none());
     }
     memory.dcbt(0x100, CACHED, 1000, &mut account);

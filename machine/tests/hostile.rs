@@ -294,8 +294,8 @@ fn an_image_that_asks_for_more_than_any_memory_is_refused() {
     );
 }
 
-/// [`Processor::memory`](pagewalk_machine::processor::Processor::memory) is anybody's: a line that the I-cache is told to hold
-/// has no decoded form.
+/// [`Processor::memory`](pagewalk_machine::processor::Processor::memory) is anybody's: a line that the I-cache is told
+/// to hold has no decoded form.
 #[test]
 fn lines_put_into_the_instruction_cache_from_outside_are_fetched() {
     let config = config("ppc604-133", &[SMALL]);

@@ -118,4 +118,13 @@ fn the_map_is_true() {
 fn the_engine_knows_no_instruction_set() {
     let engine = &used()["engine"];
     assert!(!engine.contains("powerpc"), "engine uses {engine:?}");
+    let mut files = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine");
+    sources(&folder, &mut files);
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        for word in ["wimg", "WIMG", "BAT", "segment register", "PTE"] {
+            assert!(!text.contains(word), "{} says \"{word}\"", file.display());
+        }
+    }
 }

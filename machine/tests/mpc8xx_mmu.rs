@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SUPERVISOR, USER, account, cases};
-use pagewalk_machine::memory::wimg;
+use pagewalk_machine::memory::attributes;
 use pagewalk_machine::mmu::mpc8xx::number as n;
 use pagewalk_machine::mmu::{
     Access, FaultKind, Invalidation, Mpc8xx, Mpc8xxFault, Reached, Source, Unit as _,
@@ -388,20 +388,29 @@ fn storage_control_comes_from_both_descriptors_and_in_real_mode_from_the_control
     load(&mut unit, 0x3000, 0, SMALL | 0x12, 0x5000 | ALL | 2);
     load_instruction(&mut unit, 0x3000, SMALL | 0x10, 0x5000 | ALL);
     let mut account = account();
-    let mut wimg_of = |unit: &mut Mpc8xx, msr| {
+    let mut attributes_of = |unit: &mut Mpc8xx, msr| {
         let translation = unit.translate(0x3000, Access::Load, msr, &mut account);
-        translation.expect("mapped").wimg
+        translation.expect("mapped").attributes
     };
-    assert_eq!(wimg_of(&mut unit, SUPERVISOR), wimg::W | wimg::I | wimg::G);
+    assert_eq!(
+        attributes_of(&mut unit, SUPERVISOR),
+        attributes::WRITE_THROUGH | attributes::INHIBITED | attributes::GUARDED
+    );
     assert_eq!(
         touch(&mut unit, 0x3000, Access::Fetch, SUPERVISOR),
         Error(GUARDED)
     );
-    assert_eq!(wimg_of(&mut unit, 0), wimg::G);
+    assert_eq!(attributes_of(&mut unit, 0), attributes::GUARDED);
     write(&mut unit, n::MD_CTR, INHIBITED | WALK_4K);
-    assert_eq!(wimg_of(&mut unit, 0), wimg::I | wimg::G);
+    assert_eq!(
+        attributes_of(&mut unit, 0),
+        attributes::INHIBITED | attributes::GUARDED
+    );
     write(&mut unit, n::MD_CTR, WRITE_THROUGH | WALK_4K);
-    assert_eq!(wimg_of(&mut unit, 0), wimg::W | wimg::G);
+    assert_eq!(
+        attributes_of(&mut unit, 0),
+        attributes::WRITE_THROUGH | attributes::GUARDED
+    );
     // The instruction side has no write-through.
     write(&mut unit, n::MI_CTR, WRITE_THROUGH);
     assert_eq!(read(&unit, n::MI_CTR), 0);

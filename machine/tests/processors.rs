@@ -15,8 +15,8 @@ const CYCLES: Limits = Limits {
     instructions: u64::MAX,
 };
 
-/// All processors run `body` with their number in r20; the first one waits for the others, and powers off. `body` may jump
-/// to what is in `behind`.
+/// All processors run `body` with their number in r20; the first one waits for the others, and powers off. `body` may
+/// jump to what is in `behind`.
 fn program(processors: u32, body: &str, behind: &str) -> Program {
     Program::new(&format!(
         "
@@ -403,8 +403,8 @@ fn tlbie_reaches_the_others_if_it_is_broadcast() {
 const ROUNDS: u32 = 150;
 const RESULTS: u32 = 0x60000;
 
-/// The results r4 and r5 of each processor's code in each round. Its x and y are at 0(13) and 0(14), in lines of their own,
-/// zero at first; r3 is 1. Each processor waits a random time before.
+/// The results r4 and r5 of each processor's code in each round. Its x and y are at 0(13) and 0(14), in lines of their
+/// own, zero at first; r3 is 1. Each processor waits a random time before.
 fn litmus(machine: &str, lead: &str, threads: &[&str]) -> Vec<Vec<(u32, u32)>> {
     let processors = threads.len() as u32;
     let mut cases = String::new();
@@ -478,8 +478,9 @@ joined:
 /// Results of all processors in a round that must not be.
 type Forbidden = fn(&[(u32, u32)]) -> bool;
 
-/// Message passing, store buffering, load buffering, and independent reads of independent writes. Without a barrier or a
-/// dependency the architecture allows these results too. Here they are never seen: accesses are done in the order of turns.
+/// Message passing, store buffering, load buffering, and independent reads of independent writes. Without a barrier or
+/// a dependency the architecture allows these results too. Here they are never seen: accesses are done in the order of
+/// turns.
 const LITMUS: [(&str, &[&str], Forbidden); 11] = [
     (
         "MP",
@@ -674,8 +675,8 @@ fn a_region_counts_all_processors() {
     assert!(elapsed > 500 && elapsed < cycles, "{elapsed} of {cycles}");
 }
 
-/// `lead` changes the order of accesses within its cycles. Cores with the shared state are hardly touched by that. Without it
-/// every poll of a lock takes the line, and with it the order of accesses decides how often.
+/// `lead` changes the order of accesses within its cycles. Cores with the shared state are hardly touched by that.
+/// Without it every poll of a lock takes the line, and with it the order of accesses decides how often.
 #[test]
 fn the_lead_changes_times_within_bounds() {
     for (machine, percent) in [("ppc604-185", 15), ("ppc603-133", 200)] {

@@ -169,7 +169,8 @@ fn a_program_that_goes_wrong_says_where() {
     }
 }
 
-/// 100 pages in turn, more than the 8xx's TLB holds, some of them given back and mapped again: brk, then write and exit.
+/// 100 pages in turn, more than the 8xx's TLB holds, some of them given back and mapped again: brk, then write and
+/// exit.
 const PAGES: &str = "
 .globl _start
 _start:

@@ -5,7 +5,7 @@ mod common;
 use common::{
     Parts as _, SUPERVISOR, USER, account, hash_mmu, mmu, plain_memory, put_pte, soft_mmu, walker,
 };
-use pagewalk_machine::memory::wimg;
+use pagewalk_machine::memory::attributes;
 use pagewalk_machine::mmu::{
     Access, DirectStore, FaultKind, Mmu, MmuGeometry, Reload, Source, TlbGeometry,
 };
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const ALL: [Access; 3] = [Access::Fetch, Access::Load, Access::Store];
 
 #[test]
-fn real_mode_is_the_identity_with_the_manuals_wimg() {
+fn real_mode_is_the_identity_with_the_manuals_attributes() {
     let (mut memory, mut mmu, mut account) = (plain_memory(), hash_mmu(), account());
     for (access, bits) in [
         (Access::Fetch, 0b0001),
@@ -27,7 +27,7 @@ fn real_mode_is_the_identity_with_the_manuals_wimg() {
             .translate(0xdead_beef, access, 0, &mut memory, 0, &mut account)
             .expect("no translation");
         assert_eq!(
-            (found.pa, found.wimg, found.source),
+            (found.pa, found.attributes, found.source),
             (0xdead_beef, bits, Source::Real)
         );
     }
@@ -179,8 +179,8 @@ fn a_bat_is_asked_before_segment_and_page() {
         .expect("in the block");
     // 1 MB block: EA[12-31] is the offset.
     assert_eq!(
-        (found.pa, found.wimg, found.source),
-        (0x001f_1234, wimg::M, Source::Bat)
+        (found.pa, found.attributes, found.source),
+        (0x001f_1234, attributes::COHERENT, Source::Bat)
     );
     assert_eq!(account.counters.total(Event::DataTlbMiss), 0);
     assert!(
@@ -347,7 +347,10 @@ fn what_tlbld_loads_translates_with_the_bits_of_rpa() {
         let found = mmu
             .translate(ea | 0xabc, access, SUPERVISOR, &mut memory, 0, &mut account)
             .expect("loaded");
-        assert_eq!((found.pa, found.wimg), (0x0012_3abc, wimg::M));
+        assert_eq!(
+            (found.pa, found.attributes),
+            (0x0012_3abc, attributes::COHERENT)
+        );
     }
     // Ks = 1 and PP = 1: read only for the supervisor.
     let fault = mmu

@@ -3,8 +3,8 @@
 //! Programmer's Reference Guide, 2-47 to 2-77; the Hawk's is the same: MVME5100 Programmer's Reference Guide, 2-53 to
 //! 2-65). The source of what follows is the Raven's manual where nothing else is named.
 //!
-//! - After a reset, interrupt source 0, an 8259, goes to processor 0 past the controller, which is disabled, until bit M
-//!   of the configuration register is set.
+//! - After a reset, interrupt source 0, an 8259, goes to processor 0 past the controller, which is disabled, until bit
+//!   M of the configuration register is set.
 //! - A request reaches a processor when its priority is above the processor's task priority and above all that is in
 //!   service there: from the read of the acknowledge register to the write of the end-of-interrupt register. Of equal
 //!   priorities external sources come first, then timers, then interrupts between processors, each by number (2-57 of
@@ -15,10 +15,11 @@
 //! - An edge and an event are remembered while they are masked (text of the MASK bit).
 //!
 //! Apart from the manual: an access to no register is an error (the Raven returns 0); registers take 32-bit accesses
-//! only; and processors other than the first begin with their bits in the processor-init register set, held in reset, as
-//! there is no firmware that would make them wait.
+//! only; and processors other than the first begin with their bits in the processor-init register set, held in reset,
+//! as there is no firmware that would make them wait.
 //!
-//! On the PCI bus registers are little-endian; where the controller is on the processor's own bus (MPC8641), big-endian.
+//! On the PCI bus registers are little-endian; where the controller is on the processor's own bus (MPC8641),
+//! big-endian.
 
 mod timer;
 

@@ -1,6 +1,7 @@
 //! Board `prep`: a UART and a pair of interrupt controllers on an ISA bus, and an OpenPIC on the PCI bus if the machine
 //! file asks for it. The address map is that of a PReP machine (PowerPC Reference Platform Specification 1.1, section
-//! 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at 0xbffffff0. An access elsewhere raises a machine check.
+//! 5.1): ISA I/O ports from 0x80000000, interrupt acknowledge at 0xbffffff0. An access elsewhere raises a machine
+//! check.
 
 use vm_fdt::{Error, FdtWriter};
 
@@ -24,8 +25,8 @@ const fn window(first: u32, last: u32, device: usize, window: u8) -> Window {
     }
 }
 
-/// Where firmware puts the OpenPIC: a place of PCI memory, which begins at 0xc0000000 (recalled of the MVME2600's memory
-/// map). The bridge takes 256 KB for it (MTX Series Programmer's Reference Guide, 2-57).
+/// Where firmware puts the OpenPIC: a place of PCI memory, which begins at 0xc0000000 (recalled of the MVME2600's
+/// memory map). The bridge takes 256 KB for it (MTX Series Programmer's Reference Guide, 2-57).
 const OPENPIC_BASE: u32 = 0xfc00_0000;
 const OPENPIC_SIZE: u32 = 0x0004_0000;
 
@@ -55,13 +56,13 @@ const NODES: [Node; 2] = [
 /// ISA interrupt request of the UART at 0x3f8 (COM1 by convention).
 const UART_IRQ: u8 = 4;
 
-/// External interrupt sources of the OpenPIC, and the one that the 8259 pair drives, active high (MTX Series Programmer's
-/// Reference Guide, 2-48 and 2-62).
+/// External interrupt sources of the OpenPIC, and the one that the 8259 pair drives, active high (MTX Series
+/// Programmer's Reference Guide, 2-48 and 2-62).
 const OPENPIC_INPUTS: usize = 16;
 const CASCADE: u8 = 0;
 
-/// The timers' prescaler divides the bridge's clock, the processor bus's, by eight (MVME2300 Series Programmer's Reference
-/// Guide, 2-63).
+/// The timers' prescaler divides the bridge's clock, the processor bus's, by eight (MVME2300 Series Programmer's
+/// Reference Guide, 2-63).
 const BUS_CLOCKS_PER_TICK: u64 = 8;
 
 /// The OpenPIC is the last in this list, as it is in the list of address windows.

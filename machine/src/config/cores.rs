@@ -89,7 +89,8 @@ pub struct Core {
     /// The core has the direct-store interface: a load or store to such a segment ends in a transfer error.
     pub direct_store: bool,
     /// The registers, instructions and exceptions of the 8xx in place of those of 603, 604 and 750. It has no
-    /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same core).
+    /// floating-point unit, no segment registers, no BATs and no optional instructions (866 UM table 3-3, the same
+    /// core).
     pub programmed_as_8xx: bool,
     pub registers: Registers,
     pub monitor: Monitor,
@@ -105,8 +106,8 @@ pub struct Core {
     /// `icbi` does not translate its address and takes the whole set (603e UM 3.7.8).
     pub icbi_by_index: bool,
     pub broadcast: Broadcast,
-    /// The D-cache has a shared state (MESI); a core without it (MEI) gives a line up to whoever reads it (Bus Interface for
-    /// 32-Bit Microprocessors 2-9 and 4-20, MPC7400 UM 3-15).
+    /// The D-cache has a shared state (MESI); a core without it (MEI) gives a line up to whoever reads it (Bus
+    /// Interface for 32-Bit Microprocessors 2-9 and 4-20, MPC7400 UM 3-15).
     pub shared_state: bool,
     /// The branch target cache holds instructions and is emptied by exceptions, `rfi`, `icbi` and flash invalidation
     /// (MPC7400 UM 6-29). The 604's holds addresses and stays.

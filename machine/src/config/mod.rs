@@ -50,8 +50,8 @@ fn one_processor() -> u8 {
     1
 }
 
-/// About as long as three reads of a line from memory take: a shorter lead orders accesses to shared lines no better than
-/// the bus does, and costs the host more turns.
+/// About as long as three reads of a line from memory take: a shorter lead orders accesses to shared lines no better
+/// than the bus does, and costs the host more turns.
 fn default_lead() -> u32 {
     100
 }
@@ -276,7 +276,8 @@ pub enum BoardKind {
     Mpc8xx,
 }
 
-/// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their own.
+/// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterruptController {

@@ -3,7 +3,7 @@
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
-use crate::memory::{Datum, wimg};
+use crate::memory::{Datum, attributes};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::processor::Processor;
 
@@ -105,18 +105,21 @@ impl Processor {
         let used = self.mmu.used(false, page, translation.source);
         let used = self.data_shortcuts.translated(page, used);
         let whole = translation.source != Source::Subpage;
-        let cached = translation.wimg & wimg::I == 0 && self.memory.data.enabled() && whole;
+        let cached = translation.attributes & attributes::INHIBITED == 0
+            && self.memory.data.enabled()
+            && whole;
         let in_ram = self
             .memory
             .uncore
             .ram
             .contains(translation.pa & !0xfff, 4096);
         // The way by shortcuts takes all memory for what others see.
-        let seen = translation.wimg & wimg::M != 0 || !self.several;
+        let seen = translation.attributes & attributes::COHERENT != 0 || !self.several;
         if !cached || !seen || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
-        let back = translation.wimg & wimg::W == 0 && !self.memory.write_through();
+        let back =
+            translation.attributes & attributes::WRITE_THROUGH == 0 && !self.memory.write_through();
         let unseen =
             access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);
@@ -221,7 +224,9 @@ impl Processor {
     #[inline(never)]
     fn load_translated(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         let Translation {
-            pa: physical, wimg, ..
+            pa: physical,
+            attributes,
+            ..
         } = self.translate_data(ea, Access::Load)?;
         self.check_access(ea, false)?;
         self.watch(ea, bytes, false);
@@ -229,9 +234,9 @@ impl Processor {
         let Some(double_word) = self.memory.uncore.ram.read_u64(physical & !7) else {
             return self.read_device(physical, bytes);
         };
-        self.hot.cycles += self
-            .memory
-            .load(physical, wimg, self.hot.cycles, &mut self.account);
+        self.hot.cycles +=
+            self.memory
+                .load(physical, attributes, self.hot.cycles, &mut self.account);
         Ok(part(double_word, physical, bytes))
     }
 
@@ -273,7 +278,9 @@ impl Processor {
     #[inline(never)]
     fn store_translated(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let Translation {
-            pa: physical, wimg, ..
+            pa: physical,
+            attributes,
+            ..
         } = self.translate_data(ea, Access::Store)?;
         self.check_access(ea, true)?;
         self.watch(ea, bytes, true);
@@ -281,9 +288,9 @@ impl Processor {
             return self.write_device(physical, bytes, value);
         }
         self.storing(physical);
-        self.hot.cycles += self
-            .memory
-            .store(physical, wimg, self.hot.cycles, &mut self.account);
+        self.hot.cycles +=
+            self.memory
+                .store(physical, attributes, self.hot.cycles, &mut self.account);
         self.memory.uncore.ram.write_part(physical, bytes, value);
         Ok(())
     }

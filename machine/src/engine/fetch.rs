@@ -4,8 +4,8 @@ use super::Exit;
 use super::architecture::{Architecture, Exception};
 use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut};
+use crate::memory::attributes;
 use crate::memory::cache::{ARRIVING, VALID};
-use crate::memory::wimg;
 use crate::mmu::{Access, Source};
 use crate::processor::Processor;
 
@@ -13,7 +13,7 @@ use crate::processor::Processor;
 #[derive(Clone, Copy)]
 struct Fetch {
     physical: u32,
-    wimg: u8,
+    attributes: u8,
 }
 
 impl Processor {
@@ -332,7 +332,7 @@ impl Processor {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
                 physical: ea.wrapping_add(self.hot.page_delta),
-                wimg: 0,
+                attributes: 0,
             });
         }
         self.translate_fetch_anew(ea)
@@ -356,7 +356,8 @@ impl Processor {
         self.hot.cycles += translation.cycles;
         let physical = translation.pa;
         self.hot.page = NO_PAGE;
-        let cached = translation.wimg & wimg::I == 0 && self.memory.instruction.enabled();
+        let cached = translation.attributes & attributes::INHIBITED == 0
+            && self.memory.instruction.enabled();
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
@@ -376,7 +377,7 @@ impl Processor {
         }
         Ok(Fetch {
             physical,
-            wimg: translation.wimg,
+            attributes: translation.attributes,
         })
     }
 
@@ -384,7 +385,8 @@ impl Processor {
     #[inline(always)]
     fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
         let physical = fetch.physical;
-        let cached = fetch.wimg & wimg::I == 0 && self.memory.instruction.enabled();
+        let cached =
+            fetch.attributes & attributes::INHIBITED == 0 && self.memory.instruction.enabled();
         let line = self.memory.instruction.line_address(physical);
         let bytes = self.memory.instruction.geometry().line;
         if !cached || !self.memory.uncore.ram.contains(line, bytes as usize) {
@@ -399,9 +401,9 @@ impl Processor {
         self.sanitize_fetch(ea, physical);
         let (memory, now) = (&mut self.memory, self.hot.cycles);
         self.hot.cycles += if resident {
-            memory.fetch(physical, fetch.wimg, now, &mut self.account)
+            memory.fetch(physical, fetch.attributes, now, &mut self.account)
         } else {
-            memory.fetch_missed(physical, fetch.wimg, now, &mut self.account)
+            memory.fetch_missed(physical, fetch.attributes, now, &mut self.account)
         };
         if !resident {
             let start = line as usize;
@@ -475,7 +477,7 @@ impl Processor {
         if !sequential {
             self.hot.cycles += self.memory.fetch(
                 physical,
-                fetch.wimg | wimg::I,
+                fetch.attributes | attributes::INHIBITED,
                 self.hot.cycles,
                 &mut self.account,
             );

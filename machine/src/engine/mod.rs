@@ -25,9 +25,9 @@
 //! stores. A store that makes a line modified takes the slow path. A line that was written while the I-cache held it
 //! is watched there, so that its tag word never compares equal.
 //!
-//! A compiler for hot code would be one more [`Handler`]: it would run an op and the following ones, account for
-//! blocks by [`Processor::begin`] with its checks, and return the next op. Outside this folder, `processor` and `powerpc` use the
-//! data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
+//! A compiler for hot code would be one more [`Handler`]: it would run an op and the following ones, account for blocks
+//! by [`Processor::begin`] with its checks, and return the next op. Outside this folder, `processor` and `powerpc` use
+//! the data of the fast path ([`Hot`]); the rest of the machine does not know how instructions are run.
 
 mod architecture;
 pub mod data;

@@ -13,8 +13,8 @@ pub struct Shortcut {
     pub store: u32,
     /// Physical minus effective address.
     pub delta: u32,
-    /// Where to note that its TLB entry was used ([`Recency`]). For a BAT or real mode this is the index after the
-    /// last set.
+    /// Where to note that its TLB entry was used ([`Recency`]). If no TLB entry translates the page, this is the index
+    /// after the last set.
     pub used: Used,
 }
 

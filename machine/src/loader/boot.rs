@@ -44,8 +44,8 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of what kernels of the board map
-    /// early, and the initramfs below it, both at page boundaries.
+    /// A kernel, placed at its physical addresses; the device tree at the top of RAM, or of what kernels of the board
+    /// map early, and the initramfs below it, both at page boundaries.
     ///
     /// # Errors
     /// When RAM is too small for the three, or `arguments` holds a NUL byte.

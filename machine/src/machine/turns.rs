@@ -1,12 +1,13 @@
 //! Several processors take turns on one thread of the host.
 //!
-//! The processor that is furthest behind has the next turn. The turn is over when its clock is `lead` cycles ahead of the
-//! next one's, at the first block from there on. It is over at once when a processor writes to a device, or has another's TLB
-//! or I-cache changed: then the others see that before they go on. A processor that saves power is where its clock will
-//! be when it wakes. Of equal clocks the lower number goes first. So the order depends on the machine and its input alone.
+//! The processor that is furthest behind has the next turn. The turn is over when its clock is `lead` cycles ahead of
+//! the next one's, at the first block from there on. It is over at once when a processor writes to a device, or has
+//! another's TLB or I-cache changed: then the others see that before they go on. A processor that saves power is where
+//! its clock will be when it wakes. Of equal clocks the lower number goes first. So the order depends on the machine
+//! and its input alone.
 //!
-//! What a processor does is seen by the others in the order of turns. Within the lead that is not the order of the clocks: a
-//! line may be taken from a processor that, by its clock, has used it before.
+//! What a processor does is seen by the others in the order of turns. Within the lead that is not the order of the
+//! clocks: a line may be taken from a processor that, by its clock, has used it before.
 //!
 //! A processor that the board holds in reset has no turn and costs nothing. When it is released, its clock begins where
 //! that of the releasing processor is, so that time bases are in step.

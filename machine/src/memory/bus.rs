@@ -131,7 +131,8 @@ impl Bus {
         self.free_edge / 2
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let latest = crate::config::LATEST;
         self.timing == fresh.timing
@@ -239,8 +240,8 @@ impl Bus {
         self.done
     }
 
-    /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22, BUS
-    /// 3-18). Returns the cycle at which it is over.
+    /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22,
+    /// BUS 3-18). Returns the cycle at which it is over.
     pub fn retried(&mut self, now: u64, account: &mut Account) -> u64 {
         const RETRIED: u32 = 3;
         self.transfer(now, RETRIED, (0, 0), account);

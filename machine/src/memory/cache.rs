@@ -45,8 +45,8 @@ pub const DIRTY: u32 = 2;
 pub const ARRIVING: u32 = 4;
 /// An observer must see every use. The bit has the same effect on an engine.
 const WATCHED: u32 = 8;
-/// Another processor may have the line too: a store must tell it. Only D-caches have such lines, and only I-caches watched
-/// ones, so that both use one bit.
+/// Another processor may have the line too: a store must tell it. Only D-caches have such lines, and only I-caches
+/// watched ones, so that both use one bit.
 pub const SHARED: u32 = WATCHED;
 /// The line is in the cache whether or not these are set. Lines are long enough that these are no bits of an address.
 const EITHER: u32 = DIRTY | ARRIVING | WATCHED;
@@ -454,8 +454,8 @@ impl Cache {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
-    /// Its lines lie in RAM of `ram` bytes.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used. Its lines lie in RAM of `ram` bytes.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         let ways = self.geometry.ways as usize;
         let flags = VALID | EITHER;

@@ -4,8 +4,8 @@
 //!
 //! - A transaction is seen by the others only if it is global: WIMG\[M\] of its page is set (BUS 4-15, 7400 UM 9-23).
 //! - A processor that holds the line modified retries the transaction and writes the line to memory. The address tenure
-//!   is lost, the write comes next, and then the transaction runs again in full. On the 60x bus nothing goes from cache to
-//!   cache (7400 UM 9-52).
+//!   is lost, the write comes next, and then the transaction runs again in full. On the 60x bus nothing goes from cache
+//!   to cache (7400 UM 9-52).
 //! - A read leaves the line shared in all caches. A core without the shared state gives it up (7400 UM 3-15).
 //! - While a processor holds a reservation, others get the line shared, so that their stores are seen (BUS 8-7).
 //!
@@ -14,10 +14,10 @@
 //! Not as hardware:
 //!
 //! - A touch of a line that another processor has is ignored.
-//! - A read by a core without the shared state ends no reservation. On the bus it is a read to modify, which does (BUS 8-8),
-//!   but only when the line has come, and the core that reserved it may have stored by then. Here a line is taken when the
-//!   read begins: two cores that reserve the same line would end each other's reservation without end. So that atomicity
-//!   holds, the reader gets the line as shared, and its store is seen.
+//! - A read by a core without the shared state ends no reservation. On the bus it is a read to modify, which does (BUS
+//!   8-8), but only when the line has come, and the core that reserved it may have stored by then. Here a line is taken
+//!   when the read begins: two cores that reserve the same line would end each other's reservation without end. So that
+//!   atomicity holds, the reader gets the line as shared, and its store is seen.
 
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +95,8 @@ pub enum Notice {
 }
 
 impl Memory {
-    /// The others see a global transaction for the line of `pa`, at `now`. Returns the cycle from which it runs without a
-    /// retry, and whether another processor keeps the line.
+    /// The others see a global transaction for the line of `pa`, at `now`. Returns the cycle from which it runs without
+    /// a retry, and whether another processor keeps the line.
     #[inline(always)]
     pub(super) fn seen(
         &mut self,
@@ -206,8 +206,8 @@ impl Memory {
         }
     }
 
-    /// Exchanges what others reach of processor `number` with its entry in the uncore: when its turn begins, and when it
-    /// ends.
+    /// Exchanges what others reach of processor `number` with its entry in the uncore: when its turn begins, and when
+    /// it ends.
     pub(crate) fn exchange(
         &mut self,
         number: u8,

@@ -1,11 +1,11 @@
 //! The instructions that programs steer the caches by.
 
 use super::arrivals::Arrival;
+use super::attributes;
 use super::broadcast::Transaction;
 use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
-use super::wimg;
 use super::{Forward, TouchedLine};
 use crate::observe::{Account, Event};
 
@@ -19,11 +19,14 @@ impl Memory {
     pub fn dcbz(
         &mut self,
         pa: u32,
-        wimg: u8,
+        attributes: u8,
         now: u64,
         account: &mut Account,
     ) -> Result<u64, CacheInhibited> {
-        if wimg & (wimg::W | wimg::I) != 0 || !self.data.enabled() || self.data.locked() {
+        if attributes & (attributes::WRITE_THROUGH | attributes::INHIBITED) != 0
+            || !self.data.enabled()
+            || self.data.locked()
+        {
             return Err(CacheInhibited);
         }
         let line = self.data.geometry().line;
@@ -41,11 +44,11 @@ impl Memory {
             }
         } else {
             account.add(Event::DataCacheEstablish, 1);
-            if wimg & wimg::M != 0 {
+            if attributes & attributes::COHERENT != 0 {
                 self.seen(Seen::Kill, pa, now, account.cause, account);
             }
             // The line is the core's own from when no other has it: a kill, which is posted.
-            let killed = self.told(Transaction::DataBlock, wimg, now, account);
+            let killed = self.told(Transaction::DataBlock, attributes, now, account);
             killed + self.install(Side::Data, pa, true, now + killed, account.cause, account)
         };
         account.add(Event::MemoryStall, stall);
@@ -53,29 +56,35 @@ impl Memory {
     }
 
     /// Broadcasts what is done to a line of memory that is kept coherent.
-    fn told(&mut self, transaction: Transaction, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        if wimg & wimg::M == 0 {
+    fn told(
+        &mut self,
+        transaction: Transaction,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        if attributes & attributes::COHERENT == 0 {
             return 0;
         }
         self.broadcast(transaction, now, account)
     }
 
     /// `dcbst`: a modified line is written to memory and stays. The write is posted; returns the stall.
-    pub fn dcbst(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, wimg, now, false, account)
+    pub fn dcbst(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, attributes, now, false, account)
     }
 
     /// `dcbf`: the line leaves the caches, written to memory if modified. The write is posted; returns the
     /// stall.
-    pub fn dcbf(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        self.flushed(pa, wimg, now, true, account)
+    pub fn dcbf(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+        self.flushed(pa, attributes, now, true, account)
     }
 
     /// What is written back tells the others on its way; what is not is broadcast.
     fn flushed(
         &mut self,
         pa: u32,
-        wimg: u8,
+        attributes: u8,
         now: u64,
         invalidate: bool,
         account: &mut Account,
@@ -84,11 +93,12 @@ impl Memory {
             Some(stall) => stall,
             None => {
                 let mut at = now;
-                if wimg & wimg::M != 0 && self.broadcasts(Transaction::DataBlock) {
+                if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::DataBlock)
+                {
                     let what = if invalidate { Seen::Flush } else { Seen::Clean };
                     at = self.seen(what, pa, now, account.cause, account).0;
                 }
-                self.told(Transaction::DataBlock, wimg, at, account)
+                self.told(Transaction::DataBlock, attributes, at, account)
             }
         };
         account.add(Event::MemoryStall, stall);
@@ -96,31 +106,32 @@ impl Memory {
     }
 
     /// `dcbi`: the line leaves the caches unwritten; returns the stall.
-    pub fn dcbi(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbi(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         self.touches.take(self.data.line_address(pa));
         self.data.invalidate(pa);
         if let Some(l2) = &mut self.uncore.l2 {
             l2.cache.invalidate(pa);
         }
-        if wimg & wimg::M != 0 && self.broadcasts(Transaction::DataBlock) {
+        if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::DataBlock) {
             self.seen(Seen::Kill, pa, now, account.cause, account);
         }
-        let stall = self.told(Transaction::DataBlock, wimg, now, account);
+        let stall = self.told(Transaction::DataBlock, attributes, now, account);
         account.add(Event::MemoryStall, stall);
         stall
     }
 
     /// `icbi`: the line (603: its whole set) leaves the I-cache; returns the stall.
-    pub fn icbi(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn icbi(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         if self.timing.icbi_whole_set {
             self.instruction.invalidate_set(pa);
         } else {
             self.instruction.invalidate(pa);
         }
-        if wimg & wimg::M != 0 && self.broadcasts(Transaction::InstructionBlock) {
+        if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::InstructionBlock)
+        {
             self.notify(Notice::Instruction(pa));
         }
-        let stall = self.told(Transaction::InstructionBlock, wimg, now, account);
+        let stall = self.told(Transaction::InstructionBlock, attributes, now, account);
         account.add(Event::MemoryStall, stall);
         stall
     }
@@ -128,12 +139,14 @@ impl Memory {
     /// `dcbt`, `dcbtst`: asks for the line; nothing where W, I or G is set or the cache is off or locked
     /// (603 UM 3.7.2). The core waits only while every touch buffer has a line on its way; returns the
     /// stall. The caller counts the access.
-    pub fn dcbt(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn dcbt(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         let (line, buffers) = (
             self.data.line_address(pa),
             self.timing.touch_buffers as usize,
         );
-        let no_op = wimg & (wimg::W | wimg::I | wimg::G) != 0
+        let no_op = attributes
+            & (attributes::WRITE_THROUGH | attributes::INHIBITED | attributes::GUARDED)
+            != 0
             || !self.data.enabled()
             || self.data.locked()
             || buffers == 0;

@@ -7,6 +7,7 @@
 //! access that finds it incomplete waits for its beat, or for the whole line, as the core forwards them.
 
 use super::arrivals::{Arrival, Arrivals};
+use super::attributes;
 use super::broadcast::Broadcast;
 use super::bus::Delivery;
 use super::cache::{ARRIVING, Cache, CacheGeometry, SHARED};
@@ -15,7 +16,6 @@ use super::l2::L2;
 use super::posted::{POSTED_MAX, PostedWrites};
 use super::touch::Touches;
 use super::uncore::{Held, Uncore};
-use super::wimg;
 use super::{Forward, TouchedLine};
 use crate::observe::{Account, Array, Cause, Event};
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,8 @@ impl Memory {
         })
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ram = fresh.uncore.ram.size();
         self.instruction.fits(&fresh.instruction, ram)
@@ -194,15 +195,15 @@ impl Memory {
 
     /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
     /// stall. The caller counts the access.
-    pub fn fetch(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        if wimg & wimg::I != 0 || !self.instruction.enabled() {
+    pub fn fetch(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+        if attributes & attributes::INHIBITED != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            let global = wimg & wimg::M != 0;
+            let global = attributes & attributes::COHERENT != 0;
             let stall = self.read_single(pa, global, now, account.cause, account) - now;
             account.add(Event::MemoryStall, stall);
             stall
         } else if !self.instruction.access(pa, false) {
-            self.fetch_missed(pa, wimg, now, account)
+            self.fetch_missed(pa, attributes, now, account)
         } else if self.instruction.arriving(pa) {
             self.fetch_arriving(pa, now, account)
         } else {
@@ -212,7 +213,13 @@ impl Memory {
 
     /// [`Memory::fetch`] of a line that the enabled I-cache does not hold.
     #[inline(never)]
-    pub fn fetch_missed(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn fetch_missed(
+        &mut self,
+        pa: u32,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         let cause = account.cause;
         account.add(Event::InstructionCacheMiss, 1);
         account
@@ -221,7 +228,7 @@ impl Memory {
         if self.data.is_dirty(pa) {
             account.add(Event::InstructionCacheStale, 1);
         }
-        let global = wimg & wimg::M != 0;
+        let global = attributes & attributes::COHERENT != 0;
         let stall = if self.instruction.locked() {
             self.read_single(pa, global, now, cause, account) - now
         } else {
@@ -255,9 +262,9 @@ impl Memory {
 
     /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
     /// the access and reads the data.
-    pub fn load(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn load(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         let (cause, forward) = (account.cause, self.timing.data_forward);
-        let stall = self.load_as(pa, wimg, forward, now, cause, account);
+        let stall = self.load_as(pa, attributes, forward, now, cause, account);
         account.add(Event::MemoryStall, stall);
         stall
     }
@@ -266,34 +273,40 @@ impl Memory {
     pub fn walk_read(
         &mut self,
         pa: u32,
-        wimg: u8,
+        attributes: u8,
         forward: Forward,
         now: u64,
         account: &mut Account,
     ) -> u64 {
         account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.load_as(pa, wimg, forward, now, Cause::Walk, account)
+        self.load_as(pa, attributes, forward, now, Cause::Walk, account)
     }
 
     /// A walker's write of a PTE's byte; returns the stall.
-    pub fn walk_write(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
+    pub fn walk_write(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
         account.add_as(Event::DataCacheAccess, Cause::Walk, 1);
-        self.store_as(pa, wimg, now, Cause::Walk, account)
+        self.store_as(pa, attributes, now, Cause::Walk, account)
     }
 
     fn load_as(
         &mut self,
         pa: u32,
-        wimg: u8,
+        attributes: u8,
         forward: Forward,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if wimg & wimg::I != 0 || !self.data.enabled() {
+        if attributes & attributes::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
-            self.purge_alias(pa, wimg, now, cause, account);
-            return self.read_single(pa, wimg & wimg::M != 0, now, cause, account) - now;
+            self.purge_alias(pa, attributes, now, cause, account);
+            return self.read_single(
+                pa,
+                attributes & attributes::COHERENT != 0,
+                now,
+                cause,
+                account,
+            ) - now;
         }
         if self.data.access(pa, false) {
             if self.data.arriving(pa) {
@@ -301,7 +314,14 @@ impl Memory {
             }
             return 0;
         }
-        self.read_missed(pa, wimg & wimg::M != 0, forward, now, cause, account)
+        self.read_missed(
+            pa,
+            attributes & attributes::COHERENT != 0,
+            forward,
+            now,
+            cause,
+            account,
+        )
     }
 
     /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
@@ -360,8 +380,8 @@ impl Memory {
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
     /// the access and writes the data.
-    pub fn store(&mut self, pa: u32, wimg: u8, now: u64, account: &mut Account) -> u64 {
-        let stall = self.store_as(pa, wimg, now, account.cause, account);
+    pub fn store(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
+        let stall = self.store_as(pa, attributes, now, account.cause, account);
         account.add(Event::MemoryStall, stall);
         stall
     }
@@ -369,18 +389,18 @@ impl Memory {
     fn store_as(
         &mut self,
         pa: u32,
-        wimg: u8,
+        attributes: u8,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let global = wimg & wimg::M != 0;
-        if wimg & wimg::I != 0 || !self.data.enabled() {
+        let global = attributes & attributes::COHERENT != 0;
+        if attributes & attributes::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
-            self.purge_alias(pa, wimg, now, cause, account);
+            self.purge_alias(pa, attributes, now, cause, account);
             return self.post_single(pa, global, now, cause, account);
         }
-        if wimg & wimg::W != 0 || self.write_through {
+        if attributes & attributes::WRITE_THROUGH != 0 || self.write_through {
             if self.data.access(pa, false) {
                 self.push(pa, now, cause, account);
             } else {
@@ -678,8 +698,18 @@ impl Memory {
     }
 
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
-    fn purge_alias(&mut self, pa: u32, wimg: u8, now: u64, cause: Cause, account: &mut Account) {
-        if wimg & wimg::I != 0 && self.data.enabled() && self.data.find(pa).is_some() {
+    fn purge_alias(
+        &mut self,
+        pa: u32,
+        attributes: u8,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) {
+        if attributes & attributes::INHIBITED != 0
+            && self.data.enabled()
+            && self.data.find(pa).is_some()
+        {
             self.flush_line(pa, now, true, cause, account);
         }
     }

@@ -71,7 +71,8 @@ impl L2 {
         })
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         self.timing == fresh.timing
             && self.cache.fits(&fresh.cache, ram)

@@ -34,20 +34,20 @@ pub use uncore::{Held, Uncore};
 
 pub use crate::config::{Forward, Replacement, TouchedLine};
 
-/// Storage control bits as in a PTE's low word, shifted to the bottom: W 8, I 4, M 2, G 1.
-pub mod wimg {
-    /// Write-through.
-    pub const W: u8 = 8;
-    /// Caching-inhibited.
-    pub const I: u8 = 4;
-    /// Memory coherence required.
-    pub const M: u8 = 2;
-    /// Guarded.
-    pub const G: u8 = 1;
+/// What a page says of its accesses: four bits, in a PowerPC's PTE called WIMG.
+pub mod attributes {
+    /// W: stores go to memory at once.
+    pub const WRITE_THROUGH: u8 = 8;
+    /// I: not cached.
+    pub const INHIBITED: u8 = 4;
+    /// M: other processors' caches see each access.
+    pub const COHERENT: u8 = 2;
+    /// G: not accessed before it is certain that the program does so.
+    pub const GUARDED: u8 = 1;
     /// Fetches with MSR\[IR\] = 0 (603 UM 3.5).
-    pub const REAL_FETCH: u8 = G;
+    pub const REAL_FETCH: u8 = GUARDED;
     /// Data accesses with MSR\[DR\] = 0 (603 UM 3.5).
-    pub const REAL_DATA: u8 = M | G;
+    pub const REAL_DATA: u8 = COHERENT | GUARDED;
     /// Table walks of the 604 and 750: cacheable, coherent.
-    pub const WALK: u8 = M;
+    pub const WALK: u8 = COHERENT;
 }

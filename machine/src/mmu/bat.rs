@@ -15,7 +15,7 @@ struct Block {
     page: u32,
     /// BRPN under the mask.
     real: u32,
-    wimg: u8,
+    attributes: u8,
     pp: u8,
     supervisor: bool,
     user: bool,
@@ -29,7 +29,7 @@ impl Block {
             mask,
             page: upper & mask,
             real: lower & mask,
-            wimg: (lower >> 3 & 15) as u8,
+            attributes: (lower >> 3 & 15) as u8,
             pp: (lower & 3) as u8,
             supervisor: upper & 2 != 0,
             user: upper & 1 != 0,
@@ -43,7 +43,7 @@ pub struct BatHit {
     /// Physical address.
     pub pa: u32,
     /// Storage control bits.
-    pub wimg: u8,
+    pub attributes: u8,
     /// Protection: 0 none, 1 and 3 read only, 2 read and write.
     pub pp: u8,
     /// The EA bits that select the block: every EA with the same bits hits it, too.
@@ -85,7 +85,8 @@ impl Bats {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let count = fresh.blocks.len();
         let pairs = self.upper.iter().zip(&self.lower);
@@ -162,7 +163,7 @@ impl Bats {
             })
             .map(|block| BatHit {
                 pa: block.real | (ea & !block.mask),
-                wimg: block.wimg,
+                attributes: block.attributes,
                 pp: block.pp,
                 mask: block.mask,
             })

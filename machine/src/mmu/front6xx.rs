@@ -6,7 +6,7 @@ use super::{
     Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, segment,
     tlb,
 };
-use crate::memory::{Memory, wimg};
+use crate::memory::{Memory, attributes};
 use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
@@ -95,7 +95,7 @@ pub(super) trait Refill {
 fn block(hit: &BatHit) -> Translation {
     Translation {
         pa: hit.pa,
-        wimg: hit.wimg,
+        attributes: hit.attributes,
         source: Source::Bat,
         cycles: 0,
     }
@@ -104,7 +104,7 @@ fn block(hit: &BatHit) -> Translation {
 fn page(entry: TlbEntry, ea: u32, cycles: u64) -> Translation {
     Translation {
         pa: entry.rpn() | (ea & 0xfff),
-        wimg: entry.wimg(),
+        attributes: entry.attributes(),
         source: Source::Tlb,
         cycles,
     }
@@ -124,7 +124,8 @@ impl Front6xx {
         })
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.direct_store == fresh.direct_store
             && self.itlb.fits(&fresh.itlb)
@@ -137,14 +138,14 @@ impl Front6xx {
     #[inline]
     fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
         let (on, real, bats) = if access.is_fetch() {
-            (msr & msr::IR != 0, wimg::REAL_FETCH, &self.ibat)
+            (msr & msr::IR != 0, attributes::REAL_FETCH, &self.ibat)
         } else {
-            (msr & msr::DR != 0, wimg::REAL_DATA, &self.dbat)
+            (msr & msr::DR != 0, attributes::REAL_DATA, &self.dbat)
         };
         if !on {
             return Place::Real(Translation {
                 pa: ea,
-                wimg: real,
+                attributes: real,
                 source: Source::Real,
                 cycles: 0,
             });
@@ -230,7 +231,7 @@ impl Front6xx {
         now: &mut Now<'_>,
         (entry, cycles): (TlbEntry, u64),
     ) -> Result<Translation, Fault> {
-        if access.is_fetch() && entry.wimg() & wimg::G != 0 {
+        if access.is_fetch() && entry.attributes() & attributes::GUARDED != 0 {
             return Err(Fault::no_execute(cycles));
         }
         if !tlb::permits(entry.pp(), sought.key, access.is_store()) {

@@ -34,7 +34,8 @@ impl Hash32 {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let (search, made) = (&self.search, &fresh.search);
         search.timing == made.timing

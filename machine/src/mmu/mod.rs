@@ -86,8 +86,8 @@ pub enum Source {
 pub struct Translation {
     /// Physical address.
     pub pa: u32,
-    /// Storage control bits; see [`crate::memory::wimg`].
-    pub wimg: u8,
+    /// Storage control bits; see [`crate::memory::attributes`].
+    pub attributes: u8,
     /// What translated.
     pub source: Source,
     /// Core cycles that a table walk took; 0 without one.
@@ -178,7 +178,8 @@ impl Mmu {
         Ok(Self { geometry, kind })
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let kind = match (&self.kind, &fresh.kind) {
             (Kind::Hash32(unit), Kind::Hash32(fresh)) => unit.fits(fresh),

@@ -16,7 +16,7 @@ use super::{
     Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
     Translation, Unit, Used,
 };
-use crate::memory::{Memory, wimg};
+use crate::memory::{Memory, attributes};
 use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
@@ -236,7 +236,8 @@ impl Mpc8xx {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         let fit = |side: bool| self.side(side).tlb.fits(&fresh.side(side).tlb);
         fit(true) && fit(false)
@@ -269,16 +270,16 @@ impl Mpc8xx {
     /// Storage control in real mode: all of memory is guarded (860 UM p.9-3).
     fn real(&self, ea: u32, fetch: bool) -> Translation {
         let control = self.side(fetch).control;
-        let mut wimg = wimg::G;
+        let mut attributes = attributes::GUARDED;
         if control & control::REAL_INHIBITED != 0 {
-            wimg |= wimg::I;
+            attributes |= attributes::INHIBITED;
         }
         if control & control::REAL_WRITE_THROUGH != 0 {
-            wimg |= wimg::W;
+            attributes |= attributes::WRITE_THROUGH;
         }
         Translation {
             pa: ea,
-            wimg,
+            attributes,
             source: Source::Real,
             cycles: 0,
         }
@@ -593,7 +594,7 @@ fn page(entry: &Entry) -> TlbPage {
 fn hit(entry: &Entry, ea: u32) -> Translation {
     Translation {
         pa: entry.physical(ea),
-        wimg: entry.wimg(),
+        attributes: entry.attributes(),
         source: if entry.uniform() {
             Source::Tlb
         } else {
@@ -641,9 +642,9 @@ fn instruction_halves(side: &Side) -> [u32; 3] {
     ]
 }
 
-/// MD_CAM: EPN, valid subpages (20-23), page size (24-26), SH (27), ASID (28-31). MD_RAM0: RPN, page size
-/// (20-22), group (23-26), G (27), WT (28), CI (29). MD_RAM1: C (17), entry valid (18), subpages that the supervisor may
-/// access (19-22), which it may write (23), and for each subpage whether users may read and write it (24-31).
+/// MD_CAM: EPN, valid subpages (20-23), page size (24-26), SH (27), ASID (28-31). MD_RAM0: RPN, page size (20-22),
+/// group (23-26), G (27), WT (28), CI (29). MD_RAM1: C (17), entry valid (18), subpages that the supervisor may access
+/// (19-22), which it may write (23), and for each subpage whether users may read and write it (24-31).
 fn data_halves(side: &Side) -> [u32; 3] {
     let entry = shown(side);
     if !entry.valid() {

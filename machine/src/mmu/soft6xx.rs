@@ -131,7 +131,8 @@ impl Soft6xx {
         Self { front, miss, key }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(super) fn fits(&self, fresh: &Self) -> bool {
         self.key == fresh.key && self.front.fits(&fresh.front)
     }

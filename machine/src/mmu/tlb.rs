@@ -129,7 +129,7 @@ impl TlbEntry {
     /// Storage control bits.
     #[inline]
     #[must_use]
-    pub fn wimg(&self) -> u8 {
+    pub fn attributes(&self) -> u8 {
         (self.pte >> 3 & 15) as u8
     }
 
@@ -383,7 +383,8 @@ impl Tlb {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ways = self.geometry.ways as usize;
         self.geometry == fresh.geometry

@@ -5,7 +5,7 @@
 
 use super::Invalidation;
 use super::front6xx::Page;
-use crate::memory::{Forward, Memory, Ram, wimg};
+use crate::memory::{Forward, Memory, Ram, attributes};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -86,11 +86,11 @@ impl<'a> Port<'a> {
         self.wait(self.timing.finish.into());
     }
 
-    fn wimg(&self) -> u8 {
+    fn attributes(&self) -> u8 {
         if self.timing.cached {
-            wimg::WALK
+            attributes::WALK
         } else {
-            wimg::I | wimg::M
+            attributes::INHIBITED | attributes::COHERENT
         }
     }
 
@@ -98,18 +98,18 @@ impl<'a> Port<'a> {
     pub fn read(&mut self, pa: u32) -> Option<u64> {
         let value = self.memory.uncore.ram.read_u64(pa)?;
         self.account.add_plain(Plain::HashAccess, 1);
-        let (wimg, now) = (self.wimg(), self.began + self.cycles);
+        let (attributes, now) = (self.attributes(), self.began + self.cycles);
         let stall = self
             .memory
-            .walk_read(pa, wimg, self.timing.forward, now, self.account);
+            .walk_read(pa, attributes, self.timing.forward, now, self.account);
         self.cycles += stall + u64::from(self.timing.access);
         Some(value)
     }
 
     /// Writes a byte.
     pub fn write(&mut self, pa: u32, byte: u8) {
-        let (wimg, now) = (self.wimg(), self.began + self.cycles);
-        self.cycles += self.memory.walk_write(pa, wimg, now, self.account);
+        let (attributes, now) = (self.attributes(), self.began + self.cycles);
+        self.cycles += self.memory.walk_write(pa, attributes, now, self.account);
         self.memory.uncore.ram.write_u8(pa, byte);
     }
 }

@@ -93,7 +93,8 @@ named! {
         Cycles = "cycles",
         /// Completed instructions.
         Instructions = "instructions",
-        /// Fetches translated with MSR\[IR\] = 1, a fetch being one instruction (TLB and BATs are searched side by side).
+        /// Fetches translated with MSR\[IR\] = 1, a fetch being one instruction (TLB and BATs are searched side by
+        /// side).
         InstructionTlbAccess = "tlb.instruction.access",
         /// Fetches that neither BAT nor ITLB could translate.
         InstructionTlbMiss = "tlb.instruction.miss",

@@ -211,7 +211,7 @@ fn tlb(tlb: &Tlb) -> Vec<TlbRow> {
             page_index: entry.page(),
             physical: entry.rpn(),
             changed: entry.changed(),
-            wimg: entry.wimg(),
+            wimg: entry.attributes(),
             pp: entry.pp(),
         })
         .collect()
@@ -230,7 +230,7 @@ fn entries(tlb: &mpc8xx::tlb::Tlb) -> Vec<EntryRow> {
             group: entry.group(),
             valid: entry.page_valid(),
             changed: entry.changed(),
-            wimg: entry.wimg(),
+            wimg: entry.attributes(),
             level_one: entry.twc(),
             level_two: entry.rpn(),
         })

@@ -1,9 +1,9 @@
 //! The pollution matrix: which cause evicted the lines and TLB entries that another one misses later.
 //!
 //! Each physical line has a byte for each cache, which holds the cause that evicted it last. TLB entries have a
-//! direct-mapped table of fixed size, in which a collision drops the older eviction. An eviction is forgotten when
-//! its line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a matrix
-//! of its own.
+//! direct-mapped table of fixed size, in which a collision drops the older eviction. An eviction is forgotten when its
+//! line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a
+//! matrix of its own.
 
 use super::counters::{Cause, Counters, named};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,8 @@ impl Pollution {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());

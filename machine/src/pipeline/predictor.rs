@@ -83,7 +83,8 @@ impl Predictor {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let costs = |p: &Self| [p.taken, p.taken_target_miss, p.mispredict, p.compare];
         let lengths = |p: &Self| [p.history.len(), p.targets.len(), p.registers.len()];

@@ -80,7 +80,9 @@ impl Core for Processor {
         }
         let translation = self.translate_data(ea, access)?;
         let Translation {
-            pa: physical, wimg, ..
+            pa: physical,
+            attributes,
+            ..
         } = translation;
         let (now, account) = (self.hot.cycles, &mut self.account);
         if !self.memory.uncore.ram.contains(physical, 1) {
@@ -88,22 +90,25 @@ impl Core for Processor {
         }
         match operation {
             CacheOperation::Flush => {
-                self.hot.cycles += self.memory.dcbf(physical, wimg, now, account);
+                self.hot.cycles += self.memory.dcbf(physical, attributes, now, account);
             }
             CacheOperation::Store => {
-                self.hot.cycles += self.memory.dcbst(physical, wimg, now, account);
+                self.hot.cycles += self.memory.dcbst(physical, attributes, now, account);
             }
             CacheOperation::Invalidate => {
-                self.hot.cycles += self.memory.dcbi(physical, wimg, now, account);
+                self.hot.cycles += self.memory.dcbi(physical, attributes, now, account);
             }
             CacheOperation::InstructionInvalidate => {
-                self.hot.cycles += self.memory.icbi(physical, wimg, now, account);
+                self.hot.cycles += self.memory.icbi(physical, attributes, now, account);
             }
             CacheOperation::Zero => {
                 let line = self.memory.data.geometry().line;
                 self.watch(ea & !(line - 1), line, true);
                 self.storing(physical);
-                match self.memory.dcbz(physical, wimg, now, &mut self.account) {
+                match self
+                    .memory
+                    .dcbz(physical, attributes, now, &mut self.account)
+                {
                     Ok(stall) => self.hot.cycles += stall,
                     Err(CacheInhibited) => return Err(Exception::Alignment { address: ea }),
                 }
@@ -122,7 +127,8 @@ impl Processor {
         let Some(translation) = self.mmu.translate_hint(ea, access, self.registers.msr) else {
             return;
         };
-        // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from it.
+        // A sanitizer ignores a hint. If it would report an ordinary access here, no shortcut may hide that access from
+        // it.
         let report = self
             .observers
             .translated(ea, false, &translation, &self.mmu);
@@ -130,7 +136,7 @@ impl Processor {
         if self.memory.uncore.ram.contains(translation.pa, 1) {
             self.hot.cycles += self.memory.dcbt(
                 translation.pa,
-                translation.wimg,
+                translation.attributes,
                 self.hot.cycles,
                 &mut self.account,
             );

@@ -30,7 +30,8 @@ impl Timers {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self, cycles: u64) -> bool {
         self.cycles_per_two_ticks == fresh.cycles_per_two_ticks
             // An expiry is at most one turn of the decrementer away, and may be overdue by the length of a block.

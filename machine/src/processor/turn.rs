@@ -38,8 +38,8 @@ impl Processor {
         }
     }
 
-    /// Its turn begins, and lasts until cycle `end`. A processor that saves power has done so until it wakes, at `latest`
-    /// until that cycle.
+    /// Its turn begins, and lasts until cycle `end`. A processor that saves power has done so until it wakes, at
+    /// `latest` until that cycle.
     pub(crate) fn begin_turn(&mut self, end: u64, latest: u64) {
         self.turn_end = end;
         if let Some(wake) = self.wake.take() {
@@ -54,8 +54,8 @@ impl Processor {
         self.hot.set_deadline(0);
     }
 
-    /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor holds
-    /// the uncore.
+    /// Puts what others reach of a processor that does not run into the uncore, or takes it out again. The processor
+    /// holds the uncore.
     pub(crate) fn park(&mut self) {
         let reservation = &mut self.registers.reservation;
         self.memory

@@ -57,7 +57,8 @@ impl Timer {
         self.base
     }
 
-    /// Lifting the inhibition starts from the base; a base that is written while it counts is used from the next zero on.
+    /// Lifting the inhibition starts from the base; a base that is written while it counts is used from the next zero
+    /// on.
     pub fn set_base(&mut self, value: u32, now: u64) {
         match (self.base & INHIBIT != 0, value & INHIBIT != 0) {
             (true, false) => {

@@ -5,7 +5,7 @@
 //! registers that it was loaded from, which determine both halves.
 
 use super::super::{Access, Reach, Reached};
-use crate::memory::wimg;
+use crate::memory::attributes;
 use serde::{Deserialize, Serialize};
 
 /// Bits of Mx_EPN (Linux asm/mmu-8xx.h).
@@ -209,11 +209,11 @@ impl Entry {
 
     /// Storage control bits.
     #[must_use]
-    pub fn wimg(&self) -> u8 {
+    pub fn attributes(&self) -> u8 {
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
-        bit(self.write_through(), wimg::W)
-            | bit(self.inhibited(), wimg::I)
-            | bit(self.guarded(), wimg::G)
+        bit(self.write_through(), attributes::WRITE_THROUGH)
+            | bit(self.inhibited(), attributes::INHIBITED)
+            | bit(self.guarded(), attributes::GUARDED)
     }
 
     /// G.
@@ -356,7 +356,8 @@ impl Tlb {
         }
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let made = |e: &Entry| *e == Entry::new(e.epn, e.twc, e.rpn, e.resolution);
         self.entries.len() == fresh.entries.len()

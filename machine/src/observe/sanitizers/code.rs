@@ -43,7 +43,8 @@ impl Code {
         code
     }
 
-    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot is used.
+    /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
+    /// is used.
     pub(crate) fn fits(&self, fresh: &Self, memory: &Memory) -> bool {
         let (modified, new) = (&self.modified, &fresh.modified);
         let line = new.line as usize;
