@@ -37,6 +37,7 @@ enum task_state {
 #define WORK_WAKE    4u         /* wake noted queues (wait.h); a switch passes this on to the next task */
 #define WORK_MOVE    8u         /* it may no longer run on its processor */
 #define WORK_DEFERRED 16u       /* deferred_run() (deferred.h) */
+#define WORK_MEMORY  32u        /* an allocation failed for want of memory (call_without_memory()) */
 
 struct credentials {
 	u32 uid, euid, suid, fsuid;

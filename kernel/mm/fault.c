@@ -159,12 +159,15 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	return 0;
 }
 
-/* oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. */
+/*
+ * oom_kill() may sleep and areas may change meanwhile, so the whole fault is repeated. An allocation may fail although
+ * frames are free: by failalloc, or because another task freed some meanwhile.
+ */
 NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error = -ENOMEM;
 
-	while (error == -ENOMEM && oom_kill())
+	while (error == -ENOMEM && (frames_free() || oom_kill()))
 		error = fault_once(mm, address, access);
 	return error;
 }

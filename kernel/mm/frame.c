@@ -4,6 +4,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <task.h>
 
 struct frame *frames;
 u32 frame_count;
@@ -35,6 +36,9 @@ bool failalloc_hit(void)
 {
 	return ++failalloc_count == failalloc_at;
 }
+
+/* A larger block may be missing because memory is in pieces, which the end of a process need not cure. */
+#define OOM_ORDER_MOST 1u
 
 static void frame_change_use(struct frame *frame, enum frame_use use)
 {
@@ -113,6 +117,8 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 		frame = frame_take(order);
 		if (!frame && frames_return_cleared())
 			frame = frame_take(order);
+		if (!frame && order <= OOM_ORDER_MOST && frames_short() && current->mm)
+			current->work |= WORK_MEMORY;
 	}
 	if (!frame) {
 		frame_counts.failures++;

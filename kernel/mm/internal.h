@@ -79,7 +79,7 @@ extern struct frame *zero_frame;
 /* The entry that maps a frame in an area. writable: the entry may allow writing now, if the area does. */
 pte_t vma_pte(const struct vma *vma, paddr_t pa, bool writable);
 
-/* oom.c: kills a process to get memory back. True: try again. */
+/* oom.c: kills a process to get memory back, and lets it end. True: try again. */
 bool oom_kill(void);
 
 /* lock.c: whether the caller may lock so many more pages. */

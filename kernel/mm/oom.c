@@ -1,5 +1,6 @@
-/* Out of memory: kills the largest process, but never init. */
+/* Out of memory: chooses a process and kills it, but never init. */
 #include <arch.h>
+#include <errno.h>
 #include <file.h>
 #include <frame.h>
 #include <lib.h>
@@ -24,44 +25,96 @@ static const struct task *living_thread(const struct process *process)
 	return NULL;
 }
 
-/* Pages that the process's end would free: its own, its tables, and those that its descriptors hold. */
+/* Pages that the process's end would free: its own, its tables, its stacks, and those that its descriptors hold. */
 static u32 pages_freed_by(const struct process *process)
 {
 	const struct task *task = living_thread(process);
-	u32 pages = task ? task->mm->resident_pages + task->mm->table_pages : 0;
+	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE);
 
+	if (task)
+		pages += task->mm->resident_pages + task->mm->table_pages;
 	return task && task->files ? pages + files_pages_held(task->files) : pages;
+}
+
+/*
+ * What may be killed: the largest of a user's processes, which count together, so that many small ones weigh as much as
+ * a large one. Each process of the superuser is a candidate of its own.
+ */
+struct candidate {
+	struct process *largest;
+	u32 uid, pages, largest_pages;
+};
+
+#define CANDIDATES 32           /* the processes of further users count singly, like the superuser's */
+
+static struct candidate *candidate_of(struct candidate *list, u32 *count, u32 uid)
+{
+	for (u32 i = 1; i < *count; i++)
+		if (list[i].uid == uid)
+			return &list[i];
+	if (!uid || *count == CANDIDATES)
+		return NULL;
+	list[*count] = (struct candidate){ .uid = uid };
+	return &list[(*count)++];
+}
+
+static bool is_ending(const struct process *process)
+{
+	return process->exiting || (process->pending.set & SIGBIT(SIGKILL));
+}
+
+/* The process to kill; NULL: only init is left. One that ends already comes first. */
+static struct process *choose_victim(u32 *pages)
+{
+	static struct candidate list[CANDIDATES];
+	u32 count = 1, best = 0;        /* list[0]: the largest process that counts singly */
+	struct process *process;
+
+	list[0] = (struct candidate){ 0 };
+	list_for_each_entry(process, &process_list, all) {
+		struct candidate *candidate;
+		u32 held;
+
+		if (process->pid == INIT_PID || process->zombie)
+			continue;
+		if (is_ending(process))
+			return process;
+		interrupt_window();
+		held = pages_freed_by(process);
+		candidate = candidate_of(list, &count, process->leader->cred.uid);
+		if (candidate)
+			candidate->pages += held;
+		else
+			candidate = &list[0];
+		if (held > candidate->largest_pages) {
+			candidate->largest = process;
+			candidate->largest_pages = held;
+		}
+	}
+	list[0].pages = list[0].largest_pages;
+	for (u32 i = 1; i < count; i++)
+		if (list[i].pages > list[best].pages)
+			best = i;
+	*pages = list[best].largest_pages;
+	return list[best].largest;
 }
 
 bool oom_kill(void)
 {
-	struct process *process, *victim = NULL;
-	u32 most = 0, pages;
+	static s32 last;                /* pid of the last victim: many ask before it has ended */
+	struct process *victim = process_find(last);
+	u32 pages = 0;
 
-	/*
-	 * An allocation may fail although frames are free: by failalloc, or because another task freed some meanwhile.
-	 */
-	if (frames_free())
-		return true;
-	list_for_each_entry(process, &process_list, all) {
-		if (process->pid == INIT_PID || process->zombie)
-			continue;
-		if (process->exiting) {
-			victim = process;       /* ends already */
-			break;
+	if (!victim || victim->zombie || !is_ending(victim)) {
+		victim = choose_victim(&pages);
+		if (!victim)
+			return false;
+		if (!is_ending(victim)) {
+			console_printf("pagewalk: out of memory: killed process %d \"%s\" (%u pages)\n", victim->pid,
+				       victim->leader->name, pages);
+			signal_kill(victim);
 		}
-		pages = pages_freed_by(process);
-		if (pages > most) {
-			most = pages;
-			victim = process;
-		}
-	}
-	if (!victim)
-		return false;
-	if (!victim->exiting) {
-		console_printf("pagewalk: out of memory: killed process %d \"%s\" (%u pages)\n", victim->pid,
-			       victim->leader->name, most);
-		signal_kill(victim);
+		last = victim->pid;
 	}
 	if (victim == current->process || signal_fatal_pending())
 		return false;
@@ -69,4 +122,14 @@ bool oom_kill(void)
 	yield();
 	preemption_point();
 	return true;
+}
+
+void call_without_memory(struct regs *regs)
+{
+	current->work &= ~WORK_MEMORY;
+	if (regs_error(regs) != ENOMEM || !oom_kill())
+		return;
+	/* signal_deliver() repeats the call. */
+	regs_set_error(regs, ERESTARTNOINTR);
+	current->work |= WORK_SIGNAL;
 }

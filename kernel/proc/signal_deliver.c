@@ -2,6 +2,7 @@
 #include <arch.h>
 #include <deferred.h>
 #include <errno.h>
+#include <mm.h>
 #include <process.h>
 #include <sched.h>
 #include <syscall.h>
@@ -203,6 +204,8 @@ void return_to_user(struct regs *regs)
 			schedule();
 		if (current->work & WORK_MOVE)
 			sched_move();
+		if (current->work & WORK_MEMORY)
+			call_without_memory(regs);
 		if (current->work & WORK_SIGNAL)
 			signal_deliver(regs);
 		/* Push a frame for each pending signal that has a handler. */

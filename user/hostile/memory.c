@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +83,87 @@ static void the_hogs_go(void)
 	for (int i = 1; i < HOGS; i++) {
 		kill(hogs[i], SIGKILL);
 		MUST(waitpid(hogs[i], &status, 0));
+	}
+}
+
+static int nothing(void *argument)
+{
+	(void)argument;
+	return 0;
+}
+
+/* Fills memory with files, and the rest with pipes, says so, and waits. */
+static int fill_and_wait(void *full)
+{
+	hold_files();
+	hold_pipes();
+	MUST(write(*(int *)full, "", 1));
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* A call that needs memory gets it as a page fault does: a process that holds much is killed. */
+static void a_call_gets_memory_back(void)
+{
+	pid_t hogs[HOGS];
+	int full[2], status;
+	char byte;
+
+	MUST(pipe2(full, O_CLOEXEC));
+	for (int i = 0; i < HOGS; i++) {
+		hogs[i] = test_child(fill_and_wait, &full[1]);
+		/* Either it waits, or it has been killed by now. */
+		while (MUST(waitpid(hogs[i], &status, WNOHANG)) == 0) {
+			struct pollfd said = { .fd = full[0], .events = POLLIN };
+
+			if (poll(&said, 1, 10) == 1) {
+				MUST(read(full[0], &byte, 1));
+				break;
+			}
+		}
+		for (int calls = 0; calls < 64; calls++)
+			CHECK_EQUAL(test_in_child(nothing, NULL), 0);
+	}
+	for (int i = 0; i < HOGS; i++) {
+		kill(hogs[i], SIGKILL);
+		waitpid(hogs[i], &status, 0);
+	}
+	close(full[0]);
+	close(full[1]);
+}
+
+/* Together more than memory, each less than a bystander of the superuser. */
+#define KIDS 80
+#define KID_PAGES 200
+
+static int hold_pages(void *argument)
+{
+	char *at = mmap(NULL, KID_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)argument;
+	CHECK(at != MAP_FAILED);
+	for (int i = 0; i < KID_PAGES; i++)
+		at[i * PAGE] = 1;
+	for (;;)
+		pause();
+	return 0;
+}
+
+/*
+ * Many small processes of one user weigh as much as a large one: one of them is killed, not the larger process of the
+ * superuser, which ATTACK_MAIN starts.
+ */
+static void small_processes_count_together(void)
+{
+	static pid_t kids[KIDS];
+	int status;
+
+	for (int i = 0; i < KIDS; i++)
+		kids[i] = test_child(hold_pages, NULL);
+	for (int i = 0; i < KIDS; i++) {
+		kill(kids[i], SIGKILL);
+		MUST(waitpid(kids[i], &status, 0));
 	}
 }
 
@@ -283,6 +365,8 @@ static const struct test_case cases[] = {
 	CASE(epoll_items_are_limited),
 	CASE(inotifies_are_limited),
 	CASE(the_hogs_go),
+	CASE(a_call_gets_memory_back),
+	CASE(small_processes_count_together),
 	CASE(a_mapped_file_fills_its_file_system),
 	CASE(sets_leave_memory),
 	CASE(segments_leave_memory),

@@ -11,11 +11,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Memory that a bystander process holds during the attacks. */
-#define WITNESS (64 * 4096)
-
+/* A bystander: a process that holds memory during the attacks, which must neither change nor be taken away. */
 struct witness {
 	pid_t process;
+	uid_t user;
+	size_t size;            /* of its memory, in bytes */
 	int ask[2];
 };
 
@@ -28,18 +28,34 @@ static uint32_t pattern(size_t i)
 static int bear_witness(void *argument)
 {
 	const struct witness *witness = argument;
-	uint32_t *words = mmap(NULL, WITNESS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t count = witness->size / sizeof(uint32_t);
+	uint32_t *words = mmap(NULL, witness->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char byte;
 
 	CHECK(words != MAP_FAILED);
-	for (size_t i = 0; i < WITNESS / sizeof(*words); i++)
+	for (size_t i = 0; i < count; i++)
 		words[i] = pattern(i);
 	close(witness->ask[1]);
 	CHECK_EQUAL(read(witness->ask[0], &byte, 1), 0);
-	for (size_t i = 0; i < WITNESS / sizeof(*words); i++)
+	for (size_t i = 0; i < count; i++)
 		CHECK_EQUAL(words[i], pattern(i));
-	CHECK_EQUAL(getuid(), ATTACKER);
+	CHECK_EQUAL(getuid(), witness->user);
 	return 0;
+}
+
+static void witness_start(struct witness *witness, size_t size)
+{
+	witness->user = getuid();
+	witness->size = size;
+	MUST(pipe2(witness->ask, O_CLOEXEC));
+	witness->process = test_child(bear_witness, witness);
+	close(witness->ask[0]);
+}
+
+static int witness_intact(struct witness *witness)
+{
+	close(witness->ask[1]);
+	return test_wait(witness->process) == 0;
 }
 
 static int say_hello(void *argument)
@@ -64,23 +80,23 @@ static int check_system(void *argument)
 
 int attack_run(const char *subject, int argc, char **argv, const struct test_case *cases, size_t count)
 {
-	struct witness witness;
-	int status, intact;
+	struct witness superuser, witness;
+	int is_superuser = geteuid() == 0, status, intact;
 
-	if (geteuid() == 0) {
+	if (is_superuser) {
+		witness_start(&superuser, 256 * 4096);
 		MUST(setgroups(0, NULL));
 		MUST(setgid(ATTACKER));
 		MUST(setuid(ATTACKER));
 		/* As for any program started by this user: children may be traced. */
 		MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	}
-	MUST(pipe2(witness.ask, O_CLOEXEC));
-	witness.process = test_child(bear_witness, &witness);
-	close(witness.ask[0]);
+	witness_start(&witness, 64 * 4096);
 	status = test_run(subject, argc, argv, cases, count);
 	intact = test_in_child(check_system, NULL) == 0;
-	close(witness.ask[1]);
-	intact &= test_wait(witness.process) == 0;
+	intact &= witness_intact(&witness);
+	if (is_superuser)
+		intact &= witness_intact(&superuser);
 	printf("%s: the system is %s\n", subject, intact ? "as it was" : "DAMAGED");
 	return status || !intact;
 }
