@@ -112,11 +112,13 @@ SEEDS ?= 7
 docs: ready programs $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
-	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 beyond paths lmbench96 || [ $$? = 125 ]
+	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 || [ $$? = 125 ]
 	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
 	$(PAGEWALK) claims page ols03 -o docs/ols03.md
 	$(PAGEWALK) claims page lkml05 -o docs/lkml05.md
 	$(PAGEWALK) claims page sosp93 -o docs/sosp93.md
+	$(PAGEWALK) claims page undeadly07 -o docs/undeadly07.md
+	$(PAGEWALK) claims page smp -o docs/smp.md
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png

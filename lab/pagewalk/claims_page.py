@@ -1,6 +1,6 @@
 """The page of a paper: all of its claims, each with our result. It is generated from the results file.
 
-Experiments that reproduce no paper (`document = "pagewalk"`) have a page of the same kind, without claims.
+Experiments that reproduce no paper (`document = "pagewalk"`, or "smp") have pages of the same kind, without claims.
 """
 
 from __future__ import annotations
@@ -15,19 +15,35 @@ from pagewalk.records import CellRecord
 from pagewalk.store import Store
 from pagewalk.verdict import by_class
 
-_OWN = "pagewalk"
-"""The `document` of experiments that reproduce no paper."""
 
-_OWN_HEAD = [
-    "# Beyond the papers",
-    "",
-    "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
-    "each compared with an estimate of the least that the hardware allows.",
-    "",
-    "Generated from results by `pagewalk claims page pagewalk`. A row is better or worse if it changes by 1 % or more, "
-    "with every placement that it was measured with.",
-    "",
-]
+def _head(title: str, about: str, document: str) -> list[str]:
+    return [
+        f"# {title}",
+        "",
+        about,
+        "",
+        f"Generated from results by `pagewalk claims page {document}`. A row is better or worse if it changes by 1 % "
+        "or more, with every placement that it was measured with.",
+        "",
+    ]
+
+
+_OWN = {
+    "pagewalk": _head(
+        "Beyond the papers",
+        "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
+        "each compared with an estimate of the least that the hardware allows.",
+        "pagewalk",
+    ),
+    "smp": _head(
+        "Several processors",
+        "What it costs to change a translation that other processors hold, by each form of TLB shootdown "
+        "([policies.md](policies.md)); what the hardware's broadcast is worth; what a second processor costs the path "
+        "of one.",
+        "smp",
+    ),
+}
+"""The `document` of experiments that reproduce no paper, and how their page begins."""
 
 
 def _number(value: float | None) -> str:
@@ -87,10 +103,45 @@ _HEAD = (
 )
 
 
+def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
+    """The table of rows whose names end in what is compared with one before (`pages=1: lazy`): a column for each."""
+    names = dict.fromkeys((cell.machine, cell.row_name.rpartition(": ")[0]) for cell in cells)
+    choices = list(dict.fromkeys(cell.row_name.rpartition(": ")[2] for cell in cells))
+    held = {(cell.machine, *cell.row_name.rpartition(": ")[::2]): cell for cell in cells}
+
+    def shown(cell: CellRecord | None) -> str:
+        if cell is None:
+            return ""
+        ratio = records.spread(cell.low, cell.high, cell.placements) or _number(cell.ratio)
+        return f"{_number(cell.after)} ({ratio}, {cell.verdict})" if cell.after is not None else cell.verdict
+
+    lines = [
+        f"Each figure is followed by the ratio of that of {before} to it, and by the verdict.",
+        "",
+        f"| row | machine | unit | {before} | {' | '.join(choices)} | what the counters say of {choices[0]} |",
+        "| --- " * (len(choices) + 5) + "|",
+    ]
+    for machine, name in names:
+        row = [held.get((machine, name, choice)) for choice in choices]
+        first = next(cell for cell in row if cell is not None)
+        fields = [name, machine, first.unit, _number(first.before), *map(shown, row), row[0].reason if row[0] else ""]
+        lines.append("| " + " | ".join(_cell(field) for field in fields) + " |")
+    return lines
+
+
+def _compares_several(experiment: Experiment) -> bool:
+    """Whether each row's name ends in the label of its side after, so that several are compared with one before."""
+    return all(row.name.endswith(f": {row.after.setting.label}") for row in experiment.rows)
+
+
 def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
-    section = "" if experiment.document == _OWN else f"Section {experiment.section}. "
+    section = "" if experiment.document in _OWN else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
-    lines += [f"`pagewalk run {experiment.name}`", "", _HEAD, *(_row(cell) for cell in cells), ""]
+    lines += [f"`pagewalk run {experiment.name}`", ""]
+    if _compares_several(experiment) and (before := experiment.rows[0].before) is not None:
+        lines += [*_several(cells, before.setting.label), ""]
+    else:
+        lines += [_HEAD, *(_row(cell) for cell in cells), ""]
     lines += [
         f"{entry.label}: published {_published(entry.claim)} ({entry.claim.unit}). Not measured here: {entry.why}."
         for entry in experiment.elsewhere
@@ -164,8 +215,8 @@ def build(store: Store, document: str) -> str:
     """The page of a paper, or of our own experiments, as Markdown."""
     found = [entry for name in experiments.names() for entry in experiments.find(name) if entry.document == document]
     tables = {entry.name: records.cells(store, entry.name) for entry in found}
-    if document == _OWN:
-        lines = [*_OWN_HEAD]
+    if document in _OWN:
+        lines = [*_OWN[document]]
     else:
         cells = [cell for table in tables.values() for cell in table]
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}

@@ -164,7 +164,7 @@ class Lab(Workshop):
         """The run that measures one side of a row."""
         program = [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]
         job = Job(
-            machine=self.machine(side.machine),
+            machine=self.machine(side.machine, side.keys),
             kernel=self.kernel_named(side.setting.kernel, placement),
             initrd=self.bench_image(row.program, row.files, row.image, placement),
             command_line=command_line(side.setting.policies, [*placement.init_options, *program]),

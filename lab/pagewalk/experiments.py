@@ -5,11 +5,13 @@ One TOML file per published table or section in `experiments/`; docs/experiments
 
 from __future__ import annotations
 
+import itertools
+import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,16 +30,24 @@ CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
 LmBench's settings it printed, so that none is chosen for a result."""
 
 
+PART_SAVED = "fraction saved"
+"""The unit of a claim that tells what part of the figure before is saved."""
+
+MOST_SWEPT = 1000
+"""The most rows that one row of a file may stand for."""
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Setting(_Model):
-    """One side of a comparison: policies by name, the program's arguments after the row's own, the kernel image, and
-    the words a table heads its column with."""
+    """One side of a comparison: policies by name, keys of the machine, the program's arguments after the row's own, the
+    kernel image, and the words a table heads its column with."""
 
     label: str
     policies: dict[str, str] = {}
+    keys: dict[str, str] = {}
     arguments: list[str] = []
     kernel: str = "vmlinux"
 
@@ -58,6 +68,8 @@ class _RowEntry(_Model):
     program: str = ""
     constant: str | None = None
     arguments: list[str] = []
+    keys: dict[str, str] = {}
+    sweep: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
     files: list[str] = []
     image: str | None = None
     sample: int = 0
@@ -135,10 +147,11 @@ class Published:
 
 @dataclass(frozen=True)
 class Side:
-    """A machine under a setting: what has to be run."""
+    """A machine under a setting: what has to be run. `keys` are those of the machine that differ from its file."""
 
     machine: str
     setting: Setting
+    keys: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -215,6 +228,19 @@ def _problems(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
+def _filled(value: Any, point: Mapping[str, str]) -> Any:
+    """The value with the `{name}` in its words replaced by the point's values."""
+    if isinstance(value, str):
+        for name, text in point.items():
+            value = value.replace(f"{{{name}}}", text)
+        return value
+    if isinstance(value, list):
+        return [_filled(entry, point) for entry in value]
+    if isinstance(value, dict):
+        return {name: _filled(entry, point) for name, entry in value.items()}
+    return value
+
+
 class _Builder:
     """Turns a checked file into rows, looking up every name that it mentions."""
 
@@ -255,6 +281,9 @@ class _Builder:
         ratio = ratio_range(before, after, row.better)
         if ratio is None and claim.ratio is not None:
             ratio = Range.exactly(claim.ratio)
+        if claim.unit == PART_SAVED and after is not None:
+            ratio = after.rounded_out().saved_as_ratio
+            before = after = None
         return Published(claims=tuple(held), before=before, after=after, ratio=ratio)
 
     def side(self, row: _RowEntry, machine: _MachineEntry, which: Literal["before", "after"]) -> Side | None:
@@ -262,7 +291,8 @@ class _Builder:
         if named == "nothing" or (named is None and which not in self.file.settings):
             return None
         name = machine.baseline_machine if which == "before" and machine.baseline_machine else machine.name
-        return Side(name, self.setting(named or which))
+        setting = self.setting(named or which)
+        return Side(name, setting, {**row.keys, **setting.keys})
 
     def row(self, row: _RowEntry, machine: _MachineEntry) -> Row:
         after = self.side(row, machine, "after")
@@ -292,9 +322,24 @@ class _Builder:
             published=self.published(row, machine),
         )
 
-    def entries(self) -> Iterator[_RowEntry]:
-        """The rows of the file; one of context switches stands for the whole set, or for those of its processes."""
+    def swept(self) -> Iterator[_RowEntry]:
+        """The rows of the file; one with a sweep stands for a row for each combination of its values."""
         for row in self.file.row:
+            if math.prod(map(len, row.sweep.values())) > MOST_SWEPT:
+                raise BadInput(f"row {row.name!r}: its sweep has more than {MOST_SWEPT} combinations")
+            text = row.model_dump(exclude={"sweep"}, exclude_unset=True)
+            for name in row.sweep:
+                if f"{{{name}}}" not in repr(text):
+                    raise BadInput(
+                        f"row {row.name!r}: sweep {name!r} is used nowhere: write {{{name}}} where it belongs"
+                    )
+            for values in itertools.product(*row.sweep.values()):
+                point = {name: str(value) for name, value in zip(row.sweep, values, strict=True)}
+                yield _RowEntry.model_validate(_filled(text, point)) if point else row
+
+    def entries(self) -> Iterator[_RowEntry]:
+        """The same; a row of context switches stands for the whole set, or for those of its processes."""
+        for row in self.swept():
             given = {name: value for name, _, value in (argument.partition("=") for argument in row.arguments)}
             if row.program != "context-switch" or "size" in given:
                 yield row

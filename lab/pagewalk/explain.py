@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pagewalk import policies
 from pagewalk.experiments import Row
-from pagewalk.figures import Measured
+from pagewalk.figures import Measured, total
 from pagewalk.verdict import Kind, remark
 
 _MOVERS = 3
@@ -47,6 +47,17 @@ def changed_policies(row: Row) -> list[str]:
     return [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
 
+def _told(row: Row, before: Measured, after: Measured) -> list[str]:
+    """What the guest printed about the changed policies, for one iteration, as words."""
+    words = []
+    for name in changed_policies(row):
+        for what, pattern in policies.descriptions()[name].values.items():
+            pair = [total(side.values, pattern) / side.iterations for side in (before, after)]
+            if any(pair):
+                words.append(f"{what} {_number(pair[0])} -> {_number(pair[1])}")
+    return words
+
+
 def _share(cycles: Mapping[str, float], causes: Iterable[str]) -> float:
     whole = sum(cycles.values())
     return sum(cycles.get(cause, 0) for cause in causes) / whole if whole else 0.0
@@ -64,6 +75,8 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> st
     theirs = cycles_by_cause(before)
     moved = movers(theirs, ours)
     words += [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
+    if told := _told(row, before, after):
+        words.append(f"each: {', '.join(told)}")
     if kind in ("not reproduced", "direction reproduced"):
         causes = sorted({cause for name in changed_policies(row) for cause in policies.policy(name).about.causes})
         if causes:

@@ -8,7 +8,7 @@ A figure is an arithmetic expression (`+ - * /`, parentheses, numbers) over
 - `count("tlb.*.miss.*")`: the sum of the region's counters whose names match;
 - `each("cycles.cause.flush")`: the same, divided by the iterations;
 - `run("hash.miss")`: the sum over the whole run instead of the region;
-- `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`);
+- `value("evict-ratio")`: a number that the guest printed (`@value name=... value=...`), or the sum of those that match;
 - `mean("tlb.kernel")`, `most("tlb.kernel")`: mean and maximum of this count over the run's samples;
 - `evictions("walk")`: data-cache misses of other cost categories on lines that this one evicted;
 - `victims("walk")`: data-cache misses of this cost category on lines that others evicted.
@@ -21,6 +21,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from pagewalk.errors import BadInput, unknown
 from pagewalk.runner import Sample
@@ -35,7 +36,10 @@ _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
 _FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
-def total(counters: Mapping[str, int], pattern: str) -> int:
+_Number = TypeVar("_Number", int, float)
+
+
+def total(counters: Mapping[str, _Number], pattern: str) -> _Number | int:
     """The sum of the counters whose name matches the pattern (`*` matches across dots)."""
     if "*" not in pattern:
         return counters.get(pattern, 0)
@@ -90,9 +94,10 @@ class Measured:
             case "mean" | "most":
                 return self._sampled(argument, function)
             case _:
-                if argument not in self.values:
+                found = [value for name, value in self.values.items() if fnmatchcase(name, argument)]
+                if not found:
                     raise unknown("value printed by the guest", argument, self.values)
-                return self.values[argument]
+                return sum(found)
 
     def _polluted(self, cause: str, *, by: bool) -> int:
         prefix = "pollution.cache.data."

@@ -19,7 +19,8 @@ from pagewalk.paths import home
 class Description(BaseModel):
     """What a person needs to know about a policy.
 
-    `causes` are the causes of cycles that it acts on, `rows` the benchmark rows that it should move.
+    `causes` are the causes of cycles that it acts on, `rows` the benchmark rows that it should move. `values` are
+    numbers printed by the guest that tell what it did, as patterns by the words that name them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +30,7 @@ class Description(BaseModel):
     summary: str = ""
     causes: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
+    values: dict[str, str] = {}
 
 
 @dataclass(frozen=True)

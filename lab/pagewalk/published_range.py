@@ -54,6 +54,12 @@ class Range:
         low, high = round(1 - self.high, 6), round(1 - self.low, 6)
         return Range(low, high, f"{high:g}" if low == high else f"{high:g}-{low:g}")
 
+    @property
+    def saved_as_ratio(self) -> Range:
+        """The ratio of before and after where this is the part of before that is saved."""
+        low, high = 1 / (1 - self.low), 1 / (1 - self.high)
+        return Range(low, high, f"{math.sqrt(low * high):.3g}")
+
     def rounded_out(self) -> Range:
         """The range of true figures that print as these."""
         return Range(max(self.low - _rounding(self.low), 0.0), self.high + _rounding(self.high), self.shown)

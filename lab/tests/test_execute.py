@@ -174,6 +174,45 @@ def test_overrides_make_another_run(store: Store) -> None:
     assert usual.key("v") == Job(lab.machine("ppc604-185", {"tlb.data.entries": "128"}), b"", b"", "").key("v")
 
 
+SHOOTDOWN = """
+title = "t"
+document = "smp"
+section = ""
+about = "a"
+[settings.before]
+label = "queue"
+policies = { "shootdown" = "queue" }
+[settings.after]
+label = "short"
+policies = { "shootdown" = "short" }
+[[machine]]
+name = "ppc604-200x4"
+[[row]]
+name = "munmap"
+program = "shootdown"
+keys = { processors = "2" }
+figure = "us"
+unit = "us"
+better = "lower"
+"""
+
+
+def test_keys_and_printed_values_reach_the_table(tmp_path: Path, store: Store) -> None:
+    def shot(job: Job) -> RunResult:
+        assert "processors = 2" in job.machine.config
+        queue = "shootdown=queue" in job.command_line
+        result = benchmark("shootdown", {"kernel": 3000 if queue else 2000}, iterations=2)
+        values = f"@value name=page.times value=2\n@value name=page.waited_ns value={800 if queue else 600}\n"
+        return replace(result, console=result.console + values.encode())
+
+    path = tmp_path / "smp-mine.toml"
+    path.write_text(SHOOTDOWN)
+    lab, _ = make(shot, store)
+    (cell,) = lab.experiment(experiments.load(path), Quiet())
+    assert (cell.ratio, cell.verdict) == (1.5, "better"), cell.reason
+    assert cell.reason.endswith("each: shootdowns 1 -> 1, ns waited for answers 400 -> 300")
+
+
 def test_the_command_line_takes_words_only() -> None:
     assert command_line({"tlb.cutoff": "20"}, ["/bin/x", "a=1"]) == "tlb.cutoff=20 -- /bin/x a=1"
     with pytest.raises(BadInput, match="without spaces"):

@@ -74,3 +74,48 @@ def test_the_ratio_of_rounded_figures_is_a_range() -> None:
     bandwidth = ratio_range(Range.exactly(71), Range.exactly(76), "higher")
     assert bandwidth is not None
     assert bandwidth.shown == "1.07"
+
+
+SWEEP = EXPERIMENT.replace(
+    'name = "mmap latency"', 'name = "{size}, {n} processors"\nsweep = { size = ["4k", "8k"], n = [2, 4] }'
+).replace(
+    'program = "mmap-latency"', 'program = "mmap-latency"\narguments = ["size={size}"]\nkeys = { processors = "{n}" }'
+)
+
+
+def test_a_sweep_is_a_row_for_each_combination(tmp_path: Path) -> None:
+    one = SWEEP.replace('label = "off"', 'label = "off"\nkeys = { processors = "1" }')
+    rows = experiments.load(write(tmp_path, one)).rows
+    assert [row.name for row in rows] == [
+        "4k, 2 processors",
+        "4k, 4 processors",
+        "8k, 2 processors",
+        "8k, 4 processors",
+    ]
+    assert rows[1].arguments == ("size=4k",)
+    assert rows[1].after.keys == {"processors": "4"}
+    assert rows[1].before is not None
+    assert rows[1].before.keys == {"processors": "1"}, "a setting's keys come after the row's"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "complaint"),
+    [
+        ('size = ["4k"], n = [2], pages = [1]', "sweep 'pages' is used nowhere"),
+        ('size = ["4k"], n = []', "row.0.sweep.n"),
+        (f'size = ["4k"], n = {list(range(1001))}', "more than 1000 combinations"),
+    ],
+)
+def test_a_wrong_sweep_is_refused(tmp_path: Path, sweep: str, complaint: str) -> None:
+    with pytest.raises(BadInput) as error:
+        experiments.load(write(tmp_path, SWEEP.replace('size = ["4k", "8k"], n = [2, 4]', sweep)))
+    assert complaint in error.value.message
+
+
+def test_a_part_saved_is_a_ratio(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("item = 0", 'claim = "undeadly07.dual.system-time"')
+    (row,) = experiments.load(write(tmp_path, text)).rows
+    published = row.published
+    assert published.ratio is not None
+    assert (published.before, published.after) == (None, None)
+    assert (published.ratio.low, published.ratio.high) == pytest.approx((1 / 0.855, 1 / 0.845))

@@ -19,7 +19,7 @@ MEASURED = Measured(
         "pollution.cache.data.walk.walk": 100,
     },
     run_counters={"hash.miss": 7},
-    values={"evict-ratio": 0.25},
+    values={"evict-ratio": 0.25, "page.ipis": 3, "all.ipis": 2},
     samples=(Sample(1, {"tlb.kernel": 4}), Sample(2, {"tlb.kernel": 10})),
 )
 
@@ -35,6 +35,7 @@ MEASURED = Measured(
         ('run("hash.miss") * 2 - 4', 10.0),
         ('count("cycles.cause.flush") / count("cycles")', 0.25),
         ('-value("evict-ratio")', -0.25),
+        ('value("*.ipis")', 5.0),
         ('mean("tlb.kernel")', 7.0),
         ('most("tlb.kernel")', 10.0),
         ('evictions("walk")', 5.0),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pagewalk import experiments, kernel_image, machines, policies
+from pagewalk import experiments, kernel_image, machines, native, policies
 from pagewalk.paths import home
 
 pytestmark = [pytest.mark.built, pytest.mark.timeout(300)]
@@ -354,6 +354,27 @@ def test_every_choice_that_an_experiment_makes_is_one_of_its_policys() -> None:
 def test_every_machine_of_an_experiment_exists() -> None:
     named = {m for entry in experiments.names() for experiment in experiments.find(entry) for m in experiment.machines}
     assert named <= set(machines.names())
+
+
+def test_every_key_that_an_experiment_sets_is_its_machines() -> None:
+    runner = native.NativeRunner()
+    for entry in experiments.names():
+        for experiment in experiments.find(entry):
+            for side in (side for row in experiment.rows for side in row.sides if side.keys):
+                runner.resolve(machines.find(side.machine), side.keys)
+
+
+@pytest.mark.parametrize(("form", "interrupts"), [("queue", 2), ("short", 2), ("generation", 2), ("broadcast", 0)])
+def test_an_unmapping_asks_every_processor_that_uses_the_memory(
+    environment: dict[str, str], form: str, interrupts: int
+) -> None:
+    program = home().build / "user" / "bench" / "shootdown"
+    words = ("operation=munmap", "pages=4", "threads=3", "iterations=5", "warmup=1", "counts=/proc/mmu/shootdowns")
+    done = run(environment, "exec", "-m", "ppc604-200x4", "-p", f"shootdown={form}", "--", program, *words)
+    assert done.returncode == 0, done.stderr
+    values = dict(re.findall(r"@value name=(\S+) value=(\d+)", done.stdout))
+    assert (int(values["range.times"]), int(values["range.pages"])) == (5, 20)
+    assert int(values["range.ipis"]) == 5 * interrupts
 
 
 def test_every_policy_is_described() -> None:

@@ -1,8 +1,10 @@
 /* Regions of interest, and the lines that describe them to the lab. */
+#define _GNU_SOURCE
 #include "bench.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "options.h"
 
 enum { REGION_BEGIN = 0x00 / 4, REGION_END = 0x04 / 4, MAGIC = 0x18 / 4 };
@@ -20,7 +23,9 @@ unsigned long bench_iterations, bench_warmup;
 
 static const char *program_name = "bench";
 static volatile uint32_t *control;
-static unsigned long first_region = 1, heap;
+#define ANY_CPU 8
+
+static unsigned long first_region = 1, heap, cpu = ANY_CPU;
 static unsigned int next_region;
 static uint64_t nanoseconds[REGIONS_MOST];
 
@@ -42,6 +47,15 @@ static void open_control(void)
 	}
 }
 
+void bench_bind(unsigned long processor)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	bench_check(sched_setaffinity(0, sizeof(set), &set), "there is no such processor");
+}
+
 void bench_start(const char *program, int argc, char **argv, const struct bench_option *options,
 		 unsigned long iterations, unsigned long warmup)
 {
@@ -49,6 +63,8 @@ void bench_start(const char *program, int argc, char **argv, const struct bench_
 		BENCH_NUMBER("iterations", &bench_iterations, 1, 1000000000, "measured repetitions"),
 		BENCH_NUMBER("warmup", &bench_warmup, 0, 1000000000, "repetitions before measuring"),
 		BENCH_NUMBER("heap", &heap, 0, 1 << 28, "bytes of heap that the program has and does not touch"),
+		BENCH_NUMBER("cpu", &cpu, 0, ANY_CPU - 1, "the processor that it is bound to, with all its processes"),
+		BENCH_WORD("counts", &bench_counts, NULL, "a file of numbers whose change while measuring is printed"),
 		BENCH_NUMBER("region", &first_region, 1, 65535, "number of the first region of interest"),
 		BENCH_END,
 	};
@@ -59,6 +75,8 @@ void bench_start(const char *program, int argc, char **argv, const struct bench_
 	bench_parse_options(program, argc, argv, common, options);
 	/* Keep a helper process from writing its parent's buffered output a second time. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (cpu != ANY_CPU)
+		bench_bind(cpu);
 	if (heap)
 		bench_check((long)sbrk((intptr_t)heap), "heap");
 	open_control();
@@ -87,6 +105,14 @@ unsigned int bench_region_begin(void)
 	return (unsigned int)first_region + index;
 }
 
+void bench_region_again(unsigned int region)
+{
+	if (control)
+		control[REGION_BEGIN] = region;
+	else
+		nanoseconds[region - first_region] = now() - nanoseconds[region - first_region];
+}
+
 void bench_region_end(unsigned int region)
 {
 	unsigned int index = region - (unsigned int)first_region;
@@ -103,9 +129,11 @@ unsigned int bench_measure(bench_work *work, void *context)
 
 	if (bench_warmup)
 		work(context, bench_warmup);
+	bench_counts_begin();
 	region = bench_region_begin();
 	work(context, bench_iterations);
 	bench_region_end(region);
+	bench_counts_end();
 	return region;
 }
 
@@ -133,17 +161,4 @@ long bench_check(long result, const char *what)
 	if (result == -1)
 		bench_die(what);
 	return result;
-}
-
-void bench_report(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char name[64];
-	unsigned long long number;
-
-	if (!file)
-		bench_die(path);
-	while (fscanf(file, "%63s %llu", name, &number) == 2)
-		printf("@value name=%s value=%llu\n", name, number);
-	fclose(file);
 }

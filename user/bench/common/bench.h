@@ -40,6 +40,8 @@ typedef void bench_work(void *context, unsigned long count);
 /* Begins the next region; returns its number. */
 unsigned int bench_region_begin(void);
 void bench_region_end(unsigned int region);
+/* Begins a region again that has ended: it is what its parts are together. */
+void bench_region_again(unsigned int region);
 
 /* Warms up, then does the work bench_iterations times in a region of its own; returns the region. */
 unsigned int bench_measure(bench_work *work, void *context);
@@ -65,8 +67,11 @@ const char *bench_file(const char *name, size_t bytes);
 /* Reads or writes exactly `bytes` bytes. */
 void bench_read_all(int fd, void *buffer, size_t bytes);
 void bench_write_all(int fd, const void *buffer, size_t bytes);
-/* Prints each line `name number` of a file such as /proc/mmu/hash as a value (docs/experiments.md). */
+/* Prints the numbers of a file such as /proc/mmu/hash as values (docs/experiments.md): of a line `name number` under that name, of
+ * a table under `row.column`. */
 void bench_report(const char *path);
+/* Binds the calling thread, and what it starts, to a processor. */
+void bench_bind(unsigned long processor);
 /* Ends a helper process. */
 void bench_kill(pid_t pid);
 

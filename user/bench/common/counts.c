@@ -1,0 +1,96 @@
+/* Files of numbers (counts.h). */
+#include "counts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define COUNTS_MOST 128
+#define COLUMNS_MOST 16
+
+struct count {
+	char name[64];
+	unsigned long long number;
+};
+
+const char *bench_counts = "";
+static struct count before[COUNTS_MOST];
+
+static int split(char *line, char *words[COLUMNS_MOST])
+{
+	int count = 0;
+
+	for (char *word = strtok(line, " \t\n"); word && count < COLUMNS_MOST; word = strtok(NULL, " \t\n"))
+		words[count++] = word;
+	return count;
+}
+
+static int is_number(const char *word)
+{
+	return word[0] >= '0' && word[0] <= '9' && word[strspn(word, "0123456789")] == 0;
+}
+
+/* Reads the file's numbers; returns how many there are. Lines that hold none are left out. */
+static int read_counts(const char *path, struct count found[COUNTS_MOST])
+{
+	FILE *file = fopen(path, "r");
+	char line[256], head[256], *words[COLUMNS_MOST], *columns[COLUMNS_MOST];
+	int count = 0, named = 0;
+
+	if (!file)
+		bench_die(path);
+	while (fgets(line, sizeof(line), file)) {
+		char copy[256];
+		int n;
+
+		memcpy(copy, line, sizeof(copy));
+		n = split(line, words);
+		if (n > 1 && !is_number(words[1])) {
+			memcpy(head, copy, sizeof(head));
+			named = split(head, columns);
+		}
+		for (int i = 1; i < n && count < COUNTS_MOST; i++) {
+			if (!is_number(words[i]) || (n > 2 && n != named))
+				continue;
+			found[count].number = strtoull(words[i], NULL, 10);
+			if (n == 2)
+				snprintf(found[count].name, sizeof(found[count].name), "%.60s", words[0]);
+			else
+				snprintf(found[count].name, sizeof(found[count].name), "%.30s.%.30s", words[0], columns[i]);
+			count++;
+		}
+	}
+	fclose(file);
+	return count;
+}
+
+static void print(const struct count *count, unsigned long long number)
+{
+	printf("@value name=%s value=%llu\n", count->name, number);
+}
+
+void bench_report(const char *path)
+{
+	static struct count found[COUNTS_MOST];
+	int count = read_counts(path, found);
+
+	for (int i = 0; i < count; i++)
+		print(&found[i], found[i].number);
+}
+
+void bench_counts_begin(void)
+{
+	if (*bench_counts)
+		read_counts(bench_counts, before);
+}
+
+void bench_counts_end(void)
+{
+	static struct count after[COUNTS_MOST];
+	int count = *bench_counts ? read_counts(bench_counts, after) : 0;
+
+	for (int i = 0; i < count; i++)
+		print(&after[i], after[i].number - before[i].number);
+}

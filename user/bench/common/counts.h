@@ -1,0 +1,13 @@
+/* Files of numbers, such as those of /proc/mmu: lines `name number`, and tables whose first line names the columns and whose
+ * other lines begin with a name. */
+#ifndef PAGEWALK_BENCH_COUNTS_H
+#define PAGEWALK_BENCH_COUNTS_H
+
+/* The file, set by bench_start from counts=; empty for none. */
+extern const char *bench_counts;
+
+/* Its numbers are expected to change between the two; the end prints by how much, as values. */
+void bench_counts_begin(void);
+void bench_counts_end(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* Threads on processors of their own (crew.h). */
+#include "crew.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define LINE 32       /* of a cache: each word that one thread changes and others read has its own */
+#define TO_SLEEP 4000 /* turns of a loop, long enough for a thread to go to sleep */
+
+static struct {
+	volatile int round __attribute__((aligned(LINE)));
+	const unsigned char *start;
+	size_t bytes;
+	volatile int done __attribute__((aligned(LINE)));
+	int sleep;
+} crew;
+static unsigned long others;
+
+static void *member(void *number)
+{
+	int seen = 0;
+
+	bench_bind((unsigned long)number);
+	for (;;) {
+		while (__atomic_load_n(&crew.round, __ATOMIC_ACQUIRE) == seen)
+			if (crew.sleep)
+				syscall(SYS_futex, &crew.round, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		seen++;
+		for (size_t at = 0; at < crew.bytes; at += 4096)
+			(void)*(volatile const unsigned char *)(crew.start + at);
+		__atomic_add_fetch(&crew.done, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+void bench_crew_start(unsigned long count, int sleep)
+{
+	crew.sleep = sleep;
+	others = count;
+	bench_bind(0);
+	for (unsigned long i = 1; i <= count; i++) {
+		pthread_t thread;
+
+		errno = pthread_create(&thread, NULL, member, (void *)i);
+		if (errno)
+			bench_die("pthread_create");
+	}
+}
+
+void bench_crew_touch(const void *start, size_t bytes)
+{
+	crew.start = start;
+	crew.bytes = bytes;
+	crew.done = 0;
+	__atomic_add_fetch(&crew.round, 1, __ATOMIC_RELEASE);
+	if (crew.sleep)
+		syscall(SYS_futex, &crew.round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	while (__atomic_load_n(&crew.done, __ATOMIC_ACQUIRE) != (int)others)
+		;
+	if (crew.sleep)
+		for (volatile int turn = 0; turn < TO_SLEEP; turn++)
+			;
+}

@@ -1,0 +1,15 @@
+/* Threads on processors of their own that share the measuring thread's memory. */
+#ifndef PAGEWALK_BENCH_CREW_H
+#define PAGEWALK_BENCH_CREW_H
+
+#include <stddef.h>
+
+/* Starts `others` threads and binds them to processors 1, 2, ... and the caller to processor 0. Between two calls of
+ * bench_crew_touch they spin in user mode, or sleep if `sleep` is set. */
+void bench_crew_start(unsigned long others, int sleep);
+
+/* Has each thread read every page of the range, so that its TLB holds their translations, and waits until all spin or sleep
+ * again. */
+void bench_crew_touch(const void *start, size_t bytes);
+
+#endif
