@@ -191,7 +191,7 @@ NOINLINE static long write_on(struct file *file, struct iter *it)
 			least = 1;
 		}
 		if (ring_room(&pipe->ring) >= least)
-			return done;	/* a fault stopped the copy */
+			continue;	/* the reader has made room; or the copy faulted, and does so again */
 		if (!wait)
 			return done ? done : -EAGAIN;
 		n = wait_event(&pipe->writable, ring_room(&pipe->ring) >= least || !pipe->readers);

@@ -240,8 +240,10 @@ long stream_send(struct socket *socket, struct message *message)
 				if (message->data->left)
 					continue;
 			}
+			if (!message->data->left || (hand_over && signal_pending()))
+				return done;
 			if (ring_room(&to->ring))
-				return done;	/* finished, or a fault or a signal stopped it */
+				continue;	/* the reader has made room; or the copy faulted, and does so again */
 		}
 		if (!message->data->left)
 			return done;
