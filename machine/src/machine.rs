@@ -25,6 +25,8 @@ pub struct Machine {
     current: usize,
     /// Its turn is over. Otherwise a run goes on with it.
     turn_over: bool,
+    /// Only this one has turns, as long as it can go on: [`Machine::run_alone`].
+    alone: Option<usize>,
     /// The address spaces in which those run whose turn it is not.
     contexts: Vec<u32>,
     /// Which are held in reset.
@@ -48,6 +50,7 @@ impl Machine {
             processors,
             current: 0,
             turn_over: true,
+            alone: None,
             contexts: vec![0; number],
         };
         machine.place(boot)?;
@@ -152,6 +155,16 @@ impl Machine {
                 return stop;
             }
         }
+    }
+
+    /// As [`Machine::run`], but the other processors stand still: for a debugger. They run while this one is held in reset or
+    /// saves power, since it may wait for them.
+    pub fn run_alone(&mut self, number: usize, limits: Limits) -> Stop {
+        self.turn_over |= self.current != number;
+        self.alone = Some(number);
+        let stop = self.run(limits);
+        self.alone = None;
+        stop
     }
 
     /// Turns always-probe mode on or off: see [`Processor::set_oracle`].

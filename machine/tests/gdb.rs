@@ -4,7 +4,8 @@
 mod kernel;
 mod support;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -292,4 +293,176 @@ fn watchpoints_stop_programs_under_the_kernel() {
         );
         assert_eq!(status, Some(0), "{text}");
     }
+}
+
+/// Two processors: each counts in r20 to r22 with its number in r23. Both come to `middle`.
+const TWO: &str = "
+_start:
+  vector 0x0100, reset
+  load 10, 0xfc001090
+  li 6, 0
+  stwbrx 6, 0, 10
+  li 23, 0
+  b common
+reset:
+  load 3, common
+  mtctr 3
+  li 23, 1
+  bctr
+common:
+  li 20, 1
+  li 20, 2
+  li 20, 3
+middle:
+  li 21, 7
+  li 21, 8
+  cmpwi 23, 1
+  beq .
+  li 4, 500
+  mtctr 4
+1:
+  bdnz 1b
+  power_off 5
+";
+
+fn of_two(program: &Program) -> Command {
+    let mut runner = runner("ppc604-185", &program.elf());
+    runner.args(["--set", "processors=2"]);
+    runner.args(["--set", "board.interrupt-controller=openpic"]);
+    runner.args(["--max-instructions", "1000000"]);
+    runner
+}
+
+#[test]
+fn each_processor_is_a_thread() {
+    let program = Program::new(TWO);
+    let (text, status) = attached(
+        of_two(&program),
+        &program.elf(),
+        &[
+            "info threads",
+            "break *middle",
+            "continue",
+            "print $_thread",
+            "print $r23 + 1",
+            "continue",
+            "print $_thread",
+            "print $r23 + 1",
+            "info threads",
+            "stepi",
+            "print $r21",
+            "thread 1",
+            "print $r21",
+            "thread 2",
+            "stepi",
+            "print $r21",
+            "thread 1",
+            "print $r21",
+            "delete",
+            "continue",
+        ],
+    );
+    contains_all(
+        &text,
+        &[
+            "(processor 0)",
+            "(processor 1, held in reset)",
+            "Breakpoint 1, ",
+            "exited with code 05",
+        ],
+    );
+    let value = |n: u32| {
+        let start = format!("${n} = ");
+        let line = text.lines().find(|line| line.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("{start}in\n{text}"));
+        line[start.len()..].parse::<u32>().unwrap()
+    };
+    assert_eq!(value(1), value(2), "the thread is the processor's: {text}");
+    assert_eq!(value(3), value(4), "{text}");
+    assert_ne!(value(1), value(3), "both stop: {text}");
+    assert_eq!(status, Some(5), "{text}");
+}
+
+/// A client that speaks the protocol by itself.
+struct Client(TcpStream);
+
+impl Client {
+    fn ask(&mut self, packet: &str) -> String {
+        let sum = packet.bytes().fold(0u8, u8::wrapping_add);
+        write!(self.0, "${packet}#{sum:02x}").unwrap();
+        let (mut text, mut byte) = (Vec::new(), [0]);
+        while text.last() != Some(&b'#') {
+            self.0.read_exact(&mut byte).unwrap();
+            text.push(byte[0]);
+        }
+        let mut check = [0; 2];
+        self.0.read_exact(&mut check).unwrap();
+        self.0.write_all(b"+").unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let start = text.find('$').unwrap();
+        let (mut plain, mut rest) = (String::new(), text[start + 1..text.len() - 1].bytes());
+        while let Some(byte) = rest.next() {
+            // A run: the character before it, as often as the next one says.
+            let times = if byte == b'*' {
+                rest.next().unwrap() - 29
+            } else {
+                1
+            };
+            let what = if byte == b'*' {
+                plain.pop().unwrap()
+            } else {
+                byte.into()
+            };
+            let extra = usize::from(byte == b'*');
+            plain.extend(std::iter::repeat_n(what, usize::from(times) + extra));
+        }
+        plain
+    }
+
+    /// A general register of the thread that `Hg` chose.
+    fn register(&mut self, number: u32) -> u32 {
+        u32::from_str_radix(&self.ask(&format!("p{number:x}")), 16).unwrap()
+    }
+}
+
+#[test]
+fn threads_over_the_protocol() {
+    let program = Program::new(TWO);
+    let mut runner = of_two(&program).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut messages = BufReader::new(runner.stderr.take().unwrap());
+    messages.read_line(&mut line).unwrap();
+    let port = line.trim().rsplit(' ').next().unwrap();
+    let stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    let mut client = Client(stream);
+    assert_eq!(client.ask("qfThreadInfo"), "m01,02");
+    assert_eq!(client.ask("qsThreadInfo"), "l");
+    assert_eq!(client.ask("T1"), "OK");
+    assert_eq!(client.ask("T2"), "OK");
+    assert!(client.ask("T3").starts_with('E'));
+    assert!(client.ask("vCont?").contains(";s"));
+    // Processor 1 is held in reset, so only processor 0 can run; then it is stepped through its first instructions.
+    for _ in 0..3 {
+        assert_eq!(client.ask("vCont;s:1"), "T05thread:01;");
+    }
+    // Until processor 1 runs, the others do.
+    assert_eq!(client.ask("vCont;s:2;c"), "T05thread:02;");
+    assert_eq!(client.ask("Hg2"), "OK");
+    let at = client.register(64);
+    assert_eq!(client.ask("Hg1"), "OK");
+    let other = (client.register(20), client.register(64));
+    // Alone, it goes on; the other stands still.
+    for _ in 0..20 {
+        assert_eq!(client.ask("vCont;s:2"), "T05thread:02;");
+    }
+    // A stop chooses its thread.
+    assert_eq!(client.register(23), 1);
+    assert_eq!(client.ask("Hg1"), "OK");
+    assert_eq!((client.register(20), client.register(64)), other);
+    assert_eq!(client.ask("Hg2"), "OK");
+    assert_ne!(client.register(64), at);
+    assert_eq!(client.register(23), 1);
+    assert_eq!(client.register(21), 8, "it has come to its end");
+    assert_eq!(client.ask("vCont;c"), "W05");
+    assert_eq!(runner.wait().unwrap().code(), Some(5));
 }

@@ -1,19 +1,20 @@
 //! The machine as a target of GDB: memory by the current translation without side effects,
-//! breakpoints, watchpoints, single step.
+//! breakpoints, watchpoints, single step. Each processor is a thread, whose number is the processor's plus one; a breakpoint
+//! or watchpoint is one of all.
 
 use std::net::{TcpListener, TcpStream};
 
-use gdbstub::common::Signal;
+use gdbstub::common::{Signal, Tid};
 use gdbstub::conn::ConnectionExt as _;
 use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonError};
-use gdbstub::stub::{DisconnectReason, GdbStub, SingleThreadStopReason};
+use gdbstub::stub::{DisconnectReason, GdbStub, MultiThreadStopReason};
 use gdbstub::target::ext::base::BaseOps;
+use gdbstub::target::ext::base::multithread::{
+    MultiThreadBase, MultiThreadResume, MultiThreadResumeOps, MultiThreadSchedulerLocking,
+    MultiThreadSchedulerLockingOps, MultiThreadSingleStep, MultiThreadSingleStepOps,
+};
 use gdbstub::target::ext::base::single_register_access::{
     SingleRegisterAccess, SingleRegisterAccessOps,
-};
-use gdbstub::target::ext::base::singlethread::{
-    SingleThreadBase, SingleThreadResume, SingleThreadResumeOps, SingleThreadSingleStep,
-    SingleThreadSingleStepOps,
 };
 use gdbstub::target::ext::breakpoints::{
     Breakpoints, BreakpointsOps, HwBreakpoint, HwBreakpointOps, HwWatchpoint, HwWatchpointOps,
@@ -22,11 +23,13 @@ use gdbstub::target::ext::breakpoints::{
 use gdbstub::target::ext::target_description_xml_override::{
     TargetDescriptionXmlOverride, TargetDescriptionXmlOverrideOps,
 };
+use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
 use super::arch::{PowerPc, RegisterFile, RegisterId, target_description};
 use super::registers;
 use crate::machine::{Limits, Machine, Stop, Watchpoint};
+use crate::processor::Processor;
 
 /// Instructions between two checks of the connection while the guest runs.
 const SLICE: u64 = 200_000;
@@ -51,11 +54,18 @@ pub enum Ended {
     Killed,
 }
 
+/// Instructions of others between two checks of the connection while one processor is stepped.
+const STEPS: u32 = 10_000;
+
 /// What the guest does after GDB resumes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Step,
-    Continue,
+#[derive(Clone, Copy, Debug, Default)]
+struct Mode {
+    /// The processor that runs one instruction, or until something stops it.
+    step: Option<usize>,
+    /// The processor that GDB names, if it names one.
+    named: Option<usize>,
+    /// The others stand still.
+    locked: bool,
 }
 
 struct Debuggee<'a> {
@@ -92,7 +102,7 @@ pub fn serve(
     let _ = stream.set_nodelay(true);
     let mut debuggee = Debuggee {
         machine,
-        mode: Mode::Continue,
+        mode: Mode::default(),
         step_over_watched: false,
         ended: None,
         description: target_description(),
@@ -114,60 +124,121 @@ pub fn serve(
 
 impl Debuggee<'_> {
     /// Runs a slice, or one instruction. `None`: nothing happened that GDB must hear of.
-    fn run(&mut self) -> Option<SingleThreadStopReason<u32>> {
+    fn run(&mut self) -> Option<MultiThreadStopReason<u32>> {
         if let Some(stop) = self.ended.clone() {
-            return Some(reason(&stop));
+            return Some(self.reason(&stop));
         }
-        if std::mem::take(&mut self.step_over_watched) && self.mode == Mode::Step {
-            return Some(SingleThreadStopReason::DoneStep);
-        }
-        let now = self.machine.instant();
-        let instructions = match self.mode {
-            Mode::Step => 1,
-            Mode::Continue => SLICE,
+        let over = std::mem::take(&mut self.step_over_watched);
+        let stop = match self.mode.step {
+            Some(number) if over && thread(number) == self.current() => {
+                return Some(done_step(number));
+            }
+            Some(number) => self.step(number)?,
+            None => self.go(SLICE),
         };
-        let limits = Limits {
-            instructions: (now.instructions + instructions).min(self.limits.instructions),
-            cycles: self.limits.cycles,
-        };
-        let stop = self.machine.run(limits);
         self.step_over_watched = matches!(stop, Stop::Watchpoint { .. });
         let now = self.machine.instant();
-        match (stop, self.mode) {
+        match (stop, self.mode.step) {
             (Stop::Limit, _)
                 if now.instructions >= self.limits.instructions
                     || now.cycles >= self.limits.cycles =>
             {
                 self.ended = Some(Stop::Limit);
-                Some(reason(&Stop::Limit))
+                Some(self.reason(&Stop::Limit))
             }
-            (Stop::Limit, Mode::Continue) => None,
-            (Stop::Limit, Mode::Step) => Some(SingleThreadStopReason::DoneStep),
+            (Stop::Limit, None) => None,
+            (Stop::Limit, Some(number)) => Some(done_step(number)),
             (stop @ (Stop::PowerOff { .. } | Stop::Fatal(_)), _) => {
-                let reason = reason(&stop);
+                let reason = self.reason(&stop);
                 self.ended = Some(stop);
                 Some(reason)
             }
-            (stop, _) => Some(reason(&stop)),
+            (stop, _) => Some(self.reason(&stop)),
         }
+    }
+
+    /// Runs until the processor has completed an instruction. `None`: only others have, as yet.
+    fn step(&mut self, number: usize) -> Option<Stop> {
+        let completed = |machine: &Machine| machine.processors()[number].instant().instructions;
+        let before = completed(self.machine);
+        for _ in 0..STEPS {
+            let stop = self.go(1);
+            let now = self.machine.instant();
+            if stop != Stop::Limit
+                || completed(self.machine) != before
+                || now.instructions >= self.limits.instructions
+                || now.cycles >= self.limits.cycles
+            {
+                return Some(stop);
+            }
+        }
+        None
+    }
+
+    fn go(&mut self, instructions: u64) -> Stop {
+        let now = self.machine.instant();
+        let limits = Limits {
+            instructions: (now.instructions + instructions).min(self.limits.instructions),
+            cycles: self.limits.cycles,
+        };
+        match self.mode.step.or(self.mode.named) {
+            Some(number) if self.mode.locked => self.machine.run_alone(number, limits),
+            _ => self.machine.run(limits),
+        }
+    }
+
+    fn reason(&self, stop: &Stop) -> MultiThreadStopReason<u32> {
+        let tid = self.current();
+        match stop {
+            Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
+            Stop::Limit => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
+            Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
+            Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
+                tid,
+                kind: if *write {
+                    WatchKind::Write
+                } else {
+                    WatchKind::Read
+                },
+                addr: *address,
+            },
+            Stop::Exception(_) | Stop::Fatal(_) => MultiThreadStopReason::SignalWithThread {
+                tid,
+                signal: Signal::SIGABRT,
+            },
+        }
+    }
+
+    /// The thread of the processor that stopped the last run.
+    fn current(&self) -> Tid {
+        thread(usize::from(self.machine.instant().processor))
+    }
+
+    /// Looks at a processor, or changes it. Whose turn it is does not change.
+    fn at<T>(&mut self, tid: Tid, look: impl FnOnce(&mut Processor) -> T) -> TargetResult<T, Self> {
+        let number = self.number(tid).ok_or(TargetError::NonFatal)?;
+        Ok(self.machine.at(number, look))
+    }
+
+    fn number(&self, tid: Tid) -> Option<usize> {
+        let number = tid.get() - 1;
+        (number < self.machine.processors().len()).then_some(number)
+    }
+
+    fn known(&self, tid: Tid) -> Result<usize, String> {
+        self.number(tid).ok_or(format!("there is no thread {tid}"))
     }
 }
 
-fn reason(stop: &Stop) -> SingleThreadStopReason<u32> {
-    match stop {
-        Stop::PowerOff { status } => SingleThreadStopReason::Exited(*status as u8),
-        Stop::Limit => SingleThreadStopReason::Terminated(Signal::SIGXCPU),
-        Stop::Breakpoint { .. } => SingleThreadStopReason::SwBreak(()),
-        Stop::Watchpoint { address, write } => SingleThreadStopReason::Watch {
-            tid: (),
-            kind: if *write {
-                WatchKind::Write
-            } else {
-                WatchKind::Read
-            },
-            addr: *address,
-        },
-        Stop::Exception(_) | Stop::Fatal(_) => SingleThreadStopReason::Signal(Signal::SIGABRT),
+/// The thread of a processor: no thread has the number 0.
+fn thread(number: usize) -> Tid {
+    Tid::MIN.saturating_add(number)
+}
+
+fn done_step(number: usize) -> MultiThreadStopReason<u32> {
+    MultiThreadStopReason::SignalWithThread {
+        tid: thread(number),
+        signal: Signal::SIGTRAP,
     }
 }
 
@@ -176,7 +247,7 @@ struct Loop<'a>(std::marker::PhantomData<&'a ()>);
 impl<'a> BlockingEventLoop for Loop<'a> {
     type Target = Debuggee<'a>;
     type Connection = TcpStream;
-    type StopReason = SingleThreadStopReason<u32>;
+    type StopReason = MultiThreadStopReason<u32>;
 
     fn wait_for_stop_reason(
         target: &mut Self::Target,
@@ -199,8 +270,11 @@ impl<'a> BlockingEventLoop for Loop<'a> {
         }
     }
 
-    fn on_interrupt(_: &mut Self::Target) -> Result<Option<Self::StopReason>, String> {
-        Ok(Some(SingleThreadStopReason::Signal(Signal::SIGINT)))
+    fn on_interrupt(target: &mut Self::Target) -> Result<Option<Self::StopReason>, String> {
+        Ok(Some(MultiThreadStopReason::SignalWithThread {
+            tid: target.current(),
+            signal: Signal::SIGINT,
+        }))
     }
 }
 
@@ -209,7 +283,7 @@ impl Target for Debuggee<'_> {
     type Error = String;
 
     fn base_ops(&mut self) -> BaseOps<'_, PowerPc, String> {
-        BaseOps::SingleThread(self)
+        BaseOps::MultiThread(self)
     }
 
     fn support_breakpoints(&mut self) -> Option<BreakpointsOps<'_, Self>> {
@@ -244,54 +318,84 @@ impl TargetDescriptionXmlOverride for Debuggee<'_> {
     }
 }
 
-impl SingleThreadBase for Debuggee<'_> {
-    fn read_registers(&mut self, file: &mut RegisterFile) -> TargetResult<(), Self> {
-        *file = registers::read(self.machine.processor_mut());
+impl MultiThreadBase for Debuggee<'_> {
+    fn read_registers(&mut self, file: &mut RegisterFile, tid: Tid) -> TargetResult<(), Self> {
+        *file = self.at(tid, registers::read)?;
         Ok(())
     }
 
-    fn write_registers(&mut self, file: &RegisterFile) -> TargetResult<(), Self> {
-        registers::write(self.machine.processor_mut(), file);
-        Ok(())
+    fn write_registers(&mut self, file: &RegisterFile, tid: Tid) -> TargetResult<(), Self> {
+        self.at(tid, |processor| registers::write(processor, file))
     }
 
-    fn support_single_register_access(&mut self) -> Option<SingleRegisterAccessOps<'_, (), Self>> {
+    fn support_single_register_access(&mut self) -> Option<SingleRegisterAccessOps<'_, Tid, Self>> {
         Some(self)
     }
 
-    fn read_addrs(&mut self, start: u32, data: &mut [u8]) -> TargetResult<usize, Self> {
-        let readable = (start..=u32::MAX)
-            .zip(data)
-            .map_while(|(address, place)| {
-                *place = self.machine.processor_mut().peek(address)?;
-                Some(())
-            })
-            .count();
-        Ok(readable)
+    fn read_addrs(&mut self, start: u32, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
+        self.at(tid, |processor| {
+            (start..=u32::MAX)
+                .zip(data)
+                .map_while(|(address, place)| {
+                    *place = processor.peek(address)?;
+                    Some(())
+                })
+                .count()
+        })
     }
 
-    fn write_addrs(&mut self, start: u32, data: &[u8]) -> TargetResult<(), Self> {
-        for (address, &byte) in (start..=u32::MAX).zip(data) {
-            if !self.machine.processor_mut().poke(address, byte) {
-                return Err(TargetError::NonFatal);
-            }
+    fn write_addrs(&mut self, start: u32, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
+        let written = self.at(tid, |processor| {
+            (start..=u32::MAX)
+                .zip(data)
+                .all(|(address, &byte)| processor.poke(address, byte))
+        })?;
+        if written {
+            Ok(())
+        } else {
+            Err(TargetError::NonFatal)
         }
+    }
+
+    fn list_active_threads(&mut self, active: &mut dyn FnMut(Tid)) -> Result<(), String> {
+        (0..self.machine.processors().len()).for_each(|number| active(thread(number)));
         Ok(())
     }
 
-    fn support_resume(&mut self) -> Option<SingleThreadResumeOps<'_, Self>> {
+    fn support_thread_extra_info(&mut self) -> Option<ThreadExtraInfoOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_resume(&mut self) -> Option<MultiThreadResumeOps<'_, Self>> {
         Some(self)
     }
 }
 
-impl SingleRegisterAccess<()> for Debuggee<'_> {
+impl ThreadExtraInfo for Debuggee<'_> {
+    fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, String> {
+        let number = self.known(tid)?;
+        let state = if self.machine.is_held(number) {
+            ", held in reset"
+        } else if self.machine.processors()[number].sleeps() {
+            ", saves power"
+        } else {
+            ""
+        };
+        let text = format!("processor {number}{state}");
+        let count = text.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
+        Ok(count)
+    }
+}
+
+impl SingleRegisterAccess<Tid> for Debuggee<'_> {
     fn read_register(
         &mut self,
-        _: (),
+        tid: Tid,
         register: RegisterId,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let file = registers::read(self.machine.processor_mut());
+        let file = self.at(tid, registers::read)?;
         let mut put = |bytes: &[u8]| {
             buffer[..bytes.len()].copy_from_slice(bytes);
             Ok(bytes.len())
@@ -304,11 +408,11 @@ impl SingleRegisterAccess<()> for Debuggee<'_> {
 
     fn write_register(
         &mut self,
-        _: (),
+        tid: Tid,
         register: RegisterId,
         bytes: &[u8],
     ) -> TargetResult<(), Self> {
-        let mut file = registers::read(self.machine.processor_mut());
+        let mut file = self.at(tid, registers::read)?;
         match (register, bytes.len()) {
             (RegisterId::Float(n), 8) => {
                 file.fpr[n] = bytes
@@ -324,25 +428,44 @@ impl SingleRegisterAccess<()> for Debuggee<'_> {
             }
             _ => return Err(TargetError::NonFatal),
         }
-        registers::write(self.machine.processor_mut(), &file);
-        Ok(())
+        self.at(tid, |processor| registers::write(processor, &file))
     }
 }
 
-impl SingleThreadResume for Debuggee<'_> {
-    fn resume(&mut self, _: Option<Signal>) -> Result<(), String> {
-        self.mode = Mode::Continue;
+impl MultiThreadResume for Debuggee<'_> {
+    fn resume(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    fn support_single_step(&mut self) -> Option<SingleThreadSingleStepOps<'_, Self>> {
+    fn clear_resume_actions(&mut self) -> Result<(), String> {
+        self.mode = Mode::default();
+        Ok(())
+    }
+
+    fn set_resume_action_continue(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), String> {
+        self.mode.named = Some(self.known(tid)?);
+        Ok(())
+    }
+
+    fn support_single_step(&mut self) -> Option<MultiThreadSingleStepOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_scheduler_locking(&mut self) -> Option<MultiThreadSchedulerLockingOps<'_, Self>> {
         Some(self)
     }
 }
 
-impl SingleThreadSingleStep for Debuggee<'_> {
-    fn step(&mut self, _: Option<Signal>) -> Result<(), String> {
-        self.mode = Mode::Step;
+impl MultiThreadSingleStep for Debuggee<'_> {
+    fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), String> {
+        self.mode.step = Some(self.known(tid)?);
+        Ok(())
+    }
+}
+
+impl MultiThreadSchedulerLocking for Debuggee<'_> {
+    fn set_resume_action_scheduler_lock(&mut self) -> Result<(), String> {
+        self.mode.locked = true;
         Ok(())
     }
 }

@@ -83,6 +83,14 @@ impl Machine {
         &mut self.processors[number]
     }
 
+    /// Looks at processor `number`, or changes it. Whose turn it is does not change.
+    pub(crate) fn at<T>(&mut self, number: usize, look: impl FnOnce(&mut Processor) -> T) -> T {
+        let current = self.current;
+        let seen = look(self.select(number));
+        self.select(current);
+        seen
+    }
+
     /// What `take` gives of each processor, in order. Whose turn it is does not change.
     pub(crate) fn each<T>(&mut self, mut take: impl FnMut(&mut Processor) -> T) -> Vec<T> {
         let current = self.current;
@@ -150,6 +158,15 @@ impl Machine {
                     first = Some((number, at));
                 }
             }
+        }
+        // A debugger's choice, to the bound that any processor gets at that clock.
+        if let Some(number) = self.alone
+            && !self.held[number]
+            && !self.processors[number].sleeps()
+        {
+            let at = self.processors[number].goes_on();
+            first = Some((number, at));
+            second = second.max(at);
         }
         let Some((number, at)) = first else {
             return asleep();
