@@ -72,8 +72,9 @@ struct cpu {
 		u32 count;              /* of pages[] */
 		bool all;
 		struct { struct mm *mm; u32 page; } pages[16];
-		struct mm *mm;          /* whose flushes it has made up to number `seen` */
-		u32 seen;
+		/* generation: the number of the last flush that this processor must make, and of the last one that it has; */
+		u32 due, passed;
+		u32 generation;         /* it has made the flushes of its address space up to this one */
 	} flushes;
 
 	struct cpu_state arch;

@@ -10,6 +10,7 @@
 #include <frame.h>
 #include <list.h>
 #include <rbtree.h>
+#include <shootdown.h>
 #include <types.h>
 
 struct file;
@@ -76,7 +77,8 @@ struct mm {
 	u32 auxv[48], auxv_count;
 	u32 ran_on;                     /* processors whose TLBs may have translations of it, */
 	u32 stale_on;                   /* and those that must flush before they load it again (shootdown.h) */
-	u32 flushes;                    /* policy shootdown=generation counts them */
+	enum shootdown_reason flush_reason;     /* why its cached translations are flushed now (shootdown.h) */
+	struct mm_flushes flushes;      /* policy shootdown=generation */
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
 };
 

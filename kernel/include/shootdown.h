@@ -5,14 +5,43 @@
  * The caller holds the kernel lock. It has changed the tree, and has flushed the hash table and its own TLB. When the call
  * returns, no processor uses the old translations, and frames and page tables may be freed. Processors that ran the address
  * space before, and run another one now, flush when they come back to it.
+ *
+ * With shootdown=generation a call for unmapped pages returns at once (mm_flushes.unseen is not 0). Then frames go to
+ * frame_hold(), and shootdown_reuse() comes before the pages are mapped again.
  */
 #ifndef SHOOTDOWN_H
 #define SHOOTDOWN_H
 
 #include <types.h>
 
+struct frame;
 struct mm;
 struct root_entry;
+
+/* The operation that changes translations. Whoever flushes a range sets it in the address space. */
+enum shootdown_reason {
+	SHOOTDOWN_COPY,                 /* a write to a page that several share, or that becomes writable */
+	SHOOTDOWN_MUNMAP,
+	SHOOTDOWN_MADVISE,
+	SHOOTDOWN_MPROTECT,
+	SHOOTDOWN_MREMAP,
+	SHOOTDOWN_FORK,
+	SHOOTDOWN_EXIT,
+	SHOOTDOWN_TRUNCATE,
+	SHOOTDOWN_RECLAIM,              /* the idle task gives it another context (policy idle.reclaim) */
+	SHOOTDOWN_REUSE,                /* pages or frames of a flush that nobody has waited for are used again */
+	SHOOTDOWN_REASONS
+};
+
+/* Of an address space, for policy shootdown=generation. */
+struct mm_flushes {
+	u32 generation;                 /* counts its flushes */
+	uaddr_t start, end;             /* the pages of the last one; */
+	bool all;                       /* it was for all pages */
+	/* Pages whose flush nobody has waited for: other processors may use old translations until they pass `unseen`, 0: none. */
+	u32 unseen;
+	uaddr_t unseen_start, unseen_end;
+};
 
 /*
  * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start, end)
@@ -25,6 +54,19 @@ struct flush_words {
 extern struct flush_words flush_words;
 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
+/*
+ * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown() may have
+ * left.
+ */
+void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end);
+/*
+ * Frames whose translations an unfinished shootdown has removed keep a reference until all processors have flushed. They are a
+ * limited number. An allocation that finds no free frame takes them back: false if there were none.
+ */
+void frame_hold(struct frame *frame);
+bool frames_return_held(void);
+/* For the checker: calls function for each reference. */
+void frames_held_each(void (*function)(const struct frame *frame));
 /* mm has a new context, so no cached translation matches: others that run it load the context. */
 void shootdown_context(struct mm *mm);
 /* mm ends: no processor has it loaded any more. */
@@ -34,6 +76,10 @@ void shootdown_leave(struct mm *mm);
 void shootdown_interrupt(void);
 void shootdown_answer(void);
 
+/* NULL, or what a processor does when it has taken the kernel lock, and before it loads another address space. */
+extern void (*shootdown_entered)(void);
+/* This processor's TLB is empty. */
+void shootdown_emptied(void);
 /* This processor loads mm; true: it must empty its TLB first. */
 bool shootdown_enter(struct mm *mm);
 /*

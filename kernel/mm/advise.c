@@ -36,6 +36,7 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 	case MADV_FREE:
 		if (tables_unshare(mm, address, end))
 			return -ENOMEM;
+		mm->flush_reason = SHOOTDOWN_MADVISE;
 		for (struct vma *vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
 			if (vma->flags & (VM_DEVICE | VM_LOCKED) || (advice == MADV_FREE && vma->inode))
 				return -EINVAL;

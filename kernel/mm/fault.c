@@ -179,17 +179,24 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault(struct mm *m
 	return error == -ENOMEM ? fault_without_memory(mm, address, access) : error;
 }
 
-/* Addresses below this bound, counted from the second page, take the plain path. The checker sets it to 0. */
+/* Addresses below this bound, counted from the second page, take the plain path. The checker and faults_watch() set it to 0. */
 uaddr_t faults_plain = USER_END - PAGE_SIZE;
+
+void faults_watch(bool on)
+{
+	faults_plain = on || boot.check ? 0 : USER_END - PAGE_SIZE;
+}
 
 NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
 {
+	const uaddr_t page = ALIGN_DOWN(address, PAGE_SIZE);
 	int error;
 
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
+	shootdown_reuse(mm, page, page + PAGE_SIZE);
 	error = fault(mm, address, access);
-	address = ALIGN_DOWN(address, PAGE_SIZE);
+	address = page;
 	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
 }

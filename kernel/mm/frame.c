@@ -4,6 +4,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <shootdown.h>
 #include <task.h>
 
 struct frame *frames;
@@ -116,6 +117,8 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 	if (!frame_refused(order)) {
 		frame = frame_take(order);
 		if (!frame && frames_return_cleared())
+			frame = frame_take(order);
+		if (!frame && frames_return_held())
 			frame = frame_take(order);
 		if (!frame && order <= OOM_ORDER_MOST && frames_short() && current->mm)
 			current->work |= WORK_MEMORY;

@@ -208,6 +208,7 @@ int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
 		return 0;
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
+	mm->flush_reason = SHOOTDOWN_MUNMAP;
 	areas_remove(mm, address, end);
 	tables_trim(mm, address, end);
 	check_range(mm, address, end, "munmap");
@@ -269,6 +270,7 @@ int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot)
 	}
 	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
 		return -ENOMEM;
+	mm->flush_reason = SHOOTDOWN_MPROTECT;
 	for (vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
 		interrupt_window_at(++areas);
 		if ((vma->flags & VM_PROT) == rights)

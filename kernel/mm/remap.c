@@ -28,6 +28,7 @@ static void move_entries(struct mm *mm, uaddr_t from, uaddr_t to, u32 size)
 {
 	flush->hide(mm, from, from + size);
 	flush->range(mm, from, from + size);
+	shootdown_reuse(mm, to, to + size);
 	for (uaddr_t at = from; at < from + size; at += PAGE_SIZE) {
 		struct pte *old = pagetable_find(mm->root, at), *new;
 
@@ -66,6 +67,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 		return (u32)-ENOMEM;
 	}
 	/* From here on nothing fails. */
+	mm->flush_reason = SHOOTDOWN_MREMAP;
 	areas_remove(mm, to, to + new_size);
 	twin->first_page = vma_page(vma, from);
 	twin->start = to;

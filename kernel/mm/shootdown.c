@@ -16,19 +16,24 @@ const struct shootdown_form *shootdown_form = &shootdown_queue;
 u32 shootdown_cutoff;
 u64 shootdowns;
 
-/* What was asked for, and what it cost. */
-enum reason { PAGE, RANGE, ALL, CONTEXT, END, REASONS };
-static const char *const names[REASONS] = { "page", "range", "all", "context", "end" };
-static struct {
+/* What was asked for, by whom and by which form, and what it cost. */
+static const char *const kinds[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
+static const char *const reasons[SHOOTDOWN_REASONS] = { "copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit",
+							"truncate", "reclaim", "reuse" };
+static const struct shootdown_form *const forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
+						      &shootdown_generation, &shootdown_broadcast };
+struct count {
 	u32 times, pages, ipis;
 	u64 waited;             /* ticks of the timebase */
-} counts[REASONS];
+};
+static struct count counts[ARRAY_SIZE(forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
+static u32 ipis;                /* of the one that is being made */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
-static enum reason reason;      /* of the one that is being made */
+void (*shootdown_entered)(void);
 
 void shootdown_send(u32 targets)
 {
-	counts[reason].ipis += (u32)__builtin_popcount(targets);
+	ipis += (u32)__builtin_popcount(targets);
 	ipi_send(targets, IPI_FLUSH);
 }
 
@@ -56,27 +61,34 @@ void shootdown_do(const struct flush_request *request)
 			arch_tlb_flush_page(page);
 }
 
-static void reason_count(enum reason why, u32 pages, u32 since)
+void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since)
 {
-	counts[why].times++;
-	counts[why].pages += pages;
-	counts[why].waited += arch_timebase_low() - since;
+	struct count *count;
+	u32 form = 0;
+
+	while (forms[form] != shootdown_form)
+		form++;
+	count = &counts[form][why][kind];
+	count->times++;
+	count->pages += pages;
+	count->ipis += ipis;
+	count->waited += arch_timebase_low() - since;
 	shootdowns++;
+	ipis = 0;
 }
 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 using = cpus_using(mm), pages = (end - start) >> PAGE_SHIFT, since = arch_timebase_low();
-	struct flush_request request = { mm, start, end, pages > shootdown_cutoff };
+	struct flush_request request = { mm, start, end, pages > shootdown_cutoff, mm->flush_reason };
 
 	if (!arch_tlb_broadcasts())
 		mm->stale_on |= mm->ran_on & ~using & ~(1u << this_cpu()->number);
 	using = shootdown_form->asked(using);
 	if (!using)
 		return;
-	reason = request.all ? ALL : pages == 1 ? PAGE : RANGE;
 	shootdown_form->flush(using, &request);
-	reason_count(reason, pages, since);
+	shootdown_count(request.why, request.all ? SHOOTDOWN_ALL : pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages, since);
 }
 
 static void reload_context(void *argument)
@@ -92,9 +104,9 @@ void shootdown_context(struct mm *mm)
 	mm->stale_on = 0;
 	if (!using)
 		return;
-	counts[CONTEXT].ipis += (u32)__builtin_popcount(using);
+	ipis += (u32)__builtin_popcount(using);
 	cpus_call(using, reload_context, NULL);
-	reason_count(CONTEXT, 0, since);
+	shootdown_count(mm->flush_reason, SHOOTDOWN_CONTEXT, 0, since);
 }
 
 static void space_leave(void *argument)
@@ -107,11 +119,36 @@ void shootdown_leave(struct mm *mm)
 {
 	u32 using = cpus_using(mm), since = arch_timebase_low();
 
+	shootdown_reuse(mm, 0, USER_END);
 	if (!using)
 		return;
-	counts[END].ipis += (u32)__builtin_popcount(using);
+	ipis += (u32)__builtin_popcount(using);
 	cpus_call(using, space_leave, NULL);
-	reason_count(END, 0, since);
+	shootdown_count(mm->flush_reason, SHOOTDOWN_END, 0, since);
+}
+
+void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	u32 since;
+
+	if (!mm->flushes.unseen)
+		return;
+	if (!generation_passed(mm->flushes.unseen)) {
+		if (end <= mm->flushes.unseen_start || start >= mm->flushes.unseen_end)
+			return;
+		since = arch_timebase_low();
+		generation_settle();
+		shootdown_count(SHOOTDOWN_REUSE, SHOOTDOWN_ALL, 0, since);
+	}
+	mm->flushes.unseen = 0;
+}
+
+void shootdown_emptied(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu->mm)
+		cpu->flushes.generation = cpu->mm->flushes.generation;
 }
 
 void shootdown_interrupt(void)
@@ -132,6 +169,7 @@ bool shootdown_enter(struct mm *mm)
 	mm->ran_on |= bit;
 	mm->stale_on &= ~bit;
 	put_off += stale;
+	this_cpu()->flushes.generation = mm->flushes.generation;
 	return stale;
 }
 
@@ -145,16 +183,58 @@ bool shootdown_put_off(const struct root_entry *root)
 	return false;
 }
 
+static void sum(struct count *to, const struct count *from)
+{
+	to->times += from->times;
+	to->pages += from->pages;
+	to->ipis += from->ipis;
+	to->waited += from->waited;
+}
+
+static void show_row(struct text *text, const char *name, const struct count *count)
+{
+	text_printf(text, "%-10s %9u %10u %10u %12llu\n", name, count->times, count->pages, count->ipis,
+		    time_ticks_to_ns(count->waited));
+}
+
+/* All shootdowns by what they were for, then the same ones by who asked, then by form. */
 static void show_shootdowns(struct text *text)
 {
-	text_puts(text, "reason       times      pages       ipis    waited_ns\n");
-	for (unsigned i = 0; i < REASONS; i++)
-		text_printf(text, "%-8s %9u %10u %10u %12llu\n", names[i], counts[i].times, counts[i].pages, counts[i].ipis,
-			    time_ticks_to_ns(counts[i].waited));
-	text_printf(text, "put_off %u\n", put_off);
+	struct count by_kind[SHOOTDOWN_KINDS] = { 0 }, by_reason[SHOOTDOWN_REASONS] = { 0 }, by_form[ARRAY_SIZE(forms)] = { 0 };
+
+	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
+			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++) {
+				sum(&by_kind[kind], &counts[form][why][kind]);
+				sum(&by_reason[why], &counts[form][why][kind]);
+				sum(&by_form[form], &counts[form][why][kind]);
+			}
+	text_puts(text, "reason         times      pages       ipis    waited_ns\n");
+	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
+		show_row(text, kinds[kind], &by_kind[kind]);
+	for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
+		show_row(text, reasons[why], &by_reason[why]);
+	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+		show_row(text, forms[form]->name, &by_form[form]);
+	text_printf(text, "put_off %u\ndeferred %u\n", put_off, shootdowns_deferred);
+	frames_held_show(text);
+}
+
+/* Each combination that occurred. */
+static void show_each(struct text *text)
+{
+	text_puts(text, "form       reason     for          times      pages       ipis    waited_ns\n");
+	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
+			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
+				if (counts[form][why][kind].times) {
+					text_printf(text, "%-10s %-10s ", forms[form]->name, reasons[why]);
+					show_row(text, kinds[kind], &counts[form][why][kind]);
+				}
 }
 
 void shootdown_proc_init(void)
 {
 	proc_file("mmu/shootdowns", show_shootdowns, NULL);
+	proc_file("mmu/shootdowns_each", show_each, NULL);
 }

@@ -53,6 +53,7 @@ void mm_put(struct mm *mm)
 	ASSERT(mm->refs > 0);
 	if (--mm->refs)
 		return;
+	mm->flush_reason = SHOOTDOWN_EXIT;
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
 		uaddr_t start = vma->start, end = vma->end;
@@ -169,6 +170,7 @@ struct mm *mm_fork(struct mm *parent)
 			error = copy_pages(child, vma);
 	}
 	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
+	parent->flush_reason = SHOOTDOWN_FORK;
 	flush->whole(parent);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");

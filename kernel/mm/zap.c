@@ -22,9 +22,26 @@ void range_hide(struct mm *mm, uaddr_t start, uaddr_t end)
 	zap_walk(mm, start, end, hide_one, NULL);
 }
 
+/* As zap_entry(), where other processors may still use the translation. */
+static u32 zap_held(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
+{
+	struct frame *frame = pte_frame(pte_get(entry));
+
+	(void)mm;
+	(void)address;
+	(void)argument;
+	if (frame)
+		frame_hold(frame);
+	pagetable_clear(entry);
+	return frame != NULL;
+}
+
 void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
-	zap_walk(vma->mm, start, end, zap_entry, NULL);
+	if (vma->mm->flushes.unseen)
+		zap_walk(vma->mm, start, end, zap_held, NULL);
+	else
+		zap_walk(vma->mm, start, end, zap_entry, NULL);
 }
 
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
@@ -64,6 +81,7 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 				range_hide(vma->mm, start, end);
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();
+		vma->mm->flush_reason = SHOOTDOWN_TRUNCATE;
 		if (part_of_file(vma, first, last, &start, &end))
 			flush->range(vma->mm, start, end);
 	}

@@ -8,6 +8,7 @@
 #include <lib.h>
 #include <mmu.h>
 #include <sched.h>
+#include <shootdown.h>
 #include <smp.h>
 #include <task.h>
 
@@ -216,5 +217,6 @@ void idle_wait_unlocked(void)
 	if (cpu->stale) {
 		cpu->stale = false;
 		arch_forget_translations();
+		shootdown_emptied();
 	}
 }

@@ -50,6 +50,8 @@ void kernel_lock(void)
 	}
 	lock->holder = this_cpu();
 	lock->times++;
+	if (shootdown_entered)
+		shootdown_entered();
 }
 
 void kernel_unlock(void)

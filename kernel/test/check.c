@@ -249,12 +249,18 @@ static void check_frames(void)
 			check_report("frames of a use miscounted", i, use[i], statistics.use[i]);
 }
 
+static void count_held(const struct frame *frame)
+{
+	mappings[frame_number(frame)]++;
+}
+
 void check_sweep(const char *operation)
 {
 	begin_report(operation);
 	check_sweeps++;
 	memset(mappings, 0, frame_count * sizeof(*mappings));
 	mm_for_each(check_space);
+	frames_held_each(count_held);
 	check_frames();
 	mmu->check(check_report);
 	end_check();

@@ -57,22 +57,22 @@ static void zap_immediately(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_walk(vma->mm, start, end, one_at_once, NULL);
 }
 
-static void (*batch_flushed)(struct mm *mm, const struct batch *batch);
+/* Flushes the other processors; gives up the frames. */
+static void (*batch_end)(struct mm *mm, const struct batch *batch);
 
-static void batch_flushed_here(struct mm *mm, const struct batch *batch)
+static void batch_end_here(struct mm *mm, const struct batch *batch)
 {
 	(void)mm;
-	(void)batch;
+	for (u32 i = 0; i < batch->count; i++)
+		if (batch->page[i].frame)
+			frame_put(batch->page[i].frame);
 }
 
 static void batch_flush(struct mm *mm, struct batch *batch)
 {
 	for (u32 i = 0; i < batch->count; i++)
 		page_gone(mm, batch->page[i].address);
-	batch_flushed(mm, batch);
-	for (u32 i = 0; i < batch->count; i++)
-		if (batch->page[i].frame)
-			frame_put(batch->page[i].frame);
+	batch_end(mm, batch);
 	batch->count = 0;
 }
 
@@ -119,6 +119,8 @@ static u32 one_at_once_several(struct mm *mm, uaddr_t address, struct pte *entry
 	pagetable_set(entry, pte_hide(pte_get(entry)));
 	page_gone(mm, address);
 	shootdown(mm, address, address + PAGE_SIZE);
+	if (mm->flushes.unseen && pte_frame(pte_get(entry)))
+		frame_hold(frame_get(pte_frame(pte_get(entry))));
 	return zap_entry(mm, address, entry, argument);
 }
 
@@ -132,10 +134,17 @@ static void zap_immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_walk(vma->mm, start, end, one_at_once_several, NULL);
 }
 
-static void batch_flushed_everywhere(struct mm *mm, const struct batch *batch)
+static void batch_end_everywhere(struct mm *mm, const struct batch *batch)
 {
-	if (batch->count)
-		shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
+	if (!batch->count)
+		return;
+	shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
+	if (!mm->flushes.unseen)
+		batch_end_here(mm, batch);
+	else
+		for (u32 i = 0; i < batch->count; i++)
+			if (batch->page[i].frame)
+				frame_hold(batch->page[i].frame);
 }
 
 static void zap_in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
@@ -152,7 +161,7 @@ static int pte_update_apply(const struct policy_setting *to)
 	static zap_form *const forms[] = { zap_by_range, zap_immediately, zap_in_batches };
 	static zap_form *const several[] = { zap_by_range_several, zap_immediately_several, zap_in_batches_several };
 
-	batch_flushed = several_processors ? batch_flushed_everywhere : batch_flushed_here;
+	batch_end = several_processors ? batch_end_everywhere : batch_end_here;
 	zap_bind(several_processors ? several[to->choice] : forms[to->choice]);
 	return 0;
 }

@@ -5,8 +5,8 @@
  * their queue is empty. short: one request for all, a page, a range or everything, that a handler in assembly serves without a
  * frame.
  * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again. generation: each
- * request is numbered, so that one flush serves all requests that a processor has missed. broadcast: the hardware's
- * flush of a page reaches all.
+ * address space numbers its flushes, and nobody waits for those of unmapped pages. broadcast: the hardware's flush of a page
+ * reaches all.
  *
  * shootdown.cutoff: a range of more pages than this is flushed as everything.
  */
@@ -15,6 +15,7 @@
 #include <policy.h>
 #include <smp.h>
 
+#include "../internal.h"
 #include "../shootdown.h"
 
 extern const struct shootdown_form *shootdown_form;
@@ -28,7 +29,11 @@ static int shootdown_apply(const struct policy_setting *to)
 
 	if (to->choice && (!several_processors || (forms[to->choice] == &shootdown_broadcast && !arch_tlb_broadcasts())))
 		return -ENODEV;
+	if (shootdown_form->leave)
+		shootdown_form->leave();
 	shootdown_form = forms[to->choice];
+	shootdown_entered = shootdown_form == &shootdown_generation ? shootdown_form->answer : NULL;
+	faults_watch(shootdown_form == &shootdown_generation);
 	if (several_processors)
 		arch_flush_short(shootdown_form->in_assembly);
 	return 0;

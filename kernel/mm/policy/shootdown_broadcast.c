@@ -15,4 +15,4 @@ static void broadcast_answer(void)
 {
 }
 
-const struct shootdown_form shootdown_broadcast = { shootdown_all, broadcast_flush, broadcast_answer, false };
+const struct shootdown_form shootdown_broadcast = { "broadcast", shootdown_all, broadcast_flush, broadcast_answer, false, NULL };

@@ -1,47 +1,139 @@
 /*
- * shootdown=generation: as Linux since 4.14 (arch/x86/mm/tlb.c).
+ * shootdown=generation: nobody waits for a processor to forget pages that are unmapped.
  *
- * Each address space counts its flushes. A processor notes the number up to which it has flushed. A target that is one behind
- * flushes what the request names; one that is further behind flushes everything, and has then served all requests; one that is
- * not behind does nothing. Dozing processors are not interrupted: they flush when they wake.
+ * Each address space counts its flushes, as Linux does since 4.14 (arch/x86/mm/tlb.c). A processor knows up to which generation
+ * it has flushed: one behind, it flushes what the last request names; further behind, everything. It looks when it enters the
+ * kernel and when it loads an address space, at the latest with its next tick.
+ *
+ * munmap() and madvise() only begin a generation. Until all have passed it, the frames keep a reference (mm/held.c), and a
+ * fault on one of the pages makes all pass it first. So no frame and no page is used again while an old translation is, as
+ * LATR does it (ASPLOS 2018). Who takes away a right, moves pages or shares them must know that nobody uses the old
+ * translations when the call returns: those requests interrupt and wait. So does a new context. Dozing processors flush when they wake.
  */
 #include <arch.h>
 #include <cpu.h>
+#include <lib.h>
 
 #include "../shootdown.h"
 
-static struct flush_request shared;
-static u32 newest;              /* the request's number in its address space */
-static u32 generation_unanswered;
+static u32 newest;              /* number of the last request of all address spaces; 0 is none's */
+u32 shootdowns_deferred;
 
-static void generation_flush(u32 targets, const struct flush_request *request)
+static bool behind(const struct cpu *cpu)
 {
-	shared = *request;
-	newest = ++request->mm->flushes;
-	arch_memory_barrier();
-	*(volatile u32 *)&generation_unanswered = targets;
-	shootdown_send(targets);
-	while (*(volatile u32 *)&generation_unanswered)
-		arch_pause();
+	return *(const volatile u32 *)&cpu->flushes.due != *(const volatile u32 *)&cpu->flushes.passed;
+}
+
+u32 generation_newest(void)
+{
+	return newest;
+}
+
+bool generation_passed(u32 number)
+{
+	for_each_cpu(cpu)
+		if (behind(cpu) && (s32)(number - cpu->flushes.passed) > 0)
+			return false;
 	arch_acquired();
+	return true;
+}
+
+/* Flushes what this processor's address space has asked for since the last time. */
+static void catch_up(struct cpu *cpu)
+{
+	struct mm *mm = cpu->mm;
+	struct flush_request request;
+	u32 generation;
+
+	if (!mm)
+		return;
+	generation = *(volatile u32 *)&mm->flushes.generation;
+	if (generation == cpu->flushes.generation)
+		return;
+	arch_acquired();
+	request = (struct flush_request){ mm, mm->flushes.start, mm->flushes.end, mm->flushes.all, mm->flush_reason };
+	arch_acquired();
+	/* A request that follows changes the generation first, and the pages then. */
+	if (cpu->flushes.generation + 1 != generation || *(volatile u32 *)&mm->flushes.generation != generation)
+		request.all = true;
+	shootdown_do(&request);
+	cpu->flushes.generation = generation;
 }
 
 static void generation_answer(void)
 {
 	struct cpu *cpu = this_cpu();
-	u32 bit = 1u << cpu->number;
+	u32 due = *(volatile u32 *)&cpu->flushes.due;
 
-	if (!(*(volatile u32 *)&generation_unanswered & bit))
+	if (due == cpu->flushes.passed)
 		return;
 	arch_acquired();
-	if (cpu->flushes.mm == shared.mm && cpu->flushes.seen + 1 == newest)
-		shootdown_do(&shared);
-	else
-		arch_tlb_flush_all();
-	cpu->flushes.mm = shared.mm;
-	cpu->flushes.seen = newest;
+	catch_up(cpu);
 	arch_memory_barrier();
-	arch_add(&generation_unanswered, -bit);
+	*(volatile u32 *)&cpu->flushes.passed = due;
 }
 
-const struct shootdown_form shootdown_generation = { shootdown_awake, generation_flush, generation_answer, false };
+static void interrupt_and_wait(u32 targets)
+{
+	arch_memory_barrier();
+	shootdown_send(targets);
+	for_each_cpu(cpu)
+		if (targets & 1u << cpu->number)
+			while (behind(cpu))
+				arch_pause();
+	arch_acquired();
+}
+
+void generation_settle(void)
+{
+	u32 targets = 0;
+
+	for_each_cpu(cpu)
+		if (behind(cpu))
+			targets |= 1u << cpu->number;
+	if (targets)
+		interrupt_and_wait(targets);
+}
+
+static void generation_flush(u32 targets, const struct flush_request *request)
+{
+	struct mm_flushes *flushes = &request->mm->flushes;
+
+	*(volatile u32 *)&flushes->generation = flushes->generation + 1;
+	arch_memory_barrier();
+	flushes->start = request->start;
+	flushes->end = request->end;
+	flushes->all = request->all;
+	arch_memory_barrier();
+	if (!++newest)
+		newest = 1;
+	for_each_cpu(cpu)
+		if (targets & 1u << cpu->number)
+			*(volatile u32 *)&cpu->flushes.due = newest;
+	/* The caller has flushed here. */
+	if (this_cpu()->mm == request->mm)
+		this_cpu()->flushes.generation = flushes->generation;
+	if (request->why != SHOOTDOWN_MUNMAP && request->why != SHOOTDOWN_MADVISE) {
+		interrupt_and_wait(targets);
+		return;
+	}
+	frames_held_look();
+	if (!flushes->unseen || generation_passed(flushes->unseen)) {
+		flushes->unseen_start = request->start;
+		flushes->unseen_end = request->end;
+	} else {
+		flushes->unseen_start = MIN(flushes->unseen_start, request->start);
+		flushes->unseen_end = MAX(flushes->unseen_end, request->end);
+	}
+	flushes->unseen = newest;
+	shootdowns_deferred++;
+}
+
+static void generation_leave(void)
+{
+	generation_settle();
+	frames_held_look();
+}
+
+const struct shootdown_form shootdown_generation = { "generation", shootdown_awake, generation_flush, generation_answer, false,
+						     generation_leave };

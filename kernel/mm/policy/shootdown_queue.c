@@ -68,4 +68,4 @@ static void queue_answer(void)
 	spin_unlock(&cpu->flushes.lock);
 }
 
-const struct shootdown_form shootdown_queue = { shootdown_all, queue_flush, queue_answer, false };
+const struct shootdown_form shootdown_queue = { "queue", shootdown_all, queue_flush, queue_answer, false, NULL };

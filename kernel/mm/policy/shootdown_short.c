@@ -43,5 +43,5 @@ static void short_answer(void)
 	arch_add((u32 *)&flush_words.unanswered, -bit);
 }
 
-const struct shootdown_form shootdown_short = { shootdown_all, short_flush, short_answer, true };
-const struct shootdown_form shootdown_lazy = { shootdown_awake, short_flush, short_answer, true };
+const struct shootdown_form shootdown_short = { "short", shootdown_all, short_flush, short_answer, true, NULL };
+const struct shootdown_form shootdown_lazy = { "lazy", shootdown_awake, short_flush, short_answer, true, NULL };

@@ -52,6 +52,7 @@ static void hide_nothing(struct mm *mm, uaddr_t start, uaddr_t end)
 CAUSE(flush) static void page_several(struct mm *mm, uaddr_t address)
 {
 	flush_one_page(mm, address);
+	mm->flush_reason = SHOOTDOWN_COPY;
 	if (context_live(mm))
 		shootdown(mm, address, address + PAGE_SIZE);
 }

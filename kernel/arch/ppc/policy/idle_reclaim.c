@@ -78,10 +78,12 @@ static void leave_colour(struct mm *mm)
 {
 	if (!context_live(mm) || mm->context.number >= below)
 		return;
-	if (mm == this_cpu()->mm || cpus_using(mm))
+	if (mm == this_cpu()->mm || cpus_using(mm)) {
+		mm->flush_reason = SHOOTDOWN_RECLAIM;
 		context_renew(mm);
-	else
+	} else {
 		context_forget(mm);
+	}
 }
 
 static bool begin_colour(void)

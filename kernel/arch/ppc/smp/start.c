@@ -83,6 +83,8 @@ void arch_flush_short(bool on)
 
 static void activate_on_several(struct mm *mm)
 {
+	if (shootdown_entered)
+		shootdown_entered();
 	segments_activate(mm);
 	if (mm && shootdown_enter(mm))
 		arch_tlb_flush_all();

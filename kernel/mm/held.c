@@ -1,0 +1,71 @@
+/*
+ * Frames that a shootdown without waiting has unmapped (shootdown=generation). Other processors may use their old translations
+ * until they have flushed, so each keeps the reference of its mapping until then. They are few: a full table makes all
+ * processors flush at once, and so does an allocation that finds no free frame.
+ */
+#include <cpu.h>
+#include <frame.h>
+#include <lib.h>
+#include <smp.h>
+#include <text.h>
+
+#include "shootdown.h"
+
+#define HELD_MOST 256u
+
+/* A ring, oldest first. */
+static struct held {
+	struct frame *frame;
+	u32 number;             /* of the newest flush when it was unmapped */
+} held[HELD_MOST];
+static u32 first, count, peak;
+static u32 taken_back;          /* times that an allocation needed them */
+
+void frames_held_look(void)
+{
+	u32 passed = 0;         /* the last number found to be passed by all */
+
+	while (count) {
+		struct held *oldest = &held[first];
+
+		if (oldest->number != passed && !generation_passed(oldest->number))
+			return;
+		passed = oldest->number;
+		first = (first + 1) % HELD_MOST;
+		count--;
+		frame_put(oldest->frame);
+	}
+}
+
+void frame_hold(struct frame *frame)
+{
+	/* A thirty-second of RAM at most. */
+	if (count == MIN(HELD_MOST, frame_count / 32)) {
+		generation_settle();
+		frames_held_look();
+	}
+	held[(first + count) % HELD_MOST] = (struct held){ frame, generation_newest() };
+	count++;
+	peak = MAX(peak, count);
+}
+
+bool frames_return_held(void)
+{
+	if (!count || !kernel_lock_held())
+		return false;
+	taken_back++;
+	generation_settle();
+	frames_held_look();
+	return true;
+}
+
+void frames_held_each(void (*function)(const struct frame *frame))
+{
+	for (u32 i = 0; i < count; i++)
+		function(held[(first + i) % HELD_MOST].frame);
+}
+
+void frames_held_show(struct text *text)
+{
+	text_printf(text, "held %u\nheld_peak %u\nheld_taken_back %u\n", count, peak, taken_back);
+}
