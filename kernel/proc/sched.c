@@ -18,6 +18,7 @@
 #include <window.h>
 
 #include "internal.h"
+#include "switching.h"
 
 #define LATE_NS        1000000u /* only kernel code keeps interrupts off for so long */
 
@@ -36,11 +37,6 @@ struct cpu cpus[CPUS] = { [0] = {
 u32 cpu_count = 1;
 
 static struct list_head idle_hooks = LIST_HEAD_INIT(idle_hooks);
-
-static bool task_is_real_time(const struct task *task)
-{
-	return task->run_priority;
-}
 
 /* A turn: 100 ms at nice 0, 200 ms at -20, 10 ms (one tick) at 19. */
 s32 sched_slice(const struct task *task)
@@ -105,17 +101,6 @@ CAUSE(switch) static inline __attribute__((always_inline)) struct task *sched_pi
 	}
 	list_del(&task->run_link);
 	return task;
-}
-
-/* Whether task, just woken, should run before the turn of the running one is over. */
-static inline bool task_preempts(const struct task *task, const struct task *running)
-{
-	if (task_is_real_time(task))
-		return !task_is_real_time(running) || task->run_priority > running->run_priority;
-	if (task_is_real_time(running))
-		return false;
-	/* With equal nice, the task with more time left runs first. */
-	return task->nice < running->nice || (task->nice == running->nice && task->slice > running->slice);
 }
 
 bool sched_preempts(const struct task *task, const struct task *running)
@@ -192,30 +177,7 @@ CAUSE(switch) void sched_requeue(struct task *task)
 	sched_interrupt(task->cpu->running, WORK_RESCHED);
 }
 
-/* The next task wakes the waiters of noted queues. */
-CAUSE(switch) static inline void pass_on(u32 work, struct task *next)
-{
-	if (work & WORK_WAKE)
-		next->work |= WORK_WAKE;
-}
-
-/* Counts the switch, charges the time, and activates next's address space. */
-CAUSE(switch) static inline __attribute__((always_inline)) void before_switch(struct task *next)
-{
-	struct cpu *cpu = this_cpu();
-	u32 now;
-
-	switch_preload(next);
-	now = arch_timebase_low();
-	current->run_ticks += now - current->run_since;
-	next->run_since = now;
-	cpu->context_switches++;
-	cpu->running = next;
-	if (next->mm && next->mm != cpu->mm)
-		mmu->activate(next->mm);
-}
-
-CAUSE(switch) void schedule(void)
+REPLACED CAUSE(switch) void schedule(void)
 {
 	struct task *next;
 	u32 work;
@@ -293,7 +255,7 @@ void sched_bind_several(void)
 }
 
 
-CAUSE(switch) void sched_end(void)
+REPLACED CAUSE(switch) void sched_end(void)
 {
 	struct task *next = sched_pick();
 

@@ -229,7 +229,17 @@ static void hash_size_is_as_chosen(void)
 	CHECK_EQUAL(count("/proc/policy", "bytes_unused=") > 0, strstr(text, "hash.size least") != NULL);
 }
 
-/* The forms of old kernels act: their counters move. -ENODEV: not on this processor. */
+/* A ready queue that holds more than the threads that wait is chosen at boot only. */
+static void ready_queue_is_as_chosen(void)
+{
+	static char text[8192];
+
+	work();
+	test_read_file("/proc/policy", text, sizeof(text));
+	CHECK_EQUAL(count("/proc/policy", "blocked=") > 0, strstr(text, "ready.queue waiting") == NULL);
+}
+
+/* The forms of old kernels act, and the counting of copies does: their counters move. -ENODEV: not on this processor. */
 static void old_forms_act(void)
 {
 	static const struct {
@@ -242,6 +252,7 @@ static void old_forms_act(void)
 		{ "icache.flush=every", "flushes_changed=", "icache.flush=mapping" },
 		{ "idle.cache=off idle.clear=cached", "careful_runs=", "idle.cache=normal idle.clear=off" },
 		{ "reload=c-insert", "asm_reloads=", "reload=c" },
+		{ "copy.count=on", "counted=", "copy.count=off" },
 	};
 
 	CHECK_EQUAL(store("/proc/tlbmiss", "on"), 0);
@@ -288,7 +299,7 @@ static void pinned_entries_stay(void)
 
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(bad_words_are_refused), CASE(counters_move),
-	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(pinned_entries_stay),
+	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
 };
 
 TEST_MAIN("policy", cases)

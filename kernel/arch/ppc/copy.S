@@ -11,7 +11,7 @@ FUNCTION(user_copy)
 	/* Policy copy=lines writes a branch to copy_by_lines here. */
 	.globl	copy_first
 copy_first:
-	srwi.	r0, r5, 4
+	srwi.	r0, r5, 4		/* COPY_FIRST */
 copy_blocks:
 	beq	copy_words
 	mtctr	r0
@@ -228,7 +228,9 @@ END(user_exchange)
 
 /* void *memcpy(void *to (r3), const void *from (r4), size_t n (r5)) */
 FUNCTION(memcpy)
-	srwi.	r0, r5, 4
+	/* Policy copy.count writes a branch to a counting form here. */
+	srwi.	r0, r5, 4		/* COPY_FIRST */
+memcpy_blocks:
 	mr	r10, r3
 	beq	2f
 	mtctr	r0
@@ -301,6 +303,19 @@ FUNCTION(memset)
 	bdnz	3b
 	blr
 END(memset)
+
+	/* The copies without the branches that policies may write to their first instructions. */
+	.section .text.copy_plainly, "ax"
+
+FUNCTION(user_copy_plainly)
+	srwi.	r0, r5, 4
+	b	copy_blocks
+END(user_copy_plainly)
+
+FUNCTION(memcpy_plainly)
+	srwi.	r0, r5, 4
+	b	memcpy_blocks
+END(memcpy_plainly)
 
 	/* Entries: start, end, continuation. A fault on a user address in [start, end) goes to the continuation. */
 	.section .recoveries, "a"

@@ -1,5 +1,6 @@
 /* The files of /proc about translation that every backend has. */
 #include <arch.h>
+#include <arch/copy.h>
 #include <arch/reload.h>
 #include <context.h>
 #include <flush.h>
@@ -19,5 +20,6 @@ void arch_proc_init(void)
 {
 	proc_file("tlbmiss", tlbmiss_show, tlbmiss_store);
 	mmu->proc_init();
+	copy_proc_init();
 	proc_file("mmu/contexts", show_contexts, NULL);
 }

@@ -6,7 +6,6 @@
  */
 #include <arch.h>
 #include <arch/copy.h>
-#include <arch/image.h>
 #include <errno.h>
 #include <frame.h>
 #include <lib.h>
@@ -24,7 +23,7 @@ static int copy_apply(const struct policy_setting *to)
 {
 	if (to->choice && arch_cpu.dcache_line != COPY_LINE)
 		return -ENODEV;
-	code_divert(copy_first, to->choice ? (const u32 *)copy_by_lines : NULL, COPY_FIRST);
+	copy_bind_lines(to->choice);
 	frame_copy_block = to->choice ? page_by_lines : memcpy;
 	return 0;
 }

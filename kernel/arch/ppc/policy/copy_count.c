@@ -1,0 +1,111 @@
+/*
+ * copy.count: whether the kernel counts its copies by size and alignment, as Mackerras did (2003, section 3).
+ *
+ * off: it does not, and nothing is tested. on: user_copy and memcpy branch to forms that count; /proc/copies shows the
+ * counts, and a write to it clears them. A copy of a whole page is not counted, because Linux has another routine for it. Linux moves one object of 1, 2, 4 or
+ * 8 bytes to or from a program without its copy routine, so these count by themselves.
+ */
+#include <arch/copy.h>
+#include <arch/image.h>
+#include <frame.h>
+#include <lib.h>
+#include <policy.h>
+#include <procfs.h>
+#include <text.h>
+
+#define SIZES 14u               /* by powers of two: up to 1, 2, 4 ... 4096 bytes, and more */
+
+static struct counts {
+	u64 calls, under_128, under_512, unaligned_8, sizes[SIZES];
+} of_users, of_kernel;
+static u64 objects, counted;
+static u32 (*user_form)(void *to, const void *from, u32 n) = user_copy_plainly;
+static bool by_lines, counting;
+
+static u32 size_class(u32 n)
+{
+	u32 class = 0;
+
+	while (class < SIZES - 1 && n > 1u << class)
+		class++;
+	return class;
+}
+
+static void count(struct counts *counts, const void *to, const void *from, u32 n)
+{
+	counted++;
+	counts->calls++;
+	counts->under_128 += n < 128;
+	counts->under_512 += n < 512;
+	counts->unaligned_8 += ((vaddr_t)to | (vaddr_t)from) % 8 != 0;
+	counts->sizes[size_class(n)]++;
+}
+
+static u32 user_copy_counted(void *to, const void *from, u32 n)
+{
+	if (n <= 8 && (n & (n - 1)) == 0)
+		objects++;
+	else
+		count(&of_users, to, from, n);
+	return user_form(to, from, n);
+}
+
+static void *memcpy_counted(void *to, const void *from, size_t n)
+{
+	if (n != PAGE_SIZE)
+		count(&of_kernel, to, from, n);
+	return memcpy_plainly(to, from, n);
+}
+
+static void show_counts(struct text *text, const char *name, const struct counts *counts)
+{
+	text_printf(text, "%s_calls %llu\n%s_under_128 %llu\n%s_under_512 %llu\n%s_unaligned_8 %llu\n", name, counts->calls,
+		    name, counts->under_128, name, counts->under_512, name, counts->unaligned_8);
+	for (u32 class = 0; class < SIZES - 1; class++)
+		text_printf(text, "%s_to_%u %llu\n", name, 1u << class, counts->sizes[class]);
+	text_printf(text, "%s_more %llu\n", name, counts->sizes[SIZES - 1]);
+}
+
+static void show_copies(struct text *text)
+{
+	show_counts(text, "memcpy", &of_kernel);
+	show_counts(text, "user", &of_users);
+	text_printf(text, "user_objects %llu\n", objects);
+}
+
+static int clear_copies(const char *words, size_t size)
+{
+	(void)words;
+	(void)size;
+	memset(&of_users, 0, sizeof(of_users));
+	memset(&of_kernel, 0, sizeof(of_kernel));
+	objects = 0;
+	return 0;
+}
+
+static void bind(void)
+{
+	user_form = by_lines ? copy_by_lines : user_copy_plainly;
+	code_divert(copy_first, (const u32 *)(counting ? user_copy_counted : by_lines ? copy_by_lines : NULL), COPY_FIRST);
+}
+
+void copy_bind_lines(bool lines)
+{
+	by_lines = lines;
+	bind();
+}
+
+static int copy_count_apply(const struct policy_setting *to)
+{
+	counting = to->choice;
+	bind();
+	code_divert((u32 *)memcpy, (const u32 *)(counting ? memcpy_counted : NULL), COPY_FIRST);
+	return 0;
+}
+
+void copy_proc_init(void)
+{
+	proc_file("copies", show_copies, clear_copies);
+}
+
+POLICY(copy_count, "copy.count", CHOICES("off", "on"), POLICY_ANY, copy_count_apply, "counted", &counted);

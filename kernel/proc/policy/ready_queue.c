@@ -1,0 +1,179 @@
+/*
+ * ready.queue: which threads the ready queue holds (Liedtke 1993, 5.3.4).
+ *
+ * waiting: those that wait for the processor; a thread leaves the queue when it gets it. full: all that are ready, the
+ * running one too; a thread enters when it becomes ready, and leaves when it blocks. lazy: at least all that wait. A thread
+ * that blocks stays, so that one that is woken soon costs no operation on the queue. Whoever looks for the next thread
+ * takes out those that are not ready; how many these are has no bound. One processor only.
+ */
+#include <arch.h>
+#include <cpu.h>
+#include <errno.h>
+#include <lib.h>
+#include <policy.h>
+#include <sched.h>
+#include <smp.h>
+#include <task.h>
+
+#include "../internal.h"
+#include "../switching.h"
+
+#define FORM CAUSE(switch) static inline __attribute__((always_inline))
+
+static u64 blocked;             /* threads that left the queue when they blocked (full), or stayed in it (lazy) */
+
+FORM struct task *first_ready(const struct list_head *queue, bool lazy)
+{
+	while (!list_empty(queue)) {
+		struct task *task = list_first_entry(queue, struct task, run_link);
+
+		if (!lazy || task->state == TASK_RUNNING)
+			return task;
+		list_del(&task->run_link);
+	}
+	return NULL;
+}
+
+FORM struct task *pick(bool lazy)
+{
+	struct cpu *cpu = this_cpu();
+	struct task *task = first_ready(&cpu->real_time, lazy);
+	struct list_head *queue = cpu->active;
+
+	if (!task)
+		task = first_ready(queue, lazy);
+	if (!task) {
+		cpu->active = cpu->expired;
+		cpu->expired = queue;
+		task = first_ready(cpu->active, lazy);
+	}
+	return task ? task : cpu->idle;
+}
+
+FORM void leave_when_blocked(struct task *task, bool lazy)
+{
+	blocked++;
+	if (!lazy)
+		list_del(&task->run_link);
+}
+
+FORM void schedule_form(bool lazy)
+{
+	struct task *next;
+	u32 work;
+
+	if (current->state != TASK_RUNNING) {
+		leave_when_blocked(current, lazy);
+	} else if (current != this_cpu()->idle) {
+		list_del(&current->run_link);
+		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
+	}
+	next = pick(lazy);
+	work = current->work;
+	current->work = work & ~(WORK_RESCHED | WORK_WAKE);
+	pass_on(work, next);
+	if (next == current)
+		return;
+	if (current->state == TASK_RUNNING)
+		current->involuntary_switches++;
+	else
+		current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
+}
+
+FORM void make_runnable_form(struct task *task, bool lazy)
+{
+	bool first = task_preempts(task, current);
+
+	task->state = TASK_RUNNING;
+	if (first)
+		current->work |= WORK_RESCHED;
+	if (lazy && !first && task->slice > 0 && !list_empty(&task->run_link))
+		return;
+	list_del(&task->run_link);
+	sched_enqueue(task, first && !task_is_real_time(task));
+}
+
+FORM void task_wake_form(struct task *task, bool lazy)
+{
+	if (task->state == TASK_INTERRUPTIBLE || task->state == TASK_KILLABLE || task->state == TASK_UNINTERRUPTIBLE)
+		make_runnable_form(task, lazy);
+}
+
+FORM void task_continue_form(struct task *task, bool lazy)
+{
+	if (task->state == TASK_STOPPED || task->state == TASK_TRACED)
+		make_runnable_form(task, lazy);
+}
+
+FORM bool is_urgent(const struct task *other, const struct task *next)
+{
+	return other != current && other->run_priority > next->run_priority;
+}
+
+FORM bool schedule_to_form(struct task *next, bool lazy)
+{
+	const struct list_head *urgent = &this_cpu()->real_time;
+
+	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
+	    (!list_empty(urgent) && is_urgent(list_first_entry(urgent, struct task, run_link), next)))
+		return false;
+	next->state = TASK_RUNNING;
+	leave_when_blocked(current, lazy);
+	if (!lazy)
+		sched_enqueue(next, false);
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
+	return true;
+}
+
+FORM __attribute__((noreturn)) void sched_end_form(bool lazy)
+{
+	struct task *next;
+
+	list_del(&current->run_link);
+	next = pick(lazy);
+	pass_on(current->work, next);
+	current->work = 0;
+	current->state = TASK_DEAD;
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_away(current, next);
+}
+
+#define FORMS(name, lazy)                                                                                              \
+	CAUSE(switch) static void schedule_##name(void) { schedule_form(lazy); }                                        \
+	CAUSE(switch) static void task_wake_##name(struct task *task) { task_wake_form(task, lazy); }                   \
+	static void task_continue_##name(struct task *task) { task_continue_form(task, lazy); }                         \
+	static void sched_start_##name(struct task *task)                                                               \
+	{                                                                                                               \
+		sched_share_turn(task);                                                                                 \
+		make_runnable_form(task, lazy);                                                                         \
+	}                                                                                                               \
+	CAUSE(switch) static bool schedule_to_##name(struct task *next) { return schedule_to_form(next, lazy); }        \
+	CAUSE(switch) __attribute__((noreturn)) static void sched_end_##name(void) { sched_end_form(lazy); }            \
+	static const void *const forms_##name[] = { (const void *)schedule_##name, (const void *)task_wake_##name,      \
+		(const void *)task_continue_##name, (const void *)sched_start_##name, (const void *)schedule_to_##name, \
+		(const void *)sched_end_##name }
+
+FORMS(full, false);
+FORMS(lazy, true);
+
+static int ready_queue_apply(const struct policy_setting *to)
+{
+	static const void *const replaced[] = { (const void *)schedule, (const void *)task_wake, (const void *)task_continue,
+		(const void *)sched_start, (const void *)schedule_to, (const void *)sched_end };
+	const void *const *forms = to->choice == 1 ? forms_full : forms_lazy;
+
+	if (to->choice == 0)
+		return 0;
+	if (several_processors)
+		return -ENODEV;
+	for (u32 i = 0; i < ARRAY_SIZE(replaced); i++)
+		arch_replace(replaced[i], forms[i]);
+	return 0;
+}
+
+POLICY(ready_queue, "ready.queue", CHOICES("waiting", "full", "lazy"), POLICY_BOOT, ready_queue_apply, "blocked", &blocked);
