@@ -93,17 +93,20 @@ static inline void pagetable_install(struct pte *entry, pte_t pte) { pte_store_f
 static inline void pagetable_clear(struct pte *entry) { pte_clear(entry); }
 
 /* The frame that an entry maps, and holds a reference to; NULL: none, or a device's page. */
-static inline struct frame *pte_frame(pte_t pte)
-{
-	return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count ? pa_frame(pte_pa(pte)) : NULL;
-}
+static inline bool pte_has_frame(pte_t pte) { return !pte_none(pte) && pte_pa(pte) >> PAGE_SHIFT < frame_count; }
+static inline struct frame *pte_frame(pte_t pte) { return pte_has_frame(pte) ? pa_frame(pte_pa(pte)) : NULL; }
 
 /* Finds the entry for an address in a table that need not be checked before it changes; NULL: pagetable_make() may. */
 static inline struct pte *pagetable_own(const struct root_entry *root, vaddr_t address)
 {
 	const struct root_entry *slot = pagetable_slot(root, address);
+	struct pte *entry = &slot_table(slot)[pagetable_index(address)];
 
-	return root_entry_pa(*slot) <= pagetable_uncertain ? NULL : &slot_table(slot)[pagetable_index(address)];
+	if (root_entry_pa(*slot) <= pagetable_uncertain)
+		return NULL;
+	if (!entry)
+		__builtin_unreachable();        /* a table is never at address 0: callers need not test twice */
+	return entry;
 }
 /* Finds an entry in order to change it: in a table that mm does not share, created if need be. NULL: no memory. */
 struct pte *pagetable_make(struct mm *mm, vaddr_t address);

@@ -103,6 +103,24 @@ static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
+/* Installs the first entry of a page. */
+CAUSE(fault) static inline __attribute__((always_inline)) void page_install(struct mm *mm, struct pte *entry, uaddr_t address,
+									    struct frame *frame, enum pte_access access,
+									    bool prefetch)
+{
+	paddr_t pa = frame_pa(frame);
+	pte_t pte = pte_make(pa, access, false);
+
+	mm->resident_pages++;
+	pagetable_install(entry, pte);
+	page_installed(mm, address, pte);
+	/* The reference is taken last: the cache line of struct frame was touched before and arrives meanwhile. */
+	frame_get(frame);
+	/* The program is about to access it again. */
+	if (prefetch)
+		__builtin_prefetch((char *)pa_kva(pa) + address % PAGE_SIZE);
+}
+
 CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct mm *mm, uaddr_t address,
 									 enum mm_access access)
 {
@@ -110,7 +128,6 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	const u32 shared_writable = VM_SHARED | VM_WRITE;
 	const u32 write = access & MM_WRITE;
 	struct frame *frame;
-	paddr_t pa;
 	struct pte *entry;
 	pte_t now;
 
@@ -146,16 +163,9 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	}
 	if (vma->flags & VM_EXEC)
 		fetch_ready(vma, frame);
-	mm->resident_pages++;
-	pa = frame_pa(frame);
-	now = pte_make(pa, write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ, false);
-	pagetable_install(entry, now);
-	page_installed(mm, address, now);
-	/* The reference is taken last: the cache line of struct frame was touched above and arrives meanwhile. */
-	frame_get(frame);
-	/* The program is about to access it again. */
-	if (access != MM_EXECUTE)
-		__builtin_prefetch((char *)pa_kva(pa) + address % PAGE_SIZE);
+	page_install(mm, entry, address, frame,
+		     write || (vma->flags & shared_writable) == shared_writable ? PTE_READ_WRITE : PTE_READ,
+		     access != MM_EXECUTE);
 	return 0;
 }
 
@@ -172,7 +182,34 @@ NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t add
 	return error;
 }
 
-CAUSE(fault) static inline __attribute__((always_inline)) int fault(struct mm *mm, uaddr_t address, enum mm_access access)
+/*
+ * The most frequent fault: the first read of a page in the area that was found last. False: it is another one, and the address
+ * space has not changed.
+ */
+CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct mm *mm, uaddr_t address)
+{
+	const u32 shared_writable = VM_SHARED | VM_WRITE;
+	const struct vma *vma = area_last(mm, address);
+	struct frame *frame = zero_frame;
+	struct pte *entry;
+
+	if (!vma || !(vma->flags & VM_PROT) || vma->flags & (VM_DEVICE | VM_EXEC) ||
+	    (vma->flags & shared_writable) == shared_writable)
+		return false;
+	/* The file first: inode_fault() touches struct frame, whose cache line arrives while the tree is looked at. */
+	if (vma->inode) {
+		frame = inode_fault(vma->inode, vma_page(vma, address));
+		if (IS_ERR(frame))
+			return false;
+	}
+	entry = pagetable_own(mm->root, address);
+	if (!entry || !pte_none(pte_get(entry)))
+		return false;
+	page_install(mm, entry, address, frame, PTE_READ, true);
+	return true;
+}
+
+NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error = fault_once(mm, address, access);
 
@@ -195,7 +232,7 @@ NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t addre
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
 	shootdown_reuse(mm, page, page + PAGE_SIZE);
-	error = fault(mm, address, access);
+	error = access == MM_READ && fault_read(mm, address) ? 0 : fault(mm, address, access);
 	address = page;
 	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
@@ -205,6 +242,8 @@ NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_acces
 {
 	if (address - PAGE_SIZE >= faults_plain)
 		return fault_beyond_plain(mm, address, access);
+	if (access == MM_READ && fault_read(mm, address))
+		return 0;
 	return fault(mm, address, access);
 }
 

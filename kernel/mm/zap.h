@@ -13,15 +13,16 @@ typedef u32 zap_one(struct mm *mm, uaddr_t address, struct pte *entry, void *arg
 
 static inline u32 zap_entry(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
-	struct frame *frame = pte_frame(pte_get(entry));
+	pte_t pte = pte_get(entry);
+	bool held = pte_has_frame(pte);
 
 	(void)mm;
 	(void)address;
 	(void)argument;
-	if (frame)
-		frame_put(frame);
+	if (held)
+		frame_put(pa_frame(pte_pa(pte)));
 	pagetable_clear(entry);
-	return frame != NULL;
+	return held;
 }
 
 /*

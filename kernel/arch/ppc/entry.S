@@ -44,14 +44,18 @@ END(enter_full)
  */
 FUNCTION(enter)
 	b	enter_full
+	mfspr	r5, SPR_SPRG3
+	lwz	r2, ARCH_TASK(r5)
+/* With r2 = task already. Policy `entry` patches this first instruction too. */
+	.globl	enter_with_task
+enter_with_task:
+	b	enter_full
 	mfctr	r3
 	stw	r10, FRAME_TRAP(r11)
 	mfxer	r4
 	stw	r3, FRAME_CTR(r11)
-	mfspr	r5, SPR_SPRG3
 	load_address r6, return_lean
 	stw	r4, FRAME_XER(r11)
-	lwz	r2, ARCH_TASK(r5)
 	li	r10, MSR_KERNEL
 	mtlr	r6
 	addi	r3, r1, FRAME_REGS

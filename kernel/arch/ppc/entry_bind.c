@@ -16,7 +16,7 @@ DECLARE_IMAGE(image_external_preload);
 DECLARE_IMAGE(image_decrementer);
 DECLARE_IMAGE(image_decrementer_preload);
 
-extern u32 enter[];             /* entry.S */
+extern u32 enter[], enter_with_task[];  /* entry.S */
 extern const u32 syscall_whole[], syscall_words[];
 long sys_unknown(void);
 
@@ -77,13 +77,15 @@ void switch_preload_bind(bool on)
 
 void entry_bind(bool lean)
 {
-	static u32 branch_to_full;
+	static u32 branch_to_full, with_task_to_full;
 
 	if (!branch_to_full) {
 		branch_to_full = enter[0];
+		with_task_to_full = enter_with_task[0];
 		fill_table();
 	}
 	code_write(enter, lean ? &nop : &branch_to_full, 1);
+	code_write(enter_with_task, lean ? &nop : &with_task_to_full, 1);
 	lean_entry = lean;
 	bind_syscall();
 }

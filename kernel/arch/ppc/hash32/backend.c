@@ -11,6 +11,7 @@
 #include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
+#include <smp.h>
 
 #include "../internal.h"
 #include "several.h"
@@ -59,22 +60,12 @@ CAUSE(fault) static void not_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 	(void)pte;
 }
 
-/* The faulting access is repeated at once: insert its entry now, which saves the failing search and a reload. */
-CAUSE(fault) static void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
+/* hash_preloaded() with notes (hash_note), or several processors. */
+CAUSE(fault) static void preloaded_placed(struct mm *mm, vaddr_t address, u32 pte)
 {
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
-	hash_preloads++;
-	hash_insert(context_vsid(mm, address), address, pte);
-}
-
-/* The same with notes (hash_note). */
-CAUSE(fault) static void preloaded_noted(struct mm *mm, vaddr_t address, u32 pte)
-{
-	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
-		return;
-	hash_preloads++;
-	hash_placed(address, hash_insert(context_vsid(mm, address), address, pte));
+	hash_placed(address, hash_insert_preload(context_vsid(mm, address), address, pte));
 }
 
 /*
@@ -91,17 +82,13 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u3
 
 	if (mm != this_cpu()->mm || !(pte & PTE_VALID))
 		return;
-	preloaded_noted(mm, address, pte);
+	preloaded_placed(mm, address, pte);
 	vsid = context_vsid(mm, address);
 	entry = pagetable_find(mm->root, start);        /* one table covers the window */
 	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
-		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash_find(vsid, start)) {
-			hash_placed(start, hash_insert(vsid, start, pte_get(entry)));
-			hash_preloads++;
-		}
+		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash_find(vsid, start))
+			hash_placed(start, hash_insert_preload(vsid, start, pte_get(entry)));
 }
-
-u64 hash_preloads;
 
 static enum hash_preload preload;
 
@@ -109,7 +96,7 @@ void hash_preload_bind(void)
 {
 	page_installed_bind(preload == HASH_PRELOAD_OFF ? not_preloaded :
 			    preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
-			    pagetable_notes ? preloaded_noted : hash_preloaded);
+			    pagetable_notes || several_processors ? preloaded_placed : hash_preloaded);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)

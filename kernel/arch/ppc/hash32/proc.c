@@ -44,6 +44,7 @@ static void count_table(struct occupancy *o)
 
 static void show_hash(struct text *text)
 {
+	u64 inserts = hash_inserts + hash_preloads;
 	struct occupancy o;
 
 	count_table(&o);
@@ -53,9 +54,9 @@ static void show_hash(struct text *text)
 		    o.valid ? o.kernel * 1000 / o.valid : 0,
 		    hash_groups ? o.valid * 1000 / (hash_groups * HPTES_PER_GROUP) : 0);
 	/* Without reload.count=on, insertions by assembly are not counted, and a share would mislead. */
-	text_printf(text, "inserts %llu\n", hash_inserts);
-	if (hash_group_misses && hash_inserts)
-		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / (u32)hash_inserts));
+	text_printf(text, "inserts %llu\n", inserts);
+	if (hash_group_misses && inserts)
+		text_printf(text, "evict_permille %u\n", (u32)(1000ull * hash_evictions / (u32)inserts));
 	text_printf(text, "evictions %u\nflush_searches %llu\nflush_found %llu\n", hash_evictions, hash_searches_flush,
 		    hash_found_flush);
 }

@@ -66,11 +66,9 @@
  */
 .macro data_fault_after_look
 	mfspr	r4, SPR_SRR1
-	andi.	r6, r4, MSR_PR
 	lwz	r6, ARCH_FRAME(r11)
-	bne	1f
-	to_phys	r6, r1
-	addi	r6, r6, -FRAME_SIZE
+	mtcrf	0x08, r4
+	bf	MSR_PR_BIT, 2f
 1:	stw	r10, FRAME_CCR(r6)
 	mfspr	r10, SPR_SPRG0
 	stw	r3, FRAME_DAR(r6)
@@ -90,6 +88,7 @@
 	stw	r1, 0(r6)
 	stw	r2, GPR(2)(r6)
 	mfspr	r0, SPR_DSISR
+	lwz	r2, ARCH_TASK(r11)
 	stw	r3, GPR(3)(r6)
 	stw	r10, GPR(4)(r6)
 	stw	r5, GPR(5)(r6)
@@ -101,7 +100,12 @@
 	stw	r12, FRAME_LINK(r6)
 	stw	r9, FRAME_NIP(r6)
 	stw	r0, FRAME_DSISR(r6)
-	enter_c	0x300, exception_data_fault
+	li	r10, 0x300
+	load_address r12, exception_data_fault
+	b	enter_with_task
+2:	to_phys	r6, r1
+	addi	r6, r6, -FRAME_SIZE
+	b	1b
 .endm
 
 #endif

@@ -20,6 +20,7 @@ static void hash32_bind_several(void)
 	code_divert(hash_reload_instruction, hash_reload_instruction_several, 0);
 	code_divert(hash_reload_kernel, hash_reload_kernel_several, 0);
 	arch_replace((const void *)hash_insert, (const void *)hash_insert_several);
+	arch_replace((const void *)hash_insert_preload, (const void *)hash_insert_preload_several);
 	arch_replace((const void *)hash_clear, (const void *)hash_clear_several);
 	mmu->page_flush = hash_flush_several;
 	pagetable_left = hash_wait_walkers;

@@ -129,7 +129,8 @@ static inline struct hpte *empty_slot(struct hpte *entry)
 	return NULL;
 }
 
-CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address, u32 pte, bool several)
+CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address, u32 pte, bool several,
+							u64 *count)
 {
 	u32 hash = hash_of(vsid, address), word = first_word(vsid, address);
 	struct hpte *entry = empty_slot(table_group(hash));
@@ -146,7 +147,7 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 			__asm__ volatile("sync" : : : "memory");
 		}
 	}
-	hash_inserts++;
+	(*count)++;
 	entry->word1 = pte;
 	/* This processor's own searches see both words after the sync; those of others see the first one first. */
 	if (several)
@@ -160,7 +161,20 @@ CAUSE(reload) static inline struct hpte *table_insert(u32 vsid, vaddr_t address,
 
 REPLACED CAUSE(reload) struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte)
 {
-	return table_insert(vsid, address, pte & PTE_HARDWARE, false);
+	return table_insert(vsid, address, pte & PTE_HARDWARE, false, &hash_inserts);
+}
+
+u64 hash_preloads;
+
+REPLACED CAUSE(reload) struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte)
+{
+	return table_insert(vsid, address, pte & PTE_HARDWARE, false, &hash_preloads);
+}
+
+CAUSE(reload) void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
+{
+	if (mm == this_cpu()->mm && pte & PTE_VALID)
+		table_insert(segment_vsid(address), address, pte & PTE_HARDWARE, false, &hash_preloads);
 }
 
 /* 0, or the holder's SPRG3: by it a handler sees that its own processor has the lock (insert.h). */
@@ -180,16 +194,26 @@ static inline void table_unlock(void)
 }
 
 /* Another processor may have inserted the page since the caller looked into the tree, or the tree may have changed. */
-CAUSE(reload) struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte)
+CAUSE(reload) static inline struct hpte *table_insert_locked(u32 vsid, vaddr_t address, u32 pte, u64 *count)
 {
 	const struct root_entry *root = address < KERNEL_BASE && this_cpu()->mm ? this_cpu()->mm->root : kernel_root;
 	struct hpte *entry = NULL;
 
 	table_lock();
 	if (pte_copy(pagetable_read(root, address)) == pte_copy(pte) && !table_search(vsid, address))
-		entry = table_insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true);
+		entry = table_insert(vsid, address, (pte & PTE_HARDWARE) | PTE_COHERENT, true, count);
 	table_unlock();
 	return entry;
+}
+
+CAUSE(reload) struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte)
+{
+	return table_insert_locked(vsid, address, pte, &hash_inserts);
+}
+
+CAUSE(reload) struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte)
+{
+	return table_insert_locked(vsid, address, pte, &hash_preloads);
 }
 
 CAUSE(flush) void hash_flush_several(struct mm *mm, vaddr_t address)

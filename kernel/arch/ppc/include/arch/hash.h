@@ -15,7 +15,7 @@ extern u32 hash_groups;                 /* PTEGs, a power of two */
 /* Counters; the evictions are counted by assembly too. */
 extern u64 hash_searches_flush, hash_found_flush;
 extern u32 hash_evictions, hash_next_slot;
-/* Insertions by C, and by assembly while hash_count(true): all, and by primary group. */
+/* Insertions by C but for hash_preloads, and by assembly while hash_count(true): all, and by primary group. */
 extern u64 hash_inserts;                /* assembly counts in its low word */
 extern u32 *hash_group_misses;
 
@@ -45,6 +45,7 @@ struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte);
  * in the tree that began before.
  */
 struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte);
+struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte);
 struct mm;
 void hash_flush_several(struct mm *mm, vaddr_t address);
 void hash_clear_several(void);
@@ -65,6 +66,12 @@ enum hash_preload { HASH_PRELOAD_OFF, HASH_PRELOAD_FAULT, HASH_PRELOAD_AROUND };
 void hash_preload(enum hash_preload what, u32 pages);
 void hash_preload_bind(void);           /* after hash_note() */
 extern u64 hash_preloads;
+/*
+ * With hash_preload(): the faulting access is repeated at once, so its entry is inserted, which saves the failing search and
+ * a reload. The first form is for one processor without notes. Counted in hash_preloads.
+ */
+void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte);
+struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte);
 /* Whether insertions note their slot in the tree (note.c). */
 void hash_note(bool on);
 extern void (*hash_placed)(vaddr_t address, const struct hpte *entry);

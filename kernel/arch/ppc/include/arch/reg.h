@@ -31,6 +31,7 @@
 #define MSR_TGPR 0x00020000     /* 603: r0 to r3 are the shadow registers */
 #define MSR_EE   0x00008000
 #define MSR_PR   0x00004000
+#define MSR_PR_BIT 17
 #define MSR_FP   0x00002000
 #define MSR_ME   0x00001000
 #define MSR_FE0  0x00000800
