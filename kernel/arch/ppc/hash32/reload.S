@@ -103,23 +103,21 @@ END(hash_reload_instruction)
 	hash_note_slot hash_placed_instruction, SPR_SRR0
 
 image image_dsi_asm
-	mtspr	SPR_SPRG0, r10
-	mtspr	SPR_SPRG1, r11
-	mfcr	r10
-	mfspr	r11, SPR_DSISR
-	mtcrf	0xc0, r11
+	save_for_vector
+	mfspr	r3, SPR_DSISR
+	mtcrf	0xc0, r3
 	bf	DSISR_NO_PTE_BIT, 2f
 	ba	PHYS(hash_reload_data)
-2:	data_fault
+2:	restore_from_vector
+	data_fault
 end_image image_dsi_asm
 
 image image_isi_asm
-	mtspr	SPR_SPRG0, r10
-	mtspr	SPR_SPRG1, r11
-	mfcr	r10
-	mfspr	r11, SPR_SRR1
-	andis.	r11, r11, DSISR_NO_PTE >> 16
+	save_for_vector
+	mfspr	r3, SPR_SRR1
+	andis.	r3, r3, DSISR_NO_PTE >> 16
 	beq	2f
 	ba	PHYS(hash_reload_instruction)
-2:	instruction_fault
+2:	restore_from_vector
+	instruction_fault
 end_image image_isi_asm

@@ -3,19 +3,32 @@
 #define HASH32_SCRATCH_H
 
 /*
- * The assembly form: fills the table with translation off. It saves registers in the task's scratch words: two to look
- * into the tree, which is all that a page fault needs, and seven more to insert. In: r10 = CR; r10 and r11 are in
- * SPRG0 and SPRG1. SRR0 and SRR1 are not changed.
+ * The assembly form: fills the table with translation off. It saves registers in the task's scratch words: two for the
+ * vector, two more to look into the tree, which is all that a page fault needs, and five more to insert. SRR0 and SRR1
+ * are not changed. From the vector on: r11 = the task's words, SPRG1 = the program's r11, r10 = CR.
  */
-.macro save_for_look
+.macro save_for_vector
+	mtspr	SPR_SPRG1, r11
 	mfspr	r11, SPR_SPRG3
+	stw	r10, ARCH_SCRATCH + 32(r11)
 	stw	r3, ARCH_SCRATCH + 4(r11)
+	mfcr	r10
+.endm
+
+/* Back, for save_volatile_rest: r10 and r11 in SPRG0 and SPRG1. */
+.macro restore_from_vector
+	lwz	r3, ARCH_SCRATCH + 32(r11)
+	mtspr	SPR_SPRG0, r3
+	lwz	r3, ARCH_SCRATCH + 4(r11)
+.endm
+
+.macro save_for_look
 	stw	r4, ARCH_SCRATCH + 8(r11)
 	stw	r6, ARCH_SCRATCH + 16(r11)
 .endm
 
 .macro restore_from_look
-	lwz	r3, ARCH_SCRATCH + 4(r11)
+	restore_from_vector
 	lwz	r4, ARCH_SCRATCH + 8(r11)
 	lwz	r6, ARCH_SCRATCH + 16(r11)
 .endm
@@ -38,11 +51,11 @@
 	lwz	r8, ARCH_SCRATCH + 24(r11)
 	lwz	r9, ARCH_SCRATCH + 28(r11)
 	mtcrf	0xff, r10
-	mfspr	r10, SPR_SPRG0
+	lwz	r10, ARCH_SCRATCH + 32(r11)
 	mfspr	r11, SPR_SPRG1
 .endm
 
-/* To C: r3, r4 and r6 are the program's, r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
+/* To C: all registers but r10 and r11 are the program's; r10 = CR, r10 and r11 in SPRG0 and SPRG1. */
 .macro data_fault
 	save_volatile_rest
 	mfspr	r10, SPR_DAR
@@ -70,7 +83,7 @@
 	mtcrf	0x08, r4
 	bf	MSR_PR_BIT, 2f
 1:	stw	r10, FRAME_CCR(r6)
-	mfspr	r10, SPR_SPRG0
+	lwz	r10, ARCH_SCRATCH + 32(r11)
 	stw	r3, FRAME_DAR(r6)
 	lwz	r3, ARCH_SCRATCH + 4(r11)
 	stw	r4, FRAME_MSR(r6)
