@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pagewalk import policies
 from pagewalk.experiments import Row
-from pagewalk.figures import Measured, total
+from pagewalk.figures import Measured
 from pagewalk.verdict import Kind, remark
 
 _MOVERS = 3
@@ -21,6 +21,12 @@ def cycles_by_cause(measured: Measured) -> dict[str, float]:
         for name, count in measured.counters.items()
         if name.startswith(prefix)
     }
+
+
+def _several_processors(measured: Measured) -> bool:
+    """Whether the cycles are those of several processors in sum."""
+    cycles = measured.counters.get("cycles", 0)
+    return measured.counters.get("elapsed", cycles) < cycles
 
 
 def _number(value: float) -> str:
@@ -51,8 +57,8 @@ def _told(row: Row, before: Measured, after: Measured) -> list[str]:
     """What the guest printed about the changed policies, for one iteration, as words."""
     words = []
     for name in changed_policies(row):
-        for what, pattern in policies.descriptions()[name].values.items():
-            pair = [total(side.values, pattern) / side.iterations for side in (before, after)]
+        for what, values in policies.descriptions()[name].values.items():
+            pair = [sum(side.values.get(value, 0) for value in values) / side.iterations for side in (before, after)]
             if any(pair):
                 words.append(f"{what} {_number(pair[0])} -> {_number(pair[1])}")
     return words
@@ -73,6 +79,10 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured) -> st
         words.append("cycles each: " + ", ".join(f"{cause} {_number(ours[cause])}" for cause in largest))
         return "; ".join(words)
     theirs = cycles_by_cause(before)
+    if _several_processors(before) or _several_processors(after):
+        # That a processor has nothing to do is not the row's cost.
+        for cycles in (ours, theirs):
+            cycles.pop("idle", None)
     moved = movers(theirs, ours)
     words += [f"cycles each: {', '.join(moved)}" if moved else "no cost category changed by 1 % of the row's cycles"]
     if told := _told(row, before, after):

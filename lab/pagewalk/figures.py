@@ -21,7 +21,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TypeVar
 
 from pagewalk.errors import BadInput, unknown
 from pagewalk.runner import Sample
@@ -36,10 +35,7 @@ _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
 _FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
-_Number = TypeVar("_Number", int, float)
-
-
-def total(counters: Mapping[str, _Number], pattern: str) -> _Number | int:
+def total(counters: Mapping[str, int], pattern: str) -> int:
     """The sum of the counters whose name matches the pattern (`*` matches across dots)."""
     if "*" not in pattern:
         return counters.get(pattern, 0)

@@ -20,7 +20,7 @@ class Description(BaseModel):
     """What a person needs to know about a policy.
 
     `causes` are the causes of cycles that it acts on, `rows` the benchmark rows that it should move. `values` are
-    numbers printed by the guest that tell what it did, as patterns by the words that name them.
+    numbers printed by the guest that tell what it did: their names, to be summed, by the words for them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,7 +30,7 @@ class Description(BaseModel):
     summary: str = ""
     causes: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    values: dict[str, str] = {}
+    values: dict[str, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True)

@@ -201,16 +201,20 @@ def test_keys_and_printed_values_reach_the_table(tmp_path: Path, store: Store) -
     def shot(job: Job) -> RunResult:
         assert "processors = 2" in job.machine.config
         queue = "shootdown=queue" in job.command_line
-        result = benchmark("shootdown", {"kernel": 3000 if queue else 2000}, iterations=2)
+        kernel = 3000 if queue else 2000
+        result = benchmark("shootdown", {"kernel": kernel, "idle": kernel}, iterations=2)
         values = f"@value name=page.times value=2\n@value name=page.waited_ns value={800 if queue else 600}\n"
-        return replace(result, console=result.console + values.encode())
+        regions = {1: {**result.regions[1], "elapsed": kernel}}
+        return replace(result, console=result.console + values.encode(), regions=regions)
 
     path = tmp_path / "smp-mine.toml"
     path.write_text(SHOOTDOWN)
     lab, _ = make(shot, store)
     (cell,) = lab.experiment(experiments.load(path), Quiet())
     assert (cell.ratio, cell.verdict) == (1.5, "better"), cell.reason
-    assert cell.reason.endswith("each: shootdowns 1 -> 1, ns waited for answers 400 -> 300")
+    assert cell.reason == (
+        "cycles each: kernel 1,500 -> 1,000; each: shootdowns 1 -> 1, ns waited for answers 400 -> 300"
+    ), "idle cycles of the other processor are no cost of the row"
 
 
 def test_the_command_line_takes_words_only() -> None:
