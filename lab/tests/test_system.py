@@ -364,7 +364,7 @@ def test_every_key_that_an_experiment_sets_is_its_machines() -> None:
                 runner.resolve(machines.find(side.machine), side.keys)
 
 
-@pytest.mark.parametrize(("form", "interrupts"), [("queue", 2), ("short", 2), ("generation", 2), ("broadcast", 0)])
+@pytest.mark.parametrize(("form", "interrupts"), [("queue", 2), ("short", 2), ("generation", 0), ("broadcast", 0)])
 def test_an_unmapping_asks_every_processor_that_uses_the_memory(
     environment: dict[str, str], form: str, interrupts: int
 ) -> None:
