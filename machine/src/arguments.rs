@@ -41,10 +41,10 @@ pub struct OnMachine {
     #[arg(long, value_name = "KEY=VALUE", value_parser = |text: &str| Override::parse(text))]
     pub set: Vec<Override>,
     /// Stops at this cycle.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub max_cycles: Option<u64>,
     /// Stops after this many instructions.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub max_instructions: Option<u64>,
     /// Writes counters as JSON; `run` adds the regions of interest and the reason of the stop.
     #[arg(long, value_name = "JSON")]
@@ -123,7 +123,7 @@ pub struct Run {
     #[arg(long, value_name = "FOLDED")]
     pub profile: Option<PathBuf>,
     /// Profiles, and prints the functions with the most cycles on standard error.
-    #[arg(long, value_name = "LINES", num_args = 0..=1, default_missing_value = "40")]
+    #[arg(long, value_name = "LINES", num_args = 0..=1, default_missing_value = "40", value_parser = whole::<usize>)]
     pub profile_table: Option<usize>,
     /// Symbols of a program: its path in the guest and its ELF file.
     #[arg(long, value_name = "PATH=ELF", value_parser = path_and_file)]
@@ -145,13 +145,13 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Waits for gdb on this port of the local host; 0 picks a free one.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = whole::<u16>)]
     pub gdb: Option<u16>,
     /// Writes a snapshot at the cycle of --at, then goes on.
     #[arg(long, value_name = "FILE", requires = "at")]
     pub save_snapshot: Option<PathBuf>,
     /// First instant at or after this cycle.
-    #[arg(long, value_name = "CYCLE", requires = "save_snapshot")]
+    #[arg(long, value_name = "CYCLE", requires = "save_snapshot", value_parser = whole::<u64>)]
     pub at: Option<u64>,
     /// Goes on from a snapshot of the same machine.
     #[arg(long, value_name = "FILE")]
@@ -165,6 +165,17 @@ pub struct Run {
     /// Computer that the tree of --dump-dtb describes.
     #[arg(long = "for", value_name = "COMPUTER", default_value = "pagewalk", value_parser = tree_for)]
     pub target: Target,
+}
+
+/// A number on the command line.
+fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    text.parse::<u64>()
+        .ok()
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| {
+            let most = u64::MAX >> (64 - 8 * size_of::<T>());
+            format!("write a whole number from 0 to {most}")
+        })
 }
 
 fn tree_for(text: &str) -> Result<Target, String> {

@@ -115,7 +115,7 @@ fn an_unknown_key_names_line_choices_and_the_nearest() {
     assert_eq!(
         message,
         format!(
-            "m.toml:{line}: unknown field `entires`, expected `entries` or `ways` (nearest: `entries`)"
+            "m.toml:{line}: unknown key `entires`, expected `entries` or `ways` (nearest: `entries`)"
         )
     );
 }
@@ -126,7 +126,7 @@ fn a_missing_key_and_a_wrong_type_name_the_line() {
     assert_eq!(
         message,
         format!(
-            "m.toml:{}: missing field `entries`",
+            "m.toml:{}: missing key `entries`",
             line_of("ppc604-185", "[tlb.instruction]")
         )
     );
@@ -134,12 +134,11 @@ fn a_missing_key_and_a_wrong_type_name_the_line() {
     let line = line_of("ppc604-185", "clock = 185000000");
     assert_eq!(
         message,
-        format!("m.toml:{line}: invalid type: string \"fast\", expected u64")
+        format!("m.toml:{line}: `fast` is not a whole number from 0 to 9223372036854775807")
     );
     let message = refusal("ppc604-185", "kind = \"604e\"", "kind = \"605\"");
     assert!(
-        message
-            .contains("unknown variant `605`, expected one of `603`, `603e`, `604`, `604e`, `750`"),
+        message.contains("unknown name `605`, expected one of `603`, `603e`, `604`, `604e`, `750`"),
         "{message}"
     );
 }
@@ -199,7 +198,7 @@ fn impossible_combinations_are_refused() {
         "{message}"
     );
     let message = refusal("ppc604-185", "[walk]", "[cache.walk]");
-    assert!(message.contains("unknown field `walk`"), "{message}");
+    assert!(message.contains("unknown key `walk`"), "{message}");
 }
 
 #[test]
@@ -225,7 +224,7 @@ fn a_wrong_setting_is_named() {
     for (settings, expected) in [
         (
             &["tlb.data.entires=32"][..],
-            "--set tlb.data.entires=32: unknown field `entires`, expected `entries` or `ways` (nearest: `entries`)",
+            "--set tlb.data.entires=32: unknown key `entires`, expected `entries` or `ways` (nearest: `entries`)",
         ),
         (
             &["tlb.data.entries=48"],
@@ -259,6 +258,88 @@ fn a_wrong_setting_is_named() {
     );
     assert!(Override::parse("tlb.data.entries").is_err());
     assert!(Override::parse("tlb..entries=3").is_err());
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_in_plain_english() {
+    for (setting, expected) in [
+        (
+            "processors=nan",
+            "`nan` is not a whole number from 0 to 255",
+        ),
+        (
+            "processors=",
+            "an empty value is not a whole number from 0 to 255",
+        ),
+        (
+            "memory.size=1e99",
+            "`1e99` is not a whole number from 0 to 4294967295",
+        ),
+        ("bus.core-to-bus=two", "`two` is not a number"),
+        ("walk.cached=inf", "`inf` is not true or false"),
+        ("tlb.data=3", "`3` is not a table of keys"),
+    ] {
+        assert_eq!(
+            with_settings("ppc604-185", &[setting])
+                .unwrap_err()
+                .to_string(),
+            format!("--set {setting}: {expected}")
+        );
+    }
+}
+
+/// The dotted paths of all values of a machine file.
+fn paths(table: &toml::Table, above: &str) -> Vec<String> {
+    table
+        .iter()
+        .flat_map(|(key, value)| match value {
+            toml::Value::Table(inner) => paths(inner, &format!("{above}{key}.")),
+            _ => vec![format!("{above}{key}")],
+        })
+        .collect()
+}
+
+#[test]
+fn no_value_of_any_key_shows_the_reader_s_own_words() {
+    for name in ["ppc604-185", "ppc603-133", "mpc855t-48"] {
+        let table: toml::Table = toml::from_str(&text_of(name)).unwrap();
+        for path in paths(&table, "") {
+            for value in [
+                "",
+                "nan",
+                "-inf",
+                "1e99",
+                "-1",
+                "1.5",
+                "true",
+                "\u{663}",
+                "\u{1f4a5}",
+                "99999999999999999999",
+                "[1]",
+                "{a=1}",
+                "1979-05-27",
+                "''",
+            ] {
+                let setting = format!("{path}={value}");
+                let Err(error) = with_settings(name, &[&setting]) else {
+                    continue;
+                };
+                let message = error.to_string();
+                for word in [
+                    "invalid type",
+                    "invalid value",
+                    "variant",
+                    "struct ",
+                    "floating",
+                    "string",
+                    "u32",
+                    "u64",
+                ] {
+                    assert!(!message.contains(word), "{message}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn bad_input_ends_with_126_and_says_what_is_allowed() {
                 "--max-cycles",
                 "many",
             ],
-            "invalid value 'many'",
+            "write a whole number from 0 to 18446744073709551615",
         ),
         (
             &[

@@ -8,6 +8,7 @@ mod cores;
 mod error;
 mod parse;
 pub mod shape;
+mod wording;
 
 pub(crate) use check::MEMORY_MOST;
 pub use cores::{Broadcast, Core, CoreKind, Monitor, Power, Reload};

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
+use super::wording::in_plain_english;
 use super::{ConfigError, MachineConfig, check};
 
 /// One `--set key=value`: a dotted path and a TOML value.
@@ -68,11 +69,13 @@ impl Override {
                 message: format!("`{parent}` holds a value, not a table of keys"),
             })?;
         }
-        // A value that looks like a number (core.kind=604) stays a string if the file has a string there.
+        // A value that looks like a number or a date (core.kind=604) stays a string if the file has a string there.
         let value = match (at.get(key), &self.value) {
-            (Some(toml::Value::String(_)), toml::Value::Integer(_)) => {
-                toml::Value::String(self.given().to_owned())
-            }
+            (
+                _,
+                value @ (toml::Value::String(_) | toml::Value::Array(_) | toml::Value::Table(_)),
+            ) => value.clone(),
+            (Some(toml::Value::String(_)), _) => toml::Value::String(self.given().to_owned()),
             (_, value) => value.clone(),
         };
         at.insert(key.to_owned(), value);
@@ -145,7 +148,7 @@ impl MachineConfig {
                 .try_into::<MachineConfig>()
                 .map_err(|error| ConfigError::InOverride {
                     setting: setting.text.clone(),
-                    message: with_suggestion(error.message()),
+                    message: in_plain_english(error.message(), Some(setting.given())),
                 })?;
         }
         let config: MachineConfig =
@@ -153,7 +156,7 @@ impl MachineConfig {
                 .try_into()
                 .map_err(|error: toml::de::Error| ConfigError::InOverride {
                     setting: String::new(),
-                    message: error.message().to_owned(),
+                    message: in_plain_english(error.message(), None),
                 })?;
         if let Some(problem) = check::problems(&config).into_iter().next() {
             let setting = overrides
@@ -176,7 +179,7 @@ fn parent(path: &str) -> &str {
 
 fn in_file(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
-    let message = with_suggestion(error.message());
+    let message = in_plain_english(error.message(), None);
     ConfigError::InFile {
         file: file.to_owned(),
         line,
@@ -208,37 +211,4 @@ fn line_of_path(text: &str, path: &str) -> Option<usize> {
         }
     }
     line
-}
-
-/// Adds the nearest allowed name to serde's "unknown field `x`, expected one of `a`, `b`".
-fn with_suggestion(message: &str) -> String {
-    let message = message.trim_end();
-    if !message.starts_with("unknown ") {
-        return message.to_owned();
-    }
-    let mut names = message.split('`').skip(1).step_by(2);
-    let Some(given) = names.next() else {
-        return message.to_owned();
-    };
-    match names.min_by_key(|name| edit_distance(given, name)) {
-        Some(nearest) if edit_distance(given, nearest) <= given.len().max(nearest.len()) / 2 => {
-            format!("{message} (nearest: `{nearest}`)")
-        }
-        _ => message.to_owned(),
-    }
-}
-
-/// Levenshtein distance in bytes.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
