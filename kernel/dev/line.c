@@ -177,6 +177,17 @@ void tty_flush_input(struct tty *tty)
 		pty_input_taken(tty->pty);
 }
 
+static void signal_foreground(struct deferred *work)
+{
+	struct tty *tty = container_of(work, struct tty, signalling);
+	static const int all[] = { SIGINT, SIGQUIT, SIGTSTP };
+
+	for (u32 i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (tty->signals & SIGBIT(all[i]) && tty->foreground)
+			signal_pgrp(tty->foreground, all[i], NULL);
+	tty->signals = 0;
+}
+
 /* Sends the signal of a control character; true: it was one. */
 static bool signal_character(struct tty *tty, u8 c)
 {
@@ -193,8 +204,8 @@ static bool signal_character(struct tty *tty, u8 c)
 	if (!tty_local(tty, NOFLSH))
 		tty_flush_input(tty);
 	echo_character(tty, c);
-	if (tty->foreground)
-		signal_pgrp(tty->foreground, sig, NULL);
+	tty->signals |= SIGBIT(sig);
+	note_work(&tty->signalling, signal_foreground);
 	return true;
 }
 

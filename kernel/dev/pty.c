@@ -50,6 +50,7 @@ static void pty_put(struct pty *pty)
 	wake_note_drop(&pty->take_note);
 	wake_note_drop(&pty->tty.read_note);
 	wake_note_drop(&pty->tty.write_note);
+	list_del(&pty->tty.signalling.link);
 	kfree(pty);
 }
 

@@ -40,6 +40,7 @@ void tty_setup(struct tty *tty, u32 device, struct pty *pty)
 	waitq_init(&tty->writable);
 	wake_note_init(&tty->read_note, &tty->readable);
 	wake_note_init(&tty->write_note, &tty->writable);
+	list_init(&tty->signalling.link);
 	list_add_tail(&tty->link, &terminals);
 }
 

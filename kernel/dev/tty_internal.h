@@ -4,6 +4,7 @@
 
 #include <abi/termios.h>
 #include <file.h>
+#include <signal.h>
 #include <tty.h>
 #include <wait.h>
 
@@ -28,6 +29,8 @@ struct tty {
 	bool hung_up;		/* the other end was closed */
 	s32 session;		/* the session that it controls; 0: none */
 	s32 foreground;		/* process group; 0: none */
+	struct deferred signalling;	/* of the group, which an interrupt handler leaves to a task */
+	sigset signals;		/* that the group then gets */
 	struct waitq readable, writable;
 	struct wake_note read_note, write_note;	/* of these queues */
 };

@@ -27,6 +27,7 @@ struct usage {
 struct itimer {
 	struct timer timer;     /* ITIMER_REAL only */
 	u64 value, interval;    /* ns; value: the time left of VIRTUAL and PROF */
+	bool expired;           /* VIRTUAL and PROF: the signal is to be sent */
 };
 
 struct process {
@@ -52,8 +53,12 @@ struct process {
 	bool stop_unreported, continue_unreported;      /* wait4 has not seen it yet */
 	s32 stop_signal;
 	struct sigpending pending;      /* signals to the process */
+	sigset thread_signals;          /* those that single threads may have pending; others none has */
+	bool seized;                    /* a thread is or was traced by PTRACE_SEIZE */
 	struct rlimit rlimit[RLIMIT_COUNT];
 	struct itimer itimer[3];
+	struct deferred alarm;          /* ITIMER_REAL has expired */
+	struct deferred processor_time; /* a tick has come, and timers of processor time or a limit are set */
 	struct list_head posix_timers;
 	struct usage ended;             /* of threads that have ended */
 	struct usage children_usage;    /* of reaped children */

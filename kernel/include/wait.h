@@ -9,6 +9,7 @@
 #define WAIT_H
 
 #include <arch/task.h>
+#include <deferred.h>
 #include <list.h>
 #include <time.h>
 #include <types.h>
@@ -57,15 +58,18 @@ static inline void wake_up(struct waitq *wq)
 }
 /*
  * Waking from an interrupt handler, in bounded time however many tasks wait: the handler only notes the queue. The task
- * that runs wakes the queue's waiters before it returns to its program; if it sleeps first, the next task wakes them.
+ * that runs wakes the queue's waiters at a preemption point or before it returns to its program. If it sleeps first,
+ * the next task wakes them.
  */
 struct wake_note {
-	struct list_head link;
+	struct deferred work;
 	struct waitq *wq;
 };
 void wake_note_init(struct wake_note *note, struct waitq *wq);
 void wake_note_drop(struct wake_note *note);          /* before the queue is freed */
 void wake_up_noted(struct wake_note *note);
+/* Leaves other long work of a handler in the same way, unless it is left already. */
+void note_work(struct deferred *work, void (*run)(struct deferred *));
 void wake_noted(void);                                /* for WORK_WAKE */
 void wake_up_one(struct waitq *wq);                   /* the waiter that has waited longest */
 

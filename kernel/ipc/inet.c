@@ -345,10 +345,12 @@ static void inet_release(struct socket *socket)
 static u32 inet_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = stream_pages_held(socket) + datagram_pages_held(&inet_of(socket)->queue);
+	u32 pages = stream_pages_held(socket) + datagram_pages_held(&inet_of(socket)->queue), looked_at = 0;
 
-	list_for_each_entry(embryo, &socket->pending, pending_link)
+	list_for_each_entry(embryo, &socket->pending, pending_link) {
+		interrupt_window_at(++looked_at);
 		pages += stream_pages_held(embryo);
+	}
 	return pages;
 }
 

@@ -205,10 +205,12 @@ static u32 own_pages(const struct socket *socket)
 u32 unix_pages_held(const struct socket *socket)
 {
 	const struct socket *embryo;
-	u32 pages = own_pages(socket);
+	u32 pages = own_pages(socket), looked_at = 0;
 
-	list_for_each_entry(embryo, &socket->pending, pending_link)
+	list_for_each_entry(embryo, &socket->pending, pending_link) {
+		interrupt_window_at(++looked_at);
 		pages += own_pages(embryo);
+	}
 	return pages;
 }
 

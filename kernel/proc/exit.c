@@ -24,8 +24,10 @@
 void process_kill_threads(struct process *process)
 {
 	struct task *task;
+	u32 looked_at = 0;
 
 	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		if (task != current)
 			task->killed = true;
 	}
@@ -191,6 +193,8 @@ void task_exit(s32 status)
 	struct files *files;
 
 	ASSERT(task != this_cpu()->idle);
+	/* Threads of a killed process may end one after another, without a return to a program in between. */
+	interrupt_window();
 	wait_for_core(process);
 	trace_event(PTRACE_EVENT_EXIT, (u32)status);
 	task->trace.status = process->exiting ? process->exit_status : status;

@@ -124,7 +124,7 @@ void itimer_taken(struct process *process);             /* SIGALRM was taken */
 
 /* posix_timer.c */
 void posix_timers_drop(struct process *process);
-void posix_timers_tick(struct process *process);
+void posix_timers_tick(struct process *process, u64 run_ns);
 void posix_timers_clock_set(s64 delta);
 void posix_timer_taken(struct sigqueued *queued);
 

@@ -27,13 +27,18 @@ static void itimer_go_on(struct itimer *itimer, u64 least)
 }
 
 /* The timer stops while its signal is pending, so that no interval is too short; the signal may never be taken. */
-static void real_expired(struct timer *timer)
+static void tell_alarm(struct deferred *work)
 {
-	struct process *process = itimer_process(timer);
+	struct process *process = container_of(work, struct process, alarm);
 
 	signal_process(process, SIGALRM, NULL);
 	if (!(process->pending.set & SIGBIT(SIGALRM)))
 		itimer_go_on(&process->itimer[ITIMER_REAL], NSEC_PER_TICK);
+}
+
+static void real_expired(struct timer *timer)
+{
+	note_work(&itimer_process(timer)->alarm, tell_alarm);
 }
 
 void itimer_taken(struct process *process)
@@ -43,6 +48,8 @@ void itimer_taken(struct process *process)
 
 void itimer_init(struct process *process)
 {
+	list_init(&process->alarm.link);
+	list_init(&process->processor_time.link);
 	for (u32 i = 0; i < ARRAY_SIZE(process->itimer); i++)
 		timer_init(&process->itimer[i].timer, real_expired);
 }
@@ -50,10 +57,12 @@ void itimer_init(struct process *process)
 void itimer_cancel_all(struct process *process)
 {
 	timer_cancel(&process->itimer[ITIMER_REAL].timer);
+	list_del(&process->alarm.link);
+	list_del(&process->processor_time.link);
 	process->cpu_limits = false;
 }
 
-static void count_down(struct process *process, struct itimer *itimer, int sig)
+static void count_down(struct itimer *itimer)
 {
 	if (!itimer->value)
 		return;
@@ -62,14 +71,20 @@ static void count_down(struct process *process, struct itimer *itimer, int sig)
 		return;
 	}
 	itimer->value = itimer->interval;
-	signal_process(process, sig, NULL);
+	itimer->expired = true;
+}
+
+static void tell_expiry(struct process *process, struct itimer *itimer, int sig)
+{
+	if (itimer->expired)
+		signal_process(process, sig, NULL);
+	itimer->expired = false;
 }
 
 /* Sends SIGXCPU once a second from the soft limit on, and SIGKILL at the hard one. */
-static void check_cpu_limit(struct process *process)
+static void check_cpu_limit(struct process *process, u64 ns)
 {
 	const struct rlimit *limit = &process->rlimit[RLIMIT_CPU];
-	u64 ns = process_run_ns(process);
 	u32 seconds;
 
 	if (limit->soft == RLIM_INFINITY)
@@ -81,13 +96,24 @@ static void check_cpu_limit(struct process *process)
 		signal_process(process, SIGXCPU, NULL);
 }
 
+/* Looks at all threads of the process. */
+static void check_processor_time(struct deferred *work)
+{
+	struct process *process = container_of(work, struct process, processor_time);
+	u64 ns = process_run_ns(process);
+
+	tell_expiry(process, &process->itimer[ITIMER_VIRTUAL], SIGVTALRM);
+	tell_expiry(process, &process->itimer[ITIMER_PROF], SIGPROF);
+	posix_timers_tick(process, ns);
+	check_cpu_limit(process, ns);
+}
+
 void itimer_tick(struct process *process, bool user)
 {
 	if (user)
-		count_down(process, &process->itimer[ITIMER_VIRTUAL], SIGVTALRM);
-	count_down(process, &process->itimer[ITIMER_PROF], SIGPROF);
-	posix_timers_tick(process);
-	check_cpu_limit(process);
+		count_down(&process->itimer[ITIMER_VIRTUAL]);
+	count_down(&process->itimer[ITIMER_PROF]);
+	note_work(&process->processor_time, check_processor_time);
 }
 
 static void itimer_read(int which, u64 *value, u64 *interval)
@@ -114,11 +140,13 @@ static void itimer_set(int which, u64 value, u64 interval)
 	itimer->interval = value ? interval : 0;
 	if (which == ITIMER_REAL) {
 		timer_cancel(&itimer->timer);
+		list_del(&process->alarm.link);
 		if (value)
 			timer_set(&itimer->timer, time_deadline(value));
 		return;
 	}
 	itimer->value = value;
+	itimer->expired = false;
 	if (value)
 		process->cpu_limits = true;
 }

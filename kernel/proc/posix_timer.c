@@ -18,6 +18,7 @@ struct posix_timer {
 	struct list_head link;          /* in process->posix_timers */
 	struct process *process;
 	struct timer timer;             /* for clocks that follow the timebase */
+	struct deferred expiry;         /* it has expired: a task looks for the thread to signal */
 	struct sigqueued signal;        /* reused: a timer has one pending signal */
 	s32 id;
 	bool made;                      /* timer_create has returned it: until then the other calls do not find it */
@@ -83,6 +84,7 @@ static void posix_timer_arm(struct posix_timer *timer, u64 expires)
 static void posix_timer_disarm(struct posix_timer *timer)
 {
 	timer_cancel(&timer->timer);
+	list_del(&timer->expiry.link);
 	timer->armed = false;
 }
 
@@ -119,9 +121,14 @@ static void posix_timer_expire(struct posix_timer *timer)
 	}
 }
 
+static void expire_noted(struct deferred *work)
+{
+	posix_timer_expire(container_of(work, struct posix_timer, expiry));
+}
+
 static void posix_timer_expired(struct timer *timer)
 {
-	posix_timer_expire(container_of(timer, struct posix_timer, timer));
+	note_work(&container_of(timer, struct posix_timer, timer)->expiry, expire_noted);
 }
 
 /* The signal is taken: counts the overruns and restarts the timer. */
@@ -143,12 +150,14 @@ void posix_timer_taken(struct sigqueued *queued)
 	queued->info.timer.overrun = timer->overrun;
 }
 
-void posix_timers_tick(struct process *process)
+void posix_timers_tick(struct process *process, u64 run_ns)
 {
-	struct posix_timer *timer, *next;
+	struct posix_timer *timer;
 
-	list_for_each_entry_safe(timer, next, &process->posix_timers, link) {
-		if (timer->armed && posix_timer_now(timer) >= timer->expires)
+	list_for_each_entry(timer, &process->posix_timers, link) {
+		interrupt_window();
+		if (timer->armed &&
+		    (timer->clock == CLOCK_PROCESS_CPUTIME_ID ? run_ns : posix_timer_now(timer)) >= timer->expires)
 			posix_timer_expire(timer);
 	}
 }
@@ -259,6 +268,7 @@ long sys_timer_create(s32 clock, const struct sigevent *event, s32 *user_id)
 	timer->id = posix_timer_free_id();
 	timer->signal.fixed = true;
 	list_init(&timer->signal.link);
+	list_init(&timer->expiry.link);
 	timer_init(&timer->timer, posix_timer_expired);
 	/* Add the timer to the list before the copies, which may sleep: no other timer then gets its number. */
 	list_add_tail(&timer->link, &current->process->posix_timers);

@@ -277,6 +277,8 @@ void interrupt_window(void)
 REPLACED void preemption_point(void)
 {
 	interrupt_window();
+	if (current->work & WORK_WAKE)
+		wake_noted();
 	if (current->work & WORK_RESCHED)
 		schedule();
 }
@@ -338,9 +340,12 @@ u64 process_run_ns(const struct process *process)
 {
 	u64 ns = time_ticks_to_ns(process->ended_run_ticks);
 	struct task *task;
+	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link)
+	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		ns += task_run_ns(task);
+	}
 	return ns;
 }
 

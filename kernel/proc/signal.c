@@ -216,8 +216,10 @@ void signal_notice(struct task *task)
 void signal_wake_all(struct process *process)
 {
 	struct task *task;
+	u32 woken = 0;
 
 	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++woken);
 		if (task->state == TASK_STOPPED && (task->killed || !process->stopping))
 			task_continue(task);
 		signal_notice(task);
@@ -228,8 +230,10 @@ void signal_wake_all(struct process *process)
 static struct task *signal_thread(struct process *process, int sig)
 {
 	struct task *task, *first = NULL;
+	u32 looked_at = 0;
 
 	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		if ((~task->blocked | task->wanted) & SIGBIT(sig))
 			return task;
 		if (!first)
@@ -238,21 +242,41 @@ static struct task *signal_thread(struct process *process, int sig)
 	return first;
 }
 
+static void cancel_in_threads(struct process *process, sigset opposites)
+{
+	struct task *task;
+	u32 looked_at = 0;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		remove_ordinary(&task->pending, opposites);
+	}
+	process->thread_signals &= ~opposites;
+}
+
+static void notify_seizers(struct process *process)
+{
+	struct task *task;
+	u32 looked_at = 0;
+
+	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		if (task->trace.seized)
+			trace_trap(task, TRAP_NOTIFY);
+	}
+}
+
 /* SIGCONT and the stop signals remove each other from the pending sets, whatever their handlers. */
 static void cancel_opposites(struct process *process, int sig)
 {
 	sigset opposites = sig == SIGCONT ? STOP_SIGNALS : (STOP_SIGNALS & SIGBIT(sig)) ? SIGBIT(SIGCONT) : 0;
-	struct task *task;
 
-	if (opposites) {
+	if (opposites)
 		remove_ordinary(&process->pending, opposites);
-		list_for_each_entry(task, &process->threads, group_link)
-			remove_ordinary(&task->pending, opposites);
-	}
-	if (sig == SIGCONT)
-		list_for_each_entry(task, &process->threads, group_link)
-			if (task->trace.seized)
-				trace_trap(task, TRAP_NOTIFY);
+	if (process->thread_signals & opposites)
+		cancel_in_threads(process, opposites);
+	if (sig == SIGCONT && process->seized)
+		notify_seizers(process);
 	if ((sig == SIGCONT || sig == SIGKILL) && process->stopping) {
 		bool was_stopped = process->stopped;
 
@@ -285,6 +309,12 @@ static void add_pending(struct sigpending *pending, int sig, struct sigqueued *q
 	} else {
 		list_add_tail(&queued->link, &pending->queue);
 	}
+}
+
+static void add_to_thread(struct task *task, int sig, struct sigqueued *queued)
+{
+	task->process->thread_signals |= SIGBIT(sig);
+	add_pending(&task->pending, sig, queued);
 }
 
 static struct sigqueued *queued_new(int sig, const struct siginfo *info)
@@ -320,7 +350,7 @@ void signal_task(struct task *task, int sig, const struct siginfo *info)
 	cancel_opposites(task->process, sig);
 	if (!signal_matters(task, sig))
 		return;
-	add_pending(&task->pending, sig, queued_new(sig, info));
+	add_to_thread(task, sig, queued_new(sig, info));
 	signal_notice(task);
 }
 
@@ -328,11 +358,14 @@ void signal_task_queued(struct task *task, struct sigqueued *queued)
 {
 	if (!task_takes_signals(task) || !signal_matters(task, queued->info.signo))
 		return;
-	add_pending(&task->pending, queued->info.signo, queued);
+	add_to_thread(task, queued->info.signo, queued);
 	signal_notice(task);
 }
 
-/* The thread that must react to a new signal to the process; NULL: none. */
+/*
+ * The thread that must react to a new signal to the process; NULL: none. The search goes over all threads, so it comes
+ * last: a timer whose signal is ignored or pending already expires again and again.
+ */
 static struct task *signal_receiver(struct process *process, int sig)
 {
 	struct task *task;
@@ -340,8 +373,10 @@ static struct task *signal_receiver(struct process *process, int sig)
 	if (!process->thread_count || process == cpus[0].idle->process)
 		return NULL;
 	cancel_opposites(process, sig);
-	task = signal_thread(process, sig);
-	return signal_matters(task, sig) ? task : NULL;
+	task = list_first_entry(&process->threads, struct task, group_link);
+	if (!signal_matters(task, sig) || (sig < SIGRTMIN && sig != SIGKILL && process->pending.set & SIGBIT(sig)))
+		return NULL;
+	return signal_thread(process, sig);
 }
 
 void signal_process(struct process *process, int sig, const struct siginfo *info)
@@ -429,7 +464,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
 		console_printf("init: signal %d at address 0x%08x\n", sig, addr);
-	add_pending(&current->pending, sig, queued_new(sig, &info));
+	add_to_thread(current, sig, queued_new(sig, &info));
 	signal_recalculate(current);
 }
 

@@ -58,10 +58,13 @@ static void restart_with_handler(struct regs *regs, const struct action *action)
 static void thread_stops(struct process *process)
 {
 	const struct task *task;
+	u32 looked_at = 0;
 
-	list_for_each_entry(task, &process->threads, group_link)
+	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		if (task != current && task->state != TASK_STOPPED && task->state != TASK_TRACED)
 			return;
+	}
 	if (process->stopped)
 		return;
 	process->stopped = true;
@@ -74,6 +77,8 @@ static void thread_stops(struct process *process)
 /* Stops this thread until SIGCONT or SIGKILL. */
 static void stop_here(void)
 {
+	/* Many threads may stop one after another, without a return to a program in between. */
+	interrupt_window();
 	current->state = TASK_STOPPED;
 	thread_stops(current->process);
 	schedule();

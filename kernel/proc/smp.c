@@ -108,6 +108,8 @@ void kernel_lock_pass(void)
 void preemption_point_unlocked(void)
 {
 	interrupt_window();
+	if (current->work & WORK_WAKE)
+		wake_noted();
 	if (current->work & WORK_RESCHED)
 		schedule();
 	else

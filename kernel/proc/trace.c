@@ -34,6 +34,7 @@ void trace_attach(struct task *task, struct process *tracer, bool seize, u32 opt
 	task->trace.tracer = tracer;
 	task->trace.privileged = capable();
 	task->trace.seized = seize;
+	task->process->seized |= seize;
 	task->trace.options = options;
 	list_add_tail(&task->trace.link, &tracer->traced);
 }

@@ -44,31 +44,43 @@ static struct list_head noted = LIST_HEAD_INIT(noted);
 
 void wake_note_init(struct wake_note *note, struct waitq *wq)
 {
-	list_init(&note->link);
+	list_init(&note->work.link);
 	note->wq = wq;
 }
 
 void wake_note_drop(struct wake_note *note)
 {
-	list_del(&note->link);
+	list_del(&note->work.link);
+}
+
+static void wake_note(struct deferred *work)
+{
+	wake_up(container_of(work, struct wake_note, work)->wq);
+}
+
+void note_work(struct deferred *work, void (*run)(struct deferred *))
+{
+	if (!list_empty(&work->link))
+		return;
+	work->run = run;
+	list_add_tail(&work->link, &noted);
+	current->work |= WORK_WAKE;
 }
 
 void wake_up_noted(struct wake_note *note)
 {
-	if (!waitq_active(note->wq) || !list_empty(&note->link))
-		return;
-	list_add_tail(&note->link, &noted);
-	current->work |= WORK_WAKE;
+	if (waitq_active(note->wq))
+		note_work(&note->work, wake_note);
 }
 
 void wake_noted(void)
 {
 	current->work &= ~WORK_WAKE;
 	while (!list_empty(&noted)) {
-		struct wake_note *note = list_first_entry(&noted, struct wake_note, link);
+		struct deferred *work = list_first_entry(&noted, struct deferred, link);
 
-		list_del(&note->link);
-		wake_up(note->wq);
+		list_del(&work->link);
+		work->run(work);
 	}
 }
 

@@ -18,7 +18,7 @@ enum {
 static char text[LOG_SIZE];
 static u32 written, taken, cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
 static struct waitq readers = WAITQ_INIT(readers);
-static struct wake_note readers_note = { .link = LIST_HEAD_INIT(readers_note.link), .wq = &readers };
+static struct wake_note readers_note = { .work.link = LIST_HEAD_INIT(readers_note.work.link), .wq = &readers };
 
 void log_write(const char *from, size_t size)
 {

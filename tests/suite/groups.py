@@ -23,6 +23,7 @@ _KERNEL_ONLY = (
     "inherit",
     "latency",
     "latency_many",
+    "latency_threads",
     "long_call",
     "preempt",
     "ramdisk",
