@@ -159,8 +159,8 @@ static int remember_link(struct seen **list, const struct entry *entry, struct i
 }
 
 /*
- * Frees the frames of the archive before `end`, so that the files need not fit beside the archive. Names and data before
- * it are gone.
+ * Frees the frames of the archive before `end`, so that the files need not fit beside the archive. Names and data
+ * before it are gone.
  */
 static void read_up_to(const void *end)
 {

@@ -171,8 +171,8 @@ static struct lock *lock_after_others(const struct inode *inode, u64 start)
 
 /*
  * In loops over many locks: opens a window, and now and then lets other tasks run before `next`, which follows a lock
- * that starts at `start`. The caller holds `locking`, so locks go meanwhile, but none comes. No pause between locks that
- * start at one place or before the range: the next is found again by its start.
+ * that starts at `start`. The caller holds `locking`, so locks go meanwhile, but none comes. No pause between locks
+ * that start at one place or before the range: the next is found again by its start.
  */
 static struct lock *pause_before(struct lock *next, u64 start, struct inode *inode, const struct lock *range, u32 *passed)
 {
@@ -359,8 +359,8 @@ static void lock_join(struct inode *inode, struct lock *wanted)
 }
 
 /*
- * Takes the lock *fresh and sets it to NULL. Unless the caller holds `locking`, another thread may close the descriptor or
- * take a lock before this one.
+ * Takes the lock *fresh and sets it to NULL. Unless the caller holds `locking`, another thread may close the descriptor
+ * or take a lock before this one.
  */
 static long lock_take(int fd, struct file *file, struct lock **fresh, struct lock **spare)
 {

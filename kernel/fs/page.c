@@ -264,8 +264,8 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 		return frame;
 	}
 	/*
-	 * When memory is short, a hole is not filled in a file that outlives the process that wrote it: to kill that process
-	 * would free nothing.
+	 * When memory is short, a hole is not filled in a file that outlives the process that wrote it: to kill that
+	 * process would free nothing.
 	 */
 	if ((inode->fs || inode->lasting) && frames_short())
 		return ERR_PTR(-ENXIO);

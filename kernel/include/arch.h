@@ -60,8 +60,8 @@ void arch_replace(const void *function, const void *by);
  */
 bool arch_start_others(void);
 /*
- * arch_lead() saves the registers by which this processor maps memory. arch_follow() loads them on another one, and empties
- * its TLB and instruction cache.
+ * arch_lead() saves the registers by which this processor maps memory. arch_follow() loads them on another one, and
+ * empties its TLB and instruction cache.
  */
 void arch_lead(void);
 void arch_follow(void);

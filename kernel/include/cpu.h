@@ -1,6 +1,6 @@
 /*
- * The state of each processor. this_cpu() is the processor that runs the caller: each task knows its own. After a switch
- * of tasks it may be another one, so do not keep the pointer across a switch.
+ * The state of each processor. this_cpu() is the processor that runs the caller: each task knows its own. After a
+ * switch of tasks it may be another one, so do not keep the pointer across a switch.
  */
 #ifndef CPU_H
 #define CPU_H
@@ -72,7 +72,10 @@ struct cpu {
 		u32 count;              /* of pages[] */
 		bool all;
 		struct { struct mm *mm; u32 page; } pages[16];
-		/* generation: the number of the last flush that this processor must make, and of the last one that it has; */
+		/*
+		 * generation: the number of the last flush that this processor must make, and of the last one that it
+		 * has;
+		 */
 		u32 due, passed;
 		u32 generation;         /* it has made the flushes of its address space up to this one */
 	} flushes;

@@ -15,8 +15,8 @@ struct flush_operations {
 	void (*whole)(struct mm *mm);
 	void (*last)(struct mm *mm);                            /* mm ends, but still has its areas */
 	/*
-	 * Called before entries move: makes them invalid, so that no other processor loads them again between the flush and
-	 * the move. With one processor it does nothing.
+	 * Called before entries move: makes them invalid, so that no other processor loads them again between the flush
+	 * and the move. With one processor it does nothing.
 	 */
 	void (*hide)(struct mm *mm, uaddr_t start, uaddr_t end);
 };

@@ -139,8 +139,8 @@ void fs_init(void);
 /* Creates /dev and /proc and mounts them in the root; called after initramfs_unpack. */
 void fs_mount_standard(void);
 /*
- * Unpacks the boot loader's cpio "newc" archive into the root and frees its frames. 0, or a negative errno after a message
- * that names the offset and the reason.
+ * Unpacks the boot loader's cpio "newc" archive into the root and frees its frames. 0, or a negative errno after a
+ * message that names the offset and the reason.
  */
 int initramfs_unpack(void);
 

@@ -136,8 +136,8 @@ int mm_stack_init(struct mm *mm, uaddr_t top, u32 size);
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
 /*
- * For WORK_MEMORY, before the return to user mode: if the call has failed with ENOMEM, kills a process to get memory back,
- * and has the call repeated. A call that fails so has changed nothing.
+ * For WORK_MEMORY, before the return to user mode: if the call has failed with ENOMEM, kills a process to get memory
+ * back, and has the call repeated. A call that fails so has changed nothing.
  */
 void call_without_memory(struct regs *regs);
 extern uaddr_t faults_plain;            /* mm/fault.c: 0 if the checker runs after each fault (check.h) */

@@ -44,8 +44,8 @@ struct policy {
 #define CHOICES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /*
- * The first choice is the form of the original kernel. Where that is a form which no kernel of today would have, such as
- * emptying the caches at every return, the default is another: `default_` is its index.
+ * The first choice is the form of the original kernel. Where that is a form which no kernel of today would have, such
+ * as emptying the caches at every return, the default is another: `default_` is its index.
  */
 #define POLICY_BUT(ident, name_, choices_, default_, when_, apply_, counter_name_, counter_) \
 	static struct policy_setting policy_##ident##_now = { .choice = (default_) };   \

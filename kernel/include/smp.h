@@ -3,12 +3,12 @@
  *
  * The kernel lock is held by the processor that runs the kernel. Entry from a program takes it, and so does an
  * interrupt of an idle processor; the return to the program and a wait of the idle task let it go. It stays with the
- * processor across a switch of tasks. Without it run only: reload handlers in assembly, interrupts between processors, and
- * the entry and exit themselves. With one processor nobody takes it.
+ * processor across a switch of tasks. Without it run only: reload handlers in assembly, interrupts between processors,
+ * and the entry and exit themselves. With one processor nobody takes it.
  *
- * Order: the kernel lock, then one of the locks below it. A processor that holds one of these asks for no other lock and
- * waits for no answer. Only the holder of the kernel lock asks others and waits for their answers. Whoever waits for the
- * kernel lock answers meanwhile (cpus_answer()), so that waits cannot form a ring.
+ * Order: the kernel lock, then one of the locks below it. A processor that holds one of these asks for no other lock
+ * and waits for no answer. Only the holder of the kernel lock asks others and waits for their answers. Whoever waits
+ * for the kernel lock answers meanwhile (cpus_answer()), so that waits cannot form a ring.
  */
 #ifndef SMP_H
 #define SMP_H
@@ -48,7 +48,10 @@ void spin_unlock(struct spinlock *lock);
 void kernel_lock(void);
 void kernel_unlock(void);
 bool kernel_lock_held(void);            /* by this processor */
-/* An exception took the kernel: from here it holds the lock. Before it returns: it holds it as the interrupted code did. */
+/*
+ * An exception took the kernel: from here it holds the lock. Before it returns: it holds it as the interrupted code
+ * did.
+ */
 void kernel_enter(struct regs *regs);
 void kernel_leave(struct regs *regs);
 
@@ -60,7 +63,10 @@ u32 cpus_using(const struct mm *mm);
 void cpus_call(u32 cpus, void (*function)(void *argument), void *argument);
 /* Does what others have asked of this processor. */
 void cpus_answer(void);
-/* Holds the others outside of the kernel, while code or registers of all change; then each starts with empty TLB and caches. */
+/*
+ * Holds the others outside of the kernel, while code or registers of all change; then each starts with empty TLB and
+ * caches.
+ */
 void cpus_hold(void);
 void cpus_release(void);
 /* A panic: the others print their registers and stop. */

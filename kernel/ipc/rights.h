@@ -36,7 +36,9 @@ struct rights *rights_mark(void);
 /* Closes the files at the end of the call. */
 void rights_free(struct rights *);
 
-/* At the end of the call, empties the queues of sockets that only files in their own queues refer to, which frees them. */
+/*
+ * At the end of the call, empties the queues of sockets that only files in their own queues refer to, which frees them.
+ */
 void rights_collect_later(void);
 
 #endif

@@ -97,7 +97,9 @@ long sys_semget(s32 key, int count, u32 flags)
 		return -ENOENT;
 	if (count == 0)
 		return -EINVAL;
-	/* Sets outlive the process that made them: no new ones while memory is short, so that programs can still run. */
+	/*
+	 * Sets outlive the process that made them: no new ones while memory is short, so that programs can still run.
+	 */
 	set = frames_short() ? NULL : kmalloc(sizeof(*set) + (u32)count * sizeof(set->sem[0]));
 	if (!set)
 		return -ENOMEM;

@@ -221,8 +221,8 @@ long stream_send(struct socket *socket, struct message *message)
 		}
 		if (ring_room(&to->ring) && message->data->left) {
 			/*
-			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while the
-			 * page is in the cache.
+			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while
+			 * the page is in the cache.
 			 */
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
 			bool hand_over = !message->nonblock && message->data->left >= PAGE_SIZE && keeps_up;

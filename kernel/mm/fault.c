@@ -95,8 +95,8 @@ static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 	if (access & MM_WRITE)
 		return vma->flags & VM_WRITE;
 	/*
-	 * A page that may be read may be executed too: MMUs need not have an execute permission. Pages of devices are never
-	 * executed.
+	 * A page that may be read may be executed too: MMUs need not have an execute permission. Pages of devices are
+	 * never executed.
 	 */
 	return vma->flags & VM_PROT && !(access == MM_EXECUTE && vma->flags & VM_DEVICE);
 }
@@ -183,8 +183,8 @@ NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t add
 }
 
 /*
- * The most frequent fault: the first read of a page in the area that was found last. False: it is another one, and the address
- * space has not changed.
+ * The most frequent fault: the first read of a page in the area that was found last. False: it is another one, and the
+ * address space has not changed.
  */
 CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct mm *mm, uaddr_t address)
 {
@@ -216,7 +216,10 @@ NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_a
 	return error == -ENOMEM ? fault_without_memory(mm, address, access) : error;
 }
 
-/* Addresses below this bound, counted from the second page, take the plain path. The checker and faults_watch() set it to 0. */
+/*
+ * Addresses below this bound, counted from the second page, take the plain path. The checker and faults_watch() set it
+ * to 0.
+ */
 uaddr_t faults_plain = USER_END - PAGE_SIZE;
 
 void faults_watch(bool on)

@@ -1,7 +1,7 @@
 /*
- * Frames that a shootdown without waiting has unmapped (shootdown=generation). Other processors may use their old translations
- * until they have flushed, so each keeps the reference of its mapping until then. They are few: a full table makes all
- * processors flush at once, and so does an allocation that finds no free frame.
+ * Frames that a shootdown without waiting has unmapped (shootdown=generation). Other processors may use their old
+ * translations until they have flushed, so each keeps the reference of its mapping until then. They are few: a full
+ * table makes all processors flush at once, and so does an allocation that finds no free frame.
  */
 #include <cpu.h>
 #include <frame.h>

@@ -33,8 +33,8 @@ static bool is_idle(const struct cpu *cpu)
 }
 
 /*
- * Where a task that has just become runnable waits: where it ran last, if that processor is idle or nobody is; else on an
- * idle one. A real-time task goes where it can run at once.
+ * Where a task that has just become runnable waits: where it ran last, if that processor is idle or nobody is; else on
+ * an idle one. A real-time task goes where it can run at once.
  */
 static struct cpu *place_task(const struct task *task)
 {
@@ -202,7 +202,10 @@ void balance_tick(void)
 		pull_task(cpu, count_ready(cpu) + 1);
 }
 
-/* What the idle task does when its queues are empty: takes a task of others, or waits for an interrupt without the lock. */
+/*
+ * What the idle task does when its queues are empty: takes a task of others, or waits for an interrupt without the
+ * lock.
+ */
 void idle_wait_unlocked(void)
 {
 	struct cpu *cpu = this_cpu();

@@ -101,7 +101,9 @@ static long futex_wait(u32 *word, bool is_private, u32 expected, u32 bitset, u64
 	error = mm_futex_key(current->mm, (uaddr_t)word, is_private, &sleeper.key);
 	if (error)
 		return error;
-	/* The first read faults the page in. So the second cannot sleep, and nothing else runs until the task sleeps. */
+	/*
+	 * The first read faults the page in. So the second cannot sleep, and nothing else runs until the task sleeps.
+	 */
 	if (get_user(value, word) || get_user(value, word))
 		return -EFAULT;
 	if (value != expected)

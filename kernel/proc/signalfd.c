@@ -81,7 +81,10 @@ static long signalfd_read(struct file *file, struct iter *it, u64 *position)
 		error = done ? 0 : file_wait_event(file, &current->sighand->arrived, signalfd_waiting(signalfd));
 		if (error)
 			return error;
-		/* Touch the memory first, because a signal cannot be put back. This may sleep while others take signals. */
+		/*
+		 * Touch the memory first, because a signal cannot be put back. This may sleep while others take
+		 * signals.
+		 */
 		if (iter_zero(&place, sizeof(out)) != (long)sizeof(out))
 			return done ? done : -EFAULT;
 		if (!signal_dequeue(signalfd->mask, &info))

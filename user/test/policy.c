@@ -239,7 +239,9 @@ static void ready_queue_is_as_chosen(void)
 	CHECK_EQUAL(count("/proc/policy", "blocked=") > 0, strstr(text, "ready.queue waiting") == NULL);
 }
 
-/* The forms of old kernels act, and the counting of copies does: their counters move. -ENODEV: not on this processor. */
+/*
+ * The forms of old kernels act, and the counting of copies does: their counters move. -ENODEV: not on this processor.
+ */
 static void old_forms_act(void)
 {
 	static const struct {

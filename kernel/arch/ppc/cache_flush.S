@@ -1,8 +1,8 @@
 /*
- * Flushing both caches as Linux/PPC did (arch/ppc/kernel/head.S, flush_instruction_cache): dcbz over a buffer evicts what was
- * in the data cache, and HID0[ICFI] invalidates the instruction cache while that is off. How many lines the buffer has
- * was chosen when a kernel was built (NUM_CACHE_LINES): 256 in 1.3.99, which is the 8 KB of a 603, and 512 in 2.0.4, which
- * is the 16 KB of a 603e or 604. Where the cache is larger, a part of it stays.
+ * Flushing both caches as Linux/PPC did (arch/ppc/kernel/head.S, flush_instruction_cache): dcbz over a buffer evicts
+ * what was in the data cache, and HID0[ICFI] invalidates the instruction cache while that is off. How many lines the
+ * buffer has was chosen when a kernel was built (NUM_CACHE_LINES): 256 in 1.3.99, which is the 8 KB of a 603, and 512
+ * in 2.0.4, which is the 16 KB of a 603e or 604. Where the cache is larger, a part of it stays.
  */
 #include <arch/asm.h>
 
@@ -51,8 +51,8 @@ FUNCTION(caches_flush)
 END(caches_flush)
 
 /*
- * void caches_off(void): flushes both, then disables them in HID0. Accesses no memory in between, whose lines would be in
- * the cache again. void caches_on(void).
+ * void caches_off(void): flushes both, then disables them in HID0. Accesses no memory in between, whose lines would be
+ * in the cache again. void caches_on(void).
  */
 FUNCTION(caches_off)
 	flush_caches LINES_2_0_4, r3

@@ -70,8 +70,8 @@ static void give_number(struct mm *mm)
 }
 
 /*
- * A new generation: renumbers each processor's active mm, except the one that gets a number now. The other processors are
- * held, and load their new numbers when they are released.
+ * A new generation: renumbers each processor's active mm, except the one that gets a number now. The other processors
+ * are held, and load their new numbers when they are released.
  */
 static void renumber_active(const struct mm *except)
 {

@@ -205,8 +205,8 @@ length_end:
 END(user_string_length)
 
 /*
- * int user_exchange(u32 *user (r3), u32 expected (r4), u32 wanted (r5), u32 *seen (r6)): 0, or -1 after a fault. Another
- * processor may store to the line again and again: after some attempts *seen is another value than expected.
+ * int user_exchange(u32 *user (r3), u32 expected (r4), u32 wanted (r5), u32 *seen (r6)): 0, or -1 after a fault.
+ * Another processor may store to the line again and again: after some attempts *seen is another value than expected.
  */
 #define ATTEMPTS 16
 

@@ -12,8 +12,8 @@
 	.section .text.cause.entry, "ax"
 
 /*
- * In: r11 = frame (physical), r10 = trap, r12 = the handler's address. r0 to r12, CR, LR, SRR0 and SRR1 are saved; r1 is
- * the frame's virtual address.
+ * In: r11 = frame (physical), r10 = trap, r12 = the handler's address. r0 to r12, CR, LR, SRR0 and SRR1 are saved; r1
+ * is the frame's virtual address.
  */
 FUNCTION(enter_full)
 	mfctr	r3
@@ -92,8 +92,8 @@ END(return_lean)
 
 /*
  * Exit after a system call that entered lean: r3 = result. All loads come before SRR0 is set, and the code after that
- * is in one page, so nothing can miss in between. The call may destroy r0, r4 to r12, CTR and XER: none of them shows the
- * program a value of the kernel's or of another program's.
+ * is in one page, so nothing can miss in between. The call may destroy r0, r4 to r12, CTR and XER: none of them shows
+ * the program a value of the kernel's or of another program's.
  */
 .macro syscall_exit name, clear
 FUNCTION(\name)

@@ -23,7 +23,9 @@ void bats_save(void);
 void bats_load(void);
 void bat_set_code(u32 upper, u32 lower);
 
-/* cpu.c: this processor's whole instruction cache; arch_icache_sync() where icbi does not reach the other processors. */
+/*
+ * cpu.c: this processor's whole instruction cache; arch_icache_sync() where icbi does not reach the other processors.
+ */
 void icache_invalidate(void);
 void icache_sync_everywhere(void *address, size_t size);
 

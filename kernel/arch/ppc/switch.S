@@ -43,8 +43,8 @@ END(switch_preload)
 .endm
 
 /*
- * void switch_to(struct task *previous (r3), struct task *next (r4)). Registers move one by one: a 604 does nothing else
- * during an instruction that moves several.
+ * void switch_to(struct task *previous (r3), struct task *next (r4)). Registers move one by one: a 604 does nothing
+ * else during an instruction that moves several.
  */
 FUNCTION(switch_to)
 	mflr	r0
@@ -65,8 +65,8 @@ FUNCTION(switch_to)
 END(switch_to)
 
 /*
- * void switch_away(struct task *previous (r3), struct task *next (r4)): previous has ended. Nothing of it is saved, and its
- * stack goes as soon as next's is in use.
+ * void switch_away(struct task *previous (r3), struct task *next (r4)): previous has ended. Nothing of it is saved, and
+ * its stack goes as soon as next's is in use.
  */
 FUNCTION(switch_away)
 	to_phys	r5, r4

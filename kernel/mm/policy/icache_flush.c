@@ -4,8 +4,8 @@
  *
  * That is, its lines are written back, and invalidated in the instruction cache. every: whatever page a fault has made
  * accessible, also one that is anonymous, a copy, or data, as Linux/PPC 2.0.4 did (arch/ppc/mm/fault.c, do_page_fault).
- * mapping: an executable page, each time it is mapped. once: the same, unless its file cannot have changed since the last
- * time. The frame's note is the edition of the file for which it was done.
+ * mapping: an executable page, each time it is mapped. once: the same, unless its file cannot have changed since the
+ * last time. The frame's note is the edition of the file for which it was done.
  */
 #include <arch.h>
 #include <frame.h>

@@ -1,9 +1,10 @@
 /*
  * idle.clear: whether the idle task clears frames ahead of use.
  *
- * off: it does not; a frame is cleared when it is allocated. cached: it clears free frames through the cache and lists them. uncached-unlisted: it clears them past the cache and does not list them, which shows how much
- * the clearing alone costs other tasks. uncached: past the cache, and listed; an allocation of a zeroed frame takes
- * one from the list.
+ * off: it does not; a frame is cleared when it is allocated. cached: it clears free frames through the cache and lists
+ * them. uncached-unlisted: it clears them past the cache and does not list them, which shows how much the clearing
+ * alone costs other tasks. uncached: past the cache, and listed; an allocation of a zeroed frame takes one from the
+ * list.
  */
 #include <arch.h>
 #include <cpu.h>

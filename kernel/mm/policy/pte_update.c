@@ -104,8 +104,8 @@ static void zap_in_batches(struct vma *vma, uaddr_t start, uaddr_t end)
 }
 
 /*
- * Several processors: another one could use or load a translation between its flush and the change of the tree. So entries
- * change first: of a range, they become invalid, but keep their frames until the flush.
+ * Several processors: another one could use or load a translation between its flush and the change of the tree. So
+ * entries change first: of a range, they become invalid, but keep their frames until the flush.
  */
 static void zap_by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
 {

@@ -2,9 +2,9 @@
  * ready.queue: which threads the ready queue holds (Liedtke 1993, 5.3.4).
  *
  * waiting: those that wait for the processor; a thread leaves the queue when it gets it. full: all that are ready, the
- * running one too; a thread enters when it becomes ready, and leaves when it blocks. lazy: at least all that wait. A thread
- * that blocks stays, so that one that is woken soon costs no operation on the queue. Whoever looks for the next thread
- * takes out those that are not ready; how many these are has no bound. One processor only.
+ * running one too; a thread enters when it becomes ready, and leaves when it blocks. lazy: at least all that wait. A
+ * thread that blocks stays, so that one that is woken soon costs no operation on the queue. Whoever looks for the next
+ * thread takes out those that are not ready; how many these are has no bound. One processor only.
  */
 #include <arch.h>
 #include <cpu.h>

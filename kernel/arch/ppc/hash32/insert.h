@@ -21,8 +21,8 @@
 /*
  * Inserts an entry into the hash table. Translation is off. In: r3 = address, r6 = entry. Uses r0, r3 to r9.
  *
- * several: other processors fill the table too, and the caller has its lock. The page is coherent, and may be in the table
- * already, because another processor missed it at the same time.
+ * several: other processors fill the table too, and the caller has its lock. The page is coherent, and may be in the
+ * table already, because another processor missed it at the same time.
  *
  * hash_count() patches the last instruction, at `counted`, to a branch to hash_count_insertion's code; hash_note()
  * patches the one at `placed`, to a branch to hash_note_slot's code.
@@ -150,9 +150,9 @@
 .endm
 
 /*
- * The hash table's lock, of code that runs with translation off. Its word is SPRG3 of the holder, or 0. C that holds it may
- * miss a kernel page: the handler finds that its own processor has the lock, and leaves it alone. Uses r5, r7, r8 and CR0,
- * CR6, CR7; CR7 stays until the lock is given back.
+ * The hash table's lock, of code that runs with translation off. Its word is SPRG3 of the holder, or 0. C that holds it
+ * may miss a kernel page: the handler finds that its own processor has the lock, and leaves it alone. Uses r5, r7, r8
+ * and CR0, CR6, CR7; CR7 stays until the lock is given back.
  */
 .macro hash_lock_take
 	mfspr	r7, SPR_SPRG3

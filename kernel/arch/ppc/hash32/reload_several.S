@@ -1,7 +1,7 @@
 /*
- * The 604 and 750's hash misses with several processors: reload.S under the hash table's lock, without the kernel lock. From
- * the look into the tree to the insertion nobody else removes an entry. A flush changes the tree first and takes the lock
- * then: either it finds what was inserted here, or the look here finds the change.
+ * The 604 and 750's hash misses with several processors: reload.S under the hash table's lock, without the kernel lock.
+ * From the look into the tree to the insertion nobody else removes an entry. A flush changes the tree first and takes
+ * the lock then: either it finds what was inserted here, or the look here finds the change.
  */
 #include <arch/asm.h>
 

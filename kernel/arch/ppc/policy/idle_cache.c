@@ -1,11 +1,11 @@
 /*
  * idle.cache: whether idle work may fill the caches.
  *
- * normal: it uses them as any code does, and its lines evict those of programs. locked: HID0[DLOCK] and HID0[ILOCK]
- * are set while a piece of idle work runs (603e and 604 manuals, 2.1.2: hits are served, misses bypass the cache), so
- * that it evicts nothing. off: a piece runs with both caches disabled. Nothing looks into disabled caches, so they are
- * flushed first, which evicts everything once for each piece. Interrupts that come meanwhile find the caches locked or off;
- * neither they nor idle work use dcbz, which would then take an alignment exception.
+ * normal: it uses them as any code does, and its lines evict those of programs. locked: HID0[DLOCK] and HID0[ILOCK] are
+ * set while a piece of idle work runs (603e and 604 manuals, 2.1.2: hits are served, misses bypass the cache), so that
+ * it evicts nothing. off: a piece runs with both caches disabled. Nothing looks into disabled caches, so they are
+ * flushed first, which evicts everything once for each piece. Interrupts that come meanwhile find the caches locked or
+ * off; neither they nor idle work use dcbz, which would then take an alignment exception.
  */
 #include <arch.h>
 #include <arch/caches.h>

@@ -1,10 +1,11 @@
 /*
  * reload: which code reloads a missing translation.
  *
- * c: the exception saves everything, enables translation and calls C. c-insert, on a 603 with a hash table: assembly searches
- * the table, and C inserts what is missing there, as in Linux/PPC 2.0.4 (arch/ppc/kernel/head.S, from DataLoadTLBMiss on). A
- * 604's hardware searches, so its c is that form. asm: handlers with translation off, in the 603's swapped registers, or
- * on a 604 in a few saved ones. The misses that assembly takes are counted while /proc/tlbmiss counts.
+ * c: the exception saves everything, enables translation and calls C. c-insert, on a 603 with a hash table: assembly
+ * searches the table, and C inserts what is missing there, as in Linux/PPC 2.0.4 (arch/ppc/kernel/head.S, from
+ * DataLoadTLBMiss on). A 604's hardware searches, so its c is that form. asm: handlers with translation off, in the
+ * 603's swapped registers, or on a 604 in a few saved ones. The misses that assembly takes are counted while
+ * /proc/tlbmiss counts.
  */
 #include <arch/mmu.h>
 #include <arch/reload.h>

@@ -1,9 +1,9 @@
 /*
  * return.flush: whether the caches are flushed at each return to a program.
  *
- * caches: data and instruction cache (cache_flush.S), so that a program never fetches what the kernel has just changed in the data cache
- * only. Linux/PPC did so until 1.3.99 (arch/ppc/kernel/head.S, RETURN_FROM_INT); 2.0.4 has it commented out. none: pages
- * are made visible to fetch where they change.
+ * caches: data and instruction cache (cache_flush.S), so that a program never fetches what the kernel has just changed
+ * in the data cache only. Linux/PPC did so until 1.3.99 (arch/ppc/kernel/head.S, RETURN_FROM_INT); 2.0.4 has it
+ * commented out. none: pages are made visible to fetch where they change.
  */
 #include <arch/caches.h>
 #include <arch/image.h>

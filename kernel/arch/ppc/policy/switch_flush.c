@@ -1,9 +1,10 @@
 /*
  * switch.flush: what a switch to another address space empties.
  *
- * tlb+caches: the TLB, by a tlbie for each of its classes, then both caches, as Linux/PPC 2.0.4 did (arch/ppc/kernel/head.S,
- * _switch). tlb: the TLB only, as 1.3.99 did, and as an i486 does, whose TLB has no number of the address space (Liedtke
- * 1993, 5.5.2). none: VSIDs tell address spaces apart, so nothing has to go; so it is in Linux/PPC 2.1.16.
+ * tlb+caches: the TLB, by a tlbie for each of its classes, then both caches, as Linux/PPC 2.0.4 did
+ * (arch/ppc/kernel/head.S, _switch). tlb: the TLB only, as 1.3.99 did, and as an i486 does, whose TLB has no number of
+ * the address space (Liedtke 1993, 5.5.2). none: VSIDs tell address spaces apart, so nothing has to go; so it is in
+ * Linux/PPC 2.1.16.
  */
 #include <arch/caches.h>
 #include <arch/mmu.h>

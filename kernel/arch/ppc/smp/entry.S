@@ -1,6 +1,6 @@
 /*
- * Entry and exit with several processors: they take the kernel lock and let it go. start.c puts branches to this code into
- * entry.S, so that a machine with one processor runs none of it.
+ * Entry and exit with several processors: they take the kernel lock and let it go. start.c puts branches to this code
+ * into entry.S, so that a machine with one processor runs none of it.
  */
 #include <arch/asm.h>
 
@@ -81,8 +81,8 @@ FUNCTION(return_lean_unlocking)
 END(return_lean_unlocking)
 
 /*
- * What lean_table has for every call: takes the lock, and goes on by lean_table_locked. r0 and r3 to r8 are the program's, r1
- * = frame, LR = the exit's address.
+ * What lean_table has for every call: takes the lock, and goes on by lean_table_locked. r0 and r3 to r8 are the
+ * program's, r1 = frame, LR = the exit's address.
  */
 FUNCTION(syscall_locked)
 	mflr	r12
@@ -167,15 +167,15 @@ END(\name)
 	syscall_exit_unlocking return_syscall_lean_unlocking, 0
 
 /*
- * Vector 0x500 with shootdown=short and lazy. Interrupts and translation are off. Registers are saved in struct cpu, so there
- * is no frame and no stack.
+ * Vector 0x500 with shootdown=short and lazy. Interrupts and translation are off. Registers are saved in struct cpu, so
+ * there is no frame and no stack.
  *
- * The controller's registers must not be cached, so data translation is on for the accesses to them. A block maps them always
- * (bat_keep_openpic()): a miss would overwrite SRR0 and SRR1. The interrupt is ended first, so that a request that follows
- * the answer interrupts again.
+ * The controller's registers must not be cached, so data translation is on for the accesses to them. A block maps them
+ * always (bat_keep_openpic()): a miss would overwrite SRR0 and SRR1. The interrupt is ended first, so that a request
+ * that follows the answer interrupts again.
  *
- * bus: tlbie reaches the other processors. Two may not do it at once, so the handler takes the hash table's lock, which is held
- * for the time of an insertion or a flush of a page.
+ * bus: tlbie reaches the other processors. Two may not do it at once, so the handler takes the hash table's lock, which
+ * is held for the time of an insertion or a flush of a page.
  */
 	.section .text.cause.flush, "ax"
 .macro external_flush name, bus

@@ -33,7 +33,10 @@
 	addis	\to, \from, -0x4000
 .endm
 
-/* Empties and enables both caches of a 6xx; uses r4 and r5. On a 603, software must clear the flash-invalidate bits again. */
+/*
+ * Empties and enables both caches of a 6xx; uses r4 and r5. On a 603, software must clear the flash-invalidate bits
+ * again.
+ */
 .macro enable_caches
 	mfspr	r4, SPR_HID0
 	ori	r5, r4, HID0_ICE | HID0_DCE | HID0_ICFI | HID0_DCFI
@@ -49,8 +52,8 @@
 .endm
 
 /*
- * The end of the exit from a system call, before rfi. r1 = frame, r9 = MSR, r10 = CR, r11 = address, r12 = LR: the program's
- * own. With \clear no register that a call may destroy keeps a value of the kernel's.
+ * The end of the exit from a system call, before rfi. r1 = frame, r9 = MSR, r10 = CR, r11 = address, r12 = LR: the
+ * program's own. With \clear no register that a call may destroy keeps a value of the kernel's.
  */
 .macro leave_syscall clear
 	lwz	r2, GPR(2)(r1)

@@ -40,9 +40,8 @@ u32 hash_copies(u32 vsid, vaddr_t address);
  */
 struct hpte *hash_insert(u32 vsid, vaddr_t address, u32 pte);
 /*
- * The forms for several processors, under the table's lock: hash_insert(), which returns NULL where it inserted nothing, and
- * the flush of a page. Waits until no handler is
- * in the tree that began before.
+ * The forms for several processors, under the table's lock: hash_insert(), which returns NULL where it inserted
+ * nothing, and the flush of a page. Waits until no handler is in the tree that began before.
  */
 struct hpte *hash_insert_several(u32 vsid, vaddr_t address, u32 pte);
 struct hpte *hash_insert_preload_several(u32 vsid, vaddr_t address, u32 pte);
@@ -67,8 +66,8 @@ void hash_preload(enum hash_preload what, u32 pages);
 void hash_preload_bind(void);           /* after hash_note() */
 extern u64 hash_preloads;
 /*
- * With hash_preload(): the faulting access is repeated at once, so its entry is inserted, which saves the failing search and
- * a reload. The first form is for one processor without notes. Counted in hash_preloads.
+ * With hash_preload(): the faulting access is repeated at once, so its entry is inserted, which saves the failing
+ * search and a reload. The first form is for one processor without notes. Counted in hash_preloads.
  */
 void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte);
 struct hpte *hash_insert_preload(u32 vsid, vaddr_t address, u32 pte);

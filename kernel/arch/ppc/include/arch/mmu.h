@@ -14,7 +14,10 @@ struct ppc_several {
 	void (*bind)(void);
 	/* On a processor that begins: loads the backend's registers. Segments and TLB come later. */
 	void (*begin)(void);
-	/* Flushes a page from the TLB of each processor, on a core that broadcasts tlbie: one processor may do so at a time. */
+	/*
+	 * Flushes a page from the TLB of each processor, on a core that broadcasts tlbie: one processor may do so at a
+	 * time.
+	 */
 	void (*tlb_flush_page)(vaddr_t address);
 };
 
