@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,6 +344,97 @@ static void one_address_space(void)
 
 static volatile sig_atomic_t raised, queued;
 
+static sigjmp_buf away;
+
+static void leave_loop(int number)
+{
+	(void)number;
+	siglongjmp(away, 1);
+}
+
+static void *store_for_ever(void *word)
+{
+	if (sigsetjmp(away, 1) == 0)
+		for (;;)
+			++*(volatile int *)word;
+	return NULL;
+}
+
+/* A page that one thread unmaps while another one stores to it: the frame and the address have other owners afterwards. */
+static void unmapped_pages_are_forgotten(void)
+{
+	enum { ROUNDS = 20, INTS = 8 * 4096 / sizeof(int) };
+	struct sigaction action = { .sa_handler = leave_loop }, before;
+
+	MUST(sigaction(SIGSEGV, &action, &before));
+	for (int round = 0; round < ROUNDS; round++) {
+		int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		int *fresh = mmap(NULL, 8 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		pthread_t thread = start(store_for_ever, page);
+
+		while (*(volatile int *)page < 10)
+			sched_yield();
+		if (round % 2) {
+			MUST(munmap(page, 4096));
+		} else {
+			CHECK(mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page);
+			for (int i = 0; i < 1000; i++)
+				CHECK_EQUAL(*(volatile int *)page, 0);
+		}
+		for (int i = 0; i < INTS; i++)
+			fresh[i] = round;
+		join(thread);
+		for (int i = 0; i < INTS; i++)
+			CHECK_EQUAL(fresh[i], round);
+		if (round % 2 == 0)
+			MUST(munmap(page, 4096));
+		MUST(munmap(fresh, 8 * 4096));
+	}
+	MUST(sigaction(SIGSEGV, &before, NULL));
+}
+
+struct watched {
+	volatile int *page;
+	volatile int flag;
+	int old;
+};
+
+/* Once the flag is set, the page has its new value. Returns how often it had the old one. */
+static void *watch_page(void *argument)
+{
+	struct watched *watched = argument;
+	long wrong = 0;
+
+	for (int after = 0; after < 50; after += watched->flag) {
+		int flag = watched->flag, value;
+
+		__sync_synchronize();
+		value = *watched->page;
+		wrong += flag && value == watched->old;
+	}
+	return (void *)wrong;
+}
+
+/* A page that one thread drops and writes anew while another one reads it. */
+static void dropped_pages_are_seen_anew(void)
+{
+	for (int round = 0; round < 20; round++) {
+		struct watched watched = { .old = -1 };
+		pthread_t thread;
+
+		watched.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		*watched.page = watched.old;
+		thread = start(watch_page, &watched);
+		MUST(usleep(100));
+		MUST(madvise((void *)watched.page, 4096, MADV_DONTNEED));
+		*watched.page = round;
+		__sync_synchronize();
+		watched.flag = 1;
+		CHECK_EQUAL((long)join(thread), 0);
+		MUST(munmap((void *)watched.page, 4096));
+	}
+}
+
 static void count_raised(int number)
 {
 	(void)number;
@@ -401,7 +493,8 @@ static const struct test_case cases[] = {
 	CASE(create_and_join), CASE(mutex), CASE(thread_local_storage), CASE(condition_variable), CASE(timed_waits),
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(identities), CASE(signal_one_thread), CASE(forks_from_threads),
-	CASE(one_address_space),
+	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
+	CASE(dropped_pages_are_seen_anew),
 };
 
 TEST_MAIN("thread", cases)
