@@ -120,16 +120,20 @@ def _is_word(text: str) -> bool:
     )
 
 
-def command_line(settings: Mapping[str, str], command: Sequence[str]) -> str:
-    """The kernel command line that sets the policies and has init run the command; both are checked."""
-    for word in command:
+def command_line(settings: Mapping[str, str], command: Sequence[str], boot: Mapping[str, str] | None = None) -> str:
+    """The kernel command line that sets the policies and has init run the command; both are checked.
+
+    `boot`: words that are no policies, which the kernel checks.
+    """
+    others = [f"{name}={value}" for name, value in (boot or {}).items()]
+    for word in [*others, *command]:
         if not _is_word(word):
             raise BadInput(
                 f"argument {word!r}: the kernel's command line holds words of UTF-8 without spaces and quotes",
                 hint="put such arguments into a script or a file of the guest",
             )
     words = [f"{name}={value}" for name, value in policies.checked(settings).items()]
-    return " ".join([*words, "--", *command])
+    return " ".join([*others, *words, "--", *command])
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,7 @@ class Lab(Workshop):
             machine=self.machine(side.machine, side.keys),
             kernel=self.kernel_named(side.setting.kernel, placement),
             initrd=self.bench_image(row.program, row.files, row.image, placement),
-            command_line=command_line(side.setting.policies, [*placement.init_options, *program]),
+            command_line=command_line(side.setting.policies, [*placement.init_options, *program], side.setting.boot),
             sample=row.sample,
         )
         seed = f", seed {placement.seed}" if placement.seed else ""

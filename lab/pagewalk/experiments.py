@@ -42,11 +42,12 @@ class _Model(BaseModel):
 
 
 class Setting(_Model):
-    """One side of a comparison: policies by name, keys of the machine, the program's arguments after the row's own, the
-    kernel image, and the words a table heads its column with."""
+    """One side of a comparison: policies by name, other words of the kernel's command line, keys of the machine, the
+    program's arguments after the row's own, the kernel image, and the words a table heads its column with."""
 
     label: str
     policies: dict[str, str] = {}
+    boot: dict[str, str] = {}
     keys: dict[str, str] = {}
     arguments: list[str] = []
     kernel: str = "vmlinux"

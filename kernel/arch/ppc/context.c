@@ -21,6 +21,7 @@ u32 context_limit = CONTEXT_NUMBERS;
 /* All processors take their numbers here, because entries of all are in one hash table. */
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
+static u32 numbers_end;         /* the first number from next_number on that may be in use; 0 before the first is given */
 
 static void tell_nobody(struct mm *mm)
 {
@@ -57,6 +58,7 @@ static void begin_generation(void)
 	context_current++;
 	context_generations++;
 	next_number = CONTEXT_KERNEL + 1;
+	numbers_end = context_limit;
 	mmu->flush_all();
 }
 
@@ -84,8 +86,22 @@ static void renumber_active(const struct mm *except)
 	}
 }
 
+bool context_find_none(u32 *start, u32 *end)
+{
+	(void)start;
+	(void)end;
+	return false;
+}
+
+bool (*context_find_free)(u32 *start, u32 *end) = context_find_none;
+
 NOINLINE static void numbers_wrap(struct mm *mm)
 {
+	if (!numbers_end || context_find_free(&next_number, &numbers_end)) {
+		numbers_end = numbers_end ? numbers_end : context_limit;
+		give_number(mm);
+		return;
+	}
 	cpus_hold();
 	begin_generation();
 	renumber_active(mm);
@@ -95,7 +111,7 @@ NOINLINE static void numbers_wrap(struct mm *mm)
 
 NOINLINE static void take_number(struct mm *mm)
 {
-	if (next_number >= context_limit)
+	if (next_number >= numbers_end)
 		numbers_wrap(mm);
 	else
 		give_number(mm);

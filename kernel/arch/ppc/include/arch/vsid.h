@@ -38,6 +38,12 @@ static inline u32 context_number(u32 vsid)
 void context_ensure(struct mm *mm);
 /* The number that will be given out next: it and all above have no entries yet. */
 u32 context_next(void);
+/*
+ * Called when the numbers below *start have been given out: finds the next ones that no entry carries, from *start to below
+ * *end. False: there are none, and everything cached is flushed. Policy context.reuse binds it.
+ */
+extern bool (*context_find_free)(u32 *start, u32 *end);
+bool context_find_none(u32 *start, u32 *end);
 /* Finds the root of the tree and the segment of a VSID; NULL: none. For the checker and /proc. */
 const struct root_entry *context_find(u32 vsid, u32 *segment);
 /* At boot: loads the kernel's own context, when the translation caches are empty. */

@@ -1,0 +1,86 @@
+/*
+ * context.reuse: what happens when all context numbers have been given out.
+ *
+ * flush: everything cached is flushed, and every address space gets a new number, as in Linux/PPC 2.2 (arch/ppc/mm/init.c,
+ * mmu_context_overflow). sweep: zombies are cleared from the hash table, the TLB is flushed, and the numbers of ended contexts
+ * are given out again; live address spaces keep their numbers and their entries. OSDI 1999, section 7, considers this form, and
+ * prefers the idle task's sweep (idle.reclaim). The sweep takes as long as the table is large, with interrupts off.
+ */
+#include <arch.h>
+#include <arch/hash.h>
+#include <arch/mmu.h>
+#include <arch/pte.h>
+#include <arch/vsid.h>
+#include <cpu.h>
+#include <errno.h>
+#include <lib.h>
+#include <policy.h>
+#include <smp.h>
+
+#define LIVE_BITS 16384u        /* numbers that share a bit of `live` are this far apart */
+
+static u64 swept;               /* sweeps of the whole table */
+static u32 live[LIVE_BITS / 32];
+
+CAUSE(flush) static void mark_live(struct mm *mm)
+{
+	u32 bit = mm->context.number % LIVE_BITS;
+
+	if (context_live(mm))
+		live[bit / 32] |= 1u << bit % 32;
+}
+
+CAUSE(flush) static bool is_free(u32 number)
+{
+	u32 bit = number % LIVE_BITS;
+
+	return !(live[bit / 32] & 1u << bit % 32);
+}
+
+CAUSE(flush) static void sweep(void)
+{
+	memset(live, 0, sizeof(live));
+	mm_for_each(mark_live);
+	for (u32 i = 0; i < hash_groups * HPTES_PER_GROUP; i++) {
+		u32 number = context_number((hash_table[i].word0 & HPTE_VSID) >> 7);
+
+		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && is_free(number))
+			hash_table[i].word0 = 0;
+	}
+	tlb_invalidate_all();
+	context_generations++;
+	swept++;
+}
+
+/* The numbers from *start on that were free at the last sweep. */
+CAUSE(flush) static bool find_run(u32 *start, u32 *end)
+{
+	u32 number = *start;
+
+	while (number < context_limit && !is_free(number))
+		number++;
+	*start = number;
+	while (number < context_limit && is_free(number))
+		number++;
+	*end = number;
+	return *start < *end;
+}
+
+CAUSE(flush) static bool find_free(u32 *start, u32 *end)
+{
+	if (*start < context_limit && find_run(start, end))
+		return true;
+	sweep();
+	*start = CONTEXT_KERNEL + 1;
+	return find_run(start, end);
+}
+
+static int context_reuse_apply(const struct policy_setting *to)
+{
+	if (to->choice && (!backend->hash || several_processors))
+		return -ENODEV;
+	context_find_free = to->choice ? find_free : context_find_none;
+	return 0;
+}
+
+POLICY(context_reuse, "context.reuse", CHOICES("flush", "sweep"), POLICY_QUIESCED, context_reuse_apply, "swept", &swept);
