@@ -6,6 +6,7 @@
 #include <inotify.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <outside.h>
 #include <task.h>
 #include <window.h>
 
@@ -83,10 +84,13 @@ int inode_resize(struct inode *inode, u64 size)
 		u32 first = (u32)((size + PAGE_SIZE - 1) >> PAGE_SHIFT);
 		u32 tail = (u32)size & (PAGE_SIZE - 1);
 
+		/* No fault may map a page that goes. */
+		outside_close();
 		inode->size = size;
 		inode_edit(inode);
 		mm_unmap_inode(inode, first, ~0u);
 		inode_drop_pages(inode, first);
+		outside_open();
 		if (tail) {
 			struct frame *frame = page_find(&inode->pages, (u32)(size >> PAGE_SHIFT));
 

@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <smp.h>
 #include <uaccess.h>
 #include <window.h>
 
@@ -115,6 +116,47 @@ long iter_read(struct iter *it, void *to, size_t n)
 	if (!iter_is_short(it, n))
 		return iter_transfer(it, to, n, IN);
 	return iter_moved(it, copy_from_user_partial(to, (char *)it->piece->base + it->offset, n));
+}
+
+#define APART_LEAST 256u        /* bytes: shorter copies take less time than the lock */
+
+/*
+ * Whether a copy of n bytes goes on without the kernel lock, which this lets go. No window opens until it is taken again.
+ */
+static bool part(struct iter *it, size_t n)
+{
+	if (!arch_outside_bound() || n < APART_LEAST)
+		return false;
+	if (it->unwindowed >= PAGE_SIZE) {
+		it->unwindowed = 0;
+		interrupt_window();
+	}
+	if (!iter_is_short(it, n))
+		return false;
+	kernel_unlock();
+	return true;
+}
+
+long iter_write_apart(struct iter *it, const void *from, size_t n)
+{
+	size_t moved;
+
+	if (!part(it, n))
+		return iter_write(it, from, n);
+	moved = copy_to_user_partial((char *)it->piece->base + it->offset, from, n);
+	kernel_lock();
+	return iter_moved(it, moved);
+}
+
+long iter_read_apart(struct iter *it, void *to, size_t n)
+{
+	size_t moved;
+
+	if (!part(it, n))
+		return iter_read(it, to, n);
+	moved = copy_from_user_partial(to, (char *)it->piece->base + it->offset, n);
+	kernel_lock();
+	return iter_moved(it, moved);
 }
 
 long iter_zero(struct iter *it, size_t n)

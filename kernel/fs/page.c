@@ -5,6 +5,7 @@
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
+#include <outside.h>
 #include <window.h>
 
 #define SLOT_BITS 6
@@ -69,19 +70,35 @@ bool page_next(const struct page_tree *tree, u32 *page)
 
 static int page_tree_grow(struct page_tree *tree, u32 page)
 {
-	while (!page_tree_covers(tree, page)) {
-		if (tree->root) {
-			struct page_node *node = kzalloc(sizeof(*node));
+	int error = 0;
 
-			if (!node)
-				return -ENOMEM;
+	if (page_tree_covers(tree, page))
+		return 0;
+	outside_close();
+	while (!error && !page_tree_covers(tree, page)) {
+		struct page_node *node = tree->root ? kzalloc(sizeof(*node)) : NULL;
+
+		if (tree->root && !node) {
+			error = -ENOMEM;
+			continue;
+		}
+		if (node) {
 			node->slot[0] = tree->root;
 			node->used = 1;
 			tree->root = node;
 		}
 		tree->height++;
 	}
-	return 0;
+	outside_open();
+	return error;
+}
+
+/* Fills an empty slot: whoever finds it there outside of the kernel lock also sees what it leads to. */
+static void slot_fill(void **slot, void *with)
+{
+	if (arch_outside_bound())
+		arch_memory_barrier();
+	*slot = with;
 }
 
 /* Finds the slot of a page and creates the nodes above it; NULL: no memory. *used: the count of its node, if any. */
@@ -99,7 +116,7 @@ static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 			node = kzalloc(sizeof(*node));
 			if (!node)
 				return NULL;
-			*slot = node;
+			slot_fill(slot, node);
 			if (*used)
 				++**used;
 		}
@@ -117,7 +134,7 @@ int page_insert(struct page_tree *tree, u32 page, struct frame *frame)
 
 	if (!slot)
 		return -ENOMEM;
-	*slot = frame;
+	slot_fill(slot, frame);
 	if (used)
 		++*used;
 	return 0;
@@ -149,10 +166,12 @@ static void page_tree_trim(struct page_tree *tree, u32 page)
 
 static void trim_range(struct page_tree *tree, u32 first, u32 end)
 {
+	outside_close();
 	for (u32 page = first; page < end; page = (page | (SLOTS - 1)) + 1) {
 		interrupt_window();
 		page_tree_trim(tree, page);
 	}
+	outside_open();
 }
 
 int page_prepare(struct page_tree *tree, u32 first, u32 end)
@@ -207,9 +226,13 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 {
 	u32 dropped = 0;
 
+	if (!tree->root)
+		return 0;
+	outside_close();
 	tree->root = page_tree_prune(tree->root, tree->height, 0, first, &dropped);
 	if (!tree->root)
 		tree->height = 0;
+	outside_open();
 	return dropped;
 }
 
@@ -250,6 +273,11 @@ int inode_page(struct inode *inode, u32 page, unsigned how, struct frame **out)
 		return (int)PTR_ERR(frame);
 	*out = frame ? frame_get(frame) : NULL;
 	return 0;
+}
+
+struct frame *inode_fault_present(struct inode *inode, u32 page)
+{
+	return (u64)page << PAGE_SHIFT < inode->size ? tree_find(&inode->pages, page) : NULL;
 }
 
 struct frame *inode_fault(struct inode *inode, u32 page)

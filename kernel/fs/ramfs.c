@@ -107,7 +107,7 @@ static long ramfs_read(struct file *file, struct iter *it, u64 *position)
 		if (frame) {
 			/* The copy may sleep in a page fault: hold the frame, since a truncate may free it. */
 			frame_get(frame);
-			got = iter_write(it, (char *)frame_kva(frame) + offset, n);
+			got = iter_write_apart(it, (char *)frame_kva(frame) + offset, n);
 			frame_put(frame);
 		} else {
 			got = iter_zero(it, n);
@@ -203,7 +203,7 @@ static long write_alone(struct file *file, struct iter *it, u64 *position)
 			error = failed;
 			break;
 		}
-		got = iter_read(it, (char *)frame_kva(frame) + offset, n);
+		got = iter_read_apart(it, (char *)frame_kva(frame) + offset, n);
 		if (got > 0 && fresh) {
 			failed = put_in_file(inode, page, frame, offset, (size_t)got, whole);
 			if (failed)

@@ -53,6 +53,8 @@ void arch_fpu_drop(struct task *task);
  * bound so, at boot, and costs one processor nothing.
  */
 void arch_replace(const void *function, const void *by);
+/* From now on arch_outside_bound() (arch/cpu.h) is true. */
+void arch_bind_outside(void);
 
 /*
  * Starts the other processors, one after the other; each calls smp_main(). True if there is any. Those that have not

@@ -6,6 +6,7 @@
 #ifndef FRAME_H
 #define FRAME_H
 
+#include <arch/cpu.h>
 #include <arch/layout.h>
 #include <list.h>
 #include <types.h>
@@ -58,11 +59,19 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order);
 /* The same, zeroed. Policy idle.clear binds it. */
 extern struct frame *(*frame_alloc_zeroed)(enum frame_use use);
 struct frame *frame_alloc_zeroed_now(enum frame_use use);       /* clears the frame now */
-static inline struct frame *frame_get(struct frame *frame) { frame->refs++; return frame; }
+/* Counts of owners change by a reservation where other processors may change them at the same time (outside.h). */
+static inline struct frame *frame_get(struct frame *frame)
+{
+	if (arch_outside_bound())
+		arch_add(&frame->refs, 1);
+	else
+		frame->refs++;
+	return frame;
+}
 void frame_free(struct frame *frame);           /* frees a block without references */
 static inline void frame_put(struct frame *frame)       /* the last reference frees the block */
 {
-	if (frame->refs-- <= 1)
+	if ((arch_outside_bound() ? arch_add(&frame->refs, ~0u) : frame->refs--) <= 1)
 		frame_free(frame);
 }
 
@@ -120,5 +129,7 @@ void frames_init(const struct frame_range *reserved, unsigned ranges);
  * it.
  */
 void frames_release(paddr_t start, paddr_t end);
+/* Boot: from now on the allocator is used outside of the kernel lock too, under a lock of its own. */
+void frames_bind_outside(void);
 
 #endif

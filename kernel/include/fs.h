@@ -199,6 +199,8 @@ int inode_page(struct inode *, u32 page, unsigned how, struct frame **out);
  * ERR_PTR(-ENXIO) (SIGBUS) for a page that starts at or after the end.
  */
 struct frame *inode_fault(struct inode *, u32 page);
+/* The same outside of the kernel lock (outside.h): only if it is present and not behind the end; else NULL. */
+struct frame *inode_fault_present(struct inode *, u32 page);
 /* Creates an unnamed regular file for shared anonymous memory; one reference. NULL: no memory. */
 struct inode *inode_anonymous(u64 size);
 

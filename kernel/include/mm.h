@@ -9,6 +9,7 @@
 #include <arch/context.h>
 #include <frame.h>
 #include <list.h>
+#include <outside.h>
 #include <rbtree.h>
 #include <shootdown.h>
 #include <types.h>
@@ -94,11 +95,17 @@ bool vma_has_own_pages(const struct vma *vma);          /* pages that no file ha
 struct frame *mm_frame_present(struct mm *mm, uaddr_t address);
 
 struct mm *mm_create(void);                     /* empty, one reference; NULL: no memory */
-static inline struct mm *mm_get(struct mm *mm) { mm->refs++; return mm; }
+static inline struct mm *mm_get(struct mm *mm)
+{
+	mm->refs++;
+	outside_settle();       /* with a second user, faults need the kernel lock */
+	return mm;
+}
 void mm_put(struct mm *mm);                     /* the last reference unmaps all */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
+extern bool fetch_every;                        /* it does so for every page that a fault has made accessible */
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, uaddr_t base);
 extern u64 tables_shared;                       /* tables that forks have shared */
@@ -135,6 +142,11 @@ int mm_stack_init(struct mm *mm, uaddr_t top, u32 size);
 /* Faults in one page as if user code had touched it: 0, -EFAULT (SIGSEGV), -ENXIO (SIGBUS), -ENOMEM. */
 enum mm_access { MM_READ = VM_READ, MM_WRITE = VM_WRITE, MM_EXECUTE = VM_EXEC };
 int mm_fault(struct mm *mm, uaddr_t address, enum mm_access access);
+/*
+ * The same for a program's fault, without the kernel lock (outside.h). False: it was not served, and needs the lock.
+ * With check=on it takes the lock when it has served the fault.
+ */
+bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access);
 /*
  * For WORK_MEMORY, before the return to user mode: if the call has failed with ENOMEM, kills a process to get memory
  * back, and has the call repeated. A call that fails so has changed nothing.

@@ -45,6 +45,8 @@ struct spinlock {
 void spin_lock(struct spinlock *lock);
 void spin_unlock(struct spinlock *lock);
 
+extern bool kernel_lock_fine;           /* policy kernel.lock */
+
 void kernel_lock(void);
 void kernel_unlock(void);
 bool kernel_lock_held(void);            /* by this processor */

@@ -44,7 +44,7 @@ static long page_in(struct mm *mm, uaddr_t theirs, uaddr_t own, bool to_other, l
  * Copies between the two spaces, piece by piece. If a piece makes no progress after both pages were faulted in, the
  * copy fails.
  */
-CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other,
+NOINLINE CAUSE(copy) static long copy_between(struct mm *mm, uaddr_t theirs, uaddr_t own, u32 n, bool to_other,
 				     long *other_error)
 {
 	u32 fruitless = 0;

@@ -1,5 +1,6 @@
 /* Page faults: demand paging, copy on write, growing stacks. */
 #include <arch.h>
+#include <cpu.h>
 #include <mmu.h>
 #include <check.h>
 #include <err.h>
@@ -8,6 +9,8 @@
 #include <flush.h>
 #include <fs.h>
 #include <lib.h>
+#include <outside.h>
+#include <smp.h>
 
 #include "internal.h"
 
@@ -90,6 +93,17 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for(s
 	return !vma || vma->start <= address ? vma : grown_stack(vma, ALIGN_DOWN(address, PAGE_SIZE));
 }
 
+/* Without growing a stack. NULL: none where a fault may be served without the kernel lock. */
+CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for_outside(struct mm *mm, uaddr_t address)
+{
+	struct vma *vma = mm_find(mm, address);
+
+	if (!vma || vma->start > address)
+		return NULL;
+	/* Making a page visible to instruction fetch asks the other processors, unless icbi is broadcast. */
+	return !arch_tlb_broadcasts() && (vma->flags & VM_EXEC || fetch_every) ? NULL : vma;
+}
+
 static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 {
 	if (access & MM_WRITE)
@@ -121,10 +135,14 @@ CAUSE(fault) static inline __attribute__((always_inline)) void page_install(stru
 		__builtin_prefetch((char *)pa_kva(pa) + address % PAGE_SIZE);
 }
 
+/*
+ * outside: without the kernel lock (outside.h). Then stacks do not grow, holes of files are not filled, and nobody else is
+ * asked for anything: -EAGAIN, to be repeated with the lock.
+ */
 CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct mm *mm, uaddr_t address,
-									 enum mm_access access)
+									 enum mm_access access, bool outside)
 {
-	struct vma *vma = area_for(mm, address);
+	struct vma *vma = outside ? area_for_outside(mm, address) : area_for(mm, address);
 	const u32 shared_writable = VM_SHARED | VM_WRITE;
 	const u32 write = access & MM_WRITE;
 	struct frame *frame;
@@ -132,7 +150,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	pte_t now;
 
 	if (!vma)
-		return -EFAULT;
+		return outside ? -EAGAIN : -EFAULT;
 	if (!access_is_allowed(vma, access))
 		return -EACCES;
 	entry = pagetable_own(mm->root, address);
@@ -152,7 +170,10 @@ CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct 
 	}
 	frame = write ? NULL : zero_frame;
 	if (vma->inode) {
-		frame = inode_fault(vma->inode, vma_page(vma, address));
+		frame = outside ? inode_fault_present(vma->inode, vma_page(vma, address)) :
+				  inode_fault(vma->inode, vma_page(vma, address));
+		if (outside && !frame)
+			return -EAGAIN;
 		if (IS_ERR(frame))
 			return (int)PTR_ERR(frame);
 	}
@@ -178,7 +199,7 @@ NOINLINE CAUSE(fault) static int fault_without_memory(struct mm *mm, uaddr_t add
 	int error = -ENOMEM;
 
 	while (error == -ENOMEM && (frames_free() || oom_kill()))
-		error = fault_once(mm, address, access);
+		error = fault_once(mm, address, access, false);
 	return error;
 }
 
@@ -211,7 +232,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 
 NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
 {
-	int error = fault_once(mm, address, access);
+	int error = fault_once(mm, address, access, false);
 
 	return error == -ENOMEM ? fault_without_memory(mm, address, access) : error;
 }
@@ -248,6 +269,31 @@ NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_acces
 	if (access == MM_READ && fault_read(mm, address))
 		return 0;
 	return fault(mm, address, access);
+}
+
+/*
+ * Only in an address space that no other task uses and no other processor has loaded: its areas and its tree are this
+ * processor's own, and their changes need no shootdown.
+ */
+NOINLINE CAUSE(fault) bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	int error = -EAGAIN;
+
+	if (address - PAGE_SIZE >= USER_END - PAGE_SIZE || !outside_enter())
+		return false;
+	if (mm->refs == 1 && !tables_shared && !mm->flushes.unseen && !cpus_using(mm))
+		error = fault_once(mm, address, access, true);
+
+	outside_leave();
+	if (error)
+		return false;
+	this_cpu()->faults_outside++;
+	if (unlikely(boot.check)) {
+		kernel_lock();
+		address = ALIGN_DOWN(address, PAGE_SIZE);
+		check_range(mm, address, address + PAGE_SIZE, "fault outside of the kernel lock");
+	}
+	return true;
 }
 
 void mm_init(void)

@@ -1,11 +1,15 @@
 /* Page frames: a buddy allocator. */
 #include <arch.h>
 #include <control.h>
+#include <cpu.h>
 #include <frame.h>
 #include <kmalloc.h>
 #include <lib.h>
 #include <shootdown.h>
+#include <smp.h>
 #include <task.h>
+
+#include "internal.h"
 
 struct frame *frames;
 u32 frame_count;
@@ -110,7 +114,13 @@ static inline bool frame_refused(unsigned order)
 	return (int)order > frame_order_plain && (failalloc_hit() || order > FRAME_ORDER_MAX);
 }
 
-struct frame *frame_alloc_order(enum frame_use use, unsigned order)
+static inline void note_shortage(unsigned order)
+{
+	if (order <= OOM_ORDER_MOST && frames_short() && current->mm)
+		current->work |= WORK_MEMORY;
+}
+
+REPLACED struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 {
 	struct frame *frame = NULL;
 
@@ -120,8 +130,8 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 			frame = frame_take(order);
 		if (!frame && frames_return_held())
 			frame = frame_take(order);
-		if (!frame && order <= OOM_ORDER_MOST && frames_short() && current->mm)
-			current->work |= WORK_MEMORY;
+		if (!frame)
+			note_shortage(order);
 	}
 	if (!frame) {
 		frame_counts.failures++;
@@ -130,7 +140,7 @@ struct frame *frame_alloc_order(enum frame_use use, unsigned order)
 	return give_out(frame, use);
 }
 
-struct frame *frame_set_aside(void)
+REPLACED struct frame *frame_set_aside(void)
 {
 	u32 state = irq_save();
 	struct frame *frame = frame_take(0);
@@ -141,7 +151,7 @@ struct frame *frame_set_aside(void)
 	return frame;
 }
 
-void frame_return(struct frame *frame)
+REPLACED void frame_return(struct frame *frame)
 {
 	u32 state = irq_save();
 
@@ -153,7 +163,7 @@ struct frame *frame_account(struct frame *frame, enum frame_use use)
 {
 	if (frame_refused(0)) {
 		frame_counts.failures++;
-		frame_return(frame);
+		frame_release(frame);
 		return NULL;
 	}
 	return give_out(frame, use);
@@ -175,14 +185,159 @@ struct frame *frame_alloc_zeroed_now(enum frame_use use)
 	return frame;
 }
 
-void frame_free(struct frame *frame)
+static inline __attribute__((always_inline)) void account_free(struct frame *frame)
 {
 	ASSERT(frame->refs == 0 && frame->use > FRAME_RESERVED);
 	frame_counts.frees++;
 	for (u32 i = 0; i < 1u << frame->order; i++)
 		freed_hook(frame_number(frame) + i);
 	frame_change_use(frame, FRAME_FREE);
+}
+
+REPLACED void frame_free(struct frame *frame)
+{
+	account_free(frame);
 	frame_release(frame);
+}
+
+/*
+ * Several processors with code outside of the kernel lock (outside.h): free lists, counts and the lists of cleared frames
+ * have a lock. A frame that is allocated belongs to its owners, whose number changes without it.
+ */
+static struct spinlock frames_lock = { .name = "frames" };
+
+/*
+ * Each processor keeps the frames that it freed last, since their lines are in its cache: in another's they would cost
+ * the bus. They are free, but in no list, so that they are not merged.
+ */
+#define SPARES_MOST 32u
+
+static void spare_add(struct cpu *cpu, struct frame *frame)
+{
+	list_init(&frame->link);
+	frame->refs = cpu->first_spare;
+	cpu->first_spare = frame_number(frame);
+	cpu->spare_count++;
+}
+
+static struct frame *spare_take(struct cpu *cpu)
+{
+	struct frame *frame = &frames[cpu->first_spare];
+
+	if (!cpu->spare_count)
+		return NULL;
+	cpu->first_spare = frame->refs;
+	frame->refs = 0;
+	cpu->spare_count--;
+	return frame;
+}
+
+/* Returns all spare frames to the lists; false: there were none. */
+static bool spares_return(void)
+{
+	struct frame *frame;
+	bool any = false;
+
+	for_each_cpu(cpu)
+		while ((frame = spare_take(cpu))) {
+			frame_release(frame);
+			any = true;
+		}
+	return any;
+}
+
+static struct frame *take_spare_or_listed(unsigned order)
+{
+	struct frame *frame = order ? NULL : spare_take(this_cpu());
+
+	if (!frame)
+		frame = frame_take(order);
+	if (!frame && spares_return())
+		frame = frame_take(order);
+	return frame;
+}
+
+static struct frame *alloc_order_locked(enum frame_use use, unsigned order)
+{
+	struct frame *frame;
+	bool refused;
+
+	spin_lock(&frames_lock);
+	refused = frame_refused(order);
+	frame = refused ? NULL : take_spare_or_listed(order);
+	if (!frame && !refused) {
+		spin_unlock(&frames_lock);
+		frames_return_cleared();
+		frames_return_held();
+		spin_lock(&frames_lock);
+		frame = take_spare_or_listed(order);
+		/* Others change current->work with the kernel lock. A fault that fails without it comes again with it. */
+		if (!frame && kernel_lock_held())
+			note_shortage(order);
+	}
+	if (frame)
+		give_out(frame, use);
+	else
+		frame_counts.failures++;
+	spin_unlock(&frames_lock);
+	return frame;
+}
+
+static void free_locked(struct frame *frame)
+{
+	struct cpu *cpu = this_cpu();
+
+	spin_lock(&frames_lock);
+	account_free(frame);
+	if (frame->order == 0 && cpu->spare_count < SPARES_MOST)
+		spare_add(cpu, frame);
+	else
+		frame_release(frame);
+	spin_unlock(&frames_lock);
+}
+
+/* The idle task calls these two with interrupts on. */
+static struct frame *set_aside_locked(void)
+{
+	u32 state = irq_save();
+	struct frame *frame;
+
+	spin_lock(&frames_lock);
+	frame = frame_take(0);          /* not a spare one, which whoever freed it takes first */
+	if (frame)
+		list_init(&frame->link);
+	spin_unlock(&frames_lock);
+	irq_restore(state);
+	return frame;
+}
+
+static void return_locked(struct frame *frame)
+{
+	u32 state = irq_save();
+
+	spin_lock(&frames_lock);
+	frame_release(frame);
+	spin_unlock(&frames_lock);
+	irq_restore(state);
+}
+
+void frames_lock_take(void)
+{
+	spin_lock(&frames_lock);
+}
+
+void frames_lock_give(void)
+{
+	spin_unlock(&frames_lock);
+}
+
+void frames_bind_outside(void)
+{
+	arch_replace((const void *)frame_alloc_order, (const void *)alloc_order_locked);
+	arch_replace((const void *)frame_free, (const void *)free_locked);
+	arch_replace((const void *)frame_set_aside, (const void *)set_aside_locked);
+	arch_replace((const void *)frame_return, (const void *)return_locked);
+	frames_cleared_bind_outside();
 }
 
 NOINLINE CAUSE(clear) void frame_clear(struct frame *frame)

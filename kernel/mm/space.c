@@ -51,6 +51,9 @@ void mm_put(struct mm *mm)
 	struct vma *vma;
 
 	ASSERT(mm->refs > 0);
+	/* What was done to it is seen before the one who remains is its only user (outside.h). */
+	if (mm->refs > 1)
+		outside_settle();
 	if (--mm->refs)
 		return;
 	mm->flush_reason = SHOOTDOWN_EXIT;

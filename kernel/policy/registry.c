@@ -4,6 +4,7 @@
 #include <context.h>
 #include <errno.h>
 #include <lib.h>
+#include <outside.h>
 #include <policy.h>
 #include <smp.h>
 #include <text.h>
@@ -127,6 +128,7 @@ void policy_show(struct text *text)
 	static const char *const when[] = { "any", "quiesced", "boot" };
 
 	arch_policies_account();
+	outside_account();
 	for_each_policy(p) {
 		char value[32], choices[256];
 

@@ -202,4 +202,7 @@ struct clone_request {
 
 bool clock_known(s32 clock);            /* clock_gettime knows it */
 
+/* smp.c: kernel_leave() of kernel.lock=big, which that of fine uses too. */
+void kernel_leave_big(struct regs *regs);
+
 #endif

@@ -9,6 +9,7 @@
 #include <kmalloc.h>
 #include <lib.h>
 #include <mmu.h>
+#include <outside.h>
 #include <panic.h>
 #include <sched.h>
 #include <shootdown.h>
@@ -31,7 +32,7 @@ static void spin_pause(void)
 		arch_pause();
 }
 
-void kernel_lock(void)
+static inline void kernel_lock_take(void)
 {
 	struct kernel_lock *lock = &kernel_lock_words;
 	u32 ticket = arch_add(&lock->next, 1), since;
@@ -54,6 +55,11 @@ void kernel_lock(void)
 		shootdown_entered();
 }
 
+REPLACED void kernel_lock(void)
+{
+	kernel_lock_take();
+}
+
 void kernel_unlock(void)
 {
 	struct kernel_lock *lock = &kernel_lock_words;
@@ -70,7 +76,7 @@ bool kernel_lock_held(void)
 }
 
 /* The kernel itself is interrupted only in a window, where it holds the lock, and when it dozes, where it does not. */
-void kernel_enter(struct regs *regs)
+REPLACED void kernel_enter(struct regs *regs)
 {
 	if (regs_user(regs) || this_cpu()->dozing)
 		kernel_lock();
@@ -80,7 +86,7 @@ void kernel_enter(struct regs *regs)
  * An interrupt between processors comes without the lock, but may leave the task work to do. Interrupts are off between the
  * last look at the work and the return to the program: a processor that adds work later sends an interrupt.
  */
-void kernel_leave(struct regs *regs)
+void kernel_leave_big(struct regs *regs)
 {
 	if (regs_user(regs)) {
 		while (current->work) {
@@ -93,6 +99,11 @@ void kernel_leave(struct regs *regs)
 	}
 	if (kernel_lock_held())
 		kernel_unlock();
+}
+
+REPLACED void kernel_leave(struct regs *regs)
+{
+	kernel_leave_big(regs);
 }
 
 void kernel_lock_pass(void)
@@ -162,16 +173,27 @@ REPLACED void spin_unlock(struct spinlock *lock)
 }
 
 /* With check=on, these are in their place. */
+static void kernel_lock_checked(void)
+{
+	const struct cpu *cpu = this_cpu();
+
+	if (cpu->outside || cpu->lock_held || kernel_lock_held())
+		panic("lock order: \"kernel\" is taken while \"%s\" is held",
+		      cpu->outside ? "outside" : cpu->lock_held ? cpu->lock_held->name : "kernel");
+	kernel_lock_take();
+}
+
 static void spin_lock_checked(struct spinlock *lock)
 {
 	lock_take(lock);
-	if (this_cpu()->locks_held++)
-		panic("lock order: \"%s\" is taken while another lock below the kernel lock is held", lock->name);
+	if (this_cpu()->lock_held)
+		panic("lock order: \"%s\" is taken while \"%s\" is held", lock->name, this_cpu()->lock_held->name);
+	this_cpu()->lock_held = lock;
 }
 
 static void spin_unlock_checked(struct spinlock *lock)
 {
-	this_cpu()->locks_held--;
+	this_cpu()->lock_held = NULL;
 	lock_give(lock);
 }
 
@@ -186,6 +208,7 @@ void locks_show(struct text *text)
 
 	text_puts(text, "lock            taken  contended    waited_ns\n");
 	show_lock(text, "kernel", lock->times, lock->contended, lock->waited);
+	outside_show(text);
 	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i]; i++)
 		show_lock(text, spinlocks[i]->name, spinlocks[i]->times, spinlocks[i]->contended, spinlocks[i]->waited);
 }
@@ -371,10 +394,13 @@ void smp_init(void)
 	ipi_register(IPI_FLUSH, "flush", shootdown_interrupt);
 	kernel_lock_words.next = 1;
 	kernel_lock_words.holder = this_cpu();
+	if (several_processors && kernel_lock_fine)
+		outside_bind();
 	if (!arch_start_others())
 		return;
 	sched_bind_several();
 	if (boot.check) {
+		arch_replace((const void *)kernel_lock, (const void *)kernel_lock_checked);
 		arch_replace((const void *)spin_lock, (const void *)spin_lock_checked);
 		arch_replace((const void *)spin_unlock, (const void *)spin_unlock_checked);
 	}

@@ -10,6 +10,7 @@
 #include <frame.h>
 #include <lib.h>
 #include <mm.h>
+#include <outside.h>
 #include <pagetable.h>
 #include <text.h>
 
@@ -51,6 +52,7 @@ static void check_report(const char *what, u32 space, vaddr_t address, u32 pte)
 
 static void begin_report(const char *operation)
 {
+	outside_close();
 	during = operation;
 	contradictions = 0;
 }
@@ -59,6 +61,7 @@ static void end_check(void)
 {
 	if (contradictions)
 		panic("check: %u contradictions after %s", contradictions, during);
+	outside_open();
 }
 
 static bool private_writable(const struct vma *vma, pte_t pte)

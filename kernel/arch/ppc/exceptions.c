@@ -107,7 +107,7 @@ static inline u32 data_access(const struct regs *regs)
 }
 
 /* On an error, reads address and access from regs again, so that the usual path saves only the pointer regs. */
-CAUSE(fault) void exception_data_fault(struct regs *regs)
+REPLACED CAUSE(fault) void exception_data_fault(struct regs *regs)
 {
 	int error = regs->dsisr & DSISR_NEVER ? -ENXIO : fault_error(regs, regs->dar, data_access(regs));
 
@@ -115,12 +115,62 @@ CAUSE(fault) void exception_data_fault(struct regs *regs)
 		not_served(regs, regs->dar, data_access(regs), error);
 }
 
-CAUSE(fault) void exception_instruction_fault(struct regs *regs)
+REPLACED CAUSE(fault) void exception_instruction_fault(struct regs *regs)
 {
 	int error = fault_error(regs, regs->nip, MM_EXECUTE);
 
 	if (error)
 		not_served(regs, regs->nip, MM_EXECUTE, error);
+}
+
+/*
+ * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it returns;
+ * if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
+ */
+CAUSE(fault) static bool served_outside(const struct regs *regs, uaddr_t address, u32 access)
+{
+	bool served;
+
+	if (kernel_lock_held())
+		return false;
+	served = current->mm && mm_fault_outside(current->mm, address, access);
+	current->minor_faults += served;
+	if (!served)
+		kernel_lock();
+	if (!regs_user(regs) && kernel_lock_held())
+		current->fault_apart = regs;
+	return served;
+}
+
+CAUSE(fault) static void data_fault_outside(struct regs *regs)
+{
+	bool never = regs->dsisr & DSISR_NEVER;
+	u32 access = data_access(regs);
+	int error;
+
+	/* Address 0 is never served, but takes the lock. */
+	if (served_outside(regs, never ? 0 : regs->dar, access))
+		return;
+	error = never ? -ENXIO : fault_error(regs, regs->dar, access);
+	if (error)
+		not_served(regs, regs->dar, access, error);
+}
+
+CAUSE(fault) static void instruction_fault_outside(struct regs *regs)
+{
+	int error;
+
+	if (served_outside(regs, regs->nip, MM_EXECUTE))
+		return;
+	error = fault_error(regs, regs->nip, MM_EXECUTE);
+	if (error)
+		not_served(regs, regs->nip, MM_EXECUTE, error);
+}
+
+void exceptions_bind_outside(void)
+{
+	arch_replace((const void *)exception_data_fault, (const void *)data_fault_outside);
+	arch_replace((const void *)exception_instruction_fault, (const void *)instruction_fault_outside);
 }
 
 void exception_unexpected(struct regs *regs)

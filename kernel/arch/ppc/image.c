@@ -3,6 +3,8 @@
 #include <lib.h>
 #include <smp.h>
 
+#include "internal.h"
+
 #define VECTORS_END 0x3000u
 #define VECTORS_MOST 32u
 
@@ -41,6 +43,16 @@ void code_divert(u32 *at, const u32 *to, u32 plain)
 void arch_replace(const void *function, const void *by)
 {
 	code_divert((u32 *)function, by, 0);
+}
+
+/* Pairs of a place and its branch's target (arch/cpu.h). */
+extern const u32 *const outside_places[], *const outside_places_end[];
+
+void arch_bind_outside(void)
+{
+	exceptions_bind_outside();
+	for (const u32 *const *place = outside_places; place < outside_places_end; place += 2)
+		code_divert((u32 *)place[0], place[1], 0);
 }
 
 /* Notes that [vector, vector + size) is taken; it must not reach into another vector's code, nor that into this. */

@@ -34,6 +34,7 @@ void start_c(const void *fdt);
 
 /* exceptions.c, called from the vectors' images */
 void exceptions_init(void);
+void exceptions_bind_outside(void);        /* faults without the kernel lock, where they can be served so */
 void exception_unexpected(struct regs *regs);
 void exception_machine_check(struct regs *regs);
 void exception_external(struct regs *regs);

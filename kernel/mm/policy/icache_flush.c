@@ -18,7 +18,7 @@
 
 static u64 changed;             /* flushes that `mapping` would have done and `once` did not; those of `every` */
 static void (*insert)(struct mm *mm, vaddr_t address, pte_t pte);
-static bool every;
+bool fetch_every;
 
 void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 
@@ -36,7 +36,7 @@ CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pt
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 {
 	insert = to;
-	page_installed = every ? flushed_and_inserted : insert;
+	page_installed = fetch_every ? flushed_and_inserted : insert;
 }
 
 /* every: nothing to do here, because each page is flushed when it has been entered in the tree. */
@@ -71,7 +71,7 @@ static int icache_flush_apply(const struct policy_setting *to)
 	static void (*const forms[])(const struct vma *vma, struct frame *frame) = { flushed_when_entered, at_mapping, flush_once };
 
 	fetch_ready = forms[to->choice];
-	every = to->choice == 0;
+	fetch_every = to->choice == 0;
 	if (insert)
 		page_installed_bind(insert);
 	return 0;

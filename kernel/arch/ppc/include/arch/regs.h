@@ -25,6 +25,8 @@ struct regs {
 
 /* Whether the registers are of user mode, not of the interrupted kernel. */
 static inline bool regs_user(const struct regs *regs) { return (regs->msr & MSR_PR) != 0; }
+/* Whether they are of a fault, a miss that the tree may serve included. */
+static inline bool regs_fault(const struct regs *regs) { return regs->trap == 0x300 || regs->trap == 0x400; }
 /* The address to continue at, and the return address of the function there, if a register has it. */
 static inline vaddr_t regs_pc(const struct regs *regs) { return regs->nip; }
 static inline vaddr_t regs_caller(const struct regs *regs) { return regs->link; }

@@ -9,6 +9,7 @@ struct regs {
 };
 
 bool regs_user(const struct regs *regs);
+bool regs_fault(const struct regs *regs);
 u32 regs_pc(const struct regs *regs);
 u32 regs_caller(const struct regs *regs);
 u32 regs_stack(const struct regs *regs);

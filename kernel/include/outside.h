@@ -1,0 +1,31 @@
+/*
+ * Kernel code outside of the kernel lock (policy kernel.lock=fine, proc/outside.c).
+ *
+ * A processor is outside from outside_enter() to outside_leave(), with interrupts off. There it reads what only the
+ * holder of the kernel lock changes, and changes what is its own: an address space that nobody else uses. It may take one
+ * of the locks below the kernel lock at a time, never the kernel lock itself, and does not sleep.
+ *
+ * Who holds the kernel lock and changes what code outside may read closes it first. outside_close() waits until every
+ * other processor has left; until outside_open(), outside_enter() fails, and the caller takes the kernel lock. With one
+ * processor, or kernel.lock=big, nobody is outside, and these functions do nothing.
+ */
+#ifndef OUTSIDE_H
+#define OUTSIDE_H
+
+#include <types.h>
+
+bool outside_enter(void);       /* false: closed */
+void outside_leave(void);
+void outside_close(void);       /* calls nest */
+void outside_open(void);
+void outside_settle(void);      /* closes and opens: who was outside has left, who comes sees what was changed before */
+
+/* Boot: binds the forms of kernel.lock=fine, before the other processors start. */
+void outside_bind(void);
+
+extern u64 faults_outside;      /* faults served there: the sum over all processors, when it was last taken */
+void outside_account(void);
+struct text;
+void outside_show(struct text *text);   /* for /proc/locks/contention */
+
+#endif
