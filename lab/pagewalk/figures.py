@@ -35,6 +35,16 @@ _NAMES = ("us", "ms", "mb_s", "iterations", "bytes")
 _FUNCTIONS = ("count", "each", "run", "value", "mean", "most", "evictions", "victims")
 
 
+def pollution(counters: Mapping[str, int], array: str) -> dict[tuple[str, str], int]:
+    """The pollution matrix of an array, such as `cache.data`: misses by evictor and victim."""
+    cells: dict[tuple[str, str], int] = {}
+    for name, count in counters.items():
+        parts = name.removeprefix("pollution.").rsplit(".", 2)
+        if name.startswith("pollution.") and len(parts) == 3 and parts[0] == array:
+            cells[parts[1], parts[2]] = count
+    return cells
+
+
 def total(counters: Mapping[str, int], pattern: str) -> int:
     """The sum of the counters whose name matches the pattern (`*` matches across dots)."""
     if "*" not in pattern:
@@ -96,14 +106,10 @@ class Measured:
                 return sum(found)
 
     def _polluted(self, cause: str, *, by: bool) -> int:
-        prefix = "pollution.cache.data."
-        found = 0
-        for name, count in self.counters.items():
-            if name.startswith(prefix):
-                evictor, victim = name.removeprefix(prefix).split(".")
-                if evictor != victim and cause == (evictor if by else victim):
-                    found += count
-        return found
+        pairs = pollution(self.counters, "cache.data").items()
+        return sum(
+            count for (by_whom, whose), count in pairs if by_whom != whose and cause == (by_whom if by else whose)
+        )
 
     def _sampled(self, name: str, function: str) -> float:
         counts = [sample.counts[name] for sample in self.samples if name in sample.counts]

@@ -16,6 +16,7 @@ MEASURED = Measured(
         "tlb.data.miss.kernel": 12,
         "pollution.cache.data.walk.user": 5,
         "pollution.cache.data.user.walk": 3,
+        "pollution.cache.data.taken.walk.user": 1000,
         "pollution.cache.data.walk.walk": 100,
     },
     run_counters={"hash.miss": 7},

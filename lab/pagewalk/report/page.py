@@ -14,7 +14,7 @@ from markupsafe import Markup
 from pagewalk import claims, experiments, explain, records
 from pagewalk.errors import BadInput
 from pagewalk.experiments import Elsewhere, Experiment
-from pagewalk.figures import Measured, total
+from pagewalk.figures import Measured, pollution, total
 from pagewalk.records import CellRecord
 from pagewalk.report import charts
 from pagewalk.report.charts import Bar
@@ -27,7 +27,7 @@ _MISSES = {
     "data, user": "tlb.data.miss.user",
     "data, kernel": "tlb.data.miss.kernel",
 }
-_POLLUTED = ("cache.data", "cache.instruction")
+_POLLUTED = ("cache.data", "cache.instruction", "cache.data.taken", "tlb.data.taken")
 _LEAST_POLLUTION = 0.002
 
 
@@ -124,13 +124,9 @@ class _Gatherer:
 
     def pollution(self, array: str) -> Picture | None:
         summed: Counter[tuple[str, str]] = Counter()
-        prefix = f"pollution.{array}."
         for key in {cell.after_run for cell in self.cells}:
             run = self.run(key)
-            for name, count in run.result.counters.items() if run else ():
-                if name.startswith(prefix):
-                    evictor, victim = name.removeprefix(prefix).split(".")
-                    summed[evictor, victim] += count
+            summed.update(pollution(run.result.counters, array) if run else {})
         least = _LEAST_POLLUTION * sum(summed.values())
         kept = {pair: count for pair, count in summed.items() if count > least}
         if not kept:
