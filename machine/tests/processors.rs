@@ -382,6 +382,11 @@ fn tlbie_reaches_the_others_if_it_is_broadcast() {
         finish(&mut plain);
         assert_eq!(word(&plain, 0x10100), seen, "{settings:?}");
         assert_eq!(counter(&plain, 1, "tlb.received"), received);
+        // Its entry, and its miss on that page later.
+        assert_eq!(counter(&plain, 1, "tlb.taken"), received);
+        let missed = "pollution.tlb.data.taken.kernel.kernel";
+        assert_eq!(counter(&plain, 1, missed), received);
+        assert_eq!(sum(&plain, "tlb.retried"), 0);
         // Processor 0 frees the frame when the others have acknowledged. One that uses it afterwards is reported.
         for oracle in [false, true] {
             let mut checked = session(&program, "ppc604-185", 2, settings);
@@ -396,6 +401,29 @@ fn tlbie_reaches_the_others_if_it_is_broadcast() {
                 assert!(said.contains("\nprocessor 1, cycle"), "{said}");
             }
         }
+    }
+}
+
+#[test]
+fn two_that_send_tlbie_at_once_retry_each_other() {
+    let body = "
+  li 24, 2000
+  mtctr 24
+  li 24, 0
+3:
+  tlbie 24
+  tlbsync
+  sync
+  bdnz 3b
+";
+    let program = program(2, body, "");
+    for (settings, broadcast) in [(&[][..], true), (&["tlb.broadcast=false"][..], false)] {
+        let mut both = session(&program, "ppc604-185", 2, settings);
+        finish(&mut both);
+        for number in 0..2 {
+            assert_eq!(counter(&both, number, "tlb.retried") > 0, broadcast);
+        }
+        assert!(sum(&both, "tlb.retried") <= 2 * 2 * 2000);
     }
 }
 

@@ -52,7 +52,14 @@ impl Memory {
         if !on_the_bus {
             return 0;
         }
-        let done = self.uncore.bus.address_only(now, account);
+        let done = match transaction {
+            Transaction::TlbInvalidate | Transaction::TlbSync => {
+                let invalidate = transaction == Transaction::TlbInvalidate;
+                let number = self.number;
+                (self.uncore.bus).tlb_tenure(number, invalidate, now, account)
+            }
+            _ => self.uncore.bus.address_only(now, account),
+        };
         self.stores
             .post(now, done, self.timing.store_queue as usize)
     }

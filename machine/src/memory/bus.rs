@@ -8,6 +8,9 @@
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 
+/// The most processors that a machine has (config/check.rs).
+const PROCESSORS: usize = 8;
+
 /// Bus timing in bus clocks; the sources are beside the values in the machine files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusTiming {
@@ -105,6 +108,8 @@ pub struct Bus {
     free_edge: u64,
     /// The core cycle at which the last transfer is over, for reads at the core.
     done: u64,
+    /// The core cycle at which each processor's last `tlbie` is over.
+    invalidated: [u64; PROCESSORS],
 }
 
 impl Bus {
@@ -115,6 +120,7 @@ impl Bus {
             timing,
             free_edge: 0,
             done: 0,
+            invalidated: [0; PROCESSORS],
         }
     }
 
@@ -253,5 +259,32 @@ impl Bus {
         self.transfer(now, self.timing.address_only, (0, 0), account);
         account.add_plain(Plain::BusAddress, 1);
         self.done
+    }
+
+    /// A broadcast `tlbie` or `tlbsync` of processor `number`. A processor whose own `tlbie` still waits retries those of others
+    /// (604 UM p.122; Bus Interface for 32-Bit Microprocessors 4-20): the tenure is lost, and runs again behind that one.
+    /// How long a receiver needs for the invalidation is not documented, and takes no time here.
+    pub fn tlb_tenure(
+        &mut self,
+        number: u8,
+        invalidate: bool,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        let others = self.invalidated.iter().enumerate();
+        let waits = others
+            .filter(|&(other, _)| other != usize::from(number))
+            .map(|(_, &done)| done)
+            .max()
+            .unwrap_or(0);
+        let mut done = self.address_only(now, account);
+        if waits > now {
+            account.add_plain(Plain::TlbRetried, 1);
+            done = self.address_only(done.max(waits), account);
+        }
+        if invalidate && let Some(own) = self.invalidated.get_mut(usize::from(number)) {
+            *own = done;
+        }
+        done
     }
 }

@@ -86,8 +86,8 @@ pub(super) enum Seen {
 /// What the other processors do besides, at the end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
-    /// `tlbie` of this effective address.
-    Translation(u32),
+    /// `tlbie` of this effective address, and for what cause.
+    Translation(u32, Cause),
     /// `icbi` of this physical address.
     Instruction(u32),
     /// The page frame was freed, and a sanitizer watches for its use.

@@ -334,6 +334,17 @@ impl Front6xx {
         }
     }
 
+    /// As [`super::Unit::taken`].
+    pub(super) fn taken(&mut self, ea: u32, cause: Cause, account: &mut Account) {
+        for fetch in [true, false] {
+            let (tlb, array) = self.side_mut(fetch);
+            for entry in tlb.class(ea).filter(|entry| entry.valid()) {
+                account.add_plain(Plain::TlbTaken, 1);
+                account.pollution.entry_taken(array, entry.tag(), cause);
+            }
+        }
+    }
+
     /// `tlbie` invalidates the whole set of an address in both TLBs, whatever the tags (604 UM 5.4.3.2); `tlbia` all
     /// sets.
     pub(super) fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {

@@ -7,7 +7,7 @@ use super::{
     Space, TlbEntry, Translation, Unit, Used, hash,
 };
 use crate::memory::Memory;
-use crate::observe::{Account, Plain};
+use crate::observe::{Account, Cause, Plain};
 use serde::{Deserialize, Serialize};
 
 /// The MMU of 604 and 750.
@@ -152,6 +152,10 @@ impl Unit for Hash32 {
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
         let behind = |page: &Page| self.search.walker.peek(page, &memory.uncore.ram);
         self.front.peek(ea, access, msr, behind)
+    }
+
+    fn taken(&mut self, ea: u32, cause: Cause, account: &mut Account) {
+        self.front.taken(ea, cause, account);
     }
 
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {

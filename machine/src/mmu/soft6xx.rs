@@ -7,7 +7,7 @@ use super::{
     Space, TlbEntry, Translation, Unit, Used, hash, segment, tlb,
 };
 use crate::memory::Memory;
-use crate::observe::{Account, Plain};
+use crate::observe::{Account, Cause, Plain};
 use serde::{Deserialize, Serialize};
 
 /// SRR1 bits at a TLB miss; bits 0-3 are CR0 and the low half is MSR, both put there by the core.
@@ -191,6 +191,10 @@ impl Unit for Soft6xx {
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32> {
         let behind = |page: &Page| Front6xx::peek_table(page, memory);
         self.front.peek(ea, access, msr, behind)
+    }
+
+    fn taken(&mut self, ea: u32, cause: Cause, account: &mut Account) {
+        self.front.taken(ea, cause, account);
     }
 
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {

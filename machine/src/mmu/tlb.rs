@@ -232,6 +232,11 @@ impl Tlb {
         &mut self.entries[set * ways..][..ways]
     }
 
+    /// The entries that `tlbie` of `ea` invalidates.
+    pub fn class(&self, ea: u32) -> impl Iterator<Item = &TlbEntry> {
+        self.ways(self.set_of(ea >> 12)).iter()
+    }
+
     /// The most recently used entry of `ea`'s set.
     #[must_use]
     pub fn mru(&self, ea: u32) -> &TlbEntry {

@@ -2,7 +2,7 @@
 
 use super::{Access, Fault, Invalidation, Reach, Reaches, Source, Translation};
 use crate::memory::Memory;
-use crate::observe::Account;
+use crate::observe::{Account, Cause};
 use serde::{Deserialize, Serialize};
 
 /// The name of an address space in TLB entries.
@@ -95,6 +95,9 @@ pub trait Unit {
 
     /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection is not checked.
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32>;
+
+    /// Notes that another processor's `tlbie` of `ea` is about to remove entries, for `cause`. The 8xx has no other processors.
+    fn taken(&mut self, _ea: u32, _cause: Cause, _account: &mut Account) {}
 
     /// `tlbie` and `tlbia`. Returns the addresses of the removed entries.
     fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches;

@@ -178,6 +178,10 @@ named! {
         LineTaken = "cache.data.taken",
         /// `tlbie` of other processors.
         TlbReceived = "tlb.received",
+        /// Entries of both TLBs that they removed.
+        TlbTaken = "tlb.taken",
+        /// Own `tlbie` and `tlbsync` that another processor retried, because its own `tlbie` was not over (ARTRY).
+        TlbRetried = "tlb.retried",
         /// `stwcx.` that did not store.
         ReservationFailed = "reservation.failed",
         /// Reservations that an access of another processor ended.

@@ -3,7 +3,7 @@
 //! Each physical line has a byte for each cache, which holds the cause that evicted it last. TLB entries have a
 //! direct-mapped table of fixed size, in which a collision drops the older eviction. An eviction is forgotten when its
 //! line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a
-//! matrix of its own.
+//! matrix of its own; a translation that another one's `tlbie` removes does too.
 
 use super::counters::{Cause, Counters, named};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,10 @@ named! {
         L2 = "cache.l2",
         /// L1 data cache: lines that another processor took. The evictor is what that one did.
         DataCacheTaken = "cache.data.taken",
+        /// Instruction TLB: entries that another processor's `tlbie` removed. The evictor is what that one did.
+        InstructionTlbTaken = "tlb.instruction.taken",
+        /// Data TLB: the same.
+        DataTlbTaken = "tlb.data.taken",
     }
 }
 
@@ -34,7 +38,7 @@ const REMEMBERED: usize = 4096;
 /// No evictor is known.
 const NOBODY: u8 = 0;
 
-/// With an evictor of a D-cache line: it ran on another processor.
+/// With an evictor of a D-cache line or of a translation: it ran on another processor.
 const OTHER: u8 = 0x80;
 
 /// Who evicted what, last.
@@ -119,6 +123,13 @@ impl Pollution {
         }
     }
 
+    /// Another processor's `tlbie` removes the translation with `tag`, for `taker`.
+    pub fn entry_taken(&mut self, array: Array, tag: u64, taker: Cause) {
+        if let Some(slot) = self.entry(array, tag) {
+            *slot = (tag, (taker as u8 + 1) | OTHER);
+        }
+    }
+
     /// `victim` misses on the translation with `tag`. False if nobody is known to have evicted it.
     #[inline]
     pub fn entry_missed(
@@ -134,7 +145,12 @@ impl Pollution {
         {
             evictor = std::mem::replace(&mut slot.1, NOBODY);
         }
-        charge(counters, array, evictor, victim);
+        let array = match array {
+            Array::InstructionTlb if evictor & OTHER != 0 => Array::InstructionTlbTaken,
+            Array::DataTlb if evictor & OTHER != 0 => Array::DataTlbTaken,
+            own => own,
+        };
+        charge(counters, array, evictor & !OTHER, victim);
         evictor != NOBODY
     }
 }

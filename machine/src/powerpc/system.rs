@@ -202,7 +202,8 @@ pub fn tlbie(m: &mut Processor, i: &Operands) -> Outcome {
     let flow = invalidate(m, Invalidation::Address(ea))?;
     broadcast(m, Transaction::TlbInvalidate);
     if m.several && m.memory.broadcasts(Transaction::TlbInvalidate) {
-        m.memory.notify(Notice::Translation(ea));
+        let cause = m.account.cause;
+        m.memory.notify(Notice::Translation(ea, cause));
         m.end_turn();
     }
     Ok(flow)

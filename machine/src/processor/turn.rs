@@ -65,7 +65,8 @@ impl Processor {
     /// Does what another processor has broadcast.
     pub(crate) fn told(&mut self, notice: Notice) {
         match notice {
-            Notice::Translation(ea) => {
+            Notice::Translation(ea, cause) => {
+                self.mmu.taken(ea, cause, &mut self.account);
                 let reaches = self
                     .mmu
                     .invalidate(Invalidation::Address(ea), &mut self.account);
