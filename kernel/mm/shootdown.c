@@ -197,27 +197,34 @@ static void show_row(struct text *text, const char *name, const struct count *co
 		    time_ticks_to_ns(count->waited));
 }
 
-/* All shootdowns by what they were for, then the same ones by who asked, then by form. */
+/* By what they were for. */
 static void show_shootdowns(struct text *text)
 {
-	struct count by_kind[SHOOTDOWN_KINDS] = { 0 }, by_reason[SHOOTDOWN_REASONS] = { 0 }, by_form[ARRAY_SIZE(forms)] = { 0 };
+	struct count found[SHOOTDOWN_KINDS] = { 0 };
 
 	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
 		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
-			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++) {
-				sum(&by_kind[kind], &counts[form][why][kind]);
-				sum(&by_reason[why], &counts[form][why][kind]);
-				sum(&by_form[form], &counts[form][why][kind]);
-			}
-	text_puts(text, "reason         times      pages       ipis    waited_ns\n");
+			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
+				sum(&found[kind], &counts[form][why][kind]);
+	text_puts(text, "for            times      pages       ipis    waited_ns\n");
 	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-		show_row(text, kinds[kind], &by_kind[kind]);
-	for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
-		show_row(text, reasons[why], &by_reason[why]);
-	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
-		show_row(text, forms[form]->name, &by_form[form]);
+		show_row(text, kinds[kind], &found[kind]);
 	text_printf(text, "put_off %u\ndeferred %u\n", put_off, shootdowns_deferred);
 	frames_held_show(text);
+}
+
+/* By who asked. */
+static void show_reasons(struct text *text)
+{
+	text_puts(text, "reason         times      pages       ipis    waited_ns\n");
+	for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++) {
+		struct count found = { 0 };
+
+		for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
+				sum(&found, &counts[form][why][kind]);
+		show_row(text, reasons[why], &found);
+	}
 }
 
 /* Each combination that occurred. */
@@ -236,5 +243,6 @@ static void show_each(struct text *text)
 void shootdown_proc_init(void)
 {
 	proc_file("mmu/shootdowns", show_shootdowns, NULL);
+	proc_file("mmu/shootdown_reasons", show_reasons, NULL);
 	proc_file("mmu/shootdowns_each", show_each, NULL);
 }
