@@ -121,6 +121,7 @@ docs: ready programs $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page smp -o docs/smp.md
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
+	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
 # Measuring and cleaning ------------------------------------------------------

@@ -251,6 +251,12 @@ class Lab(Workshop):
         return rows.measured(by_name[row], run.clock, result)
 
     def experiment(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:
+        """The experiment's table, which is kept."""
+        cells = self.measure(experiment, events, seeds)
+        self.store.add_cells(experiment.name, [cell.record() for cell in cells])
+        return cells
+
+    def measure(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:
         """The experiment's table: every run that it needs, and a verdict for every row.
 
         Each row is measured with the first `seeds` placements. A row that cannot be run, or whose guest fails, costs no
@@ -261,12 +267,10 @@ class Lab(Workshop):
         runs = self.run(
             (entry for works in planned if isinstance(works, list) for pair in works for entry in pair), events
         )
-        cells = [
+        return [
             self._cell(row, works, runs) if isinstance(works, list) else _no_figure(row, works.explained)
             for row, works in zip(experiment.rows, planned, strict=True)
         ]
-        self.store.add_cells(experiment.name, [cell.record() for cell in cells])
-        return cells
 
     def _plan(self, row: Row, placements: Sequence[Placement]) -> list[list[Work]] | PagewalkError:
         """The runs of a row, of each placement those of its sides; or why it cannot be run."""

@@ -13,7 +13,7 @@ import pytest
 from pagewalk.paths import home
 
 # Made by `make docs` and `make bench`.
-GENERATED = {"osdi99", "ols03", "lkml05", "sosp93", "undeadly07", "smp", "beyond", "validation", "bench"}
+GENERATED = {"osdi99", "ols03", "lkml05", "sosp93", "undeadly07", "smp", "beyond", "memories", "validation", "bench"}
 
 # What looks like a measured quantity: a share, a factor, a time, a bandwidth, a count of cycles, a fraction of a speed.
 QUANTITY = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,11 +12,11 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from pagewalk import experiments, records
+from pagewalk import experiments, memories, records
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
-from pagewalk.cli.output import Json, number, out, print_json
-from pagewalk.errors import ExitStatus
+from pagewalk.cli.output import Json, number, out, print_json, say
+from pagewalk.errors import BadInput, ExitStatus
 from pagewalk.execute import Cell
 from pagewalk.experiments import Experiment
 from pagewalk.verdict import Tone, by_class, tone
@@ -117,6 +118,34 @@ def run(
         raise typer.Exit(int(ExitStatus.FATAL))
 
 
+def compare_memories(
+    names: Annotated[
+        list[str], typer.Argument(help="Experiments, or a paper's name.", autocompletion=options.complete_experiment)
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The Markdown file to write.")] = None,
+    jobs: options.Jobs = None,
+    cluster: options.Cluster = None,
+) -> None:
+    """Measure experiments with several memories, and say which verdicts depend on the memory.
+
+    The page goes to the file, or is printed. The experiments' own tables are not changed.
+
+    Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
+    """
+    found = [experiment for name in names for experiment in experiments.find(name)]
+    with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
+        page = memories.page(memories.compare(lab, found, listener))
+    if output is None:
+        print(page, end="")
+        return
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{output}: {error.strerror}") from None
+    say(out, f"wrote {output}")
+
+
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Adds the commands."""
     app.command("run")(run)
+    app.command("memories")(compare_memories)

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+from scripted import EXPERIMENT, BenchLab, ScriptedRunner, benchmark
+
+from pagewalk import experiments, memories
+from pagewalk.execute import Quiet
+from pagewalk.experiments import Experiment
+from pagewalk.memories import MEMORIES
+from pagewalk.runner import Job, RunResult
+from pagewalk.store import Store
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    path = tmp_path / "osdi99-mine.toml"
+    path.write_text(EXPERIMENT)
+    return experiments.load(path)
+
+
+def script(job: Job) -> RunResult:
+    """The flush costs nothing with the slow memory, so that the policy gains nothing there."""
+    slow = "read-first = 12" in job.machine.config
+    dear = "tlb.cutoff=off" in job.command_line and not slow
+    return benchmark("mmap-latency", {"flush": 500_000 if dear else 2000, "kernel": 4000})
+
+
+def test_a_variant_has_the_memory_on_both_sides(experiment: Experiment) -> None:
+    (row,) = memories.variant(experiment, MEMORIES[1]).rows
+    assert row.before is not None
+    assert row.before.keys == row.after.keys == {"bus.read-first": "5", "bus.read-next": "2"}
+
+
+def test_a_verdict_that_depends_on_the_memory_is_told(experiment: Experiment, tmp_path: Path) -> None:
+    runner = ScriptedRunner(script)
+    with Store(tmp_path / "results.duckdb") as store:
+        (compared,) = memories.compare(BenchLab(runner, store), [experiment], Quiet())
+        assert store.query("SELECT count(*) FROM cells") == [(0,)], "the experiment's own table is left alone"
+    assert compared.depends
+    assert len(runner.ran) == 2 * len(MEMORIES)
+    page = memories.page([compared])
+    assert "The verdicts of 1 of 1 rows depend on the memory." in page
+    assert "| mmap latency | ppc604-185 | 82.8 | 84 ratio reproduced | 84 ratio reproduced | 1 not reproduced |" in page
