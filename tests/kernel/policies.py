@@ -31,6 +31,13 @@ MACHINES = (*QUICK_MACHINES, "ppc750-400")
 # Tests that depend most on translation and take little time.
 QUICK_CASES = ("cow", "exec", "ipc", "ipc_memory", "mmap", "pipe", "process")
 
+# Machines with several processors: each form of shootdown, and in turn the choices of what else flushes or locks. The
+# first row is that of one processor.
+ONE_PROCESSOR = "ppc604-133"
+SEVERAL_MACHINES = ("ppc604-185x2", "ppc750-400x2")
+SEVERAL_CASES = ("cow", "mmap", "process", "thread")
+FLUSHING = ("switch.flush", "tlb.flush", "pte.update", "kernel.map", "fork.tables", "kernel.lock")
+
 # The groups of the whole suite that take less than an hour with the invariant checker and the sanitizers.
 WHOLE_GROUPS = ("user", "dynamic", "lua-glibc", "sqlite-glibc", "busybox-glibc")
 CHECKED = "check=on "
@@ -95,6 +102,19 @@ def rows_on(machines: Iterable[str], folder: Path) -> list[Row]:
         Row(number, row[MACHINE], {name: value for name, value in row.items() if name != MACHINE})
         for number, row in enumerate(rows, 1)
     ]
+
+
+def rows_of_several(machines: Iterable[str], *, whole: bool) -> list[Row]:
+    """Rows on machines with several processors. Quick: each form of shootdown on one of the machines."""
+    choices = declared()
+    rows = [Row(1, ONE_PROCESSOR, {})]
+    for index, machine in enumerate(machines):
+        for turn, form in enumerate(choices["shootdown"]):
+            if (form == "broadcast" and machine.startswith("ppc750")) or (not whole and turn % 2 != index % 2):
+                continue
+            others = {name: choices[name][(turn + 1) % len(choices[name])] for name in FLUSHING}
+            rows.append(Row(len(rows) + 1, machine, {"shootdown": form, **others}))
+    return rows
 
 
 def only(group: Group, names: tuple[str, ...]) -> Group:
@@ -220,11 +240,22 @@ def check(*, whole: bool, machines: list[str], chosen: set[int]) -> int:
         print(f"policies: {len(rows[0].choices)}, rows that contain all pairs of choices: {len(rows)}", flush=True)
         here = [row for row in rows if not chosen or row.number in chosen]
         if not whole:
-            return Matrix(only(user_tests(), QUICK_CASES), folder).run(rows, here)
-        failed = 0
+            failed = Matrix(only(user_tests(), QUICK_CASES), folder).run(rows, here)
+            return failed + (0 if machines or chosen else check_several(whole=False))
+        failed = 0 if machines or chosen else check_several(whole=True)
         for group in WHOLE_GROUPS:
             fit = [row for row in rows if group in INTEGER_GROUPS or row.machine not in WITHOUT_FPU]
             if fit:
                 matrix = Matrix(all_groups()[group](), folder, CHECKED, KEPT)
                 failed += matrix.run(fit, [row for row in fit if row in here])
         return failed
+
+
+def check_several(*, whole: bool) -> int:
+    """Runs the rows of several processors: quick some cases, whole the user tests with the invariant checker. Returns
+    the number of failed rows."""
+    with tempfile.TemporaryDirectory(prefix="pagewalk-policies-") as name:
+        rows = rows_of_several(SEVERAL_MACHINES, whole=whole)
+        if whole:
+            return Matrix(user_tests(), Path(name), CHECKED, KEPT).run(rows, rows)
+        return Matrix(only(user_tests(), SEVERAL_CASES), Path(name)).run(rows, rows)
