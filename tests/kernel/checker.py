@@ -18,6 +18,10 @@ MACHINES["mpc855t-48"] = ""
 # What an MPC8xx cannot show: it has no hash table, and no BATs that keep the faulty entry in the TLB for a later check.
 NOT_ON_8XX = (("hpte", "here"), ("hpte", "later"), ("hpte-twice", "here"), ("tlb", "later"))
 
+# A panic with the kernel lock held: the registers of the other processors follow.
+SEVERAL = ("ppc604-185x2", "ppc750-400x2")
+OTHER_STOPPED = ': task 0 "idle"\nnip '
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -53,13 +57,17 @@ def check() -> int:
         for when, report in (("here", fault.here), ("later", fault.later))
         if report and not (machine.startswith("mpc8") and (fault.name, when) in NOT_ON_8XX)
     ]
+    rows += [(machine, FAULTS[0].name, "here", OTHER_STOPPED) for machine in SEVERAL]
     failed = 0
     with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
         file.write(packed({"bin/checker": "checker"}))
         file.flush()
         boots = side_by_side(
             lambda row: boot(
-                row[0], Path(file.name), f"quiet check=on {MACHINES[row[0]]} -- /bin/checker {row[1]} {row[2]}", ()
+                row[0],
+                Path(file.name),
+                f"quiet check=on {MACHINES.get(row[0], '')} -- /bin/checker {row[1]} {row[2]}",
+                (),
             ),
             rows,
         )
