@@ -377,6 +377,19 @@ def test_an_unmapping_asks_every_processor_that_uses_the_memory(
     assert int(values["range.ipis"]) == 5 * interrupts
 
 
+def test_the_fine_lock_takes_faults_from_the_kernel_lock(environment: dict[str, str]) -> None:
+    program = home().build / "user" / "bench" / "churn"
+    words = ("iterations=4", "warmup=0", "report=/proc/locks/contention")
+    taken = {}
+    for form in ("big", "fine"):
+        done = run(environment, "exec", "-m", "ppc604-185x2", "-p", f"kernel.lock={form}", "--", program, *words)
+        assert done.returncode == 0, done.stderr
+        taken[form] = {lock: int(n) for lock, n in re.findall(r"@value name=(\w+)\.taken value=(\d+)", done.stdout)}
+    assert taken["fine"]["kernel"] < taken["big"]["kernel"] / 2
+    assert "frames" not in taken["big"]
+    assert taken["fine"]["frames"] > 0
+
+
 def test_every_policy_is_described() -> None:
     found = {policy.name for policy in kernel_image.policies(home().kernel.read_bytes())}
     assert found <= set(policies.descriptions())
