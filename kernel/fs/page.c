@@ -226,8 +226,10 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 {
 	u32 dropped = 0;
 
-	if (!tree->root)
+	if (!tree->root) {
+		tree->height = 0;
 		return 0;
+	}
 	outside_close();
 	tree->root = page_tree_prune(tree->root, tree->height, 0, first, &dropped);
 	if (!tree->root)
