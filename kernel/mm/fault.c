@@ -130,9 +130,9 @@ CAUSE(fault) static inline __attribute__((always_inline)) void page_install(stru
 	page_installed(mm, address, pte);
 	/* The reference is taken last: the cache line of struct frame was touched before and arrives meanwhile. */
 	frame_get(frame);
-	/* The program is about to access it again. */
+	/* The program is about to access it again. Not earlier: an insertion's sync would wait for it. */
 	if (prefetch)
-		__builtin_prefetch((char *)pa_kva(pa) + address % PAGE_SIZE);
+		arch_touch((char *)pa_kva(pa) + address % PAGE_SIZE);
 }
 
 /*

@@ -13,23 +13,23 @@
 
 /*
  * In: r11 = frame (physical), r10 = trap, r12 = the handler's address. r0 to r12, CR, LR, SRR0 and SRR1 are saved; r1
- * is the frame's virtual address.
+ * is the frame's virtual address. The handler gets regs in r3, and r4 and r5 as the vector left them.
  */
 FUNCTION(enter_full)
 	mfctr	r3
 	stmw	r13, GPR(13)(r11)
 	stw	r10, FRAME_TRAP(r11)
-	mfxer	r4
+	mfxer	r6
 	stw	r3, FRAME_CTR(r11)
-	mfspr	r5, SPR_SPRG3
+	mfspr	r7, SPR_SPRG3
 	li	r0, 0
-	stw	r4, FRAME_XER(r11)
+	stw	r6, FRAME_XER(r11)
 	stw	r0, FRAME_MQ(r11)
 	stw	r0, FRAME_RESULT(r11)
-	lwz	r2, ARCH_TASK(r5)
-	load_address r4, return_full
+	lwz	r2, ARCH_TASK(r7)
+	load_address r6, return_full
 	li	r10, MSR_KERNEL
-	mtlr	r4
+	mtlr	r6
 	addi	r3, r1, FRAME_REGS
 	.globl	enter_full_handler
 enter_full_handler:                     /* smp/entry.S: several processors */
@@ -44,18 +44,18 @@ END(enter_full)
  */
 FUNCTION(enter)
 	b	enter_full
-	mfspr	r5, SPR_SPRG3
-	lwz	r2, ARCH_TASK(r5)
-/* With r2 = task already. Policy `entry` patches this first instruction too. */
+	mfspr	r7, SPR_SPRG3
+	mfctr	r3
+	lwz	r2, ARCH_TASK(r7)
+	mfxer	r7
+/* With r2 = task, r3 = CTR and r7 = XER already. Policy `entry` patches this first instruction too. */
 	.globl	enter_with_task
 enter_with_task:
 	b	enter_full
-	mfctr	r3
-	stw	r10, FRAME_TRAP(r11)
-	mfxer	r4
-	stw	r3, FRAME_CTR(r11)
 	load_address r6, return_lean
-	stw	r4, FRAME_XER(r11)
+	stw	r10, FRAME_TRAP(r11)
+	stw	r3, FRAME_CTR(r11)
+	stw	r7, FRAME_XER(r11)
 	li	r10, MSR_KERNEL
 	mtlr	r6
 	addi	r3, r1, FRAME_REGS

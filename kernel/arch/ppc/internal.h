@@ -48,6 +48,7 @@ void exception_trace(struct regs *regs);
 /* Page faults, which no reload can serve: the tree lacks the page or the right. */
 void exception_fault(struct regs *regs, uaddr_t address, u32 access);
 void exception_data_fault(struct regs *regs);
+void exception_data_miss(struct regs *regs, uaddr_t address, u32 dsisr);
 void exception_instruction_fault(struct regs *regs);
 
 /* emulate.c: what user programs may do that the processor leaves to software; false: a signal. */

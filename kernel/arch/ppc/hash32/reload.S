@@ -79,7 +79,7 @@ FUNCTION(hash_reload_data)
 	hash_insert_real hash_counted_data, hash_placed_data
 	restore_scratch
 	rfi
-9:	data_fault_after_look
+9:	data_miss_after_look
 END(hash_reload_data)
 
 FUNCTION(hash_reload_instruction)

@@ -74,51 +74,53 @@
 .endm
 
 /*
- * The same after save_for_look, whose three registers stay free and go from the scratch words to the frame. In: r3 =
- * DAR, r11 = the task's words.
+ * The same after save_for_look, for a miss. In a program, the three registers that are free go from the scratch words
+ * to the frame, and the handler gets DAR and DSISR in r4 and r5. In: r3 = DAR, r11 = the task's words.
  */
-.macro data_fault_after_look
+.macro data_miss_after_look
 	mfspr	r4, SPR_SRR1
 	lwz	r6, ARCH_FRAME(r11)
 	mtcrf	0x08, r4
 	bf	MSR_PR_BIT, 2f
-1:	stw	r10, FRAME_CCR(r6)
+	stw	r10, FRAME_CCR(r6)
 	lwz	r10, ARCH_SCRATCH + 32(r11)
-	stw	r3, FRAME_DAR(r6)
-	lwz	r3, ARCH_SCRATCH + 4(r11)
 	stw	r4, FRAME_MSR(r6)
-	stw	r12, GPR(12)(r6)
 	mfspr	r4, SPR_SPRG1
+	stw	r12, GPR(12)(r6)
+	lwz	r12, ARCH_SCRATCH + 4(r11)
 	stw	r10, GPR(10)(r6)
 	lwz	r10, ARCH_SCRATCH + 8(r11)
 	stw	r0, GPR(0)(r6)
-	mflr	r12
+	mflr	r0
 	stw	r4, GPR(11)(r6)
 	lwz	r4, ARCH_SCRATCH + 16(r11)
 	stw	r9, GPR(9)(r6)
 	mfspr	r9, SPR_SRR0
 	stw	r1, GPR(1)(r6)
 	stw	r1, 0(r6)
-	stw	r2, GPR(2)(r6)
-	mfspr	r0, SPR_DSISR
-	lwz	r2, ARCH_TASK(r11)
-	stw	r3, GPR(3)(r6)
-	stw	r10, GPR(4)(r6)
 	stw	r5, GPR(5)(r6)
+	mfspr	r5, SPR_DSISR
+	stw	r2, GPR(2)(r6)
+	lwz	r2, ARCH_TASK(r11)
+	stw	r12, GPR(3)(r6)
+	stw	r10, GPR(4)(r6)
 	to_virt	r1, r6
 	stw	r4, GPR(6)(r6)
 	mr	r11, r6
 	stw	r7, GPR(7)(r6)
+	mfxer	r7
+	stw	r3, FRAME_DAR(r6)
+	mr	r4, r3
 	stw	r8, GPR(8)(r6)
-	stw	r12, FRAME_LINK(r6)
-	stw	r9, FRAME_NIP(r6)
-	stw	r0, FRAME_DSISR(r6)
+	mfctr	r3
+	stw	r0, FRAME_LINK(r6)
 	li	r10, 0x300
-	load_address r12, exception_data_fault
+	stw	r9, FRAME_NIP(r6)
+	load_address r12, exception_data_miss
+	stw	r5, FRAME_DSISR(r6)
 	b	enter_with_task
-2:	to_phys	r6, r1
-	addi	r6, r6, -FRAME_SIZE
-	b	1b
+2:	restore_from_look
+	data_fault
 .endm
 
 #endif

@@ -22,6 +22,7 @@ void arch_memory_barrier(void);
 
 bool arch_outside_bound(void);
 
+void arch_touch(const void *at);
 void arch_lines_clear(vaddr_t start, vaddr_t end, u32 line);
 
 #endif
