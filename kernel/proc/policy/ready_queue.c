@@ -107,17 +107,23 @@ FORM void task_continue_form(struct task *task, bool lazy)
 		make_runnable_form(task, lazy);
 }
 
-FORM bool is_urgent(const struct task *other, const struct task *next)
+/* Whether a ready task of a higher priority than `next` waits; current, which gives up the processor, does not count. */
+FORM bool urgent_waits(const struct task *next)
 {
-	return other != current && other->run_priority > next->run_priority;
+	struct task *other;
+
+	list_for_each_entry(other, &this_cpu()->real_time, run_link) {
+		if (other->run_priority <= next->run_priority)
+			return false;
+		if (other != current && other->state == TASK_RUNNING)
+			return true;
+	}
+	return false;
 }
 
 FORM bool schedule_to_form(struct task *next, bool lazy)
 {
-	const struct list_head *urgent = &this_cpu()->real_time;
-
-	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 ||
-	    (!list_empty(urgent) && is_urgent(list_first_entry(urgent, struct task, run_link), next)))
+	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 || urgent_waits(next))
 		return false;
 	next->state = TASK_RUNNING;
 	leave_when_blocked(current, lazy);
