@@ -158,6 +158,7 @@ struct files {
 	struct list_head locks;	/* record locks of the processes with this table (fs/file_lock.c) */
 	u32 lock_count;
 	u32 next_free;	/* all slots below it are used */
+	u32 weighed;	/* the OOM killer's last count that has included this table */
 	struct file **slot;
 	u32 *cloexec;	/* one bit a slot */
 };

@@ -247,8 +247,8 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 
 struct weighing {
 	struct list_head work;	/* sockets whose queues are not searched yet, by flight.weigh */
-	u32 round, pages;
-	u32 bytes;	/* of small objects */
+	u32 round;
+	u64 bytes;
 };
 
 static void weigh_file(struct weighing *w, struct file *file)
@@ -259,7 +259,7 @@ static void weigh_file(struct weighing *w, struct file *file)
 	if (!file->inode->fs)
 		w->bytes += (u32)(sizeof(*file->inode) + sizeof(*file->dentry)) / file->refs;
 	if (file->ops->pages_held)
-		w->pages += file->ops->pages_held(file) / file->refs;
+		w->bytes += file->ops->pages_held(file) * PAGE_SIZE / file->refs;
 	if (!socket || socket->flight.weighed == w->round)
 		return;
 	socket->flight.weighed = w->round;
@@ -290,5 +290,5 @@ u32 files_pages_held(const struct files *files)
 		unix_each_rights(socket, weigh_files, &w);
 	}
 	w.bytes += files->lock_count * LOCK_BYTES / files->refs;
-	return w.pages + w.bytes / PAGE_SIZE;
+	return (u32)(w.bytes >> PAGE_SHIFT);
 }

@@ -9,31 +9,62 @@
 #include <signal.h>
 #include <task.h>
 #include <time.h>
+#include <wait.h>
 #include <window.h>
 
 #include "internal.h"
 
 #define INIT_PID 1
 
-static const struct task *living_thread(const struct process *process)
+/*
+ * Bytes of a file without a name, such as a shared anonymous mapping's, that the area keeps, mapped or not. The areas of
+ * one file share them equally.
+ */
+static u32 nameless_bytes(const struct vma *vma)
 {
-	const struct task *task;
+	const struct inode *inode = vma->inode;
 
-	list_for_each_entry(task, &process->threads, group_link)
-		if (task->mm)
-			return task;
-	return NULL;
+	if (!inode || inode->nlink || inode->lasting)
+		return 0;
+	return inode->page_count * PAGE_SIZE / (vma->file ? vma->file->refs : inode->refs);
+}
+
+/* Pages that the address space's end would free. A page of a nameless file that is mapped too counts once. */
+static u32 pages_of_space(struct mm *mm)
+{
+	u64 nameless = 0;
+	u32 looked_at = 0;
+
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		interrupt_window_at(++looked_at);
+		nameless += nameless_bytes(vma);
+	}
+	return MAX(mm->resident_pages, (u32)(nameless >> PAGE_SHIFT)) + mm->table_pages +
+	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
 
 /* Pages that the process's end would free: its own, its tables, its stacks, and those that its descriptors hold. */
 static u32 pages_freed_by(const struct process *process)
 {
-	const struct task *task = living_thread(process);
-	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE);
+	static u32 round;
+	u32 pages = process->thread_count * (KERNEL_STACK_SIZE / PAGE_SIZE), looked_at = 0;
+	const struct mm *counted = NULL;
+	const struct task *task;
 
-	if (task)
-		pages += task->mm->resident_pages + task->mm->table_pages;
-	return task && task->files ? pages + files_pages_held(task->files) : pages;
+	round++;
+	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
+		if (task->mm && task->mm != counted) {
+			counted = task->mm;
+			pages += pages_of_space(task->mm);
+		}
+		/* Threads may have tables of their own. */
+		if (task->files && task->files->weighed != round) {
+			task->files->weighed = round;
+			pages += files_pages_held(task->files);
+		}
+	}
+	return pages;
 }
 
 /*
@@ -58,9 +89,14 @@ static struct candidate *candidate_of(struct candidate *list, u32 *count, u32 ui
 	return &list[(*count)++];
 }
 
+static bool is_killed(const struct process *process)
+{
+	return process->pending.set & SIGBIT(SIGKILL);
+}
+
 static bool is_ending(const struct process *process)
 {
-	return process->exiting || (process->pending.set & SIGBIT(SIGKILL));
+	return process->exiting || is_killed(process);
 }
 
 /* The process to kill; NULL: only init is left. One that ends already comes first. */
@@ -99,6 +135,18 @@ static struct process *choose_victim(u32 *pages)
 	return list[best].largest;
 }
 
+/* Lets the victim run, which may wait for the kernel lock on another processor, or have a lower priority. */
+static void let_run(void)
+{
+	bool woken = false;
+
+	if (current->run_priority)
+		sleep_killable(&woken, time_now_ns() + NSEC_PER_TICK);
+	else
+		yield();
+	preemption_point();
+}
+
 bool oom_kill(void)
 {
 	static s32 last;                /* pid of the last victim: many ask before it has ended */
@@ -109,18 +157,17 @@ bool oom_kill(void)
 		victim = choose_victim(&pages);
 		if (!victim)
 			return false;
-		if (!is_ending(victim)) {
+		if (!is_ending(victim))
 			console_printf("pagewalk: out of memory: killed process %d \"%s\" (%u pages)\n", victim->pid,
 				       victim->leader->name, pages);
-			signal_kill(victim);
-		}
 		last = victim->pid;
 	}
+	/* Also one that ends: it may have stopped for its tracer at PTRACE_EVENT_EXIT. */
+	if (!is_killed(victim))
+		signal_kill(victim);
 	if (victim == current->process || signal_fatal_pending())
 		return false;
-	/* The victim may be waiting for the kernel lock on another processor: yield() alone does not let that go. */
-	yield();
-	preemption_point();
+	let_run();
 	return true;
 }
 

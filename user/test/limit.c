@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -228,6 +231,47 @@ static void attributes_of_a_file(void)
 	MUST(close(fd));
 }
 
+/* Touches this share of the memory that is free. */
+static void use_memory(unsigned long parts, unsigned long of)
+{
+	struct sysinfo info;
+	char *at;
+	size_t size;
+
+	MUST(sysinfo(&info));
+	size = info.freeram / of * parts;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	memset(at, 1, size);
+}
+
+static int hold_much(void *said)
+{
+	MUST(setresuid(USER, USER, USER));
+	use_memory(7, 8);
+	MUST(write(*(int *)said, "", 1));
+	for (;;)
+		;
+	return 0;
+}
+
+/* The process that is killed for want of memory has a lower priority than the one that wants it. */
+static void memory_for_a_real_time_process(void)
+{
+	int said[2];
+	char byte;
+	pid_t victim;
+
+	if (!test_is_timed())
+		return;
+	MUST(pipe(said));
+	victim = test_child(hold_much, &said[1]);
+	MUST(read(said[0], &byte, 1));
+	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }));
+	use_memory(2, 1);
+	CHECK_EQUAL(test_wait(victim), 1000 + SIGKILL);
+}
+
 static const struct test_case cases[] = {
 	CASE(exec_after_a_change_of_user),
 	CASE(each_way_to_change),
@@ -235,6 +279,7 @@ static const struct test_case cases[] = {
 	CASE(limits_of_others),
 	CASE(limits_without_the_first_thread),
 	CASE(attributes_of_a_file),
+	CASE(memory_for_a_real_time_process),
 };
 
 TEST_MAIN("limit", cases)
