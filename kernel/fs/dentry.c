@@ -80,6 +80,13 @@ static void dentry_insert(struct dentry *dentry)
 	dentry->linked = true;
 }
 
+static struct dentry *child_before(const struct dentry *dentry)
+{
+	struct list_head *before = dentry->sibling.prev;
+
+	return before == &dentry->parent->children ? NULL : list_entry(before, struct dentry, sibling);
+}
+
 static void take_out(struct dentry *dentry)
 {
 	struct dentry **at = &table[dentry->hash % BUCKETS];
@@ -90,6 +97,8 @@ static void take_out(struct dentry *dentry)
 		at = &(*at)->hash_next;
 	}
 	*at = dentry->hash_next;
+	if (dentry->parent->listed == dentry)
+		dentry->parent->listed = child_before(dentry);
 	list_del(&dentry->sibling);
 	dentry->linked = false;
 }

@@ -293,12 +293,18 @@ static bool stays_while_others_run(struct dentry *child, const struct dentry *di
 	return stays;
 }
 
-/* The place in the list of children where the file's position is. */
+/*
+ * The place in the list of children where the file's position is. The search goes on from the child that was given last, if
+ * that is before, so that reading a whole directory takes time in proportion to its children.
+ */
 static struct list_head *child_at(const struct file *file)
 {
 	struct list_head *head = &file->dentry->children, *at = head->next;
+	struct dentry *listed = file->dentry->listed;
 	u32 passed = 0;
 
+	if (listed && listed->cookie < file->position)
+		at = &listed->sibling;
 	while (at != head) {
 		struct dentry *child = list_entry(at, struct dentry, sibling);
 
@@ -334,13 +340,14 @@ static int ramfs_getdents(struct file *file, struct dir_sink *sink)
 		file->position = 2;
 	}
 	for (struct list_head *at = child_at(file); at != &dir->children; at = at->next) {
-		const struct dentry *d = list_entry(at, struct dentry, sibling);
+		struct dentry *d = list_entry(at, struct dentry, sibling);
 		const struct inode *inode = d->mounted ? d->mounted->root->inode : d->inode;
 
 		interrupt_window_at(++looked_at);
 		if (!sink->add(sink, d->name, d->len, inode->ino, (inode->mode & S_IFMT) >> 12, d->cookie + 1))
 			return 0;
 		file->position = d->cookie + 1;
+		dir->listed = d;
 	}
 	inode_touch(dir->inode, false);
 	return 0;

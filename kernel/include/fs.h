@@ -118,7 +118,8 @@ struct dentry {
 	struct list_head children;
 	struct list_head sibling;
 	u64 cookie;	/* position in getdents */
-	u64 next_cookie;	/* directories: the next child's cookie */
+	u64 next_cookie;	/* directories: the next child's cookie, */
+	struct dentry *listed;	/* and the child that getdents gave last; NULL: from the first on */
 	struct filesystem *mounted;	/* the file system mounted here */
 };
 

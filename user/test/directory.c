@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -106,6 +107,66 @@ static void listing(void)
 		}
 	CHECK_EQUAL(removed, FILES);
 	closedir(dir);
+}
+
+/* Gives the next names that fit into a few bytes; marks them, and returns one of them, or -1 at the end. */
+static int read_some(int fd, unsigned char *seen)
+{
+	char buffer[sizeof(struct dirent64) + 128];
+	long size = MUST(syscall(SYS_getdents64, fd, buffer, 128));
+	int number = -1;
+
+	for (long at = 0; at < size;) {
+		const struct dirent64 *entry = (const void *)(buffer + at);
+
+		number = 0;
+		if (sscanf(entry->d_name, "file-%d", &number) == 1)
+			CHECK_EQUAL(seen[number]++, 0);
+		at += entry->d_reclen;
+	}
+	return number;
+}
+
+/* Two read one directory by turns, while names go that one of them has just been given. */
+static void two_readers(void)
+{
+	enum { FILES = 200 };
+	unsigned char seen[2][FILES] = { { 0 } };
+	int fd[2], last = 0, kept = 0;
+	char name[32];
+
+	enter();
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "file-%d", i);
+		touch(name, "");
+	}
+	for (int i = 0; i < 2; i++)
+		fd[i] = (int)MUST(open(".", O_RDONLY | O_DIRECTORY));
+	while ((last = read_some(fd[0], seen[0])) >= 0) {
+		snprintf(name, sizeof(name), "file-%d", last);
+		if (last > 1)
+			MUST(unlink(name));
+		if (last % 3 == 0)
+			read_some(fd[1], seen[1]);
+	}
+	while (read_some(fd[1], seen[1]) >= 0)
+		;
+	for (int i = 0; i < FILES; i++) {
+		CHECK_EQUAL(seen[0][i], 1);
+		snprintf(name, sizeof(name), "file-%d", i);
+		if (access(name, F_OK) == 0) {
+			kept++;
+			CHECK_EQUAL(seen[1][i], 1);
+		}
+	}
+	CHECK(kept > 0);
+	MUST(lseek(fd[0], 0, SEEK_SET));
+	memset(seen, 0, sizeof(seen));
+	while (read_some(fd[0], seen[0]) >= 0)
+		;
+	for (int i = 0; i < FILES; i++)
+		kept -= seen[0][i];
+	CHECK_EQUAL(kept, 0);
 }
 
 static void hard_links(void)
@@ -343,7 +404,7 @@ static void fifo_nodes(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(make_and_remove), CASE(listing), CASE(hard_links), CASE(unlinked_file_lives_on), CASE(symbolic_links),
+	CASE(make_and_remove), CASE(listing), CASE(two_readers), CASE(hard_links), CASE(unlinked_file_lives_on), CASE(symbolic_links),
 	CASE(rename_files), CASE(rename_directories), CASE(current_directory), CASE(relative_to_a_directory),
 	CASE(long_names), CASE(deep_trees), CASE(link_counts), CASE(fifo_nodes),
 };
