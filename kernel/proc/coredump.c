@@ -137,7 +137,10 @@ static bool add_files(struct text *notes)
 	text_write(&words, (const char *)head, sizeof(head));
 	for (const struct vma *vma = mm_first(current->mm); vma && buffer; vma = mm_next((struct vma *)vma)) {
 		u32 place[3] = { vma->start, vma->end, vma->first_page };
-		const char *name = vma->file ? dentry_path(vma->file->dentry, buffer, PATH_MAX) : NULL;
+		const char *name;
+
+		interrupt_window();
+		name = vma->file ? dentry_path(vma->file->dentry, buffer, PATH_MAX) : NULL;
 
 		if (!name || IS_ERR(name) || *name != '/')
 			continue;
@@ -173,6 +176,7 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 		return false;
 	add_fp(notes, current);
 	list_for_each_entry(task, &current->process->threads, group_link) {
+		interrupt_window();
 		if (task == current)
 			continue;
 		add_registers(notes, task, info->signo);
@@ -218,7 +222,8 @@ static bool list_parts(struct core *core)
 	core->part = kmalloc(most * sizeof(*core->part));
 	if (!core->part)
 		return false;
-	for (const struct vma *vma = mm_first(mm); vma && core->count < most; vma = mm_next((struct vma *)vma))
+	for (const struct vma *vma = mm_first(mm); vma && core->count < most; vma = mm_next((struct vma *)vma)) {
+		interrupt_window();
 		core->part[core->count++] = (struct part){
 			.start = vma->start,
 			.end = vma->end,
@@ -226,6 +231,7 @@ static bool list_parts(struct core *core)
 			.flags = (vma->flags & VM_READ ? PF_R : 0) | (vma->flags & VM_WRITE ? PF_W : 0) |
 				 (vma->flags & VM_EXEC ? PF_X : 0),
 		};
+	}
 	return true;
 }
 
@@ -292,6 +298,7 @@ static bool put_headers(struct core *core)
 	for (u32 i = 0; i < core->count && done; i++) {
 		const struct part *part = &core->part[i];
 
+		interrupt_window();
 		done = put_header(core, &(struct program_header){ .type = PT_LOAD,
 								  .offset = offset,
 								  .address = part->start,

@@ -16,6 +16,7 @@
 #include <process.h>
 #include <syscall.h>
 #include <task.h>
+#include <window.h>
 
 #include "exec.h"
 #include "internal.h"
@@ -165,10 +166,12 @@ static bool is_traced_by_stranger(void)
 static bool is_steered(void)
 {
 	const struct task *task;
-	uaddr_t own = 0;
+	u32 own = 0, looked_at = 0;
 
-	list_for_each_entry(task, &current->process->threads, group_link)
+	list_for_each_entry(task, &current->process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		own += task->fs == current->fs;
+	}
 	return is_traced_by_stranger() || current->fs->refs > own;
 }
 
@@ -236,10 +239,12 @@ static int end_other_threads(void)
 static bool shares_files(void)
 {
 	const struct task *task;
-	u32 own = 0;
+	u32 own = 0, looked_at = 0;
 
-	list_for_each_entry(task, &current->process->threads, group_link)
+	list_for_each_entry(task, &current->process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		own += task->files == current->files;
+	}
 	return current->files->refs > own;
 }
 

@@ -122,6 +122,7 @@ static struct process *reaper_of(const struct process *process)
 static void give_away_children(struct process *process)
 {
 	struct process *child, *next, *reaper = reaper_of(process);
+	u32 looked_at = 0;
 
 	list_for_each_entry_safe(child, next, &process->children, sibling) {
 		struct task *task;
@@ -137,6 +138,7 @@ static void give_away_children(struct process *process)
 		 */
 		child->exit_signal = SIGCHLD;
 		list_for_each_entry(task, &child->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			if (task->death_signal)
 				signal_task(task, (int)task->death_signal, NULL);
 		}

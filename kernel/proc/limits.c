@@ -8,6 +8,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "internal.h"
 
@@ -22,11 +23,13 @@ static void rlimit_apply(struct process *process, u32 resource)
 	const struct rlimit *limit = &process->rlimit[resource];
 	const struct task *task;
 	struct mm *mm = NULL;
+	u32 looked_at = 0;
 
 	if (resource == RLIMIT_CPU && limit->soft != RLIM_INFINITY)
 		process->cpu_limits = true;
 	/* Look for a thread with an address space: one that is ending, even the leader, has left it. */
 	list_for_each_entry(task, &process->threads, group_link) {
+		interrupt_window_at(++looked_at);
 		mm = task->mm;
 		if (mm)
 			break;

@@ -89,6 +89,7 @@ static void act_by_default(const struct siginfo *info)
 	int sig = info->signo;
 	struct process *process = current->process;
 	struct task *task;
+	u32 looked_at = 0;
 
 	switch (signal_default(sig)) {
 	case ACT_IGNORE:
@@ -103,9 +104,11 @@ static void act_by_default(const struct siginfo *info)
 			return;         /* orphaned: nobody could continue it */
 		process->stopping = true;
 		process->stop_signal = sig;
-		list_for_each_entry(task, &process->threads, group_link)
+		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			if (task->trace.seized)
 				trace_trap(task, TRAP_STOP);
+		}
 		signal_wake_all(process);
 		return;
 	case ACT_TERMINATE:

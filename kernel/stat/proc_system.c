@@ -41,11 +41,14 @@ static u32 count_running(void)
 {
 	const struct process *process;
 	const struct task *task;
-	u32 n = 0;
+	u32 n = 0, looked_at = 0;
 
-	list_for_each_entry(process, &process_list, all)
-		list_for_each_entry(task, &process->threads, group_link)
+	list_for_each_entry(process, &process_list, all) {
+		list_for_each_entry(task, &process->threads, group_link) {
+			interrupt_window_at(++looked_at);
 			n += task->state == TASK_RUNNING && task->pid;
+		}
+	}
 	return n;
 }
 
@@ -78,13 +81,21 @@ static void system_stat_show(struct text *text)
 static u32 load[3];
 static const u32 decay[3] = { 1884, 2014, 2037 };	/* 2048 / e^(5 s / 1, 5, 15 min) */
 static struct timer load_timer;
+static struct deferred load_work;
 
-static void load_sample(struct timer *timer)
+static void load_sample(struct deferred *work)
 {
 	u32 running = count_running() << LOAD_SHIFT;
 
 	for (unsigned i = 0; i < 3; i++)
 		load[i] = (load[i] * decay[i] + running * (LOAD_ONE - decay[i])) >> LOAD_SHIFT;
+	(void)work;
+}
+
+/* There may be many tasks, so the timer leaves the count to the task that runs. */
+static void load_due(struct timer *timer)
+{
+	note_work(&load_work, load_sample);
 	timer_set(timer, time_now_ns() + LOAD_INTERVAL);
 }
 
@@ -108,7 +119,8 @@ static s32 youngest_process(void)
 static void loadavg_show(struct text *text)
 {
 	if (!load_timer.fire) {
-		timer_init(&load_timer, load_sample);
+		list_init(&load_work.link);
+		timer_init(&load_timer, load_due);
 		timer_set(&load_timer, time_now_ns() + LOAD_INTERVAL);
 	}
 	for (unsigned i = 0; i < 3; i++)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -165,19 +166,43 @@ static void stop_and_continue(void)
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
 }
 
+static int abort_with_threads(void *argument)
+{
+	(void)argument;
+	start_threads();
+	abort();
+}
+
 static void leave_a_core(void)
+{
+
+	MUST(chdir(test_path("")));
+	MUST(setrlimit(RLIMIT_CORE, &(struct rlimit){ 65536, 65536 }));
+	CHECK_EQUAL(test_in_child(abort_with_threads, NULL), 1000 + SIGABRT);
+	CHECK(access("core", F_OK) == 0);
+}
+
+/* A stop reaches a thread that is traced beside those that are not. */
+static void stop_seized_threads(void)
 {
 	int both[2];
 	pid_t child;
 	char byte;
 
-	MUST(chdir(test_path("")));
-	MUST(setrlimit(RLIMIT_CORE, &(struct rlimit){ 65536, 65536 }));
 	MUST(pipe(both));
 	child = test_child(have_threads, &both[1]);
 	CHECK_EQUAL(read(both[0], &byte, 1), 1);
+	MUST(ptrace(PTRACE_SEIZE, child, 0, 0));
+	MUST(kill(child, SIGSTOP));
+	CHECK_EQUAL(waitpid(child, NULL, 0), child);
 	MUST(kill(child, SIGKILL));
 	CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
+}
+
+static void ignore_a_signal(void)
+{
+	start_threads();
+	signal(SIGUSR1, SIG_IGN);
 }
 
 static void end_together(void)
@@ -216,7 +241,7 @@ static void ask_for_usage(void)
 static const struct test_case calls[] = {
 	CASE(send_to_process), CASE(expire_alarm), CASE(expire_real_timers), CASE(continue_by_timers),
 	CASE(expire_processor_timers), CASE(expire_processor_alarms), CASE(be_killed_by_a_timer), CASE(stop_and_continue),
-	CASE(leave_a_core), CASE(end_together), CASE(replace_the_program), CASE(ask_for_usage),
+	CASE(leave_a_core), CASE(stop_seized_threads), CASE(ignore_a_signal), CASE(end_together), CASE(replace_the_program), CASE(ask_for_usage),
 };
 
 static void interrupts_wait_little(void)
