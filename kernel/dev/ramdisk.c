@@ -171,5 +171,6 @@ static long ramdisk_ioctl(struct file *file, unsigned command, uintptr_t argumen
 }
 
 const struct file_ops ramdisk_ops = {
-	.open = ramdisk_open, .read = ramdisk_read, .write = ramdisk_write, .seek = ramdisk_seek, .ioctl = ramdisk_ioctl,
+	.open = ramdisk_open, .read = ramdisk_read, .write = ramdisk_write, .seek = ramdisk_seek,
+	.ioctl = ramdisk_ioctl,
 };

@@ -325,10 +325,12 @@ const struct file_ops tty_ops = {
 };
 
 const struct file_ops console_ops = {
-	.open = console_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl, .signals = true,
+	.open = console_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.signals = true,
 };
 
 const struct file_ops controlling_ops = {
-	.open = controlling_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl, .signals = true,
+	.open = controlling_open, .read = tty_read, .write = tty_write, .poll = tty_poll, .ioctl = tty_ioctl,
+	.signals = true,
 	.release = controlling_release,
 };

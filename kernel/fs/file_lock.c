@@ -174,7 +174,8 @@ static struct lock *lock_after_others(const struct inode *inode, u64 start)
  * that starts at `start`. The caller holds `locking`, so locks go meanwhile, but none comes. No pause between locks
  * that start at one place or before the range: the next is found again by its start.
  */
-static struct lock *pause_before(struct lock *next, u64 start, struct inode *inode, const struct lock *range, u32 *passed)
+static struct lock *pause_before(struct lock *next, u64 start, struct inode *inode, const struct lock *range,
+				 u32 *passed)
 {
 	interrupt_window_at(++*passed);
 	if (!next || *passed < PASSED_MOST || next->start == start || next->start < range->start)

@@ -257,7 +257,8 @@ static void inotify_show(const struct file *file, struct text *out)
 }
 
 static const struct file_ops inotify_ops = {
-	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release, .long_release = true,
+	.read = inotify_read, .poll = inotify_poll, .ioctl = inotify_ioctl, .release = inotify_release,
+	.long_release = true,
 	.show = inotify_show, .pages_held = inotify_pages_held, .signals = true,
 };
 

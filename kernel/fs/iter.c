@@ -121,7 +121,8 @@ long iter_read(struct iter *it, void *to, size_t n)
 #define APART_LEAST 256u        /* bytes: shorter copies take less time than the lock */
 
 /*
- * Whether a copy of n bytes goes on without the kernel lock, which this lets go. No window opens until it is taken again.
+ * Whether a copy of n bytes goes on without the kernel lock, which this lets go. No window opens until it is taken
+ * again.
  */
 static bool part(struct iter *it, size_t n)
 {

@@ -247,7 +247,8 @@ long sys_openat2(int dirfd, const char *path, const struct open_how *user, size_
 			return -E2BIG;
 	}
 	error = check_how(&how);
-	return error ? error : open_user(dirfd, path, (u32)how.flags, (u32)how.mode, (u32)how.resolve & ~RESOLVE_CACHED);
+	return error ? error : open_user(dirfd, path, (u32)how.flags, (u32)how.mode,
+					 (u32)how.resolve & ~RESOLVE_CACHED);
 }
 
 long sys_open(const char *path, u32 flags, u32 mode)

@@ -294,8 +294,8 @@ static bool stays_while_others_run(struct dentry *child, const struct dentry *di
 }
 
 /*
- * The place in the list of children where the file's position is. The search goes on from the child that was given last, if
- * that is before, so that reading a whole directory takes time in proportion to its children.
+ * The place in the list of children where the file's position is. The search goes on from the child that was given
+ * last, if that is before, so that reading a whole directory takes time in proportion to its children.
  */
 static struct list_head *child_at(const struct file *file)
 {

@@ -47,8 +47,8 @@ int iter_init_vector(struct iter *, const struct iovec *, size_t count, bool ker
 long iter_write(struct iter *, const void *from, size_t n);	/* kernel object -> iterator's memory */
 long iter_read(struct iter *, void *to, size_t n);		/* iterator's memory -> kernel object */
 /*
- * The same; kernel.lock=fine: a long copy goes on without the kernel lock. Only where others may run anyway, because a fault
- * of the copy may sleep.
+ * The same; kernel.lock=fine: a long copy goes on without the kernel lock. Only where others may run anyway, because a
+ * fault of the copy may sleep.
  */
 long iter_write_apart(struct iter *, const void *from, size_t n);
 long iter_read_apart(struct iter *, void *to, size_t n);

@@ -2,8 +2,8 @@
  * Kernel code outside of the kernel lock (policy kernel.lock=fine, proc/outside.c).
  *
  * A processor is outside from outside_enter() to outside_leave(), with interrupts off. There it reads what only the
- * holder of the kernel lock changes, and changes what is its own: an address space that nobody else uses. It may take one
- * of the locks below the kernel lock at a time, never the kernel lock itself, and does not sleep.
+ * holder of the kernel lock changes, and changes what is its own: an address space that nobody else uses. It may take
+ * one of the locks below the kernel lock at a time, never the kernel lock itself, and does not sleep.
  *
  * Who holds the kernel lock and changes what code outside may read closes it first. outside_close() waits until every
  * other processor has left; until outside_open(), outside_enter() fails, and the caller takes the kernel lock. With one

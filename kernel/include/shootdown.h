@@ -1,10 +1,10 @@
 /*
- * TLB shootdown: what several processors do so that none keeps a translation that another one has changed (mm/shootdown.c).
- * Policy `shootdown` decides how.
+ * TLB shootdown: what several processors do so that none keeps a translation that another one has changed
+ * (mm/shootdown.c). Policy `shootdown` decides how.
  *
- * The caller holds the kernel lock. It has changed the tree, and has flushed the hash table and its own TLB. When the call
- * returns, no processor uses the old translations, and frames and page tables may be freed. Processors that ran the address
- * space before, and run another one now, flush when they come back to it.
+ * The caller holds the kernel lock. It has changed the tree, and has flushed the hash table and its own TLB. When the
+ * call returns, no processor uses the old translations, and frames and page tables may be freed. Processors that ran
+ * the address space before, and run another one now, flush when they come back to it.
  *
  * With shootdown=generation a call for unmapped pages returns at once (mm_flushes.unseen is not 0). Then frames go to
  * frame_hold(), and shootdown_reuse() comes before the pages are mapped again.
@@ -38,14 +38,17 @@ struct mm_flushes {
 	u32 generation;                 /* counts its flushes */
 	uaddr_t start, end;             /* the pages of the last one; */
 	bool all;                       /* it was for all pages */
-	/* Pages whose flush nobody has waited for: other processors may use old translations until they pass `unseen`, 0: none. */
+	/*
+	 * Pages whose flush nobody has waited for: other processors may use old translations until they pass `unseen`,
+	 * 0: none.
+	 */
 	u32 unseen;
 	uaddr_t unseen_start, unseen_end;
 };
 
 /*
- * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start, end)
- * and clear their bit. Everything is as many pages as a TLB has sets.
+ * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start,
+ * end) and clear their bit. Everything is as many pages as a TLB has sets.
  */
 struct flush_words {
 	_Alignas(32) volatile u32 unanswered;
@@ -55,13 +58,13 @@ extern struct flush_words flush_words;
 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
- * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown() may have
- * left.
+ * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown()
+ * may have left.
  */
 void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
- * Frames whose translations an unfinished shootdown has removed keep a reference until all processors have flushed. They are a
- * limited number. An allocation that finds no free frame takes them back: false if there were none.
+ * Frames whose translations an unfinished shootdown has removed keep a reference until all processors have flushed.
+ * They are a limited number. An allocation that finds no free frame takes them back: false if there were none.
  */
 void frame_hold(struct frame *frame);
 bool frames_return_held(void);
@@ -83,8 +86,8 @@ void shootdown_emptied(void);
 /* This processor loads mm; true: it must empty its TLB first. */
 bool shootdown_enter(struct mm *mm);
 /*
- * For the checker: whether this processor still has to flush the address space with this root before it runs it again. Until
- * then its TLB may differ from the tree.
+ * For the checker: whether this processor still has to flush the address space with this root before it runs it again.
+ * Until then its TLB may differ from the tree.
  */
 bool shootdown_put_off(const struct root_entry *root);
 

@@ -131,7 +131,8 @@ struct task {
 	u32 voluntary_switches, involuntary_switches;
 	struct trace trace;
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
-	const struct regs *fault_apart; /* a fault of a copy without the kernel lock, which has taken it (kernel.lock=fine) */
+	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */
+	const struct regs *fault_apart;
 	bool killed;                    /* ends when it next checks its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };

@@ -183,11 +183,13 @@ static void epoll_show(const struct file *file, struct text *out)
 	list_for_each_entry(item, &epoll->items, link)
 		text_printf(out, "tfd: %8d events: %8x data: %16llx  pos:%llu ino:%llx sdev:%x\n", item->fd,
 			    item->event.events,
-			    item->event.data, item->file->position, item->file->inode->ino, inode_dev(item->file->inode));
+			    item->event.data, item->file->position, item->file->inode->ino,
+			    inode_dev(item->file->inode));
 }
 
 static const struct file_ops epoll_ops = {
-	.poll = epoll_poll, .release = epoll_release, .long_release = true, .show = epoll_show, .pages_held = epoll_pages_held,
+	.poll = epoll_poll, .release = epoll_release, .long_release = true, .show = epoll_show,
+	.pages_held = epoll_pages_held,
 };
 
 u32 epoll_items_most(void)

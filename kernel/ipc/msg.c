@@ -260,7 +260,8 @@ static long remove_queue(struct queue *queue)
 static long queue_give_info(uaddr_t user, bool used)
 {
 	struct msginfo info = {
-		.message_max = SYSV_MESSAGE_MAX, .queue_bytes = SYSV_QUEUE_BYTES, .queues_max = SYSV_SLOTS_MAX, .segment_size = 16,
+		.message_max = SYSV_MESSAGE_MAX, .queue_bytes = SYSV_QUEUE_BYTES, .queues_max = SYSV_SLOTS_MAX,
+		.segment_size = 16,
 		.segments = 0xffff,
 	};
 

@@ -29,7 +29,8 @@ static bool awaits_sender(const struct task *receiver, const struct task *sender
 {
 	const struct rendezvous *theirs = &receiver->rendezvous;
 
-	return theirs->state == RENDEZVOUS_RECEIVING && (!theirs->partner || theirs->partner == sender) && !theirs->copier;
+	return theirs->state == RENDEZVOUS_RECEIVING && (!theirs->partner || theirs->partner == sender) &&
+		!theirs->copier;
 }
 
 /*
@@ -104,7 +105,8 @@ static long load_buffers(const struct ipc_buffers *user)
 		return -EFAULT;
 	if (mine->send_size > RENDEZVOUS_BYTES_MOST)
 		return -EMSGSIZE;
-	return user_range_ok(mine->send, mine->send_size) && user_range_ok(mine->receive, mine->receive_size) ? 0 : -EFAULT;
+	return user_range_ok(mine->send, mine->send_size) &&
+		user_range_ok(mine->receive, mine->receive_size) ? 0 : -EFAULT;
 }
 
 /* The deadline from now; 0: do not wait. */

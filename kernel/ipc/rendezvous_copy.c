@@ -155,7 +155,8 @@ CAUSE(copy) static long push_held(struct task *receiver, u32 n, long *receiver_e
 
 CAUSE(copy) static long push_by_aperture(struct task *receiver, u32 n, long *receiver_error)
 {
-	return copy_with(receiver, (uaddr_t)receiver->rendezvous.buffers.receive, (uaddr_t)current->rendezvous.buffers.send, n,
+	return copy_with(receiver, (uaddr_t)receiver->rendezvous.buffers.receive,
+			 (uaddr_t)current->rendezvous.buffers.send, n,
 			 true, receiver_error);
 }
 
@@ -169,7 +170,8 @@ CAUSE(copy) long rendezvous_pull(struct task *sender, u32 n, long *other_error)
 	long error;
 
 	if (!theirs->holds)
-		return copy_with(sender, (uaddr_t)theirs->buffers.send, (uaddr_t)mine->buffers.receive, n, false, other_error);
+		return copy_with(sender, (uaddr_t)theirs->buffers.send, (uaddr_t)mine->buffers.receive, n, false,
+				 other_error);
 	mine->copied = sender;
 	theirs->copier = current;
 	hand_held(theirs, mine);

@@ -517,7 +517,8 @@ static long sem_give_info(uaddr_t user, bool used)
 	struct seminfo info = {
 		.sets = SYSV_SLOTS_MAX, .semaphores = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
 		.undos = (s32)(SYSV_SLOTS_MAX * SYSV_PER_SET_MAX),
-		.per_set = SYSV_PER_SET_MAX, .operations = SYSV_OPERATIONS_MAX, .undo_entries = SYSV_OPERATIONS_MAX, .undo_size = 20,
+		.per_set = SYSV_PER_SET_MAX, .operations = SYSV_OPERATIONS_MAX, .undo_entries = SYSV_OPERATIONS_MAX,
+		.undo_size = 20,
 		.value_max = VALUE_MAX, .adjust_max = VALUE_MAX,
 	};
 

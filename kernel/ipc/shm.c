@@ -294,7 +294,8 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	case SHM_STAT_ANY:
 		if (command != SHM_STAT_ANY && !sysv_may(&segment->perm, SYSV_READ))
 			return -EACCES;
-		id = by_slot ? (int)segment->perm.id : 0;	/* the copy may sleep, and the segment may be removed meanwhile */
+		/* The copy may sleep, and the segment may be removed meanwhile. */
+		id = by_slot ? (int)segment->perm.id : 0;
 		result = shm_give_status(segment, user);
 		return result ? result : (long)id;
 	case IPC_SET:

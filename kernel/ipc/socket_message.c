@@ -120,7 +120,8 @@ static void write_rights(struct control *out, const struct rights *rights, bool 
 			break;
 		/* The header counts the descriptors up to this one. */
 		c.len = sizeof(c) + (given + 1) * sizeof(s32);
-		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given) || copy_to_user((void *)out->at, &c, sizeof(c))) {
+		if (put_user(fd, (s32 *)(out->at + sizeof(c)) + given) ||
+		    copy_to_user((void *)out->at, &c, sizeof(c))) {
 			fd_take_back(fd, rights->file[given]);
 			break;
 		}

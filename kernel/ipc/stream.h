@@ -15,7 +15,8 @@ struct side {
 	struct list_head rights;
 	u32 rights_count;
 	struct ucred put_by, taken_by;	/* who sent the last bytes */
-	enum { NO_MARK, URGENT, URGENT_READ } urgent;	/* the last byte sent with MSG_OOB, if reads have not passed it */
+	/* The last byte sent with MSG_OOB, if reads have not passed it. */
+	enum { NO_MARK, URGENT, URGENT_READ } urgent;
 	u64 mark;		/* its position */
 	struct socket *owner;	/* this end; NULL: gone */
 	struct waitq readable;	/* this end waits for data */

@@ -21,7 +21,8 @@ REPLACED void frame_list_cleared(struct frame *frame)
 
 	do {
 		frame->refs = next;
-	} while (!__atomic_compare_exchange_n(&cpu->first_cleared, &next, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&cpu->first_cleared, &next, number, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	__atomic_add_fetch(&cpu->cleared_count, 1, __ATOMIC_RELAXED);
 }
 

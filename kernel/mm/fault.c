@@ -118,7 +118,8 @@ static bool access_is_allowed(const struct vma *vma, enum mm_access access)
 void (*fetch_ready)(const struct vma *vma, struct frame *frame);
 
 /* Installs the first entry of a page. */
-CAUSE(fault) static inline __attribute__((always_inline)) void page_install(struct mm *mm, struct pte *entry, uaddr_t address,
+CAUSE(fault) static inline __attribute__((always_inline)) void page_install(struct mm *mm, struct pte *entry,
+									    uaddr_t address,
 									    struct frame *frame, enum pte_access access,
 									    bool prefetch)
 {
@@ -136,8 +137,8 @@ CAUSE(fault) static inline __attribute__((always_inline)) void page_install(stru
 }
 
 /*
- * outside: without the kernel lock (outside.h). Then stacks do not grow, holes of files are not filled, and nobody else is
- * asked for anything: -EAGAIN, to be repeated with the lock.
+ * outside: without the kernel lock (outside.h). Then stacks do not grow, holes of files are not filled, and nobody else
+ * is asked for anything: -EAGAIN, to be repeated with the lock.
  */
 CAUSE(fault) static inline __attribute__((always_inline)) int fault_once(struct mm *mm, uaddr_t address,
 									 enum mm_access access, bool outside)

@@ -201,8 +201,8 @@ REPLACED void frame_free(struct frame *frame)
 }
 
 /*
- * Several processors with code outside of the kernel lock (outside.h): free lists, counts and the lists of cleared frames
- * have a lock. A frame that is allocated belongs to its owners, whose number changes without it.
+ * Several processors with code outside of the kernel lock (outside.h): free lists, counts and the lists of cleared
+ * frames have a lock. A frame that is allocated belongs to its owners, whose number changes without it.
  */
 static struct spinlock frames_lock = { .name = "frames" };
 
@@ -271,7 +271,9 @@ static struct frame *alloc_order_locked(enum frame_use use, unsigned order)
 		frames_return_held();
 		spin_lock(&frames_lock);
 		frame = take_spare_or_listed(order);
-		/* Others change current->work with the kernel lock. A fault that fails without it comes again with it. */
+		/*
+		 * Others change current->work with the kernel lock. A fault that fails without it comes again with it.
+		 */
 		if (!frame && kernel_lock_held())
 			note_shortage(order);
 	}
@@ -414,7 +416,8 @@ void frames_init(const struct frame_range *reserved, unsigned ranges)
 
 	for (unsigned i = 0; i <= ranges; i++) {
 		/* The array may lie before, between or after the reserved ranges. */
-		struct frame_range next = i < ranges ? reserved[i] : (struct frame_range){ boot.memory_size, boot.memory_size };
+		struct frame_range next = i < ranges ? reserved[i] :
+			(struct frame_range){ boot.memory_size, boot.memory_size };
 
 		if (own.start >= from && own.end <= next.start) {
 			add_range(from, own.start);

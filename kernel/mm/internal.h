@@ -58,7 +58,9 @@ static inline void mm_resident_less(struct mm *mm, u32 pages)
 	mm->resident_pages -= pages;
 }
 
-/* frame.c: several processors with code outside of the kernel lock. cleared.c takes the allocator's lock for its lists. */
+/*
+ * frame.c: several processors with code outside of the kernel lock. cleared.c takes the allocator's lock for its lists.
+ */
 void frames_lock_take(void);
 void frames_lock_give(void);
 void frames_cleared_bind_outside(void);

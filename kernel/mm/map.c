@@ -306,7 +306,8 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		    (mm->lock_future && !mm_may_lock(mm, (new - old) >> PAGE_SHIFT)) ||
 		    mm->total_pages + ((new - old) >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
 			return mm->brk;
-		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE, MAP_PRIVATE | (mm->lock_future ? MAP_LOCKED : 0)) |
+		vma = vma_new(mm, old, new, area_flags(PROT_READ | PROT_WRITE,
+						       MAP_PRIVATE | (mm->lock_future ? MAP_LOCKED : 0)) |
 					    VM_HEAP);
 		if (!vma)
 			return mm->brk;

@@ -17,8 +17,8 @@
 #define INIT_PID 1
 
 /*
- * Bytes of a file without a name, such as a shared anonymous mapping's, that the area keeps, mapped or not. The areas of
- * one file share them equally.
+ * Bytes of a file without a name, such as a shared anonymous mapping's, that the area keeps, mapped or not. The areas
+ * of one file share them equally.
  */
 static u32 nameless_bytes(const struct vma *vma)
 {

@@ -18,7 +18,8 @@ u64 shootdowns;
 
 /* What was asked for, by whom and by which form, and what it cost. */
 static const char *const kinds[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
-static const char *const reasons[SHOOTDOWN_REASONS] = { "copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit",
+static const char *const reasons[SHOOTDOWN_REASONS] =
+	{ "copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit",
 							"truncate", "reclaim", "reuse" };
 static const struct shootdown_form *const forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
 						      &shootdown_generation, &shootdown_broadcast };
@@ -88,7 +89,8 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 	if (!using)
 		return;
 	shootdown_form->flush(using, &request);
-	shootdown_count(request.why, request.all ? SHOOTDOWN_ALL : pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages, since);
+	shootdown_count(request.why, request.all ? SHOOTDOWN_ALL : pages == 1 ? SHOOTDOWN_PAGE : SHOOTDOWN_RANGE, pages,
+			since);
 }
 
 static void reload_context(void *argument)

@@ -15,11 +15,15 @@ struct flush_request {
 };
 
 /* What a shootdown is for. */
-enum shootdown_kind { SHOOTDOWN_PAGE, SHOOTDOWN_RANGE, SHOOTDOWN_ALL, SHOOTDOWN_CONTEXT, SHOOTDOWN_END, SHOOTDOWN_KINDS };
+enum shootdown_kind { SHOOTDOWN_PAGE, SHOOTDOWN_RANGE, SHOOTDOWN_ALL, SHOOTDOWN_CONTEXT, SHOOTDOWN_END,
+	SHOOTDOWN_KINDS };
 
 struct shootdown_form {
 	const char *name;
-	/* Of these processors, which run the address space, those that must be asked; the others catch up by themselves. */
+	/*
+	 * Of these processors, which run the address space, those that must be asked; the others catch up by
+	 * themselves.
+	 */
 	u32 (*asked)(u32 targets);
 	/* Asks these processors, and returns when all have flushed; with generation also before. */
 	void (*flush)(u32 targets, const struct flush_request *request);

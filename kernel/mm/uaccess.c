@@ -62,7 +62,8 @@ static int exchange_by_frame(u32 *user, u32 expected, u32 wanted, u32 *seen)
 	int error = mm_frame(current->mm, (uaddr_t)user, MM_WRITE, &frame);
 
 	if (!error) {
-		error = user_exchange((u32 *)((u8 *)frame_kva(frame) + (uaddr_t)user % PAGE_SIZE), expected, wanted, seen);
+		error = user_exchange((u32 *)((u8 *)frame_kva(frame) + (uaddr_t)user % PAGE_SIZE), expected, wanted,
+				      seen);
 		frame_put(frame);
 	}
 	return error;

@@ -288,7 +288,10 @@ static void cancel_opposites(struct process *process, int sig)
 	}
 }
 
-/* Adds a pending signal, an ordinary one before the real-time ones. An ordinary signal is pending once; real-time signals are queued. */
+/*
+ * Adds a pending signal, an ordinary one before the real-time ones. An ordinary signal is pending once; real-time
+ * signals are queued.
+ */
 static void add_pending(struct sigpending *pending, int sig, struct sigqueued *queued)
 {
 	struct sigqueued *other;

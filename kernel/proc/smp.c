@@ -23,7 +23,10 @@ bool several_processors;
 
 struct kernel_lock kernel_lock_words;
 
-/* Pauses between two reads of a lock's word, so that waiting does not take its cache line from the holder again and again. */
+/*
+ * Pauses between two reads of a lock's word, so that waiting does not take its cache line from the holder again and
+ * again.
+ */
 #define PAUSE 16u
 
 static void spin_pause(void)
@@ -83,8 +86,8 @@ REPLACED void kernel_enter(struct regs *regs)
 }
 
 /*
- * An interrupt between processors comes without the lock, but may leave the task work to do. Interrupts are off between the
- * last look at the work and the return to the program: a processor that adds work later sends an interrupt.
+ * An interrupt between processors comes without the lock, but may leave the task work to do. Interrupts are off between
+ * the last look at the work and the return to the program: a processor that adds work later sends an interrupt.
  */
 void kernel_leave_big(struct regs *regs)
 {
@@ -285,7 +288,10 @@ void cpus_answer(void)
 			stop_this_cpu();
 		arch_acquired();
 		if (holding) {
-			/* In the loop: a second hold may begin before this processor sees the first end. It answers both. */
+			/*
+			 * In the loop: a second hold may begin before this processor sees the first end. It answers
+			 * both.
+			 */
 			while (holding) {
 				*(volatile u32 *)&cpu->called = 0;
 				spin_pause();

@@ -97,18 +97,23 @@ static void stat_show(struct text *out, struct task *task)
 		    process->sid, tty_number(process->sid), tty_foreground(process->sid), usage.minor_faults,
 		    process->children_usage.minor_faults, usage.major_faults, process->children_usage.major_faults);
 	/* utime stime cutime cstime priority nice threads itrealvalue starttime vsize rss rsslim */
-	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ns_to_ticks(usage.user_ns), ns_to_ticks(usage.system_ns),
-		    ns_to_ticks(process->children_usage.user_ns), ns_to_ticks(process->children_usage.system_ns), 20 + task->nice, task->nice,
-		    process->thread_count, ns_to_ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0, mm ?
-			    mm->resident_pages : 0,
+	text_printf(out, "%u %u %u %u %d %d %u 0 %u %u %u %u ", ns_to_ticks(usage.user_ns),
+		    ns_to_ticks(usage.system_ns),
+		    ns_to_ticks(process->children_usage.user_ns), ns_to_ticks(process->children_usage.system_ns),
+		    20 + task->nice, task->nice,
+		    process->thread_count, ns_to_ticks(process->start_ns), mm ? mm->total_pages * PAGE_SIZE : 0,
+		    mm ? mm->resident_pages : 0,
 		    process->rlimit[RLIMIT_RSS].soft);
 	if (!may_see)
 		mm = NULL;
-	/* startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
-	   processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code */
+	/*
+	 * startcode endcode startstack kstkesp kstkeip signal blocked sigignore sigcatch wchan nswap cnswap exit_signal
+	 * processor rt_priority policy delays guest cguest start_data end_data start_brk arg and env bounds exit_code
+	 */
 	text_printf(out, "%u %u %u 0 0 %u %u %u %u 0 0 0 %d 0 %u %u 0 0 0 %u %u %u %u %u %u %u %d\n", mm ? mm->code_start : 0,
 		    mm ? mm->code_end : 0, mm ? mm->stack_start : 0, (u32)(task->pending.set & 0x7fffffff),
-		    (u32)(task->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff), process->exit_signal,
+		    (u32)(task->blocked & 0x7fffffff), (u32)(ignored & 0x7fffffff), (u32)(caught & 0x7fffffff),
+		    process->exit_signal,
 		    task->rt_priority, task->policy, mm ? mm->data_start : 0, mm ? mm->data_end : 0, mm ?
 			    mm->brk_start : 0,
 		    mm ? mm->arguments_start : 0, mm ? mm->arguments_end : 0, mm ? mm->environment_start : 0,
@@ -137,7 +142,8 @@ static void status_show(struct text *out, struct task *task)
 	text_printf(out,
 		    "Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n"
 		    "TracerPid:\t%d\n",
-		    task->name, umask_of(task), letter, state_word(letter), task->tgid, task->pid, parent_pid_of(process),
+		    task->name, umask_of(task), letter, state_word(letter), task->tgid, task->pid,
+		    parent_pid_of(process),
 		    task->trace.tracer ? task->trace.tracer->pid : 0);
 	text_printf(out, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t", c->uid, c->euid, c->suid,
 		    c->fsuid, c->gid, c->egid, c->sgid, c->fsgid, task->files ? task->files->size : 0);
@@ -150,7 +156,8 @@ static void status_show(struct text *out, struct task *task)
 			    "VmData:\t%8u kB\nVmPTE:\t%8u kB\n",
 			    pages_to_kilobytes(mm->total_pages), pages_to_kilobytes(mm->total_pages),
 			    pages_to_kilobytes(mm_locked_pages(task->mm)), pages_to_kilobytes(mm_resident_peak(mm)),
-			    pages_to_kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024, pages_to_kilobytes(mm->table_pages));
+			    pages_to_kilobytes(mm->resident_pages), (mm->brk - mm->brk_start) / 1024,
+			    pages_to_kilobytes(mm->table_pages));
 	text_printf(out, "Threads:\t%u\nSigQ:\t%u/%u\n", process->thread_count, signals_queued(c->uid),
 		    process->rlimit[RLIMIT_SIGPENDING].soft);
 	text_printf(out, "SigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",

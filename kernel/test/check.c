@@ -156,7 +156,8 @@ static struct found check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end
 		bool again = walk == WALK_COUNT && mappings[frame_number(table)]++;
 
 		found.tables++;
-		check_table(mm, MAX(from, start), MIN(pagetable_next(from), end), table, again ? WALK_ONLY : walk, &found);
+		check_table(mm, MAX(from, start), MIN(pagetable_next(from), end), table, again ? WALK_ONLY : walk,
+			    &found);
 	}
 	return found;
 }
@@ -170,7 +171,8 @@ static void check_areas(struct mm *mm, vaddr_t start, vaddr_t end)
 
 	for (; vma; vma = mm_next(vma)) {
 		if (vma->start < last || vma->end <= vma->start)
-			check_report("areas overlap or are out of order", mm_context_id(&mm->context), vma->start, vma->end);
+			check_report("areas overlap or are out of order", mm_context_id(&mm->context), vma->start,
+				     vma->end);
 		if (vma->start >= end)
 			break;
 		last = vma->end;
@@ -186,7 +188,8 @@ static void check_accounts(struct mm *mm, struct found found)
 		pages += (vma->end - vma->start) >> PAGE_SHIFT;
 	}
 	if (found.resident != mm->resident_pages)
-		check_report("resident pages miscounted", mm_context_id(&mm->context), found.resident, mm->resident_pages);
+		check_report("resident pages miscounted", mm_context_id(&mm->context), found.resident,
+			     mm->resident_pages);
 	/* The root is one. */
 	if (found.tables + 1 != mm->table_pages)
 		check_report("tables miscounted", mm_context_id(&mm->context), found.tables + 1, mm->table_pages);
@@ -239,7 +242,8 @@ static void check_frames(void)
 		 */
 		if (frame->use == FRAME_PAGE_TABLE) {
 			if (mapped && frame->refs != mapped)
-				check_report("a page table's roots miscounted", mapped, number << PAGE_SHIFT, frame->refs);
+				check_report("a page table's roots miscounted", mapped, number << PAGE_SHIFT,
+					     frame->refs);
 		} else if (holds_wrong(frame, mapped)) {
 			check_report("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		}

@@ -7,9 +7,9 @@ import sys
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, contexts, failalloc, fuzz, includes, policies, port
+from kernel import boot, causes, checker, columns, contexts, failalloc, fuzz, includes, policies, port
 
-SUBJECTS = ("boot", "causes", "checker", "contexts", "failalloc", "fuzz", "includes", "policies", "port")
+SUBJECTS = ("boot", "causes", "checker", "columns", "contexts", "failalloc", "fuzz", "includes", "policies", "port")
 
 
 def main() -> int:
@@ -37,6 +37,8 @@ def main() -> int:
             failed += causes.check()
         if "checker" in subjects:
             failed += checker.check()
+        if "columns" in subjects:
+            failed += columns.check()
         if "contexts" in subjects:
             failed += contexts.check()
         if "failalloc" in subjects:

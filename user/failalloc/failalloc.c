@@ -47,7 +47,8 @@ static const char *self;
 
 static int lacks_memory(void)
 {
-	return errno == ENOMEM || errno == EAGAIN || errno == ENOBUFS || errno == ENOSPC || errno == ENFILE || errno == ENOLCK;
+	return errno == ENOMEM || errno == EAGAIN || errno == ENOBUFS || errno == ENOSPC || errno == ENFILE ||
+		errno == ENOLCK;
 }
 
 static void give_up(const char *call)
@@ -426,7 +427,8 @@ static void use_messages(void)
 	}
 	result = ipc_invoke(IPC_RECEIVE, child, &buffers, IPC_FOREVER, &message);
 	TRY(waitpid(child, &status, 0));
-	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY))
+	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+	    (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY))
 		_exit(NO_MEMORY);
 	if (status || result != child || message.size != sizeof(memory) || memory[PAGE] != 1) {
 		fprintf(stderr, "failalloc: message: result %ld, child's status 0x%x\n", result, status);
@@ -556,7 +558,8 @@ static int attempt(int fd, unsigned long n)
 
 int main(int argc, char **argv)
 {
-	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1, last = argc > 2 ? strtoul(argv[2], NULL, 10) : ~0ul;
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1,
+		last = argc > 2 ? strtoul(argv[2], NULL, 10) : ~0ul;
 	unsigned long counts[3] = { 0, 0, 0 }, killed = 0, n, before[FIELDS], after[FIELDS], seen;
 	int fd = open("/proc/failalloc", O_WRONLY | O_CLOEXEC), bad = 0;
 	static char text[256];

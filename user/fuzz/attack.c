@@ -155,7 +155,8 @@ static void remap(struct state *s)
 
 	switch (below(&s->random, 4)) {
 	case 0:
-		system_call6(__NR_mmap2, to, new, below(&s->random, 8), (below(&s->random, 4) << 4) | below(&s->random, 4),
+		system_call6(__NR_mmap2, to, new, below(&s->random, 8),
+			     (below(&s->random, 4) << 4) | below(&s->random, 4),
 			     below(&s->random, 2) ? -1 : (long)descriptor(s), below(&s->random, 4));
 		break;
 	case 1:
@@ -176,7 +177,8 @@ static void vectors(struct state *s)
 		vector[i].iov_base = (void *)(uintptr_t)address(s);
 		vector[i].iov_len = size(s);
 	}
-	system_call6(PICK(s, calls), (long)descriptor(s), (long)(uintptr_t)vector, (long)count, below(&s->random, 4), 0, 0);
+	system_call6(PICK(s, calls), (long)descriptor(s), (long)(uintptr_t)vector, (long)count, below(&s->random, 4), 0,
+		     0);
 }
 
 /* Uses few words, so that processes wait for the same ones; counts go up to the maximum. */
@@ -333,7 +335,8 @@ static void nest_folders(struct state *s)
 
 static void timers(struct state *s)
 {
-	static const int clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID };
+	static const int clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID,
+		CLOCK_THREAD_CPUTIME_ID };
 	const struct itimerval at_once = { { 0, 1 + (long)below(&s->random, 4) }, { 0, 1 } };
 	const struct itimerspec soon = { { 0, 1 + (long)below(&s->random, 4000) }, { 0, 1 } };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
@@ -382,12 +385,14 @@ static void make_executable(struct state *s, struct executable *e)
 	e->header.e_phentsize = sizeof(e->segments[0]);
 	e->header.e_phnum = (Elf32_Half)(1 + below(&s->random, 3));
 	e->segments[0] = (Elf32_Phdr){ PT_LOAD, 0, EXECUTABLE_AT, 0, sizeof(*e), sizeof(*e), PF_R | PF_X, PAGE };
-	e->segments[1] = (Elf32_Phdr){ PT_LOAD, 0, EXECUTABLE_AT + PAGE, 0, 1, below(&s->random, 1 << 20), PF_R | PF_W, PAGE };
+	e->segments[1] = (Elf32_Phdr){ PT_LOAD, 0, EXECUTABLE_AT + PAGE, 0, 1, below(&s->random, 1 << 20), PF_R | PF_W,
+		PAGE };
 	e->segments[2] = (Elf32_Phdr){ PT_INTERP, offsetof(struct executable, interpreter), 0, 0, 4, 4, PF_R, 1 };
 	strcpy(e->interpreter, below(&s->random, 2) ? "/a" : "/xa");
 	memcpy(e->code, end, sizeof(end));
 	for (unsigned n = below(&s->random, 5); n; n--)
-		words[4 + below(&s->random, offsetof(struct executable, interpreter) / 4 - 4)] = address(s) & ~(number(s) & 0xfff);
+		words[4 + below(&s->random, offsetof(struct executable, interpreter) / 4 - 4)] =
+			address(s) & ~(number(s) & 0xfff);
 	for (unsigned n = below(&s->random, 3); n; n--)
 		words[4 + below(&s->random, offsetof(struct executable, interpreter) / 4 - 4)] = number(s);
 }

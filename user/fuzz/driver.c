@@ -253,7 +253,8 @@ static void make_root(void)
 {
 	if (mkdir(FOLDER, 0777) < 0 || mount("none", FOLDER, "tmpfs", 0, NULL) < 0 || mkdir(FOLDER "/dev", 0755) < 0 ||
 	    mkdir(FOLDER "/proc", 0755) < 0 || mkdir(FOLDER "/tmp", 0777) < 0 || symlink("/", FOLDER FOLDER) < 0 ||
-	    mount("none", FOLDER "/dev", "devtmpfs", 0, NULL) < 0 || mount("none", FOLDER "/proc", "proc", 0, NULL) < 0 ||
+	    mount("none", FOLDER "/dev", "devtmpfs", 0, NULL) < 0 ||
+	    mount("none", FOLDER "/proc", "proc", 0, NULL) < 0 ||
 	    mount("none", FOLDER "/dev/pts", "devpts", 0, NULL) < 0)
 		die(FOLDER);
 }

@@ -10,14 +10,16 @@
 #define NAME_MOST 200u
 
 static const char *const names[] = {
-	"a", "b", "c", "d", "a/b", "d/a", "d/c/a", "..", ".", "", "./a", "d/..", "b/", "a//", "../fuzz/a", "e", "f", "d/c",
+	"a", "b", "c", "d", "a/b", "d/a", "d/c/a", "..", ".", "", "./a", "d/..", "b/", "a//", "../fuzz/a", "e", "f",
+	"d/c",
 	FOLDER, FOLDER "/a", FOLDER "/d/b", "/proc/self/maps", "/proc/self/fd/3", "/proc/self/exe", "/proc/self",
 	"/proc/meminfo", "/proc/self/status", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/none", "/",
 	"user.a", "user.b", "trusted.a", "/dev/ram0", "/dev/ptmx", "/dev/pts/0",
 };
 
 static const uint32_t numbers[] = {
-	0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 63, 64, 65, 100, 127, 128, 129, 255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096,
+	0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 63, 64, 65, 100, 127, 128, 129, 255, 256, 511, 512, 1023, 1024, 1025, 4095,
+	4096,
 	4097, 8191, 8192, 32767, 32768, 65535, 65536, 65537, 0x100000, 0x7ffff000, 0x7fffffff, 0x80000000, 0x80000001,
 	0xbfffffff, 0xc0000000, 0xfffff000, 0xffffff9c, 0xfffffffe, 0xffffffff,
 };

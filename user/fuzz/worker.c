@@ -121,7 +121,8 @@ static void prepare(struct state *s, uid_t user)
 	open("a", O_RDWR | O_CREAT, 0666);
 	open("d/b", O_RDWR | O_CREAT | O_APPEND, 0666);
 	open(".", O_RDONLY | O_DIRECTORY);
-	if (pipe(pair) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0)
+	if (pipe(pair) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+	    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0)
 		_exit(2);
 	socket(AF_UNIX, SOCK_STREAM, 0);
 	socket(AF_INET, SOCK_STREAM, 0);
@@ -164,7 +165,8 @@ static void announce(const char *name, int trace)
 static void tell(int trace, const struct fuzz_call *call, const uint32_t r[6])
 {
 	char line[160];
-	int n = snprintf(line, sizeof(line), "%d %s(%x, %x, %x, %x, %x, %x)\n", getpid(), call->name, r[0], r[1], r[2], r[3],
+	int n = snprintf(line, sizeof(line), "%d %s(%x, %x, %x, %x, %x, %x)\n", getpid(), call->name, r[0], r[1], r[2],
+			 r[3],
 			 r[4], r[5]);
 
 	if (write(trace, line, (size_t)n) < 0)
@@ -213,7 +215,8 @@ void worker(uint64_t seed, struct progress *mine, const struct progress *all, un
 		if (forks(call->number))
 			result = fork_call(call->number, r);
 		else
-			result = system_call6(call->number, (long)r[0], (long)r[1], (long)r[2], (long)r[3], (long)r[4], (long)r[5]);
+			result = system_call6(call->number, (long)r[0], (long)r[1], (long)r[2], (long)r[3], (long)r[4],
+					      (long)r[5]);
 		mine->errors += result < 0 && result >= -4095;
 		mine->digest = (mine->digest ^ call->number ^ (uint32_t)result) * 16777619u;
 	}

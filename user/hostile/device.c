@@ -97,7 +97,8 @@ static int any_arguments(void *argument)
 static int is_left_out(long number)
 {
 	return number == SYS_exit || number == SYS_exit_group || number == SYS_pause || number == SYS_rt_sigsuspend ||
-	       number == SYS_sigsuspend || number == SYS_rt_sigreturn || number == SYS_sigreturn || number == SYS_kill ||
+	       number == SYS_sigsuspend || number == SYS_rt_sigreturn || number == SYS_sigreturn ||
+	       number == SYS_kill ||
 	       number == SYS_fork || number == SYS_vfork || number == SYS_clone || number == SYS_swapcontext;
 }
 

@@ -73,7 +73,8 @@ static void the_limit_of_a_file(void)
 static void sums_of_lengths(void)
 {
 	static char buffer[64];
-	struct iovec pieces[4] = { { buffer, 32 }, { buffer, 0x7fffffff }, { buffer, 0x7fffffff }, { buffer, 0x7fffffff } };
+	struct iovec pieces[4] = { { buffer, 32 }, { buffer, 0x7fffffff }, { buffer, 0x7fffffff },
+		{ buffer, 0x7fffffff } };
 	struct iovec negative[2] = { { buffer, 4 }, { buffer, 0x80000000 } };
 	int fd = small_file(40), ends[2];
 

@@ -113,7 +113,8 @@ static void accept_fails(void)
 static void refused(void)
 {
 	int client = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
-	struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(9),
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
 	socklen_t size = sizeof(name);
 
 	CHECK_ERROR(connect(client, (struct sockaddr *)&name, size), ECONNREFUSED);
@@ -165,11 +166,13 @@ static void ports_come_round(void)
 			MUST(bind(socket_, (struct sockaddr *)&name, sizeof(name)));
 			MUST(getsockname(socket_, (struct sockaddr *)&name, &size));
 			CHECK(name.sin_port != kept.sin_port);
-			passed += ntohs(name.sin_port) == (ntohs(kept.sin_port) == 60999 ? 32768 : ntohs(kept.sin_port) + 1);
+			passed += ntohs(name.sin_port) == (ntohs(kept.sin_port) == 60999 ? 32768 :
+							   ntohs(kept.sin_port) + 1);
 			close(socket_);
 		}
 		CHECK_EQUAL(passed, 2);
-		CHECK_ERROR(bind((int)MUST(socket(AF_INET, types[t], 0)), (struct sockaddr *)&kept, sizeof(kept)), EADDRINUSE);
+		CHECK_ERROR(bind((int)MUST(socket(AF_INET, types[t], 0)), (struct sockaddr *)&kept, sizeof(kept)),
+			    EADDRINUSE);
 		close(keeper);
 	}
 }

@@ -86,7 +86,8 @@ static int posix_timers(void *argument)
 	int flags = *(const int *)argument;
 
 	for (int i = 0; i < TIMERS; i++) {
-		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + i % (SIGRTMAX - SIGRTMIN) };
+		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+			.sigev_signo = SIGRTMIN + i % (SIGRTMAX - SIGRTMIN) };
 		timer_t timer;
 
 		set_handler(event.sigev_signo, flags, count_signal);

@@ -176,7 +176,8 @@ static void memory_is_there(void)
 	CHECK_EQUAL(part_of(places->untouched)->p_filesz, 0);
 	CHECK_EQUAL(part_of((const void *)(uintptr_t)memory_is_there)->p_filesz, PAGE);
 	CHECK_EQUAL(part_of((const void *)(uintptr_t)memory_is_there)->p_flags, PF_R | PF_X);
-	CHECK(memcmp(dumped((const void *)part_of((const void *)(uintptr_t)memory_is_there)->p_vaddr, 4), ELFMAG, 4) == 0);
+	CHECK(memcmp(dumped((const void *)part_of((const void *)(uintptr_t)memory_is_there)->p_vaddr, 4), ELFMAG,
+		     4) == 0);
 }
 
 static void *waits(void *unused)
@@ -387,7 +388,8 @@ static void name_in_use(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(memory_is_there), CASE(threads_are_there), CASE(files_are_told), CASE(who_leaves_one), CASE(dumpable_or_not),
+	CASE(memory_is_there), CASE(threads_are_there), CASE(files_are_told), CASE(who_leaves_one),
+	CASE(dumpable_or_not),
 	CASE(limited), CASE(name_in_use),
 };
 

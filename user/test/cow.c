@@ -276,7 +276,8 @@ static void file_mapping_private(void)
 static void big_process_forks(void)
 {
 	enum { BIG = 4096, STEP = 37 };
-	volatile unsigned int *where = mmap(NULL, BIG * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile unsigned int *where = mmap(NULL, BIG * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+					    0);
 	const unsigned int words = PAGE / sizeof(*where);
 
 	CHECK(where != MAP_FAILED);

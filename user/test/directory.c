@@ -404,7 +404,8 @@ static void fifo_nodes(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(make_and_remove), CASE(listing), CASE(two_readers), CASE(hard_links), CASE(unlinked_file_lives_on), CASE(symbolic_links),
+	CASE(make_and_remove), CASE(listing), CASE(two_readers), CASE(hard_links), CASE(unlinked_file_lives_on),
+	CASE(symbolic_links),
 	CASE(rename_files), CASE(rename_directories), CASE(current_directory), CASE(relative_to_a_directory),
 	CASE(long_names), CASE(deep_trees), CASE(link_counts), CASE(fifo_nodes),
 };

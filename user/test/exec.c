@@ -359,7 +359,8 @@ static void lying_headers(void)
 		make_program(path, image, sizeof(image), 0755);
 		status = run(path, argv, environ);
 		CHECK(status != 0);
-		CHECK(status == 100 + ENOEXEC || status == 100 + EINVAL || status == 100 + ENOMEM || status == 100 + EIO ||
+		CHECK(status == 100 + ENOEXEC || status == 100 + EINVAL || status == 100 + ENOMEM ||
+		      status == 100 + EIO ||
 		      status == 100 + EFAULT || status >= 1000 || (status > 0 && status < 100) || status == 127 ||
 		      status == 255);
 	}

@@ -41,7 +41,8 @@ static int registers_hold(double seed, int yields)
 			: "r"(values), "r"(after)
 			: "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "memory",
 			  "fr0", "fr1", "fr2", "fr3", "fr4", "fr5", "fr6", "fr7", "fr8", "fr9", "fr10", "fr11", "fr12",
-			  "fr13", "fr14", "fr15", "fr16", "fr17", "fr18", "fr19", "fr20", "fr21", "fr22", "fr23", "fr24",
+			  "fr13", "fr14", "fr15", "fr16", "fr17", "fr18", "fr19", "fr20", "fr21", "fr22", "fr23",
+			  "fr24",
 			  "fr25", "fr26", "fr27", "fr28", "fr29", "fr30", "fr31");
 		if (memcmp(values, after, sizeof(values)) != 0)
 			return 0;

@@ -333,7 +333,8 @@ static void choose(const char *words)
 	int file = (int)MUST(open("/proc/policy", O_WRONLY));
 	ssize_t n = write(file, words, strlen(words));
 
-	CHECK(n == (ssize_t)strlen(words) || (n == -1 && errno == ENODEV && (access("/proc/mmu/segments", F_OK) == -1 || sysconf(_SC_NPROCESSORS_ONLN) > 1)));
+	CHECK(n == (ssize_t)strlen(words) || (n == -1 && errno == ENODEV &&
+			(access("/proc/mmu/segments", F_OK) == -1 || sysconf(_SC_NPROCESSORS_ONLN) > 1)));
 	MUST(close(file));
 }
 

@@ -462,7 +462,8 @@ static void bind_many_ports(void)
 
 		MUST(bind(fd, (struct sockaddr *)&name, sizeof(name)));
 		MUST(getsockname(fd, (struct sockaddr *)&name, &size));
-		name.sin_port = ntohs(name.sin_port) == 60999 ? htons(32768) : htons((in_port_t)(ntohs(name.sin_port) + 1));
+		name.sin_port = ntohs(name.sin_port) == 60999 ? htons(32768) :
+			htons((in_port_t)(ntohs(name.sin_port) + 1));
 	}
 	name.sin_port = 0;
 	MUST(bind((int)MUST(socket(AF_INET, SOCK_STREAM, 0)), (struct sockaddr *)&name, sizeof(name)));

@@ -168,7 +168,8 @@ static void limits_of_others(void)
 	static const struct {
 		unsigned id[2];
 		int error;
-	} tries[] = { { { USER, USER }, 0 }, { { 0, USER }, EPERM }, { { OTHER, USER }, EPERM }, { { USER, 0 }, EPERM } };
+	} tries[] = { { { USER, USER }, 0 }, { { 0, USER }, EPERM }, { { OTHER, USER }, EPERM },
+		{ { USER, 0 }, EPERM } };
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
 		pid_t child = test_child(keep_saved, (void *)tries[i].id);
@@ -187,7 +188,8 @@ static void *limit_and_map(void *unused)
 	usleep(20000);
 	if (setrlimit(RLIMIT_AS, &small))
 		_exit(1);
-	_exit(mmap(NULL, 4 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == ENOMEM ? 0 : 2);
+	_exit(mmap(NULL, 4 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+	      errno == ENOMEM ? 0 : 2);
 	return unused;
 }
 

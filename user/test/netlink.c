@@ -101,7 +101,8 @@ static void link_dump(void)
 		if (link->ifi_index != 1)
 			continue;
 		CHECK_EQUAL(link->ifi_type, 772);
-		for (struct rtattr *attribute = IFLA_RTA(link); RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+		for (struct rtattr *attribute = IFLA_RTA(link); RTA_OK(attribute, left); attribute = RTA_NEXT(attribute,
+													      left))
 			if (attribute->rta_type == IFLA_IFNAME)
 				found = strcmp(RTA_DATA(attribute), "lo") == 0;
 	}

@@ -44,7 +44,8 @@ static void paths(void)
 {
 	make_addresses();
 	memset(edge, 'a', 8); /* a name without an end */
-	char *const bad[] = { unmapped, edge, (char *)1, (char *)(uintptr_t)0xc0000000u, (char *)(uintptr_t)0xfffffff0u };
+	char *const bad[] = { unmapped, edge, (char *)1, (char *)(uintptr_t)0xc0000000u,
+		(char *)(uintptr_t)0xfffffff0u };
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		FAULTS(SYS_open, bad[i], O_RDONLY, 0);

@@ -131,7 +131,8 @@ static void policies_change_under_way(void)
 
 	test_read_file("/proc/policy", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")) && *line) {
-		char name[64], now[64], words[160], value[64], *choices = strchr(line, '['), *end = strchr(line, ']'), *choice;
+		char name[64], now[64], words[160], value[64], *choices = strchr(line, '['), *end = strchr(line, ']'),
+			*choice;
 		int fits;
 
 		CHECK(choices && end);

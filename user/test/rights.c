@@ -131,7 +131,8 @@ static void reachable_circle(void)
 static void listener_in_its_own_connection(void)
 {
 	for (int i = 0; i < 300; i++) {
-		int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+		int listener = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)),
+			client = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
 		struct sockaddr_un name = { .sun_family = AF_UNIX };
 		socklen_t size = sizeof(name);
 
@@ -234,7 +235,8 @@ static void credentials(void)
 /* A sender of credentials gets a name, so that the receiver can answer. */
 static void named_for_credentials(void)
 {
-	int server = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), on = 1;
+	int server = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)), client = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0)),
+		on = 1;
 	struct sockaddr_un name = { .sun_family = AF_UNIX }, from;
 	socklen_t size = sizeof(name), from_size = sizeof(from);
 	char byte;

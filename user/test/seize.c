@@ -335,7 +335,8 @@ static void stop_of_threads(void)
 
 static const struct test_case cases[] = {
 	CASE(attached), CASE(first_process_attached), CASE(tracer_ends), CASE(seized), CASE(sleeper_interrupted),
-	CASE(stop_of_a_process), CASE(seized_while_stopped), CASE(children_seized), CASE(threads), CASE(stop_of_threads),
+	CASE(stop_of_a_process), CASE(seized_while_stopped), CASE(children_seized), CASE(threads),
+	CASE(stop_of_threads),
 };
 
 TEST_MAIN("seize", cases)

@@ -180,7 +180,8 @@ static void two_readers(void)
 	for (int i = 0; i < 2; i++)
 		while (filled[i] > 0)
 			filled[i] -= (int)MUST(recv(sockets[i][1], block,
-						    (size_t)filled[i] < sizeof(block) ? (size_t)filled[i] : sizeof(block), 0));
+						    (size_t)filled[i] < sizeof(block) ? (size_t)filled[i] :
+						    sizeof(block), 0));
 	for (int i = 0; i < 2; i++)
 		CHECK_EQUAL(recv(sockets[i][1], got + 4 * i, 4, MSG_WAITALL), 4);
 	for (int i = 0; i < 2; i++)

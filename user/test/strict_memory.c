@@ -86,7 +86,8 @@ static void remap_leaves_the_area(void)
 	/* The same to a fixed address with another mapping, from the middle of an area. */
 	aimed = map(2 * PAGE, PROT_READ | PROT_WRITE);
 	aimed[PAGE] = 'b';
-	CHECK(mremap(moved + PAGE, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aimed) == aimed);
+	CHECK(mremap(moved + PAGE, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+		     aimed) == aimed);
 	CHECK_EQUAL(aimed[0], '1');
 	CHECK_EQUAL(aimed[PAGE], '2');
 	CHECK_EQUAL(moved[0], '0');

@@ -360,7 +360,9 @@ static void *store_for_ever(void *word)
 	return NULL;
 }
 
-/* A page that one thread unmaps while another one stores to it: the frame and the address have other owners afterwards. */
+/*
+ * A page that one thread unmaps while another one stores to it: the frame and the address have other owners afterwards.
+ */
 static void unmapped_pages_are_forgotten(void)
 {
 	enum { ROUNDS = 20, INTS = 8 * 4096 / sizeof(int) };

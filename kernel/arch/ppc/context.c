@@ -21,7 +21,8 @@ u32 context_limit = CONTEXT_NUMBERS;
 /* All processors take their numbers here, because entries of all are in one hash table. */
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
-static u32 numbers_end;         /* the first number from next_number on that may be in use; 0 before the first is given */
+/* The first number from next_number on that may be in use; 0 before the first is given. */
+static u32 numbers_end;
 
 static void tell_nobody(struct mm *mm)
 {

@@ -80,7 +80,8 @@ NOINLINE static void not_served(struct regs *regs, uaddr_t address, u32 access, 
 		signal_fault(SIGSEGV, error == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, address);
 }
 
-CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const struct regs *regs, uaddr_t address, u32 access)
+CAUSE(fault) static inline __attribute__((always_inline)) int fault_error(const struct regs *regs, uaddr_t address,
+									  u32 access)
 {
 	int error = -EFAULT;
 
@@ -140,8 +141,8 @@ REPLACED CAUSE(fault) void exception_instruction_fault(struct regs *regs)
 }
 
 /*
- * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it returns;
- * if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
+ * Whether the fault was served without the kernel lock (outside.h). If not, this processor has the lock when it
+ * returns; if it interrupted a copy that goes on without the lock, kernel_leave() lets it go.
  */
 CAUSE(fault) static bool served_outside(const struct regs *regs, uaddr_t address, u32 access)
 {

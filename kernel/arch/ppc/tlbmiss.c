@@ -13,7 +13,8 @@
 
 void tlbmiss_show(struct text *text)
 {
-	text_printf(text, "counting %s\nof %s\n", reload_counting() ? "on" : "off", backend->software_reload ? "tlb" : "hash");
+	text_printf(text, "counting %s\nof %s\n", reload_counting() ? "on" : "off",
+		    backend->software_reload ? "tlb" : "hash");
 	text_printf(text, "instruction_user %llu\ninstruction_kernel %llu\ndata_user %llu\ndata_kernel %llu\n",
 		    misses_instruction[1], misses_instruction[0], misses_data[1], misses_data[0]);
 	text_printf(text, "kernel_pages %llu\n", misses_of_kernel_pages);

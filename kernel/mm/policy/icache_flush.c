@@ -68,7 +68,8 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 
 static int icache_flush_apply(const struct policy_setting *to)
 {
-	static void (*const forms[])(const struct vma *vma, struct frame *frame) = { flushed_when_entered, at_mapping, flush_once };
+	static void (*const forms[])(const struct vma *vma, struct frame *frame) =
+		{ flushed_when_entered, at_mapping, flush_once };
 
 	fetch_ready = forms[to->choice];
 	fetch_every = to->choice == 0;

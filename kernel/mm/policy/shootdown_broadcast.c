@@ -1,6 +1,6 @@
 /*
- * shootdown=broadcast: the processor's own flush of a page reaches every processor. The backend has flushed each page, and has
- * waited until all had dropped it, so nobody is interrupted for it.
+ * shootdown=broadcast: the processor's own flush of a page reaches every processor. The backend has flushed each page,
+ * and has waited until all had dropped it, so nobody is interrupted for it.
  * A new context has to be loaded by the processors that run the address space, which are interrupted as in every form.
  */
 #include "../shootdown.h"
@@ -15,4 +15,5 @@ static void broadcast_answer(void)
 {
 }
 
-const struct shootdown_form shootdown_broadcast = { "broadcast", shootdown_all, broadcast_flush, broadcast_answer, false, NULL };
+const struct shootdown_form shootdown_broadcast = { "broadcast", shootdown_all, broadcast_flush, broadcast_answer,
+	false, NULL };

@@ -1,14 +1,15 @@
 /*
  * shootdown=generation: nobody waits for a processor to forget pages that are unmapped.
  *
- * Each address space counts its flushes, as Linux does since 4.14 (arch/x86/mm/tlb.c). A processor knows up to which generation
- * it has flushed: one behind, it flushes what the last request names; further behind, everything. It looks when it enters the
- * kernel and when it loads an address space, at the latest with its next tick.
+ * Each address space counts its flushes, as Linux does since 4.14 (arch/x86/mm/tlb.c). A processor knows up to which
+ * generation it has flushed: one behind, it flushes what the last request names; further behind, everything. It looks
+ * when it enters the kernel and when it loads an address space, at the latest with its next tick.
  *
- * munmap() and madvise() only begin a generation. Until all have passed it, the frames keep a reference (mm/held.c), and a
- * fault on one of the pages makes all pass it first. So no frame and no page is used again while an old translation is, as
- * LATR does it (ASPLOS 2018). Who takes away a right, moves pages or shares them must know that nobody uses the old
- * translations when the call returns: those requests interrupt and wait. So does a new context. Dozing processors flush when they wake.
+ * munmap() and madvise() only begin a generation. Until all have passed it, the frames keep a reference (mm/held.c),
+ * and a fault on one of the pages makes all pass it first. So no frame and no page is used again while an old
+ * translation is, as LATR does it (ASPLOS 2018). Who takes away a right, moves pages or shares them must know that
+ * nobody uses the old translations when the call returns: those requests interrupt and wait. So does a new context.
+ * Dozing processors flush when they wake.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -135,5 +136,6 @@ static void generation_leave(void)
 	frames_held_look();
 }
 
-const struct shootdown_form shootdown_generation = { "generation", shootdown_awake, generation_flush, generation_answer, false,
+const struct shootdown_form shootdown_generation = { "generation", shootdown_awake, generation_flush, generation_answer,
+	false,
 						     generation_leave };

@@ -1,12 +1,12 @@
 /*
  * shootdown=queue: as OpenBSD did before May 2007 (pmap.c 1.99).
  *
- * Each processor has a queue of 16 jobs, a page of an address space each, with a lock. The initiator puts a job for each page
- * into the queue of each target; a full queue becomes "everything". Then it interrupts the targets, and waits until each has
- * cleared its bit. A target takes its queue's lock, does the jobs one by one, and clears its bit.
+ * Each processor has a queue of 16 jobs, a page of an address space each, with a lock. The initiator puts a job for
+ * each page into the queue of each target; a full queue becomes "everything". Then it interrupts the targets, and waits
+ * until each has cleared its bit. A target takes its queue's lock, does the jobs one by one, and clears its bit.
  *
- * The original queues for the initiator too, and skips pages that were not accessed; here the initiator has flushed its own
- * already, and the tree does not say what was accessed.
+ * The original queues for the initiator too, and skips pages that were not accessed; here the initiator has flushed its
+ * own already, and the tree does not say what was accessed.
  */
 #include <arch.h>
 #include <cpu.h>

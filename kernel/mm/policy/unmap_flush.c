@@ -37,4 +37,5 @@ static int unmap_flush_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY_BUT(unmap_flush, "unmap.flush", CHOICES("twice", "once"), 1, POLICY_ANY, unmap_flush_apply, "repeated", &repeated);
+POLICY_BUT(unmap_flush, "unmap.flush", CHOICES("twice", "once"), 1, POLICY_ANY, unmap_flush_apply, "repeated",
+	   &repeated);

@@ -107,7 +107,9 @@ FORM void task_continue_form(struct task *task, bool lazy)
 		make_runnable_form(task, lazy);
 }
 
-/* Whether a ready task of a higher priority than `next` waits; current, which gives up the processor, does not count. */
+/*
+ * Whether a ready task of a higher priority than `next` waits; current, which gives up the processor, does not count.
+ */
 FORM bool urgent_waits(const struct task *next)
 {
 	struct task *other;
@@ -150,18 +152,18 @@ FORM __attribute__((noreturn)) void sched_end_form(bool lazy)
 }
 
 #define FORMS(name, lazy)                                                                                              \
-	CAUSE(switch) static void schedule_##name(void) { schedule_form(lazy); }                                        \
-	CAUSE(switch) static void task_wake_##name(struct task *task) { task_wake_form(task, lazy); }                   \
-	static void task_continue_##name(struct task *task) { task_continue_form(task, lazy); }                         \
-	static void sched_start_##name(struct task *task)                                                               \
-	{                                                                                                               \
-		sched_share_turn(task);                                                                                 \
-		make_runnable_form(task, lazy);                                                                         \
-	}                                                                                                               \
-	CAUSE(switch) static bool schedule_to_##name(struct task *next) { return schedule_to_form(next, lazy); }        \
-	CAUSE(switch) __attribute__((noreturn)) static void sched_end_##name(void) { sched_end_form(lazy); }            \
-	static const void *const forms_##name[] = { (const void *)schedule_##name, (const void *)task_wake_##name,      \
-		(const void *)task_continue_##name, (const void *)sched_start_##name, (const void *)schedule_to_##name, \
+	CAUSE(switch) static void schedule_##name(void) { schedule_form(lazy); }                                       \
+	CAUSE(switch) static void task_wake_##name(struct task *task) { task_wake_form(task, lazy); }                  \
+	static void task_continue_##name(struct task *task) { task_continue_form(task, lazy); }                        \
+	static void sched_start_##name(struct task *task)                                                              \
+	{                                                                                                              \
+		sched_share_turn(task);                                                                                \
+		make_runnable_form(task, lazy);                                                                        \
+	}                                                                                                              \
+	CAUSE(switch) static bool schedule_to_##name(struct task *next) { return schedule_to_form(next, lazy); }       \
+	CAUSE(switch) __attribute__((noreturn)) static void sched_end_##name(void) { sched_end_form(lazy); }           \
+	static const void *const forms_##name[] = { (const void *)schedule_##name, (const void *)task_wake_##name,     \
+		(const void *)task_continue_##name, (const void *)sched_start_##name, (const void *)schedule_to_##name,\
 		(const void *)sched_end_##name }
 
 FORMS(full, false);
@@ -169,7 +171,8 @@ FORMS(lazy, true);
 
 static int ready_queue_apply(const struct policy_setting *to)
 {
-	static const void *const replaced[] = { (const void *)schedule, (const void *)task_wake, (const void *)task_continue,
+	static const void *const replaced[] = { (const void *)schedule, (const void *)task_wake,
+		(const void *)task_continue,
 		(const void *)sched_start, (const void *)schedule_to, (const void *)sched_end };
 	const void *const *forms = to->choice == 1 ? forms_full : forms_lazy;
 
@@ -182,4 +185,5 @@ static int ready_queue_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(ready_queue, "ready.queue", CHOICES("waiting", "full", "lazy"), POLICY_BOOT, ready_queue_apply, "blocked", &blocked);
+POLICY(ready_queue, "ready.queue", CHOICES("waiting", "full", "lazy"), POLICY_BOOT, ready_queue_apply, "blocked",
+       &blocked);

@@ -1,6 +1,6 @@
 /* build: a parallel build as `make -j` makes one. For each C file a shell runs a rule (rule.sh) that starts a
- * preprocessor, a compiler and a checksum; `jobs` rules run at a time, and the next one starts as soon as one ends. Then
- * the objects are linked. The row is the whole build. */
+ * preprocessor, a compiler and a checksum; `jobs` rules run at a time, and the next one starts as soon as one ends.
+ * Then the objects are linked. The row is the whole build. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -94,7 +94,8 @@ static void work(void *context, unsigned long count)
 		while (running--)
 			end_of_one(build);
 		if (build->link) {
-			start((char *[]){ (char *)"sh", (char *)build->rule, (char *)"link", (char *)build->output, NULL });
+			start((char *[]){ (char *)"sh", (char *)build->rule, (char *)"link", (char *)build->output,
+				NULL });
 			end_of_one(build);
 		}
 	}

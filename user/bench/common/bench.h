@@ -67,8 +67,8 @@ const char *bench_file(const char *name, size_t bytes);
 /* Reads or writes exactly `bytes` bytes. */
 void bench_read_all(int fd, void *buffer, size_t bytes);
 void bench_write_all(int fd, const void *buffer, size_t bytes);
-/* Prints the numbers of a file such as /proc/mmu/hash as values (docs/experiments.md): of a line `name number` under that name, of
- * a table under `row.column`. */
+/* Prints the numbers of a file such as /proc/mmu/hash as values (docs/experiments.md): of a line `name number` under
+ * that name, of a table under `row.column`. */
 void bench_report(const char *path);
 /* Binds the calling thread, and what it starts, to a processor. */
 void bench_bind(unsigned long processor);

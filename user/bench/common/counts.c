@@ -58,7 +58,8 @@ static int read_counts(const char *path, struct count found[COUNTS_MOST])
 			if (n == 2)
 				snprintf(found[count].name, sizeof(found[count].name), "%.60s", words[0]);
 			else
-				snprintf(found[count].name, sizeof(found[count].name), "%.30s.%.30s", words[0], columns[i]);
+				snprintf(found[count].name, sizeof(found[count].name), "%.30s.%.30s", words[0],
+					 columns[i]);
 			count++;
 		}
 	}

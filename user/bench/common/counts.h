@@ -1,5 +1,5 @@
-/* Files of numbers, such as those of /proc/mmu: lines `name number`, and tables whose first line names the columns and whose
- * other lines begin with a name. */
+/* Files of numbers, such as those of /proc/mmu: lines `name number`, and tables whose first line names the columns and
+ * whose other lines begin with a name. */
 #ifndef PAGEWALK_BENCH_COUNTS_H
 #define PAGEWALK_BENCH_COUNTS_H
 

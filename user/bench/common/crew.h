@@ -8,8 +8,8 @@
  * bench_crew_touch they spin in user mode, or sleep if `sleep` is set. */
 void bench_crew_start(unsigned long others, int sleep);
 
-/* Has each thread read every page of the range, so that its TLB holds their translations, and waits until all spin or sleep
- * again. */
+/* Has each thread read every page of the range, so that its TLB holds their translations, and waits until all spin or
+ * sleep again. */
 void bench_crew_touch(const void *start, size_t bytes);
 
 #endif

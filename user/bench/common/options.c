@@ -12,7 +12,8 @@ static void usage(const struct bench_option *list)
 		if (list->number)
 			fprintf(stderr, "  %s=<%lu..%lu>  %s\n", list->name, list->least, list->most, list->meaning);
 		else
-			fprintf(stderr, "  %s=<%s>  %s\n", list->name, list->choices ? list->choices : "word", list->meaning);
+			fprintf(stderr, "  %s=<%s>  %s\n", list->name, list->choices ? list->choices : "word",
+				list->meaning);
 	}
 }
 

@@ -1,6 +1,6 @@
-/* shootdown: one thread changes translations that the TLBs of other processors hold. Before each operation every thread has
- * read the pages; while it is measured the others spin in user mode, or sleep. The row is the time of the call, or with cow
- * that of a write to each page. */
+/* shootdown: one thread changes translations that the TLBs of other processors hold. Before each operation every thread
+ * has read the pages; while it is measured the others spin in user mode, or sleep. The row is the time of the call, or
+ * with cow that of a write to each page. */
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>

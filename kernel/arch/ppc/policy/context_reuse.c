@@ -1,10 +1,11 @@
 /*
  * context.reuse: what happens when all context numbers have been given out.
  *
- * flush: everything cached is flushed, and every address space gets a new number, as in Linux/PPC 2.2 (arch/ppc/mm/init.c,
- * mmu_context_overflow). sweep: zombies are cleared from the hash table, the TLB is flushed, and the numbers of ended contexts
- * are given out again; live address spaces keep their numbers and their entries. OSDI 1999, section 7, considers this form, and
- * prefers the idle task's sweep (idle.reclaim). The sweep takes as long as the table is large, with interrupts off.
+ * flush: everything cached is flushed, and every address space gets a new number, as in Linux/PPC 2.2
+ * (arch/ppc/mm/init.c, mmu_context_overflow). sweep: zombies are cleared from the hash table, the TLB is flushed, and
+ * the numbers of ended contexts are given out again; live address spaces keep their numbers and their entries. OSDI
+ * 1999, section 7, considers this form, and prefers the idle task's sweep (idle.reclaim). The sweep takes as long as
+ * the table is large, with interrupts off.
  */
 #include <arch.h>
 #include <arch/hash.h>
@@ -83,4 +84,5 @@ static int context_reuse_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(context_reuse, "context.reuse", CHOICES("flush", "sweep"), POLICY_QUIESCED, context_reuse_apply, "swept", &swept);
+POLICY(context_reuse, "context.reuse", CHOICES("flush", "sweep"), POLICY_QUIESCED, context_reuse_apply, "swept",
+       &swept);

@@ -87,7 +87,8 @@ static int clear_copies(const char *words, size_t size)
 static void bind(void)
 {
 	user_form = by_lines ? copy_by_lines : user_copy_plainly;
-	code_divert(copy_first, (const u32 *)(counting ? user_copy_counted : by_lines ? copy_by_lines : NULL), COPY_FIRST);
+	code_divert(copy_first, (const u32 *)(counting ? user_copy_counted : by_lines ? copy_by_lines : NULL),
+		    COPY_FIRST);
 }
 
 void copy_bind_lines(bool lines)

@@ -20,4 +20,5 @@ static int reload_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(reload, "reload", CHOICES("c", "c-insert", "asm"), POLICY_QUIESCED, reload_apply, "asm_reloads", &reloads_assembly);
+POLICY(reload, "reload", CHOICES("c", "c-insert", "asm"), POLICY_QUIESCED, reload_apply, "asm_reloads",
+       &reloads_assembly);

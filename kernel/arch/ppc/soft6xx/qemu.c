@@ -55,7 +55,8 @@ DECLARE_IMAGE(image_count_soft_instruction);
 static const struct reload_set *qemu_images(enum reload_form form)
 {
 	static const struct reload_set bypass = SOFT6XX_NO_SEARCH(bypass_qemu, true);
-	static const struct reload_set emulate = SOFT6XX_SEARCH(asm, emulate_qemu), inserts = SOFT6XX_SEARCH(c, emulate_qemu);
+	static const struct reload_set emulate = SOFT6XX_SEARCH(asm, emulate_qemu),
+		inserts = SOFT6XX_SEARCH(c, emulate_qemu);
 
 	if (form == RELOAD_C)
 		return soft6xx_reload(RELOAD_C);

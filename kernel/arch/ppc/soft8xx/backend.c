@@ -75,7 +75,8 @@ static inline void load_asid(const struct mm *mm)
 {
 	context_root(mm);
 	__asm__ volatile("mtspr %0, %2; mtspr %1, %3; isync" : : "i"(SPR_M_TWB), "i"(SPR_M_CASID),
-			 "r"(kva_pa(mm ? mm->root : kernel_root)), "r"(mm ? mm->context.number : CONTEXT_KERNEL) : "memory");
+			 "r"(kva_pa(mm ? mm->root : kernel_root)),
+			 "r"(mm ? mm->context.number : CONTEXT_KERNEL) : "memory");
 }
 
 static void load_context(const struct mm *mm)

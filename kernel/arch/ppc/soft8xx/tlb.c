@@ -159,7 +159,8 @@ void soft8xx_show(struct text *text)
 
 			if (!tlb_entry_decode(&all[instruction][n], instruction, &e))
 				continue;
-			text_printf(text, "%c %2u %08x %u KB -> %08x ", instruction ? 'I' : 'D', n, e.address, e.bytes >> 10, e.pa);
+			text_printf(text, "%c %2u %08x %u KB -> %08x ", instruction ? 'I' : 'D', n, e.address,
+				    e.bytes >> 10, e.pa);
 			if (e.shared)
 				text_puts(text, "kernel");
 			else

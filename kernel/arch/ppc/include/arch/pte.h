@@ -71,7 +71,8 @@ static inline void pte_store(struct pte *at, pte_t pte) { at->word = pte | (at->
 #define PTE_LINE 8u
 static inline bool pte_line_none(const struct pte *at)
 {
-	return pte_none(at[0].word | at[1].word | at[2].word | at[3].word | at[4].word | at[5].word | at[6].word | at[7].word);
+	return pte_none(at[0].word | at[1].word | at[2].word | at[3].word |
+			at[4].word | at[5].word | at[6].word | at[7].word);
 }
 /* Stores an entry where there was none. */
 static inline void pte_store_first(struct pte *at, pte_t pte) { at->word = pte; }
@@ -82,6 +83,9 @@ static inline void pte_clear(struct pte *at) { at->word = 0; }
 /* Entries of a root: the physical address of a table, with the backend's bits; 0: no table. */
 static inline bool root_entry_none(struct root_entry entry) { return !entry.word; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.word & PTE_RPN; }
-static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
+static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits)
+{
+	return (struct root_entry){ table_pa | bits };
+}
 
 #endif

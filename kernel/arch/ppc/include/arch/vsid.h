@@ -25,7 +25,8 @@ static inline u32 context_vsid(const struct mm *mm, vaddr_t address)
 	return (mm->context.segment_base + (address >> 28) * vsid_form.step) & 0xffffff;
 }
 
-#define VSID_SEGMENT 0xfu               /* segments are 1 mod 16 apart: a VSID's low four bits are its segment's number */
+/* Segments are 1 mod 16 apart: a VSID's low four bits are its segment's number. */
+#define VSID_SEGMENT 0xfu
 
 static inline u32 context_number(u32 vsid)
 {
@@ -39,8 +40,8 @@ void context_ensure(struct mm *mm);
 /* The number that will be given out next: it and all above have no entries yet. */
 u32 context_next(void);
 /*
- * Called when the numbers below *start have been given out: finds the next ones that no entry carries, from *start to below
- * *end. False: there are none, and everything cached is flushed. Policy context.reuse binds it.
+ * Called when the numbers below *start have been given out: finds the next ones that no entry carries, from *start to
+ * below *end. False: there are none, and everything cached is flushed. Policy context.reuse binds it.
  */
 extern bool (*context_find_free)(u32 *start, u32 *end);
 bool context_find_none(u32 *start, u32 *end);

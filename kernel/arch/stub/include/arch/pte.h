@@ -78,6 +78,9 @@ static inline void pte_clear(struct pte *at) { at->entry = PTE_NONE; }
 
 static inline bool root_entry_none(struct root_entry entry) { return !entry.table; }
 static inline paddr_t root_entry_pa(struct root_entry entry) { return entry.table; }
-static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits) { return (struct root_entry){ table_pa | bits }; }
+static inline struct root_entry root_entry_make(paddr_t table_pa, u32 bits)
+{
+	return (struct root_entry){ table_pa | bits };
+}
 
 #endif
