@@ -625,6 +625,10 @@ fn what_processors_do_to_each_other_is_counted() {
     for (machine, shared) in [("ppc604-185", true), ("ppc603-133", false)] {
         let mut session = session(&program, machine, 2, &[]);
         finish(&mut session);
+        let mut oracle = self::session(&program, machine, 2, &[]);
+        oracle.set_oracle(true);
+        finish(&mut oracle);
+        assert_eq!(counts(&session), counts(&oracle), "{machine}");
         let count = |name| sum(&session, name);
         assert_eq!(count("bus.retried"), count("bus.push"), "{machine}");
         for name in ["bus.snoop", "bus.push", "cache.data.taken"] {

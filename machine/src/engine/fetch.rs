@@ -332,7 +332,11 @@ impl Processor {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
                 physical: ea.wrapping_add(self.hot.page_delta),
-                attributes: 0,
+                attributes: if self.several {
+                    attributes::COHERENT
+                } else {
+                    0
+                },
             });
         }
         self.translate_fetch_anew(ea)
@@ -358,13 +362,16 @@ impl Processor {
         self.hot.page = NO_PAGE;
         let cached = translation.attributes & attributes::INHIBITED == 0
             && self.memory.instruction.enabled();
+        // Of several processors' pages only those that the others see have shortcuts.
+        let seen = translation.attributes & attributes::COHERENT != 0 || !self.several;
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
         let used = self.mmu.used(true, page, source);
         let used = self.fetch_shortcuts.translated(page, used);
         let whole = source != Source::Subpage;
-        if cached && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff) {
+        if cached && seen && in_ram && sound && whole && !self.oracle && !self.breaks_in(ea, 0xfff)
+        {
             self.hot.page = page;
             self.hot.page_delta = physical.wrapping_sub(ea);
             let shortcut = Shortcut {
