@@ -70,11 +70,9 @@ void arch_follow(void);
 /* Several processors: this one's TLB, and whether a flush of a page reaches the others' too. */
 void arch_tlb_flush_page(uaddr_t address);
 void arch_tlb_flush_all(void);
-/* The pages [0, this) are all sets of a TLB. */
-#define ARCH_TLB_REACH (64 * PAGE_SIZE)
+bool arch_tlb_broadcasts(void);
 /* A handler in assembly, without a frame, answers the interrupts of IPI_FLUSH by flush_words (shootdown.h). */
 void arch_flush_short(bool on);
-bool arch_tlb_broadcasts(void);
 /* Loads the context of this processor's address space, if it has one. */
 void arch_load_context(void);
 /* Empties this processor's TLB; loads its address space's context again. */

@@ -9,7 +9,7 @@
 #include <list.h>
 
 struct deferred {
-	struct list_head link;	/* in task->deferred */
+	struct list_head link;	/* in task->deferred, or in the list of noted work (wait.h) */
 	void (*run)(struct deferred *);
 };
 

@@ -1,4 +1,4 @@
-/* Error numbers of the Linux/PowerPC ABI (uapi asm-generic/errno*.h; EDEADLOCK is 58 on PowerPC). */
+/* Error numbers: the ABI's, and the kernel's own. */
 #ifndef ERRNO_H
 #define ERRNO_H
 

@@ -64,7 +64,7 @@ struct mm {
 	u32 area_count;
 	uaddr_t brk_start, brk;             /* heap; brk_start is page-aligned */
 	u32 stack_limit;                /* bytes that a growing stack may take; RLIMIT_STACK at exec */
-	u32 address_limit;              /* bytes in all; RLIMIT_AS, ~0 for none */
+	u32 address_limit;              /* most bytes of all areas (RLIMIT_AS); ~0: no limit */
 	u32 data_limit;                 /* bytes of heap; RLIMIT_DATA */
 	bool lock_future;               /* mlockall: new areas are locked */
 	bool dumpable;                  /* may leave a core file, and be traced by others than the superuser */
@@ -167,8 +167,6 @@ int mm_futex_key(struct mm *mm, uaddr_t address, bool is_private, struct futex_k
 
 /* Whether some mapping may write to the file, now or after an mprotect. */
 bool mm_may_write_inode(const struct inode *inode);
-/* Removes the mappings of pages [first, last] of a file from every address space (truncate). */
-void mm_unmap_inode(struct inode *inode, u32 first, u32 last);
 
 /* The text of /proc/<pid>/maps and /proc/meminfo. */
 void mm_show_maps(struct mm *mm, struct text *text);

@@ -39,8 +39,8 @@ struct mm_flushes {
 	uaddr_t start, end;             /* the pages of the last one; */
 	bool all;                       /* it was for all pages */
 	/*
-	 * Pages whose flush nobody has waited for: other processors may use old translations until they pass `unseen`,
-	 * 0: none.
+	 * Pages that were unmapped without waiting. Other processors may use old translations of them until each has made
+	 * flush number `unseen` (0: there are no such pages).
 	 */
 	u32 unseen;
 	uaddr_t unseen_start, unseen_end;
@@ -61,7 +61,7 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
  * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown()
  * may have left.
  */
-void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end);
+extern void (*shootdown_reuse)(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
  * Frames whose translations an unfinished shootdown has removed keep a reference until all processors have flushed.
  * They are a limited number. An allocation that finds no free frame takes them back: false if there were none.
@@ -75,11 +75,10 @@ void shootdown_context(struct mm *mm);
 /* mm ends: no processor has it loaded any more. */
 void shootdown_leave(struct mm *mm);
 
-/* At the processors that are asked: an interrupt, and a look by one that waits with interrupts off. */
-void shootdown_interrupt(void);
+/* At the processors that are asked: in the interrupt, and when one looks that waits with interrupts off. */
 void shootdown_answer(void);
 
-/* NULL, or what a processor does when it has taken the kernel lock, and before it loads another address space. */
+/* What a processor does when it has taken the kernel lock, and before it loads another address space. */
 extern void (*shootdown_entered)(void);
 /* This processor's TLB is empty. */
 void shootdown_emptied(void);

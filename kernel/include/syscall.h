@@ -3,8 +3,8 @@
  * makes from it the prototypes below, the dispatch table, the list of names,
  * the documentation and the fuzzer's specification.
  *
- * A call is a C function sys_<name> that takes the ABI's registers r3..r8 as
- * its arguments and returns a result, or a negative errno. The ABI passes a
+ * A call is a C function sys_<name> that takes the ABI's six argument registers
+ * as its arguments and returns a result, or a negative errno. The ABI passes a
  * 64-bit argument in an aligned register pair, as the C calling convention
  * does, so the table's types determine the function's prototype.
  */
@@ -17,7 +17,7 @@
 
 struct regs;
 
-typedef long (*syscall_fn)(u32 r3, u32 r4, u32 r5, u32 r6, u32 r7, u32 r8);
+typedef long (*syscall_fn)(u32 a, u32 b, u32 c, u32 d, u32 e, u32 f);
 
 /* Indexed by number; unused numbers hold sys_unknown. SYSCALL_COUNT is generated. */
 extern const syscall_fn syscall_table[];
@@ -38,7 +38,7 @@ extern u32 syscall_unknown_last;
 /* Stops current, whose calls are traced, before or after a call (proc/trace.c). */
 void trace_stop_at_call(void);
 
-/* The C dispatch of the plain entry: runs the call in regs and stores result and CR0.SO. */
+/* The C dispatch of the plain entry: runs the call in regs and stores the result, or the error and its mark. */
 void syscall_dispatch(struct regs *regs);
 
 /*

@@ -34,7 +34,7 @@ enum task_state {
 /* Reasons for the slow return to user mode (task->work; 0: the fast one). */
 #define WORK_RESCHED 1u
 #define WORK_SIGNAL  2u
-#define WORK_WAKE    4u         /* do noted work (wait.h); a switch passes this on to the next task */
+#define WORK_NOTED   4u         /* do noted work (wait.h); a switch passes this on to the next task */
 #define WORK_MOVE    8u         /* it may no longer run on its processor */
 #define WORK_DEFERRED 16u       /* deferred_run() (deferred.h) */
 #define WORK_MEMORY  32u        /* an allocation failed for want of memory (call_without_memory()) */

@@ -1,4 +1,4 @@
-/* The forms of the switch from a thread that waits to the one whose wait its message ended (policy ipc.switch). */
+/* Forms of the switch from a thread that begins to wait to the thread that its message has woken (policy ipc.switch). */
 #include <lib.h>
 #include <rendezvous.h>
 #include <sched.h>

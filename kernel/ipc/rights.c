@@ -246,7 +246,7 @@ long rights_add(struct rights **rights, const s32 *fds, u32 count, u32 room)
 }
 
 struct weighing {
-	struct list_head work;	/* sockets whose queues are not searched yet, by flight.weigh */
+	struct list_head work;	/* sockets whose queues are still to be searched; linked by flight.weigh */
 	u32 round;
 	u64 bytes;
 };

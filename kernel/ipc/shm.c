@@ -180,7 +180,7 @@ long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 /* A result of 2 GB or more is an address: only the last 4095 values are errors. */
 long sys_shmat(int id, uaddr_t address, u32 flags)
 {
-	u32 at;
+	uaddr_t at;
 	long result = shm_attach(id, address, flags, &at);
 
 	return result ? result : (long)at;

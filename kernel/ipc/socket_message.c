@@ -78,7 +78,8 @@ static long read_control(const struct socket *socket, const struct msghdr *h, st
 
 /* The place of the next piece of a receiver's ancillary data. */
 struct control {
-	u32 at, left;	/* user address; bytes */
+	uaddr_t at;
+	u32 left;	/* bytes */
 	u32 flags;	/* MSG_CTRUNC */
 };
 

@@ -38,7 +38,7 @@ static long message_receive(u32 version, int id, size_t room, u32 flags, uaddr_t
 /* Attaches a segment and stores its address where the call's third argument points. */
 static long segment_attach(int id, u32 flags, uaddr_t result_at, uaddr_t address)
 {
-	u32 at;
+	uaddr_t at;
 	long result = shm_attach(id, address, flags, &at);
 
 	if (result)

@@ -18,21 +18,21 @@ static struct held {
 	struct frame *frame;
 	u32 number;             /* of the newest flush when it was unmapped */
 } held[HELD_MOST];
-static u32 first, count, peak;
-static u32 taken_back;          /* times that an allocation needed them */
+static u32 held_first, held_count, held_peak;
+static u32 held_taken_back;     /* times that an allocation needed them */
 
 void frames_held_look(void)
 {
 	u32 passed = 0;         /* the last number found to be passed by all */
 
-	while (count) {
-		struct held *oldest = &held[first];
+	while (held_count) {
+		struct held *oldest = &held[held_first];
 
 		if (oldest->number != passed && !generation_passed(oldest->number))
 			return;
 		passed = oldest->number;
-		first = (first + 1) % HELD_MOST;
-		count--;
+		held_first = (held_first + 1) % HELD_MOST;
+		held_count--;
 		frame_put(oldest->frame);
 	}
 }
@@ -40,20 +40,20 @@ void frames_held_look(void)
 void frame_hold(struct frame *frame)
 {
 	/* A thirty-second of RAM at most. */
-	if (count == MIN(HELD_MOST, frame_count / 32)) {
+	if (held_count == MIN(HELD_MOST, frame_count / 32)) {
 		generation_settle();
 		frames_held_look();
 	}
-	held[(first + count) % HELD_MOST] = (struct held){ frame, generation_newest() };
-	count++;
-	peak = MAX(peak, count);
+	held[(held_first + held_count) % HELD_MOST] = (struct held){ frame, generation_newest() };
+	held_count++;
+	held_peak = MAX(held_peak, held_count);
 }
 
 bool frames_return_held(void)
 {
-	if (!count || !kernel_lock_held())
+	if (!held_count || !kernel_lock_held())
 		return false;
-	taken_back++;
+	held_taken_back++;
 	generation_settle();
 	frames_held_look();
 	return true;
@@ -61,11 +61,11 @@ bool frames_return_held(void)
 
 void frames_held_each(void (*function)(const struct frame *frame))
 {
-	for (u32 i = 0; i < count; i++)
-		function(held[(first + i) % HELD_MOST].frame);
+	for (u32 i = 0; i < held_count; i++)
+		function(held[(held_first + i) % HELD_MOST].frame);
 }
 
 void frames_held_show(struct text *text)
 {
-	text_printf(text, "held %u\nheld_peak %u\nheld_taken_back %u\n", count, peak, taken_back);
+	text_printf(text, "held %u\nheld_peak %u\nheld_taken_back %u\n", held_count, held_peak, held_taken_back);
 }

@@ -47,7 +47,9 @@ uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size);
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
 /* The same without flushing, for a range of which nothing is cached any more. */
-void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end);
+extern void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end);
+/* Whether it holds the frames of pages that other processors may still use (shootdown.h). */
+void zap_bind_hold(bool on);
 /* Frees page tables between start and end that no area needs any more. */
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end);
 

@@ -56,15 +56,15 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 
 	if (tables_unshare(mm, from, from + size) || tables_unshare(mm, to, to + new_size) ||
 	    areas_cut(mm, to, to + new_size) || (!keep && areas_cut(mm, from, from + size)))
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	vma = mm_find(mm, from);
 	twin = vma_copy(vma);
 	if (!twin)
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	if (make_tables(mm, from, to, MIN(size, new_size))) {
 		vma_free(twin);
 		tables_trim(mm, to, to + new_size);
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	}
 	/* From here on nothing fails. */
 	mm->flush_reason = SHOOTDOWN_MREMAP;
@@ -107,33 +107,33 @@ uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 fla
 	if (flags & ~(u32)(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) || old % PAGE_SIZE || !new_size ||
 	    (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
 	    (flags & MREMAP_DONTUNMAP && old_size != new_size))
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 	if (old >= USER_END || old_size > USER_END - old)
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 	vma = mm_find(mm, old);
 	if (!vma || vma->start > old)
-		return (u32)-EFAULT;
+		return (uaddr_t)-EFAULT;
 	if (!old_size) {
 		/* A second mapping of shared pages. */
 		if (!(vma->flags & VM_SHARED) || !(flags & MREMAP_MAYMOVE))
-			return (u32)-EINVAL;
+			return (uaddr_t)-EINVAL;
 	} else if (vma->end < old + old_size) {
-		return (u32)-EFAULT;
+		return (uaddr_t)-EFAULT;
 	}
 	if (flags & MREMAP_DONTUNMAP && (vma->inode || vma->flags & VM_DEVICE))
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 
 	if (flags & MREMAP_FIXED) {
 		if (!range_ok(new_address, new_size) || new_address < PAGE_SIZE ||
 		    (new_address < old + old_size && old < new_address + new_size))
-			return (u32)-EINVAL;
+			return (uaddr_t)-EINVAL;
 		/* A second mapping over the first page of the first one. */
 		if (new_address <= old && old - new_address < new_size)
-			return (u32)-EFAULT;
+			return (uaddr_t)-EFAULT;
 		replaced = pages_mapped(mm, new_address, new_address + new_size);
 	} else if (new_size <= old_size && !(flags & MREMAP_DONTUNMAP)) {
 		if (new_size < old_size && mm_unmap(mm, old + new_size, old_size - new_size))
-			return (u32)-ENOMEM;
+			return (uaddr_t)-ENOMEM;
 		return old;
 	}
 	keep = !old_size || flags & MREMAP_DONTUNMAP;
@@ -153,12 +153,12 @@ uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 fla
 			return old;
 		}
 		if (!(flags & MREMAP_MAYMOVE))
-			return (u32)-ENOMEM;
+			return (uaddr_t)-ENOMEM;
 	}
 	if (!(flags & MREMAP_FIXED)) {
 		new_address = area_place(mm, flags & MREMAP_DONTUNMAP ? new_address : 0, new_size);
 		if (!new_address)
-			return (u32)-ENOMEM;
+			return (uaddr_t)-ENOMEM;
 	}
 	result = remap_move(mm, old, old_size, new_address, new_size, keep);
 	check_range(mm, old, old + old_size, "mremap");

@@ -12,8 +12,11 @@
 #include <text.h>
 #include <time.h>
 
+#include "internal.h"
+
 const struct shootdown_form *shootdown_form = &shootdown_queue;
 u32 shootdown_cutoff;
+u32 shootdown_unreached;
 u64 shootdowns;
 
 /* What was asked for, by whom and by which form, and what it cost. */
@@ -30,7 +33,19 @@ struct count {
 static struct count counts[ARRAY_SIZE(forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
 static u32 ipis;                /* of the one that is being made */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
-void (*shootdown_entered)(void);
+static void nothing_due(void)
+{
+}
+
+static void nothing_unseen(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	(void)mm;
+	(void)start;
+	(void)end;
+}
+
+void (*shootdown_entered)(void) = nothing_due;
+void (*shootdown_reuse)(struct mm *mm, uaddr_t start, uaddr_t end) = nothing_unseen;
 
 void shootdown_send(u32 targets)
 {
@@ -83,8 +98,7 @@ void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
 	u32 using = cpus_using(mm), pages = (end - start) >> PAGE_SHIFT, since = arch_timebase_low();
 	struct flush_request request = { mm, start, end, pages > shootdown_cutoff, mm->flush_reason };
 
-	if (!arch_tlb_broadcasts())
-		mm->stale_on |= mm->ran_on & ~using & ~(1u << this_cpu()->number);
+	mm->stale_on |= mm->ran_on & ~using & ~(1u << this_cpu()->number) & shootdown_unreached;
 	using = shootdown_form->asked(using);
 	if (!using)
 		return;
@@ -129,7 +143,7 @@ void shootdown_leave(struct mm *mm)
 	shootdown_count(mm->flush_reason, SHOOTDOWN_END, 0, since);
 }
 
-void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end)
+static void unseen_settle(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 since;
 
@@ -145,17 +159,20 @@ void shootdown_reuse(struct mm *mm, uaddr_t start, uaddr_t end)
 	mm->flushes.unseen = 0;
 }
 
+void shootdown_bind_deferred(bool on)
+{
+	shootdown_entered = on ? shootdown_form->answer : nothing_due;
+	shootdown_reuse = on ? unseen_settle : nothing_unseen;
+	zap_bind_hold(on);
+	faults_watch(on);
+}
+
 void shootdown_emptied(void)
 {
 	struct cpu *cpu = this_cpu();
 
 	if (cpu->mm)
 		cpu->flushes.generation = cpu->mm->flushes.generation;
-}
-
-void shootdown_interrupt(void)
-{
-	shootdown_form->answer();
 }
 
 void shootdown_answer(void)
@@ -185,7 +202,7 @@ bool shootdown_put_off(const struct root_entry *root)
 	return false;
 }
 
-static void sum(struct count *to, const struct count *from)
+static void count_add(struct count *to, const struct count *from)
 {
 	to->times += from->times;
 	to->pages += from->pages;
@@ -207,7 +224,7 @@ static void show_shootdowns(struct text *text)
 	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
 		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
 			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-				sum(&found[kind], &counts[form][why][kind]);
+				count_add(&found[kind], &counts[form][why][kind]);
 	text_puts(text, "for            times      pages       ipis    waited_ns\n");
 	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
 		show_row(text, kinds[kind], &found[kind]);
@@ -224,7 +241,7 @@ static void show_reasons(struct text *text)
 
 		for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
 			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-				sum(&found, &counts[form][why][kind]);
+				count_add(&found, &counts[form][why][kind]);
 		show_row(text, reasons[why], &found);
 	}
 }

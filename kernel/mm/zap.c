@@ -36,12 +36,21 @@ static u32 zap_held(struct mm *mm, uaddr_t address, struct pte *entry, void *arg
 	return frame != NULL;
 }
 
-void zap_unflushed(struct vma *vma, uaddr_t start, uaddr_t end)
+static void zap_now(struct vma *vma, uaddr_t start, uaddr_t end)
 {
-	if (vma->mm->flushes.unseen)
-		zap_walk(vma->mm, start, end, zap_held, NULL);
-	else
-		zap_walk(vma->mm, start, end, zap_entry, NULL);
+	zap_walk(vma->mm, start, end, zap_entry, NULL);
+}
+
+static void zap_or_hold(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	zap_walk(vma->mm, start, end, vma->mm->flushes.unseen ? zap_held : zap_entry, NULL);
+}
+
+void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end) = zap_now;
+
+void zap_bind_hold(bool on)
+{
+	zap_unflushed = on ? zap_or_hold : zap_now;
 }
 
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)

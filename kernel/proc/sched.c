@@ -187,7 +187,7 @@ REPLACED CAUSE(switch) void schedule(void)
 		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
 	next = sched_pick();
 	work = current->work;
-	current->work = work & ~(WORK_RESCHED | WORK_WAKE);
+	current->work = work & ~(WORK_RESCHED | WORK_NOTED);
 	pass_on(work, next);
 	if (next == current)
 		return;
@@ -204,7 +204,7 @@ CAUSE(switch) void sched_to_idle(void)
 	struct task *idle = this_cpu()->idle;
 
 	pass_on(current->work, idle);
-	current->work &= ~(WORK_RESCHED | WORK_WAKE);
+	current->work &= ~(WORK_RESCHED | WORK_NOTED);
 	current->voluntary_switches++;
 	before_switch(idle);
 	switch_to(current, idle);
@@ -277,8 +277,8 @@ void interrupt_window(void)
 REPLACED void preemption_point(void)
 {
 	interrupt_window();
-	if (current->work & WORK_WAKE)
-		wake_noted();
+	if (current->work & WORK_NOTED)
+		noted_run();
 	if (current->work & WORK_RESCHED)
 		schedule();
 }
@@ -410,9 +410,9 @@ void idle_loop(void)
 			sched_send_away();
 		control_cause(CONTROL_CAUSE_IDLE);
 		while (!anyone_runnable()) {
-			if (current->work & WORK_WAKE)
-				wake_noted();
-			else if (!idle_work() && !(current->work & WORK_WAKE))
+			if (current->work & WORK_NOTED)
+				noted_run();
+			else if (!idle_work() && !(current->work & WORK_NOTED))
 				idle_wait();
 		}
 		control_cause(CONTROL_CAUSE_NONE);

@@ -204,8 +204,8 @@ void signal_deliver(struct regs *regs)
 void return_to_user(struct regs *regs)
 {
 	while (current->work) {
-		if (current->work & WORK_WAKE)
-			wake_noted();
+		if (current->work & WORK_NOTED)
+			noted_run();
 		if (current->work & WORK_DEFERRED)
 			deferred_run();
 		if (current->work & WORK_RESCHED)

@@ -54,8 +54,7 @@ static inline void kernel_lock_take(void)
 	}
 	lock->holder = this_cpu();
 	lock->times++;
-	if (shootdown_entered)
-		shootdown_entered();
+	shootdown_entered();
 }
 
 REPLACED void kernel_lock(void)
@@ -122,8 +121,8 @@ void kernel_lock_pass(void)
 void preemption_point_unlocked(void)
 {
 	interrupt_window();
-	if (current->work & WORK_WAKE)
-		wake_noted();
+	if (current->work & WORK_NOTED)
+		noted_run();
 	if (current->work & WORK_RESCHED)
 		schedule();
 	else
@@ -397,7 +396,7 @@ void smp_init(void)
 	if (!ipi_possible())
 		return;
 	ipi_register(IPI_LOOK, "look", call_look);
-	ipi_register(IPI_FLUSH, "flush", shootdown_interrupt);
+	ipi_register(IPI_FLUSH, "flush", shootdown_answer);
 	kernel_lock_words.next = 1;
 	kernel_lock_words.holder = this_cpu();
 	if (several_processors && kernel_lock_fine)

@@ -24,11 +24,11 @@ static inline bool task_preempts(const struct task *task, const struct task *run
 	return task->nice < running->nice || (task->nice == running->nice && task->slice > running->slice);
 }
 
-/* The next task wakes the waiters of noted queues. */
+/* The next task does the noted work. */
 CAUSE(switch) static inline void pass_on(u32 work, struct task *next)
 {
-	if (work & WORK_WAKE)
-		next->work |= WORK_WAKE;
+	if (work & WORK_NOTED)
+		next->work |= WORK_NOTED;
 }
 
 /* Counts the switch, charges the time, and activates next's address space. */

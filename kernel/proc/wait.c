@@ -64,7 +64,7 @@ void note_work(struct deferred *work, void (*run)(struct deferred *))
 		return;
 	work->run = run;
 	list_add_tail(&work->link, &noted);
-	current->work |= WORK_WAKE;
+	current->work |= WORK_NOTED;
 }
 
 void wake_up_noted(struct wake_note *note)
@@ -73,9 +73,9 @@ void wake_up_noted(struct wake_note *note)
 		note_work(&note->work, wake_note);
 }
 
-void wake_noted(void)
+void noted_run(void)
 {
-	current->work &= ~WORK_WAKE;
+	current->work &= ~WORK_NOTED;
 	while (!list_empty(&noted)) {
 		struct deferred *work = list_first_entry(&noted, struct deferred, link);
 

@@ -273,7 +273,7 @@ void check_sweep(const char *operation)
 	end_check();
 }
 
-/* Counts an operation, and makes the sweep of each CHECK_SWEEP_EVERY-th: false: not this time. */
+/* Counts an operation. Every CHECK_SWEEP_EVERY-th time it checks everything, and returns true. */
 static bool check_swept(const char *operation)
 {
 	if (++check_runs % CHECK_SWEEP_EVERY)

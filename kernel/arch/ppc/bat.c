@@ -181,8 +181,7 @@ void bat_proc_init(void)
 
 CAUSE(flush) void tlb_invalidate_all(void)
 {
-	/* Every set of the largest TLB of these processors: 64 (604 manual, 5.4.3.2). */
-	for (vaddr_t ea = 0; ea < 64 * PAGE_SIZE; ea += PAGE_SIZE)
+	for (vaddr_t ea = 0; ea < ARCH_TLB_REACH; ea += PAGE_SIZE)
 		__asm__ volatile("tlbie %0" : : "r"(ea));
 	__asm__ volatile("sync" : : : "memory");
 }

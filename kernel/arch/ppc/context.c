@@ -21,7 +21,7 @@ u32 context_limit = CONTEXT_NUMBERS;
 /* All processors take their numbers here, because entries of all are in one hash table. */
 u32 context_current = 1;
 static u32 next_number = CONTEXT_KERNEL + 1;
-/* The first number from next_number on that may be in use; 0 before the first is given. */
+/* Numbers from next_number up to here are free. 0: none has been given out yet, and context_limit is not final. */
 static u32 numbers_end;
 
 static void tell_nobody(struct mm *mm)
@@ -87,6 +87,30 @@ static void renumber_active(const struct mm *except)
 	}
 }
 
+static struct context_survey *survey;   /* that is being made */
+
+CAUSE(flush) static void survey_add(struct mm *mm)
+{
+	u32 bit = mm->context.number % CONTEXT_SURVEY;
+
+	if (context_live(mm))
+		survey->live[bit / 32] |= 1u << bit % 32;
+}
+
+CAUSE(flush) void contexts_survey(struct context_survey *to)
+{
+	survey = to;
+	memset(to, 0, sizeof(*to));
+	mm_for_each(survey_add);
+}
+
+CAUSE(flush) bool context_ended(const struct context_survey *by, u32 number)
+{
+	u32 bit = number % CONTEXT_SURVEY;
+
+	return !(by->live[bit / 32] & 1u << bit % 32);
+}
+
 bool context_find_none(u32 *start, u32 *end)
 {
 	(void)start;
@@ -96,7 +120,7 @@ bool context_find_none(u32 *start, u32 *end)
 
 bool (*context_find_free)(u32 *start, u32 *end) = context_find_none;
 
-NOINLINE static void numbers_wrap(struct mm *mm)
+NOINLINE static void numbers_refill(struct mm *mm)
 {
 	if (!numbers_end || context_find_free(&next_number, &numbers_end)) {
 		numbers_end = numbers_end ? numbers_end : context_limit;
@@ -113,7 +137,7 @@ NOINLINE static void numbers_wrap(struct mm *mm)
 NOINLINE static void take_number(struct mm *mm)
 {
 	if (next_number >= numbers_end)
-		numbers_wrap(mm);
+		numbers_refill(mm);
 	else
 		give_number(mm);
 }

@@ -24,7 +24,8 @@ void bats_load(void);
 void bat_set_code(u32 upper, u32 lower);
 
 /*
- * cpu.c: this processor's whole instruction cache; arch_icache_sync() where icbi does not reach the other processors.
+ * cpu.c. icache_invalidate() empties this processor's instruction cache. icache_sync_everywhere() takes the place of
+ * arch_icache_sync() where icbi does not reach the others.
  */
 void icache_invalidate(void);
 void icache_sync_everywhere(void *address, size_t size);

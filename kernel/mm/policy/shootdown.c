@@ -21,6 +21,7 @@
 extern const struct shootdown_form *shootdown_form;
 extern u32 shootdown_cutoff;
 extern u64 shootdowns;
+extern u32 shootdown_unreached;     /* the processors that a flush of a page by another one does not reach */
 
 static int shootdown_apply(const struct policy_setting *to)
 {
@@ -33,8 +34,8 @@ static int shootdown_apply(const struct policy_setting *to)
 	if (shootdown_form->leave)
 		shootdown_form->leave();
 	shootdown_form = forms[to->choice];
-	shootdown_entered = shootdown_form == &shootdown_generation ? shootdown_form->answer : NULL;
-	faults_watch(shootdown_form == &shootdown_generation);
+	shootdown_bind_deferred(shootdown_form == &shootdown_generation);
+	shootdown_unreached = arch_tlb_broadcasts() ? 0 : ~0u;
 	if (several_processors)
 		arch_flush_short(shootdown_form->in_assembly);
 	return 0;

@@ -1,15 +1,14 @@
 /*
  * shootdown=generation: nobody waits for a processor to forget pages that are unmapped.
  *
- * Each address space counts its flushes, as Linux does since 4.14 (arch/x86/mm/tlb.c). A processor knows up to which
- * generation it has flushed: one behind, it flushes what the last request names; further behind, everything. It looks
- * when it enters the kernel and when it loads an address space, at the latest with its next tick.
+ * Each address space counts its flushes, as Linux does since 4.14 (arch/x86/mm/tlb.c). A processor that is one flush
+ * behind makes that one. A processor that is further behind flushes everything. It checks when it enters the kernel and
+ * when it loads an address space, at the latest with its next tick.
  *
  * munmap() and madvise() only begin a generation. Until all have passed it, the frames keep a reference (mm/held.c),
  * and a fault on one of the pages makes all pass it first. So no frame and no page is used again while an old
- * translation is, as LATR does it (ASPLOS 2018). Who takes away a right, moves pages or shares them must know that
- * nobody uses the old translations when the call returns: those requests interrupt and wait. So does a new context.
- * Dozing processors flush when they wake.
+ * translation is, as LATR does it (ASPLOS 2018). mprotect, mremap and fork interrupt and wait, because no old
+ * translation may be in use when they return. So does a new context. Dozing processors flush when they wake.
  */
 #include <arch.h>
 #include <cpu.h>
@@ -17,23 +16,23 @@
 
 #include "../shootdown.h"
 
-static u32 newest;              /* number of the last request of all address spaces; 0 is none's */
+static u32 newest_flush;        /* number of the last request of all address spaces; 0 is none's */
 u32 shootdowns_deferred;
 
-static bool behind(const struct cpu *cpu)
+static bool cpu_is_behind(const struct cpu *cpu)
 {
 	return *(const volatile u32 *)&cpu->flushes.due != *(const volatile u32 *)&cpu->flushes.passed;
 }
 
 u32 generation_newest(void)
 {
-	return newest;
+	return newest_flush;
 }
 
 bool generation_passed(u32 number)
 {
 	for_each_cpu(cpu)
-		if (behind(cpu) && (s32)(number - cpu->flushes.passed) > 0)
+		if (cpu_is_behind(cpu) && (s32)(number - cpu->flushes.passed) > 0)
 			return false;
 	arch_acquired();
 	return true;
@@ -80,7 +79,7 @@ static void interrupt_and_wait(u32 targets)
 	shootdown_send(targets);
 	for_each_cpu(cpu)
 		if (targets & 1u << cpu->number)
-			while (behind(cpu))
+			while (cpu_is_behind(cpu))
 				arch_pause();
 	arch_acquired();
 }
@@ -90,7 +89,7 @@ void generation_settle(void)
 	u32 targets = 0;
 
 	for_each_cpu(cpu)
-		if (behind(cpu))
+		if (cpu_is_behind(cpu))
 			targets |= 1u << cpu->number;
 	if (targets)
 		interrupt_and_wait(targets);
@@ -106,11 +105,11 @@ static void generation_flush(u32 targets, const struct flush_request *request)
 	flushes->end = request->end;
 	flushes->all = request->all;
 	arch_memory_barrier();
-	if (!++newest)
-		newest = 1;
+	if (!++newest_flush)
+		newest_flush = 1;
 	for_each_cpu(cpu)
 		if (targets & 1u << cpu->number)
-			*(volatile u32 *)&cpu->flushes.due = newest;
+			*(volatile u32 *)&cpu->flushes.due = newest_flush;
 	/* The caller has flushed here. */
 	if (this_cpu()->mm == request->mm)
 		this_cpu()->flushes.generation = flushes->generation;
@@ -126,7 +125,7 @@ static void generation_flush(u32 targets, const struct flush_request *request)
 		flushes->unseen_start = MIN(flushes->unseen_start, request->start);
 		flushes->unseen_end = MAX(flushes->unseen_end, request->end);
 	}
-	flushes->unseen = newest;
+	flushes->unseen = newest_flush;
 	shootdowns_deferred++;
 }
 

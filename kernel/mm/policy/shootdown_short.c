@@ -2,14 +2,15 @@
  * shootdown=short: as OpenBSD does since May 2007 ("Faster TLB shootdown").
  *
  * Three words for all: the processors that have yet to answer, and the first and last address. The initiator has the
- * kernel lock, stores the three, interrupts the targets, and waits. A handler in assembly (arch/ppc/smp/entry.S)
- * flushes the pages, and clears its processor's bit. It saves four registers and no frame, calls nothing, and waits for
- * no lock of the kernel. There is no queue, and nothing is allocated.
+ * kernel lock, stores the three, interrupts the targets, and waits. A handler in assembly (arch_flush_short()) flushes
+ * the pages, and clears its processor's bit. It saves four registers and no frame, calls nothing, and waits for no lock
+ * of the kernel. There is no queue, and nothing is allocated.
  *
- * The original has a vector each for a page, a range and everything. A PowerPC has one vector for all external
- * interrupts: the handler asks the controller which one it is, and hands others on. The original counts targets. Here a
- * word of bits tells a processor that waits for the kernel lock that it is one of them, because it looks without an
- * interrupt. lazy differs in one thing: dozing processors are not interrupted, and empty their TLB when they wake.
+ * The original has a vector each for a page, a range and everything. Where an architecture has one vector for all
+ * external interrupts, the handler asks the controller which one it is, and hands others on. The original counts
+ * targets. Here they are the bits of a word, so that a processor that waits for the kernel lock sees without an
+ * interrupt that it is one of them. lazy differs in one thing: dozing processors are not interrupted, and empty their
+ * TLB when they wake.
  */
 #include <arch.h>
 #include <cpu.h>

@@ -34,7 +34,7 @@ FORM struct task *first_ready(const struct list_head *queue, bool lazy)
 	return NULL;
 }
 
-FORM struct task *pick(bool lazy)
+FORM struct task *pick_form(bool lazy)
 {
 	struct cpu *cpu = this_cpu();
 	struct task *task = first_ready(&cpu->real_time, lazy);
@@ -68,9 +68,9 @@ FORM void schedule_form(bool lazy)
 		list_del(&current->run_link);
 		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
 	}
-	next = pick(lazy);
+	next = pick_form(lazy);
 	work = current->work;
-	current->work = work & ~(WORK_RESCHED | WORK_WAKE);
+	current->work = work & ~(WORK_RESCHED | WORK_NOTED);
 	pass_on(work, next);
 	if (next == current)
 		return;
@@ -142,7 +142,7 @@ FORM __attribute__((noreturn)) void sched_end_form(bool lazy)
 	struct task *next;
 
 	list_del(&current->run_link);
-	next = pick(lazy);
+	next = pick_form(lazy);
 	pass_on(current->work, next);
 	current->work = 0;
 	current->state = TASK_DEAD;

@@ -83,7 +83,7 @@ def _write_console(machine: _machine.Machine, shown: int) -> int:
 
 @dataclass(frozen=True)
 class Save:
-    """A snapshot to write: the file, and the cycle at which."""
+    """A snapshot to write: the file, and the cycle at which to write it."""
 
     path: Path
     cycle: int

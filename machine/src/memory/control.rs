@@ -1,4 +1,4 @@
-//! The instructions that programs steer the caches by.
+//! The instructions by which programs control the caches.
 
 use super::arrivals::Arrival;
 use super::attributes;
@@ -80,7 +80,7 @@ impl Memory {
         self.flushed(pa, attributes, now, true, account)
     }
 
-    /// What is written back tells the others on its way; what is not is broadcast.
+    /// The others see a line that is written back. Where nothing is written back, the instruction is broadcast.
     fn flushed(
         &mut self,
         pa: u32,

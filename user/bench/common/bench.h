@@ -40,7 +40,7 @@ typedef void bench_work(void *context, unsigned long count);
 /* Begins the next region; returns its number. */
 unsigned int bench_region_begin(void);
 void bench_region_end(unsigned int region);
-/* Begins a region again that has ended: it is what its parts are together. */
+/* Continues a region that has ended. Its counts are the sum of its parts. */
 void bench_region_again(unsigned int region);
 
 /* Warms up, then does the work bench_iterations times in a region of its own; returns the region. */

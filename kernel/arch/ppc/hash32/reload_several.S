@@ -5,6 +5,7 @@
  */
 #include <arch/asm.h>
 
+#include "../smp/external_flush.h"
 #include "insert.h"
 #include "scratch.h"
 
@@ -83,3 +84,39 @@ END(hash_reload_kernel_several)
 	hash_count_insertion hash_counted_kernel_several
 	hash_count_insertion hash_counted_data_several
 	hash_count_insertion hash_counted_instruction_several
+
+	.section .text.cause.flush, "ax"
+/*
+ * tlbie reaches the other processors, and two may not do it at once. So the handler of flush requests takes the hash
+ * table's lock, which is held for the time of an insertion or a flush of a page.
+ */
+.macro bus_take
+	stw	r8, CPU_FLUSH_SAVED + 12(r10)
+	load_address r12, PHYS(hash_lock)
+1:	lwz	r8, 0(r12)
+	cmpwi	r8, 0
+	bne-	1b
+	lwarx	r8, 0, r12
+	cmpwi	r8, 0
+	bne-	1b
+	mfspr	r8, SPR_SPRG3
+	stwcx.	r8, 0, r12
+	bne-	1b
+	isync
+.endm
+
+.macro bus_give
+	eieio
+	tlbsync
+	sync
+	li	r8, 0
+	stw	r8, 0(r12)
+	lwz	r8, CPU_FLUSH_SAVED + 12(r10)
+.endm
+
+	external_flush external_flush_bus, bus_take, bus_give
+
+	.section .images, "ax"
+image image_external_flush_bus
+	ba	PHYS(external_flush_bus)
+end_image image_external_flush_bus

@@ -15,7 +15,7 @@
 	mfcr	r10
 .endm
 
-/* Back, for save_volatile_rest: r10 and r11 in SPRG0 and SPRG1. */
+/* Undoes save_for_vector, and puts r10 and r11 into SPRG0 and SPRG1, where save_volatile_rest expects them. */
 .macro restore_from_vector
 	lwz	r3, ARCH_SCRATCH + 32(r11)
 	mtspr	SPR_SPRG0, r3

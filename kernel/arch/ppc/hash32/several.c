@@ -12,6 +12,8 @@
 extern u32 hash_reload_data[], hash_reload_instruction[], hash_reload_kernel[];
 extern const u32 hash_reload_data_several[], hash_reload_instruction_several[], hash_reload_kernel_several[];
 
+DECLARE_IMAGE(image_external_flush_bus);
+
 static u32 sdr1_of_all;
 
 static void hash32_bind_several(void)
@@ -36,4 +38,5 @@ const struct ppc_several hash32_several = {
 	.bind = hash32_bind_several,
 	.begin = hash32_begin,
 	.tlb_flush_page = hash_tlb_flush_page,
+	.external_flush = &image_external_flush_bus,
 };

@@ -14,38 +14,19 @@
 #include <arch/vsid.h>
 #include <cpu.h>
 #include <errno.h>
-#include <lib.h>
 #include <policy.h>
 #include <smp.h>
 
-#define LIVE_BITS 16384u        /* numbers that share a bit of `live` are this far apart */
-
 static u64 swept;               /* sweeps of the whole table */
-static u32 live[LIVE_BITS / 32];
+static struct context_survey survey;    /* at the last sweep */
 
-CAUSE(flush) static void mark_live(struct mm *mm)
+CAUSE(flush) static void zombies_sweep(void)
 {
-	u32 bit = mm->context.number % LIVE_BITS;
-
-	if (context_live(mm))
-		live[bit / 32] |= 1u << bit % 32;
-}
-
-CAUSE(flush) static bool is_free(u32 number)
-{
-	u32 bit = number % LIVE_BITS;
-
-	return !(live[bit / 32] & 1u << bit % 32);
-}
-
-CAUSE(flush) static void sweep(void)
-{
-	memset(live, 0, sizeof(live));
-	mm_for_each(mark_live);
+	contexts_survey(&survey);
 	for (u32 i = 0; i < hash_groups * HPTES_PER_GROUP; i++) {
 		u32 number = context_number((hash_table[i].word0 & HPTE_VSID) >> 7);
 
-		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && is_free(number))
+		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && context_ended(&survey, number))
 			hash_table[i].word0 = 0;
 	}
 	tlb_invalidate_all();
@@ -54,33 +35,33 @@ CAUSE(flush) static void sweep(void)
 }
 
 /* The numbers from *start on that were free at the last sweep. */
-CAUSE(flush) static bool find_run(u32 *start, u32 *end)
+CAUSE(flush) static bool free_run_find(u32 *start, u32 *end)
 {
 	u32 number = *start;
 
-	while (number < context_limit && !is_free(number))
+	while (number < context_limit && !context_ended(&survey, number))
 		number++;
 	*start = number;
-	while (number < context_limit && is_free(number))
+	while (number < context_limit && context_ended(&survey, number))
 		number++;
 	*end = number;
 	return *start < *end;
 }
 
-CAUSE(flush) static bool find_free(u32 *start, u32 *end)
+CAUSE(flush) static bool free_numbers_find(u32 *start, u32 *end)
 {
-	if (*start < context_limit && find_run(start, end))
+	if (*start < context_limit && free_run_find(start, end))
 		return true;
-	sweep();
+	zombies_sweep();
 	*start = CONTEXT_KERNEL + 1;
-	return find_run(start, end);
+	return free_run_find(start, end);
 }
 
 static int context_reuse_apply(const struct policy_setting *to)
 {
 	if (to->choice && (!backend->hash || several_processors))
 		return -ENODEV;
-	context_find_free = to->choice ? find_free : context_find_none;
+	context_find_free = to->choice ? free_numbers_find : context_find_none;
 	return 0;
 }
 

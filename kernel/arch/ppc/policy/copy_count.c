@@ -32,7 +32,7 @@ static u32 size_class(u32 n)
 	return class;
 }
 
-static void count(struct counts *counts, const void *to, const void *from, u32 n)
+static void copy_tally(struct counts *counts, const void *to, const void *from, u32 n)
 {
 	counted++;
 	counts->calls++;
@@ -47,14 +47,14 @@ static u32 user_copy_counted(void *to, const void *from, u32 n)
 	if (n <= 8 && (n & (n - 1)) == 0)
 		objects++;
 	else
-		count(&of_users, to, from, n);
+		copy_tally(&of_users, to, from, n);
 	return user_form(to, from, n);
 }
 
 static void *memcpy_counted(void *to, const void *from, size_t n)
 {
 	if (n != PAGE_SIZE)
-		count(&of_kernel, to, from, n);
+		copy_tally(&of_kernel, to, from, n);
 	return memcpy_plainly(to, from, n);
 }
 
@@ -84,7 +84,7 @@ static int clear_copies(const char *words, size_t size)
 	return 0;
 }
 
-static void bind(void)
+static void copies_bind(void)
 {
 	user_form = by_lines ? copy_by_lines : user_copy_plainly;
 	code_divert(copy_first, (const u32 *)(counting ? user_copy_counted : by_lines ? copy_by_lines : NULL),
@@ -94,13 +94,13 @@ static void bind(void)
 void copy_bind_lines(bool lines)
 {
 	by_lines = lines;
-	bind();
+	copies_bind();
 }
 
 static int copy_count_apply(const struct policy_setting *to)
 {
 	counting = to->choice;
-	bind();
+	copies_bind();
 	code_divert((u32 *)memcpy, (const u32 *)(counting ? memcpy_counted : NULL), COPY_FIRST);
 	return 0;
 }

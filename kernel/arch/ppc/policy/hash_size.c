@@ -2,7 +2,7 @@
  * hash.size: how large the hash table is.
  *
  * ram: 1/256 of memory (hash32/table.c). least: 64 KB, the smallest that the architecture has, and half of what the
- * system of 1999 had in its 32 MB. What the larger table would have had stays unused.
+ * system of 1999 had in its 32 MB. The memory that the larger table would take stays unused.
  */
 #include <arch/hash.h>
 #include <arch/mmu.h>

@@ -23,7 +23,6 @@
 
 #define PIECE 64u               /* entries that one call checks: some hundred cycles in which no task runs */
 #define COLOUR 256u             /* contexts of one colour */
-#define LIVE_BITS 16384u        /* contexts that share a bit of `live` are this far apart */
 
 static u64 reclaimed;
 static u32 position;            /* the next entry to check; 0: no round has begun */
@@ -31,25 +30,12 @@ static u32 below;               /* this round clears numbers below it; later one
 static u64 generation;          /* of the numbers of this round */
 static u64 retired_before;      /* contexts_retired when the last round began */
 
-/*
- * zombies: a set bit means that a number may be live. Set when a round begins; contexts that end later wait for the
- * next round.
- */
-static u32 live[LIVE_BITS / 32];
+/* zombies: made when a round begins; contexts that end later wait for the next round. */
+static struct context_survey survey;
 
-static void mark_live(struct mm *mm)
+static bool of_zombie(u32 number)
 {
-	u32 bit = mm->context.number % LIVE_BITS;
-
-	if (context_live(mm))
-		live[bit / 32] |= 1u << bit % 32;
-}
-
-static bool context_ended(u32 number)
-{
-	u32 bit = number % LIVE_BITS;
-
-	return !(live[bit / 32] & 1u << bit % 32);
+	return context_ended(&survey, number);
 }
 
 static bool begin_zombies(void)
@@ -61,8 +47,7 @@ static bool begin_zombies(void)
 	msr = irq_save();
 	retired_before = contexts_retired;
 	below = context_next();
-	memset(live, 0, sizeof(live));
-	mm_for_each(mark_live);
+	contexts_survey(&survey);
 	irq_restore(msr);
 	return true;
 }
@@ -104,7 +89,7 @@ static bool begin_colour(void)
 static const struct reclaim {
 	bool (*begin)(void);            /* true: start a round */
 	bool (*goes)(u32 number);
-} zombies = { begin_zombies, context_ended }, colour = { begin_colour, of_colour };
+} zombies = { begin_zombies, of_zombie }, colour = { begin_colour, of_colour };
 
 static const struct reclaim *reclaim;
 

@@ -4,6 +4,8 @@
  */
 #include <arch/asm.h>
 
+#include "external_flush.h"
+
 	.section .text.cause.entry, "ax"
 
 /* From enter_full and enter, in place of `mtsrr0 r12`: the handler's address goes to CTR, which is saved. */
@@ -166,109 +168,8 @@ END(\name)
 	syscall_exit_unlocking return_syscall_cleared_unlocking, 1
 	syscall_exit_unlocking return_syscall_lean_unlocking, 0
 
-/*
- * Vector 0x500 with shootdown=short and lazy. Interrupts and translation are off. Registers are saved in struct cpu, so
- * there is no frame and no stack.
- *
- * The controller's registers must not be cached, so data translation is on for the accesses to them. A block maps them
- * always (bat_keep_openpic()): a miss would overwrite SRR0 and SRR1. The interrupt is ended first, so that a request
- * that follows the answer interrupts again.
- *
- * bus: tlbie reaches the other processors. Two may not do it at once, so the handler takes the hash table's lock, which
- * is held for the time of an insertion or a flush of a page.
- */
 	.section .text.cause.flush, "ax"
-.macro external_flush name, bus
-FUNCTION(\name)
-	mtspr	SPR_SPRG0, r10
-	mtspr	SPR_SPRG1, r11
-	mfspr	r10, SPR_SPRG3
-	mfcr	r11
-	lwz	r10, TASK_CPU - TASK_ARCH(r10)
-	to_phys	r10, r10
-	stw	r11, CPU_FLUSH_SAVED(r10)
-	stw	r9, CPU_FLUSH_SAVED + 4(r10)
-	stw	r12, CPU_FLUSH_SAVED + 8(r10)
-	mfmsr	r11
-	ori	r9, r11, MSR_DR
-	lis	r12, OPENPIC_REGISTERS >> 16 & 0xffff
-	ori	r12, r12, OPENPIC_REGISTERS & 0xffff
-	mtmsr	r9
-	isync
-	lwbrx	r9, 0, r12
-	cmpwi	r9, OPENPIC_VECTOR_FLUSH
-	bne-	9f
-	li	r9, 0
-	stw	r9, OPENPIC_FINISH(r12)
-	mtmsr	r11
-	isync
-	lwz	r9, CPU_IPIS_FLUSH(r10)
-	load_address r12, PHYS(flush_words)
-	addi	r9, r9, 1
-	lwz	r11, FLUSH_UNANSWERED(r12)
-	stw	r9, CPU_IPIS_FLUSH(r10)
-	lwz	r9, CPU_FLUSH_BIT(r10)
-	and.	r11, r11, r9
-	beq-	8f                      /* answered without an interrupt */
-	lwz	r11, FLUSH_START(r12)
-	lwz	r9, FLUSH_END(r12)
-	.if	\bus
-	stw	r8, CPU_FLUSH_SAVED + 12(r10)
-	load_address r12, PHYS(hash_lock)
-1:	lwz	r8, 0(r12)
-	cmpwi	r8, 0
-	bne-	1b
-	lwarx	r8, 0, r12
-	cmpwi	r8, 0
-	bne-	1b
-	mfspr	r8, SPR_SPRG3
-	stwcx.	r8, 0, r12
-	bne-	1b
-	isync
-	.endif
-2:	tlbie	r11
-	addi	r11, r11, 0x1000
-	cmplw	r11, r9
-	blt	2b
-	.if	\bus
-	eieio
-	tlbsync
-	.endif
-	sync
-	.if	\bus
-	li	r8, 0
-	stw	r8, 0(r12)
-	lwz	r8, CPU_FLUSH_SAVED + 12(r10)
-	load_address r12, PHYS(flush_words)
-	.endif
-	lwz	r9, CPU_FLUSH_BIT(r10)
-3:	lwarx	r11, 0, r12
-	andc	r11, r11, r9
-	stwcx.	r11, 0, r12
-	bne-	3b
-8:	lwz	r11, CPU_FLUSH_SAVED(r10)
-	lwz	r9, CPU_FLUSH_SAVED + 4(r10)
-	lwz	r12, CPU_FLUSH_SAVED + 8(r10)
-	mtcrf	0x80, r11
-	mfspr	r10, SPR_SPRG0
-	mfspr	r11, SPR_SPRG1
-	rfi
-	/* Another interrupt: to C, with everything as the vector found it, and the vector for openpic_handle(). */
-9:	mtmsr	r11
-	isync
-	lwz	r12, CPU_FLUSH_SAVED + 8(r10)
-	stw	r9, CPU_FLUSH_VECTOR(r10)
-	lwz	r9, CPU_FLUSH_SAVED + 4(r10)
-	lwz	r10, CPU_FLUSH_SAVED(r10)
-	save_volatile_rest
-	li	r10, 0x500
-	load_address r12, exception_external_acknowledged
-	b	enter_unlocked
-END(\name)
-.endm
-
-	external_flush external_flush_here, 0
-	external_flush external_flush_bus, 1
+	external_flush external_flush_here, flush_unlocked, flush_wait
 
 	.section .text.cause.switch, "ax"
 /* In place of switch_to's first instruction: a task that may go on elsewhere leaves nothing in this processor's FPU. */
@@ -344,7 +245,3 @@ end_image image_start_another
 image image_external_flush
 	ba	PHYS(external_flush_here)
 end_image image_external_flush
-
-image image_external_flush_bus
-	ba	PHYS(external_flush_bus)
-end_image image_external_flush_bus

@@ -19,7 +19,6 @@ DECLARE_IMAGE(image_reset);
 DECLARE_IMAGE(image_start_another);
 DECLARE_IMAGE(image_external_unlocked);
 DECLARE_IMAGE(image_external_flush);
-DECLARE_IMAGE(image_external_flush_bus);
 
 #define START_WAIT_NS (200 * NSEC_PER_MSEC)
 
@@ -31,6 +30,8 @@ extern const u32 syscall_whole_locked[], return_syscall_cleared_unlocking[], ret
 extern const u32 switch_to_several[];
 
 bool tlb_broadcasts;
+static void (*tlb_flush_page)(vaddr_t address) = tlb_invalidate_page;
+static void (*tlb_flush_all)(void) = tlb_invalidate_all;
 struct task *start_idle;        /* the idle task of the processor that begins, for entry.S */
 void start_another_c(void);
 
@@ -65,7 +66,7 @@ static bool several_bound;
 static void bind_external(void)
 {
 	image_install(0x500, !flush_is_short ? &image_external_unlocked :
-			     tlb_broadcasts ? &image_external_flush_bus : &image_external_flush);
+			     tlb_broadcasts ? backend->several->external_flush : &image_external_flush);
 }
 
 void arch_flush_short(bool on)
@@ -83,11 +84,16 @@ void arch_flush_short(bool on)
 
 static void activate_on_several(struct mm *mm)
 {
-	if (shootdown_entered)
-		shootdown_entered();
-	segments_activate(mm);
+	shootdown_entered();
+	backend->mmu.activate(mm);
 	if (mm && shootdown_enter(mm))
 		arch_tlb_flush_all();
+}
+
+static void tlb_flush_all_on_bus(void)
+{
+	for (uaddr_t page = 0; page < ARCH_TLB_REACH; page += PAGE_SIZE)
+		backend->several->tlb_flush_page(page);
 }
 
 static void bind_for_several(void)
@@ -102,8 +108,12 @@ static void bind_for_several(void)
 	code_divert((u32 *)switch_to, switch_to_several, 0);
 	arch_replace((const void *)context_renew, (const void *)context_renew_everywhere);
 	/* A core that broadcasts tlbie broadcasts icbi too. */
-	if (!tlb_broadcasts)
+	if (tlb_broadcasts) {
+		tlb_flush_page = backend->several->tlb_flush_page;
+		tlb_flush_all = tlb_flush_all_on_bus;
+	} else {
 		arch_replace((const void *)arch_icache_sync, (const void *)icache_sync_everywhere);
+	}
 	activate_set_own(activate_on_several);
 	backend->several->bind();
 	entry_bind_locked();
@@ -172,19 +182,12 @@ void arch_lead(void)
 
 void arch_tlb_flush_page(uaddr_t address)
 {
-	if (tlb_broadcasts)
-		backend->several->tlb_flush_page(address);
-	else
-		tlb_invalidate_page(address);
+	tlb_flush_page(address);
 }
 
 void arch_tlb_flush_all(void)
 {
-	if (tlb_broadcasts)
-		for (uaddr_t page = 0; page < ARCH_TLB_REACH; page += PAGE_SIZE)
-			backend->several->tlb_flush_page(page);
-	else
-		tlb_invalidate_all();
+	tlb_flush_all();
 }
 
 bool arch_tlb_broadcasts(void)

@@ -57,7 +57,7 @@ impl Timer {
         self.base
     }
 
-    /// Lifting the inhibition starts from the base; a base that is written while it counts is used from the next zero
+    /// When the inhibit bit is cleared, the timer counts from the base again; a base that is written while it counts is used from the next zero
     /// on.
     pub fn set_base(&mut self, value: u32, now: u64) {
         match (self.base & INHIBIT != 0, value & INHIBIT != 0) {

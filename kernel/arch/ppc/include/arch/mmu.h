@@ -19,6 +19,8 @@ struct ppc_several {
 	 * time.
 	 */
 	void (*tlb_flush_page)(vaddr_t address);
+	/* On such a core: vector 0x500 with shootdown=short and lazy (smp/external_flush.h). */
+	const struct image *external_flush;
 };
 
 /* The part of a backend that only this architecture uses. */

@@ -45,6 +45,14 @@ u32 context_next(void);
  */
 extern bool (*context_find_free)(u32 *start, u32 *end);
 bool context_find_none(u32 *start, u32 *end);
+/* Which numbers address spaces have. Numbers that are CONTEXT_SURVEY apart share a bit. */
+#define CONTEXT_SURVEY 16384u
+struct context_survey {
+	u32 live[CONTEXT_SURVEY / 32];
+};
+void contexts_survey(struct context_survey *);
+/* No address space had the number. False: one may have had it. */
+bool context_ended(const struct context_survey *, u32 number);
 /* Finds the root of the tree and the segment of a VSID; NULL: none. For the checker and /proc. */
 const struct root_entry *context_find(u32 vsid, u32 *segment);
 /* At boot: loads the kernel's own context, when the translation caches are empty. */

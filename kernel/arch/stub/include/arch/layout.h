@@ -1,4 +1,4 @@
-/* Where what lies in the virtual address space. */
+/* The layout of the virtual address space. */
 #ifndef ARCH_LAYOUT_H
 #define ARCH_LAYOUT_H
 
@@ -6,5 +6,6 @@
 #define USER_STACK_TOP 0x7fff0000u
 #define KERNEL_BASE    0x80000000u
 #define KERNEL_UNCACHED 0xc0000000u
+#define ARCH_TLB_REACH PAGE_SIZE
 
 #endif
