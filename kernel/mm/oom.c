@@ -99,7 +99,9 @@ static bool is_ending(const struct process *process)
 	return process->exiting || is_killed(process);
 }
 
-/* The process to kill; NULL: only init is left. One that ends already comes first. */
+/*
+ * The process to kill; NULL: none is left but init and those that have been killed. One that ends already comes first.
+ */
 static struct process *choose_victim(u32 *pages)
 {
 	static struct candidate list[CANDIDATES];
@@ -111,7 +113,7 @@ static struct process *choose_victim(u32 *pages)
 		struct candidate *candidate;
 		u32 held;
 
-		if (process->pid == INIT_PID || process->zombie)
+		if (process->pid == INIT_PID || process->zombie || process->oom_killed)
 			continue;
 		if (is_ending(process))
 			return process;
@@ -150,17 +152,20 @@ static void let_run(void)
 bool oom_kill(void)
 {
 	static s32 last;                /* pid of the last victim: many ask before it has ended */
+	static u64 until;               /* something may keep it from ending: then another one goes */
 	struct process *victim = process_find(last);
 	u32 pages = 0;
 
-	if (!victim || victim->zombie || !is_ending(victim)) {
+	if (!victim || victim->zombie || !victim->oom_killed || time_now_ns() > until) {
 		victim = choose_victim(&pages);
 		if (!victim)
 			return false;
 		if (!is_ending(victim))
 			console_printf("pagewalk: out of memory: killed process %d \"%s\" (%u pages)\n", victim->pid,
 				       victim->leader->name, pages);
+		victim->oom_killed = true;
 		last = victim->pid;
+		until = time_now_ns() + NSEC_PER_SEC;
 	}
 	/* Also one that ends: it may have stopped for its tracer at PTRACE_EVENT_EXIT. */
 	if (!is_killed(victim))

@@ -198,7 +198,8 @@ void task_exit(s32 status)
 	/* Threads of a killed process may end one after another, without a return to a program in between. */
 	interrupt_window();
 	wait_for_core(process);
-	trace_event(PTRACE_EVENT_EXIT, (u32)status);
+	if (!process->oom_killed)
+		trace_event(PTRACE_EVENT_EXIT, (u32)status);
 	task->trace.status = process->exiting ? process->exit_status : status;
 	task->trace.unreported = true;
 	timer_cancel(&task->sleep_timer);

@@ -57,8 +57,8 @@ impl Timer {
         self.base
     }
 
-    /// When the inhibit bit is cleared, the timer counts from the base again; a base that is written while it counts is used from the next zero
-    /// on.
+    /// When the inhibit bit is cleared, the timer counts from the base again. A base that is written while it counts is
+    /// used from the next zero on.
     pub fn set_base(&mut self, value: u32, now: u64) {
         match (self.base & INHIBIT != 0, value & INHIBIT != 0) {
             (true, false) => {
