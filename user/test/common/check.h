@@ -44,8 +44,8 @@ long test_must(const char *file, int line, const char *text, long result);
 int test_has_fpu(void);
 
 /* Whether time limits apply: only where the clock is the machine's own, since QEMU's clock is the host's, and includes
- * the host's other work. They do not apply with the invariant checker, which checks everything, however long it takes.
- *  */
+ * the host's other work. They do not apply with the invariant checker, which checks everything, however long
+ * it takes. */
 int test_is_timed(void);
 
 /* Makes a child that runs the function and exits with the function's result. */
