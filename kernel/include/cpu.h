@@ -76,7 +76,9 @@ struct cpu {
 		u32 count;              /* of pages[] */
 		bool all;
 		struct { struct mm *mm; u32 page; } pages[16];
-		/* generation: number of the last flush that this processor must make, and of the last that it has made */
+		/*
+		 * generation: number of the last flush that this processor must make, and of the last that it has made
+		 */
 		u32 due, passed;
 		u32 generation;         /* it has made the flushes of its address space up to this one */
 	} flushes;

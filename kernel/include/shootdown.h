@@ -39,8 +39,8 @@ struct mm_flushes {
 	uaddr_t start, end;             /* the pages of the last one; */
 	bool all;                       /* it was for all pages */
 	/*
-	 * Pages that were unmapped without waiting. Other processors may use old translations of them until each has made
-	 * flush number `unseen` (0: there are no such pages).
+	 * Pages that were unmapped without waiting. Other processors may use old translations of them until each has
+	 * made flush number `unseen` (0: there are no such pages).
 	 */
 	u32 unseen;
 	uaddr_t unseen_start, unseen_end;

@@ -1,4 +1,6 @@
-/* Forms of the switch from a thread that begins to wait to the thread that its message has woken (policy ipc.switch). */
+/*
+ * Forms of the switch from a thread that begins to wait to the thread that its message has woken (policy ipc.switch).
+ */
 #include <lib.h>
 #include <rendezvous.h>
 #include <sched.h>

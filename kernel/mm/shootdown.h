@@ -47,7 +47,9 @@ struct text;
 void frames_held_show(struct text *text);
 extern u32 shootdowns_deferred;
 
-/* Whether unmapping returns before other processors have flushed: then they look later, and frames are held until then. */
+/*
+ * Whether unmapping returns before other processors have flushed: then they look later, and frames are held until then.
+ */
 void shootdown_bind_deferred(bool on);
 /* Counts a shootdown that began at timebase `since`. */
 void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pages, u32 since);

@@ -12,8 +12,8 @@
  * always (bat_keep_openpic()): a miss would overwrite SRR0 and SRR1. The interrupt is ended first, so that a request
  * that follows the answer interrupts again.
  *
- * before and after are macros around the flush. They keep r10, and r11 and r9, which hold the first address and the end.
- * They may change r12, and r8 if they restore it.
+ * before and after are macros around the flush. They keep r10, and r11 and r9, which hold the first address and the
+ * end. They may change r12, and r8 if they restore it.
  */
 .macro external_flush name, before, after
 FUNCTION(\name)
