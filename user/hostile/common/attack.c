@@ -16,7 +16,7 @@ struct witness {
 	pid_t process;
 	uid_t user;
 	size_t size;            /* of its memory, in bytes */
-	int ask[2];
+	int ask[2], ready[2];   /* ready: it has filled its memory */
 };
 
 static uint32_t pattern(size_t i)
@@ -36,6 +36,7 @@ static int bear_witness(void *argument)
 	for (size_t i = 0; i < count; i++)
 		words[i] = pattern(i);
 	close(witness->ask[1]);
+	MUST(write(witness->ready[1], "", 1));
 	CHECK_EQUAL(read(witness->ask[0], &byte, 1), 0);
 	for (size_t i = 0; i < count; i++)
 		CHECK_EQUAL(words[i], pattern(i));
@@ -45,11 +46,17 @@ static int bear_witness(void *argument)
 
 static void witness_start(struct witness *witness, size_t size)
 {
+	char byte;
+
 	witness->user = getuid();
 	witness->size = size;
 	MUST(pipe2(witness->ask, O_CLOEXEC));
+	MUST(pipe2(witness->ready, O_CLOEXEC));
 	witness->process = test_child(bear_witness, witness);
+	CHECK_EQUAL(read(witness->ready[0], &byte, 1), 1);
 	close(witness->ask[0]);
+	close(witness->ready[0]);
+	close(witness->ready[1]);
 }
 
 static int witness_intact(struct witness *witness)
