@@ -106,6 +106,9 @@ class NativeRunner:
         settings = [f"{key}={value}" for key, value in overrides.items()]
         try:
             config, clock = _machine.resolve(text, str(machine.path), settings)
+        except UnicodeEncodeError:
+            word = next(word for word in settings if not word.isprintable())
+            raise BadInput(f"{word!r}: not UTF-8", hint="write key=value, as in tlb.data.entries=32") from None
         except _machine.ConfigurationError as error:
             raise BadInput(str(error)) from None
         return ResolvedMachine(machine.name, config, clock)

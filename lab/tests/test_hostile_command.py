@@ -137,6 +137,16 @@ def test_json_behind_the_dashes_belongs_to_the_program() -> None:
     assert b"/nothing" in done.stderr
 
 
+@pytest.mark.built
+@pytest.mark.parametrize("word", [b"a\xff=1", b"memory.size=\xff"])
+@pytest.mark.parametrize("command", ["exec", "profile", "dump"])
+def test_a_machine_key_that_is_not_utf8_is_refused(command: str, word: bytes) -> None:
+    done = pagewalk(command, "--set", word, "--", str(home().build / "user" / "hello"))
+    assert done.returncode == 126
+    assert b"not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 LISTINGS = (
     ("machines",), ("policies",), ("experiments",), ("claims", "list"), ("results",),
     ("claims", "explain", "osdi99.table2.604-185"), ("claims", "page", "osdi99"),
