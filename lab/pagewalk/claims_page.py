@@ -104,7 +104,7 @@ _HEAD = (
 
 
 def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
-    """The table of rows whose names end in what is compared with one before (`pages=1: lazy`): a column for each."""
+    """A table with a column for each `after` setting: the names of its rows end in it (`pages=1: lazy`)."""
     names = dict.fromkeys((cell.machine, cell.row_name.rpartition(": ")[0]) for cell in cells)
     choices = list(dict.fromkeys(cell.row_name.rpartition(": ")[2] for cell in cells))
     held = {(cell.machine, *cell.row_name.rpartition(": ")[::2]): cell for cell in cells}
@@ -130,7 +130,7 @@ def _several(cells: Sequence[CellRecord], before: str) -> list[str]:
 
 
 def _compares_several(experiment: Experiment) -> bool:
-    """Whether each row's name ends in the label of its side after, so that several are compared with one before."""
+    """Whether several settings are compared with one `before`: each row's name ends in the label of its `after`."""
     return all(row.name.endswith(f": {row.after.setting.label}") for row in experiment.rows)
 
 

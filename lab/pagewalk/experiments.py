@@ -26,8 +26,8 @@ Better = Literal["lower", "higher", "neither"]
 Bound = Literal["equal", "at least", "at most"]
 
 CONTEXT_SWITCHES = ((2, 0), (2, 16), (8, 0), (8, 16), (16, 16))
-"""Processes and KB of each: what every row of the program `context-switch` is measured with. No document says which of
-LmBench's settings it printed, so that none is chosen for a result."""
+"""Processes and KB of each: what every row of the program `context-switch` is measured with. No document names
+the setting that it printed. Measuring all of them keeps us from choosing one by its result."""
 
 
 PART_SAVED = "fraction saved"
@@ -339,7 +339,10 @@ class _Builder:
                 yield _RowEntry.model_validate(_filled(text, point)) if point else row
 
     def entries(self) -> Iterator[_RowEntry]:
-        """The same; a row of context switches stands for the whole set, or for those of its processes."""
+        """The rows of swept(). A `context-switch` row without a size becomes one for each of CONTEXT_SWITCHES.
+
+        If the row says how many processes, it becomes those with as many.
+        """
         for row in self.swept():
             given = {name: value for name, _, value in (argument.partition("=") for argument in row.arguments)}
             if row.program != "context-switch" or "size" in given:

@@ -39,7 +39,7 @@ _FLAG_WRITE = 2
 
 @dataclass(frozen=True)
 class Placement:
-    """A placement: pages by which frames and heaps move, and bytes by which stacks do."""
+    """A placement: how far frames and heaps are moved, in pages, and stacks, in bytes."""
 
     seed: int
     frames: int

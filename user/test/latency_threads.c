@@ -76,7 +76,7 @@ static void expire_alarm(void)
 	spin(30);
 }
 
-/* Many timers at one moment, each with a signal that the kernel looks for a thread for. */
+/* Many timers at one moment, each with a signal for which the kernel must find a thread. */
 static void expire_timers(clockid_t clock, int signal)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };

@@ -181,7 +181,7 @@ def _sections(store: Store) -> list[Section]:
 
 
 def _sweeps(store: Store) -> list[Picture]:
-    """A curve for each sweep over one axis, a heat map for one over two, the latest of each name."""
+    """The latest sweep of each name: a curve if it has one axis, a heat map if it has two."""
     rows = store.query(
         "SELECT sweep, settings, unit, value FROM points p WHERE value IS NOT NULL "
         "AND made = (SELECT max(made) FROM points q WHERE q.sweep = p.sweep) ORDER BY sweep, number"

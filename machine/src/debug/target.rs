@@ -1,6 +1,6 @@
 //! The machine as a target of GDB: memory by the current translation without side effects,
 //! breakpoints, watchpoints, single step. Each processor is a thread, whose number is the processor's plus one; a breakpoint
-//! or watchpoint is one of all.
+//! or watchpoint holds for all processors.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -64,7 +64,7 @@ struct Mode {
     step: Option<usize>,
     /// The processor that GDB names, if it names one.
     named: Option<usize>,
-    /// The others stand still.
+    /// Whether the other processors stand still: GDB has locked the scheduler.
     locked: bool,
 }
 

@@ -415,7 +415,7 @@ dtlb_error:
 again:
 ";
 
-/// A program that takes the steps some times over.
+/// A program that repeats the steps several times.
 pub fn program(steps: &[Step]) -> String {
     let mut text = START.to_owned();
     for (n, step) in steps.iter().enumerate() {

@@ -6,7 +6,7 @@
 /* The file, set by bench_start from counts=; empty for none. */
 extern const char *bench_counts;
 
-/* Its numbers are expected to change between the two; the end prints by how much, as values. */
+/* Called before and after the measured work. bench_counts_end() prints how much each number of the file has changed. */
 void bench_counts_begin(void);
 void bench_counts_end(void);
 

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-#define LINE 32       /* of a cache: each word that one thread changes and others read has its own */
+#define LINE 32       /* bytes of a cache line: each word that one thread changes and others read has its own */
 #define TO_SLEEP 4000 /* turns of a loop, long enough for a thread to go to sleep */
 
 static struct {
