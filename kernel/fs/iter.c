@@ -124,7 +124,7 @@ long iter_read(struct iter *it, void *to, size_t n)
  * Whether a copy of n bytes goes on without the kernel lock, which this lets go. No window opens until it is taken
  * again.
  */
-static bool part(struct iter *it, size_t n)
+static bool copy_apart(struct iter *it, size_t n)
 {
 	if (!arch_outside_bound() || n < APART_LEAST)
 		return false;
@@ -142,7 +142,7 @@ long iter_write_apart(struct iter *it, const void *from, size_t n)
 {
 	size_t moved;
 
-	if (!part(it, n))
+	if (!copy_apart(it, n))
 		return iter_write(it, from, n);
 	moved = copy_to_user_partial((char *)it->piece->base + it->offset, from, n);
 	kernel_lock();
@@ -153,7 +153,7 @@ long iter_read_apart(struct iter *it, void *to, size_t n)
 {
 	size_t moved;
 
-	if (!part(it, n))
+	if (!copy_apart(it, n))
 		return iter_read(it, to, n);
 	moved = copy_from_user_partial(to, (char *)it->piece->base + it->offset, n);
 	kernel_lock();

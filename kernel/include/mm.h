@@ -152,7 +152,7 @@ bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access);
  * back, and has the call repeated. A call that fails so has changed nothing.
  */
 void call_without_memory(struct regs *regs);
-extern uaddr_t faults_plain;            /* mm/fault.c: 0 if the checker runs after each fault (check.h) */
+extern uaddr_t faults_plain;            /* mm/fault.c: 0 if each fault goes the long way (docs/kernel.md, policies) */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /* The word at an address, if its page is in memory. For interrupt handlers, which must not fault. */

@@ -100,7 +100,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for_o
 
 	if (!vma || vma->start > address)
 		return NULL;
-	/* Making a page visible to instruction fetch asks the other processors, unless icbi is broadcast. */
+	/* Making a page visible to instruction fetch asks the other processors, unless the hardware tells them. */
 	return !arch_tlb_broadcasts() && (vma->flags & VM_EXEC || fetch_every) ? NULL : vma;
 }
 
@@ -131,7 +131,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) void page_install(stru
 	page_installed(mm, address, pte);
 	/* The reference is taken last: the cache line of struct frame was touched before and arrives meanwhile. */
 	frame_get(frame);
-	/* The program is about to access it again. Not earlier: an insertion's sync would wait for it. */
+	/* The program is about to access it again. Not earlier: a barrier of the insertion would wait for it. */
 	if (prefetch)
 		arch_touch((char *)pa_kva(pa) + address % PAGE_SIZE);
 }

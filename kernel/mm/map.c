@@ -105,7 +105,7 @@ static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, s
 	int error;
 
 	if (!vma)
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	error = vma_attach(vma, file, page);
 	if (!error)
 		error = mm_unmap(mm, address, size);
@@ -136,44 +136,44 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 	uaddr_t result;
 
 	if (!size)
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 	/* The range must end at a page number of the file that fits 32 bits. */
 	if (file && page + ((u64)size + PAGE_SIZE - 1) / PAGE_SIZE > 0xffffffffull)
-		return (u32)-EOVERFLOW;
+		return (uaddr_t)-EOVERFLOW;
 	if (size > USER_END)
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	size = ALIGN_UP(size, PAGE_SIZE);
 	if (type == MAP_SHARED_VALIDATE)
 		flags &= ~(u32)(MAP_TYPE & ~MAP_SHARED);
 	else if (type != MAP_SHARED && type != MAP_PRIVATE)
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 	/* Page numbers of a file or a device count from the area's start, so such an area cannot grow down. */
 	if (flags & MAP_GROWSDOWN && (file || type != MAP_PRIVATE))
-		return (u32)-EINVAL;
+		return (uaddr_t)-EINVAL;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
 		if (address % PAGE_SIZE)
-			return (u32)-EINVAL;
+			return (uaddr_t)-EINVAL;
 		if (address > USER_END || size > USER_END - address)
-			return (u32)-ENOMEM;
+			return (uaddr_t)-ENOMEM;
 		if (address < PAGE_SIZE)
-			return (u32)-EPERM;
+			return (uaddr_t)-EPERM;
 		if (flags & MAP_FIXED_NOREPLACE) {
 			struct vma *vma = mm_find(mm, address);
 
 			if (vma && vma->start < address + size)
-				return (u32)-EEXIST;
+				return (uaddr_t)-EEXIST;
 		}
 		replaced = pages_mapped(mm, address, address + size);
 	} else {
 		address = area_place(mm, address, size);
 		if (!address)
-			return (u32)-ENOMEM;
+			return (uaddr_t)-ENOMEM;
 	}
 	if (mm->total_pages - replaced + (size >> PAGE_SHIFT) > mm->address_limit >> PAGE_SHIFT)
-		return (u32)-ENOMEM;
+		return (uaddr_t)-ENOMEM;
 	if (flags & MAP_LOCKED || mm->lock_future) {
 		if (!mm_may_lock(mm, size >> PAGE_SHIFT))
-			return (u32)-EAGAIN;
+			return (uaddr_t)-EAGAIN;
 		flags |= MAP_LOCKED;
 	}
 	result = map_new(mm, address, size, area_flags(prot, flags), file, page);

@@ -18,7 +18,7 @@ static u32 closings, refused;
 static u64 waited;              /* ticks of the timebase, for others to leave */
 
 /*
- * Each side stores its word, then reads the other's; both order these by `sync`. So either the processor that enters
+ * Each side stores its word, then reads the other's; both order these by a barrier. So either the processor that enters
  * sees `closed`, or the one that closes sees it outside.
  */
 bool outside_enter(void)

@@ -267,7 +267,7 @@ REPLACED CAUSE(switch) void sched_end(void)
 	switch_away(current, next);
 }
 
-/* Out of line, so that the link register names the caller in latency reports. */
+/* Out of line, so that latency reports name the caller. */
 void interrupt_window(void)
 {
 	irq_enable();

@@ -287,6 +287,8 @@ void cpus_answer(void)
 			stop_this_cpu();
 		arch_acquired();
 		if (holding) {
+			/* The holder may wait for flushes that this processor still owes (shootdown=generation). */
+			shootdown_answer();
 			/*
 			 * In the loop: a second hold may begin before this processor sees the first end. It answers
 			 * both.

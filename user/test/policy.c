@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,50 @@ static void policies_change_under_way(void)
 	}
 }
 
+static volatile int spins, stop;
+
+static void *spin(void *argument)
+{
+	(void)argument;
+	for (spins = 1; !stop;)
+		;
+	return NULL;
+}
+
+/*
+ * Another form of shootdown is chosen while a processor still owes the flushes of one that does not wait: the thread
+ * that spins there enters the kernel only to answer.
+ */
+static void shootdown_changes_under_way(void)
+{
+	static const char *const forms[] = { "queue", "short", "lazy", "broadcast" };
+	static char text[8192];
+	char words[64], before[32];
+	pthread_t thread;
+
+	test_read_file("/proc/policy", text, sizeof(text));
+	CHECK_EQUAL(sscanf(strstr(text, "shootdown "), "shootdown %31s", before), 1);
+	if (store("/proc/policy", "shootdown=generation") == -ENODEV)
+		return;
+	CHECK_EQUAL(pthread_create(&thread, NULL, spin, NULL), 0);
+	while (!spins)
+		;
+	for (unsigned int i = 0; i < 40; i++) {
+		char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		CHECK(at != MAP_FAILED);
+		*at = 1;
+		MUST(munmap(at, PAGE));
+		snprintf(words, sizeof(words), "shootdown=%s", forms[i % 4]);
+		store("/proc/policy", words);
+		CHECK_EQUAL(store("/proc/policy", "shootdown=generation"), 0);
+	}
+	stop = 1;
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+	snprintf(words, sizeof(words), "shootdown=%s", before);
+	CHECK_EQUAL(store("/proc/policy", words), 0);
+}
+
 static void bad_words_are_refused(void)
 {
 	CHECK_EQUAL(store("/proc/policy", "no.such=1"), -ENOENT);
@@ -301,7 +346,8 @@ static void pinned_entries_stay(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(bad_words_are_refused), CASE(counters_move),
+	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
+	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
 };
 

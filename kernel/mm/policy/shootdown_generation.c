@@ -129,9 +129,15 @@ static void generation_flush(u32 targets, const struct flush_request *request)
 	shootdowns_deferred++;
 }
 
+static void unseen_forget(struct mm *mm)
+{
+	mm->flushes.unseen = 0;
+}
+
 static void generation_leave(void)
 {
 	generation_settle();
+	mm_for_each(unseen_forget);
 	frames_held_look();
 }
 
