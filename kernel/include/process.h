@@ -64,6 +64,7 @@ struct process {
 	struct usage children_usage;    /* of reaped children */
 	u64 ended_run_ticks;            /* timebase ticks of threads that have ended */
 	bool oom_killed;                /* killed to get memory back: it does not stop for its tracer when it ends */
+	u64 checked_ns;                 /* processor time at the last tick that looked at its timers */
 	bool cpu_limits;                /* the tick checks a processor-time timer or limit */
 	bool no_new_privileges;         /* prctl: exec ignores set-ID bits */
 	bool private_barriers;          /* registered for private barriers of membarrier */

@@ -384,6 +384,7 @@ long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *
 	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
+	interrupt_window();
 	exec.path = exec.lookup = path;
 	if (dirfd != AT_FDCWD && path[0] != '/') {
 		name = path_by_fd(dirfd, path);

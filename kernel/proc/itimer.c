@@ -102,6 +102,7 @@ static void check_processor_time(struct deferred *work)
 	struct process *process = container_of(work, struct process, processor_time);
 	u64 ns = process_run_ns(process);
 
+	process->checked_ns = ns;
 	tell_expiry(process, &process->itimer[ITIMER_VIRTUAL], SIGVTALRM);
 	tell_expiry(process, &process->itimer[ITIMER_PROF], SIGPROF);
 	posix_timers_tick(process, ns);

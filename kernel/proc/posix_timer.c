@@ -70,6 +70,15 @@ static u64 posix_timer_now(const struct posix_timer *timer)
 	return task ? task_run_ns(task) : 0;
 }
 
+/*
+ * The time by which the timer has expired. Of the process's clock it is the tick's, so that the signals of many timers do
+ * not look at all threads once each.
+ */
+static u64 posix_timer_expired_at(const struct posix_timer *timer)
+{
+	return timer->clock == CLOCK_PROCESS_CPUTIME_ID ? timer->process->checked_ns : posix_timer_now(timer);
+}
+
 static void posix_timer_arm(struct posix_timer *timer, u64 expires)
 {
 	timer->expires = expires;
@@ -114,7 +123,7 @@ static void posix_timer_expire(struct posix_timer *timer)
 	}
 	/* The signal is ignored, so no handler restarts the timer. */
 	if (list_empty(&timer->signal.link) && timer->interval) {
-		u64 now = posix_timer_now(timer);
+		u64 now = posix_timer_expired_at(timer);
 
 		posix_timer_advance(timer, now);
 		posix_timer_arm(timer, MAX(timer->expires, now + NSEC_PER_TICK));
@@ -138,7 +147,7 @@ void posix_timer_taken(struct sigqueued *queued)
 	u64 passed = 0;
 
 	if (timer->interval && !timer->armed && !timer->timer.active) {
-		u64 now = posix_timer_now(timer);
+		u64 now = posix_timer_expired_at(timer);
 
 		passed = posix_timer_advance(timer, now);
 		posix_timer_arm(timer, timer->expires);

@@ -23,8 +23,8 @@
 #define PAGE 4096u
 #define MB (1u << 20)
 
-/* The longest that a real-time task may wait, in ns: half a tick. */
-#define WAIT_MOST 5000000
+/* The longest that a real-time task may wait, in ns: a tick. */
+#define WAIT_MOST 10000000
 
 static long long now(void)
 {
