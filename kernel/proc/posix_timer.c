@@ -71,8 +71,8 @@ static u64 posix_timer_now(const struct posix_timer *timer)
 }
 
 /*
- * The time by which the timer has expired. Of the process's clock it is the tick's, so that the signals of many timers do
- * not look at all threads once each.
+ * The time by which the timer has expired. Of the process's clock it is the tick's, so that the signals of many timers
+ * do not look at all threads once each.
  */
 static u64 posix_timer_expired_at(const struct posix_timer *timer)
 {
