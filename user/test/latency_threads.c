@@ -147,7 +147,8 @@ static int have_threads(void *argument)
 	return 0;
 }
 
-static void stop_and_continue(void)
+/* A child that has all its threads. */
+static pid_t start_child(void)
 {
 	int both[2];
 	pid_t child;
@@ -156,6 +157,13 @@ static void stop_and_continue(void)
 	MUST(pipe(both));
 	child = test_child(have_threads, &both[1]);
 	CHECK_EQUAL(read(both[0], &byte, 1), 1);
+	return child;
+}
+
+static void stop_and_continue(void)
+{
+	pid_t child = start_child();
+
 	for (int i = 0; i < 2; i++) {
 		MUST(kill(child, SIGSTOP));
 		CHECK_EQUAL(waitpid(child, NULL, WUNTRACED), child);
@@ -175,7 +183,6 @@ static int abort_with_threads(void *argument)
 
 static void leave_a_core(void)
 {
-
 	MUST(chdir(test_path("")));
 	MUST(setrlimit(RLIMIT_CORE, &(struct rlimit){ 65536, 65536 }));
 	CHECK_EQUAL(test_in_child(abort_with_threads, NULL), 1000 + SIGABRT);
@@ -185,13 +192,8 @@ static void leave_a_core(void)
 /* A stop reaches a thread that is traced beside those that are not. */
 static void stop_seized_threads(void)
 {
-	int both[2];
-	pid_t child;
-	char byte;
+	pid_t child = start_child();
 
-	MUST(pipe(both));
-	child = test_child(have_threads, &both[1]);
-	CHECK_EQUAL(read(both[0], &byte, 1), 1);
 	MUST(ptrace(PTRACE_SEIZE, child, 0, 0));
 	MUST(kill(child, SIGSTOP));
 	CHECK_EQUAL(waitpid(child, NULL, 0), child);

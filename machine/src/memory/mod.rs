@@ -14,6 +14,7 @@ pub mod cache;
 mod coherence;
 mod control;
 mod datum;
+mod fill;
 pub mod hierarchy;
 pub mod l2;
 mod posted;

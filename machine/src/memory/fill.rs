@@ -1,0 +1,199 @@
+//! Lines on their way into the L1 caches, and out of them: fills from L2 or RAM, what waits for their beats, and
+//! write-backs.
+
+use super::Forward;
+use super::arrivals::{Arrival, Arrivals};
+use super::bus::Delivery;
+use super::cache::Cache;
+use super::coherence::Seen;
+use super::hierarchy::{Memory, Side};
+use crate::observe::{Account, Array, Cause, Event};
+
+impl Memory {
+    /// Reads a line into an L1 for an access to `pa`; returns the cycle at which that is served.
+    #[inline(always)]
+    pub(super) fn fill(
+        &mut self,
+        (side, dirty, global): (Side, bool, bool),
+        pa: u32,
+        forward: Forward,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        if global && self.timing.several {
+            return self.fill_seen((side, dirty), pa, forward, now, cause, account);
+        }
+        let kind = (side, dirty, forward);
+        self.fill_from(now, kind, pa, now, cause, account)
+    }
+
+    /// [`Memory::fill`] by a transaction that the other processors see. A function of its own, because it
+    /// would slow down machines with one processor.
+    #[inline(never)]
+    pub(super) fn fill_seen(
+        &mut self,
+        (side, dirty): (Side, bool),
+        pa: u32,
+        forward: Forward,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let what = if dirty { Seen::Own } else { Seen::Read };
+        let (from, shared) = self.seen(what, pa, now, cause, account);
+        let served = self.fill_from(from, (side, dirty, forward), pa, now, cause, account);
+        if shared && matches!(side, Side::Data) {
+            self.data.mark_shared(pa);
+        }
+        served
+    }
+
+    /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
+    #[inline(always)]
+    pub(super) fn fill_from(
+        &mut self,
+        from: u64,
+        (side, dirty, forward): (Side, bool, Forward),
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let delivery = self.request(pa, from, cause, account);
+        let arrival = Arrival::new(pa, delivery, self.side(side).0);
+        self.install(side, pa, dirty, arrival.complete(), cause, account);
+        self.set_out(side, arrival, pa, (forward, dirty), now)
+    }
+
+    /// A line that has just been given its place in an L1 is on its way; returns the cycle at which an
+    /// access to `pa`, or a store that the core does not wait for, is served.
+    #[inline(always)]
+    pub(super) fn set_out(
+        &mut self,
+        side: Side,
+        arrival: Arrival,
+        pa: u32,
+        (forward, posted): (Forward, bool),
+        now: u64,
+    ) -> u64 {
+        let served = arrival.ready(pa, forward).max(now);
+        let next = if posted { now } else { served };
+        if next < arrival.complete() {
+            let (cache, arrivals) = self.side(side);
+            arrivals.add(arrival, cache, now);
+        }
+        served
+    }
+
+    /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
+    #[inline(always)]
+    pub(super) fn served(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+        self.find_arriving(side, pa, (forward, true), now)
+    }
+
+    /// As [`Memory::served`], of an access that the core waits for.
+    #[inline(always)]
+    pub(super) fn waited(&mut self, side: Side, pa: u32, forward: Forward, now: u64) -> u64 {
+        self.find_arriving(side, pa, (forward, false), now)
+    }
+
+    #[inline(always)]
+    pub(super) fn find_arriving(
+        &mut self,
+        side: Side,
+        pa: u32,
+        (forward, posted): (Forward, bool),
+        now: u64,
+    ) -> u64 {
+        let (cache, arrivals) = self.side(side);
+        let Some(arrival) = arrivals.find(cache.line_address(pa), now) else {
+            cache.mark_arrived(pa);
+            return now;
+        };
+        let served = arrival.ready(pa, forward).max(now);
+        if !posted && served >= arrival.complete() {
+            cache.mark_arrived(pa);
+        }
+        served
+    }
+
+    /// The cycle at which the whole line of `pa` is there, if it is on its way to the D-cache.
+    pub(super) fn whole(&self, pa: u32, now: u64) -> u64 {
+        let arrival = self.data_arrivals.find(self.data.line_address(pa), now);
+        arrival.map_or(now, Arrival::complete)
+    }
+
+    #[inline(always)]
+    pub(super) fn side(&mut self, side: Side) -> (&mut Cache, &mut Arrivals) {
+        match side {
+            Side::Instruction => (&mut self.instruction, &mut self.instruction_arrivals),
+            Side::Data => (&mut self.data, &mut self.data_arrivals),
+        }
+    }
+
+    /// Asks the L2 or the bus for a line.
+    #[inline(always)]
+    pub(super) fn request(
+        &mut self,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> Delivery {
+        let line = self.data.geometry().line;
+        self.uncore.read_line(pa, line, now, cause, account)
+    }
+
+    /// Enters a line into an L1 and writes the victim back from cycle `now` on. Returns how long the write-back waits
+    /// for a buffer; a fill can ignore it, because its read comes after the waiting writes.
+    #[inline(always)]
+    pub(super) fn install(
+        &mut self,
+        side: Side,
+        pa: u32,
+        dirty: bool,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        let (cache, array) = match side {
+            Side::Instruction => (&mut self.instruction, Array::InstructionCache),
+            Side::Data => (&mut self.data, Array::DataCache),
+        };
+        if let Some(out) = cache.fill(pa, dirty) {
+            account.pollution.line_evicted(array, out.pa, cause);
+            if out.dirty {
+                return self.write_back(out.pa, now, cause, account);
+            }
+        }
+        0
+    }
+
+    /// Writes a modified L1 line to the next level; returns how long it waits for a buffer.
+    #[inline(never)]
+    pub(super) fn write_back(
+        &mut self,
+        pa: u32,
+        now: u64,
+        cause: Cause,
+        account: &mut Account,
+    ) -> u64 {
+        account.add_as(Event::DataCacheWriteback, cause, 1);
+        let line = self.data.geometry().line;
+        let done = self.uncore.write_line(pa, line, now, cause, account);
+        self.posted_write_back(now, done)
+    }
+
+    pub(super) fn posted_write_back(&mut self, now: u64, done: u64) -> u64 {
+        self.write_backs
+            .post(now, done, self.timing.write_back_buffers as usize)
+    }
+
+    /// Pushes a modified L1 line to the next level and keeps it clean.
+    pub(super) fn push(&mut self, pa: u32, now: u64, cause: Cause, account: &mut Account) {
+        if self.data.clean(pa) {
+            self.write_back(pa, now, cause, account);
+        }
+    }
+}
