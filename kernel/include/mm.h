@@ -105,7 +105,8 @@ void mm_put(struct mm *mm);                     /* the last reference unmaps all
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);
-extern bool fetch_every;                        /* it does so for every page that a fault has made accessible */
+/* Areas with one of these flags: there a fault asks the other processors to do so too. */
+extern u32 fetch_asks_others;
 /* Policy fork.tables: whether a child shares the page table that begins at base; NULL: it shares none. */
 extern bool (*fork_shares)(struct mm *parent, uaddr_t base);
 extern u64 tables_shared;                       /* tables that forks have shared */
@@ -152,7 +153,6 @@ bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access);
  * back, and has the call repeated. A call that fails so has changed nothing.
  */
 void call_without_memory(struct regs *regs);
-extern uaddr_t faults_plain;            /* mm/fault.c: 0 if each fault goes the long way (docs/kernel.md, policies) */
 /* The frame behind an address, faulted in, with a reference. */
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out);
 /* The word at an address, if its page is in memory. For interrupt handlers, which must not fault. */

@@ -56,6 +56,7 @@ struct flush_words {
 };
 extern struct flush_words flush_words;
 
+extern bool shootdown_deferred;         /* shootdown=generation: unmapping does not wait */
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end);
 /*
  * Pages [start, end) of mm get new translations. Returns when no processor uses old ones, which an earlier shootdown()
@@ -75,7 +76,7 @@ void shootdown_context(struct mm *mm);
 /* mm ends: no processor has it loaded any more. */
 void shootdown_leave(struct mm *mm);
 
-/* At the processors that are asked: in the interrupt, and when one looks that waits with interrupts off. */
+/* At the processors that are asked: in the interrupt, or while they wait with interrupts off (cpus_answer()). */
 void shootdown_answer(void);
 
 /* What a processor does when it has taken the kernel lock, and before it loads another address space. */

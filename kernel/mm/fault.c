@@ -100,8 +100,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) struct vma *area_for_o
 
 	if (!vma || vma->start > address)
 		return NULL;
-	/* Making a page visible to instruction fetch asks the other processors, unless the hardware tells them. */
-	return !arch_tlb_broadcasts() && (vma->flags & VM_EXEC || fetch_every) ? NULL : vma;
+	return vma->flags & fetch_asks_others ? NULL : vma;
 }
 
 static bool access_is_allowed(const struct vma *vma, enum mm_access access)
@@ -231,7 +230,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 	return true;
 }
 
-NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_access access)
+NOINLINE CAUSE(fault) static int fault_any(struct mm *mm, uaddr_t address, enum mm_access access)
 {
 	int error = fault_once(mm, address, access, false);
 
@@ -239,14 +238,17 @@ NOINLINE CAUSE(fault) static int fault(struct mm *mm, uaddr_t address, enum mm_a
 }
 
 /*
- * Addresses below this bound, counted from the second page, take the plain path. The checker and faults_watch() set it
- * to 0.
+ * Faults at addresses below these bounds, counted from the second page, take the plain path, which tests nothing: with
+ * the kernel lock, and outside of it. 0: each fault goes the long way.
  */
-uaddr_t faults_plain = USER_END - PAGE_SIZE;
+static uaddr_t faults_plain, faults_plain_outside;
 
-void faults_watch(bool on)
+void faults_bind(void)
 {
-	faults_plain = on || boot.check ? 0 : USER_END - PAGE_SIZE;
+	bool watched = boot.check || shootdown_deferred;
+
+	faults_plain = watched ? 0 : USER_END - PAGE_SIZE;
+	faults_plain_outside = watched || tables_shared ? 0 : USER_END - PAGE_SIZE;
 }
 
 NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
@@ -257,7 +259,7 @@ NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t addre
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
 	shootdown_reuse(mm, page, page + PAGE_SIZE);
-	error = access == MM_READ && fault_read(mm, address) ? 0 : fault(mm, address, access);
+	error = access == MM_READ && fault_read(mm, address) ? 0 : fault_any(mm, address, access);
 	address = page;
 	check_range(mm, address, address + PAGE_SIZE, "fault");
 	return error;
@@ -269,27 +271,32 @@ NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_acces
 		return fault_beyond_plain(mm, address, access);
 	if (access == MM_READ && fault_read(mm, address))
 		return 0;
-	return fault(mm, address, access);
+	return fault_any(mm, address, access);
 }
 
 /*
  * Only in an address space that no other task uses and no other processor has loaded: its areas and its tree are this
  * processor's own, and their changes need no shootdown.
  */
-NOINLINE CAUSE(fault) bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access)
+CAUSE(fault) static inline __attribute__((always_inline)) bool fault_outside(struct mm *mm, uaddr_t address,
+									     enum mm_access access, bool plain)
 {
 	int error = -EAGAIN;
 
-	if (address - PAGE_SIZE >= USER_END - PAGE_SIZE || !outside_enter())
+	if (!outside_enter())
 		return false;
-	if (mm->refs == 1 && !tables_shared && !mm->flushes.unseen && !cpus_using(mm))
+	if (mm->refs == 1 && !cpus_using(mm) && (plain || (!tables_shared && !mm->flushes.unseen)))
 		error = fault_once(mm, address, access, true);
-
 	outside_leave();
-	if (error)
+	this_cpu()->faults_outside += !error;
+	return !error;
+}
+
+NOINLINE CAUSE(fault) static bool fault_outside_beyond_plain(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	if (address < PAGE_SIZE || address >= USER_END || !fault_outside(mm, address, access, false))
 		return false;
-	this_cpu()->faults_outside++;
-	if (unlikely(boot.check)) {
+	if (boot.check) {
 		kernel_lock();
 		address = ALIGN_DOWN(address, PAGE_SIZE);
 		check_range(mm, address, address + PAGE_SIZE, "fault outside of the kernel lock");
@@ -297,10 +304,18 @@ NOINLINE CAUSE(fault) bool mm_fault_outside(struct mm *mm, uaddr_t address, enum
 	return true;
 }
 
+NOINLINE CAUSE(fault) bool mm_fault_outside(struct mm *mm, uaddr_t address, enum mm_access access)
+{
+	if (address - PAGE_SIZE >= faults_plain_outside)
+		return fault_outside_beyond_plain(mm, address, access);
+	return fault_outside(mm, address, access, true);
+}
+
 void mm_init(void)
 {
 	zero_frame = frame_alloc_zeroed(FRAME_KERNEL);
 	ASSERT(zero_frame);
+	faults_bind();
 }
 
 int mm_frame(struct mm *mm, uaddr_t address, enum mm_access access, struct frame **out)

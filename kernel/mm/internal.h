@@ -80,8 +80,8 @@ void tables_leave(struct vma *vma);
 /* So many frames left the table of an address: corrects the count of each address space that has the table. */
 void table_lost(struct mm *mm, uaddr_t address, u32 frames);
 
-/* fault.c: every fault looks whether other processors have forgotten the page (shootdown.h). */
-void faults_watch(bool on);
+/* fault.c: chooses which faults go the long way, by boot.check, shootdown_deferred and tables_shared. */
+void faults_bind(void);
 
 /* shootdown.c */
 void shootdown_proc_init(void);

@@ -80,6 +80,7 @@ bool table_share(struct mm *parent, struct mm *child, uaddr_t address)
 	child->resident_pages += frame->private;
 	tables_shared++;
 	pagetable_uncertain = ~(paddr_t)0;
+	faults_bind();
 	return true;
 }
 

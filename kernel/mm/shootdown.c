@@ -33,6 +33,7 @@ struct count {
 static struct count counts[ARRAY_SIZE(forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
 static u32 ipis;                /* of the one that is being made */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
+
 static void nothing_due(void)
 {
 }
@@ -44,6 +45,7 @@ static void nothing_unseen(struct mm *mm, uaddr_t start, uaddr_t end)
 	(void)end;
 }
 
+bool shootdown_deferred;
 void (*shootdown_entered)(void) = nothing_due;
 void (*shootdown_reuse)(struct mm *mm, uaddr_t start, uaddr_t end) = nothing_unseen;
 
@@ -161,10 +163,11 @@ static void unseen_settle(struct mm *mm, uaddr_t start, uaddr_t end)
 
 void shootdown_bind_deferred(bool on)
 {
+	shootdown_deferred = on;
 	shootdown_entered = on ? shootdown_form->answer : nothing_due;
 	shootdown_reuse = on ? unseen_settle : nothing_unseen;
 	zap_bind_hold(on);
-	faults_watch(on);
+	faults_bind();
 }
 
 void shootdown_emptied(void)

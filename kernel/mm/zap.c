@@ -4,7 +4,6 @@
 #include <flush.h>
 #include <fs.h>
 #include <shootdown.h>
-#include <smp.h>
 
 #include "zap.h"
 
@@ -36,6 +35,20 @@ static u32 zap_held(struct mm *mm, uaddr_t address, struct pte *entry, void *arg
 	return frame != NULL;
 }
 
+static void frame_give_up(struct mm *mm, struct frame *frame)
+{
+	(void)mm;
+	frame_put(frame);
+}
+
+static void frame_give_up_or_hold(struct mm *mm, struct frame *frame)
+{
+	if (mm->flushes.unseen)
+		frame_hold(frame);
+	else
+		frame_put(frame);
+}
+
 static void zap_now(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	zap_walk(vma->mm, start, end, zap_entry, NULL);
@@ -47,9 +60,11 @@ static void zap_or_hold(struct vma *vma, uaddr_t start, uaddr_t end)
 }
 
 void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end) = zap_now;
+void (*frame_unmapped)(struct mm *mm, struct frame *frame) = frame_give_up;
 
 void zap_bind_hold(bool on)
 {
+	frame_unmapped = on ? frame_give_up_or_hold : frame_give_up;
 	zap_unflushed = on ? zap_or_hold : zap_now;
 }
 
@@ -84,10 +99,9 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 	struct vma *vma;
 	uaddr_t start, end;
 
-	if (several_processors)
-		list_for_each_entry(vma, &inode->mappings, mapping)
-			if (part_of_file(vma, first, last, &start, &end))
-				range_hide(vma->mm, start, end);
+	list_for_each_entry(vma, &inode->mappings, mapping)
+		if (part_of_file(vma, first, last, &start, &end))
+			flush->hide(vma->mm, start, end);
 	list_for_each_entry(vma, &inode->mappings, mapping) {
 		interrupt_window();
 		vma->mm->flush_reason = SHOOTDOWN_TRUNCATE;

@@ -34,7 +34,6 @@ void check_init(void)
 
 	if (!boot.check)
 		return;
-	faults_plain = 0;
 	while (PAGE_SIZE << order < frame_count * sizeof(*mappings))
 		order++;
 	block = frame_alloc_order(FRAME_KERNEL, order);

@@ -18,7 +18,8 @@
 
 static u64 changed;             /* flushes that `mapping` would have done and `once` did not; those of `every` */
 static void (*insert)(struct mm *mm, vaddr_t address, pte_t pte);
-bool fetch_every;
+static bool fetch_every;
+u32 fetch_asks_others;
 
 void (*page_installed)(struct mm *mm, vaddr_t address, pte_t pte);
 
@@ -73,6 +74,7 @@ static int icache_flush_apply(const struct policy_setting *to)
 
 	fetch_ready = forms[to->choice];
 	fetch_every = to->choice == 0;
+	fetch_asks_others = arch_tlb_broadcasts() ? 0 : fetch_every ? VM_PROT : VM_EXEC;
 	if (insert)
 		page_installed_bind(insert);
 	return 0;

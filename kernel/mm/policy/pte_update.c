@@ -116,12 +116,16 @@ static void zap_by_range_several(struct vma *vma, uaddr_t start, uaddr_t end)
 
 static u32 one_at_once_several(struct mm *mm, uaddr_t address, struct pte *entry, void *argument)
 {
+	struct frame *frame = pte_frame(pte_get(entry));
+
+	(void)argument;
 	pagetable_set(entry, pte_hide(pte_get(entry)));
 	page_gone(mm, address);
 	shootdown(mm, address, address + PAGE_SIZE);
-	if (mm->flushes.unseen && pte_frame(pte_get(entry)))
-		frame_hold(frame_get(pte_frame(pte_get(entry))));
-	return zap_entry(mm, address, entry, argument);
+	pagetable_clear(entry);
+	if (frame)
+		frame_unmapped(mm, frame);
+	return frame != NULL;
 }
 
 static void zap_immediately_several(struct vma *vma, uaddr_t start, uaddr_t end)
@@ -139,12 +143,9 @@ static void batch_end_everywhere(struct mm *mm, const struct batch *batch)
 	if (!batch->count)
 		return;
 	shootdown(mm, batch->page[0].address, batch->page[batch->count - 1].address + PAGE_SIZE);
-	if (!mm->flushes.unseen)
-		batch_end_here(mm, batch);
-	else
-		for (u32 i = 0; i < batch->count; i++)
-			if (batch->page[i].frame)
-				frame_hold(batch->page[i].frame);
+	for (u32 i = 0; i < batch->count; i++)
+		if (batch->page[i].frame)
+			frame_unmapped(mm, batch->page[i].frame);
 }
 
 static void zap_in_batches_several(struct vma *vma, uaddr_t start, uaddr_t end)
