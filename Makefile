@@ -85,7 +85,7 @@ lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
 	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench && ../.venv/bin/mypy ../kernel/syscall/generate.py
-	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns names
 
 test-rust: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)

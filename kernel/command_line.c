@@ -12,10 +12,10 @@
 #define LINE_MAX 2048
 #define ARGUMENTS_MAX 64
 
-static char line[LINE_MAX];
-static char *words[ARGUMENTS_MAX];
+static char own_line[LINE_MAX];
+static char *line_words[ARGUMENTS_MAX];
 static unsigned word_count;
-static const char *arguments[ARGUMENTS_MAX + 1];
+static const char *init_arguments[ARGUMENTS_MAX + 1];
 
 static NORETURN void refuse_word(const char *word, const char *allowed)
 {
@@ -25,11 +25,11 @@ static NORETURN void refuse_word(const char *word, const char *allowed)
 /* Cuts the line at spaces. Double quotes hold words together. */
 static void split_line(void)
 {
-	char *p = line, *to;
+	char *p = own_line, *to;
 	unsigned arguments_used = 0;
 	bool after = false;
 
-	if (strlcpy(line, boot.command_line, sizeof(line)) >= sizeof(line))
+	if (strlcpy(own_line, boot.command_line, sizeof(own_line)) >= sizeof(own_line))
 		fatal(EXIT_COMMAND_LINE, "command line: longer than %d bytes", LINE_MAX - 1);
 	for (;;) {
 		bool quoted = false;
@@ -52,13 +52,13 @@ static void split_line(void)
 		if (word_count == ARGUMENTS_MAX || arguments_used == ARGUMENTS_MAX)
 			fatal(EXIT_COMMAND_LINE, "command line: more than %d words", ARGUMENTS_MAX);
 		if (after)
-			arguments[arguments_used++] = start;
+			init_arguments[arguments_used++] = start;
 		else if (strcmp(start, "--") == 0)
 			after = true;
 		else
-			words[word_count++] = start;
+			line_words[word_count++] = start;
 	}
-	arguments[arguments_used] = NULL;
+	init_arguments[arguments_used] = NULL;
 }
 
 static bool on_off(const char *word, const char *value)
@@ -93,7 +93,7 @@ void command_line_early(void)
 
 	split_line();
 	for (unsigned i = 0; i < word_count; i++) {
-		const char *word = words[i], *value;
+		const char *word = line_words[i], *value;
 
 		if (strcmp(word, "quiet") == 0) {
 			boot.quiet = true;
@@ -128,27 +128,27 @@ void command_line_early(void)
 		}
 	}
 	random_seed(seed);
-	boot.init_arguments = arguments;
+	boot.init_arguments = init_arguments;
 }
 
 void command_line_policies(void)
 {
 	for (unsigned i = 0; i < word_count; i++) {
 		char name[32], choices[256];
-		char *equals = strchr(words[i], '=');
+		char *equals = strchr(line_words[i], '=');
 
-		if (!equals || (size_t)(equals - words[i]) >= sizeof(name))
+		if (!equals || (size_t)(equals - line_words[i]) >= sizeof(name))
 			continue;
-		strlcpy(name, words[i], (size_t)(equals - words[i]) + 1);
+		strlcpy(name, line_words[i], (size_t)(equals - line_words[i]) + 1);
 		if (!policy_choices(name, choices, sizeof(choices)))
 			continue;
 		switch (policy_choose(name, equals + 1)) {
 		case 0:
 			break;
 		case -ENODEV:
-			refuse_word(words[i], "not on this processor");
+			refuse_word(line_words[i], "not on this processor");
 		default:
-			fatal(EXIT_COMMAND_LINE, "command line: \"%s\": choices are %s", words[i], choices);
+			fatal(EXIT_COMMAND_LINE, "command line: \"%s\": choices are %s", line_words[i], choices);
 		}
 	}
 }

@@ -12,7 +12,7 @@ static const struct device {
 	const char *name;
 	u32 mode, dev;		/* a character device, unless mode says otherwise */
 	const struct file_ops *ops;
-} devices[] = {
+} device_files[] = {
 	{ "null", 0666, MKDEV(1, 3), &null_ops },
 	{ "zero", 0666, MKDEV(1, 5), &zero_ops },
 	{ "full", 0666, MKDEV(1, 7), &full_ops },
@@ -28,7 +28,7 @@ static const struct device {
 
 static const struct {
 	const char *name, *text;
-} links[] = {
+} device_links[] = {
 	{ "fd", "/proc/self/fd" },
 	{ "stdin", "/proc/self/fd/0" },
 	{ "stdout", "/proc/self/fd/1" },
@@ -37,9 +37,9 @@ static const struct {
 
 const struct file_ops *device_ops(u32 mode, u32 rdev)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
-		if (devices[i].dev == rdev && S_ISBLK(devices[i].mode) == S_ISBLK(mode))
-			return devices[i].ops;
+	for (size_t i = 0; i < ARRAY_SIZE(device_files); i++)
+		if (device_files[i].dev == rdev && S_ISBLK(device_files[i].mode) == S_ISBLK(mode))
+			return device_files[i].ops;
 	return S_ISBLK(mode) && MAJOR(rdev) == 1 && MINOR(rdev) < RAMDISKS ? &ramdisk_ops : NULL;
 }
 
@@ -47,16 +47,17 @@ static int devfs_populate(struct dentry *root)
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < ARRAY_SIZE(devices); i++) {
-		const struct device *device = &devices[i];
+	for (size_t i = 0; !error && i < ARRAY_SIZE(device_files); i++) {
+		const struct device *device = &device_files[i];
 
 		if (device->ops == &pagewalk_ops && !control_present())
 			continue;
 		error = inode_make(root, device->name, strlen(device->name),
 				   device->mode & S_IFMT ? device->mode : S_IFCHR | device->mode, device->dev, NULL);
 	}
-	for (size_t i = 0; !error && i < ARRAY_SIZE(links); i++)
-		error = make_link_text(root, links[i].name, strlen(links[i].name), links[i].text, NULL);
+	for (size_t i = 0; !error && i < ARRAY_SIZE(device_links); i++)
+		error = make_link_text(root, device_links[i].name, strlen(device_links[i].name), device_links[i].text,
+				       NULL);
 	if (!error)
 		error = make_directory(root, "shm", 3, 01777, NULL);
 	if (!error)

@@ -14,47 +14,47 @@
 #define OCW3_POLL 0x0c
 #define POLL_PENDING 0x80
 
-static u8 *io;
+static u8 *io_ports;
 static u8 *acknowledge_byte;
-static u16 masked = 0xffff & ~(1u << CASCADE);
+static u16 masked_inputs = 0xffff & ~(1u << CASCADE);
 
 static void write_masks(void)
 {
-	io_write8(io + MASTER + 1, (u8)masked);
-	io_write8(io + SLAVE + 1, (u8)(masked >> 8));
+	io_write8(io_ports + MASTER + 1, (u8)masked_inputs);
+	io_write8(io_ports + SLAVE + 1, (u8)(masked_inputs >> 8));
 }
 
 void i8259_init(uintptr_t ports, uintptr_t acknowledge)
 {
-	io = (u8 *)ports;
+	io_ports = (u8 *)ports;
 	acknowledge_byte = (u8 *)acknowledge;
-	io_write8(io + MASTER, ICW1_INIT_ICW4);
-	io_write8(io + MASTER + 1, 0);			/* ICW2: vectors 0-7 */
-	io_write8(io + MASTER + 1, 1u << CASCADE);	/* ICW3 */
-	io_write8(io + MASTER + 1, ICW4_8086);
-	io_write8(io + SLAVE, ICW1_INIT_ICW4);
-	io_write8(io + SLAVE + 1, 8);			/* vectors 8-15 */
-	io_write8(io + SLAVE + 1, CASCADE);
-	io_write8(io + SLAVE + 1, ICW4_8086);
+	io_write8(io_ports + MASTER, ICW1_INIT_ICW4);
+	io_write8(io_ports + MASTER + 1, 0);			/* ICW2: vectors 0-7 */
+	io_write8(io_ports + MASTER + 1, 1u << CASCADE);	/* ICW3 */
+	io_write8(io_ports + MASTER + 1, ICW4_8086);
+	io_write8(io_ports + SLAVE, ICW1_INIT_ICW4);
+	io_write8(io_ports + SLAVE + 1, 8);			/* vectors 8-15 */
+	io_write8(io_ports + SLAVE + 1, CASCADE);
+	io_write8(io_ports + SLAVE + 1, ICW4_8086);
 	write_masks();
 }
 
 static void i8259_mask(unsigned irq)
 {
-	masked |= (u16)(1u << irq);
+	masked_inputs |= (u16)(1u << irq);
 	write_masks();
 }
 
 void i8259_unmask(unsigned irq)
 {
-	masked &= (u16)~(1u << irq);
+	masked_inputs &= (u16)~(1u << irq);
 	write_masks();
 }
 
 static u8 read_register(u32 controller, u8 which)
 {
-	io_write8(io + controller, which);
-	return io_read8(io + controller);
+	io_write8(io_ports + controller, which);
+	return io_read8(io_ports + controller);
 }
 
 /* A request that ended before the acknowledge shows as input 7 or 15 without its in-service bit. */
@@ -63,7 +63,7 @@ static bool i8259_spurious(unsigned irq)
 	if (irq == 7)
 		return !(read_register(MASTER, OCW3_READ_ISR) & 0x80);
 	if (irq == 15 && !(read_register(SLAVE, OCW3_READ_ISR) & 0x80)) {
-		io_write8(io + MASTER, OCW2_EOI);
+		io_write8(io_ports + MASTER, OCW2_EOI);
 		return true;
 	}
 	return false;
@@ -81,7 +81,7 @@ static int acknowledge_by_poll(void)
 	answer = read_register(SLAVE, OCW3_POLL);
 	if (answer & POLL_PENDING)
 		return 8 + (answer & 7);
-	io_write8(io + MASTER, OCW2_EOI);
+	io_write8(io_ports + MASTER, OCW2_EOI);
 	return -1;
 }
 
@@ -99,8 +99,8 @@ static int i8259_acknowledge(void)
 static void i8259_end(unsigned irq)
 {
 	if (irq >= 8)
-		io_write8(io + SLAVE, OCW2_EOI);
-	io_write8(io + MASTER, OCW2_EOI);
+		io_write8(io_ports + SLAVE, OCW2_EOI);
+	io_write8(io_ports + MASTER, OCW2_EOI);
 }
 
 void i8259_dispatch(void)

@@ -10,54 +10,54 @@ struct line {
 	void (*handler)(void);
 };
 
-static const struct irq_controller *controller;
-static struct line irqs[IRQS], ipis[IPI_KINDS];
+static const struct irq_controller *board_controller;
+static struct line irq_lines[IRQS], ipi_lines[IPI_KINDS];
 
 void irq_init(const struct irq_controller *of_the_board)
 {
-	controller = of_the_board;
+	board_controller = of_the_board;
 }
 
 void irq_dispatch(void)
 {
-	controller->dispatch();
+	board_controller->dispatch();
 }
 
 void irq_register(unsigned irq, const char *name, void (*handler)(void))
 {
-	irqs[irq] = (struct line){ name, handler };
-	controller->unmask(irq);
+	irq_lines[irq] = (struct line){ name, handler };
+	board_controller->unmask(irq);
 }
 
 bool irq_handle(unsigned irq)
 {
 	this_cpu()->irqs[irq]++;
-	if (!irqs[irq].handler)
+	if (!irq_lines[irq].handler)
 		return false;
-	irqs[irq].handler();
+	irq_lines[irq].handler();
 	return true;
 }
 
 void ipi_register(unsigned kind, const char *name, void (*handler)(void))
 {
-	ipis[kind] = (struct line){ name, handler };
+	ipi_lines[kind] = (struct line){ name, handler };
 }
 
 bool ipi_possible(void)
 {
-	return controller->ipi_send != NULL;
+	return board_controller->ipi_send != NULL;
 }
 
 void ipi_send(u32 cpus, unsigned kind)
 {
-	controller->ipi_send(cpus, kind);
+	board_controller->ipi_send(cpus, kind);
 }
 
 void ipi_handle(unsigned kind)
 {
 	this_cpu()->ipis[kind]++;
-	if (ipis[kind].handler)
-		ipis[kind].handler();
+	if (ipi_lines[kind].handler)
+		ipi_lines[kind].handler();
 }
 
 static bool irq_came(unsigned irq)
@@ -80,17 +80,17 @@ void irq_show(struct text *text)
 		text_printf(text, "       CPU%u", cpu_index(cpu));
 	text_puts(text, "\n");
 	for (unsigned irq = 0; irq < IRQS; irq++) {
-		if (!irqs[irq].name && !irq_came(irq))
+		if (!irq_lines[irq].name && !irq_came(irq))
 			continue;
 		text_printf(text, "%3u:", irq);
 		for_each_cpu(cpu)
 			text_printf(text, " %10u", cpu->irqs[irq]);
-		text_printf(text, "  %s  %s\n", controller->name, name_of(&irqs[irq]));
+		text_printf(text, "  %s  %s\n", board_controller->name, name_of(&irq_lines[irq]));
 	}
 	for (unsigned kind = 0; ipi_possible() && kind < IPI_KINDS; kind++) {
 		text_printf(text, "IPI%u:", kind);
 		for_each_cpu(cpu)
 			text_printf(text, " %9u", cpu->ipis[kind]);
-		text_printf(text, "  %s  %s\n", controller->name, name_of(&ipis[kind]));
+		text_printf(text, "  %s  %s\n", board_controller->name, name_of(&ipi_lines[kind]));
 	}
 }

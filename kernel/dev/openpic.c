@@ -38,21 +38,21 @@
 #define VECTOR_CASCADE  0x10u
 #define VECTOR_SPURIOUS 0xffu
 
-static u8 *base;
+static u8 *openpic_base;
 
 static u32 openpic_get(u32 offset)
 {
-	return io_read32_le(base + offset);
+	return io_read32_le(openpic_base + offset);
 }
 
 static void openpic_put(u32 offset, u32 value)
 {
-	io_write32_le(base + offset, value);
+	io_write32_le(openpic_base + offset, value);
 }
 
 void openpic_init(uintptr_t registers, unsigned cascade)
 {
-	base = (u8 *)registers;
+	openpic_base = (u8 *)registers;
 	openpic_put(CONFIGURATION, CONFIGURATION_RESET);
 	while (openpic_get(CONFIGURATION) & CONFIGURATION_RESET)
 		;

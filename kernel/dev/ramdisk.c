@@ -20,11 +20,11 @@ u32 ramdisk_kilobytes = 16384;
 static struct disk {
 	struct page_tree pages;
 	bool read_only;
-} disks[RAMDISKS];
+} ram_disks[RAMDISKS];
 
 static int ramdisk_open(struct file *file)
 {
-	file->data = &disks[MINOR(file->inode->rdev)];
+	file->data = &ram_disks[MINOR(file->inode->rdev)];
 	return 0;
 }
 

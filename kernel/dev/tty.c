@@ -16,7 +16,7 @@
 #include <window.h>
 
 struct tty console_tty;
-static struct list_head terminals = LIST_HEAD_INIT(terminals);
+static struct list_head all_terminals = LIST_HEAD_INIT(all_terminals);
 
 static const struct termios first_settings = {
 	.iflag = ICRNL | IXON,
@@ -41,7 +41,7 @@ void tty_setup(struct tty *tty, u32 device, struct pty *pty)
 	wake_note_init(&tty->read_note, &tty->readable);
 	wake_note_init(&tty->write_note, &tty->writable);
 	list_init(&tty->signalling.link);
-	list_add_tail(&tty->link, &terminals);
+	list_add_tail(&tty->link, &all_terminals);
 }
 
 void tty_init(void)
@@ -269,7 +269,7 @@ struct tty *tty_of_session(s32 session)
 {
 	struct tty *tty;
 
-	list_for_each_entry(tty, &terminals, link)
+	list_for_each_entry(tty, &all_terminals, link)
 		if (session && tty->session == session)
 			return tty;
 	return NULL;

@@ -22,32 +22,32 @@ enum {
 
 #define FIFO_DEPTH 16
 
-static u8 *registers;
+static u8 *uart_registers;
 
 /* Bytes received before uart_init. */
-static char early[FIFO_DEPTH];
+static char early_input[FIFO_DEPTH];
 static unsigned int early_count;
 
 void uart_init(uintptr_t address)
 {
-	registers = (u8 *)address;
+	uart_registers = (u8 *)address;
 	/* Enabling the FIFOs clears them (data sheet, 8.4): drain first, in loopback. */
-	io_write8(registers + MCR, MCR_LOOPBACK);
-	io_write8(registers + LCR, LCR_8N1);
-	io_write8(registers + IER, 0);
-	while (early_count < FIFO_DEPTH && io_read8(registers + LSR) & LSR_DATA_READY)
-		early[early_count++] = (char)io_read8(registers + RBR);
-	io_write8(registers + FCR, FCR_ENABLE_AND_CLEAR);
-	io_write8(registers + MCR, MCR_DTR_RTS_OUT2);
+	io_write8(uart_registers + MCR, MCR_LOOPBACK);
+	io_write8(uart_registers + LCR, LCR_8N1);
+	io_write8(uart_registers + IER, 0);
+	while (early_count < FIFO_DEPTH && io_read8(uart_registers + LSR) & LSR_DATA_READY)
+		early_input[early_count++] = (char)io_read8(uart_registers + RBR);
+	io_write8(uart_registers + FCR, FCR_ENABLE_AND_CLEAR);
+	io_write8(uart_registers + MCR, MCR_DTR_RTS_OUT2);
 }
 
 void uart_putc(char c)
 {
-	if (!registers)
+	if (!uart_registers)
 		return;
-	while (!(io_read8(registers + LSR) & LSR_THR_EMPTY))
+	while (!(io_read8(uart_registers + LSR) & LSR_THR_EMPTY))
 		;
-	io_write8(registers + RBR, (u8)c);
+	io_write8(uart_registers + RBR, (u8)c);
 }
 
 void uart_write(const char *text, size_t size)
@@ -59,12 +59,12 @@ void uart_write(const char *text, size_t size)
 void uart_enable_receive(void)
 {
 	for (unsigned int i = 0; i < early_count; i++)
-		tty_receive(early[i]);
-	io_write8(registers + IER, IER_RECEIVE);
+		tty_receive(early_input[i]);
+	io_write8(uart_registers + IER, IER_RECEIVE);
 }
 
 void uart_interrupt(void)
 {
-	while (io_read8(registers + LSR) & LSR_DATA_READY)
-		tty_receive((char)io_read8(registers + RBR));
+	while (io_read8(uart_registers + LSR) & LSR_DATA_READY)
+		tty_receive((char)io_read8(uart_registers + RBR));
 }

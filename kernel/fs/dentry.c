@@ -10,7 +10,7 @@
 
 #define BUCKETS 1024u
 
-static struct dentry *table[BUCKETS];
+static struct dentry *dentry_table[BUCKETS];
 
 static u32 name_hash(const struct dentry *dir, const char *name, size_t len)
 {
@@ -61,7 +61,7 @@ struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 {
 	u32 hash = name_hash(dir, name, len), passed = 0;
 
-	for (struct dentry *dentry = table[hash % BUCKETS]; dentry; dentry = dentry->hash_next) {
+	for (struct dentry *dentry = dentry_table[hash % BUCKETS]; dentry; dentry = dentry->hash_next) {
 		if (dentry->hash == hash && dentry->parent == dir && dentry->len == len &&
 		    !memcmp(dentry->name, name, len))
 			return dentry;
@@ -73,8 +73,8 @@ struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
 static void dentry_insert(struct dentry *dentry)
 {
 	dentry->hash = name_hash(dentry->parent, dentry->name, dentry->len);
-	dentry->hash_next = table[dentry->hash % BUCKETS];
-	table[dentry->hash % BUCKETS] = dentry;
+	dentry->hash_next = dentry_table[dentry->hash % BUCKETS];
+	dentry_table[dentry->hash % BUCKETS] = dentry;
 	dentry->cookie = dentry->parent->next_cookie++;
 	list_add_tail(&dentry->sibling, &dentry->parent->children);
 	dentry->linked = true;
@@ -89,7 +89,7 @@ static struct dentry *child_before(const struct dentry *dentry)
 
 static void take_out(struct dentry *dentry)
 {
-	struct dentry **at = &table[dentry->hash % BUCKETS];
+	struct dentry **at = &dentry_table[dentry->hash % BUCKETS];
 	u32 passed = 0;
 
 	while (*at != dentry) {

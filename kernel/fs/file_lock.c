@@ -48,13 +48,13 @@ static u32 *count_of(const struct lock *lock)
 }
 
 /* Waiters for any lock: unlocking is rare, so each waiter simply tries again. */
-static struct waitq released = WAITQ_INIT(released);
-static u32 releases;
+static struct waitq lock_released = WAITQ_INIT(lock_released);
+static u32 lock_releases;
 
 static void announce_release(void)
 {
-	releases++;
-	wake_up(&released);
+	lock_releases++;
+	wake_up(&lock_released);
 }
 
 /* Which process waits for which owner, to detect a deadlock of record locks. */
@@ -330,7 +330,7 @@ static long wait_for_release(const struct lock *wanted, const void *holder, u32 
 			return -EDEADLK;
 		list_add(&b.link, &blocked_list);
 	}
-	result = wait_event(&released, releases != seen);
+	result = wait_event(&lock_released, lock_releases != seen);
 	list_del(&b.link);
 	return result;
 }
@@ -432,7 +432,7 @@ static long set_lock(int fd, struct file *file, const struct lock *wanted, bool 
 		result = mutex_lock_killable(locking);
 		if (result)
 			break;
-		seen = releases;
+		seen = lock_releases;
 		result = try_to_set(&a);
 		mutex_unlock(locking);
 		if (result != -EAGAIN || !wait)

@@ -138,7 +138,7 @@ static const struct {
 	const char *type;
 	struct filesystem *(*make)(const char *source);
 	bool nodev;
-} types[] = {
+} filesystem_types[] = {
 	{ "tmpfs", tmpfs_new, true },
 	{ "ramfs", tmpfs_new, true },
 	{ "rootfs", tmpfs_new, true },
@@ -150,13 +150,13 @@ static const struct {
 
 static struct filesystem *make_filesystem(const char *type, const char *source)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (!strcmp(types[i].type, type)) {
-			struct filesystem *fs = types[i].make(source);
+	for (size_t i = 0; i < ARRAY_SIZE(filesystem_types); i++)
+		if (!strcmp(filesystem_types[i].type, type)) {
+			struct filesystem *fs = filesystem_types[i].make(source);
 
 			if (!fs)
 				return ERR_PTR(-ENOMEM);
-			fs->type = types[i].type;
+			fs->type = filesystem_types[i].type;
 			return fs;
 		}
 	return ERR_PTR(-ENODEV);
@@ -319,8 +319,8 @@ void mountinfo_show(struct text *text)
 
 void filesystems_show(struct text *text)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		text_printf(text, "%s\t%s\n", types[i].nodev ? "nodev" : "", types[i].type);
+	for (size_t i = 0; i < ARRAY_SIZE(filesystem_types); i++)
+		text_printf(text, "%s\t%s\n", filesystem_types[i].nodev ? "nodev" : "", filesystem_types[i].type);
 }
 
 void fs_init(void)

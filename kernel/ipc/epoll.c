@@ -36,7 +36,7 @@ struct epoll {
 	u32 seen, levels;	/* the last round that visited the epoll, and the levels that it found */
 };
 
-static u32 round;
+static u32 newest_round;
 
 struct item;
 
@@ -268,8 +268,8 @@ static int check_nesting(const struct epoll *epoll, const struct file *file)
 
 	if (file->ops != &epoll_ops)
 		return 0;
-	below = levels_below(file->data, ++round);
-	return epoll->seen == round || levels_above(epoll) + below > LEVELS_MAX ? -ELOOP : 0;
+	below = levels_below(file->data, ++newest_round);
+	return epoll->seen == newest_round || levels_above(epoll) + below > LEVELS_MAX ? -ELOOP : 0;
 }
 
 /*
@@ -330,7 +330,7 @@ static long add_item(struct epoll *epoll, struct file *f, int fd, const struct e
 	item->table.add = epoll_add_queue;
 	list_add_tail(&item->link, &epoll->items);
 	list_add_tail(&item->watch_link, &f->watches);
-	if (f->ops == &epoll_ops && !paths_fit(f->data, ++round)) {
+	if (f->ops == &epoll_ops && !paths_fit(f->data, ++newest_round)) {
 		remove_item(item);
 		return -EINVAL;
 	}

@@ -38,8 +38,8 @@ struct inet_socket {
  * port.
  */
 #define BUCKETS 256u
-static struct list_head buckets[2][BUCKETS];
-static u32 used[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
+static struct list_head port_buckets[2][BUCKETS];
+static u32 used_ports[2][(PORT_LAST - PORT_FIRST + 32) / 32];	/* bit n: port PORT_FIRST + n has a socket */
 
 static const struct socket_ops tcp_ops, udp_ops;
 
@@ -116,7 +116,7 @@ static bool inet_clash(const struct inet_socket *a, const struct inet_socket *b)
 
 static struct list_head *inet_bucket(u16 type, u16 port)
 {
-	struct list_head *head = &buckets[type == SOCK_DGRAM][port % BUCKETS];
+	struct list_head *head = &port_buckets[type == SOCK_DGRAM][port % BUCKETS];
 
 	if (!head->next)
 		list_init(head);
@@ -143,7 +143,7 @@ static void mark_port(const struct inet_socket *inet, bool in_use)
 
 	if (n > PORT_LAST - PORT_FIRST)
 		return;
-	word = &used[inet->socket->type == SOCK_DGRAM][n / 32];
+	word = &used_ports[inet->socket->type == SOCK_DGRAM][n / 32];
 	*word = in_use ? *word | 1u << n % 32 : *word & ~(1u << n % 32);
 }
 
@@ -156,7 +156,7 @@ static u16 free_port(u16 type)
 
 		interrupt_window_at(tries);
 		next = n == PORT_LAST - PORT_FIRST ? 0 : n + 1;
-		if (!(used[type == SOCK_DGRAM][n / 32] >> n % 32 & 1))
+		if (!(used_ports[type == SOCK_DGRAM][n / 32] >> n % 32 & 1))
 			return (u16)(PORT_FIRST + n);
 	}
 	return 0;

@@ -39,7 +39,7 @@ struct queued {
 };
 
 struct mqueue {
-	struct list_head link;		/* in `queues` */
+	struct list_head link;		/* in `named_queues` */
 	u32 refs;			/* the name and the open files */
 	char name[NAME_MAX + 1];	/* empty: unlinked; open files keep the queue */
 	struct inode *inode;		/* owner, mode and times */
@@ -52,14 +52,14 @@ struct mqueue {
 	struct process *notified;	/* NULL: nobody */
 };
 
-static struct list_head queues = LIST_HEAD_INIT(queues);
+static struct list_head named_queues = LIST_HEAD_INIT(named_queues);
 static u32 queue_count;
 
 static struct mqueue *mqueue_find(const char *name)
 {
 	struct mqueue *queue;
 
-	list_for_each_entry(queue, &queues, link)
+	list_for_each_entry(queue, &named_queues, link)
 		if (!strcmp(queue->name, name))
 			return queue;
 	return NULL;
@@ -163,7 +163,7 @@ void mqueue_process_exit(const struct process *process)
 {
 	struct mqueue *queue;
 
-	list_for_each_entry(queue, &queues, link)
+	list_for_each_entry(queue, &named_queues, link)
 		if (queue->notified == process)
 			queue->notified = NULL;
 }
@@ -207,7 +207,7 @@ static int mqueue_create(const char *name, u32 mode, const struct mq_attr *a, st
 	list_init(&queue->messages);
 	waitq_init(&queue->readable);
 	waitq_init(&queue->writable);
-	list_add(&queue->link, &queues);
+	list_add(&queue->link, &named_queues);
 	queue_count++;
 	*out = queue;
 	return 0;

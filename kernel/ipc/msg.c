@@ -34,7 +34,7 @@ struct queue {
 	bool removed;
 };
 
-static struct sysv_table queues = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table message_queues = { .max = SYSV_SLOTS_MAX };
 
 static void free_queue(struct queue *queue)
 {
@@ -52,7 +52,7 @@ long sys_msgget(s32 key, u32 flags)
 {
 	struct sysv_perm *found;
 	struct queue *queue;
-	long id = sysv_get(&queues, key, flags, &found);
+	long id = sysv_get(&message_queues, key, flags, &found);
 
 	if (id != -ENOENT)
 		return id;
@@ -66,7 +66,7 @@ long sys_msgget(s32 key, u32 flags)
 	waitq_init(&queue->writable);
 	queue->bytes_max = SYSV_QUEUE_BYTES;
 	queue->changed = (s64)time_real_seconds();
-	id = sysv_add(&queues, &queue->perm, key, flags);
+	id = sysv_add(&message_queues, &queue->perm, key, flags);
 	if (id < 0)
 		free_queue(queue);
 	return id;
@@ -90,7 +90,7 @@ static bool message_fits(const struct queue *queue, u32 size)
 
 static long message_send(int id, struct queued *queued, u32 flags)
 {
-	struct queue *queue = sysv_find(&queues, id);
+	struct queue *queue = sysv_find(&message_queues, id);
 	long result;
 
 	if (!queue)
@@ -159,7 +159,7 @@ static struct queued *message_pick(const struct queue *queue, s32 type, bool exc
 
 static long message_take(int id, s32 type, size_t room, u32 flags, struct queued **out)
 {
-	struct queue *queue = sysv_find(&queues, id);
+	struct queue *queue = sysv_find(&message_queues, id);
 	bool except = flags & MSG_EXCEPT;
 	struct queued *queued;
 	long result;
@@ -232,7 +232,7 @@ static long queue_set_status(int id, uaddr_t user)
 
 	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	queue = sysv_find(&queues, id);
+	queue = sysv_find(&message_queues, id);
 	if (!queue)
 		return -EINVAL;
 	if (!sysv_owns(&queue->perm))
@@ -248,7 +248,7 @@ static long queue_set_status(int id, uaddr_t user)
 
 static long remove_queue(struct queue *queue)
 {
-	sysv_remove(&queues, &queue->perm);
+	sysv_remove(&message_queues, &queue->perm);
 	queue->removed = true;
 	wake_up(&queue->readable);
 	wake_up(&queue->writable);
@@ -268,10 +268,10 @@ static long queue_give_info(uaddr_t user, bool used)
 	info.pool = (s32)(SYSV_SLOTS_MAX * SYSV_QUEUE_BYTES / 1024);
 	info.map = info.headers = SYSV_QUEUE_BYTES;
 	if (used) {
-		info.pool = (s32)queues.used;
+		info.pool = (s32)message_queues.used;
 		info.map = info.headers = 0;
-		for (u32 i = 0; i < queues.max; i++) {
-			const struct queue *queue = sysv_at(&queues, (int)i);
+		for (u32 i = 0; i < message_queues.max; i++) {
+			const struct queue *queue = sysv_at(&message_queues, (int)i);
 
 			if (queue) {
 				info.map += (s32)queue->count;
@@ -279,7 +279,7 @@ static long queue_give_info(uaddr_t user, bool used)
 			}
 		}
 	}
-	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&queues);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&message_queues);
 }
 
 long sys_msgctl(int id, int command, uaddr_t user)
@@ -292,7 +292,7 @@ long sys_msgctl(int id, int command, uaddr_t user)
 	if (command == IPC_INFO || command == MSG_INFO)
 		return queue_give_info(user, command == MSG_INFO);
 	by_slot = command == MSG_STAT || command == MSG_STAT_ANY;
-	queue = by_slot ? sysv_at(&queues, id) : sysv_find(&queues, id);
+	queue = by_slot ? sysv_at(&message_queues, id) : sysv_find(&message_queues, id);
 	if (!queue)
 		return -EINVAL;
 	switch (command) {

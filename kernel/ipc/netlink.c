@@ -29,11 +29,11 @@ struct netlink_socket {
 };
 
 #define BUCKETS 64u
-static struct list_head buckets[BUCKETS];
+static struct list_head netlink_buckets[BUCKETS];
 
 static struct list_head *netlink_bucket(u32 port)
 {
-	struct list_head *head = &buckets[port * 2654435761u >> 26];
+	struct list_head *head = &netlink_buckets[port * 2654435761u >> 26];
 
 	if (!head->next)
 		list_init(head);

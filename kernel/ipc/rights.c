@@ -21,11 +21,11 @@
 #define LOCK_BYTES 64u		/* what a file lock takes */
 #define COLLECT_EACH 64u	/* messages with files between two searches for files that nobody can receive */
 
-static struct deferred collecting;
-static bool collect_deferred;	/* `collecting` is left for the end of some task's call */
+static struct deferred deferred_collection;
+static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
 
 /* Sockets in flight, by flight.link. */
-static struct list_head flying = LIST_HEAD_INIT(flying);
+static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
 
 static struct socket *unix_socket_of(const struct file *file)
 {
@@ -39,7 +39,7 @@ static void flight_begin(struct file *file)
 	struct socket *socket = unix_socket_of(file);
 
 	if (socket && socket->flight.count++ == 0)
-		list_add_tail(&socket->flight.link, &flying);
+		list_add_tail(&socket->flight.link, &flying_sockets);
 }
 
 static void flight_end(struct file *file)
@@ -118,17 +118,17 @@ static void mark_reachable(struct list_head *work)
 	struct socket *socket;
 	u32 looked_at = 0;
 
-	list_for_each_entry(socket, &flying, flight.link) {
+	list_for_each_entry(socket, &flying_sockets, flight.link) {
 		interrupt_window_at(++looked_at);
 		socket->flight.reached = false;
 		socket->flight.outside = socket->flight.count;
 	}
-	list_for_each_entry(socket, &flying, flight.link) {
+	list_for_each_entry(socket, &flying_sockets, flight.link) {
 		interrupt_window();
 		if (is_candidate(socket))
 			unix_each_rights(socket, count_inside, NULL);
 	}
-	list_for_each_entry(socket, &flying, flight.link) {
+	list_for_each_entry(socket, &flying_sockets, flight.link) {
 		interrupt_window_at(++looked_at);
 		if (!is_candidate(socket) || socket->flight.outside)
 			reach_socket(socket, work);
@@ -147,10 +147,10 @@ static void collect_unreachable(void)
 	struct socket *socket;
 	u32 looked_at = 0;
 
-	if (list_empty(&flying))
+	if (list_empty(&flying_sockets))
 		return;
 	mark_reachable(&work);
-	list_for_each_entry(socket, &flying, flight.link) {
+	list_for_each_entry(socket, &flying_sockets, flight.link) {
 		interrupt_window_at(++looked_at);
 		if (!socket->flight.reached) {
 			list_add_tail(&socket->flight.work, &work);
@@ -179,10 +179,10 @@ static void collect_now(struct deferred *work)
 
 void rights_collect_later(void)
 {
-	if (list_empty(&flying) || collect_deferred)
+	if (list_empty(&flying_sockets) || collect_deferred)
 		return;
 	collect_deferred = true;
-	defer(&collecting, collect_now);
+	defer(&deferred_collection, collect_now);
 }
 
 static struct rights *rights_new(u32 room)

@@ -49,11 +49,11 @@ struct undo_list {
 	struct list_head undos;
 };
 
-static struct sysv_table sets = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table semaphore_sets = { .max = SYSV_SLOTS_MAX };
 
 static struct set *sem_find_set(int id)
 {
-	return sysv_find(&sets, id);
+	return sysv_find(&semaphore_sets, id);
 }
 
 static void drop_undos(struct set *set)
@@ -71,7 +71,7 @@ static void drop_undos(struct set *set)
 
 static void sem_remove_set(struct set *set)
 {
-	sysv_remove(&sets, &set->perm);
+	sysv_remove(&semaphore_sets, &set->perm);
 	drop_undos(set);
 	set->removed = true;
 	wake_up(&set->wq);
@@ -87,7 +87,7 @@ long sys_semget(s32 key, int count, u32 flags)
 
 	if (count < 0 || (u32)count > SYSV_PER_SET_MAX)
 		return -EINVAL;
-	id = sysv_get(&sets, key, flags, &found);
+	id = sysv_get(&semaphore_sets, key, flags, &found);
 	if (id != -ENOENT) {
 		if (id >= 0 && (u32)count > container_of(found, struct set, perm)->count)
 			return -EINVAL;
@@ -112,7 +112,7 @@ long sys_semget(s32 key, int count, u32 flags)
 	set->changed = (s64)time_real_seconds();
 	waitq_init(&set->wq);
 	list_init(&set->undos);
-	id = sysv_add(&sets, &set->perm, key, flags);
+	id = sysv_add(&semaphore_sets, &set->perm, key, flags);
 	if (id < 0)
 		kfree(set);
 	return id;
@@ -524,15 +524,15 @@ static long sem_give_info(uaddr_t user, bool used)
 
 	info.map = info.semaphores;
 	if (used) {
-		info.undo_size = (s32)sets.used;
+		info.undo_size = (s32)semaphore_sets.used;
 		info.adjust_max = 0;
-		for (u32 i = 0; i < sets.max; i++)
-			if (sets.slot[i])
-				info.adjust_max += (s32)container_of(sets.slot[i], struct set, perm)->count;
+		for (u32 i = 0; i < semaphore_sets.max; i++)
+			if (semaphore_sets.slot[i])
+				info.adjust_max += (s32)container_of(semaphore_sets.slot[i], struct set, perm)->count;
 	}
 	if (copy_to_user((void *)user, &info, sizeof(info)))
 		return -EFAULT;
-	return sysv_highest(&sets);
+	return sysv_highest(&semaphore_sets);
 }
 
 long sys_semctl(int id, int number, int command, uaddr_t argument)
@@ -544,7 +544,7 @@ long sys_semctl(int id, int number, int command, uaddr_t argument)
 	if (command == IPC_INFO || command == SEM_INFO)
 		return sem_give_info(argument, command == SEM_INFO);
 	if (command == SEM_STAT || command == SEM_STAT_ANY) {
-		set = sysv_at(&sets, id);
+		set = sysv_at(&semaphore_sets, id);
 		if (!set)
 			return -EINVAL;
 		if (command == SEM_STAT && !sysv_may(&set->perm, SYSV_READ))

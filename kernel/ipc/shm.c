@@ -35,7 +35,7 @@ struct attachment {
 	struct file *file;		/* not referenced */
 };
 
-static struct sysv_table segments = { .max = SYSV_SLOTS_MAX };
+static struct sysv_table shared_segments = { .max = SYSV_SLOTS_MAX };
 
 static u32 count_attachments(const struct segment *segment)
 {
@@ -60,7 +60,7 @@ static void drop_if_unused(struct segment *segment)
 {
 	if (!segment->doomed || !list_empty(&segment->attachments))
 		return;
-	sysv_remove(&segments, &segment->perm);
+	sysv_remove(&shared_segments, &segment->perm);
 	free_segment(segment);
 }
 
@@ -89,7 +89,7 @@ long sys_shmget(s32 key, size_t size, u32 flags)
 {
 	struct sysv_perm *found;
 	struct segment *segment;
-	long id = sysv_get(&segments, key, flags, &found);
+	long id = sysv_get(&shared_segments, key, flags, &found);
 
 	if (id != -ENOENT) {
 		if (id >= 0 && size > container_of(found, struct segment, perm)->size)
@@ -113,7 +113,7 @@ long sys_shmget(s32 key, size_t size, u32 flags)
 	segment->creator = current->tgid;
 	segment->changed = (s64)time_real_seconds();
 	list_init(&segment->attachments);
-	id = sysv_add(&segments, &segment->perm, key, flags);
+	id = sysv_add(&shared_segments, &segment->perm, key, flags);
 	if (id < 0)
 		free_segment(segment);
 	return id;
@@ -141,7 +141,7 @@ static struct file *open_attachment(struct segment *segment, u32 flags)
 
 long shm_attach(int id, uaddr_t address, u32 flags, uaddr_t *at)
 {
-	struct segment *segment = sysv_find(&segments, id);
+	struct segment *segment = sysv_find(&shared_segments, id);
 	u32 protection = PROT_READ, map = MAP_SHARED, result;
 	struct file *file;
 
@@ -230,7 +230,7 @@ static long shm_set_status(int id, uaddr_t user)
 
 	if (copy_from_user(&ds, (void *)user, sizeof(ds)))
 		return -EFAULT;
-	segment = sysv_find(&segments, id);
+	segment = sysv_find(&shared_segments, id);
 	if (!segment)
 		return -EINVAL;
 	if (!sysv_owns(&segment->perm))
@@ -255,22 +255,22 @@ static long give_limits(uaddr_t user)
 		.pages_max = USER_END >> PAGE_SHIFT,
 	};
 
-	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&segments);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&shared_segments);
 }
 
 static long give_use(uaddr_t user)
 {
-	struct shm_info info = { .used = (s32)segments.used };
+	struct shm_info info = { .used = (s32)shared_segments.used };
 
-	for (u32 i = 0; i < segments.max; i++) {
-		const struct segment *segment = sysv_at(&segments, (int)i);
+	for (u32 i = 0; i < shared_segments.max; i++) {
+		const struct segment *segment = sysv_at(&shared_segments, (int)i);
 
 		if (segment) {
 			info.total += (segment->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 			info.resident += segment->inode->page_count;
 		}
 	}
-	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&segments);
+	return copy_to_user((void *)user, &info, sizeof(info)) ? -EFAULT : sysv_highest(&shared_segments);
 }
 
 long sys_shmctl(int id, int command, uaddr_t user)
@@ -285,7 +285,7 @@ long sys_shmctl(int id, int command, uaddr_t user)
 	if (command == SHM_INFO)
 		return give_use(user);
 	by_slot = command == SHM_STAT || command == SHM_STAT_ANY;
-	segment = by_slot ? sysv_at(&segments, id) : sysv_find(&segments, id);
+	segment = by_slot ? sysv_at(&shared_segments, id) : sysv_find(&shared_segments, id);
 	if (!segment)
 		return -EINVAL;
 	switch (command) {

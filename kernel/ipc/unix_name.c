@@ -12,7 +12,7 @@
 
 /* Sockets with abstract names. */
 #define BUCKETS 256u
-static struct list_head buckets[BUCKETS];
+static struct list_head name_buckets[BUCKETS];
 
 static bool is_abstract(const struct address *address)
 {
@@ -43,7 +43,7 @@ static struct list_head *name_bucket(const struct address *address)
 
 	for (u32 i = PATH_OFFSET; i < address->len; i++)
 		hash = (hash ^ address->bytes[i]) * 16777619u;
-	head = &buckets[(hash ^ hash >> 16) % BUCKETS];
+	head = &name_buckets[(hash ^ hash >> 16) % BUCKETS];
 	if (!head->next)
 		list_init(head);
 	return head;

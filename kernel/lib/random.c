@@ -2,26 +2,26 @@
 #include <lib.h>
 #include <random.h>
 
-static u32 state[4];
+static u32 random_state[4];
 
 void random_seed(u32 seed)
 {
 	for (int i = 0; i < 4; i++) {
 		seed = seed * 1664525u + 1013904223u;
-		state[i] = seed | 1;
+		random_state[i] = seed | 1;
 	}
 }
 
 u32 random_u32(void)
 {
-	u32 t = state[3], s = state[0];
+	u32 t = random_state[3], s = random_state[0];
 
-	state[3] = state[2];
-	state[2] = state[1];
-	state[1] = s;
+	random_state[3] = random_state[2];
+	random_state[2] = random_state[1];
+	random_state[1] = s;
 	t ^= t << 11;
 	t ^= t >> 8;
-	return state[0] = t ^ s ^ s >> 19;
+	return random_state[0] = t ^ s ^ s >> 19;
 }
 
 void random_bytes(void *to, size_t n)

@@ -11,7 +11,7 @@
 #define LARGE 0xffu             /* in frame->private: the block is one object */
 
 #define LARGEST 2048u           /* the largest size of a slab's objects */
-static const u16 sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, LARGEST };
+static const u16 object_sizes[] = { 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 800, 1024, 1344, LARGEST };
 
 /* The frame of a slab is linked into its class's list. */
 struct object {
@@ -30,10 +30,10 @@ struct slab {
 	u8 pad[25];
 };
 
-static struct class classes[ARRAY_SIZE(sizes)];
+static struct class classes[ARRAY_SIZE(object_sizes)];
 static size_t bytes_used;
 size_t kmalloc_plain = LARGEST;
-static u32 objects;
+static u32 object_count;
 
 /* The class of a size up to LARGEST. The search starts at the first class of the size's power of two. */
 static unsigned class_for(size_t size)
@@ -41,7 +41,7 @@ static unsigned class_for(size_t size)
 	static const u8 first[] = { 0, 0, 0, 0, 1, 2, 3, 4, 6, 8, 10, 12 };
 	unsigned i = first[size > 1 ? 32 - __builtin_clz(size - 1) : 0];
 
-	while (sizes[i] < size)
+	while (object_sizes[i] < size)
 		i++;
 	return i;
 }
@@ -50,7 +50,7 @@ static struct slab *slab_new(unsigned class)
 {
 	struct frame *frame = frame_alloc(FRAME_KERNEL);
 	struct slab *slab;
-	u32 size = sizes[class], last;
+	u32 size = object_sizes[class], last;
 
 	if (!frame)
 		return NULL;
@@ -86,7 +86,7 @@ static void *kmalloc_large(size_t size)
 		return NULL;
 	frame->private = LARGE;
 	bytes_used += PAGE_SIZE << order;
-	objects++;
+	object_count++;
 	return frame_kva(frame);
 }
 
@@ -117,8 +117,8 @@ void *kmalloc(size_t size)
 	slab->used++;
 	if (!slab->free)
 		list_del(&kva_frame(slab)->link);
-	bytes_used += sizes[class];
-	objects++;
+	bytes_used += object_sizes[class];
+	object_count++;
 	return object;
 }
 
@@ -155,14 +155,14 @@ void kfree(const void *p)
 		return;
 	frame = kva_frame(p);
 	ASSERT(frame->use == FRAME_KERNEL && frame->refs == 1);
-	objects--;
+	object_count--;
 	if (frame->private == LARGE) {
 		bytes_used -= PAGE_SIZE << frame->order;
 		frame_put(frame);
 		return;
 	}
 	slab = (struct slab *)((vaddr_t)p & PAGE_MASK);
-	bytes_used -= sizes[slab->class];
+	bytes_used -= object_sizes[slab->class];
 	if (!slab->free)
 		list_add(&frame->link, &classes[slab->class].partial);
 	object->next = slab->free;
@@ -195,5 +195,5 @@ size_t kmalloc_bytes(void)
 
 u32 kmalloc_objects(void)
 {
-	return objects;
+	return object_count;
 }

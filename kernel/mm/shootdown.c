@@ -20,18 +20,18 @@ u32 shootdown_unreached;
 u64 shootdowns;
 
 /* What was asked for, by whom and by which form, and what it cost. */
-static const char *const kinds[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
-static const char *const reasons[SHOOTDOWN_REASONS] =
+static const char *const kind_names[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
+static const char *const reason_names[SHOOTDOWN_REASONS] =
 	{ "copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit",
 							"truncate", "reclaim", "reuse" };
-static const struct shootdown_form *const forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
+static const struct shootdown_form *const all_forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
 						      &shootdown_generation, &shootdown_broadcast };
 struct count {
 	u32 times, pages, ipis;
 	u64 waited;             /* ticks of the timebase */
 };
-static struct count counts[ARRAY_SIZE(forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
-static u32 ipis;                /* of the one that is being made */
+static struct count shootdown_counts[ARRAY_SIZE(all_forms)][SHOOTDOWN_REASONS][SHOOTDOWN_KINDS];
+static u32 ipis_sent;           /* of the one that is being made */
 static u32 put_off;             /* flushes that a processor makes when it comes back to the address space */
 
 static void nothing_due(void)
@@ -51,7 +51,7 @@ void (*shootdown_reuse)(struct mm *mm, uaddr_t start, uaddr_t end) = nothing_uns
 
 void shootdown_send(u32 targets)
 {
-	ipis += (u32)__builtin_popcount(targets);
+	ipis_sent += (u32)__builtin_popcount(targets);
 	ipi_send(targets, IPI_FLUSH);
 }
 
@@ -84,15 +84,15 @@ void shootdown_count(enum shootdown_reason why, enum shootdown_kind kind, u32 pa
 	struct count *count;
 	u32 form = 0;
 
-	while (forms[form] != shootdown_form)
+	while (all_forms[form] != shootdown_form)
 		form++;
-	count = &counts[form][why][kind];
+	count = &shootdown_counts[form][why][kind];
 	count->times++;
 	count->pages += pages;
-	count->ipis += ipis;
+	count->ipis += ipis_sent;
 	count->waited += arch_timebase_low() - since;
 	shootdowns++;
-	ipis = 0;
+	ipis_sent = 0;
 }
 
 void shootdown(struct mm *mm, uaddr_t start, uaddr_t end)
@@ -122,7 +122,7 @@ void shootdown_context(struct mm *mm)
 	mm->stale_on = 0;
 	if (!using)
 		return;
-	ipis += (u32)__builtin_popcount(using);
+	ipis_sent += (u32)__builtin_popcount(using);
 	cpus_call(using, reload_context, NULL);
 	shootdown_count(mm->flush_reason, SHOOTDOWN_CONTEXT, 0, since);
 }
@@ -140,7 +140,7 @@ void shootdown_leave(struct mm *mm)
 	shootdown_reuse(mm, 0, USER_END);
 	if (!using)
 		return;
-	ipis += (u32)__builtin_popcount(using);
+	ipis_sent += (u32)__builtin_popcount(using);
 	cpus_call(using, space_leave, NULL);
 	shootdown_count(mm->flush_reason, SHOOTDOWN_END, 0, since);
 }
@@ -224,13 +224,13 @@ static void show_shootdowns(struct text *text)
 {
 	struct count found[SHOOTDOWN_KINDS] = { 0 };
 
-	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+	for (unsigned form = 0; form < ARRAY_SIZE(all_forms); form++)
 		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
 			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-				count_add(&found[kind], &counts[form][why][kind]);
+				count_add(&found[kind], &shootdown_counts[form][why][kind]);
 	text_puts(text, "for            times      pages       ipis    waited_ns\n");
 	for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-		show_row(text, kinds[kind], &found[kind]);
+		show_row(text, kind_names[kind], &found[kind]);
 	text_printf(text, "put_off %u\ndeferred %u\n", put_off, shootdowns_deferred);
 	frames_held_show(text);
 }
@@ -242,10 +242,10 @@ static void show_reasons(struct text *text)
 	for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++) {
 		struct count found = { 0 };
 
-		for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+		for (unsigned form = 0; form < ARRAY_SIZE(all_forms); form++)
 			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-				count_add(&found, &counts[form][why][kind]);
-		show_row(text, reasons[why], &found);
+				count_add(&found, &shootdown_counts[form][why][kind]);
+		show_row(text, reason_names[why], &found);
 	}
 }
 
@@ -253,12 +253,12 @@ static void show_reasons(struct text *text)
 static void show_each(struct text *text)
 {
 	text_puts(text, "form       reason     for          times      pages       ipis    waited_ns\n");
-	for (unsigned form = 0; form < ARRAY_SIZE(forms); form++)
+	for (unsigned form = 0; form < ARRAY_SIZE(all_forms); form++)
 		for (unsigned why = 0; why < SHOOTDOWN_REASONS; why++)
 			for (unsigned kind = 0; kind < SHOOTDOWN_KINDS; kind++)
-				if (counts[form][why][kind].times) {
-					text_printf(text, "%-10s %-10s ", forms[form]->name, reasons[why]);
-					show_row(text, kinds[kind], &counts[form][why][kind]);
+				if (shootdown_counts[form][why][kind].times) {
+					text_printf(text, "%-10s %-10s ", all_forms[form]->name, reason_names[why]);
+					show_row(text, kind_names[kind], &shootdown_counts[form][why][kind]);
 				}
 }
 

@@ -14,12 +14,12 @@
 
 static struct clock_state {
 	s32 offset, frequency, error_most, error_estimate, status, constant, tick, tai;
-} state = {
+} clock_state = {
 	.error_most = 16000000, .error_estimate = 16000000, .status = STA_UNSYNC, .constant = 2,
 	.tick = (s32)(NSEC_PER_SEC / HZ / NSEC_PER_USEC),
 };
 
-static s32 clamp(s64 value, s32 low, s32 high)
+static s32 clamp_range(s64 value, s32 low, s32 high)
 {
 	return (s32)MAX((s64)low, MIN((s64)high, value));
 }
@@ -62,7 +62,7 @@ static long clock_move(const struct timex64 *t)
 	if (t->modes & ADJ_ADJTIME) {
 		if (t->modes & ADJ_OFFSET_READONLY)
 			return 0;
-		return clock_step(0, (s64)clamp(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
+		return clock_step(0, (s64)clamp_range(t->offset, -INT32_MAX, INT32_MAX) * (s64)NSEC_PER_USEC);
 	}
 	if (!(t->modes & ADJ_SETOFFSET))
 		return 0;
@@ -72,23 +72,23 @@ static long clock_move(const struct timex64 *t)
 static void timex_keep(const struct timex64 *t)
 {
 	if (t->modes & ADJ_STATUS)
-		state.status = (state.status & STA_READ_ONLY) | (t->status & ~STA_READ_ONLY);
+		clock_state.status = (clock_state.status & STA_READ_ONLY) | (t->status & ~STA_READ_ONLY);
 	if (t->modes & ADJ_NANO)
-		state.status |= STA_NANO;
+		clock_state.status |= STA_NANO;
 	if (t->modes & ADJ_MICRO)
-		state.status &= ~STA_NANO;
+		clock_state.status &= ~STA_NANO;
 	if (t->modes & ADJ_FREQUENCY)
-		state.frequency = clamp(t->frequency, -TIMEX_FREQUENCY_MAX, TIMEX_FREQUENCY_MAX);
+		clock_state.frequency = clamp_range(t->frequency, -TIMEX_FREQUENCY_MAX, TIMEX_FREQUENCY_MAX);
 	if (t->modes & ADJ_MAXERROR)
-		state.error_most = clamp(t->error_most, 0, TIMEX_ERROR_MAX);
+		clock_state.error_most = clamp_range(t->error_most, 0, TIMEX_ERROR_MAX);
 	if (t->modes & ADJ_ESTERROR)
-		state.error_estimate = clamp(t->error_estimate, 0, TIMEX_ERROR_MAX);
+		clock_state.error_estimate = clamp_range(t->error_estimate, 0, TIMEX_ERROR_MAX);
 	if (t->modes & ADJ_TIMECONST)
-		state.constant = clamp(t->constant + (state.status & STA_NANO ? 0 : 4), 0, 10);
+		clock_state.constant = clamp_range(t->constant + (clock_state.status & STA_NANO ? 0 : 4), 0, 10);
 	if (t->modes & ADJ_TAI)
-		state.tai = clamp(t->constant, 0, 0x7fffffff);
+		clock_state.tai = clamp_range(t->constant, 0, 0x7fffffff);
 	if (t->modes & ADJ_TICK)
-		state.tick = (s32)t->tick;
+		clock_state.tick = (s32)t->tick;
 }
 
 static void timex_show(struct timex64 *t)
@@ -96,18 +96,18 @@ static void timex_show(struct timex64 *t)
 	u64 now = time_real_ns();
 	u32 part = (u32)(now % NSEC_PER_SEC);
 
-	t->offset = state.offset;
-	t->frequency = state.frequency;
-	t->error_most = state.error_most;
-	t->error_estimate = state.error_estimate;
-	t->status = state.status;
-	t->constant = state.constant;
+	t->offset = clock_state.offset;
+	t->frequency = clock_state.frequency;
+	t->error_most = clock_state.error_most;
+	t->error_estimate = clock_state.error_estimate;
+	t->status = clock_state.status;
+	t->constant = clock_state.constant;
 	t->precision = 1;
 	t->tolerance = TIMEX_FREQUENCY_MAX;
 	t->seconds = (s64)(now / NSEC_PER_SEC);
-	t->sub_seconds = state.status & STA_NANO ? part : part / NSEC_PER_USEC;
-	t->tick = state.tick;
-	t->tai = state.tai;
+	t->sub_seconds = clock_state.status & STA_NANO ? part : part / NSEC_PER_USEC;
+	t->tick = clock_state.tick;
+	t->tai = clock_state.tai;
 }
 
 static long clock_adjust(struct timex64 *t)
@@ -123,7 +123,7 @@ static long clock_adjust(struct timex64 *t)
 	timex_show(t);
 	if (t->modes & ADJ_ADJTIME)
 		t->offset = 0;	/* the whole offset is applied */
-	return state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
+	return clock_state.status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
 }
 
 static void timex_widen(struct timex64 *wide, const struct timex32 *t)

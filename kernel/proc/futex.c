@@ -24,7 +24,7 @@ struct sleeper {
 	bool woken;
 };
 
-static struct list_head buckets[FUTEX_BUCKETS];
+static struct list_head futex_buckets[FUTEX_BUCKETS];
 
 struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const struct futex_key *key)
 {
@@ -38,7 +38,7 @@ struct list_head *futex_bucket(struct list_head buckets_of[FUTEX_BUCKETS], const
 
 static struct list_head *futex_sleepers(const struct futex_key *key)
 {
-	return futex_bucket(buckets, key);
+	return futex_bucket(futex_buckets, key);
 }
 
 bool futex_key_same(const struct futex_key *a, const struct futex_key *b)

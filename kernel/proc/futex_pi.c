@@ -23,11 +23,11 @@ struct pi_waiter {
 };
 
 /* Interrupt windows in walks over a bucket or over an owner's waiters are safe: interrupt handlers change neither. */
-static struct list_head buckets[FUTEX_BUCKETS];
+static struct list_head pi_buckets[FUTEX_BUCKETS];
 
 static struct list_head *futex_waiters(const struct futex_key *key)
 {
-	return futex_bucket(buckets, key);
+	return futex_bucket(pi_buckets, key);
 }
 
 static struct pi_waiter *first_in_line(const struct futex_key *key)

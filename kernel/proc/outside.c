@@ -13,13 +13,13 @@
 #include "internal.h"
 
 /* How often outside_close() was called and not yet undone: changed by the holder of the kernel lock. */
-static volatile u32 closed;
-static u32 closings, refused;
-static u64 waited;              /* ticks of the timebase, for others to leave */
+static volatile u32 outside_closed;
+static u32 times_closed, times_refused;
+static u64 ticks_waited;        /* ticks of the timebase, for others to leave */
 
 /*
  * Each side stores its word, then reads the other's; both order these by a barrier. So either the processor that enters
- * sees `closed`, or the one that closes sees it outside.
+ * sees `outside_closed`, or the one that closes sees it outside.
  */
 bool outside_enter(void)
 {
@@ -27,12 +27,12 @@ bool outside_enter(void)
 
 	*outside = 1;
 	arch_memory_barrier();
-	if (!closed) {
+	if (!outside_closed) {
 		arch_acquired();
 		return true;
 	}
 	*outside = 0;
-	refused++;
+	times_refused++;
 	return false;
 }
 
@@ -61,20 +61,20 @@ static void close_and_wait(void)
 	if (boot.check && (this_cpu()->outside || this_cpu()->lock_held))
 		panic("lock order: \"outside\" is closed while \"%s\" is held",
 		      this_cpu()->outside ? "outside" : this_cpu()->lock_held->name);
-	closed++;
+	outside_closed++;
 	arch_memory_barrier();
 	for_each_cpu(cpu)
 		while (cpu != this_cpu() && *(volatile u32 *)&cpu->outside)
 			arch_pause();
 	arch_acquired();
-	closings++;
-	waited += arch_timebase_low() - since;
+	times_closed++;
+	ticks_waited += arch_timebase_low() - since;
 }
 
 static void open_again(void)
 {
 	arch_memory_barrier();
-	closed--;
+	outside_closed--;
 }
 
 static void close_and_open(void)
@@ -123,6 +123,7 @@ void outside_account(void)
 
 void outside_show(struct text *text)
 {
-	if (closings)
-		text_printf(text, "%-10s %10u %10u %12llu\n", "outside", closings, refused, time_ticks_to_ns(waited));
+	if (times_closed)
+		text_printf(text, "%-10s %10u %10u %12llu\n", "outside", times_closed, times_refused,
+			    time_ticks_to_ns(ticks_waited));
 }

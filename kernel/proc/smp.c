@@ -130,13 +130,13 @@ void preemption_point_unlocked(void)
 }
 
 /* The locks below the kernel lock, for locks_show(). */
-static struct spinlock *spinlocks[8];
+static struct spinlock *known_spinlocks[8];
 
 static void lock_note(struct spinlock *lock)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i] != lock; i++)
-		if (!spinlocks[i]) {
-			spinlocks[i] = lock;
+	for (unsigned i = 0; i < ARRAY_SIZE(known_spinlocks) && known_spinlocks[i] != lock; i++)
+		if (!known_spinlocks[i]) {
+			known_spinlocks[i] = lock;
 			return;
 		}
 }
@@ -211,8 +211,11 @@ void locks_show(struct text *text)
 	text_puts(text, "lock            taken  contended    waited_ns\n");
 	show_lock(text, "kernel", lock->times, lock->contended, lock->waited);
 	outside_show(text);
-	for (unsigned i = 0; i < ARRAY_SIZE(spinlocks) && spinlocks[i]; i++)
-		show_lock(text, spinlocks[i]->name, spinlocks[i]->times, spinlocks[i]->contended, spinlocks[i]->waited);
+	for (unsigned i = 0; i < ARRAY_SIZE(known_spinlocks) && known_spinlocks[i]; i++) {
+		const struct spinlock *known = known_spinlocks[i];
+
+		show_lock(text, known->name, known->times, known->contended, known->waited);
+	}
 }
 
 u32 cpus_others(void)
@@ -239,14 +242,14 @@ u32 cpus_using(const struct mm *mm)
 static struct {
 	void (*function)(void *argument);
 	void *argument;
-} call;
+} current_call;
 
 void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
 {
 	if (!targets)
 		return;
-	call.function = function;
-	call.argument = argument;
+	current_call.function = function;
+	current_call.argument = argument;
 	arch_memory_barrier();
 	for_each_cpu(cpu)
 		if (targets & 1u << cpu->number)
@@ -257,8 +260,8 @@ void cpus_call(u32 targets, void (*function)(void *argument), void *argument)
 			spin_pause();
 }
 
-static bool stopping;           /* a panic has begun */
-static volatile u32 holding;    /* calls of cpus_hold() that no cpus_release() has ended */
+static bool panic_stopping;     /* a panic has begun */
+static volatile u32 holds_open; /* calls of cpus_hold() that no cpus_release() has ended */
 
 /* Prints what this processor does, and does no more. */
 static void stop_this_cpu(void)
@@ -283,23 +286,23 @@ void cpus_answer(void)
 	struct cpu *cpu = this_cpu();
 
 	if (*(volatile u32 *)&cpu->called) {
-		if (stopping)
+		if (panic_stopping)
 			stop_this_cpu();
 		arch_acquired();
-		if (holding) {
+		if (holds_open) {
 			/* The holder may wait for flushes that this processor still owes (shootdown=generation). */
 			shootdown_answer();
 			/*
 			 * In the loop: a second hold may begin before this processor sees the first end. It answers
 			 * both.
 			 */
-			while (holding) {
+			while (holds_open) {
 				*(volatile u32 *)&cpu->called = 0;
 				spin_pause();
 			}
 			arch_follow();
 		} else {
-			call.function(call.argument);
+			current_call.function(current_call.argument);
 			arch_memory_barrier();
 			*(volatile u32 *)&cpu->called = 0;
 		}
@@ -313,9 +316,9 @@ void cpus_stop(void)
 {
 	u64 until;
 
-	if (stopping || cpu_count == 1)
+	if (panic_stopping || cpu_count == 1)
 		return;
-	stopping = true;
+	panic_stopping = true;
 	this_cpu()->stopped = true;
 	arch_memory_barrier();
 	for_each_cpu(cpu) {
@@ -339,20 +342,20 @@ static void call_followed(void *argument)
 
 void cpus_hold(void)
 {
-	if (cpu_count == 1 || holding++)
+	if (cpu_count == 1 || holds_open++)
 		return;
 	cpus_call(cpus_others(), NULL, NULL);
 }
 
 void cpus_release(void)
 {
-	if (cpu_count == 1 || holding > 1) {
-		holding -= cpu_count > 1;
+	if (cpu_count == 1 || holds_open > 1) {
+		holds_open -= cpu_count > 1;
 		return;
 	}
 	arch_lead();
 	arch_memory_barrier();
-	holding = 0;
+	holds_open = 0;
 	/* Until they have followed, they may insert translations of the kernel that are no longer right. */
 	cpus_call(cpus_others(), call_followed, NULL);
 	mmu->flush_all();

@@ -14,7 +14,7 @@
 #include "internal.h"
 
 struct timerfd {
-	struct list_head link;          /* in `dated`, if its expiry is a date */
+	struct list_head link;          /* in `dated_timers`, if its expiry is a date */
 	struct timer timer;
 	s32 clock;
 	u64 expires, interval;          /* ns since boot; expires: the next or last expiry */
@@ -24,7 +24,7 @@ struct timerfd {
 	struct wake_note note;          /* of readable */
 };
 
-static struct list_head dated = LIST_HEAD_INIT(dated);
+static struct list_head dated_timers = LIST_HEAD_INIT(dated_timers);
 
 /*
  * A periodic timer stops at its expiry until it is read; the missed expiries are counted then, so no interval is too
@@ -107,7 +107,7 @@ void timerfds_clock_set(s64 delta)
 {
 	struct timerfd *timerfd;
 
-	list_for_each_entry(timerfd, &dated, link) {
+	list_for_each_entry(timerfd, &dated_timers, link) {
 		s64 expires = (s64)timerfd->expires - delta;
 
 		if (timerfd->timer.active) {
@@ -168,7 +168,7 @@ static void timerfd_set_timer(struct timerfd *timerfd, u32 flags, const struct t
 	else
 		timerfd->expires = date ? time_since_boot(setting->value) : setting->value;
 	if (date)
-		list_add(&timerfd->link, &dated);
+		list_add(&timerfd->link, &dated_timers);
 	timer_set(&timerfd->timer, timerfd->expires);
 }
 

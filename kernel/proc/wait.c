@@ -40,7 +40,7 @@ void wake_waiters(struct waitq *wq)
 	}
 }
 
-static struct list_head noted = LIST_HEAD_INIT(noted);
+static struct list_head noted_work = LIST_HEAD_INIT(noted_work);
 
 void wake_note_init(struct wake_note *note, struct waitq *wq)
 {
@@ -63,7 +63,7 @@ void note_work(struct deferred *work, void (*run)(struct deferred *))
 	if (!list_empty(&work->link))
 		return;
 	work->run = run;
-	list_add_tail(&work->link, &noted);
+	list_add_tail(&work->link, &noted_work);
 	current->work |= WORK_NOTED;
 }
 
@@ -76,8 +76,8 @@ void wake_up_noted(struct wake_note *note)
 void noted_run(void)
 {
 	current->work &= ~WORK_NOTED;
-	while (!list_empty(&noted)) {
-		struct deferred *work = list_first_entry(&noted, struct deferred, link);
+	while (!list_empty(&noted_work)) {
+		struct deferred *work = list_first_entry(&noted_work, struct deferred, link);
 
 		list_del(&work->link);
 		work->run(work);

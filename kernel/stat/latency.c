@@ -22,22 +22,23 @@ static struct {
 	vaddr_t address;
 	bool user;
 	char name[TASK_NAME_SIZE];
-} where;
+} longest_place;
 
 /* In the kernel, interrupts come only in interrupt_window(), so record its caller. */
 void latency_note(const struct regs *regs, u64 ns)
 {
 	latency_longest = ns;
-	where.user = regs_user(regs);
-	where.address = where.user ? regs_pc(regs) : regs_caller(regs);
-	strlcpy(where.name, current->name, sizeof(where.name));
+	longest_place.user = regs_user(regs);
+	longest_place.address = longest_place.user ? regs_pc(regs) : regs_caller(regs);
+	strlcpy(longest_place.name, current->name, sizeof(longest_place.name));
 }
 
 void latency_show(struct text *text)
 {
 	text_printf(text, "longest %llu\nsample %llu\n", latency_longest, latency_sample);
 	if (latency_longest)
-		text_printf(text, "until %08x %s %s\n", where.address, where.user ? "user" : "kernel", where.name);
+		text_printf(text, "until %08x %s %s\n", longest_place.address, longest_place.user ? "user" : "kernel",
+			    longest_place.name);
 }
 
 int latency_store(const char *words, size_t size)

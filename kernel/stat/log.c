@@ -15,15 +15,15 @@ enum {
 	SYSLOG_CONSOLE_ON, SYSLOG_CONSOLE_LEVEL, SYSLOG_SIZE_UNREAD, SYSLOG_SIZE_BUFFER,
 };
 
-static char text[LOG_SIZE];
-static u32 written, taken, cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
-static struct waitq readers = WAITQ_INIT(readers);
-static struct wake_note readers_note = { .work.link = LIST_HEAD_INIT(readers_note.work.link), .wq = &readers };
+static char log_text[LOG_SIZE];
+static u32 bytes_written, bytes_taken, bytes_cleared;	/* counts of bytes; positions are modulo LOG_SIZE */
+static struct waitq log_readers = WAITQ_INIT(log_readers);
+static struct wake_note readers_note = { .work.link = LIST_HEAD_INIT(readers_note.work.link), .wq = &log_readers };
 
 void log_write(const char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		text[written++ % LOG_SIZE] = from[i];
+		log_text[bytes_written++ % LOG_SIZE] = from[i];
 	wake_up_noted(&readers_note);
 }
 
@@ -44,13 +44,13 @@ void printk(const char *format, ...)
 /* The position of the oldest byte from `start` on that is not overwritten. */
 static u32 log_oldest(u32 start)
 {
-	return written - start > LOG_SIZE ? written - LOG_SIZE : start;
+	return bytes_written - start > LOG_SIZE ? bytes_written - LOG_SIZE : start;
 }
 
 static long log_give(char *user, u32 from, u32 size)
 {
 	for (u32 i = 0; i < size; i++)
-		if (put_user(text[(from + i) % LOG_SIZE], user + i))
+		if (put_user(log_text[(from + i) % LOG_SIZE], user + i))
 			return -EFAULT;
 	return (long)size;
 }
@@ -58,23 +58,23 @@ static long log_give(char *user, u32 from, u32 size)
 /* Waits for bytes that no read has taken, and takes them. */
 static long log_take(char *user, u32 size)
 {
-	long n = wait_event(&readers, written != taken);
+	long n = wait_event(&log_readers, bytes_written != bytes_taken);
 
 	if (n)
 		return n;
-	taken = log_oldest(taken);
-	n = log_give(user, taken, MIN(size, written - taken));
+	bytes_taken = log_oldest(bytes_taken);
+	n = log_give(user, bytes_taken, MIN(size, bytes_written - bytes_taken));
 	if (n > 0)
-		taken += (u32)n;
+		bytes_taken += (u32)n;
 	return n;
 }
 
 /* Copies the last `size` bytes since the log was cleared. */
 static long give_last(char *user, u32 size)
 {
-	u32 there = written - log_oldest(cleared), n = MIN(size, there);
+	u32 there = bytes_written - log_oldest(bytes_cleared), n = MIN(size, there);
 
-	return log_give(user, written - n, n);
+	return log_give(user, bytes_written - n, n);
 }
 
 /* Whether the request sets the console's level. It is accepted without effect: there are no levels. */
@@ -104,13 +104,13 @@ long sys_syslog(int type, char *user, int size)
 	case SYSLOG_READ_CLEAR:
 		n = give_last(user, (u32)size);
 		if (type == SYSLOG_READ_CLEAR && n >= 0)
-			cleared = written;
+			bytes_cleared = bytes_written;
 		return n;
 	case SYSLOG_CLEAR:
-		cleared = written;
+		bytes_cleared = bytes_written;
 		return 0;
 	case SYSLOG_SIZE_UNREAD:
-		return (long)(written - log_oldest(taken));
+		return (long)(bytes_written - log_oldest(bytes_taken));
 	case SYSLOG_SIZE_BUFFER:
 		return (long)LOG_SIZE;
 	}

@@ -15,10 +15,10 @@
 #include <procfs.h>
 #include <uname.h>
 
-#define NAME(function, field_number) \
-	static void function(struct text *t) { text_printf(t, "%s\n", uts.field[field_number]); }
-#define LIMIT(function, value) \
-	static void function(struct text *t) { text_printf(t, "%u\n", (u32)(value)); }
+#define NAME(subject, field_number) \
+	static void show_##subject(struct text *t) { text_printf(t, "%s\n", uts.field[field_number]); }
+#define LIMIT(subject, value) \
+	static void show_##subject(struct text *t) { text_printf(t, "%u\n", (u32)(value)); }
 
 NAME(ostype, UTS_SYSNAME)
 NAME(osrelease, UTS_RELEASE)
@@ -46,19 +46,19 @@ LIMIT(epoll_max_user_watches, epoll_items_most())
 LIMIT(core_somaxconn, SOCKET_BACKLOG_MAX)
 
 /* Semaphores: in a set, in all, operations of one call, sets. */
-static void sem_limits_show(struct text *text)
+static void show_sem_limits(struct text *text)
 {
 	text_printf(text, "%u\t%u\t%u\t%u\n", SYSV_PER_SET_MAX, SYSV_PER_SET_MAX * SYSV_SLOTS_MAX, SYSV_OPERATIONS_MAX,
 		    SYSV_SLOTS_MAX);
 }
 
 /* core(5): the name of a core file. */
-static void core_pattern(struct text *text)
+static void show_core_pattern(struct text *text)
 {
 	text_puts(text, CORE_NAME "\n");
 }
 
-static void pty_nr(struct text *text)
+static void show_pty_nr(struct text *text)
 {
 	text_printf(text, "%u\n", pty_count);
 }
@@ -69,36 +69,36 @@ void proc_sys_init(void)
 		const char *path;
 		void (*show)(struct text *);
 	} files[] = {
-		{ "sys/kernel/ostype", ostype },
-		{ "sys/kernel/osrelease", osrelease },
-		{ "sys/kernel/version", version },
-		{ "sys/kernel/hostname", hostname },
-		{ "sys/kernel/domainname", domainname },
-		{ "sys/kernel/sem", sem_limits_show },
-		{ "sys/kernel/core_pattern", core_pattern },
-		{ "sys/kernel/core_uses_pid", zero },
-		{ "sys/kernel/pty/nr", pty_nr },
-		{ "sys/kernel/pid_max", pid_max },
-		{ "sys/kernel/threads-max", pid_max },
-		{ "sys/kernel/ngroups_max", ngroups_max },
-		{ "sys/kernel/tainted", zero },
-		{ "sys/kernel/cap_last_cap", cap_last_cap },
-		{ "sys/kernel/shmall", shmall },
-		{ "sys/kernel/shmmax", shmmax },
-		{ "sys/kernel/shmmni", shmmni },
-		{ "sys/kernel/msgmax", msgmax },
-		{ "sys/kernel/msgmnb", msgmnb },
-		{ "sys/kernel/msgmni", msgmni },
-		{ "sys/kernel/pty/max", pty_max },
-		{ "sys/fs/nr_open", nr_open },
-		{ "sys/fs/file-max", file_max },
-		{ "sys/fs/pipe-max-size", pipe_max_size },
-		{ "sys/fs/inotify/max_queued_events", inotify_max_queued_events },
-		{ "sys/fs/inotify/max_user_watches", inotify_max_user_watches },
-		{ "sys/fs/inotify/max_user_instances", inotify_max_user_instances },
-		{ "sys/fs/epoll/max_user_watches", epoll_max_user_watches },
-		{ "sys/vm/overcommit_memory", zero },
-		{ "sys/net/core/somaxconn", core_somaxconn },
+		{ "sys/kernel/ostype", show_ostype },
+		{ "sys/kernel/osrelease", show_osrelease },
+		{ "sys/kernel/version", show_version },
+		{ "sys/kernel/hostname", show_hostname },
+		{ "sys/kernel/domainname", show_domainname },
+		{ "sys/kernel/sem", show_sem_limits },
+		{ "sys/kernel/core_pattern", show_core_pattern },
+		{ "sys/kernel/core_uses_pid", show_zero },
+		{ "sys/kernel/pty/nr", show_pty_nr },
+		{ "sys/kernel/pid_max", show_pid_max },
+		{ "sys/kernel/threads-max", show_pid_max },
+		{ "sys/kernel/ngroups_max", show_ngroups_max },
+		{ "sys/kernel/tainted", show_zero },
+		{ "sys/kernel/cap_last_cap", show_cap_last_cap },
+		{ "sys/kernel/shmall", show_shmall },
+		{ "sys/kernel/shmmax", show_shmmax },
+		{ "sys/kernel/shmmni", show_shmmni },
+		{ "sys/kernel/msgmax", show_msgmax },
+		{ "sys/kernel/msgmnb", show_msgmnb },
+		{ "sys/kernel/msgmni", show_msgmni },
+		{ "sys/kernel/pty/max", show_pty_max },
+		{ "sys/fs/nr_open", show_nr_open },
+		{ "sys/fs/file-max", show_file_max },
+		{ "sys/fs/pipe-max-size", show_pipe_max_size },
+		{ "sys/fs/inotify/max_queued_events", show_inotify_max_queued_events },
+		{ "sys/fs/inotify/max_user_watches", show_inotify_max_user_watches },
+		{ "sys/fs/inotify/max_user_instances", show_inotify_max_user_instances },
+		{ "sys/fs/epoll/max_user_watches", show_epoll_max_user_watches },
+		{ "sys/vm/overcommit_memory", show_zero },
+		{ "sys/net/core/somaxconn", show_core_somaxconn },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)

@@ -78,8 +78,8 @@ static void system_stat_show(struct text *text)
 #define LOAD_ONE (1u << LOAD_SHIFT)
 #define LOAD_INTERVAL (5 * NSEC_PER_SEC)
 
-static u32 load[3];
-static const u32 decay[3] = { 1884, 2014, 2037 };	/* 2048 / e^(5 s / 1, 5, 15 min) */
+static u32 load_averages[3];
+static const u32 load_decay[3] = { 1884, 2014, 2037 };	/* 2048 / e^(5 s / 1, 5, 15 min) */
 static struct timer load_timer;
 static struct deferred load_work;
 
@@ -88,7 +88,8 @@ static void load_sample(struct deferred *work)
 	u32 running = count_running() << LOAD_SHIFT;
 
 	for (unsigned i = 0; i < 3; i++)
-		load[i] = (load[i] * decay[i] + running * (LOAD_ONE - decay[i])) >> LOAD_SHIFT;
+		load_averages[i] = (load_averages[i] * load_decay[i] + running * (LOAD_ONE - load_decay[i])) >>
+				   LOAD_SHIFT;
 	(void)work;
 }
 
@@ -124,7 +125,8 @@ static void loadavg_show(struct text *text)
 		timer_set(&load_timer, time_now_ns() + LOAD_INTERVAL);
 	}
 	for (unsigned i = 0; i < 3; i++)
-		text_printf(text, "%u.%02u ", load[i] >> LOAD_SHIFT, (load[i] & (LOAD_ONE - 1)) * 100 >> LOAD_SHIFT);
+		text_printf(text, "%u.%02u ", load_averages[i] >> LOAD_SHIFT,
+			    (load_averages[i] & (LOAD_ONE - 1)) * 100 >> LOAD_SHIFT);
 	text_printf(text, "%u/%u %d\n", count_running(), task_count, youngest_process());
 }
 

@@ -48,7 +48,7 @@ static void show_package(struct text *text)
 static const struct {
 	const char *name;
 	void (*show)(struct text *);
-} topology[] = {
+} topology_files[] = {
 	{ "topology/core_cpus", all_mask },	   { "topology/core_cpus_list", all_list },
 	{ "topology/core_siblings", all_mask },	   { "topology/core_siblings_list", all_list },
 	{ "topology/package_cpus", all_mask },	   { "topology/package_cpus_list", all_list },
@@ -77,8 +77,8 @@ void sysfs_init(void)
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "isolated", show_none, NULL);
 	proc_file_below(&sys_root_node, CPU_DIRECTORY "kernel_max", show_highest_cpu, NULL);
 	for_each_cpu(cpu)
-		for (size_t i = 0; i < ARRAY_SIZE(topology); i++)
-			processor_file((u32)(cpu - cpus), topology[i].name, topology[i].show);
+		for (size_t i = 0; i < ARRAY_SIZE(topology_files); i++)
+			processor_file((u32)(cpu - cpus), topology_files[i].name, topology_files[i].show);
 }
 
 struct filesystem *sysfs_new(const char *source)

@@ -18,9 +18,9 @@
 
 extern const char kernel_start[], text_end[];
 
-static u32 *counts;	/* by 16 bytes of kernel code; NULL until first switched on */
+static u32 *tick_counts;	/* by 16 bytes of kernel code; NULL until first switched on */
 static u32 profile_user, profile_idle, profile_other;
-static bool profiling;
+static bool profile_on;
 
 static u32 profile_slots(void)
 {
@@ -36,7 +36,7 @@ static void profile_sample(const struct regs *regs, bool idle)
 	else if (idle)
 		profile_idle++;
 	else if (slot < profile_slots())
-		counts[slot]++;
+		tick_counts[slot]++;
 	else
 		profile_other++;
 }
@@ -49,18 +49,18 @@ void stat_tick(const struct regs *regs)
 		this_cpu()->ticks_user++;
 	else if (!idle)
 		this_cpu()->ticks_system++;
-	if (profiling)
+	if (profile_on)
 		profile_sample(regs, idle);
 }
 
 void profile_show(struct text *text)
 {
-	text_printf(text, "profiling %s\nuser %u\nidle %u\nother %u\n", profiling ? "on" : "off", profile_user,
+	text_printf(text, "profiling %s\nuser %u\nidle %u\nother %u\n", profile_on ? "on" : "off", profile_user,
 		    profile_idle,
 		    profile_other);
-	for (u32 i = 0; counts && i < profile_slots(); i++)
-		if (counts[i])
-			text_printf(text, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), counts[i]);
+	for (u32 i = 0; tick_counts && i < profile_slots(); i++)
+		if (tick_counts[i])
+			text_printf(text, "%08x %u\n", (vaddr_t)kernel_start + (i << BYTES_SHIFT), tick_counts[i]);
 }
 
 static bool word_is(const char *words, size_t size, const char *word)
@@ -73,16 +73,16 @@ static bool word_is(const char *words, size_t size, const char *word)
 int profile_store(const char *words, size_t size)
 {
 	if (word_is(words, size, "0")) {
-		profiling = false;
+		profile_on = false;
 	} else if (word_is(words, size, "1")) {
-		if (!counts)
-			counts = kzalloc(profile_slots() * sizeof(*counts));
-		if (!counts)
+		if (!tick_counts)
+			tick_counts = kzalloc(profile_slots() * sizeof(*tick_counts));
+		if (!tick_counts)
 			return -ENOMEM;
-		profiling = true;
+		profile_on = true;
 	} else if (word_is(words, size, "clear")) {
-		if (counts)
-			memset(counts, 0, profile_slots() * sizeof(*counts));
+		if (tick_counts)
+			memset(tick_counts, 0, profile_slots() * sizeof(*tick_counts));
 		profile_user = profile_idle = profile_other = 0;
 	} else {
 		return -EINVAL;

@@ -15,11 +15,11 @@
 #include <text.h>
 
 u64 check_runs, check_sweeps;
-static const char *during;
-static unsigned contradictions;
+static const char *checked_operation;
+static unsigned contradiction_count;
 
 /* By frame: the entries that map it, counted by a sweep; of a page table, the roots that have it. */
-static u32 *mappings;
+static u32 *mappings_found;
 #define MAPPED_PRIVATE_WRITABLE 0x80000000u     /* some entry permits writing a private page */
 
 #define CONTRADICTIONS_SHOWN 10
@@ -34,32 +34,32 @@ void check_init(void)
 
 	if (!boot.check)
 		return;
-	while (PAGE_SIZE << order < frame_count * sizeof(*mappings))
+	while (PAGE_SIZE << order < frame_count * sizeof(*mappings_found))
 		order++;
 	block = frame_alloc_order(FRAME_KERNEL, order);
 	if (!block)
 		fatal(EXIT_MEMORY, "invariant checker: no memory");
-	mappings = frame_kva(block);
+	mappings_found = frame_kva(block);
 }
 
 static void check_report(const char *what, u32 space, vaddr_t address, u32 pte)
 {
-	if (contradictions++ < CONTRADICTIONS_SHOWN)
-		console_printf("check: after %s: %s (context 0x%06x, address 0x%08x, entry 0x%08x)\n", during, what,
+	if (contradiction_count++ < CONTRADICTIONS_SHOWN)
+		console_printf("check: after %s: %s (context 0x%06x, address 0x%08x, entry 0x%08x)\n", checked_operation, what,
 			       space, address, pte);
 }
 
 static void begin_report(const char *operation)
 {
 	outside_close();
-	during = operation;
-	contradictions = 0;
+	checked_operation = operation;
+	contradiction_count = 0;
 }
 
 static void end_check(void)
 {
-	if (contradictions)
-		panic("check: %u contradictions after %s", contradictions, during);
+	if (contradiction_count)
+		panic("check: %u contradictions after %s", contradiction_count, checked_operation);
 	outside_open();
 }
 
@@ -129,9 +129,9 @@ static void check_table(struct mm *mm, vaddr_t start, vaddr_t end, const struct 
 		found->resident++;
 		if (walk != WALK_COUNT)
 			continue;
-		mappings[number]++;
+		mappings_found[number]++;
 		if (vma && private_writable(vma, pte))
-			mappings[number] |= MAPPED_PRIVATE_WRITABLE;
+			mappings_found[number] |= MAPPED_PRIVATE_WRITABLE;
 	}
 }
 
@@ -152,7 +152,7 @@ static struct found check_tree_entries(struct mm *mm, vaddr_t start, vaddr_t end
 	for (slot = skip_absent(slot, last); slot < last; slot = skip_absent(slot + 1, last)) {
 		vaddr_t from = (u32)(slot - root) << ROOT_SHIFT;
 		const struct frame *table = slot_frame(slot);
-		bool again = walk == WALK_COUNT && mappings[frame_number(table)]++;
+		bool again = walk == WALK_COUNT && mappings_found[frame_number(table)]++;
 
 		found.tables++;
 		check_table(mm, MAX(from, start), MIN(pagetable_next(from), end), table, again ? WALK_ONLY : walk,
@@ -232,7 +232,7 @@ static void check_frames(void)
 
 	for (u32 number = 0; number < frame_count; number += 1u << frames[number].order) {
 		const struct frame *frame = &frames[number];
-		u32 mapped = mappings[number] & ~MAPPED_PRIVATE_WRITABLE;
+		u32 mapped = mappings_found[number] & ~MAPPED_PRIVATE_WRITABLE;
 
 		use[frame->use] += 1u << frame->order;
 		/*
@@ -246,7 +246,7 @@ static void check_frames(void)
 		} else if (holds_wrong(frame, mapped)) {
 			check_report("a frame's mappings miscounted", mapped, number << PAGE_SHIFT, frame->refs);
 		}
-		if (mapped > 1 && mappings[number] & MAPPED_PRIVATE_WRITABLE)
+		if (mapped > 1 && mappings_found[number] & MAPPED_PRIVATE_WRITABLE)
 			check_report("a private page is writable in two places", mapped, number << PAGE_SHIFT, frame->refs);
 	}
 	frame_statistics(&statistics);
@@ -257,14 +257,14 @@ static void check_frames(void)
 
 static void count_held(const struct frame *frame)
 {
-	mappings[frame_number(frame)]++;
+	mappings_found[frame_number(frame)]++;
 }
 
 void check_sweep(const char *operation)
 {
 	begin_report(operation);
 	check_sweeps++;
-	memset(mappings, 0, frame_count * sizeof(*mappings));
+	memset(mappings_found, 0, frame_count * sizeof(*mappings_found));
 	mm_for_each(check_space);
 	frames_held_each(count_held);
 	check_frames();

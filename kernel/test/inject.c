@@ -81,7 +81,7 @@ static void overflow_stack(const struct target *t)
 static const struct {
 	const char *name;
 	void (*make)(const struct target *t);
-} faults[] = {
+} fault_kinds[] = {
 	{ "tree", make_writable }, { "mapped", count_mapping }, { "resident", count_page }, { "areas", count_area },
 	{ "freed", free_frame },   { "room", change_room },     { "stack", overflow_stack },
 };
@@ -121,10 +121,10 @@ int check_store(const char *words, size_t size)
 	error = find_target(address, &target);
 	if (error)
 		return error;
-	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (strcmp(faults[i].name, line) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(fault_kinds); i++) {
+		if (strcmp(fault_kinds[i].name, line) != 0)
 			continue;
-		faults[i].make(&target);
+		fault_kinds[i].make(&target);
 		return 0;
 	}
 	return mmu->make_fault(line, target.mm, target.address);

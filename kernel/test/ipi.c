@@ -5,9 +5,9 @@
 #include <lib.h>
 #include <window.h>
 
-static u32 came[IPI_KINDS];
+static u32 ipis_came[IPI_KINDS];
 
-#define COUNTER(kind) static void count_##kind(void) { came[kind]++; }
+#define COUNTER(kind) static void count_##kind(void) { ipis_came[kind]++; }
 COUNTER(0)
 COUNTER(1)
 COUNTER(2)
@@ -15,8 +15,8 @@ COUNTER(3)
 
 static void ipi_expect(unsigned kind, u32 count, const char *when)
 {
-	if (came[kind] != count)
-		panic("interrupt %u between processors: came %u times, not %u, %s", kind, came[kind], count, when);
+	if (ipis_came[kind] != count)
+		panic("interrupt %u between processors: came %u times, not %u, %s", kind, ipis_came[kind], count, when);
 }
 
 void ipi_test(void)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from suite.places import Missing
 
-from kernel import boot, causes, checker, columns, contexts, failalloc, fuzz, includes, policies, port
+from kernel import boot, causes, checker, columns, contexts, failalloc, fuzz, includes, names, policies, port
 
-SUBJECTS = ("boot", "causes", "checker", "columns", "contexts", "failalloc", "fuzz", "includes", "policies", "port")
+SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "boot": lambda chosen: boot.check(update=chosen.update),
+    "causes": lambda _: causes.check(),
+    "checker": lambda _: checker.check(),
+    "columns": lambda _: columns.check(),
+    "contexts": lambda _: contexts.check(),
+    "failalloc": lambda chosen: failalloc.check(whole=chosen.whole),
+    "fuzz": lambda _: fuzz.check(),
+    "includes": lambda _: includes.check(),
+    "names": lambda _: names.check(),
+    "policies": lambda chosen: policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows),
+    "port": lambda _: port.check(),
+}
+"""Each returns the number of failures."""
 
 
 def main() -> int:
@@ -29,28 +43,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no such subject: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
     subjects = chosen.subject or SUBJECTS
-    failed = 0
     try:
-        if "boot" in subjects:
-            failed += boot.check(update=chosen.update)
-        if "causes" in subjects:
-            failed += causes.check()
-        if "checker" in subjects:
-            failed += checker.check()
-        if "columns" in subjects:
-            failed += columns.check()
-        if "contexts" in subjects:
-            failed += contexts.check()
-        if "failalloc" in subjects:
-            failed += failalloc.check(whole=chosen.whole)
-        if "fuzz" in subjects:
-            failed += fuzz.check()
-        if "includes" in subjects:
-            failed += includes.check()
-        if "policies" in subjects:
-            failed += policies.check(whole=chosen.whole, machines=chosen.machine, chosen=chosen.rows)
-        if "port" in subjects:
-            failed += port.check()
+        failed = sum(check(chosen) for subject, check in SUBJECTS.items() if subject in subjects)
     except Missing as error:
         print(f"kernel: {error}", file=sys.stderr)
         return 2

@@ -87,19 +87,19 @@ static void renumber_active(const struct mm *except)
 	}
 }
 
-static struct context_survey *survey;   /* that is being made */
+static struct context_survey *current_survey; /* that is being made */
 
 CAUSE(flush) static void survey_add(struct mm *mm)
 {
 	u32 bit = mm->context.number % CONTEXT_SURVEY;
 
 	if (context_live(mm))
-		survey->live[bit / 32] |= 1u << bit % 32;
+		current_survey->live[bit / 32] |= 1u << bit % 32;
 }
 
 CAUSE(flush) void contexts_survey(struct context_survey *to)
 {
-	survey = to;
+	current_survey = to;
 	memset(to, 0, sizeof(*to));
 	mm_for_each(survey_add);
 }

@@ -11,33 +11,33 @@
 
 #define CONTROL_PA 0x80000f00u
 
-static u32 *device;             /* NULL: there is none */
+static u32 *control_registers;  /* NULL: there is none */
 u32 control_features;
 
 static void control_write(u32 offset, u32 value)
 {
-	if (device) {
-		*(volatile u32 *)((u8 *)device + offset) = value;
+	if (control_registers) {
+		*(volatile u32 *)((u8 *)control_registers + offset) = value;
 		__asm__ volatile("eieio" : : : "memory");
 	}
 }
 
 static u32 control_read(u32 offset)
 {
-	return *(volatile u32 *)((u8 *)device + offset);
+	return *(volatile u32 *)((u8 *)control_registers + offset);
 }
 
 void control_init(bool in_tree)
 {
 	if (!in_tree)
 		return;
-	device = arch_io(CONTROL_PA);
+	control_registers = arch_io(CONTROL_PA);
 	control_features = control_read(CONTROL_FEATURES);
 }
 
 bool control_present(void)
 {
-	return device != NULL;
+	return control_registers != NULL;
 }
 
 void control_cause(enum control_cause cause)
@@ -89,7 +89,7 @@ u32 control_tlb_shape(enum control_tlb tlb, u32 *ways)
 {
 	u32 shape;
 
-	if (!device)
+	if (!control_registers)
 		return 0;
 	tlb_select(tlb, 0);
 	shape = control_read(CONTROL_TLB_SELECT);
@@ -127,7 +127,7 @@ void control_vsid_issued(u32 vsid)
 void power_off(int status)
 {
 	irq_disable();
-	if (device)
+	if (control_registers)
 		control_write(CONTROL_POWER_OFF, (u32)status);
 	console_printf("pagewalk: power off, status %d\n", status);
 	for (;;)

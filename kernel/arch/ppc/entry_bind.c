@@ -5,7 +5,7 @@
 #include <lib.h>
 #include <syscall.h>
 
-static const u32 nop = 0x60000000, blr = 0x4e800020;
+static const u32 nop_instruction = 0x60000000, blr_instruction = 0x4e800020;
 
 DECLARE_IMAGE(image_syscall_full);
 DECLARE_IMAGE(image_syscall_traced);
@@ -33,46 +33,46 @@ static void fill_table(void)
 				syscall_returns_words[i] ? (u32)syscall_words : (u32)syscall_table[i];
 }
 
-static bool locked;             /* several processors */
+static bool entry_locked;       /* several processors */
 extern const u32 syscall_locked[];
 
 void entry_bind_locked(void)
 {
-	locked = true;
+	entry_locked = true;
 	memcpy(lean_table_locked, lean_table, sizeof(lean_table));
 	for (u32 i = 0; i < LEAN_CALLS; i++)
 		lean_table[i] = (u32)syscall_locked;
 }
 
-static bool lean_entry, preloading, tracing;
+static bool lean_entry, frame_preloading, calls_traced;
 
 static void bind_syscall(void)
 {
-	image_install(0xc00, tracing ? &image_syscall_traced :
+	image_install(0xc00, calls_traced ? &image_syscall_traced :
 			     !lean_entry ? &image_syscall_full :
-			     preloading ? &image_syscall_lean_preload : &image_syscall_lean);
+			     frame_preloading ? &image_syscall_lean_preload : &image_syscall_lean);
 }
 
 void entry_preload(bool on)
 {
-	preloading = on;
+	frame_preloading = on;
 	bind_syscall();
-	if (!locked)
+	if (!entry_locked)
 		image_install(0x500, on ? &image_external_preload : &image_external);
 	image_install(0x900, on ? &image_decrementer_preload : &image_decrementer);
 }
 
 void arch_trace_syscalls(bool on)
 {
-	if (tracing != on) {
-		tracing = on;
+	if (calls_traced != on) {
+		calls_traced = on;
 		bind_syscall();
 	}
 }
 
 void switch_preload_bind(bool on)
 {
-	code_write((u32 *)switch_preload, on ? &nop : &blr, 1);
+	code_write((u32 *)switch_preload, on ? &nop_instruction : &blr_instruction, 1);
 }
 
 void entry_bind(bool lean)
@@ -84,8 +84,8 @@ void entry_bind(bool lean)
 		with_task_to_full = enter_with_task[0];
 		fill_table();
 	}
-	code_write(enter, lean ? &nop : &branch_to_full, 1);
-	code_write(enter_with_task, lean ? &nop : &with_task_to_full, 1);
+	code_write(enter, lean ? &nop_instruction : &branch_to_full, 1);
+	code_write(enter_with_task, lean ? &nop_instruction : &with_task_to_full, 1);
 	lean_entry = lean;
 	bind_syscall();
 }

@@ -12,7 +12,7 @@
 static struct {
 	u32 vector;
 	u32 size;               /* bytes of its code */
-} taken[VECTORS_MOST];
+} taken_vectors[VECTORS_MOST];
 static u32 taken_count;
 
 #define BRANCH        0x48000000u
@@ -61,14 +61,15 @@ static void vector_take(u32 vector, u32 size)
 	u32 at = taken_count;
 
 	for (u32 i = 0; i < taken_count; i++) {
-		if (taken[i].vector == vector)
+		if (taken_vectors[i].vector == vector)
 			at = i;
 		else
-			ASSERT(vector + size <= taken[i].vector || taken[i].vector + taken[i].size <= vector);
+			ASSERT(vector + size <= taken_vectors[i].vector ||
+			       taken_vectors[i].vector + taken_vectors[i].size <= vector);
 	}
 	ASSERT(at < VECTORS_MOST && vector % sizeof(u32) == 0 && vector + size <= VECTORS_END);
-	taken[at].vector = vector;
-	taken[at].size = size;
+	taken_vectors[at].vector = vector;
+	taken_vectors[at].size = size;
 	if (at == taken_count)
 		taken_count++;
 }

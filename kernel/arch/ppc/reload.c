@@ -8,16 +8,16 @@
 
 u64 reloads_c, reloads_assembly, reloads_bypass;
 u64 misses_instruction[2], misses_data[2], misses_of_kernel_pages;
-static enum reload_form form;
-static bool counting;
-static u64 accounted;           /* misses already added to reloads_assembly or reloads_bypass */
+static enum reload_form chosen_form;
+static bool misses_counted;
+static u64 misses_accounted;    /* misses already added to reloads_assembly or reloads_bypass */
 
 static void install_all(void)
 {
-	const struct reload_set *set = backend->reload(form);
+	const struct reload_set *set = backend->reload(chosen_form);
 
 	for (unsigned i = 0; i < ARRAY_SIZE(set->images) && set->images[i].vector; i++) {
-		if (counting && set->images[i].count)
+		if (misses_counted && set->images[i].count)
 			image_install_before(set->images[i].vector, set->images[i].count, set->images[i].image);
 		else
 			image_install(set->images[i].vector, set->images[i].image);
@@ -32,39 +32,39 @@ void arch_policies_account(void)
 	u64 now = misses_instruction[0] + misses_instruction[1] + misses_data[0] + misses_data[1];
 
 	if (bound_assembly)
-		reloads_assembly += now - accounted;
+		reloads_assembly += now - misses_accounted;
 	if (bound_bypass)
-		reloads_bypass += now - accounted;
-	accounted = now;
+		reloads_bypass += now - misses_accounted;
+	misses_accounted = now;
 }
 
 void reload_rebind(void)
 {
 	arch_policies_account();
-	bound_assembly = form != RELOAD_C;
+	bound_assembly = chosen_form != RELOAD_C;
 	bound_bypass = backend->reload(RELOAD_ASSEMBLY)->straight;
 	install_all();
 }
 
 void reload_count(bool on)
 {
-	counting = on;
+	misses_counted = on;
 	install_all();
 }
 
 bool reload_counting(void)
 {
-	return counting;
+	return misses_counted;
 }
 
 void reload_count_reset(void)
 {
 	arch_policies_account();
-	misses_instruction[0] = misses_instruction[1] = misses_data[0] = misses_data[1] = accounted = 0;
+	misses_instruction[0] = misses_instruction[1] = misses_data[0] = misses_data[1] = misses_accounted = 0;
 }
 
 void reload_bind(enum reload_form to)
 {
-	form = to;
+	chosen_form = to;
 	reload_rebind();
 }

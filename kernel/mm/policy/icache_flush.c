@@ -16,8 +16,8 @@
 #include <pagetable.h>
 #include <policy.h>
 
-static u64 changed;             /* flushes that `mapping` would have done and `once` did not; those of `every` */
-static void (*insert)(struct mm *mm, vaddr_t address, pte_t pte);
+static u64 flushes_changed;     /* flushes that `mapping` would have done and `once` did not; those of `every` */
+static void (*insert_plainly)(struct mm *mm, vaddr_t address, pte_t pte);
 static bool fetch_every;
 u32 fetch_asks_others;
 
@@ -29,15 +29,15 @@ CAUSE(fault) static void flushed_and_inserted(struct mm *mm, vaddr_t address, pt
 
 	if (frame) {
 		arch_icache_sync(frame_kva(frame), PAGE_SIZE);
-		changed++;
+		flushes_changed++;
 	}
-	insert(mm, address, pte);
+	insert_plainly(mm, address, pte);
 }
 
 void page_installed_bind(void (*to)(struct mm *mm, vaddr_t address, pte_t pte))
 {
-	insert = to;
-	page_installed = fetch_every ? flushed_and_inserted : insert;
+	insert_plainly = to;
+	page_installed = fetch_every ? flushed_and_inserted : insert_plainly;
 }
 
 /* every: nothing to do here, because each page is flushed when it has been entered in the tree. */
@@ -59,7 +59,7 @@ CAUSE(fault) static void flush_once(const struct vma *vma, struct frame *frame)
 		       vma->inode->edition < EDITIONS_MOST;
 
 	if (settled && frame->private == vma->inode->edition) {
-		changed++;
+		flushes_changed++;
 		return;
 	}
 	arch_icache_sync(frame_kva(frame), PAGE_SIZE);
@@ -75,10 +75,10 @@ static int icache_flush_apply(const struct policy_setting *to)
 	fetch_ready = forms[to->choice];
 	fetch_every = to->choice == 0;
 	fetch_asks_others = arch_tlb_broadcasts() ? 0 : fetch_every ? VM_PROT : VM_EXEC;
-	if (insert)
-		page_installed_bind(insert);
+	if (insert_plainly)
+		page_installed_bind(insert_plainly);
 	return 0;
 }
 
 POLICY_BUT(icache_flush, "icache.flush", CHOICES("every", "mapping", "once"), 1, POLICY_ANY, icache_flush_apply,
-	   "flushes_changed", &changed);
+	   "flushes_changed", &flushes_changed);

@@ -18,20 +18,20 @@
 #define FREE_LEAST 64u          /* frames that the allocator keeps */
 #define PIECE 512u              /* bytes that one call clears */
 
-static u64 cleared;             /* frames that the idle task has cleared */
+static u64 frames_cleared;      /* frames that the idle task has cleared */
 
 static struct {
 	vaddr_t base;           /* the mapping used to clear: KERNEL_BASE or KERNEL_UNCACHED */
 	bool listed;
-} form;
+} clear_form;
 
 /* arch_lines_clear() need not read the lines from memory. Past the cache, or while it is locked, stores do the work. */
 NOINLINE CAUSE(clear) static void clear_piece(void)
 {
 	struct cpu *cpu = this_cpu();
-	vaddr_t start = form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
+	vaddr_t start = clear_form.base + frame_pa(cpu->clearing) + cpu->clearing_offset, end = start + PIECE;
 
-	if (form.base == KERNEL_BASE && !idle_caches_locked)
+	if (clear_form.base == KERNEL_BASE && !idle_caches_locked)
 		arch_lines_clear(start, end, arch_cpu.dcache_line);
 	else
 		for (u32 *word = (u32 *)start; word < (u32 *)end; word += 4)
@@ -51,15 +51,15 @@ static bool idle_clear_work(void)
 			return false;
 		cpu->clearing_offset = 0;
 		/* Flush lines that are still cached, or they would be written back over the zeros. */
-		if (form.base == KERNEL_UNCACHED)
+		if (clear_form.base == KERNEL_UNCACHED)
 			arch_dcache_flush(frame_kva(cpu->clearing), PAGE_SIZE);
 		return true;
 	}
 	clear_piece();
 	if (cpu->clearing_offset < PAGE_SIZE)
 		return true;
-	cleared++;
-	if (form.listed)
+	frames_cleared++;
+	if (clear_form.listed)
 		frame_list_cleared(cpu->clearing);
 	else
 		frame_return(cpu->clearing);
@@ -82,13 +82,13 @@ static int idle_clear_apply(const struct policy_setting *to)
 	this_cpu()->clearing = NULL;
 	frames_return_cleared();
 	hooked = to->choice != 0;
-	form.base = past_cache ? KERNEL_UNCACHED : KERNEL_BASE;
-	form.listed = to->choice != 2;
-	frame_alloc_zeroed = hooked && form.listed ? frame_alloc_cleared : frame_alloc_zeroed_now;
+	clear_form.base = past_cache ? KERNEL_UNCACHED : KERNEL_BASE;
+	clear_form.listed = to->choice != 2;
+	frame_alloc_zeroed = hooked && clear_form.listed ? frame_alloc_cleared : frame_alloc_zeroed_now;
 	if (hooked)
 		idle_hook_add(&hook);
 	return 0;
 }
 
 POLICY(idle_clear, "idle.clear", CHOICES("off", "cached", "uncached-unlisted", "uncached"), POLICY_ANY,
-       idle_clear_apply, "cleared", &cleared);
+       idle_clear_apply, "cleared", &frames_cleared);

@@ -84,19 +84,19 @@ static void last_lazy_several(struct mm *mm)
 	last_lazy(mm);
 }
 
-static const struct flush_operations one[] = {
+static const struct flush_operations forms_one[] = {
 	{ flush_one_page, flush_range_searching, whole_searching, whole_searching, hide_nothing },
 	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing },
 };
 
-static const struct flush_operations several[] = {
+static const struct flush_operations forms_several[] = {
 	{ page_several, range_several, whole_several, last_searching_several, range_hide },
 	{ page_several, range_several, whole_lazy, last_lazy_several, range_hide },
 };
 
 static int tlb_flush_apply(const struct policy_setting *to)
 {
-	flush = several_processors ? &several[to->choice] : &one[to->choice];
+	flush = several_processors ? &forms_several[to->choice] : &forms_one[to->choice];
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 
 #include "../internal.h"
 
-static u64 repeated;            /* ranges flushed a second time */
-static bool doubled;
+static u64 flushes_repeated;    /* ranges flushed a second time */
+static bool flush_doubled;
 
 void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 static void (*zap_once)(struct vma *vma, uaddr_t start, uaddr_t end);
@@ -19,7 +19,7 @@ static void zap_flushed(struct vma *vma, uaddr_t start, uaddr_t end)
 {
 	if (vma->inode && vma->flags & VM_SHARED) {
 		flush->range(vma->mm, start, end);
-		repeated++;
+		flushes_repeated++;
 	}
 	zap_once(vma, start, end);
 }
@@ -27,15 +27,15 @@ static void zap_flushed(struct vma *vma, uaddr_t start, uaddr_t end)
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end))
 {
 	zap_once = form;
-	zap_range = doubled ? zap_flushed : form;
+	zap_range = flush_doubled ? zap_flushed : form;
 }
 
 static int unmap_flush_apply(const struct policy_setting *to)
 {
-	doubled = to->choice == 0;
+	flush_doubled = to->choice == 0;
 	zap_bind(zap_once);
 	return 0;
 }
 
 POLICY_BUT(unmap_flush, "unmap.flush", CHOICES("twice", "once"), 1, POLICY_ANY, unmap_flush_apply, "repeated",
-	   &repeated);
+	   &flushes_repeated);

@@ -20,7 +20,7 @@
 
 #define FORM CAUSE(switch) static inline __attribute__((always_inline))
 
-static u64 blocked;             /* threads that left the queue when they blocked (full), or stayed in it (lazy) */
+static u64 threads_blocked;     /* threads that left the queue when they blocked (full), or stayed in it (lazy) */
 
 FORM struct task *first_ready(const struct list_head *queue, bool lazy)
 {
@@ -52,7 +52,7 @@ FORM struct task *pick_form(bool lazy)
 
 FORM void leave_when_blocked(struct task *task, bool lazy)
 {
-	blocked++;
+	threads_blocked++;
 	if (!lazy)
 		list_del(&task->run_link);
 }
@@ -186,4 +186,4 @@ static int ready_queue_apply(const struct policy_setting *to)
 }
 
 POLICY(ready_queue, "ready.queue", CHOICES("waiting", "full", "lazy"), POLICY_BOOT, ready_queue_apply, "blocked",
-       &blocked);
+       &threads_blocked);

@@ -69,14 +69,14 @@ CAUSE(fault) static void preloaded_placed(struct mm *mm, vaddr_t address, u32 pt
 }
 
 /*
- * The same, and inserts the other mapped pages of an aligned window of `around` pages. A page must not be inserted
- * twice, so each is searched for first.
+ * The same, and inserts the other mapped pages of an aligned window of `preload_window` pages. A page must not be
+ * inserted twice, so each is searched for first.
  */
-static u32 around;
+static u32 preload_window;
 
 CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 {
-	vaddr_t start = ALIGN_DOWN(address, around << PAGE_SHIFT);
+	vaddr_t start = ALIGN_DOWN(address, preload_window << PAGE_SHIFT);
 	u32 vsid;
 	const struct pte *entry;
 
@@ -85,24 +85,24 @@ CAUSE(fault) static void neighbours_preloaded(struct mm *mm, vaddr_t address, u3
 	preloaded_placed(mm, address, pte);
 	vsid = context_vsid(mm, address);
 	entry = pagetable_find(mm->root, start);        /* one table covers the window */
-	for (u32 page = 0; page < around; page++, entry++, start += PAGE_SIZE)
+	for (u32 page = 0; page < preload_window; page++, entry++, start += PAGE_SIZE)
 		if (pte_present(pte_get(entry)) && start != ALIGN_DOWN(address, PAGE_SIZE) && !hash_find(vsid, start))
 			hash_placed(start, hash_insert_preload(vsid, start, pte_get(entry)));
 }
 
-static enum hash_preload preload;
+static enum hash_preload preload_form;
 
 void hash_preload_bind(void)
 {
-	page_installed_bind(preload == HASH_PRELOAD_OFF ? not_preloaded :
-			    preload == HASH_PRELOAD_AROUND ? neighbours_preloaded :
+	page_installed_bind(preload_form == HASH_PRELOAD_OFF ? not_preloaded :
+			    preload_form == HASH_PRELOAD_AROUND ? neighbours_preloaded :
 			    pagetable_notes || several_processors ? preloaded_placed : hash_preloaded);
 }
 
 void hash_preload(enum hash_preload what, u32 pages)
 {
-	around = pages;
-	preload = what;
+	preload_window = pages;
+	preload_form = what;
 	hash_preload_bind();
 }
 

@@ -29,16 +29,16 @@ static struct hpte read_entry(const volatile struct hpte *entry)
 static struct live {
 	u32 vsid;
 	const struct root_entry *root;  /* NULL: free */
-} live[LIVE_PLACES];
-static bool surveyed;   /* within a sweep: `live` has them all */
+} live_contexts[LIVE_PLACES];
+static bool live_surveyed; /* within a sweep: `live_contexts` has them all */
 
 static void add_live(u32 vsid, const struct root_entry *root)
 {
 	u32 i = vsid % LIVE_PLACES;
 
-	while (live[i].root)
+	while (live_contexts[i].root)
 		i = (i + 1) % LIVE_PLACES;
-	live[i] = (struct live){ vsid, root };
+	live_contexts[i] = (struct live){ vsid, root };
 }
 
 static void live_survey(void)
@@ -46,8 +46,8 @@ static void live_survey(void)
 	u32 added = 16 - (KERNEL_BASE >> 28);
 	struct mm *mm;
 
-	memset(live, 0, sizeof(live));
-	surveyed = false;
+	memset(live_contexts, 0, sizeof(live_contexts));
+	live_surveyed = false;
 	for (u32 segment = KERNEL_BASE >> 28; segment < 16; segment++)
 		add_live((context_segment_base(CONTEXT_KERNEL) + segment * vsid_form.step) & 0xffffff, kernel_root);
 	list_for_each_entry(mm, &mm_list, all) {
@@ -59,7 +59,7 @@ static void live_survey(void)
 		for (u32 segment = 0; segment < USER_END >> 28; segment++)
 			add_live(context_vsid(mm, segment << 28), mm->root);
 	}
-	surveyed = true;
+	live_surveyed = true;
 }
 
 /* The root of the tree that translates a VSID; NULL: nobody's. */
@@ -67,11 +67,11 @@ static inline const struct root_entry *root_of(u32 vsid)
 {
 	u32 segment;
 
-	if (!surveyed)
+	if (!live_surveyed)
 		return context_find(vsid, &segment);
-	for (u32 i = vsid % LIVE_PLACES; live[i].root; i = (i + 1) % LIVE_PLACES)
-		if (live[i].vsid == vsid)
-			return live[i].root;
+	for (u32 i = vsid % LIVE_PLACES; live_contexts[i].root; i = (i + 1) % LIVE_PLACES)
+		if (live_contexts[i].vsid == vsid)
+			return live_contexts[i].root;
 	return NULL;
 }
 
@@ -116,7 +116,7 @@ void hash_check(check_bad *bad)
 			if (group[i].word0 & HPTE_VALID)
 				check_entry(&group[i], bad);
 	}
-	surveyed = false;
+	live_surveyed = false;
 }
 
 void hash_check_page(const struct mm *mm, vaddr_t address, check_bad *bad)

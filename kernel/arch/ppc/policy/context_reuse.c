@@ -17,21 +17,21 @@
 #include <policy.h>
 #include <smp.h>
 
-static u64 swept;               /* sweeps of the whole table */
-static struct context_survey survey;    /* at the last sweep */
+static u64 table_sweeps;        /* sweeps of the whole table */
+static struct context_survey last_survey; /* at the last sweep */
 
 CAUSE(flush) static void zombies_sweep(void)
 {
-	contexts_survey(&survey);
+	contexts_survey(&last_survey);
 	for (u32 i = 0; i < hash_groups * HPTES_PER_GROUP; i++) {
 		u32 number = context_number((hash_table[i].word0 & HPTE_VSID) >> 7);
 
-		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && context_ended(&survey, number))
+		if (hash_table[i].word0 & HPTE_VALID && number != CONTEXT_KERNEL && context_ended(&last_survey, number))
 			hash_table[i].word0 = 0;
 	}
 	tlb_invalidate_all();
 	context_generations++;
-	swept++;
+	table_sweeps++;
 }
 
 /* The numbers from *start on that were free at the last sweep. */
@@ -39,10 +39,10 @@ CAUSE(flush) static bool free_run_find(u32 *start, u32 *end)
 {
 	u32 number = *start;
 
-	while (number < context_limit && !context_ended(&survey, number))
+	while (number < context_limit && !context_ended(&last_survey, number))
 		number++;
 	*start = number;
-	while (number < context_limit && context_ended(&survey, number))
+	while (number < context_limit && context_ended(&last_survey, number))
 		number++;
 	*end = number;
 	return *start < *end;
@@ -66,4 +66,4 @@ static int context_reuse_apply(const struct policy_setting *to)
 }
 
 POLICY(context_reuse, "context.reuse", CHOICES("flush", "sweep"), POLICY_QUIESCED, context_reuse_apply, "swept",
-       &swept);
+       &table_sweeps);

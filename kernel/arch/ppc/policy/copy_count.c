@@ -19,9 +19,9 @@
 static struct counts {
 	u64 calls, under_128, under_512, unaligned_8, sizes[SIZES];
 } of_users, of_kernel;
-static u64 objects, counted;
+static u64 copies_of_objects, copies_counted;
 static u32 (*user_form)(void *to, const void *from, u32 n) = user_copy_plainly;
-static bool by_lines, counting;
+static bool by_lines, counting_on;
 
 static u32 size_class(u32 n)
 {
@@ -34,7 +34,7 @@ static u32 size_class(u32 n)
 
 static void copy_tally(struct counts *counts, const void *to, const void *from, u32 n)
 {
-	counted++;
+	copies_counted++;
 	counts->calls++;
 	counts->under_128 += n < 128;
 	counts->under_512 += n < 512;
@@ -45,7 +45,7 @@ static void copy_tally(struct counts *counts, const void *to, const void *from, 
 static u32 user_copy_counted(void *to, const void *from, u32 n)
 {
 	if (n <= 8 && (n & (n - 1)) == 0)
-		objects++;
+		copies_of_objects++;
 	else
 		copy_tally(&of_users, to, from, n);
 	return user_form(to, from, n);
@@ -71,7 +71,7 @@ static void show_copies(struct text *text)
 {
 	show_counts(text, "memcpy", &of_kernel);
 	show_counts(text, "user", &of_users);
-	text_printf(text, "user_objects %llu\n", objects);
+	text_printf(text, "user_objects %llu\n", copies_of_objects);
 }
 
 static int clear_copies(const char *words, size_t size)
@@ -80,14 +80,14 @@ static int clear_copies(const char *words, size_t size)
 	(void)size;
 	memset(&of_users, 0, sizeof(of_users));
 	memset(&of_kernel, 0, sizeof(of_kernel));
-	objects = 0;
+	copies_of_objects = 0;
 	return 0;
 }
 
 static void copies_bind(void)
 {
 	user_form = by_lines ? copy_by_lines : user_copy_plainly;
-	code_divert(copy_first, (const u32 *)(counting ? user_copy_counted : by_lines ? copy_by_lines : NULL),
+	code_divert(copy_first, (const u32 *)(counting_on ? user_copy_counted : by_lines ? copy_by_lines : NULL),
 		    COPY_FIRST);
 }
 
@@ -99,9 +99,9 @@ void copy_bind_lines(bool lines)
 
 static int copy_count_apply(const struct policy_setting *to)
 {
-	counting = to->choice;
+	counting_on = to->choice;
 	copies_bind();
-	code_divert((u32 *)memcpy, (const u32 *)(counting ? memcpy_counted : NULL), COPY_FIRST);
+	code_divert((u32 *)memcpy, (const u32 *)(counting_on ? memcpy_counted : NULL), COPY_FIRST);
 	return 0;
 }
 
@@ -110,4 +110,4 @@ void copy_proc_init(void)
 	proc_file("copies", show_copies, clear_copies);
 }
 
-POLICY(copy_count, "copy.count", CHOICES("off", "on"), POLICY_ANY, copy_count_apply, "counted", &counted);
+POLICY(copy_count, "copy.count", CHOICES("off", "on"), POLICY_ANY, copy_count_apply, "counted", &copies_counted);

@@ -16,8 +16,8 @@
 #include <sched.h>
 
 bool idle_caches_locked;
-static u64 runs;                /* with the caches locked or off */
-static bool (*plainly)(bool (*work)(void));
+static u64 careful_runs;        /* with the caches locked or off */
+static bool (*run_plainly)(bool (*work)(void));
 
 static void set_hid0(u32 clear, u32 set)
 {
@@ -35,7 +35,7 @@ static bool run_locked(bool (*work)(void))
 	set_hid0(0, HID0_DLOCK | HID0_ILOCK);
 	worked = work();
 	set_hid0(HID0_DLOCK | HID0_ILOCK, 0);
-	runs++;
+	careful_runs++;
 	return worked;
 }
 
@@ -46,7 +46,7 @@ static bool run_without(bool (*work)(void))
 	caches_off();
 	worked = work();
 	caches_on();
-	runs++;
+	careful_runs++;
 	return worked;
 }
 
@@ -58,12 +58,12 @@ static int idle_cache_apply(const struct policy_setting *to)
 		return error;
 	if (to->choice && (!cpu_core->hid0_caches || (to->choice == 2 && arch_cpu.dcache_size > CACHES_OFF_MOST)))
 		return -ENODEV;
-	if (!plainly)
-		plainly = idle_run;
+	if (!run_plainly)
+		run_plainly = idle_run;
 	idle_caches_locked = to->choice != 0;
-	idle_run = to->choice == 0 ? plainly : to->choice == 1 ? run_locked : run_without;
+	idle_run = to->choice == 0 ? run_plainly : to->choice == 1 ? run_locked : run_without;
 	return 0;
 }
 
 POLICY(idle_cache, "idle.cache", CHOICES("normal", "locked", "off"), POLICY_ANY, idle_cache_apply, "careful_runs",
-       &runs);
+       &careful_runs);

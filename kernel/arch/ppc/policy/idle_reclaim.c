@@ -24,18 +24,18 @@
 #define PIECE 64u               /* entries that one call checks: some hundred cycles in which no task runs */
 #define COLOUR 256u             /* contexts of one colour */
 
-static u64 reclaimed;
-static u32 position;            /* the next entry to check; 0: no round has begun */
-static u32 below;               /* this round clears numbers below it; later ones may be in use */
-static u64 generation;          /* of the numbers of this round */
+static u64 entries_reclaimed;
+static u32 sweep_position;      /* the next entry to check; 0: no round has begun */
+static u32 round_below;         /* this round clears numbers below it; later ones may be in use */
+static u64 round_generation;    /* of the numbers of this round */
 static u64 retired_before;      /* contexts_retired when the last round began */
 
 /* zombies: made when a round begins; contexts that end later wait for the next round. */
-static struct context_survey survey;
+static struct context_survey round_survey;
 
 static bool of_zombie(u32 number)
 {
-	return context_ended(&survey, number);
+	return context_ended(&round_survey, number);
 }
 
 static bool begin_zombies(void)
@@ -46,8 +46,8 @@ static bool begin_zombies(void)
 		return false;
 	msr = irq_save();
 	retired_before = contexts_retired;
-	below = context_next();
-	contexts_survey(&survey);
+	round_below = context_next();
+	contexts_survey(&round_survey);
 	irq_restore(msr);
 	return true;
 }
@@ -61,7 +61,7 @@ static bool of_colour(u32 number)
 
 static void leave_colour(struct mm *mm)
 {
-	if (!context_live(mm) || mm->context.number >= below)
+	if (!context_live(mm) || mm->context.number >= round_below)
 		return;
 	if (mm == this_cpu()->mm || cpus_using(mm)) {
 		mm->flush_reason = SHOOTDOWN_RECLAIM;
@@ -80,7 +80,7 @@ static bool begin_colour(void)
 		return false;
 	swept = start;
 	msr = irq_save();
-	below = start;
+	round_below = start;
 	mm_for_each(leave_colour);
 	irq_restore(msr);
 	return true;
@@ -89,9 +89,9 @@ static bool begin_colour(void)
 static const struct reclaim {
 	bool (*begin)(void);            /* true: start a round */
 	bool (*goes)(u32 number);
-} zombies = { begin_zombies, of_zombie }, colour = { begin_colour, of_colour };
+} reclaim_zombies = { begin_zombies, of_zombie }, reclaim_colour = { begin_colour, of_colour };
 
-static const struct reclaim *reclaim;
+static const struct reclaim *reclaim_form;
 
 /*
  * An interrupt may insert a kernel entry where a zombie was just found, which is then lost: the table is only a cache.
@@ -102,25 +102,26 @@ static void entries_sweep(struct hpte *entry, struct hpte *end)
 	for (; entry < end; entry++) {
 		u32 number = context_number((entry->word0 & HPTE_VSID) >> 7);
 
-		if (entry->word0 & HPTE_VALID && number != CONTEXT_KERNEL && number < below && reclaim->goes(number)) {
+		if (entry->word0 & HPTE_VALID && number != CONTEXT_KERNEL && number < round_below &&
+		    reclaim_form->goes(number)) {
 			entry->word0 = 0;
-			reclaimed++;
+			entries_reclaimed++;
 		}
 	}
 }
 
 static bool reclaim_work(void)
 {
-	if (generation != context_generations) {
-		generation = context_generations;
-		position = 0;
+	if (round_generation != context_generations) {
+		round_generation = context_generations;
+		sweep_position = 0;
 	}
-	if (position == 0 && !reclaim->begin())
+	if (sweep_position == 0 && !reclaim_form->begin())
 		return false;
 	control_cause(CONTROL_CAUSE_RECLAIM);
-	entries_sweep(hash_table + position, hash_table + position + PIECE);
+	entries_sweep(hash_table + sweep_position, hash_table + sweep_position + PIECE);
 	control_cause(CONTROL_CAUSE_IDLE);
-	position = (position + PIECE) % (hash_groups * HPTES_PER_GROUP);
+	sweep_position = (sweep_position + PIECE) % (hash_groups * HPTES_PER_GROUP);
 	return true;
 }
 
@@ -130,14 +131,14 @@ static int idle_reclaim_apply(const struct policy_setting *to)
 
 	if (to->choice && !backend->hash)
 		return -ENODEV;
-	if (reclaim)
+	if (reclaim_form)
 		idle_hook_remove(&hook);
-	reclaim = to->choice == 0 ? NULL : to->choice == 1 ? &zombies : &colour;
-	position = 0;
-	if (reclaim)
+	reclaim_form = to->choice == 0 ? NULL : to->choice == 1 ? &reclaim_zombies : &reclaim_colour;
+	sweep_position = 0;
+	if (reclaim_form)
 		idle_hook_add(&hook);
 	return 0;
 }
 
 POLICY(idle_reclaim, "idle.reclaim", CHOICES("off", "zombies", "colour"), POLICY_QUIESCED, idle_reclaim_apply,
-       "reclaimed", &reclaimed);
+       "reclaimed", &entries_reclaimed);

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <policy.h>
 
-static u64 flushed;
+static u64 switches_flushed;
 
 static void flush_tlb(void)
 {
 	tlb_invalidate_all();
-	flushed++;
+	switches_flushed++;
 }
 
 static void flush_both(void)
@@ -38,4 +38,4 @@ static int switch_flush_apply(const struct policy_setting *to)
 }
 
 POLICY_BUT(switch_flush, "switch.flush", CHOICES("tlb+caches", "tlb", "none"), 2, POLICY_ANY, switch_flush_apply,
-	   "flushed", &flushed);
+	   "flushed", &switches_flushed);

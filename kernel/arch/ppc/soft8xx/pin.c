@@ -16,7 +16,7 @@ struct entry {
 };
 
 /* The reserved entries of the instruction TLB, then of the data TLB; 0: not valid. */
-static struct entry table[2 * RESERVED];
+static struct entry pinned_entries[2 * RESERVED];
 
 /* registers.S */
 void soft8xx_pin(u32 table_pa, u32 mi_ctr, u32 md_ctr);
@@ -33,17 +33,17 @@ static void pin_block(struct entry *entry, vaddr_t virtual, paddr_t pa, u32 twc,
 
 void soft8xx_pin_kernel(u32 text, u32 data, bool io)
 {
-	struct entry *instruction = table, *memory = &table[text ? RESERVED : 0];
+	struct entry *instruction = pinned_entries, *memory = &pinned_entries[text ? RESERVED : 0];
 	u32 blocks = ALIGN_UP(boot.memory_size, BLOCK) / BLOCK;
 	u32 msr = irq_save();
 
-	memset(table, 0, sizeof(table));
+	memset(pinned_entries, 0, sizeof(pinned_entries));
 	for (u32 i = 0; i < MIN(text, blocks); i++)
 		pin_block(instruction++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
 	for (u32 i = 0; i < MIN(data, blocks); i++)
 		pin_block(memory++, KERNEL_BASE + i * BLOCK, i * BLOCK, TWC_8M, 0);
 	if (io)
 		pin_block(memory, IO_VIRTUAL, IO_PHYSICAL, TWC_512K | TWC_GUARDED, RPN_INHIBITED);
-	soft8xx_pin(kva_pa(table), text ? CTR_RSV4I : 0, CTR_TWAM | (data || io ? CTR_RSV4I : 0));
+	soft8xx_pin(kva_pa(pinned_entries), text ? CTR_RSV4I : 0, CTR_TWAM | (data || io ? CTR_RSV4I : 0));
 	irq_restore(msr);
 }

@@ -1,0 +1,66 @@
+"""Checks that the static functions and data of the kernel's C files say their subject: each name has two words or more.
+
+A function `clamp` or a counter `objects` says what it is only to who has found its file. In a trace, a profile or a
+debugger it stands alone. A file's own subject needs one word: `held` in held.c, `accounts` in account.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from suite.places import ROOT
+
+_IGNORED = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|^#(?:\\\n|[^\n])*", re.DOTALL | re.M
+)
+_ATTRIBUTE = re.compile(r"\b(?:__attribute__|CAUSE|_Alignas)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+_CALLED = re.compile(r"\(\s*\*\s*(?:const\s+)?(\w+)|(\w+)\s*\((?!\s*\*)")
+"""The first name that is followed by parentheses: a pointer to a function, or a function."""
+_DATA = re.compile(r"(\w+)(?:\s*\[[^\]]*\])*\s*$")
+
+
+def _declarations(text: str) -> Iterator[tuple[int, str]]:
+    """The line number and the text of each declaration outside of functions, without what stands in braces."""
+    text = _IGNORED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    depth, begin, kept = 0, 0, ""
+    for at, character in enumerate(text):
+        if character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+        elif depth == 0:
+            kept += character
+        if not kept.strip():
+            begin, kept = at, ""
+        is_body = character == "}" and depth == 0 and kept.rstrip().endswith(")") and "=" not in kept
+        if is_body or (character == ";" and depth == 0):
+            yield text.count("\n", 0, begin + 1) + 1, kept
+            kept = ""
+
+
+def _static_names(declaration: str) -> list[str]:
+    """The names that a declaration makes static."""
+    declaration = _ATTRIBUTE.sub(" ", declaration).strip().removesuffix(";")
+    if not re.search(r"\bstatic\b", declaration):
+        return []
+    declared = re.sub(r"=[^,]*", "", declaration)
+    if called := _CALLED.search(declared):
+        return [called[1] or called[2]]
+    return [found[1] for part in declared.split(",") if (found := _DATA.search(part.strip()))]
+
+
+def check() -> int:
+    """The number of names of one word; each is printed."""
+    checked = 0
+    wrong = []
+    for path in sorted((ROOT / "kernel").rglob("*.c")):
+        for line, declaration in _declarations(path.read_text(encoding="utf-8")):
+            for name in _static_names(declaration):
+                checked += 1
+                if "_" not in name and name.islower() and name not in (path.stem, path.stem + "s"):
+                    wrong.append(f"{path.relative_to(ROOT)}:{line}: {name}")
+    for where in wrong:
+        print(where)
+    print(f"names: {checked} static names, {len(wrong)} of one word that is not their file's subject")
+    return len(wrong)
