@@ -174,10 +174,3 @@ int file_mmap(struct file *file, struct file_map *map)
 		return -ENODEV;
 	return file->ops->mmap(file, map);
 }
-
-unsigned file_poll(struct file *file, struct poll_table *table)
-{
-	if (!file->ops->poll)
-		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	return file->ops->poll(file, table);
-}

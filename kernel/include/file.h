@@ -176,10 +176,16 @@ u32 files_pages_held(const struct files *);
 int files_unshare(void);			/* current->files gets refs == 1; -ENOMEM */
 void close_on_exec(struct files *);
 
-/* The file of a descriptor, referenced; NULL if there is none (EBADF). */
+/* The file of a descriptor without a reference: until other tasks may run. NULL if there is none (EBADF). */
+static inline struct file *fd_borrow(const struct files *t, int fd)
+{
+	return (u32)fd < t->size ? t->slot[fd] : NULL;
+}
+
+/* The same, referenced. */
 static inline struct file *fd_get_from(const struct files *t, int fd)
 {
-	struct file *f = (u32)fd < t->size ? t->slot[fd] : NULL;
+	struct file *f = fd_borrow(t, fd);
 
 	if (f)
 		f->refs++;

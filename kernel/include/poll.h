@@ -5,9 +5,8 @@
 #include <abi/poll.h>
 #include <types.h>
 
+#include <file.h>
 #include <wait.h>
-
-struct file;
 
 /* Passed to a file's poll operation, which reports each queue that wakes it. NULL: report the state only. */
 struct poll_table {
@@ -20,6 +19,9 @@ static inline void poll_wait(struct poll_table *table, struct waitq *queue)
 		table->add(table, queue);
 }
 
-unsigned file_poll(struct file *, struct poll_table *);
+static inline unsigned file_poll(struct file *file, struct poll_table *table)
+{
+	return file->ops->poll ? file->ops->poll(file, table) : POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
 
 #endif

@@ -8,6 +8,7 @@
 #include <process.h>
 #include <signal.h>
 #include <syscall.h>
+#include <task.h>
 #include <time.h>
 #include <uaccess.h>
 #include <window.h>
@@ -16,64 +17,79 @@
 
 #define INLINE_COUNT 16u
 
-/* Descriptors and entries: on the stack if they are few. */
-struct request {
-	struct pollfd *fds;
-	struct poll_entry *entries;
-	struct pollfd few_fds[INLINE_COUNT];
-	struct poll_entry few_entries[INLINE_COUNT];
-};
-
-static int load_request(struct request *r, const struct pollfd *user, u32 count)
+/* Asks every file for its state. No other task runs meanwhile, so that the files need no references. */
+static long fds_ask(struct pollfd *fds, u32 count)
 {
-	r->fds = r->few_fds;
-	r->entries = r->few_entries;
-	if (count > INLINE_COUNT) {
-		r->fds = kmalloc(count * sizeof(*r->fds));
-		r->entries = kmalloc(count * sizeof(*r->entries));
-		if (!r->fds || !r->entries)
-			return -ENOMEM;
+	const struct files *files = current->files;
+	long ready = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		struct pollfd *asked = &fds[i];
+		u32 found = 0;
+
+		interrupt_window_at(i);
+		if (asked->fd >= 0) {
+			struct file *file = fd_borrow(files, asked->fd);
+
+			found = file ? file_poll(file, NULL) & (asked->events | POLLERR | POLLHUP) : POLLNVAL;
+		}
+		asked->revents = (s16)found;
+		ready += found != 0;
 	}
-	return copy_from_user_long(r->fds, user, count * sizeof(*r->fds));
+	return ready;
 }
 
-static void poll_release(struct request *r)
+/* Nothing is ready: waits. The files get references, because others may close them meanwhile. */
+NOINLINE static long fds_wait(struct pollfd *fds, u32 count, u64 deadline)
 {
-	if (r->fds != r->few_fds)
-		kfree(r->fds);
-	if (r->entries != r->few_entries)
-		kfree(r->entries);
+	struct poll_entry few[INLINE_COUNT], *entries = few;
+	long result;
+
+	if (count > INLINE_COUNT) {
+		entries = kmalloc(count * sizeof(*entries));
+		if (!entries)
+			return -ENOMEM;
+	}
+	for (u32 i = 0; i < count; i++) {
+		struct poll_entry *entry = &entries[i];
+
+		interrupt_window_at(i);
+		entry->file = fds[i].fd < 0 ? NULL : fd_get(fds[i].fd);
+		entry->events = (u16)fds[i].events;
+		entry->ready = 0;
+	}
+	result = poll_entries(entries, count, deadline);
+	for (u32 i = 0; result >= 0 && i < count; i++) {
+		interrupt_window_at(i);
+		fds[i].revents = (s16)entries[i].ready;
+	}
+	poll_entries_put(entries, count);
+	if (entries != few)
+		kfree(entries);
+	return result;
 }
 
 static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 {
-	struct request r;
+	struct pollfd few[INLINE_COUNT], *fds = few;
 	long result;
 
 	if (count > rlimit(RLIMIT_NOFILE))
 		return -EINVAL;
-	result = load_request(&r, user, count);
-	if (result) {
-		poll_release(&r);
-		return result;
+	if (count > INLINE_COUNT) {
+		fds = kmalloc(count * sizeof(*fds));
+		if (!fds)
+			return -ENOMEM;
 	}
-	for (u32 i = 0; i < count; i++) {
-		struct poll_entry *entry = &r.entries[i];
-
-		interrupt_window_at(i);
-		entry->file = r.fds[i].fd < 0 ? NULL : fd_get(r.fds[i].fd);
-		entry->events = r.fds[i].events;
-		entry->ready = r.fds[i].fd >= 0 && !entry->file ? POLLNVAL : 0;
-	}
-	result = poll_entries(r.entries, count, deadline);
-	for (u32 i = 0; result >= 0 && i < count; i++) {
-		interrupt_window_at(i);
-		r.fds[i].revents = r.entries[i].ready;
-	}
-	poll_entries_put(r.entries, count);
-	if (result >= 0 && copy_to_user_long(user, r.fds, count * sizeof(*r.fds)))
+	result = copy_from_user_long(fds, user, count * sizeof(*fds));
+	if (!result)
+		result = fds_ask(fds, count);
+	if (!result && deadline)
+		result = fds_wait(fds, count, deadline);
+	if (result >= 0 && copy_to_user_long(user, fds, count * sizeof(*fds)))
 		result = -EFAULT;
-	poll_release(&r);
+	if (fds != few)
+		kfree(fds);
 	return result;
 }
 

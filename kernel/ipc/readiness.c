@@ -118,8 +118,6 @@ long poll_entries(struct poll_entry *entry, u32 count, u64 deadline)
 	struct sleeper s;
 	long ready, result = 0;
 
-	if (deadline == 0)
-		return poll_scan(entry, count, NULL);
 	s.table.add = sleeper_add;
 	s.task = current;
 	s.no_memory = false;

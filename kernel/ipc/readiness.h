@@ -6,14 +6,14 @@
 #include <poll.h>
 
 struct poll_entry {
-	struct file *file;	/* ignored */
+	struct file *file;	/* NULL: ignored */
 	u16 events;		/* requested */
-	u16 ready;		/* found; POLLNVAL may be preset */
+	u16 ready;		/* found */
 };
 
 /*
  * Waits until an entry is ready, the deadline (ns since boot) has passed, or a signal came. Returns the number of
- * ready entries, -ERESTARTNOHAND, or -ENOMEM. A deadline of 0 does not wait.
+ * ready entries, 0 at the deadline, -ERESTARTNOHAND, or -ENOMEM.
  */
 long poll_entries(struct poll_entry *, u32 count, u64 deadline);
 void poll_entries_put(struct poll_entry *, u32 count);

@@ -1,4 +1,4 @@
-/* select and pselect6: three sets of bits. Each descriptor in any of them is one entry of a poll. */
+/* select and pselect6: three sets of bits. Who has to wait does so as poll does: one entry for each descriptor. */
 #include "readiness.h"
 
 #include <abi/poll.h>
@@ -10,6 +10,7 @@
 #include <syscall.h>
 #include <task.h>
 #include <uaccess.h>
+#include <window.h>
 
 #include "timeout.h"
 
@@ -20,36 +21,98 @@
 enum { READ, WRITE, EXCEPT, SETS };
 static const u16 set_events[SETS] = { IN_SET, OUT_SET, EXCEPT_SET };
 
+#define FEW_WORDS 8u	/* sets of so many words need no allocation */
+
+/* What the caller asks, and what is ready. A set that was not given is empty. */
 struct sets {
 	u32 words;		/* of each set */
-	u32 *in[SETS];		/* NULL: not given */
+	u32 *asked[SETS], *ready[SETS];
 	u32 *storage;
+	u32 few[2 * SETS * FEW_WORDS];
 };
 
+/* Copies the sets, without the bits from `count` on. */
 static int load_sets(struct sets *sets, u32 count, u32 *const user[SETS])
 {
+	u32 *next = sets->few;
+
 	sets->words = (count + 31) / 32;
-	for (int k = 0; k < SETS; k++)
-		sets->in[k] = NULL;
 	sets->storage = NULL;
-	if (!sets->words)
-		return 0;
-	sets->storage = kmalloc(SETS * sets->words * sizeof(u32));
-	if (!sets->storage)
-		return -ENOMEM;
+	if (sets->words > FEW_WORDS) {
+		next = sets->storage = kmalloc(2 * SETS * sets->words * sizeof(u32));
+		if (!next)
+			return -ENOMEM;
+	}
 	for (int k = 0; k < SETS; k++) {
+		sets->asked[k] = next;
+		sets->ready[k] = next + sets->words;
+		next += 2 * sets->words;
 		if (!user[k])
-			continue;
-		sets->in[k] = sets->storage + (u32)k * sets->words;
-		if (copy_from_user(sets->in[k], user[k], sets->words * sizeof(u32)))
+			memset(sets->asked[k], 0, sets->words * sizeof(u32));
+		else if (copy_from_user(sets->asked[k], user[k], sets->words * sizeof(u32)))
 			return -EFAULT;
+		if (count % 32)
+			sets->asked[k][sets->words - 1] &= (1u << (count % 32)) - 1;
 	}
 	return 0;
 }
 
-static bool set_has(const struct sets *sets, int k, u32 fd)
+static int store_ready(const struct sets *sets, u32 *const user[SETS])
 {
-	return sets->in[k] && sets->in[k][fd / 32] >> (fd % 32) & 1;
+	for (int k = 0; k < SETS; k++)
+		if (user[k] && copy_to_user(user[k], sets->ready[k], sets->words * sizeof(u32)))
+			return -EFAULT;
+	return 0;
+}
+
+static u32 bits_set(u32 word)
+{
+	return word ? (u32)__builtin_popcount(word) : 0;
+}
+
+/* The descriptors of word w in any of the sets. */
+static u32 asked_in_any(const struct sets *s, u32 w)
+{
+	return s->asked[READ][w] | s->asked[WRITE][w] | s->asked[EXCEPT][w];
+}
+
+/*
+ * Asks every file and fills s->ready. Returns the number of bits set there, or -EBADF for a descriptor that is not
+ * open. No other task runs meanwhile, so that the files need no references.
+ */
+static long sets_ask(const struct sets *s)
+{
+	const struct files *files = current->files;
+	u32 bits = 0;
+
+	for (u32 w = 0; w < s->words; w++) {
+		u32 left = asked_in_any(s, w), in = 0, out = 0, except = 0;
+		struct file *const *last = files->slot + w * 32 + 31;
+
+		interrupt_window();
+		if (left && w * 32 >= files->size)
+			return -EBADF;
+		while (left) {
+			u32 leading = (u32)__builtin_clz(left);
+			u32 bit = 0x80000000u >> leading, ready;
+			struct file *file = last[-(int)leading];
+
+			if (!file)
+				return -EBADF;
+			ready = file_poll(file, NULL);
+			left &= ~bit;
+			if (ready & IN_SET)
+				in |= bit;
+			if (ready & OUT_SET)
+				out |= bit;
+			if (ready & EXCEPT_SET)
+				except |= bit;
+		}
+		bits += bits_set(s->ready[READ][w] = in & s->asked[READ][w]);
+		bits += bits_set(s->ready[WRITE][w] = out & s->asked[WRITE][w]);
+		bits += bits_set(s->ready[EXCEPT][w] = except & s->asked[EXCEPT][w]);
+	}
+	return (long)bits;
 }
 
 static u16 select_wanted(const struct sets *sets, u32 fd)
@@ -57,89 +120,77 @@ static u16 select_wanted(const struct sets *sets, u32 fd)
 	u16 events = 0;
 
 	for (int k = 0; k < SETS; k++)
-		if (set_has(sets, k, fd))
+		if (sets->asked[k][fd / 32] >> (fd % 32) & 1)
 			events |= set_events[k];
 	return events;
 }
 
 /* Fills the entries; -EBADF for a descriptor that is not open. */
-static long select_collect(const struct sets *sets, u32 count, struct poll_entry *entry, u32 *filled)
+static long select_collect(const struct sets *sets, struct poll_entry *entry, u32 *filled)
 {
-	for (u32 fd = 0; fd < count; fd++) {
-		u16 events;
+	for (u32 w = 0; w < sets->words; w++) {
+		interrupt_window();
+		for (u32 left = asked_in_any(sets, w); left; left &= left - 1) {
+			u32 fd = w * 32 + (u32)__builtin_ctz(left);
 
-		if (fd % 32 == 0 &&
-		    !((sets->in[READ] ? sets->in[READ][fd / 32] : 0) | (sets->in[WRITE] ? sets->in[WRITE][fd / 32] :
-									0) |
-				      (sets->in[EXCEPT] ? sets->in[EXCEPT][fd / 32] : 0))) {
-			fd += 31;
-			continue;
+			entry[*filled].file = fd_get((int)fd);
+			if (!entry[*filled].file)
+				return -EBADF;
+			entry[*filled].events = select_wanted(sets, fd);
+			entry[*filled].ready = 0;
+			++*filled;
 		}
-		events = select_wanted(sets, fd);
-		if (!events)
-			continue;
-		entry[*filled].file = fd_get((int)fd);
-		if (!entry[*filled].file)
-			return -EBADF;
-		entry[*filled].events = events;
-		entry[*filled].ready = 0;
-		++*filled;
 	}
 	return 0;
 }
 
-/* Writes the ready descriptors to the sets; returns the number of bits set. */
-static long sets_store_ready(struct sets *sets, u32 count, const struct poll_entry *entry)
+/* Fills s->ready from the entries, which are in the order of the descriptors; returns the number of bits set. */
+static long select_spread(const struct sets *s, const struct poll_entry *entry)
 {
-	long bits = 0;
+	u32 bits = 0;
 
-	for (u32 fd = 0; fd < count; fd++) {
-		u16 ready;
+	for (u32 w = 0; w < s->words; w++) {
+		u32 ready[SETS] = { 0 };
 
-		if (!select_wanted(sets, fd))
-			continue;
-		ready = (entry++)->ready;
-		for (int k = 0; k < SETS; k++) {
-			if (!set_has(sets, k, fd))
-				continue;
-			if (ready & set_events[k])
-				bits++;
-			else
-				sets->in[k][fd / 32] &= ~(1u << (fd % 32));
-		}
-	}
-	return bits;
-}
-
-static u32 count_bits(const struct sets *sets)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < sets->words; i++) {
-		u32 any = 0;
-
+		interrupt_window();
+		for (u32 left = asked_in_any(s, w); left; left &= left - 1, entry++)
+			for (int k = 0; k < SETS; k++)
+				if (entry->ready & set_events[k])
+					ready[k] |= left & -left;
 		for (int k = 0; k < SETS; k++)
-			any |= sets->in[k] ? sets->in[k][i] : 0;
-		n += (u32)__builtin_popcount(any);
+			bits += bits_set(s->ready[k][w] = ready[k] & s->asked[k][w]);
 	}
-	return n;
+	return (long)bits;
 }
 
-/* Clears the bits from `count` on. */
-static void sets_trim(struct sets *sets, u32 count)
+/* Nothing is ready: waits. The files get references, because others may close them meanwhile. */
+static long select_wait(const struct sets *s, u64 deadline)
 {
-	if (count % 32 == 0)
-		return;
-	for (int k = 0; k < SETS; k++)
-		if (sets->in[k])
-			sets->in[k][sets->words - 1] &= (1u << (count % 32)) - 1;
+	struct poll_entry *entry = NULL;
+	u32 asked = 0, filled = 0;
+	long result;
+
+	for (u32 w = 0; w < s->words; w++)
+		asked += bits_set(asked_in_any(s, w));
+	if (asked) {
+		entry = kmalloc(asked * sizeof(*entry));
+		if (!entry)
+			return -ENOMEM;
+	}
+	result = select_collect(s, entry, &filled);
+	if (!result)
+		result = poll_entries(entry, filled, deadline);
+	if (result >= 0)
+		result = select_spread(s, entry);
+	poll_entries_put(entry, filled);
+	kfree(entry);
+	return result;
 }
 
 static long do_select(int n, u32 *const user[SETS], u64 deadline)
 {
-	struct poll_entry *entry = NULL;
 	struct sets s;
-	u32 filled = 0, count = (u32)n;
+	u32 count = (u32)n;
 	long result;
 
 	if (n < 0)
@@ -147,27 +198,12 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 	/* Descriptors beyond the table are not open. Check them only as far as an fd_set reaches. */
 	count = MIN(count, MAX(current->files->size, FD_SETSIZE));
 	result = load_sets(&s, count, user);
-	if (!result) {
-		u32 bits;
-
-		sets_trim(&s, count);
-		bits = count_bits(&s);
-		entry = bits ? kmalloc(bits * sizeof(*entry)) : NULL;
-		if (bits && !entry)
-			result = -ENOMEM;
-	}
 	if (!result)
-		result = select_collect(&s, count, entry, &filled);
-	if (!result)
-		result = poll_entries(entry, filled, deadline);
-	if (result >= 0) {
-		result = sets_store_ready(&s, count, entry);
-		for (int k = 0; k < SETS && s.words; k++)
-			if (user[k] && copy_to_user(user[k], s.in[k], s.words * sizeof(u32)))
-				result = -EFAULT;
-	}
-	poll_entries_put(entry, filled);
-	kfree(entry);
+		result = sets_ask(&s);
+	if (!result && deadline)
+		result = select_wait(&s, deadline);
+	if (result >= 0 && store_ready(&s, user))
+		result = -EFAULT;
 	kfree(s.storage);
 	return result;
 }

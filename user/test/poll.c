@@ -116,6 +116,86 @@ static void select_sets(void)
 	CHECK_EQUAL(select(0, NULL, NULL, NULL, &none), 0);
 }
 
+static void fill(fd_set *set, int from, int end)
+{
+	FD_ZERO(set);
+	for (int fd = from; fd < end; fd++)
+		FD_SET(fd, set);
+}
+
+static int in_set(const fd_set *set)
+{
+	int bits = 0;
+
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
+		bits += FD_ISSET(fd, set) != 0;
+	return bits;
+}
+
+/* Sets of more words than the kernel has room for without an allocation: with and without something ready. */
+static void select_wide(void)
+{
+	enum { READERS = 40, WRITERS = 300, END = 400 };
+	struct timeval none = { 0, 0 }, soon = { 0, 10000 };
+	fd_set readable, writable, urgent;
+	int ends[2];
+	pid_t child;
+
+	MUST(pipe(ends));
+	for (int fd = READERS; fd < END; fd++)
+		MUST(dup2(ends[fd >= WRITERS], fd));
+	fill(&readable, READERS, END);
+	fill(&writable, WRITERS, END);
+	fill(&urgent, READERS, END);
+	CHECK_EQUAL(select(END, &readable, &writable, &urgent, &none), END - WRITERS);
+	CHECK_EQUAL(in_set(&readable), 0);
+	CHECK_EQUAL(in_set(&writable), END - WRITERS);
+	CHECK_EQUAL(in_set(&urgent), 0);
+	/* Only descriptors below the first argument are asked. */
+	fill(&writable, WRITERS, END);
+	CHECK_EQUAL(select(WRITERS + 5, NULL, &writable, NULL, NULL), 5);
+	CHECK(FD_ISSET(WRITERS + 4, &writable) && !FD_ISSET(WRITERS + 5, &writable));
+	fill(&readable, READERS, WRITERS);
+	CHECK_EQUAL(select(WRITERS, &readable, NULL, NULL, &soon), 0);
+	CHECK_EQUAL(in_set(&readable), 0);
+	child = test_child(write_later, &ends[1]);
+	fill(&readable, READERS, WRITERS);
+	fill(&urgent, READERS, END);
+	CHECK_EQUAL(select(END, &readable, NULL, &urgent, NULL), WRITERS - READERS);
+	CHECK_EQUAL(in_set(&readable), WRITERS - READERS);
+	CHECK_EQUAL(in_set(&urgent), 0);
+	CHECK_EQUAL(test_wait(child), 0);
+	MUST(close(WRITERS + 1));
+	fill(&writable, WRITERS, END);
+	CHECK_ERROR(select(END, NULL, &writable, NULL, &none), EBADF);
+}
+
+/* More descriptors than the kernel has room for without an allocation, among them closed and negative ones. */
+static void poll_many(void)
+{
+	enum { COUNT = 100, CLOSED = 70, IGNORED = 71 };
+	struct pollfd asked[COUNT];
+	int ends[2];
+	pid_t child;
+
+	MUST(pipe(ends));
+	for (int i = 0; i < COUNT; i++)
+		asked[i] = (struct pollfd){ .fd = ends[0], .events = POLLIN, .revents = -1 };
+	CHECK_EQUAL(poll(asked, COUNT, 0), 0);
+	CHECK_EQUAL(asked[COUNT - 1].revents, 0);
+	asked[CLOSED].fd = 200;
+	asked[IGNORED].fd = -200;
+	asked[IGNORED].revents = -1;
+	CHECK_EQUAL(poll(asked, COUNT, -1), 1);
+	CHECK_EQUAL(asked[CLOSED].revents, POLLNVAL);
+	CHECK_EQUAL(asked[IGNORED].revents, 0);
+	asked[CLOSED].fd = ends[0];
+	child = test_child(write_later, &ends[1]);
+	CHECK_EQUAL(poll(asked, COUNT, -1), COUNT - 1);
+	CHECK_EQUAL(asked[COUNT - 1].revents, POLLIN);
+	CHECK_EQUAL(test_wait(child), 0);
+}
+
 static void pselect_mask(void)
 {
 	struct timespec limit = { 5, 0 };
@@ -269,7 +349,8 @@ static const struct test_case cases[] = {
 	CASE(many_ways_up),
 	CASE(signal_for_readiness), CASE(epolls_in_epolls),
 	CASE(poll_pipe), CASE(poll_writer_without_reader), CASE(poll_waits), CASE(poll_is_interrupted),
-	CASE(select_sets), CASE(pselect_mask), CASE(epoll_level_and_edge), CASE(epoll_forgets_closed_files),
+	CASE(select_sets), CASE(select_wide), CASE(poll_many), CASE(pselect_mask), CASE(epoll_level_and_edge),
+	CASE(epoll_forgets_closed_files),
 };
 
 TEST_MAIN("poll", cases)
