@@ -11,11 +11,14 @@ use pagewalk_machine::session::Session;
 use support::{Program, config};
 
 const MPC83XX: (&str, &str) = ("ppc603-133", "board.kind=mpc83xx");
+const MPC86XX: (&str, &str) = ("ppc604-133", "board.kind=mpc86xx");
 const MPC8XX: (&str, &str) = ("mpc855t-48", "board.kind=mpc8xx");
 
 const IMMR_83XX: u32 = 0xe000_0000;
+const CCSR_86XX: u32 = 0xffe0_0000;
 const IMMR_8XX: u32 = 0xff00_0000;
 const UART_83XX: u32 = IMMR_83XX + 0x4500;
+const UART_86XX: u32 = CCSR_86XX + 0x4500;
 const UART_8XX: u32 = 0xfa00_0000;
 
 const LIMITS: Limits = Limits {
@@ -101,6 +104,110 @@ fn the_ipic_gives_the_uarts_vector_while_its_level_is_there() {
 }
 
 #[test]
+fn the_86xx_resets_and_keeps_its_reset_register() {
+    let mut board = board(MPC86XX);
+    keeps(&mut board, CCSR_86XX, [0xe_00b0]);
+    let reset = put(&mut board, CCSR_86XX + 0xe_00b0, 4, 2);
+    assert_eq!(reset, Some(Effect::PowerOff(0)));
+}
+
+#[test]
+fn the_mpic_gives_the_uarts_vector_to_its_processor() {
+    const MPIC: u32 = CCSR_86XX + 0x4_0000;
+    const UART: u32 = MPIC + 0x1_0000 + 42 * 0x20;
+    let (machine, kind) = MPC86XX;
+    let config = config(machine, &[kind, "processors=2"]);
+    let mut board = Board::new(&config, Console::memory());
+    assert_eq!(get(&mut board, MPIC, 4), 0x0040_0200, "block revision");
+    assert_eq!(get(&mut board, MPIC + 0x1000, 4), 0x00ff_0102, "features");
+    put(&mut board, MPIC + 0x1020, 4, 0x2000_0000);
+    put(&mut board, MPIC + 0x10e0, 4, 0x7ff);
+    put(&mut board, UART, 4, 0x00c8_002a);
+    put(&mut board, UART + 0x10, 4, 2);
+    put(&mut board, MPIC + 0x2_1080, 4, 0);
+    put(&mut board, UART_86XX + 1, 1, 2);
+    assert_eq!((board.interrupt(0), board.interrupt(1)), (false, true));
+    assert_eq!(get(&mut board, MPIC + 0x2_10a0, 4), 42);
+    assert_eq!(get(&mut board, UART_86XX + 2, 1) & 0xf, 2, "its cause goes");
+    put(&mut board, MPIC + 0x2_10b0, 4, 0);
+    assert!(!board.interrupt(1));
+    assert_eq!(get(&mut board, MPIC + 0x2_10a0, 4), 0x7ff, "spurious");
+    // An interrupt between processors, with the high vectors that Linux takes.
+    put(&mut board, MPIC + 0x10b0, 4, 0x000a_07fc);
+    put(&mut board, MPIC + 0x2_0050, 4, 2);
+    assert_eq!((board.interrupt(0), board.interrupt(1)), (false, true));
+    assert_eq!(get(&mut board, MPIC + 0x2_10a0, 4), 0x7fc);
+}
+
+#[test]
+fn the_port_configuration_register_starts_processors() {
+    const PORT: u32 = CCSR_86XX + 0x1010;
+    let (machine, kind) = MPC86XX;
+    let config = config(machine, &[kind, "processors=4"]);
+    let mut board = Board::new(&config, Console::memory());
+    let held = |board: &Board| [0, 1, 2, 3].map(|number| board.holds(number));
+    assert_eq!(get(&mut board, PORT, 4), 0x0100_0000);
+    assert_eq!(held(&board), [false, true, true, true]);
+    put(&mut board, PORT, 4, 0x0500_0000);
+    assert_eq!(get(&mut board, PORT, 4), 0x0500_0000);
+    assert_eq!(held(&board), [false, true, false, true]);
+    put(&mut board, PORT, 4, 0);
+    assert_eq!(get(&mut board, PORT, 4), 0x0100_0000, "the first runs on");
+}
+
+/// What Linux does: a branch at the reset vector, the enable bit, and a wait for the number that the processor writes.
+#[test]
+fn processors_start_at_the_reset_vector() {
+    let program = Program::new(
+        "
+_start:
+  vector 0x100, second
+  load 5, 0xffe01010
+  lwz 6, 0(5)
+  oris 6, 6, 0x0e00
+  stw 6, 0(5)
+  li 20, 0
+  lis 5, 1
+1: lwz 6, 0(5)
+  cmpwi 6, 14
+  bne 1b
+  mfspr 7, 286
+  power_off 9
+second:
+  mfspr 20, 1023
+  lis 5, 1
+  li 6, 1
+  slw 6, 6, 20
+2: lwarx 7, 0, 5
+  or 7, 7, 6
+  stwcx. 7, 0, 5
+  bne 2b
+  b .
+",
+    );
+    let (machine, kind) = MPC86XX;
+    let mut session = program.session(machine, &[kind, "processors=4"]);
+    let stop = session.run(LIMITS);
+    assert_eq!(
+        stop,
+        Stop::PowerOff { status: 9 },
+        "{}",
+        session.explain(&stop)
+    );
+    let svr = session.machine().processors()[0]
+        .registers
+        .gpr
+        .get(Register::new(7));
+    assert_eq!(svr, 0x8090_0020);
+    // The system's version is the board's register, not the core's.
+    let mut session = Program::new("_start: mfspr 7, 286\n power_off 0").session(machine, &[]);
+    assert!(matches!(
+        session.run(LIMITS),
+        Stop::Fatal(Fatal::NoHandler { .. })
+    ));
+}
+
+#[test]
 fn the_siu_gives_the_number_of_the_interrupt() {
     const IRQ2: u32 = 0x8000_0000 >> 4;
     let mut board = board(MPC8XX);
@@ -167,6 +274,18 @@ fn what_nothing_answers_names_its_node() {
         (MPC83XX, 0xe000_0704, 1, Some("/soc@e0000000/pic@700")),
         (MPC83XX, 0xe000_4508, 1, Some("/soc@e0000000/serial@4500")),
         (MPC83XX, 0xf000_0000, 4, None),
+        (MPC86XX, 0xffe0_1000, 4, Some("/soc@ffe00000/mcm@1000")),
+        (MPC86XX, 0xffe0_4508, 1, Some("/soc@ffe00000/serial@4500")),
+        (MPC86XX, 0xffe4_1090, 4, Some("/soc@ffe00000/pic@40000")),
+        (MPC86XX, 0xffe4_1000, 1, Some("/soc@ffe00000/pic@40000")),
+        (
+            MPC86XX,
+            0xffee_0000,
+            4,
+            Some("/soc@ffe00000/global-utilities@e0000"),
+        ),
+        (MPC86XX, 0xffe0_8000, 4, Some("/soc@ffe00000")),
+        (MPC86XX, 0xe000_0110, 4, None),
         (
             MPC8XX,
             0xff00_0008,
@@ -189,10 +308,14 @@ fn what_nothing_answers_names_its_node() {
     }
 }
 
-/// On both boards: the console prints, and the control device ends the run.
+/// On each board: the console prints, and the control device ends the run.
 #[test]
 fn programs_reach_the_console_and_the_control_device() {
-    for ((machine, kind), uart) in [(MPC83XX, UART_83XX), (MPC8XX, UART_8XX)] {
+    for ((machine, kind), uart) in [
+        (MPC83XX, UART_83XX),
+        (MPC86XX, UART_86XX),
+        (MPC8XX, UART_8XX),
+    ] {
         let source = format!(
             "_start: load 5, {uart:#x}\n li 6, 'o'\n stb 6, 0(5)\n li 6, 'k'\n stb 6, 0(5)\n power_off 3"
         );
@@ -244,7 +367,11 @@ fn an_access_that_nothing_answers_ends_the_run_and_says_where() {
 
 #[test]
 fn the_loader_does_what_linux_expects() {
-    for ((machine, kind), reach) in [(MPC83XX, 256 << 20), (MPC8XX, 8 << 20)] {
+    for ((machine, kind), reach) in [
+        (MPC83XX, 256 << 20),
+        (MPC86XX, 256 << 20),
+        (MPC8XX, 8 << 20),
+    ] {
         let mut session = Program::on(machine, "_start: power_off 0").session(machine, &[kind]);
         let gpr = |session: &Session, n| {
             session
@@ -258,7 +385,7 @@ fn the_loader_does_what_linux_expects() {
         assert!((0x5000..reach).contains(&tree), "{tree:#x}");
         let ram = &session.machine().processor().memory.uncore.ram;
         assert_eq!(ram.read_u32(tree), Some(0xd00d_feed), "{machine}");
-        if machine == MPC83XX.0 {
+        if machine != MPC8XX.0 {
             assert!(
                 stack % 16 == 0 && (tree - 4096..tree).contains(&stack),
                 "{stack:#x}"
@@ -272,6 +399,7 @@ fn the_loader_does_what_linux_expects() {
 fn each_board_has_its_own_tree_and_only_prep_is_on_qemu() {
     for ((machine, kind), compatible, serial) in [
         (MPC83XX, "MPC8313ERDB", "/soc@e0000000/serial@4500"),
+        (MPC86XX, "fsl,mpc8641hpcn", "/soc@ffe00000/serial@4500"),
         (
             MPC8XX,
             "analogue-and-micro,adder875",
@@ -281,7 +409,15 @@ fn each_board_has_its_own_tree_and_only_prep_is_on_qemu() {
         let config = config(machine, &[kind]);
         let tree = device_tree(&config, Target::Pagewalk, "quiet", None).expect("a tree");
         let holds = |text: &str| tree.windows(text.len()).any(|part| part == text.as_bytes());
-        for text in [compatible, serial, "stdout-path", "ns16550", "simple-bus"] {
+        let control = "pagewalk,control";
+        for text in [
+            compatible,
+            serial,
+            "stdout-path",
+            "ns16550",
+            "simple-bus",
+            control,
+        ] {
             assert!(holds(text), "{kind}: {text}");
         }
         assert!(!holds("prep"), "{kind}");

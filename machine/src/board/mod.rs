@@ -7,7 +7,9 @@
 mod console;
 mod control;
 mod ipic;
+mod mcm;
 mod mpc83xx;
+mod mpc86xx;
 mod mpc8xx;
 mod openpic;
 mod pic;
@@ -217,6 +219,8 @@ struct Parts {
     wires: &'static [Wire],
     /// The device that drives the processors' external interrupt inputs.
     controller: Number,
+    /// The device that holds processors in reset until they are started.
+    starter: Number,
     /// More specific windows come first.
     nodes: &'static [Node],
     /// An access that nothing answers ends the run; if this is false, it raises a machine check.
@@ -244,6 +248,7 @@ impl BoardKind {
         match self {
             BoardKind::Prep => prep::parts(config),
             BoardKind::Mpc83xx => mpc83xx::parts(),
+            BoardKind::Mpc86xx => mpc86xx::parts(config),
             BoardKind::Mpc8xx => mpc8xx::parts(),
         }
     }
@@ -252,6 +257,7 @@ impl BoardKind {
         match self {
             BoardKind::Prep => &prep::TREE,
             BoardKind::Mpc83xx => &mpc83xx::TREE,
+            BoardKind::Mpc86xx => &mpc86xx::TREE,
             BoardKind::Mpc8xx => &mpc8xx::TREE,
         }
     }
@@ -273,6 +279,18 @@ fn serial_node(
     fdt.property_u32("interrupt-parent", 1)?;
     fdt.property_array_u32("interrupts", interrupt)?;
     fdt.end_node(serial)
+}
+
+/// The node of the control device on the boards for Linux: kernel half, user half.
+fn control_node(fdt: &mut FdtWriter, config: &MachineConfig) -> Result<(), vm_fdt::Error> {
+    if !config.board.control {
+        return Ok(());
+    }
+    let control = fdt.begin_node(&format!("pagewalk@{CONTROL_KERNEL:x}"))?;
+    fdt.property_string("compatible", "pagewalk,control")?;
+    let halves = [CONTROL_KERNEL, 0x100, CONTROL_USER, 0x1000];
+    fdt.property_array_u32("reg", &halves)?;
+    fdt.end_node(control)
 }
 
 /// All devices of the board.
@@ -483,7 +501,7 @@ impl Board {
     /// Is this processor held in reset? It starts when that ends.
     #[must_use]
     pub fn holds(&self, processor: u8) -> bool {
-        self.parts.devices[self.parts.controller].holds(processor)
+        self.parts.devices[self.parts.starter].holds(processor)
     }
 
     /// The core cycle, after `now`, at which [`Board::poll`] must be called, if it must at all.

@@ -58,6 +58,7 @@ pub(super) fn parts() -> Parts {
         windows: &WINDOWS,
         wires: &WIRES,
         controller: INTERRUPTS,
+        starter: INTERRUPTS,
         nodes: &NODES,
         strict: true,
     }
@@ -75,6 +76,7 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
+    super::control_node(fdt, config)?;
     let (_, _, bus) = crate::loader::clocks(config);
     let soc = fdt.begin_node("soc@e0000000")?;
     fdt.property_u32("#address-cells", 1)?;

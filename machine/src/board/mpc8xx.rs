@@ -94,6 +94,7 @@ pub(super) fn parts() -> Parts {
         windows: &WINDOWS,
         wires: &WIRES,
         controller: INTERRUPTS,
+        starter: INTERRUPTS,
         nodes: &NODES,
         strict: true,
     }
@@ -111,6 +112,7 @@ pub(super) const TREE: Tree = Tree {
 };
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
+    super::control_node(fdt, config)?;
     let soc = fdt.begin_node("soc@ff000000")?;
     fdt.property_string("device_type", "soc")?;
     fdt.property_string_list(

@@ -18,9 +18,11 @@
 //! only; and processors other than the first begin with their bits in the processor-init register set, held in reset,
 //! as there is no firmware that would make them wait.
 //!
-//! On the PCI bus registers are little-endian; where the controller is on the processor's own bus (MPC8641),
-//! big-endian.
+//! The MPC8641's MPIC has the same registers on the processor's own bus (MPC8641D Reference Manual, chapter 10). It
+//! differs in byte order, width of the vectors, version, and block revision register 1; and it holds no processor in
+//! reset. Its second group of timers, message and error interrupts are not here.
 
+mod shape;
 mod timer;
 
 #[cfg(test)]
@@ -30,15 +32,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{At, Console, Device, Effect, restored, saved};
 use crate::config::LATEST;
+use shape::{BLOCK_REVISION, TIMERS};
+pub(super) use shape::{Model, Shape};
 use timer::Timer;
 
-/// Version of the register interface: what the Raven's feature register reads.
-const VERSION: u32 = 3;
-
-const TIMERS: usize = 4;
-const IPIS: usize = 4;
 const PRIORITY_MOST: u8 = 15;
-const VECTOR: u32 = 0xff;
 
 /// Bits of the global configuration register.
 mod configuration {
@@ -57,51 +55,6 @@ mod control {
     pub const SENSE: u32 = 0x0040_0000;
     pub const PRIORITY: u32 = 0x000f_0000;
     pub const PRIORITY_SHIFT: u32 = 16;
-}
-
-/// What a controller is built for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    /// 1 to 8.
-    pub processors: u8,
-    /// External interrupt sources.
-    pub inputs: usize,
-    pub big_endian: bool,
-    /// Core cycles in a tick of the timers.
-    pub tick: u64,
-}
-
-impl Shape {
-    /// A bit for each processor.
-    fn all(&self) -> u8 {
-        u8::MAX >> (8 - self.processors)
-    }
-
-    fn timer(&self, number: usize) -> usize {
-        self.inputs + number
-    }
-
-    fn ipi(&self, channel: usize) -> usize {
-        self.inputs + TIMERS + channel
-    }
-
-    fn sources(&self) -> usize {
-        self.inputs + TIMERS + IPIS
-    }
-
-    fn is_external(&self, source: usize) -> bool {
-        source < self.inputs
-    }
-
-    /// Bits that a source's vector/priority register keeps.
-    fn control_bits(&self, source: usize) -> u32 {
-        let common = control::MASK | control::PRIORITY | VECTOR;
-        if self.is_external(source) {
-            common | control::POLARITY | control::SENSE
-        } else {
-            common
-        }
-    }
 }
 
 /// An interrupt source.
@@ -202,8 +155,8 @@ impl State {
     fn new(shape: &Shape, levels: impl Iterator<Item = bool>) -> Self {
         State {
             mixed: false,
-            held: shape.all() & !1,
-            spurious: VECTOR,
+            held: shape.holdable(),
+            spurious: shape.model.vector(),
             timer_frequency: 0,
             sources: levels.map(Source::new).collect(),
             timers: vec![Timer::new(); TIMERS],
@@ -242,8 +195,8 @@ impl State {
                 })
         };
         let served_once = |source| self.locals.iter().filter(|l| l.serves(source)).count() <= 1;
-        self.held & !(all & !1) == 0
-            && self.spurious & !VECTOR == 0
+        self.held & !shape.holdable() == 0
+            && self.spurious & !shape.model.vector() == 0
             && self.sources.len() == shape.sources()
             && self.timers.len() == TIMERS
             && self.locals.len() == usize::from(shape.processors)
@@ -257,6 +210,7 @@ impl State {
 /// A register by what it does. Sources, timers and processors by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Register {
+    BlockRevision,
     Feature,
     Configuration,
     Vendor,
@@ -294,12 +248,13 @@ impl OpenPic {
     fn register(&self, at: At) -> Option<Register> {
         let part = (at.offset & 0xfff) as usize;
         match at.offset {
+            0x0 if self.shape.model == Model::Mpc8641 => Some(Register::BlockRevision),
             // Each processor finds its own registers here too.
             0x40..=0xb0 => self.local_register(at.now.processor.into(), part),
             0x1000 => Some(Register::Feature),
             0x1020 => Some(Register::Configuration),
             0x1080 => Some(Register::Vendor),
-            0x1090 => Some(Register::ProcessorInit),
+            0x1090 if self.shape.model == Model::Raven => Some(Register::ProcessorInit),
             0x10a0 | 0x10b0 | 0x10c0 | 0x10d0 => {
                 Some(Register::Control(self.shape.ipi((part - 0xa0) / 0x10)))
             }
@@ -347,10 +302,11 @@ impl OpenPic {
 
     fn get(&mut self, register: Register, now: u64) -> u32 {
         match register {
+            Register::BlockRevision => BLOCK_REVISION,
             Register::Feature => {
                 let last_input = self.shape.inputs as u32 - 1;
                 let last_processor = u32::from(self.shape.processors) - 1;
-                last_input << 16 | last_processor << 8 | VERSION
+                last_input << 16 | last_processor << 8 | self.shape.model.version()
             }
             Register::Configuration if self.state.mixed => configuration::MIXED,
             Register::ProcessorInit => self.state.held.into(),
@@ -387,7 +343,7 @@ impl OpenPic {
             }
             Register::Configuration => state.mixed = value & configuration::MIXED != 0,
             Register::ProcessorInit => {
-                let held = value as u8 & all & !1;
+                let held = value as u8 & self.shape.holdable();
                 for (number, local) in state.locals.iter_mut().enumerate() {
                     if (held & !state.held) >> number & 1 != 0 {
                         local.task = PRIORITY_MOST;
@@ -395,7 +351,7 @@ impl OpenPic {
                 }
                 state.held = held;
             }
-            Register::Spurious => state.spurious = value & VECTOR,
+            Register::Spurious => state.spurious = value & self.shape.model.vector(),
             Register::TimerFrequency => state.timer_frequency = value,
             Register::Control(number) => {
                 let source = &mut state.sources[number];
@@ -415,7 +371,8 @@ impl OpenPic {
             Register::End(processor) => {
                 state.locals[processor].service.pop();
             }
-            Register::Feature
+            Register::BlockRevision
+            | Register::Feature
             | Register::Vendor
             | Register::CurrentCount(_)
             | Register::WhoAmI(_)
@@ -487,7 +444,7 @@ impl OpenPic {
             source: number as u16,
             priority: source.priority(),
         });
-        source.control & VECTOR
+        source.control & self.shape.model.vector()
     }
 
     fn ticks(&self, cycle: u64) -> u64 {
@@ -517,10 +474,9 @@ impl OpenPic {
 
     /// Between the processor, as the device trait has it, and the register.
     fn order(&self, value: u32) -> u32 {
-        if self.shape.big_endian {
-            value
-        } else {
-            value.swap_bytes()
+        match self.shape.model {
+            Model::Raven => value.swap_bytes(),
+            Model::Mpc8641 => value,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use vm_fdt::{Error, FdtWriter};
 
-use super::openpic::{OpenPic, Shape};
+use super::openpic::{Model, OpenPic, Shape};
 use super::pic::{self, PicPair};
 use super::uart::Uart;
 use super::{Node, Parts, Tree, Window, Wire};
@@ -85,6 +85,7 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
         windows: &WINDOWS[..WINDOWS.len() - 1],
         wires: &WIRES[..1],
         controller: PICS,
+        starter: PICS,
         nodes: &NODES[..1],
         strict: false,
     };
@@ -96,15 +97,16 @@ pub(super) fn parts(config: &MachineConfig) -> Parts {
 
 fn with_openpic(mut parts: Parts, config: &MachineConfig) -> Parts {
     parts.devices.push(Box::new(OpenPic::new(Shape {
+        model: Model::Raven,
         processors: config.processors,
         inputs: OPENPIC_INPUTS,
-        big_endian: false,
         tick: config.bus.core_cycles(BUS_CLOCKS_PER_TICK),
     })));
     Parts {
         windows: &WINDOWS,
         wires: &WIRES,
         controller: OPENPIC,
+        starter: OPENPIC,
         nodes: &NODES,
         ..parts
     }

@@ -170,10 +170,12 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
             "processors",
             format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
         );
-    } else if config.board.interrupt_controller != InterruptController::Openpic {
+    } else if config.board.interrupt_controller != InterruptController::Openpic
+        && config.board.kind != BoardKind::Mpc86xx
+    {
         checker.fail(
             "processors",
-            format!("is {number}: several need board.interrupt-controller \"openpic\""),
+            format!("is {number}: several need board.kind \"mpc86xx\", or board.interrupt-controller \"openpic\" on \"prep\""),
         );
     }
     let back_side = |l2: &L2Config| l2.place == L2Place::BackSide;

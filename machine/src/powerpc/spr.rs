@@ -5,7 +5,7 @@ use super::exception::{Exception, privileged};
 use super::registers::Registers;
 use super::spr_8xx;
 use super::system::not_implemented;
-use crate::config::{CoreKind, Monitor};
+use crate::config::{BoardKind, CoreKind, Monitor};
 use crate::mmu::{Mmu, Reaches};
 use crate::processor::Processor;
 
@@ -25,6 +25,8 @@ pub mod number {
     pub const EAR: u32 = 282;
     pub const TBL_WRITE: u32 = 284;
     pub const TBU_WRITE: u32 = 285;
+    /// The system's version: of the MPC8641 (MPC8641D RM 2).
+    pub const SVR: u32 = 286;
     pub const PVR: u32 = 287;
     pub const IBAT0U: u32 = 528;
     pub const IBAT3L: u32 = 535;
@@ -60,6 +62,9 @@ pub mod number {
 }
 
 use number as n;
+
+/// What SVR reads on an MPC8641 of revision 2 (recalled). No kernel is known to depend on it.
+const MPC8641: u32 = 0x8090_0020;
 
 /// Whether a core of this kind has SPR `number`, for reading or for writing.
 pub fn exists(kind: CoreKind, number: u32) -> bool {
@@ -109,7 +114,10 @@ fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
         privileged(&processor.registers)?;
     }
-    if exists(processor.config.core.kind, number) {
+    let board = processor.config.board.kind;
+    if exists(processor.config.core.kind, number)
+        || (number == n::SVR && board == BoardKind::Mpc86xx)
+    {
         Ok(())
     } else {
         Err(not_implemented(processor))
@@ -211,6 +219,7 @@ pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
         n::TBL_READ => m.time_base() as u32,
         n::TBU_READ => (m.time_base() >> 32) as u32,
         n::PVR => m.config.core.pvr,
+        n::SVR => MPC8641,
         n::UMMCR0..=n::UPMC4 => m.read_performance_monitor(number + 16),
         n::MMCR0..=n::SDA => m.read_performance_monitor(number),
         _ => plain(&mut m.registers, number).map_or(0, |register| *register),
@@ -265,7 +274,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> Result<(), Exception
             return Err(not_implemented(m));
         }
         n::MMCR0..=n::SDA => m.write_performance_monitor(number, value),
-        // The PVR is read-only, and so are all miss registers except RPA.
+        // PVR and SVR are read-only, and so are all miss registers except RPA.
         _ => {
             if let Some(register) = plain(&mut m.registers, number) {
                 *register = value;

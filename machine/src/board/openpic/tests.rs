@@ -2,7 +2,7 @@
 
 mod model;
 
-use super::{OpenPic, Shape};
+use super::{Model, OpenPic, Shape};
 use crate::board::{At, Console, Device, Instant};
 
 const TICK: u64 = 12;
@@ -20,9 +20,9 @@ const LOW_LEVEL: u32 = 0x0040_0000;
 
 fn shape(processors: u8) -> Shape {
     Shape {
+        model: Model::Raven,
         processors,
         inputs: INPUTS,
-        big_endian: false,
         tick: TICK,
     }
 }
@@ -205,18 +205,36 @@ fn an_access_to_no_register_is_refused() {
 }
 
 #[test]
-fn registers_are_in_the_byte_order_of_their_bus() {
+fn the_mpc8641_has_it_big_endian_with_wide_vectors_and_no_processor_init() {
     let mut console = Console::memory();
-    let mut big = OpenPic::new(Shape {
-        big_endian: true,
+    let mut pic = OpenPic::new(Shape {
+        model: Model::Mpc8641,
         inputs: 256,
         ..shape(2)
     });
-    let feature = at(0x1000, 0, 0);
-    assert_eq!(big.read(feature, &mut console), Ok(0x00ff_0103));
-    assert!(big.read(at(source(255), 0, 0), &mut console).is_ok());
+    let mut get = |pic: &mut OpenPic, offset| pic.read(at(offset, 0, 0), &mut console);
+    assert_eq!(get(&mut pic, 0), Ok(0x0040_0200), "version below 3.1");
+    assert_eq!(get(&mut pic, 0x1000), Ok(0x00ff_0102));
+    assert_eq!(get(&mut pic, SPURIOUS), Ok(0xffff));
+    assert!(get(&mut pic, source(255)).is_ok());
+    assert!(get(&mut pic, PROCESSOR_INIT).is_err());
+    assert!(!pic.holds(1));
+    let mut console = Console::memory();
+    let mut put = |pic: &mut OpenPic, offset, value| {
+        assert_eq!(pic.write(at(offset, 0, 0), value, &mut console), Ok(None));
+    };
+    put(&mut pic, CONFIGURATION, MIXED.into());
+    put(&mut pic, ipi(1), control(10, 2044).into());
+    put(&mut pic, local(1, 0x80), 0);
+    put(&mut pic, local(0, 0x50), 2);
+    assert!(pic.interrupts(1) && !pic.interrupts(0));
+    let vector = pic.read(at(local(1, 0xa0), 1, 0), &mut Console::memory());
+    assert_eq!(vector, Ok(2044));
     let mut little = OpenPic::new(shape(2));
-    assert_eq!(little.read(feature, &mut console), Ok(0x0301_0f00));
+    let feature = little.read(at(0x1000, 0, 0), &mut Console::memory());
+    assert_eq!(feature, Ok(0x0301_0f00));
+    let block = little.read(at(0, 0, 0), &mut Console::memory());
+    assert!(block.is_err());
 }
 
 #[test]
