@@ -69,6 +69,8 @@ void arch_lead(void);
 void arch_follow(void);
 /* Several processors: this one's TLB, and whether a flush of a page reaches the others' too. */
 void arch_tlb_flush_page(uaddr_t address);
+/* A flush of each page in [0, ARCH_TLB_REACH) empties every set of a TLB. */
+#define ARCH_TLB_REACH (ARCH_TLB_SETS * PAGE_SIZE)
 void arch_tlb_flush_all(void);
 bool arch_tlb_broadcasts(void);
 /* A handler in assembly, without a frame, answers the interrupts of IPI_FLUSH by flush_words (shootdown.h). */
@@ -95,7 +97,7 @@ void io_for_each_page(void (*function)(vaddr_t virtual, paddr_t pa));
 
 /* The processor: facts for the auxiliary vector, /proc and the boot's first line. */
 struct arch_cpu {
-	const char *name;               /* "603e", "604", ... */
+	const char *name;               /* for messages and /proc/cpuinfo */
 	u32 hwcap;                      /* AT_HWCAP, as the ABI has it */
 	u32 clock_hz, timebase_hz, bus_hz;
 	u32 dcache_line, icache_line;   /* bytes */

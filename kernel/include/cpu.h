@@ -64,11 +64,11 @@ struct cpu {
 	struct task *outgoing;          /* a task that may no longer run here; the idle task sends it away */
 	const struct regs *interrupted; /* by the interrupt that it handles */
 	u32 ready;                      /* tasks that wait in its queues, as it last counted them */
-	/* check=on: the one below the kernel lock; two could be taken in two orders. */
+	/* check=on: the lock below the kernel lock that it holds. It may hold only one. */
 	const struct spinlock *lock_held;
 	u32 first_spare, spare_count;   /* mm/frame.c: free frames that it freed last, linked as first_cleared */
 	u32 outside;                    /* it runs code outside of the kernel lock (outside.h) */
-	u64 faults_outside;             /* those that it has served there */
+	u64 faults_outside;             /* faults that it has served outside */
 
 	/* mm/policy/shootdown_*.c: what the others want it to flush */
 	struct {

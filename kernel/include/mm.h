@@ -125,7 +125,7 @@ bool areas_surveyed_right(struct mm *mm);               /* for the invariant che
  * The system calls' work on an address space. mm_map: file may be NULL with MAP_ANONYMOUS; takes its own reference;
  * page is the offset in pages. Returns the address or a negative errno (IS_ERR_VALUE).
  */
-#define IS_ERR_VALUE(x) ((u32)(x) >= (u32)-4095)
+#define IS_ERR_VALUE(x) ((uaddr_t)(x) >= (uaddr_t)-4095)
 uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
 int mm_unmap(struct mm *mm, uaddr_t address, u32 size);
 int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot);
@@ -174,7 +174,7 @@ void mm_show_meminfo(struct text *text);
 
 /* Called when frames can be allocated. */
 void mm_init(void);
-/* Registers the files of /proc of mm, arch/ppc and the policies. */
+/* Registers the files of /proc of mm, the architecture and the policies. */
 void mm_proc_init(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* setsockopt and getsockopt (socket(7), tcp(7), ip(7); numbers: Linux uapi powerpc asm/socket.h). */
+/* setsockopt and getsockopt (socket(7), tcp(7), ip(7); numbers: abi/socket_option.h). */
 #include "socket_calls.h"
 
 #include <abi/socket.h>

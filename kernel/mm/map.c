@@ -111,7 +111,7 @@ static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, s
 		error = mm_unmap(mm, address, size);
 	if (error) {
 		vma_free(vma);
-		return (u32)error;
+		return (uaddr_t)error;
 	}
 	vma_link(vma);
 	vma_merge(vma);

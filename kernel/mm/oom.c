@@ -152,7 +152,7 @@ static void let_run(void)
 bool oom_kill(void)
 {
 	static s32 last;                /* pid of the last victim: many ask before it has ended */
-	static u64 until;               /* something may keep it from ending: then another one goes */
+	static u64 until;               /* when another one is chosen, if this one has not ended */
 	struct process *victim = process_find(last);
 	u32 pages = 0;
 

@@ -140,7 +140,7 @@ uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 fla
 	added = keep ? new_size : new_size > old_size ? new_size - old_size : 0;
 	error = added ? check_growth(mm, vma, old, new_size, added >> PAGE_SHIFT, replaced) : 0;
 	if (error)
-		return (u32)error;
+		return (uaddr_t)error;
 	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))) {
 		/* In place, when the area ends here and nothing follows. */
 		if (old_size && vma->end == old + old_size && new_size <= USER_END - old &&

@@ -21,11 +21,12 @@ u64 shootdowns;
 
 /* What was asked for, by whom and by which form, and what it cost. */
 static const char *const kind_names[SHOOTDOWN_KINDS] = { "page", "range", "all", "context", "end" };
-static const char *const reason_names[SHOOTDOWN_REASONS] =
-	{ "copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit",
-							"truncate", "reclaim", "reuse" };
-static const struct shootdown_form *const all_forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
-						      &shootdown_generation, &shootdown_broadcast };
+static const char *const reason_names[SHOOTDOWN_REASONS] = {
+	"copy", "munmap", "madvise", "mprotect", "mremap", "fork", "exit", "truncate", "reclaim", "reuse",
+};
+static const struct shootdown_form *const all_forms[] = {
+	&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
+};
 struct count {
 	u32 times, pages, ipis;
 	u64 waited;             /* ticks of the timebase */

@@ -1,7 +1,7 @@
 /*
  * Core files: the memory and registers of a process that a signal ended, for a debugger, as an ELF file (core(5)).
  * Notes hold the registers of every thread and facts about the process; segments hold the memory that the process
- * wrote. Unchanged pages of its files are left out. Layouts: Linux uapi linux/elfcore.h, powerpc asm/elf.h.
+ * wrote. Unchanged pages of its files are left out. Layouts: abi/elf.h, abi/elf_machine.h.
  */
 #include <abi/elf.h>
 #include <abi/elf_machine.h>

@@ -1,4 +1,4 @@
-/* ptrace: the requests of a tracer. Numbers and layouts: Linux uapi linux/ptrace.h, powerpc asm/ptrace.h. */
+/* ptrace: the requests of a tracer. Numbers and layouts: abi/ptrace.h, abi/ptrace_base.h. */
 #include <abi/elf.h>
 #include <abi/elf_machine.h>
 #include <abi/ptrace.h>

@@ -73,8 +73,8 @@ def tone(kind: str) -> Tone:
 def by_class(judged: Iterable[tuple[Hashable | None, str]]) -> list[tuple[str, int]]:
     """How many verdicts each class has, in the order of the classes; empty classes are left out.
 
-    Each verdict comes with the published figure that it is on. Rows on the same figure count once, with the weakest of
-    their verdicts; rows on none count by themselves.
+    Each verdict comes with the published figure that its row measures. Several rows that measure one figure count as
+    one, with the weakest of their verdicts. A row that measures no published figure counts by itself.
     """
     figures: dict[Hashable, list[str]] = {}
     for number, (figure, kind) in enumerate(judged):

@@ -30,19 +30,7 @@ END(start)
 
 /* A processor with BATs. In: r0 = 0. */
 FUNCTION(start_bats)
-	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
-	mtspr	\bat, r0
-	.endr
-	isync
-
-	/* Invalidate every congruence class: 64 cover a 604's, and a 603's twice. */
-	li	r4, 64
-	mtctr	r4
-	li	r5, 0
-1:	tlbie	r5
-	addi	r5, r5, 0x1000
-	bdnz	1b
-	sync
+	forget_translations
 
 	/* 512 MB of RAM (the upper half for data: the device tree is at its top) at 3 GB, 128 KB of I/O at 0xf0000000,
 	   for the kernel only. */

@@ -32,6 +32,7 @@ void offsets(void)
 	VALUE(FRAME_DSISR, 16 + offsetof(struct regs, dsisr));
 	VALUE(FRAME_RESULT, 16 + offsetof(struct regs, result));
 	VALUE(KERNEL_STACK_SIZE, KERNEL_STACK_SIZE);
+	VALUE(TLB_SETS, ARCH_TLB_SETS);
 	VALUE(LEAN_CALLS, LEAN_CALLS);
 	OFFSET(CORE_VERSION, struct core, version);
 	OFFSET(CORE_START, struct core, start);

@@ -2,11 +2,11 @@
  * shootdown: how the other processors flush translations that one has changed. Each form is a file beside this one.
  *
  * queue: jobs, a page each, in a queue of each processor; all that run the address space are interrupted, and answer
- * when their queue is empty. short: one request for all, a page, a range or everything, that a handler in assembly
- * serves without a frame.
- * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again. generation:
- * each address space numbers its flushes, and nobody waits for those of unmapped pages. broadcast: the hardware's flush
- * of a page reaches all.
+ * when their queue is empty.
+ * short: one request for all, a page, a range or everything, that a handler in assembly serves without a frame.
+ * lazy: as short, but processors that idle are not interrupted: they flush before they run a program again.
+ * generation: each address space numbers its flushes, and nobody waits for those of unmapped pages.
+ * broadcast: the hardware's flush of a page reaches all.
  *
  * shootdown.cutoff: a range of more pages than this is flushed as everything.
  */
@@ -25,8 +25,9 @@ extern u32 shootdown_unreached;     /* the processors that a flush of a page by 
 
 static int shootdown_apply(const struct policy_setting *to)
 {
-	static const struct shootdown_form *const forms[] = { &shootdown_queue, &shootdown_short, &shootdown_lazy,
-							      &shootdown_generation, &shootdown_broadcast };
+	static const struct shootdown_form *const forms[] = {
+		&shootdown_queue, &shootdown_short, &shootdown_lazy, &shootdown_generation, &shootdown_broadcast,
+	};
 
 	if (to->choice && (!several_processors || (forms[to->choice] == &shootdown_broadcast &&
 						   !arch_tlb_broadcasts())))
@@ -42,8 +43,7 @@ static int shootdown_apply(const struct policy_setting *to)
 }
 
 POLICY(shootdown, "shootdown", CHOICES("queue", "short", "lazy", "generation", "broadcast"), POLICY_ANY,
-       shootdown_apply,
-       "shootdowns", &shootdowns);
+       shootdown_apply, "shootdowns", &shootdowns);
 
 static int shootdown_cutoff_apply(const struct policy_setting *to)
 {

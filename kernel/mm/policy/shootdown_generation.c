@@ -141,6 +141,6 @@ static void generation_leave(void)
 	frames_held_look();
 }
 
-const struct shootdown_form shootdown_generation = { "generation", shootdown_awake, generation_flush, generation_answer,
-	false,
-						     generation_leave };
+const struct shootdown_form shootdown_generation = {
+	"generation", shootdown_awake, generation_flush, generation_answer, false, generation_leave,
+};

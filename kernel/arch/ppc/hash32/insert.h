@@ -149,38 +149,4 @@
 	b	\placed + 4
 .endm
 
-/*
- * The hash table's lock, of code that runs with translation off. Its word is SPRG3 of the holder, or 0. C that holds it
- * may miss a kernel page: the handler finds that its own processor has the lock, and leaves it alone. Uses r5, r7, r8
- * and CR0, CR6, CR7; CR7 stays until the lock is given back.
- */
-.macro hash_lock_take
-	mfspr	r7, SPR_SPRG3
-	load_address r8, PHYS(hash_lock)
-1:	lwarx	r5, 0, r8
-	cmplw	cr7, r5, r7
-	beq	cr7, 3f
-	cmpwi	cr6, r5, 0
-	bne	cr6, 2f
-	stwcx.	r7, 0, r8
-	bne-	1b
-	isync
-	b	3f
-2:	lwz	r5, 0(r8)
-	cmpwi	cr6, r5, 0
-	bne	cr6, 2b
-	b	1b
-3:
-.endm
-
-/* Uses r7 and r8. */
-.macro hash_lock_give
-	beq	cr7, 4f
-	load_address r8, PHYS(hash_lock)
-	li	r7, 0
-	sync
-	stw	r7, 0(r8)
-4:
-.endm
-
 #endif

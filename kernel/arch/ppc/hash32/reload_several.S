@@ -1,5 +1,7 @@
 /*
- * The 604 and 750's hash misses with several processors: reload.S under the hash table's lock, without the kernel lock.
+ * What the 604 and 750 do without the kernel lock, under the hash table's: hash misses with several processors, as in
+ * reload.S, and requests to flush pages where tlbie goes over the bus.
+ *
  * From the look into the tree to the insertion nobody else removes an entry. A flush changes the tree first and takes
  * the lock then: either it finds what was inserted here, or the look here finds the change.
  */
@@ -7,6 +9,7 @@
 
 #include "../smp/external_flush.h"
 #include "insert.h"
+#include "lock.h"
 #include "scratch.h"
 
 	.section .text.cause.reload, "ax"
@@ -86,35 +89,8 @@ END(hash_reload_kernel_several)
 	hash_count_insertion hash_counted_instruction_several
 
 	.section .text.cause.flush, "ax"
-/*
- * tlbie reaches the other processors, and two may not do it at once. So the handler of flush requests takes the hash
- * table's lock, which is held for the time of an insertion or a flush of a page.
- */
-.macro bus_take
-	stw	r8, CPU_FLUSH_SAVED + 12(r10)
-	load_address r12, PHYS(hash_lock)
-1:	lwz	r8, 0(r12)
-	cmpwi	r8, 0
-	bne-	1b
-	lwarx	r8, 0, r12
-	cmpwi	r8, 0
-	bne-	1b
-	mfspr	r8, SPR_SPRG3
-	stwcx.	r8, 0, r12
-	bne-	1b
-	isync
-.endm
-
-.macro bus_give
-	eieio
-	tlbsync
-	sync
-	li	r8, 0
-	stw	r8, 0(r12)
-	lwz	r8, CPU_FLUSH_SAVED + 12(r10)
-.endm
-
-	external_flush external_flush_bus, bus_take, bus_give
+/* The handler of flush requests where tlbie reaches the other processors: two may not do it at once. */
+	external_flush external_flush_bus, hash_lock_take_bare, hash_lock_give_bus
 
 	.section .images, "ax"
 image image_external_flush_bus

@@ -177,7 +177,7 @@ CAUSE(reload) void hash_preloaded(struct mm *mm, vaddr_t address, u32 pte)
 		table_insert(segment_vsid(address), address, pte & PTE_HARDWARE, false, &hash_preloads);
 }
 
-/* 0, or the holder's SPRG3: by it a handler sees that its own processor has the lock (insert.h). */
+/* 0, or the holder's SPRG3. lock.h has the lock for assembly. */
 u32 hash_lock;
 
 static inline void table_lock(void)

@@ -194,18 +194,8 @@ END(switch_to_several)
  * (start.c), on the stack of its idle task.
  */
 FUNCTION(start_another)
-	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
 	li	r0, 0
-	mtspr	\bat, r0
-	.endr
-	isync
-	li	r4, 64
-	mtctr	r4
-	li	r5, 0
-1:	tlbie	r5
-	addi	r5, r5, 0x1000
-	bdnz	1b
-	sync
+	forget_translations
 	enable_caches
 	/* 512 MB of RAM, coherent, as head.S maps it. */
 	lis	r4, 0xc000

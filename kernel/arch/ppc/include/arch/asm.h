@@ -34,6 +34,24 @@
 .endm
 
 /*
+ * Invalidates the BATs and every set of the TLB of a 6xx. In: r0 = 0. Uses r4, r5 and CTR. A TLB with fewer sets than
+ * TLB_SETS is emptied more than once.
+ */
+.macro forget_translations
+	.irp	bat, 528, 530, 532, 534, 536, 538, 540, 542
+	mtspr	\bat, r0
+	.endr
+	isync
+	li	r4, TLB_SETS
+	mtctr	r4
+	li	r5, 0
+1:	tlbie	r5
+	addi	r5, r5, 0x1000
+	bdnz	1b
+	sync
+.endm
+
+/*
  * Empties and enables both caches of a 6xx; uses r4 and r5. On a 603, software must clear the flash-invalidate bits
  * again.
  */

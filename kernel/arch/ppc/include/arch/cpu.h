@@ -1,9 +1,12 @@
-/* Interrupts on and off, accesses to I/O space, and cache lines. */
+/* Interrupts on and off, accesses to I/O space, cache lines, and the size of a TLB. */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
 
 #include <arch/reg.h>
 #include <types.h>
+
+/* The most sets of a TLB of these processors, the 604's (604 manual, 5.4.3.2). tlbie empties the set of an address. */
+#define ARCH_TLB_SETS 64u
 
 static inline u32 mfmsr(void)
 {

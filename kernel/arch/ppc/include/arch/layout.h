@@ -18,10 +18,4 @@
 /* The registers of an OpenPIC, past what an 8xx pins for ISA's ports. */
 #define OPENPIC_VIRTUAL 0xf0080000u
 
-/*
- * A flush of each page in [0, ARCH_TLB_REACH) empties every set of a TLB: the largest TLB of these processors has 64
- * (604 manual, 5.4.3.2).
- */
-#define ARCH_TLB_REACH (64 * PAGE_SIZE)
-
 #endif

@@ -1,8 +1,10 @@
-/* Interrupts on and off, accesses to I/O space, and cache lines. */
+/* Interrupts on and off, accesses to I/O space, cache lines, and the size of a TLB. */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
 
 #include <types.h>
+
+#define ARCH_TLB_SETS 1u
 
 u32 irq_save(void);
 void irq_restore(u32 state);

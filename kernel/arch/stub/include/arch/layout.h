@@ -6,6 +6,5 @@
 #define USER_STACK_TOP 0x7fff0000u
 #define KERNEL_BASE    0x80000000u
 #define KERNEL_UNCACHED 0xc0000000u
-#define ARCH_TLB_REACH PAGE_SIZE
 
 #endif
