@@ -5,8 +5,6 @@
 #ifndef ABI_ELF_MACHINE_H
 #define ABI_ELF_MACHINE_H
 
-#include <types.h>
-
 #define EM_PPC    20
 #define ELF_MAGIC 0x7f454c46u          /* 0x7f, "ELF", as a word */
 
@@ -21,25 +19,9 @@
 #define GENERAL_WORDS 48u
 #define FP_WORDS      33u               /* of 64 bits: the last is FPSCR */
 
-struct core_time { s32 sec, usec; };
+#include <abi/elf_core.h>
 
-struct prstatus {
-	s32 sig, code, error;
-	s16 current_signal, padding;
-	u32 pending, blocked;
-	s32 pid, parent, group, session;
-	struct core_time user, system, children_user, children_system;
-	u32 regs[GENERAL_WORDS];
-	s32 has_fp;
-};
 _Static_assert(sizeof(struct prstatus) == 268, "debuggers know it by its size");
-
-struct prpsinfo {
-	u8 state, letter, zombie, nice;
-	u32 flags, uid, gid;
-	s32 pid, parent, group, session;
-	char name[16], arguments[80];
-};
 _Static_assert(sizeof(struct prpsinfo) == 128, "debuggers know it by its size");
 
 #endif

@@ -1,11 +1,9 @@
-/* ptrace: PowerPC's requests, and the word number of each register (uapi powerpc asm/ptrace.h). */
+/* ptrace: the word number of each of PowerPC's registers (uapi powerpc asm/ptrace.h). */
 #ifndef ABI_PTRACE_H
 #define ABI_PTRACE_H
 
 #include <abi/elf_machine.h>
 #include <abi/ptrace_base.h>
-
-enum { PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15 };
 
 #define PTRACE_REGS_SIZE (44u * sizeof(u32))
 

@@ -1,8 +1,8 @@
-/* Terminal settings and requests, PowerPC's numbers (uapi powerpc asm/termbits.h, asm/ioctls.h, asm/termios.h). */
+/* Settings of terminals, and requests with PowerPC's own numbers (uapi powerpc asm/termbits.h, asm/ioctls.h). */
 #ifndef ABI_TERMIOS_H
 #define ABI_TERMIOS_H
 
-#include <abi/ioctl.h>
+#include <abi/termios_base.h>
 
 #define NCCS 19
 enum {
@@ -21,10 +21,6 @@ struct termio {		/* the old form */
 	u16 iflag, oflag, cflag, lflag;
 	u8 line;
 	u8 cc[10];
-};
-
-struct winsize {
-	u16 row, col, xpixel, ypixel;
 };
 
 _Static_assert(sizeof(struct termios) == 44, "struct termios");
@@ -76,22 +72,5 @@ _Static_assert(sizeof(struct termio) == 20, "struct termio");
 #define TIOCOUTQ IOC_READ('t', 115, s32)
 #define TIOCSPGRP IOC_WRITE('t', 118, s32)
 #define TIOCGPGRP IOC_READ('t', 119, s32)
-#define TIOCEXCL 0x540cu
-#define TIOCNXCL 0x540du
-#define TIOCSCTTY 0x540eu
-#define TIOCSTI 0x5412u
-#define TIOCMGET 0x5415u
-#define TIOCNOTTY 0x5422u
-#define TIOCSETD 0x5423u
-#define TIOCGETD 0x5424u
-#define TCSBRKP 0x5425u
-#define TIOCGSID 0x5429u
-#define TIOCGLCKTRMIOS 0x5456u
-#define TIOCSLCKTRMIOS 0x5457u
-#define TIOCGPTN IOC_READ('T', 0x30, u32)
-#define TIOCSPTLCK IOC_WRITE('T', 0x31, s32)
-#define TIOCSIG IOC_WRITE('T', 0x36, s32)
-#define TIOCGPTLCK IOC_READ('T', 0x39, s32)
-#define TIOCGPTPEER IOC_NO_ARGUMENT('T', 0x41)
 
 #endif

@@ -1,18 +1,11 @@
-/* Options of sockets, with numbers as in asm-generic/socket.h. */
+/* Options of sockets with the numbers of asm-generic/socket.h. */
 #ifndef ABI_SOCKET_OPTION_H
 #define ABI_SOCKET_OPTION_H
 
-#include <types.h>
-
-#define SOL_SOCKET 1
-#define SO_REUSEADDR 2
+#include <abi/socket_option_base.h>
 
 enum {
-	SO_DEBUG = 1, SO_TYPE = 3, SO_ERROR = 4, SO_DONTROUTE = 5, SO_BROADCAST = 6, SO_SNDBUF = 7, SO_RCVBUF = 8,
-	SO_KEEPALIVE = 9, SO_OOBINLINE = 10, SO_PRIORITY = 12, SO_LINGER = 13, SO_REUSEPORT = 15, SO_RCVLOWAT = 18,
-	SO_SNDLOWAT = 19, SO_RCVTIMEO = 20, SO_SNDTIMEO = 21, SO_PASSCRED = 16, SO_PEERCRED = 17, SO_ACCEPTCONN = 30,
-	SO_SNDBUFFORCE = 32, SO_RCVBUFFORCE = 33, SO_PROTOCOL = 38, SO_DOMAIN = 39, SO_RCVTIMEO_NEW = 66,
-	SO_SNDTIMEO_NEW = 67,
+	SO_RCVLOWAT = 18, SO_SNDLOWAT = 19, SO_RCVTIMEO = 20, SO_SNDTIMEO = 21, SO_PASSCRED = 16, SO_PEERCRED = 17,
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* The structures that the stat calls return: PowerPC's fields in another order. */
+/* The structures that the stat calls return, with the fields in an order of the stub's own. */
 #ifndef ABI_STAT_H
 #define ABI_STAT_H
 

@@ -4,10 +4,12 @@
 
 #include <types.h>
 
+/* asm-generic/ipcbuf.h */
 struct sysv_perm_abi {
 	s32 key;
-	u32 uid, gid, cuid, cgid, mode, seq, pad;
-	u64 unused[2];
+	u32 uid, gid, cuid, cgid, mode;
+	u16 seq, pad;
+	u32 unused[2];
 };
 
 /* semid64_ds of a 32-bit program. */
