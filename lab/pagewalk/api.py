@@ -16,13 +16,14 @@ import polars as pl
 
 from pagewalk import claims, experiments, guest, machines, native, policies, summary, sweep
 from pagewalk.errors import RunFailed
-from pagewalk.execute import Events, Lab, Quiet, Work, command_line
+from pagewalk.execute import Events, Lab, Quiet, Work
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
 from pagewalk.paths import home
 from pagewalk.runner import Job
 from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
+from pagewalk.systems import command_line
 
 Axis = Value | Sequence[Value]
 """The values of one axis of a sweep: a word such as `off,5..40..5`, one number, or a list."""
@@ -206,14 +207,16 @@ class Laboratory:
         policies: Mapping[str, Value] | None = None,
         sets: Mapping[str, Value] | None = None,
         files: Sequence[str] = (),
+        kernel: str | None = None,
     ) -> Result:
         """Runs a static PowerPC program on the kernel; a run that is in the results is not simulated again.
 
         `policies` are choices of the kernel (`{"tlb.cutoff": 20}`), `sets` machine keys (`{"tlb.data.entries": 32}`),
-        `files` further files for the guest (`HOST` or `HOST:GUEST`).
+        `files` further files for the guest (`HOST` or `HOST:GUEST`). `kernel` is a subject (`linux-6.1-bare`) or a
+        kernel image to run it on instead of ours.
         """
         what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
-        job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies))
+        job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
         return Result(self._run(str(program), job))
 
     def bench(

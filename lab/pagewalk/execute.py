@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from pagewalk import explain, interrupts, native, policies, records, rows
+from pagewalk import explain, interrupts, native, records, rows, systems
 from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
@@ -102,7 +102,8 @@ class Cell:
 def succeeded(run: StoredRun, what: str) -> RunResult:
     """The run's result if the guest ended with status 0; else the error that says what it did."""
     stop = run.result.stop
-    if stop.kind == "power-off" and stop.status == 0:
+    panic = systems.panic(run.result.console) if stop.kind == "power-off" and stop.status == 0 else None
+    if stop.kind == "power-off" and stop.status == 0 and panic is None:
         return run.result
     tail = run.result.console.decode("utf-8", "replace").splitlines()[-_CONSOLE_TAIL:]
     hint = "the end of its console:\n    " + "\n    ".join(tail) if tail else None
@@ -110,30 +111,9 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
         raise RunLimit(f"{what}: the run reached its limit; {stop.reason}", hint=hint)
     if stop.kind == "fatal":
         raise RunFailed(f"{what}: the machine stopped: {stop.reason}", hint=hint)
+    if panic is not None:
+        raise RunFailed(f"{what}: Linux panicked: {panic}", hint=hint)
     raise RunFailed(f"{what}: the guest ended with status {stop.status}", hint=hint)
-
-
-def _is_word(text: str) -> bool:
-    """Whether the kernel's command line can hold it. What is not UTF-8 is decoded to surrogates."""
-    return text != "" and not any(
-        character.isspace() or character == '"' or "\ud800" <= character <= "\udfff" for character in text
-    )
-
-
-def command_line(settings: Mapping[str, str], command: Sequence[str], boot: Mapping[str, str] | None = None) -> str:
-    """The kernel command line that sets the policies and has init run the command; both are checked.
-
-    `boot`: words that are no policies, which the kernel checks.
-    """
-    others = [f"{name}={value}" for name, value in (boot or {}).items()]
-    for word in [*others, *command]:
-        if not _is_word(word):
-            raise BadInput(
-                f"argument {word!r}: the kernel's command line holds words of UTF-8 without spaces and quotes",
-                hint="put such arguments into a script or a file of the guest",
-            )
-    words = [f"{name}={value}" for name, value in policies.checked(settings).items()]
-    return " ".join([*others, *words, "--", *command])
 
 
 @dataclass(frozen=True)
@@ -166,14 +146,16 @@ class Lab(Workshop):
 
     def work(self, row: Row, side: Side, placement: Placement = AS_BUILT) -> Work:
         """The run that measures one side of a row."""
-        program = [f"/bin/{row.program}", *row.arguments, *side.setting.arguments]
-        job = Job(
-            machine=self.machine(side.machine, side.keys),
-            kernel=self.kernel_named(side.setting.kernel, placement),
-            initrd=self.bench_image(row.program, row.files, row.image, placement),
-            command_line=command_line(side.setting.policies, [*placement.init_options, *program], side.setting.boot),
-            sample=row.sample,
+        setting = side.setting
+        program = [f"/bin/{row.program}", *row.arguments, *setting.arguments]
+        system = (
+            systems.own(self, side.machine, side.keys, setting.kernel, placement)
+            if setting.subject is None
+            else systems.named(self, side.machine, side.keys, setting.subject)
         )
+        line = system.command_line(setting.chosen, [*placement.init_options, *program], setting.boot)
+        initrd = self.bench_image(row.program, row.files, row.image, placement, system.init)
+        job = system.job(initrd, line, sample=row.sample)
         seed = f", seed {placement.seed}" if placement.seed else ""
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
 

@@ -20,6 +20,7 @@ from pagewalk.claims import Claim
 from pagewalk.errors import BadInput, PagewalkError, nearest, unknown
 from pagewalk.figures import Figure
 from pagewalk.paths import home
+from pagewalk.policies import NAMED
 from pagewalk.published_range import Range, ratio_range
 
 Better = Literal["lower", "higher", "neither"]
@@ -42,8 +43,9 @@ class _Model(BaseModel):
 
 
 class Setting(_Model):
-    """One side of a comparison: policies by name, other words of the kernel's command line, keys of the machine, the
-    program's arguments after the row's own, the kernel image, and the words a table heads its column with."""
+    """One side of a comparison: policies by name, or a named set of them, other words of the kernel's command line,
+    keys of the machine, the program's arguments after the row's own, the kernel image, and the words a table heads its
+    column with. `subject` is the kernel of other people that takes the place of ours."""
 
     label: str
     policies: dict[str, str] = {}
@@ -51,6 +53,13 @@ class Setting(_Model):
     keys: dict[str, str] = {}
     arguments: list[str] = []
     kernel: str = "vmlinux"
+    named: str | None = None
+    subject: str | None = None
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The policies, after those of the named set."""
+        return {NAMED: self.named, **self.policies} if self.named else self.policies
 
 
 class _MachineEntry(_Model):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pagewalk import systems
 from pagewalk.errors import BadInput
-from pagewalk.execute import command_line
 from pagewalk.paths import read_file
 from pagewalk.programs import GuestFile, check_executable, image
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
@@ -61,18 +61,23 @@ def job(
     overrides: Mapping[str, str],
     settings: Mapping[str, str],
     limit: int = DEFAULT_INSTRUCTIONS,
+    kernel: str | None = None,
+    quiet: bool = True,
 ) -> Job:
-    """The run of one program by init on the kernel that the build has made."""
+    """The run of one program by init on the kernel that the build has made, or on a subject or kernel image.
+
+    `quiet`: the program's output alone is printed.
+    """
     read_program(program.path)
+    system = (
+        systems.own(workshop, machine, overrides)
+        if kernel is None
+        else systems.named(workshop, machine, overrides, kernel)
+    )
     inside = f"/bin/{program.path.name}"
     words: Sequence[str] = [inside, *program.arguments]
-    return Job(
-        machine=workshop.machine(machine, overrides),
-        kernel=workshop.kernel,
-        initrd=image([GuestFile(program.path, inside), *program.files]),
-        command_line=f"quiet {command_line(settings, words)}",
-        limit=limit,
-    )
+    line = system.command_line(settings, words, quiet=quiet)
+    return system.job(image([GuestFile(program.path, inside), *program.files], init=system.init), line, limit=limit)
 
 
 def exit_status(status: int, console: bytes) -> int:

@@ -14,7 +14,8 @@ from elftools.elf.elffile import ELFFile
 
 from pagewalk.errors import BadInput
 
-_SECTION = ".policies"
+SECTION = ".policies"
+"""The section of the image that holds its policies; other kernels have none of this name."""
 _POLICY = struct.Struct(">7I")
 _NAME, _CHOICES, _WHEN, _COUNTER_NAME, _NOW = 0, 1, 2, 4, 6
 _WHEN_NAMES = ("any time", "quiesced", "boot")
@@ -69,11 +70,11 @@ def policies(image: bytes) -> list[KernelPolicy]:
     """The policies of a kernel image, by name; BadInput when it is no image of this kernel."""
     try:
         elf = ELFFile(io.BytesIO(image))
-        section = elf.get_section_by_name(_SECTION)
+        section = elf.get_section_by_name(SECTION)
     except ELFError as error:
         raise BadInput(f"the kernel image is not an ELF file: {error}") from None
     if section is None:
-        raise BadInput(f"the kernel image has no section {_SECTION}: it is not a kernel of pagewalk")
+        raise BadInput(f"the kernel image has no section {SECTION}: it is not a kernel of pagewalk")
     memory = _Memory(elf)
     table = section.data()
     found = [KernelPolicy(memory, fields) for fields in _POLICY.iter_unpack(table[: len(table) // 28 * 28])]

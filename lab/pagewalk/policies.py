@@ -92,12 +92,44 @@ def checked(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: policy(name).check(value) for name, value in settings.items()}
 
 
+NAMED = "set"
+"""What stands in settings for a named set: its name is the value."""
+
+
+@cache
+def named_sets() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """The named sets of policies: for each name, the policies of each core."""
+    found: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+        resources.files("pagewalk").joinpath("policy_sets.toml").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def expanded(settings: Mapping[str, str], core: str) -> dict[str, str]:
+    """The settings with the policies of a named set in the set's place; what is set by itself wins."""
+    if NAMED not in settings:
+        return dict(settings)
+    name = settings[NAMED]
+    if name not in named_sets():
+        raise unknown("named set of policies", name, named_sets())
+    if core not in named_sets()[name]:
+        raise BadInput(f"the set {name!r} has no policies for the core {core}")
+    return {**named_sets()[name][core], **{key: value for key, value in settings.items() if key != NAMED}}
+
+
 def parse_words(words: Iterable[str]) -> dict[str, str]:
-    """Policies from `name=value` words, checked."""
+    """Policies from `name=value` words, checked; a word alone is a named set, whose policies depend on the core."""
     settings: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals:
-            raise BadInput(f"{word!r} is not a policy setting", hint="write name=value, as in tlb.cutoff=20")
-        settings[name] = value
-    return checked(settings)
+        if equals:
+            settings[name] = value
+        elif name in named_sets():
+            chosen = {NAMED: name}
+        else:
+            raise BadInput(
+                f"{word!r} is not a policy setting",
+                hint=f"write name=value, as in tlb.cutoff=20, or a named set: {', '.join(named_sets())}",
+            )
+    return {**chosen, **checked(settings)}

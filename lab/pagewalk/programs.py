@@ -77,8 +77,11 @@ def user_program(name: str) -> GuestFile:
     return GuestFile(source, f"/bin/{name}")
 
 
-def image(files: Sequence[GuestFile], listed: str | None = None, placement: Placement = AS_BUILT) -> bytes:
-    """An initial RAM file system with init, the usual folders, these files, and what a list names.
+def image(
+    files: Sequence[GuestFile], listed: str | None = None, placement: Placement = AS_BUILT, init: str = "init"
+) -> bytes:
+    """An initial RAM file system with init (that program of `build/user`), the usual folders, these files, and what a
+    list names.
 
     `listed` names `user/initramfs-<listed>.list` (gen_init_cpio lines). The placement moves frames and heaps.
     """
@@ -91,7 +94,7 @@ def image(files: Sequence[GuestFile], listed: str | None = None, placement: Plac
             archive.directory(folder)
         archive.directory("/tmp", 0o1777)
         archive.node("/dev/console", "c", 5, 1)
-        archive.copy("/init", where.built(where.build / "user" / "init", "init"))
+        archive.copy("/init", where.built(where.build / "user" / init, "init"))
         for file in files:
             archive.copy(file.path, file.source)
         placement.apply(archive)

@@ -38,7 +38,7 @@ class Job:
 
     `limit` is in instructions. `sample` is the distance in cycles between two looks at TLBs and hash
     table, 0 for none; looking changes nothing that the guest could notice. `kernel_name` stands for the
-    kernel in messages only.
+    kernel in messages only. `causes` tells which functions of a foreign kernel belong to which cause.
     """
 
     machine: ResolvedMachine
@@ -48,6 +48,7 @@ class Job:
     limit: int = DEFAULT_INSTRUCTIONS
     sample: int = 0
     kernel_name: str = "kernel"
+    causes: str = field(default="", repr=False)
 
     @cached_property
     def kernel_hash(self) -> str:
@@ -69,6 +70,7 @@ class Job:
             self.command_line,
             self.limit,
             self.sample,
+            *([self.causes] if self.causes else []),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pagewalk.errors import BadInput, RunFailed, RunLimit
-from pagewalk.execute import Events, Lab, Work, command_line
+from pagewalk.execute import Events, Lab, Work
 from pagewalk.figures import Figure
 from pagewalk.runner import Job
+from pagewalk.systems import command_line
 
 MOST_POINTS = 100_000
 

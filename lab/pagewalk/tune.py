@@ -17,10 +17,11 @@ from typing import Any
 
 from pagewalk import snapshot
 from pagewalk.errors import BadInput
-from pagewalk.execute import Events, Lab, Work, command_line, succeeded
+from pagewalk.execute import Events, Lab, Work, succeeded
 from pagewalk.figures import Figure
 from pagewalk.runner import Job
 from pagewalk.sweep import Point, Sweep, measure
+from pagewalk.systems import command_line
 
 _SLOTS = 8
 """PTEs of a PTEG."""

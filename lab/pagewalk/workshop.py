@@ -37,11 +37,16 @@ class Workshop:
         return self.runner.resolve(machines.find(name), overrides or {})
 
     def bench_image(
-        self, program: str, files: Sequence[str] = (), listed: str | None = None, placement: Placement = AS_BUILT
+        self,
+        program: str,
+        files: Sequence[str] = (),
+        listed: str | None = None,
+        placement: Placement = AS_BUILT,
+        init: str = "init",
     ) -> bytes:
         """The initial RAM file system for a benchmark program, other programs that it starts, and a list's files."""
-        wanted = (program, *files, listed, placement)
+        wanted = (program, *files, listed, placement, init)
         if wanted not in self._images:
             found = [programs.bench_program(program), *(programs.user_program(name) for name in files)]
-            self._images[wanted] = programs.image(found, listed, placement)
+            self._images[wanted] = programs.image(found, listed, placement, init)
         return self._images[wanted]

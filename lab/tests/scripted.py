@@ -82,9 +82,14 @@ class BenchLab(Lab):
     kernel = b"kernel"
 
     def bench_image(
-        self, program: str, files: Sequence[str] = (), listed: str | None = None, placement: Placement = AS_BUILT
+        self,
+        program: str,
+        files: Sequence[str] = (),
+        listed: str | None = None,
+        placement: Placement = AS_BUILT,
+        init: str = "init",
     ) -> bytes:
-        del files, listed
+        del files, listed, init
         return f"{program} {placement.seed}".encode()
 
     def kernel_named(self, name: str, placement: Placement = AS_BUILT) -> bytes:

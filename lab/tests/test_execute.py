@@ -9,10 +9,11 @@ from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
 from pagewalk import experiments
 from pagewalk.errors import BadInput, Interrupted, RunFailed
-from pagewalk.execute import Quiet, Work, command_line
+from pagewalk.execute import Quiet, Work
 from pagewalk.experiments import Experiment
 from pagewalk.runner import Job, RunResult, Stop
 from pagewalk.store import Store
+from pagewalk.systems import command_line
 
 pytestmark = pytest.mark.usefixtures("small_policies")
 

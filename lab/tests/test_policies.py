@@ -38,7 +38,7 @@ def test_a_choice_is_accepted(word: str) -> None:
         ("tlb.cutof=20", "unknown policy 'tlb.cutof'", "did you mean 'tlb.cutoff'?"),
         ("tlb.cutoff=many", "policy tlb.cutoff has no choice 'many'", "choices: off, <pages>"),
         ("vsid=scatter:", "policy vsid has no choice 'scatter:'", "choices: pid, scatter:<multiplier>"),
-        ("lazy", "'lazy' is not a policy setting", "write name=value, as in tlb.cutoff=20"),
+        ("lazy", "'lazy' is not a policy setting", "write name=value, as in tlb.cutoff=20, or a named set: best"),
     ],
 )
 def test_a_wrong_word_is_refused(word: str, complaint: str, hint: str) -> None:

@@ -1,4 +1,4 @@
-/* init: runs one program and ends with its status.
+/* init: runs one program and ends with its status. What differs between our kernel and Linux is in own.c and linux.c.
  *
  *   /init [stack=<bytes>] [program [argument ...]]
  *
@@ -7,6 +7,7 @@
  * returns. That status is limited to 0 to 63, so init prints a larger one, or a death by signal, on the console and
  * returns 63. init needs no C library, so that it also runs on a kernel that cannot run one yet. */
 #include "syscall.h"
+#include "system.h"
 
 #define STATUS_OTHER 63
 
@@ -18,10 +19,19 @@ static volatile unsigned int *control;
 
 #define STACK_MOST 4096
 
-/* The last place is for a variable that moves stacks. */
+/* There is room for a variable that moves stacks, and for the system's control_variable. */
 static const char *environment[] = {
-	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0, 0,
+	"PATH=/bin:/sbin:/usr/bin", "HOME=/", "TERM=vt100", "PS1=# ", 0, 0, 0,
 };
+
+static void add_variable(const char *variable)
+{
+	unsigned int n = 0;
+
+	while (environment[n])
+		n++;
+	environment[n] = variable;
+}
 
 static unsigned long length(const char *text)
 {
@@ -32,7 +42,7 @@ static unsigned long length(const char *text)
 	return n;
 }
 
-static void say(const char *text)
+void say(const char *text)
 {
 	system_call(__NR_write, 2, (long)text, (long)length(text), 0);
 }
@@ -65,17 +75,16 @@ static void open_console(void)
 	}
 }
 
-static void open_control(void)
+volatile unsigned int *map_page(const char *path, unsigned long offset)
 {
 	enum { O_RDWR = 2, O_CLOEXEC = 02000000, PROT_READ_WRITE = 3, MAP_SHARED = 1 };
-	long fd = system_call(__NR_open, (long)"/dev/pagewalk", O_RDWR | O_CLOEXEC, 0, 0), page;
+	long fd = system_call(__NR_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0), page;
 
 	if (fd < 0)
-		return;
-	page = system_call6(__NR_mmap2, 0, 4096, PROT_READ_WRITE, MAP_SHARED, fd, 0);
+		return 0;
+	page = system_call6(__NR_mmap2, 0, 4096, PROT_READ_WRITE, MAP_SHARED, fd, (long)(offset / 4096));
 	system_call(__NR_close, fd, 0, 0, 0);
-	if (page >= 0 || page < -4095)
-		control = (volatile unsigned int *)page;
+	return page >= 0 || page < -4095 ? (volatile unsigned int *)page : 0;
 }
 
 /* Whether the word is stack=<bytes>, and makes the environment longer by so many bytes. */
@@ -93,7 +102,7 @@ static int moves_stacks(const char *word)
 		bytes = bytes * 10 + (unsigned long)(word[n] - '0');
 	for (unsigned long i = 0; i < bytes && i < STACK_MOST; i++)
 		variable[i] = i == 1 ? '=' : '_';
-	environment[sizeof(environment) / sizeof(environment[0]) - 2] = variable;
+	add_variable(variable);
 	return 1;
 }
 
@@ -163,29 +172,13 @@ static long wait_for(long pid, int *status)
 	}
 }
 
-int start_main(long *stack);
-
-int start_main(long *stack)
+/* Runs `argv` to its end. Returns the status that init ends with. */
+static int run(const char *const *argv)
 {
 	enum { REGION_BEGIN = 0x00, REGION_END = 0x04 };
-	static const char *const rc[] = { "/etc/rc", 0 }, *const shell[] = { "/bin/sh", 0 };
-	const char *const *argv = (const char *const *)(stack + 1);
-	long argc = stack[0], pid;
 	int status = 0;
+	long pid;
 
-	open_console();
-	if (argc > 1 && moves_stacks(argv[1])) {
-		argc--;
-		argv++;
-	}
-	if (argc > 1)
-		argv++;
-	else if (system_call(__NR_access, (long)rc[0], 1, 0, 0) == 0)
-		argv = rc;
-	else
-		argv = shell;
-
-	open_control();
 	mark_region(REGION_BEGIN);
 	pid = system_call(__NR_fork, 0, 0, 0, 0);
 	if (pid == 0)
@@ -213,4 +206,31 @@ int start_main(long *stack)
 		return STATUS_OTHER;
 	}
 	return status;
+}
+
+int start_main(long *stack);
+
+int start_main(long *stack)
+{
+	static const char *const rc[] = { "/etc/rc", 0 }, *const shell[] = { "/bin/sh", 0 };
+	const char *const *argv = (const char *const *)(stack + 1);
+	long argc = stack[0];
+
+	prepare();
+	open_console();
+	if (control_variable)
+		add_variable(control_variable);
+	if (argc > 1 && moves_stacks(argv[1])) {
+		argc--;
+		argv++;
+	}
+	if (argc > 1)
+		argv++;
+	else if (system_call(__NR_access, (long)rc[0], 1, 0, 0) == 0)
+		argv = rc;
+	else
+		argv = shell;
+
+	control = map_page(control_path, control_offset);
+	return finish(run(argv));
 }

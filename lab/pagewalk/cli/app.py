@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk.cli import guest, listings, results, run, tune
+from pagewalk.cli import guest, listings, results, run, subjects, tune
 from pagewalk.cli.output import complain, err, say
 from pagewalk.errors import ExitStatus, PagewalkError
 
@@ -27,7 +27,7 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
 )
-for part in (run, guest, results, listings, tune):
+for part in (run, guest, results, listings, subjects, tune):
     part.register(app)
 
 

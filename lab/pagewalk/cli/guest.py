@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import _machine, guest, native, snapshot, summary
+from pagewalk import _machine, guest, native, snapshot, subjects, summary, systems
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, err, out, print_json, say, table
@@ -57,6 +57,8 @@ class Watched:
             raise RunLimit(self.stop.reason)
         if self.stop.kind == "fatal":
             raise RunFailed(self.stop.reason)
+        if (panic := systems.panic(self.machine.printed())) is not None:
+            raise RunFailed(f"Linux panicked: {panic}")
 
 
 def _typed(path: Path) -> bytes:
@@ -170,6 +172,9 @@ def _job(
     sets: list[str] | None,
     chosen: list[str] | None,
     limit: int,
+    kernel: str | None,
+    *,
+    quiet: bool = True,
 ) -> Job:
     return guest.job(
         Workshop(native.NativeRunner()),
@@ -178,7 +183,25 @@ def _job(
         overrides=options.overrides(sets),
         settings=options.settings(chosen),
         limit=limit,
+        kernel=kernel,
+        quiet=quiet,
     )
+
+
+def _bare_job(machine: str, kernel: str, sets: list[str] | None, initrd: Path | None, append: str, limit: int) -> Job:
+    """The run of a kernel with an initial RAM file system and a command line of the person's own."""
+    workshop = Workshop(native.NativeRunner())
+    overrides = options.overrides(sets)
+    files = read_file(initrd) if initrd else b""
+    if not subjects.is_subject(kernel):
+        image = read_file(Path(kernel))
+        return Job(workshop.machine(machine, overrides), image, files, append, limit=limit, kernel_name=kernel)
+    if initrd is None:
+        raise BadInput(
+            f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
+        )
+    system = systems.named(workshop, machine, overrides, kernel)
+    return system.job(files, " ".join([*system.words, append]).strip(), limit=limit)
 
 
 def _loaded(
@@ -189,16 +212,17 @@ def _loaded(
     sets: list[str] | None,
     chosen: list[str] | None,
     limit: int,
+    kernel: str | None,
 ) -> _machine.Machine:
     """A machine with a program before its first instruction, or one that goes on from a snapshot."""
     if snapshot_file is None:
         if not command:
             raise BadInput("no program was given", hint="write `-- PROG [ARG]...`, or --from SNAPSHOT")
-        return native.load(_job(machine, command, files, sets, chosen, limit))
-    if command or files or sets or chosen or machine != options.DEFAULT_MACHINE:
+        return native.load(_job(machine, command, files, sets, chosen, limit, kernel))
+    if command or files or sets or chosen or kernel or machine != options.DEFAULT_MACHINE:
         raise BadInput(
             "--from goes on with the snapshot's own machine and program",
-            hint="leave out the program, --machine, --set, --policy and --file",
+            hint="leave out the program, --machine, --kernel, --set, --policy and --file",
         )
     return native.restore(snapshot_file)
 
@@ -245,6 +269,7 @@ def _keep(store: Store, watched: Watched, job: Job, seconds: float) -> str:
 def execute(
     command: Command,
     machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
@@ -262,11 +287,12 @@ def execute(
 
     Examples: `pagewalk exec -m ppc604-185 -- ./hello`,
     `pagewalk exec -p tlb.cutoff=off --set tlb.data.entries=32 -- ./a.out 10`,
-    `pagewalk exec --save hello.snap --at 5000000 -- ./hello`
+    `pagewalk exec --save hello.snap --at 5000000 -- ./hello`,
+    `pagewalk exec --kernel linux-6.1-bare -- ./hello`
     """
     begin = time.monotonic()
     to_save = _save(save, at)
-    job = _job(machine, command, file, sets, policy, limit)
+    job = _job(machine, command, file, sets, policy, limit, kernel)
     loaded = native.load(job)
     _sanitize(loaded, sanitize)
     # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
@@ -294,30 +320,42 @@ def execute(
 
 
 def boot(
-    kernel: Annotated[Path, typer.Argument(help="A kernel image: a static big-endian PowerPC ELF file.")],
+    kernel: Annotated[
+        str,
+        typer.Argument(
+            help="A subject (linux-6.1-bare), or a kernel image: a static big-endian PowerPC ELF file.",
+            autocompletion=options.complete_subject,
+        ),
+    ],
+    command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
     sets: options.Sets = None,
-    initrd: Annotated[Path | None, typer.Option(help="An initial RAM file system.")] = None,
-    append: Annotated[str, typer.Option(help="The kernel's command line.")] = "",
+    file: options.Files = None,
+    initrd: Annotated[
+        Path | None, typer.Option(help="An initial RAM file system of your own, without a program.")
+    ] = None,
+    append: Annotated[str, typer.Option(help="The kernel's command line, without a program.")] = "",
     typed: options.Typed = None,
     save: options.Save = None,
     at: options.SaveAt = None,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:
-    """Boot any kernel image on a machine, with its console on standard output.
+    """Boot any kernel on a machine, with its console on standard output. With a program, init runs it, and the exit
+    status is the program's.
 
-    Example: `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
+    Examples: `pagewalk boot linux-6.1-bare -m ppc603-133 -- ./hello`,
+    `pagewalk boot build/kernel/vmlinux -m ppc603-133 --append "check=on"`
     """
     to_save = _save(save, at)
-    job = Job(
-        machine=Workshop(native.NativeRunner()).machine(machine, options.overrides(sets)),
-        kernel=read_file(kernel),
-        kernel_name=str(kernel),
-        initrd=read_file(initrd) if initrd else b"",
-        command_line=append,
-        limit=limit,
-    )
+    if command and (initrd or append):
+        raise BadInput(
+            "a program comes with an initial RAM file system and a command line", hint="leave out --initrd and --append"
+        )
+    if command:
+        job = _job(machine, command, file, sets, None, limit, kernel, quiet=False)
+    else:
+        job = _bare_job(machine, kernel, sets, initrd, append, limit)
     watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save)
     if as_json:
         print_json(
@@ -376,6 +414,7 @@ def _write(path: Path, text: str) -> None:
 def profile(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
@@ -394,7 +433,7 @@ def profile(
     Examples: `pagewalk profile -- ./hello`, `pagewalk profile --flame hello.svg -- ./hello`
     """
 
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     loaded.record_profile(None if boot else guest.PROGRAM_REGION)
     watched = watch(loaded, limit, quiet=as_json)
     rows = watched.machine.profile()
@@ -426,6 +465,7 @@ def trace(
     output: Output,
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
@@ -439,7 +479,7 @@ def trace(
     Example: `pagewalk trace --window 2000000..2500000 -o hello.json -- ./hello`
     """
 
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     try:
         loaded.record_trace(window)
     except ValueError as error:
@@ -458,6 +498,7 @@ def trace(
 def dump(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
@@ -472,7 +513,9 @@ def dump(
 
     Example: `pagewalk dump --at 5000000 --json -- ./hello`
     """
-    watched = watch(_loaded(snapshot_file, machine, command, file, sets, policy, limit), limit, quiet=True, until=at)
+    watched = watch(
+        _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel), limit, quiet=True, until=at
+    )
     state = json.loads(watched.machine.dump(0))
     if as_json:
         print_json(state)
@@ -529,6 +572,7 @@ def dump(
 def gdb(
     command: MaybeCommand = None,
     machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
     policy: options.Policies = None,
     sets: options.Sets = None,
     file: options.Files = None,
@@ -544,7 +588,7 @@ def gdb(
     Example: `pagewalk gdb -- ./hello`, and beside it
     `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`
     """
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit)
+    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
     def announce(found: int) -> None:
         words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"

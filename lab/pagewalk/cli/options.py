@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, experiments, machines, policies
+from pagewalk import claims, experiments, machines, policies, subjects
 from pagewalk.errors import BadInput, PagewalkError
 from pagewalk.paths import home
 
@@ -51,6 +51,11 @@ def complete_policy(start: str) -> list[str]:
     return [f"{name}=" for name in known if name.startswith(start)]
 
 
+def complete_subject(start: str) -> list[str]:
+    """Kernels of other people for the shell."""
+    return [name for name in subjects.names() if name.startswith(start)]
+
+
 DEFAULT_MACHINE = "ppc604-185"
 
 Machine = Annotated[
@@ -63,10 +68,18 @@ Sets = Annotated[
         "--set", help="A machine key, as in tlb.data.entries=32; may be given again.", autocompletion=complete_key
     ),
 ]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        help="Instead of our kernel: a subject (linux-6.1-bare), or a kernel image's file.",
+        autocompletion=complete_subject,
+    ),
+]
 Policies = Annotated[
     list[str] | None,
     typer.Option(
-        "--policy", "-p", help="A kernel policy, as in tlb.cutoff=20; may be given again.",
+        "--policy", "-p", help="A kernel policy, as in tlb.cutoff=20, or a named set: best; may be given again.",
         autocompletion=complete_policy,
     ),
 ]  # fmt: skip

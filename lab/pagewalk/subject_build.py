@@ -1,0 +1,396 @@
+"""Builds subjects: fetches Debian's package, unpacks its source, configures and compiles.
+
+Each step leaves its result in the cache and is not done again. A build that was interrupted goes on where it stopped.
+Two kernels of one platform share a folder of objects, so that the second compiles only what its configuration changes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pagewalk.errors import BadInput, Interrupted, NotBuilt
+from pagewalk.subjects import IMAGE, RECORD, Edit, Kernel, Source, cache_folder
+
+_CROSS = "powerpc-linux-gnu-"
+_TOOLS = {
+    f"{_CROSS}gcc": "gcc-powerpc-linux-gnu",
+    "gcc": "gcc",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "xz": "xz-utils",
+    "tar": "tar",
+    "apt-get": "apt",
+    "dpkg-deb": "dpkg",
+}
+"""The programs that a build needs, with Debian's packages of them."""
+
+_SAME = {
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "pagewalk",
+    "KBUILD_BUILD_HOST": "pagewalk",
+    "KBUILD_BUILD_VERSION": "1",
+    "LC_ALL": "C",
+}
+"""What makes two builds of the same source the same, byte for byte."""
+
+_SOURCE_ROOM = 1_000 << 20
+_KERNEL_ROOM = 150 << 20
+"""Bytes on the disk that an unpacked source, and the objects of a kernel, need with some to spare."""
+
+_OBJECTS = 640
+"""About how many objects a kernel has; the count of the last finished one is better."""
+
+_STEP = re.compile(r"^  (CC|AS) +(\S+\.o)$")
+_NOT_FOUND = ("was not found", "Unable to locate package", "No candidate version")
+
+
+class Listener(Protocol):
+    """Told how a build goes on."""
+
+    def said(self, line: str) -> None:
+        """Something that a person wants to know once."""
+
+    def progress(self, name: str, done: int, total: int, seconds_left: float) -> None:
+        """So many of about so many objects are compiled."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a person chose: the archive's version of the source instead of the pinned one, and how many jobs to run."""
+
+    newest: bool = False
+    jobs: int = 2
+
+
+def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None:
+    """Builds the kernels that are not there. A second builder waits for the first."""
+    if not choice.newest:
+        kernels = [kernel for kernel in kernels if not (kernel.place(kernel.source.version) / RECORD).is_file()]
+    if not kernels:
+        return
+    _check_tools()
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with _locked(cache_folder() / "lock", listener):
+            for kernel in kernels:
+                _build_one(kernel, choice, listener)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted", hint="the same command goes on from there") from None
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename or cache_folder()}: {error.strerror}",
+            hint="XDG_CACHE_HOME names another place for kernels",
+        ) from None
+
+
+def _check_tools() -> None:
+    missing = {package: tool for tool, package in _TOOLS.items() if shutil.which(tool) is None}
+    if missing:
+        raise NotBuilt(
+            f"building Linux needs {', '.join(missing.values())}",
+            hint=f"`./bootstrap run` installs what is missing: {' '.join(missing)}",
+        )
+
+
+@contextmanager
+def _locked(path: Path, listener: Listener) -> Iterator[None]:
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            listener.said("another build is at work: waiting until it has ended")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build_one(kernel: Kernel, choice: Choice, listener: Listener) -> None:
+    version = _newest(kernel.source) if choice.newest else kernel.source.version
+    place = kernel.place(version)
+    if (place / RECORD).is_file():
+        return
+    source = _source(kernel, version, listener)
+    objects = place.parents[1] / "objects" / kernel.platform_name
+    objects.mkdir(parents=True, exist_ok=True)
+    _room(objects, _KERNEL_ROOM)
+    _edit(source, kernel.variant.edits)
+    _configure(kernel, source, objects)
+    started = time.monotonic()
+    _compile(kernel, source, objects, choice.jobs, listener)
+    _publish(kernel, version, objects, place)
+    listener.said(f"{kernel.name}: built in {time.monotonic() - started:,.0f} s")
+
+
+def _room(folder: Path, wanted: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < wanted:
+        raise BadInput(
+            f"{folder}: {free >> 20:,} MB are free on this disk, and the build needs about {wanted >> 20:,} MB",
+            hint="XDG_CACHE_HOME names another place for kernels",
+        )
+
+
+# The source -------------------------------------------------------------------
+
+
+def _source(kernel: Kernel, version: str, listener: Listener) -> Path:
+    """The unpacked source of that version."""
+    folder = cache_folder() / kernel.family / version
+    tree = folder / "source"
+    if tree.is_dir():
+        return tree
+    folder.mkdir(parents=True, exist_ok=True)
+    _room(folder, _SOURCE_ROOM)
+    package = _package(kernel.source, version, folder, listener)
+    listener.said(f"unpacking {package.name}")
+    fresh = folder / "unpacking"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    _run(["dpkg-deb", "--extract", package.name, fresh.name], folder, f"{package} cannot be unpacked")
+    unused = [f"--exclude=*/{pattern}" for pattern in kernel.source.unused]
+    (fresh / "source").mkdir()
+    _run(
+        ["tar", "-xJf", kernel.source.archive, "-C", "source", "--strip-components=1", *unused],
+        fresh,
+        f"{kernel.source.archive} of {package.name} cannot be unpacked",
+    )  # fmt: skip
+    (fresh / "source").rename(tree)
+    shutil.rmtree(fresh)
+    package.unlink()
+    return tree
+
+
+def _package(source: Source, version: str, folder: Path, listener: Listener) -> Path:
+    """Debian's package of that version, checked."""
+    pinned = version == source.version
+    found = sorted(folder.glob("*.deb"))
+    if not (found and (not pinned or _sha256(found[0]) == source.sha256)):
+        for old in found:
+            old.unlink()
+        listener.said(f"fetching Debian's package {source.package} {version}")
+        _download(source, version, folder)
+        found = sorted(folder.glob("*.deb"))
+    if not found:
+        raise NotBuilt(f"apt-get has brought no package {source.package}")
+    if pinned and (sha256 := _sha256(found[0])) != source.sha256:
+        found[0].unlink()
+        raise NotBuilt(
+            f"{found[0].name} is not the file that subject.toml names: its SHA-256 is {sha256}",
+            hint="it was not used and not kept",
+        )
+    return found[0]
+
+
+def _download(source: Source, version: str, folder: Path) -> None:
+    command = ["apt-get", "--quiet", "download", f"{source.package}={version}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode and any(words in done.stderr for words in _NOT_FOUND) and os.geteuid() == 0:
+        # The lists on this computer may be older than the archive.
+        subprocess.run(["apt-get", "--quiet", "update"], capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return
+    if any(words in done.stderr for words in _NOT_FOUND):
+        other = _candidate(source)
+        if other is None:
+            raise NotBuilt(
+                f"Debian's archive, as this computer's lists have it, has no {source.package}",
+                hint="run `apt-get update` as root, and this command again",
+            )
+        raise NotBuilt(
+            f"Debian's archive has moved on from {source.package} {version} to {other}",
+            hint="`pagewalk subjects build --newest NAME` takes that version: its cycle counts may differ from those "
+            "on record; if the lists of this computer are old, run `apt-get update` as root first",
+        )
+    raise NotBuilt(f"cannot fetch {source.package} {version}", hint=_last(done.stderr))
+
+
+def _candidate(source: Source) -> str | None:
+    """The version that the archive has now."""
+    done = subprocess.run(
+        ["apt-cache", "policy", source.package],
+        capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    found = re.search(r"^\s*Candidate: (\S+)$", done.stdout, re.MULTILINE)
+    return None if found is None or found[1] == "(none)" else found[1]
+
+
+def _newest(source: Source) -> str:
+    version = _candidate(source)
+    if version is None:
+        raise NotBuilt(
+            f"Debian's archive, as this computer's lists have it, has no {source.package}",
+            hint="run `apt-get update` as root, and this command again",
+        )
+    return version
+
+
+def _edit(tree: Path, edits: Sequence[Edit]) -> None:
+    """Leaves the source with these edits and no others, whatever an earlier build has left."""
+    originals = tree.with_name("originals")
+    wanted: dict[str, str] = {}
+    if originals.is_dir():
+        for kept in originals.rglob("*"):
+            if kept.is_file():
+                wanted[str(kept.relative_to(originals))] = kept.read_text(encoding="utf-8")
+    for edit in edits:
+        if edit.file not in wanted:
+            wanted[edit.file] = (tree / edit.file).read_text(encoding="utf-8")
+            kept = originals / edit.file
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(wanted[edit.file], encoding="utf-8")
+        opening = re.compile(rf"^[^\s#/].*\b{re.escape(edit.function)}\([^;]*?\)\n\{{\n", re.MULTILINE)
+        changed, count = opening.subn(lambda found, edit=edit: f"{found[0]}\t{edit.first}\n", wanted[edit.file])  # type: ignore[misc]
+        if count != 1:
+            raise NotBuilt(f"{edit.file} has {count} functions {edit.function} where subject.toml wants one")
+        wanted[edit.file] = changed
+    for name, text in wanted.items():
+        if (tree / name).read_text(encoding="utf-8") != text:
+            (tree / name).write_text(text, encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# The kernel -------------------------------------------------------------------
+
+
+def _make(source: Path, objects: Path, *words: str) -> list[str]:
+    return ["make", "-C", str(source), f"O={objects}", "ARCH=powerpc", f"CROSS_COMPILE={_CROSS}", *words]
+
+
+def _environment() -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "KBUILD", "KCONFIG"))
+    }
+    return {**kept, **_SAME}
+
+
+def _run(command: Sequence[str], folder: Path, failed: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=_environment())
+    if done.returncode:
+        raise _failure(failed, done.stderr or done.stdout)
+
+
+def _failure(what: str, said: str) -> NotBuilt:
+    if "No space left on device" in said:
+        return NotBuilt(f"{what}: the disk is full", hint="XDG_CACHE_HOME names another place for kernels")
+    return NotBuilt(what, hint=_last(said))
+
+
+def _last(said: str) -> str | None:
+    lines = [line for line in said.splitlines() if line.strip()]
+    return "\n  ".join(lines[-6:]) or None
+
+
+def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
+    """Writes the configuration; every symbol of the fragments must have taken."""
+    wanted = objects / "pagewalk.config"
+    before = wanted.read_text(encoding="utf-8") if wanted.is_file() else None
+    if before == kernel.configuration and (objects / ".config").is_file():
+        return
+    wanted.unlink(missing_ok=True)
+    fragment = objects / "fragment.config"
+    fragment.write_text(kernel.configuration, encoding="utf-8")
+    _run(
+        [*_make(source, objects), f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"],
+        objects,
+        f"{kernel.name} cannot be configured",
+    )
+    has = dict(
+        line.split("=", 1)
+        for line in (objects / ".config").read_text(encoding="utf-8").splitlines()
+        if line.startswith("CONFIG_")
+    )
+    lines = [line.split("=", 1) for line in kernel.configuration.splitlines()]
+    lost = [f"{symbol}={value}" for symbol, value in lines if has.get(symbol, "n") != value]
+    if lost:
+        raise NotBuilt(f"{kernel.name}: this source has no such configuration: {', '.join(lost)}")
+    fragment.rename(wanted)
+
+
+def _compile(kernel: Kernel, source: Path, objects: Path, jobs: int, listener: Listener) -> None:
+    """Runs make, and tells its progress. Interrupted, it ends make and its children."""
+    log = objects.with_suffix(".log")
+    count = objects / "objects"
+    finished = int(count.read_text()) if count.is_file() else 0
+    there = 0 if finished else sum(1 for _ in objects.rglob("*.o"))
+    progress = _Progress(kernel.name, there, finished or _OBJECTS, listener.progress)
+    command = _make(source, objects, f"-j{jobs}", IMAGE)
+    with log.open("w", encoding="utf-8") as kept:
+        make = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            env=_environment(), start_new_session=True,
+        )  # fmt: skip
+        try:
+            assert make.stdout is not None
+            for line in make.stdout:
+                kept.write(line)
+                if _STEP.match(line.rstrip("\n")):
+                    progress.step()
+            status = make.wait()
+        except BaseException:
+            os.killpg(make.pid, signal.SIGTERM)
+            make.wait()
+            raise
+    if status:
+        said = [line for line in log.read_text(encoding="utf-8").splitlines() if not _STEP.match(line)]
+        raise _failure(f"{kernel.name} cannot be built; {log} has all that make said", "\n".join(said[-12:]))
+    count.write_text(str(sum(1 for _ in objects.rglob("*.o"))))
+
+
+class _Progress:
+    """Counts objects, and estimates the time left."""
+
+    def __init__(self, name: str, there: int, total: int, told: Callable[[str, int, int, float], None]) -> None:
+        self._name = name
+        self._there = there
+        self._total = total
+        self._told = told
+        self._made = 0
+        self._begin = time.monotonic()
+
+    def step(self) -> None:
+        self._made += 1
+        done = self._there + self._made
+        total = max(self._total, done)
+        each = (time.monotonic() - self._begin) / self._made
+        self._told(self._name, done, total, each * (total - done))
+
+
+def _publish(kernel: Kernel, version: str, objects: Path, place: Path) -> None:
+    """Puts the finished kernel where the lab finds it, with a record of what it was made of."""
+    fresh = place.with_name(place.name + ".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    shutil.copyfile(objects / IMAGE, fresh / IMAGE)
+    shutil.copyfile(objects / ".config", fresh / "config")
+    compiler = subprocess.run([f"{_CROSS}gcc", "-dumpfullversion"], capture_output=True, text=True, check=False)
+    record = {
+        "kernel": kernel.name,
+        "package": kernel.source.package,
+        "version": version,
+        "compiler": compiler.stdout.strip(),
+        "sha256": _sha256(fresh / IMAGE),
+    }
+    (fresh / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(place, ignore_errors=True)
+    fresh.rename(place)

@@ -1,0 +1,255 @@
+"""Subjects: kernels of other people that the lab builds from Debian's sources, `subjects/*/subject.toml`.
+
+A subject is a source with variants, such as `linux-6.1-bare`. A variant is built once for each platform, a board with
+the processors that it has. The finished kernels are in a cache that all checkouts share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pagewalk.errors import BadInput, NotBuilt, unknown
+from pagewalk.paths import home, read_file
+
+IMAGE = "vmlinux"
+RECORD = "build.json"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(_Model):
+    """Debian's binary package that holds the source, and the archive inside it. `unused` is not unpacked."""
+
+    package: str
+    version: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    archive: str
+    unused: list[str] = []
+
+
+class Boot(_Model):
+    """Words of the kernel's command line."""
+
+    words: list[str]
+
+
+class Platform(_Model):
+    """A board, and the machines that a kernel for it runs on: their cores, and at most so many processors."""
+
+    board: str
+    cores: list[str]
+    config: list[str]
+    processors: int = 1
+
+    def fits(self, machine: Needs) -> bool:
+        """Whether the machine, or its board if one was chosen, is one of these."""
+        if machine.core not in self.cores or machine.processors > self.processors:
+            return False
+        return machine.board in (None, self.board)
+
+
+class Edit(_Model):
+    """A change of the source: the statement that becomes the first of a function."""
+
+    file: str
+    function: str
+    first: str
+
+
+class Variant(_Model):
+    """A configuration."""
+
+    about: str
+    platforms: list[str]
+    config: list[str]
+    edits: list[Edit] = []
+
+
+class _File(_Model):
+    title: str
+    source: Source
+    boot: Boot
+    platforms: dict[str, Platform]
+    variants: dict[str, Variant]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a kernel must fit: a machine's core and number of processors. `board` is None if any will do."""
+
+    machine: str
+    core: str
+    processors: int
+    board: str | None
+
+
+def needs(name: str, config: str, board: str | None) -> Needs:
+    """What the machine with this whole file needs."""
+    raw = tomllib.loads(config)
+    return Needs(name, raw["core"]["kind"], raw.get("processors", 1), board)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A variant for a platform: something to build, or built."""
+
+    family: str
+    folder: Path
+    source: Source
+    boot: Boot
+    variant_name: str
+    variant: Variant
+    platform_name: str
+    platform: Platform
+
+    @property
+    def subject(self) -> str:
+        """The name that stands for the variant on every platform."""
+        return f"{self.family}-{self.variant_name}"
+
+    @property
+    def name(self) -> str:
+        """The kernel's own name."""
+        return f"{self.subject}-{self.platform_name}"
+
+    @property
+    def configuration(self) -> str:
+        """The configuration's symbols with their values; the rest is `n`."""
+        symbols: dict[str, str] = {}
+        for part in ("common.config", *self.variant.config, *self.platform.config):
+            for line in (self.folder / part).read_text(encoding="utf-8").splitlines():
+                symbol, equals, value = line.strip().partition("=")
+                if equals and not symbol.startswith("#"):
+                    symbols[symbol] = value
+        return "".join(f"{symbol}={value}\n" for symbol, value in sorted(symbols.items()))
+
+    @property
+    def key(self) -> str:
+        """Stands for everything beside the source's version and the compiler that decides what is built."""
+        edits = [edit.model_dump() for edit in self.variant.edits]
+        return hashlib.sha256(json.dumps([self.configuration, edits]).encode()).hexdigest()[:12]
+
+    def place(self, version: str) -> Path:
+        """The folder of the finished kernel, made of that version of the source."""
+        return (
+            cache_folder() / self.family / version / "kernels" / f"{self.variant_name}-{self.platform_name}-{self.key}"
+        )
+
+    def built(self) -> Path | None:
+        """The folder of the finished kernel: of the pinned version, else of the latest other one; None without any."""
+        pinned = self.place(self.source.version)
+        others = (cache_folder() / self.family).glob(f"*/kernels/{pinned.name}/{RECORD}")
+        for record in (pinned / RECORD, *sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)):
+            if record.is_file() and (record.parent / IMAGE).is_file():
+                return record.parent
+        return None
+
+    def record(self) -> dict[str, Any] | None:
+        """What the build wrote about the finished kernel: version, sha256, compiler."""
+        folder = self.built()
+        if folder is None:
+            return None
+        found: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        return found
+
+    def image(self) -> bytes:
+        """The finished kernel; NotBuilt says what to type."""
+        folder = self.built()
+        if folder is None:
+            raise NotBuilt(
+                f"the kernel {self.name} is not built", hint=f"`pagewalk subjects build {self.name}` takes some minutes"
+            )
+        return read_file(folder / IMAGE)
+
+    @property
+    def causes(self) -> str:
+        """Which of its functions belong to which cause: the text of `causes.toml`; empty if there is none."""
+        path = self.folder / "causes.toml"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def cache_folder() -> Path:
+    """Where kernels are kept for all checkouts: `pagewalk/subjects` in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "pagewalk" / "subjects"
+
+
+def _load(path: Path) -> list[Kernel]:
+    try:
+        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return [
+            Kernel(
+                path.parent.name, path.parent, file.source, file.boot, name, variant, platform, file.platforms[platform]
+            )
+            for name, variant in file.variants.items()
+            for platform in variant.platforms
+        ]
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise BadInput(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}") from None
+    except KeyError as error:
+        raise BadInput(f"{path}: there is no platform {error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}") from None
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+
+
+@cache
+def all_kernels() -> tuple[Kernel, ...]:
+    """Every kernel of every subject."""
+    return tuple(kernel for path in sorted((home().root / "subjects").glob("*/subject.toml")) for kernel in _load(path))
+
+
+def names() -> list[str]:
+    """The names of subjects, then those of single kernels."""
+    kernels = all_kernels()
+    return [*dict.fromkeys(kernel.subject for kernel in kernels), *(kernel.name for kernel in kernels)]
+
+
+def is_subject(name: str) -> bool:
+    """Whether `name` is meant as a subject: no file has this name, and a subject begins as it does."""
+    families = {kernel.family.partition("-")[0] for kernel in all_kernels()}
+    return not Path(name).exists() and name.partition("-")[0] in families
+
+
+def find(name: str) -> list[Kernel]:
+    """The kernels of a subject, or the one kernel of that name; the nearest name is suggested."""
+    found = [kernel for kernel in all_kernels() if name in (kernel.subject, kernel.name)]
+    if not found:
+        raise unknown("subject", name, names(), listing="pagewalk subjects")
+    return found
+
+
+def choose(name: str, machine: Needs) -> Kernel:
+    """The kernel of that name which fits the machine; BadInput says which machines would."""
+    kernels = find(name)
+    for kernel in kernels:
+        if kernel.platform.fits(machine):
+            return kernel
+    number = f"{machine.processors} processors, " if machine.processors > 1 else ""
+    board = f"the board {machine.board}" if machine.board else "any board"
+    raise BadInput(
+        f"no kernel of {name} is for {machine.machine} ({machine.core}, {number}{board})",
+        hint="it runs on: " + "; ".join(_told(kernels)),
+    )
+
+
+def _told(kernels: Iterable[Kernel]) -> list[str]:
+    return [
+        f"{kernel.platform.board} ({', '.join(kernel.platform.cores)}"
+        + (f"; up to {kernel.platform.processors} processors)" if kernel.platform.processors > 1 else ")")
+        for kernel in kernels
+    ]
