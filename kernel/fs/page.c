@@ -18,17 +18,15 @@ struct page_node {
 
 static bool page_tree_covers(const struct page_tree *tree, u32 page)
 {
-	u32 bits = tree->height * SLOT_BITS;
-
-	return bits >= 32 || page >> bits == 0;
+	return !(likely(tree->bits < 32) && page >> tree->bits);
 }
 
 static inline struct frame *tree_find(const struct page_tree *tree, u32 page)
 {
 	void *at = tree->root;
-	u32 bits = tree->height * SLOT_BITS;
+	u32 bits = tree->bits;
 
-	if (!page_tree_covers(tree, page))
+	if (unlikely(!page_tree_covers(tree, page)))
 		return NULL;
 	while (bits && at) {
 		bits -= SLOT_BITS;
@@ -65,7 +63,7 @@ static bool next_below(const void *at, u32 level, u32 base, u32 *page)
 
 bool page_next(const struct page_tree *tree, u32 *page)
 {
-	return tree->root && page_tree_covers(tree, *page) && next_below(tree->root, tree->height, 0, page);
+	return tree->root && page_tree_covers(tree, *page) && next_below(tree->root, tree->bits / SLOT_BITS, 0, page);
 }
 
 static int page_tree_grow(struct page_tree *tree, u32 page)
@@ -87,7 +85,7 @@ static int page_tree_grow(struct page_tree *tree, u32 page)
 			node->used = 1;
 			tree->root = node;
 		}
-		tree->height++;
+		tree->bits += SLOT_BITS;
 	}
 	outside_open();
 	return error;
@@ -109,7 +107,7 @@ static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 	*used = NULL;
 	if (page_tree_grow(tree, page))
 		return NULL;
-	for (u32 level = tree->height; level; level--) {
+	for (u32 bits = tree->bits; bits; bits -= SLOT_BITS) {
 		struct page_node *node = *slot;
 
 		if (!node) {
@@ -121,7 +119,7 @@ static void **make_slot(struct page_tree *tree, u32 page, u32 **used)
 				++**used;
 		}
 		*used = &node->used;
-		slot = &node->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+		slot = &node->slot[page >> (bits - SLOT_BITS) & (SLOTS - 1)];
 	}
 	return slot;
 }
@@ -149,10 +147,10 @@ static void page_tree_trim(struct page_tree *tree, u32 page)
 
 	if (!page_tree_covers(tree, page))
 		return;
-	for (u32 level = tree->height; level && *slot; level--) {
+	for (u32 bits = tree->bits; bits && *slot; bits -= SLOT_BITS) {
 		from[count] = slot;
 		above[count++] = *slot;
-		slot = &above[count - 1]->slot[page >> ((level - 1) * SLOT_BITS) & (SLOTS - 1)];
+		slot = &above[count - 1]->slot[page >> (bits - SLOT_BITS) & (SLOTS - 1)];
 	}
 	while (count-- && !above[count]->used) {
 		*from[count] = NULL;
@@ -161,7 +159,7 @@ static void page_tree_trim(struct page_tree *tree, u32 page)
 			above[count - 1]->used--;
 	}
 	if (!tree->root)
-		tree->height = 0;
+		tree->bits = 0;
 }
 
 static void trim_range(struct page_tree *tree, u32 first, u32 end)
@@ -227,13 +225,13 @@ u32 page_drop_from(struct page_tree *tree, u32 first)
 	u32 dropped = 0;
 
 	if (!tree->root) {
-		tree->height = 0;
+		tree->bits = 0;
 		return 0;
 	}
 	outside_close();
-	tree->root = page_tree_prune(tree->root, tree->height, 0, first, &dropped);
+	tree->root = page_tree_prune(tree->root, tree->bits / SLOT_BITS, 0, first, &dropped);
 	if (!tree->root)
-		tree->height = 0;
+		tree->bits = 0;
 	outside_open();
 	return dropped;
 }
@@ -286,7 +284,8 @@ struct frame *inode_fault(struct inode *inode, u32 page)
 {
 	struct frame *frame;
 
-	if ((u64)page << PAGE_SHIFT >= inode->size)
+	/* The first comparison, of 32 bits, decides for all pages but a file's last. */
+	if (page >= (u32)(inode->size >> PAGE_SHIFT) && (u64)page << PAGE_SHIFT >= inode->size)
 		return ERR_PTR(-ENXIO);
 	frame = tree_find(&inode->pages, page);
 	if (frame) {

@@ -67,8 +67,8 @@ struct inode_ops {
 
 /* A radix tree from page number to frame (fs/page.c). */
 struct page_tree {
-	void *root;		/* at height 0 the frame of page 0, else a node */
-	u32 height;
+	void *root;		/* with 0 bits the frame of page 0, else a node */
+	u32 bits;		/* of a page's number that the levels of nodes tell apart */
 };
 
 struct inode {

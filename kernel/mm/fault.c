@@ -214,7 +214,7 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_read(struct
 	struct frame *frame = zero_frame;
 	struct pte *entry;
 
-	if (!vma || !(vma->flags & VM_PROT) || vma->flags & (VM_DEVICE | VM_EXEC) ||
+	if (!vma || (vma->flags & (VM_READ | VM_DEVICE | VM_EXEC)) != VM_READ ||
 	    (vma->flags & shared_writable) == shared_writable)
 		return false;
 	/* The file first: inode_fault() touches struct frame, whose cache line arrives while the tree is looked at. */
@@ -241,7 +241,7 @@ NOINLINE CAUSE(fault) static int fault_any(struct mm *mm, uaddr_t address, enum 
  * Faults at addresses below these bounds, counted from the second page, take the plain path, which tests nothing: with
  * the kernel lock, and outside of it. 0: each fault goes the long way.
  */
-static uaddr_t faults_plain, faults_plain_outside;
+static uaddr_t faults_plain = USER_END - PAGE_SIZE, faults_plain_outside = USER_END - PAGE_SIZE;
 
 void faults_bind(void)
 {
@@ -269,9 +269,9 @@ NOINLINE CAUSE(fault) int mm_fault(struct mm *mm, uaddr_t address, enum mm_acces
 {
 	if (address - PAGE_SIZE >= faults_plain)
 		return fault_beyond_plain(mm, address, access);
-	if (access == MM_READ && fault_read(mm, address))
-		return 0;
-	return fault_any(mm, address, access);
+	if (access != MM_READ)
+		return fault_any(mm, address, access);
+	return fault_read(mm, address) ? 0 : fault_any(mm, address, MM_READ);
 }
 
 /*

@@ -41,7 +41,8 @@ static inline __attribute__((always_inline)) u32 zap_entries(struct mm *mm, uadd
 		struct pte *next = (struct pte *)ALIGN_DOWN((uaddr_t)(entry + PTE_LINE), PTE_LINE * sizeof(*entry));
 
 		interrupt_window_at((uaddr_t)entry / sizeof(*entry));
-		if (next <= last && next == entry + PTE_LINE && pte_line_none(entry)) {
+		/* The first entry alone decides for most lines that are not empty. */
+		if (next <= last && next == entry + PTE_LINE && pte_none(pte_get(entry)) && pte_line_none(entry)) {
 			entry = next;
 			address += PTE_LINE << PAGE_SHIFT;
 			continue;

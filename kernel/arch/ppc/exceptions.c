@@ -116,6 +116,14 @@ REPLACED CAUSE(fault) void exception_data_fault(struct regs *regs)
 		not_served(regs, regs->dar, data_access(regs->dsisr), error);
 }
 
+/* Not inlined and with the registers read again, so that the usual path keeps nothing during its call. */
+NOINLINE CAUSE(fault) static void data_miss_not_served(int error)
+{
+	struct regs *regs = task_regs(current);
+
+	not_served(regs, regs->dar, data_access(regs->dsisr), error);
+}
+
 /*
  * The same for a page that a program uses and its tree lacks, so that no other bit of DSISR than the store's matters
  * (604 manual, 4.5.3). The vector passes DAR and DSISR.
@@ -124,12 +132,11 @@ CAUSE(fault) void exception_data_miss(struct regs *regs, uaddr_t address, u32 ds
 {
 	int error = mm_fault(current->mm, address, data_access(dsisr));
 
-	if (error) {
-		regs = task_regs(current);      /* so that nothing is kept during the call */
-		not_served(regs, regs->dar, data_access(regs->dsisr), error);
-	} else {
+	(void)regs;
+	if (unlikely(error))
+		data_miss_not_served(error);
+	else
 		current->minor_faults++;
-	}
 }
 
 REPLACED CAUSE(fault) void exception_instruction_fault(struct regs *regs)
