@@ -83,10 +83,11 @@ static const struct inode_ops ramfs_ops = {
 };
 
 /* Called between two pages of a transfer; false: the caller has been killed. */
-static bool ramfs_go_on(void)
+static bool ramfs_go_on(struct iter *it)
 {
 	preemption_point();
-	return !signal_fatal_pending();
+	it->unwindowed = 0;
+	return !current->work || !signal_fatal_pending();
 }
 
 static long ramfs_read(struct file *file, struct iter *it, u64 *position)
@@ -121,7 +122,7 @@ static long ramfs_read(struct file *file, struct iter *it, u64 *position)
 		at += (size_t)got;
 		if ((size_t)got < n)
 			break;
-		if (it->left && !ramfs_go_on())
+		if (it->left && !ramfs_go_on(it))
 			break;
 	}
 	*position = at;
@@ -221,7 +222,7 @@ static long write_alone(struct file *file, struct iter *it, u64 *position)
 			inode->size = at;
 		if ((size_t)got < n)
 			break;
-		if (left && !ramfs_go_on())
+		if (left && !ramfs_go_on(it))
 			break;
 	}
 	if (!done)

@@ -345,10 +345,53 @@ static void pinned_entries_stay(void)
 	CHECK(!strstr(text, "pinned"));
 }
 
+/*
+ * Copies `size` bytes to and from the program, of which the page behind `end` leaves only `whole`: exactly these must
+ * arrive. The bytes in front of the target must stay.
+ */
+static void copy_up_to(int fd, char *end, unsigned int whole, unsigned int size, unsigned int from)
+{
+	char *start = end - whole;
+
+	memset(start - 64, 0x55, whole + 64);
+	CHECK_EQUAL(pread(fd, start, size, from), whole);
+	for (unsigned int i = 0; i < whole; i++)
+		CHECK_EQUAL((unsigned char)start[i], (from + i) % 251);
+	for (unsigned int i = 1; i <= 64; i++)
+		CHECK_EQUAL(start[-(int)i], 0x55);
+	CHECK_EQUAL(pwrite(fd, start, size, from), whole);
+}
+
+/* Each form of copying stops at the first byte that it cannot reach, however both sides lie to cache lines. */
+static void copies_stop_at_faults(void)
+{
+	static const char *const forms[] = { "copy=lines", "copy=ahead", "copy=words" };
+	static unsigned char pattern[4 * PAGE];
+	char *end = (char *)mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 3 * PAGE;
+	int fd = (int)MUST(memfd_create("pattern", 0));
+
+	MUST(mprotect(end, PAGE, PROT_NONE));
+	for (unsigned int i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (unsigned char)(i % 251);
+	for (unsigned int form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
+		int error = store("/proc/policy", forms[form]);
+
+		CHECK(error == 0 || error == -ENODEV);
+		MUST(pwrite(fd, pattern, sizeof(pattern), 0));
+		for (unsigned int whole = 120; whole < 330; whole += 7)
+			for (unsigned int from = 0; from < 40; from += 13)
+				copy_up_to(fd, end, whole, whole + 500, from);
+		copy_up_to(fd, end, PAGE + 24, 2 * PAGE, 8);
+		copy_up_to(fd, end, 24, 24, 100);
+	}
+	MUST(close(fd));
+}
+
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
+	CASE(copies_stop_at_faults),
 };
 
 TEST_MAIN("policy", cases)

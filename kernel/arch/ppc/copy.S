@@ -8,7 +8,7 @@
  * of bytes left. If a fault stops a longer step, the bytes before the fault are still copied one by one.
  */
 FUNCTION(user_copy)
-	/* Policy copy=lines writes a branch to copy_by_lines here. */
+	/* Policy copy=lines writes a branch to a copy by lines here. */
 	.globl	copy_first
 copy_first:
 	srwi.	r0, r5, 4		/* COPY_FIRST */
@@ -56,15 +56,41 @@ copy_end:
 END(user_copy)
 
 /*
- * The same by cache lines of 32 bytes. dcbz creates a destination line without reading it, and the next source line is
- * prefetched before this one is read. Partial lines at the ends, and copies too short to gain, use the plain loop.
+ * The same by whole cache lines. dcbz creates a destination line without reading it, and the source line that is
+ * `ahead` lines further on is prefetched before this one is copied. Partial lines at the ends, and copies too short to
+ * gain, use the plain loop.
  */
 #define LEAST 128
 
-FUNCTION(copy_by_lines)
+	/* The rest of a line. All of it is loaded before dcbz: after a fault the target must have its old bytes. */
+	.macro	COPY_LINE line
+	.if	\line == 32
+	lwz	r6, 0(r4)
+	lwz	r10, 16(r4)
+	lwz	r11, 20(r4)
+	lwz	r12, 24(r4)
+	lwz	r0, 28(r4)
+	.endif
+	dcbz	0, r3
+	stw	r6, 0(r3)
+	stw	r7, 4(r3)
+	stw	r8, 8(r3)
+	stw	r9, 12(r3)
+	.if	\line == 32
+	stw	r10, 16(r3)
+	stw	r11, 20(r3)
+	stw	r12, 24(r3)
+	stw	r0, 28(r3)
+	.endif
+	addi	r4, r4, \line
+	addi	r3, r3, \line
+	.endm
+
+	.macro	COPY_BY_LINES name, line, shift, ahead
+FUNCTION(\name)
 	cmplwi	r5, LEAST
 	neg	r0, r3
-	blt	lines_rest
+	blt	\name\()_rest
 	lis	r6, copies_by_lines@ha
 	la	r6, copies_by_lines@l(r6)
 	lwz	r7, 4(r6)
@@ -74,63 +100,80 @@ FUNCTION(copy_by_lines)
 	stw	r7, 4(r6)
 	stw	r8, 0(r6)
 	/* Copy up to the first line boundary: by words if both sides are word-aligned, else by bytes. */
-	andi.	r0, r0, 31
+	andi.	r0, r0, \line - 1
 	or	r6, r3, r4
-	beq	lines_whole
+	beq	\name\()_whole
 	andi.	r6, r6, 3
-	bne	lines_head_bytes
+	bne	\name\()_head_bytes
 	srwi	r0, r0, 2
 	mtctr	r0
-lines_head:
+\name\()_head:
 	lwz	r6, 0(r4)
 	stw	r6, 0(r3)
 	addi	r4, r4, 4
 	addi	r3, r3, 4
 	addi	r5, r5, -4
-	bdnz	lines_head
-	b	lines_whole
-lines_head_bytes:
+	bdnz	\name\()_head
+	b	\name\()_whole
+\name\()_head_bytes:
 	mtctr	r0
-lines_head_byte:
+\name\()_head_byte:
 	lbz	r6, 0(r4)
 	stb	r6, 0(r3)
 	addi	r4, r4, 1
 	addi	r3, r3, 1
 	addi	r5, r5, -1
-	bdnz	lines_head_byte
-lines_whole:
-	srwi	r0, r5, 5
+	bdnz	\name\()_head_byte
+\name\()_whole:
+	srwi	r0, r5, \shift
 	mtctr	r0
-	li	r12, 32
-lines_long:
-	lwz	r6, 0(r4)		/* load this line before the dcbt: the 603 has one buffer */
-	lwz	r7, 4(r4)
+	andi.	r5, r5, \line - 1	/* the bytes behind the lines, which CTR counts */
+	.if	\line == 16
+	li	r12, \ahead * \line
+	.endif
+\name\()_long:
+	.if	\line == 16
+	lwz	r6, 0(r4)
+	.endif
+	lwz	r7, 4(r4)		/* load from this line before the dcbt: the 603 has one buffer */
 	lwz	r8, 8(r4)
 	lwz	r9, 12(r4)
-	bdz	1f			/* no prefetch behind the last line */
+	bdz	\name\()_last		/* no prefetch behind the last line */
+\name\()_loaded:
+	.if	\line == 16
 	dcbt	r12, r4
-1:	dcbz	0, r3
-	stw	r6, 0(r3)
-	stw	r7, 4(r3)
-	stw	r8, 8(r3)
-	stw	r9, 12(r3)
-	lwz	r6, 16(r4)
-	lwz	r7, 20(r4)
-	lwz	r8, 24(r4)
-	lwz	r9, 28(r4)
-	stw	r6, 16(r3)
-	stw	r7, 20(r3)
-	stw	r8, 24(r3)
-	stw	r9, 28(r3)
-	addi	r4, r4, 32
-	addi	r3, r3, 32
-	addi	r5, r5, -32
-	cmplwi	r5, 32
-	bge	lines_long
-lines_rest:
+	.else
+	li	r6, \ahead * \line	/* there is no register left to hold it */
+	dcbt	r6, r4
+	.endif
+	COPY_LINE \line
+	b	\name\()_long
+\name\()_last:
+	COPY_LINE \line
+\name\()_rest:
 	srwi.	r0, r5, 4
 	b	copy_blocks
-END(copy_by_lines)
+	/* A fault in a line: count its bytes as left, and those of the lines behind it. */
+\name\()_lost_loaded:
+	mfctr	r0
+	addic	r0, r0, 1
+	b	1f
+\name\()_lost:
+	mfctr	r0
+1:	slwi	r0, r0, \shift
+	add	r5, r5, r0
+	b	copy_bytes
+END(\name)
+	.pushsection .recoveries, "a"
+	.long	\name\()_head, \name\()_whole, copy_bytes
+	.long	\name\()_long, \name\()_loaded, \name\()_lost
+	.long	\name\()_loaded, \name\()_rest, \name\()_lost_loaded
+	.popsection
+	.endm
+
+	COPY_BY_LINES copy_by_lines, 32, 5, 1
+	COPY_BY_LINES copy_by_lines_ahead, 32, 5, 2
+	COPY_BY_LINES copy_by_short_lines, 16, 4, 1
 
 /* u32 user_clear(void *user (r3), u32 n (r4)): the number of bytes that could not be cleared. */
 FUNCTION(user_clear)
@@ -322,7 +365,6 @@ END(memcpy_plainly)
 	.long	copy_long, copy_words, copy_bytes
 	.long	copy_word, copy_bytes, copy_bytes
 	.long	copy_byte, copy_end, copy_end
-	.long	lines_head, lines_rest, copy_bytes
 	.long	clear_long, clear_bytes, clear_bytes
 	.long	clear_byte, clear_end, clear_end
 	.long	string_byte, string_end, string_fault

@@ -21,7 +21,7 @@ static struct counts {
 } of_users, of_kernel;
 static u64 copies_of_objects, copies_counted;
 static u32 (*user_form)(void *to, const void *from, u32 n) = user_copy_plainly;
-static bool by_lines, counting_on;
+static bool counting_on;
 
 static u32 size_class(u32 n)
 {
@@ -86,14 +86,14 @@ static int clear_copies(const char *words, size_t size)
 
 static void copies_bind(void)
 {
-	user_form = by_lines ? copy_by_lines : user_copy_plainly;
-	code_divert(copy_first, (const u32 *)(counting_on ? user_copy_counted : by_lines ? copy_by_lines : NULL),
-		    COPY_FIRST);
+	const u32 *form = user_form == user_copy_plainly ? NULL : (const u32 *)user_form;
+
+	code_divert(copy_first, counting_on ? (const u32 *)user_copy_counted : form, COPY_FIRST);
 }
 
-void copy_bind_lines(bool lines)
+void copy_bind(u32 (*form)(void *to, const void *from, u32 n))
 {
-	by_lines = lines;
+	user_form = form;
 	copies_bind();
 }
 
