@@ -55,26 +55,29 @@ fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
 #[pymethods]
 impl Machine {
     /// A machine from the text of a machine file with all keys, with a kernel, its command line and its initial
-    /// RAM file system loaded; ValueError says what is wrong.
+    /// RAM file system loaded; ValueError says what is wrong. `causes` is the text of a file that tells the causes of
+    /// the kernel's code by names of its functions.
     #[new]
+    #[pyo3(signature = (config, kernel, name, initrd, command_line, causes=None))]
     fn new(
         config: &str,
         kernel: &[u8],
         name: &str,
         initrd: Option<&[u8]>,
         command_line: &str,
+        causes: Option<&str>,
     ) -> PyResult<Self> {
         let config = MachineConfig::from_toml(config, "machine", &[])
             .map_err(|error| ConfigurationError::new_err(error.to_string()))?;
-        let session = Session::with_kernel(
-            config,
-            kernel,
-            name,
-            initrd,
-            command_line,
-            Console::memory(),
-        )
-        .map_err(refused)?;
+        let console = Console::memory();
+        let session = match causes {
+            None => Session::with_kernel(config, kernel, name, initrd, command_line, console),
+            Some(text) => {
+                let (kernel, causes) = ((kernel, name), (text, "causes"));
+                Session::with_causes(config, kernel, causes, initrd, command_line, console)
+            }
+        };
+        let session = session.map_err(refused)?;
         Ok(Machine {
             session: Mutex::new(session),
         })

@@ -119,6 +119,9 @@ pub struct Run {
         allow_hyphen_values = true
     )]
     pub append: String,
+    /// Causes of the kernel's code by names of its functions, for a kernel that has no symbols for that: a TOML file.
+    #[arg(long, value_name = "FILE", requires = "kernel")]
+    pub causes: Option<PathBuf>,
     /// Profiles, and writes folded stacks.
     #[arg(long, value_name = "FOLDED")]
     pub profile: Option<PathBuf>,

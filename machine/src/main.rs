@@ -174,14 +174,23 @@ fn load(run: &Run, config: MachineConfig) -> Result<Session, Failure> {
         let kernel = read_file(path)?;
         let name = path.display().to_string();
         let initramfs = run.initrd.as_deref().map(read_file).transpose()?;
-        Session::with_kernel(
-            config,
-            &kernel,
-            &name,
-            initramfs.as_deref(),
-            &run.append,
-            console,
-        )?
+        let initramfs = initramfs.as_deref();
+        if let Some(path) = &run.causes {
+            let causes = path.display().to_string();
+            let text = read_file(path)?;
+            let text = std::str::from_utf8(&text).map_err(|error| format!("{causes}: {error}"))?;
+            let kernel = (kernel.as_slice(), name.as_str());
+            Session::with_causes(
+                config,
+                kernel,
+                (text, &causes),
+                initramfs,
+                &run.append,
+                console,
+            )?
+        } else {
+            Session::with_kernel(config, &kernel, &name, initramfs, &run.append, console)?
+        }
     } else {
         return Err("nothing to run: give --kernel, --rom or --restore".into());
     };

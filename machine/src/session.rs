@@ -29,6 +29,7 @@ use crate::board::Console;
 use crate::config::{ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, LoadError, Target};
 use crate::machine::{Fatal, Limits, Machine, Stop};
+use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
 use crate::observe::profile::{Profile, ProfileRow};
 use crate::observe::regions::Region;
@@ -89,7 +90,35 @@ impl Session {
         console: Console,
     ) -> Result<Self, SessionError> {
         let image = ElfImage::parse(kernel, name)?;
-        let boot = Boot::kernel(&config, Target::Pagewalk, &image, initramfs, arguments)?;
+        Self::with_image(config, &image, initramfs, arguments, console)
+    }
+
+    /// As [`Session::with_kernel`], for a kernel whose causes are told by the file `causes`: its text and its name.
+    ///
+    /// # Errors
+    /// As [`Session::with_kernel`] and [`causes_by_symbols`].
+    pub fn with_causes(
+        config: MachineConfig,
+        (kernel, name): (&[u8], &str),
+        causes: (&str, &str),
+        initramfs: Option<&[u8]>,
+        arguments: &str,
+        console: Console,
+    ) -> Result<Self, SessionError> {
+        let mut image = ElfImage::parse(kernel, name)?;
+        let line = config.cache.instruction.line;
+        image.causes = causes_by_symbols(causes.0, causes.1, &image, line)?;
+        Self::with_image(config, &image, initramfs, arguments, console)
+    }
+
+    fn with_image(
+        config: MachineConfig,
+        image: &ElfImage,
+        initramfs: Option<&[u8]>,
+        arguments: &str,
+        console: Console,
+    ) -> Result<Self, SessionError> {
+        let boot = Boot::kernel(&config, Target::Pagewalk, image, initramfs, arguments)?;
         let mut session = Self::new(config, &boot, console)?;
         if let Some(archive) = initramfs {
             session

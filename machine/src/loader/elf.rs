@@ -39,6 +39,8 @@ pub struct ElfImage {
     pub entry: u32,
     pub segments: Vec<Segment>,
     pub symbols: SymbolTable,
+    /// All labels at their virtual addresses; several can have the same.
+    pub labels: Vec<Symbol>,
     pub causes: Vec<CauseRange>,
 }
 
@@ -99,20 +101,13 @@ impl ElfImage {
             return Err(bad("has nothing to load".to_owned()));
         }
         let named = named_symbols(&image);
-        let physical = |address: u32| {
-            segments.iter().find_map(|segment: &Segment| {
-                // The end of a range may be the end of its segment.
-                let offset = address.checked_sub(segment.virtual_address)?;
-                (offset <= segment.size).then(|| segment.physical.wrapping_add(offset))
-            })
-        };
+        let physical = |address: u32| in_segments(&segments, address);
         let causes = cause_ranges(&named, physical, file)?;
         // While translation is off, code runs at its physical addresses, so its symbols are entered there too.
-        let mut functions = Vec::with_capacity(named.len());
-        for symbol in named {
-            if symbol.name.starts_with("__cause_") {
-                continue;
-            }
+        let mut labels = named;
+        labels.retain(|symbol| !symbol.name.starts_with("__cause_"));
+        let mut functions = Vec::with_capacity(labels.len());
+        for symbol in &labels {
             if let Some(address) = physical(symbol.address)
                 && address != symbol.address
             {
@@ -121,7 +116,7 @@ impl ElfImage {
                     ..symbol.clone()
                 });
             }
-            functions.push(symbol);
+            functions.push(symbol.clone());
         }
         let end = |address: u32| {
             segments.iter().find_map(|segment| {
@@ -137,6 +132,7 @@ impl ElfImage {
             entry: header.e_entry(BigEndian),
             segments,
             symbols,
+            labels,
             causes,
         })
     }
@@ -176,6 +172,11 @@ impl ElfImage {
         })
     }
 
+    /// The physical address that the virtual `address` of code or data is loaded at.
+    pub fn physical(&self, address: u32) -> Option<u32> {
+        in_segments(&self.segments, address)
+    }
+
     /// First physical address behind the image.
     pub fn end(&self) -> u32 {
         self.segments
@@ -184,6 +185,14 @@ impl ElfImage {
             .max()
             .unwrap_or(0)
     }
+}
+
+/// The physical address of a virtual one. The end of a segment counts as its own, because a range of code may end there.
+fn in_segments(segments: &[Segment], address: u32) -> Option<u32> {
+    segments.iter().find_map(|segment| {
+        let offset = address.checked_sub(segment.virtual_address)?;
+        (offset <= segment.size).then(|| segment.physical.wrapping_add(offset))
+    })
 }
 
 fn check_identity(bytes: &[u8]) -> Result<(), String> {

@@ -17,6 +17,8 @@ pub enum LoadError {
         name: String,
         message: String,
     },
+    #[error("{file}: {message}")]
+    BadCauses { file: String, message: String },
     #[error("device tree: {message}")]
     BadTree { message: String },
 }

@@ -1,5 +1,6 @@
 //! Observation of a run: counters, their attribution to causes, and everything built on them.
 
+pub mod causes;
 pub mod counters;
 pub mod dump;
 pub mod observers;
