@@ -179,24 +179,10 @@ CAUSE(switch) void sched_requeue(struct task *task)
 
 REPLACED CAUSE(switch) void schedule(void)
 {
-	struct task *next;
-	u32 work;
-
 	/* A preempted FIFO task stays first of its priority. */
 	if (current->state == TASK_RUNNING && current != this_cpu()->idle)
 		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
-	next = sched_pick();
-	work = current->work;
-	current->work = work & ~(WORK_RESCHED | WORK_NOTED);
-	pass_on(work, next);
-	if (next == current)
-		return;
-	if (current->state == TASK_RUNNING)
-		current->involuntary_switches++;
-	else
-		current->voluntary_switches++;
-	before_switch(next);
-	switch_to(current, next);
+	switch_chosen(sched_pick());
 }
 
 CAUSE(switch) void sched_to_idle(void)
@@ -216,10 +202,7 @@ CAUSE(switch) static inline bool hand_over(struct task *next)
 	    (!list_empty(&this_cpu()->real_time) &&
 	     list_first_entry(&this_cpu()->real_time, struct task, run_link)->run_priority > next->run_priority))
 		return false;
-	next->state = TASK_RUNNING;
-	current->voluntary_switches++;
-	before_switch(next);
-	switch_to(current, next);
+	switch_directly(next);
 	return true;
 }
 
@@ -254,17 +237,9 @@ void sched_bind_several(void)
 	idle_wait = idle_wait_unlocked;
 }
 
-
 REPLACED CAUSE(switch) void sched_end(void)
 {
-	struct task *next = sched_pick();
-
-	pass_on(current->work, next);
-	current->work = 0;
-	current->state = TASK_DEAD;
-	current->voluntary_switches++;
-	before_switch(next);
-	switch_away(current, next);
+	switch_last(sched_pick());
 }
 
 /* Out of line, so that latency reports name the caller. */

@@ -47,4 +47,41 @@ CAUSE(switch) static inline __attribute__((always_inline)) void before_switch(st
 		mmu->activate(next->mm);
 }
 
+/* The end of each form of schedule(): runs the task that it has chosen, which may be the current one. */
+CAUSE(switch) static inline __attribute__((always_inline)) void switch_chosen(struct task *next)
+{
+	u32 work = current->work;
+
+	current->work = work & ~(WORK_RESCHED | WORK_NOTED);
+	pass_on(work, next);
+	if (next == current)
+		return;
+	if (current->state == TASK_RUNNING)
+		current->involuntary_switches++;
+	else
+		current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
+}
+
+/* The end of each form of schedule_to(): runs a task that waited, without a look at the queues. */
+CAUSE(switch) static inline __attribute__((always_inline)) void switch_directly(struct task *next)
+{
+	next->state = TASK_RUNNING;
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_to(current, next);
+}
+
+/* The end of each form of sched_end(). */
+CAUSE(switch) static inline __attribute__((always_inline, noreturn)) void switch_last(struct task *next)
+{
+	pass_on(current->work, next);
+	current->work = 0;
+	current->state = TASK_DEAD;
+	current->voluntary_switches++;
+	before_switch(next);
+	switch_away(current, next);
+}
+
 #endif

@@ -73,28 +73,6 @@ static int use_all(void *argument)
 	return 0;
 }
 
-/*
- * Runs an attack in a group of processes, until it ends or is killed. A bystander of the same user holds ordinary
- * memory, less than the attackers hold: the kernel must kill them and leave it. Their memory must come back.
- */
-static void attack(int (*function)(void *), size_t bystanders)
-{
-	size_t most = part(16);
-	pid_t bystander = test_child(hold, &bystanders), attacker = test_child(function, NULL);
-
-	setpgid(attacker, attacker);
-	test_wait(attacker);
-	kill(-attacker, SIGKILL);
-	MUST(kill(bystander, SIGTERM));
-	CHECK_EQUAL(test_wait(bystander), 1000 + SIGTERM);
-	CHECK_EQUAL(test_in_child(use, &most), 0);
-}
-
-static void become_a_group(void)
-{
-	setpgid(0, 0);
-}
-
 /* Children that each hold what the caller made, or what `function` makes; as many as there are until one is killed. */
 static int multiply(int (*function)(void *), int most)
 {
@@ -112,6 +90,39 @@ static int multiply(int (*function)(void *), int most)
 	return 0;
 }
 
+/* An attack: what it runs, in how many processes (1: in the attacker alone), and what the bystander holds in bytes. */
+struct attack {
+	int (*function)(void *);
+	int children;
+	size_t bystander;
+};
+
+/* In a group of its own, so that whatever it leaves can be killed. */
+static int lead_attack(void *argument)
+{
+	const struct attack *attack = argument;
+
+	setpgid(0, 0);
+	return attack->children > 1 ? multiply(attack->function, attack->children) : attack->function(NULL);
+}
+
+/*
+ * Runs an attack until it ends or is killed. A bystander of the same user holds ordinary memory, less than the
+ * attackers hold: the kernel must kill them and leave it. Their memory must come back.
+ */
+static void run_attack(struct attack attack)
+{
+	size_t most = part(16);
+	pid_t bystander = test_child(hold, &attack.bystander), attacker = test_child(lead_attack, &attack);
+
+	setpgid(attacker, attacker);
+	test_wait(attacker);
+	kill(-attacker, SIGKILL);
+	MUST(kill(bystander, SIGTERM));
+	CHECK_EQUAL(test_wait(bystander), 1000 + SIGTERM);
+	CHECK_EQUAL(test_in_child(use, &most), 0);
+}
+
 /* The kernel must find who holds the memory already, not the child that wants more. */
 static int use_the_rest(void)
 {
@@ -125,7 +136,6 @@ static int hold_areas(void *argument)
 	char *at = map_memory(2 * AREAS * PAGE, MAP_PRIVATE);
 
 	(void)argument;
-	become_a_group();
 	for (int i = 0; i < AREAS; i++)
 		MUST(mprotect(at + 2 * i * PAGE, PAGE, PROT_READ));
 	return multiply(NULL, 100);
@@ -134,7 +144,7 @@ static int hold_areas(void *argument)
 static void areas_count(void)
 {
 	if (test_is_timed())    /* the invariant checker looks at every area and page when a process ends */
-		attack(hold_areas, MEGABYTE);
+		run_attack((struct attack){ hold_areas, 1, MEGABYTE });
 }
 
 static int hold_tables(void *argument)
@@ -147,23 +157,15 @@ static int hold_tables(void *argument)
 	return 0;
 }
 
-static int hold_many_tables(void *argument)
-{
-	(void)argument;
-	become_a_group();
-	return multiply(hold_tables, 100);
-}
-
 static void tables_count(void)
 {
-	attack(hold_many_tables, MEGABYTE);
+	run_attack((struct attack){ hold_tables, 100, MEGABYTE });
 }
 
 /* A file without a name, which only a mapping holds. None of its pages is mapped. */
 static int hold_unseen_files(void *argument)
 {
 	(void)argument;
-	become_a_group();
 	for (;;) {
 		int fd = (int)MUST(memfd_create("unseen", 0));
 
@@ -177,14 +179,13 @@ static int hold_unseen_files(void *argument)
 
 static void unseen_files_count(void)
 {
-	attack(hold_unseen_files, 2 * MEGABYTE);
+	run_attack((struct attack){ hold_unseen_files, 1, 2 * MEGABYTE });
 }
 
 /* Shared memory that the program has written, and then unmapped, but for a page that it never touched. */
 static int hold_shared_memory(void *argument)
 {
 	(void)argument;
-	become_a_group();
 	for (;;) {
 		char *at = map_memory(MEGABYTE, MAP_SHARED);
 
@@ -196,7 +197,7 @@ static int hold_shared_memory(void *argument)
 
 static void shared_memory_counts(void)
 {
-	attack(hold_shared_memory, 2 * MEGABYTE);
+	run_attack((struct attack){ hold_shared_memory, 1, 2 * MEGABYTE });
 }
 
 static void fill_pipes(int copies)
@@ -224,7 +225,6 @@ static int hold_pipes_by_thread(void *argument)
 	pthread_t thread;
 
 	(void)argument;
-	become_a_group();
 	MUST(-pthread_create(&thread, NULL, hold_pipes, NULL));
 	usleep(1000000);
 	return use_the_rest();
@@ -232,7 +232,7 @@ static int hold_pipes_by_thread(void *argument)
 
 static void tables_of_threads_count(void)
 {
-	attack(hold_pipes_by_thread, 2 * MEGABYTE);
+	run_attack((struct attack){ hold_pipes_by_thread, 1, 2 * MEGABYTE });
 }
 
 /* More descriptors of a pipe than it has pages. */
@@ -243,16 +243,9 @@ static int hold_copied_pipes(void *argument)
 	return 0;
 }
 
-static int hold_many_copied_pipes(void *argument)
-{
-	(void)argument;
-	become_a_group();
-	return multiply(hold_copied_pipes, 40);
-}
-
 static void copied_pipes_count(void)
 {
-	attack(hold_many_copied_pipes, MEGABYTE);
+	run_attack((struct attack){ hold_copied_pipes, 40, MEGABYTE });
 }
 
 static void *sleep_long(void *argument)
@@ -274,16 +267,9 @@ static int hold_threads(void *argument)
 	return 0;
 }
 
-static int hold_many_threads(void *argument)
-{
-	(void)argument;
-	become_a_group();
-	return multiply(hold_threads, 40);
-}
-
 static void stacks_count(void)
 {
-	attack(hold_many_threads, MEGABYTE);
+	run_attack((struct attack){ hold_threads, 40, MEGABYTE });
 }
 
 /* Two megabytes of arguments, which are one string. */
@@ -308,21 +294,19 @@ static int execute(void *argument)
 
 static int execute_many(void *argument)
 {
-	become_a_group();
 	close(1);
 	return execute(argument);
 }
 
 static void arguments_count(void)
 {
-	attack(execute_many, MEGABYTE);
+	run_attack((struct attack){ execute_many, 1, MEGABYTE });
 }
 
 /* The children share what the parent has written, so they are large and take little memory. */
 static int fork_often(void *argument)
 {
 	(void)argument;
-	become_a_group();
 	memset(map_memory(MEGABYTE, MAP_PRIVATE), 1, MEGABYTE);
 	for (int i = 0; i < 800; i++)
 		if (fork() == 0)
@@ -333,7 +317,7 @@ static int fork_often(void *argument)
 static void forks_end(void)
 {
 	if (test_is_timed())    /* the invariant checker looks at every area and page when a process ends */
-		attack(fork_often, MEGABYTE / 2);
+		run_attack((struct attack){ fork_often, 1, MEGABYTE / 2 });
 }
 
 struct objects {
@@ -380,7 +364,7 @@ static void objects_and_memory(void)
 			MUST(msgctl(objects->queue[i], IPC_RMID, NULL));
 	}
 	unlink(test_path("file"));
-	attack(use_all, MEGABYTE);
+	run_attack((struct attack){ use_all, 1, MEGABYTE });
 }
 
 /* Victims: the largest process is not in a state to end at once. The others get its memory all the same. */

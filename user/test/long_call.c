@@ -27,14 +27,6 @@
 /* A signal is delivered within two ticks, because another process must get its time slice first. */
 #define TAKEN_NS 20000000
 
-static long long now(void)
-{
-	struct timespec t;
-
-	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
-	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void *map(size_t size, int protection, int flags)
 {
 	void *at = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -147,11 +139,11 @@ static void a_long_call_is_killed(void)
 		long long before;
 
 		MUST(nanosleep(&some, NULL));
-		before = now();
+		before = test_now();
 		MUST(kill(child, SIGKILL));
 		CHECK_EQUAL(test_wait(child), 1000 + SIGKILL);
-		printf("%s: %lld ns\n", endless[i].name, now() - before);
-		late += test_is_timed() && now() - before > endless[i].within;
+		printf("%s: %lld ns\n", endless[i].name, test_now() - before);
+		late += test_is_timed() && test_now() - before > endless[i].within;
 	}
 	CHECK_EQUAL(late, 0);
 }
@@ -175,7 +167,7 @@ static void a_long_call_is_interrupted(void)
 	MUST(sigaction(SIGALRM, &handle, NULL));
 	for (int i = 0; i < 2; i++) {
 		int in = (int)MUST(open(from[i], O_RDONLY));
-		long long before = now();
+		long long before = test_now();
 		ssize_t n;
 
 		alarms = 0;
@@ -183,7 +175,7 @@ static void a_long_call_is_interrupted(void)
 		n = sendfile(out, in, NULL, HUGE);
 		CHECK(n > 0 && n < (ssize_t)HUGE);
 		CHECK_EQUAL(alarms, 1);
-		CHECK(!test_is_timed() || now() - before < 30000000 + TAKEN_NS);
+		CHECK(!test_is_timed() || test_now() - before < 30000000 + TAKEN_NS);
 		close(in);
 	}
 	close(out);
@@ -231,10 +223,10 @@ static void others_run_while_locks_go(void)
 		MUST(sched_setscheduler(0, SCHED_FIFO, &first));
 		CHECK_EQUAL(write(to_child[1], how, 1), 1);
 		while (MUST(waitpid(child, &status, WNOHANG)) == 0) {
-			long long before = now(), took;
+			long long before = test_now(), took;
 
 			MUST(nanosleep(&little, NULL));
-			took = now() - before;
+			took = test_now() - before;
 			longest = took > longest ? took : longest;
 		}
 		CHECK_EQUAL(status, 0);
@@ -279,10 +271,10 @@ static void others_run_during_a_listing(void)
 	sleep(1);
 	MUST(sched_setscheduler(0, SCHED_FIFO, &first));
 	for (int i = 0; i < 50; i++) {
-		long long before = now(), took;
+		long long before = test_now(), took;
 
 		MUST(nanosleep(&little, NULL));
-		took = now() - before;
+		took = test_now() - before;
 		longest = took > longest ? took : longest;
 	}
 	MUST(kill(child, SIGKILL));

@@ -26,14 +26,6 @@
 /* The longest that a real-time task may wait, in ns: a tick. */
 #define WAIT_MOST 10000000
 
-static long long now(void)
-{
-	struct timespec t;
-
-	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
-	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Locks of open file descriptions: the last reference to the file drops them. ------------------------------------- */
 
 #define LOCKS 20000
@@ -339,10 +331,10 @@ static long long longest_wait(size_t act)
 		MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }));
 		CHECK_EQUAL(write(to_child[1], "x", 1), 1);
 		while (MUST(waitpid(child, &status, WNOHANG)) == 0) {
-			long long before = now(), took;
+			long long before = test_now(), took;
 
 			MUST(nanosleep(&little, NULL));
-			took = now() - before - little.tv_nsec;
+			took = test_now() - before - little.tv_nsec;
 			longest = took > longest ? took : longest;
 		}
 		MUST(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }));

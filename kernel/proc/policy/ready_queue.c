@@ -59,27 +59,13 @@ FORM void leave_when_blocked(struct task *task, bool lazy)
 
 FORM void schedule_form(bool lazy)
 {
-	struct task *next;
-	u32 work;
-
 	if (current->state != TASK_RUNNING) {
 		leave_when_blocked(current, lazy);
 	} else if (current != this_cpu()->idle) {
 		list_del(&current->run_link);
 		sched_enqueue(current, current->policy == SCHED_FIFO && current->slice > 0);
 	}
-	next = pick_form(lazy);
-	work = current->work;
-	current->work = work & ~(WORK_RESCHED | WORK_NOTED);
-	pass_on(work, next);
-	if (next == current)
-		return;
-	if (current->state == TASK_RUNNING)
-		current->involuntary_switches++;
-	else
-		current->voluntary_switches++;
-	before_switch(next);
-	switch_to(current, next);
+	switch_chosen(pick_form(lazy));
 }
 
 FORM void make_runnable_form(struct task *task, bool lazy)
@@ -127,28 +113,17 @@ FORM bool schedule_to_form(struct task *next, bool lazy)
 {
 	if (current->work || next->state != TASK_INTERRUPTIBLE || next->slice <= 0 || urgent_waits(next))
 		return false;
-	next->state = TASK_RUNNING;
 	leave_when_blocked(current, lazy);
 	if (!lazy)
 		sched_enqueue(next, false);
-	current->voluntary_switches++;
-	before_switch(next);
-	switch_to(current, next);
+	switch_directly(next);
 	return true;
 }
 
 FORM __attribute__((noreturn)) void sched_end_form(bool lazy)
 {
-	struct task *next;
-
 	list_del(&current->run_link);
-	next = pick_form(lazy);
-	pass_on(current->work, next);
-	current->work = 0;
-	current->state = TASK_DEAD;
-	current->voluntary_switches++;
-	before_switch(next);
-	switch_away(current, next);
+	switch_last(pick_form(lazy));
 }
 
 #define FORMS(name, lazy)                                                                                              \

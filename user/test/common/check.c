@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Time limit of one case in seconds: a guard against a hang, not a measurement. */
@@ -33,6 +34,14 @@ int test_is_timed(void)
 		return 0;
 	test_read_file("/proc/check", text, sizeof(text));
 	return !strstr(text, "check on");
+}
+
+long long test_now(void)
+{
+	struct timespec t;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &t));
+	return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void remove_tree(const char *path)

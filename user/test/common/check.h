@@ -48,6 +48,9 @@ int test_has_fpu(void);
  * it takes. */
 int test_is_timed(void);
 
+/* CLOCK_MONOTONIC in ns. */
+long long test_now(void);
+
 /* Makes a child that runs the function and exits with the function's result. */
 pid_t test_child(int (*function)(void *), void *argument);
 /* Waits for the child; returns its exit status, or 1000 + signal. */
