@@ -5,12 +5,12 @@ mod common;
 use common::{account, bus, memory, plain_memory, unit};
 use pagewalk_machine::memory::hierarchy::hid0::ABE;
 use pagewalk_machine::memory::{
-    Broadcast, Bus, BusTiming, Forward, TouchedLine, Transaction, attributes,
+    Broadcast, Bus, BusTiming, Forward, TouchedLine, Transaction, attribute,
 };
 use pagewalk_machine::observe::{Account, Event, Plain};
 use proptest::prelude::*;
 
-const CACHED: u8 = attributes::COHERENT;
+const CACHED: u8 = attribute::COHERENT;
 
 #[test]
 fn a_load_miss_waits_for_the_critical_double_word_from_a_bus_edge_on() {
@@ -125,7 +125,7 @@ fn stores_hold_the_core_only_when_the_queue_is_full() {
     timing.store_queue = 2;
     let (mut memory, mut account) = (memory(None, bus(), timing), account());
     // Each single-beat write takes 4 bus clocks: done at 8, 16, 24.
-    let mut store = |now| memory.store(0x100, attributes::INHIBITED, now, &mut account);
+    let mut store = |now| memory.store(0x100, attribute::INHIBITED, now, &mut account);
     assert_eq!(store(0), 0);
     assert_eq!(store(1), 0);
     assert_eq!(store(2), 6, "waits for the first to be done at 8");
@@ -136,7 +136,7 @@ fn stores_hold_the_core_only_when_the_queue_is_full() {
 fn without_a_queue_every_store_waits() {
     let (mut memory, mut account) = (plain_memory(), account());
     assert_eq!(
-        memory.store(0x100, attributes::INHIBITED, 0, &mut account),
+        memory.store(0x100, attribute::INHIBITED, 0, &mut account),
         8
     );
     assert_eq!(memory.store(0x2000, CACHED, 100, &mut account), 14);

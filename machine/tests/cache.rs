@@ -4,13 +4,13 @@ mod common;
 
 use common::{account, bus, l1, memory, plain_memory, unit};
 use pagewalk_machine::memory::cache::{DIRTY, VALID};
-use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attributes};
+use pagewalk_machine::memory::{Cache, CacheGeometry, L2Timing, Memory, Replacement, attribute};
 use pagewalk_machine::observe::{Account, Array, Cause, Event, Plain};
 use proptest::prelude::*;
 
-const CACHED: u8 = attributes::COHERENT;
-const THROUGH: u8 = attributes::WRITE_THROUGH | attributes::COHERENT;
-const INHIBITED: u8 = attributes::INHIBITED;
+const CACHED: u8 = attribute::COHERENT;
+const THROUGH: u8 = attribute::WRITE_THROUGH | attribute::COHERENT;
+const INHIBITED: u8 = attribute::INHIBITED;
 
 /// One line of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

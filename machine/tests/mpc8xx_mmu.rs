@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SUPERVISOR, USER, account, cases};
-use pagewalk_machine::memory::attributes;
+use pagewalk_machine::memory::attribute;
 use pagewalk_machine::mmu::mpc8xx::number as n;
 use pagewalk_machine::mmu::{
     Access, FaultKind, Invalidation, Mpc8xx, Mpc8xxFault, Reached, Source, Unit as _,
@@ -394,22 +394,22 @@ fn storage_control_comes_from_both_descriptors_and_in_real_mode_from_the_control
     };
     assert_eq!(
         attributes_of(&mut unit, SUPERVISOR),
-        attributes::WRITE_THROUGH | attributes::INHIBITED | attributes::GUARDED
+        attribute::WRITE_THROUGH | attribute::INHIBITED | attribute::GUARDED
     );
     assert_eq!(
         touch(&mut unit, 0x3000, Access::Fetch, SUPERVISOR),
         Error(GUARDED)
     );
-    assert_eq!(attributes_of(&mut unit, 0), attributes::GUARDED);
+    assert_eq!(attributes_of(&mut unit, 0), attribute::GUARDED);
     write(&mut unit, n::MD_CTR, INHIBITED | WALK_4K);
     assert_eq!(
         attributes_of(&mut unit, 0),
-        attributes::INHIBITED | attributes::GUARDED
+        attribute::INHIBITED | attribute::GUARDED
     );
     write(&mut unit, n::MD_CTR, WRITE_THROUGH | WALK_4K);
     assert_eq!(
         attributes_of(&mut unit, 0),
-        attributes::WRITE_THROUGH | attributes::GUARDED
+        attribute::WRITE_THROUGH | attribute::GUARDED
     );
     // The instruction side has no write-through.
     write(&mut unit, n::MI_CTR, WRITE_THROUGH);

@@ -5,7 +5,7 @@ mod common;
 use common::{
     Parts as _, SUPERVISOR, USER, account, hash_mmu, mmu, plain_memory, put_pte, soft_mmu, walker,
 };
-use pagewalk_machine::memory::attributes;
+use pagewalk_machine::memory::attribute;
 use pagewalk_machine::mmu::{
     Access, DirectStore, FaultKind, Mmu, MmuGeometry, Reload, Source, TlbGeometry,
 };
@@ -180,7 +180,7 @@ fn a_bat_is_asked_before_segment_and_page() {
     // 1 MB block: EA[12-31] is the offset.
     assert_eq!(
         (found.pa, found.attributes, found.source),
-        (0x001f_1234, attributes::COHERENT, Source::Bat)
+        (0x001f_1234, attribute::COHERENT, Source::Bat)
     );
     assert_eq!(account.counters.total(Event::DataTlbMiss), 0);
     assert!(
@@ -349,7 +349,7 @@ fn what_tlbld_loads_translates_with_the_bits_of_rpa() {
             .expect("loaded");
         assert_eq!(
             (found.pa, found.attributes),
-            (0x0012_3abc, attributes::COHERENT)
+            (0x0012_3abc, attribute::COHERENT)
         );
     }
     // Ks = 1 and PP = 1: read only for the supervisor.

@@ -3,7 +3,7 @@
 use super::architecture::{Architecture, Exception};
 use super::shortcut::{self, NO_PAGE, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
-use crate::memory::{Datum, attributes};
+use crate::memory::{Datum, attribute};
 use crate::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::processor::Processor;
 
@@ -105,7 +105,7 @@ impl Processor {
         let used = self.mmu.used(false, page, translation.source);
         let used = self.data_shortcuts.translated(page, used);
         let whole = translation.source != Source::Subpage;
-        let cached = translation.attributes & attributes::INHIBITED == 0
+        let cached = translation.attributes & attribute::INHIBITED == 0
             && self.memory.data.enabled()
             && whole;
         let in_ram = self
@@ -114,12 +114,12 @@ impl Processor {
             .ram
             .contains(translation.pa & !0xfff, 4096);
         // The way by shortcuts takes all memory for what others see.
-        let seen = translation.attributes & attributes::COHERENT != 0 || !self.several;
+        let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
         if !cached || !seen || !in_ram || !sound || self.oracle || self.watched(page) {
             return;
         }
         let back =
-            translation.attributes & attributes::WRITE_THROUGH == 0 && !self.memory.write_through();
+            translation.attributes & attribute::WRITE_THROUGH == 0 && !self.memory.write_through();
         let unseen =
             access.is_store() && back && !self.observers.holds_code(translation.pa, &self.memory);
         let delta = translation.pa.wrapping_sub(ea);

@@ -4,7 +4,7 @@ use super::Exit;
 use super::architecture::{Architecture, Exception};
 use super::line::{Line, Link, NO_CAUSE, Op};
 use super::shortcut::{NO_PAGE, Shortcut};
-use crate::memory::attributes;
+use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, VALID};
 use crate::mmu::{Access, Source};
 use crate::processor::Processor;
@@ -332,11 +332,7 @@ impl Processor {
         if ea & !0xfff == self.hot.page || self.turn_page(ea) {
             return Ok(Fetch {
                 physical: ea.wrapping_add(self.hot.page_delta),
-                attributes: if self.several {
-                    attributes::COHERENT
-                } else {
-                    0
-                },
+                attributes: if self.several { attribute::COHERENT } else { 0 },
             });
         }
         self.translate_fetch_anew(ea)
@@ -360,10 +356,10 @@ impl Processor {
         self.hot.cycles += translation.cycles;
         let physical = translation.pa;
         self.hot.page = NO_PAGE;
-        let cached = translation.attributes & attributes::INHIBITED == 0
-            && self.memory.instruction.enabled();
+        let cached =
+            translation.attributes & attribute::INHIBITED == 0 && self.memory.instruction.enabled();
         // Of several processors' pages only those that the others see have shortcuts.
-        let seen = translation.attributes & attributes::COHERENT != 0 || !self.several;
+        let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
         let in_ram = self.memory.uncore.ram.contains(physical & !0xfff, 4096);
         let sound = self.sanitize_translation(ea, true, &translation);
         let (page, source) = (ea & !0xfff, translation.source);
@@ -393,7 +389,7 @@ impl Processor {
     fn fill_line(&mut self, ea: u32, fetch: Fetch) -> bool {
         let physical = fetch.physical;
         let cached =
-            fetch.attributes & attributes::INHIBITED == 0 && self.memory.instruction.enabled();
+            fetch.attributes & attribute::INHIBITED == 0 && self.memory.instruction.enabled();
         let line = self.memory.instruction.line_address(physical);
         let bytes = self.memory.instruction.geometry().line;
         if !cached || !self.memory.uncore.ram.contains(line, bytes as usize) {
@@ -484,7 +480,7 @@ impl Processor {
         if !sequential {
             self.hot.cycles += self.memory.fetch(
                 physical,
-                fetch.attributes | attributes::INHIBITED,
+                fetch.attributes | attribute::INHIBITED,
                 self.hot.cycles,
                 &mut self.account,
             );

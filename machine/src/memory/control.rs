@@ -1,7 +1,7 @@
 //! The instructions by which programs control the caches.
 
 use super::arrivals::Arrival;
-use super::attributes;
+use super::attribute;
 use super::broadcast::Transaction;
 use super::coherence::{Notice, Seen};
 use super::hierarchy::{CacheInhibited, Memory, Side};
@@ -23,7 +23,7 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> Result<u64, CacheInhibited> {
-        if attributes & (attributes::WRITE_THROUGH | attributes::INHIBITED) != 0
+        if attributes & (attribute::WRITE_THROUGH | attribute::INHIBITED) != 0
             || !self.data.enabled()
             || self.data.locked()
         {
@@ -44,7 +44,7 @@ impl Memory {
             }
         } else {
             account.add(Event::DataCacheEstablish, 1);
-            if attributes & attributes::COHERENT != 0 {
+            if attributes & attribute::COHERENT != 0 {
                 self.seen(Seen::Kill, pa, now, account.cause, account);
             }
             // The line is the core's own from when no other has it: a kill, which is posted.
@@ -63,7 +63,7 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if attributes & attributes::COHERENT == 0 {
+        if attributes & attribute::COHERENT == 0 {
             return 0;
         }
         self.broadcast(transaction, now, account)
@@ -93,7 +93,7 @@ impl Memory {
             Some(stall) => stall,
             None => {
                 let mut at = now;
-                if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::DataBlock)
+                if attributes & attribute::COHERENT != 0 && self.broadcasts(Transaction::DataBlock)
                 {
                     let what = if invalidate { Seen::Flush } else { Seen::Clean };
                     at = self.seen(what, pa, now, account.cause, account).0;
@@ -112,7 +112,7 @@ impl Memory {
         if let Some(l2) = &mut self.uncore.l2 {
             l2.cache.invalidate(pa);
         }
-        if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::DataBlock) {
+        if attributes & attribute::COHERENT != 0 && self.broadcasts(Transaction::DataBlock) {
             self.seen(Seen::Kill, pa, now, account.cause, account);
         }
         let stall = self.told(Transaction::DataBlock, attributes, now, account);
@@ -127,8 +127,7 @@ impl Memory {
         } else {
             self.instruction.invalidate(pa);
         }
-        if attributes & attributes::COHERENT != 0 && self.broadcasts(Transaction::InstructionBlock)
-        {
+        if attributes & attribute::COHERENT != 0 && self.broadcasts(Transaction::InstructionBlock) {
             self.notify(Notice::Instruction(pa));
         }
         let stall = self.told(Transaction::InstructionBlock, attributes, now, account);
@@ -145,7 +144,7 @@ impl Memory {
             self.timing.touch_buffers as usize,
         );
         let no_op = attributes
-            & (attributes::WRITE_THROUGH | attributes::INHIBITED | attributes::GUARDED)
+            & (attribute::WRITE_THROUGH | attribute::INHIBITED | attribute::GUARDED)
             != 0
             || !self.data.enabled()
             || self.data.locked()

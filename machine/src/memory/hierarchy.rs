@@ -7,7 +7,7 @@
 //! access that finds it incomplete waits for its beat, or for the whole line, as the core forwards them.
 
 use super::arrivals::Arrivals;
-use super::attributes;
+use super::attribute;
 use super::broadcast::Broadcast;
 use super::cache::{ARRIVING, Cache, CacheGeometry, SHARED};
 use super::coherence::Seen;
@@ -195,9 +195,9 @@ impl Memory {
     /// An instruction fetch of the line (or, past the cache, the double word) at `pa`; returns the
     /// stall. The caller counts the access.
     pub fn fetch(&mut self, pa: u32, attributes: u8, now: u64, account: &mut Account) -> u64 {
-        if attributes & attributes::INHIBITED != 0 || !self.instruction.enabled() {
+        if attributes & attribute::INHIBITED != 0 || !self.instruction.enabled() {
             account.add(Event::InstructionCacheInhibited, 1);
-            let global = attributes & attributes::COHERENT != 0;
+            let global = attributes & attribute::COHERENT != 0;
             let stall = self.read_single(pa, global, now, account.cause, account) - now;
             account.add(Event::MemoryStall, stall);
             stall
@@ -227,7 +227,7 @@ impl Memory {
         if self.data.is_dirty(pa) {
             account.add(Event::InstructionCacheStale, 1);
         }
-        let global = attributes & attributes::COHERENT != 0;
+        let global = attributes & attribute::COHERENT != 0;
         let stall = if self.instruction.locked() {
             self.read_single(pa, global, now, cause, account) - now
         } else {
@@ -296,12 +296,12 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if attributes & attributes::INHIBITED != 0 || !self.data.enabled() {
+        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, attributes, now, cause, account);
             return self.read_single(
                 pa,
-                attributes & attributes::COHERENT != 0,
+                attributes & attribute::COHERENT != 0,
                 now,
                 cause,
                 account,
@@ -315,7 +315,7 @@ impl Memory {
         }
         self.read_missed(
             pa,
-            attributes & attributes::COHERENT != 0,
+            attributes & attribute::COHERENT != 0,
             forward,
             now,
             cause,
@@ -393,13 +393,13 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let global = attributes & attributes::COHERENT != 0;
-        if attributes & attributes::INHIBITED != 0 || !self.data.enabled() {
+        let global = attributes & attribute::COHERENT != 0;
+        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
             account.add_as(Event::DataCacheInhibited, cause, 1);
             self.purge_alias(pa, attributes, now, cause, account);
             return self.post_single(pa, global, now, cause, account);
         }
-        if attributes & attributes::WRITE_THROUGH != 0 || self.write_through {
+        if attributes & attribute::WRITE_THROUGH != 0 || self.write_through {
             if self.data.access(pa, false) {
                 self.push(pa, now, cause, account);
             } else {
@@ -524,7 +524,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) {
-        if attributes & attributes::INHIBITED != 0
+        if attributes & attribute::INHIBITED != 0
             && self.data.enabled()
             && self.data.find(pa).is_some()
         {

@@ -35,8 +35,8 @@ pub use uncore::{Held, Uncore};
 
 pub use crate::config::{Forward, Replacement, TouchedLine};
 
-/// What a page says of its accesses: four bits, in a PowerPC's PTE called WIMG.
-pub mod attributes {
+/// The attributes of a page, which say how it is accessed: four bits, in a PowerPC's PTE called WIMG.
+pub mod attribute {
     /// W: stores go to memory at once.
     pub const WRITE_THROUGH: u8 = 8;
     /// I: not cached.

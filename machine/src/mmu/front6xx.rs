@@ -6,7 +6,7 @@ use super::{
     Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, segment,
     tlb,
 };
-use crate::memory::{Memory, attributes};
+use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
@@ -138,9 +138,9 @@ impl Front6xx {
     #[inline]
     fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
         let (on, real, bats) = if access.is_fetch() {
-            (msr & msr::IR != 0, attributes::REAL_FETCH, &self.ibat)
+            (msr & msr::IR != 0, attribute::REAL_FETCH, &self.ibat)
         } else {
-            (msr & msr::DR != 0, attributes::REAL_DATA, &self.dbat)
+            (msr & msr::DR != 0, attribute::REAL_DATA, &self.dbat)
         };
         if !on {
             return Place::Real(Translation {
@@ -231,7 +231,7 @@ impl Front6xx {
         now: &mut Now<'_>,
         (entry, cycles): (TlbEntry, u64),
     ) -> Result<Translation, Fault> {
-        if access.is_fetch() && entry.attributes() & attributes::GUARDED != 0 {
+        if access.is_fetch() && entry.attributes() & attribute::GUARDED != 0 {
             return Err(Fault::no_execute(cycles));
         }
         if !tlb::permits(entry.pp(), sought.key, access.is_store()) {

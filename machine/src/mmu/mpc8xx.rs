@@ -16,7 +16,7 @@ use super::{
     Access, EntryView, Fault, Holder, Invalidation, Reach, Reaches, Recency, Source, Space,
     Translation, Unit, Used,
 };
-use crate::memory::{Memory, attributes};
+use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
@@ -270,12 +270,12 @@ impl Mpc8xx {
     /// Storage control in real mode: all of memory is guarded (860 UM p.9-3).
     fn real(&self, ea: u32, fetch: bool) -> Translation {
         let control = self.side(fetch).control;
-        let mut attributes = attributes::GUARDED;
+        let mut attributes = attribute::GUARDED;
         if control & control::REAL_INHIBITED != 0 {
-            attributes |= attributes::INHIBITED;
+            attributes |= attribute::INHIBITED;
         }
         if control & control::REAL_WRITE_THROUGH != 0 {
-            attributes |= attributes::WRITE_THROUGH;
+            attributes |= attribute::WRITE_THROUGH;
         }
         Translation {
             pa: ea,

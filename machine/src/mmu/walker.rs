@@ -5,7 +5,7 @@
 
 use super::Invalidation;
 use super::front6xx::Page;
-use crate::memory::{Forward, Memory, Ram, attributes};
+use crate::memory::{Forward, Memory, Ram, attribute};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -88,9 +88,9 @@ impl<'a> Port<'a> {
 
     fn attributes(&self) -> u8 {
         if self.timing.cached {
-            attributes::WALK
+            attribute::WALK
         } else {
-            attributes::INHIBITED | attributes::COHERENT
+            attribute::INHIBITED | attribute::COHERENT
         }
     }
 

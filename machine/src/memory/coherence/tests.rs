@@ -6,7 +6,7 @@ use super::*;
 use crate::board::{Board, Console};
 use crate::config::MachineConfig;
 use crate::memory::cache::{DIRTY, SHARED};
-use crate::memory::{Uncore, attributes};
+use crate::memory::{Uncore, attribute};
 
 const PROCESSORS: usize = 3;
 const LINES: usize = 4;
@@ -220,7 +220,7 @@ proptest! {
             }
             models[line].step(me, what);
             let pa = 0x4000 + 32 * line as u32;
-            let (mut now, m) = (machine.now, attributes::COHERENT);
+            let (mut now, m) = (machine.now, attribute::COHERENT);
             let reserved = matches!(what, Operation::Reserve);
             let memory = machine.select(me);
             now += match what {
@@ -230,8 +230,8 @@ proptest! {
                 Operation::Flush => memory.dcbf(pa, m, now, &mut account),
                 Operation::Clean => memory.dcbst(pa, m, now, &mut account),
                 Operation::Kill => memory.dcbi(pa, m, now, &mut account),
-                Operation::StoreUncached => memory.store(pa, m | attributes::INHIBITED, now, &mut account),
-                Operation::LoadUncached => memory.load(pa, m | attributes::INHIBITED, now, &mut account),
+                Operation::StoreUncached => memory.store(pa, m | attribute::INHIBITED, now, &mut account),
+                Operation::LoadUncached => memory.load(pa, m | attribute::INHIBITED, now, &mut account),
             };
             machine.now = now + 1;
             if reserved {

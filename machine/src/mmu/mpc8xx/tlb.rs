@@ -5,7 +5,7 @@
 //! registers that it was loaded from, which determine both halves.
 
 use super::super::{Access, Reach, Reached};
-use crate::memory::attributes;
+use crate::memory::attribute;
 use serde::{Deserialize, Serialize};
 
 /// Bits of Mx_EPN (Linux asm/mmu-8xx.h).
@@ -211,9 +211,9 @@ impl Entry {
     #[must_use]
     pub fn attributes(&self) -> u8 {
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
-        bit(self.write_through(), attributes::WRITE_THROUGH)
-            | bit(self.inhibited(), attributes::INHIBITED)
-            | bit(self.guarded(), attributes::GUARDED)
+        bit(self.write_through(), attribute::WRITE_THROUGH)
+            | bit(self.inhibited(), attribute::INHIBITED)
+            | bit(self.guarded(), attribute::GUARDED)
     }
 
     /// G.
