@@ -254,7 +254,10 @@ def _edit(tree: Path, edits: Sequence[Edit]) -> None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(wanted[edit.file], encoding="utf-8")
         opening = re.compile(rf"^[^\s#/].*\b{re.escape(edit.function)}\([^;]*?\)\n\{{\n", re.MULTILINE)
-        changed, count = opening.subn(lambda found, edit=edit: f"{found[0]}\t{edit.first}\n", wanted[edit.file])  # type: ignore[misc]
+        changed, count = opening.subn(
+            lambda found, edit=edit: f"{found[0]}\t{edit.first}\n",  # type: ignore[misc]
+            wanted[edit.file],
+        )
         if count != 1:
             raise NotBuilt(f"{edit.file} has {count} functions {edit.function} where subject.toml wants one")
         wanted[edit.file] = changed

@@ -68,8 +68,8 @@ data_storage:
 	rfi
 
 	.org    0x1100
-/* 603, load: the least that ends a miss. RPA was set beforehand. An isync before a reload, so that each begins with nothing
-   under way; rfi waits for the last one as isync does. */
+/* 603, load: the least that ends a miss. RPA was set beforehand. An isync before a reload, so that each begins with
+   nothing under way; rfi waits for the last one as isync does. */
 	isync
 	mfspr   %r0, DMISS
 	tlbld   %r0

@@ -157,8 +157,8 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::run`], but the other processors stand still: for a debugger. They run while this one is held in reset or
-    /// saves power, since it may wait for them.
+    /// As [`Machine::run`], but the other processors stand still: for a debugger. They run while
+    /// this one is held in reset or saves power, since it may wait for them.
     pub fn run_alone(&mut self, number: usize, limits: Limits) -> Stop {
         self.turn_over |= self.current != number;
         self.alone = Some(number);

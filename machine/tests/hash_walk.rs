@@ -273,7 +273,9 @@ proptest! {
 
     /// PTEG addresses against the manual's formula, bit string by bit string.
     #[test]
-    fn pteg_addresses_follow_the_manual(origin in 0u32..0x1_0000, mask_bits in 0u32..10, vsid in 0u32..1 << 24, ea: u32) {
+    fn pteg_addresses_follow_the_manual(
+        origin in 0u32..0x1_0000, mask_bits in 0u32..10, vsid in 0u32..1 << 24, ea: u32,
+    ) {
         let mask = (1u32 << mask_bits) - 1;
         let bits = |value: u32, width: u32| format!("{value:0width$b}", width = width as usize);
         let sdr1 = origin << 16 | mask;

@@ -1,7 +1,8 @@
-"""Checks that no line of the kernel's and the user programs' C and assembly is wider than 120 columns.
+"""Checks that no line of C, assembly, Rust and Python is wider than 120 columns.
 
-A tab goes to the next multiple of eight. Not counted: a line with a long string, since a message is found by searching
-for it whole, and a line with an address on the Web.
+rustfmt and ruff wrap code, but neither every comment nor every macro. A tab goes to the next multiple of eight. Not
+counted: a line with a long string, since a message is found by searching for it whole, and a line with an address on
+the Web.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from suite.places import ROOT
 
 WIDEST = 120
+SUFFIXES = frozenset({".c", ".h", ".S", ".rs", ".py"})
 LONG_STRING = 40
 """From how many characters on a string may make its line wider."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -24,9 +26,9 @@ def check() -> int:
     """The number of lines that are too wide; each is printed."""
     files = 0
     wide = []
-    for folder in ("kernel", "user"):
-        for path in sorted((ROOT / folder).rglob("*.[chS]")):
-            if path.is_relative_to(ROOT / folder / "build"):
+    for folder in ("kernel", "user", "machine", "lab", "tests"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in SUFFIXES or path.is_relative_to(ROOT / folder / "build"):
                 continue
             files += 1
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

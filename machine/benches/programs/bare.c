@@ -1,4 +1,5 @@
-/* What the programs need of a C library, over exit and write alone: PSIM has few system calls. ROUNDS is their argument. */
+/* What the programs need of a C library, over exit and write alone: PSIM has few system calls. ROUNDS is their
+ * argument. */
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -13,7 +14,8 @@ static void call(long number, long first, long second, long third)
 	register long r4 __asm__("r4") = second;
 	register long r5 __asm__("r5") = third;
 
-	__asm__ volatile("sc" : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5) : : "memory", "cr0", "ctr", "xer", "r6", "r7", "r8",
+	__asm__ volatile("sc" : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5)
+			 : : "memory", "cr0", "ctr", "xer", "r6", "r7", "r8",
 			 "r9", "r10", "r11", "r12");
 }
 

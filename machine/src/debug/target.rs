@@ -1,6 +1,6 @@
 //! The machine as a target of GDB: memory by the current translation without side effects,
-//! breakpoints, watchpoints, single step. Each processor is a thread, whose number is the processor's plus one; a breakpoint
-//! or watchpoint holds for all processors.
+//! breakpoints, watchpoints, single step. Each processor is a thread, whose number is the
+//! processor's plus one; a breakpoint or watchpoint holds for all processors.
 
 use std::net::{TcpListener, TcpStream};
 

@@ -261,9 +261,10 @@ impl Bus {
         self.done
     }
 
-    /// A broadcast `tlbie` or `tlbsync` of processor `number`. A processor whose own `tlbie` still waits retries those of others
-    /// (604 UM p.122; Bus Interface for 32-Bit Microprocessors 4-20): the tenure is lost, and runs again behind that one.
-    /// How long a receiver needs for the invalidation is not documented, and takes no time here.
+    /// A broadcast `tlbie` or `tlbsync` of processor `number`. A processor whose own `tlbie` still
+    /// waits retries those of others (604 UM p.122; Bus Interface for 32-Bit Microprocessors 4-20):
+    /// the tenure is lost, and runs again behind that one. How long a receiver needs for the
+    /// invalidation is not documented, and takes no time here.
     pub fn tlb_tenure(
         &mut self,
         number: u8,

@@ -96,7 +96,8 @@ pub trait Unit {
     /// Translates for an observer (debugger, dump): nothing changes, nothing is counted, protection is not checked.
     fn peek(&self, ea: u32, access: Access, msr: u32, memory: &Memory) -> Option<u32>;
 
-    /// Notes that another processor's `tlbie` of `ea` is about to remove entries, for `cause`. The 8xx has no other processors.
+    /// Notes that another processor's `tlbie` of `ea` is about to remove entries, for `cause`. The
+    /// 8xx has no other processors.
     fn taken(&mut self, _ea: u32, _cause: Cause, _account: &mut Account) {}
 
     /// `tlbie` and `tlbia`. Returns the addresses of the removed entries.

@@ -319,7 +319,9 @@ impl Trace {
                 (MISS_MARKS, "misses"),
                 (MARKS, "marks"),
             ] {
-                events.push(json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": track, "args": {"name": name}}));
+                events.push(json!({
+                    "ph": "M", "name": "thread_name", "pid": pid, "tid": track, "args": {"name": name}
+                }));
             }
         }
         for entry in &self.entries {

@@ -174,7 +174,8 @@ pub struct Description {
 }
 
 macro_rules! instructions {
-    ($($name:ident $mnemonic:literal $primary:literal $extended:expr, $rc:literal $form:ident $class:ident $uses:expr;)*) => {
+    ($($name:ident $mnemonic:literal $primary:literal $extended:expr,
+       $rc:literal $form:ident $class:ident $uses:expr;)*) => {
         /// An instruction's name; its Rc, OE, LK and AA variants share it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]

@@ -22,7 +22,8 @@ pub fn indexed<C: Core>(c: &mut C, i: &Operands) -> u32 {
 }
 
 macro_rules! loads {
-    ($($name:ident $update:ident $indexed:ident $indexed_update:ident: $type:ty as |$value:ident| $extended:expr;)*) => {$(
+    ($($name:ident $update:ident $indexed:ident $indexed_update:ident:
+       $type:ty as |$value:ident| $extended:expr;)*) => {$(
         #[inline(always)]
         pub fn $name<C: Core>(c: &mut C, i: &Operands) -> Outcome {
             let ea = displaced(c, i);

@@ -32,8 +32,8 @@ impl Model {
     }
 }
 
-/// Block revision register 1 of the MPC8641: block 0x40, version 2.0 (recalled). Linux takes a version below 3.1 for one
-/// group of timers.
+/// Block revision register 1 of the MPC8641: block 0x40, version 2.0 (recalled). Linux takes a
+/// version below 3.1 for one group of timers.
 pub const BLOCK_REVISION: u32 = 0x0040_0200;
 
 /// What a controller is built for.
