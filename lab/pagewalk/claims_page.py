@@ -35,6 +35,12 @@ _OWN = {
         "each compared with an estimate of the least that the hardware allows.",
         "pagewalk",
     ),
+    "linux": _head(
+        "Linux beside our kernel",
+        "The benchmark rows on real Linux 6.1 and on our kernel with the policies that `-p best` sets, on the same "
+        "machines.",
+        "linux",
+    ),
     "smp": _head(
         "Several processors",
         "What it costs to change a translation that other processors hold, by each form of TLB shootdown "

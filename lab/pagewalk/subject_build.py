@@ -1,7 +1,7 @@
 """Builds subjects: fetches Debian's package, unpacks its source, configures and compiles.
 
 Each step leaves its result in the cache and is not done again. A build that was interrupted goes on where it stopped.
-Two kernels of one platform share a folder of objects, so that the second compiles only what its configuration changes.
+Kernels of one family share a folder of objects, so that the second compiles only what its configuration changes.
 """
 
 from __future__ import annotations
@@ -77,6 +77,15 @@ class Choice:
     jobs: int = 2
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What every step of a build has: the person's choice, who is told of progress, and the lock's descriptor."""
+
+    choice: Choice
+    listener: Listener
+    lock: int
+
+
 def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None:
     """Builds the kernels that are not there. A second builder waits for the first."""
     if not choice.newest:
@@ -86,9 +95,9 @@ def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None
     _check_tools()
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
-        with _locked(cache_folder() / "lock", listener):
+        with _locked(cache_folder() / "lock", listener) as lock:
             for kernel in kernels:
-                _build_one(kernel, choice, listener)
+                _build_one(kernel, _Work(choice, listener, lock))
     except KeyboardInterrupt:
         raise Interrupted("interrupted", hint="the same command goes on from there") from None
     except OSError as error:
@@ -108,31 +117,32 @@ def _check_tools() -> None:
 
 
 @contextmanager
-def _locked(path: Path, listener: Listener) -> Iterator[None]:
+def _locked(path: Path, listener: Listener) -> Iterator[int]:
+    """Holds the lock, whose descriptor is given; it is held until the last process that has the descriptor ends."""
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             listener.said("another build is at work: waiting until it has ended")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()
 
 
-def _build_one(kernel: Kernel, choice: Choice, listener: Listener) -> None:
-    version = _newest(kernel.source) if choice.newest else kernel.source.version
+def _build_one(kernel: Kernel, work: _Work) -> None:
+    version = _newest(kernel.source) if work.choice.newest else kernel.source.version
     place = kernel.place(version)
     if (place / RECORD).is_file():
         return
-    source = _source(kernel, version, listener)
-    objects = place.parents[1] / "objects" / kernel.platform_name
+    source = _source(kernel, version, work.listener)
+    objects = place.parents[1] / "objects" / kernel.platform.objects
     objects.mkdir(parents=True, exist_ok=True)
     _room(objects, _KERNEL_ROOM)
     _edit(source, kernel.variant.edits)
     _configure(kernel, source, objects)
     started = time.monotonic()
-    _compile(kernel, source, objects, choice.jobs, listener)
+    _compile(kernel, source, objects, work)
     _publish(kernel, version, objects, place)
-    listener.said(f"{kernel.name}: built in {time.monotonic() - started:,.0f} s")
+    work.listener.said(f"{kernel.name}: built in {time.monotonic() - started:,.0f} s")
 
 
 def _room(folder: Path, wanted: int) -> None:
@@ -330,18 +340,21 @@ def _configure(kernel: Kernel, source: Path, objects: Path) -> None:
     fragment.rename(wanted)
 
 
-def _compile(kernel: Kernel, source: Path, objects: Path, jobs: int, listener: Listener) -> None:
-    """Runs make, and tells its progress. Interrupted, it ends make and its children."""
+def _compile(kernel: Kernel, source: Path, objects: Path, work: _Work) -> None:
+    """Runs make, and tells its progress. Interrupted, it ends make and its children.
+
+    make has the lock, too: should this process be killed, no other builder begins before make has ended.
+    """
     log = objects.with_suffix(".log")
     count = objects / "objects"
     finished = int(count.read_text()) if count.is_file() else 0
     there = 0 if finished else sum(1 for _ in objects.rglob("*.o"))
-    progress = _Progress(kernel.name, there, finished or _OBJECTS, listener.progress)
-    command = _make(source, objects, f"-j{jobs}", IMAGE)
+    progress = _Progress(kernel.name, there, finished or _OBJECTS, work.listener.progress)
+    command = _make(source, objects, f"-j{work.choice.jobs}", IMAGE)
     with log.open("w", encoding="utf-8") as kept:
         make = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=_environment(), start_new_session=True,
+            env=_environment(), start_new_session=True, pass_fds=[work.lock],
         )  # fmt: skip
         try:
             assert make.stdout is not None

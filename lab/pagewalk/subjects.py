@@ -46,11 +46,15 @@ class Boot(_Model):
 
 
 class Platform(_Model):
-    """A board, and the machines that a kernel for it runs on: their cores, and at most so many processors."""
+    """A board, and the machines that a kernel for it runs on: their cores, and at most so many processors.
+
+    `objects` names the folder of objects, which several platforms may share.
+    """
 
     board: str
     cores: list[str]
     config: list[str]
+    objects: str
     processors: int = 1
 
     def fits(self, machine: Needs) -> bool:
