@@ -245,7 +245,7 @@ static uaddr_t faults_plain = USER_END - PAGE_SIZE, faults_plain_outside = USER_
 
 void faults_bind(void)
 {
-	bool watched = boot.check || shootdown_deferred;
+	bool watched = boot.check || shootdown_deferred || fault_around;
 
 	faults_plain = watched ? 0 : USER_END - PAGE_SIZE;
 	faults_plain_outside = watched || tables_shared ? 0 : USER_END - PAGE_SIZE;
@@ -259,6 +259,8 @@ NOINLINE CAUSE(fault) static int fault_beyond_plain(struct mm *mm, uaddr_t addre
 	if (address < PAGE_SIZE || address >= USER_END)
 		return -EFAULT;
 	shootdown_reuse(mm, page, page + PAGE_SIZE);
+	if (fault_around && access != MM_WRITE)
+		fault_around(mm, page, false);
 	error = access == MM_READ && fault_read(mm, address) ? 0 : fault_any(mm, address, access);
 	address = page;
 	check_range(mm, address, address + PAGE_SIZE, "fault");
@@ -285,8 +287,11 @@ CAUSE(fault) static inline __attribute__((always_inline)) bool fault_outside(str
 
 	if (!outside_enter())
 		return false;
-	if (mm->refs == 1 && !cpus_using(mm) && (plain || (!tables_shared && !mm->flushes.unseen)))
+	if (mm->refs == 1 && !cpus_using(mm) && (plain || (!tables_shared && !mm->flushes.unseen))) {
+		if (!plain && fault_around && access != MM_WRITE)
+			fault_around(mm, ALIGN_DOWN(address, PAGE_SIZE), true);
 		error = fault_once(mm, address, access, true);
+	}
 	outside_leave();
 	this_cpu()->faults_outside += !error;
 	return !error;

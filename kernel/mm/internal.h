@@ -80,8 +80,10 @@ void tables_leave(struct vma *vma);
 /* So many frames left the table of an address: corrects the count of each address space that has the table. */
 void table_lost(struct mm *mm, uaddr_t address, u32 frames);
 
-/* fault.c: chooses which faults go the long way, by boot.check, shootdown_deferred and tables_shared. */
+/* fault.c: chooses which faults go the long way, by boot.check, shootdown_deferred, fault_around and tables_shared. */
 void faults_bind(void);
+/* Policy fault.around: maps the pages around that of a fault, before the fault is served. NULL: off. */
+extern void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
 /* shootdown.c */
 void shootdown_proc_init(void);

@@ -387,11 +387,70 @@ static void copies_stop_at_faults(void)
 	MUST(close(fd));
 }
 
+static int touch(void *page)
+{
+	return *(volatile char *)page;
+}
+
+static unsigned long long mapped_by(volatile char *page)
+{
+	unsigned long long before = count("/proc/policy", "mapped_around=");
+
+	(void)*page;
+	return count("/proc/policy", "mapped_around=") - before;
+}
+
+/* A fault maps the pages of its window that the file has in memory, in this area only, and no private page writable. */
+static void faults_map_around(void)
+{
+	enum { WINDOW = 16, ALL = 5 * WINDOW, HOLE = 37, LAST = 70 };
+	int fd = (int)MUST(memfd_create("around", 0));
+	char *room = mmap(NULL, 2 * ALL * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *where = (char *)(((unsigned long)room + WINDOW * PAGE - 1) & -(unsigned long)(WINDOW * PAGE)), byte;
+	unsigned long long before;
+
+	for (char page = 0; page < LAST; page++)
+		if (page != HOLE)
+			MUST(pwrite(fd, &page, 1, page * PAGE));
+	CHECK(mmap(where, ALL * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) == where);
+	CHECK_EQUAL(store("/proc/policy", "fault.around=3"), -EINVAL);
+	CHECK_EQUAL(store("/proc/policy", "fault.around=128"), -EINVAL);
+	CHECK_EQUAL(store("/proc/policy", "fault.around=16"), 0);
+	MUST(mprotect(where + 3 * PAGE, PAGE, PROT_NONE));
+	/* The table is there from now on, and the program's own pages that the test needs. */
+	for (int i = 0; i < 2; i++)
+		(void)mapped_by(where + 4 * WINDOW * PAGE);
+	CHECK_EQUAL(mapped_by(where + 8 * PAGE), WINDOW - 1 - 4);
+	CHECK_EQUAL(mapped_by(where + 9 * PAGE), 0);
+	CHECK_EQUAL(mapped_by(where + 1 * PAGE), 2);
+	CHECK_EQUAL(mapped_by(where + 36 * PAGE), WINDOW - 2);
+	CHECK_EQUAL(mapped_by(where + HOLE * PAGE), 0);
+	/* A write maps nothing around, copies its page, and leaves the file alone. */
+	before = count("/proc/policy", "mapped_around=");
+	where[20 * PAGE] = 1;
+	CHECK_EQUAL(count("/proc/policy", "mapped_around="), before);
+	where[9 * PAGE] = 1;
+	MUST(pread(fd, &byte, 1, 9 * PAGE));
+	CHECK_EQUAL(byte, 9);
+	for (int page = 0; page < LAST; page++)
+		if (page != 3)
+			CHECK_EQUAL(where[page * PAGE], page == 20 || page == 9 ? 1 : page == HOLE ? 0 : page);
+	/* What is mapped goes with the file's end. */
+	MUST(ftruncate(fd, 34 * PAGE));
+	CHECK_EQUAL(where[33 * PAGE], 33);
+	CHECK_EQUAL(test_in_child(touch, where + 34 * PAGE), 1000 + SIGBUS);
+	CHECK_EQUAL(store("/proc/policy", "fault.around=off"), 0);
+	MUST(madvise(where, 2 * PAGE, MADV_DONTNEED));
+	CHECK_EQUAL(mapped_by(where), 0);
+	MUST(munmap(room, 2 * ALL * PAGE));
+	MUST(close(fd));
+}
+
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
-	CASE(copies_stop_at_faults),
+	CASE(copies_stop_at_faults), CASE(faults_map_around),
 };
 
 TEST_MAIN("policy", cases)

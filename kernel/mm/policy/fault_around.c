@@ -1,0 +1,81 @@
+/*
+ * fault.around: whether a fault that reads a page of a file maps the pages around it, too.
+ *
+ * off: only the page itself. <pages>: also those of the aligned window of so many pages (a power of two, 2 to 64) that
+ * lie in the same area and are in memory. Linux has mapped around faults since 3.15 (mm/memory.c, do_fault_around), 16
+ * pages at a time. Holes are not filled, and a table that is absent or shared is left to the fault itself. hash.preload
+ * inserts each page that is mapped.
+ */
+#include <errno.h>
+#include <fs.h>
+#include <mm.h>
+#include <mmu.h>
+#include <pagetable.h>
+#include <policy.h>
+
+#include "../internal.h"
+
+#define MOST_PAGES 64u          /* no window for interrupts opens in a fault */
+
+void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
+
+static u32 window;              /* bytes */
+static u64 mapped_around;
+
+CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry, uaddr_t address,
+				       enum pte_access access)
+{
+	struct frame *frame = inode_fault_present(vma->inode, vma_page(vma, address));
+	pte_t pte;
+
+	if (!frame)
+		return;
+	if (vma->flags & VM_EXEC)
+		fetch_ready(vma, frame);
+	pte = pte_make(frame_pa(frame), access, false);
+	vma->mm->resident_pages++;
+	pagetable_install(entry, pte);
+	page_installed(vma->mm, address, pte);
+	frame_get(frame);
+	mapped_around++;
+}
+
+/*
+ * outside: without the kernel lock (outside.h), where mm_fault_outside() has found that the address space is this
+ * processor's own.
+ */
+CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool outside)
+{
+	const u32 shared_writable = VM_SHARED | VM_WRITE;
+	const struct vma *vma = mm_find(mm, address);
+	const struct root_entry *slot = pagetable_slot(mm->root, address);
+	struct pte *entry;
+	uaddr_t at, end;
+
+	if (!vma || vma->start > address || !vma->inode || (vma->flags & (VM_READ | VM_DEVICE)) != VM_READ ||
+	    (outside && vma->flags & fetch_asks_others) || slot_empty(slot) || slot_frame(slot)->refs > 1)
+		return;
+	entry = &slot_table(slot)[pagetable_index(address)];
+	if (!pte_none(pte_get(entry)))
+		return;
+	at = MAX(vma->start, ALIGN_DOWN(address, window));
+	end = MIN(vma->end, ALIGN_DOWN(address, window) + window);
+	/* A window lies in one table. */
+	for (entry -= (address - at) >> PAGE_SHIFT; at < end; at += PAGE_SIZE, entry++)
+		if (at != address && pte_none(pte_get(entry)))
+			map_neighbour(vma, entry, at, (vma->flags & shared_writable) == shared_writable ?
+							      PTE_READ_WRITE : PTE_READ);
+}
+
+static int fault_around_apply(const struct policy_setting *to)
+{
+	if (to->choice && (to->value < 2 || to->value > MOST_PAGES || to->value & (to->value - 1)))
+		return -EINVAL;
+	window = to->value << PAGE_SHIFT;
+	fault_around = to->choice ? map_neighbours : NULL;
+	faults_bind();
+	return 0;
+}
+
+POLICY(fault_around, "fault.around", CHOICES("off", "<pages>"), POLICY_ANY, fault_around_apply, "mapped_around",
+       &mapped_around);
