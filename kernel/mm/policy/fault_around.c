@@ -1,7 +1,7 @@
 /*
  * fault.around: whether a fault that reads a page of a file maps the pages around it, too.
  *
- * off: only the page itself. <pages>: also those of the aligned window of so many pages (a power of two, 2 to 64) that
+ * off: only the page itself. <window>: also those of the aligned window of so many pages (a power of two, 2 to 64) that
  * lie in the same area and are in memory. Linux has mapped around faults since 3.15 (mm/memory.c, do_fault_around), 16
  * pages at a time. Holes are not filled, and a table that is absent or shared is left to the fault itself. hash.preload
  * inserts each page that is mapped.
@@ -77,5 +77,5 @@ static int fault_around_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(fault_around, "fault.around", CHOICES("off", "<pages>"), POLICY_ANY, fault_around_apply, "mapped_around",
+POLICY(fault_around, "fault.around", CHOICES("off", "<window>"), POLICY_ANY, fault_around_apply, "mapped_around",
        &mapped_around);
