@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pagewalk import kernel_image, policies
+from pagewalk import kernel_image, machines, policies
 from pagewalk.errors import BadInput
 
 
@@ -45,3 +45,10 @@ def test_a_wrong_word_is_refused(word: str, complaint: str, hint: str) -> None:
     with pytest.raises(BadInput) as error:
         policies.parse_words([word])
     assert (error.value.message, error.value.hint) == (complaint, hint)
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("machine", machines.names())
+def test_every_machine_has_a_best_set_that_the_kernel_knows(machine: str) -> None:
+    best = policies.expanded({policies.NAMED: "best"}, machines.find(machine).core)
+    assert policies.checked(best) == best
