@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pagewalk import claims, experiments, records
+from pagewalk import claims, experiments, linux_page, records
 from pagewalk.claims import Claim
 from pagewalk.experiments import Elsewhere, Experiment
 from pagewalk.records import CellRecord
@@ -34,12 +34,6 @@ _OWN = {
         "Policies that no paper has measured, each compared with its plain form. Then the kernel's shortest paths, "
         "each compared with an estimate of the least that the hardware allows.",
         "pagewalk",
-    ),
-    "linux": _head(
-        "Linux beside our kernel",
-        "The benchmark rows on real Linux 6.1 and on our kernel with the policies that `-p best` sets, on the same "
-        "machines.",
-        "linux",
     ),
     "smp": _head(
         "Several processors",
@@ -141,7 +135,7 @@ def _compares_several(experiment: Experiment) -> bool:
 
 
 def _section(experiment: Experiment, cells: Sequence[CellRecord]) -> list[str]:
-    section = "" if experiment.document in _OWN else f"Section {experiment.section}. "
+    section = "" if experiment.document in (*_OWN, "linux") else f"Section {experiment.section}. "
     lines = [f"## {experiment.title}", "", f"{section}{experiment.about.strip()}", ""]
     lines += [f"`pagewalk run {experiment.name}`", ""]
     if _compares_several(experiment) and (before := experiment.rows[0].before) is not None:
@@ -223,6 +217,9 @@ def build(store: Store, document: str) -> str:
     tables = {entry.name: records.cells(store, entry.name) for entry in found}
     if document in _OWN:
         lines = [*_OWN[document]]
+    elif document == "linux":
+        lines = linux_page.rows(store)
+        found = [entry for entry in found if entry.name not in (linux_page.BARE, linux_page.DEFAULT)]
     else:
         cells = [cell for table in tables.values() for cell in table]
         elsewhere = {other.claim.id: other for entry in found for other in entry.elsewhere}

@@ -26,7 +26,9 @@ NO_LIMIT = 2**64 - 1
 def load(job: Job) -> _machine.Machine:
     """A machine with the job's kernel loaded, before its first instruction; BadInput if something does not fit."""
     try:
-        return _machine.Machine(job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line)
+        return _machine.Machine(
+            job.machine.config, job.kernel, job.kernel_name, job.initrd or None, job.command_line, job.causes or None
+        )
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r}: not UTF-8") from None
     except ValueError as error:

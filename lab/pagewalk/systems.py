@@ -169,6 +169,15 @@ def _from_file(workshop: Workshop, machine: str, overrides: Mapping[str, str], p
     )
 
 
+_READY = re.compile(rb"^init: ready\r?\n", re.MULTILINE)
+
+
+def output(console: bytes) -> bytes:
+    """What programs printed: on Linux, what comes after init's word that it is ready; all of it without this word."""
+    found = _READY.search(console)
+    return console[found.end() :] if found else console
+
+
 def panic(console: bytes) -> str | None:
     """Why Linux panicked, if it did. The board's restart then ends the run, which looks like a power-off."""
     found = _PANIC.findall(console)

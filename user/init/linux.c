@@ -28,6 +28,8 @@ void prepare(void)
 		system_call6(__NR_mount, (long)file_systems[i].type, (long)file_systems[i].place,
 			     (long)file_systems[i].type, 0, (long)file_systems[i].options, 0);
 	}
+	/* The lab shows what comes after this line: early messages of Linux cannot be switched off. */
+	say("init: ready\n");
 }
 
 int finish(int status)

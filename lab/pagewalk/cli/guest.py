@@ -115,41 +115,53 @@ def watch(
     limit: int,
     *,
     quiet: bool = False,
+    on_linux: bool = False,
     typed: Path | None = None,
     save: Save | None = None,
     until: int = native.NO_LIMIT,
 ) -> Watched:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
-    What the guest prints appears as it does, unless `quiet`. `typed` is a file with what is typed on the guest's
-    console, `-` for standard input.
+    What the guest prints appears as it does, unless `quiet`; `on_linux`, only what comes after init is ready, or all of
+    it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
+    input.
     """
     shown = len(machine.printed())
+    waiting = on_linux
     if typed is not None:
         machine.type_in(_typed(typed))
     ticker = Ticker()
 
-    def look(progress: Progress) -> bool:
-        nonlocal shown
-        if not quiet:
-            ticker.clear()
+    def show(*, ended: bool = False) -> None:
+        nonlocal shown, waiting
+        if quiet:
+            return
+        if waiting:
+            printed = machine.printed()
+            before = len(printed) - len(systems.output(printed))
+            waiting = before == 0 and not ended
+            shown = max(shown, before)
+        if not waiting:
             shown = _write_console(machine, shown)
+
+    def look(progress: Progress) -> bool:
+        ticker.clear()
+        show()
+        if not quiet:
             ticker.show(progress)
         return True
 
     try:
         stop = native.go(machine, limit, look, until=until if save is None else min(save.cycle, until))
         if save is not None:
-            if not quiet:
-                shown = _write_console(machine, shown)
+            show(ended=True)
             save.write(machine)
             stop = native.go(machine, limit, look, until=until)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
     finally:
         ticker.clear()
-    if not quiet:
-        _write_console(machine, shown)
+    show(ended=True)
     return Watched(machine, stop)
 
 
@@ -297,13 +309,13 @@ def execute(
     _sanitize(loaded, sanitize)
     # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
     store = None if typed or sanitize else Store(home().results, told=partial(say, err))
-    watched = watch(loaded, limit, quiet=as_json, typed=typed, save=to_save)
+    watched = watch(loaded, limit, quiet=as_json, on_linux=kernel is not None, typed=typed, save=to_save)
     key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
     if as_json:
         print_json(
             {
                 "run": key,
-                "output": watched.machine.printed(),
+                "output": systems.output(watched.machine.printed()),
                 "stop": watched.stop,
                 "status": watched.status,
                 "clock": watched.machine.clock,
