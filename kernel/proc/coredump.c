@@ -34,8 +34,6 @@ struct core {
 	struct text notes;
 };
 
-_Static_assert(sizeof(struct siginfo) == 128, "the note is as large as the ABI's");
-
 bool core_wanted(void)
 {
 	return rlimit(RLIMIT_CORE) >= PAGE_SIZE && current->mm->dumpable;
@@ -166,11 +164,13 @@ static bool make_notes(struct core *core, const struct siginfo *info)
 {
 	struct text *notes = &core->notes;
 	const struct mm *mm = current->mm;
+	u8 whole_info[SIGINFO_SIZE] = { 0 };
 	struct task *task;
 
+	memcpy(whole_info, info, sizeof(*info));
 	add_registers(notes, current, info->signo);
 	add_process(notes);
-	add_note(notes, NT_SIGINFO, info, sizeof(*info));
+	add_note(notes, NT_SIGINFO, whole_info, sizeof(whole_info));
 	add_note(notes, NT_AUXV, mm->auxv, mm->auxv_count * sizeof(mm->auxv[0]));
 	if (!add_files(notes))
 		return false;

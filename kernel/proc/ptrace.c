@@ -175,9 +175,10 @@ static long ptrace_set_info(s32 pid, const struct siginfo *user)
 {
 	struct siginfo info;
 	struct task *task;
+	int error = siginfo_from_user(&info, user);
 
-	if (copy_from_user(&info, user, sizeof(info)))
-		return -EFAULT;
+	if (error)
+		return error;
 	task = stopped_tracee(pid);
 	if (!task)
 		return -ESRCH;
@@ -189,7 +190,7 @@ static long ptrace_get_info(const struct task *task, struct siginfo *user)
 {
 	struct siginfo info = task->trace.info;
 
-	return copy_to_user(user, &info, sizeof(info));
+	return siginfo_to_user(user, &info);
 }
 
 static long ptrace_go_on(struct task *task, int request, u32 sig)

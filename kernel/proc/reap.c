@@ -296,7 +296,7 @@ long sys_waitid(int which, s32 id, struct siginfo *user_info, u32 options, struc
 		info.child.uid = request.uid;
 		info.child.status = status_without_code(request.code, request.status);
 	}
-	if (user_info && copy_to_user(user_info, &info, sizeof(info)))
+	if (user_info && siginfo_to_user(user_info, &info))
 		return -EFAULT;
 	if (request.pid && usage && usage_to_user(usage, &request.usage))
 		return -EFAULT;

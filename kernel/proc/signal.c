@@ -494,13 +494,14 @@ static void signal_take(struct sigpending *pending, int sig, struct siginfo *inf
 		pending->set &= ~SIGBIT(sig);
 	if (sig == SIGALRM)
 		itimer_taken(current->process);
-	*info = (struct siginfo){ .signo = sig, .code = SI_KERNEL };
-	if (found) {
-		if (found->fixed)
-			posix_timer_taken(found);
-		*info = found->info;
-		signal_release(found);
+	if (!found) {
+		*info = (struct siginfo){ .signo = sig, .code = SI_KERNEL };
+		return;
 	}
+	if (found->fixed)
+		posix_timer_taken(found);
+	*info = found->info;
+	signal_release(found);
 }
 
 static int signal_next(sigset set)

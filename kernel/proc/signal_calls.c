@@ -37,6 +37,24 @@ int sigset_to_user(u32 *user, sigset set)
 	return copy_to_user(user, words, sizeof(words));
 }
 
+#define INFO_REST (SIGINFO_SIZE - sizeof(struct siginfo))
+
+int siginfo_from_user(struct siginfo *info, const struct siginfo *user)
+{
+	u32 rest[INFO_REST / sizeof(u32)], any = 0;
+
+	if (copy_from_user(info, user, sizeof(*info)) || copy_from_user(rest, user + 1, sizeof(rest)))
+		return -EFAULT;
+	for (u32 i = 0; i < ARRAY_SIZE(rest); i++)
+		any |= rest[i];
+	return any && info->code < SI_DETHREAD && info->code != SI_ASYNCNL ? -E2BIG : 0;
+}
+
+int siginfo_to_user(struct siginfo *user, const struct siginfo *info)
+{
+	return copy_to_user(user, info, sizeof(*info)) || clear_user(user + 1, INFO_REST) ? -EFAULT : 0;
+}
+
 int signal_check_permission(const struct process *target, int sig)
 {
 	const struct credentials *mine = &current->cred, *theirs = &target->leader->cred;
@@ -159,8 +177,10 @@ long sys_tkill(s32 tid, int sig)
 /* Reads siginfo from a program. For another process, it must not look like one from the kernel or from kill(). */
 static int info_from_user(struct siginfo *info, const struct siginfo *user, bool to_itself)
 {
-	if (copy_from_user(info, user, sizeof(*info)))
-		return -EFAULT;
+	int error = siginfo_from_user(info, user);
+
+	if (error)
+		return error;
 	if ((info->code >= 0 || info->code == SI_TKILL) && !to_itself)
 		return -EPERM;
 	return 0;
@@ -493,7 +513,7 @@ static long signal_timed_wait(const u32 *user_set, struct siginfo *user_info, si
 	if (sigset_from_user(&wanted, user_set))
 		return -EFAULT;
 	sig = wait_for_signal(wanted, &info, delta == TIME_NEVER ? TIME_NEVER : time_deadline(delta));
-	if (sig > 0 && user_info && copy_to_user(user_info, &info, sizeof(info)))
+	if (sig > 0 && user_info && siginfo_to_user(user_info, &info))
 		return -EFAULT;
 	return sig;
 }

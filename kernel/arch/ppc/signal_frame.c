@@ -1,4 +1,5 @@
 /* Signal frames: pushing one on a program's stack, and returning from a handler. */
+#include <abi/auxv.h>
 #include <abi/ucontext.h>
 #include <arch.h>
 #include <err.h>
@@ -17,31 +18,41 @@ _Static_assert(sizeof(struct regs) <= sizeof(((struct machine_context *)0)->greg
 
 #define MSR_FROM_USER (MSR_FE0 | MSR_FE1)       /* the only bits that a program may change */
 
+/* The floating-point registers and FPSCR lie behind each other, here and there. */
+#define FP_SIZE (offsetof(struct machine_context, trampoline) - offsetof(struct machine_context, fpr))
+_Static_assert(offsetof(struct arch_task, fpscr) + sizeof(u64) - offsetof(struct arch_task, fpr) == FP_SIZE,
+	       "one copy moves the registers and FPSCR");
+
+/* Without an FPU there is nothing to save: the frame's room keeps what the program had there. */
+static bool has_fpu(void)
+{
+	return arch_cpu.hwcap & PPC_FEATURE_HAS_FPU;
+}
+
 static int save_machine(struct machine_context *user, const struct regs *regs)
 {
-	arch_fpu_save(current);
 	if (copy_to_user(user->gregs, regs, sizeof(*regs)))
 		return -EFAULT;
-	if (copy_to_user(user->fpr, current->arch.fpr, sizeof(user->fpr)))
-		return -EFAULT;
-	return copy_to_user(&user->fpscr, &current->arch.fpscr, sizeof(user->fpscr));
+	if (!has_fpu())
+		return 0;
+	arch_fpu_save(current);
+	return copy_to_user(user->fpr, &current->arch.fpr, FP_SIZE);
 }
 
 static int restore_machine(struct regs *regs, const struct machine_context *user)
 {
-	struct regs saved;
+	bool failed;
+	u32 msr;
 
-	if (copy_from_user(&saved, user->gregs, sizeof(saved)))
-		return -EFAULT;
 	arch_fpu_drop(current);
-	if (copy_from_user(current->arch.fpr, user->fpr, sizeof(user->fpr)) ||
-	    copy_from_user(&current->arch.fpscr, &user->fpscr, sizeof(user->fpscr)))
-		return -EFAULT;
-	saved.msr = (regs->msr & ~MSR_FROM_USER) | (saved.msr & MSR_FROM_USER);
-	saved.trap = 0;         /* not a call that could be repeated */
-	saved.result = 0;
-	*regs = saved;
-	return 0;
+	msr = regs->msr;
+	failed = copy_from_user(regs, user->gregs, sizeof(*regs)) ||
+		 (has_fpu() && copy_from_user(&current->arch.fpr, user->fpr, FP_SIZE));
+	/* A failed copy may have restored a part, which the program sees in the handler of its SIGSEGV, as on Linux. */
+	regs->msr = (msr & ~MSR_FROM_USER) | (regs->msr & MSR_FROM_USER);
+	regs->trap = 0;         /* not a call that could be repeated */
+	regs->result = 0;
+	return failed ? -EFAULT : 0;
 }
 
 static bool on_altstack(u32 sp)
@@ -73,7 +84,7 @@ static int push_rt(struct regs *regs, struct frame_rt *frame, const struct sigin
 	struct sigaltstack_abi stack = current->altstack;
 
 	stack.flags = (s32)(altstack_state(regs->gpr[1]) | ((u32)stack.flags & SS_AUTODISARM));
-	if (copy_to_user(&frame->info, info, sizeof(*info)) ||
+	if (siginfo_to_user(&frame->info, info) ||
 	    clear_user(context, offsetof(struct user_context, machine)) ||
 	    copy_to_user(&context->stack, &stack, sizeof(stack)) ||
 	    put_user((u32)&context->machine, &context->regs) || sigset_to_user(context->mask, mask))

@@ -68,6 +68,8 @@
 #define SI_TIMER     (-2)
 #define SI_MESGQ     (-3)
 #define SI_TKILL     (-6)
+#define SI_DETHREAD  (-7)
+#define SI_ASYNCNL   (-60)
 #define ILL_ILLOPC   1
 #define ILL_PRVOPC   5
 #define FPE_INTDIV   1
@@ -93,7 +95,11 @@
 #define CLD_STOPPED   5
 #define CLD_CONTINUED 6
 
-/* 128 bytes in user memory; the fields used depend on the signal. */
+/*
+ * The fields used depend on the signal. In user memory it has SIGINFO_SIZE bytes, of which no more than these have a
+ * meaning.
+ */
+#define SIGINFO_SIZE 128u
 struct siginfo {
 	s32 signo;
 	s32 err;
@@ -104,7 +110,7 @@ struct siginfo {
 		struct { s32 pid; u32 uid; s32 status; s32 utime; s32 stime; } child;
 		struct { u32 addr; } fault;                          /* SIGILL SIGFPE SIGSEGV SIGBUS SIGTRAP */
 		struct { s32 band; s32 fd; } poll;
-		u32 raw[29];
+		u32 raw[5];
 	};
 };
 

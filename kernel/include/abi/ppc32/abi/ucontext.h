@@ -49,11 +49,12 @@ struct frame_old {
 
 struct frame_rt {
 	struct siginfo info;
+	u8 info_room[SIGINFO_SIZE - sizeof(struct siginfo)];
 	struct user_context context;
 	u8 gap[ABI_GAP];
 };
 
-_Static_assert(sizeof(struct siginfo) == 128, "ABI size of siginfo");
+_Static_assert(offsetof(struct frame_rt, context) == 128, "ABI size of siginfo");
 _Static_assert(offsetof(struct user_context, machine) == 192, "ABI offset of uc_mcontext");
 _Static_assert(sizeof(struct machine_context) == 992, "ABI size of mcontext");
 
