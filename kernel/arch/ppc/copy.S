@@ -60,7 +60,7 @@ END(user_copy)
  * `ahead` lines further on is prefetched before this one is copied. Partial lines at the ends, and copies too short to
  * gain, use the plain loop.
  */
-#define LEAST 128
+#define LEAST 512		/* shorter blocks are in the cache more often than not */
 
 	/* The rest of a line. All of it is loaded before dcbz: after a fault the target must have its old bytes. */
 	.macro	COPY_LINE line
