@@ -26,7 +26,7 @@
 use serde_json::{Value, json};
 
 use crate::board::Console;
-use crate::config::{ConfigError, MachineConfig};
+use crate::config::{BoardKind, ConfigError, MachineConfig};
 use crate::loader::{Boot, CauseRange, ElfImage, LoadError, Target};
 use crate::machine::{Fatal, Limits, Machine, Stop};
 use crate::observe::causes::causes_by_symbols;
@@ -169,11 +169,11 @@ impl Session {
     /// When `elf` is not a static big-endian PowerPC executable.
     pub fn add_symbols(&mut self, path: &str, elf: &[u8]) -> Result<(), SessionError> {
         let image = ElfImage::parse(elf, path)?;
-        self.machine
-            .processor_mut()
-            .observers
-            .symbols
-            .add_program(path, image.symbols);
+        self.machine.processor_mut().observers.symbols.add_program(
+            path,
+            image.symbols,
+            image.entry,
+        );
         Ok(())
     }
 
@@ -382,6 +382,16 @@ impl Session {
             for number in self.held() {
                 text += &format!("\nprocessor {number} was never started");
             }
+        }
+        let board = self.machine.config().board.kind;
+        if matches!(stop, Stop::Limit | Stop::Fatal(_))
+            && board != BoardKind::Prep
+            && self.printed().is_empty()
+        {
+            let (_, console) = board.tree().stdout;
+            text += &format!(
+                "\nnothing was printed on {console}; a kernel needs a driver for its ns16550 (Linux: SERIAL_8250_CONSOLE and SERIAL_OF_PLATFORM)"
+            );
         }
         for warning in self.warnings() {
             text += "\nwarning: ";

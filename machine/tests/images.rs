@@ -49,6 +49,107 @@ fn run(directory: &Path, program: &str, arguments: &[&str]) {
     );
 }
 
+/// Kernels as they are packed for distribution are refused by what they are.
+#[test]
+fn packed_kernels_are_refused_with_advice() {
+    for (bytes, said) in [
+        (
+            b"\x27\x05\x19\x56....".as_slice(),
+            "is a uImage: give the vmlinux inside",
+        ),
+        (b"\x1f\x8b......", "is compressed: unpack it first"),
+        (b"\xfd7zXZ\0..", "is compressed: unpack it first"),
+        (b"\xd0\x0d\xfe\xed....", "is a device tree or a FIT image"),
+        (b"\x7fELF\x02\x02\x01\0", "is a 64-bit ELF file"),
+        (b"\x7fELF\x01\x01\x01\0", "is a little-endian ELF file"),
+    ] {
+        let error = ElfImage::parse(bytes, "k")
+            .expect_err("refused")
+            .to_string();
+        assert!(error.starts_with("k: ") && error.contains(said), "{error}");
+    }
+}
+
+/// A Linux that was built for another board or core is refused before it runs into nothing.
+#[test]
+fn a_linux_for_another_machine_is_refused() {
+    const BANNER: &str = "\0Linux version 6.1.0 (a@b)";
+    let built = |text: &str| ElfImage::parse(&with_text(image(), text), "vmlinux").unwrap();
+    let e83 = format!("{BANNER}\0MPC8313ERDB\0");
+    let e8 = format!("{BANNER}\0analogue-and-micro,adder875\0");
+    let several = format!("{BANNER}\0fsl,mpc8641hpcn\0MPC8313ERDB\0");
+    let none = format!("{BANNER}\0MPC834xMDS\0");
+    for (text, machine, board, said) in [
+        (&e83, "ppc603-133", "mpc83xx", ""),
+        (&several, "ppc604-185", "mpc86xx", ""),
+        (&e8, "mpc855t-48", "mpc8xx", ""),
+        (
+            &e83,
+            "ppc603-133",
+            "prep",
+            "vmlinux: is Linux 6.1.0, which does not know board.kind = \"prep\"; board.kind = \"mpc83xx\" fits",
+        ),
+        (
+            &e83,
+            "ppc604-185",
+            "mpc86xx",
+            "board.kind = \"mpc83xx\" fits",
+        ),
+        (
+            &e8,
+            "ppc603-133",
+            "mpc83xx",
+            "is Linux 6.1.0, built for board.kind = \"mpc8xx\" and core.kind 8xx; this machine's core.kind is \"603e\"",
+        ),
+        (&e8, "ppc603-133", "mpc8xx", "core.kind is \"603e\""),
+        (
+            &e83,
+            "mpc855t-48",
+            "mpc8xx",
+            "built for board.kind = \"mpc83xx\" and core.kind 603, 603e, 604, 604e and 750; this machine's core.kind is \"8xx\"",
+        ),
+        (
+            &none,
+            "ppc603-133",
+            "mpc83xx",
+            "which knows none of the boards that a machine can have: mpc83xx (MPC8313ERDB), mpc86xx",
+        ),
+        (&none, "ppc603-133", "prep", ""),
+        (&"no banner".to_owned(), "ppc603-133", "mpc83xx", ""),
+        (
+            &"Linux version unknown".to_owned(),
+            "ppc603-133",
+            "mpc83xx",
+            "",
+        ),
+    ] {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../machines/{machine}.toml"));
+        let kind = Override::parse(&format!("board.kind={board}")).unwrap();
+        let config = MachineConfig::from_file(&path, &[kind]).unwrap();
+        let boot = Boot::kernel(&config, Target::Pagewalk, &built(text), None, "");
+        let message = boot.map_or_else(|error| error.to_string(), |_| String::new());
+        assert_eq!(message.is_empty(), said.is_empty(), "{board} {message}");
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+/// The image with `text` at its end, where its first segment now ends.
+fn with_text(mut elf: Vec<u8>, text: &str) -> Vec<u8> {
+    elf.extend_from_slice(text.as_bytes());
+    let word = |bytes: &[u8], at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let headers = word(&elf, 28) as usize;
+    let load = (headers..)
+        .step_by(32)
+        .find(|&at| word(&elf, at) == 1)
+        .unwrap();
+    let size = elf.len() as u32 - word(&elf, load + 4);
+    for at in [load + 16, load + 20] {
+        elf[at..at + 4].copy_from_slice(&size.to_be_bytes());
+    }
+    elf
+}
+
 fn image() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

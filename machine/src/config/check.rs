@@ -138,14 +138,6 @@ fn core(checker: &mut Checker, config: &MachineConfig) {
         1,
         100_000_000,
     );
-    let board = &config.board;
-    if board.kind != BoardKind::Prep && board.interrupt_controller != InterruptController::default()
-    {
-        checker.fail(
-            "board.interrupt-controller",
-            "is \"openpic\", which only board.kind \"prep\" has: remove it",
-        );
-    }
 }
 
 /// Rules of several processors: they need interrupts between them, a start, and caches that see each other.
@@ -170,9 +162,11 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
             "processors",
             format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
         );
-    } else if config.board.interrupt_controller != InterruptController::Openpic
-        && config.board.kind != BoardKind::Mpc86xx
-    {
+    } else if !match config.board.kind {
+        BoardKind::Prep => config.board.interrupt_controller == InterruptController::Openpic,
+        BoardKind::Mpc86xx => true,
+        BoardKind::Mpc83xx | BoardKind::Mpc8xx => false,
+    } {
         checker.fail(
             "processors",
             format!("is {number}: several need board.kind \"mpc86xx\", or board.interrupt-controller \"openpic\" on \"prep\""),

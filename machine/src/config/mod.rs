@@ -279,8 +279,28 @@ pub enum BoardKind {
     Mpc8xx,
 }
 
+impl BoardKind {
+    pub(crate) const ALL: [BoardKind; 4] = [
+        BoardKind::Prep,
+        BoardKind::Mpc83xx,
+        BoardKind::Mpc86xx,
+        BoardKind::Mpc8xx,
+    ];
+
+    /// The name in machine files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            BoardKind::Prep => "prep",
+            BoardKind::Mpc83xx => "mpc83xx",
+            BoardKind::Mpc86xx => "mpc86xx",
+            BoardKind::Mpc8xx => "mpc8xx",
+        }
+    }
+}
+
 /// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their
-/// own.
+/// own and take no notice of this key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterruptController {

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
+use super::linux;
 use super::{CauseRange, ElfImage, LoadError, SymbolTable, Target, device_tree};
 use crate::board::ROM_SIZE;
 use crate::config::{MEMORY_MOST, MachineConfig};
@@ -48,7 +49,7 @@ impl Boot {
     /// map early, and the initramfs below it, both at page boundaries.
     ///
     /// # Errors
-    /// When RAM is too small for the three, or `arguments` holds a NUL byte.
+    /// When RAM is too small for the three, when the kernel is a Linux for another machine, or `arguments` holds a NUL byte.
     pub fn kernel(
         config: &MachineConfig,
         target: Target,
@@ -57,6 +58,7 @@ impl Boot {
         arguments: &str,
     ) -> Result<Self, LoadError> {
         let ram = config.memory.size;
+        linux::check(image, config)?;
         image.check_fits(ram)?;
         let board = config.board.kind.tree();
         let tree_size = device_tree(config, target, arguments, Some(0..0))?.len();

@@ -67,6 +67,10 @@ impl ElfImage {
         if kind != elf::ET_EXEC {
             return Err(bad(format!("is of ELF type {kind}, not an executable (2)")));
         }
+        // The boot wrapper's section for the compressed kernel (Linux arch/powerpc/boot).
+        if image.section_by_name(".kernel:vmlinux.strip").is_some() {
+            return Err(bad("is a zImage: give the vmlinux inside".to_owned()));
+        }
         let mut segments = Vec::new();
         let mut total = 0;
         for program_header in image.elf_program_headers() {
@@ -203,6 +207,15 @@ fn check_identity(bytes: &[u8]) -> Result<(), String> {
             (_, elf::ELFDATA2LSB) => Err("is a little-endian ELF file".to_owned()),
             _ => Err("has a damaged ELF header".to_owned()),
         },
+        // Images as distributions and U-Boot have them (U-Boot image.h; the magic numbers of gzip, xz, bzip2, zstd).
+        [0x27, 0x05, 0x19, 0x56, ..] => Err("is a uImage: give the vmlinux inside".to_owned()),
+        [0xd0, 0x0d, 0xfe, 0xed, ..] => {
+            Err("is a device tree or a FIT image: give the vmlinux inside".to_owned())
+        }
+        [0x1f, 0x8b, ..]
+        | [0xfd, b'7', b'z', ..]
+        | [b'B', b'Z', b'h', ..]
+        | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err("is compressed: unpack it first".to_owned()),
         _ => Err("is not an ELF file".to_owned()),
     }
 }

@@ -17,6 +17,9 @@ pub enum LoadError {
         name: String,
         message: String,
     },
+    /// A kernel that was built for another machine.
+    #[error("{file}: {message}")]
+    OtherMachine { file: String, message: String },
     #[error("{file}: {message}")]
     BadCauses { file: String, message: String },
     #[error("device tree: {message}")]

@@ -5,6 +5,7 @@ mod boot;
 mod cpio;
 mod elf;
 mod error;
+mod linux;
 mod symbols;
 mod tree;
 

@@ -80,6 +80,12 @@ impl Observers {
         instructions: u64,
         account: &Account,
     ) {
+        if user && let Some(path) = self.symbols.begins(pc).map(str::to_owned) {
+            if let Some(profile) = &mut self.profile {
+                profile.close();
+            }
+            self.symbols.set_command(&path);
+        }
         if let Some(profile) = &mut self.profile {
             profile.charge(&self.symbols, pc, user, cause, until - from, instructions);
         }
@@ -196,7 +202,10 @@ impl Observers {
                     .as_ref()?
                     .vsid_issued(vsid, scene.mmu, scene.memory);
             }
-            Effect::Context(context) => self.set_context(context, scene.cycle),
+            Effect::Context(context) => {
+                self.symbols.set_explicit();
+                self.set_context(context, scene.cycle);
+            }
             Effect::Command(address) => self.set_command(address, scene.memory),
             Effect::Fork(child) => self.symbols.set_fork(child),
             Effect::Dump(label) if self.dumps.len() < DUMPS_MOST => {
@@ -275,6 +284,13 @@ impl Observers {
     fn trace_region(&mut self, number: u32, begins: bool, cycle: u64) {
         if let Some(trace) = &mut self.trace {
             trace.region(number, begins, cycle);
+        }
+    }
+
+    /// A kernel other than pagewalk's has written the number of an address space into a register of the MMU.
+    pub(crate) fn space(&mut self, space: u32, cycle: u64) {
+        if let Some(context) = self.symbols.space(space) {
+            self.set_context(context, cycle);
         }
     }
 

@@ -245,6 +245,7 @@ mod tests {
         symbols.add_program(
             "bin/ls",
             table(&[("main", 0x1000, 0x100), ("out", 0x1100, 0)]),
+            0x1000,
         );
         symbols
     }

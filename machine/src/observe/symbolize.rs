@@ -40,6 +40,13 @@ pub struct Symbolizer {
     /// What each address space runs, as an index of `programs`.
     commands: BTreeMap<u32, u32>,
     context: u32,
+    /// The address space that the hardware was first told of, which is the kernel's own. From then on address spaces
+    /// are told by the hardware.
+    first_space: Option<u32>,
+    /// The guest has written CONTEXT, which counts from then on.
+    explicit: bool,
+    /// The program that begins at an address, unless several do.
+    entries: BTreeMap<u32, Option<String>>,
     /// Programs and address spaces beyond these limits.
     refused: u64,
     /// `programs`, by name.
@@ -62,6 +69,9 @@ impl Symbolizer {
             programs: vec!["kernel".to_owned()],
             commands: BTreeMap::new(),
             context: 0,
+            first_space: None,
+            explicit: false,
+            entries: BTreeMap::new(),
             refused: 0,
             numbers: HashMap::new(),
         }
@@ -85,8 +95,13 @@ impl Symbolizer {
             && self.refused < crate::config::LATEST
     }
 
-    /// Symbols of the program whose path ends in `name`'s last part.
-    pub fn add_program(&mut self, name: &str, symbols: SymbolTable) {
+    /// Symbols of the program whose path ends in `name`'s last part, and where it begins.
+    pub fn add_program(&mut self, name: &str, symbols: SymbolTable, entry: u32) {
+        let path = format!("/{}", name.trim_start_matches('/'));
+        let begins = self.entries.entry(entry);
+        begins
+            .and_modify(|known| *known = known.take().filter(|known| *known == path))
+            .or_insert(Some(path));
         let table = self.tables.len() as u32;
         self.tables.push(symbols);
         self.by_name.insert(base_name(name).to_owned(), table);
@@ -99,11 +114,37 @@ impl Symbolizer {
             if let Ok(image) = ElfImage::parse(file.data, file.path)
                 && !image.symbols.is_empty()
             {
-                self.add_program(file.path, image.symbols);
+                self.add_program(file.path, image.symbols, image.entry);
                 added += 1;
             }
         }
         added
+    }
+
+    /// The hardware was told of an address space, by a number that the MMU has for it. Returns the context that begins by
+    /// that: for a guest that never writes CONTEXT.
+    pub(crate) fn space(&mut self, space: u32) -> Option<u32> {
+        if self.explicit {
+            return None;
+        }
+        let first = *self.first_space.get_or_insert(space);
+        let context = if space == first { 0 } else { space };
+        (context != self.context).then_some(context)
+    }
+
+    /// CONTEXT was written.
+    pub(crate) fn set_explicit(&mut self) {
+        self.explicit = true;
+    }
+
+    /// The program whose first instruction is at `pc`, if address spaces are told by the hardware: an exec ends there.
+    /// `None` too if it is known to run.
+    pub(crate) fn begins(&self, pc: u32) -> Option<&str> {
+        if self.explicit || self.first_space.is_none() {
+            return None;
+        }
+        let path = self.entries.get(&pc)?.as_deref()?;
+        (self.program_name(self.program()) != path).then_some(path)
     }
 
     /// CONTEXT: this address space runs from now on. It is named by its number until COMMAND or FORK names its
@@ -112,7 +153,15 @@ impl Symbolizer {
         self.context = context;
         let named = self.commands.contains_key(&context);
         if context != 0 && !named && self.commands.len() < CONTEXTS_MOST {
-            self.set_command(&format!("context {context}"));
+            // An operating system without CONTEXT has many processes, and no way to name them.
+            let last = !self.explicit
+                && self.first_space.is_some()
+                && self.programs.len() + 1 >= PROGRAMS_MOST;
+            if last {
+                self.set_command("other contexts");
+            } else {
+                self.set_command(&format!("context {context}"));
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 use super::exception;
 use super::registers::msr;
 use super::spr::number as n;
-use crate::mmu::mpc8xx::REGISTERS;
+use crate::mmu::mpc8xx::{REGISTERS, number::M_TWB};
 use crate::processor::Processor;
 
 /// SPR numbers (Linux asm/reg_8xx.h; 860 UM chapter 5).
@@ -117,6 +117,9 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> bool {
                 m.observers
                     .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
                 m.forget(reaches);
+            }
+            if number == M_TWB {
+                m.note_space(value >> 12);
             }
         }
         _ => return false,

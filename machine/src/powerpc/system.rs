@@ -5,7 +5,7 @@ use super::load_store::indexed;
 use super::registers::msr;
 use super::{Operands, load_store, spr};
 use crate::memory::{Notice, Transaction};
-use crate::mmu::{Invalidation, Reaches};
+use crate::mmu::{Invalidation, Reaches, segment};
 use crate::processor::Processor;
 
 /// Where execution continues.
@@ -144,6 +144,9 @@ fn write_segment(m: &mut Processor, number: u32, value: u32) -> Outcome {
     let front = m.mmu.front_mut().ok_or(absent)?;
     front.segments.write(number, value);
     m.forget(Reaches::EVERYTHING);
+    if number == 0 {
+        m.note_space(value & segment::VSID);
+    }
     Ok(Flow::Next)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Fatal, Processor, Stop};
 use crate::board::{Effect, TlbView};
+use crate::config::BoardKind;
 use crate::memory::Notice;
 use crate::mmu::Translation;
 use crate::observe::Counters;
@@ -38,6 +39,15 @@ impl Processor {
             && self.observers.sanitizers.is_some()
         {
             self.drop_frame(frame);
+        }
+    }
+
+    /// The kernel has given the MMU an address space by the number `space`. On boards of foreign kernels, which do not
+    /// write CONTEXT, this tells the observers which one runs.
+    pub(crate) fn note_space(&mut self, space: u32) {
+        if self.config.board.kind != BoardKind::Prep {
+            self.close_watch();
+            self.observers.space(space, self.hot.cycles);
         }
     }
 
