@@ -14,6 +14,9 @@
 
 #define ROOM_TO_POLL 4096u	/* bytes free before poll calls a stream writable */
 
+u32 stream_piece = PAGE_SIZE;
+u64 streamed_whole;
+
 static void init_side(struct side *side)
 {
 	ring_init(&side->ring, SOCKET_BUFFER);
@@ -222,10 +225,10 @@ long stream_send(struct socket *socket, struct message *message)
 		if (ring_room(&to->ring) && message->data->left) {
 			/*
 			 * As in a pipe: a reader that waits or keeps up runs after each page, the last one too, while
-			 * the page is in the cache.
+			 * the page is in the cache; with stream.transfer=buffer it does not.
 			 */
 			bool keeps_up = waitq_active(&to->readable) || !ring_used(&to->ring);
-			bool hand_over = !message->nonblock && message->data->left >= PAGE_SIZE && keeps_up;
+			bool hand_over = !message->nonblock && message->data->left >= stream_piece && keeps_up;
 
 			n = stream_put(socket, to, message,
 				hand_over ? PAGE_SIZE - (to->ring.head & (PAGE_SIZE - 1)) : message->data->left);
@@ -234,6 +237,7 @@ long stream_send(struct socket *socket, struct message *message)
 			if (n == 0)
 				continue;
 			done += n;
+			streamed_whole += n > (long)PAGE_SIZE;
 			wake_up(&to->readable);
 			if (hand_over && !signal_pending()) {
 				yield();

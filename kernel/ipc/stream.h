@@ -52,4 +52,11 @@ u32 stream_pages_held(const struct socket *);
 void stream_each_rights(const struct socket *, void (*show)(struct rights *, void *), void *argument);
 void stream_leave(struct socket *);	/* the socket is freed */
 
+/*
+ * Policy stream.transfer: a write of so many bytes or more is handed to a waiting reader page by page. The counter:
+ * copies of more than a page that were not.
+ */
+extern u32 stream_piece;
+extern u64 streamed_whole;
+
 #endif

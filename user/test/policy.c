@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -446,11 +447,54 @@ static void faults_map_around(void)
 	MUST(close(fd));
 }
 
+enum { STREAMED = 65536 };
+
+static int receive_all(void *socket)
+{
+	static unsigned char got[STREAMED];
+	unsigned int sum = 0;
+
+	for (size_t left = STREAMED; left;) {
+		ssize_t n = MUST(read(*(int *)socket, got, left));
+
+		for (ssize_t i = 0; i < n; i++)
+			sum += got[i];
+		left -= (size_t)n;
+	}
+	return sum == STREAMED / 256 * (255 * 256 / 2) ? 0 : 1;
+}
+
+/* A long write to a socket goes page by page to a reader that waits, or as a whole, with the same bytes. */
+static void sockets_hand_over(void)
+{
+	static const char *const forms[] = { "stream.transfer=buffer", "stream.transfer=page" };
+	static unsigned char bytes[STREAMED];
+	int ends[2];
+
+	for (unsigned int i = 0; i < STREAMED; i++)
+		bytes[i] = (unsigned char)i;
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	for (unsigned int form = 0; form < 2; form++) {
+		unsigned long long before;
+		pid_t reader;
+
+		CHECK_EQUAL(store("/proc/policy", forms[form]), 0);
+		before = count("/proc/policy", "streamed_whole=");
+		reader = test_child(receive_all, &ends[1]);
+		MUST(usleep(20000)); /* the reader waits */
+		CHECK_EQUAL(write(ends[0], bytes, STREAMED), STREAMED);
+		CHECK_EQUAL(test_wait(reader), 0);
+		CHECK_EQUAL(count("/proc/policy", "streamed_whole=") > before, form == 0);
+	}
+	MUST(close(ends[0]));
+	MUST(close(ends[1]));
+}
+
 static const struct test_case cases[] = {
 	CASE(misses_are_counted), CASE(policies_change_under_way), CASE(shootdown_changes_under_way),
 	CASE(bad_words_are_refused), CASE(counters_move),
 	CASE(old_forms_act), CASE(hash_size_is_as_chosen), CASE(ready_queue_is_as_chosen), CASE(pinned_entries_stay),
-	CASE(copies_stop_at_faults), CASE(faults_map_around),
+	CASE(copies_stop_at_faults), CASE(faults_map_around), CASE(sockets_hand_over),
 };
 
 TEST_MAIN("policy", cases)

@@ -19,7 +19,7 @@
 
 void (*fault_around)(struct mm *mm, uaddr_t address, bool outside);
 
-static u32 window;              /* bytes */
+static u32 around_bytes;        /* bytes */
 static u64 mapped_around;
 
 CAUSE(fault) static void map_neighbour(const struct vma *vma, struct pte *entry, uaddr_t address,
@@ -58,8 +58,8 @@ CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool out
 	entry = &slot_table(slot)[pagetable_index(address)];
 	if (!pte_none(pte_get(entry)))
 		return;
-	at = MAX(vma->start, ALIGN_DOWN(address, window));
-	end = MIN(vma->end, ALIGN_DOWN(address, window) + window);
+	at = MAX(vma->start, ALIGN_DOWN(address, around_bytes));
+	end = MIN(vma->end, ALIGN_DOWN(address, around_bytes) + around_bytes);
 	/* A window lies in one table. */
 	for (entry -= (address - at) >> PAGE_SHIFT; at < end; at += PAGE_SIZE, entry++)
 		if (at != address && pte_none(pte_get(entry)))
@@ -71,7 +71,7 @@ static int fault_around_apply(const struct policy_setting *to)
 {
 	if (to->choice && (to->value < 2 || to->value > MOST_PAGES || to->value & (to->value - 1)))
 		return -EINVAL;
-	window = to->value << PAGE_SHIFT;
+	around_bytes = to->value << PAGE_SHIFT;
 	fault_around = to->choice ? map_neighbours : NULL;
 	faults_bind();
 	return 0;
