@@ -26,10 +26,12 @@ pub(super) fn check(image: &ElfImage, config: &MachineConfig) -> Result<(), Load
         .collect();
     let of_8xx = config.core.kind.core().programmed_as_8xx;
     let fits = |board: &&BoardKind| (**board == BoardKind::Mpc8xx) == of_8xx;
+    // Of several boards, one for as many processors as there are.
+    let suits = |board: &&BoardKind| (**board == BoardKind::Mpc86xx) == (config.processors > 1);
     let own = config.board.kind;
     let problem = if boards.contains(&own) && fits(&&own) {
         return Ok(());
-    } else if let Some(board) = boards.iter().find(fits) {
+    } else if let Some(board) = boards.iter().filter(fits).max_by_key(suits) {
         format!(
             "which does not know board.kind = \"{}\"; board.kind = \"{}\" fits",
             own.name(),
