@@ -7,6 +7,7 @@
 #   make constants  what a TLB miss costs on the machines, beside the published figures
 #   make soak    millions of random instruction sequences, then the suite on every kind of processor, with
 #                the kernel's invariant checker on
+#   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
 #   make clean   removes what was built (results and .venv stay)
 #
@@ -25,7 +26,8 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel test-cross
+.PHONY: all ready run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
+	test-cross test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
 
@@ -75,7 +77,7 @@ programs: $(STAMPS)/bootstrap-test
 # What needs no more than one core goes two at a time; each part's output comes whole, when it has ended.
 test: lint test-rust
 	$(call heading,Tests of kernel$(comma) lab$(comma) and what crosses the parts: two at a time)
-	$(MAKE) -j2 --output-sync=target test-kernel test-cross test-lab
+	$(MAKE) -j2 --output-sync=target test-linux test-kernel test-cross test-lab
 
 lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	$(call heading,Formatting$(comma) lints and types)
@@ -84,7 +86,7 @@ lint: $(STAMPS)/lab $(STAMPS)/bootstrap-test
 	.venv/bin/ruff format --check --config lab/pyproject.toml tests kernel
 	.venv/bin/ruff check --config lab/pyproject.toml tests kernel
 	cd lab && ../.venv/bin/ruff format --check . && ../.venv/bin/ruff check . && ../.venv/bin/mypy
-	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench && ../.venv/bin/mypy ../kernel/syscall/generate.py
+	cd lab && MYPYPATH=../tests ../.venv/bin/mypy -p suite -p kernel -p lmbench -p linux && ../.venv/bin/mypy ../kernel/syscall/generate.py
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m kernel columns names
 
 test-rust: kernel user programs $(STAMPS)/bootstrap-test
@@ -107,13 +109,29 @@ test-cross: $(STAMPS)/machine ready programs
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc604-133
 	cd tests && PYTHONPATH=. ../.venv/bin/python -m suite --machine ppc603-133 --group user
 
+# The smallest Linux, built from Debian's source once for all checkouts: exact counts of a run.
+test-linux: ready
+	$(call heading,Real Linux on the machine)
+	cd tests && PYTHONPATH=. ../.venv/bin/python -m linux
+
+# Linux beside our kernel ------------------------------------------------------
+LINUX := linux-6.1
+linux-kernels: ready
+	$(call heading,Linux from Debian's source: some minutes for each kernel$(comma) once)
+	$(PAGEWALK) subjects build $(LINUX)-bare-mpc83xx $(LINUX)-bare-mpc8xx $(LINUX)-default-mpc83xx \
+		$(LINUX)-default-mpc8xx $(LINUX)-bare-kfence $(LINUX)-bare-nobats $(LINUX)-bare-pin
+
+linux: linux-kernels
+	$(call heading,Every benchmark row on Linux and on our kernel)
+	$(PAGEWALK) run linux || [ $$? = 125 ]
+
 # Results that the documentation shows -----------------------------------------
 # How many placements each row is measured with: with 7, an hour on two cores. `make docs SEEDS=1` takes a seventh.
 SEEDS ?= 7
-docs: ready programs $(STAMPS)/bootstrap-test
+docs: ready programs linux-kernels $(STAMPS)/bootstrap-test
 	$(call heading,Every experiment$(comma) the pages made from them$(comma) and the picture of the README)
 	# A row without a figure is part of the result, and the page says why.
-	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 || [ $$? = 125 ]
+	$(PAGEWALK) run --seeds $(SEEDS) osdi99 ols03 lkml05 sosp93 undeadly07 beyond paths smp lmbench96 linux || [ $$? = 125 ]
 	$(PAGEWALK) claims page osdi99 -o docs/osdi99.md
 	$(PAGEWALK) claims page ols03 -o docs/ols03.md
 	$(PAGEWALK) claims page lkml05 -o docs/lkml05.md
@@ -121,6 +139,7 @@ docs: ready programs $(STAMPS)/bootstrap-test
 	$(PAGEWALK) claims page undeadly07 -o docs/undeadly07.md
 	$(PAGEWALK) claims page smp -o docs/smp.md
 	$(PAGEWALK) claims page pagewalk -o docs/beyond.md
+	$(PAGEWALK) claims page linux -o docs/linux.md
 	$(PAGEWALK) claims page lmbench96 -o docs/validation.md
 	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png

@@ -132,7 +132,7 @@ class Kernel:
     def configuration(self) -> str:
         """The configuration's symbols with their values; the rest is `n`."""
         symbols: dict[str, str] = {}
-        for part in ("common.config", *self.variant.config, *self.platform.config):
+        for part in ("common.config", *self.platform.config, *self.variant.config):
             for line in (self.folder / part).read_text(encoding="utf-8").splitlines():
                 symbol, equals, value = line.strip().partition("=")
                 if equals and not symbol.startswith("#"):

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pagewalk.errors import PagewalkError
+
 from suite import reference, targets
 from suite.catalog import ON_REQUEST, all_groups, is_long
 from suite.groups import programs
@@ -29,6 +31,9 @@ def main() -> int:
     parser.add_argument("--programs", type=Path, help="instead of groups: every static PPC32 program below this folder")
     parser.add_argument("--machine", action="append", default=[], help="a file of machines/ (default: ppc604-133)")
     parser.add_argument("--qemu", action="append", default=[], metavar="CPU", help="QEMU's 40p: 603e, 604 or 750")
+    parser.add_argument(
+        "--kernel", metavar="SUBJECT", help="Linux instead of our kernel (pagewalk subjects), such as linux-6.1-bare"
+    )
     parser.add_argument("--options", default="", help="words for the kernel's command line, such as check=on")
     parser.add_argument("--sanitize", default="", help="the machine's sanitizers: translation, fetch, vsid, or all")
     parser.add_argument(
@@ -40,7 +45,16 @@ def main() -> int:
     flags = tuple(word for change in chosen.set for word in ("--set", change))
     flags += ("--sanitize", chosen.sanitize) if chosen.sanitize else ()
     machines = chosen.machine or ([] if chosen.qemu else ["ppc604-133"])
-    where: list[targets.Target] = [targets.MachineTarget(name, chosen.options, flags) for name in machines]
+    try:
+        where: list[targets.Target] = [
+            targets.linux(chosen.kernel, name, chosen.options, flags)
+            if chosen.kernel
+            else targets.MachineTarget(name, chosen.options, flags)
+            for name in machines
+        ]
+    except (Missing, PagewalkError) as error:
+        print(f"suite: {error}", file=sys.stderr)
+        return 2
     where += [targets.QemuTarget(cpu, chosen.options) for cpu in chosen.qemu]
 
     verdicts: list[Verdict] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pagewalk.initramfs import Initramfs
 
@@ -43,9 +43,11 @@ class Group:
     memory: int = 64
     to_a_boot: int = 0
 
-    def packed(self, cases: Iterable[Case]) -> bytes:
-        """The group's root as an initramfs, with these cases in the guest's list."""
+    def packed(self, cases: Iterable[Case], init: bytes | None = None) -> bytes:
+        """The group's root as an initramfs, with these cases in the guest's list, and another init if one is given."""
         image = Initramfs(dict(self.image.entries))
+        if init is not None:
+            image.entries["init"] = replace(image.entries["init"], data=init)
         image.file(GUEST_LIST, "".join(case.line() for case in cases).encode())
         return image.pack()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pagewalk.subjects import IMAGE, Kernel, choose, needs
+
 from suite.model import Case, Group, Outcome, Transcript, read_transcript
-from suite.places import BUILD, ROOT, wanted
+from suite.places import BUILD, ROOT, USER, Missing, wanted
 
 # How often a system that stops half-way through a group is booted again for the remaining cases.
 _STOPS_MOST = 6
@@ -29,19 +31,62 @@ class MachineTarget:
     def name(self) -> str:
         return " ".join((self.machine, *self.flags, *self.options.split()))
 
+    init: bytes | None = field(default=None, repr=False)
+
+    @property
+    def kernel(self) -> Path:
+        """The kernel image."""
+        return wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
+
     def boot(self, initramfs: Path, arguments: str) -> str:
         runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run cargo build --release")
-        kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
         append = f"{self.options} {arguments}".strip()
         return _console(
             [
                 str(runner), "run", "--machine", str(ROOT / "machines" / f"{self.machine}.toml"),
                 "--set", f"memory.size={self.memory << 20}",
-                "--kernel", str(kernel), "--initrd", str(initramfs), f"--append={append}",
+                "--kernel", str(self.kernel), "--initrd", str(initramfs), f"--append={append}",
                 "--max-instructions", str(self.limit), *self.flags,
             ],
             3600,
         )  # fmt: skip
+
+
+# In MB. Linux unpacks the archive into a tmpfs, which holds half of the memory.
+_LINUX_MEMORY = 256
+# In instructions: a test that waits for what only our kernel does must not take an hour.
+_LINUX_LIMIT = 3_000_000_000
+
+
+@dataclass(frozen=True)
+class LinuxTarget(MachineTarget):
+    """The pagewalk machine with Linux: the kernel `subject` that fits it."""
+
+    subject: Kernel | None = None
+
+    @property
+    def name(self) -> str:
+        assert self.subject is not None
+        return f"{self.machine} with {self.subject.name}"
+
+    @property
+    def kernel(self) -> Path:
+        assert self.subject is not None
+        folder = self.subject.built()
+        if folder is None:
+            raise Missing(f"{self.subject.name} is not built: run pagewalk subjects build {self.subject.name}")
+        return folder / IMAGE
+
+
+def linux(name: str, machine: str, options: str, flags: tuple[str, ...]) -> LinuxTarget:
+    """A machine with the kernel of that name, on the kernel's board."""
+    text = wanted(ROOT / "machines" / f"{machine}.toml", "name a file of machines/").read_text(encoding="utf-8")
+    subject = choose(name, needs(machine, text, None))
+    words = " ".join([*subject.boot.words, "loglevel=1", options]).strip()
+    board = ("--set", f"board.kind={subject.platform.board}")
+    init = wanted(USER / "init-linux", "run make -C user").read_bytes()
+    limits = {"memory": _LINUX_MEMORY, "limit": _LINUX_LIMIT}
+    return LinuxTarget(machine, words, (*flags, *board), init=init, subject=subject, **limits)
 
 
 @dataclass(frozen=True)
@@ -110,7 +155,7 @@ def run(target: Target, group: Group) -> Transcript:
     while left and stops < _STOPS_MOST:
         batch = left[: group.to_a_boot or len(left)]
         with tempfile.NamedTemporaryFile(suffix=".cpio") as file:
-            file.write(group.packed(batch))
+            file.write(group.packed(batch, getattr(target, "init", None)))
             file.flush()
             transcript = read_transcript(target.boot(Path(file.name), "-- /bin/suite /etc/suite"))
         outcomes.update(transcript.outcomes)

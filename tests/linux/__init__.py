@@ -1,0 +1,1 @@
+"""Real Linux on the machine: exact counts of its runs."""

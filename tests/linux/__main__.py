@@ -1,0 +1,93 @@
+"""Boots the smallest Linux, runs a program on it, and compares exact counts with those on record (counts.toml).
+
+The kernel is built first if it is not there. `--record` writes the counts of this run instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pagewalk import guest, native, subjects
+from pagewalk.guest import Program
+from pagewalk.runner import DEFAULT_INSTRUCTIONS
+from pagewalk.workshop import Workshop
+from suite.places import ROOT, USER, Missing, wanted
+
+SUBJECT = "linux-6.1-small"
+MACHINES = ("ppc603-133", "ppc604-133", "ppc750-400")
+RECORD = Path(__file__).with_name("counts.toml")
+_COUNTERS = ("cycles", "instructions", "tlb.instruction.miss", "tlb.data.miss", "cache.instruction.miss")
+
+
+def run(machine: str) -> dict[str, int]:
+    """Counts of a whole run of hello, and of the program alone."""
+    program = Program(wanted(USER / "hello", "run make -C user"), ())
+    job = guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={}, kernel=SUBJECT)
+    loaded = native.load(job)
+    stop = native.go(loaded, DEFAULT_INSTRUCTIONS, lambda _: True)
+    if stop.kind != "power-off" or stop.status or b"hello" not in loaded.printed():
+        raise Missing(f"{SUBJECT} on {machine}: {stop.kind}, status {stop.status}: {stop.reason}\n{loaded.printed()!r}")
+    whole, alone = loaded.counters(), guest.program_counters(loaded.regions(), {})
+    return {
+        **{name: whole[name] for name in _COUNTERS},
+        **{f"program.{name}": alone[name] for name in _COUNTERS},
+    }
+
+
+def write(counts: Mapping[str, Mapping[str, int]], record: Mapping[str, str]) -> None:
+    """Puts counts on record, with the kernel that they are of."""
+    lines = [f"# What a run of hello costs on {SUBJECT}: written by `python -m linux --record`.", ""]
+    lines += [f'{name} = "{record[name]}"' for name in ("version", "compiler", "sha256")]
+    for machine, found in counts.items():
+        lines += ["", f"[{machine}]", *(f'"{name}" = {count}' for name, count in found.items())]
+    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def compare(counts: Mapping[str, Mapping[str, int]], record: Mapping[str, str]) -> int:
+    """Prints what differs; returns the number of differences."""
+    known = tomllib.loads(wanted(RECORD, "run python -m linux --record").read_text(encoding="utf-8"))
+    if record["sha256"] != known["sha256"]:
+        print(
+            f"{SUBJECT} is not the kernel on record: {record['version']} by gcc {record['compiler']}, SHA-256 "
+            f"{record['sha256'][:12]}; on record {known['version']} by gcc {known['compiler']}, {known['sha256'][:12]}"
+        )
+        return 1
+    wrong = 0
+    for machine, found in counts.items():
+        for name, count in found.items():
+            if count != known[machine][name]:
+                wrong += 1
+                print(f"{machine}: {name}: {count:,}, on record {known[machine][name]:,}")
+    return wrong
+
+
+def main() -> int:
+    """Exit status 0 if all counts are those on record, 1 if not, 2 if something is missing."""
+    parser = argparse.ArgumentParser(prog="python -m linux", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="write the counts of this run to counts.toml")
+    chosen = parser.parse_args()
+    built = subprocess.run([str(ROOT / ".venv" / "bin" / "pagewalk"), "subjects", "build", SUBJECT], check=False)
+    if built.returncode:
+        return 2
+    record = subjects.find(SUBJECT)[0].record()
+    assert record is not None, "it is built"
+    try:
+        counts = {machine: run(machine) for machine in MACHINES}
+        if chosen.record:
+            write(counts, record)
+            return 0
+        wrong = compare(counts, record)
+    except Missing as error:
+        print(f"linux: {error}", file=sys.stderr)
+        return 2
+    print(f"linux: {len(counts) * 2 * len(_COUNTERS)} counts on {len(counts)} machines, {wrong} not as on record")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
