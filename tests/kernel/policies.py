@@ -113,7 +113,9 @@ def rows_of_several(machines: Iterable[str], *, whole: bool) -> list[Row]:
             if (form == "broadcast" and machine.startswith("ppc750")) or (not whole and turn % 2 != index % 2):
                 continue
             others = {name: choices[name][(turn + 1) % len(choices[name])] for name in FLUSHING}
-            rows.append(Row(len(rows) + 1, machine, {"shootdown": form, **others}))
+            # Enters pages, too, whose flush nobody has waited for.
+            around = {"fault.around": choices["fault.around"][-1]}
+            rows.append(Row(len(rows) + 1, machine, {"shootdown": form, **around, **others}))
     return rows
 
 

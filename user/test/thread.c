@@ -437,6 +437,70 @@ static void dropped_pages_are_seen_anew(void)
 	}
 }
 
+struct neighbour {
+	volatile char *page;
+	volatile int loaded, changed;
+	char found;
+};
+
+/* Reads the page, and again once it is told of new contents. It makes no call before that, unless it waits for long. */
+static void *read_twice(void *argument)
+{
+	struct neighbour *neighbour = argument;
+
+	(void)*neighbour->page;
+	neighbour->loaded = 1;
+	for (int turns = 0; !neighbour->changed; turns++)
+		if (turns > 20000)
+			sched_yield();
+	__sync_synchronize();
+	neighbour->found = *neighbour->page;
+	return NULL;
+}
+
+static int file_with(char contents, long at)
+{
+	int file = MUST(memfd_create("neighbours", 0));
+
+	MUST(ftruncate(file, 16 * 4096));
+	CHECK_EQUAL(pwrite(file, &contents, 1, at), 1);
+	return file;
+}
+
+/* A page is unmapped and mapped anew, and the fault on another page of its file may enter it, too. */
+static void pages_around_are_seen_anew(void)
+{
+	const unsigned long window = 16 * 4096, at = 8 * 4096;
+	int before = file_with('a', at), after = file_with('b', at);
+	char *room = mmap(NULL, 4 * window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Two windows, aligned, so that they share a page table, which the second one keeps. */
+	char *start_of = (char *)(((unsigned long)room + 2 * window - 1) & -(2 * window));
+
+	start_of[window] = 1;
+	for (int round = 0; round < 10; round++) {
+		struct neighbour neighbour = { .page = start_of + at };
+		pthread_t thread;
+
+		MUST(munmap(start_of, window));
+		CHECK(mmap(start_of + at, window - at, PROT_READ, MAP_SHARED | MAP_FIXED, before, (off_t)at) !=
+		      MAP_FAILED);
+		thread = start(read_twice, &neighbour);
+		while (!neighbour.loaded)
+			sched_yield();
+		MUST(munmap(start_of + at, window - at));
+		CHECK(mmap(start_of, window, PROT_READ, MAP_SHARED | MAP_FIXED, after, 0) != MAP_FAILED);
+		CHECK_EQUAL(*(volatile char *)start_of, 0);
+		CHECK_EQUAL(*neighbour.page, 'b');
+		__sync_synchronize();
+		neighbour.changed = 1;
+		join(thread);
+		CHECK_EQUAL(neighbour.found, 'b');
+	}
+	MUST(munmap(room, 4 * window));
+	MUST(close(before));
+	MUST(close(after));
+}
+
 static void count_raised(int number)
 {
 	(void)number;
@@ -496,7 +560,7 @@ static const struct test_case cases[] = {
 	CASE(futex_words), CASE(shared_futex), CASE(exit_ends_all_threads), CASE(fatal_signal_ends_all_threads),
 	CASE(main_thread_may_leave), CASE(identities), CASE(signal_one_thread), CASE(forks_from_threads),
 	CASE(one_address_space), CASE(unmapped_pages_are_forgotten),
-	CASE(dropped_pages_are_seen_anew),
+	CASE(dropped_pages_are_seen_anew), CASE(pages_around_are_seen_anew),
 };
 
 TEST_MAIN("thread", cases)

@@ -1,10 +1,10 @@
 /*
  * fault.around: whether a fault that reads a page of a file maps the pages around it, too.
  *
- * off: only the page itself. <window>: also those of the aligned window of so many pages (a power of two, 2 to 64) that
- * lie in the same area and are in memory. Linux has mapped around faults since 3.15 (mm/memory.c, do_fault_around), 16
- * pages at a time. Holes are not filled, and a table that is absent or shared is left to the fault itself. hash.preload
- * inserts each page that is mapped.
+ * off: only the page itself. <window>: also the other pages of its window (that many pages, aligned; a power of two, 2
+ * to 64) that lie in the same area and are in memory. Linux has mapped around faults since 3.15 (mm/memory.c,
+ * do_fault_around), 16 pages at a time. Holes are not filled, and a table that is absent or shared is left to the fault
+ * itself. The MMU's backend is told of each page that is mapped.
  */
 #include <errno.h>
 #include <fs.h>
@@ -12,6 +12,7 @@
 #include <mmu.h>
 #include <pagetable.h>
 #include <policy.h>
+#include <shootdown.h>
 
 #include "../internal.h"
 
@@ -60,6 +61,7 @@ CAUSE(fault) static void map_neighbours(struct mm *mm, uaddr_t address, bool out
 		return;
 	at = MAX(vma->start, ALIGN_DOWN(address, around_bytes));
 	end = MIN(vma->end, ALIGN_DOWN(address, around_bytes) + around_bytes);
+	shootdown_reuse(mm, at, end);
 	/* A window lies in one table. */
 	for (entry -= (address - at) >> PAGE_SHIFT; at < end; at += PAGE_SIZE, entry++)
 		if (at != address && pte_none(pte_get(entry)))
