@@ -67,12 +67,12 @@ bool arch_start_others(void);
  */
 void arch_lead(void);
 void arch_follow(void);
-/* Several processors: this one's TLB, and whether a flush of a page reaches the others' too. */
+/* Several processors: this one's TLB. */
 void arch_tlb_flush_page(uaddr_t address);
 /* A flush of each page in [0, ARCH_TLB_REACH) empties every set of a TLB. */
 #define ARCH_TLB_REACH (ARCH_TLB_SETS * PAGE_SIZE)
 void arch_tlb_flush_all(void);
-bool arch_tlb_broadcasts(void);
+bool arch_tlb_broadcasts(void);         /* a flush of a page reaches the others' TLBs, too */
 /* A handler in assembly, without a frame, answers the interrupts of IPI_FLUSH by flush_words (shootdown.h). */
 void arch_flush_short(bool on);
 /* Loads the context of this processor's address space, if it has one. */

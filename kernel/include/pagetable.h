@@ -28,7 +28,7 @@ extern u64 pagetables_uncached;         /* tables and roots created past the cac
 extern paddr_t pagetable_uncertain;
 /* After a table left the tree, before it is freed: waits until no processor's handler is in it. */
 extern void (*pagetable_left)(void);
-/* Entries have notes (policy hpte.slot). A note is valid in one address space only, so no table may be shared. */
+/* Entries have notes of the MMU's backend. A note is valid in one address space only, so no table may be shared. */
 extern bool pagetable_notes;
 
 static inline struct root_entry *pagetable_root(const struct root_entry *root)

@@ -48,7 +48,7 @@ struct mm_flushes {
 
 /*
  * One request for all, of the forms short and lazy. The processors of `unanswered`, a bit each, flush the pages [start,
- * end) and clear their bit. Everything is as many pages as a TLB has sets.
+ * end) and clear their bit. To flush everything, a request names as many pages as a TLB has sets.
  */
 struct flush_words {
 	_Alignas(32) volatile u32 unanswered;

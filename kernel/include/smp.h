@@ -52,8 +52,8 @@ void kernel_lock(void);
 void kernel_unlock(void);
 bool kernel_lock_held(void);            /* by this processor */
 /*
- * An exception took the kernel: from here it holds the lock. Before it returns: it holds it as the interrupted code
- * did.
+ * kernel_enter(): an exception takes the lock, unless the interrupted code has it. kernel_leave(): before it returns,
+ * it gives the lock back as the interrupted code had it.
  */
 void kernel_enter(struct regs *regs);
 void kernel_leave(struct regs *regs);

@@ -67,7 +67,8 @@ struct flight {
 	u32 count;			/* references to its file from messages */
 	u32 outside;			/* how many of these references do not come from a candidate's queue */
 	bool reached;			/* a program can still receive the file */
-	struct list_head work, weigh;	/* in a list of sockets whose queues are not searched yet */
+	/* In the collector's lists: of sockets whose queues are to be searched, and whose memory is to be counted. */
+	struct list_head work, weigh;
 	u32 weighed;			/* the last round that counted its memory */
 };
 

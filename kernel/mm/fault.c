@@ -238,8 +238,8 @@ NOINLINE CAUSE(fault) static int fault_any(struct mm *mm, uaddr_t address, enum 
 }
 
 /*
- * Faults at addresses below these bounds, counted from the second page, take the plain path, which tests nothing: with
- * the kernel lock, and outside of it. 0: each fault goes the long way.
+ * The plain path tests nothing. It serves faults from the second page up to these bounds: one for faults with the
+ * kernel lock, one for faults outside of it. 0: each fault goes the long way.
  */
 static uaddr_t faults_plain = USER_END - PAGE_SIZE, faults_plain_outside = USER_END - PAGE_SIZE;
 

@@ -30,7 +30,7 @@ struct slab {
 	u8 pad[25];
 };
 
-static struct class classes[ARRAY_SIZE(object_sizes)];
+static struct class size_classes[ARRAY_SIZE(object_sizes)];
 static size_t bytes_used;
 size_t kmalloc_plain = LARGEST;
 static u32 object_count;
@@ -69,7 +69,7 @@ static struct slab *slab_new(unsigned class)
 		slab->free = object;
 	}
 	frame->private = 0;
-	list_add(&frame->link, &classes[class].partial);
+	list_add(&frame->link, &size_classes[class].partial);
 	return slab;
 }
 
@@ -103,14 +103,14 @@ void *kmalloc(size_t size)
 			return kmalloc_large(size);
 	}
 	class = class_for(size);
-	if (!classes[class].partial.next)
-		list_init(&classes[class].partial);
-	if (list_empty(&classes[class].partial)) {
+	if (!size_classes[class].partial.next)
+		list_init(&size_classes[class].partial);
+	if (list_empty(&size_classes[class].partial)) {
 		slab = slab_new(class);
 		if (!slab)
 			return NULL;
 	} else {
-		slab = frame_kva(list_first_entry(&classes[class].partial, struct frame, link));
+		slab = frame_kva(list_first_entry(&size_classes[class].partial, struct frame, link));
 	}
 	object = slab->free;
 	slab->free = object->next;
@@ -164,14 +164,14 @@ void kfree(const void *p)
 	slab = (struct slab *)((vaddr_t)p & PAGE_MASK);
 	bytes_used -= object_sizes[slab->class];
 	if (!slab->free)
-		list_add(&frame->link, &classes[slab->class].partial);
+		list_add(&frame->link, &size_classes[slab->class].partial);
 	object->next = slab->free;
 	slab->free = object;
 	/*
 	 * Each class keeps one empty slab, so that one object allocated and freed repeatedly does not create a slab
 	 * each time.
 	 */
-	if (--slab->used == 0 && !list_single(&classes[slab->class].partial)) {
+	if (--slab->used == 0 && !list_single(&size_classes[slab->class].partial)) {
 		list_del(&frame->link);
 		frame_put(frame);
 	}

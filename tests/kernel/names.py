@@ -2,6 +2,7 @@
 
 A function `clamp` or a counter `objects` says what it is only to who has found its file. In a trace, a profile or a
 debugger it stands alone. A file's own subject needs one word: `held` in held.c, `accounts` in account.c.
+Static data inside of functions is not looked at: the function's name stands before it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _IGNORED = re.compile(
 _ATTRIBUTE = re.compile(r"\b(?:__attribute__|CAUSE|_Alignas)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 _CALLED = re.compile(r"\(\s*\*\s*(?:const\s+)?(\w+)|(\w+)\s*\((?!\s*\*)")
 """The first name that is followed by parentheses: a pointer to a function, or a function."""
-_DATA = re.compile(r"(\w+)(?:\s*\[[^\]]*\])*\s*$")
+_DATA = re.compile(r"(\w+)\s*$")
 
 
 def _declarations(text: str) -> Iterator[tuple[int, str]]:
@@ -44,7 +45,7 @@ def _static_names(declaration: str) -> list[str]:
     declaration = _ATTRIBUTE.sub(" ", declaration).strip().removesuffix(";")
     if not re.search(r"\bstatic\b", declaration):
         return []
-    declared = re.sub(r"=[^,]*", "", declaration)
+    declared = re.sub(r"\[[^\]]*\]", "", re.sub(r"=[^,]*", "", declaration))
     if called := _CALLED.search(declared):
         return [called[1] or called[2]]
     return [found[1] for part in declared.split(",") if (found := _DATA.search(part.strip()))]

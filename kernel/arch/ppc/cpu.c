@@ -31,6 +31,9 @@ const struct core cores[] = {
 
 const struct ppc_backend *cpu_identify(void)
 {
+	char names[80] = "";
+	size_t length = 0;
+
 	__asm__ volatile("mfspr %0, %1" : "=r"(cpu_pvr) : "i"(SPR_PVR));
 	for (const struct core *core = cores; core->version; core++) {
 		if (core->version == cpu_pvr >> 16) {
@@ -39,8 +42,9 @@ const struct ppc_backend *cpu_identify(void)
 			arch_cpu.hwcap = core->hwcap;
 			return core->backend;
 		}
+		length += (size_t)snprintf(names + length, sizeof(names) - length, " %s", core->name);
 	}
-	fatal(EXIT_PANIC, "processor: version 0x%08x is none of 603, 603e, 604, 604e, 750, 8xx", cpu_pvr);
+	fatal(EXIT_PANIC, "processor: version 0x%08x is none of:%s", cpu_pvr, names);
 }
 
 void arch_platform(char *name, size_t size)

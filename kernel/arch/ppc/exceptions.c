@@ -116,7 +116,7 @@ REPLACED CAUSE(fault) void exception_data_fault(struct regs *regs)
 		not_served(regs, regs->dar, data_access(regs->dsisr), error);
 }
 
-/* Not inlined and with the registers read again, so that the usual path keeps nothing during its call. */
+/* Out of line, and reads the registers again, so that the caller saves nothing across mm_fault(). */
 NOINLINE CAUSE(fault) static void data_miss_not_served(int error)
 {
 	struct regs *regs = task_regs(current);
@@ -125,8 +125,8 @@ NOINLINE CAUSE(fault) static void data_miss_not_served(int error)
 }
 
 /*
- * The same for a page that a program uses and its tree lacks, so that no other bit of DSISR than the store's matters
- * (604 manual, 4.5.3). The vector passes DAR and DSISR.
+ * As exception_data_fault(), for a page that a program uses and its tree lacks, so that no other bit of DSISR than the
+ * store's matters (604 manual, 4.5.3). The vector passes regs, as to every handler, DAR and DSISR.
  */
 CAUSE(fault) void exception_data_miss(struct regs *regs, uaddr_t address, u32 dsisr)
 {

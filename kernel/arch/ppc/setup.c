@@ -58,7 +58,8 @@ static void count_processors(const void *fdt)
 	tlb_broadcasts = broadcasts;
 	several_processors = processors_described > 1 && openpic_pa && backend->several;
 	if (processors_described > 1 && !several_processors)
-		printk("pagewalk: uses one of %u processors: several need a 604 or 750, and an OpenPIC\n", processors_described);
+		printk("pagewalk: uses one of %u processors: %s\n", processors_described,
+		       backend->several ? "the board has no OpenPIC" : "this kind does not work with others");
 }
 
 static void find_openpic(const void *fdt)

@@ -16,5 +16,5 @@ static int stream_transfer_apply(const struct policy_setting *to)
 	return 0;
 }
 
-POLICY(stream_transfer, "stream.transfer", CHOICES("page", "buffer"), POLICY_ANY, stream_transfer_apply, "streamed_whole",
-       &streamed_whole);
+POLICY(stream_transfer, "stream.transfer", CHOICES("page", "buffer"), POLICY_ANY, stream_transfer_apply,
+       "streamed_whole", &streamed_whole);

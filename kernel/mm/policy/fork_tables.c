@@ -4,8 +4,8 @@
  * copy: the child gets tables of its own. Each entry is copied and its frame's count raised. share: the child uses the
  * parent's tables, read-only, until one of the two changes an entry. Not shared are the tables of the stack and of the
  * program's data, which both write to at once, so that sharing would only delay the copy; tables with areas that the
- * child does not get; and all tables while entries hold notes (hpte.slot=noted), each of which belongs to one address
- * space.
+ * child does not get; and all tables while entries hold the backend's notes (pagetable_notes), each of which belongs to
+ * one address space.
  */
 #include <mm.h>
 #include <pagetable.h>

@@ -1,8 +1,8 @@
 /*
  * tlb-footprint: how many TLB entries of an MPC8xx one read of a byte needs. A write to /proc/mmu/tlb empties both
  * TLBs. The misses of the measured region are then the entries that the read needs, without those that the return from
- * the write has loaded. On Linux, which has no such file, twice as many pages as a TLB has entries are read and executed
- * instead: they take the place of every entry that is not pinned.
+ * the write has loaded. On Linux, which has no such file, twice as many pages as a TLB has entries are read and
+ * executed instead: they take the place of every entry that is not pinned.
  */
 #include <fcntl.h>
 #include <stdint.h>

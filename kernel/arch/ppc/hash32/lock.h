@@ -40,7 +40,8 @@
 
 /*
  * For a flush request, whose handler has only r8 and r12 free, and CR0. It is an interrupt, so its own processor does
- * not hold the lock. r12 keeps the lock's address; r10 is struct cpu, which keeps r8.
+ * not hold the lock. r12 holds the lock's address until the lock is given back. r10 points to struct cpu,
+ * where r8 is saved.
  */
 .macro hash_lock_take_bare
 	stw	r8, CPU_FLUSH_SAVED + 12(r10)
@@ -57,7 +58,9 @@
 	isync
 .endm
 
-/* After a tlbie that others must have made: two may not be on the bus at once. */
+/*
+ * Waits until all processors have made the tlbie, then gives the lock back: only one tlbie may be on the bus at a time.
+ */
 .macro hash_lock_give_bus
 	eieio
 	tlbsync

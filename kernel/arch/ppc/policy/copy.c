@@ -3,9 +3,9 @@
  *
  * words: four words at a time. lines: long blocks by cache lines: dcbz creates each destination line without reading
  * memory, and the next source line is prefetched. ahead: the same, but the source line after the next one is
- * prefetched, which gains where several lines can be on their way (604), and loses where only one can (603). A code
- * image: user_copy branches to it. An MPC8xx has lines of 16 bytes, and lines only; when dcbz faults there, DAR must
- * hold its address, as on this machine.
+ * prefetched, which gains where several lines can be on their way (604), and loses where only one can (603).
+ * user_copy() begins with a branch to the chosen form. An MPC8xx has a form for its lines of 16 bytes, and no `ahead`.
+ * It needs DAR to hold dcbz's address after a fault, which is so on this machine.
  */
 #include <arch.h>
 #include <arch/copy.h>
