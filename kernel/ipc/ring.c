@@ -81,10 +81,11 @@ static inline long ring_copy(struct ring *ring, struct iter *it, char *at, size_
 }
 
 /* Between two pages of a long copy: lets other tasks run. False: the ring's owner has freed it meanwhile. */
-static bool ring_pause(struct ring *ring)
+static bool ring_pause(struct ring *ring, struct iter *it)
 {
 	ring->busy++;
 	preemption_point();
+	it->unwindowed = 0;
 	ring->busy--;
 	if (ring->gone && !ring->busy)
 		drop_pages(ring);
@@ -110,7 +111,7 @@ NOINLINE static long write_pages(struct ring *ring, struct iter *it, size_t n)
 			return done ? (long)done : moved;
 		ring->head += (u32)moved;
 		done += (size_t)moved;
-		if ((size_t)moved < part || !ring_pause(ring))
+		if ((size_t)moved < part || !ring_pause(ring, it))
 			break;
 	}
 	return (long)done;
@@ -143,7 +144,7 @@ NOINLINE static long peek_pages(struct ring *ring, struct iter *it, u32 from, si
 			return done ? (long)done : moved;
 		from += (u32)moved;
 		done += (size_t)moved;
-		if ((size_t)moved < part || !ring_pause(ring))
+		if ((size_t)moved < part || !ring_pause(ring, it))
 			break;
 	}
 	return (long)done;
