@@ -32,6 +32,7 @@ _LINUX_LINE_MOST = 2047
 
 _LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750) or mpc8xx (8xx)"
 _BOARD = "board.kind"
+_CONTROLLER, _PLAIN = "interrupt-controller", "i8259"
 
 _PANIC = re.compile(rb"^(?:\[[ .\d]+\] )?Kernel panic - not syncing: (.*?)\r?$", re.MULTILINE)
 
@@ -97,7 +98,7 @@ class System:
             core = tomllib.loads(self.machine.config)["core"]["kind"] if policies.NAMED in settings else ""
             return command_line(policies.expanded(settings, core), command, others)
         if settings:
-            raise BadInput(f"{self.name} has no policies", hint=f"leave out {', '.join(settings)}")
+            raise BadInput(f"{self.name} has no policies", hint="leave out --policy: policies are our kernel's")
         line = command_line({}, command, others)
         if len(command) > _LINUX_WORDS_MOST or len(line.encode()) > _LINUX_LINE_MOST:
             raise BadInput(
@@ -132,10 +133,15 @@ def named(workshop: Workshop, machine: str, overrides: Mapping[str, str], kernel
     """A subject on a machine, which gets the subject's board; or the kernel image in a file."""
     if not subjects.is_subject(kernel):
         return _from_file(workshop, machine, overrides, Path(kernel))
-    resolved = workshop.machine(machine, overrides)
+    others = {key: value for key, value in overrides.items() if key != _BOARD}
+    resolved = workshop.machine(machine, others)
     found = subjects.choose(kernel, subjects.needs(resolved.name, resolved.config, overrides.get(_BOARD)))
+    board = {_BOARD: found.platform.board}
+    # Only the board `prep` has a choice of controllers, which its file may have made.
+    if tomllib.loads(resolved.config)["board"].get(_CONTROLLER, _PLAIN) != _PLAIN:
+        board[f"board.{_CONTROLLER}"] = _PLAIN
     return System(
-        machine=workshop.machine(machine, {**overrides, _BOARD: found.platform.board}),
+        machine=workshop.machine(machine, {**others, **board}),
         kernel=found.image(),
         name=found.name,
         init="init-linux",
