@@ -93,7 +93,7 @@ impl Session {
         Self::with_image(config, &image, initramfs, arguments, console)
     }
 
-    /// As [`Session::with_kernel`], for a kernel whose causes are told by the file `causes`: its text and its name.
+    /// As [`Session::with_kernel`], for a kernel whose causes a file gives. `causes` is the file's text and its name.
     ///
     /// # Errors
     /// As [`Session::with_kernel`] and [`causes_by_symbols`].

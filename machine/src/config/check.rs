@@ -6,10 +6,7 @@ use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
 use super::shape::{self, Misfit};
-use super::{
-    BoardKind, CacheConfig, Cost, InterruptController, L2Config, L2Place, MachineConfig, Part,
-    Replacement,
-};
+use super::{CacheConfig, Cost, L2Config, L2Place, MachineConfig, Part, Replacement};
 
 /// The largest RAM, in bytes.
 pub(crate) const MEMORY_MOST: u32 = 1 << 30;
@@ -162,11 +159,7 @@ fn processors(checker: &mut Checker, config: &MachineConfig) {
             "processors",
             format!("is {number}: core.kind \"8xx\" does not snoop; allowed is 1"),
         );
-    } else if !match config.board.kind {
-        BoardKind::Prep => config.board.interrupt_controller == InterruptController::Openpic,
-        BoardKind::Mpc86xx => true,
-        BoardKind::Mpc83xx | BoardKind::Mpc8xx => false,
-    } {
+    } else if !config.board.joins_processors() {
         checker.fail(
             "processors",
             format!("is {number}: several need board.kind \"mpc86xx\", or board.interrupt-controller \"openpic\" on \"prep\""),

@@ -297,6 +297,15 @@ impl BoardKind {
             BoardKind::Mpc8xx => "mpc8xx",
         }
     }
+
+    /// What SVR reads, on a board whose chip has it: an MPC8641 of revision 2 (recalled). No kernel is known to depend
+    /// on it.
+    pub(crate) fn system_version(self) -> Option<u32> {
+        match self {
+            BoardKind::Mpc86xx => Some(0x8090_0020),
+            BoardKind::Prep | BoardKind::Mpc83xx | BoardKind::Mpc8xx => None,
+        }
+    }
 }
 
 /// What drives the processors' external interrupt inputs on board `prep`. The other boards have a controller of their
@@ -322,6 +331,17 @@ pub struct BoardConfig {
     pub uart_clock: u32,
     /// The control device is fitted.
     pub control: bool,
+}
+
+impl BoardConfig {
+    /// The board starts several processors and lets them interrupt each other.
+    pub(crate) fn joins_processors(&self) -> bool {
+        match self.kind {
+            BoardKind::Prep => self.interrupt_controller == InterruptController::Openpic,
+            BoardKind::Mpc86xx => true,
+            BoardKind::Mpc83xx | BoardKind::Mpc8xx => false,
+        }
+    }
 }
 
 /// Widths and depths of the pipeline.

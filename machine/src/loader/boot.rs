@@ -49,7 +49,8 @@ impl Boot {
     /// map early, and the initramfs below it, both at page boundaries.
     ///
     /// # Errors
-    /// When RAM is too small for the three, when the kernel is a Linux for another machine, or `arguments` holds a NUL byte.
+    /// When RAM is too small for the three, when the kernel is a Linux for another machine, or `arguments` holds a NUL
+    /// byte.
     pub fn kernel(
         config: &MachineConfig,
         target: Target,

@@ -191,7 +191,8 @@ impl ElfImage {
     }
 }
 
-/// The physical address of a virtual one. The end of a segment counts as its own, because a range of code may end there.
+/// The physical address of a virtual one. An address at a segment's end belongs to it, because a range of code may end
+/// there.
 fn in_segments(segments: &[Segment], address: u32) -> Option<u32> {
     segments.iter().find_map(|segment| {
         let offset = address.checked_sub(segment.virtual_address)?;

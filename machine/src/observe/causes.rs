@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Cause;
 use crate::loader::{CauseRange, ElfImage, LoadError, Symbol};
 
-/// Bytes of such a file at most.
+/// The largest size of such a file, in bytes.
 const FILE_MOST: usize = 1 << 20;
 
 /// Code of a cause, by names of symbols.

@@ -121,8 +121,8 @@ impl Symbolizer {
         added
     }
 
-    /// The hardware was told of an address space, by a number that the MMU has for it. Returns the context that begins by
-    /// that: for a guest that never writes CONTEXT.
+    /// The hardware was told of an address space, by a number that the MMU has for it. Returns the context that begins
+    /// by that: for a guest that never writes CONTEXT.
     pub(crate) fn space(&mut self, space: u32) -> Option<u32> {
         if self.explicit {
             return None;

@@ -5,7 +5,7 @@ use super::exception::{Exception, privileged};
 use super::registers::Registers;
 use super::spr_8xx;
 use super::system::not_implemented;
-use crate::config::{BoardKind, CoreKind, Monitor};
+use crate::config::{CoreKind, Monitor};
 use crate::mmu::{Mmu, Reaches};
 use crate::processor::Processor;
 
@@ -25,7 +25,7 @@ pub mod number {
     pub const EAR: u32 = 282;
     pub const TBL_WRITE: u32 = 284;
     pub const TBU_WRITE: u32 = 285;
-    /// The system's version: of the MPC8641 (MPC8641D RM 2).
+    /// The chip's version. Only the MPC8641 has it (MPC8641D RM 2).
     pub const SVR: u32 = 286;
     pub const PVR: u32 = 287;
     pub const IBAT0U: u32 = 528;
@@ -62,9 +62,6 @@ pub mod number {
 }
 
 use number as n;
-
-/// What SVR reads on an MPC8641 of revision 2 (recalled). No kernel is known to depend on it.
-const MPC8641: u32 = 0x8090_0020;
 
 /// Whether a core of this kind has SPR `number`, for reading or for writing.
 pub fn exists(kind: CoreKind, number: u32) -> bool {
@@ -114,9 +111,9 @@ fn check(processor: &Processor, number: u32) -> Result<(), Exception> {
     if supervisors(number) {
         privileged(&processor.registers)?;
     }
-    let board = processor.config.board.kind;
-    if exists(processor.config.core.kind, number)
-        || (number == n::SVR && board == BoardKind::Mpc86xx)
+    let config = &processor.config;
+    if exists(config.core.kind, number)
+        || (number == n::SVR && config.board.kind.system_version().is_some())
     {
         Ok(())
     } else {
@@ -219,7 +216,7 @@ pub fn read(m: &mut Processor, number: u32) -> Result<u32, Exception> {
         n::TBL_READ => m.time_base() as u32,
         n::TBU_READ => (m.time_base() >> 32) as u32,
         n::PVR => m.config.core.pvr,
-        n::SVR => MPC8641,
+        n::SVR => m.config.board.kind.system_version().unwrap_or(0),
         n::UMMCR0..=n::UPMC4 => m.read_performance_monitor(number + 16),
         n::MMCR0..=n::SDA => m.read_performance_monitor(number),
         _ => plain(&mut m.registers, number).map_or(0, |register| *register),
