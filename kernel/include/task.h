@@ -79,9 +79,18 @@ struct task {
 	u32 work;                       /* WORK_*; read at every return to user mode */
 	u32 state;                      /* enum task_state */
 	struct arch_task arch;          /* what a context switch saves */
-	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
+	/* What a wakeup and a switch read and write lies together, in two cache lines. */
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
 	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
+	struct list_head run_link;      /* in a run queue, or empty */
+	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
+	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
+	s32 slice;                      /* ticks left */
+	u32 run_since;                  /* low word of the timebase at its last switch or tick */
+	u64 run_ticks;                  /* timebase ticks up to run_since */
+	u32 voluntary_switches, involuntary_switches;
+
+	void *kernel_stack;             /* lowest address; KERNEL_STACK_SIZE bytes */
 	struct process *process;
 	struct files *files;
 	struct fs_context *fs;
@@ -89,15 +98,11 @@ struct task {
 	s32 pid;                        /* gettid() */
 	s32 tgid;                       /* getpid() */
 
-	struct list_head run_link;      /* in a run queue, or empty */
 	struct list_head group_link;    /* in process->threads */
 	struct list_head hash_link;     /* by pid */
-	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
 	u32 policy, rt_priority;        /* SCHED_*, 1 .. 99 */
 	u16 io_priority;                /* of ioprio_set: only stored, there is no disk */
 	bool reset_on_fork;             /* children get no real-time policy and no negative nice */
-	u32 run_priority;               /* effective: rt_priority or an inherited one; 0: by turns */
-	s32 slice;                      /* ticks left */
 	u32 affinity;                   /* a bit for each of cpus[] that it may run on */
 
 	struct vfork *vfork;            /* a parent waits for this task to leave its address space */
@@ -124,11 +129,8 @@ struct task {
 	struct rendezvous rendezvous;   /* state of synchronous messages */
 	u32 death_signal;               /* prctl(PR_SET_PDEATHSIG) */
 
-	u64 run_ticks;                  /* timebase ticks up to run_since */
-	u32 run_since;                  /* low word of the timebase at its last switch or tick */
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
-	u32 voluntary_switches, involuntary_switches;
 	struct trace trace;
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
 	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */

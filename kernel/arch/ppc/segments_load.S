@@ -7,6 +7,7 @@
  * void segments_load(u32 segment_base (r3), u32 step (r4)): loads registers 0 to 11 for the address space whose
  * segment 0 has this VSID; 12 to 15 are the kernel's. VSIDs are taken modulo 2^24.
  */
+	.balign	32
 FUNCTION(segments_load)
 	lis	r5, SR_KEY_USER >> 16
 	lis	r6, SR_KEY_USER >> 16

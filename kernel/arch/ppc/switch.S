@@ -11,6 +11,7 @@
  * switch_to saved on next's stack, and the frame by which next returns to its program. Policy preload patches the
  * first instruction: blr, or a nop.
  */
+	.balign	32
 FUNCTION(switch_preload)
 	blr
 	lwz	r4, TASK_ARCH + ARCH_KSP(r3)
@@ -46,6 +47,7 @@ END(switch_preload)
  * void switch_to(struct task *previous (r3), struct task *next (r4)). Registers move one by one: a 604 does nothing
  * else during an instruction that moves several.
  */
+	.balign	32
 FUNCTION(switch_to)
 	mflr	r0
 	stwu	r1, -SWITCH_FRAME(r1)
