@@ -20,6 +20,23 @@ static const struct {
 	{ "tmpfs", "/dev/shm", 0 },
 };
 
+/* Switches the loopback device on, as the first program of any system does. */
+static void start_loopback(void)
+{
+	enum { AF_INET = 2, SOCK_DGRAM = 2, SIOCSIFFLAGS = 0x8914, IFF_UP = 1 };
+	static struct {
+		char name[16];
+		short flags;
+		char rest[14];
+	} loopback = { "lo", IFF_UP, { 0 } };
+	long fd = system_call(__NR_socket, AF_INET, SOCK_DGRAM, 0, 0);
+
+	if (fd < 0)
+		return;
+	system_call(__NR_ioctl, fd, SIOCSIFFLAGS, (long)&loopback, 0);
+	system_call(__NR_close, fd, 0, 0, 0);
+}
+
 /* A kernel without one of them runs programs that do not need it. /tmp is part of the root, which is a tmpfs. */
 void prepare(void)
 {
@@ -28,6 +45,7 @@ void prepare(void)
 		system_call6(__NR_mount, (long)file_systems[i].type, (long)file_systems[i].place,
 			     (long)file_systems[i].type, 0, (long)file_systems[i].options, 0);
 	}
+	start_loopback();
 	/* The lab shows what comes after this line: early messages of Linux cannot be switched off. */
 	say("init: ready\n");
 }
