@@ -84,8 +84,8 @@ static long do_poll(struct pollfd *user, u32 count, u64 deadline)
 	result = copy_from_user_long(fds, user, count * sizeof(*fds));
 	if (!result)
 		result = fds_ask(fds, count);
-	if (!result && deadline)
-		result = fds_wait(fds, count, deadline);
+	if (!result)
+		result = deadline ? fds_wait(fds, count, deadline) : poll_interrupted();
 	if (result >= 0 && copy_to_user_long(user, fds, count * sizeof(*fds)))
 		result = -EFAULT;
 	if (fds != few)

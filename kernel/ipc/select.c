@@ -200,8 +200,8 @@ static long do_select(int n, u32 *const user[SETS], u64 deadline)
 	result = load_sets(&s, count, user);
 	if (!result)
 		result = sets_ask(&s);
-	if (!result && deadline)
-		result = select_wait(&s, deadline);
+	if (!result)
+		result = deadline ? select_wait(&s, deadline) : poll_interrupted();
 	if (result >= 0 && store_ready(&s, user))
 		result = -EFAULT;
 	kfree(s.storage);

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pagewalk.errors import BadInput, Interrupted, NotBuilt
-from pagewalk.subjects import IMAGE, RECORD, Edit, Kernel, Source, cache_folder
+from pagewalk.subjects import IMAGE, RECORD, Edit, Kernel, Record, Source, cache_folder, finished
 
 _CROSS = "powerpc-linux-gnu-"
 _TOOLS = {
@@ -89,7 +88,7 @@ class _Work:
 def build(kernels: Sequence[Kernel], choice: Choice, listener: Listener) -> None:
     """Builds the kernels that are not there. A second builder waits for the first."""
     if not choice.newest:
-        kernels = [kernel for kernel in kernels if not (kernel.place(kernel.source.version) / RECORD).is_file()]
+        kernels = [kernel for kernel in kernels if finished(kernel.place(kernel.source.version)) is None]
     if not kernels:
         return
     _check_tools()
@@ -131,7 +130,7 @@ def _locked(path: Path, listener: Listener) -> Iterator[int]:
 def _build_one(kernel: Kernel, work: _Work) -> None:
     version = _newest(kernel.source) if work.choice.newest else kernel.source.version
     place = kernel.place(version)
-    if (place / RECORD).is_file():
+    if finished(place) is not None:
         return
     source = _source(kernel, version, work.listener)
     objects = place.parents[1] / "objects" / kernel.platform.objects
@@ -400,13 +399,13 @@ def _publish(kernel: Kernel, version: str, objects: Path, place: Path) -> None:
     shutil.copyfile(objects / IMAGE, fresh / IMAGE)
     shutil.copyfile(objects / ".config", fresh / "config")
     compiler = subprocess.run([f"{_CROSS}gcc", "-dumpfullversion"], capture_output=True, text=True, check=False)
-    record = {
-        "kernel": kernel.name,
-        "package": kernel.source.package,
-        "version": version,
-        "compiler": compiler.stdout.strip(),
-        "sha256": _sha256(fresh / IMAGE),
-    }
-    (fresh / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    record = Record(
+        kernel=kernel.name,
+        package=kernel.source.package,
+        version=version,
+        compiler=compiler.stdout.strip(),
+        sha256=_sha256(fresh / IMAGE),
+    )
+    (fresh / RECORD).write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(place, ignore_errors=True)
     fresh.rename(place)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -79,6 +79,16 @@ class Variant(_Model):
     platforms: list[str]
     config: list[str]
     edits: list[Edit] = []
+
+
+class Record(_Model):
+    """What a build wrote about its kernel: its name, Debian's package and version, the compiler, the image's hash."""
+
+    kernel: str
+    package: str
+    version: str
+    compiler: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class _File(_Model):
@@ -156,17 +166,14 @@ class Kernel:
         pinned = self.place(self.source.version)
         others = (cache_folder() / self.family).glob(f"*/kernels/{pinned.name}/{RECORD}")
         for record in (pinned / RECORD, *sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)):
-            if record.is_file() and (record.parent / IMAGE).is_file():
+            if finished(record.parent) is not None:
                 return record.parent
         return None
 
-    def record(self) -> dict[str, Any] | None:
-        """What the build wrote about the finished kernel: version, sha256, compiler."""
+    def record(self) -> Record | None:
+        """What the build wrote about the finished kernel; None if there is none."""
         folder = self.built()
-        if folder is None:
-            return None
-        found: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return found
+        return finished(folder) if folder else None
 
     def image(self) -> bytes:
         """The finished kernel; NotBuilt says what to type."""
@@ -182,6 +189,16 @@ class Kernel:
         """Which of its functions belong to which cause: the text of `causes.toml`; empty if there is none."""
         path = self.folder / "causes.toml"
         return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def finished(folder: Path) -> Record | None:
+    """The record of a finished kernel's folder; None if record or image are missing or damaged."""
+    if not (folder / RECORD).is_file() or not (folder / IMAGE).is_file():
+        return None
+    try:
+        return Record.model_validate_json((folder / RECORD).read_bytes())
+    except (ValidationError, OSError):
+        return None
 
 
 def cache_folder() -> Path:

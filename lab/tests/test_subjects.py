@@ -131,9 +131,23 @@ def test_a_kernel_is_built_once(archive: Path) -> None:
     assert kernel.image() == b"int one(void)\n{\n\treturn 1;\n}\nCONFIG_A=2\nCONFIG_B=y\n"
     record = kernel.record()
     assert record is not None
-    assert record["version"] == "1-1"
+    assert record.version == "1-1"
     assert not (archive / "cache/pagewalk/subjects/toy-1/1-1/source/unused/x").exists()
     assert build(NAME).lines == []
+
+
+@pytest.mark.parametrize("record", [b"{", b"[1, 2]", b'{"sha256": 3, "x": null}', b"\xff\xfe", b"[" * 200_000])
+def test_a_kernel_with_a_damaged_record_is_not_built(archive: Path, record: bytes) -> None:
+    build(NAME)
+    kernel = subjects.find(NAME)[0]
+    folder = kernel.built()
+    assert folder is not None
+    (folder / subjects.RECORD).write_bytes(record)
+    assert kernel.record() is None
+    with pytest.raises(NotBuilt, match="is not built"):
+        kernel.image()
+    build(NAME)
+    assert kernel.record() is not None
 
 
 def test_a_patched_kernel_leaves_no_trace_in_the_next(archive: Path) -> None:
@@ -159,7 +173,7 @@ def test_an_archive_that_has_moved_on_is_told_with_the_word_to_say(
     build(NAME, newest=True)
     record = subjects.find(NAME)[0].record()
     assert record is not None
-    assert record["version"] == "1-1"
+    assert record.version == "1-1"
 
 
 def test_another_file_than_the_pinned_one_is_refused(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,22 +39,24 @@ def run(machine: str) -> dict[str, int]:
     }
 
 
-def write(counts: Mapping[str, Mapping[str, int]], record: Mapping[str, str]) -> None:
+def write(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> None:
     """Puts counts on record, with the kernel that they are of."""
     lines = [f"# What a run of hello costs on {SUBJECT}: written by `python -m linux --record`.", ""]
-    lines += [f'{name} = "{record[name]}"' for name in ("version", "compiler", "sha256")]
+    lines += [
+        f'{name} = "{value}"' for name, value in record.model_dump(include={"version", "compiler", "sha256"}).items()
+    ]
     for machine, found in counts.items():
         lines += ["", f"[{machine}]", *(f'"{name}" = {count}' for name, count in found.items())]
     RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def compare(counts: Mapping[str, Mapping[str, int]], record: Mapping[str, str]) -> int:
+def compare(counts: Mapping[str, Mapping[str, int]], record: subjects.Record) -> int:
     """Prints what differs; returns the number of differences."""
     known = tomllib.loads(wanted(RECORD, "run python -m linux --record").read_text(encoding="utf-8"))
-    if record["sha256"] != known["sha256"]:
+    if record.sha256 != known["sha256"]:
         print(
-            f"{SUBJECT} is not the kernel on record: {record['version']} by gcc {record['compiler']}, SHA-256 "
-            f"{record['sha256'][:12]}; on record {known['version']} by gcc {known['compiler']}, {known['sha256'][:12]}"
+            f"{SUBJECT} is not the kernel on record: {record.version} by gcc {record.compiler}, SHA-256 "
+            f"{record.sha256[:12]}; on record {known['version']} by gcc {known['compiler']}, {known['sha256'][:12]}"
         )
         return 1
     wrong = 0

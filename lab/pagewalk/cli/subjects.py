@@ -79,7 +79,7 @@ def show(context: typer.Context, as_json: Json = False) -> None:
                     "board": kernel.platform.board,
                     "about": kernel.variant.about,
                     "patched": bool(kernel.variant.edits),
-                    "built": record,
+                    "built": record and record.model_dump(),
                     "machines": fits,
                 }
                 for kernel, record, fits in listed
@@ -94,8 +94,8 @@ def show(context: typer.Context, as_json: Json = False) -> None:
                 [
                     kernel.name,
                     kernel.platform.board,
-                    f"{record['version']}, gcc {record['compiler']}" if record else "no",
-                    record["sha256"][:12] if record else "",
+                    f"{record.version}, gcc {record.compiler}" if record else "no",
+                    record.sha256[:12] if record else "",
                     ", ".join(fits),
                     kernel.variant.about,
                 ]
@@ -135,11 +135,11 @@ def build(
     if missing := [name for name, record in records.items() if record is None]:
         raise BadInput(f"not built: {', '.join(missing)}")
     if as_json:
-        print_json(records)
+        print_json({name: record.model_dump() for name, record in records.items() if record})
         return
     for name, record in records.items():
         if record is not None:
-            say(out, f"{name}: {record['version']}, {record['sha256'][:12]}")
+            say(out, f"{name}: {record.version}, {record.sha256[:12]}")
 
 
 def register(parent: typer.Typer) -> None:
