@@ -99,10 +99,13 @@ NAMED = "set"
 @cache
 def named_sets() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     """The named sets of policies: for each name, the policies of each core."""
-    found: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    sets: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
         resources.files("pagewalk").joinpath("policy_sets.toml").read_text(encoding="utf-8")
     )
-    return found
+    return {
+        name: {core: policies for cores, policies in tables.items() for core in cores.split()}
+        for name, tables in sets.items()
+    }
 
 
 def expanded(settings: Mapping[str, str], core: str) -> dict[str, str]:
