@@ -7,6 +7,7 @@
 
 #include <abi/mman.h>
 #include <arch/context.h>
+#include <deferred.h>
 #include <frame.h>
 #include <list.h>
 #include <outside.h>
@@ -81,6 +82,7 @@ struct mm {
 	enum shootdown_reason flush_reason;     /* why its cached translations are flushed now (shootdown.h) */
 	struct mm_flushes flushes;      /* policy shootdown=generation */
 	struct file *executable;        /* holds a reference, and denies writing (inode_deny_write) */
+	struct deferred ending;         /* nobody uses it any more */
 };
 
 /* The most frames that were ever mapped at once. */
@@ -101,7 +103,8 @@ static inline struct mm *mm_get(struct mm *mm)
 	outside_settle();       /* with a second user, faults need the kernel lock */
 	return mm;
 }
-void mm_put(struct mm *mm);                     /* the last reference unmaps all */
+void mm_put(struct mm *mm);                     /* the last one: it goes at the end of current's call */
+struct mm *mm_ending(struct deferred *work);    /* the address space whose end is this work; NULL: it is other work */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */
 extern void (*fetch_ready)(const struct vma *vma, struct frame *frame);

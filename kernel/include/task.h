@@ -81,6 +81,7 @@ struct task {
 	struct arch_task arch;          /* what a context switch saves */
 	/* What a wakeup and a switch read and write lies together, in two cache lines. */
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
+	struct mm *next_mm;             /* execve builds it; NULL: no execve */
 	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
 	struct list_head run_link;      /* in a run queue, or empty */
 	s32 nice;                       /* -20 .. 19, or NICE_IDLE */

@@ -70,7 +70,9 @@ void wake_note_drop(struct wake_note *note);          /* before the queue is fre
 void wake_up_noted(struct wake_note *note);
 /* Leaves other long work of a handler in the same way, unless it is left already. */
 void note_work(struct deferred *work, void (*run)(struct deferred *));
-void noted_run(void);                                 /* for WORK_NOTED */
+void wake_note_run(struct wake_note *note);            /* wakes the queue's waiters now, if the queue was noted */
+void noted_run(void);                                 /* for WORK_NOTED: others may run meanwhile */
+bool noted_left(void);                                /* there is noted work */
 void wake_up_one(struct waitq *wq);                   /* the waiter that has waited longest */
 
 /*

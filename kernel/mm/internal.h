@@ -2,6 +2,7 @@
 #ifndef MM_INTERNAL_H
 #define MM_INTERNAL_H
 
+#include <lib.h>
 #include <mm.h>
 #include <pagetable.h>
 
@@ -41,6 +42,18 @@ bool areas_cover(struct mm *mm, uaddr_t start, uaddr_t end);
 bool range_free(struct mm *mm, uaddr_t start, uaddr_t end);
 /* An address for size bytes, near the hint if that is free; 0: none. */
 uaddr_t area_place(struct mm *mm, uaddr_t hint, u32 size);
+
+/*
+ * The end of the part of [start, end) after which a long loop over pages lets others run: as many pages as take less
+ * than a millisecond, or all that an absent table would have.
+ */
+#define PART_SIZE (256u * PAGE_SIZE)
+static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	uaddr_t stop = MIN(pagetable_next(start), end);
+
+	return stop - start > PART_SIZE && pagetable_find(mm->root, start) ? start + PART_SIZE : stop;
+}
 
 /* zap.c */
 /* Removes the pages of [start, end) of one area: flushes translations, releases frames. Bound by pte.update. */

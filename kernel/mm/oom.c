@@ -43,6 +43,18 @@ static u32 pages_of_space(struct mm *mm)
 	       mm->area_count * (u32)sizeof(struct vma) / PAGE_SIZE;
 }
 
+/* Pages of address spaces that only the task still has: one that execve builds, and those that are about to end. */
+static u32 pages_of_other_spaces(const struct task *task)
+{
+	u32 pages = task->next_mm ? pages_of_space(task->next_mm) : 0;
+	struct deferred *work;
+
+	list_for_each_entry(work, &task->deferred, link)
+		if (mm_ending(work))
+			pages += pages_of_space(mm_ending(work));
+	return pages;
+}
+
 /* Pages that the process's end would free: its own, its tables, its stacks, and those that its descriptors hold. */
 static u32 pages_freed_by(const struct process *process)
 {
@@ -58,6 +70,7 @@ static u32 pages_freed_by(const struct process *process)
 			counted = task->mm;
 			pages += pages_of_space(task->mm);
 		}
+		pages += pages_of_other_spaces(task);
 		/* Threads may have tables of their own. */
 		if (task->files && task->files->weighed != round) {
 			task->files->weighed = round;

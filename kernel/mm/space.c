@@ -46,23 +46,35 @@ struct mm *mm_create(void)
 	return mm;
 }
 
-void mm_put(struct mm *mm)
+/* Others may change the entries of pages of files meanwhile, but not the areas. */
+static void zap_politely(struct vma *vma)
 {
-	struct vma *vma;
+	uaddr_t stop;
 
-	ASSERT(mm->refs > 0);
-	/* What was done to it is seen before the one who remains is its only user (outside.h). */
-	if (mm->refs > 1)
-		outside_settle();
-	if (--mm->refs)
-		return;
+	for (uaddr_t at = vma->start; at < vma->end; at = stop) {
+		stop = part_end(vma->mm, at, vma->end);
+		zap_unflushed(vma, at, stop);
+		if (stop < vma->end)
+			preemption_point();
+	}
+}
+
+/* Nobody uses the address space any more, so others may run between two parts. */
+static void mm_end(struct deferred *ending)
+{
+	struct mm *mm = container_of(ending, struct mm, ending);
+	struct vma *vma;
+	u32 areas = 0;
+
 	mm->flush_reason = SHOOTDOWN_EXIT;
 	flush->last(mm);
 	while ((vma = mm_first(mm))) {
 		uaddr_t start = vma->start, end = vma->end;
 
 		tables_leave(vma);
-		zap_unflushed(vma, start, end);
+		zap_politely(vma);
+		if (++areas % WINDOW_STEPS == 0)
+			preemption_point();
 		vma_unlink(vma);
 		vma_free(vma);
 		tables_trim(mm, start, end);
@@ -78,6 +90,21 @@ void mm_put(struct mm *mm)
 		file_put(mm->executable);
 	}
 	kfree(mm);
+}
+
+void mm_put(struct mm *mm)
+{
+	ASSERT(mm->refs > 0);
+	/* What was done to it is seen before the one who remains is its only user (outside.h). */
+	if (mm->refs > 1)
+		outside_settle();
+	if (--mm->refs == 0)
+		defer(&mm->ending, mm_end);
+}
+
+struct mm *mm_ending(struct deferred *work)
+{
+	return work->run == mm_end ? container_of(work, struct mm, ending) : NULL;
 }
 
 /*

@@ -199,7 +199,7 @@ static bool exec_gains(const struct exec *exec)
 
 static int build_address_space(struct exec *exec)
 {
-	struct mm *mm = exec->mm = mm_create();
+	struct mm *mm = exec->mm = current->next_mm = mm_create();
 	int error;
 
 	if (!mm)
@@ -280,7 +280,7 @@ static void exec_commit(struct exec *exec)
 		vfork_done(current);
 	}
 	current->mm = exec->mm;
-	exec->mm = NULL;
+	exec->mm = current->next_mm = NULL;
 	mmu->activate(current->mm);
 	check_everything("exec");
 	if (old)
@@ -300,6 +300,8 @@ static void exec_commit(struct exec *exec)
 	control_command(exec->path);
 	arch_task_exec(task_regs(current), exec->image.start, exec->stack_pointer);
 	regs_no_call(task_regs(current));
+	/* The old address space ends before the tracer stops the task for long. */
+	deferred_run();
 	trace_exec();
 }
 
@@ -335,6 +337,7 @@ static int exec_run(struct exec *exec)
 {
 	int error = exec_try(exec);
 
+	current->next_mm = NULL;
 	if (exec->mm)
 		mm_put(exec->mm);
 	if (exec->file)

@@ -43,6 +43,7 @@ void sched_share_turn(struct task *task);
 void sched_requeue(struct task *task);                  /* called when its priority changed */
 void sched_enqueue(struct task *task, bool first);      /* in the queues of its processor */
 bool sched_preempts(const struct task *task, const struct task *running);
+bool sched_real_time_waits(void);                       /* a task that is more urgent than current by its priority */
 bool sched_hand_over(struct task *next);                /* schedule_to() without a look at the processor */
 void sched_bind_several(void);                          /* wakes tasks on any processor from now on */
 extern void (*idle_wait)(void);

@@ -159,6 +159,7 @@ void posix_timer_taken(struct sigqueued *queued)
 	queued->info.timer.overrun = timer->overrun;
 }
 
+/* Each expiry is work of its own, so that others run between two. */
 void posix_timers_tick(struct process *process, u64 run_ns)
 {
 	struct posix_timer *timer;
@@ -167,7 +168,7 @@ void posix_timers_tick(struct process *process, u64 run_ns)
 		interrupt_window();
 		if (timer->armed &&
 		    (timer->clock == CLOCK_PROCESS_CPUTIME_ID ? run_ns : posix_timer_now(timer)) >= timer->expires)
-			posix_timer_expire(timer);
+			note_work(&timer->expiry, expire_noted);
 	}
 }
 

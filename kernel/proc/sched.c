@@ -258,6 +258,14 @@ REPLACED void preemption_point(void)
 		schedule();
 }
 
+bool sched_real_time_waits(void)
+{
+	const struct list_head *queue = &this_cpu()->real_time;
+
+	return current->work & WORK_RESCHED && !list_empty(queue) &&
+	       list_first_entry(queue, struct task, run_link)->run_priority > current->run_priority;
+}
+
 void yield(void)
 {
 	current->slice = 0;     /* queues behind all ready tasks */
@@ -297,6 +305,9 @@ void sched_tick(struct regs *regs, u64 late_ns)
 		task->system_ticks++;
 	if (task->process->cpu_limits)
 		itimer_tick(task->process, user);
+	/* A task has left noted work, and nobody was told of it. */
+	if (noted_left())
+		task->work |= WORK_NOTED;
 	if (task->policy != SCHED_FIFO && --task->slice <= 0)
 		task->work |= WORK_RESCHED;
 }
@@ -385,9 +396,9 @@ void idle_loop(void)
 			sched_send_away();
 		control_cause(CONTROL_CAUSE_IDLE);
 		while (!anyone_runnable()) {
-			if (current->work & WORK_NOTED)
+			if (noted_left())
 				noted_run();
-			else if (!idle_work() && !(current->work & WORK_NOTED))
+			else if (!idle_work() && !noted_left())
 				idle_wait();
 		}
 		control_cause(CONTROL_CAUSE_NONE);

@@ -136,6 +136,7 @@ bool signal_fatal_pending(void)
 void signal_set_blocked(sigset blocked)
 {
 	current->blocked = blocked & ~UNBLOCKABLE;
+	current->process->untaken &= current->blocked;
 	signal_recalculate(current);
 }
 
@@ -229,16 +230,17 @@ void signal_wake_all(struct process *process)
 /* The thread that takes a signal to the process: the leader if it does not block it, else any such thread. */
 static struct task *signal_thread(struct process *process, int sig)
 {
-	struct task *task, *first = NULL;
+	struct task *task, *first = list_first_entry(&process->threads, struct task, group_link);
 	u32 looked_at = 0;
 
+	if (process->untaken & SIGBIT(sig))
+		return first;
 	list_for_each_entry(task, &process->threads, group_link) {
 		interrupt_window_at(++looked_at);
 		if ((~task->blocked | task->wanted) & SIGBIT(sig))
 			return task;
-		if (!first)
-			first = task;
 	}
+	process->untaken |= SIGBIT(sig);
 	return first;
 }
 
@@ -442,6 +444,7 @@ int signal_pgrp(s32 pgid, int sig, const struct siginfo *info)
 	int result = -ESRCH;
 
 	list_for_each_entry(process, &process_list, all) {
+		interrupt_window();
 		if (process->pgid == pgid && !process->zombie) {
 			signal_process(process, sig, info);
 			result = 0;
@@ -464,6 +467,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	if ((current->blocked & SIGBIT(sig)) || action->handler == SIG_IGN) {
 		action->handler = SIG_DFL;
 		current->blocked &= ~SIGBIT(sig);
+		current->process->untaken &= ~SIGBIT(sig);
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
 		console_printf("init: signal %d at address 0x%08x\n", sig, addr);

@@ -1,4 +1,6 @@
 /* Wait queues and sleeping. */
+#include <arch.h>
+#include <cpu.h>
 #include <errno.h>
 #include <sched.h>
 #include <task.h>
@@ -73,14 +75,50 @@ void wake_up_noted(struct wake_note *note)
 		note_work(&note->work, wake_note);
 }
 
+void wake_note_run(struct wake_note *note)
+{
+	if (list_empty(&note->work.link))
+		return;
+	list_del(&note->work.link);
+	if (list_empty(&noted))
+		current->work &= ~WORK_NOTED;
+	wake_up(note->wq);
+}
+
+bool noted_left(void)
+{
+	return !list_empty(&noted);
+}
+
+/* The longest that a real-time task does noted work before it goes on. */
+#define REAL_TIME_MOST_NS 500000u
+
+/*
+ * Programs choose how much there is, so a task that is more urgent than current runs between two pieces, and a
+ * real-time task does no more than a part. What it leaves, the next task gets at the tick, or the idle task at once.
+ */
 void noted_run(void)
 {
+	u32 begin = arch_timebase_low();
+
 	current->work &= ~WORK_NOTED;
 	while (!list_empty(&noted_work)) {
 		struct deferred *work = list_first_entry(&noted_work, struct deferred, link);
 
 		list_del(&work->link);
 		work->run(work);
+		if (list_empty(&noted))
+			return;
+		interrupt_window();
+		if (current == this_cpu()->idle) {
+			if (current->work & WORK_RESCHED)
+				return;
+		} else if (sched_real_time_waits()) {
+			schedule();
+		} else if (current->run_priority &&
+			   time_ticks_to_ns(arch_timebase_low() - begin) > REAL_TIME_MOST_NS) {
+			return;
+		}
 	}
 }
 

@@ -2,9 +2,6 @@
  * pass. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,37 +16,9 @@
 
 #include "common/check.h"
 #include "common/latency.h"
+#include "common/threads.h"
 
-#define THREADS 900
 #define TIMERS 64
-
-static uint32_t word;
-
-static void *wait_for_word(void *argument)
-{
-	(void)argument;
-	for (;;)
-		syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
-	return NULL;
-}
-
-/* All threads block every signal. */
-static void start_threads(void)
-{
-	pthread_attr_t small;
-	pthread_t thread;
-	sigset_t all;
-
-	sigfillset(&all);
-	MUST(sigprocmask(SIG_SETMASK, &all, NULL));
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 16384);
-	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&thread, &small, wait_for_word, NULL)) {
-			CHECK(i > THREADS / 3);	/* a machine with little memory has room for fewer */
-			return;
-		}
-}
 
 static void spin(long ms)
 {
@@ -61,7 +30,7 @@ static void spin(long ms)
 
 static void send_to_process(void)
 {
-	start_threads();
+	test_start_threads();
 	MUST(kill(getpid(), SIGUSR1));
 	MUST(kill(getpid(), SIGCONT));
 	MUST(sigqueue(getpid(), SIGRTMIN, (union sigval){ 1 }));
@@ -69,7 +38,7 @@ static void send_to_process(void)
 
 static void expire_alarm(void)
 {
-	start_threads();
+	test_start_threads();
 	MUST(setitimer(ITIMER_REAL, &(struct itimerval){ { 0, 0 }, { 0, 10000 } }, NULL));
 	spin(30);
 }
@@ -81,7 +50,7 @@ static void expire_timers(clockid_t clock, int signal)
 	const struct itimerspec soon = { { 0, 1000000 }, { 0, 10000000 } };
 	timer_t timers[TIMERS];
 
-	start_threads();
+	test_start_threads();
 	for (int i = 0; i < TIMERS; i++)
 		MUST(timer_create(clock, &event, &timers[i]));
 	for (int i = 0; i < TIMERS; i++)
@@ -110,7 +79,7 @@ static void expire_processor_alarms(void)
 {
 	const struct itimerval soon = { { 0, 10000 }, { 0, 10000 } };
 
-	start_threads();
+	test_start_threads();
 	MUST(setitimer(ITIMER_VIRTUAL, &soon, NULL));
 	MUST(setitimer(ITIMER_PROF, &soon, NULL));
 	MUST(setrlimit(RLIMIT_CPU, &(struct rlimit){ 1000, 1000 }));
@@ -124,7 +93,7 @@ static int die_by_a_timer(void *argument)
 	timer_t timer;
 
 	(void)argument;
-	start_threads();
+	test_start_threads();
 	MUST(timer_create(CLOCK_MONOTONIC, &event, &timer));
 	MUST(timer_settime(timer, 0, &soon, NULL));
 	spin(1000);
@@ -138,7 +107,7 @@ static void be_killed_by_a_timer(void)
 
 static int have_threads(void *argument)
 {
-	start_threads();
+	test_start_threads();
 	CHECK_EQUAL(write(*(int *)argument, "x", 1), 1);
 	for (;;)
 		pause();
@@ -175,7 +144,7 @@ static void stop_and_continue(void)
 static int abort_with_threads(void *argument)
 {
 	(void)argument;
-	start_threads();
+	test_start_threads();
 	abort();
 }
 
@@ -201,19 +170,19 @@ static void stop_seized_threads(void)
 
 static void ignore_a_signal(void)
 {
-	start_threads();
+	test_start_threads();
 	signal(SIGUSR1, SIG_IGN);
 }
 
 static void end_together(void)
 {
-	start_threads();
+	test_start_threads();
 	_exit(0);
 }
 
 static void replace_the_program(void)
 {
-	start_threads();
+	test_start_threads();
 	execl("/bin/hello", "/bin/hello", NULL);
 	CHECK(0);
 }
@@ -226,7 +195,7 @@ static void ask_for_usage(void)
 	struct rusage usage;
 	int fd;
 
-	start_threads();
+	test_start_threads();
 	MUST(getrusage(RUSAGE_SELF, &usage));
 	MUST(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,6 +20,7 @@
 
 #include "common/check.h"
 #include "common/rights.h"
+#include "common/threads.h"
 
 #define PAGE 4096u
 #define MB (1u << 20)
@@ -275,6 +277,52 @@ static void read_all(void)
 	CHECK_EQUAL(read(pair[0], data, sizeof(data)), sizeof(data));
 }
 
+/* Timers of one moment in a process with many threads, none of which takes their signals. ---------------------------- */
+
+#define TIMERS 64
+#define SOON 300000000
+
+static timer_t timers[TIMERS];
+
+static void arm_timers(clockid_t clock, int signal)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
+	struct itimerspec soon = { 0 };
+
+	test_start_threads();
+	for (int i = 0; i < TIMERS; i++)
+		MUST(timer_create(clock, &event, &timers[i]));
+	MUST(clock_gettime(clock, &soon.it_value));
+	soon.it_value.tv_nsec += SOON;
+	soon.it_value.tv_sec += soon.it_value.tv_nsec / 1000000000;
+	soon.it_value.tv_nsec %= 1000000000;
+	for (int i = 0; i < TIMERS; i++)
+		MUST(timer_settime(timers[i], TIMER_ABSTIME, &soon, NULL));
+}
+
+static void arm_real_timers(void)
+{
+	arm_timers(CLOCK_MONOTONIC, SIGRTMIN + 2);
+}
+
+static void arm_processor_timers(void)
+{
+	arm_timers(CLOCK_PROCESS_CPUTIME_ID, SIGRTMIN + 2);
+}
+
+static void arm_continuing_timers(void)
+{
+	arm_timers(CLOCK_MONOTONIC, SIGCONT);
+}
+
+static void spin_till_expiry(void)
+{
+	long long begin = now();
+
+	while (now() - begin < 2 * SOON)
+		;
+}
+
 static const struct {
 	const char *name;
 	void (*prepare)(void), (*act)(void);
@@ -304,6 +352,9 @@ static const struct {
 	{ "pipe: read", fill_pipes, read_all },
 	{ "pipe: close", fill_pipes, close_pair },
 	{ "pipe: close both", fill_pipes, close_other },
+	{ "timers: real time", arm_real_timers, spin_till_expiry },
+	{ "timers: processor time", arm_processor_timers, spin_till_expiry },
+	{ "timers: SIGCONT", arm_continuing_timers, spin_till_expiry },
 };
 #define ACTS (sizeof(acts) / sizeof(acts[0]))
 

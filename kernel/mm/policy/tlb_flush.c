@@ -14,6 +14,9 @@
 #include <policy.h>
 #include <shootdown.h>
 #include <smp.h>
+#include <window.h>
+
+#include "../internal.h"
 
 CAUSE(flush) static void flush_one_page(struct mm *mm, uaddr_t address)
 {
@@ -27,6 +30,23 @@ CAUSE(flush) static void whole_searching(struct mm *mm)
 {
 	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma))
 		flush_range_searching(mm, vma->start, vma->end);
+}
+
+/* The address space has ended: others may run meanwhile. */
+static void last_searching(struct mm *mm)
+{
+	for (struct vma *vma = mm_first(mm); vma; vma = mm_next(vma)) {
+		uaddr_t stop;
+
+		if (flush_range_whole(mm, vma->start, vma->end))
+			continue;
+		for (uaddr_t at = vma->start; at < vma->end && context_live(mm); at = stop) {
+			stop = part_end(mm, at, vma->end);
+			flush_range_found(mm, at, stop);
+			if (stop < vma->end)
+				preemption_point();
+		}
+	}
 }
 
 CAUSE(flush) static void whole_lazy(struct mm *mm)
@@ -72,10 +92,10 @@ CAUSE(flush) static void whole_several(struct mm *mm)
 		shootdown(mm, 0, USER_END);
 }
 
-CAUSE(flush) static void last_searching_several(struct mm *mm)
+static void last_searching_several(struct mm *mm)
 {
 	shootdown_leave(mm);
-	whole_searching(mm);
+	last_searching(mm);
 }
 
 static void last_lazy_several(struct mm *mm)
@@ -85,7 +105,7 @@ static void last_lazy_several(struct mm *mm)
 }
 
 static const struct flush_operations forms_one[] = {
-	{ flush_one_page, flush_range_searching, whole_searching, whole_searching, hide_nothing },
+	{ flush_one_page, flush_range_searching, whole_searching, last_searching, hide_nothing },
 	{ flush_one_page, flush_range_searching, whole_lazy, last_lazy, hide_nothing },
 };
 
