@@ -164,7 +164,7 @@ static long ramdisk_ioctl(struct file *file, unsigned command, uintptr_t argumen
 	case BLKFLSBUF:
 		if (!capable())
 			return -EACCES;
-		page_drop_from(&disk->pages, 0);
+		page_drop_from(&disk->pages, 0, ~0u);
 		return 0;
 	}
 	return -ENOTTY;

@@ -40,14 +40,30 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	return inode;
 }
 
-/* Frees the inode's pages from `first` on; their mappings have been removed before. */
+/* After so many pages, others may run. */
+#define PART_PAGES 256u
+
+/* Frees the inode's pages from `first` on; their mappings have been removed before. Others run meanwhile. */
 static void inode_drop_pages(struct inode *inode, u32 first)
 {
-	u32 dropped = page_drop_from(&inode->pages, first);
+	u32 dropped;
 
-	inode->page_count -= dropped;
-	if (inode->fs)
-		inode->fs->pages -= dropped;
+	while ((dropped = page_drop_from(&inode->pages, first, PART_PAGES))) {
+		inode->page_count -= dropped;
+		if (inode->fs)
+			inode->fs->pages -= dropped;
+		if (dropped == PART_PAGES)
+			preemption_point();
+	}
+}
+
+/* Nobody knows of the inode any more. */
+static void inode_end(struct deferred *ending)
+{
+	struct inode *inode = container_of(ending, struct inode, ending);
+
+	inode_drop_pages(inode, 0);
+	kfree(inode);
 }
 
 void inode_put(struct inode *inode)
@@ -58,11 +74,17 @@ void inode_put(struct inode *inode)
 		inotify_gone(inode);
 	if (inode->ops && inode->ops->free)
 		inode->ops->free(inode);
-	inode_drop_pages(inode, 0);
 	xattrs_free(inode);
-	if (inode->fs)
+	/* The file system may go before the pages. */
+	if (inode->fs) {
 		inode->fs->inodes--;
-	kfree(inode);
+		inode->fs->pages -= inode->page_count;
+		inode->fs = NULL;
+	}
+	if (inode->page_count >= PART_PAGES)
+		defer(&inode->ending, inode_end);
+	else
+		inode_end(&inode->ending);
 }
 
 struct inode *inode_anonymous(u64 size)
@@ -78,6 +100,9 @@ struct inode *inode_anonymous(u64 size)
 	return inode;
 }
 
+/*
+ * Whoever calls this keeps others from resizing the file or writing to it: they may run while it goes over many pages.
+ */
 int inode_resize(struct inode *inode, u64 size)
 {
 	if (size < inode->size) {
@@ -87,10 +112,10 @@ int inode_resize(struct inode *inode, u64 size)
 		/* No fault may map a page that goes. */
 		outside_close();
 		inode->size = size;
-		inode_edit(inode);
-		mm_unmap_inode(inode, first, ~0u);
-		inode_drop_pages(inode, first);
 		outside_open();
+		inode_edit(inode);
+		mm_unmap_inode_from(inode, first);
+		inode_drop_pages(inode, first);
 		if (tail) {
 			struct frame *frame = page_find(&inode->pages, (u32)(size >> PAGE_SHIFT));
 

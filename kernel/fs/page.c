@@ -186,8 +186,8 @@ int page_prepare(struct page_tree *tree, u32 first, u32 end)
 	return 0;
 }
 
-/* Frees the pages from `first` on below one slot; returns the new value of the slot. */
-static void *page_tree_prune(void *at, u32 level, u32 base, u32 first, u32 *dropped)
+/* Frees pages from `first` on below one slot, while *left lasts; returns the new value of the slot. */
+static void *page_tree_prune(void *at, u32 level, u32 base, u32 first, u32 *left)
 {
 	struct page_node *node = at;
 
@@ -197,19 +197,19 @@ static void *page_tree_prune(void *at, u32 level, u32 base, u32 first, u32 *drop
 		if (base < first)
 			return at;
 		frame_put(at);
-		++*dropped;
+		--*left;
 		return NULL;
 	}
 	u32 shift = (level - 1) * SLOT_BITS;
 
-	for (u32 i = 0; i < SLOTS && node->used; i++) {
+	for (u32 i = 0; i < SLOTS && node->used && *left; i++) {
 		u32 start = base + (i << shift);
 		u32 last = start + ((u32)1 << shift) - 1;
 
 		interrupt_window_at(start);
 		if (!node->slot[i] || last < first)
 			continue;
-		node->slot[i] = page_tree_prune(node->slot[i], level - 1, start, first, dropped);
+		node->slot[i] = page_tree_prune(node->slot[i], level - 1, start, first, left);
 		if (!node->slot[i])
 			node->used--;
 	}
@@ -219,21 +219,20 @@ static void *page_tree_prune(void *at, u32 level, u32 base, u32 first, u32 *drop
 	return NULL;
 }
 
-/* Frees the pages from `first` on; returns their number. */
-u32 page_drop_from(struct page_tree *tree, u32 first)
+u32 page_drop_from(struct page_tree *tree, u32 first, u32 most)
 {
-	u32 dropped = 0;
+	u32 left = most;
 
 	if (!tree->root) {
 		tree->bits = 0;
 		return 0;
 	}
 	outside_close();
-	tree->root = page_tree_prune(tree->root, tree->bits / SLOT_BITS, 0, first, &dropped);
+	tree->root = page_tree_prune(tree->root, tree->bits / SLOT_BITS, 0, first, &left);
 	if (!tree->root)
 		tree->bits = 0;
 	outside_open();
-	return dropped;
+	return most - left;
 }
 
 int inode_add_page(struct inode *inode, u32 page, struct frame *frame)

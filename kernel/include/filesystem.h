@@ -68,7 +68,7 @@ s64 seek_endless(struct file *, s64 offset, int whence);
 /* The page cache's tree (fs/page.c). */
 struct frame *page_find(const struct page_tree *, u32 page);
 int page_insert(struct page_tree *, u32 page, struct frame *);
-u32 page_drop_from(struct page_tree *, u32 first);
+u32 page_drop_from(struct page_tree *, u32 first, u32 most);  /* frees pages; returns their number */
 /* Allocates the nodes for the pages from `first` to before `end`: all or none. Inserting these then needs no memory. */
 int page_prepare(struct page_tree *, u32 first, u32 end);
 

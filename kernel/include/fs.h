@@ -95,6 +95,7 @@ struct inode {
 	struct rb_root locks;	/* record and flock locks (fs/file_lock.c) */
 	struct mutex locking;	/* held while a lock is set; not while locks are dropped with their owner */
 	struct list_head watches;	/* fs/inotify.c */
+	struct deferred ending;	/* nobody knows of it any more, but it has many pages */
 	struct mutex writing;	/* of a regular file; held during a write */
 	struct xattr *xattrs;	/* fs/xattr.c */
 	void *data;		/* belongs to the file system, pipe, socket or device */
@@ -210,5 +211,6 @@ long inode_read(struct inode *, void *buffer, size_t size, u64 offset);
 
 /* Implemented by mm: removes the mappings of pages [first, last] of the file from every address space. */
 void mm_unmap_inode(struct inode *, u32 first, u32 last);
+void mm_unmap_inode_from(struct inode *, u32 page);  /* from that page on; others run between two parts */
 
 #endif

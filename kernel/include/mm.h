@@ -39,6 +39,7 @@ struct text;
 #define VM_WIPEONFORK 0x2000u
 #define VM_LOCKED    0x4000u    /* mlock; not inherited by fork */
 #define VM_DONTDUMP  0x8000u    /* madvise */
+#define VM_LEAVING   0x10000u   /* munmap is about to remove it, and has let others run: it joins no other area */
 
 /* An area: the pages of [start, end), with the same permissions and the same object. */
 struct vma {
@@ -131,6 +132,7 @@ bool areas_surveyed_right(struct mm *mm);               /* for the invariant che
 #define IS_ERR_VALUE(x) ((uaddr_t)(x) >= (uaddr_t)-4095)
 uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, struct file *file, u32 page);
 int mm_unmap(struct mm *mm, uaddr_t address, u32 size);
+int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size);       /* other threads may run between two parts */
 int mm_protect(struct mm *mm, uaddr_t address, u32 size, u32 prot);
 uaddr_t mm_remap(struct mm *mm, uaddr_t old, u32 old_size, u32 new_size, u32 flags, uaddr_t new_address);
 int mm_sync(struct mm *mm, uaddr_t address, u32 size, u32 flags);

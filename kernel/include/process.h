@@ -74,9 +74,9 @@ struct process {
 	struct pid_handle *handle;      /* shared by descriptors of the process (proc/pidfd.c); NULL: none */
 	/*
 	 * execve sleeps here until the other threads have ended; the thread that writes a core file until the others
-	 * have stopped, and these until the file is written.
+	 * have stopped. These sleep in dump_wait until the file is written.
 	 */
-	struct waitq exec_wait;
+	struct waitq exec_wait, dump_wait;
 	struct task *execing;
 	struct task *dumper;            /* the thread that writes a core file */
 	u32 dumped_threads;             /* threads that wait for the core file */

@@ -83,6 +83,7 @@ void smp_main(void) __attribute__((noreturn));
 struct cpu *smp_add(u32 number);
 
 /* Lets those that wait for the kernel lock have it first. */
+bool kernel_lock_wanted(void);
 void kernel_lock_pass(void);
 /* A window for others between two pieces of a long call: preemption_point() for several processors. */
 void preemption_point_unlocked(void);

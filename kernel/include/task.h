@@ -81,7 +81,6 @@ struct task {
 	struct arch_task arch;          /* what a context switch saves */
 	/* What a wakeup and a switch read and write lies together, in two cache lines. */
 	struct mm *mm;                  /* NULL: the idle task, or an ended one */
-	struct mm *next_mm;             /* execve builds it; NULL: no execve */
 	struct cpu *cpu;                /* that it runs on, or waits for, or ran on last */
 	struct list_head run_link;      /* in a run queue, or empty */
 	s32 nice;                       /* -20 .. 19, or NICE_IDLE */
@@ -133,9 +132,11 @@ struct task {
 	u32 user_ticks, system_ticks;
 	u32 minor_faults, major_faults; /* counted by mm */
 	struct trace trace;
+	struct mm *next_mm;             /* execve builds it; NULL: no execve */
 	bool over_limit;                /* changed to a user with more tasks than RLIMIT_NPROC: may not exec */
 	/* A fault of a copy without the kernel lock, which has taken it (kernel.lock=fine). */
 	const struct regs *fault_apart;
+	bool ending;                    /* it ends, and takes no more signals of the process */
 	bool killed;                    /* ends when it next checks its signals */
 	char name[TASK_NAME_SIZE];      /* comm */
 };

@@ -11,6 +11,8 @@
  */
 void interrupt_window(void);
 void preemption_point(void);
+/* Opens a window; true: others wait for a preemption point. For callers that must prepare for it. */
+bool preemption_due(void);
 /* For loops with short steps (over pages, entries, files): opens a window every WINDOW_STEPS steps. */
 #define WINDOW_STEPS 32u
 static inline void interrupt_window_at(u32 step)

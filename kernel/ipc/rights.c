@@ -23,6 +23,7 @@
 
 static struct deferred deferred_collection;
 static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
+static bool emptying;		/* a task empties the queues that it has found */
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
@@ -147,7 +148,7 @@ static void collect_unreachable(void)
 	struct socket *socket;
 	u32 looked_at = 0;
 
-	if (list_empty(&flying_sockets))
+	if (list_empty(&flying_sockets) || emptying)
 		return;
 	mark_reachable(&work);
 	list_for_each_entry(socket, &flying_sockets, flight.link) {
@@ -157,12 +158,16 @@ static void collect_unreachable(void)
 			file_get(socket->file);
 		}
 	}
+	/* Nobody can receive these. Each has a reference of this list, and its place in it. */
+	emptying = true;
 	while (!list_empty(&work)) {
 		socket = list_first_entry(&work, struct socket, flight.work);
 		list_del(&socket->flight.work);
 		unix_each_rights(socket, rights_empty, NULL);
 		file_put(socket->file);
+		preemption_point();
 	}
+	emptying = false;
 }
 
 void rights_free(struct rights *rights)

@@ -11,6 +11,27 @@
 
 #include "internal.h"
 
+/* Drops the pages of a range; others may run between two parts, and change the areas. */
+static int discard(struct mm *mm, uaddr_t address, uaddr_t end, bool anonymous_only)
+{
+	struct vma *vma;
+
+	while (address < end && (vma = mm_find(mm, address)) && vma->start < end) {
+		uaddr_t start = MAX(vma->start, address), stop = MIN(vma->end, end);
+
+		if (vma->flags & (VM_DEVICE | VM_LOCKED) || (anonymous_only && vma->inode))
+			return -EINVAL;
+		if (tables_unshare(mm, start, stop))
+			return -ENOMEM;
+		mm->flush_reason = SHOOTDOWN_MADVISE;
+		address = zap_until_due(vma, start, stop);
+		check_range(mm, start, address, "madvise");
+		if (address < stop)
+			preemption_point();
+	}
+	return 0;
+}
+
 int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 {
 	uaddr_t end;
@@ -34,15 +55,9 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 		break;
 	case MADV_DONTNEED:
 	case MADV_FREE:
-		if (tables_unshare(mm, address, end))
-			return -ENOMEM;
-		mm->flush_reason = SHOOTDOWN_MADVISE;
-		for (struct vma *vma = mm_find(mm, address); vma && vma->start < end; vma = mm_next(vma)) {
-			if (vma->flags & (VM_DEVICE | VM_LOCKED) || (advice == MADV_FREE && vma->inode))
-				return -EINVAL;
-			zap_range(vma, MAX(vma->start, address), MIN(vma->end, end));
-		}
-		check_range(mm, address, end, "madvise");
+		error = discard(mm, address, end, advice == MADV_FREE);
+		if (error)
+			return error;
 		break;
 	case MADV_DONTFORK:
 		error = areas_mark(mm, address, end, VM_DONTFORK, 0);

@@ -40,7 +40,7 @@ long sys_mmap2(uaddr_t address, size_t length, int protection, u32 flags, int fd
 
 long sys_munmap(uaddr_t address, size_t length)
 {
-	return length > USER_END ? -EINVAL : mm_unmap(current->mm, address, length);
+	return length > USER_END ? -EINVAL : mm_unmap_in_parts(current->mm, address, length);
 }
 
 long sys_mremap(uaddr_t address, size_t old_length, size_t new_length, u32 flags, uaddr_t new_address)

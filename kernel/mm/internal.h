@@ -59,7 +59,12 @@ static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
 /* Removes the pages of [start, end) of one area: flushes translations, releases frames. Bound by pte.update. */
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
-/* The same without flushing, for a range of which nothing is cached any more. */
+/*
+ * The same, until others wait for a preemption point. Returns the end of what it removed. Whoever lets others run begins
+ * anew with the rest.
+ */
+uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);
+/* The same as zap_range() without flushing, for a range of which nothing is cached any more. */
 extern void (*zap_unflushed)(struct vma *vma, uaddr_t start, uaddr_t end);
 /* Whether it holds the frames of pages that other processors may still use (shootdown.h). */
 void zap_bind_hold(bool on);

@@ -98,6 +98,88 @@ u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 	return pages;
 }
 
+static void area_take_out(struct vma *vma)
+{
+	vma_unlink(vma);
+	vma_free(vma);
+}
+
+void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	struct vma *vma;
+
+	while ((vma = mm_find(mm, start)) && vma->start < end) {
+		zap_range(vma, vma->start, vma->end);
+		area_take_out(vma);
+	}
+}
+
+/* Removes whole areas until others wait. Returns the end of what it removed. */
+static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	struct vma *vma;
+	u32 removed = 0;
+
+	while ((vma = mm_find(mm, start)) && vma->start < end) {
+		uaddr_t stop = zap_until_due(vma, vma->start, vma->end);
+
+		if (stop < vma->end) {
+			u32 page = vma_page(vma, stop);
+
+			vma_unlink(vma);
+			vma->start = stop;
+			vma->first_page = page;
+			vma_link(vma);
+			return stop;
+		}
+		area_take_out(vma);
+		if (++removed % WINDOW_STEPS == 0 && preemption_due())
+			return stop;
+	}
+	return end;
+}
+
+/* Others run, who may change what is left. What they map meanwhile must stay apart from it. */
+static void let_run(struct mm *mm, uaddr_t start, uaddr_t end)
+{
+	u32 areas = 0;
+
+	for (struct vma *vma = mm_find(mm, start); vma && vma->start < end; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
+		vma->flags = (vma->flags & ~VM_GROWSDOWN) | VM_LEAVING;
+	}
+	preemption_point();
+}
+
+/* together: other threads see all of the range go at once. */
+static int range_unmap(struct mm *mm, uaddr_t address, u32 size, bool together)
+{
+	uaddr_t end, stop;
+	struct vma *vma;
+
+	size = ALIGN_UP(size, PAGE_SIZE);
+	if (!range_ok(address, size))
+		return -EINVAL;
+	for (end = address + size; address < end; address = stop) {
+		vma = mm_find(mm, address);
+		if (!vma || vma->start >= end)
+			return 0;
+		if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
+			return -ENOMEM;
+		mm->flush_reason = SHOOTDOWN_MUNMAP;
+		stop = end;
+		if (together)
+			areas_remove(mm, address, end);
+		else
+			stop = areas_remove_until_due(mm, address, end);
+		tables_trim(mm, address, stop);
+		check_range(mm, address, stop, "munmap");
+		if (stop < end)
+			let_run(mm, stop, end);
+	}
+	return 0;
+}
+
 /* Removes an old mapping only once the new area is ready, so that a call that fails changes nothing. */
 static uaddr_t map_new(struct mm *mm, uaddr_t address, u32 size, u32 vm_flags, struct file *file, u32 page)
 {
@@ -183,36 +265,14 @@ uaddr_t mm_map(struct mm *mm, uaddr_t address, u32 size, u32 prot, u32 flags, st
 	return result;
 }
 
-void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
-{
-	struct vma *vma;
-
-	while ((vma = mm_find(mm, start)) && vma->start < end) {
-		zap_range(vma, vma->start, vma->end);
-		vma_unlink(vma);
-		vma_free(vma);
-	}
-}
-
 int mm_unmap(struct mm *mm, uaddr_t address, u32 size)
 {
-	uaddr_t end;
-	struct vma *vma;
+	return range_unmap(mm, address, size, true);
+}
 
-	size = ALIGN_UP(size, PAGE_SIZE);
-	if (!range_ok(address, size))
-		return -EINVAL;
-	end = address + size;
-	vma = mm_find(mm, address);
-	if (!vma || vma->start >= end)
-		return 0;
-	if (tables_unshare(mm, address, end) || areas_cut(mm, address, end))
-		return -ENOMEM;
-	mm->flush_reason = SHOOTDOWN_MUNMAP;
-	areas_remove(mm, address, end);
-	tables_trim(mm, address, end);
-	check_range(mm, address, end, "munmap");
-	return 0;
+int mm_unmap_in_parts(struct mm *mm, uaddr_t address, u32 size)
+{
+	return range_unmap(mm, address, size, false);
 }
 
 /* Gives the entries the area's new permissions. Pages that must be copied before a write stay read-only. */
@@ -298,8 +358,16 @@ uaddr_t mm_brk(struct mm *mm, uaddr_t address)
 		return mm->brk;
 	new = ALIGN_UP(address, PAGE_SIZE);
 	if (new < old) {
-		if (mm_unmap(mm, new, old - new))
-			return mm->brk;
+		uaddr_t before = mm->brk;
+
+		/* Now, since other threads may run meanwhile. */
+		mm->brk = address;
+		if (mm_unmap_in_parts(mm, new, old - new)) {
+			mm->brk = before;
+			return before;
+		}
+		check_range(mm, new, old, "brk");
+		return address;
 	} else if (new > old) {
 		/* Keep a page free above the heap, so that an overrun faults. */
 		if (!range_free(mm, old, new + PAGE_SIZE) ||

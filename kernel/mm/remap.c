@@ -72,7 +72,7 @@ static uaddr_t remap_move(struct mm *mm, uaddr_t from, u32 size, uaddr_t to, u32
 	twin->first_page = vma_page(vma, from);
 	twin->start = to;
 	twin->end = to + new_size;
-	twin->flags &= ~VM_STACK;
+	twin->flags &= ~(VM_STACK | VM_LEAVING);
 	vma_link(twin);
 	move_entries(mm, from, to, MIN(size, new_size));
 	if (!keep)

@@ -141,22 +141,77 @@ static int copy_table(struct mm *child, struct vma *vma, uaddr_t start, uaddr_t 
 	return 0;
 }
 
-static int copy_pages(struct mm *child, struct vma *vma)
+/* A fork: how far it has come in the parent. */
+struct forking {
+	struct mm *parent, *child;
+	uaddr_t at;             /* what lies below is copied */
+	uaddr_t flushed;        /* what lies below is flushed since it became read-only */
+	u32 pages;              /* that have tables and are not flushed */
+};
+
+/* At most so many pages are left to the last flush, which lets nobody run. */
+#define FLUSHED_TOGETHER 1024u
+
+static void flush_copied(struct forking *f)
+{
+	f->parent->flush_reason = SHOOTDOWN_FORK;
+	if (f->flushed < f->at)
+		flush->range(f->parent, f->flushed, f->at);
+	f->flushed = f->at;
+	f->pages = 0;
+}
+
+/*
+ * Lets others run if they wait: no cached entry may then permit a write to what is read-only now. Not the parent's own
+ * threads: the child must see their memory as it was at one moment. Nor while the child shares tables: another
+ * process that writes to the parent would take them from it.
+ */
+static void fork_pause(struct forking *f)
+{
+	if (f->parent->refs > 1 || fork_shares || !preemption_due())
+		return;
+	flush_copied(f);
+	preemption_point();
+}
+
+static int copy_pages(struct forking *f, struct vma *vma)
 {
 	int error = 0;
-	uaddr_t stop;
 
-	for (uaddr_t start = vma->start; start < vma->end && !error; start = stop) {
-		stop = MIN(pagetable_next(start), vma->end);
-		if (!table_share(vma->mm, child, start))
-			error = copy_table(child, vma, start, stop);
+	for (f->at = vma->start; f->at < vma->end && !error;) {
+		uaddr_t start = f->at, stop = part_end(f->parent, start, vma->end);
+
+		if (pagetable_find(f->parent->root, start)) {
+			f->pages += (stop - start) >> PAGE_SHIFT;
+			if (f->pages > FLUSHED_TOGETHER)
+				flush_copied(f);
+			if (!table_share(f->parent, f->child, start))
+				error = copy_table(f->child, vma, start, stop);
+		}
+		f->at = stop;
+		if (stop < vma->end)
+			fork_pause(f);
 	}
 	return error;
+}
+
+static int copy_area(struct forking *f, struct vma *vma)
+{
+	struct vma *copy = vma_copy(vma);
+
+	if (!copy)
+		return -ENOMEM;
+	copy->mm = f->child;
+	copy->flags &= ~(VM_LOCKED | VM_LEAVING);
+	vma_link(copy);
+	return vma->flags & VM_WIPEONFORK ? 0 : copy_pages(f, vma);
 }
 
 struct mm *mm_fork(struct mm *parent)
 {
 	struct mm *child = mm_create();
+	struct forking f = { .parent = parent, .child = child };
+	u32 areas = 0;
 	int error = 0;
 
 	if (!child)
@@ -183,25 +238,18 @@ struct mm *mm_fork(struct mm *parent)
 		child->executable = file_get(parent->executable);
 
 	for (struct vma *vma = mm_first(parent); vma && !error; vma = mm_next(vma)) {
-		struct vma *copy;
-
 		interrupt_window();
-		if (vma->flags & VM_DONTFORK)
-			continue;
-		copy = vma_copy(vma);
-		if (!copy) {
-			error = -ENOMEM;
-			break;
-		}
-		copy->mm = child;
-		copy->flags &= ~VM_LOCKED;
-		vma_link(copy);
-		if (!(vma->flags & VM_WIPEONFORK))
-			error = copy_pages(child, vma);
+		if (!(vma->flags & VM_DONTFORK))
+			error = copy_area(&f, vma);
+		if (++areas % WINDOW_STEPS == 0)
+			fork_pause(&f);
 	}
 	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
 	parent->flush_reason = SHOOTDOWN_FORK;
-	flush->whole(parent);
+	if (!f.flushed)
+		flush->whole(parent);
+	else if (f.flushed < f.at)
+		flush->range(parent, f.flushed, f.at);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");
 	if (error) {

@@ -4,6 +4,7 @@
 #include <flush.h>
 #include <fs.h>
 #include <shootdown.h>
+#include <smp.h>
 
 #include "zap.h"
 
@@ -68,6 +69,29 @@ void zap_bind_hold(bool on)
 	zap_unflushed = on ? zap_or_hold : zap_now;
 }
 
+uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
+{
+	bool flushed;
+	uaddr_t stop;
+
+	if (end - start <= PART_SIZE) {
+		zap_range(vma, start, end);
+		return end;
+	}
+	/* One flush for all parts, if it costs no more than one for a part. With several processors entries go first. */
+	flushed = !several_processors && !vma->inode && flush_range_whole(vma->mm, start, end);
+	for (; start < end; start = stop) {
+		stop = part_end(vma->mm, start, end);
+		if (flushed)
+			zap_unflushed(vma, start, stop);
+		else
+			zap_range(vma, start, stop);
+		if (stop < end && preemption_due())
+			return stop;
+	}
+	return end;
+}
+
 void tables_trim(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *above = mm_find(mm, start);
@@ -114,4 +138,45 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 	list_for_each_entry(vma, &inode->mappings, mapping)
 		if (part_of_file(vma, first, last, &start, &end))
 			check_range(vma->mm, start, end, "truncation");
+}
+
+/* With more areas of a file, each part would take too long to find. */
+#define AREAS_IN_PARTS 16u
+
+/* The next page from *page on that an area maps; false: none does. *few: there are few areas. */
+static bool next_mapped(const struct inode *inode, u32 *page, bool *few)
+{
+	const struct vma *vma;
+	u32 next = 0, areas = 0;
+	bool found = false;
+
+	list_for_each_entry(vma, &inode->mappings, mapping) {
+		u32 last = vma->first_page + ((vma->end - vma->start) >> PAGE_SHIFT) - 1;
+
+		interrupt_window_at(++areas);
+		if (last >= *page && (!found || vma->first_page < next)) {
+			next = MAX(*page, vma->first_page);
+			found = true;
+		}
+	}
+	*few = areas <= AREAS_IN_PARTS;
+	*page = next;
+	return found;
+}
+
+void mm_unmap_inode_from(struct inode *inode, u32 page)
+{
+	bool few;
+
+	while (next_mapped(inode, &page, &few)) {
+		u32 part = PART_SIZE >> PAGE_SHIFT, last = few && page < ~0u - part ? page + part - 1 : ~0u;
+
+		outside_close();
+		mm_unmap_inode(inode, page, last);
+		outside_open();
+		if (last == ~0u)
+			return;
+		page = last + 1;
+		preemption_point();
+	}
 }

@@ -209,7 +209,9 @@ static int build_address_space(struct exec *exec)
 	mm->data_limit = rlimit(RLIMIT_DATA);
 	mm->dumpable = exec->cred.uid == exec->cred.euid && exec->cred.gid == exec->cred.egid &&
 		       !inode_permission(exec->file->inode, MAY_READ);
+	interrupt_window();
 	error = elf_load(mm, exec->file, &exec->image, &exec->reason);
+	interrupt_window();
 	if (!error)
 		error = trampoline_map(mm);
 	if (!error)

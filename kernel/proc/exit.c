@@ -178,14 +178,22 @@ static void become_zombie(struct process *process)
 	process_ended(process);
 }
 
+static bool all_wait_for_core(const struct process *process)
+{
+	return process->dumped_threads == process->thread_count - 1;
+}
+
 /* The core file includes the registers of every thread, so no thread ends until the file is written. */
 static void wait_for_core(struct process *process)
 {
 	if (!process->dumper || process->dumper == current)
 		return;
 	process->dumped_threads++;
-	wake_up(&process->exec_wait);
-	wait_event_uninterruptible(&process->exec_wait, !process->dumper);
+	if (all_wait_for_core(process))
+		wake_up(&process->exec_wait);
+	wait_event_uninterruptible(&process->dump_wait, !process->dumper);
+	/* They go on one after another, without a return to a program in between. */
+	preemption_point();
 }
 
 void task_exit(s32 status)
@@ -196,8 +204,9 @@ void task_exit(s32 status)
 
 	ASSERT(task != this_cpu()->idle);
 	/* Threads of a killed process may end one after another, without a return to a program in between. */
-	interrupt_window();
+	preemption_point();
 	wait_for_core(process);
+	signal_leave();
 	if (!process->oom_killed)
 		trace_event(PTRACE_EVENT_EXIT, (u32)status);
 	task->trace.status = process->exiting ? process->exit_status : status;
@@ -225,7 +234,7 @@ void task_exit(s32 status)
 		sched_give_back(task, process->parent->leader);
 	if (--process->thread_count == 0)
 		become_zombie(process);
-	else
+	else if (process->thread_count == 1 || (process->dumper && all_wait_for_core(process)))
 		wake_up(&process->exec_wait);
 	sighand_put(task->sighand);
 	task->sighand = NULL;
@@ -257,11 +266,11 @@ void process_exit_dumping(const struct siginfo *info)
 		process->dumper = current;
 		process->dumped_threads = 0;
 		process_end(process, info->signo);
-		wait_event_uninterruptible(&process->exec_wait, process->dumped_threads == process->thread_count - 1);
+		wait_event_uninterruptible(&process->exec_wait, all_wait_for_core(process));
 		if (core_write(info))
 			process->exit_status |= STATUS_CORE;
 		process->dumper = NULL;
-		wake_up(&process->exec_wait);
+		wake_up(&process->dump_wait);
 	}
 	process_exit(info->signo);
 }

@@ -88,6 +88,7 @@ struct sighand *sighand_new(const struct sighand *from);        /* NULL from: al
 void sighand_put(struct sighand *sighand);
 void signal_exec(void);                                 /* handlers back to default */
 void signal_wake_all(struct process *process);          /* makes every thread check its signals */
+void signal_leave(void);                                /* current ends: it takes no more signals to its process */
 
 /* credentials.c */
 bool is_same_user(const struct task *task);             /* current's real IDs are all of the task's */

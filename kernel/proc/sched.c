@@ -249,6 +249,12 @@ void interrupt_window(void)
 	irq_disable();
 }
 
+bool preemption_due(void)
+{
+	interrupt_window();
+	return current->work & (WORK_NOTED | WORK_RESCHED) || (several_processors && kernel_lock_wanted());
+}
+
 REPLACED void preemption_point(void)
 {
 	interrupt_window();

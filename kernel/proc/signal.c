@@ -237,11 +237,25 @@ static struct task *signal_thread(struct process *process, int sig)
 		return first;
 	list_for_each_entry(task, &process->threads, group_link) {
 		interrupt_window_at(++looked_at);
-		if ((~task->blocked | task->wanted) & SIGBIT(sig))
+		if (!task->ending && (~task->blocked | task->wanted) & SIGBIT(sig))
 			return task;
 	}
 	process->untaken |= SIGBIT(sig);
 	return first;
+}
+
+/* A signal that current was told of, or would be told of, goes to another thread. */
+void signal_leave(void)
+{
+	struct process *process = current->process;
+
+	current->ending = true;
+	if (process->exiting)
+		return;
+	for (sigset left = process->pending.set & ~process->untaken; left; left &= left - 1) {
+		interrupt_window();
+		signal_notice(signal_thread(process, __builtin_ctzll(left) + 1));
+	}
 }
 
 static void cancel_in_threads(struct process *process, sigset opposites)

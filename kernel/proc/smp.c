@@ -108,11 +108,14 @@ REPLACED void kernel_leave(struct regs *regs)
 	kernel_leave_big(regs);
 }
 
+bool kernel_lock_wanted(void)
+{
+	return kernel_lock_words.next != kernel_lock_words.serving + 1;
+}
+
 void kernel_lock_pass(void)
 {
-	const struct kernel_lock *lock = &kernel_lock_words;
-
-	if (lock->next != lock->serving + 1) {
+	if (kernel_lock_wanted()) {
 		kernel_unlock();
 		kernel_lock();
 	}

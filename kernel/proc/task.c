@@ -206,6 +206,7 @@ struct process *process_new(void)
 	waitq_init(&process->child_wait);
 	wake_note_init(&process->child_note, &process->child_wait);
 	waitq_init(&process->exec_wait);
+	waitq_init(&process->dump_wait);
 	sigpending_init(&process->pending);
 	itimer_init(process);
 	process->start_ns = time_now_ns();

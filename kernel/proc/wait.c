@@ -3,6 +3,7 @@
 #include <cpu.h>
 #include <errno.h>
 #include <sched.h>
+#include <smp.h>
 #include <task.h>
 #include <wait.h>
 #include <window.h>
@@ -80,14 +81,14 @@ void wake_note_run(struct wake_note *note)
 	if (list_empty(&note->work.link))
 		return;
 	list_del(&note->work.link);
-	if (list_empty(&noted))
+	if (list_empty(&noted_work))
 		current->work &= ~WORK_NOTED;
 	wake_up(note->wq);
 }
 
 bool noted_left(void)
 {
-	return !list_empty(&noted);
+	return !list_empty(&noted_work);
 }
 
 /* The longest that a real-time task does noted work before it goes on. */
@@ -107,7 +108,7 @@ void noted_run(void)
 
 		list_del(&work->link);
 		work->run(work);
-		if (list_empty(&noted))
+		if (list_empty(&noted_work))
 			return;
 		interrupt_window();
 		if (current == this_cpu()->idle) {
@@ -118,6 +119,8 @@ void noted_run(void)
 		} else if (current->run_priority &&
 			   time_ticks_to_ns(arch_timebase_low() - begin) > REAL_TIME_MOST_NS) {
 			return;
+		} else if (several_processors) {
+			kernel_lock_pass();
 		}
 	}
 }

@@ -135,6 +135,22 @@ static void a_mapping_at_the_end_of_the_file(void)
 	CHECK_NO_MAP(mremap(at, 0, 32 * PAGE, MREMAP_MAYMOVE), EINVAL);
 }
 
+/* To cut a very large file takes no longer than its pages do. */
+static void the_end_of_a_large_file_goes(void)
+{
+	int fd = (int)MUST(memfd_create("large", 0));
+	const off_t size = (off_t)0xffffffff * PAGE;
+	char *at;
+
+	MUST(ftruncate(fd, size));
+	at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, size - PAGE);
+	CHECK(at != MAP_FAILED);
+	*at = 1;
+	MUST(ftruncate(fd, 0));
+	MUST(ftruncate(fd, size));
+	CHECK_EQUAL(*at, 0);
+}
+
 /* Only private memory without a file grows downwards. Below a mapping of a file or a device lie pages of something
  * else. */
 static void only_stacks_grow(void)
@@ -163,6 +179,7 @@ static const struct test_case cases[] = {
 	CASE(moves_of_every_shape),
 	CASE(locked_memory_does_not_grow),
 	CASE(a_mapping_at_the_end_of_the_file),
+	CASE(the_end_of_a_large_file_goes),
 	CASE(only_stacks_grow),
 };
 

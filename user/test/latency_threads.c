@@ -211,7 +211,8 @@ static const struct test_case calls[] = {
 	CASE(send_to_process), CASE(expire_alarm), CASE(expire_real_timers), CASE(continue_by_timers),
 	CASE(expire_processor_timers), CASE(expire_processor_alarms), CASE(be_killed_by_a_timer),
 	CASE(stop_and_continue),
-	CASE(stop_seized_threads), CASE(ignore_a_signal), CASE(end_together),
+	CASE(stop_seized_threads), CASE(ignore_a_signal), CASE(leave_a_core),
+	CASE(end_together),
 	CASE(replace_the_program), CASE(ask_for_usage),
 };
 
@@ -221,7 +222,7 @@ static void interrupts_wait_little(void)
 }
 
 static const struct test_case cases[] = {
-	CASE(interrupts_wait_little), CASE(leave_a_core),
+	CASE(interrupts_wait_little),
 };
 
 TEST_MAIN("latency_threads", cases)

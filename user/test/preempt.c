@@ -2,6 +2,7 @@
  * our kernel can pass. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -150,6 +151,71 @@ static void unmap_long(void)
 	MUST(munmap(mapping, SIZE));
 }
 
+static void long_mapped_and_open(void)
+{
+	one = long_file();
+	mapping = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, one, 0);
+	CHECK(mapping != MAP_FAILED);
+}
+
+/* Memory of one process. ------------------------------------------------------------------------------------------- */
+
+#define TABLES_SIZE (256u * 4 * MB)
+
+static void private_memory(void)
+{
+	mapping = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(mapping != MAP_FAILED);
+	memset(mapping, 1, SIZE);
+}
+
+static void *sleep_in_thread(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+static void private_memory_of_two(void)
+{
+	pthread_t thread;
+
+	private_memory();
+	CHECK_EQUAL(pthread_create(&thread, NULL, sleep_in_thread, NULL), 0);
+}
+
+/* A page in each of many tables. */
+static void many_tables(void)
+{
+	mapping = mmap(NULL, TABLES_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(mapping != MAP_FAILED);
+	for (size_t at = 0; at < TABLES_SIZE; at += 4 * MB)
+		((char *)mapping)[at] = 1;
+}
+
+static void fork_once(void)
+{
+	const char *memory = mapping;
+	pid_t child = (pid_t)MUST(fork());
+	int status;
+
+	if (child == 0)
+		_exit(memory[0] == 1 && memory[SIZE - 4 * MB] == 1 ? 0 : 1);
+	MUST(waitpid(child, &status, 0));
+	CHECK_EQUAL(status, 0);
+}
+
+static void discard_long(void)
+{
+	MUST(madvise(mapping, SIZE, MADV_DONTNEED));
+	CHECK_EQUAL(*(char *)mapping, 0);
+}
+
+static void unmap_tables(void)
+{
+	MUST(munmap(mapping, TABLES_SIZE));
+}
+
 /* Other things with much behind one descriptor. -------------------------------------------------------------------- */
 
 #define MANY 3000
@@ -217,6 +283,24 @@ static void queue_sockets(void)
 		}
 		MUST(close(inner[0]));
 		MUST(close(inner[1]));
+	}
+}
+
+/* A queue that holds its own socket, and two thousand more: nobody can receive them. */
+static void queue_itself(void)
+{
+	int inner[50];
+
+	allow_descriptors();
+	socket_pair(SOCK_DGRAM, pair);
+	MUST(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ MB }, sizeof(int)));
+	CHECK_EQUAL(send_files(pair[0], pair, 2), 1);
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 50; k += 2)
+			socket_pair(SOCK_DGRAM, &inner[k]);
+		CHECK_EQUAL(send_files(pair[0], inner, 50), 1);
+		for (int k = 0; k < 50; k++)
+			MUST(close(inner[k]));
 	}
 }
 
@@ -317,9 +401,9 @@ static void arm_continuing_timers(void)
 
 static void spin_till_expiry(void)
 {
-	long long begin = now();
+	long long begin = test_now();
 
-	while (now() - begin < 2 * SOON)
+	while (test_now() - begin < 2 * SOON)
 		;
 }
 
@@ -339,11 +423,23 @@ static const struct {
 	{ "pages: a closed socket's queue", long_in_queue, close_pair },
 	{ "pages: munmap", long_mapped, unmap_long },
 	{ "pages: the end, from a mapping", long_mapped, nothing },
+	{ "pages: ftruncate, mapped", long_mapped_and_open, truncate_one },
+	{ "memory: fork", private_memory, fork_once },
+	{ "memory: munmap", private_memory, unmap_long },
+	{ "memory: madvise", private_memory, discard_long },
+	{ "memory: exec", private_memory, exec_hello },
+	{ "memory: the end", private_memory, nothing },
+	{ "threads: munmap", private_memory_of_two, unmap_long },
+	{ "threads: madvise", private_memory_of_two, discard_long },
+	{ "tables: fork", many_tables, fork_once },
+	{ "tables: munmap", many_tables, unmap_tables },
+	{ "tables: the end", many_tables, nothing },
 	{ "epoll: close", watch_by_epoll, close_one },
 	{ "epoll: the end", watch_by_epoll, nothing },
 	{ "inotify: close", watch_by_inotify, close_one },
 	{ "connections: close", connect_many, close_one },
 	{ "sockets: a queue of them", queue_sockets, close_pair },
+	{ "sockets: a queue in itself", queue_itself, close_pair },
 	{ "sockets: nested", nest_deeply, nothing },
 	{ "directories: close", remove_deep_directory, close_one },
 	{ "pipe: tee", fill_pipes, tee_all },
