@@ -12,7 +12,7 @@
 #include "internal.h"
 
 /* Drops the pages of a range; others may run between two parts, and change the areas. */
-static int discard(struct mm *mm, uaddr_t address, uaddr_t end, bool anonymous_only)
+static int discard_range(struct mm *mm, uaddr_t address, uaddr_t end, bool anonymous_only)
 {
 	struct vma *vma;
 
@@ -55,7 +55,7 @@ int mm_advise(struct mm *mm, uaddr_t address, u32 size, u32 advice)
 		break;
 	case MADV_DONTNEED:
 	case MADV_FREE:
-		error = discard(mm, address, end, advice == MADV_FREE);
+		error = discard_range(mm, address, end, advice == MADV_FREE);
 		if (error)
 			return error;
 		break;

@@ -60,7 +60,7 @@ static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
 /*
- * The same, until others wait for a preemption point. Returns the end of what it removed. Whoever lets others run begins
+ * The same, until others wait to run. Returns the end of what it removed. Whoever lets others run begins
  * anew with the rest.
  */
 uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);

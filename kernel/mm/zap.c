@@ -78,7 +78,7 @@ uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_range(vma, start, end);
 		return end;
 	}
-	/* One flush for all parts, if it costs no more than one for a part. With several processors entries go first. */
+	/* One flush for all parts if it costs no more than one of a part. With several processors entries go first. */
 	flushed = !several_processors && !vma->inode && flush_range_whole(vma->mm, start, end);
 	for (; start < end; start = stop) {
 		stop = part_end(vma->mm, start, end);

@@ -139,7 +139,8 @@ static void a_stack_grows_into_a_mapping(void)
 			   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0) != MAP_FAILED);
 		for (int k = 0; k < AREAS; k++) {
 			int rights = PROT_READ | PROT_WRITE | (k % 2 ? 0 : PROT_EXEC);
-			char *at = mmap(memory + k * PAGE, PAGE, rights, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			char *at = mmap(memory + k * PAGE, PAGE, rights, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1,
+					0);
 
 			CHECK(at != MAP_FAILED);
 			at[5] = 1;

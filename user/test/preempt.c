@@ -361,7 +361,7 @@ static void read_all(void)
 	CHECK_EQUAL(read(pair[0], data, sizeof(data)), sizeof(data));
 }
 
-/* Timers of one moment in a process with many threads, none of which takes their signals. ---------------------------- */
+/* Timers of one moment in a process with many threads, none of which takes their signals. --------------------------*/
 
 #define TIMERS 64
 #define SOON 300000000
