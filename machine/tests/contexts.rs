@@ -3,7 +3,7 @@
 
 mod support;
 
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::machine::Limits;
 use pagewalk_machine::session::Session;
 use support::Program;
 
@@ -62,16 +62,11 @@ fn run(machine: &str, kind: &str, set: &str, profile: bool) -> (Session, u64) {
         elf[24..28].copy_from_slice(&0x4200_u32.to_be_bytes());
         session.add_symbols("bin/user", &elf).unwrap();
     }
-    let stop = session.run(Limits {
+    let limits = Limits {
         cycles: 1_000_000,
         ..Limits::NONE
-    });
-    assert_eq!(
-        stop,
-        Stop::PowerOff { status: 0 },
-        "{}",
-        session.explain(&stop)
-    );
+    };
+    support::finish(&mut session, limits);
     let cycles = session.machine().instant().cycles;
     (session, cycles)
 }

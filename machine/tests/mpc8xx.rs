@@ -23,9 +23,7 @@ fn session(source: &str) -> Session {
 /// Runs a program that ends with status 0.
 fn run(source: &str) -> Session {
     let mut session = session(source);
-    let stop = session.run(LIMITS);
-    let explained = session.explain(&stop);
-    assert_eq!(stop, Stop::PowerOff { status: 0 }, "{explained}");
+    support::finish(&mut session, LIMITS);
     session
 }
 

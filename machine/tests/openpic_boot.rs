@@ -22,12 +22,11 @@ fn boot(machine: &str, settings: &[&str], words: &str) -> Session {
 }
 
 fn finish(session: &mut Session) -> String {
-    let stop = session.run(Limits {
+    let limits = Limits {
         instructions: 400_000_000,
         ..Limits::NONE
-    });
-    let explained = session.explain(&stop);
-    assert_eq!(stop, Stop::PowerOff { status: 0 }, "{explained}");
+    };
+    support::finish(session, limits);
     String::from_utf8_lossy(session.printed()).into_owned()
 }
 

@@ -2,7 +2,7 @@
 
 mod support;
 
-use pagewalk_machine::machine::{Limits, Stop};
+use pagewalk_machine::machine::Limits;
 use pagewalk_machine::session::Session;
 use support::Program;
 
@@ -21,16 +21,11 @@ fn run(source: &str, machine: &str, oracle: bool) -> Session {
     let program = Program::new(&format!("{MACROS}{source}"));
     let mut session = program.session(machine, &[]);
     session.set_oracle(oracle);
-    let stop = session.run(Limits {
+    let limits = Limits {
         cycles: 100_000_000,
         ..Limits::NONE
-    });
-    assert_eq!(
-        stop,
-        Stop::PowerOff { status: 0 },
-        "{}",
-        session.explain(&stop)
-    );
+    };
+    support::finish(&mut session, limits);
     session
 }
 

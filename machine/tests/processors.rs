@@ -79,13 +79,7 @@ fn session_of(machine: &str, program: &Program) -> Session {
 }
 
 fn finish(session: &mut Session) {
-    let stop = session.run(CYCLES);
-    assert_eq!(
-        stop,
-        Stop::PowerOff { status: 0 },
-        "{}",
-        session.explain(&stop)
-    );
+    support::finish(session, CYCLES);
 }
 
 fn word(session: &Session, address: u32) -> u32 {

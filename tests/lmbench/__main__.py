@@ -20,19 +20,19 @@ from suite.places import BUILD, ROOT, USER, Missing, program, wanted
 from lmbench.rows import HELPERS, ROWS, Row
 
 # The guest's script. A timing interval of 5 ms, LmBench's shortest. The costs of a loop and of reading the clock are
-# measured once.
+# measured once. LmBench starts `hello` from the folder for temporary files.
 _SCRIPT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/lmbench:/bin ENOUGH=5000
 cd /tmp
-cp /lmbench/hello /tmp/hello
-mkdir -p /tmp/include/sys
-echo typedef > /tmp/include/sys/types.h
+cp /lmbench/hello .
+mkdir -p /lmbench/include/sys
+echo typedef > /lmbench/include/sys/types.h
 LOOP_O=$(loop_o)
 TIMING_O=$(timing_o)
 export LOOP_O TIMING_O
-lmdd of=/tmp/file move=4m fsync=1 2>/dev/null
-{theirs}rm /tmp/file
+lmdd of=/lmbench/file move=4m fsync=1 2>/dev/null
+{theirs}rm /lmbench/file
 {ours}echo @end
 """
 

@@ -33,8 +33,8 @@ class Row:
         return float(found[1]) * mhz
 
 
-# Paths of the guest. LmBench has /tmp/hello built in.
-_PATH = "/tmp/include/sys/types.h"
+# Paths of the guest.
+_PATH = "/lmbench/include/sys/types.h"
 _MB = 1 << 20
 
 ROWS = (
@@ -47,11 +47,11 @@ ROWS = (
     Row("signal-install", "lat_sig -N 3 install", "signal"),
     Row("signal-handle", "lat_sig -N 3 catch", "signal"),
     Row("fork", "lat_proc -N 3 fork", "fork", as_large=True),
-    Row("exec", "lat_proc -N 3 exec", "exec program=/tmp/hello", as_large=True),
-    Row("page-fault", "lat_pagefault -N 3 /tmp/file", "page-fault"),
-    Row("mmap-latency", "lat_mmap -N 3 4m /tmp/file", "mmap-latency size=4m touch=spread", r"4\.194304 (\d+)"),
-    Row("file-reread", "bw_file_rd -N 3 2m io_only /tmp/file", "file-reread size=2m", r"2\.10 ([\d.]+)", 2 * _MB),
-    Row("mmap-reread", "bw_mmap_rd -N 3 2m mmap_only /tmp/file", "mmap-reread size=2m", r"2\.10 ([\d.]+)", 2 * _MB),
+    Row("exec", "lat_proc -N 3 exec", "exec program=/lmbench/hello", as_large=True),
+    Row("page-fault", "lat_pagefault -N 3 /lmbench/file", "page-fault"),
+    Row("mmap-latency", "lat_mmap -N 3 4m /lmbench/file", "mmap-latency size=4m touch=spread", r"4\.194304 (\d+)"),
+    Row("file-reread", "bw_file_rd -N 3 2m io_only /lmbench/file", "file-reread size=2m", r"2\.10 ([\d.]+)", 2 * _MB),
+    Row("mmap-reread", "bw_mmap_rd -N 3 2m mmap_only /lmbench/file", "mmap-reread size=2m", r"2\.10 ([\d.]+)", 2 * _MB),
     Row("pipe-latency", "lat_pipe -N 1", "pipe-latency"),
     Row("unix-latency", "lat_unix -N 1", "unix-latency"),
     Row(

@@ -263,6 +263,25 @@ impl BoardKind {
     }
 }
 
+/// Begins the node of the internal memory map, `size` bytes at `base`, whose first `own` bytes are its own registers.
+fn begin_soc(
+    fdt: &mut FdtWriter,
+    compatible: &[&str],
+    base: u32,
+    size: u32,
+    own: u32,
+) -> Result<vm_fdt::FdtWriterNode, vm_fdt::Error> {
+    let soc = fdt.begin_node(&format!("soc@{base:x}"))?;
+    fdt.property_u32("#address-cells", 1)?;
+    fdt.property_u32("#size-cells", 1)?;
+    fdt.property_string("device_type", "soc")?;
+    let compatible = compatible.iter().map(ToString::to_string).collect();
+    fdt.property_string_list("compatible", compatible)?;
+    fdt.property_array_u32("ranges", &[0, base, size])?;
+    fdt.property_array_u32("reg", &[base, own])?;
+    Ok(soc)
+}
+
 /// The node of a UART at `address` of its bus, whose interrupt is `interrupt` of the controller with phandle 1.
 fn serial_node(
     fdt: &mut FdtWriter,

@@ -78,13 +78,7 @@ pub(super) const TREE: Tree = Tree {
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
     super::control_node(fdt, config)?;
     let (_, _, bus) = crate::loader::clocks(config);
-    let soc = fdt.begin_node("soc@e0000000")?;
-    fdt.property_u32("#address-cells", 1)?;
-    fdt.property_u32("#size-cells", 1)?;
-    fdt.property_string("device_type", "soc")?;
-    fdt.property_string("compatible", "simple-bus")?;
-    fdt.property_array_u32("ranges", &[0, IMMR, IMMR_SIZE])?;
-    fdt.property_array_u32("reg", &[IMMR, 0x200])?;
+    let soc = super::begin_soc(fdt, &["simple-bus"], IMMR, IMMR_SIZE, 0x200)?;
     fdt.property_u32("bus-frequency", bus)?;
     let pic = fdt.begin_node("pic@700")?;
     fdt.property_null("interrupt-controller")?;

@@ -95,16 +95,13 @@ pub(super) const TREE: Tree = Tree {
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
     super::control_node(fdt, config)?;
     let (_, _, bus) = crate::loader::clocks(config);
-    let soc = fdt.begin_node("soc@ffe00000")?;
-    fdt.property_u32("#address-cells", 1)?;
-    fdt.property_u32("#size-cells", 1)?;
-    fdt.property_string("device_type", "soc")?;
-    fdt.property_string_list(
-        "compatible",
-        vec!["fsl,mpc8641-soc".to_owned(), "simple-bus".to_owned()],
+    let soc = super::begin_soc(
+        fdt,
+        &["fsl,mpc8641-soc", "simple-bus"],
+        CCSR,
+        CCSR_SIZE,
+        0x1000,
     )?;
-    fdt.property_array_u32("ranges", &[0, CCSR, CCSR_SIZE])?;
-    fdt.property_array_u32("reg", &[CCSR, 0x1000])?;
     fdt.property_u32("bus-frequency", bus)?;
     let mcm = fdt.begin_node("mcm@1000")?;
     fdt.property_string_list(

@@ -113,16 +113,13 @@ pub(super) const TREE: Tree = Tree {
 
 fn nodes(fdt: &mut FdtWriter, config: &MachineConfig, _: Target) -> Result<(), Error> {
     super::control_node(fdt, config)?;
-    let soc = fdt.begin_node("soc@ff000000")?;
-    fdt.property_string("device_type", "soc")?;
-    fdt.property_string_list(
-        "compatible",
-        vec!["fsl,pq1-soc".to_owned(), "simple-bus".to_owned()],
+    let soc = super::begin_soc(
+        fdt,
+        &["fsl,pq1-soc", "simple-bus"],
+        IMMR,
+        IMMR_SIZE,
+        IMMR_SIZE,
     )?;
-    fdt.property_u32("#address-cells", 1)?;
-    fdt.property_u32("#size-cells", 1)?;
-    fdt.property_array_u32("ranges", &[0, IMMR, IMMR_SIZE])?;
-    fdt.property_array_u32("reg", &[IMMR, IMMR_SIZE])?;
     let pic = fdt.begin_node("interrupt-controller@0")?;
     fdt.property_null("interrupt-controller")?;
     fdt.property_u32("#interrupt-cells", 2)?;

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use pagewalk_machine::board::Console;
 use pagewalk_machine::config::{MachineConfig, Override};
+use pagewalk_machine::machine::{Limits, Stop};
 use pagewalk_machine::session::Session;
 
 /// Macros that every program has: `load` (a 32-bit constant), `poke` (a word to a fixed address,
@@ -202,6 +203,13 @@ impl Program {
         let config = config(machine, settings);
         Session::with_kernel(config, &elf, "a.elf", None, "", Console::memory()).unwrap()
     }
+}
+
+/// Runs to the end, which must be a power-off with status 0.
+pub fn finish(session: &mut Session, limits: Limits) {
+    let stop = session.run(limits);
+    let explained = session.explain(&stop);
+    assert_eq!(stop, Stop::PowerOff { status: 0 }, "{explained}");
 }
 
 pub fn machine_file(name: &str) -> PathBuf {
