@@ -9,6 +9,8 @@
 #                the kernel's invariant checker on
 #   make linux   builds real Linux for the machines, and prints its benchmark rows beside ours
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
+#   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
+#                pip installs on another computer without a compiler
 #   make clean   removes what was built (results and .venv stay)
 #
 # Each step leaves a stamp in build/stamps and is done again only when what it depends on has changed.
@@ -26,7 +28,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
 	test-cross test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -73,6 +75,21 @@ programs: $(STAMPS)/bootstrap-test
 	tests/programs/build.sh
 	tests/programs/qemu.sh
 
+# Packing -----------------------------------------------------------------------
+# The wheel has what runs need, and the kernels of `--seeds 7`. maturin packs what is in lab/pagewalk/data.
+DATA := lab/pagewalk/data
+WHEEL_KERNELS := $(foreach folder,. $(addprefix seed-,1 2 3 4 5 6),$(addprefix build/kernel/$(folder)/,vmlinux vmlinux-unordered))
+WHEEL_PROGRAMS := $(addprefix build/user/,hello init init-linux bench)
+wheel: ready
+	$(call heading,One wheel with the machine$(comma) the kernel$(comma) the programs and the experiments)
+	$(MAKE) -s -C kernel BUILD=$(CURDIR)/build/kernel $(abspath $(WHEEL_KERNELS))
+	rm -rf $(DATA) build/wheel && mkdir -p $(DATA)
+	cp -r --parents machines experiments subjects LICENSE build/constants.elf $(WHEEL_KERNELS) $(WHEEL_PROGRAMS) $(DATA)
+	cp --parents user/*.list user/bench/README.md $(DATA)
+	cd lab && ../.venv/bin/maturin build --quiet --release --out ../build/wheel
+	rm -rf $(DATA)
+	@ls build/wheel/*.whl
+
 # Testing ---------------------------------------------------------------------
 # What needs no more than one core goes two at a time; each part's output comes whole, when it has ended.
 test: lint test-rust
@@ -93,7 +110,7 @@ test-rust: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,The machine's tests)
 	cargo test --profile tests -p pagewalk-machine
 
-test-lab: ready programs $(STAMPS)/bootstrap-test
+test-lab: ready wheel programs $(STAMPS)/bootstrap-test
 	$(call heading,The lab's tests)
 	cd lab && ../.venv/bin/python -m pytest
 

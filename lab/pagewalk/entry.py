@@ -44,6 +44,14 @@ def _fail(sentence: str) -> int:
 
 def _run() -> int:
     """Runs the command line and writes all of its output; returns the exit status."""
+    try:
+        import pagewalk._machine  # noqa: PLC0415, F401 - slow to import
+    except ImportError as error:
+        return _fail(
+            f"the simulator cannot be loaded: {error}; this copy of the package was built for another system or "
+            f"Python than this one ({sys.platform}, {os.uname().machine}, Python {sys.version_info[0]}."
+            f"{sys.version_info[1]}): install a wheel for it, or run `make` in a checkout"
+        )
     from pagewalk.cli.app import command  # noqa: PLC0415 - slow to import
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

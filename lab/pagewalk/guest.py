@@ -10,7 +10,7 @@ from pathlib import Path
 from pagewalk import systems
 from pagewalk.errors import BadInput
 from pagewalk.paths import read_file
-from pagewalk.programs import GuestFile, check_executable, image
+from pagewalk.programs import GuestFile, check_executable, find, image
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
 from pagewalk.workshop import Workshop
 
@@ -66,9 +66,10 @@ def job(
 ) -> Job:
     """The run of one program by init on the kernel that the build has made, or on a subject or kernel image.
 
-    `quiet`: the program's output alone is printed.
+    The program is a file, or the name of a built program. `quiet`: the program's output alone is printed.
     """
-    read_program(program.path)
+    path = find(program.path)
+    read_program(path)
     system = (
         systems.own(workshop, machine, overrides)
         if kernel is None
@@ -77,7 +78,7 @@ def job(
     inside = f"/bin/{program.path.name}"
     words: Sequence[str] = [inside, *program.arguments]
     line = system.command_line(settings, words, quiet=quiet)
-    return system.job(image([GuestFile(program.path, inside), *program.files], init=system.init), line, limit=limit)
+    return system.job(image([GuestFile(path, inside), *program.files], init=system.init), line, limit=limit)
 
 
 def exit_status(status: int, console: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Where the parts of a checkout lie: machines, experiments, and what the build has made."""
+"""Where machines, experiments and built images are: in a checkout, or in an installed wheel."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pagewalk.errors import BadInput, NotBuilt
 
 @dataclass(frozen=True)
 class Home:
-    """A pagewalk checkout (or an installed copy of its data with the same layout)."""
+    """A pagewalk checkout, or the data of an installed wheel (`packaged`), which has the same layout."""
 
     root: Path
+    packaged: bool = False
 
     @property
     def machines(self) -> Path:
@@ -29,7 +30,7 @@ class Home:
 
     @property
     def build(self) -> Path:
-        """What the Makefile has built."""
+        """What the Makefile has built; nothing may be written here if this is a wheel's data."""
         return self.root / "build"
 
     @property
@@ -39,15 +40,37 @@ class Home:
 
     @property
     def results(self) -> Path:
-        """The results file; `PAGEWALK_RESULTS` names another."""
+        """The results file: in the checkout, or in the user's data folder. `PAGEWALK_RESULTS` names another."""
         named = os.environ.get("PAGEWALK_RESULTS")
-        return Path(named) if named else self.root / "results" / "pagewalk.duckdb"
+        if named:
+            return Path(named)
+        folder = user_folder("XDG_DATA_HOME", ".local/share") if self.packaged else self.root / "results"
+        return folder / "pagewalk.duckdb"
 
     def built(self, path: Path, what: str) -> Path:
         """`path`, which the build must have made; NotBuilt names the command that makes it."""
         if not path.exists():
-            raise NotBuilt(f"{what} is not built ({path} does not exist)", hint="run `make` first")
+            raise NotBuilt(f"{what} is not built ({path} does not exist)", hint=self.how_to_build("make"))
         return path
+
+    def how_to_build(self, command: str) -> str:
+        """What a person does to get something that `command` makes in a checkout."""
+        if self.packaged:
+            return f"the wheel does not hold it: get a checkout, run `{command}` there, and pagewalk in its folder"
+        return f"run `{command}` first"
+
+
+PACKAGED = Path(__file__).parent / "data"
+"""Where a wheel has its data: `make wheel` puts it there."""
+
+
+def user_folder(variable: str, default: str) -> Path:
+    """pagewalk's folder below a base folder of the XDG specification, whose relative names are to be ignored."""
+    base = os.environ.get(variable, "")
+    try:
+        return (Path(base) if Path(base).is_absolute() else Path.home() / default) / "pagewalk"
+    except RuntimeError:
+        raise BadInput("this user has no home folder", hint=f"set HOME or {variable}") from None
 
 
 FILE_MOST = 256 << 20
@@ -73,7 +96,10 @@ def _is_home(path: Path) -> bool:
 
 @cache
 def home() -> Home:
-    """The checkout in use: `PAGEWALK_HOME`, else around the working directory, else around this package."""
+    """The checkout in use: `PAGEWALK_HOME`, else around the working directory, else around this package.
+
+    An installed wheel outside of a checkout uses its own data.
+    """
     named = os.environ.get("PAGEWALK_HOME")
     if named:
         root = Path(named).resolve()
@@ -85,7 +111,9 @@ def home() -> Home:
         for folder in (start, *start.parents):
             if _is_home(folder):
                 return Home(folder)
+    if _is_home(PACKAGED):
+        return Home(PACKAGED, packaged=True)
     raise BadInput(
-        "no pagewalk checkout found around the working directory",
-        hint="change into it, or set PAGEWALK_HOME",
+        "no pagewalk checkout found around the working directory, and this package holds no data",
+        hint="change into a checkout, set PAGEWALK_HOME, or install the wheel that `make wheel` builds",
     )

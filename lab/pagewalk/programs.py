@@ -77,6 +77,24 @@ def user_program(name: str) -> GuestFile:
     return GuestFile(source, f"/bin/{name}")
 
 
+def names() -> list[str]:
+    """The names of the built programs that a person can run."""
+    where = home()
+    bench = where.built(where.build / "user" / "bench", "the benchmark programs")
+    return sorted(path.name for path in (*bench.iterdir(), bench.parent / "hello") if path.is_file())
+
+
+def find(path: Path) -> Path:
+    """The program at that path; else, for a name without a folder, the built program of this name."""
+    built = home().build / "user"
+    try:
+        if path.name != str(path) or path.exists():
+            return path
+        return next((found for found in (built / path, built / "bench" / path) if found.is_file()), path)
+    except OSError:
+        return path  # no file can have such a name, which the reader of the file says
+
+
 def image(
     files: Sequence[GuestFile], listed: str | None = None, placement: Placement = AS_BUILT, init: str = "init"
 ) -> bytes:
@@ -112,4 +130,4 @@ def _read_list(where: Home, name: str) -> Initramfs:
     try:
         return read_list(path.read_text(encoding="utf-8"), str(path), folder)
     except InitramfsError as error:
-        raise NotBuilt(str(error), hint="`make programs` builds what the list names") from None
+        raise NotBuilt(str(error), hint=where.how_to_build("make programs")) from None

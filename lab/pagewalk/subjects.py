@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pagewalk.errors import BadInput, NotBuilt, unknown
-from pagewalk.paths import home, read_file
+from pagewalk.paths import home, read_file, user_folder
 
 IMAGE = "vmlinux"
 RECORD = "build.json"
@@ -203,8 +202,7 @@ def finished(folder: Path) -> Record | None:
 
 def cache_folder() -> Path:
     """Where kernels are kept for all checkouts: `pagewalk/subjects` in the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "pagewalk" / "subjects"
+    return user_folder("XDG_CACHE_HOME", ".cache") / "subjects"
 
 
 def _load(path: Path) -> list[Kernel]:

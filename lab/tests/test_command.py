@@ -19,7 +19,7 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 COMMANDS = (
     *("run", "exec", "boot", "resume", "profile", "trace", "dump", "gdb", "compare", "report", "results", "sweep"),
-    *("machines", "policies", "experiments", "claims", "subjects"),
+    *("machines", "policies", "programs", "experiments", "claims", "subjects"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, experiments, machines, policies
+from pagewalk import claims, experiments, machines, policies, programs
 from pagewalk import claims_page as claims_markdown
 from pagewalk.claims import Claim
 from pagewalk.cli import options
@@ -36,6 +36,19 @@ def show_machines(as_json: Json = False) -> None:
             ([m.name, m.core, f"{m.clock / 1e6:g}", m.description] for m in listed),
         )
     )
+
+
+def show_programs(as_json: Json = False) -> None:
+    """List the programs that are built already: `exec`, `profile` and `sweep` take them by name.
+
+    Example: `pagewalk programs`, then `pagewalk exec -- hello`
+    """
+    listed = programs.names()
+    if as_json:
+        print_json(listed)
+        return
+    out.print(table("Programs", ["name"], ([name] for name in listed)))
+    say(err, "what each measures, and its arguments: user/bench/README.md")
 
 
 def _marked(policy: policies.Policy) -> list[str]:
@@ -203,5 +216,6 @@ def register(app: typer.Typer) -> None:
     """Adds the listing commands."""
     app.command("machines")(show_machines)
     app.command("policies")(show_policies)
+    app.command("programs")(show_programs)
     app.command("experiments")(show_experiments)
     app.add_typer(claims_app, name="claims")

@@ -1,0 +1,184 @@
+"""The wheel, installed in an environment of its own, outside of the checkout and without a cross compiler."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pagewalk import __version__, guest, native, programs
+from pagewalk.guest import Program
+from pagewalk.paths import home
+from pagewalk.workshop import Workshop
+
+pytestmark = pytest.mark.built
+
+EXPERIMENT = """
+title = "A call and its return"
+document = "pagewalk"
+section = "an example"
+about = "The handler of system calls, with the slow return of 1996 and without it."
+[settings.before]
+label = "flushes"
+policies = { "return.flush" = "caches" }
+[settings.after]
+label = "returns"
+policies = { }
+[[machine]]
+name = "ppc604-133"
+[[row]]
+name = "null call"
+program = "null-call"
+figure = "us"
+unit = "us"
+better = "lower"
+"""
+
+
+class Installed:
+    """An environment with the wheel; its commands see neither the checkout nor a compiler."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        self.folder = folder
+        self._bin = folder / "venv" / "bin"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+        done = self.pip(wheel)
+        assert done.returncode == 0, done.stderr
+        # What pip would download is taken from the environment of the tests, behind what the wheel has brought.
+        packages = next((folder / "venv").glob("lib/python*/site-packages"))
+        (packages / "others.pth").write_text(sysconfig.get_paths()["purelib"], encoding="utf-8")
+        self.package = packages / "pagewalk"
+
+    def pip(self, wheel: Path) -> subprocess.CompletedProcess[str]:
+        into = [sys.executable, "-m", "pip", "--python", str(self._bin / "python")]
+        return subprocess.run(
+            [*into, "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def run(self, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self._bin / words[0]), *words[1:]],
+            cwd=self.folder,
+            env={"PATH": str(self._bin), "HOME": str(self.folder / "home"), **(environment or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def files(self) -> set[Path]:
+        return {path for path in self.package.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    folder = home().built(home().build / "wheel", "the wheel")
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("wheel"), wheel)
+
+
+def test_one_wheel_serves_every_python_from_the_least(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+
+
+def test_it_says_its_version_and_lists_the_packaged_machines(installed: Installed) -> None:
+    assert installed.run("pagewalk", "--version").stdout == f"pagewalk {__version__}\n"
+    machines = json.loads(installed.run("pagewalk", "machines", "--json").stdout)
+    assert {machine["name"] for machine in machines} == {path.stem for path in home().machines.glob("*.toml")}
+    assert all(Path(machine["path"]).is_relative_to(installed.package) for machine in machines)
+
+
+def test_a_packaged_program_runs_as_in_the_checkout(installed: Installed) -> None:
+    before = installed.files()
+    done = installed.run("pagewalk", "exec", "-m", "ppc603-133", "--json", "--", "hello")
+    assert done.returncode == 0, done.stderr
+    ours = guest.job(
+        Workshop(native.NativeRunner()), "ppc603-133", Program(Path("hello"), ()), overrides={}, settings={}
+    )
+    assert json.loads(done.stdout)["run"] == ours.key(native.NativeRunner().version)
+    assert installed.files() == before
+    assert (installed.folder / "home/.local/share/pagewalk/pagewalk.duckdb").is_file()
+
+
+def test_an_experiment_runs_with_a_packaged_placement(installed: Installed) -> None:
+    (installed.folder / "call.toml").write_text(EXPERIMENT, encoding="utf-8")
+    data = installed.folder / "data"
+    done = installed.run(
+        "pagewalk", "run", "--seeds", "2", "--json", "call.toml", environment={"XDG_DATA_HOME": str(data)}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (data / "pagewalk" / "pagewalk.duckdb").is_file()
+
+
+def test_what_only_a_checkout_has_is_said(installed: Installed) -> None:
+    done = installed.run("pagewalk", "run", "--seeds", "9", "call.toml")
+    assert done.returncode in (125, 126)
+    assert "get a checkout" in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr
+
+
+def test_another_platform_is_refused(installed: Installed, wheel: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / f"{wheel.name.split('-abi3-')[0]}-abi3-win_arm64.whl"
+    foreign.symlink_to(wheel)
+    done = installed.pip(foreign)
+    assert done.returncode != 0
+    assert "is not a supported wheel on this platform" in done.stderr
+
+
+def test_a_copy_for_another_platform_says_so(installed: Installed, tmp_path: Path) -> None:
+    copy = tmp_path / "pagewalk"
+    shutil.copytree(installed.package, copy, ignore=shutil.ignore_patterns("data", "*.so"))
+    done = installed.run(
+        "python", "-c", "from pagewalk.entry import main; main()", environment={"PYTHONPATH": str(tmp_path)}
+    )
+    assert done.returncode == 126
+    assert "built for another system" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_is_found_by_its_name_unless_a_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGEWALK_HOME", str(home().root))
+    assert programs.find(Path("null-call")) == home().build / "user" / "bench" / "null-call"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "null-call").write_bytes(b"mine")
+    assert programs.find(Path("null-call")) == Path("null-call")
+    assert programs.find(Path("x" * 300)) == Path("x" * 300)
+    assert {"hello", "null-call", "tlb-stress"} <= set(programs.names())
+
+
+@pytest.mark.parametrize(
+    ("part", "made"),
+    [("user", ("bench/null-call",)), ("kernel", ("syscall/table.o", "arch/ppc/entry.o", "mm/fault.o"))],
+)
+def test_the_build_does_not_depend_on_the_folder(part: str, made: tuple[str, ...], tmp_path: Path) -> None:
+    """A run's key has the hashes of kernel and programs, so that they must not contain the checkout's path."""
+    for folder in ("user", "kernel"):
+        shutil.copytree(home().root / folder, tmp_path / folder)
+    build = tmp_path / "made" / part
+    targets = [str(build / name) for name in made]
+    subprocess.run(
+        ["make", "--silent", "-C", str(tmp_path / part), f"BUILD={build}", *targets],
+        env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
+        check=True,
+        capture_output=True,
+    )
+    for name in made:
+        assert (build / name).read_bytes() == (home().build / part / name).read_bytes(), name
+
+
+def test_no_image_holds_the_checkouts_path() -> None:
+    path = str(home().root).encode()
+    images = [home().kernel, *(home().build / "user" / "bench").iterdir(), home().build / "user" / "init"]
+    assert [image for image in images if path in image.read_bytes()] == []
