@@ -42,6 +42,12 @@ class BadInput(PagewalkError):
     """A name, file or value that cannot be used as it is."""
 
 
+class WrongOption(BadInput):
+    """A word of the command line that cannot be used; the message names the option."""
+
+    status = ExitStatus.USAGE
+
+
 class NotBuilt(PagewalkError):
     """A part that a run needs has not been built."""
 

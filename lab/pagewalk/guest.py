@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pagewalk import systems
 from pagewalk.errors import BadInput
 from pagewalk.paths import read_file
+from pagewalk.placement import AS_BUILT, Placement
 from pagewalk.programs import GuestFile, check_executable, find, image
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job
 from pagewalk.workshop import Workshop
@@ -63,22 +64,26 @@ def job(
     limit: int = DEFAULT_INSTRUCTIONS,
     kernel: str | None = None,
     quiet: bool = True,
+    placement: Placement = AS_BUILT,
+    profile: int | None = None,
 ) -> Job:
     """The run of one program by init on the kernel that the build has made, or on a subject or kernel image.
 
-    The program is a file, or the name of a built program. `quiet`: the program's output alone is printed.
+    The program is a file, or the name of a built program. `quiet`: the program's output alone is printed. Only our
+    kernel has placements other than that of the build. `profile`: the region whose cycles are charged to functions.
     """
     path = find(program.path)
     read_program(path)
     system = (
-        systems.own(workshop, machine, overrides)
+        systems.own(workshop, machine, overrides, placement=placement)
         if kernel is None
         else systems.named(workshop, machine, overrides, kernel)
     )
     inside = f"/bin/{program.path.name}"
-    words: Sequence[str] = [inside, *program.arguments]
+    words: Sequence[str] = [*placement.init_options, inside, *program.arguments]
     line = system.command_line(settings, words, quiet=quiet)
-    return system.job(image([GuestFile(path, inside), *program.files], init=system.init), line, limit=limit)
+    files = image([GuestFile(path, inside), *program.files], placement=placement, init=system.init)
+    return replace(system.job(files, line, limit=limit), profile=profile)
 
 
 def exit_status(status: int, console: bytes) -> int:

@@ -119,6 +119,8 @@ class NativeRunner:
         """See Runner."""
         started = time.monotonic()
         machine = load(job)
+        if job.profile is not None:
+            machine.record_profile(job.profile)
         samples: list[Sample] = []
         fullest: list[tuple[int, str]] = []
 
@@ -139,4 +141,5 @@ class NativeRunner:
             host_seconds=time.monotonic() - started,
             samples=tuple(samples),
             dumps=(*machine.dumps(), *(state for _, state in fullest)),
+            profile=machine.profile_folded(),
         )

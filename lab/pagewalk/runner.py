@@ -38,7 +38,8 @@ class Job:
 
     `limit` is in instructions. `sample` is the distance in cycles between two looks at TLBs and hash
     table, 0 for none; looking changes nothing that the guest could notice. `kernel_name` stands for the
-    kernel in messages only. `causes` tells which functions of a foreign kernel belong to which cause.
+    kernel in messages only. `causes` tells which functions of a foreign kernel belong to which cause. `profile` is the
+    region whose cycles are charged to functions; None for no profile.
     """
 
     machine: ResolvedMachine
@@ -49,6 +50,7 @@ class Job:
     sample: int = 0
     kernel_name: str = "kernel"
     causes: str = field(default="", repr=False)
+    profile: int | None = None
 
     @cached_property
     def kernel_hash(self) -> str:
@@ -71,6 +73,7 @@ class Job:
             self.limit,
             self.sample,
             *([self.causes] if self.causes else []),
+            *([] if self.profile is None else [f"profile {self.profile}"]),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -97,7 +100,8 @@ class RunResult:
     """What a run gave.
 
     `dumps` are state dumps as JSON: those that the guest asked for, and the sample with the fullest hash
-    table. `host_seconds` is the time that the run took here, of no meaning to the guest.
+    table. `host_seconds` is the time that the run took here, of no meaning to the guest. `profile` holds cycles by
+    function as folded stacks (`outer;inner cycles`), empty if the job asked for none.
     """
 
     stop: Stop
@@ -107,6 +111,7 @@ class RunResult:
     host_seconds: float
     samples: tuple[Sample, ...] = ()
     dumps: tuple[str, ...] = ()
+    profile: str = ""
 
 
 @dataclass(frozen=True)

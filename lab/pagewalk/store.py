@@ -20,10 +20,10 @@ from typing import Any
 import duckdb
 
 from pagewalk import interrupts
-from pagewalk.errors import BadInput, StoreError
+from pagewalk.errors import BadInput, StoreError, unknown
 from pagewalk.runner import Job, RunResult, Sample, Stop
 
-SCHEMA = 2
+SCHEMA = 3
 _LOCK_SECONDS = 600.0
 """How long to wait for a program that has the file open, in seconds. Our own commands have it open for milliseconds."""
 _PATIENCE_SECONDS = 2.0
@@ -74,13 +74,19 @@ CREATE TABLE cells (
     low DOUBLE, high DOUBLE, placements INTEGER DEFAULT 1,
     PRIMARY KEY (experiment, made, number));
 """
+_SINCE_2_TABLES = """
+CREATE TABLE profiles (run VARCHAR PRIMARY KEY, folded VARCHAR NOT NULL);
+CREATE TABLE baselines (
+    name VARCHAR NOT NULL, made TIMESTAMP NOT NULL, number INTEGER NOT NULL, label VARCHAR NOT NULL,
+    run VARCHAR NOT NULL, PRIMARY KEY (name, made, number));
+"""
 _SINCE_1 = """
 ALTER TABLE cells ADD COLUMN low DOUBLE;
 ALTER TABLE cells ADD COLUMN high DOUBLE;
 ALTER TABLE cells ADD COLUMN placements INTEGER DEFAULT 1;
-UPDATE meta SET schema = 2;
 """
-"""Makes a file of schema 1 one of schema 2."""
+_UPGRADES = {1: _SINCE_1 + _SINCE_2_TABLES, 2: _SINCE_2_TABLES}
+"""What makes a file of an earlier schema one of this."""
 
 
 def _holder(message: str) -> str:
@@ -133,7 +139,7 @@ class Store:
         self._patience = _LOCK_SECONDS
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
-            if not read_only or not path.exists() or self._schema() == 1:
+            if not read_only or not path.exists() or self._schema() in _UPGRADES:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._check_room()
                 with self._session(write=True):
@@ -235,23 +241,25 @@ class Store:
 
     def _prepare(self) -> None:
         if self._tables():
-            if self._schema() == 1:
+            if (found := self._schema()) in _UPGRADES:
                 with self._transaction() as connection:
-                    connection.execute(_SINCE_1)
+                    connection.execute(_UPGRADES[found])
+                    connection.execute("UPDATE meta SET schema = ?", [SCHEMA])
             self._check_schema()
             return
         with self._transaction() as connection:
-            connection.execute(_TABLES)
+            connection.execute(_TABLES + _SINCE_2_TABLES)
             connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA])
 
     def _join(self) -> None:
         """Takes in the runs that were kept aside while another program had the file open."""
         if not self._aside.exists():
             return
+        Store(self._aside).close()  # which brings it up to this schema
         with self._transaction() as connection:
             name = str(self._aside).replace("'", "''")
             connection.execute(f"ATTACH '{name}' AS aside (READ_ONLY)")
-            for table in ("runs", "counters", "samples", "dumps"):
+            for table in ("runs", "counters", "samples", "dumps", "profiles"):
                 connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM aside.{table}")
         self._aside.unlink()
 
@@ -320,6 +328,8 @@ class Store:
             self._add_counts(connection, key, result)
             for number, state in enumerate(result.dumps):
                 connection.execute("INSERT INTO dumps VALUES (?, ?, ?)", [key, number, state])
+            if result.profile:
+                connection.execute("INSERT INTO profiles VALUES (?, ?)", [key, result.profile])
 
     def _add_counts(self, connection: duckdb.DuckDBPyConnection, key: str, result: RunResult) -> None:
         """Counters that are 0 are left out."""
@@ -354,6 +364,7 @@ class Store:
                 "SELECT cycle, name, value FROM samples WHERE run = ? ORDER BY cycle, name", [key]
             ).fetchall()
             dumps = connection.execute("SELECT state FROM dumps WHERE run = ? ORDER BY number", [key]).fetchall()
+            profile = connection.execute("SELECT folded FROM profiles WHERE run = ?", [key]).fetchone()
         regions: dict[int, dict[str, int]] = {}
         for region, name, value in counted:
             regions.setdefault(region, {})[name] = value
@@ -374,6 +385,7 @@ class Store:
                 host_seconds=seconds,
                 samples=tuple(Sample(cycle, counts) for cycle, counts in samples.items()),
                 dumps=tuple(state for (state,) in dumps),
+                profile=profile[0] if profile else "",
             ),
         )
 
@@ -409,6 +421,27 @@ class Store:
                     "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [sweep, made, number, settings, unit, value, run, reason],
                 )
+
+    def add_baseline(self, name: str, runs: Sequence[tuple[str, str]]) -> None:
+        """Keeps runs under a name: of each its label and key. An earlier baseline of that name stays in the file."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO baselines SELECT ?, now()::TIMESTAMP, unnest(?::INTEGER[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[])",
+                [name, list(range(len(runs))), [label for label, _ in runs], [key for _, key in runs]],
+            )
+
+    def baseline(self, name: str) -> list[tuple[str, str]]:
+        """The latest runs that were kept under that name: label and key; BadInput if there is none."""
+        found = self.query(
+            "SELECT label, run FROM baselines WHERE name = $1 "
+            "AND made = (SELECT max(made) FROM baselines WHERE name = $1) ORDER BY number",
+            [name],
+        )
+        if not found:
+            known = [known for (known,) in self.query("SELECT DISTINCT name FROM baselines")]
+            raise unknown("baseline", name, known)
+        return [(label, key) for label, key in found]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query of ours; `parameters` stand for its question marks."""

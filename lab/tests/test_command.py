@@ -1,14 +1,17 @@
 """The command as a person uses it: what it prints, and its exit status."""
 
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from pagewalk.cli.app import app
+from pagewalk.cli.sheet import Sheet, Shown
 
 COMMAND = [sys.executable, "-c", "from pagewalk.entry import main; main()"]
 
@@ -18,8 +21,8 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = (
-    *("run", "exec", "boot", "resume", "profile", "trace", "dump", "gdb", "compare", "report", "results", "sweep"),
-    *("machines", "policies", "programs", "experiments", "claims", "subjects"),
+    *("run", "exec", "ab", "boot", "resume", "profile", "trace", "dump", "gdb", "compare", "report", "results"),
+    *("sweep", "machines", "policies", "programs", "experiments", "claims", "subjects"),
 )
 
 
@@ -67,3 +70,28 @@ def test_an_error_is_json_too_when_asked_for() -> None:
 
 def test_a_wrong_option_is_a_usage_error() -> None:
     assert pagewalk("machines", "--jsn").returncode == 2
+
+
+def test_tables_are_printed_as_csv_and_as_markdown() -> None:
+    rows = pagewalk("machines", "--csv").stdout.splitlines()
+    assert rows[0] == 'name,core,"clock, MHz",what it is'
+    assert len(rows) == len(pagewalk("machines", "--markdown").stdout.splitlines()) - 3
+    refused = pagewalk("machines", "--csv", "--markdown")
+    assert (refused.returncode, "exclude each other" in refused.stderr) == (2, True)
+
+
+def test_numbers_in_csv_have_all_digits_and_no_separators() -> None:
+    sheet = Sheet("t", ("a", ">n", ">m"), (("x|y", "1,234,567", Shown(0.123456, "0.123")),))
+    assert sheet.written("csv") == "a,n,m\nx|y,1234567,0.123456\n"
+    assert sheet.written("markdown") == "**t**\n\n| a | n | m |\n| --- | ---: | ---: |\n| x\\|y | 1,234,567 | 0.123 |\n"
+
+
+@pytest.mark.parametrize("width", [40, 80, 300])
+def test_no_cell_is_cut_whatever_the_width(width: int) -> None:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    words = [f"word{n}" * 6 for n in range(6)]
+    console.print(Sheet("title", tuple("abcdef"), (tuple(words), tuple("123456"))))
+    assert isinstance(console.file, io.StringIO)
+    printed = console.file.getvalue()
+    assert max(map(len, printed.splitlines())) <= width
+    assert all(word in printed for word in words)

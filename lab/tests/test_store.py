@@ -106,6 +106,18 @@ def test_a_wrong_query_is_said_to_be_wrong_and_changes_nothing(tmp_path: Path, q
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_of_the_second_schema_and_one_beside_it_are_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    aside = path.with_name("r.duckdb.aside")
+    for made in (path, aside):
+        Store(made).close()
+        with duckdb.connect(str(made)) as connection:
+            connection.execute("DROP TABLE profiles; DROP TABLE baselines; UPDATE meta SET schema = 2")
+    with Store(path) as store:
+        assert store.query("SELECT count(*) FROM profiles") == [(0,)]
+    assert not aside.exists()
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_only: bool) -> None:
     path = tmp_path / "r.duckdb"
@@ -114,7 +126,7 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path, read_o
     with duckdb.connect(str(path)) as connection:
         for column in ("low", "high", "placements"):
             connection.execute(f"ALTER TABLE cells DROP COLUMN {column}")
-        connection.execute("UPDATE meta SET schema = 1")
+        connection.execute("DROP TABLE profiles; DROP TABLE baselines; UPDATE meta SET schema = 1")
     with Store(path, read_only=read_only) as store:
         assert store.query("SELECT schema FROM meta") == [(results.SCHEMA,)]
         assert store.query("SELECT low, high, placements FROM cells") == []

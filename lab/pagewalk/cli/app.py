@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk.cli import guest, listings, results, run, subjects, tune
+from pagewalk.cli import ab, guest, listings, results, run, subjects, tune
 from pagewalk.cli.output import complain, err, say
-from pagewalk.errors import ExitStatus, PagewalkError
+from pagewalk.cli.sheet import add_forms, chosen
+from pagewalk.errors import ExitStatus, PagewalkError, WrongOption
 
 app = typer.Typer(
     name="pagewalk",
@@ -24,11 +25,13 @@ every cycle, TLB entry, hash-table slot and cache line.
 
 - `pagewalk run osdi99-table2` reproduces a published table and prints both side by side
 - `pagewalk exec -m ppc604-185 -- ./hello` runs a static PowerPC program and says what it cost
+- `pagewalk ab -p tlb.cutoff=off,20 -- ./hello` runs it under two choices and shows what moved
 - `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
 )
-for part in (run, guest, results, listings, subjects, tune):
+for part in (run, ab, guest, results, listings, subjects, tune):
     part.register(app)
+add_forms(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,19 +56,33 @@ def _wants_json(words: list[str]) -> bool:
     return "--json" in ours
 
 
+def _usage(error: typer.TyperException) -> WrongOption:
+    """The error of the library for options as ours."""
+    sentence = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "pagewalk"
+    return WrongOption(f"{sentence[:1].lower()}{sentence[1:]}", hint=f"`{path} --help` lists what there is")
+
+
 def command() -> int:
     """Runs the command line; returns the exit status. Every error of ours ends here, but not a broken pipe."""
+    chosen.reset()
     try:
-        app()
+        ended = app(standalone_mode=False)
+    except typer.TyperException as error:
+        # Without a word: the command was called without arguments, and its help has been printed.
+        if error.format_message():
+            complain(_usage(error), as_json=_wants_json(sys.argv[1:]))
+        return int(ExitStatus.USAGE)
     except PagewalkError as error:
         complain(error, as_json=_wants_json(sys.argv[1:]))
         return int(error.status)
     except KeyboardInterrupt:
         say(err, "interrupted; finished runs are kept")
         return int(ExitStatus.INTERRUPTED)
-    except SystemExit as ended:
+    except SystemExit as left:
         # The libraries for options and for tables end the process when a pipe breaks, with a status of their own.
-        if isinstance(ended.__context__, BrokenPipeError):
-            raise ended.__context__ from None
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    return 0
+        if isinstance(left.__context__, BrokenPipeError):
+            raise left.__context__ from None
+        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    return ended if isinstance(ended, int) else 0

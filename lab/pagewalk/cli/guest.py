@@ -17,6 +17,7 @@ from pagewalk import _machine, guest, native, snapshot, subjects, summary, syste
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, err, out, print_json, say, table
+from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
@@ -126,6 +127,7 @@ def watch(
     it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
     input.
     """
+    quiet = quiet or form_chosen.form != "table"
     shown = len(machine.printed())
     waiting = on_linux
     if typed is not None:

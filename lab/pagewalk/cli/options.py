@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pagewalk import claims, experiments, machines, policies, subjects
-from pagewalk.errors import BadInput, PagewalkError
+from pagewalk.errors import BadInput, PagewalkError, WrongOption
 from pagewalk.paths import home
+from pagewalk.workshop import Workshop
 
 
 def complete_machine(start: str) -> list[str]:
@@ -109,17 +112,39 @@ Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instruction
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 
+@contextmanager
+def option(name: str) -> Iterator[None]:
+    """Inside the block bad input is the fault of that option: the message names it, and the status is that of usage."""
+    try:
+        yield
+    except WrongOption:
+        raise
+    except BadInput as error:
+        message = error.message if error.message.startswith(f"{name} ") else f"{name}: {error.message}"
+        raise WrongOption(message, hint=error.hint) from None
+
+
+def check_machine(workshop: Workshop, name: str, keys: Sequence[Mapping[str, str]] = ()) -> None:
+    """Raises unless there is a machine of that name or file, which takes each of these sets of keys."""
+    with option("--machine"):
+        workshop.machine(name)
+    with option("--set"):
+        for chosen in keys:
+            workshop.machine(name, chosen)
+
+
 def overrides(words: list[str] | None) -> dict[str, str]:
     """Machine keys from `key=value` words; the machine checks them."""
     found = {}
     for word in words or []:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise BadInput(f"{word!r} sets no machine key", hint="write key=value, as in tlb.data.entries=32")
+            raise WrongOption(f"--set: {word!r} sets no machine key", hint="write key=value, as in tlb.data.entries=32")
         found[key] = value
     return found
 
 
 def settings(words: list[str] | None) -> dict[str, str]:
     """Policies from `name=value` words, checked."""
-    return policies.parse_words(words or [])
+    with option("--policy"):
+        return policies.parse_words(words or [])

@@ -10,23 +10,51 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
+from pagewalk.cli.sheet import Sheet, Shown, chosen
 from pagewalk.errors import PagewalkError
 
 _UNLIMITED = 10_000
 
 
-def _console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal; in a pipe or a file tables take the width that they need."""
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else _UNLIMITED)
+class _Console(Console):
+    """A console as wide as the terminal; in a pipe, in a file or with `--wide` tables take the width that they need.
+
+    A table that is wanted as CSV or Markdown goes to standard output, whichever console prints it.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr)
+
+    @property
+    def options(self) -> ConsoleOptions:
+        """See Console."""
+        options = super().options
+        return options if self.is_terminal and not chosen.wide else options.update(width=_UNLIMITED)
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return super().width if self.is_terminal and not chosen.wide else _UNLIMITED
+
+    @width.setter
+    def width(self, width: int) -> None:
+        self._width = width
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """See Console."""
+        if chosen.form != "table" and len(objects) == 1 and isinstance(objects[0], Sheet):
+            sys.stdout.write("\n" if chosen.printed else "")  # between two tables
+            sys.stdout.write(objects[0].written(chosen.form))
+            chosen.printed += 1
+            return
+        super().print(*objects, **options)
 
 
-out = _console()
-err = _console(stderr=True)
+out = _Console()
+err = _Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -53,23 +81,22 @@ def print_json(value: object) -> None:
 
 
 def say(console: Console, text: str) -> None:
-    """Prints text as it is: brackets are no markup, and nothing is wrapped."""
+    """Prints text as it is: brackets are no markup, and nothing is wrapped. CSV and Markdown stand alone on `out`."""
+    if chosen.form != "table":
+        console = err
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table; columns that are named with a leading `>` are aligned to the right.
+def next_step(*steps: str) -> None:
+    """Says on standard error what to try next; programs that read the output are told nothing."""
+    if chosen.form == "table":
+        for number, step in enumerate(steps):
+            say(err, f"{'next:' if number == 0 else '  or:'} {step}")
 
-    Cells hold plain text: brackets are no markup. A cell that does not fit is folded, never cut.
-    """
-    made = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
-    for column in columns:
-        made.add_column(
-            Text(column.lstrip(">")), justify="right" if column.startswith(">") else "left", overflow="fold"
-        )
-    for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Shown]]) -> Sheet:
+    """A table to print; columns that are named with a leading `>` are aligned to the right."""
+    return Sheet(title, tuple(columns), tuple(tuple(row) for row in rows))
 
 
 def number(value: float | None) -> str:
