@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -74,6 +74,11 @@ class Cell:
     def figure(self) -> tuple[str | None, ...] | None:
         """The published figure that the row is on; None where nothing is published."""
         return records.figure(self.record())
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The row's name and machine, which tell it from the table's others."""
+        return self.row.name, self.row.after.machine
 
     def record(self) -> dict[str, Any]:
         """The cell as the store's table `cells` keeps it."""
@@ -232,10 +237,24 @@ class Lab(Workshop):
             raise RunFailed(f"{what}: no row {row!r} was printed, only {', '.join(by_name) or 'none'}")
         return rows.measured(by_name[row], run.clock, result)
 
-    def experiment(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:
-        """The experiment's table, which is kept."""
-        cells = self.measure(experiment, events, seeds)
-        self.store.add_cells(experiment.name, [cell.record() for cell in cells])
+    def experiment(
+        self, experiment: Experiment, events: Events, seeds: int = 1, rows: Sequence[Row] | None = None
+    ) -> list[Cell]:
+        """The experiment's table, which is kept.
+
+        With `rows`, some of its own, only these are measured. They take the place of the same rows in the latest table
+        that was kept. If that has not all of the others, none is kept: a table of the results is whole.
+        """
+        if rows is None:
+            cells = self.measure(experiment, events, seeds)
+            self.store.add_cells(experiment.name, [cell.record() for cell in cells])
+            return cells
+        cells = self.measure(replace(experiment, rows=tuple(rows)), events, seeds)
+        known = {(cell.row_name, cell.machine): cell.kept for cell in records.cells(self.store, experiment.name)}
+        known |= {cell.place: cell.record() for cell in cells}
+        whole = [(row.name, row.after.machine) for row in experiment.rows]
+        if all(place in known for place in whole):
+            self.store.add_cells(experiment.name, [known[place] for place in whole])
         return cells
 
     def measure(self, experiment: Experiment, events: Events, seeds: int = 1) -> list[Cell]:

@@ -49,6 +49,15 @@ class CellRecord:
         """The published figure that the row is on; None where nothing is published."""
         return figure(vars(self))
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The row as `Store.add_cells` takes it."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+            if name not in {"experiment", "made", "number"}
+        }
+
 
 def figure(cell: Mapping[str, Any]) -> tuple[str | None, ...] | None:
     """The published figure that a cell is on, by what the table prints of it; None where nothing is published.

@@ -389,6 +389,15 @@ class Store:
             ),
         )
 
+    def expected_instructions(self, machine: str, command_line: str) -> int | None:
+        """How many instructions the latest run of that command line on that machine took; None if there is none."""
+        found = self.query(
+            "SELECT value FROM runs JOIN counters ON run = key AND region = ? AND name = 'instructions' "
+            "WHERE machine = ? AND command_line = ? AND stop = 'power-off' ORDER BY made DESC LIMIT 1",
+            [WHOLE_RUN, machine, command_line],
+        )
+        return int(found[0][0]) if found else None
+
     def find(self, prefix: str) -> StoredRun:
         """The one run whose key starts with `prefix`; StoreError when there is none or several."""
         keys = [row[0] for row in self.query("SELECT key FROM runs WHERE starts_with(key, ?)", [prefix])]

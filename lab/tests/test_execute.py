@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
-from pagewalk import experiments
+from pagewalk import experiments, records
+from pagewalk.cli.run import matches
 from pagewalk.errors import BadInput, Interrupted, RunFailed
 from pagewalk.execute import Quiet, Work
 from pagewalk.experiments import Experiment
@@ -224,3 +225,29 @@ def test_the_command_line_takes_words_only() -> None:
         command_line({}, ["/bin/x", "two words"])
     with pytest.raises(BadInput, match=r"unknown policy 'tlb\.cutof'"):
         command_line({"tlb.cutof": "20"}, ["/bin/x"])
+
+
+def test_rows_that_are_measured_again_replace_those_of_the_latest_table(experiment: Experiment, store: Store) -> None:
+    lab, runner = make(script, store)
+    second = experiment.rows[1:]
+    lab.experiment(experiment, Quiet(), rows=second)
+    assert records.tables(store, experiment.name) == []  # a table of one row is not the experiment's
+    lab.experiment(experiment, Quiet())
+    runner.version = "another"
+    runner.ran.clear()
+    assert [cell.row.name for cell in lab.experiment(experiment, Quiet(), rows=second)] == [second[0].name]
+    assert all("pipe-latency" in job.command_line for job in runner.ran)
+    before, after = (records.cells(store, experiment.name, made) for made in records.tables(store, experiment.name))
+    assert [cell.row_name for cell in before] == [cell.row_name for cell in after]
+    assert before[0].after_run == after[0].after_run
+    assert before[1].after_run != after[1].after_run
+
+
+def test_rows_are_chosen_by_a_part_of_their_name(experiment: Experiment) -> None:
+    def chosen(pattern: str) -> list[str]:
+        return [row.name for row in experiment.rows if matches(pattern, experiment, row)]
+
+    assert chosen("MMAP") == ["mmap latency"]
+    assert chosen("p*lat") == ["mmap latency", "pipe latency"]
+    assert chosen("604-185") == ["mmap latency", "pipe latency"]
+    assert chosen("[m]map") == []

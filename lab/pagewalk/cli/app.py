@@ -9,7 +9,8 @@ import typer
 
 from pagewalk import __version__
 from pagewalk.cli import ab, guest, listings, results, run, subjects, tune
-from pagewalk.cli.output import complain, err, say
+from pagewalk.cli.next_steps import NEXT
+from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
 from pagewalk.errors import ExitStatus, PagewalkError, WrongOption
 
@@ -56,6 +57,13 @@ def _wants_json(words: list[str]) -> bool:
     return "--json" in ours
 
 
+def _name(words: list[str]) -> str:
+    """The command that the words name, with its subcommand if it has one; nothing where help was asked for."""
+    if {"--help", "-h"} & set(words[: words.index("--")] if "--" in words else words):
+        return ""
+    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in NEXT), "")
+
+
 def _usage(error: typer.TyperException) -> WrongOption:
     """The error of the library for options as ours."""
     sentence = error.format_message().rstrip(".")
@@ -69,6 +77,8 @@ def command() -> int:
     chosen.reset()
     try:
         ended = app(standalone_mode=False)
+        if not ended and not _wants_json(sys.argv[1:]):
+            next_step(*NEXT.get(_name(sys.argv[1:]), ()))
     except typer.TyperException as error:
         # Without a word: the command was called without arguments, and its help has been printed.
         if error.format_message():

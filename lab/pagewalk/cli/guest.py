@@ -16,7 +16,7 @@ import typer
 from pagewalk import _machine, guest, native, snapshot, subjects, summary, systems
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
-from pagewalk.cli.output import Json, err, out, print_json, say, table
+from pagewalk.cli.output import Json, err, next_step, out, print_json, say, table
 from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
@@ -120,19 +120,20 @@ def watch(
     typed: Path | None = None,
     save: Save | None = None,
     until: int = native.NO_LIMIT,
+    expected: int | None = None,
 ) -> Watched:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
     What the guest prints appears as it does, unless `quiet`; `on_linux`, only what comes after init is ready, or all of
     it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
-    input.
+    input. `expected`: about how many instructions the run takes, where that is known.
     """
     quiet = quiet or form_chosen.form != "table"
     shown = len(machine.printed())
     waiting = on_linux
     if typed is not None:
         machine.type_in(_typed(typed))
-    ticker = Ticker()
+    ticker = Ticker(expected)
 
     def show(*, ended: bool = False) -> None:
         nonlocal shown, waiting
@@ -311,7 +312,15 @@ def execute(
     _sanitize(loaded, sanitize)
     # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
     store = None if typed or sanitize else Store(home().results, told=partial(say, err))
-    watched = watch(loaded, limit, quiet=as_json, on_linux=kernel is not None, typed=typed, save=to_save)
+    watched = watch(
+        loaded,
+        limit,
+        quiet=as_json,
+        on_linux=kernel is not None,
+        typed=typed,
+        save=to_save,
+        expected=None if store is None else store.expected_instructions(job.machine.name, job.command_line),
+    )
     key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
     if as_json:
         print_json(
@@ -328,7 +337,12 @@ def execute(
     else:
         print_summary(watched, job.machine.name)
         if key is not None:
-            say(err, f"kept as run {key[:12]}: pagewalk compare {key[:12]} OTHER")
+            say(err, f"kept as run {key[:12]}")
+            next_step(
+                f"pagewalk compare {key[:12]} RUN",
+                f"pagewalk ab -p POLICY=A,B -- {command[0]}",
+                f"pagewalk profile -- {command[0]}",
+            )
         watched.check()
     raise typer.Exit(watched.status)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +16,13 @@ from rich.text import Text
 from pagewalk import experiments, memories, records
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
-from pagewalk.cli.output import Json, number, out, print_json, say
-from pagewalk.errors import BadInput, ExitStatus
+from pagewalk.cli.output import Json, err, next_step, number, out, print_json, say, table
+from pagewalk.cli.sheet import Sheet, Shown
+from pagewalk.cli.sheet import chosen as form
+from pagewalk.errors import BadInput, ExitStatus, WrongOption, nearest
 from pagewalk.execute import Cell
-from pagewalk.experiments import Experiment
+from pagewalk.experiments import Experiment, Row
+from pagewalk.store import Store
 from pagewalk.verdict import Tone, by_class, tone
 
 _COLOURS: dict[Tone, str] = {"good": "green", "part": "yellow", "open": "cyan", "bad": "red"}
@@ -78,14 +82,76 @@ def print_experiment(experiment: Experiment, cells: Sequence[Cell]) -> None:
     out.print(", ".join(f"{count} {name}" for name, count in counts), highlight=False)
 
 
+def matches(pattern: str, experiment: Experiment, row: Row) -> bool:
+    """Whether the pattern is part of the row's full name, in any case; `*` and `?` stand for others."""
+    name = f"{experiment.name}/{row.name}/{row.after.machine}".casefold()
+    return fnmatchcase(name, f"*{pattern.casefold().replace('[', '[[]')}*")
+
+
+def _failed(store: Store, experiment: Experiment) -> set[tuple[str, str]]:
+    """The rows of its latest table that gave no figure, or reproduced nothing."""
+    return {(c.row_name, c.machine) for c in records.cells(store, experiment.name) if tone(c.verdict) == "bad"}
+
+
+def _select(
+    store: Store, found: Sequence[Experiment], pattern: str | None, *, failed: bool
+) -> list[tuple[Experiment, list[Row] | None]]:
+    """The rows of each experiment that are asked for, None for all; experiments without any are left out."""
+    if pattern is None and not failed:
+        return [(experiment, None) for experiment in found]
+    chosen: list[tuple[Experiment, list[Row] | None]] = []
+    for experiment in found:
+        wanted = _failed(store, experiment) if failed else None
+        rows = [
+            row
+            for row in experiment.rows
+            if (pattern is None or matches(pattern, experiment, row))
+            and (wanted is None or (row.name, row.after.machine) in wanted)
+        ]
+        if rows:
+            chosen.append((experiment, rows))
+    if not chosen and pattern is not None:
+        known = {word for e in found for row in e.rows for word in (e.name, row.name, row.after.machine)}
+        close = nearest(pattern, known)
+        raise WrongOption(
+            f"-k: no {'failed ' if failed else ''}row matches {pattern!r}",
+            hint=f"did you mean {close!r}?" if close else "pagewalk experiments lists the experiments",
+        )
+    return chosen
+
+
+_COLUMNS = (
+    "experiment", "row_name", "machine", "unit", "published_before", "published_after", "published_ratio", ">before",
+    ">after", ">ratio", ">low", ">high", ">placements", "verdict", "reason",
+)  # fmt: skip
+
+
+def _flat(measured: Sequence[tuple[Experiment, Sequence[Cell]]]) -> Sheet:
+    """All rows of all experiments in one table, for programs."""
+    rows: list[list[str | Shown]] = []
+    for experiment, cells in measured:
+        for cell in cells:
+            found = {"experiment": experiment.name, **cell.record()}
+            values = [found[name.removeprefix(">")] for name in _COLUMNS]
+            rows.append([Shown(v, number(v)) if isinstance(v, float) else str("" if v is None else v) for v in values])
+    return table("", _COLUMNS, rows)
+
+
 def run(
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Experiments, a paper's name (osdi99) for all of its experiments, or a .toml file.",
             autocompletion=options.complete_experiment,
         ),
-    ],
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option("-k", help="Only rows with this in EXPERIMENT/ROW/MACHINE, in any case; * and ? are wildcards."),
+    ] = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only rows whose latest verdict is no figure or not reproduced.")
+    ] = False,
     seeds: Annotated[
         int, typer.Option(min=1, max=99, help="How many placements of code, frames, heaps and stacks to measure.")
     ] = 1,
@@ -98,24 +164,50 @@ def run(
     Runs that are in the results are not simulated again. With --seeds, a verdict is one that all placements bear out;
     the figures are those of the median.
 
-    Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run mine.toml -j 1`
+    Without a name, -k and --failed choose among all experiments. Rows that are measured again replace those of the
+    latest table.
+
+    Examples: `pagewalk run osdi99-table2`, `pagewalk run osdi99 --seeds 7`, `pagewalk run -k mmap`,
+    `pagewalk run osdi99 --failed`, `pagewalk run mine.toml -j 1`
     """
-    found = [experiment for name in names for experiment in experiments.find(name)]
-    failed = False
-    records = []
+    if not names and pattern is None and not failed:
+        raise WrongOption("no experiment was named", hint="pagewalk run osdi99-table2, or -k PATTERN, or --failed")
+    found = [experiment for name in names or experiments.names() for experiment in experiments.find(name)]
+    measured: list[tuple[Experiment, list[Cell]]] = []
     with laboratory(jobs, cluster) as lab:
-        for experiment in found:
+        chosen = _select(lab.store, found, pattern, failed=failed)
+        for experiment, rows in chosen:
             with events(as_json=as_json) as listener:
-                cells = lab.experiment(experiment, listener, seeds)
-            failed = failed or any(cell.verdict == "no figure" for cell in cells)
-            if as_json:
-                records.append({"experiment": experiment.name, "cells": [cell.record() for cell in cells]})
-            else:
+                cells = lab.experiment(experiment, listener, seeds, rows)
+            measured.append((experiment, cells))
+            if not as_json and form.form == "table":
                 print_experiment(experiment, cells)
     if as_json:
-        print_json(records)
-    if failed:
+        print_json([{"experiment": e.name, "cells": [cell.record() for cell in cells]} for e, cells in measured])
+    elif form.form != "table":
+        out.print(_flat(measured))
+    else:
+        _advise(measured, seeds)
+    if any(cell.verdict == "no figure" for _, cells in measured for cell in cells):
         raise typer.Exit(int(ExitStatus.FATAL))
+
+
+def _advise(measured: Sequence[tuple[Experiment, Sequence[Cell]]], seeds: int) -> None:
+    if not measured:
+        say(err, "no row failed in the latest tables")
+        next_step("pagewalk run osdi99-table2", "pagewalk report")
+        return
+    steps = []
+    names = " ".join(experiment.name for experiment, _ in measured)
+    verdicts = {cell.verdict for _, cells in measured for cell in cells}
+    if "no figure" in verdicts:
+        steps.append(f"pagewalk run {names} --failed, after what the rows above ask for")
+    if seeds == 1:
+        steps.append(f"pagewalk run {names} --seeds 5 tells effects from chance")
+    claim = next((id for experiment, _ in measured for id in experiment.claims), None)
+    if claim is not None:
+        steps.append(f"pagewalk claims explain {claim}")
+    next_step(*steps, "pagewalk report for a page with all results")
 
 
 def compare_memories(

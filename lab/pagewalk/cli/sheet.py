@@ -6,7 +6,7 @@ import csv
 import inspect
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, Literal, NamedTuple
@@ -136,7 +136,7 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print tables as Mark
 Wide = Annotated[bool, typer.Option("--wide", help="Let tables be wider than the terminal.")]
 
 
-def prints_tables(command: Callable[..., Any]) -> Callable[..., Any]:
+def _prints_tables(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options of all that print tables: `--csv`, `--markdown` and `--wide`."""
 
     @wraps(command)
@@ -162,16 +162,24 @@ def prints_tables(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_form
 
 
-def add_forms(app: typer.Typer) -> None:
-    """Gives every command that prints tables, which is every one with `--json`, the other forms too."""
+_NO_TABLES = {"boot", "gdb", "trace", "report", "claims page", "subjects build"}
+"""Commands with `--json` that print no table."""
+
+
+def commands(app: typer.Typer, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command that does something, by its words, with what Typer knows of it."""
+    for entry in app.registered_commands:
+        yield f"{above}{entry.name}", entry
     for group in app.registered_groups:
-        if group.typer_instance is not None:
-            add_forms(group.typer_instance)
-    entries: list[Any] = [*app.registered_commands, app.registered_callback]
-    for entry in entries:
-        if (
-            entry is not None
-            and entry.callback is not None
-            and "as_json" in inspect.signature(entry.callback).parameters
-        ):
-            entry.callback = prints_tables(entry.callback)
+        assert group.typer_instance is not None
+        yield from commands(group.typer_instance, f"{above}{group.name} ")
+        callback = group.typer_instance.registered_callback
+        if callback is not None and group.typer_instance.info.invoke_without_command is True:
+            yield f"{above}{group.name}", callback
+
+
+def add_forms(app: typer.Typer) -> None:
+    """Gives every command that prints tables the options that choose their form."""
+    for name, entry in commands(app):
+        if name not in _NO_TABLES and "as_json" in inspect.signature(entry.callback).parameters:
+            entry.callback = _prints_tables(entry.callback)

@@ -1,0 +1,30 @@
+"""What to try after each command, for those whose next step depends on nothing that they found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NEXT: Mapping[str, tuple[str, ...]] = {
+    "machines": ("pagewalk exec -m ppc604-133 -- hello",),
+    "policies": ("pagewalk ab -p tlb.cutoff=off,20 -- hello",),
+    "programs": ("pagewalk exec -- hello",),
+    "experiments": ("pagewalk run osdi99-table2",),
+    "claims list": ("pagewalk claims explain osdi99.table2.604-185",),
+    "claims explain": ("pagewalk run EXPERIMENT measures it", "pagewalk claims list for the others"),
+    "claims page": ("pagewalk report for all results as one page",),
+    "subjects": ("pagewalk subjects build linux-6.1-bare",),
+    "subjects build": ("pagewalk exec --kernel linux-6.1-bare -- hello",),
+    "boot": ("pagewalk exec -- PROG for what a program cost", "pagewalk gdb -- PROG to debug it"),
+    "resume": ("pagewalk profile --from SNAPSHOT", "pagewalk trace --from SNAPSHOT -o trace.json"),
+    "profile": ("--flame FILE for a flame graph", "pagewalk ab -p POLICY=A,B -- PROG for what a policy changes"),
+    "trace": ("pagewalk profile -- PROG for the cycles of each function",),
+    "dump": ("--at CYCLE for another instant", "--json for all of the state"),
+    "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
+    "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),
+    "report": ("open the page in a browser", "pagewalk run osdi99-table2 adds a table to it"),
+    "results": ("pagewalk compare RUN RUN", 'pagewalk results "SELECT * FROM cells"'),
+    "sweep": ("pagewalk report draws it", "--csv for a spreadsheet"),
+    "tune vsid": ("pagewalk ab -p vsid=pid,VSID -- PROG tries one of them on your program",),
+    "memories": ("pagewalk report",),
+}
+"""By the command's words. Each step is a command line, an option of the same command, or what to do."""
