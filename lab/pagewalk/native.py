@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pagewalk import _machine, snapshot
+from pagewalk import _machine, snapshot, systems
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.machines import Machine
 from pagewalk.paths import home, read_file
-from pagewalk.runner import Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
+from pagewalk.runner import NO_LIMIT, Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
 _SLICE = 10_000_000
 """Instructions between two calls of `watch`: about a tenth of a second."""
 _SNAPSHOT_MOST = 4 << 30
 """The size in bytes of the largest snapshot that is read."""
-NO_LIMIT = 2**64 - 1
-"""More cycles than any run takes."""
 
 
 def load(job: Job) -> _machine.Machine:
@@ -53,8 +51,11 @@ def go(
     sample: Callable[[], None] = lambda: None,
     every: int = 0,
     until: int = NO_LIMIT,
+    boot_limit: int = NO_LIMIT,
 ) -> Stop:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
+
+    The run ends after `boot_limit` instructions too if Linux's init is not ready then.
 
     `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,
     never if that is 0.
@@ -69,6 +70,10 @@ def go(
             next_sample = machine.cycles + every
         if machine.instructions >= limit or machine.cycles >= until:
             return Stop("limit", 0, words)
+        if machine.instructions >= boot_limit:
+            if not systems.is_ready(machine.printed()):
+                return Stop("limit", 0, f"{words}, and Linux had not started init by then")
+            boot_limit = NO_LIMIT
         if not watch(Progress(machine.instructions, machine.cycles)):
             raise Interrupted("the run was ended")
 
@@ -132,7 +137,7 @@ class NativeRunner:
             if not fullest or used > fullest[0][0]:
                 fullest[:] = [(used, state)]
 
-        stop = go(machine, job.limit, watch, sample=sample, every=job.sample)
+        stop = go(machine, job.limit, watch, sample=sample, every=job.sample, boot_limit=job.boot_limit)
         return RunResult(
             stop=stop,
             console=machine.printed(),

@@ -18,6 +18,8 @@ StopKind = Literal["power-off", "limit", "fatal"]
 
 # A guest that hangs must not hang the lab; the longest experiment needs about a tenth of this.
 DEFAULT_INSTRUCTIONS = 20_000_000_000
+NO_LIMIT = 2**64 - 1
+"""More cycles or instructions than any run takes."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class ResolvedMachine:
 class Job:
     """Everything that determines a run.
 
-    `limit` is in instructions. `sample` is the distance in cycles between two looks at TLBs and hash
-    table, 0 for none; looking changes nothing that the guest could notice. `kernel_name` stands for the
-    kernel in messages only. `causes` tells which functions of a foreign kernel belong to which cause. `profile` is the
-    region whose cycles are charged to functions; None for no profile.
+    `limit` is in instructions; Linux's init must be ready within `boot_limit`. `sample` is the distance in cycles
+    between two looks at TLBs and hash table, 0 for none; looking changes nothing that the guest could notice.
+    `kernel_name` stands for the kernel in messages only. `causes` tells which functions of a foreign kernel belong to
+    which cause. `profile` is the region whose cycles are charged to functions; None for no profile.
     """
 
     machine: ResolvedMachine
@@ -47,6 +49,7 @@ class Job:
     initrd: bytes = field(repr=False)
     command_line: str
     limit: int = DEFAULT_INSTRUCTIONS
+    boot_limit: int = NO_LIMIT
     sample: int = 0
     kernel_name: str = "kernel"
     causes: str = field(default="", repr=False)

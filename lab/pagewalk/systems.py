@@ -18,7 +18,7 @@ from pagewalk.errors import BadInput
 from pagewalk.kernel_image import SECTION
 from pagewalk.paths import read_file
 from pagewalk.placement import AS_BUILT, Placement
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, ResolvedMachine
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, ResolvedMachine
 
 if TYPE_CHECKING:
     from pagewalk.workshop import Workshop
@@ -31,6 +31,8 @@ _LINUX_LINE_MOST = 2047
 """How many words Linux hands to init, and how many bytes its command line has (init/main.c, asm/setup.h)."""
 
 _LINUX_BOARDS = "mpc83xx (603, 604, 750), mpc86xx (604, 750) or mpc8xx (8xx)"
+_LINUX_BOOT_MOST = 2_000_000_000
+"""Instructions until init is ready: a boot takes a tenth of this at most, and a kernel that hangs must end."""
 _BOARD = "board.kind"
 _CONTROLLER, _PLAIN = "interrupt-controller", "i8259"
 
@@ -116,6 +118,7 @@ class System:
             initrd=initrd,
             command_line=command_line,
             limit=limit,
+            boot_limit=_LINUX_BOOT_MOST if self.is_linux else NO_LIMIT,
             sample=sample,
             kernel_name=self.name,
             causes=self.causes,
@@ -176,6 +179,11 @@ def _from_file(workshop: Workshop, machine: str, overrides: Mapping[str, str], p
 
 
 _READY = re.compile(rb"^init: ready\r?\n", re.MULTILINE)
+
+
+def is_ready(console: bytes) -> bool:
+    """Whether Linux has started its init, which is ready to run programs."""
+    return _READY.search(console) is not None
 
 
 def output(console: bytes) -> bytes:

@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from pagewalk import policies, subject_build, subjects, systems
+from pagewalk import _machine, native, policies, subject_build, subjects, systems
 from pagewalk.errors import BadInput, NotBuilt, PagewalkError
 from pagewalk.subject_build import Choice
 from pagewalk.subjects import Needs
@@ -266,6 +267,29 @@ def test_a_kernel_that_is_not_built_says_what_to_type(archive: Path) -> None:
 def test_output_begins_when_init_is_ready() -> None:
     assert systems.output(b"early\r\n  \r\ninit: ready\r\nhello\r\n") == b"hello\r\n"
     assert systems.output(b"no such line\r\n") == b"no such line\r\n"
+
+
+class _Machine:
+    """Executes ten million instructions in each call, and prints `said` at first."""
+
+    def __init__(self, said: bytes) -> None:
+        self.instructions = self.cycles = 0
+        self.said = said
+
+    def run(self, cycles: int, instructions: int) -> tuple[str, int, str]:
+        self.instructions = self.cycles = instructions
+        return "limit", 0, f"reached after {instructions} instructions"
+
+    def printed(self) -> bytes:
+        return self.said
+
+
+def test_a_linux_that_hangs_before_init_ends_early() -> None:
+    hung, ready = (cast("_machine.Machine", _Machine(said)) for said in (b"Linux\n", b"Linux\ninit: ready\n"))
+    stop = native.go(hung, 1000_000_000, lambda _: True, boot_limit=100_000_000)
+    assert stop.reason == "reached after 100000000 instructions, and Linux had not started init by then"
+    stop = native.go(ready, 1000_000_000, lambda _: True, boot_limit=100_000_000)
+    assert stop.reason == "reached after 1000000000 instructions"
 
 
 def test_a_panic_is_found() -> None:

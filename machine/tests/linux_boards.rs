@@ -370,7 +370,7 @@ fn the_loader_does_what_linux_expects() {
     for ((machine, kind), reach) in [
         (MPC83XX, 256 << 20),
         (MPC86XX, 256 << 20),
-        (MPC8XX, 8 << 20),
+        (MPC8XX, 32 << 20),
     ] {
         let mut session = Program::on(machine, "_start: power_off 0").session(machine, &[kind]);
         let gpr = |session: &Session, n| {

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from pagewalk import policies
+from pagewalk.errors import PagewalkError
 from pagewalk.initramfs import Initramfs
-from suite import built
+from suite import built, targets
 from suite.groups import LIBCS, stripped
-from suite.places import BUILD, ROOT, USER, Missing, program, wanted
+from suite.places import ROOT, USER, Missing, program, wanted
 
 from lmbench.rows import HELPERS, ROWS, Row
 
@@ -36,6 +38,9 @@ lmdd of=/lmbench/file move=4m fsync=1 2>/dev/null
 {ours}echo @end
 """
 
+# In MB. Linux unpacks the archive into a tmpfs, which holds half of the memory.
+_MEMORY, _MEMORY_WITH_LINUX = 64, 128
+
 Regions = Mapping[int, Mapping[str, int]]
 
 
@@ -54,13 +59,22 @@ def _line_of(row: Row, theirs: Mapping[str, Path]) -> str:
     return f"{row.program} heap={more * 4096}"
 
 
-def _image(theirs: Mapping[str, Path], rows: Sequence[Row], ours: Sequence[str]) -> bytes:
+def _policies(chosen: argparse.Namespace) -> list[str]:
+    """The words of the named set of policies, for the machine's core."""
+    if not chosen.named:
+        return []
+    file = wanted(ROOT / "machines" / f"{chosen.machine}.toml", "name a file of machines/")
+    core = tomllib.loads(file.read_text())["core"]["kind"]
+    return [f"{name}={value}" for name, value in policies.expanded({policies.NAMED: chosen.named}, core).items()]
+
+
+def _image(theirs: Mapping[str, Path], rows: Sequence[Row], ours: Sequence[str], init: bytes | None) -> bytes:
     image = Initramfs()
     for name in ("dev", "proc", "bench"):
         image.directory(name)
     image.directory("tmp", 0o1777)
     image.node("dev/console", "c", 5, 1)
-    image.copy("init", wanted(USER / "init", "run make -C user"))
+    image.file("init", init or wanted(USER / "init", "run make -C user").read_bytes(), 0o755)
     image.copy("bin/busybox", program(LIBCS[1], "busybox"))
     for name, path in theirs.items():
         image.file(f"lmbench/{name}", stripped(path), 0o755)
@@ -89,50 +103,73 @@ def _ours(console: str, regions: Regions) -> dict[str, float]:
     return found
 
 
+@dataclass(frozen=True)
+class _Boot:
+    """What one boot has shown: the cycles of LmBench's rows and of ours, by the names of rows."""
+
+    theirs: Mapping[str, float | None]
+    ours: Mapping[str, float | None]
+    kernel: Path
+
+
+def _boot(target: targets.MachineTarget, rows: Sequence[Row], theirs: Mapping[str, Path]) -> _Boot | None:
+    """Runs LmBench and our rows in one boot. None if they did not run to the end; the console's end is shown then."""
+    file = wanted(ROOT / "machines" / f"{target.machine}.toml", "name a file of machines/")
+    mhz = tomllib.loads(file.read_text())["core"]["clock"] / 1e6
+    ours = sorted({_line_of(row, theirs) for row in rows})
+    with tempfile.TemporaryDirectory() as name:
+        image, counters = Path(name) / "image.cpio", Path(name) / "counters.json"
+        image.write_bytes(_image(theirs, rows, ours, target.init))
+        target = replace(target, flags=(*target.flags, "--counters", str(counters)))
+        console = target.boot(image, "-- /run")
+        if "@end" not in console:
+            print(console[-3000:], file=sys.stderr)
+            return None
+        counted = json.loads(counters.read_bytes())
+    regions = {int(region["number"]): region["counters"] for region in counted["regions"]}
+    sections = _sections(console)
+    cycles = {row.name: row.cycles(sections.get(row.name, ""), mhz) for row in rows}
+    return _Boot(cycles, _ours(console, regions), target.kernel)
+
+
 def _compare(chosen: argparse.Namespace) -> int:
     """Prints the table; returns the number of rows without a figure of one side."""
     rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
     theirs = built.wanted_programs(chosen.folder, {row.command.split()[0] for row in rows} | set(HELPERS))
-    runner = wanted(ROOT / "target" / "release" / "pagewalk-machine", "run make")
-    kernel = wanted(BUILD / "kernel" / "vmlinux", "run make kernel")
-    file = wanted(ROOT / "machines" / f"{chosen.machine}.toml", "name a file of machines/")
-    mhz = tomllib.loads(file.read_text())["core"]["clock"] / 1e6
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ours = sorted({_line_of(row, theirs) for row in rows})
-        (folder / "image.cpio").write_bytes(_image(theirs, rows, ours))
-        done = subprocess.run(
-            [
-                str(runner), "run", "--machine", str(file), "--set", f"memory.size={64 << 20}", "--kernel", str(kernel),
-                "--initrd", str(folder / "image.cpio"), f"--append=quiet {chosen.options} -- /run",
-                "--counters", str(folder / "counters.json"),
-            ],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        console = done.stdout.decode(errors="replace")
-        if done.returncode or "@end" not in console:
-            print(console[-3000:], file=sys.stderr)
+    options = " ".join(["quiet", *_policies(chosen), chosen.options]).strip()
+    memory = _MEMORY_WITH_LINUX if chosen.kernel else _MEMORY
+    own = _boot(targets.MachineTarget(chosen.machine, options, memory=memory), rows, theirs)
+    if own is None:
+        return len(rows)
+    sides, first, second = ("LmBench", "ours"), own.theirs, own.ours
+    kernel = own.kernel
+    if chosen.kernel:
+        linux = _boot(replace(targets.linux(chosen.kernel, chosen.machine, "", ()), memory=memory), rows, theirs)
+        if linux is None:
             return len(rows)
-        counted = json.loads((folder / "counters.json").read_bytes())
-    regions = {int(region["number"]): region["counters"] for region in counted["regions"]}
-    sections = _sections(console)
-    measured = _ours(console, regions)
-    cycles = {row.name: (row.cycles(sections.get(row.name, ""), mhz), measured.get(row.name)) for row in rows}
+        sides, first, second = ("Linux", "ours"), linux.theirs, own.theirs
+        kernel = linux.kernel
+    cycles = {row.name: (first.get(row.name), second.get(row.name)) for row in rows}
     ran = built.record(chosen.folder, theirs.values(), kernel)
-    _print(f"{chosen.machine} {chosen.options}".strip(), cycles, ran)
+    _print(f"{chosen.machine} {chosen.options}".strip(), sides, cycles, ran)
     if chosen.save:
-        figures = {name: {"lmbench": their, "ours": our} for name, (their, our) in cycles.items()}
+        figures = {name: dict(zip(map(str.lower, sides), pair, strict=True)) for name, pair in cycles.items()}
         result = {"machine": chosen.machine, "options": chosen.options, "lmbench": ran, "cycles": figures}
         chosen.save.write_text(json.dumps(result, indent=1) + "\n")
     return sum(None in pair for pair in cycles.values())
 
 
-def _print(title: str, cycles: Mapping[str, tuple[float | None, float | None]], ran: Mapping[str, object]) -> None:
+def _print(
+    title: str,
+    sides: tuple[str, str],
+    cycles: Mapping[str, tuple[float | None, float | None]],
+    ran: Mapping[str, object],
+) -> None:
     print(f"{title}; LmBench's version: {ran['version']}")
-    print(f"{'row':24}{'LmBench':>12}{'ours':>12}{'ours/LmBench':>14}   (cycles)")
-    for name, (their, our) in cycles.items():
-        cells = ["-" if figure is None else format(figure, ".0f") for figure in (their, our)]
-        ratio = f"{our / their:.3f}" if our and their else "-"
+    print(f"{'row':24}{sides[0]:>12}{sides[1]:>12}{'/'.join(reversed(sides)):>14}   (cycles)")
+    for name, (first, second) in cycles.items():
+        cells = ["-" if figure is None else format(figure, ".0f") for figure in (first, second)]
+        ratio = f"{second / first:.3f}" if first and second else "-"
         print(f"{name:24}{cells[0]:>12}{cells[1]:>12}{ratio:>14}")
 
 
@@ -146,13 +183,17 @@ def main() -> int:
     )
     parser.add_argument("--machine", default="ppc604-133", help="a file of machines/ (default: ppc604-133)")
     parser.add_argument("--options", default="", help="words for the kernel's command line")
+    parser.add_argument("--named", metavar="SET", help="a named set of policies, such as best")
+    parser.add_argument(
+        "--kernel", metavar="SUBJECT", help="LmBench on this Linux, such as linux-6.1-bare, and on our kernel"
+    )
     names = [row.name for row in ROWS]
     parser.add_argument("--rows", nargs="+", choices=names, metavar="ROW", help="only these (default: all)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="figures, versions and hashes as JSON")
     chosen = parser.parse_args()
     try:
         return 1 if _compare(chosen) else 0
-    except Missing as error:
+    except (Missing, PagewalkError) as error:
         print(f"lmbench: {error}", file=sys.stderr)
         return 2
 

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from pagewalk.cli.sheet import chosen as form_chosen
 from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
-from pagewalk.runner import DEFAULT_INSTRUCTIONS, Job, Progress, RunResult, Stop
+from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, Progress, RunResult, Stop
 from pagewalk.store import Store
 from pagewalk.workshop import Workshop
 
@@ -119,10 +119,13 @@ def watch(
     on_linux: bool = False,
     typed: Path | None = None,
     save: Save | None = None,
-    until: int = native.NO_LIMIT,
+    until: int = NO_LIMIT,
+    boot_limit: int = NO_LIMIT,
     expected: int | None = None,
 ) -> Watched:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
+
+    Linux's init must be ready within `boot_limit` instructions.
 
     What the guest prints appears as it does, unless `quiet`; `on_linux`, only what comes after init is ready, or all of
     it at the end if init never was. `typed` is a file with what is typed on the guest's console, `-` for standard
@@ -155,11 +158,13 @@ def watch(
         return True
 
     try:
-        stop = native.go(machine, limit, look, until=until if save is None else min(save.cycle, until))
+        stop = native.go(
+            machine, limit, look, until=until if save is None else min(save.cycle, until), boot_limit=boot_limit
+        )
         if save is not None:
             show(ended=True)
             save.write(machine)
-            stop = native.go(machine, limit, look, until=until)
+            stop = native.go(machine, limit, look, until=until, boot_limit=boot_limit)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {machine.instructions:,} instructions") from None
     finally:
@@ -216,7 +221,9 @@ def _bare_job(machine: str, kernel: str, sets: list[str] | None, initrd: Path | 
             f"{kernel} needs a program or an initial RAM file system", hint="write `-- PROG [ARG]...`, or --initrd"
         )
     system = systems.named(workshop, machine, overrides, kernel)
-    return system.job(files, " ".join([*system.words, append]).strip(), limit=limit)
+    # The initial RAM file system may hold another init than ours.
+    job = system.job(files, " ".join([*system.words, append]).strip(), limit=limit)
+    return replace(job, boot_limit=NO_LIMIT)
 
 
 def _loaded(
@@ -320,6 +327,7 @@ def execute(
         typed=typed,
         save=to_save,
         expected=None if store is None else store.expected_instructions(job.machine.name, job.command_line),
+        boot_limit=job.boot_limit,
     )
     key = None if store is None else _keep(store, watched, job, time.monotonic() - begin)
     if as_json:
@@ -384,7 +392,7 @@ def boot(
         job = _job(machine, command, file, sets, None, limit, kernel, quiet=False)
     else:
         job = _bare_job(machine, kernel, sets, initrd, append, limit)
-    watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save)
+    watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
     if as_json:
         print_json(
             {
@@ -533,7 +541,7 @@ def dump(
     snapshot_file: options.From = None,
     at: Annotated[
         int, typer.Option(min=1, help="The cycle at which to look; the end of the run by default.")
-    ] = native.NO_LIMIT,
+    ] = NO_LIMIT,
     limit: options.Limit = DEFAULT_INSTRUCTIONS,
     as_json: Json = False,
 ) -> None:

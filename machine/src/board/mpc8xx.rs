@@ -106,8 +106,8 @@ pub(super) const TREE: Tree = Tree {
     stdout: ("stdout-path", "/localbus@fa000000/serial@0"),
     nodes,
     on_qemu: false,
-    // The first entry of the TLB maps 8 MB.
-    reach: 8 << 20,
+    // Linux begins with four TLB entries of 8 MB (arch/powerpc/kernel/head_8xx.S, initial_mmu).
+    reach: 32 << 20,
     stack: false,
 };
 
