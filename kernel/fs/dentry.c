@@ -42,19 +42,26 @@ struct dentry *dentry_new(struct dentry *parent, const char *name, size_t len, s
 	return dentry;
 }
 
+static void dentry_end(struct deferred *ending)
+{
+	dentry_put(container_of(ending, struct dentry, ending));
+}
+
 void dentry_put(struct dentry *dentry)
 {
-	u32 freed = 0;
+	struct dentry *parent;
 
-	while (dentry && --dentry->refs == 0) {
-		struct dentry *parent = dentry->parent != dentry ? dentry->parent : NULL;
-
-		interrupt_window_at(++freed);
-		inode_put(dentry->inode);
-		kfree(dentry->name);
-		kfree(dentry);
-		dentry = parent;
-	}
+	if (!dentry || --dentry->refs)
+		return;
+	parent = dentry->parent;
+	inode_put(dentry->inode);
+	kfree(dentry->name);
+	kfree(dentry);
+	/* Many removed directories may end one after the other: others run between them. */
+	if (parent != dentry && parent->refs == 1)
+		defer(&parent->ending, dentry_end);
+	else if (parent != dentry)
+		parent->refs--;
 }
 
 struct dentry *dentry_find(struct dentry *dir, const char *name, size_t len)
