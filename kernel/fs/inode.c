@@ -40,7 +40,7 @@ struct inode *inode_new(struct filesystem *fs, u32 mode, u32 rdev)
 	return inode;
 }
 
-/* After so many pages, others may run. */
+/* Pages that are freed before others may run. */
 #define PART_PAGES 256u
 
 /* Frees the inode's pages from `first` on; their mappings have been removed before. Others run meanwhile. */
@@ -57,7 +57,7 @@ static void inode_drop_pages(struct inode *inode, u32 first)
 	}
 }
 
-/* Nobody knows of the inode any more. */
+/* Frees an inode without references. */
 static void inode_end(struct deferred *ending)
 {
 	struct inode *inode = container_of(ending, struct inode, ending);

@@ -104,7 +104,7 @@ static inline struct mm *mm_get(struct mm *mm)
 	outside_settle();       /* with a second user, faults need the kernel lock */
 	return mm;
 }
-void mm_put(struct mm *mm);                     /* the last one: it goes at the end of current's call */
+void mm_put(struct mm *mm);                     /* the last one ends the address space, when current's call ends */
 struct mm *mm_ending(struct deferred *work);    /* the address space whose end is this work; NULL: it is other work */
 struct mm *mm_fork(struct mm *parent);          /* copy on write; NULL: no memory */
 /* Policy icache.flush: makes a page visible to instruction fetch, before it is mapped in an executable area. */

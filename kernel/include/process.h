@@ -54,7 +54,7 @@ struct process {
 	s32 stop_signal;
 	struct sigpending pending;      /* signals to the process */
 	sigset thread_signals;          /* those that single threads may have pending; others none has */
-	sigset untaken;                 /* every thread is known to block these; others are not known */
+	sigset blocked_by_all;          /* every thread blocks these and none waits for them; others: unknown */
 	bool seized;                    /* a thread is or was traced by PTRACE_SEIZE */
 	struct rlimit rlimit[RLIMIT_COUNT];
 	struct itimer itimer[3];

@@ -82,8 +82,8 @@ void smp_main(void) __attribute__((noreturn));
 /* Makes the structures of one more processor, before it starts; NULL: no memory, or there are CPUS already. */
 struct cpu *smp_add(u32 number);
 
+bool kernel_lock_wanted(void);  /* another processor waits for the kernel lock */
 /* Lets those that wait for the kernel lock have it first. */
-bool kernel_lock_wanted(void);
 void kernel_lock_pass(void);
 /* A window for others between two pieces of a long call: preemption_point() for several processors. */
 void preemption_point_unlocked(void);

@@ -11,7 +11,7 @@
  */
 void interrupt_window(void);
 void preemption_point(void);
-/* Opens a window; true: others wait for a preemption point. For callers that must prepare for it. */
+/* Opens a window; true: others wait to run. For callers that must prepare before preemption_point(). */
 bool preemption_due(void);
 /* For loops with short steps (over pages, entries, files): opens a window every WINDOW_STEPS steps. */
 #define WINDOW_STEPS 32u

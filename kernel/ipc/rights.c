@@ -23,7 +23,7 @@
 
 static struct deferred deferred_collection;
 static bool collect_deferred;	/* `deferred_collection` is left for the end of some task's call */
-static bool queues_emptied;	/* true while a task empties the queues that it has found */
+static bool emptying_queues;	/* true while a task empties the queues that it has found */
 
 /* Sockets in flight, by flight.link. */
 static struct list_head flying_sockets = LIST_HEAD_INIT(flying_sockets);
@@ -148,7 +148,7 @@ static void collect_unreachable(void)
 	struct socket *socket;
 	u32 looked_at = 0;
 
-	if (list_empty(&flying_sockets) || queues_emptied)
+	if (list_empty(&flying_sockets) || emptying_queues)
 		return;
 	mark_reachable(&work);
 	list_for_each_entry(socket, &flying_sockets, flight.link) {
@@ -158,8 +158,8 @@ static void collect_unreachable(void)
 			file_get(socket->file);
 		}
 	}
-	/* Nobody can receive these. Each has a reference of this list, and its place in it. */
-	queues_emptied = true;
+	/* Nobody can receive these. The list holds a reference to each. */
+	emptying_queues = true;
 	while (!list_empty(&work)) {
 		socket = list_first_entry(&work, struct socket, flight.work);
 		list_del(&socket->flight.work);
@@ -167,7 +167,7 @@ static void collect_unreachable(void)
 		file_put(socket->file);
 		preemption_point();
 	}
-	queues_emptied = false;
+	emptying_queues = false;
 }
 
 void rights_free(struct rights *rights)

@@ -26,7 +26,7 @@ static int discard_range(struct mm *mm, uaddr_t address, uaddr_t end, bool anony
 		mm->flush_reason = SHOOTDOWN_MADVISE;
 		address = zap_until_due(vma, start, stop);
 		check_range(mm, start, address, "madvise");
-		if (address < stop)
+		if (address < end)
 			preemption_point();
 	}
 	return 0;

@@ -60,8 +60,8 @@ static inline uaddr_t part_end(const struct mm *mm, uaddr_t start, uaddr_t end)
 extern void (*zap_range)(struct vma *vma, uaddr_t start, uaddr_t end);
 void zap_bind(void (*form)(struct vma *vma, uaddr_t start, uaddr_t end));
 /*
- * The same, until others wait to run. Returns the end of what it removed. Whoever lets others run begins
- * anew with the rest.
+ * The same, until others wait to run. Returns the end of what it removed. A caller that lets others run
+ * looks up the area again.
  */
 uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end);
 /* The same as zap_range() without flushing, for a range of which nothing is cached any more. */

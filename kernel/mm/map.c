@@ -98,7 +98,7 @@ u32 pages_mapped(struct mm *mm, uaddr_t start, uaddr_t end)
 	return pages;
 }
 
-static void area_take_out(struct vma *vma)
+static void area_drop(struct vma *vma)
 {
 	vma_unlink(vma);
 	vma_free(vma);
@@ -110,7 +110,7 @@ void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 
 	while ((vma = mm_find(mm, start)) && vma->start < end) {
 		zap_range(vma, vma->start, vma->end);
-		area_take_out(vma);
+		area_drop(vma);
 	}
 }
 
@@ -118,7 +118,6 @@ void areas_remove(struct mm *mm, uaddr_t start, uaddr_t end)
 static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	struct vma *vma;
-	u32 removed = 0;
 
 	while ((vma = mm_find(mm, start)) && vma->start < end) {
 		uaddr_t stop = zap_until_due(vma, vma->start, vma->end);
@@ -132,15 +131,18 @@ static uaddr_t areas_remove_until_due(struct mm *mm, uaddr_t start, uaddr_t end)
 			vma_link(vma);
 			return stop;
 		}
-		area_take_out(vma);
-		if (++removed % WINDOW_STEPS == 0 && preemption_due())
+		area_drop(vma);
+		if (stop < end && preemption_due())
 			return stop;
 	}
 	return end;
 }
 
-/* Others run, who may change what is left. What they map meanwhile must stay apart from it. */
-static void let_run(struct mm *mm, uaddr_t start, uaddr_t end)
+/*
+ * Lets others run, who may change the areas that are left. Marks these, so that no new area merges with one, and none
+ * grows down into what is gone.
+ */
+static void let_others_run(struct mm *mm, uaddr_t start, uaddr_t end)
 {
 	u32 areas = 0;
 
@@ -175,7 +177,7 @@ static int range_unmap(struct mm *mm, uaddr_t address, u32 size, bool together)
 		tables_trim(mm, address, stop);
 		check_range(mm, address, stop, "munmap");
 		if (stop < end)
-			let_run(mm, stop, end);
+			let_others_run(mm, stop, end);
 	}
 	return 0;
 }

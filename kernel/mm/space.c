@@ -47,7 +47,7 @@ struct mm *mm_create(void)
 }
 
 /* Others may change the entries of pages of files meanwhile, but not the areas. */
-static void zap_politely(struct vma *vma)
+static void zap_in_parts(struct vma *vma)
 {
 	uaddr_t stop;
 
@@ -64,7 +64,6 @@ static void mm_end(struct deferred *ending)
 {
 	struct mm *mm = container_of(ending, struct mm, ending);
 	struct vma *vma;
-	u32 areas = 0;
 
 	mm->flush_reason = SHOOTDOWN_EXIT;
 	flush->last(mm);
@@ -72,9 +71,8 @@ static void mm_end(struct deferred *ending)
 		uaddr_t start = vma->start, end = vma->end;
 
 		tables_leave(vma);
-		zap_politely(vma);
-		if (++areas % WINDOW_STEPS == 0)
-			preemption_point();
+		zap_in_parts(vma);
+		preemption_point();
 		vma_unlink(vma);
 		vma_free(vma);
 		tables_trim(mm, start, end);
@@ -154,21 +152,30 @@ struct forking {
 
 static void flush_copied(struct forking *f)
 {
+	u32 areas = 0;
+
 	f->parent->flush_reason = SHOOTDOWN_FORK;
-	if (f->flushed < f->at)
-		flush->range(f->parent, f->flushed, f->at);
+	for (struct vma *vma = mm_find(f->parent, f->flushed); vma && vma->start < f->at; vma = mm_next(vma)) {
+		interrupt_window_at(++areas);
+		flush->range(f->parent, MAX(vma->start, f->flushed), MIN(vma->end, f->at));
+	}
 	f->flushed = f->at;
 	f->pages = 0;
 }
 
 /*
- * Lets others run if they wait: no cached entry may then permit a write to what is read-only now. Not the parent's own
- * threads: the child must see their memory as it was at one moment. Nor while the child shares tables: another
- * process that writes to the parent would take them from it.
+ * A parent with threads gets no pause: the child must see memory as it was at one moment. Neither does one whose tables
+ * the child shares: another process that writes to the parent would take them from the child.
  */
+static bool may_pause(const struct forking *f)
+{
+	return f->parent->refs == 1 && !fork_shares;
+}
+
+/* Lets others run if they wait, after a flush: no cached entry may permit a write to what is read-only now. */
 static void fork_pause(struct forking *f)
 {
-	if (f->parent->refs > 1 || fork_shares || !preemption_due())
+	if (!may_pause(f) || !preemption_due())
 		return;
 	flush_copied(f);
 	preemption_point();
@@ -182,9 +189,9 @@ static int copy_pages(struct forking *f, struct vma *vma)
 		uaddr_t start = f->at, stop = part_end(f->parent, start, vma->end);
 
 		if (pagetable_find(f->parent->root, start)) {
-			f->pages += (stop - start) >> PAGE_SHIFT;
-			if (f->pages > FLUSHED_TOGETHER)
+			if (f->pages >= FLUSHED_TOGETHER && may_pause(f))
 				flush_copied(f);
+			f->pages += (stop - start) >> PAGE_SHIFT;
 			if (!table_share(f->parent, f->child, start))
 				error = copy_table(f->child, vma, start, stop);
 		}
@@ -211,7 +218,6 @@ struct mm *mm_fork(struct mm *parent)
 {
 	struct mm *child = mm_create();
 	struct forking f = { .parent = parent, .child = child };
-	u32 areas = 0;
 	int error = 0;
 
 	if (!child)
@@ -241,15 +247,14 @@ struct mm *mm_fork(struct mm *parent)
 		interrupt_window();
 		if (!(vma->flags & VM_DONTFORK))
 			error = copy_area(&f, vma);
-		if (++areas % WINDOW_STEPS == 0)
-			fork_pause(&f);
+		fork_pause(&f);
 	}
 	/* The parent's private pages are read-only now: no cached entry may still permit a write. */
 	parent->flush_reason = SHOOTDOWN_FORK;
-	if (!f.flushed)
+	if (f.flushed)
+		flush_copied(&f);
+	else
 		flush->whole(parent);
-	else if (f.flushed < f.at)
-		flush->range(parent, f.flushed, f.at);
 	check_tree(parent, "fork");
 	check_tree(child, "fork");
 	if (error) {

@@ -78,7 +78,10 @@ uaddr_t zap_until_due(struct vma *vma, uaddr_t start, uaddr_t end)
 		zap_range(vma, start, end);
 		return end;
 	}
-	/* One flush for all parts if it costs no more than one of a part. With several processors entries go first. */
+	/*
+	 * One flush before all parts, if the whole address space is flushed anyway. With several processors, entries
+	 * must be cleared before the flush.
+	 */
 	flushed = !several_processors && !vma->inode && flush_range_whole(vma->mm, start, end);
 	for (; start < end; start = stop) {
 		stop = part_end(vma->mm, start, end);
@@ -140,11 +143,11 @@ void mm_unmap_inode(struct inode *inode, u32 first, u32 last)
 			check_range(vma->mm, start, end, "truncation");
 }
 
-/* With more areas of a file, each part would take too long to find. */
+/* Above this many areas, looking for each part takes longer than removing it. */
 #define AREAS_IN_PARTS 16u
 
-/* The next page from *page on that an area maps; false: none does. *few: there are few areas. */
-static bool next_mapped(const struct inode *inode, u32 *page, bool *few)
+/* Moves *page on to the next page that an area maps. Returns how many areas map the file, 0: none from *page on. */
+static u32 next_mapped(const struct inode *inode, u32 *page)
 {
 	const struct vma *vma;
 	u32 next = 0, areas = 0;
@@ -159,18 +162,19 @@ static bool next_mapped(const struct inode *inode, u32 *page, bool *few)
 			found = true;
 		}
 	}
-	*few = areas <= AREAS_IN_PARTS;
 	*page = next;
-	return found;
+	return found ? areas : 0;
 }
 
 void mm_unmap_inode_from(struct inode *inode, u32 page)
 {
-	bool few;
+	u32 areas;
 
-	while (next_mapped(inode, &page, &few)) {
-		u32 part = PART_SIZE >> PAGE_SHIFT, last = few && page < ~0u - part ? page + part - 1 : ~0u;
+	while ((areas = next_mapped(inode, &page))) {
+		u32 part = (PART_SIZE >> PAGE_SHIFT) / areas, last = ~0u;
 
+		if (areas <= AREAS_IN_PARTS && page < ~0u - part)
+			last = page + part - 1;
 		outside_close();
 		mm_unmap_inode(inode, page, last);
 		outside_open();

@@ -199,7 +199,7 @@ static bool exec_gains(const struct exec *exec)
 
 static int build_address_space(struct exec *exec)
 {
-	struct mm *mm = exec->mm = current->next_mm = mm_create();
+	struct mm *mm = current->next_mm = mm_create();
 	int error;
 
 	if (!mm)
@@ -281,8 +281,8 @@ static void exec_commit(struct exec *exec)
 		current->left_futexes = false;
 		vfork_done(current);
 	}
-	current->mm = exec->mm;
-	exec->mm = current->next_mm = NULL;
+	current->mm = current->next_mm;
+	current->next_mm = NULL;
 	mmu->activate(current->mm);
 	check_everything("exec");
 	if (old)
@@ -320,11 +320,10 @@ static int exec_try(struct exec *exec)
 	}
 	new_credentials(exec);
 	error = build_address_space(exec);
-	if (exec->mm) {
-		exec->mm->executable = file_get(exec->file);
-	} else {
+	if (current->next_mm)
+		current->next_mm->executable = file_get(exec->file);
+	else
 		inode_allow_write(exec->file->inode);
-	}
 	if (!error)
 		error = exec_prepare();
 	/* Check again: reading arguments and waiting for threads may have slept. */
@@ -338,10 +337,11 @@ static int exec_try(struct exec *exec)
 static int exec_run(struct exec *exec)
 {
 	int error = exec_try(exec);
+	struct mm *unused = current->next_mm;
 
 	current->next_mm = NULL;
-	if (exec->mm)
-		mm_put(exec->mm);
+	if (unused)
+		mm_put(unused);
 	if (exec->file)
 		file_put(exec->file);
 	for (u32 i = 0; i < exec->prefix.count; i++)

@@ -35,7 +35,6 @@ struct exec {
 	struct file *file;              /* the program or interpreter to load */
 	struct strings argv, envp;
 	struct prefix prefix;
-	struct mm *mm;
 	struct elf_image image;
 	struct credentials cred;
 	bool secure;                    /* set-user-ID or set-group-ID changed something */
@@ -46,7 +45,7 @@ struct exec {
 /* Pushes a copy of the text; -ENOMEM. exec.c frees it. */
 int exec_push_prefix(struct prefix *prefix, const char *text, u32 length);
 /*
- * Builds the stack of exec->mm after the image is loaded: arguments, environment, auxiliary vector. Sets
+ * Builds the stack of current->next_mm after the image is loaded: arguments, environment, auxiliary vector. Sets
  * stack_pointer. 0 or an error.
  */
 int exec_build_stack(struct exec *exec);

@@ -158,7 +158,7 @@ static void add_auxiliary(struct mm *mm, u32 type, u32 value)
 
 static void make_auxiliary(struct exec *exec, uaddr_t platform, uaddr_t random, uaddr_t name)
 {
-	struct mm *mm = exec->mm;
+	struct mm *mm = current->next_mm;
 
 	mm->auxv_count = 0;
 	add_auxiliary(mm, AT_DCACHEBSIZE, arch_cpu.dcache_line);
@@ -188,7 +188,7 @@ static void make_auxiliary(struct exec *exec, uaddr_t platform, uaddr_t random, 
 /* From the top: path, environment, arguments, platform, random bytes; then auxv, envp, argv, argc. */
 static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed)
 {
-	struct mm *mm = exec->mm;
+	struct mm *mm = current->next_mm;
 	const struct prefix *prefix = &exec->prefix;
 	u32 drop = prefix->drop_first && exec->argv.count ? 1 : 0;
 	u32 argc = prefix->count + exec->argv.count - drop;
@@ -233,7 +233,7 @@ static int fill_stack(struct exec *exec, struct stack_builder *stack, u32 needed
 
 int exec_build_stack(struct exec *exec)
 {
-	struct stack_builder stack = { .mm = exec->mm };
+	struct stack_builder stack = { .mm = current->next_mm };
 	u32 needed, limit = MIN(MAX(rlimit(RLIMIT_STACK) / 4, STRING_MAX), STRINGS_MAX);
 	int error = strings_measure(&exec->argv, limit);
 
@@ -248,9 +248,9 @@ int exec_build_stack(struct exec *exec)
 		error = exec_push_prefix(&exec->prefix, "", 0);
 	needed = exec->argv.bytes + exec->envp.bytes + exec->prefix.bytes + strlen(exec->path) +
 		 (exec->argv.count + exec->envp.count + exec->prefix.count) * sizeof(u32) +
-		 sizeof(exec->mm->auxv) + 128;
+		 sizeof(current->next_mm->auxv) + 128;
 	if (!error)
-		error = mm_stack_init(exec->mm, USER_STACK_TOP, ALIGN_UP(needed, PAGE_SIZE) + STACK_INITIAL);
+		error = mm_stack_init(current->next_mm, USER_STACK_TOP, ALIGN_UP(needed, PAGE_SIZE) + STACK_INITIAL);
 	if (error)
 		return error;
 	stack.bounce = kmalloc(PAGE_SIZE);

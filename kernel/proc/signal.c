@@ -136,7 +136,7 @@ bool signal_fatal_pending(void)
 void signal_set_blocked(sigset blocked)
 {
 	current->blocked = blocked & ~UNBLOCKABLE;
-	current->process->untaken &= current->blocked;
+	current->process->blocked_by_all &= current->blocked;
 	signal_recalculate(current);
 }
 
@@ -233,18 +233,18 @@ static struct task *signal_thread(struct process *process, int sig)
 	struct task *task, *first = list_first_entry(&process->threads, struct task, group_link);
 	u32 looked_at = 0;
 
-	if (process->untaken & SIGBIT(sig))
+	if (process->blocked_by_all & SIGBIT(sig))
 		return first;
 	list_for_each_entry(task, &process->threads, group_link) {
 		interrupt_window_at(++looked_at);
 		if (!task->ending && (~task->blocked | task->wanted) & SIGBIT(sig))
 			return task;
 	}
-	process->untaken |= SIGBIT(sig);
+	process->blocked_by_all |= SIGBIT(sig);
 	return first;
 }
 
-/* A signal that current was told of, or would be told of, goes to another thread. */
+/* Current takes no more signals to the process: another thread is told of those that are pending. */
 void signal_leave(void)
 {
 	struct process *process = current->process;
@@ -252,7 +252,7 @@ void signal_leave(void)
 	current->ending = true;
 	if (process->exiting)
 		return;
-	for (sigset left = process->pending.set & ~process->untaken; left; left &= left - 1) {
+	for (sigset left = process->pending.set & ~process->blocked_by_all; left; left &= left - 1) {
 		interrupt_window();
 		signal_notice(signal_thread(process, __builtin_ctzll(left) + 1));
 	}
@@ -481,7 +481,7 @@ void signal_fault(int sig, int code, uaddr_t addr)
 	if ((current->blocked & SIGBIT(sig)) || action->handler == SIG_IGN) {
 		action->handler = SIG_DFL;
 		current->blocked &= ~SIGBIT(sig);
-		current->process->untaken &= ~SIGBIT(sig);
+		current->process->blocked_by_all &= ~SIGBIT(sig);
 	}
 	if (action->handler == SIG_DFL && current->process == init_process)
 		console_printf("init: signal %d at address 0x%08x\n", sig, addr);

@@ -491,7 +491,7 @@ static long wait_for_signal(sigset wanted, struct siginfo *info, u64 deadline)
 	if (sig)
 		return sig;
 	current->wanted = wanted;
-	current->process->untaken &= ~wanted;
+	current->process->blocked_by_all &= ~wanted;
 	result = sleep_interruptible(&never, deadline);
 	current->wanted = 0;
 	sig = signal_dequeue(wanted, info);

@@ -158,6 +158,13 @@ static void long_mapped_and_open(void)
 	CHECK(mapping != MAP_FAILED);
 }
 
+static void mapped_often(void)
+{
+	one = long_file();
+	for (int i = 0; i < 16; i++)
+		CHECK(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, one, 0) != MAP_FAILED);
+}
+
 /* Memory of one process. ------------------------------------------------------------------------------------------- */
 
 #define TABLES_SIZE (256u * 4 * MB)
@@ -209,6 +216,33 @@ static void discard_long(void)
 {
 	MUST(madvise(mapping, SIZE, MADV_DONTNEED));
 	CHECK_EQUAL(*(char *)mapping, 0);
+}
+
+#define AREAS_SIZE (24u * MB)
+
+/* Private mappings of one file of a megabyte, side by side: many areas, and few frames. */
+static void many_areas(void)
+{
+	int file = (int)MUST(memfd_create("area", 0));
+
+	for (unsigned at = 0; at < MB; at += PAGE)
+		CHECK_EQUAL(pwrite(file, "\1", 1, at), 1);
+	mapping = mmap(NULL, AREAS_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(mapping != MAP_FAILED);
+	for (unsigned at = 0; at < AREAS_SIZE; at += MB)
+		CHECK(mmap((char *)mapping + at, MB, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, file, 0) !=
+		      MAP_FAILED);
+	MUST(close(file));
+}
+
+static void unmap_areas(void)
+{
+	MUST(munmap(mapping, AREAS_SIZE));
+}
+
+static void discard_areas(void)
+{
+	MUST(madvise(mapping, AREAS_SIZE, MADV_DONTNEED));
 }
 
 static void unmap_tables(void)
@@ -424,6 +458,7 @@ static const struct {
 	{ "pages: munmap", long_mapped, unmap_long },
 	{ "pages: the end, from a mapping", long_mapped, nothing },
 	{ "pages: ftruncate, mapped", long_mapped_and_open, truncate_one },
+	{ "pages: ftruncate, mapped often", mapped_often, truncate_one },
 	{ "memory: fork", private_memory, fork_once },
 	{ "memory: munmap", private_memory, unmap_long },
 	{ "memory: madvise", private_memory, discard_long },
@@ -431,6 +466,10 @@ static const struct {
 	{ "memory: the end", private_memory, nothing },
 	{ "threads: munmap", private_memory_of_two, unmap_long },
 	{ "threads: madvise", private_memory_of_two, discard_long },
+	{ "areas: fork", many_areas, fork_once },
+	{ "areas: munmap", many_areas, unmap_areas },
+	{ "areas: madvise", many_areas, discard_areas },
+	{ "areas: the end", many_areas, nothing },
 	{ "tables: fork", many_tables, fork_once },
 	{ "tables: munmap", many_tables, unmap_tables },
 	{ "tables: the end", many_tables, nothing },
@@ -455,7 +494,7 @@ static const struct {
 #define ACTS (sizeof(acts) / sizeof(acts[0]))
 
 /* Runs one act in a child; returns the longest wait of this process meanwhile, in ns. */
-static long long wait_once(size_t act)
+static long long longest_wait(size_t act)
 {
 	const struct timespec little = { 0, 1000000 };
 	int to_child[2], to_parent[2], status;
@@ -493,14 +532,6 @@ static long long wait_once(size_t act)
 	close(to_child[1]);
 	close(to_parent[0]);
 	return longest;
-}
-
-/* What earlier cases left behind may make one run wait; what the act itself does makes every run wait. */
-static long long longest_wait(size_t act)
-{
-	long long first = wait_once(act), second = first > WAIT_MOST ? wait_once(act) : first;
-
-	return first < second ? first : second;
 }
 
 static void others_run_meanwhile(void)

@@ -43,8 +43,7 @@ static void last_searching(struct mm *mm)
 		for (uaddr_t at = vma->start; at < vma->end && context_live(mm); at = stop) {
 			stop = part_end(mm, at, vma->end);
 			flush_range_found(mm, at, stop);
-			if (stop < vma->end)
-				preemption_point();
+			preemption_point();
 		}
 	}
 }
