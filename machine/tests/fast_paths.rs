@@ -139,12 +139,27 @@ proptest! {
         steps in prop::collection::vec(walks::step(), 20..400),
     ) {
         let program = Program::new(&walks::program(&steps));
-        let shapes: [(&str, &[&str]); 5] = [
+        let shapes: [(&str, &[&str]); 8] = [
             ("ppc604-133", &[]),
             ("ppc750-400", &[]),
             ("ppc604-133", &["tlb.data.entries=4", "tlb.instruction.entries=4"]),
             ("ppc604-133", &["tlb.data.ways=4", "tlb.instruction.ways=1"]),
             ("ppc604-133", &["cache.data.ways=1", "cache.instruction.size=1024"]),
+            ("ppc604-133", &[
+                "tlb.data.entries=16", "tlb.data.ways=4", "tlb.data.replacement=fifo",
+                "tlb.instruction.entries=16", "tlb.instruction.ways=4", "tlb.instruction.replacement=random",
+                "tlb.l2.entries=16", "tlb.l2.ways=2", "walk.walker=group-cache",
+            ]),
+            ("ppc604-133", &[
+                "tlb.data.entries=16", "tlb.data.ways=4", "tlb.data.replacement=pseudo-lru",
+                "tlb.instruction.entries=8", "tlb.instruction.ways=8", "tlb.instruction.replacement=not-mru",
+                "tlb.l2.entries=32", "tlb.l2.replacement=random", "walk.walker=walk-cache",
+            ]),
+            ("ppc604-133", &[
+                "tlb.data.entries=4", "tlb.data.ways=4", "tlb.data.replacement=not-mru",
+                "tlb.instruction.entries=4", "tlb.instruction.ways=2", "tlb.instruction.replacement=pseudo-lru",
+                "walk.walker=wide",
+            ]),
         ];
         for (machine, shape) in shapes {
             let what = format!("{machine} with {shape:?}");
@@ -193,14 +208,29 @@ proptest! {
 #[test]
 fn the_kernel_counts_the_same_without_fast_paths() {
     let kernel = kernel::build();
-    for machine in ["ppc603-133", "ppc604-133", "mpc855t-48"] {
+    const PARTS: &[&str] = &[
+        "tlb.l2.entries=128",
+        "tlb.data.ways=2",
+        "tlb.data.replacement=random",
+        "tlb.instruction.replacement=fifo",
+    ];
+    for (machine, parts) in [
+        ("ppc603-133", &[][..]),
+        ("ppc603-133", PARTS),
+        ("ppc604-133", &[]),
+        (
+            "ppc604-133",
+            &["walk.walker=group-cache", "tlb.l2.entries=64"],
+        ),
+        ("mpc855t-48", &[]),
+    ] {
         for program in [
             "/bin/hello",
             "/bin/tlb-stress iterations=1 warmup=0 processes=3 pages=200",
         ] {
             let session = |options: &str| {
                 Session::with_kernel(
-                    config(machine, &[]),
+                    config(machine, parts),
                     &kernel.image,
                     "vmlinux",
                     Some(&kernel.initramfs),
@@ -209,7 +239,7 @@ fn the_kernel_counts_the_same_without_fast_paths() {
                 )
                 .expect("the kernel fits")
             };
-            let what = format!("{program} on {machine}");
+            let what = format!("{program} on {machine} with {parts:?}");
             let fast = run(session(""), false);
             assert_eq!(
                 fast.stop,

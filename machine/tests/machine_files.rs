@@ -115,7 +115,7 @@ fn an_unknown_key_names_line_choices_and_the_nearest() {
     assert_eq!(
         message,
         format!(
-            "m.toml:{line}: unknown key `entires`, expected `entries` or `ways` (nearest: `entries`)"
+            "m.toml:{line}: unknown key `entires`, expected one of `entries`, `ways`, `replacement` (nearest: `entries`)"
         )
     );
 }
@@ -224,7 +224,7 @@ fn a_wrong_setting_is_named() {
     for (settings, expected) in [
         (
             &["tlb.data.entires=32"][..],
-            "--set tlb.data.entires=32: unknown key `entires`, expected `entries` or `ways` (nearest: `entries`)",
+            "--set tlb.data.entires=32: unknown key `entires`, expected one of `entries`, `ways`, `replacement` (nearest: `entries`)",
         ),
         (
             &["tlb.data.entries=48"],

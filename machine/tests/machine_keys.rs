@@ -471,6 +471,10 @@ fn others(value: &Value) -> Vec<String> {
         "604",
         "604e",
         "750",
+        "fifo",
+        "random",
+        "hash",
+        "wide",
     ];
     let candidates: Vec<String> = match value {
         Value::Integer(n) => [n / 2, n * 2, n + 1, n - 1, n / 4, n + 64, 0]
@@ -552,6 +556,80 @@ fn keys_of_what_a_core_lacks_are_refused() {
             said.contains(&format!("latency.{key}")) && said.contains(&format!("has no {lacks}")),
             "{machine}: {key}: {said}"
         );
+    }
+}
+
+/// Parts that no core has are in no machine file that ships.
+const PARTS: &[(&str, &[&str])] = &[
+    (
+        "ppc604-133",
+        &[
+            "tlb.instruction.replacement=fifo",
+            "tlb.data.entries=16",
+            "tlb.data.replacement=fifo",
+            "tlb.l2.entries=128",
+            "tlb.l2.ways=2",
+            "tlb.l2.hit=3",
+            "tlb.l2.miss=2",
+            "tlb.l2.replacement=lru",
+            "walk.walker=walk-cache",
+            "walk.options.entries=16",
+        ],
+    ),
+    (
+        "ppc750-400",
+        &[
+            "tlb.data.entries=16",
+            "tlb.data.ways=4",
+            "tlb.data.replacement=not-mru",
+            "walk.walker=group-cache",
+            "walk.options.groups=16",
+            "walk.options.hit=2",
+        ],
+    ),
+    ("ppc604-185", &["walk.walker=wide", "walk.options.ptes=4"]),
+    (
+        "ppc603-133",
+        &[
+            "tlb.data.entries=16",
+            "tlb.instruction.replacement=random",
+            "tlb.data.replacement=random",
+            "tlb.l2.entries=64",
+            "tlb.l2.hit=3",
+            "tlb.l2.miss=2",
+        ],
+    ),
+];
+
+#[test]
+fn every_key_of_a_part_counts() {
+    for (machine, parts) in PARTS {
+        let table: toml::Table = std::fs::read_to_string(machine_file(machine))
+            .unwrap()
+            .parse()
+            .unwrap();
+        let program = Program::on(machine, &source(table["core"]["kind"].as_str().unwrap()));
+        let plain = counts(&program, machine, parts);
+        assert_ne!(plain, counts(&program, machine, &[]), "{machine}");
+        for part in *parts {
+            let (key, value) = part.split_once('=').unwrap();
+            let value = match value.parse() {
+                Ok(number) => Value::Integer(number),
+                Err(_) => Value::String(value.to_owned()),
+            };
+            let counted = others(&value).into_iter().any(|other| {
+                // Without the old walker's options, which a new one does not have.
+                let options = key == "walk.walker";
+                let kept = parts
+                    .iter()
+                    .filter(|part| !options || !part.starts_with("walk."));
+                let mut settings: Vec<String> = kept.map(|part| (*part).to_owned()).collect();
+                settings.push(format!("{key}={other}"));
+                let texts: Vec<&str> = settings.iter().map(String::as_str).collect();
+                accepted(machine, &settings) && counts(&program, machine, &texts) != plain
+            });
+            assert!(counted, "{machine}: {key} counts for nothing");
+        }
     }
 }
 

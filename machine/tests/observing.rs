@@ -360,7 +360,22 @@ fn a_dump_shows_what_translates() {
 #[test]
 fn a_restored_snapshot_goes_on_the_same() {
     let program = Program::new(WORK);
-    for machine in ["ppc604-185", "ppc603-133", "ppc750-400"] {
+    let small = "memory.size=0x400000";
+    for (machine, settings) in [
+        ("ppc604-185", &[small][..]),
+        ("ppc603-133", &[small]),
+        ("ppc750-400", &[small]),
+        (
+            "ppc604-185",
+            &[
+                small,
+                "tlb.l2.entries=8",
+                "tlb.data.replacement=fifo",
+                "tlb.instruction.replacement=random",
+                "walk.walker=group-cache",
+            ],
+        ),
+    ] {
         // The 603 cannot reload the page; it works in RAM that a BAT maps.
         let source = WORK.replace("0x40000000", "0x00300000");
         let program603 = Program::new(&source);
@@ -369,11 +384,11 @@ fn a_restored_snapshot_goes_on_the_same() {
         } else {
             &program
         };
-        let mut whole = program.session(machine, &["memory.size=0x400000"]);
+        let mut whole = program.session(machine, settings);
         finished(&mut whole);
         let end = whole.machine().instant().cycles;
         for at in [0, end / 7, end / 3, end / 2, end - 40] {
-            let mut first = program.session(machine, &["memory.size=0x400000"]);
+            let mut first = program.session(machine, settings);
             assert_eq!(
                 first.run(Limits {
                     cycles: at,

@@ -558,7 +558,7 @@ def dump(
         return
     counts = snapshot.counts(state)
     out.print(table(f"At cycle {state['cycle']:,}", ["", ">count"], ([name, f"{n:,}"] for name, n in counts.items())))
-    for name in ("instruction_tlb", "data_tlb"):
+    for name in ("instruction_tlb", "data_tlb", "l2_tlb"):
         rows = state[name]
         if rows:
             out.print(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::mmu::replacement::AnyReplacement;
 use crate::mmu::walker::AnyWalker;
 use crate::pipeline::predictor::TARGETS_MOST;
 
@@ -64,6 +65,14 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
         problems: Vec::new(),
     };
     core(&mut checker, config);
+    tlbs(&mut checker, config);
+    caches(&mut checker, config);
+    bus(&mut checker, config);
+    pipeline(&mut checker, config);
+    checker.problems
+}
+
+fn tlbs(checker: &mut Checker, config: &MachineConfig) {
     let tlb = &config.tlb;
     for (paths, tlb) in [
         (
@@ -74,10 +83,34 @@ pub(super) fn problems(config: &MachineConfig) -> Vec<Problem> {
     ] {
         checker.shape(&paths, shape::tlb(tlb.entries, tlb.ways));
     }
-    caches(&mut checker, config);
-    bus(&mut checker, config);
-    pipeline(&mut checker, config);
-    checker.problems
+    if let Some(second) = &tlb.l2 {
+        let paths = ["tlb.l2.entries", "tlb.l2.ways"];
+        checker.shape(&paths, shape::tlb(second.entries, second.ways));
+        checker.range("tlb.l2.hit", second.hit.into(), 0, 1000);
+        checker.range("tlb.l2.miss", second.miss.into(), 0, 1000);
+    }
+    let second = tlb
+        .l2
+        .as_ref()
+        .and_then(|second| second.replacement.as_deref());
+    for (path, name) in [
+        (
+            "tlb.instruction.replacement",
+            tlb.instruction.replacement.as_deref(),
+        ),
+        ("tlb.data.replacement", tlb.data.replacement.as_deref()),
+        ("tlb.l2.replacement", second),
+    ] {
+        let Some(name) = name else { continue };
+        if let Err(problem) = AnyReplacement::named(name, 1, 1) {
+            checker.fail(path, problem);
+        } else if config.core.kind.core().programmed_as_8xx {
+            checker.fail(
+                path,
+                "does not go with core.kind \"8xx\", where software chooses the entry by Mx_CTR: remove it",
+            );
+        }
+    }
 }
 
 fn core(checker: &mut Checker, config: &MachineConfig) {
@@ -195,6 +228,12 @@ fn mpc8xx(checker: &mut Checker, config: &MachineConfig) {
                 ),
             );
         }
+    }
+    if config.tlb.l2.is_some() {
+        checker.fail(
+            "tlb.l2",
+            "does not go with core.kind \"8xx\", whose software loads and numbers the entries of its TLBs: remove [tlb.l2]",
+        );
     }
     let cache = &config.cache;
     for (path, side) in [

@@ -75,14 +75,48 @@ pub struct TlbPair {
     pub broadcast: Option<bool>,
     pub instruction: TlbConfig,
     pub data: TlbConfig,
+    /// A TLB behind both of a 603, 604 or 750.
+    #[serde(default)]
+    pub l2: Option<SecondTlbConfig>,
 }
 
-/// One TLB: set-associative, LRU within a set; of the 8xx fully associative, replaced by a counter.
+/// One TLB: set-associative; of the 8xx fully associative, replaced by a counter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlbConfig {
     pub entries: u32,
     pub ways: u32,
+    /// How the entry to replace is chosen: a name of [`crate::mmu::replacement`]. The cores' own, if the key is left
+    /// out, is LRU.
+    #[serde(default)]
+    pub replacement: Option<String>,
+}
+
+/// A second-level TLB. No core of the family has one, so that every value is an input. Times in core cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SecondTlbConfig {
+    pub entries: u32,
+    pub ways: u32,
+    /// From the miss of a first-level TLB to the access that missed, if this one has the entry.
+    pub hit: u32,
+    /// From that miss to the start of the walk, or to the exception, if it has not.
+    pub miss: u32,
+    /// As [`TlbConfig::replacement`].
+    pub replacement: Option<String>,
+}
+
+impl Default for SecondTlbConfig {
+    /// A hit takes less than the shortest walk of a 750GX, which is 7 cycles (docs/memory.md).
+    fn default() -> Self {
+        Self {
+            entries: 512,
+            ways: 4,
+            hit: 4,
+            miss: 2,
+            replacement: None,
+        }
+    }
 }
 
 impl TlbConfig {

@@ -101,7 +101,7 @@ impl Cache {
             tags: vec![0; sets * ways].into_boxed_slice(),
             ways: (0..sets * ways).map(|n| (n % ways) as u8).collect(),
             trees: vec![0; sets].into_boxed_slice(),
-            paths: (0..ways).map(|way| path(way, ways)).collect(),
+            paths: (0..ways).map(|way| tree_path(way, ways)).collect(),
             line_shift: geometry.line.trailing_zeros(),
             set_mask: geometry.sets() - 1,
             enabled: false,
@@ -503,7 +503,7 @@ pub(crate) fn is_order(ways: &[u8]) -> bool {
 }
 
 /// The PLRU tree bits on the path to `way`, and those of them that point to the other side there.
-fn path(way: usize, ways: usize) -> (u64, u64) {
+pub(crate) fn tree_path(way: usize, ways: usize) -> (u64, u64) {
     let (mut bits, mut away) = (0, 0);
     let (mut node, mut half) = (1, ways / 2);
     while half > 0 {

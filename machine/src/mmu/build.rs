@@ -1,8 +1,9 @@
 //! The MMU that a machine file describes.
 
+use super::second_level::{LookupTiming, SecondLevel};
 use super::walker::AnyWalker;
-use super::{DirectStore, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
-use crate::config::{self, MachineConfig, TlbConfig};
+use super::{DirectStore, Front6xx, Kind, Mmu, MmuGeometry, Reload, TlbGeometry, WalkTiming};
+use crate::config::{self, MachineConfig, TlbConfig, TlbPair};
 use crate::memory::Forward;
 
 fn geometry(tlb: &TlbConfig) -> TlbGeometry {
@@ -10,6 +11,32 @@ fn geometry(tlb: &TlbConfig) -> TlbGeometry {
         entries: tlb.entries,
         ways: tlb.ways,
     }
+}
+
+/// Puts the parts that a machine file names in place of the core's own.
+fn swap_parts(front: &mut Front6xx, tlbs: &TlbPair) -> Result<(), String> {
+    for (tlb, config) in [
+        (&mut front.itlb, &tlbs.instruction),
+        (&mut front.dtlb, &tlbs.data),
+    ] {
+        if let Some(name) = &config.replacement {
+            tlb.set_replacement(name)?;
+        }
+    }
+    if let Some(second) = &tlbs.l2 {
+        let shape = TlbGeometry {
+            entries: second.entries,
+            ways: second.ways,
+        };
+        let timing = LookupTiming {
+            hit: second.hit,
+            miss: second.miss,
+        };
+        let first = [front.itlb.geometry(), front.dtlb.geometry()];
+        let name = second.replacement.as_deref();
+        front.second = Some(SecondLevel::new(shape, name, timing, first)?);
+    }
+    Ok(())
 }
 
 impl Mmu {
@@ -46,6 +73,9 @@ impl Mmu {
                 DirectStore::Unsupported
             },
         })?;
+        if let Some(front) = mmu.front_mut() {
+            swap_parts(front, &machine.tlb)?;
+        }
         if let (Kind::Hash32(unit), Some(walk)) = (mmu.kind_mut(), &machine.walk) {
             unit.set_walker(AnyWalker::from_config(&walk.walker, &walk.options)?);
         }

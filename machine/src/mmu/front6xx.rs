@@ -3,8 +3,8 @@
 
 use super::{
     Access, BatHit, Bats, DirectStore, EntryView, Fault, Holder, Invalidation, MmuGeometry, Reach,
-    Reaches, Recency, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash, segment,
-    tlb,
+    Reaches, Recency, SecondLevel, Segments, Source, Space, Tlb, TlbEntry, Translation, Used, hash,
+    segment, tlb,
 };
 use crate::memory::{Memory, attribute};
 use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
@@ -27,6 +27,8 @@ pub struct Front6xx {
     pub itlb: Tlb,
     /// Data TLB.
     pub dtlb: Tlb,
+    /// The TLB behind both.
+    pub second: Option<SecondLevel>,
     direct_store: DirectStore,
     /// Cause of the access that missed last. An entry that the reload evicts is charged to it, not to the handler.
     pub(super) miss_cause: Cause,
@@ -92,6 +94,15 @@ pub(super) trait Refill {
     ) -> Result<u64, Fault>;
 }
 
+/// The counter of entries that a TLB has replaced.
+pub(super) fn evicted(fetch: bool) -> Plain {
+    if fetch {
+        Plain::InstructionTlbEvicted
+    } else {
+        Plain::DataTlbEvicted
+    }
+}
+
 fn block(hit: &BatHit) -> Translation {
     Translation {
         pa: hit.pa,
@@ -119,6 +130,7 @@ impl Front6xx {
             sdr1: 0,
             itlb: Tlb::new(geometry.instruction)?,
             dtlb: Tlb::new(geometry.data)?,
+            second: None,
             direct_store: geometry.direct_store,
             miss_cause: Cause::Kernel,
         })
@@ -130,6 +142,11 @@ impl Front6xx {
         self.direct_store == fresh.direct_store
             && self.itlb.fits(&fresh.itlb)
             && self.dtlb.fits(&fresh.dtlb)
+            && match (&self.second, &fresh.second) {
+                (Some(second), Some(fresh)) => second.fits(fresh),
+                (None, None) => true,
+                _ => false,
+            }
             && self.ibat.fits(&fresh.ibat)
             && self.dbat.fits(&fresh.dbat)
     }
@@ -212,13 +229,64 @@ impl Front6xx {
             return self.permitted(refill, sought, access, now, (entry, 0));
         }
         self.count_miss(access, sought, now.account);
-        let reloaded = refill.reload(self, sought, access, now)?;
+        let reloaded = if self.second.is_some() {
+            self.reload_by_second(refill, sought, access, now)?
+        } else {
+            refill.reload(self, sought, access, now)?
+        };
         // Even if the access is refused, the new entry has replaced an old one.
         self.permitted(refill, sought, access, now, reloaded)
             .map_err(|mut fault| {
                 fault.gone.add(access.is_fetch(), Reach::Set(sought.ea));
                 fault
             })
+    }
+
+    /// Loads the entry for `sought` from the second-level TLB, or else as without one.
+    #[inline(never)]
+    fn reload_by_second(
+        &mut self,
+        refill: &mut impl Refill,
+        sought: &Page,
+        access: Access,
+        now: &mut Now<'_>,
+    ) -> Result<(TlbEntry, u64), Fault> {
+        let second = self.second.as_mut();
+        let (found, cycles) =
+            second.map_or((None, 0), |second| second.look_up(sought, now.account));
+        let Some(entry) = found else {
+            now.cycle += cycles;
+            return match refill.reload(self, sought, access, now) {
+                Ok((entry, walk)) => Ok((entry, cycles + walk)),
+                Err(mut fault) => {
+                    fault.cycles += cycles;
+                    Err(fault)
+                }
+            };
+        };
+        let (fetch, cause) = (access.is_fetch(), now.account.cause);
+        if let Some(miss) = &mut now.account.tlb.miss {
+            miss.walk = Some(cycles);
+        }
+        let old = self.side_mut(fetch).0.fill(entry);
+        self.note_load((fetch, sought.ea), entry, old, cause, now.account);
+        Ok((entry, cycles))
+    }
+
+    /// `entry` was loaded into a TLB from the page table: the second level keeps it too.
+    #[inline]
+    pub(super) fn keep(&mut self, entry: TlbEntry, account: &mut Account) {
+        if let Some(second) = &mut self.second {
+            second.keep(entry, account);
+        }
+    }
+
+    /// Sets the C bit of the data TLB's entry with this tag, on both levels.
+    pub(super) fn set_changed(&mut self, tag: u64) {
+        self.dtlb.set_changed(tag);
+        if let Some(second) = &mut self.second {
+            second.set_changed(tag);
+        }
     }
 
     /// Translates the access by `entry`, if that permits it.
@@ -282,6 +350,7 @@ impl Front6xx {
             space: Some(Space::Vsid(entry.vsid())),
         };
         if let Some(old) = old {
+            account.add_plain(evicted(fetch), 1);
             account.pollution.entry_evicted(array, old.tag(), cause);
         }
         account.tlb.load = entry.valid().then(|| TlbLoad {
@@ -325,7 +394,9 @@ impl Front6xx {
             Place::Block(hit) => Some(hit.pa),
             Place::DirectStore => None,
             Place::Page(sought) => {
-                let rpn = match self.side(access.is_fetch()).find(sought.tag()) {
+                let held = self.side(access.is_fetch()).find(sought.tag());
+                let second = self.second.as_ref().map(SecondLevel::tlb);
+                let rpn = match held.or_else(|| second?.find(sought.tag())) {
                     Some(entry) => entry.rpn(),
                     None => behind(&sought)? & 0xffff_f000,
                 };
@@ -348,6 +419,9 @@ impl Front6xx {
     /// `tlbie` invalidates the whole set of an address in both TLBs, whatever the tags (604 UM 5.4.3.2); `tlbia` all
     /// sets.
     pub(super) fn invalidate(&mut self, what: Invalidation, account: &mut Account) -> Reaches {
+        if let Some(second) = &mut self.second {
+            second.invalidate(what);
+        }
         match what {
             Invalidation::Address(ea) => {
                 account.add_plain(Plain::TlbInvalidate, 1);
@@ -399,8 +473,13 @@ impl Front6xx {
     }
 
     pub(super) fn holder(&self, vsid: u32) -> Option<Holder> {
+        let second = self
+            .second
+            .iter()
+            .map(|second| ("second-level", second.tlb()));
         [("instruction", &self.itlb), ("data", &self.dtlb)]
             .into_iter()
+            .chain(second)
             .find_map(|(name, tlb)| {
                 let mut entries = tlb.valid_entries();
                 let (set, entry) = entries.find(|(_, entry)| entry.vsid() == vsid)?;

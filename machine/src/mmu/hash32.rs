@@ -62,7 +62,7 @@ impl Search {
         now.account.add_plain(Plain::HashSearch, 1);
         let mut port = Port::new(self.timing, now.memory, now.account, now.cycle);
         let walker = &mut self.walker;
-        let mut result = walker.search(page, &mut port);
+        let mut result = walker.search(page, bits, &mut port);
         port.finish();
         match &mut result {
             Ok(found) => {
@@ -112,6 +112,7 @@ impl Refill for Search {
         let fetch = access.is_fetch();
         let old = front.side_mut(fetch).0.fill(entry);
         front.note_load((fetch, page.ea), entry, old, cause, now.account);
+        front.keep(entry, now.account);
         Ok((entry, cycles))
     }
 
@@ -125,7 +126,7 @@ impl Refill for Search {
         now: &mut Now<'_>,
     ) -> Result<u64, Fault> {
         let (_, cycles) = self.run(page, Access::Store, hash::R | hash::C, now)?;
-        front.dtlb.set_changed(entry.tag());
+        front.set_changed(entry.tag());
         Ok(cycles)
     }
 }

@@ -5,7 +5,8 @@
 //! - [`mpc8xx`]: two TLBs that software loads, and nothing else.
 //!
 //! The rest of the machine uses an MMU through [`Unit`], whatever its kind. [`front6xx`] is the common part of the
-//! first two. [`walker`] is the interface for other page tables, second-level TLBs and walk caches.
+//! first two. [`walker`] is the interface for other page tables and walk caches, [`replacement`] for the choice of the
+//! entry that a new one replaces. [`second_level`] is a TLB behind both TLBs.
 //!
 //! Sources: PowerPC Programming Environments, chapter 7; 604 UM chapter 5; 603e UM chapter 5; those of [`mpc8xx`]
 //! stand there.
@@ -18,6 +19,8 @@ pub mod hash;
 pub mod hash32;
 pub mod mpc8xx;
 pub mod reach;
+pub mod replacement;
+pub mod second_level;
 pub mod segment;
 pub mod soft6xx;
 pub mod tlb;
@@ -30,6 +33,7 @@ pub use front6xx::Front6xx;
 pub use hash32::Hash32;
 pub use mpc8xx::{Mpc8xx, Mpc8xxFault};
 pub use reach::{Invalidation, Reach, Reached, Reaches};
+pub use second_level::SecondLevel;
 pub use segment::Segments;
 pub use soft6xx::{MissRegisters, Soft6xx, SoftwareMiss};
 pub use tlb::{Tlb, TlbEntry, TlbGeometry};

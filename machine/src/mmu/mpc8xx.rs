@@ -460,6 +460,7 @@ impl Mpc8xx {
             } else {
                 Array::DataTlb
             };
+            account.add_plain(super::front6xx::evicted(instruction), 1);
             account.pollution.entry_evicted(array, old.key(), evictor);
         }
         let mut reaches = Reaches::NOTHING;

@@ -159,6 +159,12 @@ impl Soft6xx {
         let old = self.front.side_mut(fetch).0.write_way(ea, way, entry);
         self.front
             .note_load((fetch, ea), entry, old, evictor, account);
+        if entry.valid() {
+            self.front.keep(entry, account);
+        } else if let Some(second) = &mut self.front.second {
+            // Software may have removed a translation in this way.
+            second.invalidate(Invalidation::Address(ea));
+        }
         let mut reaches = Reaches::NOTHING;
         reaches.add(fetch, Reach::Set(ea));
         reaches

@@ -1,10 +1,11 @@
-//! A set-associative TLB with LRU sets.
+//! A set-associative TLB. Its sets are LRU, unless a machine file names another policy ([`super::replacement`]).
 //!
 //! Each set is stored most recently used first; each entry holds the number of its physical way. A second table holds
 //! the way used last in each set. For two ways that is the whole LRU state, so an engine that knows the entry only
 //! writes its way there, without a look-up. Entries are tagged by VSID, so a change of a segment register leaves them
 //! in place.
 
+use super::replacement::AnyReplacement;
 use super::segment;
 use crate::config::shape::{self, Misfit};
 use crate::memory::cache::{is_order, to_front};
@@ -157,6 +158,7 @@ pub struct Tlb {
     /// Way of each set's most recently used entry, and one more byte, which belongs to no set.
     recent: Box<[u8]>,
     set_mask: u32,
+    replacement: AnyReplacement,
 }
 
 impl Tlb {
@@ -171,9 +173,20 @@ impl Tlb {
             entries: vec![TlbEntry::default(); geometry.entries as usize].into_boxed_slice(),
             recent: vec![0; geometry.sets() as usize + 1].into_boxed_slice(),
             set_mask: geometry.sets() - 1,
+            replacement: AnyReplacement::default(),
         };
         tlb.invalidate_all();
         Ok(tlb)
+    }
+
+    /// Sets how an entry to replace is chosen, by a name of [`super::replacement`].
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn set_replacement(&mut self, name: &str) -> Result<(), String> {
+        let TlbGeometry { ways, .. } = self.geometry;
+        self.replacement = AnyReplacement::named(name, self.geometry.sets(), ways)?;
+        Ok(())
     }
 
     /// Size and shape.
@@ -183,8 +196,8 @@ impl Tlb {
     }
 
     /// For an engine that knows which entry an access hits: writing that entry's way at the set's index has the same
-    /// effect as [`Tlb::access`]. With more than two ways this holds only for the most recently used entry, whose way
-    /// is there already. The index after the last set is for accesses that no entry translates.
+    /// effect as [`Tlb::access`]. If [`Tlb::free_ways`] is 1, this holds only for the most recently used entry, whose
+    /// way is there already. The index after the last set is for accesses that no entry translates.
     pub fn recent_mut(&mut self) -> &mut [u8] {
         &mut self.recent
     }
@@ -192,11 +205,7 @@ impl Tlb {
     /// Ways of which an engine may write in any order to [`Tlb::recent_mut`]; else 1.
     #[must_use]
     pub fn free_ways(&self) -> u32 {
-        if self.geometry.ways <= 2 {
-            self.geometry.ways
-        } else {
-            1
-        }
+        self.replacement.free_ways(self.geometry.ways)
     }
 
     /// Way of the most recently used entry of `ea`'s set.
@@ -302,17 +311,16 @@ impl Tlb {
         if element != 0 {
             self.put_first(set, element, entry);
         }
+        self.replacement.used(set, entry.way);
         Some(entry)
     }
 
-    /// Replaces the least recently used entry of its set by `entry`, which becomes most recently used. Returns the
-    /// replaced entry if it was valid and for another page.
+    /// Replaces an entry of its set by `entry`, which becomes most recently used. Returns the replaced entry if it was
+    /// valid and for another page.
     pub fn fill(&mut self, entry: TlbEntry) -> Option<TlbEntry> {
         let set = self.set_of(entry.tag as u32);
-        self.arrange(set);
-        let last = self.geometry.ways as usize - 1;
-        let way = self.ways(set)[last].way;
-        self.replace(set, last, way, entry)
+        let way = self.victim(set);
+        self.replace(set, way, entry)
     }
 
     /// Writes `entry` into the named way of its set (`tlbld`, `tlbli`), most recently used then. Returns the replaced
@@ -320,20 +328,15 @@ impl Tlb {
     pub fn write_way(&mut self, ea: u32, way: u8, entry: TlbEntry) -> Option<TlbEntry> {
         let set = self.set_of(ea >> 12);
         self.arrange(set);
-        let way = way % self.geometry.ways as u8;
-        let element = self.ways(set).iter().position(|old| old.way == way)?;
-        self.replace(set, element, way, entry)
+        self.replace(set, way % self.geometry.ways as u8, entry)
     }
 
-    fn replace(
-        &mut self,
-        set: usize,
-        element: usize,
-        way: u8,
-        entry: TlbEntry,
-    ) -> Option<TlbEntry> {
+    /// Writes `entry` into `way` of a set that is in order.
+    fn replace(&mut self, set: usize, way: u8, entry: TlbEntry) -> Option<TlbEntry> {
+        let element = self.ways(set).iter().position(|old| old.way == way)?;
         let old = self.ways(set)[element];
         self.put_first(set, element, TlbEntry { way, ..entry });
+        self.replacement.loaded(set, way);
         (old.valid() && old.tag != entry.tag).then_some(old)
     }
 
@@ -346,11 +349,21 @@ impl Tlb {
         self.recent[set] = entry.way;
     }
 
-    /// Physical way of the least recently used entry of `ea`'s set.
+    /// Physical way that the next entry of `ea`'s set goes to.
     pub fn victim_way(&mut self, ea: u32) -> u8 {
-        let set = self.set_of(ea >> 12);
+        self.victim(self.set_of(ea >> 12))
+    }
+
+    /// Puts a set in order, and chooses the way to replace. Invalid entries are last, because only a valid one is used.
+    #[inline]
+    fn victim(&mut self, set: usize) -> u8 {
         self.arrange(set);
-        self.ways(set)[self.geometry.ways as usize - 1].way
+        let ways = self.geometry.ways as usize;
+        let entries = &self.entries[set * ways..][..ways];
+        match entries.last() {
+            Some(last) if !last.valid() => self.replacement.free(entries),
+            _ => self.replacement.victim(set, entries),
+        }
     }
 
     /// Sets the C bit of the entry with this tag, if there is one.
@@ -393,6 +406,7 @@ impl Tlb {
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let ways = self.geometry.ways as usize;
         self.geometry == fresh.geometry
+            && self.replacement.fits(&fresh.replacement)
             && self.entries.len() == fresh.entries.len()
             && self.recent.len() == fresh.recent.len()
             && self.set_mask == fresh.set_mask

@@ -5,6 +5,7 @@
 
 use super::Invalidation;
 use super::front6xx::Page;
+use super::hash::PTEG_SLOTS;
 use crate::memory::{Forward, Memory, Ram, attribute};
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,25 @@ impl<'a> Port<'a> {
         Some(value)
     }
 
+    /// Reads and compares `count` double words from `pa` on together, as one access: it takes as long as the lines of
+    /// cache that they lie in. `None` where there is no memory.
+    pub fn read_together(&mut self, pa: u32, count: u32) -> Option<[u64; PTEG_SLOTS as usize]> {
+        let line = self.memory.data.geometry().line;
+        let mut values = [0; PTEG_SLOTS as usize];
+        for (value, n) in values.iter_mut().zip(0..count) {
+            *value = self.memory.uncore.ram.read_u64(pa + n * 8)?;
+        }
+        self.account.add_plain(Plain::HashAccess, 1);
+        for pa in (pa..pa + count * 8).step_by(line as usize) {
+            let (attributes, now) = (self.attributes(), self.began + self.cycles);
+            self.cycles += self
+                .memory
+                .walk_read(pa, attributes, Forward::Line, now, self.account);
+        }
+        self.wait(self.timing.access.into());
+        Some(values)
+    }
+
     /// Writes a byte.
     pub fn write(&mut self, pa: u32, byte: u8) {
         let (attributes, now) = (self.attributes(), self.began + self.cycles);
@@ -116,11 +136,12 @@ impl<'a> Port<'a> {
 
 /// A part that finds page-table entries.
 pub trait Walker {
-    /// Searches for the entry of `page`. R and C are ignored.
+    /// Searches for the entry of `page`, whatever its R and C are. [`Walker::set`] follows for those of `bits` that it
+    /// lacks.
     ///
     /// # Errors
     /// There is none.
-    fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry>;
+    fn search(&mut self, page: &Page, bits: u32, port: &mut Port<'_>) -> Result<Found, NoEntry>;
 
     /// As [`Walker::search`], for an observer: nothing changes, takes time or is counted.
     fn peek(&self, page: &Page, ram: &Ram) -> Option<u32>;
@@ -134,6 +155,34 @@ pub trait Walker {
 
 /// The keys of `[walk.options]` in a machine file.
 pub type Options = BTreeMap<String, u32>;
+
+/// The values of a walker's options, which are `known` by name with their defaults.
+///
+/// # Errors
+/// An option is given that is not known.
+fn values<const N: usize>(options: &Options, known: [(&str, u32); N]) -> Result<[u32; N], String> {
+    if let Some(name) = options
+        .keys()
+        .find(|name| known.iter().all(|known| known.0 != **name))
+    {
+        let names = known.map(|known| known.0).join(", ");
+        return Err(match N {
+            0 => format!("has no option \"{name}\""),
+            _ => format!("has no option \"{name}\": allowed is {names}"),
+        });
+    }
+    Ok(known.map(|(name, default)| options.get(name).copied().unwrap_or(default)))
+}
+
+/// Is the option, called `name`, a power of two from `low` to `high`?
+fn power_of_two(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> {
+    if value.is_power_of_two() && (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(format!(
+        "has {value} {name}: allowed are powers of two from {low} to {high}"
+    ))
+}
 
 /// The walkers, and how a machine file names them.
 macro_rules! walkers {
@@ -172,8 +221,13 @@ macro_rules! walkers {
 
         impl Walker for AnyWalker {
             #[inline(always)]
-            fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
-                match self { $(Self::$part(walker) => walker.search(page, port),)* }
+            fn search(
+                &mut self,
+                page: &Page,
+                bits: u32,
+                port: &mut Port<'_>,
+            ) -> Result<Found, NoEntry> {
+                match self { $(Self::$part(walker) => walker.search(page, bits, port),)* }
             }
 
             fn peek(&self, page: &Page, ram: &Ram) -> Option<u32> {
@@ -193,7 +247,9 @@ macro_rules! walkers {
 
 walkers! {
     "hash" hashed Hashed,
+    "wide" wide Wide,
     "walk-cache" walk_cache WalkCache,
+    "group-cache" group_cache GroupCache,
 }
 
 impl Default for AnyWalker {

@@ -182,6 +182,24 @@ named! {
         TlbTaken = "tlb.taken",
         /// Own `tlbie` and `tlbsync` that another processor retried, because its own `tlbie` was not over (ARTRY).
         TlbRetried = "tlb.retried",
+        /// Valid entries of another page that loads replaced in the instruction TLB.
+        InstructionTlbEvicted = "tlb.instruction.evicted",
+        /// Those of the data TLB.
+        DataTlbEvicted = "tlb.data.evicted",
+        /// Look-ups of the second-level TLB, after a miss of the instruction or the data TLB.
+        SecondTlbAccess = "tlb.l2.access",
+        /// Those that it did not hold.
+        SecondTlbMiss = "tlb.l2.miss",
+        /// Valid entries of another page that loads replaced there.
+        SecondTlbEvicted = "tlb.l2.evicted",
+        /// Core cycles of its look-ups.
+        SecondTlbCycles = "tlb.l2.cycles",
+        /// Look-ups of the walker's own cache (`walk-cache`, `group-cache`).
+        WalkCacheAccess = "walk.cache.access",
+        /// Those that it could not answer.
+        WalkCacheMiss = "walk.cache.miss",
+        /// Entries of another page, or of another group, that it replaced.
+        WalkCacheEvicted = "walk.cache.evicted",
         /// `stwcx.` that did not store.
         ReservationFailed = "reservation.failed",
         /// Reservations that an access of another processor ended.
@@ -207,6 +225,7 @@ pub struct Counters {
     /// Split events: `split[event][slot(user, cause)]`.
     pub split: [[u64; SLOTS]; EVENTS],
     /// Events without a split, by [`Plain`].
+    #[serde(with = "serde_big_array::BigArray")]
     pub plain: [u64; PLAINS],
     /// Exceptions taken, by [`Vector::counter`].
     pub exception: [u64; VECTORS],

@@ -24,6 +24,8 @@ pub struct StateDump {
     pub data_bats: Vec<BatRow>,
     pub instruction_tlb: Vec<TlbRow>,
     pub data_tlb: Vec<TlbRow>,
+    /// Empty if the machine has none.
+    pub l2_tlb: Vec<TlbRow>,
     /// An 8xx's address space; with it come its TLBs in place of the two above.
     pub casid: Option<u8>,
     pub instruction_entries: Vec<EntryRow>,
@@ -147,6 +149,9 @@ impl StateDump {
             data_bats: front.map_or_else(Vec::new, |front| bats(&front.dbat)),
             instruction_tlb: front.map_or_else(Vec::new, |front| tlb(&front.itlb)),
             data_tlb: front.map_or_else(Vec::new, |front| tlb(&front.dtlb)),
+            l2_tlb: front
+                .and_then(|front| front.second.as_ref())
+                .map_or_else(Vec::new, |second| tlb(second.tlb())),
             casid: unit.map(Mpc8xx::casid),
             instruction_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.instruction.tlb)),
             data_entries: unit.map_or_else(Vec::new, |unit| entries(&unit.data.tlb)),

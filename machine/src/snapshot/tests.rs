@@ -14,7 +14,31 @@ use crate::memory::Ram;
 use crate::observe::sanitizers::SanitizerSet;
 use crate::session::Session;
 
-const MACHINES: [&str; 4] = ["ppc603-133", "ppc604-133", "ppc750-400", "mpc855t-48"];
+const MACHINES: [(&str, &[&str]); 6] = [
+    ("ppc603-133", &[]),
+    ("ppc604-133", &[]),
+    ("ppc750-400", &[]),
+    ("mpc855t-48", &[]),
+    (
+        "ppc604-133",
+        &[
+            "tlb.l2.entries=64",
+            "tlb.l2.replacement=not-mru",
+            "tlb.data.replacement=fifo",
+            "tlb.instruction.replacement=random",
+            "walk.walker=group-cache",
+            "walk.options.groups=4",
+        ],
+    ),
+    (
+        "ppc604-133",
+        &[
+            "tlb.data.ways=4",
+            "tlb.data.replacement=pseudo-lru",
+            "walk.walker=wide",
+        ],
+    ),
+];
 
 /// Switches the caches on; then loads, stores and calls without end.
 fn words(machine: &str) -> Vec<u32> {
@@ -40,10 +64,14 @@ fn words(machine: &str) -> Vec<u32> {
 }
 
 /// A snapshot amid the loop as a tree of values, without its RAM, and the RAM.
-fn good(machine: &str) -> (Value, Ram) {
+fn good((machine, parts): (&str, &[&str])) -> (Value, Ram) {
     let file = format!("{}/../machines/{machine}.toml", env!("CARGO_MANIFEST_DIR"));
-    let small = Override::parse("memory.size=0x100000").expect("a setting");
-    let config = MachineConfig::from_file(file.as_ref(), &[small]).expect("a machine file");
+    let settings: Vec<Override> = ["memory.size=0x100000"]
+        .iter()
+        .chain(parts)
+        .map(|text| Override::parse(text).expect("a setting"))
+        .collect();
+    let config = MachineConfig::from_file(file.as_ref(), &settings).expect("a machine file");
     let bytes = words(machine)
         .into_iter()
         .flat_map(|word| word.to_be_bytes());
@@ -126,7 +154,7 @@ proptest! {
         ram in prop::option::weighted(0.05, 0..0x20_0000_usize),
     ) {
         static GOOD: LazyLock<Vec<(Value, Ram)>> =
-            LazyLock::new(|| MACHINES.iter().map(|machine| good(machine)).collect());
+            LazyLock::new(|| MACHINES.into_iter().map(good).collect());
         let (tree, whole) = &GOOD[machine];
         let mut tree = tree.clone();
         for (path, how) in &changes {
@@ -158,6 +186,6 @@ fn what_was_not_changed_is_taken() {
         snapshot.uncore.ram = ram;
         let sealed = pack(&postcard::to_stdvec(&snapshot).expect("plain values")).expect("memory");
         let restored = Session::restore(&sealed, "s", Console::memory());
-        assert!(restored.is_ok(), "{machine}: {:?}", restored.err());
+        assert!(restored.is_ok(), "{machine:?}: {:?}", restored.err());
     }
 }

@@ -6,7 +6,7 @@
 //! D-cache (HID0\[DLOCK\]): then a walk's misses are single-beat reads that fill no line.
 //! [`super::WalkTiming::cached`] = false models a walker with its own path to the bus.
 
-use super::{Found, NoEntry, Options, Port, Walker};
+use super::{Found, NoEntry, Options, Port, Walker, values};
 use crate::memory::Ram;
 use crate::mmu::front6xx::Page;
 use crate::mmu::hash::{self, C, PTEG_SLOTS};
@@ -23,10 +23,8 @@ impl Hashed {
     /// # Errors
     /// An option is given.
     pub fn new(options: &Options) -> Result<Self, String> {
-        match options.keys().next() {
-            None => Ok(Self),
-            Some(name) => Err(format!("has no option \"{name}\"")),
-        }
+        let [] = values(options, [])?;
+        Ok(Self)
     }
 }
 
@@ -46,8 +44,19 @@ pub(super) fn compare(
     port: &mut Port<'_>,
 ) -> Result<Found, NoEntry> {
     let pte = port.read(pa).ok_or(NoEntry::Outside(pa))?;
+    matching(page, (pa, pte), secondary, port).ok_or(NoEntry::Absent)
+}
+
+/// The entry, if the PTE that was read at `pa` is that of `page`.
+#[inline(always)]
+pub(super) fn matching(
+    page: &Page,
+    (pa, pte): (u32, u64),
+    secondary: bool,
+    port: &mut Port<'_>,
+) -> Option<Found> {
     if (pte >> 32) as u32 != hash::word0(page.segment, page.ea, secondary) {
-        return Err(NoEntry::Absent);
+        return None;
     }
     let hit = if secondary {
         Plain::HashHitSecondary
@@ -56,12 +65,12 @@ pub(super) fn compare(
     };
     port.account.add_plain(hit, 1);
     let word1 = pte as u32;
-    Ok(Found { pa, word1 })
+    Some(Found { pa, word1 })
 }
 
 impl Walker for Hashed {
     #[inline]
-    fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
+    fn search(&mut self, page: &Page, _bits: u32, port: &mut Port<'_>) -> Result<Found, NoEntry> {
         let (primary, secondary) = hash::groups(page.sdr1, page.segment, page.ea);
         for (group, second) in [(primary, false), (secondary, true)] {
             for slot in 0..PTEG_SLOTS {

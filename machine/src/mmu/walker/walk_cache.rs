@@ -8,10 +8,11 @@
 //! cache: `tlbie` need not reach it. No processor of the family has one; it is an example of docs/extend.md.
 
 use super::hashed::{Hashed, compare};
-use super::{Found, NoEntry, Options, Port, Walker};
+use super::{Found, NoEntry, Options, Port, Walker, power_of_two, values};
 use crate::memory::Ram;
 use crate::mmu::front6xx::Page;
 use crate::mmu::hash::{self, PTEG_SLOTS};
+use crate::observe::Plain;
 use serde::{Deserialize, Serialize};
 
 /// A cache of slots, direct-mapped, in front of the search.
@@ -39,15 +40,8 @@ impl WalkCache {
     /// # Errors
     /// Another option is given, or a size that cannot be had.
     pub fn new(options: &Options) -> Result<Self, String> {
-        if let Some(name) = options.keys().find(|name| *name != "entries") {
-            return Err(format!("has no option \"{name}\": allowed is entries"));
-        }
-        let entries = options.get("entries").copied().unwrap_or(256);
-        if !entries.is_power_of_two() || entries > MOST {
-            return Err(format!(
-                "has {entries} entries: allowed are powers of two up to {MOST}"
-            ));
-        }
+        let [entries] = values(options, [("entries", 256)])?;
+        power_of_two("entries", entries, 1, MOST)?;
         Ok(Self {
             entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
             search: Hashed,
@@ -68,7 +62,8 @@ impl WalkCache {
 }
 
 impl Walker for WalkCache {
-    fn search(&mut self, page: &Page, port: &mut Port<'_>) -> Result<Found, NoEntry> {
+    fn search(&mut self, page: &Page, bits: u32, port: &mut Port<'_>) -> Result<Found, NoEntry> {
+        port.account.add_plain(Plain::WalkCacheAccess, 1);
         let tag = page.tag();
         let known = self.entry(page).filter(|entry| entry.tag == tag);
         if let Some(slot) = known.map(|entry| entry.slot % (2 * PTEG_SLOTS)) {
@@ -80,12 +75,16 @@ impl Walker for WalkCache {
                 return result;
             }
         }
-        let found = self.search.search(page, port)?;
+        port.account.add_plain(Plain::WalkCacheMiss, 1);
+        let found = self.search.search(page, bits, port)?;
         let (primary, _) = hash::groups(page.sdr1, page.segment, page.ea);
         let in_primary = found.pa & !(hash::PTEG_BYTES - 1) == primary;
         let slot = found.pa % hash::PTEG_BYTES / 8 + if in_primary { 0 } else { PTEG_SLOTS };
         if let Some(entry) = self.entry(page) {
-            *entry = Entry { tag, slot };
+            let old = std::mem::replace(entry, Entry { tag, slot });
+            if old.tag != 0 && old.tag != tag {
+                port.account.add_plain(Plain::WalkCacheEvicted, 1);
+            }
         }
         Ok(found)
     }

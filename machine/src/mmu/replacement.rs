@@ -1,0 +1,113 @@
+//! The interface for the part that chooses which entry of a TLB's set a new one replaces.
+//!
+//! A policy is one file in `replacement/` and one line in the list below. A machine file names it by
+//! `tlb.instruction.replacement`, `tlb.data.replacement` and `tlb.l2.replacement`. docs/extend.md has a worked example.
+//!
+//! A set with invalid entries is filled there first, whatever the policy.
+
+use super::TlbEntry;
+use serde::{Deserialize, Serialize};
+
+/// A replacement policy, with its state of all sets of one TLB.
+pub trait Replacement {
+    /// The policy for an empty TLB.
+    fn new(sets: u32, ways: u32) -> Self;
+
+    /// Of how many ways of a set an engine may note uses by the last one alone, in any order. 1: only of the entry that
+    /// was used last, for which noting it again must change nothing. See [`super::Recency`].
+    fn free_ways(&self, ways: u32) -> u32;
+
+    /// An access hits the entry in `way`, or it was loaded.
+    fn used(&mut self, _set: usize, _way: u8) {}
+
+    /// An entry was loaded into `way`. [`Replacement::used`] follows.
+    fn loaded(&mut self, _set: usize, _way: u8) {}
+
+    /// The way to fill in a set whose last entries are invalid. Their order tells which was used when, so that most
+    /// policies must not make use of it either.
+    fn free(&self, entries: &[TlbEntry]) -> u8 {
+        let invalid = entries.iter().filter(|entry| !entry.valid());
+        invalid.map(TlbEntry::way).min().unwrap_or(0)
+    }
+
+    /// The way to replace in a full set. The first of `entries` was used last. Of the others' order a policy whose
+    /// [`Replacement::free_ways`] exceeds 2 must not make use: it is not exact then.
+    fn victim(&mut self, set: usize, entries: &[TlbEntry]) -> u8;
+
+    /// True if a policy made with `fresh` can be in this state. Snapshots are checked by this before use.
+    fn fits(&self, fresh: &Self) -> bool;
+}
+
+/// The policies, and how a machine file names them.
+macro_rules! policies {
+    ($($text:literal $module:ident $part:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// One of the policies.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        pub enum AnyReplacement { $(#[doc = $text] $part($module::$part),)* }
+
+        /// Every policy's name in machine files.
+        pub const NAMES: &[&str] = &[$($text,)*];
+
+        impl AnyReplacement {
+            /// The policy with this name, for an empty TLB.
+            ///
+            /// # Errors
+            /// There is no such name.
+            pub fn named(name: &str, sets: u32, ways: u32) -> Result<Self, String> {
+                match name {
+                    $($text => Ok(Self::$part(Replacement::new(sets, ways))),)*
+                    _ => Err(format!("is \"{name}\": allowed are {}", NAMES.join(", "))),
+                }
+            }
+
+            pub(super) fn free_ways(&self, ways: u32) -> u32 {
+                match self { $(Self::$part(policy) => policy.free_ways(ways),)* }
+            }
+
+            #[inline]
+            pub(super) fn used(&mut self, set: usize, way: u8) {
+                match self { $(Self::$part(policy) => policy.used(set, way),)* }
+            }
+
+            pub(super) fn loaded(&mut self, set: usize, way: u8) {
+                match self {
+                    $(Self::$part(policy) => {
+                        policy.loaded(set, way);
+                        policy.used(set, way);
+                    })*
+                }
+            }
+
+            pub(super) fn free(&self, entries: &[TlbEntry]) -> u8 {
+                match self { $(Self::$part(policy) => policy.free(entries),)* }
+            }
+
+            pub(super) fn victim(&mut self, set: usize, entries: &[TlbEntry]) -> u8 {
+                match self { $(Self::$part(policy) => policy.victim(set, entries),)* }
+            }
+
+            pub(super) fn fits(&self, fresh: &Self) -> bool {
+                match (self, fresh) {
+                    $((Self::$part(policy), Self::$part(fresh)) => policy.fits(fresh),)*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+policies! {
+    "lru" lru Lru,
+    "pseudo-lru" pseudo_lru PseudoLru,
+    "fifo" fifo Fifo,
+    "random" random Random,
+    "not-mru" not_mru NotMru,
+}
+
+impl Default for AnyReplacement {
+    fn default() -> Self {
+        Self::Lru(lru::Lru)
+    }
+}
