@@ -31,7 +31,7 @@ def copy(tmp_path: Path) -> Path:
 def test_the_examples_work(copy: Path) -> None:
     text = (home().root / "docs" / "extend.md").read_text(encoding="utf-8")
     blocks = list(_BLOCK.finditer(text))
-    assert [block["language"] for block in blocks] == ["sh", "sh", "sh", "toml", "sh", "c", "sh"]
+    assert [block["language"] for block in blocks] == ["sh", "sh", "sh", "sh", "sh", "toml", "sh", "c", "sh"]
     environment = {
         **os.environ,
         "PAGEWALK_HOME": str(copy),
@@ -55,4 +55,6 @@ def test_the_examples_work(copy: Path) -> None:
     assert "bigtlb" in printed
     assert "hello" in printed
     assert "walk-cache" in printed
+    for policy in ("lru", "fifo", "random"):
+        assert policy in printed
     assert "tlb.range" in printed
