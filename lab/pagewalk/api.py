@@ -19,6 +19,7 @@ from pagewalk.errors import RunFailed
 from pagewalk.execute import Events, Lab, Quiet, Work
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
+from pagewalk.observe import Event, Observer
 from pagewalk.paths import home
 from pagewalk.runner import Job
 from pagewalk.store import Store, StoredRun
@@ -219,6 +220,28 @@ class Laboratory:
         job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
         return Result(self._run(str(program), job))
 
+    def observe(
+        self,
+        observer: Observer,
+        program: str | Path,
+        *arguments: str,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, Value] | None = None,
+        sets: Mapping[str, Value] | None = None,
+        files: Sequence[str] = (),
+        kernel: str | None = None,
+    ) -> Result:
+        """Runs a program as `execute` does, and calls the observer's function with the events of the run.
+
+        It is always simulated, boot included, and not kept in the results. The counters are those of a run without an
+        observer. An exception in the function, or Ctrl-C, ends the run.
+        """
+        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        job = guest.job(self._lab, machine, what, overrides=_texts(sets), settings=_texts(policies), kernel=kernel)
+        runner = native.NativeRunner()
+        result = runner.run(job, lambda _: True, observer)
+        return Result(StoredRun(job.key(runner.version), machine, job.machine.clock, job.command_line, result))
+
     def bench(
         self,
         program: str,
@@ -280,4 +303,4 @@ class Laboratory:
         return self._lab.run([Work(label, job)], self.events)[job.key(self._lab.runner.version)]
 
 
-__all__ = ["Benchmark", "Laboratory", "Result"]
+__all__ = ["Benchmark", "Event", "Laboratory", "Observer", "Result"]

@@ -12,6 +12,7 @@ from typing import cast
 from pagewalk import _machine, snapshot, systems
 from pagewalk.errors import BadInput, Interrupted
 from pagewalk.machines import Machine
+from pagewalk.observe import Observer
 from pagewalk.paths import home, read_file
 from pagewalk.runner import NO_LIMIT, Job, Progress, ResolvedMachine, RunResult, Sample, Stop, StopKind, Watch
 
@@ -52,22 +53,31 @@ def go(
     every: int = 0,
     until: int = NO_LIMIT,
     boot_limit: int = NO_LIMIT,
+    observer: Observer | None = None,
 ) -> Stop:
     """Runs a machine to its end, to `limit` instructions or to the cycle `until`, both counted from reset.
 
     The run ends after `boot_limit` instructions too if Linux's init is not ready then.
 
     `watch` is called about ten times a second; Interrupted if it returns False. `sample` is called each `every` cycles,
-    never if that is 0.
+    never if that is 0. An `observer` hears what happens from now on.
     """
+    if observer is not None:
+        observer.begin(machine)
     next_sample = every or NO_LIMIT
+    slice_end = machine.instructions + _SLICE
     while True:
-        kind, status, words = machine.run(min(next_sample, until), min(machine.instructions + _SLICE, limit))
-        if kind != "limit":
+        kind, status, words = machine.run(min(next_sample, until), min(slice_end, limit))
+        if observer is not None:
+            observer.hear(machine)
+        if kind not in ("limit", "batch"):
             return Stop(cast("StopKind", kind), status, "" if kind == "power-off" else words)
         if machine.cycles >= next_sample:
             sample()
             next_sample = machine.cycles + every
+        if kind == "batch":
+            continue
+        slice_end = machine.instructions + _SLICE
         if machine.instructions >= limit or machine.cycles >= until:
             return Stop("limit", 0, words)
         if machine.instructions >= boot_limit:
@@ -120,8 +130,8 @@ class NativeRunner:
             raise BadInput(str(error)) from None
         return ResolvedMachine(machine.name, config, clock)
 
-    def run(self, job: Job, watch: Watch) -> RunResult:
-        """See Runner."""
+    def run(self, job: Job, watch: Watch, observer: Observer | None = None) -> RunResult:
+        """See Runner. An `observer` hears of the run's events; the result is the same."""
         started = time.monotonic()
         machine = load(job)
         if job.profile is not None:
@@ -137,7 +147,15 @@ class NativeRunner:
             if not fullest or used > fullest[0][0]:
                 fullest[:] = [(used, state)]
 
-        stop = go(machine, job.limit, watch, sample=sample, every=job.sample, boot_limit=job.boot_limit)
+        stop = go(
+            machine,
+            job.limit,
+            watch,
+            sample=sample,
+            every=job.sample,
+            boot_limit=job.boot_limit,
+            observer=observer,
+        )
         return RunResult(
             stop=stop,
             console=machine.printed(),

@@ -2,6 +2,7 @@
 
 mod config;
 mod constants;
+mod events;
 mod machine;
 
 use pyo3::prelude::*;
@@ -14,6 +15,8 @@ mod _machine {
     use super::config::{ConfigurationError, resolve};
     #[pymodule_export]
     use super::constants::measure_constants;
+    #[pymodule_export]
+    use super::events::Event;
     #[pymodule_export]
     use super::machine::Machine;
 

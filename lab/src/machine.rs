@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::config::ConfigurationError;
+use crate::events::{self, Event};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -47,6 +48,7 @@ fn told(session: &Session, stop: &Stop) -> (&'static str, u32, String) {
         Stop::PowerOff { status } => ("power-off", *status),
         // An exception stops only a program without a kernel, which the binding does not run.
         Stop::Fatal(_) | Stop::Exception(_) => ("fatal", 0),
+        Stop::Batch => ("batch", 0),
         Stop::Limit | Stop::Breakpoint { .. } | Stop::Watchpoint { .. } => ("limit", 0),
     };
     (kind, status, session.explain(stop))
@@ -120,9 +122,37 @@ impl Machine {
         Ok(())
     }
 
+    /// Collects, from now on, the events that satisfy all of these, for `heard`: kinds and causes by name (none: all),
+    /// the first and last address, an address space, MSR\[PR\]; of them each `every`-th. `run` stops when `batch` of
+    /// them have come. ValueError says what is wrong.
+    #[pyo3(signature = (kinds, addresses, context, causes, user, every, batch))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the Python package gives them their names"
+    )]
+    fn listen(
+        &self,
+        kinds: Vec<String>,
+        addresses: (u32, u32),
+        context: Option<u32>,
+        causes: Vec<String>,
+        user: Option<bool>,
+        every: u64,
+        batch: usize,
+    ) -> PyResult<()> {
+        let filter = events::filter(&kinds, addresses, context, &causes, user, every)?;
+        self.session().listen(filter, events::batch(batch)?);
+        Ok(())
+    }
+
+    /// Takes the events that came since the last call, in order.
+    fn heard(&self) -> Vec<Event> {
+        events::heard(&mut self.session())
+    }
+
     /// Runs until the guest stops, or until that many cycles or instructions since reset.
     ///
-    /// Gives the kind of stop (`power-off`, `limit`, `fatal`), the guest's status, and the stop in words.
+    /// Gives the kind of stop (`power-off`, `limit`, `fatal`, `batch`: see `listen`), the guest's status, and the stop in words.
     fn run(&self, py: Python<'_>, cycles: u64, instructions: u64) -> (&'static str, u32, String) {
         py.detach(|| {
             let mut session = self.session();
@@ -145,6 +175,7 @@ impl Machine {
     ) -> PyResult<(&'static str, u32, String)> {
         py.detach(|| {
             let mut session = self.session();
+            session.listen_no_more();
             let limits = Limits {
                 cycles: u64::MAX,
                 instructions,

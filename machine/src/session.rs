@@ -31,6 +31,7 @@ use crate::loader::{Boot, CauseRange, ElfImage, LoadError, Target};
 use crate::machine::{Fatal, Limits, Machine, Stop};
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
+use crate::observe::listener::{Filter, Heard, Listener};
 use crate::observe::profile::{Profile, ProfileRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
@@ -192,6 +193,30 @@ impl Session {
         trace.begin(several, processor.instant().processor);
         processor.observers.trace = Some(trace);
         processor.state_changed();
+    }
+
+    /// Tells a listener, from now on, of the events that pass the filter, in batches of `batch`. [`Session::run`] stops
+    /// when one is full.
+    pub fn listen(&mut self, filter: Filter, batch: usize) {
+        self.machine.each(|processor| {
+            let note = &mut processor.account.tlb;
+            (note.miss, note.load) = (None, None);
+        });
+        let several = self.machine.processors().len();
+        let processor = self.machine.processor_mut();
+        let number = processor.instant().processor;
+        processor.observers.listener = Some(Listener::new(filter, batch, several, number));
+    }
+
+    /// Ends what [`Session::listen`] began.
+    pub fn listen_no_more(&mut self) {
+        self.machine.processor_mut().observers.listener = None;
+    }
+
+    /// Takes the events since the last call, in order.
+    pub fn heard(&mut self) -> Vec<Heard> {
+        let listener = &mut self.machine.processor_mut().observers.listener;
+        listener.as_mut().map_or_else(Vec::new, Listener::take)
     }
 
     /// Switches sanitizers on. Their first report ends the run. Sanitizers that were on when a snapshot was taken
@@ -410,6 +435,7 @@ impl Session {
                 now.instructions,
                 self.place(self.machine.processor().registers.pc)
             ),
+            Stop::Batch => "the listener's batch is full".to_owned(),
             Stop::Breakpoint { address } => format!("breakpoint at {}", self.place(*address)),
             Stop::Watchpoint { address, write } => format!(
                 "watchpoint: {} of {address:#010x} before {}",
@@ -536,6 +562,7 @@ fn stop_kind(stop: &Stop) -> (&'static str, Option<u32>) {
     match stop {
         Stop::PowerOff { status } => ("power-off", Some(*status)),
         Stop::Limit => ("limit", None),
+        Stop::Batch => ("batch", None),
         Stop::Breakpoint { .. } => ("breakpoint", None),
         Stop::Watchpoint { .. } => ("watchpoint", None),
         Stop::Exception(_) => ("exception", None),

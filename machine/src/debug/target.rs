@@ -191,7 +191,7 @@ impl Debuggee<'_> {
         let tid = self.current();
         match stop {
             Stop::PowerOff { status } => MultiThreadStopReason::Exited(*status as u8),
-            Stop::Limit => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
+            Stop::Limit | Stop::Batch => MultiThreadStopReason::Terminated(Signal::SIGXCPU),
             Stop::Breakpoint { .. } => MultiThreadStopReason::SwBreak(tid),
             Stop::Watchpoint { address, write } => MultiThreadStopReason::Watch {
                 tid,

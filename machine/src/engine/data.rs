@@ -86,6 +86,7 @@ impl Processor {
         );
         self.observers
             .tlb(&mut self.account.tlb, self.hot.line, self.hot.cycles);
+        self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         let sound = self.sanitize_translation(ea, false, &translation);

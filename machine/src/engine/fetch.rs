@@ -352,6 +352,7 @@ impl Processor {
         );
         self.observers
             .tlb(&mut self.account.tlb, ea, self.hot.cycles);
+        self.heed_listener();
         let translation = result.map_err(|fault| self.fault(fault, ea))?;
         self.hot.cycles += translation.cycles;
         let physical = translation.pa;

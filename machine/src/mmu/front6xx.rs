@@ -331,6 +331,8 @@ impl Front6xx {
             ea: sought.ea,
             set: self.side(fetch).set(sought.ea),
             walk: None,
+            user: account.user,
+            cause,
         });
     }
 

@@ -366,6 +366,8 @@ impl Mpc8xx {
             ea,
             set: 0,
             walk: None,
+            user: account.user,
+            cause: account.cause,
         });
         let cause = account.cause;
         self.miss_cause = cause;

@@ -3,6 +3,7 @@
 pub mod causes;
 pub mod counters;
 pub mod dump;
+pub mod listener;
 pub mod observers;
 pub mod pollution;
 pub mod profile;

@@ -2,6 +2,7 @@
 //! traces or sanitizers.
 
 use super::dump::StateDump;
+use super::listener::Listener;
 use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
@@ -27,6 +28,7 @@ pub struct Observers {
     pub regions: Regions,
     pub profile: Option<Profile>,
     pub trace: Option<Trace>,
+    pub listener: Option<Listener>,
     pub sanitizers: Option<Sanitizers>,
     /// Dumps that the guest asked for.
     pub dumps: Vec<StateDump>,
@@ -115,16 +117,33 @@ impl Observers {
         }
     }
 
-    /// An exception was taken at `cycle`; `pc` is what SRR0 got.
-    pub fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
+    /// An exception was taken at `cycle`; `pc` is what SRR0 got. It interrupted code of this mode and cause.
+    pub fn exception(&mut self, vector: Vector, (pc, user, cause): (u32, bool, Cause), cycle: u64) {
         if let Some(trace) = &mut self.trace {
             trace.exception(vector, pc, cycle);
         }
+        if let Some(listener) = &mut self.listener {
+            listener.exception(vector, &self.symbols, (pc, user, cause), cycle);
+        }
     }
 
-    /// Passes what the MMU has noted of an access, or of the load of an entry, to the trace. It began at `cycle`.
+    /// The run must stop: a listener's batch is full.
+    #[inline]
+    #[must_use]
+    pub fn batch_is_full(&self) -> bool {
+        self.listener.as_ref().is_some_and(Listener::is_full)
+    }
+
+    /// Passes what the MMU has noted of an access, or of the load of an entry, to listener and trace. It began at
+    /// `cycle`.
     #[inline]
     pub fn tlb(&mut self, note: &mut TlbNote, pc: u32, cycle: u64) {
+        if let Some(listener) = &mut self.listener {
+            listener.tlb(note, &self.symbols, pc, cycle);
+            if self.trace.is_none() {
+                (note.miss, note.load) = (None, None);
+            }
+        }
         if let Some(trace) = &mut self.trace {
             trace.tlb(note, &self.symbols, pc, cycle);
         }
@@ -252,6 +271,9 @@ impl Observers {
         if let Some(trace) = &mut self.trace {
             trace.select(processor);
         }
+        if let Some(listener) = &mut self.listener {
+            listener.select(processor);
+        }
         before
     }
 
@@ -300,6 +322,9 @@ impl Observers {
         }
         if let Some(trace) = &mut self.trace {
             trace.context(context, cycle);
+        }
+        if let Some(listener) = &mut self.listener {
+            listener.switch(context, &self.symbols, cycle);
         }
         self.symbols.set_context(context);
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::Cause;
 use super::symbolize::Symbolizer;
 use crate::mmu::Space;
 
@@ -28,6 +29,10 @@ pub struct TlbMiss {
     pub set: u32,
     /// Core cycles that the hardware's walk took; `None` where software loads the TLB.
     pub walk: Option<u64>,
+    /// MSR\[PR\]: a user's access.
+    pub user: bool,
+    /// What the access was charged to.
+    pub cause: Cause,
 }
 
 /// An entry was loaded.

@@ -116,6 +116,7 @@ pub fn write(m: &mut Processor, number: u32, value: u32) -> bool {
                 let reaches = unit.write(number, value, &mut m.account);
                 m.observers
                     .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
+                m.heed_listener();
                 m.forget(reaches);
             }
             if number == M_TWB {

@@ -234,6 +234,7 @@ fn load_entry(m: &mut Processor, i: &Operands, fetch: bool) -> Outcome {
         let reaches = unit.load(ea, srr1, fetch, &mut m.account);
         m.observers
             .tlb(&mut m.account.tlb, m.hot.line, m.hot.cycles);
+        m.heed_listener();
         m.forget(reaches);
     }
     Ok(Flow::Next)

@@ -35,6 +35,7 @@ impl Processor {
         if let Some(report) = self.observers.effect(effect, &scene) {
             self.report(self.hot.line, report);
         }
+        self.heed_listener();
         if let Effect::FrameFreed(frame) = effect
             && self.observers.sanitizers.is_some()
         {
@@ -48,6 +49,7 @@ impl Processor {
         if self.config.board.kind != BoardKind::Prep {
             self.close_watch();
             self.observers.space(space, self.hot.cycles);
+            self.heed_listener();
         }
     }
 
@@ -87,6 +89,14 @@ impl Processor {
             page: entry.page,
             word1: entry.word1,
             level_one: entry.level_one,
+        }
+    }
+
+    /// Stops the machine once the current block is done, if a listener's batch is full.
+    #[inline]
+    pub(crate) fn heed_listener(&mut self) {
+        if self.observers.batch_is_full() {
+            self.hot.set_deadline(0);
         }
     }
 

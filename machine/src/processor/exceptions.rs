@@ -46,6 +46,7 @@ impl Processor {
         }
         self.close_watch();
         self.settle();
+        let interrupted = (pc, self.account.user, self.account.cause);
         exception::enter(&mut self.registers, exception, word);
         // The cycles of the entry are charged to the handler.
         self.code_cause = self.causes.of(self.registers.pc);
@@ -57,7 +58,9 @@ impl Processor {
         });
         self.predictor.context_changed();
         self.account.counters.exception(vector);
-        self.observers.exception(vector, pc, self.hot.cycles);
+        self.observers
+            .exception(vector, interrupted, self.hot.cycles);
+        self.heed_listener();
         self.last_exception = Some((vector, self.hot.instructions));
         self.mode_changed(Flow::Jump) != Flow::Stop
     }

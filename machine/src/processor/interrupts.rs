@@ -13,6 +13,9 @@ impl Processor {
         if now >= self.limits.cycles || self.hot.instructions >= self.limits.instructions {
             return Some(Pause::Stopped(Stop::Limit));
         }
+        if self.observers.batch_is_full() {
+            return Some(Pause::Stopped(Stop::Batch));
+        }
         if now >= self.turn_end {
             return Some(Pause::TurnOver);
         }

@@ -24,13 +24,15 @@ impl Limits {
     };
 }
 
-/// Why a run ended. After `Limit`, `Breakpoint` and `Watchpoint` the machine can continue.
+/// Why a run ended. After `Limit`, `Batch`, `Breakpoint` and `Watchpoint` the machine can continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The guest powered off with this status.
     PowerOff { status: u32 },
     /// The cycle or instruction limit given to the run was reached.
     Limit,
+    /// A listener's batch is full: the run stops here until it is taken.
+    Batch,
     /// The next instruction is at a breakpoint.
     Breakpoint { address: u32 },
     /// A watched address was accessed; the access is done and the instruction complete.
