@@ -11,6 +11,7 @@
 #   make docs    runs every experiment with seven placements and makes the pages that show their results
 #   make wheel   packs the lab, the kernel, the programs, the machines and the experiments into build/wheel/*.whl, which
 #                pip installs on another computer without a compiler
+#   make site    builds the documentation as a site, site/index.html, which needs no network
 #   make clean   removes what was built (results and .venv stay)
 #
 # Each step leaves a stamp in build/stamps and is done again only when what it depends on has changed.
@@ -28,7 +29,7 @@ rust_sources := $(shell find machine lab/src lab/Cargo.toml Cargo.toml Cargo.loc
 
 heading = @printf '\n== %s\n' "$(1)"
 
-.PHONY: all ready wheel run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
+.PHONY: all ready wheel site run test bench constants soak soak-instructions soak-fuzz docs clean kernel user programs lint test-rust test-lab test-kernel \
 	test-cross test-linux linux linux-kernels
 
 all: $(STAMPS)/machine ready
@@ -45,7 +46,7 @@ $(STAMPS)/bootstrap-run: bootstrap lab/requirements.txt
 	./bootstrap run
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.txt
+$(STAMPS)/bootstrap-test: bootstrap lab/requirements.txt lab/requirements-test.txt lab/requirements-docs.txt
 	$(call heading,What the tests need)
 	./bootstrap test
 	@mkdir -p $(@D) && touch $@
@@ -161,6 +162,11 @@ docs: ready programs linux-kernels $(STAMPS)/bootstrap-test
 	$(PAGEWALK) memories osdi99-table2 osdi99-table3 -o docs/memories.md
 	$(PAGEWALK) report -o build/report.html --picture docs/report.png
 
+# The reference pages come from the code and the kernel image. mkdocs tells of its next version unless it is told not to.
+site: ready $(STAMPS)/bootstrap-test
+	$(call heading,The documentation as a site: site/index.html)
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true .venv/bin/mkdocs build --quiet --strict
+
 # Measuring and cleaning ------------------------------------------------------
 # The hardware costs that the OSDI 1999 paper states, and what the machines show.
 build/constants.elf: machine/guest/constants.S $(STAMPS)/bootstrap-run
@@ -201,6 +207,6 @@ soak-fuzz: $(STAMPS)/machine ready
 		--machine ppc603-133 --machine ppc604-133 --machine ppc750-400
 
 clean:
-	rm -rf build target
+	rm -rf build target site
 
 comma := ,

@@ -77,7 +77,7 @@ def pages() -> Iterator[Path]:
     """Every page of the documentation that a person writes, every experiment, and what is said about policies."""
     root = home().root
     yield from (root / "README.md", root / "user" / "bench" / "README.md")
-    yield from (page for page in sorted((root / "docs").glob("*.md")) if page.stem not in GENERATED)
+    yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.stem not in GENERATED)
     yield from sorted((root / "experiments").glob("*.toml"))
     yield root / "lab" / "pagewalk" / "policies.toml"
 
