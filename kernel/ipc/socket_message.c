@@ -168,8 +168,8 @@ static long receive_message(struct file *file, struct socket *socket, struct mes
 	if (message->flags & MSG_OOB)
 		return socket->type == SOCK_STREAM ? stream_receive_urgent(socket, message) :
 		       socket->family == AF_INET   ? -EINVAL : -EOPNOTSUPP;
-	if (message->flags & MSG_ERRQUEUE)
-		return -EAGAIN;		/* the queue of errors is always empty */
+	if (message->flags & MSG_ERRQUEUE && socket->family == AF_INET)
+		return -EAGAIN;		/* the queue of errors is always empty; other families have none */
 	message->nonblock = file->flags & O_NONBLOCK || message->flags & MSG_DONTWAIT;
 	return socket->ops->receive(socket, message);
 }

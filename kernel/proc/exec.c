@@ -35,6 +35,8 @@ static int find_name(struct exec *exec, int dirfd, const char *path, u32 flags, 
 	struct file *file;
 
 	exec->reason = "cannot be opened";
+	if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		return -EINVAL;
 	if (*path || !(flags & AT_EMPTY_PATH))
 		return path_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, out);
 	file = fd_get(dirfd);
@@ -381,14 +383,15 @@ long sys_execveat(int dirfd, const char *user_path, const u32 *argv, const u32 *
 	char *path, *name = NULL;
 	long error;
 
-	if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
-		return -EINVAL;
-	if (current->over_limit && tasks_over_limit(0))
-		return -EAGAIN;
-	current->over_limit = false;
 	path = path_from_user(user_path);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
+	error = !*path && !(flags & AT_EMPTY_PATH) ? -ENOENT : current->over_limit && tasks_over_limit(0) ? -EAGAIN : 0;
+	if (error) {
+		kfree(path);
+		return error;
+	}
+	current->over_limit = false;
 	interrupt_window();
 	exec.path = exec.lookup = path;
 	if (dirfd != AT_FDCWD && path[0] != '/') {

@@ -214,19 +214,14 @@ static long check_schedule(const struct task *task, const struct schedule *new)
 	return task->reset_on_fork && !new->reset_on_fork ? -EPERM : 0;
 }
 
-static long set_schedule(struct task *task, const struct schedule *new)
+static void apply_schedule(struct task *task, const struct schedule *new)
 {
-	long error = check_schedule(task, new);
-
-	if (error)
-		return error;
 	task->policy = new->policy;
 	task->rt_priority = (u32)new->priority;
 	task->nice = new->nice;
 	task->reset_on_fork = new->reset_on_fork;
 	futex_pi_inherit(task);
 	sched_requeue(task);
-	return 0;
 }
 
 /* Sets policy and priority. A policy of all ones keeps the task's policy. */
@@ -249,7 +244,10 @@ static long set_policy(s32 pid, u32 policy, const s32 *param)
 		new.policy = policy & ~SCHED_RESET_ON_FORK;
 		new.reset_on_fork = policy & SCHED_RESET_ON_FORK;
 	}
-	return set_schedule(task, &new);
+	error = check_schedule(task, &new);
+	if (!error)
+		apply_schedule(task, &new);
+	return error;
 }
 
 long sys_sched_setscheduler(s32 pid, int policy, const s32 *param)
@@ -270,8 +268,9 @@ static long attr_from_user(struct sched_attr *attr, struct sched_attr *user)
 	if (get_user(size, &user->size))
 		return -EFAULT;
 	if (!size)
-		size = SCHED_ATTR_SIZE;
-	if (size < SCHED_ATTR_SIZE || size > PAGE_SIZE)
+		size = SCHED_ATTR_SIZE_FIRST;
+	*attr = (struct sched_attr){ 0 };
+	if (size < SCHED_ATTR_SIZE_FIRST || size > PAGE_SIZE)
 		return put_user(SCHED_ATTR_SIZE, &user->size) ? -EFAULT : -E2BIG;
 	for (u32 at = SCHED_ATTR_SIZE; at < size; at++) {
 		u8 byte;
@@ -281,7 +280,9 @@ static long attr_from_user(struct sched_attr *attr, struct sched_attr *user)
 		if (byte)
 			return put_user(SCHED_ATTR_SIZE, &user->size) ? -EFAULT : -E2BIG;
 	}
-	return copy_from_user(attr, user, sizeof(*attr));
+	if (copy_from_user(attr, user, MIN(size, SCHED_ATTR_SIZE)))
+		return -EFAULT;
+	return attr->flags & SCHED_FLAG_UTIL_CLAMP && size < SCHED_ATTR_SIZE ? -EINVAL : 0;
 }
 
 long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
@@ -296,24 +297,43 @@ long sys_sched_setattr(s32 pid, struct sched_attr *user, u32 flags)
 	error = attr_from_user(&attr, user);
 	if (error)
 		return error;
-	if ((s32)attr.policy < 0 || attr.flags & ~(u64)SCHED_FLAG_RESET_ON_FORK)
+	if ((s32)attr.policy < 0)
 		return -EINVAL;
 	task = task_named(pid, &error);
 	if (error)
 		return error;
+	if (attr.flags & ~(u64)SCHED_FLAGS)
+		return -EINVAL;
 	new = (struct schedule){ attr.policy, (s32)attr.priority, task->nice, attr.flags & SCHED_FLAG_RESET_ON_FORK };
-	if (!policy_is_real_time(attr.policy))
+	if (attr.flags & SCHED_FLAG_KEEP_POLICY) {
+		new.policy = task->policy;
+		new.reset_on_fork = task->reset_on_fork;
+	}
+	if (attr.flags & SCHED_FLAG_KEEP_PARAMS) {
+		if (policy_is_real_time(task->policy))
+			new.priority = (s32)task->rt_priority;
+	} else if (!policy_is_real_time(new.policy)) {
 		new.nice = MAX(-20, MIN(19, attr.nice));
-	return set_schedule(task, &new);
+	}
+	error = check_schedule(task, &new);
+	if (error)
+		return error;
+	if (attr.flags & SCHED_FLAG_UTIL_CLAMP)
+		return -EOPNOTSUPP;
+	/* Who keeps the parameters keeps the policy that they belong to. */
+	if (attr.flags & SCHED_FLAG_KEEP_PARAMS)
+		new.policy = task->policy;
+	apply_schedule(task, &new);
+	return 0;
 }
 
 long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
 {
-	struct sched_attr attr = { .size = SCHED_ATTR_SIZE };
+	struct sched_attr attr = { .size = MIN(size, SCHED_ATTR_SIZE) };
 	const struct task *task;
 	long error;
 
-	if (!user || pid < 0 || size < SCHED_ATTR_SIZE || size > PAGE_SIZE || flags)
+	if (!user || pid < 0 || size < SCHED_ATTR_SIZE_FIRST || size > PAGE_SIZE || flags)
 		return -EINVAL;
 	task = task_named(pid, &error);
 	if (error)
@@ -324,7 +344,7 @@ long sys_sched_getattr(s32 pid, struct sched_attr *user, u32 size, u32 flags)
 		attr.priority = task->rt_priority;
 	else
 		attr.nice = task->nice;
-	return copy_to_user(user, &attr, sizeof(attr));
+	return copy_to_user(user, &attr, attr.size);
 }
 
 long sys_sched_getscheduler(s32 pid)

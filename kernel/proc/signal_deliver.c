@@ -118,7 +118,10 @@ static void act_by_default(const struct siginfo *info)
 	}
 }
 
-/* Asks the tracer about a signal: returns the same, another, or none (0). A tracer cannot end the first process. */
+/*
+ * Asks the tracer about a signal: returns the same, another, or none (0). A tracer can stop the first process,
+ * but not end it.
+ */
 static int ask_tracer(int sig, struct siginfo *info)
 {
 	int given = trace_stop(sig, info);
@@ -127,7 +130,7 @@ static int ask_tracer(int sig, struct siginfo *info)
 		*info = current->trace.info;
 	else
 		*info = (struct siginfo){ .signo = given, .code = SI_USER };
-	if (given && signal_protects_init(current, given))
+	if (given && given != SIGSTOP && signal_protects_init(current, given))
 		return 0;
 	if (given && current->blocked & SIGBIT(given)) {
 		signal_task(current, given, info);

@@ -45,7 +45,7 @@ static void attached(void)
 	CHECK_ERROR(ptrace(PTRACE_ATTACH, 0x3fffffff, NULL, NULL), ESRCH);
 }
 
-/* The first process may be traced. Its tracer sees the signals sent to it, but cannot end it. */
+/* The first process may be traced. Its tracer sees the signals sent to it and can stop it, but not end it. */
 static void first_process_attached(void)
 {
 	MUST(ptrace(PTRACE_ATTACH, 1, NULL, NULL));
@@ -54,12 +54,14 @@ static void first_process_attached(void)
 	MUST(kill(1, SIGTERM));
 	MUST(kill(1, SIGKILL));
 	MUST(ptrace(PTRACE_CONT, 1, NULL, (void *)SIGSTOP));
+	tracee_stops(1, SIGSTOP);
+	MUST(ptrace(PTRACE_CONT, 1, NULL, NULL));
 	tracee_stops(1, SIGTERM);
 	MUST(ptrace(PTRACE_CONT, 1, NULL, (void *)SIGTERM));
 	MUST(kill(1, SIGUSR1));
 	tracee_stops(1, SIGUSR1);
 	MUST(ptrace(PTRACE_DETACH, 1, NULL, NULL));
-	MUST(kill(1, 0));
+	MUST(kill(1, SIGCONT));
 }
 
 static int is_traced(void *tracee)

@@ -221,6 +221,11 @@ struct attributes {
 	uint64_t times[3];
 };
 
+struct clamped {
+	struct attributes first;
+	uint32_t minimum, maximum;
+};
+
 static int child_is_ordinary(void *unused)
 {
 	struct attributes now;
@@ -233,6 +238,7 @@ static int child_is_ordinary(void *unused)
 static void scheduling_attributes(void)
 {
 	struct attributes wanted = { .size = sizeof(wanted), .policy = SCHED_FIFO, .flags = 1, .priority = 3 }, now;
+	struct clamped clamped;
 	struct sched_param none = { 0 };
 
 	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
@@ -244,11 +250,32 @@ static void scheduling_attributes(void)
 	wanted = (struct attributes){ .size = sizeof(wanted), .policy = SCHED_BATCH, .nice = 5 };
 	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
 	CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), 5);
-	wanted.flags = 2;
+	/* What only the deadline policy heeds is no error for others. */
+	wanted.flags = 2 | 4;
+	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
+	MUST(syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0));
+	CHECK_EQUAL(now.flags, 0);
+	/* The policy, its parameters, or both stay. */
+	wanted = (struct attributes){ .size = sizeof(wanted), .policy = SCHED_OTHER, .flags = 8, .nice = 7 };
+	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
+	CHECK_EQUAL(sched_getscheduler(0), SCHED_BATCH);
+	CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), 7);
+	wanted.flags = 0x10;
+	wanted.nice = 9;
+	MUST(syscall(SYS_sched_setattr, 0, &wanted, 0));
+	CHECK_EQUAL(sched_getscheduler(0), SCHED_BATCH);
+	CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), 7);
+	/* Clamps of the utilisation are not in the first version of the structure, and are not offered. */
+	wanted.flags = 0x20;
+	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &wanted, 0), EINVAL);
+	clamped = (struct clamped){ .first = wanted, .minimum = 1, .maximum = 2 };
+	clamped.first.size = sizeof(clamped);
+	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &clamped, 0), EOPNOTSUPP);
+	wanted.flags = 0x80;
 	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &wanted, 0), EINVAL);
 	wanted.size = 40;
 	CHECK_ERROR(syscall(SYS_sched_setattr, 0, &wanted, 0), E2BIG);
-	CHECK_EQUAL(wanted.size, 48);
+	CHECK_EQUAL(wanted.size, 56);
 	CHECK_ERROR(syscall(SYS_sched_getattr, 0, &now, 47, 0), EINVAL);
 	CHECK_ERROR(syscall(SYS_sched_getattr, 0x3fffffff, &now, sizeof(now), 0), ESRCH);
 }

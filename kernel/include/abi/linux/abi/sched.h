@@ -15,16 +15,23 @@
 #define PRIO_PGRP    1
 #define PRIO_USER    2
 
-/* The first version, 48 bytes (uapi linux/sched/types.h). The times are for the deadline policy: not offered. */
+/* uapi linux/sched/types.h. The times are for the deadline policy, which is not offered. */
 struct sched_attr {
 	u32 size, policy;
 	u64 flags;
 	s32 nice;
 	u32 priority;
 	u64 runtime, deadline, period;
+	u32 util_min, util_max;         /* not in the first version; for SCHED_FLAG_UTIL_CLAMP */
 };
-#define SCHED_ATTR_SIZE 48u
-#define SCHED_FLAG_RESET_ON_FORK 1u
+#define SCHED_ATTR_SIZE_FIRST 48u
+#define SCHED_ATTR_SIZE       56u
+#define SCHED_FLAG_RESET_ON_FORK 0x01u
+#define SCHED_FLAG_KEEP_POLICY   0x08u
+#define SCHED_FLAG_KEEP_PARAMS   0x10u
+#define SCHED_FLAG_UTIL_CLAMP    0x60u  /* not offered */
+/* With SCHED_FLAG_RECLAIM and SCHED_FLAG_DL_OVERRUN, which mean something for the deadline policy only. */
+#define SCHED_FLAGS              0x7fu
 _Static_assert(sizeof(struct sched_attr) == SCHED_ATTR_SIZE, "struct sched_attr");
 
 #define MEMBARRIER_QUERY                      0
