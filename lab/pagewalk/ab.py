@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from pagewalk import guest, policies
 from pagewalk.errors import BadInput, RunFailed, RunLimit
-from pagewalk.execute import Events, Lab, Work
+from pagewalk.execute import Lab
 from pagewalk.figures import total
 from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.placement import Placement
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
+from pagewalk.simulate import Events, Work
 from pagewalk.store import StoredRun
 
 _DEFAULT = "default"

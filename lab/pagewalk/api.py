@@ -16,12 +16,13 @@ import polars as pl
 
 from pagewalk import claims, experiments, guest, machines, native, policies, summary, sweep
 from pagewalk.errors import RunFailed
-from pagewalk.execute import Events, Lab, Quiet, Work
+from pagewalk.execute import Lab
 from pagewalk.figures import Figure, Measured
 from pagewalk.guest import Program
 from pagewalk.observe import Event, Observer
 from pagewalk.paths import home
 from pagewalk.runner import Job
+from pagewalk.simulate import Events, Quiet, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.sweep import Sweep, Value
 from pagewalk.systems import command_line

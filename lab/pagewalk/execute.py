@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from pagewalk import explain, interrupts, native, records, rows, systems
-from pagewalk.errors import BadInput, Interrupted, NotBuilt, PagewalkError, RunFailed, RunLimit
+from pagewalk import explain, native, records, rows, systems
+from pagewalk.errors import BadInput, NotBuilt, PagewalkError, RunFailed, RunLimit
 from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.figures import Measured
 from pagewalk.place import Cluster, Local, Place
 from pagewalk.placement import AS_BUILT, Placement
-from pagewalk.runner import Job, Progress, Runner, RunResult
+from pagewalk.runner import Runner, RunResult
+from pagewalk.simulate import Events, Finished, Simulation, Work
 from pagewalk.store import Store, StoredRun
 from pagewalk.verdict import Kind, judge, judge_spread
 from pagewalk.workshop import Workshop
 
 _CONSOLE_TAIL = 12
-_TICK = 0.1
-"""Seconds between two looks at how far runs have come."""
-
-
-class Events(Protocol):
-    """Told how the work goes on; called from the thread that started it."""
-
-    def planned(self, jobs: int, known: int) -> None:
-        """That many runs are needed, of which `known` are in the store."""
-
-    def progress(self, label: str, progress: Progress) -> None:
-        """A run has come this far."""
-
-    def finished(self, label: str) -> None:
-        """A run is done and kept."""
-
-
-class Quiet:
-    """Ignores all progress events."""
-
-    def planned(self, jobs: int, known: int) -> None:
-        """Nothing."""
-
-    def progress(self, label: str, progress: Progress) -> None:
-        """Nothing."""
-
-    def finished(self, label: str) -> None:
-        """Nothing."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +92,6 @@ def succeeded(run: StoredRun, what: str) -> RunResult:
     raise RunFailed(f"{what}: the guest ended with status {stop.status}", hint=hint)
 
 
-@dataclass(frozen=True)
-class Work:
-    """A job with the words that progress and errors name it by."""
-
-    label: str
-    job: Job
-
-
 def _no_figure(row: Row, reason: str, keys: Sequence[str] = (), placements: int = 1) -> Cell:
     """The cell of a row that gave no figure, with the runs that were made."""
     before = keys[0] if len(keys) > 1 else None
@@ -165,69 +128,22 @@ class Lab(Workshop):
         return Work(f"{row.name}, {side.machine}, {side.setting.label}{seed}", job)
 
     def run(self, work: Iterable[Work], events: Events) -> dict[str, StoredRun]:
-        """Every job's run by its key: from the store, or simulated now and kept as soon as it is done.
-
-        A run that fails does not keep the others from running; the error comes at the end. Interrupted by
-        Ctrl-C, runs in progress are dropped and finished ones kept.
-        """
+        """Every job's run by its key: from the store, or simulated now and kept as soon as it is done."""
         wanted = {entry.job.key(self.runner.version): entry for entry in work}
-        with self.store.reading():
-            known = {key: run for key in wanted if (run := self.store.get(key)) is not None}
+        self.ensure(wanted, events)
+        return {run.key: run for run in self.store.runs(wanted)}
+
+    def ensure(self, wanted: Mapping[str, Work], events: Events) -> None:
+        """Simulates those runs, given by their keys, that are not in the store, and keeps each as it ends."""
+        known = self.store.known(wanted)
         missing = {key: entry for key, entry in wanted.items() if key not in known}
         events.planned(len(wanted), len(known))
+
+        def keep(done: Sequence[Finished]) -> None:
+            self.store.add_all(self.runner.version, done)
+
         if missing:
-            known |= self._simulate(missing, events)
-        return known
-
-    def _simulate(self, missing: Mapping[str, Work], events: Events) -> dict[str, StoredRun]:
-        latest: dict[str, Progress] = {}
-        errors: list[PagewalkError] = []
-        done: dict[str, StoredRun] = {}
-        futures: dict[Future[RunResult], str] = {}
-
-        def keep(future: Future[RunResult]) -> None:
-            key = futures[future]
-            latest.pop(key, None)
-            try:
-                result = future.result()
-            except PagewalkError as error:
-                errors.append(error)
-                return
-            except BaseException as error:
-                lost = place.lost(error)
-                if lost is None:
-                    raise
-                errors.append(lost)
-                return
-            done[key] = self.store.add(key, self.runner.version, missing[key].job, result)
-            events.finished(missing[key].label)
-
-        place = self.make_place()
-        # A run that has ended is kept before Ctrl-C is obeyed.
-        with interrupts.noted() as interrupted:
-            try:
-                for key, entry in missing.items():
-                    futures[place.submit(entry.job, partial(latest.__setitem__, key))] = key
-                pending: set[Future[RunResult]] = set(futures)
-                while pending and not interrupted.is_set():
-                    ready, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
-                    for key, progress in list(latest.items()):
-                        events.progress(missing[key].label, progress)
-                    for future in ready:
-                        keep(future)
-            finally:
-                place.stop()
-            if interrupted.is_set():
-                for future in pending:
-                    if future.done() and not future.cancelled() and future.exception() is None:
-                        keep(future)
-                raise Interrupted(
-                    f"interrupted: {len(done)} of {len(missing)} runs finished and kept",
-                    hint="the same command goes on from there",
-                )
-        if errors:
-            raise errors[0]
-        return done
+            Simulation(missing, self.make_place(), keep, events).run()
 
     def measured(self, row: str, run: StoredRun, what: str) -> Measured:
         """What the row of that name is computed from; the error says what the guest did instead."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pagewalk.execute import Cell, Events, Lab
+from pagewalk.execute import Cell, Lab
 from pagewalk.experiments import Experiment, Row, Side
+from pagewalk.simulate import Events
 
 _L2 = '{ place = "look-aside", size = 524288, ways = 1, line = 32, replacement = "lru", first-beat = 3, next-beat = 1 }'
 

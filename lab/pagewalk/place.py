@@ -15,6 +15,10 @@ from pagewalk.runner import Job, Progress, Runner, RunResult
 
 CONNECT_SECONDS = 15
 """How long to wait for a Dask scheduler, in seconds."""
+_QUEUED = 4
+"""How many jobs a cluster has for each of its processors: one that runs, and some that wait."""
+_QUEUED_HERE = 64
+"""The same for this computer, where jobs share the images that they run."""
 _GONE = (CancelledError, asyncio.CancelledError, OSError, RuntimeError, TimeoutError)
 """What Dask raises, sooner or later, after its scheduler has ended."""
 
@@ -32,7 +36,18 @@ class Place(Protocol):
         """Drops the queued jobs, ends the running ones, and waits for their end."""
 
     def lost(self, error: BaseException) -> PagewalkError | None:
-        """The message for a person if `error` says that the place was lost; None for any other error."""
+        """The message for a person if `error` says that the place lost the run; None for any other error."""
+
+    @property
+    def takes(self) -> int:
+        """How many jobs it should have at a time, so that none of its processors waits for one."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the place is gone: what is submitted is lost."""
+
+    def waits(self) -> str:
+        """What it waits for, in words, if no job can run now; else nothing."""
 
 
 class Local:
@@ -40,7 +55,8 @@ class Local:
 
     def __init__(self, runner: Runner, workers: int | None = None) -> None:
         self._runner = runner
-        self._pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        self._workers = workers or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._workers)
         self._stopped = threading.Event()
 
     def submit(self, job: Job, progress: Callable[[Progress], None]) -> Future[RunResult]:
@@ -61,6 +77,20 @@ class Local:
         """See Place."""
         del error
         return None
+
+    @property
+    def takes(self) -> int:
+        """See Place."""
+        return _QUEUED_HERE * self._workers
+
+    @property
+    def ended(self) -> bool:
+        """See Place."""
+        return False
+
+    def waits(self) -> str:
+        """See Place."""
+        return ""
 
 
 def run_on_worker(runner: Runner, version: str, job: Job) -> RunResult:
@@ -92,9 +122,10 @@ class Cluster:
         self._address = address
         self._runner = runner
         self._pool: Executor = self._client.get_executor(pure=False)
+        self._ended = False
 
     def submit(self, job: Job, progress: Callable[[Progress], None]) -> Future[RunResult]:
-        """See Place; `progress` is never called."""
+        """See Place; `progress` is never called. A run that ended the processes of three workers is lost."""
         del progress
         try:
             return self._pool.submit(run_on_worker, self._runner, self._runner.version, job)
@@ -104,17 +135,42 @@ class Cluster:
             return failed
 
     def stop(self) -> None:
-        """See Place; errors of a scheduler that has ended are ignored."""
-        with suppress(*_GONE):
+        """See Place; whatever is raised because the scheduler has ended is ignored."""
+        with suppress(Exception):
             self._pool.shutdown(wait=False)  # which cancels what is queued or runs
-        with suppress(*_GONE):
+        with suppress(Exception):
             self._client.close(timeout=CONNECT_SECONDS)
 
     def lost(self, error: BaseException) -> PagewalkError | None:
         """See Place."""
+        kind = type(error).__name__
         if not isinstance(error, _GONE) and type(error).__module__.partition(".")[0] != "distributed":
             return None
+        if kind == "KilledWorker":
+            return RunFailed(
+                f"the workers of the Dask cluster at {self._address} ended while they had this run",
+                hint="look at their memory and logs, then run the same command: finished runs are kept",
+            )
+        self._ended = True
         return RunFailed(
-            f"the Dask cluster at {self._address} lost this run ({type(error).__name__})",
+            f"the Dask cluster at {self._address} lost this run ({kind})",
             hint="start the scheduler and its workers again, then the same command: finished runs are kept",
         )
+
+    def _workers(self) -> list[int]:
+        """The processors of each worker, as the scheduler last told."""
+        return [worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1).get("workers", {}).values()]
+
+    @property
+    def takes(self) -> int:
+        """See Place."""
+        return max(_QUEUED * sum(self._workers()), _QUEUED)
+
+    @property
+    def ended(self) -> bool:
+        """See Place."""
+        return self._ended
+
+    def waits(self) -> str:
+        """See Place."""
+        return "" if self._ended or self._workers() else f"the Dask cluster at {self._address} has no worker: start one"

@@ -7,11 +7,12 @@ StoreErrors.
 from __future__ import annotations
 
 import errno
+import itertools
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ _ASKED = {
     "temp_directory": "",
 }
 """How the file is open for a person's query: no other file is read or written, and memory is limited."""
+_BATCH = 256
+"""How many runs are read at a time."""
 _ROWS_MOST = 1_000_000
 """How many rows a person's query may give."""
 _BYTES_MOST = 256 << 20
@@ -95,10 +98,18 @@ def _holder(message: str) -> str:
     return f" (process {found[1]})" if found else ""
 
 
-def _columns(rows: Sequence[tuple[int, str, int]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
-
-
+_ROWS = {
+    "runs": (
+        "?::VARCHAR[]", "now()::TIMESTAMP", "?::VARCHAR[]", "?::VARCHAR[]", "?::UBIGINT[]", "?::VARCHAR[]",
+        "?::VARCHAR[]", "?::VARCHAR[]", "?::VARCHAR[]", "?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]", "?::BLOB[]",
+        "?::DOUBLE[]",
+    ),
+    "counters": ("?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]", "?::UBIGINT[]"),
+    "samples": ("?::VARCHAR[]", "?::UBIGINT[]", "?::VARCHAR[]", "?::UBIGINT[]"),
+    "dumps": ("?::VARCHAR[]", "?::INTEGER[]", "?::VARCHAR[]"),
+    "profiles": ("?::VARCHAR[]", "?::VARCHAR[]"),
+}  # fmt: skip
+"""The tables of a run, and of each the columns that it is given."""
 WHOLE_RUN = 0
 """The region number under which the table `counters` has the whole run's."""
 
@@ -137,6 +148,7 @@ class Store:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._writes = False
         self._patience = _LOCK_SECONDS
+        self._beside: dict[str, StoredRun] = {}
         self._aside = path.with_name(f"{path.name}.aside")
         with self._explained():
             if not read_only or not path.exists() or self._schema() in _UPGRADES:
@@ -295,99 +307,72 @@ class Store:
             connection.execute("COMMIT")
 
     def add(self, key: str, version: str, job: Job, result: RunResult) -> StoredRun:
-        """Commits one run, if the key is not there already; returns the run as it is kept.
+        """Commits one run, if the key is not there already; returns the run as it is kept."""
+        self.add_all(version, [(key, job, result)])
+        return next(self.runs([key]))
 
-        If another program does not let go of the file, the run is kept in a second file beside it. The next command
+    def add_all(self, version: str, runs: Sequence[tuple[str, Job, RunResult]]) -> None:
+        """Commits runs, all in one, except those whose key is there already.
+
+        If another program does not let go of the file, they are kept in a second file beside it. The next command
         that writes results joins them.
         """
         try:
-            self._commit(key, version, job, result)
-            found = self.get(key)
+            self._commit(version, runs)
         except InUse:
             # Who has the file open has had it for long: the next run does not wait as long again.
             self._patience = 0.0
             with Store(self._aside) as aside:
-                aside._commit(key, version, job, result)
-                found = aside.get(key)
+                aside._commit(version, runs)
+                self._beside |= {run.key: run for run in aside.runs([key for key, _, _ in runs])}
             self._told(f"{self.path} is in use: the run is kept in {self._aside} until the next command")
-        assert found is not None, "the run was committed"
-        return found
 
-    def _commit(self, key: str, version: str, job: Job, result: RunResult) -> None:
+    def _commit(self, version: str, runs: Sequence[tuple[str, Job, RunResult]]) -> None:
+        """Adds the rows of all runs, table by table and column by column. Counters that are 0 are left out."""
         with self._transaction() as connection:
-            if connection.execute("SELECT 1 FROM runs WHERE key = ?", [key]).fetchone():
-                return
-            connection.execute(
-                "INSERT INTO runs VALUES (?, now()::TIMESTAMP, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
+            by_key = {key: (job, result) for key, job, result in runs}
+            found = connection.execute(
+                "SELECT key FROM runs WHERE key IN (SELECT unnest(?::VARCHAR[]))", [list(by_key)]
+            )
+            for (key,) in found.fetchall():
+                del by_key[key]
+            tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _ROWS}
+            for key, (job, result) in by_key.items():
+                stop = result.stop
+                tables["runs"].append((
                     key, version, job.machine.name, job.machine.clock, job.machine.config, job.kernel_hash,
-                    job.initrd_hash, job.command_line, result.stop.kind, result.stop.status, result.stop.reason,
-                    result.console, result.host_seconds,
-                ],
-            )  # fmt: skip
-            self._add_counts(connection, key, result)
-            for number, state in enumerate(result.dumps):
-                connection.execute("INSERT INTO dumps VALUES (?, ?, ?)", [key, number, state])
-            if result.profile:
-                connection.execute("INSERT INTO profiles VALUES (?, ?)", [key, result.profile])
-
-    def _add_counts(self, connection: duckdb.DuckDBPyConnection, key: str, result: RunResult) -> None:
-        """Counters that are 0 are left out."""
-        counted = [
-            (region, name, value)
-            for region, counters in {WHOLE_RUN: result.counters, **result.regions}.items()
-            for name, value in counters.items()
-            if value
-        ]
-        connection.execute(
-            "INSERT INTO counters SELECT ?, unnest(?::INTEGER[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
-            [key, *_columns(counted)],
-        )
-        sampled = [(sample.cycle, name, value) for sample in result.samples for name, value in sample.counts.items()]
-        connection.execute(
-            "INSERT INTO samples SELECT ?, unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::UBIGINT[])",
-            [key, *_columns(sampled)],
-        )
+                    job.initrd_hash, job.command_line, stop.kind, stop.status, stop.reason, result.console,
+                    result.host_seconds,
+                ))  # fmt: skip
+                for region, counters in {WHOLE_RUN: result.counters, **result.regions}.items():
+                    tables["counters"] += [(key, region, name, value) for name, value in counters.items() if value]
+                for sample in result.samples:
+                    tables["samples"] += [(key, sample.cycle, name, value) for name, value in sample.counts.items()]
+                tables["dumps"] += [(key, number, state) for number, state in enumerate(result.dumps)]
+                tables["profiles"] += [(key, result.profile)] if result.profile else []
+            for table, rows in tables.items():
+                if rows:
+                    values = ", ".join(value if "?" not in value else f"unnest({value})" for value in _ROWS[table])
+                    columns = [list(column) for column in zip(*rows, strict=True)]
+                    connection.execute(f"INSERT INTO {table} SELECT {values}", columns)
 
     def get(self, key: str) -> StoredRun | None:
         """The run with this key; None if it is not in the file."""
-        with self._explained(), self._session() as connection:
-            found = connection.execute(
-                "SELECT machine, clock, command_line, stop, status, reason, console, host_seconds "
-                "FROM runs WHERE key = ?",
-                [key],
-            ).fetchone()
-            if found is None:
-                return None
-            counted = connection.execute("SELECT region, name, value FROM counters WHERE run = ?", [key]).fetchall()
-            sampled = connection.execute(
-                "SELECT cycle, name, value FROM samples WHERE run = ? ORDER BY cycle, name", [key]
-            ).fetchall()
-            dumps = connection.execute("SELECT state FROM dumps WHERE run = ? ORDER BY number", [key]).fetchall()
-            profile = connection.execute("SELECT folded FROM profiles WHERE run = ?", [key]).fetchone()
-        regions: dict[int, dict[str, int]] = {}
-        for region, name, value in counted:
-            regions.setdefault(region, {})[name] = value
-        samples: dict[int, dict[str, int]] = {}
-        for cycle, name, value in sampled:
-            samples.setdefault(cycle, {})[name] = value
-        machine, clock, command_line, stop, status, reason, console, seconds = found
-        return StoredRun(
-            key=key,
-            machine=machine,
-            clock=clock,
-            command_line=command_line,
-            result=RunResult(
-                stop=Stop(stop, status, reason),
-                console=bytes(console),
-                counters=regions.pop(WHOLE_RUN, {}),
-                regions=regions,
-                host_seconds=seconds,
-                samples=tuple(Sample(cycle, counts) for cycle, counts in samples.items()),
-                dumps=tuple(state for (state,) in dumps),
-                profile=profile[0] if profile else "",
-            ),
-        )
+        return next(self.runs([key]), None)
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those of the keys whose runs are in the file."""
+        found = self.query("SELECT key FROM runs WHERE key IN (SELECT unnest(?::VARCHAR[]))", [list(keys)])
+        return {key for (key,) in found}
+
+    def runs(self, keys: Iterable[str]) -> Iterator[StoredRun]:
+        """The runs with these keys that are in the file, in no order; a few at a time are in memory."""
+        wanted = iter(dict.fromkeys(keys))
+        while batch := list(itertools.islice(wanted, _BATCH)):
+            yield from (self._beside[key] for key in batch if key in self._beside)
+            with self._explained(), self._session() as connection:
+                found = list(_read(connection, [key for key in batch if key not in self._beside]))
+            yield from found
 
     def expected_instructions(self, machine: str, command_line: str) -> int | None:
         """How many instructions the latest run of that command line on that machine took; None if there is none."""
@@ -411,25 +396,30 @@ class Store:
 
     def add_cells(self, experiment: str, cells: Sequence[Mapping[str, Any]]) -> None:
         """Commits one experiment's table: the cells, as `execute.Cell.record` gives them, in order."""
-        with self._transaction() as connection:
-            made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
-            for number, cell in enumerate(cells):
-                names = ", ".join(cell)
-                marks = ", ".join("?" for _ in cell)
-                connection.execute(
-                    f"INSERT INTO cells (experiment, made, number, {names}) VALUES (?, ?, ?, {marks})",
-                    [experiment, made, number, *cell.values()],
-                )
+        self._add_columns("cells", "experiment", experiment, cells)
 
     def add_points(self, sweep: str, unit: str, points: Sequence[tuple[str, float | None, str, str]]) -> None:
         """Commits the points of a sweep: of each its settings (JSON), value (in `unit`, or None), run and reason."""
+        names = ("settings", "value", "run", "reason")
+        rows = [{"unit": unit, **dict(zip(names, point, strict=True))} for point in points]
+        self._add_columns("points", "sweep", sweep, rows)
+
+    def _add_columns(self, table: str, owner: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds the rows that belong to a name, column by column, numbered and with one time."""
+        if not rows:
+            return
+        columns = list(rows[0])
         with self._transaction() as connection:
-            made = connection.execute("SELECT now()::TIMESTAMP").fetchall()[0][0]
-            for number, (settings, value, run, reason) in enumerate(points):
-                connection.execute(
-                    "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [sweep, made, number, settings, unit, value, run, reason],
-                )
+            kinds = dict(
+                connection.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ?", [table])
+                .fetchall()
+            )  # fmt: skip
+            values = ", ".join(f"unnest(?::{kinds[column]}[])" for column in columns)
+            connection.execute(
+                f"INSERT INTO {table} ({owner}, made, number, {', '.join(columns)}) "
+                f"SELECT ?, now()::TIMESTAMP, unnest(?::INTEGER[]), {values}",
+                [name, list(range(len(rows))), *([row[column] for row in rows] for column in columns)],
+            )
 
     def add_baseline(self, name: str, runs: Sequence[tuple[str, str]]) -> None:
         """Keeps runs under a name: of each its label and key. An earlier baseline of that name stays in the file."""
@@ -485,6 +475,44 @@ class Store:
             with self._session(), self._explained():
                 shutil.copyfile(self.path, copy)
             yield copy
+
+
+def _read(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Iterator[StoredRun]:
+    """The runs with these keys, each table read once."""
+
+    def rows(columns: str, table: str, key: str = "run", order: str = "") -> list[tuple[Any, ...]]:
+        chosen = f"SELECT {columns} FROM {table} WHERE {key} IN (SELECT unnest(?::VARCHAR[])) {order}"
+        return connection.execute(chosen, [list(keys)]).fetchall()
+
+    regions: dict[str, dict[int, dict[str, int]]] = {}
+    for run, region, name, value in rows("run, region, name, value", "counters"):
+        regions.setdefault(run, {}).setdefault(region, {})[name] = value
+    samples: dict[str, dict[int, dict[str, int]]] = {}
+    for run, cycle, name, value in rows("run, cycle, name, value", "samples", order="ORDER BY cycle, name"):
+        samples.setdefault(run, {}).setdefault(cycle, {})[name] = value
+    dumps: dict[str, list[str]] = {}
+    for run, state in rows("run, state", "dumps", order="ORDER BY number"):
+        dumps.setdefault(run, []).append(state)
+    profiles = dict(rows("run, folded", "profiles"))
+    columns = "key, machine, clock, command_line, stop, status, reason, console, host_seconds"
+    for key, machine, clock, line, stop, status, reason, console, seconds in rows(columns, "runs", "key"):
+        counted = regions.get(key, {})
+        yield StoredRun(
+            key=key,
+            machine=machine,
+            clock=clock,
+            command_line=line,
+            result=RunResult(
+                stop=Stop(stop, status, reason),
+                console=bytes(console),
+                counters=counted.pop(WHOLE_RUN, {}),
+                regions=counted,
+                host_seconds=seconds,
+                samples=tuple(Sample(cycle, counts) for cycle, counts in samples.get(key, {}).items()),
+                dumps=tuple(dumps.get(key, ())),
+                profile=profiles.get(key, ""),
+            ),
+        )
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

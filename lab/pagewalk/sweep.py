@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pagewalk.errors import BadInput, RunFailed, RunLimit
-from pagewalk.execute import Events, Lab, Work
+from pagewalk.execute import Lab
 from pagewalk.figures import Figure
 from pagewalk.runner import Job
+from pagewalk.simulate import Events, Work
 from pagewalk.systems import command_line
 
 MOST_POINTS = 100_000
@@ -128,13 +129,16 @@ def work(lab: Lab, sweep: Sweep, settings: Mapping[str, str]) -> Work:
 def measure(lab: Lab, sweep: Sweep, events: Events) -> list[Point]:
     """Every combination's figure, in the order of `points`; runs in the store are not simulated again."""
     works = [(settings, work(lab, sweep, settings)) for settings in sweep.points()]
-    runs = lab.run((entry for _, entry in works), events)
-    points = []
-    for settings, entry in works:
-        key = entry.job.key(lab.runner.version)
+    wanted = {entry.job.key(lab.runner.version): entry for _, entry in works}
+    lab.ensure(wanted, events)
+    found: dict[str, float | str | None] = {}
+    for run in lab.store.runs(wanted):
         try:
-            value = lab.measured(sweep.row, runs[key], entry.label).compute(sweep.figure)
-            points.append(Point(settings, value, key))
+            found[run.key] = lab.measured(sweep.row, run, wanted[run.key].label).compute(sweep.figure)
         except (RunFailed, RunLimit) as error:
-            points.append(Point(settings, None, key, error.explained))
+            found[run.key] = error.explained
+    points = []
+    for (settings, _), key in zip(works, (entry.job.key(lab.runner.version) for _, entry in works), strict=True):
+        value = found[key]
+        points.append(Point(settings, None, key, value) if isinstance(value, str) else Point(settings, value, key))
     return points

@@ -17,9 +17,10 @@ from typing import Any
 
 from pagewalk import snapshot
 from pagewalk.errors import BadInput
-from pagewalk.execute import Events, Lab, Work, succeeded
+from pagewalk.execute import Lab, succeeded
 from pagewalk.figures import Figure
 from pagewalk.runner import Job
+from pagewalk.simulate import Events, Work
 from pagewalk.sweep import Point, Sweep, measure
 from pagewalk.systems import command_line
 

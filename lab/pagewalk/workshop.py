@@ -18,6 +18,7 @@ class Workshop:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self._images: dict[tuple[str | Placement | None, ...], bytes] = {}
+        self._machines: dict[tuple[str, tuple[tuple[str, str], ...]], ResolvedMachine] = {}
 
     @cached_property
     def kernel(self) -> bytes:
@@ -34,7 +35,10 @@ class Workshop:
 
     def machine(self, name: str, overrides: Mapping[str, str] | None = None) -> ResolvedMachine:
         """The machine of that name or file, with overrides of its keys."""
-        return self.runner.resolve(machines.find(name), overrides or {})
+        wanted = (name, tuple((overrides or {}).items()))
+        if wanted not in self._machines:
+            self._machines[wanted] = self.runner.resolve(machines.find(name), overrides or {})
+        return self._machines[wanted]
 
     def bench_image(
         self,

@@ -13,10 +13,10 @@ from test_hostile_command import Here
 from pagewalk import ab, flame_difference, policies
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.errors import BadInput, RunFailed
-from pagewalk.execute import Quiet
 from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.paths import home
 from pagewalk.runner import Job, RunResult, Stop
+from pagewalk.simulate import Quiet
 from pagewalk.store import Store, StoredRun
 
 HELLO = home().build / "user" / "hello"

@@ -10,9 +10,9 @@ from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 from pagewalk import experiments, records
 from pagewalk.cli.run import matches
 from pagewalk.errors import BadInput, Interrupted, RunFailed
-from pagewalk.execute import Quiet, Work
 from pagewalk.experiments import Experiment
 from pagewalk.runner import Job, RunResult, Stop
+from pagewalk.simulate import Quiet, Work
 from pagewalk.store import Store
 from pagewalk.systems import command_line
 

@@ -4,10 +4,10 @@ import pytest
 from scripted import EXPERIMENT, BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import experiments, memories
-from pagewalk.execute import Quiet
 from pagewalk.experiments import Experiment
 from pagewalk.memories import MEMORIES
 from pagewalk.runner import Job, RunResult
+from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 
 

@@ -12,9 +12,9 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import experiments, report
 from pagewalk.errors import BadInput
-from pagewalk.execute import Quiet
 from pagewalk.report import browser, charts
 from pagewalk.runner import Job, RunResult
+from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 
 pytestmark = pytest.mark.usefixtures("small_policies")

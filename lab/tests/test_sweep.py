@@ -9,9 +9,9 @@ from scripted import BenchLab, ScriptedRunner, benchmark
 
 from pagewalk import sweep
 from pagewalk.errors import BadInput
-from pagewalk.execute import Quiet
 from pagewalk.figures import Figure
 from pagewalk.runner import Job, RunResult
+from pagewalk.simulate import Quiet
 from pagewalk.store import Store
 from pagewalk.sweep import Sweep
 

@@ -22,8 +22,9 @@ from pagewalk import native
 from pagewalk import runner as runs
 from pagewalk.cli.output import err, say
 from pagewalk.errors import Interrupted
-from pagewalk.execute import Events, Lab, Quiet
+from pagewalk.execute import Lab
 from pagewalk.paths import home
+from pagewalk.simulate import Events, Quiet
 from pagewalk.store import Store
 
 _EVERY = 10.0
@@ -118,6 +119,10 @@ class Bars:
         self._line(f"{pace.done} of {pace.total}{words}: {label}: done", always=last or pace.total <= self._FEW)
         if self._total is not None:
             self._progress.update(self._total, advance=1, description=label)
+
+    def waiting(self, words: str) -> None:
+        """Says what is waited for."""
+        say(err, f"waiting: {words}")
 
 
 class Ticker:
