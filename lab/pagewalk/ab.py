@@ -18,6 +18,7 @@ from pagewalk.execute import Lab
 from pagewalk.figures import total
 from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.placement import Placement
+from pagewalk.profiles import KERNEL
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.simulate import Events, Work
 from pagewalk.store import StoredRun
@@ -215,9 +216,9 @@ def functions(run: StoredRun) -> Counter[str]:
     """Cycles of every function, which is a stack's innermost frame; a program's has the program's name beside it."""
     found: Counter[str] = Counter()
     for stack, cycles in stacks(run.result.profile):
-        outer, _, inner = stack.partition(";")
-        function = stack.rpartition(";")[2]
-        found[function if inner.startswith("kernel") else f"{function} ({outer})"] += cycles
+        outer, function = stack.partition(";")[0], stack.rpartition(";")[2]
+        name = function.removesuffix(KERNEL)
+        found[name if name != function else f"{function} ({outer})"] += cycles
     return found
 
 

@@ -9,6 +9,11 @@ from typing import Any
 _KERNEL_SEGMENTS = range(12, 16)
 
 
+def is_kernel(address: int) -> bool:
+    """True of an address of the kernel."""
+    return address >> 28 in _KERNEL_SEGMENTS
+
+
 def kernel_vsids(state: Mapping[str, Any]) -> set[int]:
     """The VSIDs of the kernel's segments."""
     return {row["vsid"] for row in state["segments"] if row["number"] in _KERNEL_SEGMENTS}
@@ -29,8 +34,7 @@ def counts(state: Mapping[str, Any]) -> dict[str, int]:
     entries = [*state["instruction_entries"], *state["data_entries"]]
     found = {
         "tlb.used": len(tlb) + len(entries),
-        "tlb.kernel": sum(row["vsid"] in kernel for row in tlb)
-        + sum(row["effective"] >> 28 in _KERNEL_SEGMENTS for row in entries),
+        "tlb.kernel": sum(row["vsid"] in kernel for row in tlb) + sum(is_kernel(row["effective"]) for row in entries),
     }
     table = state["hash_table"]
     if table is not None:

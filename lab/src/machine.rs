@@ -115,6 +115,14 @@ impl Machine {
         Ok(())
     }
 
+    /// As `record_trace`, but only what concerns translation: TLB misses with the steps of their walks, code that
+    /// flushes, switches of address spaces, regions.
+    fn record_translation(&self, window: &str) -> PyResult<()> {
+        let window: Window = window.parse().map_err(|error: String| refused(error))?;
+        self.session().record_translation(window);
+        Ok(())
+    }
+
     /// Switches sanitizers on: `all`, or a list of `translation`, `fetch`, `vsid`.
     fn sanitize(&self, set: &str) -> PyResult<()> {
         let set: SanitizerSet = set.parse().map_err(|error: String| refused(error))?;
@@ -271,6 +279,24 @@ impl Machine {
             .collect()
     }
 
+    /// The profile by call stacks: program, functions from the outermost (those of the kernel end in `_[k]`), cause,
+    /// cycles, instructions.
+    fn profile_stacks(&self) -> Vec<(String, Vec<String>, String, u64, u64)> {
+        self.session()
+            .profile_stacks()
+            .into_iter()
+            .map(|row| {
+                (
+                    row.program,
+                    row.frames,
+                    row.cause,
+                    row.cycles,
+                    row.instructions,
+                )
+            })
+            .collect()
+    }
+
     /// The profile as folded stacks, the input of flame-graph programs.
     fn profile_folded(&self) -> String {
         self.session().profile_folded()
@@ -279,5 +305,24 @@ impl Machine {
     /// The recorded window in the JSON form that Perfetto reads.
     fn trace(&self) -> String {
         self.session().trace().to_string()
+    }
+
+    /// How many events were recorded.
+    fn trace_len(&self) -> usize {
+        self.session().trace_len()
+    }
+
+    /// So many recorded events from number `start` on, as a JSON list. They are those of `trace`, without the names of
+    /// tracks.
+    fn trace_events(&self, start: usize, count: usize) -> String {
+        let range = start..start.saturating_add(count);
+        let events = self.session().trace_events(range);
+        let texts: Vec<String> = events.iter().map(ToString::to_string).collect();
+        format!("[{}]", texts.join(","))
+    }
+
+    /// What the trace had to leave out because of its limits, in words.
+    fn trace_limits(&self) -> Vec<String> {
+        self.session().trace_limits()
     }
 }

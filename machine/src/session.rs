@@ -23,6 +23,8 @@
 //! # }
 //! ```
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use crate::board::Console;
@@ -32,13 +34,13 @@ use crate::machine::{Fatal, Limits, Machine, Stop};
 use crate::observe::causes::causes_by_symbols;
 use crate::observe::dump::StateDump;
 use crate::observe::listener::{Filter, Heard, Listener};
-use crate::observe::profile::{Profile, ProfileRow};
+use crate::observe::profile::{Profile, ProfileRow, StackRow};
 use crate::observe::regions::Region;
 use crate::observe::sanitizers::{SanitizerSet, Sanitizers};
 use crate::observe::symbolize::Symbolizer;
 use crate::observe::tlb_events::TlbNote;
 use crate::observe::trace::{Trace, Window};
-use crate::powerpc::msr;
+use crate::powerpc::{Vector, msr};
 use crate::processor::Processor;
 use crate::snapshot::{self, SnapshotError};
 
@@ -70,7 +72,8 @@ impl Session {
     /// When the hardware models refuse a shape.
     pub fn new(config: MachineConfig, boot: &Boot, console: Console) -> Result<Self, SessionError> {
         let mut machine = Machine::new(config, boot, console).map_err(SessionError::Machine)?;
-        machine.processor_mut().observers.symbols = Symbolizer::new(boot.symbols.clone());
+        let symbols = boot.symbols.clone().with_labels(&vectors(machine.config()));
+        machine.processor_mut().observers.symbols = Symbolizer::new(symbols);
         Ok(Session {
             machine,
             causes: boot.causes.clone(),
@@ -186,13 +189,24 @@ impl Session {
 
     /// Records the events of a window of cycles.
     pub fn record_trace(&mut self, window: Window) {
+        self.record(Trace::new(window));
+    }
+
+    /// As [`Session::record_trace`], but only what concerns translation: TLB misses with the steps of their walks, code
+    /// that flushes, switches of address spaces, regions.
+    pub fn record_translation(&mut self, window: Window) {
+        self.record(Trace::of_translation(window));
+    }
+
+    fn record(&mut self, mut trace: Trace) {
         let several = self.machine.processors().len();
+        self.machine.each(|processor| {
+            processor.account.tlb = TlbNote::of_walks();
+            processor.state_changed();
+        });
         let processor = self.machine.processor_mut();
-        processor.account.tlb = TlbNote::default();
-        let mut trace = Trace::new(window);
         trace.begin(several, processor.instant().processor);
         processor.observers.trace = Some(trace);
-        processor.state_changed();
     }
 
     /// Tells a listener, from now on, of the events that pass the filter, in batches of `batch`. [`Session::run`] stops
@@ -298,6 +312,16 @@ impl Session {
             .map_or_else(Vec::new, |profile| profile.rows(&observers.symbols))
     }
 
+    /// The profile by call stacks; empty without [`Session::record_profile`].
+    #[must_use]
+    pub fn profile_stacks(&self) -> Vec<StackRow> {
+        let observers = &self.machine.processor().observers;
+        observers
+            .profile
+            .as_ref()
+            .map_or_else(Vec::new, |profile| profile.stacks(&observers.symbols))
+    }
+
     /// The profile as folded stacks.
     #[must_use]
     pub fn profile_folded(&self) -> String {
@@ -328,6 +352,33 @@ impl Session {
         observers.trace.as_ref().map_or(Value::Null, |trace| {
             trace.to_json(&observers.symbols, clock)
         })
+    }
+
+    /// How many events the trace has.
+    #[must_use]
+    pub fn trace_len(&self) -> usize {
+        let observers = &self.machine.processor().observers;
+        observers.trace.as_ref().map_or(0, Trace::len)
+    }
+
+    /// The trace's events with these numbers, as [`Session::trace`] has them.
+    #[must_use]
+    pub fn trace_events(&self, range: Range<usize>) -> Vec<Value> {
+        let observers = &self.machine.processor().observers;
+        let clock = self.machine.config().core.clock;
+        observers.trace.as_ref().map_or_else(Vec::new, |trace| {
+            trace.events(&observers.symbols, clock, range).collect()
+        })
+    }
+
+    /// What the trace had to leave out, in words.
+    #[must_use]
+    pub fn trace_limits(&self) -> Vec<String> {
+        let observers = &self.machine.processor().observers;
+        observers
+            .trace
+            .as_ref()
+            .map_or_else(Vec::new, Trace::limits)
     }
 
     /// The state of translation and caches now.
@@ -555,6 +606,15 @@ impl Session {
         }
         text
     }
+}
+
+/// Names for the exception vectors. A kernel that copies its handlers there has no symbols for them.
+fn vectors(config: &MachineConfig) -> Vec<(u32, String)> {
+    let core = config.core.kind.core();
+    let own = |vector: &Vector| vector.exists(core.programmed_as_8xx);
+    (Vector::ALL.into_iter().filter(own))
+        .map(|vector| (vector.offset(), format!("vector {}", vector.name())))
+        .collect()
 }
 
 /// The kind of a stop as a word, and the guest's exit status if there is one.

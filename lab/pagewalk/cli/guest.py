@@ -1,4 +1,4 @@
-"""`pagewalk exec | boot | resume | profile | trace | dump | gdb`: one run, watched."""
+"""`pagewalk exec | boot | resume | dump | gdb`: one run, watched."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _program(command: list[str], files: list[str] | None) -> Program:
     return Program(Path(command[0]), tuple(command[1:]), tuple(guest.guest_file(text) for text in files or []))
 
 
-def _job(
+def job_of(
     machine: str,
     command: list[str],
     files: list[str] | None,
@@ -196,6 +196,7 @@ def _job(
     *,
     quiet: bool = True,
 ) -> Job:
+    """The run of a program, from the command's options."""
     return guest.job(
         Workshop(native.NativeRunner()),
         machine,
@@ -226,7 +227,7 @@ def _bare_job(machine: str, kernel: str, sets: list[str] | None, initrd: Path | 
     return replace(job, boot_limit=NO_LIMIT)
 
 
-def _loaded(
+def loaded_machine(
     snapshot_file: Path | None,
     machine: str,
     command: list[str] | None,
@@ -240,7 +241,7 @@ def _loaded(
     if snapshot_file is None:
         if not command:
             raise BadInput("no program was given", hint="write `-- PROG [ARG]...`, or --from SNAPSHOT")
-        return native.load(_job(machine, command, files, sets, chosen, limit, kernel))
+        return native.load(job_of(machine, command, files, sets, chosen, limit, kernel))
     if command or files or sets or chosen or kernel or machine != options.DEFAULT_MACHINE:
         raise BadInput(
             "--from goes on with the snapshot's own machine and program",
@@ -314,7 +315,7 @@ def execute(
     """
     begin = time.monotonic()
     to_save = _save(save, at)
-    job = _job(machine, command, file, sets, policy, limit, kernel)
+    job = job_of(machine, command, file, sets, policy, limit, kernel)
     loaded = native.load(job)
     _sanitize(loaded, sanitize)
     # Typed input is not part of a run's key. A results file that cannot be used is told before the run.
@@ -389,7 +390,7 @@ def boot(
             "a program comes with an initial RAM file system and a command line", hint="leave out --initrd and --append"
         )
     if command:
-        job = _job(machine, command, file, sets, None, limit, kernel, quiet=False)
+        job = job_of(machine, command, file, sets, None, limit, kernel, quiet=False)
     else:
         job = _bare_job(machine, kernel, sets, initrd, append, limit)
     watched = watch(native.load(job), limit, quiet=as_json, typed=typed, save=to_save, boot_limit=job.boot_limit)
@@ -440,95 +441,12 @@ def resume(
     raise typer.Exit(watched.status)
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Writes a file; BadInput says why it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
-
-
-def profile(
-    command: MaybeCommand = None,
-    machine: options.Machine = options.DEFAULT_MACHINE,
-    kernel: options.Kernel = None,
-    policy: options.Policies = None,
-    sets: options.Sets = None,
-    file: options.Files = None,
-    snapshot_file: options.From = None,
-    top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
-    folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
-    flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
-    boot: Annotated[bool, typer.Option("--boot", help="Count boot and power-off, too.")] = False,
-    limit: options.Limit = DEFAULT_INSTRUCTIONS,
-    as_json: Json = False,
-) -> None:
-    """Show which functions of kernel and program take the cycles. Exact, not sampled.
-
-    Only the program's own time is shown, from its start to its end; `--boot` shows the whole run.
-
-    Examples: `pagewalk profile -- ./hello`, `pagewalk profile --flame hello.svg -- ./hello`
-    """
-
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
-    loaded.record_profile(None if boot else guest.PROGRAM_REGION)
-    watched = watch(loaded, limit, quiet=as_json)
-    rows = watched.machine.profile()
-    if folded:
-        _write(folded, watched.machine.profile_folded())
-    if flame:
-        from pagewalk.report import flame as graph  # noqa: PLC0415 - only here, and the plots are slow to import
-
-        _write(flame, graph.draw(watched.machine.profile_folded()))
-    if as_json:
-        names = ("program", "mode", "cause", "function", "cycles", "instructions")
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
-        whole = sum(row[4] for row in rows) or 1
-        out.print(
-            table(
-                "Cycles by function, boot included" if boot else "Cycles by function, without boot",
-                ["function", "program", "mode", "cause", ">cycles", ">share", ">instructions"],
-                (
-                    [function, program, mode, cause, f"{cycles:,}", f"{cycles / whole:.1%}", f"{instructions:,}"]
-                    for program, mode, cause, function, cycles, instructions in rows[:top]
-                ),
-            )
-        )
-    watched.check()
-
-
-def trace(
-    output: Output,
-    command: MaybeCommand = None,
-    machine: options.Machine = options.DEFAULT_MACHINE,
-    kernel: options.Kernel = None,
-    policy: options.Policies = None,
-    sets: options.Sets = None,
-    file: options.Files = None,
-    snapshot_file: options.From = None,
-    window: Annotated[str, typer.Option(help="Cycles to record: a..b, a.. or ..b.")] = "..",
-    limit: options.Limit = DEFAULT_INSTRUCTIONS,
-    as_json: Json = False,
-) -> None:
-    """Record a window of a run for the Perfetto viewer: functions, exceptions, misses, switches.
-
-    Example: `pagewalk trace --window 2000000..2500000 -o hello.json -- ./hello`
-    """
-
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
-    try:
-        loaded.record_trace(window)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    watched = watch(loaded, limit, quiet=as_json)
-    text = watched.machine.trace()
-    _write(output, text)
-    events = len(json.loads(text).get("traceEvents", []))
-    if as_json:
-        print_json({"output": output, "events": events, "stop": watched.stop})
-    else:
-        say(err, f"{events:,} events in {output}: open it in ui.perfetto.dev")
-    watched.check()
 
 
 def dump(
@@ -550,7 +468,7 @@ def dump(
     Example: `pagewalk dump --at 5000000 --json -- ./hello`
     """
     watched = watch(
-        _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel), limit, quiet=True, until=at
+        loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel), limit, quiet=True, until=at
     )
     state = json.loads(watched.machine.dump(0))
     if as_json:
@@ -624,7 +542,7 @@ def gdb(
     Example: `pagewalk gdb -- ./hello`, and beside it
     `gdb-multiarch build/kernel/vmlinux -ex 'target remote :1234'`
     """
-    loaded = _loaded(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
 
     def announce(found: int) -> None:
         words = f"waiting for GDB: gdb-multiarch {home().kernel} -ex 'target remote :{found}'"
@@ -650,7 +568,5 @@ def register(app: typer.Typer) -> None:
     app.command("exec")(execute)
     app.command("boot")(boot)
     app.command("resume")(resume)
-    app.command("profile")(profile)
-    app.command("trace")(trace)
     app.command("dump")(dump)
     app.command("gdb")(gdb)

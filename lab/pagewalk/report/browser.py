@@ -11,7 +11,7 @@ from pagewalk.errors import BadInput
 _SECONDS = 120
 
 
-def run(page: Path, *arguments: str) -> str:
+def run(page: Path, *arguments: str, fragment: str = "") -> str:
     """Opens the page in Chromium and returns its output; BadInput if there is no browser or it fails."""
     browser = shutil.which("chromium")
     if browser is None:
@@ -25,7 +25,7 @@ def run(page: Path, *arguments: str) -> str:
             "--disable-gpu",
             "--hide-scrollbars",
             *arguments,
-            page.resolve().as_uri(),
+            page.resolve().as_uri() + (f"#{fragment}" if fragment else ""),
         ],
         capture_output=True,
         text=True,

@@ -11,7 +11,7 @@ import polars as pl
 import vl_convert
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and greys.
-_CAUSES = {
+CAUSES = {
     "user": "#56b4e9", "kernel": "#0072b2", "walk": "#e69f00", "reload": "#d55e00", "flush": "#cc79a7",
     "entry": "#009e73", "switch": "#f0e442", "copy": "#999999", "clear": "#666666", "fault": "#8c564b",
     "idle": "#dddddd", "reclaim": "#b2df8a", "coherence": "#fb9a99",
@@ -89,7 +89,7 @@ def _stacked(bars: Sequence[Bar], colours: Mapping[str, str], part: str) -> str:
 
 def cycles_by_cause(bars: Sequence[Bar]) -> str:
     """Cycles of one iteration by cost category."""
-    return _stacked(bars, _CAUSES, "cause")
+    return _stacked(bars, CAUSES, "cause")
 
 
 def misses(bars: Sequence[Bar]) -> str:
@@ -102,7 +102,7 @@ def pollution(counts: Mapping[tuple[str, str], int], title: str) -> str:
     data = pl.DataFrame(
         [{"evictor": evictor, "victim": victim, "misses": count} for (evictor, victim), count in counts.items()]
     )
-    present = [cause for cause in _CAUSES if any(cause in pair for pair in counts)]
+    present = [cause for cause in CAUSES if any(cause in pair for pair in counts)]
     base = alt.Chart(data, title=title, width=alt.Step(52), height=alt.Step(24)).encode(
         x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("evictor:N", sort=present, title="evicted by"),

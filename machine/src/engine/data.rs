@@ -116,7 +116,10 @@ impl Processor {
             .contains(translation.pa & !0xfff, 4096);
         // The way by shortcuts takes all memory for what others see.
         let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
-        if !cached || !seen || !in_ram || !sound || self.oracle || self.watched(page) {
+        // A recorded walk has all that the handler reads and writes.
+        let walking = translation.source == Source::Real && self.account.tlb.walk.is_some();
+        let kept = sound && !walking && !self.oracle && !self.watched(page);
+        if !cached || !seen || !in_ram || !kept {
             return;
         }
         let back =
@@ -227,6 +230,7 @@ impl Processor {
         let Translation {
             pa: physical,
             attributes,
+            source,
             ..
         } = self.translate_data(ea, Access::Load)?;
         self.check_access(ea, false)?;
@@ -235,10 +239,13 @@ impl Processor {
         let Some(double_word) = self.memory.uncore.ram.read_u64(physical & !7) else {
             return self.read_device(physical, bytes);
         };
-        self.hot.cycles +=
-            self.memory
-                .load(physical, attributes, self.hot.cycles, &mut self.account);
-        Ok(part(double_word, physical, bytes))
+        let from = self.hot.cycles;
+        self.hot.cycles += self
+            .memory
+            .load(physical, attributes, from, &mut self.account);
+        let value = part(double_word, physical, bytes);
+        self.note_step(source, (physical, bytes, value), from, false);
+        Ok(value)
     }
 
     #[cold]
@@ -281,6 +288,7 @@ impl Processor {
         let Translation {
             pa: physical,
             attributes,
+            source,
             ..
         } = self.translate_data(ea, Access::Store)?;
         self.check_access(ea, true)?;
@@ -289,10 +297,12 @@ impl Processor {
             return self.write_device(physical, bytes, value);
         }
         self.storing(physical);
-        self.hot.cycles +=
-            self.memory
-                .store(physical, attributes, self.hot.cycles, &mut self.account);
+        let from = self.hot.cycles;
+        self.hot.cycles += self
+            .memory
+            .store(physical, attributes, from, &mut self.account);
         self.memory.uncore.ram.write_part(physical, bytes, value);
+        self.note_step(source, (physical, bytes, value), from, true);
         Ok(())
     }
 

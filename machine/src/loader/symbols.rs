@@ -27,6 +27,26 @@ impl SymbolTable {
         SymbolTable { symbols }
     }
 
+    /// With labels for code in the first 64 KB that has no symbol of its own: each is left out if a symbol lies in the
+    /// 256 bytes from its address.
+    #[must_use]
+    pub fn with_labels(self, labels: &[(u32, String)]) -> Self {
+        let named = |address: u32| {
+            let near = |symbol: &Symbol| (address..address + 0x100).contains(&symbol.address);
+            self.symbols.iter().any(near)
+        };
+        let missing: Vec<Symbol> = labels
+            .iter()
+            .filter(|(address, _)| !named(*address))
+            .map(|(address, name)| Symbol {
+                address: *address,
+                size: 0x100,
+                name: name.clone(),
+            })
+            .collect();
+        Self::new(self.symbols.into_iter().chain(missing).collect())
+    }
+
     /// Are the symbols in order of address?
     pub(crate) fn is_ordered(&self) -> bool {
         self.symbols.is_sorted_by(|a, b| a.address < b.address)

@@ -7,7 +7,7 @@ use super::{
     segment, tlb,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,14 @@ fn block(hit: &BatHit) -> Translation {
         attributes: hit.attributes,
         source: Source::Bat,
         cycles: 0,
+    }
+}
+
+/// The page of a valid entry.
+fn held(entry: TlbEntry) -> TlbPage {
+    TlbPage {
+        address: entry.page() << 12,
+        space: Some(Space::Vsid(entry.vsid())),
     }
 }
 
@@ -326,14 +334,24 @@ impl Front6xx {
             .pollution
             .entry_missed(&mut account.counters, array, sought.tag(), cause);
         let fetch = access.is_fetch();
+        let tlb = self.side(fetch);
         account.tlb.miss = Some(TlbMiss {
             fetch,
             ea: sought.ea,
-            set: self.side(fetch).set(sought.ea),
+            set: tlb.set(sought.ea),
             walk: None,
             user: account.user,
             cause,
+            tables: Tables::Hash {
+                segment: sought.segment,
+                sdr1: sought.sdr1,
+            },
         });
+        if let Some(walk) = &mut account.tlb.walk {
+            let of_way = |way| tlb.class(sought.ea).find(|entry| entry.way() == way);
+            let held = |entry: &TlbEntry| entry.valid().then(|| held(*entry));
+            walk.begin((0..tlb.geometry().ways as u8).map(|way| of_way(way).and_then(held)));
+        }
     }
 
     /// Notes that `entry` was loaded for `ea` and replaced `old`, if there was a valid entry of another page. The
@@ -347,10 +365,6 @@ impl Front6xx {
         account: &mut Account,
     ) {
         let (tlb, array) = self.side_mut(fetch);
-        let page = |entry: TlbEntry| TlbPage {
-            address: entry.page() << 12,
-            space: Some(Space::Vsid(entry.vsid())),
-        };
         if let Some(old) = old {
             account.add_plain(evicted(fetch), 1);
             account.pollution.entry_evicted(array, old.tag(), cause);
@@ -360,8 +374,8 @@ impl Front6xx {
             ea,
             set: tlb.set(ea),
             way: tlb.recent_way(ea).into(),
-            page: page(entry),
-            victim: old.map(page),
+            page: held(entry),
+            victim: old.map(held),
         });
     }
 

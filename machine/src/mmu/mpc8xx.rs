@@ -17,7 +17,7 @@ use super::{
     Translation, Unit, Used,
 };
 use crate::memory::{Memory, attribute};
-use crate::observe::tlb_events::{TlbLoad, TlbMiss, TlbPage};
+use crate::observe::tlb_events::{Tables, TlbLoad, TlbMiss, TlbPage};
 use crate::observe::{Account, Array, Cause, Event, Plain};
 use crate::powerpc::msr;
 use serde::{Deserialize, Serialize};
@@ -361,16 +361,25 @@ impl Mpc8xx {
             (Event::DataTlbMiss, Array::DataTlb)
         };
         account.add(event, 1);
+        let cause = account.cause;
+        self.miss_cause = cause;
         account.tlb.miss = Some(TlbMiss {
             fetch,
             ea,
             set: 0,
             walk: None,
             user: account.user,
-            cause: account.cause,
+            cause,
+            tables: Tables::Tree {
+                asid: self.casid,
+                level_one: self.level_one(ea),
+            },
         });
-        let cause = account.cause;
-        self.miss_cause = cause;
+        if let Some(walk) = &mut account.tlb.walk {
+            let tlb = &self.side(fetch).tlb;
+            let held = |entry: &Entry| entry.valid().then(|| page(entry));
+            walk.begin((0..tlb.len()).map(|number| tlb.entry(number).and_then(held)));
+        }
         // The evicted page may have been of any size, of this address space or shared.
         for size in PageSize::ALL {
             for space in [Some(self.casid), None] {
@@ -380,6 +389,16 @@ impl Mpc8xx {
                     return;
                 }
             }
+        }
+    }
+
+    /// Where the level-one entry of `ea` is. Its index is EA\[0-9\] for tables of 4 KB pages, EA\[0-11\] for those
+    /// of 1 KB.
+    fn level_one(&self, ea: u32) -> u32 {
+        if self.data.control & control::WALK_4K != 0 {
+            self.base & 0xffff_f000 | ea >> 20 & 0xffc
+        } else {
+            self.base & 0xffff_c000 | ea >> 18 & 0x3ffc
         }
     }
 
@@ -398,9 +417,7 @@ impl Mpc8xx {
             n::M_CASID => self.casid.into(),
             n::MD_AP => data.protection,
             n::MD_EPN => data.epn,
-            // Level-one index: EA[0-9] of tables for 4 KB pages, EA[0-11] of those for 1 KB.
-            n::M_TWB if walk_4k => self.base & 0xffff_f000 | data.epn >> 20 & 0xffc,
-            n::M_TWB => self.base & 0xffff_c000 | data.epn >> 18 & 0x3ffc,
+            n::M_TWB => self.level_one(data.epn),
             // The level-two table of a large page has one descriptor, at the table's base (885 RM p.8-10).
             n::MD_TWC if data.twc & twc::SIZE != 0 => data.twc & 0xffff_f000,
             // Level-two index: EA[10-19], or EA[12-21].

@@ -7,6 +7,7 @@ use super::Invalidation;
 use super::front6xx::Page;
 use super::hash::PTEG_SLOTS;
 use crate::memory::{Forward, Memory, Ram, attribute};
+use crate::observe::tlb_events::Step;
 use crate::observe::{Account, Plain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -104,6 +105,7 @@ impl<'a> Port<'a> {
             .memory
             .walk_read(pa, attributes, self.timing.forward, now, self.account);
         self.cycles += stall + u64::from(self.timing.access);
+        self.note(pa, 8, value, now, false);
         Some(value)
     }
 
@@ -131,6 +133,22 @@ impl<'a> Port<'a> {
         let (attributes, now) = (self.attributes(), self.began + self.cycles);
         self.cycles += self.memory.walk_write(pa, attributes, now, self.account);
         self.memory.uncore.ram.write_u8(pa, byte);
+        self.note(pa, 1, byte.into(), now, true);
+    }
+
+    /// Notes an access that began at cycle `from` and ends now, while walks are recorded.
+    #[inline(always)]
+    fn note(&mut self, pa: u32, bytes: u32, value: u64, from: u64, store: bool) {
+        if let Some(walk) = &mut self.account.tlb.walk {
+            walk.step(Step {
+                cycle: from,
+                took: self.began + self.cycles - from,
+                pa,
+                bytes,
+                value,
+                store,
+            });
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::profile::Profile;
 use super::regions::{REGIONS_MOST, Regions};
 use super::sanitizers::Sanitizers;
 use super::symbolize::{CONTEXTS_MOST, PROGRAMS_MOST, Symbolizer};
-use super::tlb_events::TlbNote;
+use super::tlb_events::{Step, TlbNote};
 use super::trace::Trace;
 use super::{Account, Cause, Counters};
 use crate::board::Effect;
@@ -117,6 +117,13 @@ impl Observers {
         }
     }
 
+    /// An exception is about to be taken; `stack` is r1.
+    pub fn interrupted(&mut self, stack: u32) {
+        if let Some(profile) = &mut self.profile {
+            profile.interrupted(stack);
+        }
+    }
+
     /// An exception was taken at `cycle`; `pc` is what SRR0 got. It interrupted code of this mode and cause.
     pub fn exception(&mut self, vector: Vector, (pc, user, cause): (u32, bool, Cause), cycle: u64) {
         if let Some(trace) = &mut self.trace {
@@ -146,6 +153,13 @@ impl Observers {
         }
         if let Some(trace) = &mut self.trace {
             trace.tlb(note, &self.symbols, pc, cycle);
+        }
+    }
+
+    /// An access of memory with translation off, which may be a handler's walk of the page tables.
+    pub fn walked(&mut self, step: Step) {
+        if let Some(trace) = &mut self.trace {
+            trace.walked(step);
         }
     }
 
@@ -266,7 +280,7 @@ impl Observers {
         let before = self.symbols.context();
         self.symbols.select(context);
         if let Some(profile) = &mut self.profile {
-            profile.close();
+            profile.select(processor);
         }
         if let Some(trace) = &mut self.trace {
             trace.select(processor);

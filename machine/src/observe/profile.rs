@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::Cause;
+use super::stacks::{Calls, Frame, Stack, Stacks};
 use super::symbolize::{Function, Symbolizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +15,8 @@ struct Key {
     user: bool,
     cause: Cause,
     function: Function,
+    /// With `function` as the last, unless that was not known yet.
+    stack: Stack,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,7 @@ pub struct Profile {
     /// True outside of that region.
     outside: bool,
     sums: HashMap<Key, Sums>,
+    stacks: Stacks,
     open: Option<Open>,
     /// The last charge, after it was closed.
     last: Option<Key>,
@@ -42,6 +46,18 @@ struct Open {
     low: u32,
     high: u32,
     sums: Sums,
+}
+
+/// The cycles of one call stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StackRow {
+    /// As [`ProfileRow::program`].
+    pub program: String,
+    /// Functions, the outermost first; those of the kernel end in `_[k]`.
+    pub frames: Vec<String>,
+    pub cause: String,
+    pub cycles: u64,
+    pub instructions: u64,
 }
 
 /// A line of the profile's table.
@@ -77,6 +93,22 @@ impl Profile {
         }
     }
 
+    /// The code at `pc` begins to run, called as `calls` tells.
+    pub fn enters(&mut self, symbols: &Symbolizer, pc: u32, calls: &Calls<'_>) {
+        self.stacks.enters(symbols, pc, calls);
+    }
+
+    /// An exception is about to be taken; `r1` is the stack pointer.
+    pub fn interrupted(&mut self, r1: u32) {
+        self.stacks.interrupted(r1);
+    }
+
+    /// Another processor runs from now on.
+    pub fn select(&mut self, processor: u8) {
+        self.close();
+        self.stacks.select(processor);
+    }
+
     /// Charges what ran at `pc`.
     pub fn charge(
         &mut self,
@@ -94,6 +126,7 @@ impl Profile {
             && (open.low..=open.high).contains(&pc)
             && open.key.user == user
             && open.key.cause == cause
+            && open.key.stack == self.stacks.now()
         {
             open.sums.cycles += cycles;
             open.sums.instructions += instructions;
@@ -107,6 +140,7 @@ impl Profile {
                 user,
                 cause,
                 function: located.function,
+                stack: self.stacks.now(),
             },
             low: located.low,
             high: located.high,
@@ -179,30 +213,58 @@ impl Profile {
         rows
     }
 
-    /// Folded stacks, one line `program;mode;[cause;]function cycles` each: what flame-graph tools read. The cause is
-    /// left out if it only repeats the mode.
+    /// The cycles of each call stack, by program and cause; ordered by their names.
+    #[must_use]
+    pub fn stacks(&self, symbols: &Symbolizer) -> Vec<StackRow> {
+        let mut whole = self.clone();
+        whole.close();
+        let mut named: BTreeMap<(&str, Vec<String>, &str), Sums> = BTreeMap::new();
+        for (key, sums) in &whole.sums {
+            let mut frames = whole.stacks.frames(key.stack);
+            if frames.last().map(|last| (last.function, last.user))
+                != Some((key.function, key.user))
+            {
+                frames.push(Frame {
+                    function: key.function,
+                    user: key.user,
+                });
+            }
+            let names = frames.into_iter().map(|frame| {
+                let name = symbols.function_name(frame.function);
+                let mark = if frame.user { "" } else { "_[k]" };
+                format!("{name}{mark}")
+            });
+            let program = symbols.program_name(key.program);
+            let row = named.entry((program, names.collect(), key.cause.name()));
+            let row = row.or_default();
+            row.cycles += sums.cycles;
+            row.instructions += sums.instructions;
+        }
+        named
+            .into_iter()
+            .map(|((program, frames, cause), sums)| StackRow {
+                program: program.to_owned(),
+                frames,
+                cause: cause.to_owned(),
+                cycles: sums.cycles,
+                instructions: sums.instructions,
+            })
+            .collect()
+    }
+
+    /// Folded stacks, one line `program;function;...;function cycles` each: what flame-graph tools read. Functions of
+    /// the kernel end in `_[k]`.
     #[must_use]
     pub fn folded(&self, symbols: &Symbolizer) -> String {
-        let mut lines: Vec<String> = self
-            .rows(symbols)
-            .into_iter()
-            .map(|row| {
-                let cause = if row.cause == row.mode {
-                    String::new()
-                } else {
-                    format!("{};", row.cause)
-                };
-                format!(
-                    "{};{};{cause}{} {}",
-                    row.program, row.mode, row.function, row.cycles
-                )
-            })
-            .collect();
-        lines.sort();
-        lines.into_iter().fold(String::new(), |mut text, line| {
-            let _ = writeln!(text, "{line}");
-            text
-        })
+        let mut stacks: BTreeMap<(String, Vec<String>), u64> = BTreeMap::new();
+        for row in self.stacks(symbols) {
+            *stacks.entry((row.program, row.frames)).or_default() += row.cycles;
+        }
+        let mut text = String::new();
+        for ((program, frames), cycles) in stacks {
+            let _ = writeln!(text, "{program};{} {cycles}", frames.join(";"));
+        }
+        text
     }
 
     /// The profile as a table of `limit` lines, with each function's share of all cycles.
@@ -273,12 +335,12 @@ mod tests {
         profile.charge(&symbols, 0x1004, true, Cause::User, 11, 9);
         assert_eq!(
             profile.folded(&symbols),
-            "/bin/ls;kernel;copy;copy_page 40\n\
-             /bin/ls;user;main 111\n\
-             /bin/ls;user;out 7\n\
-             context 5;user;(no symbol) 3\n\
-             kernel;kernel;(no symbol) 1\n\
-             kernel;kernel;start 10\n"
+            "/bin/ls;copy_page_[k] 40\n\
+             /bin/ls;main 111\n\
+             /bin/ls;out 7\n\
+             context 5;(no symbol) 3\n\
+             kernel;(no symbol)_[k] 1\n\
+             kernel;start_[k] 10\n"
         );
         let rows = profile.rows(&symbols);
         assert_eq!(

@@ -16,6 +16,14 @@ pub struct Function {
 
 const UNKNOWN: u32 = u32::MAX;
 
+impl Function {
+    /// A symbol names it.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.index != UNKNOWN
+    }
+}
+
 /// The range of addresses around one that belong to the same function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {

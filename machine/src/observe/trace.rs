@@ -6,14 +6,16 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::miss_events::{MissEvent, WalkEvent};
 use super::symbolize::{Function, Symbolizer};
-use super::tlb_events::{Owner, Owners, TlbLoad, TlbMiss, TlbNote, TlbPage};
+use super::tlb_events::{Owner, Owners, Step, TlbLoad, TlbNote};
 use super::{Cause, Counters, Event};
-use crate::mmu::Space;
 use crate::powerpc::Vector;
 
 /// The most events that are kept. After them the trace is marked as truncated.
-const LIMIT: usize = 2_000_000;
+pub const EVENTS_MOST: usize = 2_000_000;
+/// The most steps and ways of TLB misses that are kept, of all misses together. Later misses come without them.
+pub const STEPS_MOST: usize = 4_000_000;
 
 /// A range of cycles, without its end, written `a..b`, `a..` or `..b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,14 +64,7 @@ enum What {
         count: u64,
         pc: u32,
     },
-    TlbMiss {
-        miss: TlbMiss,
-        pc: u32,
-        /// The entry that was loaded for it, and the owner of the one that this replaced.
-        load: Option<(TlbLoad, Option<Owner>)>,
-        /// Until the entry was there, or until the hardware's search ended without one.
-        cycles: Option<u64>,
-    },
+    TlbMiss(Box<MissEvent>),
     Context {
         context: u32,
     },
@@ -108,8 +103,13 @@ struct Track {
 #[derive(Clone, Debug)]
 pub struct Trace {
     window: Range<u64>,
+    /// Only TLB misses, flushes, switches and regions are recorded.
+    translation_only: bool,
     entries: Vec<Entry>,
     truncated: bool,
+    /// Steps and ways that are kept, and misses that came too late for theirs.
+    steps: usize,
+    without_steps: u64,
     owners: Owners,
     /// By number; each is a process of the trace.
     tracks: Vec<Track>,
@@ -129,12 +129,55 @@ impl Trace {
     pub fn new(window: Window) -> Self {
         Trace {
             window: window.0,
+            translation_only: false,
             entries: Vec::new(),
             truncated: false,
+            steps: 0,
+            without_steps: 0,
             owners: Owners::default(),
             tracks: vec![Track::default()],
             processor: 0,
         }
+    }
+
+    /// A trace of translation alone: TLB misses, code that flushes, switches and regions.
+    #[must_use]
+    pub fn of_translation(window: Window) -> Self {
+        Trace {
+            translation_only: true,
+            ..Self::new(window)
+        }
+    }
+
+    /// How many events there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What was left out because of a limit, in words.
+    #[must_use]
+    pub fn limits(&self) -> Vec<String> {
+        let mut reached = Vec::new();
+        if self.truncated {
+            let last = self.entries.last().map_or(0, |entry| entry.cycle);
+            reached.push(format!(
+                "the trace ends at cycle {last}: it holds {EVENTS_MOST} events at most"
+            ));
+        }
+        if self.without_steps != 0 {
+            reached.push(format!(
+                "{} TLB misses come without the steps of their walk: a trace holds {STEPS_MOST} steps at most",
+                self.without_steps
+            ));
+        }
+        reached
     }
 
     /// The trace is of so many processors, and `processor` runs first.
@@ -156,7 +199,7 @@ impl Trace {
         if !self.window.contains(&cycle) {
             return;
         }
-        if self.entries.len() < LIMIT {
+        if self.entries.len() < EVENTS_MOST {
             let processor = self.processor;
             self.entries.push(Entry {
                 processor,
@@ -183,7 +226,7 @@ impl Trace {
         for (n, event) in MISSES.into_iter().enumerate() {
             let count = counters.total(event);
             let before = std::mem::replace(&mut self.track().misses[n], count);
-            if count > before && before > 0 {
+            if count > before && before > 0 && !self.translation_only {
                 self.push(
                     from,
                     What::Misses {
@@ -193,6 +236,10 @@ impl Trace {
                     },
                 );
             }
+        }
+        if self.translation_only && cause != Cause::Flush {
+            self.track().current = None;
+            return;
         }
         let track = self.track();
         let running = track.running;
@@ -236,25 +283,38 @@ impl Trace {
 
     /// Takes what the MMU has noted of an access or a load that began at `cycle`; `pc` is in the line that runs.
     pub(super) fn tlb(&mut self, note: &mut TlbNote, symbols: &Symbolizer, pc: u32, cycle: u64) {
+        let walk = note.walk.as_deref();
+        let Some(miss) = note.miss.take() else {
+            if let Some(load) = note.load.take() {
+                let owner = self.owners.loaded(&load, symbols);
+                self.loaded_by_software(load, owner, cycle);
+            }
+            return;
+        };
+        let size = walk.map_or(0, |walk| walk.ways.len() + walk.steps.len());
+        let kept = walk.filter(|_| self.steps + size <= STEPS_MOST);
+        self.without_steps += u64::from(walk.is_some() && kept.is_none());
+        let walk = kept.map(|walk| WalkEvent::new(&miss, walk, &self.owners));
         let load = note.load.take();
         let load = load.map(|load| (load, self.owners.loaded(&load, symbols)));
-        if let Some(miss) = note.miss.take() {
-            let before = self.entries.len();
-            self.push(
-                cycle,
-                What::TlbMiss {
-                    miss,
-                    pc,
-                    load: load.filter(|_| miss.walk.is_some()),
-                    cycles: miss.walk,
-                },
-            );
-            let recorded = self.entries.len() > before;
-            let waits = recorded && miss.walk.is_none();
-            self.track().waiting[usize::from(miss.fetch)] = waits.then_some(before);
-        } else if let Some((load, owner)) = load {
-            self.loaded_by_software(load, owner, cycle);
-        }
+        let before = self.entries.len();
+        self.push(
+            cycle,
+            What::TlbMiss(Box::new(MissEvent {
+                miss,
+                pc,
+                function: symbols.locate(pc, miss.user).function,
+                context: symbols.context(),
+                program: symbols.program(),
+                load: load.filter(|_| miss.walk.is_some()),
+                cycles: miss.walk,
+                walk,
+            })),
+        );
+        let recorded = self.entries.len() > before;
+        self.steps += if recorded { size } else { 0 };
+        let waits = recorded && miss.walk.is_none();
+        self.track().waiting[usize::from(miss.fetch)] = waits.then_some(before);
     }
 
     /// Completes the miss that this load is for. A load for another page is a program's own.
@@ -263,22 +323,37 @@ impl Trace {
         let waiting = &mut track.waiting[usize::from(loaded.fetch)];
         if let Some(Entry {
             cycle,
-            what: What::TlbMiss {
-                miss, load, cycles, ..
-            },
+            what: What::TlbMiss(event),
             ..
         }) = waiting.and_then(|index| self.entries.get_mut(index))
-            && (miss.ea ^ loaded.ea) & !0xfff == 0
+            && (event.miss.ea ^ loaded.ea) & !0xfff == 0
         {
-            *load = Some((loaded, owner));
-            *cycles = Some(now.saturating_sub(*cycle));
+            event.load = Some((loaded, owner));
+            event.cycles = Some(now.saturating_sub(*cycle));
             *waiting = None;
+        }
+    }
+
+    /// An access with translation off: a step of the last miss that waits for software to load an entry.
+    pub(super) fn walked(&mut self, step: Step) {
+        let waiting = self.track().waiting.into_iter().flatten().max();
+        if self.steps < STEPS_MOST
+            && let Some(index) = waiting
+            && let Some(Entry {
+                what: What::TlbMiss(event),
+                ..
+            }) = self.entries.get_mut(index)
+            && let Some(walk) = &mut event.walk
+        {
+            self.steps += usize::from(walk.step(step));
         }
     }
 
     pub(super) fn exception(&mut self, vector: Vector, pc: u32, cycle: u64) {
         self.track().current = None;
-        self.push(cycle, What::Exception { vector, pc });
+        if !self.translation_only {
+            self.push(cycle, What::Exception { vector, pc });
+        }
     }
 
     pub(super) fn context(&mut self, context: u32, cycle: u64) {
@@ -296,13 +371,14 @@ impl Trace {
     }
 
     pub(super) fn cause(&mut self, number: u32, cycle: u64) {
-        self.push(cycle, What::Cause { number });
+        if !self.translation_only {
+            self.push(cycle, What::Cause { number });
+        }
     }
 
     /// The trace as JSON; `clock` is the core's, in Hz.
     #[must_use]
     pub fn to_json(&self, symbols: &Symbolizer, clock: u64) -> Value {
-        let microseconds = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
         let mut events = Vec::new();
         for number in 0..self.tracks.len() {
             let name = match self.tracks.len() {
@@ -324,33 +400,49 @@ impl Trace {
                 }));
             }
         }
-        for entry in &self.entries {
-            let mut event = entry.what.to_json(entry.cycle, symbols, &microseconds);
-            event["pid"] = json!(entry.processor + 1);
-            event["ts"] = json!(microseconds(entry.cycle));
-            event["args"]["cycle"] = json!(entry.cycle);
-            events.push(event);
-        }
+        events.extend(self.events(symbols, clock, 0..self.entries.len()));
         json!({
             "traceEvents": events,
             "displayTimeUnit": "ns",
-            "otherData": {"clock_hz": clock, "truncated": self.truncated},
+            "otherData": {
+                "clock_hz": clock,
+                "truncated": self.truncated,
+                "misses_without_steps": self.without_steps,
+            },
+        })
+    }
+
+    /// The events with these numbers as JSON, in the order in which they were recorded.
+    pub fn events(
+        &self,
+        symbols: &Symbolizer,
+        clock: u64,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = Value> {
+        let end = range.end.min(self.entries.len());
+        let some = &self.entries[range.start.min(end)..end];
+        let microseconds = move |cycles: u64| cycles as f64 * 1e6 / clock as f64;
+        some.iter().map(move |entry| {
+            let mut event = entry.what.to_json(entry.cycle, symbols);
+            event["pid"] = json!(entry.processor + 1);
+            event["ts"] = json!(microseconds(entry.cycle));
+            event["args"]["cycle"] = json!(entry.cycle);
+            if let Some(cycles) = event["args"]["cycles"].as_u64() {
+                event["dur"] = json!(microseconds(cycles));
+            }
+            event
         })
     }
 }
 
 const RUNNING: u32 = 1;
 const EXCEPTIONS: u32 = 2;
-const MISS_MARKS: u32 = 3;
+pub(super) const MISS_MARKS: u32 = 3;
 const MARKS: u32 = 4;
 
 impl What {
-    fn to_json(
-        &self,
-        cycle: u64,
-        symbols: &Symbolizer,
-        microseconds: &dyn Fn(u64) -> f64,
-    ) -> Value {
+    /// The event, without the time at which it began. The cycles that it lasted are an argument.
+    fn to_json(&self, cycle: u64, symbols: &Symbolizer) -> Value {
         match *self {
             What::Run {
                 function,
@@ -362,8 +454,11 @@ impl What {
                 "ph": "X", "tid": RUNNING,
                 "name": symbols.function_name(function),
                 "cat": if user { "user" } else { "kernel" },
-                "dur": microseconds(until.saturating_sub(cycle)),
-                "args": {"cause": cause.name(), "program": symbols.program_name(program)},
+                "args": {
+                    "cause": cause.name(),
+                    "program": symbols.program_name(program),
+                    "cycles": until.saturating_sub(cycle),
+                },
             }),
             What::Exception { vector, pc } => json!({
                 "ph": "i", "s": "t", "tid": EXCEPTIONS,
@@ -375,12 +470,7 @@ impl What {
                 "name": event.name(),
                 "args": {"count": count, "pc": format!("{pc:#010x}")},
             }),
-            What::TlbMiss {
-                miss,
-                pc,
-                load,
-                cycles,
-            } => tlb_miss(&miss, pc, load.as_ref(), cycles, symbols, microseconds),
+            What::TlbMiss(ref event) => event.to_json(cycle, symbols),
             What::Context { context } => json!({
                 "ph": "i", "s": "p", "tid": MARKS,
                 "name": format!("context {context}"),
@@ -397,65 +487,6 @@ impl What {
     }
 }
 
-/// A miss: a slice if its duration is known, else a mark.
-fn tlb_miss(
-    miss: &TlbMiss,
-    pc: u32,
-    load: Option<&(TlbLoad, Option<Owner>)>,
-    cycles: Option<u64>,
-    symbols: &Symbolizer,
-    microseconds: &dyn Fn(u64) -> f64,
-) -> Value {
-    let (event, side) = if miss.fetch {
-        (Event::InstructionTlbMiss, "instruction")
-    } else {
-        (Event::DataTlbMiss, "data")
-    };
-    let mut args = json!({
-        "address": format!("{:#010x}", miss.ea),
-        "side": side,
-        "pc": format!("{pc:#010x}"),
-        "set": miss.set,
-    });
-    if let Some((load, owner)) = load {
-        args["way"] = json!(load.way);
-        if let Some(page) = &load.victim {
-            args["victim"] = victim(page, owner.as_ref(), symbols);
-        }
-    }
-    let mut shown = json!({"tid": MISS_MARKS, "name": event.name(), "args": args});
-    match cycles {
-        Some(cycles) => {
-            shown["ph"] = json!("X");
-            shown["dur"] = json!(microseconds(cycles));
-            shown["args"]["cycles"] = json!(cycles);
-        }
-        None => {
-            shown["ph"] = json!("i");
-            shown["s"] = json!("t");
-        }
-    }
-    shown
-}
-
-/// A page that lost its entry. Without an owner, a page tagged by a VSID has no known segment.
-fn victim(page: &TlbPage, owner: Option<&Owner>, symbols: &Symbolizer) -> Value {
-    let mut shown = json!({
-        "space": page.space.map_or_else(|| "shared".to_owned(), |space| space.to_string()),
-    });
-    let hexadecimal = |address: u32| json!(format!("{address:#010x}"));
-    match (owner, page.space) {
-        (Some(owner), _) => {
-            shown["page"] = hexadecimal(owner.address);
-            shown["context"] = json!(owner.context);
-            shown["program"] = json!(symbols.program_name(owner.program));
-        }
-        (None, Some(Space::Vsid(_))) => shown["page_in_segment"] = hexadecimal(page.address),
-        (None, _) => shown["page"] = hexadecimal(page.address),
-    }
-    shown
-}
-
 fn region(number: u32, phase: &str) -> Value {
     json!({
         "ph": phase, "tid": MARKS, "cat": "region", "id": number,
@@ -468,6 +499,7 @@ fn region(number: u32, phase: &str) -> Value {
 mod tests {
     use super::*;
     use crate::loader::{Symbol, SymbolTable};
+    use crate::observe::tlb_events::{Tables, TlbMiss};
 
     #[test]
     fn windows_are_read_or_refused() {
@@ -524,6 +556,43 @@ mod tests {
                 ("b", 20.0, Some(10.0)),
                 ("a", 99.0, Some(6.0)),
                 ("system-call", 30.0, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn beyond_the_limit_of_steps_misses_come_without_them() {
+        let symbols = Symbolizer::default();
+        let mut trace = Trace::new(Window::default());
+        let miss = |trace: &mut Trace| {
+            let mut note = TlbNote::of_walks();
+            note.miss = Some(TlbMiss {
+                fetch: false,
+                ea: 0x1000,
+                set: 1,
+                walk: Some(9),
+                user: true,
+                cause: Cause::User,
+                tables: Tables::Tree {
+                    asid: 3,
+                    level_one: 0x4000,
+                },
+            });
+            let walk = note.walk.as_mut().unwrap();
+            walk.begin([None, None].into_iter());
+            trace.tlb(&mut note, &symbols, 0x100, 7);
+        };
+        miss(&mut trace);
+        trace.steps = STEPS_MOST - 1;
+        miss(&mut trace);
+        let events: Vec<Value> = trace.events(&symbols, 1_000_000, 0..9).collect();
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[0]["args"]["ways"], json!([null, null]));
+        assert_eq!(events[1]["args"].get("walk"), None);
+        assert_eq!(
+            trace.limits(),
+            [
+                "1 TLB misses come without the steps of their walk: a trace holds 4000000 steps at most"
             ]
         );
     }

@@ -105,6 +105,15 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 impl Vector {
+    /// True if a processor has it that is an 8xx, or is none. Two of different names may share an offset.
+    #[must_use]
+    pub fn exists(self, on_8xx: bool) -> bool {
+        let shared = Vector::ALL
+            .iter()
+            .any(|&other| other != self && other.offset() == self.offset());
+        !shared || (self as u8 >= Vector::SoftwareEmulation as u8) == on_8xx
+    }
+
     /// Position of its counter.
     #[inline]
     #[must_use]

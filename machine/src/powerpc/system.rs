@@ -73,8 +73,10 @@ pub fn rfi(m: &mut Processor, _: &Operands) -> Outcome {
     // The cycles of `rfi` are charged to the handler.
     let cycles = u64::from(m.config.exception.leave);
     m.add_cycles(cycles);
+    m.close_watch();
     m.settle();
     exception::leave(&mut m.registers);
+    m.begin_watch();
     m.predictor.context_changed();
     Ok(m.mode_changed(Flow::Jump))
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
+use crate::mmu::Source;
 use crate::observe::counters::slot;
+use crate::observe::stacks::Calls;
+use crate::observe::tlb_events::Step;
 use crate::observe::{Cause, Event, Plain};
 use crate::powerpc::msr;
 use crate::processor::Processor;
@@ -161,6 +164,7 @@ impl Processor {
         let watched = self.observers.watch_time();
         if watched {
             self.tell_observers(ea);
+            self.tell_calls(ea);
         }
         if cause != self.code_cause {
             self.settle();
@@ -193,6 +197,40 @@ impl Processor {
         self.settled.watched_pc = next;
     }
 
+    /// Tells a profile which calls lead to the code at `next`, which runs from now on.
+    fn tell_calls(&mut self, next: u32) {
+        if let Some(profile) = &mut self.observers.profile {
+            let calls = Calls {
+                registers: &self.registers,
+                mmu: &self.mmu,
+                memory: &self.memory,
+            };
+            profile.enters(&self.observers.symbols, next, &calls);
+        }
+    }
+
+    /// Notes an access that began at cycle `from` and has ended, if it may be a handler's walk of the page tables: one
+    /// with translation off, while walks are recorded.
+    #[inline(always)]
+    pub(crate) fn note_step(
+        &mut self,
+        source: Source,
+        (pa, bytes, value): (u32, u32, u64),
+        from: u64,
+        store: bool,
+    ) {
+        if source == Source::Real && self.account.tlb.walk.is_some() {
+            self.observers.walked(Step {
+                cycle: from,
+                took: self.hot.cycles - from,
+                pa,
+                bytes,
+                value,
+                store,
+            });
+        }
+    }
+
     /// Sets the cause that the control device names.
     pub(super) fn set_dynamic_cause(&mut self, number: u32) {
         self.settle();
@@ -212,16 +250,26 @@ impl Processor {
     }
 
     /// Observers are told of everything from now on.
-    pub(super) fn begin_watch(&mut self) {
+    pub(crate) fn begin_watch(&mut self) {
         self.settled.watched_cycles = self.hot.cycles;
         self.settled.watched_instructions = self.hot.instructions;
         self.settled.watched_pc = self.registers.pc;
     }
 
-    /// Tells the observers of everything so far, before mode or cause changes.
-    pub(super) fn close_watch(&mut self) {
+    /// Tells the observers of everything so far, before mode or cause changes. The code at the program counter is
+    /// next.
+    pub(crate) fn close_watch(&mut self) {
+        self.close_watch_before(self.registers.pc);
+    }
+
+    /// As [`Processor::close_watch`], within a block, which goes on in the line that runs.
+    pub(super) fn close_watch_in_line(&mut self) {
+        self.close_watch_before(self.hot.line);
+    }
+
+    fn close_watch_before(&mut self, next: u32) {
         if self.observers.watch_time() {
-            self.tell_observers(self.registers.pc);
+            self.tell_observers(next);
             self.hot.code_cause = EVERY_LINE;
         }
     }

@@ -11,7 +11,7 @@ use crate::observe::observers::Scene;
 impl Processor {
     /// Carries out a write to the control device.
     pub(crate) fn carry_out(&mut self, effect: Effect) {
-        self.close_watch();
+        self.close_watch_in_line();
         self.settle();
         match effect {
             Effect::PowerOff(status) => self.halt(Stop::PowerOff { status }),
@@ -47,7 +47,7 @@ impl Processor {
     /// write CONTEXT, this tells the observers which one runs.
     pub(crate) fn note_space(&mut self, space: u32) {
         if self.config.board.kind != BoardKind::Prep {
-            self.close_watch();
+            self.close_watch_in_line();
             self.observers.space(space, self.hot.cycles);
             self.heed_listener();
         }

@@ -4,6 +4,7 @@ use super::{Fatal, Processor, Stop};
 use crate::board::BusError;
 use crate::engine::Exit;
 use crate::engine::line::Op;
+use crate::powerpc::registers::Register;
 use crate::powerpc::system::Flow;
 use crate::powerpc::{Exception, Vector, exception, msr};
 
@@ -47,8 +48,11 @@ impl Processor {
         self.close_watch();
         self.settle();
         let interrupted = (pc, self.account.user, self.account.cause);
+        self.observers
+            .interrupted(self.registers.gpr.get(Register::new(1)));
         exception::enter(&mut self.registers, exception, word);
         // The cycles of the entry are charged to the handler.
+        self.begin_watch();
         self.code_cause = self.causes.of(self.registers.pc);
         let cost = &self.config.exception;
         self.hot.cycles += u64::from(if exception.is_failed_reload() {

@@ -1,0 +1,281 @@
+"""`pagewalk profile | trace | see`: where a run's cycles go, what happened, and how it translated."""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pagewalk import _machine, guest, native, profiles, recording
+from pagewalk.cli import options
+from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
+from pagewalk.cli.output import Json, err, next_step, out, print_json, say, table
+from pagewalk.errors import BadInput, WrongOption
+from pagewalk.runner import DEFAULT_INSTRUCTIONS
+
+_POINTS = 48
+"""Looks at TLB and hash table over a run."""
+
+
+def _profile_table(rows: list[tuple[str, str, str, str, int, int]], top: int, *, boot: bool) -> None:
+    whole = sum(row[4] for row in rows) or 1
+    out.print(
+        table(
+            "Cycles by function, boot included" if boot else "Cycles by function, without boot",
+            ["function", "program", "mode", "cause", ">cycles", ">share", ">instructions"],
+            (
+                [function, program, mode, cause, f"{cycles:,}", f"{cycles / whole:.1%}", f"{instructions:,}"]
+                for program, mode, cause, function, cycles, instructions in rows[:top]
+            ),
+        )
+    )
+
+
+def _stack_table(rows: list[profiles.StackRow], top: int) -> None:
+    stacks: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        stack = (row.program, *row.frames)
+        stacks[stack] = stacks.get(stack, 0) + row.cycles
+    whole = sum(stacks.values()) or 1
+    longest = sorted(stacks.items(), key=lambda item: (-item[1], item[0]))[:top]
+    out.print(
+        table(
+            "Cycles by call stack; functions of the kernel end in _[k]",
+            [">cycles", ">share", "stack"],
+            ([f"{cycles:,}", f"{cycles / whole:.1%}", " > ".join(stack)] for stack, cycles in longest),
+        )
+    )
+
+
+def _difference(files: tuple[Path, Path], top: int, *, as_json: bool) -> None:
+    before, after = (profiles.read_speedscope(path) for path in files)
+    changes = profiles.difference(before, after)
+    whole = sum(before.values()), sum(after.values())
+    if as_json:
+        print_json({"before": whole[0], "after": whole[1], "changes": changes})
+        return
+    out.print(
+        table(
+            f"Cycles by function: {whole[0]:,} before, {whole[1]:,} after ({whole[1] - whole[0]:+,})",
+            ["function", "program", ">before", ">after", ">change"],
+            (
+                [change.function, change.program, f"{change.before:,}", f"{change.after:,}", f"{change.cycles:+,}"]
+                for change in changes[:top]
+            ),
+        )
+    )
+
+
+def profile(
+    command: MaybeCommand = None,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    snapshot_file: options.From = None,
+    top: Annotated[int, typer.Option(min=1, help="Functions to list.")] = 25,
+    stacks: Annotated[bool, typer.Option("--stacks", help="List call stacks instead of functions.")] = False,
+    folded: Annotated[Path | None, typer.Option(help="Write folded stacks, for flame-graph programs.")] = None,
+    speedscope: Annotated[Path | None, typer.Option(help="Write a file for speedscope, and for --diff.")] = None,
+    flame: Annotated[Path | None, typer.Option(help="Write a flame graph as SVG.")] = None,
+    diff: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="Compare two files that --speedscope wrote; nothing is run.", metavar="BEFORE AFTER"),
+    ] = None,
+    boot: Annotated[bool, typer.Option("--boot", help="Count boot and power-off, too.")] = False,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Show which functions and call stacks of kernel and program take the cycles. Exact, not sampled.
+
+    Only the program's own time is shown, from its start to its end; `--boot` shows the whole run.
+
+    Examples: `pagewalk profile -- ./hello`, `pagewalk profile --stacks -- ./hello`,
+    `pagewalk profile --speedscope new.json -- ./hello`, `pagewalk profile --diff old.json new.json`
+    """
+    if diff is not None:
+        if command or snapshot_file:
+            raise WrongOption("--diff compares two files and runs nothing", hint="leave out the program and --from")
+        with options.option("--diff"):
+            _difference(diff, top, as_json=as_json)
+        return
+    loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    loaded.record_profile(None if boot else guest.PROGRAM_REGION)
+    watched = watch(loaded, limit, quiet=as_json)
+    rows = profiles.stack_rows(watched.machine.profile_stacks())
+    name = " ".join(command or [str(snapshot_file)])
+    if folded:
+        write_text(folded, watched.machine.profile_folded())
+    if speedscope:
+        write_text(speedscope, profiles.write_speedscope(rows, name))
+    if flame:
+        from pagewalk.report import flame as graph  # noqa: PLC0415 - only here, and the plots are slow to import
+
+        write_text(flame, graph.draw(watched.machine.profile_folded()))
+    if as_json and stacks:
+        print_json(rows)
+    elif as_json:
+        names = ("program", "mode", "cause", "function", "cycles", "instructions")
+        print_json([dict(zip(names, row, strict=True)) for row in watched.machine.profile()])
+    elif stacks:
+        _stack_table(rows, top)
+    else:
+        _profile_table(watched.machine.profile(), top, boot=boot)
+    if not as_json and not (speedscope or flame or folded) and command:
+        next_step(f"pagewalk see -- {command[0]}", f"pagewalk profile --speedscope FILE.json -- {command[0]}")
+    watched.check()
+
+
+def _tell_limits(machine: _machine.Machine) -> None:
+    for words in machine.trace_limits():
+        say(err, f"{words}; --window chooses another part of the run")
+
+
+def _write_trace(path: Path, machine: _machine.Machine, name: str) -> None:
+    if path.suffix == ".json":
+        write_text(path, machine.trace())
+        return
+    from pagewalk import perfetto_trace  # noqa: PLC0415 - only here, and slow to import
+
+    try:
+        with path.open("wb") as stream:
+            perfetto_trace.write(machine, stream, name)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+
+
+def trace(
+    output: Output,
+    command: MaybeCommand = None,
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    snapshot_file: options.From = None,
+    window: Annotated[str, typer.Option(help="Cycles to record: a..b, a.. or ..b.")] = "..",
+    translation: Annotated[
+        bool, typer.Option("--translation", help="Only TLB misses, flushes, switches and regions.")
+    ] = False,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Record a window of a run for the Perfetto viewer: functions, exceptions, misses, switches.
+
+    A TLB miss has its address, set, way, victim and its owner, duration, and the steps of its walk. The file is in
+    Perfetto's binary format; if its name ends in .json, in the JSON format that scripts can read.
+
+    Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
+    `pagewalk trace --translation -o misses.json -- ./hello`
+    """
+    loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
+    try:
+        if translation:
+            loaded.record_translation(window)
+        else:
+            loaded.record_trace(window)
+    except ValueError as error:
+        raise WrongOption(f"--window: {error}") from None
+    watched = watch(loaded, limit, quiet=as_json)
+    _write_trace(output, watched.machine, " ".join(command or [str(snapshot_file)]))
+    events = watched.machine.trace_len()
+    if as_json:
+        limits = watched.machine.trace_limits()
+        print_json({"output": output, "events": events, "limits": limits, "stop": watched.stop})
+    else:
+        _tell_limits(watched.machine)
+        say(err, f"{events:,} events in {output}: open it in ui.perfetto.dev")
+    watched.check()
+
+
+def _shape(config: dict[str, Any]) -> tuple[str, dict[str, dict[str, int]]]:
+    """How the machine's TLBs are reloaded, and their shapes."""
+    kind = config["core"]["kind"]
+    eight = kind == "8xx"
+    tlb = {
+        side: {
+            "sets": 1 if eight else shape["entries"] // shape["ways"],
+            "ways": shape["entries"] if eight else shape["ways"],
+        }
+        for side, shape in config["tlb"].items()
+        if side in {"instruction", "data"}
+    }
+    return "mpc8xx" if eight else "hash" if "walk" in config else "soft6xx", tlb
+
+
+def _record(loaded: _machine.Machine, limit: int, most: int, *, quiet: bool) -> tuple[recording.Recording, Watched]:
+    loaded.record_translation("..")
+    loaded.record_profile(guest.PROGRAM_REGION)
+    watched = watch(loaded, limit, quiet=quiet)
+    return recording.read(loaded, most), watched
+
+
+def see(
+    command: Command,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("see.html"),
+    machine: options.Machine = options.DEFAULT_MACHINE,
+    kernel: options.Kernel = None,
+    policy: options.Policies = None,
+    sets: options.Sets = None,
+    file: options.Files = None,
+    misses: Annotated[int, typer.Option(min=1, max=5000, help="The most TLB misses on the page.")] = 300,
+    limit: options.Limit = DEFAULT_INSTRUCTIONS,
+    as_json: Json = False,
+) -> None:
+    """Write a page that shows how a run translated addresses.
+
+    Step through its TLB misses; see TLB and hash table over time, before and after flushes; who evicted whom, cycles
+    by cost category, and a flame graph.
+
+    It is one HTML file that needs no network. The program runs twice, with the same result, because the page looks at
+    moments that only the first run tells.
+
+    Examples: `pagewalk see -- ./hello`, `pagewalk see -m ppc603-133 -o 603.html -- ./hello`
+    """
+    from pagewalk.report import see as page  # noqa: PLC0415 - only here, and the plots are slow to import
+
+    job = job_of(machine, command, file, sets, policy, limit, kernel)
+    _writable(output)
+    recorded, watched = _record(native.load(job), limit, misses, quiet=as_json)
+    again = native.load(job)
+
+    def go(cycle: int) -> bool:
+        return watch(again, limit, quiet=True, until=cycle).stop.kind == "limit"
+
+    recording.look(recorded, again, go, _POINTS)
+    kind, tlb = _shape(tomllib.loads(job.machine.config))
+    title = " ".join([Path(command[0]).name, *command[1:]])
+    subject = page.Subject(title, Path(command[0]).name, job.machine.name, kind, job.machine.clock, tlb)
+    counters = guest.program_counters(watched.machine.regions(), watched.machine.counters())
+    write_text(output, page.render(page.page_data(subject, recorded, counters, _POINTS)))
+    if as_json:
+        shown = len(recorded.misses)
+        print_json({"output": output, "misses": recorded.missed, "shown": shown, "stop": watched.stop})
+    else:
+        for words in recorded.limits:
+            say(err, words)
+        say(err, f"{recorded.missed:,} TLB misses, {len(recorded.misses):,} of them in {output}: open it in a browser")
+        next_step("--misses N for more of them", f"pagewalk trace --translation -o misses.pftrace -- {command[0]}")
+    watched.check()
+
+
+def _writable(path: Path) -> None:
+    """Raises unless a file can be written there: known before the program runs."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise WrongOption(f"--output: {path} cannot be a file", hint="name a file in a folder that exists")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise WrongOption(f"--output: {path}: {error.strerror}") from None
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("profile")(profile)
+    app.command("trace")(trace)
+    app.command("see")(see)

@@ -1,0 +1,199 @@
+"""Records a run for `pagewalk see`: its TLB misses, and TLB and hash table over time.
+
+The program runs twice, which is the same run twice, because the machine is deterministic. The first run records misses,
+flushes and the profile. The second one stops at the instants that the first has shown to be of interest, the beginning
+and end of the longest flushes among them, and looks at the state there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pagewalk import _machine, guest, profiles, snapshot
+from pagewalk.profiles import StackRow
+
+_FLUSHES = 8
+_FLUSH_GAP = 2000
+"""Code that flushes counts as one flush if it goes on within so many cycles."""
+
+_CHUNK = 20_000
+"""Events that the machine hands over at a time."""
+
+State = dict[str, Any]
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Flush:
+    """A stretch of time in which the kernel invalidated translations."""
+
+    begin: int
+    end: int
+    function: str
+
+    @property
+    def cycles(self) -> int:
+        """How long it took."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
+class Instant:
+    """The state at a cycle, and the counters so far."""
+
+    state: State
+    counters: Mapping[str, int]
+
+
+@dataclass
+class Recording:
+    """What was recorded."""
+
+    begin: int
+    end: int
+    misses: list[Event]
+    missed: int
+    flushes: list[Flush]
+    stacks: list[StackRow]
+    limits: list[str]
+    instants: list[Instant] = field(default_factory=list)
+    looked: list[int] = field(default_factory=list)
+    """The cycles at which the instants were wanted; a machine stops at the end of a block."""
+
+
+def events(machine: _machine.Machine) -> Iterator[dict[str, Any]]:
+    """The recorded events, in the order of recording; docs/running.md says what they hold."""
+    for start in range(0, machine.trace_len(), _CHUNK):
+        yield from json.loads(machine.trace_events(start, _CHUNK))
+
+
+def outcome(args: Mapping[str, Any]) -> str:
+    """How the walk for a miss ended, in words: the same words for the same kind."""
+    found = [step for step in args.get("walk", []) if step.get("found") == "match"]
+    if found:
+        return f"found in the {found[-1]['table']} group"
+    if "way" in args:
+        return "loaded by software"
+    return "not found"
+
+
+def _program(events: Iterable[Event]) -> tuple[list[Event], int | None, int | None, int]:
+    """The events of the program itself, where it begins and ends, and the cycle of the last event."""
+    kept: list[Event] = []
+    begin = end = None
+    last = 0
+    for event in events:
+        last = event["args"]["cycle"] + event["args"].get("cycles", 0)
+        if event.get("cat") == "region":
+            if event["id"] == guest.PROGRAM_REGION:
+                if event["ph"] == "b":
+                    begin, kept = event["args"]["cycle"], []
+                else:
+                    end = event["args"]["cycle"]
+        elif end is None:
+            kept.append(event)
+    return kept, begin, end, last
+
+
+def _is_miss(event: Event) -> bool:
+    return event["name"] in {"tlb.instruction.miss", "tlb.data.miss"}
+
+
+def choose(misses: Sequence[Event], most: int) -> list[Event]:
+    """At most so many misses: the first of each kind (side, mode and outcome), and the others evenly over time."""
+    kinds: dict[tuple[str, str, str], list[int]] = {}
+    for number, miss in enumerate(misses):
+        args = miss["args"]
+        kinds.setdefault((args["side"], args["mode"], outcome(args)), []).append(number)
+    each = max(most // (2 * len(kinds)), 1) if kinds else 0
+    chosen: list[int] = [number for numbers in kinds.values() for number in numbers[:each]][:most]
+    left = most - len(chosen)
+    others = sorted(set(range(len(misses))) - set(chosen))
+    if left > 0 and others:
+        step = max(len(others) / left, 1)
+        chosen += [others[int(n * step)] for n in range(min(left, len(others)))]
+    return [misses[number] for number in sorted(set(chosen))]
+
+
+def flushes(events: Iterable[Event]) -> list[Flush]:
+    """The longest flushes, in order of time."""
+    found: list[Flush] = []
+    for event in events:
+        args = event["args"]
+        if _is_miss(event) or args.get("cause") != "flush":
+            continue
+        begin, end = args["cycle"], args["cycle"] + args["cycles"]
+        if found and begin - found[-1].end <= _FLUSH_GAP:
+            found[-1] = Flush(found[-1].begin, end, found[-1].function)
+        else:
+            found.append(Flush(begin, end, event["name"]))
+    longest = sorted(found, key=lambda flush: -flush.cycles)[:_FLUSHES]
+    return sorted(longest, key=lambda flush: flush.begin)
+
+
+def read(machine: _machine.Machine, most: int) -> Recording:
+    """What a machine that has run to its end recorded."""
+    kept, begin, end, last = _program(events(machine))
+    misses = [event for event in kept if _is_miss(event)]
+    return Recording(
+        begin=begin or 0,
+        end=max(end or last, (begin or 0) + 1),
+        misses=choose(misses, most),
+        missed=len(misses),
+        flushes=flushes(kept),
+        stacks=profiles.stack_rows(machine.profile_stacks()),
+        limits=machine.trace_limits(),
+    )
+
+
+def instants(recording: Recording, count: int) -> list[int]:
+    """The cycles at which to look: evenly over the run, and before and after each flush."""
+    span = recording.end - recording.begin
+    even = {recording.begin + span * n // max(count - 1, 1) for n in range(count)}
+    edges = {cycle for flush in recording.flushes for cycle in (flush.begin, flush.end)}
+    return sorted(even | edges)
+
+
+def _kind(space: int, kernel: set[int], user: set[int]) -> str:
+    return "kernel" if space in kernel else "running" if space in user else "other"
+
+
+def slim(state: State) -> State:
+    """The part of a state dump that the page shows; whose an entry is: the kernel's, the running process's, another's.
+
+    A TLB entry is [set, way, VSID or ASID, page, physical, whose].
+    """
+    kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
+    tlbs = {}
+    for side in ("instruction", "data"):
+        rows = [
+            [row["set"], row["way"], row["vsid"], row["page_index"], row["physical"], _kind(row["vsid"], kernel, user)]
+            for row in state[f"{side}_tlb"]
+        ]
+        for row in state[f"{side}_entries"]:
+            own = snapshot.is_kernel(row["effective"])
+            whose = "kernel" if own else "running" if row["asid"] == state["casid"] else "other"
+            rows.append([0, row["number"], row["asid"], row["effective"], row["physical"], whose])
+        tlbs[side] = rows
+    found: State = {"cycle": state["cycle"], "tlb": tlbs}
+    table = state["hash_table"]
+    if table is not None:
+        owners = {"kernel": 0, "running": 0, "other": 0}
+        for row in table["entries"]:
+            owners[_kind(row["vsid"], kernel, user)] += 1
+        found["hash"] = {"occupancy": "".join(map(str, table["occupancy"])), "used": table["used"], "owners": owners}
+    return found
+
+
+def look(recording: Recording, machine: _machine.Machine, go: Callable[[int], bool], count: int) -> None:
+    """Runs a second machine through the same run and looks at it. `go` runs it to a cycle, and says if it goes on."""
+    for cycle in instants(recording, count):
+        running = go(cycle)
+        state = slim(json.loads(machine.dump(0)))
+        recording.looked.append(cycle)
+        recording.instants.append(Instant(state, machine.counters()))
+        if not running:
+            break

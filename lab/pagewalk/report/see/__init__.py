@@ -1,0 +1,264 @@
+"""The page of `pagewalk see`: one HTML file without network."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+
+from pagewalk import profiles
+from pagewalk.figures import pollution
+from pagewalk.recording import Instant, Recording
+from pagewalk.report.charts import CAUSES
+
+Spec = dict[str, Any]
+
+_POLLUTED = {
+    "tlb.instruction": "instruction TLB",
+    "tlb.data": "data TLB",
+    "cache.instruction": "instruction cache",
+    "cache.data": "data cache",
+}
+_LEAST_SHARE = 0.002
+_EMBED = "window.vegaEmbed = vegaEmbed;"
+"""What the page takes from the library."""
+_INTRO = {
+    "hash": "the processor itself searches the page tables in memory, which takes time.",
+    "soft6xx": "on this processor the kernel must search the page tables in memory, which takes time.",
+    "mpc8xx": "on this processor the kernel must walk the page tables in memory, which takes time.",
+}
+_WORDS = [
+    ("page", "4 KB of memory that is translated as one."),
+    ("TLB", "The processor's cache of translations, one for instructions and one for data."),
+    ("set, way", "An address can only be in one set of a TLB; a set has as many places as the TLB has ways."),
+    ("segment, VSID", "A 16th of the address space, and the number by which the hardware knows it: two processes have "
+     "different VSIDs for the same address."),
+    ("hash table, group (PTEG), slot", "The page table of these processors: groups of eight slots, each with the "
+     "translation (PTE) of one page. A hash of VSID and page tells the two groups that may have it."),
+    ("flush", "Removing translations from TLB and hash table when a mapping ends or changes."),
+    ("cost category", "What a cycle is charged to: user code, page clearing, flushes and so on."),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What ran, and on which machine: `kind` is `hash`, `soft6xx` or `mpc8xx`, `tlb` each side's sets and ways."""
+
+    title: str
+    file: str
+    machine: str
+    kind: str
+    clock: int
+    tlb: Mapping[str, Mapping[str, int]]
+
+
+def _spec(chart: alt.Chart | alt.LayerChart, height: int | Spec = 220) -> Spec:
+    """The chart's specification, as wide as the page has room."""
+    sized = chart.properties(width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x"))
+    made: Spec = sized.to_dict()
+    return made
+
+
+def _colour(names: Sequence[str]) -> alt.Color:
+    scale = alt.Scale(domain=list(names), range=[CAUSES[name] for name in names])
+    return alt.Color("cause:N", title=None, sort=list(names), scale=scale)
+
+
+def _causes(counters: Mapping[str, int]) -> dict[str, int]:
+    found = {name: counters.get(f"cycles.cause.{name}", 0) for name in CAUSES}
+    return {name: cycles for name, cycles in found.items() if cycles > 0}
+
+
+def _by_cause(counters: Mapping[str, int]) -> Spec:
+    causes = _causes(counters)
+    whole = sum(causes.values()) or 1
+    data = pl.DataFrame(
+        [{"cause": name, "cycles": n, "text": f"{n:,} ({n / whole:.1%})"} for name, n in causes.items()],
+        schema={"cause": pl.String, "cycles": pl.Int64, "text": pl.String},
+    )
+    base = alt.Chart(data).encode(
+        x=alt.X("cycles:Q", title="cycles", axis=alt.Axis(format="~s", tickCount=5)),
+        y=alt.Y("cause:N", title=None, sort=sorted(causes, key=lambda name: -causes[name])),
+    )
+    bars = base.mark_bar().encode(color=_colour(list(causes)).legend(None), tooltip=["cause:N", "cycles:Q"])
+    # Long bars have their number inside, so that it is never cut off at the edge.
+    most = max(causes.values(), default=1)
+    long = f"datum.cycles > {most / 2}"
+    inside = base.transform_filter(long).mark_text(align="right", dx=-4, color="#1b1f24").encode(text="text:N")
+    outside = base.transform_filter(f"!({long})").mark_text(align="left", dx=4).encode(text="text:N")
+    return _spec(bars + inside + outside, {"step": 22})
+
+
+def _time() -> alt.X:
+    return alt.X("ms:Q", title="ms since the program's start")
+
+
+def _between(instants: Sequence[Instant], recording: Recording, clock: int) -> list[tuple[float, Instant, Instant]]:
+    """Neighbouring instants, with the time of the second in ms; those at the same cycle are left out."""
+    return [
+        ((after.state["cycle"] - recording.begin) / clock * 1000, before, after)
+        for before, after in itertools.pairwise(instants)
+        if after.state["cycle"] > before.state["cycle"]
+    ]
+
+
+def _even(recording: Recording, count: int) -> list[Instant]:
+    """Instants at about the same distance: those at the edges of flushes would be spikes in a plot."""
+    least = (recording.end - recording.begin) / max(count, 1)
+    kept: list[Instant] = []
+    for instant in recording.instants:
+        if not kept or instant.state["cycle"] - kept[-1].state["cycle"] >= 0.9 * least:
+            kept.append(instant)
+    return kept
+
+
+def _misses_over_time(pairs: Sequence[tuple[float, Instant, Instant]]) -> Spec:
+    rows = [
+        {"ms": ms, "side": f"{side}, {mode}", "misses": after.counters.get(key, 0) - before.counters.get(key, 0)}
+        for ms, before, after in pairs
+        for side in ("instruction", "data")
+        for mode in ("user", "kernel")
+        for key in [f"tlb.{side}.miss.{mode}"]
+    ]
+    data = pl.DataFrame(rows, schema={"ms": pl.Float64, "side": pl.String, "misses": pl.Int64})
+    scale = alt.Scale(range=["#56b4e9", "#0072b2", "#e69f00", "#d55e00"])
+    sides = ["instruction, user", "instruction, kernel", "data, user", "data, kernel"]
+    chart = alt.Chart(data).mark_area(interpolate="step-before")
+    colour = alt.Color("side:N", title=None, sort=sides, scale=scale)
+    return _spec(chart.encode(x=_time(), y=alt.Y("misses:Q", title="TLB misses"), color=colour))
+
+
+def _causes_over_time(pairs: Sequence[tuple[float, Instant, Instant]]) -> Spec:
+    rows = [
+        {"ms": ms, "cause": name, "cycles": after.counters.get(key, 0) - before.counters.get(key, 0)}
+        for ms, before, after in pairs
+        for name in CAUSES
+        for key in [f"cycles.cause.{name}"]
+    ]
+    present = [name for name in CAUSES if any(row["cause"] == name and row["cycles"] for row in rows)]
+    kept = [row for row in rows if row["cause"] in present]
+    data = pl.DataFrame(kept, schema={"ms": pl.Float64, "cause": pl.String, "cycles": pl.Int64})
+    y = alt.Y("cycles:Q", title="share of the cycles", stack="normalize", axis=alt.Axis(format="%"))
+    chart = alt.Chart(data).mark_area(interpolate="step-before")
+    return _spec(chart.encode(x=_time(), y=y, color=_colour(present)))
+
+
+def _entries(instants: Sequence[Instant], recording: Recording, clock: int) -> Spec | None:
+    names = {"kernel": "the kernel's", "running": "the running process's", "other": "others'"}
+    rows = [
+        {"ms": (instant.state["cycle"] - recording.begin) / clock * 1000, "whose": names[whose], "entries": count}
+        for instant in instants
+        if "hash" in instant.state
+        for whose, count in instant.state["hash"]["owners"].items()
+    ]
+    if not rows:
+        return None
+    scale = alt.Scale(domain=list(names.values()), range=["#0072b2", "#009e73", "#d55e00"])
+    chart = alt.Chart(pl.DataFrame(rows)).mark_area(interpolate="step-after")
+    colour = alt.Color("whose:N", title=None, scale=scale)
+    return _spec(chart.encode(x=_time(), y=alt.Y("entries:Q", title="valid entries"), color=colour))
+
+
+def _pollution(counters: Mapping[str, int], array: str) -> Spec | None:
+    counts = pollution(counters, array)
+    least = _LEAST_SHARE * sum(counts.values())
+    kept = {pair: count for pair, count in counts.items() if count > least}
+    if not kept:
+        return None
+    present = [cause for cause in CAUSES if any(cause in pair for pair in kept)]
+    rows = [{"evictor": evictor, "victim": victim, "misses": n} for (evictor, victim), n in kept.items()]
+    base = alt.Chart(pl.DataFrame(rows)).encode(
+        x=alt.X("victim:N", sort=present, title="missed by", axis=alt.Axis(labelAngle=-90, orient="top")),
+        y=alt.Y("evictor:N", sort=present, title="evicted by"),
+        tooltip=["evictor:N", "victim:N", "misses:Q"],
+    )
+    scale = alt.Scale(scheme="oranges", type="sqrt")
+    squares = base.mark_rect().encode(color=alt.Color("misses:Q", scale=scale, legend=None))
+    text = base.mark_text(fontSize=10).encode(
+        text=alt.Text("misses:Q", format=".2~s"),
+        color=alt.condition(alt.datum.misses > max(kept.values()) / 2, alt.value("white"), alt.value("black")),
+    )
+    return _spec(squares + text, {"step": 24})
+
+
+def _flushes(recording: Recording) -> list[dict[str, Any]]:
+    """Each flush that was looked at before and after, by the numbers of the instants."""
+    numbers = {cycle: number for number, cycle in enumerate(sorted(recording.looked))}
+    return [
+        {
+            "function": flush.function,
+            "cycles": flush.cycles,
+            "before": numbers[flush.begin],
+            "after": numbers[flush.end],
+        }
+        for flush in recording.flushes
+        if flush.begin in numbers and flush.end in numbers
+    ]
+
+
+def page_data(subject: Subject, recording: Recording, counters: Mapping[str, int], points: int) -> dict[str, Any]:
+    """All that the page shows. `counters` are those of the program."""
+    even = _even(recording, points)
+    pairs = _between(even, recording, subject.clock)
+    polluted = {name: spec for name in _POLLUTED if (spec := _pollution(counters, name)) is not None}
+    entries = _entries(even, recording, subject.clock)
+    charts = {
+        "misses": _misses_over_time(pairs),
+        **({"entries": entries} if entries else {}),
+        "causes": _by_cause(counters),
+        "causes_over_time": _causes_over_time(pairs),
+        **{f"pollution-{name.replace('.', '-')}": spec for name, spec in polluted.items()},
+    }
+    return {
+        "title": subject.title,
+        "file": subject.file,
+        "machine": subject.machine,
+        "kind": subject.kind,
+        "clock": subject.clock,
+        "tlb": subject.tlb,
+        "begin": recording.begin,
+        "end": recording.end,
+        "missed": recording.missed,
+        "misses": [miss["args"] for miss in recording.misses],
+        "limits": recording.limits,
+        "instants": [instant.state for instant in recording.instants],
+        "flushes": _flushes(recording),
+        "profile": profiles.speedscope(recording.stacks, subject.title),
+        "charts": charts,
+        "captions": {f"pollution-{name.replace('.', '-')}": words for name, words in _POLLUTED.items()},
+    }
+
+
+def _script(text: str) -> Markup:
+    """Text within a script element, which must not hold the element's end."""
+    return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+
+
+def render(data: Mapping[str, Any]) -> str:
+    """The page as HTML."""
+    folder = Path(__file__).parent
+    environment = Environment(
+        loader=PackageLoader("pagewalk.report", "see"),
+        autoescape=select_autoescape(),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    shown = {**data, "intro": _INTRO[data["kind"]], "words": _WORDS}
+    embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return environment.get_template("page.html").render(
+        data=shown,
+        json=Markup(embedded),
+        style=Markup((folder / "page.css").read_text(encoding="utf-8")),
+        # In a function of its own: its names are not the page's.
+        vega=_script(f"(function(){{{vl_convert.javascript_bundle(_EMBED)}}})();"),
+        script=_script("".join((folder / name).read_text(encoding="utf-8") for name in ("steps.js", "views.js"))),
+    )

@@ -1,0 +1,131 @@
+// One TLB miss as a list of steps: what happens, in words, and how long it takes.
+"use strict";
+
+const hex = (value, digits) => "0x" + (value >>> 0).toString(16).padStart(digits, "0");
+const number = (text) => parseInt(text, 16);
+const grouped = (value) => value.toLocaleString("en-US");
+const cyclesOf = (count) => grouped(count) + (count === 1 ? " cycle" : " cycles");
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+const mono = (text) => `<span class="mono">${escaped(text)}</span>`;
+
+function outcomeOf(miss) {
+  const match = (miss.walk || []).filter((step) => step.found === "match").pop();
+  if (match) return `found in the ${match.table} group`;
+  return "way" in miss ? "loaded by software" : "not found";
+}
+
+function kindOf(miss) {
+  return `${miss.side}, ${miss.mode}, ${outcomeOf(miss)}`;
+}
+
+function pageOf(entry) {
+  if (!entry) return "empty";
+  const where = entry.page ? "page " + entry.page : "page " + entry.page_in_segment + " of its segment";
+  return where + (entry.program ? ` of ${entry.program}` : "") + `, ${entry.space}`;
+}
+
+// The steps before memory is read.
+function lookups(miss, data) {
+  const verb = miss.side === "instruction" ? "fetches an instruction from" : "accesses the data at";
+  const who = `${escaped(miss.program)}, in ${mono(miss.function)} (${miss.mode} mode),`;
+  const steps = [];
+  const tree = "level_one" in miss;
+  steps.push({
+    part: "address", title: "The address",
+    text: `${who} ${verb} ${mono(miss.address)}. The processor splits the address: ` + (tree
+      ? "the first 10 bits and the next 10 bits are places in two levels of page tables, the last 12 bits are the byte within the page."
+      : "the first 4 bits choose a segment, the next 16 bits are the page within the segment, the last 12 bits are the byte within the page."),
+  });
+  if (!tree) {
+    steps.push({
+      part: "segment", title: "The segment register",
+      text: `Segment register ${miss.segment} holds the VSID ${mono(miss.vsid)}. The kernel gives each segment of each process its own VSID, so that VSID and page together name one page of the whole system.`,
+    });
+  }
+  const ways = (miss.ways || []).length;
+  const free = (miss.ways || []).filter((way) => !way).length;
+  const held = free === ways ? "All are empty" : free ? `${ways - free} have other pages, ${free} are empty` : "All have other pages";
+  steps.push({
+    part: "tlb", title: "Look into the TLB",
+    text: (tree
+      ? `The ${miss.side} TLB compares all of its ${ways} entries at once. `
+      : `The last bits of the page number choose set ${miss.set} of the ${miss.side} TLB, which has ${ways} entries (ways). `)
+      + `${held}: this is a <b>TLB miss</b>. The page tables in memory must be read.`,
+  });
+  if (tree) {
+    steps.push({
+      part: "tables", title: "Exception: software must help",
+      text: `This processor does not read page tables by itself. It takes an exception, and the kernel's handler walks two levels of tables. The register M_TWB gives the address of the level-1 entry: ${mono(miss.level_one)}.`,
+    });
+    return steps;
+  }
+  const how = `The page table is one big hash table. VSID and page are combined (exclusive or) to the hash ${mono(miss.hash)}. It chooses the <b>primary group</b> of 8 slots at ${mono(miss.primary)}; the inverted hash chooses the <b>secondary group</b> at ${mono(miss.secondary)}. The page's entry can be in these 16 slots only.`;
+  steps.push({ part: "hash", title: "Compute the hash", text: how });
+  if (data.kind === "soft6xx") {
+    steps.push({
+      part: "hash", title: "Exception: software must search",
+      text: `This processor does not search by itself. It puts the address, the wanted entry and both groups' addresses into registers (${miss.side === "instruction" ? "IMISS, ICMP" : "DMISS, DCMP"}, HASH1, HASH2) and takes an exception. The kernel's handler goes on, with translation off.`,
+    });
+  }
+  return steps;
+}
+
+// A memory access as a step.
+function access(step, miss) {
+  const made = { at: step.at, took: step.took };
+  const value = mono(step.value);
+  if (step.table === "primary" || step.table === "secondary") {
+    Object.assign(made, { part: step.table, slot: step.slot, found: step.found });
+    if (step.store) {
+      return { ...made, title: "Set a bit of the entry", text: `The entry at ${mono(step.address)} is marked: the page has been used (R), or written to (C). The kernel reads these bits later.` };
+    }
+    made.title = `Read slot ${step.slot} of the ${step.table} group`;
+    if (step.found === "empty") made.text = "The slot is empty.";
+    else if (step.found === "match") {
+      const frame = step.bytes === 8 ? ` It is in physical page ${mono(hex(number(step.value.slice(-8)) & 0xfffff000, 8))}.` : "";
+      made.text = `<b>This is the page</b>: VSID and page number match.${frame}`;
+    } else if (step.found === "other") {
+      made.text = `The slot has another page: VSID ${mono(step.vsid)}, page ${mono(step.page_index)}${step.by_secondary_hash ? ", stored by its secondary hash" : ""}. Go on.`;
+    } else made.text = `The handler reads ${value}: the second half of the entry, with the physical page and its permissions.`;
+    return made;
+  }
+  if (step.table) {
+    const level = step.table === "level 1" ? 1 : 2;
+    const index = level === 1 ? number(miss.address) >>> 22 : (number(miss.address) >>> 12) & 0x3ff;
+    made.part = "level" + level;
+    made.title = `Read the page tables: level ${level}`;
+    made.text = `Word ${index} of the level-${level} table, at ${mono(step.address)}, holds ${value}: ` + (number(step.value) === 0
+      ? "nothing is mapped here."
+      : level === 1 ? "the address of the level-2 table (and some bits)." : "the physical page and its permissions.");
+    return made;
+  }
+  made.part = "memory";
+  made.title = step.store ? "The handler writes" : "The handler reads";
+  made.text = `${step.store ? "It writes" : "It reads"} ${value} ${step.store ? "to" : "from"} ${mono(step.address)}: data of its own, such as saved registers.`;
+  return made;
+}
+
+function stepsOf(miss, data) {
+  const steps = lookups(miss, data);
+  if (!miss.walk) {
+    steps.push({ part: "memory", title: "The walk", text: "The steps of this walk were not recorded: the recording had reached its limit." });
+  }
+  for (const step of miss.walk || []) steps.push(access(step, miss));
+  const software = data.kind !== "hash";
+  if (software && miss.walk && !miss.walk.some((step) => step.table)) {
+    steps.push({ part: "memory", title: "The handler walks the tables", text: "The handler reads the page tables with translation on, in C or for another reason. Such accesses are not recorded one by one." });
+  }
+  if ("way" in miss) {
+    const victim = miss.victim ? `It replaces ${escaped(pageOf(miss.victim))}, which will miss when it is used again.` : "Nothing had to go.";
+    const place = "level_one" in miss ? `entry ${miss.way}` : `way ${miss.way} of set ${miss.set}`;
+    steps.push({ part: "load", title: "Load the TLB", text: `The translation goes into ${place}. ${victim} The access is repeated, and now it hits. ${"cycles" in miss ? "The miss took " + cyclesOf(miss.cycles) + "." : ""}` });
+  } else {
+    steps.push({
+      part: "load", title: software ? "No entry was loaded" : "Not found: page fault",
+      text: software
+        ? "The handler loaded no entry for this page: the page is not mapped, so that a page fault follows, or another miss came first."
+        : `None of the 16 slots has the page${"cycles" in miss ? ", which took " + cyclesOf(miss.cycles) + " to find out" : ""}. The processor raises an exception. The kernel looks into its own page tables: if the page is mapped, it puts an entry into the hash table; else it is a page fault. Then the access is repeated.`,
+    });
+  }
+  return steps;
+}

@@ -1,0 +1,219 @@
+//! A TLB miss in a trace, with the steps of its walk as a person reads them.
+
+use serde_json::{Value, json};
+
+use super::symbolize::{Function, Symbolizer};
+use super::tlb_events::{self, Owner, Owners, Step, Tables, TlbLoad, TlbMiss, TlbPage, WalkNote};
+use super::trace::MISS_MARKS;
+use super::{Cause, Event};
+use crate::mmu::{Space, hash, segment};
+
+/// A miss.
+#[derive(Clone, Debug)]
+pub(super) struct MissEvent {
+    pub miss: TlbMiss,
+    /// In the line of code that ran, and the function there.
+    pub pc: u32,
+    pub function: Function,
+    pub context: u32,
+    pub program: u32,
+    /// The entry that was loaded for it, and the owner of the one that this replaced.
+    pub load: Option<(TlbLoad, Option<Owner>)>,
+    /// Until the entry was there, or until the hardware's search ended without one.
+    pub cycles: Option<u64>,
+    /// `None` beyond the limit.
+    pub walk: Option<WalkEvent>,
+}
+
+/// What the TLB's set held, and the steps of the walk.
+#[derive(Clone, Debug)]
+pub(super) struct WalkEvent {
+    ways: Vec<Option<(TlbPage, Option<Owner>)>>,
+    steps: Vec<Step>,
+}
+
+impl WalkEvent {
+    pub fn new(miss: &TlbMiss, walk: &WalkNote, owners: &Owners) -> Self {
+        let ways = (0..).zip(&walk.ways).map(|(way, page)| {
+            page.map(|page| (page, owners.of((miss.fetch, miss.set, way), page)))
+        });
+        WalkEvent {
+            ways: ways.collect(),
+            steps: walk.steps.clone(),
+        }
+    }
+
+    /// Adds a step of software's walk. False if there are too many.
+    pub fn step(&mut self, step: Step) -> bool {
+        let taken = self.steps.len() < tlb_events::STEPS_MOST;
+        if taken {
+            self.steps.push(step);
+        }
+        taken
+    }
+}
+
+impl MissEvent {
+    /// A slice if the miss's duration is known, else a mark. It began at `cycle`.
+    pub fn to_json(&self, cycle: u64, symbols: &Symbolizer) -> Value {
+        let miss = &self.miss;
+        let (event, side) = if miss.fetch {
+            (Event::InstructionTlbMiss, "instruction")
+        } else {
+            (Event::DataTlbMiss, "data")
+        };
+        let by_mode = [Cause::Kernel, Cause::User][usize::from(miss.user)];
+        let mut args = json!({
+            "address": hexadecimal(miss.ea),
+            "side": side,
+            "pc": hexadecimal(self.pc),
+            "function": symbols.function_name(self.function),
+            "program": symbols.program_name(self.program),
+            "context": self.context,
+            "mode": by_mode.name(),
+            "cause": miss.cause.name(),
+            "set": miss.set,
+        });
+        tables(&miss.tables, miss.ea, &mut args);
+        if let Some((load, owner)) = &self.load {
+            args["way"] = json!(load.way);
+            if let Some(page) = &load.victim {
+                args["victim"] = page_of(page, owner.as_ref(), symbols);
+            }
+        }
+        if let Some(walk) = &self.walk {
+            let ways = walk.ways.iter().map(|way| match way {
+                Some((page, owner)) => page_of(page, owner.as_ref(), symbols),
+                None => Value::Null,
+            });
+            args["ways"] = ways.collect();
+            let mut levels = 0;
+            let steps = walk.steps.iter();
+            args["walk"] = steps
+                .map(|step| self.step(step, cycle, &mut levels))
+                .collect();
+        }
+        let mut shown = json!({"tid": MISS_MARKS, "name": event.name(), "args": args});
+        if let Some(cycles) = self.cycles {
+            shown["ph"] = json!("X");
+            shown["args"]["cycles"] = json!(cycles);
+        } else {
+            shown["ph"] = json!("i");
+            shown["s"] = json!("t");
+        }
+        shown
+    }
+
+    /// A step of a walk that began at `began`. `levels`: how many levels of a tree the walk has read.
+    fn step(&self, step: &Step, began: u64, levels: &mut u32) -> Value {
+        let mut shown = json!({
+            "at": step.cycle.saturating_sub(began),
+            "took": step.took,
+            "address": hexadecimal(step.pa),
+            "bytes": step.bytes,
+            "value": format!("{:#0width$x}", step.value, width = 2 + 2 * step.bytes as usize),
+        });
+        if step.store {
+            shown["store"] = json!(true);
+        }
+        if let Tables::Hash { segment, sdr1 } = self.miss.tables {
+            let (primary, secondary) = hash::groups(sdr1, segment, self.miss.ea);
+            let group = step.pa & !(hash::PTEG_BYTES - 1);
+            let groups = [("primary", primary, false), ("secondary", secondary, true)];
+            if let Some((name, _, second)) = groups.into_iter().find(|known| known.1 == group) {
+                shown["table"] = json!(name);
+                shown["slot"] = json!(step.pa % hash::PTEG_BYTES / 8);
+                if step.pa.is_multiple_of(8) && step.bytes >= 4 && !step.store {
+                    let word0 = (step.value >> (8 * (step.bytes - 4))) as u32;
+                    entry(word0, group, &mut shown);
+                    if word0 == hash::word0(segment, self.miss.ea, second) {
+                        shown["found"] = json!("match");
+                    }
+                }
+                return shown;
+            }
+        }
+        if let Some(level) = self.level(step, *levels) {
+            *levels = level;
+            shown["table"] = json!(format!("level {level}"));
+        }
+        shown
+    }
+
+    /// The level of a page-table tree that a word read is an entry of, judged by its place: two levels of 1024 words
+    /// each, as PowerPC kernels keep them beside a hash table and the 8xx's registers address them.
+    fn level(&self, step: &Step, seen: u32) -> Option<u32> {
+        let ea = self.miss.ea;
+        let first = match self.miss.tables {
+            Tables::Tree { level_one, .. } => step.pa == level_one,
+            Tables::Hash { .. } => step.pa & 0xffc == ea >> 20 & 0xffc,
+        };
+        let second = step.pa & 0xffc == ea >> 10 & 0xffc;
+        match seen {
+            _ if step.bytes != 4 || step.store => None,
+            0 if first => Some(1),
+            1 if second => Some(2),
+            _ => None,
+        }
+    }
+}
+
+/// Adds what the MMU's registers say of the page: VSID and groups of the hash table, or the 8xx's level-one entry.
+fn tables(tables: &Tables, ea: u32, args: &mut Value) {
+    match *tables {
+        Tables::Hash { segment, sdr1 } => {
+            let (primary, secondary) = hash::groups(sdr1, segment, ea);
+            args["segment"] = json!(ea >> 28);
+            args["vsid"] = json!(format!("{:#08x}", segment & segment::VSID));
+            args["page_index"] = json!(format!("{:#06x}", ea >> 12 & 0xffff));
+            args["hash"] = json!(format!("{:#07x}", hash::hash(segment, ea)));
+            args["primary"] = json!(hexadecimal(primary));
+            args["secondary"] = json!(hexadecimal(secondary));
+        }
+        Tables::Tree { asid, level_one } => {
+            args["asid"] = json!(asid);
+            args["level_one"] = json!(hexadecimal(level_one));
+        }
+    }
+}
+
+/// Adds what word 0 of a hash-table entry in `group` says. The group gives the part of the page index that the entry
+/// leaves out.
+fn entry(word0: u32, group: u32, shown: &mut Value) {
+    if word0 & hash::V == 0 {
+        shown["found"] = json!("empty");
+        return;
+    }
+    let secondary = word0 & hash::H != 0;
+    let vsid = word0 >> 7 & segment::VSID;
+    let number = group / hash::PTEG_BYTES;
+    let hashed = if secondary { !number } else { number };
+    let page_index = (word0 & 0x3f) << 10 | (hashed ^ vsid) & 0x3ff;
+    shown["found"] = json!("other");
+    shown["vsid"] = json!(format!("{vsid:#08x}"));
+    shown["page_index"] = json!(format!("{page_index:#06x}"));
+    shown["by_secondary_hash"] = json!(secondary);
+}
+
+fn hexadecimal(address: u32) -> String {
+    format!("{address:#010x}")
+}
+
+/// A page that has or had a TLB entry. Without an owner, a page tagged by a VSID has no known segment.
+fn page_of(page: &TlbPage, owner: Option<&Owner>, symbols: &Symbolizer) -> Value {
+    let mut shown = json!({
+        "space": page.space.map_or_else(|| "shared".to_owned(), |space| space.to_string()),
+    });
+    match (owner, page.space) {
+        (Some(owner), _) => {
+            shown["page"] = json!(hexadecimal(owner.address));
+            shown["context"] = json!(owner.context);
+            shown["program"] = json!(symbols.program_name(owner.program));
+        }
+        (None, Some(Space::Vsid(_))) => {
+            shown["page_in_segment"] = json!(hexadecimal(page.address));
+        }
+        (None, _) => shown["page"] = json!(hexadecimal(page.address)),
+    }
+    shown
+}
