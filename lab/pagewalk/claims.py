@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pagewalk.errors import BadInput, unknown
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from pagewalk.errors import BadInput, nearest, unknown
 
 Kind = Literal["measured", "constant", "open"]
-KINDS: tuple[Kind, ...] = ("measured", "constant", "open")
 
-_FIELDS = {
-    "id", "section", "machine", "workload", "metric", "unit", "policy", "against",
-    "value", "baseline", "ratio", "kind", "recalled", "note",
-}  # fmt: skip
+Figures = Annotated[tuple[float, ...], BeforeValidator(lambda raw: tuple(raw) if isinstance(raw, list) else (raw,))]
+"""Figures of a file: one number, or a list."""
 
 
-@dataclass(frozen=True)
-class Document:
+class _Model(BaseModel):
+    """What a file holds, field by field; other fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Document(_Model):
     """A published document: where a claim was printed."""
 
     id: str
@@ -39,8 +42,7 @@ class Document:
         return f"{self.authors}. {self.title}. {self.venue} {self.year}."
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(_Model):
     """One published figure, or one row of figures.
 
     `value` is the figure with the policy and `baseline` the one without; both are in `unit`, empty
@@ -53,18 +55,18 @@ class Claim:
     id: str
     document: Document
     kind: Kind
-    section: str
-    machine: str
-    workload: str
-    metric: str
-    unit: str
-    policy: str
-    against: str
-    value: tuple[float, ...]
-    baseline: tuple[float, ...]
-    ratio: float | None
-    recalled: bool
-    note: str
+    section: str = ""
+    machine: str = ""
+    workload: str = ""
+    metric: str = ""
+    unit: str = ""
+    policy: str = ""
+    against: str = ""
+    value: Figures = ()
+    baseline: Figures = ()
+    ratio: float | None = None
+    recalled: bool = False
+    note: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,44 +80,26 @@ class Claim:
         return len(self.columns) > 1
 
 
-def _numbers(claim_id: str, field: str, raw: object) -> tuple[float, ...]:
-    values = raw if isinstance(raw, list) else [] if raw is None else [raw]
-    numbers = []
-    for number in values:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise BadInput(f"claim {claim_id}: {field} holds {number!r}, not a number")
-        numbers.append(float(number))
-    return tuple(numbers)
+def _problem(error: ValidationError) -> tuple[str, str | None]:
+    """What is wrong, with the nearest field for one that does not exist."""
+    problem = error.errors()[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        close = nearest(place, Claim.model_fields)
+        return f"unknown field {place!r}", f"did you mean {close!r}?" if close else None
+    shown = "" if problem["type"] == "missing" else f", not {problem['input']!r}"
+    return f"{place}: {problem['msg'].lower()}{shown}", None
 
 
 def _claim(document: Document, raw: Mapping[str, Any]) -> Claim:
     claim_id = str(raw.get("id", ""))
     if not claim_id.startswith(document.id + "."):
         raise BadInput(f"claim {claim_id!r} of {document.id}: an id starts with {document.id + '.'!r}")
-    for field in raw:
-        if field not in _FIELDS:
-            raise unknown(f"field of claim {claim_id}", field, _FIELDS)
-    kind = raw.get("kind")
-    if kind not in KINDS:
-        raise BadInput(f"claim {claim_id}: kind {kind!r} is none of {', '.join(KINDS)}")
-    ratio = raw.get("ratio")
-    claim = Claim(
-        id=claim_id,
-        document=document,
-        kind=kind,
-        section=str(raw.get("section", "")),
-        machine=raw.get("machine", ""),
-        workload=raw.get("workload", ""),
-        metric=raw.get("metric", ""),
-        unit=raw.get("unit", ""),
-        policy=raw.get("policy", ""),
-        against=raw.get("against", ""),
-        value=_numbers(claim_id, "value", raw.get("value")),
-        baseline=_numbers(claim_id, "baseline", raw.get("baseline")),
-        ratio=None if ratio is None else _numbers(claim_id, "ratio", ratio)[0],
-        recalled=bool(raw.get("recalled", False)),
-        note=raw.get("note", ""),
-    )
+    try:
+        claim = Claim.model_validate({**raw, "document": document})
+    except ValidationError as error:
+        problem, hint = _problem(error)
+        raise BadInput(f"claim {claim_id}: {problem}", hint=hint) from None
     if claim.is_row and claim.baseline and len(claim.baseline) != len(claim.value):
         raise BadInput(f"claim {claim_id}: baseline and value differ in length")
     return claim
@@ -124,7 +108,7 @@ def _claim(document: Document, raw: Mapping[str, Any]) -> Claim:
 def parse(text: str) -> tuple[Document, list[Claim]]:
     """The document and claims of one published file; BadInput names what is wrong with it."""
     raw = tomllib.loads(text)
-    document = Document(**raw["document"])
+    document = Document.model_validate(raw["document"])
     return document, [_claim(document, entry) for entry in raw["claim"]]
 
 

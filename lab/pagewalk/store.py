@@ -46,6 +46,7 @@ _BATCH = 256
 """How many runs are read at a time."""
 _ROWS_MOST = 1_000_000
 """How many rows a person's query may give."""
+_ROWS_AT_A_TIME = 100
 _BYTES_MOST = 256 << 20
 """How many bytes of text a person's query may give."""
 
@@ -526,9 +527,9 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str],
     cursor = connection.execute(statements[0])
     rows: list[tuple[Any, ...]] = []
     size = 0
-    while row := cursor.fetchone():
-        rows.append(row)
-        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+    while some := cursor.fetchmany(_ROWS_AT_A_TIME):
+        rows += some
+        size += sum(len(cell) for row in some for cell in row if isinstance(cell, str | bytes))
         if len(rows) > _ROWS_MOST or size > _BYTES_MOST:
             raise BadInput(
                 f"the query gives more than {_ROWS_MOST:,} rows or {_BYTES_MOST >> 20} MB of text",

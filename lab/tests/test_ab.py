@@ -60,7 +60,7 @@ def test_a_difference_within_its_spread_over_the_placements_is_noise() -> None:
 
 
 def test_functions_are_named_and_the_programs_own_have_its_name() -> None:
-    (run,) = side("a", result({}, "/bin/x;kernel;switch 5\n/bin/y;kernel;switch 4\n/bin/x;user;main 3\n")).runs
+    (run,) = side("a", result({}, "/bin/x;main;switch_[k] 5\n/bin/y;switch_[k] 4\n/bin/x;_start;main 3\n")).runs
     assert ab.functions(run) == {"switch": 9, "main (/bin/x)": 3}
 
 
@@ -98,7 +98,7 @@ def test_each_combination_is_made_and_named_by_what_differs() -> None:
 
 def answer(job: Job) -> RunResult:
     cycles = 70 if "tlb.cutoff=20" in job.command_line else 100
-    return result({"cycles": cycles, "cycles.cause.flush": cycles // 2}, f"x;kernel;flush {cycles // 2}\n")
+    return result({"cycles": cycles, "cycles.cause.flush": cycles // 2}, f"x;flush_[k] {cycles // 2}\n")
 
 
 @pytest.mark.built

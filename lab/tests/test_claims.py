@@ -39,9 +39,9 @@ HEAD = '[document]\nid="d"\ntitle="t"\nauthors="a"\nvenue="v"\nyear=1\n[[claim]]
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ('kind="guess"', "kind 'guess' is none of"),
-        ('kind="measured"\nvalues=3', "unknown field of claim d.x 'values'"),
-        ('kind="measured"\nvalue="3"', "value holds '3', not a number"),
+        ('kind="guess"', "kind: input should be 'measured', 'constant' or 'open', not 'guess'"),
+        ('kind="measured"\nvalues=3', "claim d.x: unknown field 'values'"),
+        ('kind="measured"\nvalue="3"', "value.0: input should be a valid number, not '3'"),
         ('kind="measured"\nunit="a us, b us"\nvalue=[1,2]\nbaseline=[1]', "differ in length"),
     ],
 )

@@ -22,7 +22,7 @@ def pagewalk(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 COMMANDS = (
     *("run", "exec", "ab", "boot", "resume", "profile", "trace", "see", "dump", "gdb", "compare", "report", "results"),
-    *("sweep", "machines", "policies", "programs", "experiments", "claims", "subjects"),
+    *("sweep", "watch", "machines", "policies", "programs", "experiments", "claims", "subjects"),
 )
 
 

@@ -42,7 +42,7 @@ def test_in_a_pipe_few_runs_have_a_line_each_and_many_do_not(capfd: pytest.Captu
     assert "a second" in said[-1] or "left" not in said[-1]
 
 
-OWN = {"run", "exec", "ab"}
+OWN = {"run", "exec", "ab", "watch"}
 """Commands whose next step depends on what they found."""
 
 

@@ -33,9 +33,6 @@ RULES = (
     "prints figures less than 1 % apart; ours differ by 5 % at most",
     "by a quarter of the effect or of the saving at least",
     "changes the row by 1 % at least",
-    # docs/lab.md: an example of a spread.
-    "Example: three placements give differences of -5, +3 and -1 cycles",
-    "spread is 8 cycles wide, so the change is noise",
     # docs/lmbench.md, docs/speed.md: aims and settings.
     "The aim is twice PSIM's speed",
     # docs/kernel.md: the test's settings.

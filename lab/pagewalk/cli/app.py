@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pagewalk import __version__
-from pagewalk.cli import ab, guest, listings, observe, results, run, subjects, tune
+from pagewalk.cli import ab, guest, listings, observe, results, run, subjects, tune, watch
 from pagewalk.cli.next_steps import NEXT
 from pagewalk.cli.output import complain, err, next_step, say
 from pagewalk.cli.sheet import add_forms, chosen
@@ -30,7 +30,7 @@ every cycle, TLB entry, hash-table slot and cache line.
 - `pagewalk claims explain osdi99.table2.604-185` explains a published figure and where it is printed
 """,
 )
-for part in (run, ab, guest, observe, results, listings, subjects, tune):
+for part in (run, ab, guest, observe, results, listings, subjects, tune, watch):
     part.register(app)
 add_forms(app)
 

@@ -18,6 +18,7 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     "resume": ("pagewalk profile --from SNAPSHOT", "pagewalk trace --from SNAPSHOT -o trace.json"),
     "profile": ("--flame FILE for a flame graph", "pagewalk ab -p POLICY=A,B -- PROG for what a policy changes"),
     "trace": ("pagewalk profile -- PROG for the cycles of each function",),
+    "see": ("open the page in a browser", "pagewalk watch --paused -- PROG to step in the terminal"),
     "dump": ("--at CYCLE for another instant", "--json for all of the state"),
     "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),

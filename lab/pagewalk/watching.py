@@ -1,0 +1,192 @@
+"""A running machine as `pagewalk watch` shows it: run on, run to the next event, and the state as lines of text."""
+
+from __future__ import annotations
+
+import json
+import threading
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pagewalk import snapshot, summary
+from pagewalk._machine import Event, Machine
+from pagewalk.guest import PROGRAM_REGION
+from pagewalk.runner import Job
+
+Step = Literal["miss", "exception", "switch"]
+
+_SLICE = 4_000_000
+"""Cycles between two looks at whether the run shall stop: some hundredths of a second."""
+_ALL = (0, 2**32 - 1)
+_NEVER = 2**62
+_LINE = 64
+"""How many TLB sets, or shares of the hash table, a line of text shows."""
+_FILL = " ▁▂▃▄▅▆▇█"
+_ENDS = {"power-off", "fatal"}
+
+
+@dataclass(frozen=True)
+class View:
+    """The state at an instant. Causes are rows of name, cycles, and cycles since the last stop; functions likewise."""
+
+    cycles: int
+    instructions: int
+    tlbs: Mapping[str, Sequence[str]]
+    hash_table: Sequence[str]
+    causes: Sequence[tuple[str, int, int]]
+    functions: Sequence[tuple[str, str, int]]
+    event: str
+    console: str
+    ended: str | None
+
+
+@dataclass
+class Watching:
+    """A loaded machine that is run piece by piece. Looking at it changes no count and no cycle.
+
+    Its methods are called from one thread at a time; `stop` from any.
+    """
+
+    machine: Machine
+    job: Job
+    ended: str | None = None
+    event: str = ""
+    _before: dict[str, int] = field(default_factory=dict)
+    _since: dict[str, int] = field(default_factory=dict)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.machine.record_profile(PROGRAM_REGION)
+
+    def stop(self) -> None:
+        """Ends the step or run that goes on; the next one begins anew."""
+        self._stopped.set()
+
+    def skip_boot(self, program: str) -> None:
+        """Runs until the program of that path misses a TLB for the first time, which is at its beginning."""
+        self._listen("miss", user=True)
+        while (heard := self._until_event()) is not None and heard.program != program:
+            pass
+        self.event = "the program begins"
+
+    def run(self, cycles: int = _SLICE) -> None:
+        """Runs on for that many cycles."""
+        self._since = self._totals()
+        self._stopped.clear()
+        # There is no way to listen to nothing: hear every so-manieth event, which does not come.
+        self._listen("switch", every=_NEVER)
+        self._go(self.machine.cycles + cycles)
+        self.event = ""
+
+    def step(self, kind: Step) -> None:
+        """Runs to the next event of that kind."""
+        self._since = self._totals()
+        self._stopped.clear()
+        self._listen(kind)
+        heard = self._until_event()
+        self.event = "" if heard is None else describe(heard)
+
+    def _listen(self, kind: str, *, user: bool | None = None, every: int = 1) -> None:
+        self.machine.listen([kind], _ALL, None, [], user, every, 1)
+
+    def _until_event(self) -> Event | None:
+        """The next event that is listened for; None if the run ended or was stopped before."""
+        while self.ended is None and not self._stopped.is_set():
+            self._go(self.machine.cycles + _SLICE)
+            if heard := self.machine.heard():
+                return heard[0]
+        return None
+
+    def _go(self, cycles: int) -> None:
+        """Runs to a cycle: a limit of cycles changes nothing of what the guest does."""
+        if self.ended is not None:
+            return
+        kind, status, words = self.machine.run(cycles, self.job.limit)
+        if kind in _ENDS:
+            self.ended = f"powered off with status {status}" if kind == "power-off" else words
+        elif self.machine.instructions >= self.job.limit:
+            self.ended = f"reached its limit of {self.job.limit:,} instructions"
+
+    def _totals(self) -> dict[str, int]:
+        return {row[0]: row[1] for row in summary.by_cause(self.machine.counters())}
+
+    def view(self, functions: int = 8) -> View:
+        """The state now."""
+        state = json.loads(self.machine.dump(0))
+        profile = self.machine.profile()
+        return View(
+            cycles=self.machine.cycles,
+            instructions=self.machine.instructions,
+            tlbs=tlb_lines(state, self.job.machine.config),
+            hash_table=hash_lines(state),
+            causes=[(name, count, count - self._since.get(name, 0)) for name, count in self._totals().items()],
+            functions=[(row[3], row[2], row[4]) for row in profile[:functions]],
+            event=self.event,
+            console=self.machine.printed().decode("utf-8", "replace"),
+            ended=self.ended,
+        )
+
+
+def describe(event: Event) -> str:
+    """An event in one line."""
+    where = f"{event.program or 'kernel'}, {'user' if event.user else event.cause}, pc {event.pc:08x}"
+    if event.kind == "miss":
+        side = "instruction" if event.fetch else "data"
+        words = f"{side} TLB miss at {event.address or 0:08x}, set {event.set}"
+        if event.victim is not None:
+            words += f", way {event.way} taken from page {event.victim:08x}"
+        return f"{words}; {where}"
+    if event.kind == "exception":
+        return f"exception {event.vector}; {where}"
+    return f"switch from address space {event.previous} to {event.context}; {where}"
+
+
+def _owner(vsid: int, kernel: set[int], user: set[int]) -> str:
+    return "k" if vsid in kernel else "u" if vsid in user else "o"
+
+
+def tlb_lines(state: Mapping[str, Any], config: str) -> dict[str, list[str]]:
+    """Each TLB, by name, one character for each entry and one line for each way, or more if it has many sets.
+
+    `k` is the kernel's, `u` of the address space that runs, `o` of another one, a dot is empty.
+    """
+    shapes = tomllib.loads(config)["tlb"]
+    if state["casid"] is not None:
+        return {
+            side: _entries(state[f"{side}_entries"], shapes[side]["entries"], state["casid"])
+            for side in ("instruction", "data")
+        }
+    kernel, user = snapshot.kernel_vsids(state), snapshot.user_vsids(state)
+    found = {}
+    for side in ("instruction", "data"):
+        ways = int(shapes[side]["ways"])
+        sets = int(shapes[side]["entries"]) // ways
+        slots = [["·"] * sets for _ in range(ways)]
+        for row in state[f"{side}_tlb"]:
+            slots[row["way"]][row["set"]] = _owner(row["vsid"], kernel, user)
+        found[side] = ["".join(line[at : at + _LINE]) for line in slots for at in range(0, sets, _LINE)]
+    return found
+
+
+def _entries(rows: Sequence[Mapping[str, Any]], entries: int, running: int) -> list[str]:
+    """An 8xx's TLB: `s` is shared by all address spaces, `u` of the one that runs, `o` of another."""
+    slots = ["·"] * entries
+    for row in rows:
+        if row["valid"]:
+            slots[row["number"]] = "s" if row["shared"] else "u" if row["asid"] == running else "o"
+    return ["".join(slots)]
+
+
+def hash_lines(state: Mapping[str, Any]) -> list[str]:
+    """The hash table: a number and a line of how full each share of its groups is; nothing if there is none."""
+    table = state["hash_table"]
+    if table is None:
+        return []
+    occupancy = table["occupancy"]
+    share = max(len(occupancy) // _LINE, 1)
+    parts = [occupancy[at : at + share] for at in range(0, len(occupancy), share)]
+    # A share with anything in it shows the least bar.
+    bars = "".join(_FILL[-(-sum(part) * 8 // (8 * len(part)))] for part in parts)
+    slots, full = 8 * table["groups"], table["histogram"][8]
+    return [f"{table['used']:,} of {slots:,} slots in use, {full:,} of {table['groups']:,} groups full", bars]

@@ -1,0 +1,176 @@
+"""`pagewalk watch`: the machine goes to the next event, the screen shows it, and the guest notices nothing."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_hostile_command import pagewalk
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from pagewalk import guest, machines, native, watching
+from pagewalk.cli.watch_app import WatchApp
+from pagewalk.guest import Program
+from pagewalk.paths import home
+from pagewalk.runner import Job
+from pagewalk.watching import Watching
+from pagewalk.workshop import Workshop
+
+pytestmark = pytest.mark.built
+HELLO = home().build / "user" / "hello"
+
+
+def job(machine: str = "ppc604-133") -> Job:
+    program = Program(Path(HELLO), ())
+    return guest.job(Workshop(native.NativeRunner()), machine, program, overrides={}, settings={})
+
+
+def begun(machine: str = "ppc604-133") -> Watching:
+    made = job(machine)
+    watched = Watching(native.load(made), made)
+    watched.skip_boot("/bin/hello")
+    return watched
+
+
+def test_watching_changes_no_count() -> None:
+    made = job()
+    plain = native.load(made)
+    native.go(plain, made.limit, lambda _: True)
+    watched = begun()
+    assert watched.event == "the program begins"
+    for kind in ("miss", "exception", "switch", "miss"):
+        watched.step(kind)
+        watched.view()
+    while watched.ended is None:
+        watched.run()
+    assert watched.machine.counters() == plain.counters()
+    assert watched.ended == "powered off with status 0"
+    watched.step("miss")
+    watched.run()
+    assert watched.view().ended == watched.ended
+
+
+@pytest.mark.parametrize(("kind", "counter"), [("miss", "tlb."), ("exception", "exception.")])
+def test_a_step_goes_to_the_next_event_of_its_kind(kind: watching.Step, counter: str) -> None:
+    watched = begun()
+
+    def count() -> int:
+        counters = watched.machine.counters()
+        wanted = [n for n in counters if n.startswith(counter) and (kind == "exception" or n.endswith(".miss"))]
+        return sum(counters[name] for name in wanted)
+
+    for _ in range(20):
+        before = count()
+        watched.step(kind)
+        # A run stops between two blocks of instructions, and a block may hold a few events.
+        assert before < count() <= before + 4
+        assert kind in watched.event
+
+
+def test_a_switch_names_both_address_spaces() -> None:
+    watched = begun()
+    watched.step("switch")
+    assert "switch from address space" in watched.event or watched.ended is not None
+
+
+@pytest.mark.parametrize("machine", machines.names())
+def test_every_machine_has_lines_for_its_tlbs(machine: str) -> None:
+    made = job(machine)
+    view = Watching(native.load(made), made).view()
+    assert set(view.tlbs) == {"instruction", "data"}
+    assert all(0 < len(line) <= 64 for lines in view.tlbs.values() for line in lines)
+    assert set("".join("".join(lines) for lines in view.tlbs.values())) == {"·"}
+
+
+def test_entries_are_shown_with_their_owner_and_the_table_with_its_fill() -> None:
+    watched = begun()
+    watched.run(400_000)
+    state = json.loads(watched.machine.dump(0))
+    view = watched.view()
+    shown = "".join("".join(lines) for lines in view.tlbs.values())
+    assert len(shown) - shown.count("·") == len(state["instruction_tlb"]) + len(state["data_tlb"])
+    assert "k" in shown
+    assert view.hash_table[0].startswith(f"{state['hash_table']['used']:,} of")
+    assert len(view.hash_table[1]) == 64
+    assert sum(fresh for _, _, fresh in view.causes) > 0
+    assert view.functions
+
+
+def drive(play: Callable[[WatchApp, Pilot[Any]], Awaitable[None]], *, paused: bool, size: tuple[int, int]) -> WatchApp:
+    app = WatchApp(begun(), "hello on ppc604-133", paused=paused)
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await play(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+def text(app: WatchApp, name: str) -> str:
+    return str(app.query_one(f"#{name}", Static).content)
+
+
+def shows(app: WatchApp, word: str) -> bool:
+    return word in text(app, "event") or "status" in text(app, "state")
+
+
+async def settled(app: WatchApp, pilot: Pilot[Any], wanted: Callable[[], bool]) -> None:
+    for _ in range(600):
+        await pilot.pause(0.05)
+        if wanted():
+            return
+    raise AssertionError(text(app, "state"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50), (40, 12)])
+def test_the_screen_steps_by_miss_exception_and_switch(size: tuple[int, int]) -> None:
+    async def play(app: WatchApp, pilot: Pilot[Any]) -> None:
+        await settled(app, pilot, lambda: "paused" in text(app, "state"))
+        for key, word in (("m", "TLB miss at"), ("e", "exception "), ("s", "switch")):
+            await pilot.press(key)
+            await settled(app, pilot, partial(shows, app, word))
+        assert "hash table" in text(app, "hash")
+        await pilot.press("q")
+
+    assert drive(play, paused=True, size=size).return_value == 0
+
+
+def test_the_screen_runs_to_the_end_and_pauses() -> None:
+    async def play(app: WatchApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("space", "space")
+        await settled(app, pilot, lambda: "powered off with status 0" in text(app, "state"))
+        await pilot.press("m", "space", "x")
+        assert "hello" in text(app, "console")
+        await pilot.press("ctrl+c")
+
+    assert drive(play, paused=False, size=(80, 24)).return_value == 130
+
+
+def test_a_pipe_is_told_that_a_terminal_is_needed() -> None:
+    done = pagewalk("watch", "--", str(HELLO))
+    assert done.returncode == 126
+    assert b"needs a terminal" in done.stderr
+    for words, says in ((["-p", "tlb.cutof=1"], b"tlb.cutoff"), (["-m", "ppc604-13"], b"ppc604-133"), ([], b"PROG")):
+        refused = pagewalk("watch", *words, *(["--", str(HELLO)] if words else []))
+        assert refused.returncode == 2
+        assert says in refused.stderr
+
+
+def test_an_8xx_shows_shared_entries_and_those_of_other_spaces() -> None:
+    view_state = {
+        "casid": 3,
+        "instruction_entries": [],
+        "data_entries": [
+            {"number": 0, "valid": True, "shared": True, "asid": 0},
+            {"number": 2, "valid": True, "shared": False, "asid": 3},
+            {"number": 3, "valid": True, "shared": False, "asid": 4},
+            {"number": 4, "valid": False, "shared": False, "asid": 4},
+        ],
+    }
+    config = "[tlb.instruction]\nentries = 2\nways = 2\n[tlb.data]\nentries = 5\nways = 5\n"
+    assert watching.tlb_lines(view_state, config) == {"instruction": ["··"], "data": ["s·uo·"]}
