@@ -44,7 +44,7 @@ def main() -> None:
                 lab.observe(Observer(count, **keys), program, *ARGUMENTS)
                 best, events = min(best, time.perf_counter() - started), count.events
             alone = alone or best
-            each = f"{(best - alone) / events * 1e6:12.2f}" if events else f"{'':>12}"
+            each = f"{max(best - alone, 0) / events * 1e6:12.2f}" if events else f"{'':>12}"
             print(f"{name:<34} {best:8.2f} {events:9,} {each}")
 
 

@@ -128,7 +128,8 @@ def _typed(column: pl.Series) -> pl.Series:
 
 def _counters(counters: Mapping[str, int]) -> pl.DataFrame:
     schema = {"name": pl.String, "value": pl.UInt64}
-    return pl.DataFrame({"name": list(counters), "value": list(counters.values())}, schema=schema)
+    found = {name: value for name, value in counters.items() if value}
+    return pl.DataFrame({"name": list(found), "value": list(found.values())}, schema=schema)
 
 
 class Laboratory:
