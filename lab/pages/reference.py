@@ -40,8 +40,8 @@ def command() -> str:
 
 def python() -> str:
     """The Python API; mkdocstrings fills it in."""
-    return f"# Python\n\n{GENERATED.format('`lab/pagewalk/api.py`')}\n\n" + "".join(
-        f"::: pagewalk.api.{name}\n\n" for name in ("Laboratory", "Result", "Benchmark")
+    return f"# Python\n\n{GENERATED.format('`lab/pagewalk/api.py` and `observe.py`')}\n\n" + "".join(
+        f"::: pagewalk.{name}\n\n" for name in ("api.Laboratory", "api.Result", "api.Benchmark", "observe.Observer")
     )
 
 
@@ -95,6 +95,10 @@ def machine_keys() -> str:
         raw = tomllib.loads((home().machines / f"{name}.toml").read_text(encoding="utf-8"))
         for key, value in _values(raw):
             values.setdefault(key, {}).setdefault(value, []).append(name)
+    named = {*values, *about}
+    for key in about:
+        if not any(other.startswith(f"{key}.") for other in named):
+            values.setdefault(key, {})
     text = f"# Machine keys\n\n{GENERATED.format('`machine/src/config` and `machines/*.toml`')}\n"
     text += "A comment beside each key in the machine file names the source of its value.\n"
     groups: dict[str, list[str]] = {}
@@ -108,7 +112,8 @@ def machine_keys() -> str:
                 "; ".join(
                     value if len(values[key]) == 1 else f"{value}: {', '.join(names)}"
                     for value, names in values[key].items()
-                ),
+                )
+                or "in no file that ships",
             )
             for key in keys
         )

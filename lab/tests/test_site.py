@@ -94,6 +94,7 @@ def test_the_reference_has_everything(site: Path) -> None:
     shown = text(site, "machine-keys.html")
     assert [key for name in machines.names() for key in machines.keys(name) if key not in shown] == []
     assert "Bytes of RAM at physical address 0" in shown
+    assert all(key in shown for key in ("tlb.data.replacement", "tlb.l2.entries", "walk.walker"))
     shown = text(site, "policies.html")
     assert [name for name in policies.all_policies() if name not in shown] == []
     shown = text(site, "claims.html")
@@ -103,7 +104,9 @@ def test_the_reference_has_everything(site: Path) -> None:
     shown = text(site, "counters.html")
     counters = ("tlb.data.miss", "hash.hit.secondary", "walk.cycles", "exception.dsi", "reclaim", "bus.snoop")
     assert [name for name in counters if name not in shown] == []
-    assert all(f"{name}" in text(site, "python.html") for name in ("Laboratory", "execute", "sweep", "Benchmark"))
+    assert all(
+        f"{name}" in text(site, "python.html") for name in ("Laboratory", "execute", "sweep", "Benchmark", "Observer")
+    )
 
 
 def test_the_citation_names_this_version() -> None:

@@ -116,7 +116,7 @@ fn what_tlbld_loads_comes_back_without_an_exception() {
                 };
                 assert!(missed);
                 assert_eq!(fault.cycles, 3);
-                mmu.soft().miss.rpa = 0x5000 + ea | 2;
+                mmu.soft().miss.rpa = (0x5000 + ea) | 2;
                 let _ = mmu.soft().load(ea, miss.srr1, false, &mut account);
             }
             Ok(translation) => {

@@ -118,6 +118,7 @@ impl<'a> Port<'a> {
             *value = self.memory.uncore.ram.read_u64(pa + n * 8)?;
         }
         self.account.add_plain(Plain::HashAccess, 1);
+        let from = self.began + self.cycles;
         for pa in (pa..pa + count * 8).step_by(line as usize) {
             let (attributes, now) = (self.attributes(), self.began + self.cycles);
             self.cycles += self
@@ -125,6 +126,9 @@ impl<'a> Port<'a> {
                 .walk_read(pa, attributes, Forward::Line, now, self.account);
         }
         self.wait(self.timing.access.into());
+        for (value, n) in values.into_iter().zip(0..count) {
+            self.note(pa + n * 8, 8, value, from, false);
+        }
         Some(values)
     }
 
