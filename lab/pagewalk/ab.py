@@ -19,7 +19,6 @@ from pagewalk.figures import total
 from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.placement import Placement
 from pagewalk.profiles import KERNEL
-from pagewalk.profiles import KERNEL
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 from pagewalk.simulate import Events, Work
 from pagewalk.store import StoredRun

@@ -12,7 +12,7 @@ from importlib import resources
 from pydantic import BaseModel, ConfigDict
 
 from pagewalk import kernel_image
-from pagewalk.errors import BadInput, unknown
+from pagewalk.errors import BadInput, nearest, unknown
 from pagewalk.paths import home
 
 
@@ -56,7 +56,11 @@ class Policy:
         """`value` if it is one of the choices; else BadInput with the choices."""
         if self.accepts(value):
             return value
-        raise BadInput(f"policy {self.name} has no choice {value!r}", hint="choices: " + ", ".join(self.choices))
+        close = nearest(value, self.choices)
+        raise BadInput(
+            f"policy {self.name} has no choice {value!r}",
+            hint=(f"did you mean {close!r}? " if close else "") + "choices: " + ", ".join(self.choices),
+        )
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import ab, flame_difference, policies, sweep
+from pagewalk import ab, flame_difference, sweep
 from pagewalk.ab import Moved, Plan, Side
 from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
@@ -28,9 +28,8 @@ _SHORT = 8
 
 
 def _choices(policy: Sequence[str], sets: Sequence[str]) -> list[ab.Choice]:
+    axes = options.policy_axes([word for word in policy if "=" in word])
     with options.option("--policy"):
-        axes = sweep.axes(word for word in policy if "=" in word)
-        axes = {name: [policies.policy(name).check(value) for value in values] for name, values in axes.items()}
         chosen = ab.axes((word for word in policy if "=" not in word), axes)
     with options.option("--set"):
         keys = sweep.axes(sets)

@@ -18,7 +18,7 @@ from pagewalk.cli import options
 from pagewalk.cli.laboratory import Ticker
 from pagewalk.cli.output import Json, err, next_step, out, print_json, say, table
 from pagewalk.cli.sheet import chosen as form_chosen
-from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit
+from pagewalk.errors import BadInput, ExitStatus, Interrupted, RunFailed, RunLimit, WrongOption
 from pagewalk.guest import Program
 from pagewalk.paths import home, read_file
 from pagewalk.runner import DEFAULT_INSTRUCTIONS, NO_LIMIT, Job, Progress, RunResult, Stop
@@ -107,7 +107,7 @@ def _save(path: Path | None, cycle: int | None) -> Save | None:
     if path is None and cycle is None:
         return None
     if path is None or cycle is None:
-        raise BadInput("--save FILE and --at CYCLE belong together")
+        raise WrongOption("--save FILE and --at CYCLE belong together", hint="give both, or neither")
     return Save(path, cycle)
 
 
@@ -178,11 +178,13 @@ def _sanitize(machine: _machine.Machine, names: str | None) -> None:
         try:
             machine.sanitize(names)
         except ValueError as error:
-            raise BadInput(f"--sanitize: {error}") from None
+            raise WrongOption(f"--sanitize: {error}") from None
 
 
 def _program(command: list[str], files: list[str] | None) -> Program:
-    return Program(Path(command[0]), tuple(command[1:]), tuple(guest.guest_file(text) for text in files or []))
+    with options.option("--file"):
+        further = tuple(guest.guest_file(text) for text in files or [])
+    return Program(Path(command[0]), tuple(command[1:]), further)
 
 
 def job_of(
@@ -197,11 +199,15 @@ def job_of(
     quiet: bool = True,
 ) -> Job:
     """The run of a program, from the command's options."""
+    workshop = Workshop(native.NativeRunner())
+    overrides = options.overrides(sets)
+    if kernel is None:
+        options.check_machine(workshop, machine, [overrides])
     return guest.job(
-        Workshop(native.NativeRunner()),
+        workshop,
         machine,
         _program(command, files),
-        overrides=options.overrides(sets),
+        overrides=overrides,
         settings=options.settings(chosen),
         limit=limit,
         kernel=kernel,

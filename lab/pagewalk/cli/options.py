@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pagewalk import claims, experiments, machines, policies, subjects
+from pagewalk import claims, experiments, machines, policies, subjects, sweep
 from pagewalk.errors import BadInput, PagewalkError, WrongOption
 from pagewalk.paths import home
 from pagewalk.workshop import Workshop
@@ -59,12 +61,44 @@ def complete_subject(start: str) -> list[str]:
     return [name for name in subjects.names() if name.startswith(start)]
 
 
+@contextmanager
+def option(name: str) -> Iterator[None]:
+    """Inside the block bad input is the fault of that option: the message names it, and the status is that of usage."""
+    try:
+        yield
+    except WrongOption:
+        raise
+    except BadInput as error:
+        message = error.message if error.message.startswith(f"{name} ") else f"{name}: {error.message}"
+        raise WrongOption(message, hint=error.hint) from None
+
+
+def _known_machine(name: str) -> str:
+    # A file that cannot be used is bad input, not a wrong name.
+    if not name.endswith(".toml"):
+        with option("--machine"):
+            machines.find(name)
+    return name
+
+
+_ADDRESS = re.compile(r"[a-z]+://[^\s/]+:\d{1,5}")
+
+
+def _address(text: str | None) -> str | None:
+    if text is not None and not _ADDRESS.fullmatch(text):
+        raise WrongOption(f"--cluster: {text!r} is no address", hint="write it as in tcp://10.0.0.1:8786")
+    return text
+
+
 DEFAULT_MACHINE = "ppc604-185"
 
 Machine = Annotated[
     str,
-    typer.Option("--machine", "-m", help="A machine's name or .toml file.", autocompletion=complete_machine),
-]
+    typer.Option(
+        "--machine", "-m", help="A machine's name or .toml file.", autocompletion=complete_machine,
+        callback=_known_machine,
+    ),
+]  # fmt: skip
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -107,21 +141,23 @@ Sanitize = Annotated[
         help="Stop at errors that a correct kernel never makes: translation, fetch, vsid, or all; comma-separated."
     ),
 ]
-Cluster = Annotated[str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="A Dask scheduler's address, as in tcp://10.0.0.1:8786.", callback=_address)
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="The most instructions to simulate.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; by default one for each core.")]
 
 
-@contextmanager
-def option(name: str) -> Iterator[None]:
-    """Inside the block bad input is the fault of that option: the message names it, and the status is that of usage."""
-    try:
-        yield
-    except WrongOption:
-        raise
-    except BadInput as error:
-        message = error.message if error.message.startswith(f"{name} ") else f"{name}: {error.message}"
-        raise WrongOption(message, hint=error.hint) from None
+def policy_axes(words: Sequence[str]) -> dict[str, list[str]]:
+    """The values of policies from `name=value,value` words, each checked."""
+    with option("--policy"):
+        axes = sweep.axes(words)
+        return {name: [policies.policy(name).check(value) for value in values] for name, values in axes.items()}
+
+
+def combinations(axes: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Every combination of the axes' values."""
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
 def check_machine(workshop: Workshop, name: str, keys: Sequence[Mapping[str, str]] = ()) -> None:

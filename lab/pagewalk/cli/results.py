@@ -219,17 +219,24 @@ def do_sweep(
     Examples: `pagewalk sweep mmap-latency -p tlb.cutoff=off,1,5..60..5`,
     `pagewalk sweep context-switch processes=8 size=16k --row context-switch-8p-16k --set tlb.data.entries=32..256..*2`
     """
+    with options.option("--figure"):
+        computed = Figure.parse(figure)
+    with options.option("--set"):
+        keys = sweep.axes(sets or [])
     plan = Sweep(
         machine=machine,
         program=program,
         arguments=tuple(arguments or []),
         row=row or program,
-        figure=Figure.parse(figure),
-        sets=sweep.axes(sets or []),
-        policies=sweep.axes(policy or []),
+        figure=computed,
+        sets=keys,
+        policies=options.policy_axes(policy or []),
         files=tuple(file or []),
     )
+    with options.option("--set and --policy"):
+        plan.points()
     with laboratory(jobs, cluster) as lab:
+        options.check_machine(lab, machine, options.combinations(keys))
         with events(as_json=as_json) as listener:
             points = sweep.measure(lab, plan, listener)
         name = f"{' '.join([plan.row, *plan.arguments])} on {machine}: {figure} over {', '.join(points[0].settings)}"

@@ -111,7 +111,7 @@ def _select(
         if rows:
             chosen.append((experiment, rows))
     if not chosen and pattern is not None:
-        known = {word for e in found for row in e.rows for word in (e.name, row.name, row.after.machine)}
+        known = {word for e in found for row in e.rows for word in (e.name, *row.name.split(), row.after.machine)}
         close = nearest(pattern, known)
         raise WrongOption(
             f"-k: no {'failed ' if failed else ''}row matches {pattern!r}",

@@ -49,16 +49,19 @@ def tune_vsid(
     Examples: `pagewalk tune vsid`, `pagewalk tune vsid --multipliers 13,75,897 --keep 3 -p kernel.map=bat`
     """
     chosen = arguments if arguments is not None else _ARGUMENTS if program == _PROGRAM else []
+    with options.option("--figure"):
+        computed = Figure.parse(figure)
     plan = Sweep(
         machine=machine,
         program=program,
         arguments=tuple(chosen),
         row=row or program,
-        figure=Figure.parse(figure),
+        figure=computed,
         sets={},
         policies={name: [value] for name, value in options.settings(policy).items()},
     )
-    tried = tune.odd(sweep.values(multipliers))
+    with options.option("--multipliers"):
+        tried = tune.odd(sweep.values(multipliers))
     with laboratory(jobs) as lab, events(as_json=as_json) as listener:
         tuned = tune.tune(lab, plan, tried, keep, listener)
     if as_json:
