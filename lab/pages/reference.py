@@ -17,6 +17,10 @@ from pagewalk import claims, experiments, machines, policies
 from pagewalk.cli.app import app
 from pagewalk.paths import home
 
+STYLE = """.md-typeset table:not([class]) td code { white-space: nowrap; }
+@media print, (max-width: 45em) { .md-typeset pre > code { white-space: pre-wrap; } }
+"""
+"""Keys in tables are not broken; long commands are, on paper and on a phone."""
 GENERATED = "Made from {} when the site is built."
 
 
@@ -46,7 +50,7 @@ def python() -> str:
 
 
 # The words of the configuration's structures in Rust.
-_STRUCT = re.compile(r"pub struct (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_STRUCT = re.compile(r"((?:^///.*\n)*)(?:^#\[.*\]\n)*^pub struct (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"((?:^ +///.*\n)*)(?:^ +#\[.*\]\n)*^ +pub (\w+): ([^\n]+),$", re.MULTILINE)
 
 
@@ -55,12 +59,15 @@ def _words(comment: str) -> str:
 
 
 def structures() -> dict[str, list[tuple[str, str, str]]]:
-    """Each structure of a machine's configuration: its fields with name, type and comment."""
+    """Each structure of a machine's configuration: its fields with name, type and comment.
+
+    A field without a comment has its structure's.
+    """
     found = {}
     for path in sorted((home().root / "machine" / "src" / "config").glob("*.rs")):
-        for name, body in _STRUCT.findall(path.read_text(encoding="utf-8")):
+        for about, name, body in _STRUCT.findall(path.read_text(encoding="utf-8")):
             found[name] = [
-                (field.replace("_", "-"), re.sub(r"^Option<(.*)>$", r"\1", kind), _words(comment))
+                (field.replace("_", "-"), re.sub(r"^Option<(.*)>$", r"\1", kind), _words(comment) or _words(about))
                 for comment, field, kind in _FIELD.findall(body)
             ]
     return found
@@ -84,7 +91,8 @@ def _values(raw: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
         if isinstance(value, dict):
             yield from _values(value, f"{prefix}{key}.")
         else:
-            yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)
+            text = hex(value) if key == "pvr" else str(value)
+            yield prefix + key, text.lower() if isinstance(value, bool) else text
 
 
 def machine_keys() -> str:
@@ -99,11 +107,12 @@ def machine_keys() -> str:
     for key in about:
         if not any(other.startswith(f"{key}.") for other in named):
             values.setdefault(key, {})
+    del values["description"]
     text = f"# Machine keys\n\n{GENERATED.format('`machine/src/config` and `machines/*.toml`')}\n"
     text += "A comment beside each key in the machine file names the source of its value.\n"
     groups: dict[str, list[str]] = {}
     for key in values:
-        groups.setdefault(key.split(".", 1)[0] if "." in key else "(top)", []).append(key)
+        groups.setdefault(key.split(".", 1)[0] if "." in key else "At the top of the file", []).append(key)
     for group, keys in groups.items():
         rows = (
             (
@@ -215,8 +224,9 @@ def _short(path: str, place: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by its place below `docs/`."""
+    """Every generated page by its place below `docs/`, and the style sheet."""
     return {
+        "site.css": STYLE,
         "reference/command.md": command(),
         "reference/python.md": python(),
         "reference/machine-keys.md": machine_keys(),
