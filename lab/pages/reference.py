@@ -50,7 +50,7 @@ def python() -> str:
 
 
 # The words of the configuration's structures in Rust.
-_STRUCT = re.compile(r"((?:^///.*\n)*)(?:^#\[.*\]\n)*^pub struct (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_STRUCT = re.compile(r"((?:^///[^\n]*\n)*)(?:^#\[[^\n]*\n)*^pub struct (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"((?:^ +///.*\n)*)(?:^ +#\[.*\]\n)*^ +pub (\w+): ([^\n]+),$", re.MULTILINE)
 
 
