@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pagewalk import claims, experiments, guest, machines, native, policies, summary, sweep
+from pagewalk import ab, claims, experiments, guest, machines, native, policies, summary, sweep
 from pagewalk.errors import RunFailed
 from pagewalk.execute import Lab
 from pagewalk.figures import Figure, Measured
@@ -295,6 +295,44 @@ class Laboratory:
         points = sweep.measure(self._lab, plan, self.events)
         frame = pl.DataFrame([{**point.settings, "value": point.value} for point in points], infer_schema_length=None)
         return frame.with_columns(_typed(frame[name]) for name in frame.columns if name != "value")
+
+    def ab(
+        self,
+        program: str | Path,
+        *arguments: str,
+        machine: str = DEFAULT_MACHINE,
+        policies: Mapping[str, Axis] | None = None,
+        sets: Mapping[str, Axis] | None = None,
+        files: Sequence[str] = (),
+        seeds: int = 1,
+    ) -> pl.DataFrame:
+        """Runs a program under every combination of the axes' values, and compares each with the first.
+
+        One row for each quantity that moved: `first` and `second` (the combinations), `group`, `name`, `before` and
+        `after` (medians over `seeds` placements), `change` (a share of `before`), and `noise`: whether the change is no
+        larger than its spread over the placements, null with one placement.
+        """
+        what = Program(Path(program), arguments, tuple(guest.guest_file(text) for text in files))
+        chosen = ab.choices(
+            {name: sweep.axis(given) for name, given in (policies or {}).items()},
+            {name: sweep.axis(given) for name, given in (sets or {}).items()},
+        )
+        sides = ab.measure(self._lab, ab.Plan(machine, what, chosen, seeds), self.events)
+        rows = [
+            {
+                "first": sides[0].label,
+                "second": side.label,
+                "group": moved.group,
+                "name": moved.name,
+                "before": float(moved.medians[0]),
+                "after": float(moved.medians[1]),
+                "change": moved.share(moved.difference),
+                "noise": moved.noise,
+            }
+            for side in sides[1:]
+            for moved in ab.compare(sides[0], side)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def sql(self, query: str) -> pl.DataFrame:
         """The rows that a query gives; it cannot change the file, whose tables docs/results.md describes."""

@@ -12,6 +12,7 @@ from test_hostile_command import Here
 
 from pagewalk import ab, flame_difference, policies
 from pagewalk.ab import Moved, Plan, Side
+from pagewalk.api import Laboratory
 from pagewalk.errors import BadInput, RunFailed
 from pagewalk.guest import PROGRAM_REGION, Program
 from pagewalk.paths import home
@@ -206,3 +207,14 @@ def test_wrong_options_are_named_with_what_is_right(words: list[str], names: str
     assert names in said
     assert says in said
     assert "Traceback" not in said
+
+
+@pytest.mark.built
+def test_the_same_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pagewalk.native.NativeRunner", lambda: ScriptedRunner(answer))
+    with Laboratory(tmp_path / "r.duckdb") as lab:
+        frame = lab.ab(HELLO, policies={"tlb.cutoff": ["off", 20]}, seeds=2)
+    (cycles,) = frame.filter(frame["name"] == "cycles").to_dicts()
+    assert (cycles["first"], cycles["second"]) == ("tlb.cutoff=off", "tlb.cutoff=20")
+    assert (cycles["before"], cycles["after"], cycles["noise"]) == (100.0, 70.0, False)
+    assert cycles["change"] == pytest.approx(-0.3)

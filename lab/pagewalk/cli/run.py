@@ -198,7 +198,7 @@ def _advise(measured: Sequence[tuple[Experiment, Sequence[Cell]]], seeds: int) -
         next_step("pagewalk run osdi99-table2", "pagewalk report")
         return
     steps = []
-    names = " ".join(experiment.name for experiment, _ in measured)
+    names = " ".join(experiment.name for experiment, _ in measured) if len(measured) < 4 else "..."
     verdicts = {cell.verdict for _, cells in measured for cell in cells}
     if "no figure" in verdicts:
         steps.append(f"pagewalk run {names} --failed, after what the rows above ask for")
