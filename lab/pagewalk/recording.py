@@ -75,9 +75,7 @@ def outcome(args: Mapping[str, Any]) -> str:
     found = [step for step in args.get("walk", []) if step.get("found") == "match"]
     if found:
         return f"found in the {found[-1]['table']} group"
-    if "way" in args:
-        return "loaded by software"
-    return "not found"
+    return "loaded" if "way" in args else "not found"
 
 
 def _program(events: Iterable[Event]) -> tuple[list[Event], int | None, int | None, int]:

@@ -12,7 +12,7 @@ import typer
 from pagewalk import _machine, guest, native, profiles, recording
 from pagewalk.cli import options
 from pagewalk.cli.guest import Command, MaybeCommand, Output, Watched, job_of, loaded_machine, watch, write_text
-from pagewalk.cli.output import Json, err, next_step, out, print_json, say, table
+from pagewalk.cli.output import Json, err, out, print_json, say, table
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
@@ -125,8 +125,6 @@ def profile(
         _stack_table(rows, top)
     else:
         _profile_table(watched.machine.profile(), top, boot=boot)
-    if not as_json and not (speedscope or flame or folded) and command:
-        next_step(f"pagewalk see -- {command[0]}", f"pagewalk profile --speedscope FILE.json -- {command[0]}")
     watched.check()
 
 
@@ -172,6 +170,7 @@ def trace(
     Examples: `pagewalk trace --window 2000000..2500000 -o hello.pftrace -- ./hello`,
     `pagewalk trace --translation -o misses.json -- ./hello`
     """
+    _writable(output)
     loaded = loaded_machine(snapshot_file, machine, command, file, sets, policy, limit, kernel)
     try:
         if translation:
@@ -259,7 +258,6 @@ def see(
         for words in recorded.limits:
             say(err, words)
         say(err, f"{recorded.missed:,} TLB misses, {len(recorded.misses):,} of them in {output}: open it in a browser")
-        next_step("--misses N for more of them", f"pagewalk trace --translation -o misses.pftrace -- {command[0]}")
     watched.check()
 
 

@@ -116,9 +116,7 @@ impl Processor {
             .contains(translation.pa & !0xfff, 4096);
         // The way by shortcuts takes all memory for what others see.
         let seen = translation.attributes & attribute::COHERENT != 0 || !self.several;
-        // A recorded walk has all that the handler reads and writes.
-        let walking = translation.source == Source::Real && self.account.tlb.walk.is_some();
-        let kept = sound && !walking && !self.oracle && !self.watched(page);
+        let kept = sound && !self.follows_handler() && !self.oracle && !self.watched(page);
         if !cached || !seen || !in_ram || !kept {
             return;
         }

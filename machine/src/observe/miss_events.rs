@@ -87,10 +87,10 @@ impl MissEvent {
                 None => Value::Null,
             });
             args["ways"] = ways.collect();
-            let mut levels = 0;
-            let steps = walk.steps.iter();
+            let levels = self.miss.levels(&walk.steps);
+            let steps = walk.steps.iter().zip(levels);
             args["walk"] = steps
-                .map(|step| self.step(step, cycle, &mut levels))
+                .map(|(step, level)| self.step(step, cycle, level))
                 .collect();
         }
         let mut shown = json!({"tid": MISS_MARKS, "name": event.name(), "args": args});
@@ -104,8 +104,8 @@ impl MissEvent {
         shown
     }
 
-    /// A step of a walk that began at `began`. `levels`: how many levels of a tree the walk has read.
-    fn step(&self, step: &Step, began: u64, levels: &mut u32) -> Value {
+    /// A step of a walk that began at `began`, and the level of the tree that it reads.
+    fn step(&self, step: &Step, began: u64, level: Option<u32>) -> Value {
         let mut shown = json!({
             "at": step.cycle.saturating_sub(began),
             "took": step.took,
@@ -116,45 +116,82 @@ impl MissEvent {
         if step.store {
             shown["store"] = json!(true);
         }
-        if let Tables::Hash { segment, sdr1 } = self.miss.tables {
-            let (primary, secondary) = hash::groups(sdr1, segment, self.miss.ea);
-            let group = step.pa & !(hash::PTEG_BYTES - 1);
-            let groups = [("primary", primary, false), ("secondary", secondary, true)];
-            if let Some((name, _, second)) = groups.into_iter().find(|known| known.1 == group) {
-                shown["table"] = json!(name);
-                shown["slot"] = json!(step.pa % hash::PTEG_BYTES / 8);
-                if step.pa.is_multiple_of(8) && step.bytes >= 4 && !step.store {
-                    let word0 = (step.value >> (8 * (step.bytes - 4))) as u32;
-                    entry(word0, group, &mut shown);
-                    if word0 == hash::word0(segment, self.miss.ea, second) {
-                        shown["found"] = json!("match");
-                    }
+        if let Some((name, second)) = self.miss.group_of(step.pa) {
+            shown["table"] = json!(name);
+            shown["slot"] = json!(step.pa % hash::PTEG_BYTES / 8);
+            if step.pa.is_multiple_of(8) && step.bytes >= 4 && !step.store {
+                let word0 = (step.value >> (8 * (step.bytes - 4))) as u32;
+                entry(word0, step.pa & !(hash::PTEG_BYTES - 1), &mut shown);
+                if let Tables::Hash { segment, .. } = self.miss.tables
+                    && word0 == hash::word0(segment, self.miss.ea, second)
+                {
+                    shown["found"] = json!("match");
                 }
-                return shown;
             }
+            return shown;
         }
-        if let Some(level) = self.level(step, *levels) {
-            *levels = level;
+        if let Some(level) = level {
             shown["table"] = json!(format!("level {level}"));
         }
         shown
     }
+}
 
-    /// The level of a page-table tree that a word read is an entry of, judged by its place: two levels of 1024 words
-    /// each, as PowerPC kernels keep them beside a hash table and the 8xx's registers address them.
-    fn level(&self, step: &Step, seen: u32) -> Option<u32> {
-        let ea = self.miss.ea;
-        let first = match self.miss.tables {
-            Tables::Tree { level_one, .. } => step.pa == level_one,
-            Tables::Hash { .. } => step.pa & 0xffc == ea >> 20 & 0xffc,
+/// PowerPC kernels keep trees of two levels of 1024 words each, beside a hash table or alone; the 8xx's registers address
+/// such. That an access reads one is judged by its place in the page.
+impl TlbMiss {
+    fn group_of(&self, pa: u32) -> Option<(&'static str, bool)> {
+        let Tables::Hash { segment, sdr1 } = self.tables else {
+            return None;
         };
-        let second = step.pa & 0xffc == ea >> 10 & 0xffc;
-        match seen {
-            _ if step.bytes != 4 || step.store => None,
-            0 if first => Some(1),
-            1 if second => Some(2),
-            _ => None,
+        let (primary, secondary) = hash::groups(sdr1, segment, self.ea);
+        let group = pa & !(hash::PTEG_BYTES - 1);
+        [(primary, "primary", false), (secondary, "secondary", true)]
+            .into_iter()
+            .find_map(|(at, name, second)| (at == group).then_some((name, second)))
+    }
+
+    fn in_level_one(&self, step: &Step) -> bool {
+        match self.tables {
+            Tables::Tree { level_one, .. } => step.pa == level_one,
+            Tables::Hash { .. } => step.pa & 0xffc == self.ea >> 20 & 0xffc,
         }
+    }
+
+    fn in_level_two(&self, step: &Step) -> bool {
+        step.pa & 0xffc == self.ea >> 10 & 0xffc
+    }
+
+    /// True if the access can be one of the page tables.
+    pub fn may_read(&self, step: &Step) -> bool {
+        let word = step.bytes == 4 && !step.store;
+        self.group_of(step.pa).is_some()
+            || word && (self.in_level_one(step) || self.in_level_two(step))
+    }
+
+    /// The level of the tree that each step reads: a word of level one names the page where a later step reads level
+    /// two, by its physical or by the kernel's virtual address.
+    fn levels(&self, steps: &[Step]) -> Vec<Option<u32>> {
+        let mut levels = vec![None; steps.len()];
+        let word = |step: &Step| step.bytes == 4 && !step.store;
+        for (first, one) in steps.iter().enumerate() {
+            if !word(one) || !self.in_level_one(one) {
+                continue;
+            }
+            let leads = |two: &Step| {
+                word(two)
+                    && self.in_level_two(two)
+                    && (one.value as u32 ^ two.pa) & 0x0fff_f000 == 0
+            };
+            let second = steps.iter().skip(first + 1).position(leads);
+            if let Some(second) = second {
+                levels[first] = Some(1);
+                levels[first + 1 + second] = Some(2);
+            } else if matches!(self.tables, Tables::Tree { .. }) {
+                levels[first] = Some(1);
+            }
+        }
+        levels
     }
 }
 

@@ -156,10 +156,10 @@ impl Observers {
         }
     }
 
-    /// An access of memory with translation off, which may be a handler's walk of the page tables.
-    pub fn walked(&mut self, step: Step) {
+    /// An access of memory in kernel mode, which may be a part of a handler's walk. `real`: translation was off.
+    pub fn walked(&mut self, step: Step, real: bool) {
         if let Some(trace) = &mut self.trace {
-            trace.walked(step);
+            trace.walked(step, real);
         }
     }
 

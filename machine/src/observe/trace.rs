@@ -334,8 +334,9 @@ impl Trace {
         }
     }
 
-    /// An access with translation off: a step of the last miss that waits for software to load an entry.
-    pub(super) fn walked(&mut self, step: Step) {
+    /// An access in kernel mode: a step of the last miss that waits for software to load an entry. With translation on
+    /// the handler does other work too, so that only accesses of the page tables count.
+    pub(super) fn walked(&mut self, step: Step, real: bool) {
         let waiting = self.track().waiting.into_iter().flatten().max();
         if self.steps < STEPS_MOST
             && let Some(index) = waiting
@@ -343,6 +344,7 @@ impl Trace {
                 what: What::TlbMiss(event),
                 ..
             }) = self.entries.get_mut(index)
+            && (real || event.miss.may_read(&step))
             && let Some(walk) = &mut event.walk
         {
             self.steps += usize::from(walk.step(step));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::line::NO_CAUSE;
-use crate::mmu::Source;
+use crate::mmu::{Kind, Source};
 use crate::observe::counters::slot;
 use crate::observe::stacks::Calls;
 use crate::observe::tlb_events::Step;
@@ -209,8 +209,15 @@ impl Processor {
         }
     }
 
-    /// Notes an access that began at cycle `from` and has ended, if it may be a handler's walk of the page tables: one
-    /// with translation off, while walks are recorded.
+    /// True if what runs may be a handler that walks the page tables, and walks are recorded: then its accesses take
+    /// the slow path, where they are noted.
+    pub(crate) fn follows_handler(&self) -> bool {
+        self.account.tlb.walk.is_some()
+            && self.registers.msr & msr::PR == 0
+            && !matches!(self.mmu.kind(), Kind::Hash32(_))
+    }
+
+    /// Notes an access that began at cycle `from` and has ended, if it may be a part of a handler's walk.
     #[inline(always)]
     pub(crate) fn note_step(
         &mut self,
@@ -219,15 +226,16 @@ impl Processor {
         from: u64,
         store: bool,
     ) {
-        if source == Source::Real && self.account.tlb.walk.is_some() {
-            self.observers.walked(Step {
+        if self.follows_handler() {
+            let step = Step {
                 cycle: from,
                 took: self.hot.cycles - from,
                 pa,
                 bytes,
                 value,
                 store,
-            });
+            };
+            self.observers.walked(step, source == Source::Real);
         }
     }
 

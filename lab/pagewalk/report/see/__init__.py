@@ -63,8 +63,7 @@ class Subject:
 
 def _spec(chart: alt.Chart | alt.LayerChart, height: int | Spec = 220) -> Spec:
     """The chart's specification, as wide as the page has room."""
-    sized = chart.properties(width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x"))
-    made: Spec = sized.to_dict()
+    made: Spec = chart.properties(width="container", height=height).to_dict()
     return made
 
 
@@ -85,9 +84,10 @@ def _by_cause(counters: Mapping[str, int]) -> Spec:
         [{"cause": name, "cycles": n, "text": f"{n:,} ({n / whole:.1%})"} for name, n in causes.items()],
         schema={"cause": pl.String, "cycles": pl.Int64, "text": pl.String},
     )
+    ordered = sorted(causes, key=lambda name: -causes[name])
     base = alt.Chart(data).encode(
         x=alt.X("cycles:Q", title="cycles", axis=alt.Axis(format="~s", tickCount=5)),
-        y=alt.Y("cause:N", title=None, sort=sorted(causes, key=lambda name: -causes[name])),
+        y=alt.Y("cause:N", title=None, scale=alt.Scale(domain=ordered)),
     )
     bars = base.mark_bar().encode(color=_colour(list(causes)).legend(None), tooltip=["cause:N", "cycles:Q"])
     # Long bars have their number inside, so that it is never cut off at the edge.

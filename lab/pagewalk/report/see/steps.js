@@ -8,18 +8,30 @@ const cyclesOf = (count) => grouped(count) + (count === 1 ? " cycle" : " cycles"
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const mono = (text) => `<span class="mono">${escaped(text)}</span>`;
 
-function outcomeOf(miss) {
+function outcomeOf(miss, data) {
   const match = (miss.walk || []).filter((step) => step.found === "match").pop();
   if (match) return `found in the ${match.table} group`;
-  return "way" in miss ? "loaded by software" : "not found";
+  if (!("way" in miss)) return "not found";
+  if (data.kind !== "hash") return "loaded by software";
+  return miss.walk && !miss.walk.length ? "found in the second-level TLB" : "found";
 }
 
-function kindOf(miss) {
-  return `${miss.side}, ${miss.mode}, ${outcomeOf(miss)}`;
+function kindOf(miss, data) {
+  return `${miss.side}, ${miss.mode}, ${outcomeOf(miss, data)}`;
+}
+
+// How long an access took, and when it began.
+function timeOf(step) {
+  if (step.took === undefined) return "";
+  const when = `from cycle ${grouped(step.at)}`;
+  if (step.count > 1) return `(${step.count} accesses, ${when}; ${step.took ? "they waited " + cyclesOf(step.took) + " for the cache" : "the cache had all, so they did not wait"})`;
+  if (step.software) return `(${when}; ${step.took ? "it waited " + cyclesOf(step.took) + " for the cache" : "the cache had it, so it did not wait"})`;
+  return `(${cyclesOf(step.took)}, ${when})`;
 }
 
 function pageOf(entry) {
   if (!entry) return "empty";
+  if (entry.page && number(entry.page) >>> 28 >= 12) return `kernel page ${entry.page}, ${entry.space}`;
   const where = entry.page ? "page " + entry.page : "page " + entry.page_in_segment + " of its segment";
   return where + (entry.program ? ` of ${entry.program}` : "") + `, ${entry.space}`;
 }
@@ -71,7 +83,7 @@ function lookups(miss, data) {
 }
 
 // A memory access as a step.
-function access(step, miss) {
+function access(step, miss, data) {
   const made = { at: step.at, took: step.took };
   const value = mono(step.value);
   if (step.table === "primary" || step.table === "secondary") {
@@ -99,9 +111,27 @@ function access(step, miss) {
       : level === 1 ? "the address of the level-2 table (and some bits)." : "the physical page and its permissions.");
     return made;
   }
+  const who = data.kind === "hash" ? "walker" : "handler";
   made.part = "memory";
-  made.title = step.store ? "The handler writes" : "The handler reads";
-  made.text = `${step.store ? "It writes" : "It reads"} ${value} ${step.store ? "to" : "from"} ${mono(step.address)}: data of its own, such as saved registers.`;
+  made.title = step.store ? `The ${who} writes` : `The ${who} reads`;
+  made.text = `${step.store ? "It writes" : "It reads"} ${value} ${step.store ? "to" : "from"} ${mono(step.address)}` + (who === "handler" ? ": data of its own, such as saved registers." : ", another table of its own.");
+  return made;
+}
+
+// The accesses as steps. What the handler reads and writes for itself, one after the other, is one step.
+function accesses(miss, data) {
+  const made = [];
+  for (const read of miss.walk || []) {
+    const step = { ...access(read, miss, data), source: read, software: data.kind !== "hash", count: 1 };
+    const last = made[made.length - 1];
+    if (step.software && step.part === "memory" && last && last.part === "memory") {
+      last.count += 1;
+      last.took += step.took;
+      last.end = step.at + step.took;
+      last.title = `The handler's own data: ${last.count} accesses`;
+      last.text = "The handler saves the registers that it needs, reads data of its own, and restores the registers before it ends.";
+    } else made.push(step);
+  }
   return made;
 }
 
@@ -110,8 +140,11 @@ function stepsOf(miss, data) {
   if (!miss.walk) {
     steps.push({ part: "memory", title: "The walk", text: "The steps of this walk were not recorded: the recording had reached its limit." });
   }
-  for (const step of miss.walk || []) steps.push(access(step, miss));
+  steps.push(...accesses(miss, data));
   const software = data.kind !== "hash";
+  if (!software && miss.walk && !miss.walk.length) {
+    steps.push({ part: "memory", title: "Ask the second-level TLB", text: "This machine has a second, larger TLB. It has the page, so that the page tables need not be read." });
+  }
   if (software && miss.walk && !miss.walk.some((step) => step.table)) {
     steps.push({ part: "memory", title: "The handler walks the tables", text: "The handler reads the page tables with translation on, in C or for another reason. Such accesses are not recorded one by one." });
   }

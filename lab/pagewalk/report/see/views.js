@@ -80,24 +80,24 @@ function cycleBar(miss) {
   if (!total) return "<p class=\"quiet\">How long this miss took is not known: no entry was loaded for it.</p>";
   let clock = 0;
   let bar = "";
-  const piece = (length, kind, title) => { if (length > 0) bar += `<i class="${kind}" style="width:${(100 * length) / total}%" title="${title}"></i>`; };
+  const piece = (length, kind, title) => { if (length > 0 || kind) bar += `<i class="${kind}" style="width:${(100 * length) / total}%" title="${title}"></i>`; };
   steps.forEach((step, n) => {
     if (step.at === undefined) return;
     const begin = Math.min(step.at, total);
     piece(begin - clock, "", "between accesses: " + cyclesOf(begin - clock));
-    const end = Math.min(Math.max(begin, clock) + step.took, total);
-    piece(end - Math.max(begin, clock), n === view.step ? "now-bar" : "access", `${step.title}: ${cyclesOf(step.took)}`);
+    const end = Math.min(step.end || Math.max(begin, clock) + step.took, total);
+    piece(end - Math.max(begin, clock), n === view.step ? "now-bar" : "access", `${step.title} ${timeOf(step)}`);
     clock = Math.max(clock, end);
   });
   piece(total - clock, "", "after the last access: " + cyclesOf(total - clock));
   const step = steps[view.step];
-  const where = step.at === undefined ? "" : `, this step from ${grouped(step.at)} to ${grouped(step.at + step.took)}`;
+  const where = step.at === undefined ? "" : `, this step from ${grouped(step.at)} to ${grouped(step.end || step.at + step.took)}`;
   return `<h3>Cycles of this miss</h3><div class="bar">${bar}</div><div class="scale"><span>0</span><span>cycles${where}</span><span>${grouped(total)}</span></div>
 <div class="legend"><span style="--c:var(--kernel)">memory accesses</span><span style="--c:var(--now)">this step</span><span style="--c:var(--panel)">${data.kind === "hash" ? "the walker's own time" : "exception and handler"}</span></div>`;
 }
 
 function selection() {
-  return data.misses.map((_, n) => n).filter((n) => !view.kind || kindOf(data.misses[n]) === view.kind);
+  return data.misses.map((_, n) => n).filter((n) => !view.kind || kindOf(data.misses[n], data) === view.kind);
 }
 
 function showMiss() {
@@ -108,16 +108,14 @@ function showMiss() {
     return;
   }
   steps = stepsOf(miss, data);
-  let n = 0;
-  steps.forEach((step) => { if (step.at !== undefined) step.source = miss.walk[n++]; });
   view.step = Math.max(0, Math.min(view.step, steps.length - 1));
   const step = steps[view.step];
   const done = new Set(steps.slice(0, view.step + 1).map((step) => step.part));
   const list = steps.map((step, n) =>
-    `<li class="${n === view.step ? "now" : n < view.step ? "done" : ""}" data-step="${n}"><span>${step.title}</span><span>${step.took === undefined ? "" : step.took}</span></li>`);
+    `<li class="${n === view.step ? "now" : n < view.step ? "done" : ""}" data-step="${n}"><span>${step.title}</span><span>${step.took === undefined ? "" : step.software ? "at " + step.at : step.took}</span></li>`);
   const hashed = data.kind === "hash" || steps.some((step) => step.part === "primary" || step.part === "secondary");
-  at("miss-view").innerHTML = `<div class="layout"><div><p class="quiet">Steps, with the cycles of each access of memory:</p><ol class="steps">${list.join("")}</ol></div><div>
-<div class="say" id="say" aria-live="polite"><h3>${view.step + 1} of ${steps.length}: ${step.title}</h3>${step.text}${step.took === undefined ? "" : ` <span class="quiet">(${cyclesOf(step.took)}, from cycle ${grouped(step.at)})</span>`}</div>
+  at("miss-view").innerHTML = `<div class="layout"><div><p class="quiet">Steps, with the ${data.kind === "hash" ? "cycles of each access" : "cycle of each access"} of memory:</p><ol class="steps">${list.join("")}</ol></div><div>
+<div class="say" id="say" aria-live="polite"><h3>${view.step + 1} of ${steps.length}: ${step.title}</h3>${step.text} <span class="quiet">${timeOf(step)}</span></div>
 ${addressRow(miss, step.part, done)}${waysRow(miss, step.part, done)}
 ${hashed ? groupRow(miss, "primary", step, done) + groupRow(miss, "secondary", step, done) : ""}${levelsRow(step, done)}${cycleBar(miss)}</div></div>`;
   const list_element = at("miss-view").querySelector("ol");
@@ -160,7 +158,7 @@ function tlbGrid(side, state, other) {
       const title = row ? `${page} is at ${hex(row[4], 8)} (${row[5]})` : "empty";
       cells += `<div class="cell ${row ? row[5] : ""}${gone}" title="set ${set}, way ${way}: ${title}"></div>`;
     }
-    sets += `<div class="set">${cells}</div>`;
+    sets += `<div class="${shape.sets === 1 ? "tlb" : "set"}">${cells}</div>`;
   }
   const names = data.kind === "mpc8xx" ? `${shape.ways} entries` : `${shape.sets} sets of ${shape.ways}`;
   return `<div><h3>${side} TLB: ${held.size} of ${shape.sets * shape.ways} entries valid</h3><p class="quiet">${names}${data.kind === "mpc8xx" ? "" : "; each column is a set"}</p><div class="tlb">${sets}</div></div>`;
@@ -335,9 +333,15 @@ function fromFragment() {
   view.miss = Math.min(view.miss, Math.max(data.misses.length - 1, 0));
 }
 
+// Without a wish, begin with the longest walk that found its page, of a program if there is one.
+function interesting() {
+  const worth = (miss) => (miss.mode === "user" ? 1000 : 0) + ("way" in miss ? 500 : 0) + (miss.walk || []).filter((step) => step.table).length;
+  return data.misses.reduce((best, miss, n) => (worth(miss) > worth(data.misses[best]) ? n : best), 0);
+}
+
 function kinds() {
   const counts = new Map();
-  data.misses.forEach((miss) => counts.set(kindOf(miss), (counts.get(kindOf(miss)) || 0) + 1));
+  data.misses.forEach((miss) => counts.set(kindOf(miss, data), (counts.get(kindOf(miss, data)) || 0) + 1));
   at("kind").innerHTML = '<option value="">all</option>' + [...counts].sort().map(([kind, count]) => `<option value="${kind}">${kind} (${count})</option>`).join("");
 }
 
@@ -367,6 +371,7 @@ function listen() {
 function start() {
   try {
     data = JSON.parse(at("data").textContent);
+    if (data.misses.length) view.miss = interesting();
     fromFragment();
     kinds();
     fillMisses();
