@@ -17,12 +17,15 @@ from pagewalk.cli import options
 from pagewalk.cli.laboratory import events, laboratory
 from pagewalk.cli.output import Json, err, exact, next_step, number, out, print_json, say, table
 from pagewalk.cli.sheet import Shown
+from pagewalk.cli.sheet import chosen as form
 from pagewalk.errors import BadInput, WrongOption
 from pagewalk.execute import Lab
 from pagewalk.guest import Program, guest_file
 from pagewalk.runner import DEFAULT_INSTRUCTIONS
 
 _NAME = re.compile(r"[\w.-]{1,64}")
+_HEAD_MOST = 10
+"""The longest heading of a column that leaves room for the others in 80 columns."""
 _SHORT = 8
 """How many lines of functions are shown, unless told otherwise."""
 
@@ -76,14 +79,17 @@ def _shown(found: Sequence[Moved], top: int) -> list[Moved]:
 def print_difference(first: Side, second: Side, found: Sequence[Moved], top: int) -> None:
     """The table of one combination against the first."""
     several = len(first.runs) > 1
-    columns = ["", "what moved", f">{first.label}", f">{second.label}", ">change"]
+    heads, title = [first.label, second.label], f"{first.label} → {second.label}"
+    if form.form == "table" and max(map(len, heads)) > _HEAD_MOST:
+        heads, title = ["before", "after"], f"before: {first.label}; after: {second.label}"
+    columns = ["", "what moved", f">{heads[0]}", f">{heads[1]}", ">change"]
     rows: list[list[str | Shown]] = []
     for moved in _shown(found, top):
         one, other = moved.medians
         change = Shown(moved.share(moved.difference), _percent(moved, moved.difference))
         row: list[str | Shown] = [moved.group, moved.name, _count(one), _count(other), change]
         rows.append([*row, _spread(moved), "noise" if moved.noise else ""] if several else row)
-    out.print(table(f"{first.label} → {second.label}", [*columns, ">spread", ""] if several else columns, rows))
+    out.print(table(title, [*columns, ">spread", ""] if several else columns, rows))
 
 
 def _record(first: Side, second: Side, found: Sequence[Moved]) -> dict[str, object]:

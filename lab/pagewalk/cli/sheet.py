@@ -21,6 +21,8 @@ from pagewalk.errors import WrongOption
 Form = Literal["table", "csv", "markdown"]
 
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_FOLDED = 14
+"""A longer word may be folded."""
 _BORDER = 3
 """Columns that a table's border and padding take for each of its columns, beside one at the left."""
 
@@ -72,16 +74,20 @@ class Sheet:
         texts = self._texts()
         title = Text(self.title, style="italic") if self.title else None
         columns = list(zip(self.names, *texts, strict=True))
-        needed = sum(max((len(word) for cell in column for word in cell.split()), default=0) for column in columns)
-        if needed + _BORDER * len(columns) + 1 > options.max_width and len(columns) > 2:
+        longest = [max((len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+        # Names of other columns may be folded, but the first column's are to be copied.
+        least = [longest[0], *(min(width, _FOLDED) for width in longest[1:])] if longest else []
+        if sum(least) + _BORDER * len(columns) + 1 > options.max_width and len(columns) > 2:
             if title:
                 yield title
             yield from self._stacked(texts)
             return
         made = Table(title=title, title_justify="left", header_style="bold")
-        for column in self.columns:
+        for column, width in zip(self.columns, least, strict=True):
             right = column.startswith(">")
-            made.add_column(Text(column.lstrip(">")), justify="right" if right else "left", overflow="fold")
+            made.add_column(
+                Text(column.lstrip(">")), justify="right" if right else "left", overflow="fold", min_width=width
+            )
         for row in texts:
             made.add_row(*(Text(cell) for cell in row))
         yield made
