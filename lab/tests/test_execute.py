@@ -8,7 +8,7 @@ import pytest
 from scripted import EXPERIMENT, BenchLab, Script, ScriptedRunner, benchmark
 
 from pagewalk import experiments, records
-from pagewalk.cli.run import matches
+from pagewalk.cli.run import matches, select
 from pagewalk.errors import BadInput, Interrupted, RunFailed
 from pagewalk.experiments import Experiment
 from pagewalk.runner import Job, RunResult, Stop
@@ -251,3 +251,30 @@ def test_rows_are_chosen_by_a_part_of_their_name(experiment: Experiment) -> None
     assert chosen("p*lat") == ["mmap latency", "pipe latency"]
     assert chosen("604-185") == ["mmap latency", "pipe latency"]
     assert chosen("[m]map") == []
+
+
+def test_only_rows_that_failed_are_measured_again(experiment: Experiment, store: Store) -> None:
+    def broken(job: Job) -> RunResult:
+        return RunResult(Stop("fatal", 0, "x"), b"", {}, {}, 0.0) if program(job) == "pipe-latency" else script(job)
+
+    assert select(store, [experiment], None, failed=True) == []  # nothing was measured yet
+    lab, _ = make(broken, store)
+    cells = lab.experiment(experiment, Quiet())
+    assert [cell.verdict == "no figure" for cell in cells] == [False, True]
+    ((_, rows),) = select(store, [experiment], None, failed=True)
+    assert rows is not None
+    assert [row.name for row in rows] == ["pipe latency"]
+    with pytest.raises(BadInput, match="no failed row matches 'mmap'"):
+        select(store, [experiment], "mmap", failed=True)
+
+
+def test_a_run_of_the_same_command_line_tells_how_long_the_next_takes(experiment: Experiment, store: Store) -> None:
+    lab, runner = make(script, store)
+    lab.experiment(experiment, Quiet())
+    job = runner.ran[0]
+    assert store.expected_instructions(job.machine.name, job.command_line) is None  # it counted none
+    counted = replace(script(job), counters={"instructions": 7})
+    runner.version = "another"
+    store.add(job.key("another"), "another", job, counted)
+    assert store.expected_instructions(job.machine.name, job.command_line) == 7
+    assert store.expected_instructions(job.machine.name, "other") is None

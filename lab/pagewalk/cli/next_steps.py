@@ -22,7 +22,6 @@ NEXT: Mapping[str, tuple[str, ...]] = {
     ),
     "see": ("--misses N for more of them", "pagewalk trace --translation -o misses.json -- PROG for all, for scripts"),
     "trace": ("pagewalk profile -- PROG for the cycles of each function",),
-    "see": ("open the page in a browser", "pagewalk watch --paused -- PROG to step in the terminal"),
     "dump": ("--at CYCLE for another instant", "--json for all of the state"),
     "gdb": ("pagewalk profile -- PROG for the cycles of each function",),
     "compare": ("pagewalk results lists the runs", "pagewalk ab -p POLICY=A,B -- PROG runs and compares"),

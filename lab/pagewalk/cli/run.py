@@ -93,7 +93,7 @@ def _failed(store: Store, experiment: Experiment) -> set[tuple[str, str]]:
     return {(c.row_name, c.machine) for c in records.cells(store, experiment.name) if tone(c.verdict) == "bad"}
 
 
-def _select(
+def select(
     store: Store, found: Sequence[Experiment], pattern: str | None, *, failed: bool
 ) -> list[tuple[Experiment, list[Row] | None]]:
     """The rows of each experiment that are asked for, None for all; experiments without any are left out."""
@@ -175,7 +175,7 @@ def run(
     found = [experiment for name in names or experiments.names() for experiment in experiments.find(name)]
     measured: list[tuple[Experiment, list[Cell]]] = []
     with laboratory(jobs, cluster) as lab:
-        chosen = _select(lab.store, found, pattern, failed=failed)
+        chosen = select(lab.store, found, pattern, failed=failed)
         for experiment, rows in chosen:
             with events(as_json=as_json) as listener:
                 cells = lab.experiment(experiment, listener, seeds, rows)
